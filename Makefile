@@ -11,7 +11,7 @@ COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
 build:
 	$(GO) build -ldflags "-X main.stampedCommit=$(COMMIT)" -o pare ./cmd/pare
 
-# Archives for all systems, with checksums, in dist; VERSION=v1.2.3 names one that has no tag.
+# Archives for all systems, packages for npm and Python, an SBOM and checksums, in dist; VERSION=v1.2.3 names one that has no tag.
 release:
 	$(GO) run ./tools/release -version "$(VERSION)"
 

@@ -1,6 +1,7 @@
-// Command release builds the archives of a release: the program for each system with the
-// licence, the man pages and the completions, and a list of checksums. The same commit gives
-// the same bytes, wherever it is built with the same Go.
+// Command release builds a release: archives with the program for each system, the licence, the
+// man pages and the completions; packages for npm and Python; a list of what they are made of, and
+// checksums. The same commit gives the same bytes, wherever it is built with the same Go (and, for
+// the library in a wheel, the same C compiler).
 package main
 
 import (
@@ -31,6 +32,7 @@ type release struct {
 	version, commit string
 	at              time.Time
 	docs            []entry
+	sums            bytes.Buffer
 	cached          bool // built as go build does, with what its cache holds: for tests
 }
 
@@ -62,23 +64,58 @@ func (r *release) run(targets []string) error {
 	if err := r.document(); err != nil {
 		return err
 	}
-	var sums bytes.Buffer
+	var systems []system
 	for _, target := range targets {
-		goos, goarch, ok := strings.Cut(strings.ReplaceAll(target, "host", runtime.GOOS+"/"+runtime.GOARCH), "/")
-		if !ok {
-			return fmt.Errorf("%q is not os/arch", target)
-		}
-		name, archive, err := r.archive(goos, goarch)
+		s, err := parseSystem(target)
 		if err != nil {
-			return fmt.Errorf("%s/%s: %w", goos, goarch, err)
-		}
-		if err := os.WriteFile(filepath.Join(r.out, name), archive, 0o666); err != nil {
 			return err
 		}
-		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(archive), name)
-		fmt.Println(filepath.Join(r.out, name))
+		if err := r.archive(&s); err != nil {
+			return fmt.Errorf("%s: %w", target, err)
+		}
+		systems = append(systems, s)
 	}
-	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), sums.Bytes(), 0o666)
+	if err := errors.Join(r.npm(systems), r.wheels(systems)); err != nil {
+		return err
+	}
+	bill, err := r.bill(systems[0].built)
+	if err != nil {
+		return err
+	}
+	if err := r.write("pare_"+r.version+".cdx.json", bill); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), r.sums.Bytes(), 0o666)
+}
+
+// write writes a file of the release, and its checksum.
+func (r *release) write(name string, data []byte) error {
+	fmt.Fprintf(&r.sums, "%x  %s\n", sha256.Sum256(data), name)
+	fmt.Println(filepath.Join(r.out, name))
+	return os.WriteFile(filepath.Join(r.out, name), data, 0o666)
+}
+
+// A system is one that programs are built for.
+type system struct {
+	os, arch string
+	built    []byte // the program
+}
+
+// parseSystem reads os/arch; host is this one.
+func parseSystem(target string) (system, error) {
+	goos, goarch, ok := strings.Cut(strings.ReplaceAll(target, "host", runtime.GOOS+"/"+runtime.GOARCH), "/")
+	if !ok || npmOS[goos] == "" || npmCPU[goarch] == "" {
+		return system{}, fmt.Errorf("%q is not one of %s", target, everywhere)
+	}
+	return system{os: goos, arch: goarch}, nil
+}
+
+// program is what the program is called there.
+func (s system) program() string {
+	if s.os == "windows" {
+		return "pare.exe"
+	}
+	return "pare"
 }
 
 // identify asks git for commit, time and tag. Without git the commit is unknown, and files
@@ -171,54 +208,74 @@ func (r *release) manuals(host, dir string) error {
 // build builds the program, static and without a trace of the place where it was built.
 func (r *release) build(to, goos, goarch string) error {
 	flags := "-s -w -X main.stampedCommit=" + r.commit + " -X main.stampedVersion=" + r.version
+	env := []string{"CGO_ENABLED=0", "GOOS=" + goos, "GOARCH=" + goarch}
+	if r.cached {
+		env = nil
+	}
+	return r.goTool(to, "./cmd/pare", flags, env)
+}
+
+// goBuild builds a package and returns what came of it.
+func (r *release) goBuild(pkg, name, flags string, env []string, more ...string) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "pare-release")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	to := filepath.Join(dir, name)
+	if err := r.goTool(to, pkg, flags, env, more...); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(to)
+}
+
+func (r *release) goTool(to, pkg, flags string, env []string, more ...string) error {
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags", flags, "-o", to)
 	cmd.Dir = r.root
+	cmd.Env = append(os.Environ(), env...)
 	if !r.cached {
 		cmd.Args = append(cmd.Args, "-trimpath")
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
 	}
-	cmd.Args = append(cmd.Args, "./cmd/pare")
+	cmd.Args = append(append(cmd.Args, more...), pkg)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
+		return fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
 	}
 	return nil
 }
 
 // archive builds for a system and packs. The program for Linux also stays beside the
 // archives, where the Containerfile looks for it.
-func (r *release) archive(goos, goarch string) (name string, packed []byte, err error) {
-	program := "pare"
-	if goos == "windows" {
-		program = "pare.exe"
-	}
-	dir, err := filepath.Abs(filepath.Join(r.out, goos+"_"+goarch))
+func (r *release) archive(s *system) error {
+	dir, err := filepath.Abs(filepath.Join(r.out, s.os+"_"+s.arch))
 	if err != nil {
-		return "", nil, err
+		return err
 	}
-	built := filepath.Join(dir, program)
+	built := filepath.Join(dir, s.program())
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return "", nil, err
+		return err
 	}
-	if err := r.build(built, goos, goarch); err != nil {
-		return "", nil, err
+	if err := r.build(built, s.os, s.arch); err != nil {
+		return err
 	}
-	data, err := os.ReadFile(built)
-	if err != nil {
-		return "", nil, err
+	if s.built, err = os.ReadFile(built); err != nil {
+		return err
 	}
-	if goos != "linux" {
+	if s.os != "linux" {
 		if err := os.RemoveAll(dir); err != nil {
-			return "", nil, err
+			return err
 		}
 	}
-	base := fmt.Sprintf("pare_%s_%s_%s", r.version, goos, goarch)
-	files := append([]entry{{program, 0o755, data}}, r.docs...)
-	if goos == "windows" {
-		packed, err = r.zip(base, files)
-		return base + ".zip", packed, err
+	base := fmt.Sprintf("pare_%s_%s_%s", r.version, s.os, s.arch)
+	files := append([]entry{{s.program(), 0o755, s.built}}, r.docs...)
+	pack, ext := r.tar, ".tar.gz"
+	if s.os == "windows" {
+		pack, ext = r.zip, ".zip"
 	}
-	packed, err = r.tar(base, files)
-	return base + ".tar.gz", packed, err
+	packed, err := pack(base, files)
+	if err != nil {
+		return err
+	}
+	return r.write(base+ext, packed)
 }
 
 func (r *release) tar(base string, files []entry) ([]byte, error) {

@@ -5,7 +5,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -39,13 +38,10 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := fmt.Sprintf("%x  %s%s\n", sha256.Sum256(packed), base, ext); string(sums) != want {
-		t.Errorf("SHA256SUMS: %q, want %q", sums, want)
-	}
+	checkSums(t, dir)
+	t.Run("same bytes", func(t *testing.T) { sameAgain(t, dir) })
+	t.Run("npm", func(t *testing.T) { installNPM(t, dir) })
+	t.Run("wheel", func(t *testing.T) { installWheel(t, dir) })
 	files := map[string][]byte{}
 	if ext == ".zip" {
 		err = unzip(packed, files)

@@ -128,6 +128,12 @@ _engine = None
 _lock = threading.Lock()
 
 
+def program():
+    """The program: PARE_PROGRAM, the one in this package, or the one in PATH; None if there is none."""
+    beside = os.path.join(_HERE, "pare.exe" if os.name == "nt" else "pare")
+    return os.environ.get("PARE_PROGRAM") or (beside if os.path.exists(beside) else shutil.which("pare"))
+
+
 def _open():
     """The library that lies beside this file, or PARE_LIBRARY; else the program in PARE_PROGRAM or PATH.
     In a child of fork the library is of no use, so that the program takes its place."""
@@ -143,12 +149,11 @@ def _open():
                 return _engine
             except OSError:
                 pass  # of another system, or another libc
-        beside = os.path.join(_HERE, "pare.exe" if os.name == "nt" else "pare")
-        program = os.environ.get("PARE_PROGRAM") or (beside if os.path.exists(beside) else shutil.which("pare"))
-        if program is None:
+        found = program()
+        if found is None:
             why = "a forked process cannot use the library" if forked else "there is no library at " + path
             raise PareError({"type": "failed", "message": why + ", and no pare in PATH: install it, or start processes with spawn"})
-        _engine = Program(program)
+        _engine = Program(found)
         return _engine
 
 

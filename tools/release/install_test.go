@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// checkSums wants a checksum for every file of a release, and every one right.
+func checkSums(t *testing.T, dir string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if f.IsDir() || f.Name() == "SHA256SUMS" {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line := fmt.Sprintf("%x  %s\n", sha256.Sum256(data), f.Name()); !strings.Contains(string(text), line) {
+			t.Errorf("SHA256SUMS does not have %s", line)
+		}
+	}
+	for _, kind := range []string{".tgz", ".whl", ".cdx.json"} {
+		if !strings.Contains(string(text), kind+"\n") {
+			t.Errorf("there is no %s among\n%s", kind, text)
+		}
+	}
+}
+
+// sameAgain makes the release once more, elsewhere, and wants the same bytes.
+func sameAgain(t *testing.T, dir string) {
+	again := t.TempDir()
+	r := release{root: "../..", out: again, version: "v9.8.7", cached: true}
+	if err := r.run([]string{"host"}); err != nil {
+		t.Fatal(err)
+	}
+	one, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := os.ReadFile(filepath.Join(again, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(one, two) {
+		t.Errorf("two releases differ:\n%s\n%s", one, two)
+	}
+}
+
+// find is the one file of a release that a pattern names.
+func find(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s: %v, %v", pattern, found, err)
+	}
+	return found[0]
+}
+
+func execute(t *testing.T, dir string, command ...string) string {
+	t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PYTHONPATH=", "PARE_LIBRARY=", "PARE_PROGRAM=")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", command, err, out)
+	}
+	return string(out)
+}
+
+// installNPM installs the packages into an empty folder, without scripts and without the network, and
+// uses both the module and the program.
+func installNPM(t *testing.T, dir string) {
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("no npm on this machine: install Node to run this test")
+	}
+	into := t.TempDir()
+	alias := npmName + "-" + npmOS[runtime.GOOS] + "-" + npmCPU[runtime.GOARCH]
+	own := find(t, dir, "pare-llm-pare-*-"+npmOS[runtime.GOOS]+"-*.tgz")
+	execute(t, into, "npm", "install", "--offline", "--ignore-scripts", "--no-audit", "--no-fund", alias+"@file:"+own, find(t, dir, "pare-llm-pare-9.8.7.tgz"))
+	if err := os.WriteFile(filepath.Join(into, "try.mjs"), []byte(`import { fix } from "@pare-llm/pare";
+console.log(JSON.stringify(fix([{ role: "user", content: "hi" }, { role: "assistant", content: [{ type: "tool_use", id: "t", name: "n", input: {} }] }, { role: "user", content: "so?" }])));
+`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out := execute(t, into, "node", "try.mjs"); !strings.Contains(out, `"tool_use_id":"t"`) {
+		t.Errorf("the module says %s", out)
+	}
+	if out := execute(t, into, filepath.Join(into, "node_modules/.bin/pare"), "--version"); !strings.HasPrefix(out, "pare 9.8.7 ") {
+		t.Errorf("the program says %s", out)
+	}
+}
+
+// installWheel installs the wheel into a bare environment, and uses both the library and the program.
+func installWheel(t *testing.T, dir string) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("no Python on this machine: install it to run this test")
+	}
+	into := t.TempDir()
+	if out, err := exec.Command("python3", "-m", "venv", into).CombinedOutput(); err != nil {
+		t.Skipf("no venv here: install python3-venv to run this test\n%s", out)
+	}
+	bin := filepath.Join(into, "bin")
+	if runtime.GOOS == "windows" {
+		bin = filepath.Join(into, "Scripts")
+	}
+	python := filepath.Join(bin, "python3")
+	execute(t, into, python, "-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check", find(t, dir, "*.whl"))
+	const try = `import pare_llm, pare_llm._engine as e
+print(pare_llm.fix([{"role": "user", "content": "hi"}, {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "n", "input": {}}]}, {"role": "user", "content": "so?"}]))
+print(type(e._engine).__name__, pare_llm.__version__)`
+	if out := execute(t, into, python, "-c", try); !strings.Contains(out, "'tool_use_id': 't'") || !strings.Contains(out, "Library 9.8.7") {
+		t.Errorf("the package says %s", out)
+	}
+	if out := execute(t, into, filepath.Join(bin, "pare-llm"), "--version"); !strings.HasPrefix(out, "pare 9.8.7 ") {
+		t.Errorf("the program says %s", out)
+	}
+}
