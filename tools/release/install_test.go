@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -130,5 +133,71 @@ print(type(e._engine).__name__, pare_llm.__version__)`
 	}
 	if out := execute(t, into, filepath.Join(bin, "pare-llm"), "--version"); !strings.HasPrefix(out, "pare 9.8.7 ") {
 		t.Errorf("the program says %s", out)
+	}
+}
+
+// TestPlayground opens the playground in a browser and lets it repair its example.
+func TestPlayground(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds WebAssembly and starts a browser; left to make test")
+	}
+	browser := ""
+	for _, name := range []string{os.Getenv("PARE_BROWSER"), "chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); name != "" && err == nil {
+			browser = path
+			break
+		}
+	}
+	if browser == "" {
+		t.Skip("no Chromium found: run scripts/browser.sh, or set PARE_BROWSER")
+	}
+	r := release{root: "../..", cached: true}
+	parts, err := r.playgroundFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, f := range parts {
+		if err := os.WriteFile(filepath.Join(dir, f.name), f.data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if f.name == "playground.wasm" {
+			t.Logf("%s has %d bytes", f.name, len(f.data))
+		}
+	}
+	// What the page says is sent to the test, once it is what it says of its example.
+	said := make(chan string, 1)
+	script := filepath.Join(dir, "playground.js")
+	text, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, `
+new MutationObserver(() => { if (by("says").textContent) fetch("/said", { method: "POST", body: by("says").textContent + "\n" + by("page").srcdoc }); }).observe(by("says"), { childList: true });`...)
+	if err := os.WriteFile(script, text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", http.FileServer(http.Dir(dir)))
+	mux.HandleFunc("/said", func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		select {
+		case said <- string(body):
+		default:
+		}
+	})
+	server := httptest.NewServer(mux)
+	defer server.Close()
+	cmd := exec.Command(browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--user-data-dir="+t.TempDir(), server.URL+"/#example")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	}()
+	out := <-said
+	if !strings.HasPrefix(out, "anthropic: 2 faults, ") || !strings.Contains(out, ", clean now\n<!doctype html>") || !strings.Contains(out, "toolu_01") {
+		t.Errorf("the page does not say that its example was repaired:\n%.3000s", out)
 	}
 }

@@ -75,7 +75,7 @@ func (r *release) run(targets []string) error {
 		}
 		systems = append(systems, s)
 	}
-	if err := errors.Join(r.npm(systems), r.wheels(systems)); err != nil {
+	if err := errors.Join(r.npm(systems), r.wheels(systems), r.playground()); err != nil {
 		return err
 	}
 	bill, err := r.bill(systems[0].built)

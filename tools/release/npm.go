@@ -72,13 +72,13 @@ func (r *release) module() ([]entry, error) {
 		}
 		files = append(files, entry{name, 0o755, data})
 	}
-	wasm, err := r.wasm()
+	wasm, err := r.wasm("./bindings/wasm", "pare.wasm")
 	return append(files, wasm...), err
 }
 
-// wasm builds the engine for JavaScript; what runs it is part of Go.
-func (r *release) wasm() ([]entry, error) {
-	built, err := r.goBuild("./bindings/wasm", "pare.wasm", "-s -w", []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"})
+// wasm builds a package for JavaScript; what runs it is part of Go.
+func (r *release) wasm(pkg, name string) ([]entry, error) {
+	built, err := r.goBuild(pkg, name, "-s -w", []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"})
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (r *release) wasm() ([]entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("what runs WebAssembly: %w", err)
 	}
-	return []entry{{"pare.wasm", 0o644, built}, {"wasm_exec.js", 0o644, runs}}, nil
+	return []entry{{name, 0o644, built}, {"wasm_exec.js", 0o644, runs}}, nil
 }
 
 // pack writes a package as npm pack does.
