@@ -100,7 +100,7 @@ func (c *runCmd) start(w *world, program string, b bases) (int, error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	own, err := b.arguments(filepath.Base(program), dir)
+	own, err := b.arguments(filepath.Base(program), dir, c.Command[1:])
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -236,16 +237,22 @@ func (b bases) codex() []string {
 
 // arguments are those that an agent gets in front of its own. What they name lies in a folder
 // that is removed when the agent has ended.
-func (b bases) arguments(program, dir string) ([]string, error) {
+func (b bases) arguments(program, dir string, own []string) ([]string, error) {
 	switch strings.TrimSuffix(program, filepath.Ext(program)) {
 	case "codex":
 		return b.codex(), nil
 	case "pi":
+		if len(own) > 0 && slices.Contains(piCommands, own[0]) {
+			return nil, nil
+		}
 		file := filepath.Join(dir, "pare.mjs")
 		return []string{"--extension", file}, os.WriteFile(file, []byte(b.pi()), 0o600)
 	}
 	return nil, nil
 }
+
+// piCommands are those of pi that talk to no model, and must stand first.
+var piCommands = []string{"install", "remove", "uninstall", "update", "list", "config"}
 
 // pi is an extension that points the providers of pi at the proxy.
 func (b bases) pi() string {
