@@ -38,8 +38,8 @@ func remember(t *testing.T, st *store.Store, all ...store.Passage) {
 	}
 }
 
-// histories are the messages of all sessions of a scope and what was replied last, sorted.
-func histories(t *testing.T, st *store.Store, scope string) (all []string) {
+// recordedHistories are the messages of all sessions of a scope and what was replied last, sorted.
+func recordedHistories(t *testing.T, st *store.Store, scope string) (all []string) {
 	t.Helper()
 	list, err := st.Sessions(ctx, scope, 1000, nil)
 	if err != nil {
@@ -75,7 +75,7 @@ func lines(parts ...any) string {
 func wantHistories(t *testing.T, st *store.Store, scope string, want ...string) {
 	t.Helper()
 	slices.Sort(want)
-	if got := histories(t, st, scope); !slices.Equal(got, want) {
+	if got := recordedHistories(t, st, scope); !slices.Equal(got, want) {
 		t.Errorf("got %d sessions:\n%s\n\nwant %d:\n%s", len(got), strings.Join(got, "\n--\n"), len(want), strings.Join(want, "\n--\n"))
 	}
 }
@@ -264,13 +264,13 @@ func TestForget(t *testing.T) {
 		if err != nil || n != 5 {
 			t.Errorf("by size: %d, %v", n, err)
 		}
-		left := len(histories(t, st, "")) + len(histories(t, st, "alpha"))
+		left := len(recordedHistories(t, st, "")) + len(recordedHistories(t, st, "alpha"))
 		if left != 4 {
 			t.Errorf("%d sessions left, want 3 and the caller's own", left)
 		}
 		// What comes again is remembered again.
 		remember(t, st, passage(t, "", "", user("0 "+strings.Repeat("x", 1000))))
-		if left := len(histories(t, st, "")) + len(histories(t, st, "alpha")); left != 5 {
+		if left := len(recordedHistories(t, st, "")) + len(recordedHistories(t, st, "alpha")); left != 5 {
 			t.Errorf("%d sessions left, want 5", left)
 		}
 	})

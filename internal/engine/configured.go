@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/config"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
 )
