@@ -201,6 +201,7 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		{Gemini, false, `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"user","parts":[{"functionResponse":{"name":"f","parts":"id_12345","response":{}}}]}]}`, "id_12345", ""},
 		{Anthropic, false, `{"messages":[{"role":"agent","content":[{"type":"tool_result","tool_use_id":"c"}],"parts":{"greeting":"hello there"}}]}`, "hello there", `"role":"user"`},
 		{Anthropic, false, `{"messages":[{"role":"assistant","content":[{"type":"tool_result","tool_use_id":"c"}],"parts":{"greeting":"hello there"}}]}`, "hello there", `"role":"user","content":[{"type":"tool_result"`},
+		{Bedrock, false, `{"messages":[{"role":"user","content":[{"text":"q"}]},{"role":"user","content":[{"toolResult":{"toolUseId":"c","cache_control":"id_12345","content":[{}]}}]}]}`, "id_12345", ""},
 		{OpenAIChat, false, `{"messages":[{"role":"user","value":"please look","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`, "please look", `"role":"assistant"`},
 		{OpenAIResponses, false, `{"input":[{"type":"apply_patch_call","call_id":"c"},{"type":"apply_patch_call_output","call_id":"c"},{"type":"apply_patch_call_output","call_id":"c","error":"it broke down","output":""}]}`, "it broke down", ""},
 		{OpenAIChat, true, `{"messages":[{"role":"user","content":"q"},{"role":"assistant","reasoning":{"role":"assistant","content":"the wanted answer"}}]}`, "the wanted answer", ""},
@@ -215,6 +216,16 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		}
 		if out := string(fixed.Request.Raw()); !strings.Contains(out, c.keep) || c.not != "" && strings.Contains(out, c.not) {
 			t.Errorf("%s\n%s\n%+v", c.in, out, fixed.Changes)
+		}
+	}
+	for _, call := range []string{
+		`{"function":{"arguments":{"messages":[{"messageType":"USER","text":"please look"}]}}}`,
+		`{"id":"c","type":"function","function":{"name":"f","arguments":{"messages":[{"source":"user","text":"please look"}]}}}`,
+		`{"id":"c","type":"function","function":{"name":"f","arguments":"{\"messages\":[{\"role\":\"user\",\"text\":\"please look\"}]}"}}`,
+	} { // whoever is quoted in arguments is not dropped with the call
+		fixed := mended(t, []byte(`{"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[`+call+`]}]}`), Options{Dialect: OpenAIChat}, Repair{OrphanCall: RemedyDrop})
+		if !bytes.Contains(fixed.Request.Raw(), []byte("please look")) {
+			t.Errorf("%s\n%+v", fixed.Request.Raw(), fixed.Changes)
 		}
 	}
 	fixed := mended(t, []byte(`[{"type":"user_input","content":[{"type":"text","text":"q"}]},{"type":"model_output","content":[{"toolCallId":"id_12345"},{"type":"text","text":"a"}]}]`), Options{Dialect: GeminiInteractions}, Repair{})

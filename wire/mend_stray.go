@@ -110,6 +110,9 @@ var plumbing = []string{
 // sayingMembers are those of them in which some API has what a tool said.
 var sayingMembers = []string{"content", "output", "response", "parts"}
 
+// textlessMembers are those of them that no API has as a text.
+var textlessMembers = []string{"is_error", "cache_control", "willContinue", "will_continue"}
+
 // saidIn is the member of a result that holds what it says.
 func (m *mender) saidIn(b transcript.BlockID) string {
 	path := m.g.contentPath(m.draft, b)
@@ -125,7 +128,7 @@ func (m *mender) otherMembers(b transcript.BlockID) []byte {
 		name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
 		value := m.raw[e.Value.Start:e.Value.End]
 		said := name == m.saidIn(b) || name == "parts" && value[0] == '[' || e.Value.Start <= body.Start && body.End <= e.Value.End
-		if said || saysNothing(value) || slices.Contains(plumbing, name) && !slices.Contains(sayingMembers, name) && !m.holdsWords(tspan(e.Value)) {
+		if said || saysNothing(value) || slices.Contains(plumbing, name) && !slices.Contains(sayingMembers, name) && !(value[0] == '"' && slices.Contains(textlessMembers, name)) && !m.holdsWords(tspan(e.Value)) {
 			continue
 		}
 		rest = append(rest, name, value)

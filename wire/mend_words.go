@@ -216,7 +216,7 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 	if w.where[id].in == inMember {
 		outside-- // what a member holds may be a message itself
 	}
-	if s.inMessage(outside) {
+	if s.inMessage(outside) || w.goes(id) && s.quotesMessage() {
 		return false
 	}
 	superseded := message < w.superseded
@@ -319,11 +319,23 @@ func (w *wordCheck) put(yield func([]byte) bool) {
 	}
 	for _, run := range w.edits.runs {
 		for _, e := range run {
-			if len(e.New) > 0 && !yield(e.New) {
+			if len(e.New) > 0 && !w.goesAt(e.Span) && !yield(e.New) {
 				return
 			}
 		}
 	}
+}
+
+// goesAt reports whether a span lies in a message or in a block that goes, and nothing is put in
+// there.
+func (w *wordCheck) goesAt(at jsonspan.Span) bool {
+	i := w.messageAround(at)
+	if i < 0 {
+		return false
+	}
+	msg := w.t.Messages()[i]
+	b := msg.First + transcript.BlockID(sort.Search(int(msg.End-msg.First), func(n int) bool { return w.t.Block(msg.First+transcript.BlockID(n)).Span.End > at.Start }))
+	return w.messages.drop[i] || b < msg.End && w.gone[b] && w.t.Block(b).Span.Start <= at.Start && at.End <= w.t.Block(b).Span.End
 }
 
 // carried reports whether something that is put in says what a string says. Of a JSON text,

@@ -78,11 +78,44 @@ func (s *stringsIn) inMessage(block int) bool {
 			continue
 		}
 		if !o.judged {
-			w := wordsOf(s.raw, jsonspan.Span{Start: o.start, End: s.end}, jsonspan.Span{})
-			_, by := w.maker()
-			o.judged, o.speaks = true, by != "" || slices.Contains(w.keys, "role") || slices.Contains(w.keys, "type") && (w.typ == "" || speakerTypes[strings.ToLower(w.typ)])
+			o.judged, o.speaks = true, isSpeech(s.raw, jsonspan.Span{Start: o.start, End: s.end})
 		}
 		if o.speaks {
+			return true
+		}
+	}
+	return false
+}
+
+// isSpeech reports whether an object that begins at a span is a message: it says who speaks.
+func isSpeech(raw []byte, at jsonspan.Span) bool {
+	w := wordsOf(raw, at, jsonspan.Span{})
+	if _, by := w.maker(); by != "" || slices.Contains(w.keys, "role") || slices.Contains(w.keys, "type") && (w.typ == "" || speakerTypes[strings.ToLower(w.typ)]) {
+		return true
+	}
+	for _, key := range w.keys {
+		if !speakerMembers[key] {
+			continue
+		}
+		m, _ := jsonspan.Find(raw, at, key)
+		for v := newStrings(raw, transcript.Span(m.Value)); v.next(); {
+			if speakerTypes[strings.ToLower(string(jsonspan.Decode(nil, v.raw[v.at.Start+1:v.at.End-1])))] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// quotesMessage reports whether the string is JSON with a message in it, in which somebody says
+// something.
+func (s *stringsIn) quotesMessage() bool {
+	text := jsonspan.Decode(nil, s.raw[s.at.Start+1:s.at.End-1])
+	if trimmed := bytes.TrimSpace(text); len(trimmed) == 0 || trimmed[0] != '{' && trimmed[0] != '[' || jsonspan.Valid(trimmed) != nil {
+		return false
+	}
+	for in := newStrings(text, transcript.Span{End: len(text)}); in.next(); {
+		if in.inMessage(-1) && !in.wordless(true) {
 			return true
 		}
 	}

@@ -97,7 +97,7 @@ func (w *weaver) weave(m transcript.Message, from []source) {
 		w.blockless(m)
 		return
 	}
-	home := w.homeOf(from)
+	home := w.homeOf(m.Role, from)
 	if home < 0 {
 		w.strangers(m, from)
 		return
@@ -119,18 +119,23 @@ func (w *weaver) weave(m transcript.Message, from []source) {
 }
 
 // homeOf returns the message that a mended one was before: the one whose words it
-// has, since only results are moved between messages.
-func (w *weaver) homeOf(from []source) int {
-	home := -1
+// has, since only results are moved between messages. One of another speaker it is only if
+// nothing in it was said by its own.
+func (w *weaver) homeOf(role transcript.Role, from []source) int {
+	home, best := -1, -1
 	for _, s := range from {
 		if s.message < 0 {
 			continue
 		}
-		if home < 0 {
-			home = s.message
+		fits := 0
+		if w.old.Block(s.was).Kind != transcript.Result && w.now.Block(s.now).Kind != transcript.Result {
+			fits += 2
 		}
-		if w.old.Block(s.was).Kind != transcript.Result {
-			return s.message
+		if w.old.Messages()[s.message].Role == role {
+			fits++
+		}
+		if fits > best {
+			home, best = s.message, fits
 		}
 	}
 	return home

@@ -258,3 +258,27 @@ func TestDocumentsStayDocuments(t *testing.T) {
 		}
 	}
 }
+
+// TestMovedResultsLeaveSpeakers: when a result that stands in the model's message moves to the
+// user's, what the user says there stays the user's.
+func TestMovedResultsLeaveSpeakers(t *testing.T) {
+	for _, result := range []string{`{"tool_use_id":"c1"}`, `{"type":"tool_result","tool_use_id":"c1","content":"found it"}`, `{"type":"tool_result","tool_use_id":"c1"},{"text":"so it is"}`} {
+		raw := `[{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"f","input":{}}]},{"role":"assistant","content":[` + result + `]},{"role":"user","content":[{"text":"please look"}]}]`
+		fixed, err := mustRead(t, "api_conversation_history.json", []byte(raw)).Fix(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []struct {
+			Role    string
+			Content json.RawMessage
+		}
+		if err := json.Unmarshal(fixed.Raw, &all); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range all {
+			if m.Role != "user" && bytes.Contains(m.Content, []byte("please look")) {
+				t.Errorf("the model says what the user said:\n%s", fixed.Raw)
+			}
+		}
+	}
+}
