@@ -15,6 +15,32 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
+// How votes become bytes.
+//
+// Votes become bytes in one place:
+//
+//   1. thinking that led to nothing but what is dropped is dropped with it; if nothing would
+//      be left, the last atom stays;
+//   2. Rewrite takes blocks out and puts texts in, in one splice. Messages that lost
+//      everything go. A cache mark of a block that goes moves to the nearest block before it
+//      that stays and may carry one;
+//   3. thinking that a change has invalidated is dropped (below);
+//   4. the dialect finishes: the result is mended like any other input, because removal
+//      makes new neighbours. Alternation, first and last role, results first, cache marks:
+//      there is no second set of rules for that;
+//   5. if that changed what thinking is bound to, 3 and 4 are done again, at most three
+//      times.
+//
+// A Plan holds the decisions, every Change in the order it is made, what is Left, and the
+// events. It prints itself, as text or JSON, and writes its receipts. Apply returns the bytes,
+// or a *RefusedError with the findings if the provider would still refuse them; Result gives
+// the best state all the same, which is what the command line writes with status 1.
+//
+// Stale thinking. On the newest Claude models a thinking block is bound to everything in front
+// of it. Stale compares the messages before and after, from the front; from the first that
+// differs, all thinking is invalid and goes, with a receipt under thinking-altered. Which
+// models bind is a question to the profile; the others lose none.
+
 // Options says how to make a plan. The zero value mends what is broken, for a
 // request that is about to be sent. Many goroutines may use one that nobody changes.
 type Options struct {

@@ -8,6 +8,32 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
+// How settlement works.
+//
+// All votes are taken before any is counted. Rules look at the history first (Prepare), then
+// vote. A Ballot takes Drop and Protect for atoms, Edit for a block (replace what it says by a
+// text), and constraints: Needs(x, y), y is kept if x is, and Together(x, y), both ways. They
+// join the needs that come from the dialect's one-way ties. Then:
+//
+//   1. Protection spreads. Every protected atom protects what it needs, and so on.
+//   2. Drops on protected atoms fall away.
+//   3. Drops spread backwards. What needs a dropped atom is dropped, and so on.
+//
+// Can step 3 drop something protected? Only if a protected atom needed a dropped one; but then
+// step 1 has protected that one, and step 2 has taken its drop away. So both steps are least
+// fixpoints over fixed sets, and the outcome is the same in whatever order votes come or
+// queues are worked off. Nor can constraints contradict each other: any set of needs can be
+// met by protecting more.
+//
+// Edits stand where the atom is neither dropped nor protected and the block can be edited; of
+// several the shortest text wins, and of equally short ones the first in byte order. A
+// decision carries all reasons, and for what was pulled in, the atom that pulled (Via).
+//
+// After and Before say whose votes a rule may see (Ballot.Dropped), nothing else. Compile
+// derives an order: by constraint, then by name, so the order in which rules are given does
+// not matter. Names that are missing, circles and rules that exclude each other are errors
+// that name the rules, before anything runs (decision 0010).
+
 // A Decision is the verdict on one atom, with all reasons that led to it. Many goroutines
 // may read it.
 type Decision struct {

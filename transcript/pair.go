@@ -5,6 +5,37 @@ import (
 	"sync"
 )
 
+// How pairing works.
+//
+// Ids repeat: some agents begin at call_0 in every turn. So a result is matched by position as
+// well as by id. The walk goes through the turns once:
+//
+//   1. a result answers the first unanswered call of its id in the turn before it: whole;
+//   2. if all calls of that id in the turn before are answered: duplicate;
+//   3. else it answers a call of its id that an earlier turn left unanswered, the latest
+//      such turn first and in it the first call: displaced;
+//   4. else, where an id is missing on one side, the first unanswered call of the same tool
+//      in the turn before, or of any tool if the result names none: whole, and marked
+//      guessed;
+//   5. else, where both carry no id, it is one more answer to the last call of its name in
+//      the turn before: duplicate;
+//   6. else, where both carry no id, it answers a call of its name that an earlier turn left
+//      unanswered: displaced, and guessed;
+//   7. else it is an orphan result.
+//
+// A call that nothing answered is open in the last turn and an orphan call otherwise. A call
+// that repeats the id of an unanswered one of its turn is a duplicate. A result never answers
+// a call that comes after it, and two ids that differ are never guessed to be one. The
+// Responses dialect allows an answer anywhere later, so there steps 1 and 3 are one, and a
+// second answer counts as a duplicate only beside the first. Calls that the provider executes
+// itself pair by id inside the assistant's side of the talk. Results answer calls of their own
+// family only (a function call, a shell call, an approval). Repair goes one step further in
+// one case (decision 0012).
+//
+// Ties come from exchanges (call and results, mutual) and from dialects: thinking in front of
+// a call, reasoning in front of its item, a signed call of a Gemini step, which carries the
+// signature for those behind it.
+
 // pair finds the exchanges of t. It walks the turns once. Calls that the turn after them left
 // unanswered wait for a result that comes late.
 func (p *pairer) pair(t *Transcript, d Discipline) {

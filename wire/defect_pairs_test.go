@@ -186,7 +186,7 @@ func TestDefectP22ItemIDs(t *testing.T) {
 // TestDefectP17NeighboursOfOneRole: decision 0026, profile by profile: what is known to be
 // refused is found and merged, everything else keeps its bytes.
 func TestDefectP17NeighboursOfOneRole(t *testing.T) {
-	page, err := os.ReadFile("../docs/decisions/0026-neighbours-of-one-role.md")
+	page, err := os.ReadFile("../docs/internals/decisions/0026-neighbours-of-one-role.md")
 	if err != nil || !bytes.Contains(page, []byte("| profile | neighbours of one role | why |")) {
 		t.Fatalf("there is no page that says why: %v", err)
 	}

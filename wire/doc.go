@@ -24,6 +24,19 @@
 // apply. Fields and block types that the dialect does not know are carried along
 // and never a fault by themselves.
 //
+// # Positions
+//
+// A path is dotted and names an element as the provider would: messages.6.content.1,
+// messages.2.tool_calls.0, input.3, contents.2.parts.0, or messages.0.content for content
+// that is a string. The path of a bare list begins as if the list were in a body. A
+// [SyntaxError] has a byte offset and a JSON pointer.
+//
+// # Memory
+//
+// The index copies no text. Ids and names are copied out of the body in chunks, so that an
+// index never aliases a buffer that is used again. Lists that a hostile body could blow up
+// are bounded, and time grows with the size of the body.
+//
 // Requests and everything they hand out may be read by many goroutines; what they
 // return must not be changed.
 package wire

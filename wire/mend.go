@@ -10,6 +10,51 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
+// How mending works.
+//
+// Mend is driven by what Check finds (decision 0009). For most faults there is a mend: a
+// function that changes a draft, or leaves it alone.
+//
+//   1. A round goes through the findings and lets each be mended, unless an earlier mend of
+//      the same round has claimed the block or its message; that one waits. It has passes:
+//      who speaks, then what lies inside of blocks, each of which ends the round if it
+//      changes something, because all else depends on it; then results go home, before any
+//      call is given a stub: what is there counts before what is not.
+//   2. One splice writes the round. The result is parsed and checked again. What is left, or
+//      was brought about by the round (new neighbours, a message that became empty), is for
+//      the next round.
+//   3. The end is reached when nothing is found, when a round has nothing to do, or after 24
+//      rounds. Findings that remain are returned as Left.
+//
+// What a mend prefers: move, then keep under another form, then drop.
+//
+//   - A displaced result goes to the place where the provider looks for the answer. What
+//     stood in between stays.
+//   - A call with several results keeps the real ones over those that a repair or an abort
+//     made up (Synthetic, a guess by wording) and joins them in order, without copies; a
+//     result that a later call of the same id lacks goes there.
+//   - An unanswered call gets a stub that says that the outcome is unknown, marked as an
+//     error where the dialect has a mark; or is dropped, if the policy says so, if there is
+//     no id by which it could be answered, or if its result is of a kind that cannot be made
+//     up (a screenshot). The wording is a hook.
+//   - A result without a call becomes a quotation in the user's turn that says that the user
+//     did not write it, with its images; or is dropped, if the policy says so or it was made
+//     up anyway.
+//   - Ids are renamed on both halves at once. A new id is what the provider takes of the old
+//     one, or a hash of it; no two exchanges get the same.
+//   - Roles: neighbours of one role are joined where they are refused; where a turn is
+//     missing, a short one is put in ("Continue.", "(The beginning of this conversation is
+//     not included.)"). A system message that may not stand where it is becomes a reminder
+//     in the user's turn.
+//   - Thinking is moved to its place or dropped, never made up. Where what was thought is
+//     needed and lost, thinking is switched off for this request.
+//
+// What a user said is never dropped; where it cannot stay where it is, it moves. What no mend
+// tries is in decision 0011.
+//
+// Stubs, ids and quotations are functions of the input, so the same input gives the same bytes
+// in every process, and a second repair finds nothing to do.
+
 // A Remedy is what to do with half an exchange. It is a value that many goroutines may
 // use.
 type Remedy uint8

@@ -101,8 +101,8 @@ func TestDefectU3PlainWords(t *testing.T) {
 
 // forContributors reports whether a page is about the code, in the words of the code.
 func forContributors(name string) bool {
-	return name == "AGENTS.md" || name == "CONTRIBUTING.md" || name == "docs/architecture.md" || name == "docs/clients.md" ||
-		strings.HasPrefix(name, "docs/decisions/")
+	return name == "AGENTS.md" || name == "CONTRIBUTING.md" || name == "docs/clients.md" ||
+		strings.HasPrefix(name, "docs/internals/")
 }
 
 // keys are names of members, which programs read.

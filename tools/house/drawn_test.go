@@ -11,11 +11,11 @@ import (
 )
 
 // TestDrawn wants every package in the table of AGENTS.md and in the picture of
-// docs/architecture.md, on its own floor, and nothing there that does not exist; and what
+// docs/internals/architecture.md, on its own floor, and nothing there that does not exist; and what
 // each is for in the text below the picture.
 func TestDrawn(t *testing.T) {
 	rows, picture := agentsTable(t), drawing(t)
-	text, err := os.ReadFile("../../docs/architecture.md")
+	text, err := os.ReadFile("../../docs/internals/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +34,10 @@ func TestDrawn(t *testing.T) {
 			name = "pare"
 		}
 		if !strings.Contains(string(text), "**`"+name+"`**") {
-			t.Errorf("docs/architecture.md does not say what %s is for, in a paragraph with **`%s`**", name, name)
+			t.Errorf("docs/internals/architecture.md does not say what %s is for, in a paragraph with **`%s`**", name, name)
 		}
 		if drawn := regexp.MustCompile(`(^|[ /])` + regexp.QuoteMeta(path.Base(name)) + `( |$)`); !drawn.MatchString(picture[level]) {
-			t.Errorf("docs/architecture.md does not draw %s on floor %d:\n%s", name, level, picture[level])
+			t.Errorf("docs/internals/architecture.md does not draw %s on floor %d:\n%s", name, level, picture[level])
 		}
 	}
 	for name := range rows {
@@ -67,10 +67,10 @@ func agentsTable(t *testing.T) map[string]int {
 	return rows
 }
 
-// drawing returns the lines of each floor in the picture of docs/architecture.md.
+// drawing returns the lines of each floor in the picture of docs/internals/architecture.md.
 func drawing(t *testing.T) map[int]string {
 	t.Helper()
-	raw, err := os.ReadFile("../../docs/architecture.md")
+	raw, err := os.ReadFile("../../docs/internals/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func drawing(t *testing.T) map[int]string {
 	_, rest, _ = strings.Cut(rest, "\n```\n")
 	block, _, ok := strings.Cut(rest, "\n```\n")
 	if !ok {
-		t.Fatal("docs/architecture.md has no picture of the floors")
+		t.Fatal("docs/internals/architecture.md has no picture of the floors")
 	}
 	lines := map[int]string{}
 	level := -1

@@ -24,7 +24,7 @@ type floor struct {
 	why    string
 }
 
-// floors is the plan of the house; docs/architecture.md has the picture.
+// floors is the plan of the house; docs/internals/architecture.md has the picture.
 var floors = map[string]floor{
 	"internal/jsonspan":       {0, nil, "scans bytes and knows nothing above them"},
 	"internal/cpu":            {0, nil, "asks the processor and knows nobody who uses it"},
@@ -134,7 +134,7 @@ func TestFloors(t *testing.T) {
 		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 		f, ok := floors[name]
 		if !ok {
-			t.Errorf("package %q stands on no floor; give it one in this table and in docs/architecture.md", name)
+			t.Errorf("package %q stands on no floor; give it one in this table and in docs/internals/architecture.md", name)
 			continue
 		}
 		for _, imp := range p.Imports {
