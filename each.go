@@ -9,7 +9,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// An Exchange is what a rule made by [Each] sees of one call and its result.
+// An Exchange is what a rule made by [Each] sees of one call and its result. It is a value
+// that many goroutines may read.
 type Exchange struct {
 	Tool      string
 	Arguments []byte             // as JSON; a tool that takes plain text has that text
@@ -30,7 +31,8 @@ func (x Exchange) Argument(name string) string {
 }
 
 // A Vote is what a rule wants to happen to an exchange. The zero value has no opinion.
-// Protect wins over Drop, and Drop wins over Replace.
+// Protect wins over Drop, and Drop wins over Replace. It is a value that many goroutines
+// may use.
 type Vote struct {
 	Protect bool   // keep every byte of it, whatever other rules say
 	Drop    bool   // remove the call and its result
