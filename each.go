@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -19,15 +20,14 @@ type Exchange struct {
 	Age       int                // how often the user has spoken since
 	Last      bool               // no later call is to the same tool
 
-	r *wire.Request
 	x transcript.Exchange
 }
 
 // Argument returns one argument as text: a string as it is, anything else as JSON. It
 // is "" if there is no argument of that name.
 func (x Exchange) Argument(name string) string {
-	value, _ := wire.Argument(x.r.Transcript(), x.x.Call, name)
-	return value
+	text, _ := jsonspan.FindText(x.Arguments, name)
+	return text
 }
 
 // A Vote is what a rule wants to happen to an exchange. The zero value has no opinion.
@@ -83,7 +83,7 @@ func complete(r *wire.Request) (all []Exchange) {
 		}
 		all = append(all, Exchange{
 			Tool: x.Tool, Arguments: wire.Arguments(t, x.Call), Result: resultText(r, x), Outcome: outcomeOf(r, x),
-			Age: since[t.Block(x.Call).Message], Last: last[x.Tool] == i, r: r, x: x,
+			Age: since[t.Block(x.Call).Message], Last: last[x.Tool] == i, x: x,
 		})
 	}
 	return all

@@ -140,3 +140,19 @@ func TestEachPanics(t *testing.T) {
 		t.Errorf("skipped, it leaves %v, %v", plan, err)
 	}
 }
+
+// TestEachByHand: a function can be tested with an exchange that is written by hand.
+func TestEachByHand(t *testing.T) {
+	x := pare.Exchange{Tool: "Read", Arguments: []byte(`{"path":"a\u002ego","lines":[1,2],"path2":7}`)}
+	for name, want := range map[string]string{"path": "a.go", "lines": "[1,2]", "path2": "7", "none": ""} {
+		if got := x.Argument(name); got != want {
+			t.Errorf("argument %s is %q, want %q", name, got, want)
+		}
+	}
+	for _, args := range []string{"", "plain text", `[{"path":1}]`, `{"path":`, `{`} {
+		x.Arguments = []byte(args)
+		if got := x.Argument("path"); got != "" {
+			t.Errorf("arguments %q have a path, %q", args, got)
+		}
+	}
+}

@@ -210,19 +210,7 @@ func Arguments(t *transcript.Transcript, b transcript.BlockID) []byte {
 // Argument returns one argument of a call as text: strings decoded, anything else
 // as JSON. It returns false if there is none of that name.
 func Argument(t *transcript.Transcript, b transcript.BlockID, name string) (string, bool) {
-	args := Arguments(t, b)
-	if len(args) == 0 || args[0] != '{' {
-		return "", false
-	}
-	m, ok := jsonspan.Find(args, jsonspan.Span{Start: 0, End: len(args)}, name)
-	if !ok {
-		return "", false
-	}
-	v := args[m.Value.Start:m.Value.End]
-	if len(v) >= 2 && v[0] == '"' {
-		return string(jsonspan.Decode(nil, v[1:len(v)-1])), true
-	}
-	return string(v), true
+	return jsonspan.FindText(Arguments(t, b), name)
 }
 
 // BindsThinking reports whether the model checks that nothing in front of a

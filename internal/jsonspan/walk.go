@@ -88,6 +88,23 @@ func Find(data []byte, object Span, name string) (found Member, ok bool) {
 	return found, ok
 }
 
+// FindText returns the value of a member as text: a string decoded, anything else as it is
+// written. It returns false if data is no object, or has no member of that name.
+func FindText(data []byte, name string) (text string, ok bool) {
+	if len(data) == 0 || data[0] != '{' {
+		return "", false
+	}
+	m, ok := Find(data, Span{0, len(data)}, name)
+	if !ok {
+		return "", false
+	}
+	v := data[m.Value.Start:m.Value.End]
+	if len(v) >= 2 && v[0] == '"' {
+		v = Decode(nil, v[1:len(v)-1])
+	}
+	return string(v), true
+}
+
 // Says reports whether the string with that content is text.
 func Says(data []byte, content Span, text string) bool {
 	raw := data[content.Start:content.End]
