@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -37,6 +38,12 @@ type Recall struct {
 // method may be called by many goroutines.
 type Recaller interface {
 	Recall(ctx context.Context, scope, handle string) ([]byte, error)
+}
+
+// An Asker is a [Recaller] that also looks for words in all that it remembers of one scope; ""
+// where there is nothing, or nothing is remembered. Its method may be called by many goroutines.
+type Asker interface {
+	Ask(ctx context.Context, scope, words string) (string, error)
 }
 
 const (
@@ -144,6 +151,9 @@ func excerpt(text string, offset, most int) (from, to int) {
 // heard of elsewhere names nothing here.
 func (x *exchange) stored(handle string) (string, error) {
 	s := x.t.Recall.Store
+	if words, asks := strings.CutPrefix(handle, "about "); asks {
+		return x.remembered(s, words)
+	}
 	if s == nil || !recall.IsHandle(handle) || !bytes.Contains(x.plain, []byte(handle)) {
 		return "", archive.ErrNotFound
 	}
@@ -155,6 +165,23 @@ func (x *exchange) stored(handle string) (string, error) {
 		err = errors.New("it panicked")
 	}
 	return string(raw), err
+}
+
+// remembered looks for words in what the sender's scope has said before.
+func (x *exchange) remembered(s Recaller, words string) (text string, err error) {
+	asker, ok := s.(Asker)
+	if !ok {
+		return "", archive.ErrNotFound
+	}
+	ctx, cancel := context.WithTimeout(x.in.Context(), storeTime)
+	defer cancel()
+	if !x.call("callback Recall.Store", func() { text, err = asker.Ask(ctx, scopeOf(ctx), words) }) {
+		err = errors.New("it panicked")
+	}
+	if err == nil && text == "" {
+		err = archive.ErrNotFound
+	}
+	return text, err
 }
 
 // An owner is whose hidden calls are put back: a digest of the scope, the upstream and the

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -127,4 +128,28 @@ func longestIn(text string, words []string) phrase {
 		}
 	}
 	return phrase{best, best}
+}
+
+// Text is everything that can be read in an entry in force.
+func (s *Store) Text(ctx context.Context, key Key, id string) (text string, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		x, err := s.live(ctx, t, key, false)
+		if err != nil {
+			return err
+		}
+		seq, _, err := s.byID(ctx, t, x, id)
+		if err == nil && (seq == 0 || !x.state.visible(seq)) {
+			err = fmt.Errorf("text of %s: %w: %q", key, ErrNoCursor, id)
+		}
+		if err != nil {
+			return err
+		}
+		e, err := s.entry(ctx, t, x, x.owner(seq), seq)
+		if err == nil {
+			err = s.openLazily(ctx, t, x, &e)
+		}
+		text = textOf(x, e.Raw)
+		return err
+	})
+	return text, err
 }

@@ -205,7 +205,7 @@ func (s *Server) setRecall(to *Settings) {
 	case s.recall == nil || s.recall.Rounds != conf.Rounds || s.recall.MaxBytes != conf.MaxBytes:
 		s.recall = &proxy.Recall{Rounds: conf.Rounds, MaxBytes: conf.MaxBytes}
 		if s.o.Store != nil {
-			s.recall.Store = s.o.Store
+			s.recall.Store = recaller{s.o.Store, &s.watches.remembers}
 		}
 	}
 	s.proxy.SetRecall(s.recall)

@@ -12,9 +12,10 @@ const Tool = "pare_recall"
 const (
 	about = "Fetches content that was removed from this conversation to save room. A note in brackets that begins with \"[pare: \" stands where something was cleared or shortened, " +
 		"and names it, as \"archived as pare-…\" or as \"call …\": give that name as the handle. Older parts may be gone without a note: give \"list\" as the handle to see what was removed, with handles. " +
+		"Where earlier conversations are remembered, \"about \" and a few words as the handle looks for these words there. " +
 		"Call this only if you need the content to go on."
 	schema = `{"type":"object","properties":{` +
-		`"handle":{"type":"string","description":"pare-…, the id of a call, or list."},` +
+		`"handle":{"type":"string","description":"pare-…, the id of a call, list, or about and some words."},` +
 		`"offset":{"type":"integer","description":"The byte to begin at, to go on with content that is too long for one result."}},"required":["handle"]}`
 )
 
