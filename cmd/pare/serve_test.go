@@ -21,7 +21,7 @@ func TestDefectX5NoFileIsAnEmptyFile(t *testing.T) {
 	}
 	flags := map[string][]string{
 		"Listen": {"--listen=127.0.0.1:0"}, "Upstream": {"--upstream=mine=http://127.0.0.1:1"}, "Store": {"--store=x.db"}, "NoStore": {"--no-store"},
-		"Compact": {"--compact-above=9"}, "Prune": {"--prune"}, "Recall": {"--recall"}, "MaxBody": {"--max-body=1MB"}, "TokenFile": {"--token-file=" + tokens},
+		"Compact": {"--compact-above=9"}, "Prune": {"--prune"}, "Recall": {"--recall"}, "Remember": {"--remember"}, "MaxBody": {"--max-body=1MB"}, "TokenFile": {"--token-file=" + tokens},
 		"Host": {"--host=here"}, "Grace": {"--grace=1s"},
 		"Config": nil, // it names the file
 	}
@@ -32,7 +32,7 @@ func TestDefectX5NoFileIsAnEmptyFile(t *testing.T) {
 	}
 	all := []string{"--no-store"}
 	for name, args := range flags {
-		if name != "Store" && name != "NoStore" {
+		if name != "Store" && name != "NoStore" && name != "Remember" { // which needs a store
 			all = append(all, args...)
 		}
 	}

@@ -91,6 +91,9 @@ func (m *memory) run(ended <-chan struct{}) {
 		case p := <-m.queue:
 			began := time.Now()
 			m.write(p)
+			if len(m.queue) == 0 {
+				continue
+			}
 			select {
 			case <-time.After(min(rests*time.Since(began), time.Second)):
 			case <-ended:
