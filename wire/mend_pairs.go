@@ -46,7 +46,7 @@ func (m *mender) unansweredCall(f *Finding) {
 	raw := m.g.stub(m.draft, f.Block, text)
 	if m.repair.OrphanCall == RemedyDrop || raw == nil || text == "" || x.CallID == "" && !m.g.countsCalls && m.where[f.Block].in != inFunction {
 		m.dropBlock(f.Block)
-		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a call that no result answers")
+		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a tool call without a result")
 		m.dropIfAlone(f, f.Block)
 		m.dismiss(f, f.Block)
 		return

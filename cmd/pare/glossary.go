@@ -225,6 +225,7 @@ var damageMends = map[string]string{
 	"second-root":      "it is left as it is",
 	"unreadable":       "it is left as it is: go back to a copy of the file, or begin a new session",
 	"skipped-message":  "it is left as it is",
+	"torn-row":         "as with torn-file: what can be read of it stays, words of the user above all; the rows as they were are kept beside the database",
 	"torn-file":        "what can be read of it stays, words of the user above all; else something of which nothing is sent takes its place; the original is kept beside the storage",
 	"stray-line":       "the line gets a type that the agent passes over; what it says stays in the file",
 	"lost-snapshot":    "the messages are written again",

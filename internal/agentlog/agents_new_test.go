@@ -151,7 +151,7 @@ func makeCline3(turns int) string {
 		for k := range 2 {
 			id := fmt.Sprintf("call_%d_%d", i, k)
 			calls = append(calls, map[string]any{"type": "tool_use", "id": id, "name": "run_commands", "input": map[string]any{"commands": []string{"ls"}}})
-			results = append(results, map[string]any{"type": "tool_result", "tool_use_id": id, "content": output(10*i + k)})
+			results = append(results, map[string]any{"type": "tool_result", "tool_use_id": id, "name": "run_commands", "content": []map[string]any{{"query": "ls", "result": output(10*i + k), "success": true}}})
 		}
 		say("assistant", calls...)
 		say("user", results...)
@@ -211,6 +211,7 @@ var sessionMakers = map[string]sessionMaker{
 	}},
 	"cline-3": {"s.messages.json", Cline3, makeCline3, map[string]spoiling{
 		"result": {replacing(`"tool_use_id":"call_0_0"`, `"tool_use_id":"call_9"`), "orphan-call"},
+		"call":   {replacing(`"id":"call_0_0"`, `"id":"call_9"`), "orphan-result"},
 	}},
 	"opencode-export": {"e.json", OpenCodeExport, makeOpenCodeExport, map[string]spoiling{
 		"running":   {replacing(`"status":"completed"`, `"status":"running"`), "orphan-call"},

@@ -347,7 +347,7 @@ func (claude) finish(e *edits) {
 		}
 		if p != en.parent {
 			e.set(u, "parentUuid", uuidValue(p))
-			e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, 0, "links to the line that is in front of it now")
+			e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, 0, "now linked to the previous line")
 		}
 	}
 }

@@ -4,12 +4,11 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
 
 // cline reads api_conversation_history.json of Cline and Roo: a list of messages of
-// the Anthropic API, as it is sent. From version 3 on Cline keeps the list in an object. Roo keeps messages that a summary or a
+// the Anthropic API, as it is sent. Roo keeps messages that a summary or a
 // truncation has hidden; they lie dormant.
 type cline struct{}
 
@@ -18,10 +17,6 @@ var clineRow = row{format: Cline, name: "cline", maker: "Cline", dialect: wire.A
 
 func (cline) read(l *Log) {
 	at, ok := l.document()
-	if ok && l.raw[at.Start] == '{' { // version 3
-		o := objectAt(l.raw, at)
-		at, ok = o.get("messages")
-	}
 	if !ok || l.raw[at.Start] != '[' {
 		return
 	}
@@ -145,28 +140,4 @@ func (e *edits) putPieces(t *Thread, pieces []piece) {
 		}
 		e.unit(front).before = append(e.unit(front).before, raw)
 	}
-}
-
-// cline3Row is what Cline keeps from version 3 on. No request has the members beside its
-// list; two of them tell, so that one that is lost does not make a request of it. A file that
-// was written twice has two such lines.
-var cline3Row = row{format: Cline3, name: "cline-3", maker: "Cline 3", dialect: wire.Anthropic, form: cline{}, lenient: true, line: func(o object) evidence {
-	if isCline3(o) {
-		return proof
-	}
-	return silent
-}, document: func(raw []byte, at jsonspan.Span) bool { return isCline3(objectAt(raw, at)) }}
-
-func isCline3(o object) bool {
-	list, ok := o.get("messages")
-	if !ok || o.raw[list.Start] != '[' {
-		return false
-	}
-	n := 0
-	for _, name := range []string{"updated_at", "sessionId", "agent", "systemPrompt", "system_prompt"} {
-		if o.has(name) {
-			n++
-		}
-	}
-	return n >= 2
 }

@@ -223,10 +223,10 @@ func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
 	m.e.log(m.change(f), "insert", f.Rule, f.IDs, len(raw), "a stub: %s", text)
 }
 
-// dropOpen drops a call that no result answers.
+// dropOpen drops a call without a result.
 func (m *flatMender) dropOpen(f *Finding) {
 	m.letRead(f.unit, f.Block)
-	m.dropCall(f, "a call that no result answers")
+	m.dropCall(f, "a tool call without a result")
 }
 
 // letRead says that a receipt names what the format has read of a call or a result.

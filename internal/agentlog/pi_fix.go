@@ -260,7 +260,7 @@ func (p pi) relink(e *edits, t *piTree) {
 
 func (e *edits) linkPi(u int, parent string) {
 	e.set(u, "parentId", uuidValue(parent))
-	e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, 0, "links to the line that is in front of it now")
+	e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, 0, "now linked to the previous line")
 }
 
 // renumber writes the numbers of entries anew where lines came or went in front of them.

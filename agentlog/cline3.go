@@ -1,0 +1,212 @@
+package agentlog
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// cline3 reads ID.messages.json, which Cline keeps from version 3 on: one object with a list of
+// messages. They look like those of the Anthropic API; what a tool said is in records of its own,
+// with query, result and success. Requests are written anew from them. Seen in files of 3.0.65.
+type cline3 struct{}
+
+// cline3Row tells the file by the members beside its list, which no request has; two of them tell,
+// so that one that is lost does not make a request of it. A file that was written twice has two
+// such lines.
+var cline3Row = row{format: Cline3, name: "cline-3", maker: "Cline 3", dialect: wire.Anthropic, form: cline3{}, usage: cline3Usage, lenient: true, line: func(o object) evidence {
+	if isCline3(o) {
+		return proof
+	}
+	return silent
+}, document: func(raw []byte, at jsonspan.Span) bool { return isCline3(objectAt(raw, at)) }}
+
+func isCline3(o object) bool {
+	list, ok := o.get("messages")
+	if !ok || o.raw[list.Start] != '[' {
+		return false
+	}
+	n := 0
+	for _, name := range []string{"updated_at", "sessionId", "agent", "systemPrompt", "system_prompt"} {
+		if o.has(name) {
+			n++
+		}
+	}
+	return n >= 2
+}
+
+func cline3Usage(o object) (in, out int) {
+	used := o.object("metrics")
+	return used.number("inputTokens") + used.number("cacheReadTokens") + used.number("cacheWriteTokens"), used.number("outputTokens")
+}
+
+func (c cline3) read(l *Log) {
+	at, ok := l.document()
+	if !ok {
+		return
+	}
+	o := objectAt(l.raw, at)
+	list, ok := o.get("messages")
+	if !ok || l.raw[list.Start] != '[' {
+		return
+	}
+	all := l.readList(list)
+	k, model := newTalk(), ""
+	b := l.newBody(wire.Anthropic, "")
+	for u := all.first; u < all.end; u++ {
+		m := objectAt(l.raw, l.units[u].span)
+		if !m.has("role") {
+			l.damageAt(l.units[u].span.Start, l.units[u].line, "skipped-message")
+			continue
+		}
+		model = cmp.Or(m.object("modelInfo").text("id"), model)
+		c.message(l, b, u, m, k)
+	}
+	if len(b.parts) == 0 {
+		return
+	}
+	l.count(k, len(b.parts))
+	if t := l.thread("main", Main, wire.Anthropic, model, b, nil); t != nil {
+		t.pairs, t.talk = true, k
+	}
+}
+
+func (cline3) message(l *Log, b *bodyBuilder, u int, m object, k *talk) {
+	role := "user"
+	if m.text("role") == "assistant" {
+		role = "assistant"
+	}
+	var blocks [][]byte
+	var spans []jsonspan.Span
+	if v, ok := m.get("content"); ok && l.raw[v.Start] == '"' {
+		blocks, spans = append(blocks, write("type", "text", "text", l.raw[v.Start:v.End])), append(spans, v)
+	}
+	for _, at := range m.list("content") {
+		c := objectAt(l.raw, at)
+		switch c.text("type") {
+		case "text":
+			blocks = append(blocks, write("type", "text", "text", stringOr(c.value("text"))))
+		case "tool_use":
+			k.calls[c.text("id")]++
+			blocks = append(blocks, toolUse(c.text("id"), c.text("name"), c.value("input")))
+		case "tool_result":
+			k.results[c.text("tool_use_id")]++
+			blocks = append(blocks, toolResult(c.text("tool_use_id"), [][]byte{write("type", "text", "text", cline3Said(c))}, c.is("is_error")))
+		default:
+			continue
+		}
+		spans = append(spans, at)
+	}
+	if len(blocks) > 0 {
+		b.put(u, write("role", role, "content", array(blocks...)), spans)
+	}
+}
+
+// cline3Said is what a tool said: a text, or the results of records.
+func cline3Said(c object) string {
+	v, ok := c.get("content")
+	if !ok {
+		return ""
+	}
+	if c.raw[v.Start] == '"' {
+		return textAt(c.raw, v)
+	}
+	var all []string
+	for _, at := range c.list("content") {
+		r := objectAt(c.raw, at)
+		all = append(all, cmp.Or(r.text("result"), r.text("text"), r.text("error")))
+	}
+	return strings.Join(all, "\n")
+}
+
+func (c cline3) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, e, t, o) }
+
+// beside writes a message beside another one.
+func (cline3) beside(l *Log, u int, role string, content ...[]byte) []byte {
+	o := objectAt(l.raw, l.units[u].span)
+	id := eventID(append([]byte(o.text("id")), array(content...)...), role)
+	return write("id", "msg_pare_"+id[:8], "role", role, "content", array(content...), "ts", o.scalar("ts"))
+}
+
+func (c cline3) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
+	blk := t.Request.Transcript().Block(call)
+	record := write("query", "", "result", text, "success", []byte("false"))
+	return c.beside(l, t.parts[blk.Message].unit, "user", write("type", "tool_result", "tool_use_id", blk.CallID, "name", blk.Tool, "content", array(record)))
+}
+
+// quote writes the message of a result with a text in place of it.
+func (cline3) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+	return goose{}.quote(l, t, result, text)
+}
+
+func (c cline3) without(l *Log, t *Thread, half transcript.BlockID) []byte {
+	return withoutElement(l, t, half, c.elements)
+}
+
+func (cline3) elements(o object) []jsonspan.Span { return o.list("content") }
+
+// alone writes a message for one block.
+func (c cline3) alone(l *Log, u int, element []byte) []byte { return c.beside(l, u, "user", element) }
+
+// shorten takes messages out and makes results shorter: Cline keeps what it sends, and nothing else.
+func (c cline3) shorten(e *edits, t *Thread, plan *pare.Plan) error {
+	if _, err := shortenUnits(c, e, t, plan); err != nil {
+		return err
+	}
+	for _, p := range t.parts { // what was counted was counted of more
+		if used := e.l.object(p.unit).object("metrics"); len(used.members) > 0 && !e.dropped(p.unit) {
+			e.set(p.unit, "metrics", setMembers(e.l.raw, used.span, "inputTokens", []byte("0"), "cacheReadTokens", []byte("0"), "cacheWriteTokens", []byte("0")))
+		}
+	}
+	return nil
+}
+
+// rewrite writes a message with the blocks that are left of it.
+func (cline3) rewrite(l *Log, u int, now object) ([]byte, bool) {
+	o := objectAt(l.raw, l.units[u].span)
+	text, calls := leftOf(now)
+	results := make(map[string]string)
+	for _, at := range now.list("content") {
+		if b := objectAt(now.raw, at); b.text("type") == "tool_result" {
+			results[b.text("tool_use_id")] = resultText(now.raw, b)
+		}
+	}
+	var content [][]byte
+	for _, at := range o.list("content") {
+		c := objectAt(l.raw, at)
+		switch c.text("type") {
+		case "tool_use":
+			if _, ok := calls[c.text("id")]; ok {
+				content = append(content, l.raw[at.Start:at.End])
+			}
+		case "tool_result":
+			said, ok := results[c.text("tool_use_id")]
+			switch {
+			case !ok:
+			case said == cline3Said(c):
+				content = append(content, l.raw[at.Start:at.End])
+			default:
+				content = append(content, setMembers(l.raw, at, "content", array(write("query", "", "result", said, "success", []byte("true")))))
+			}
+		case "text":
+			if strings.Contains(text, c.text("text")) {
+				content = append(content, l.raw[at.Start:at.End])
+			}
+		default:
+			content = append(content, l.raw[at.Start:at.End])
+		}
+	}
+	if len(content) == 0 {
+		content = append(content, write("type", "text", "text", text))
+	}
+	return setMembers(l.raw, o.span, "content", array(content...)), true
+}
+
+// says writes a message with a text beside another one.
+func (c cline3) says(l *Log, u int, role transcript.Role, text []byte) []byte {
+	return c.beside(l, u, role.String(), write("type", "text", "text", text))
+}
