@@ -214,6 +214,35 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestDecisionsListed wants every decision to be in the index, and the architecture page to
+// stay short.
+func TestDecisionsListed(t *testing.T) {
+	index, listed := "", 0
+	for _, p := range pages(t) {
+		switch {
+		case p.name == "docs/internals/decisions/README.md":
+			index = strings.Join(p.lines, "\n")
+		case p.name == "docs/internals/architecture.md":
+			if n := len(strings.Join(p.lines, "\n")); n > 12<<10 {
+				t.Errorf("%s has %d bytes, and 12 KB are enough: move details to the code", p.name, n)
+			}
+		}
+	}
+	for _, p := range pages(t) {
+		dir, name := filepath.Split(p.name)
+		switch {
+		case dir != "docs/internals/decisions/" || name == "README.md":
+		case !strings.Contains(index, "("+name+")"):
+			t.Errorf("docs/internals/decisions/README.md does not list %s", name)
+		default:
+			listed++
+		}
+	}
+	if listed < 50 {
+		t.Errorf("only %d decisions found", listed)
+	}
+}
+
 // prose returns the lines of a page, those of blocks empty.
 func (p *page) prose(t *testing.T) []string {
 	t.Helper()
