@@ -129,7 +129,7 @@ func (c cline3) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, 
 func (cline3) beside(l *Log, u int, role string, content ...[]byte) []byte {
 	o := objectAt(l.raw, l.units[u].span)
 	id := eventID(append([]byte(o.text("id")), array(content...)...), role)
-	return write("id", "msg_pare_"+id[:8], "role", role, "content", array(content...), "ts", o.scalar("ts"))
+	return write("id", "msg_pare_"+id[:8], "role", role, "content", array(content...), "ts", o.mark("ts"))
 }
 
 func (c cline3) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
