@@ -23,6 +23,9 @@ type elementScan struct {
 	compacted bool // it is a compaction, which two APIs have
 }
 
+// chat reports whether it looks like a message of the chat API, whose members Responses share.
+func (e *elementScan) chat() bool { return e.dialect == OpenAIChat }
+
 // elementRows say what an element is, and whether that is certain: the first that applies.
 var elementRows = []struct {
 	when func(e *elementScan) bool
@@ -45,7 +48,7 @@ var elementRows = []struct {
 	},
 	{
 		when: func(e *elementScan) bool {
-			return e.message && (e.dialect == Auto || e.dialect == OpenAIChat || e.untyped)
+			return e.message && (e.dialect == Auto || e.chat() || e.untyped)
 		},
 		is: func(p *parser, _ *elementScan) (Dialect, bool) {
 			p.faint, p.clue = p.texts, clue{anItem, []byte("message"), p.texts}
@@ -53,7 +56,7 @@ var elementRows = []struct {
 		},
 	},
 	{
-		when: func(e *elementScan) bool { return e.dialect == OpenAIChat && e.typed && !e.role },
+		when: func(e *elementScan) bool { return e.chat() && e.typed && !e.role },
 		is:   func(*parser, *elementScan) (Dialect, bool) { return OpenAIResponses, true },
 	},
 	{
