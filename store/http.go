@@ -78,6 +78,7 @@ var routes = []route{
 	{"GET", sessionsPath + "/{id}/search", (*api).search, []string{"path", "q", "limit"}},
 	{"GET", sessionsPath + "/{id}/events", (*api).events, []string{"path", "from"}},
 	{"GET", "/pare/v1/search", (*api).search, []string{"q", "limit"}},
+	{"GET", "/pare/v1/recall", (*api).about, []string{"q", "limit"}},
 	{"GET", "/pare/v1/recall/{handle}", (*api).recall, nil},
 }
 

@@ -342,6 +342,18 @@ func (a *api) search(c *call) error {
 	return c.write(http.StatusOK, map[string]any{"hits": some(hits)})
 }
 
+func (a *api) about(c *call) error {
+	limit, err := c.number("limit")
+	if err != nil {
+		return err
+	}
+	hits, err := a.s.About(c.q.Context(), c.key.Scope, c.get("q"), min(limit, 100))
+	if err != nil {
+		return err
+	}
+	return c.write(http.StatusOK, map[string]any{"hits": some(hits)})
+}
+
 func (a *api) recall(c *call) error {
 	raw, err := a.s.Recall(c.q.Context(), c.key.Scope, c.q.PathValue("handle"))
 	if err != nil {

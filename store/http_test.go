@@ -165,6 +165,9 @@ func TestOverHTTP(t *testing.T) {
 			t.Errorf("%v", hits)
 		}
 		c.do("GET", "/pare/v1/search", "", "?q=%22word+heron%22", nil, 200)
+		if hits := c.do("GET", "/pare/v1/recall", "", "?q=herons&limit=3", nil, 200)["hits"].([]any); len(hits) == 0 {
+			t.Error("a question finds nothing")
+		}
 		c.do("POST", p, "", "", map[string]any{"id": "a", "path": "sub/one"}, 201)
 		c.do("GET", p+"/{id}/paths", "a", "", nil, 200)
 		c.do("DELETE", p+"/{id}", "a", "", nil, 204)

@@ -194,14 +194,15 @@ func (*postgresEngine) index(ctx context.Context, t *tx, sid, seq int64, text st
 }
 
 // rank adds up what ts_rank_cd says of each word. The server does not know how rare a word is, so
-// that is counted; and a word that is said often counts more than once, but never twice.
+// that is counted; and a word that is said often counts more than once, but never twice. To look
+// into entries takes long, so the index picks the few that have the most, or the rarest, words.
 func (*postgresEngine) rank(ctx context.Context, t *tx, words []string, scope string, most int) (all []ranked, err error) {
 	var total float64
 	if err := t.row(ctx, `SELECT count(*) FROM stems`).Scan(&total); err != nil {
 		return nil, err
 	}
-	var scores, anyOf []string // constants, as often as there are words
-	var weighs, has []any
+	var scores, having []string // constants, as often as there are words
+	var has, weighs []any
 	for _, w := range words {
 		var n float64
 		if err := t.row(ctx, `SELECT count(*) FROM stems WHERE body @@ plainto_tsquery('english', ?)`, w).Scan(&n); err != nil {
@@ -210,25 +211,30 @@ func (*postgresEngine) rank(ctx context.Context, t *tx, words []string, scope st
 		if n == 0 {
 			continue
 		}
+		rare := math.Log(1 + (total-n+0.5)/(n+0.5))
+		having = append(having, `SELECT pos, CAST(? AS double precision) AS rare FROM stems WHERE body @@ plainto_tsquery('english', ?)`)
+		has = append(has, rare, w)
 		scores = append(scores, `CAST(? AS double precision) * (1 - 0.03 / (0.03 + ts_rank_cd(body, plainto_tsquery('english', ?), 1)))`)
-		weighs = append(weighs, math.Log(1+(total-n+0.5)/(n+0.5)), w)
-		anyOf = append(anyOf, `body @@ plainto_tsquery('english', ?)`)
-		has = append(has, w)
+		weighs = append(weighs, rare, w)
 	}
 	if len(scores) == 0 {
 		return nil, nil
 	}
-	what, where := strings.Join(scores, " + "), strings.Join(anyOf, " OR ")
-	query := `SELECT pos, CAST(` + what + ` AS double precision) AS score FROM stems WHERE (` + where + `)
-		AND (pos >> 28) IN (SELECT sid FROM sessions WHERE scope = ?) ORDER BY score DESC, pos DESC LIMIT ?`
+	what, where := strings.Join(scores, " + "), strings.Join(having, " UNION ALL ")
+	query := `WITH likely AS (SELECT pos FROM (` + where + `) AS each_word WHERE (pos >> 28) IN (SELECT sid FROM sessions WHERE scope = ?)
+			GROUP BY pos ORDER BY sum(rare) DESC, pos DESC LIMIT ?)
+		SELECT pos, CAST(` + what + ` AS double precision) AS score FROM stems WHERE pos IN (SELECT pos FROM likely) ORDER BY score DESC, pos DESC`
 	err = t.each(ctx, func(scan func(...any) error) error {
 		var r ranked
 		err := scan(&r.pos, &r.score)
 		all = append(all, r)
 		return err
-	}, query, slices.Concat(weighs, has, []any{scope, most})...)
+	}, query, slices.Concat(has, []any{scope, min(most, mostRead)}, weighs)...)
 	return all, err
 }
+
+// mostRead is how many entries are looked into to rank them.
+const mostRead = 60
 
 func (*postgresEngine) find(words []phrase) (string, []any) {
 	where, args := make([]string, len(words)), make([]any, 0, 2*len(words))

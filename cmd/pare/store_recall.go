@@ -2,21 +2,80 @@ package main
 
 import (
 	"context"
+	"errors"
+	"strings"
 
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/store"
 )
 
 type sessionRecallCmd struct {
 	inStore `embed:""`
-	Handle  string `arg:"" help:"The name in the placeholder."`
+	Handle  string `arg:"" optional:"" help:"The name in the placeholder."`
+	About   string `placeholder:"WORDS" help:"Look through all sessions for what is most about these words, the best first."`
+	Limit   *int   `placeholder:"N" help:"With --about: how many entries. Default: 10."`
+	JSON    bool   `name:"json" help:"With --about: print one JSON object per entry."`
+}
+
+// Help is the page's first paragraph.
+func (c *sessionRecallCmd) Help() string {
+	return `For example:
+
+    pare session recall pare-2f0b1c
+    pare session recall --about "when do tokens expire"
+
+Of --about any word counts, in any form that English gives it; rare ones count more. Of two
+entries that are as good the newer one comes first. To find all words, or a phrase, use
+pare session search.`
 }
 
 func (c *sessionRecallCmd) run(w *world) int {
+	switch {
+	case (c.Handle == "") == (c.About == ""):
+		return w.usage(errors.New("give the name in a placeholder, or --about WORDS"), "session recall")
+	case c.About == "" && (c.JSON || c.Limit != nil):
+		return w.usage(errors.New("--json and --limit need --about"), "session recall")
+	}
+	if err := positive("--limit", c.Limit); err != nil {
+		return w.usage(err, "session recall")
+	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
+		if c.About != "" {
+			return c.about(ctx, w, st)
+		}
 		raw, err := st.Recall(ctx, c.Scope, c.Handle)
 		if err != nil {
 			return 0, err
 		}
 		return w.say(append(raw, '\n')), nil
 	})
+}
+
+// about lists what is most about a question.
+func (c *sessionRecallCmd) about(ctx context.Context, w *world, st *store.Store) (int, error) {
+	limit := 0
+	if c.Limit != nil {
+		limit = *c.Limit
+	}
+	hits, err := st.About(ctx, c.Scope, c.About, limit)
+	if err != nil {
+		return 0, err
+	}
+	var out strings.Builder
+	for _, h := range hits {
+		if c.JSON {
+			line, err := plain.Marshal(h)
+			if err != nil {
+				return 0, err
+			}
+			out.Write(append(line, '\n'))
+			continue
+		}
+		screen.Fprintf(&out, "%s  entry %d  %s\n", sessionName(h.Key), h.Seq, h.Snippet)
+	}
+	if len(hits) == 0 && !c.JSON {
+		screen.Fprintln(w.stderr, "nothing found")
+	}
+	return w.say([]byte(out.String())), nil
 }

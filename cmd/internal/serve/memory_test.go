@@ -316,13 +316,16 @@ func TestRememberScopes(t *testing.T) {
 		if status, out := ask(t, "GET", api+"/sessions/"+id, alpha, ""); status != 200 || !strings.Contains(out, `"requests"`) {
 			t.Errorf("%d %s", status, out)
 		}
+		if status, out := ask(t, "GET", api+"/recall?q=passwords", alpha, ""); status != 200 || !strings.Contains(out, id) {
+			t.Errorf("%d %s", status, out)
+		}
 		for _, token := range []string{beta, admin} {
 			for _, path := range []string{"/sessions/" + id, "/sessions/" + id + "/entries", "/sessions/alpha:" + id, "/sessions/..%2Falpha%2F" + id} {
 				if status, out := ask(t, "GET", api+path, token, ""); status == 200 || strings.Contains(out, "plan") {
 					t.Errorf("%s %s: %d %s", token, path, status, out)
 				}
 			}
-			for _, path := range []string{"/sessions", "/search?q=heron", "/search?q=heron&scope=alpha"} {
+			for _, path := range []string{"/sessions", "/search?q=heron", "/search?q=heron&scope=alpha", "/recall?q=heron", "/recall?q=the+passwords+of+herons&scope=alpha"} {
 				if _, out := ask(t, "GET", api+path, token, ""); strings.Contains(out, id) || strings.Contains(out, "heron") {
 					t.Errorf("%s %s: %s", token, path, out)
 				}

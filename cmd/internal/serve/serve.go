@@ -396,7 +396,7 @@ func (s *Server) routes() http.Handler {
 			problem(w, http.StatusNotFound, "not_found", r.URL.Path+" needs a store, and this server runs without one")
 		}
 	}
-	for _, path := range []string{"/pare/v1/sessions", "/pare/v1/sessions/", "/pare/v1/search", "/pare/v1/recall/", "/pare/v1/openapi.json"} {
+	for _, path := range []string{"/pare/v1/sessions", "/pare/v1/sessions/", "/pare/v1/search", "/pare/v1/recall", "/pare/v1/recall/", "/pare/v1/openapi.json"} {
 		mux.Handle(path, h)
 	}
 	mux.HandleFunc("/pare/v1/", func(w http.ResponseWriter, r *http.Request) {
