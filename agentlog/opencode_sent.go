@@ -1,0 +1,57 @@
+package agentlog
+
+import "slices"
+
+// compacted tells the messages that are sent, in that order, from those that are hidden: sent is
+// what follows the last compaction that came to its end, its request included. Since 1.18 a
+// compaction may keep a tail, the messages in front of its request from a certain one on; they
+// are sent behind the summary.
+func (openCode) compacted(l *Log, s *ocSession) (sent, hidden []*ocMessage) {
+	all := s.messages
+	done := make(map[string]int) // messages that asked for a compaction which was made, and the summary
+	for i := len(all) - 1; i >= 0; i-- {
+		m, o := all[i], all[i].object
+		if m.role == "assistant" {
+			if failed := o.object("error"); o.is("summary") && o.has("finish") && len(failed.members) == 0 {
+				done[o.text("parentID")] = i
+			}
+			continue
+		}
+		summary, ok := done[m.said()]
+		if !ok {
+			continue
+		}
+		for _, p := range m.parts {
+			part := objectAt(l.raw, l.units[p].span)
+			if part.text("type") != "compaction" {
+				continue
+			}
+			tail := part.text("tail_start_id")
+			if tail == "" || tail == m.id {
+				return all[i:], all[:i]
+			}
+			from := slices.IndexFunc(all, func(m *ocMessage) bool { return m.id == tail })
+			if from < 0 || from > i || summary < i {
+				return all, nil // nothing tells where to stop
+			}
+			return slices.Concat(all[i:summary+1], all[from:i], all[summary+1:]), all[:from]
+		}
+	}
+	return all, nil
+}
+
+// sends reports whether a message is sent: a turn that failed is not, unless it was
+// stopped by the user and has said something.
+func (openCode) sends(l *Log, o object, m *ocMessage) bool {
+	v, failed := o.get("error")
+	if m.role != "assistant" || !failed || o.raw[v.Start] != '{' {
+		return true
+	}
+	if e := o.object("error"); e.text("name") != "MessageAbortedError" {
+		return false
+	}
+	return slices.ContainsFunc(m.parts, func(p int) bool {
+		kind := objectAt(l.raw, l.units[p].span).text("type")
+		return kind != "step-start" && kind != "reasoning"
+	})
+}
