@@ -17,7 +17,7 @@ type linesCmd struct{}
 func (c *linesCmd) Help() string {
 	return `For example:
 
-    pare lines < calls.jsonl
+    pare lines
 
 For programs in other languages that keep this one open: each line of standard input is a
 call, {"call":NAME,"options":{…},"body":…}, and is answered by one line at once. The calls

@@ -35,7 +35,7 @@ func (c *runCmd) Help() string {
 
     pare run -- claude
     pare run -- codex exec "fix the tests"
-    eval "$(pare run --print-env)"            for a pare serve that runs already
+    pare run --print-env                      the variables, for a shell
 
 Starts an agent with a proxy of its own: what pare serve does, for as long as the agent
 runs, and for it alone. The base URLs are in the environment of the agent only, so that
