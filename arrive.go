@@ -60,7 +60,7 @@ func (p *Plan) arrive(first *Pipeline, o Options) (*Plan, error) {
 	if err := p.carryOut(nil, edits, o, nil); err != nil {
 		return nil, err
 	}
-	o.KeepBound = true // it is bound to what is made here
+	o.KeepInvalidThinking = true // it is bound to what is made here
 	if err := p.finish(o); err != nil {
 		return nil, err
 	}

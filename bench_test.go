@@ -33,7 +33,7 @@ func BenchmarkFix(b *testing.B) {
 	body := benchdata.Anthropic(1 << 20)
 	check := func() { mustParse(b, body).Check(wire.CheckOptions{}) }
 	fix := func() {
-		plan, err := pare.Repair(mustParse(b, body), pare.Options{})
+		plan, err := parex.Repair(mustParse(b, body), pare.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func BenchmarkMend(b *testing.B) {
 		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
 			body := brokenTalk(n)
 			for b.Loop() {
-				plan, err := pare.Repair(mustParse(b, body), pare.Options{})
+				plan, err := parex.Repair(mustParse(b, body), pare.Options{})
 				if err != nil || len(plan.Left()) > 0 {
 					b.Fatal(err, plan.Left())
 				}

@@ -87,15 +87,15 @@ func uncompacted(reason CompactionReason, format string, args ...any) error {
 	return &CompactionError{reason, fmt.Errorf(format, args...)}
 }
 
-// Compact puts a summary in the place of everything in front of a cut, but for what
+// compact puts a summary in the place of everything in front of a cut, but for what
 // the system says and the first message of the user. A summary that an earlier
 // compaction left there is carried on, word for word, in front of the new one; this one
 // stays as it is, too, when a [Compactor] condenses others. A
 // summary that is blank, is no text, holds calls or is larger than what it stands for is
 // a *CompactionError, and so is one that does not conserve what was asked for.
-func Compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
+func compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
 	base := untouched(r)
-	if !r.Transcript().HasCut(cut) {
+	if !transcriptx.HasCut(r.Transcript(), cut) {
 		return nil, uncompacted(ReasonNoCut, "message %d is no cut of this history", cut.Before())
 	}
 	return base.compact(headOf(r, cut, o.FoldTask), o, func(h Removed, lost loss, _ func([]record) string) (string, Summary, error) {
@@ -216,10 +216,10 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 	t := r.Transcript()
 	task := foldTask // whether the task has been seen
 	start := transcript.BlockID(0)
-	if t.Compacted() && t.StartMessage() < cut.Before() {
+	if transcriptx.Compacted(t) && transcriptx.StartMessage(t) < cut.Before() {
 		// It stays, and stands for the task, too. Nobody reads what is in front of it.
-		start, task = t.Start()+1, true
-		h.Compacted = r.Compaction(t.Start())
+		start, task = transcriptx.Start(t)+1, true
+		h.Compacted = wirex.Compaction(r, transcriptx.Start(t))
 	}
 	for i, m := range t.Messages()[:cut.Before()] {
 		if m.Role == transcript.System || m.End <= start && start > 0 {

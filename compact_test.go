@@ -82,7 +82,7 @@ var lossLine = regexp.MustCompile(`(?m)^\[pare: (?:level \d+: )?(?:\d+ turns?, )
 // not leave broken too.
 func refusals(t testing.TB, in *wire.Request, out *wire.Request, o pare.Options) []string {
 	t.Helper()
-	fixed, err := pare.Repair(in, o)
+	fixed, err := parex.Repair(in, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func checkCompacted(t *testing.T, name string, in *wire.Request, cut transcript.
 		t.Errorf("%s: the history begins with %s", name, after.Messages()[first].Role)
 	}
 	tailKept(t, name, in, cut, plan, o.Options)
-	if again, err := pare.Repair(out, o.Options); err != nil || !again.Empty() {
+	if again, err := parex.Repair(out, o.Options); err != nil || !again.Empty() {
 		t.Errorf("%s: a repair changes the result: %v\n%s", name, err, again)
 	}
 	archived(t, name, in, cut, plan, o.FoldTask)
@@ -142,7 +142,7 @@ func checkCompacted(t *testing.T, name string, in *wire.Request, cut transcript.
 // wrong with the input. The first message may be joined to the summary.
 func tailKept(t *testing.T, name string, in *wire.Request, cut transcript.Cut, plan *pare.Plan, o pare.Options) {
 	t.Helper()
-	if len(in.Check(o.Check)) > 0 || in.Profile.BindsThinking() {
+	if len(in.Check(o.Check)) > 0 || wirex.BindsThinking(&in.Profile) {
 		return
 	}
 	msgs, from := in.Transcript().Messages(), cut.Before()
@@ -227,7 +227,7 @@ func compactAll(t *testing.T, name string, r *wire.Request, o pare.CompactOption
 			continue
 		}
 		name := fmt.Sprintf("%s, cut %d, inside %v, fold %v", name, cut.Before(), cut.Inside(), o.FoldTask)
-		plan, err := pare.Compact(r, cut, gist, o)
+		plan, err := parex.Compact(r, cut, gist, o)
 		head := goes(r, cut, o.FoldTask)
 		size := 0
 		for _, m := range head {
@@ -317,7 +317,7 @@ func TestCompactAlternates(t *testing.T) {
 	everyCut := func(t *testing.T, r *wire.Request) {
 		for cut := range r.Transcript().Cuts() {
 			for _, fold := range []bool{false, true} {
-				plan, err := pare.Compact(r, cut, gist, pare.CompactOptions{FoldTask: fold})
+				plan, err := parex.Compact(r, cut, gist, pare.CompactOptions{FoldTask: fold})
 				if reasonOf(err) == "nothing-to-compact" || reasonOf(err) == "larger" {
 					continue
 				}
@@ -369,14 +369,14 @@ func TestCompactTwice(t *testing.T) {
 		r := reading(t, d, body)
 		o := pare.CompactOptions{FoldTask: seed%2 == 0}
 		for cut := range r.Transcript().Cuts() {
-			first, err := pare.Compact(r, cut, gist, o)
+			first, err := parex.Compact(r, cut, gist, o)
 			if err != nil {
 				continue
 			}
 			mid := first.Result()
 			for next := range mid.Transcript().Cuts() {
 				name := fmt.Sprintf("seed %d, %s, %v, cuts %d and %d", seed, d, did, cut.Before(), next.Before())
-				second, err := pare.Compact(mid, next, "and more", o)
+				second, err := parex.Compact(mid, next, "and more", o)
 				if reason := reasonOf(err); reason == "nothing-to-compact" || reason == "larger" {
 					continue
 				}
@@ -416,7 +416,7 @@ func TestCompactThrice(t *testing.T) {
 					cut = c
 				}
 			}
-			plan, err := pare.Compact(r, cut, text, pare.CompactOptions{})
+			plan, err := parex.Compact(r, cut, text, pare.CompactOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -449,7 +449,7 @@ func TestCompactTwiceAlternating(t *testing.T) {
 				if !ok {
 					t.Fatalf("%s: no cut in %s", d, r.Raw())
 				}
-				plan, err := pare.Compact(r, cut, text, o)
+				plan, err := parex.Compact(r, cut, text, o)
 				if err != nil {
 					t.Fatalf("%s, pass %d: %v", d, i+1, err)
 				}
@@ -477,7 +477,7 @@ func TestCompactWordsBehind(t *testing.T) {
 		body := fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":%s},{"role":"assistant","content":%q},{"role":"user","content":"go on"}]}`, said, strings.Repeat("words ", 60))
 		r := reading(t, wire.OpenAIChat, []byte(body))
 		cut, _ := r.Transcript().Split(1, false)
-		plan, err := pare.Compact(r, cut, "more facts", pare.CompactOptions{})
+		plan, err := parex.Compact(r, cut, "more facts", pare.CompactOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -521,14 +521,14 @@ func TestCompactRefuses(t *testing.T) {
 		}
 		for text, want := range bad {
 			for _, o := range []pare.CompactOptions{{}, {Options: pare.Options{Counter: quarters{}}}} {
-				plan, err := pare.Compact(r, cut, text, o)
+				plan, err := parex.Compact(r, cut, text, o)
 				if reasonOf(err) != want || plan != nil {
 					t.Errorf("%.60q: %v, want %s", text, err, want)
 				}
 			}
 		}
 		for _, text := range []string{`{"facts":["a","b"]}`, "[]", "the call \"tool_use\" was made", "```json\n{}\n```"} {
-			if _, err := pare.Compact(r, cut, text, pare.CompactOptions{}); err != nil {
+			if _, err := parex.Compact(r, cut, text, pare.CompactOptions{}); err != nil {
 				t.Errorf("%q: %v", text, err)
 			}
 		}
@@ -540,7 +540,7 @@ func TestCompactConserves(t *testing.T) {
 	everywhere(t, fmt.Sprintf(`user "task" | call a Read a.go | result a %q | say "ok" | user "next"`, strings.Repeat("words ", 300)), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
 		cut, _ := r.Transcript().Split(1, false)
-		plan, err := pare.Compact(r, cut, gist, pare.CompactOptions{MinConserved: 1, Archived: true})
+		plan, err := parex.Compact(r, cut, gist, pare.CompactOptions{MinConserved: 1, Archived: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -549,19 +549,19 @@ func TestCompactConserves(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		for _, o := range []pare.CompactOptions{{MinConserved: 1}, {MinConserved: math.NaN(), Archived: true}, {MinConserved: math.Inf(1), Archived: true}} {
-			if plan, err := pare.Compact(r, cut, gist, o); reasonOf(err) != "not-conserved" || plan != nil {
+			if plan, err := parex.Compact(r, cut, gist, o); reasonOf(err) != "not-conserved" || plan != nil {
 				t.Errorf("%+v: %v", o, err)
 			}
 		}
-		loose, err := pare.Compact(r, cut, gist, pare.CompactOptions{})
+		loose, err := parex.Compact(r, cut, gist, pare.CompactOptions{})
 		if err != nil || loose.Conserved().Archived != 0 || loose.Conserved().Items != 0 || loose.Conserved().Share() >= 1 {
 			t.Errorf("%+v, %v", loose.Conserved(), err)
 		}
 		share := loose.Conserved().Share()
-		if _, err := pare.Compact(r, cut, gist, pare.CompactOptions{MinConserved: share}); err != nil {
+		if _, err := parex.Compact(r, cut, gist, pare.CompactOptions{MinConserved: share}); err != nil {
 			t.Errorf("the share itself: %v", err)
 		}
-		if _, err := pare.Compact(r, cut, gist, pare.CompactOptions{MinConserved: share + 1e-9}); reasonOf(err) != "not-conserved" {
+		if _, err := parex.Compact(r, cut, gist, pare.CompactOptions{MinConserved: share + 1e-9}); reasonOf(err) != "not-conserved" {
 			t.Errorf("more than the share: %v", err)
 		}
 		// What the summarizer has archived itself counts, if its names are genuine.
@@ -569,11 +569,11 @@ func TestCompactConserves(t *testing.T) {
 		for _, item := range plan.Archive() {
 			own = append(own, archive.New(item.Path, item.Raw))
 		}
-		if _, err := pare.Compact(r, cut, gist, pare.CompactOptions{MinConserved: 1, Items: own}); err != nil {
+		if _, err := parex.Compact(r, cut, gist, pare.CompactOptions{MinConserved: 1, Items: own}); err != nil {
 			t.Errorf("own items: %v", err)
 		}
 		own[0].Raw = append(bytes.Clone(own[0].Raw), ' ')
-		if _, err := pare.Compact(r, cut, gist, pare.CompactOptions{MinConserved: 0.1, Items: own}); reasonOf(err) != "not-conserved" {
+		if _, err := parex.Compact(r, cut, gist, pare.CompactOptions{MinConserved: 0.1, Items: own}); reasonOf(err) != "not-conserved" {
 			t.Errorf("a forged item: %v", err)
 		}
 	})
@@ -663,7 +663,7 @@ func TestOffloadCarries(t *testing.T) {
 	everywhere(t, fmt.Sprintf(`user "task" | say %[1]q | user "two" | say %[1]q | user "three"`, strings.Repeat("words ", 60)), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
 		cut, _ := r.Transcript().Split(3, false)
-		first, err := pare.Compact(r, cut, gist, pare.CompactOptions{})
+		first, err := parex.Compact(r, cut, gist, pare.CompactOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -810,7 +810,7 @@ func TestCompactSeed5Assistant(t *testing.T) {
 		r := reading(t, d, s.Render(d, histories.RenderOptions{}))
 		for cut := range r.Transcript().Cuts() {
 			for _, fold := range []bool{false, true} {
-				plan, err := pare.Compact(r, cut, gist, pare.CompactOptions{FoldTask: fold})
+				plan, err := parex.Compact(r, cut, gist, pare.CompactOptions{FoldTask: fold})
 				if reason := reasonOf(err); reason == "nothing-to-compact" || reason == "larger" {
 					continue
 				}
@@ -861,7 +861,7 @@ func TestCompactSeed5BackToBack(t *testing.T) {
 {"role":"assistant","content":"first"},{"role":"assistant","content":"second"},{"role":"user","content":"two"}],"tools":[{"type":"function","function":{"name":"Read","parameters":{"type":"object"}}}]}`, long)
 	r := reading(t, wire.OpenAIChat, []byte(body))
 	for cut := range r.Transcript().Cuts() {
-		plan, err := pare.Compact(r, cut, gist, pare.CompactOptions{})
+		plan, err := parex.Compact(r, cut, gist, pare.CompactOptions{})
 		if reasonOf(err) == "nothing-to-compact" {
 			continue
 		}
@@ -884,7 +884,7 @@ func TestCompactBindsThinking(t *testing.T) {
 	s := histories.MustParse(fmt.Sprintf(`user "task" | think "a" | say %q | user "two" | think "b" | call r Read a.go | result r text | think "c" | say "done" | user "three"`, strings.Repeat("words ", 100)))
 	r := reading(t, wire.Anthropic, s.Render(wire.Anthropic, histories.RenderOptions{Model: "claude-opus-5-5"}))
 	cut, _ := r.Transcript().Split(5, false)
-	plan, err := pare.Compact(r, cut, gist, pare.CompactOptions{})
+	plan, err := parex.Compact(r, cut, gist, pare.CompactOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -908,7 +908,7 @@ func TestCompactForeignCut(t *testing.T) {
 	}()
 	for cut := range long.Transcript().Cuts() {
 		at = cut.Before()
-		if plan, err := pare.Compact(short, cut, "x", pare.CompactOptions{}); err == nil {
+		if plan, err := parex.Compact(short, cut, "x", pare.CompactOptions{}); err == nil {
 			wholePairs(t, "", wire.OpenAIChat, utterances(t, wire.OpenAIChat, plan.Result().Raw()))
 		}
 	}
@@ -926,7 +926,7 @@ func TestCompactTask(t *testing.T) {
 		r := reading(t, wire.Anthropic, []byte(`{"model":"claude-opus-4-6","max_tokens":9,"messages":[`+first+talk))
 		c := pare.Compactor{MinKeep: 1, Summarize: func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: gist}, nil }}
 		for range 2 { // a second compaction knows it again
-			plan, err := c.Compact(context.Background(), r)
+			plan, err := parex.CompactWith(&c, context.Background(), r)
 			if err != nil {
 				t.Fatal(first, err)
 			}

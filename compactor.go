@@ -107,18 +107,18 @@ func (c *Compactor) valid(o Options) error {
 	return nil
 }
 
-// Compact puts a summary in the place of the head of a history, at the cut that
+// compactAlone puts a summary in the place of the head of a history, at the cut that
 // [transcript.Transcript.Split] finds. A history without a cut, or not above the mark, or
 // without a summarizer so short that a note would not be smaller, is an empty plan with
 // the event compaction_skipped; [Plan.Left] says what is wrong with it, as with every result.
 // The error is a *CompactionError; whatever it says, the history is untouched.
-func (c *Compactor) Compact(ctx context.Context, r *wire.Request) (*Plan, error) {
+func (c *Compactor) compactAlone(ctx context.Context, r *wire.Request) (*Plan, error) {
 	return c.compact(ctx, untouched(r), c.Options)
 }
 
-// CompactNamed is Compact for callers who keep what goes in their own way. Name returns the handle that
+// compactNamed is Compact for callers who keep what goes in their own way. Name returns the handle that
 // a summary has for what goes now or, given several handles, for all that they stand for together.
-func (c *Compactor) CompactNamed(ctx context.Context, r *wire.Request, name func(together ...string) string) (*Plan, error) {
+func (c *Compactor) compactNamed(ctx context.Context, r *wire.Request, name func(together ...string) string) (*Plan, error) {
 	o := c.Options
 	o.name = name
 	return c.compact(ctx, untouched(r), o)
@@ -315,13 +315,13 @@ func (h *Removed) key() (k runKey) {
 	return runKey(sum.Sum(nil))
 }
 
-// Fit is everything in one call: the window is trimmed by the ladder, and if
+// fitWindow is everything in one call: the window is trimmed by the ladder, and if
 // exchanges or turns have to go, a summary of them stands in their place, with those of
 // earlier trims in front of it. Room for MaxTokens is kept free for all of them.
 // With a stable window the summaries are stable too: each stands for one batch, or for several
 // when it was condensed. Where a summary fails, a line says what it would stand for, with the event
 // compaction_failed; the history fits either way.
-func (c *Compactor) Fit(ctx context.Context, r *wire.Request, w Window) (*Plan, error) {
+func (c *Compactor) fitWindow(ctx context.Context, r *wire.Request, w Window) (*Plan, error) {
 	return c.fit(ctx, r, w, c.Options.Options)
 }
 
@@ -330,7 +330,7 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 		return nil, err
 	}
 	if c.Summarize == nil || w.Tokens == 0 {
-		return Trim(r, w, o)
+		return trim(r, w, o)
 	}
 	if err := errors.Join(w.valid(o), c.valid(o)); err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func TestSummaryKey(t *testing.T) {
 			book := &notebook{texts: map[string]string{}}
 			c := pare.Compactor{Summarize: says(text), MaxTokens: longest, Memory: book}
 			c.Options.Counter = quarters{}
-			if _, err := c.Fit(context.Background(), r, window); err != nil {
+			if _, err := parex.FitWith(&c, context.Background(), r, window); err != nil {
 				t.Fatal(err)
 			}
 			all := slices.Sorted(maps.Keys(book.texts))

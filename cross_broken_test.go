@@ -163,7 +163,7 @@ func mendTalk(t *testing.T, h hand, body []byte) mendedTalk {
 	for _, f := range r.Check(wire.CheckOptions{}) {
 		m.found = append(m.found, f.Rule)
 	}
-	plan, err := pare.Repair(r, pare.Options{})
+	plan, err := parex.Repair(r, pare.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", h.name, err, body)
 	}
@@ -171,7 +171,7 @@ func mendTalk(t *testing.T, h hand, body []byte) mendedTalk {
 	for _, f := range reading(t, h.d, m.out).Check(wire.CheckOptions{}) {
 		m.left = append(m.left, f.Rule)
 	}
-	again, err := pare.Repair(reading(t, h.d, m.out), pare.Options{})
+	again, err := parex.Repair(reading(t, h.d, m.out), pare.Options{})
 	if err != nil || !bytes.Equal(again.Result().Raw(), m.out) {
 		m.left = append(m.left, fmt.Sprintf("a second repair changes it (%v)", err))
 	}

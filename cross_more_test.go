@@ -99,7 +99,7 @@ func TestCrossPrune(t *testing.T) {
 		want := ""
 		for i, h := range hands {
 			body := h.body(t, k)
-			plan, err := p.Plan(reading(t, h.d, body), pare.Options{})
+			plan, err := parex.PlanRules(p, reading(t, h.d, body), pare.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -51,7 +51,7 @@ func TestCrossClean(t *testing.T) {
 // leftBy is what a trimmed talk still holds, or the error.
 func leftBy(t *testing.T, h hand, body []byte, w pare.Window) string {
 	t.Helper()
-	plan, err := pare.Trim(reading(t, h.d, body), w, pare.Options{Counter: wordCounter{}})
+	plan, err := parex.Trim(reading(t, h.d, body), w, pare.Options{Counter: wordCounter{}})
 	var small *pare.WindowTooSmall
 	if errors.As(err, &small) {
 		return fmt.Sprintf("too small: %d %s", small.Minimum, small.Unit)

@@ -27,7 +27,7 @@ func TestDefectT14EveryOutputIsChecked(t *testing.T) {
 				continue
 			}
 			for _, c := range []*pare.Compactor{{MinKeep: 1000}, {MinKeep: 2}, {MinKeep: 1000, Summarize: func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: "x"}, nil }}} {
-				plan, err := c.Compact(context.Background(), r)
+				plan, err := parex.CompactWith(c, context.Background(), r)
 				if err != nil {
 					continue
 				}
@@ -70,7 +70,7 @@ func TestDefectT15EventsTellWhatWasDone(t *testing.T) {
 		{"a call is dropped", body(call), drop, pare.EventPairsPruned, []int{1}, []string{"drop"}},
 		{"a stray is dropped", body(reply + "," + lost), drop, pare.EventPairsPruned, []int{2}, []string{"drop"}},
 	} {
-		plan, err := pare.Repair(parsed(t, c.body), pare.Options{Repair: c.repair})
+		plan, err := parex.Repair(parsed(t, c.body), pare.Options{Repair: c.repair})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func TestDefectT5NeededIsNotOldest(t *testing.T) {
 		size := r.Tokens(quarters{})
 		kept := func(w pare.Window) int {
 			t.Helper()
-			plan, err := pare.Trim(r, w, pare.Options{Counter: quarters{}})
+			plan, err := parex.Trim(r, w, pare.Options{Counter: quarters{}})
 			if err != nil {
 				t.Fatalf("%s, %+v: %v", name, w, err)
 			}

@@ -14,7 +14,7 @@ func trimmed(t *testing.T, body string, w pare.Window) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := pare.Trim(r, w, pare.Options{})
+	plan, err := parex.Trim(r, w, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestDefectP18MinimumOfJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	var small *pare.WindowTooSmall
-	if _, err := pare.Trim(r, pare.Window{Messages: 2}, pare.Options{}); !errors.As(err, &small) || small.Minimum != 3 {
+	if _, err := parex.Trim(r, pare.Window{Messages: 2}, pare.Options{}); !errors.As(err, &small) || small.Minimum != 3 {
 		t.Fatalf("%v, want a minimum of 3", err)
 	}
 	for _, n := range []int{3, 4} {
@@ -107,7 +107,7 @@ func TestStableLaterCallsStay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := pare.Trim(r, w, pare.Options{Counter: quarters{}})
+		plan, err := parex.Trim(r, w, pare.Options{Counter: quarters{}})
 		if err != nil {
 			t.Fatal(err)
 		}

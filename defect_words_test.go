@@ -68,7 +68,7 @@ func TestDefectT8OwnWordsAreNobodys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fixed, err := pare.Repair(r, pare.Options{})
+			fixed, err := parex.Repair(r, pare.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ func TestDefectT8OwnWordsAreNobodys(t *testing.T) {
 				asked = s.Text
 				return s, err
 			}}
-			plan, err := c.Compact(context.Background(), now)
+			plan, err := parex.CompactWith(&c, context.Background(), now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestDefectT8OwnWordsAreNobodys(t *testing.T) {
 					t.Errorf("the extract says that somebody said %q: %s", own, asked)
 				}
 			}
-			cut, err := pare.Trim(now, pare.Window{Messages: 6}, pare.Options{})
+			cut, err := parex.Trim(now, pare.Window{Messages: 6}, pare.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestDefectT8Words(t *testing.T) {
 		pare.Mark + "3 messages are missing here]":     "",
 		"Look: " + quoted: "Look: " + quoted,
 	} {
-		if got := wire.Words(text); got != want {
+		if got := wirex.PersonsWords(text); got != want {
 			t.Errorf("%q: a person says %q, want %q", text, got, want)
 		}
 	}
@@ -148,7 +148,7 @@ func TestDefectT8Words(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixed, err := pare.Repair(r, pare.Options{Check: wire.CheckOptions{Strict: true}})
+	fixed, err := parex.Repair(r, pare.Options{Check: wire.CheckOptions{Strict: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

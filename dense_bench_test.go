@@ -170,7 +170,7 @@ func BenchmarkDense(b *testing.B) {
 				{name: "json.Valid", run: func() { json.Valid(body) }},
 				{name: "jsontext", run: func() { _ = jsontext.NewDecoder(bytes.NewReader(body)).SkipValue() }},
 				{name: "encoding/json", run: func() { sliceAny(b, body) }},
-				{name: "glance", run: func() { _, _ = parser.Glance(body, wire.Options{}, wire.CheckOptions{}) }},
+				{name: "glance", run: func() { _, _ = wirex.Check(&parser, body, wire.Options{}, wire.CheckOptions{}) }},
 				{name: "check", run: func() { mustParse(b, body).Check(wire.CheckOptions{}) }},
 				{name: "fix clean", run: func() { _, _, _ = pare.Fix(body) }},
 				{name: "fix, 1 % lost", run: func() { _, _, _ = pare.Fix(lost) }},
@@ -241,7 +241,7 @@ func BenchmarkDenseFloor(b *testing.B) {
 		}
 		var parser wire.Parser
 		read := func(body []byte) *lap {
-			return &lap{run: func() { _, _ = parser.Glance(body, wire.Options{}, wire.CheckOptions{}) }}
+			return &lap{run: func() { _, _ = wirex.Check(&parser, body, wire.Options{}, wire.CheckOptions{}) }}
 		}
 		count := func(body []byte) *lap {
 			r := mustParse(b, body)

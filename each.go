@@ -112,7 +112,7 @@ func (b *Ballot) vote(x Exchange, v Vote, doc string) {
 	switch {
 	case v.Protect:
 		b.Protect(atom, "%s", why)
-	case wire.PersonSpeaks([]byte(x.Result)):
+	case wirex.PersonSpeaks([]byte(x.Result)):
 	case v.Drop:
 		b.Drop(atom, "%s", why)
 	case v.Replace != "" && v.Replace != x.Result && len(x.x.Results) == 1:

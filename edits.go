@@ -9,5 +9,5 @@ func (p *Plan) Edits() []wire.Edit {
 	if p.clean != nil {
 		return nil
 	}
-	return p.out.EditsSince(p.in)
+	return wirex.EditsSince(p.out, p.in)
 }

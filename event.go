@@ -130,8 +130,8 @@ func (p *Plan) tell(o Options) {
 		return
 	}
 	p.writeOwed()
-	p.changes = p.out.Explain(p.in, p.changes)
-	if o.Counter != nil && !o.Uncounted && len(p.changes) > 0 {
+	p.changes = wirex.Explain(p.out, p.in, p.changes)
+	if o.Counter != nil && !o.SkipTokenCounts && len(p.changes) > 0 {
 		p.countTokens(o.Counter)
 	}
 	if !p.checked {

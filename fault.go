@@ -95,11 +95,11 @@ func (w Window) guarded() Window {
 	return w
 }
 
-type terms struct{ Terms }
+type terms struct{ CachePricing }
 
 func (t terms) PaysAfter(removed, kept int) int {
 	defer blame("terms of the cache")
-	return t.Terms.PaysAfter(removed, kept)
+	return t.CachePricing.PaysAfter(removed, kept)
 }
 
 // maxCount is more than any text has, and little enough for sums not to overflow.

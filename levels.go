@@ -94,9 +94,9 @@ func (v *levels) weigh(h *Removed) int {
 	}
 	n, last := 0, -1
 	for _, b := range h.Blocks {
-		n += h.Request.BlockTokens(v.counter, b)
+		n += wirex.BlockTokens(h.Request, v.counter, b)
 		if m := h.Request.Transcript().Block(b).Message; m != last {
-			n, last = n+wire.FrameTokens(v.counter), m
+			n, last = n+wirex.FrameTokens(v.counter), m
 		}
 	}
 	return n
@@ -243,7 +243,7 @@ func defused(text string) string { return strings.ReplaceAll(text, Mark, "("+Mar
 func below(texts []string, level int) (Removed, error) {
 	list := make([]string, len(texts))
 	for i, text := range texts {
-		list[i] = string(wire.OpenAIChat.TextMessage(transcript.User, text))
+		list[i] = string(wirex.TextMessage(wire.OpenAIChat, transcript.User, text))
 	}
 	r, err := wire.Parse([]byte("["+strings.Join(list, ",")+"]"), wire.Options{Dialect: wire.OpenAIChat})
 	if err != nil {

@@ -114,7 +114,7 @@ func TestDefectC1Compact(t *testing.T) {
 						t.Fatal(err)
 					}
 					at := fmt.Sprintf("%s, %s, at most %d, round %d", d, name, most, round)
-					plan, err := c.Compact(context.Background(), r)
+					plan, err := parex.CompactWith(&c, context.Background(), r)
 					if err != nil {
 						t.Fatalf("%s: %v", at, err)
 					}
@@ -199,7 +199,7 @@ func TestDefectC1Fit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plan, err := c.Fit(context.Background(), r, w)
+				plan, err := parex.FitWith(&c, context.Background(), r, w)
 				if err != nil {
 					t.Fatalf("%s, %d turns: %v", name, i+1, err)
 				}
@@ -230,7 +230,7 @@ func TestDefectC1NoRoom(t *testing.T) {
 	r := talkOf(t, wire.Anthropic, 20)
 	cut, _ := r.Transcript().Split(60, false)
 	own := "My own words. " + strings.Repeat("They stay. ", 100)
-	first, err := pare.Compact(r, cut, own, pare.CompactOptions{})
+	first, err := parex.Compact(r, cut, own, pare.CompactOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestDefectC1NoRoom(t *testing.T) {
 		}}
 		c.Options.Counter = quarters{}
 		asked = 0
-		plan, err := c.Compact(context.Background(), first.Result())
+		plan, err := parex.CompactWith(&c, context.Background(), first.Result())
 		if most < 400 {
 			if reasonOf(err) != "no-room" || asked > 0 {
 				t.Errorf("at most %d: %v, asked %d times", most, err, asked)
@@ -275,7 +275,7 @@ func TestDefectC1Earlier(t *testing.T) {
 		}
 		return pare.Summary{Text: strings.Repeat("- a line of what is new\n", 19)}, nil
 	}, Options: pare.CompactOptions{Archived: true}}
-	plan, err := c.Compact(context.Background(), r)
+	plan, err := parex.CompactWith(&c, context.Background(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +302,7 @@ func TestDefectC1Mark(t *testing.T) {
 		}
 		for _, w := range []pare.Window{{Tokens: 5000, Archive: true}, {Tokens: 5000, Low: 3000, Archive: true}, {Messages: 40, Archive: true}} {
 			count := tokens.For("claude-sonnet-4-5")
-			plan, err := pare.Trim(r, w, pare.Options{Counter: count})
+			plan, err := parex.Trim(r, w, pare.Options{Counter: count})
 			if err != nil {
 				t.Fatal(err)
 			}

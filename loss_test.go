@@ -19,7 +19,7 @@ func TestDefectU12(t *testing.T) {
 		for i, text := range []string{gist, "more\nthan one line"} {
 			c := pare.Compactor{Summarize: says(text), MinKeep: 8 - 4*i, Options: pare.CompactOptions{Archived: i == 1}}
 			before := len(r.Transcript().Blocks())
-			plan, err := c.Compact(context.Background(), r)
+			plan, err := parex.CompactWith(&c, context.Background(), r)
 			if err != nil {
 				t.Fatalf("%s: %v", d, err)
 			}

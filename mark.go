@@ -44,7 +44,7 @@ func archived(handle string) string { return "\n" + Mark + "archived as " + hand
 
 // markTokens is what the mark costs in a message of its own.
 func (f *fitting) markTokens() int {
-	n := f.o.weighText(wire.LeftOut) + wire.FrameTokens(f.o.Counter)
+	n := f.o.weighText(wire.LeftOut) + wirex.FrameTokens(f.o.Counter)
 	if f.w.Archive {
 		n += f.o.weighText(archived(archive.Name(nil))) + 4 // not all handles cost the same
 	}
@@ -72,7 +72,7 @@ func (f *fitting) marked(l *ladder.Ladder, plan *Plan, w Window) (*Plan, error) 
 	}
 	p.indexes = kept
 	t := p.out.Transcript()
-	fits := (w.Messages == 0 || len(t.Messages())-t.StartMessage() <= w.Messages) && (w.Tokens == 0 || p.out.Tokens(f.o.Counter) <= w.Tokens)
+	fits := (w.Messages == 0 || len(t.Messages())-transcriptx.StartMessage(t) <= w.Messages) && (w.Tokens == 0 || p.out.Tokens(f.o.Counter) <= w.Tokens)
 	if !fits || !(attempt{p, len(f.base.left) > 0}).Sound() {
 		return plan, nil
 	}
@@ -123,8 +123,8 @@ func (f *fitting) mark(l *ladder.Ladder) *insertion {
 	case t.Messages()[at].Role == transcript.Assistant:
 		at = from
 	}
-	if t.Compacted() {
-		at = max(at, t.StartMessage()+1) // in front of it nobody would read the mark
+	if transcriptx.Compacted(t) {
+		at = max(at, transcriptx.StartMessage(t)+1) // in front of it nobody would read the mark
 	}
 	if n := len(t.Messages()); at == n || !stays(at, n, func(*transcript.Block) bool { return true }) {
 		return nil

@@ -102,9 +102,9 @@ func halves(x transcript.Exchange, f wire.Finding) (part []transcript.BlockID, w
 	return nil, true
 }
 
-// IsPaired reports whether every call is answered and every result asked for, where the
+// isPaired reports whether every call is answered and every result asked for, where the
 // provider looks.
-func IsPaired(r *wire.Request) bool { return len(Orphans(r, false)) == 0 }
+func isPaired(r *wire.Request) bool { return len(Orphans(r, false)) == 0 }
 
 // DropOrphans drops exactly the orphans and nothing else: the smallest thing that makes
 // a history paired. It returns the new body, the orphans that were removed, and what a
@@ -123,7 +123,7 @@ func DropOrphans(r *wire.Request) (body []byte, removed []Orphan, event Event, e
 		}
 		removed = append(removed, inOriginal(r, next, found)...)
 		// What a second round finds, the first has parted: each takes out a block at least.
-		if next, _, err = next.Rewrite(drop, nil); err != nil {
+		if next, _, err = wirex.Rewrite(next, drop, nil); err != nil {
 			return nil, nil, Event{}, err
 		}
 	}
@@ -144,7 +144,7 @@ func inOriginal(r, now *wire.Request, found []Orphan) []Orphan {
 	}
 	for i := range found {
 		o := &found[i]
-		o.Path = now.PathIn(r, o.block)
+		o.Path = wirex.PathIn(now, r, o.block)
 		o.Index = at[o.Path]
 	}
 	return found

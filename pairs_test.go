@@ -33,7 +33,7 @@ func TestDefectP15PairsAgreeWithCheck(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if pare.IsPaired(r) {
+			if parex.IsPaired(r) {
 				t.Errorf("called paired; the check says %v", r.Check(wire.CheckOptions{}))
 			}
 			dropped(t, r)
@@ -43,12 +43,12 @@ func TestDefectP15PairsAgreeWithCheck(t *testing.T) {
 		d, body, did := history(seed)
 		r := reading(t, d, body)
 		found := slices.ContainsFunc(r.Check(wire.CheckOptions{}), func(f wire.Finding) bool { return slices.Contains(pairSlugs, f.Rule) })
-		if found && pare.IsPaired(r) {
+		if found && parex.IsPaired(r) {
 			t.Fatalf("seed %d, %s, %v: called paired; the check says %v\n%s", seed, d, did, r.Check(wire.CheckOptions{}), body)
 		}
 		dropped(t, r)
 		// A plan tells of the same orphans.
-		plan, err := pare.Repair(r, pare.Options{})
+		plan, err := parex.Repair(r, pare.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

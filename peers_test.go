@@ -99,7 +99,7 @@ func (c peerCase) outcome(t testing.TB, d wire.Dialect, body []byte) (said []str
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
-	plan, err := pare.Repair(r, pare.Options{})
+	plan, err := parex.Repair(r, pare.Options{})
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
@@ -211,7 +211,7 @@ func TestPeersAcrossProcesses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plan, err := pare.Repair(r, pare.Options{})
+				plan, err := parex.Repair(r, pare.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -52,10 +52,10 @@ type Options struct {
 	Counter wire.Counter
 	// Uncounted leaves the tokens of receipts at zero. Counting what is dropped takes
 	// longer than dropping it.
-	Uncounted bool
+	SkipTokenCounts bool
 	// KeepBound leaves thinking where it is although a change in front of it has made it
 	// invalid: the caller tells the provider to drop it.
-	KeepBound bool
+	KeepInvalidThinking bool
 	// SkipFailedRules is that of [Policy].
 	SkipFailedRules bool
 
@@ -235,11 +235,11 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("still refused: %s at %s: %s%s", f.Rule, f.Path, f.Message, more)
 }
 
-// Plan mends the request, lets the rules vote on it, settles the votes and lets
+// planWith mends the request, lets the rules vote on it, settles the votes and lets
 // the dialect finish: messages that lost everything go, neighbours are joined or
 // parted as the provider wants, thinking that a change invalidates is dropped. The
 // result is checked before the plan is returned.
-func (p *Pipeline) Plan(r *wire.Request, o Options) (plan *Plan, err error) {
+func (p *Pipeline) planWith(r *wire.Request, o Options) (plan *Plan, err error) {
 	o = o.guarded()
 	defer caught(&plan, &err)
 	if plan, err = p.plan(r, o); err != nil {
@@ -278,12 +278,12 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	return plan, plan.finish(o)
 }
 
-// Repair plans nothing but the repair.
-func Repair(r *wire.Request, o Options) (*Plan, error) { return (*Pipeline)(nil).Plan(r, o) }
+// repair plans nothing but the repair.
+func repair(r *wire.Request, o Options) (*Plan, error) { return (*Pipeline)(nil).planWith(r, o) }
 
 // mend repairs the input before anybody votes.
 func (p *Plan) mend(r *wire.Request, o Options) error {
-	m, err := r.MendSince(o.context(), r, o.Repair, o.Check)
+	m, err := wirex.MendSince(r, o.context(), r, o.Repair, o.Check)
 	if err != nil {
 		return err
 	}
@@ -327,7 +327,7 @@ func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, 
 			Action: "insert", Rule: in.rule, IDs: []string{}, Bytes: len(in.Text), Tokens: o.weighText(in.Text), Reason: in.why,
 		})
 	}
-	next, also, err := p.mended.RewriteSince(p.in, drop, edits.all, insert...)
+	next, also, err := wirex.RewriteSince(p.mended, p.in, drop, edits.all, insert...)
 	if err != nil {
 		return err
 	}
@@ -343,19 +343,19 @@ func (p *Plan) finish(o Options) error {
 	}
 	for range 3 { // mending may change what thinking is bound to, once or twice
 		var stale []transcript.BlockID
-		if !o.KeepBound {
-			stale = p.out.Stale(p.before())
+		if !o.KeepInvalidThinking {
+			stale = wirex.InvalidThinking(p.out, p.before())
 		}
 		var paths wire.Paths
 		for _, b := range stale {
-			for _, path := range p.out.PathsIn(p.in, b, &paths) {
+			for _, path := range wirex.PathsIn(p.out, p.in, b, &paths) {
 				p.changes = append(p.changes, wire.Change{
 					Action: "drop", Rule: "thinking-altered", Path: path, IDs: []string{}, Bytes: -p.out.Transcript().Block(b).Span.Len(),
 					Reason: "a change in front of it makes this thinking invalid on this model",
 				})
 			}
 		}
-		next, also, err := p.out.RewriteSince(p.in, stale, nil)
+		next, also, err := wirex.RewriteSince(p.out, p.in, stale, nil)
 		if err != nil {
 			return err
 		}
@@ -364,7 +364,7 @@ func (p *Plan) finish(o Options) error {
 			return nil
 		}
 		first := p.out
-		m, err := next.MendSince(o.context(), p.in, o.Repair, o.Check)
+		m, err := wirex.MendSince(next, o.context(), p.in, o.Repair, o.Check)
 		if err != nil {
 			return err
 		}
@@ -381,9 +381,9 @@ func (p *Plan) Empty() bool { return p.clean != nil || p.out == p.in }
 // Result returns the request as it will be, also if it would still be refused.
 func (p *Plan) Result() *wire.Request { return p.whole().out }
 
-// Mended returns the request after repair and before any rule; Decisions are about
+// mendedRequest returns the request after repair and before any rule; Decisions are about
 // its atoms.
-func (p *Plan) Mended() *wire.Request { return p.whole().mended }
+func (p *Plan) mendedRequest() *wire.Request { return p.whole().mended }
 
 // Apply returns the new body: the input itself if there is nothing to do. The
 // error is a *RefusedError if the provider would still refuse it.

@@ -42,7 +42,7 @@ type Policy struct {
 	SummarizeLater bool
 	// Archive keeps everything that is removed, and placeholders name it. It has been
 	// kept when Plan returns; if that fails, there is no plan. Nil: nothing is kept.
-	Archive Keeper
+	Archive ArchiveWriter
 	// Archived says that the caller keeps what [Plan.Archive] returns, in the place of
 	// Archive.
 	Archived bool
@@ -54,17 +54,17 @@ type Policy struct {
 	// Counter returns the counter of a model. Nil: its estimator, [tokens.For].
 	Counter func(model string) (wire.Counter, error)
 	// Uncounted leaves the tokens of receipts at zero.
-	Uncounted bool
+	SkipTokenCounts bool
 	// KeepBound is that of [Options].
-	KeepBound bool
+	KeepInvalidThinking bool
 	// Means says what may be left to the provider, for those who can tell it so in headers:
 	// package proxy does. Plan makes all changes itself.
-	Means Means
+	Means ProviderEdits
 }
 
-// Means are what a provider can do by itself. The zero value is right. It is a value that
+// ProviderEdits are what a provider can do by itself. The zero value is right. It is a value that
 // many goroutines may use.
-type Means struct {
+type ProviderEdits struct {
 	// DropThinking is the option by which the provider drops thinking that a change has made
 	// invalid, so that what it has thought since stays. Zero: where that costs less than
 	// leaving out all thinking behind the change.
@@ -83,9 +83,9 @@ const (
 	Always
 )
 
-// A Keeper keeps what is taken out of histories. Its methods may be called by many
+// A ArchiveWriter keeps what is taken out of histories. Its methods may be called by many
 // goroutines.
-type Keeper interface {
+type ArchiveWriter interface {
 	Put(context.Context, ...archive.Item) error
 }
 
@@ -139,7 +139,7 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 		case p.Compact != nil:
 			return p.Compact.fit(ctx, r, w, o)
 		}
-		return Trim(r, w, o)
+		return trim(r, w, o)
 	case p.Compact != nil:
 		o = o.guarded()
 		base, err := p.Rules.plan(r, o)
@@ -150,12 +150,12 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 		c.Options, c.Archived = o, c.Archived || p.keeps()
 		return p.Compact.compact(ctx, base, c)
 	}
-	return p.Rules.Plan(r, o)
+	return p.Rules.planWith(r, o)
 }
 
 // options are those for a request.
 func (p *Policy) options(r *wire.Request) (o Options, err error) {
-	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, Uncounted: p.Uncounted, KeepBound: p.KeepBound, SkipFailedRules: p.SkipFailedRules, later: p.SummarizeLater, archived: p.keeps()}
+	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, SkipTokenCounts: p.SkipTokenCounts, KeepInvalidThinking: p.KeepInvalidThinking, SkipFailedRules: p.SkipFailedRules, later: p.SummarizeLater, archived: p.keeps()}
 	if p.Counter == nil {
 		o.Counter = tokens.For(p.model(r))
 		return o, nil
@@ -198,7 +198,7 @@ func (w Window) of(model string, r *wire.Request) (Window, error) {
 		if !known {
 			return w, &UnknownModelError{model}
 		}
-		w.Tokens = m.Input(min(r.Reply(), m.Output))
+		w.Tokens = m.Input(min(r.MaxOutputTokens(), m.Output))
 	}
 	if w.LowPercent > 0 && w.Low == 0 && w.Tokens > 0 {
 		w.Low = min(max(int(int64(w.Tokens)*int64(w.LowPercent)/100), 1), w.Tokens-1)
@@ -215,7 +215,7 @@ func (w Window) of(model string, r *wire.Request) (Window, error) {
 // changed as long as that is used.
 func Fix(body []byte) ([]byte, *Plan, error) {
 	look := looks.Get().(*wire.Parser)
-	g, r, err := look.Look(body, wire.Options{}, wire.CheckOptions{})
+	g, r, err := wirex.CheckOrParse(look, body, wire.Options{}, wire.CheckOptions{})
 	looks.Put(look)
 	switch {
 	case err != nil:

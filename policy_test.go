@@ -62,36 +62,36 @@ func TestPolicyIsTheCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repaired, _ := pare.Repair(half, pare.Options{})
+	repaired, _ := parex.Repair(half, pare.Options{})
 	same(t, "zero", planned(t, &pare.Policy{}, half), repaired)
 
 	r := reads(t, 20, 2000)
 	o := pare.Options{Counter: tokens.For(r.Model())}
-	pruned, _ := standard.Plan(r, o)
+	pruned, _ := parex.PlanRules(standard, r, o)
 	same(t, "rules", planned(t, &pare.Policy{Rules: standard}, r), pruned)
 
 	w := pare.Window{Tokens: 3000}
-	trimmed, err := pare.Trim(r, w, o)
+	trimmed, err := parex.Trim(r, w, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "window", planned(t, &pare.Policy{Window: &w}, r), trimmed)
 
 	w.Rules = standard
-	ruled, err := pare.Trim(r, w, o)
+	ruled, err := parex.Trim(r, w, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "rules and window", planned(t, &pare.Policy{Rules: standard, Window: &pare.Window{Tokens: 3000}}, r), ruled)
 
 	c := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), Options: pare.CompactOptions{Options: o}}
-	compacted, err := c.Compact(context.Background(), r)
+	compacted, err := parex.CompactWith(c, context.Background(), r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "compact", planned(t, &pare.Policy{Compact: c}, r), compacted)
 
-	fitted, err := c.Fit(context.Background(), r, pare.Window{Tokens: 5000, MinKeep: 4})
+	fitted, err := parex.FitWith(c, context.Background(), r, pare.Window{Tokens: 5000, MinKeep: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestPolicyModelWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ := tokens.Lookup("claude-sonnet-4-5")
-	if got, want := r.Reply(), 50000; got != want {
+	if got, want := r.MaxOutputTokens(), 50000; got != want {
 		t.Fatalf("the reply may have %d tokens, want %d", got, want)
 	}
 	own := &pare.Policy{Window: &pare.Window{ModelTokens: true, LowPercent: 50, ModelCache: true}}

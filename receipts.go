@@ -50,7 +50,7 @@ func (p *Plan) told() *Plan {
 
 // trusted reports whether to count cannot fail.
 func (o *Options) trusted() bool {
-	return o.Counter == nil || o.Uncounted || total(o.Counter)
+	return o.Counter == nil || o.SkipTokenCounts || total(o.Counter)
 }
 
 // total reports whether a counter is one of our own that counts everything.
@@ -92,23 +92,23 @@ func (p *Plan) writeOwed() {
 // weigh counts the tokens of a block of the repaired request, or none.
 func (w *owing) weigh(r *wire.Request, b transcript.BlockID) int {
 	switch {
-	case w.o.Counter == nil || w.o.Uncounted:
+	case w.o.Counter == nil || w.o.SkipTokenCounts:
 		return 0
 	case w.by != nil:
 		return w.by.Cost(b)
 	}
-	return r.BlockTokens(w.o.Counter, b)
+	return wirex.BlockTokens(r, w.o.Counter, b)
 }
 
 // weighSaid counts a text in the place of what a block says, or nothing.
 func (w *owing) weighSaid(r *wire.Request, e *wire.BlockEdit) int {
 	switch {
-	case w.o.Counter == nil || w.o.Uncounted:
+	case w.o.Counter == nil || w.o.SkipTokenCounts:
 		return 0
 	case w.by != nil:
 		return w.by.SaidCost(e.Block)
 	}
-	return r.SaidTokens(w.o.Counter, e.Block, e.Text)
+	return wirex.SaidTokens(r, w.o.Counter, e.Block, e.Text)
 }
 
 // A logger records what was decided. There may be thousands of changes, so their ids and
@@ -128,7 +128,7 @@ func (w *logger) log(action string, why *Reason, b transcript.BlockID, bytes, to
 		w.ids = append(w.ids, id)
 		ids = w.ids[n : n+1 : n+1]
 	}
-	for _, path := range w.mended.PathsIn(w.in, b, &w.paths) {
+	for _, path := range wirex.PathsIn(w.mended, w.in, b, &w.paths) {
 		w.changes = append(w.changes, wire.Change{Action: action, Rule: why.Rule, Path: path, IDs: ids, Reason: why.Text, Bytes: bytes, Tokens: tokens})
 		bytes, tokens = 0, 0 // the others were joined to the first
 	}

@@ -27,7 +27,7 @@ func TestReceiptsWhenAsked(t *testing.T) {
 		most := r.Tokens(tokens.For(r.Model())) / 3
 		for name, p := range map[string]*pare.Policy{
 			"repair": {}, "prune": {Rules: standard}, "trim": {Window: &pare.Window{Tokens: most}},
-			"both": {Rules: standard, Window: &pare.Window{Tokens: most}}, "uncounted": {Window: &pare.Window{Tokens: most}, Uncounted: true},
+			"both": {Rules: standard, Window: &pare.Window{Tokens: most}}, "uncounted": {Window: &pare.Window{Tokens: most}, SkipTokenCounts: true},
 		} {
 			later, err := p.Plan(context.Background(), mustParse(t, body))
 			if err != nil {

@@ -101,7 +101,7 @@ func TestRelations(t *testing.T) {
 			broken++
 		}
 		p := compile(t, hostile("a", seed), hostile("b", seed+1), lastMessages(3))
-		plan, err := p.Plan(r, pare.Options{})
+		plan, err := parex.PlanRules(p, r, pare.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, r.Raw())
 		}
@@ -112,7 +112,7 @@ func TestRelations(t *testing.T) {
 		twice(t, name, plan)
 		if i%4 == 0 {
 			q := compile(t, lastMessages(3), hostile("b", seed+1), hostile("a", seed))
-			other, err := q.Plan(r, pare.Options{})
+			other, err := parex.PlanRules(q, r, pare.Options{})
 			if err != nil || !bytes.Equal(other.Result().Raw(), plan.Result().Raw()) {
 				t.Errorf("%s: rules in another order give other bytes (%v)", name, err)
 			}
@@ -160,7 +160,7 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 		}
 	}
 	raw := out.Raw()
-	mended := plan.Mended().Transcript()
+	mended := parex.Mended(plan).Transcript()
 	for _, dec := range plan.Decisions() {
 		if !dec.Protected {
 			continue
@@ -171,7 +171,7 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 				continue // thinking may have to go with what it was bound to
 			}
 			if !bytes.Contains(raw, mended.Bytes(blk.Body)) {
-				t.Errorf("%s: protected block %s is lost or changed", name, plan.Mended().Path(b))
+				t.Errorf("%s: protected block %s is lost or changed", name, parex.Mended(plan).Path(b))
 			}
 		}
 	}
@@ -181,7 +181,7 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 		}
 		for _, b := range mended.Atoms()[dec.Atom].Blocks {
 			if blk := mended.Block(b); blk.Kind == transcript.Text && mended.Messages()[blk.Message].Role == transcript.User && !bytes.Contains(raw, mended.Bytes(blk.Body)) {
-				t.Errorf("%s: the user's text %s is lost", name, plan.Mended().Path(b))
+				t.Errorf("%s: the user's text %s is lost", name, parex.Mended(plan).Path(b))
 			}
 		}
 	}
@@ -196,9 +196,9 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 	t.Helper()
 	var all strings.Builder
-	after := plan.Mended().Transcript()
+	after := parex.Mended(plan).Transcript()
 	for b := range after.Blocks() {
-		all.WriteString(plan.Mended().Text(transcript.BlockID(b)))
+		all.WriteString(parex.Mended(plan).Text(transcript.BlockID(b)))
 		all.WriteByte('\n')
 	}
 	said := all.String()
@@ -216,7 +216,7 @@ func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 		case text == "" || twins[in.Path(transcript.BlockID(b))]:
 		case blk.Kind == transcript.Text && role == transcript.User && !strings.Contains(said, text):
 			t.Errorf("%s: repair lost what the user said at %s: %q", name, in.Path(transcript.BlockID(b)), text)
-		case blk.Kind == transcript.Result && !wire.Synthetic(text) && !strings.Contains(said, text):
+		case blk.Kind == transcript.Result && !wirex.IsSynthetic(text) && !strings.Contains(said, text):
 			t.Errorf("%s: repair lost the result at %s: %q", name, in.Path(transcript.BlockID(b)), text)
 		}
 	}
@@ -225,7 +225,7 @@ func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 // twice checks that repairing the result changes nothing.
 func twice(t *testing.T, name string, plan *pare.Plan) {
 	t.Helper()
-	again, err := pare.Repair(plan.Result(), pare.Options{})
+	again, err := parex.Repair(plan.Result(), pare.Options{})
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 	} else if !again.Empty() {

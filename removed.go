@@ -26,12 +26,12 @@ func (p *Plan) taken() []archive.Item {
 			whole = whole && p.action(b) == ActionDrop
 		}
 		if whole {
-			all = append(all, archive.New(p.mended.MessagePathIn(p.in, i), t.Bytes(m.Span)))
+			all = append(all, archive.New(wirex.MessagePathIn(p.mended, p.in, i), t.Bytes(m.Span)))
 			continue
 		}
 		for b := m.First; b < m.End; b++ {
 			if p.action(b) == ActionDrop || p.edited(b) {
-				all = append(all, archive.New(p.mended.PathIn(p.in, b), t.Bytes(t.Block(b).Span)))
+				all = append(all, archive.New(wirex.PathIn(p.mended, p.in, b), t.Bytes(t.Block(b).Span)))
 			}
 		}
 	}

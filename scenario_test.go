@@ -334,11 +334,11 @@ func quoted(t *testing.T, text string) (all []string) {
 func (o *outcome) strictly(t *testing.T) {
 	t.Helper()
 	strict := pare.Options{Check: wire.CheckOptions{Strict: true}}
-	plan, err := pare.Repair(o.in, strict)
+	plan, err := parex.Repair(o.in, strict)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := pare.Repair(plan.Result(), strict)
+	again, err := parex.Repair(plan.Result(), strict)
 	if err != nil || !bytes.Equal(again.Result().Raw(), plan.Result().Raw()) {
 		t.Errorf("a second repair changes the result (%v):\n%s\n%s", err, plan.Result().Raw(), again.Result().Raw())
 	}
@@ -352,7 +352,7 @@ func (o *outcome) strictly(t *testing.T) {
 // with it is named, and nothing is lost.
 func (o *outcome) harmless(t *testing.T) {
 	t.Helper()
-	plan, err := compile(t, recency(2)).Plan(o.in, pare.Options{})
+	plan, err := parex.PlanRules(compile(t, recency(2)), o.in, pare.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, o.body)
 	}
@@ -401,7 +401,7 @@ func (o *outcome) trim(t *testing.T, limits string) {
 	}
 	o.plan, o.small = fitted(t, limits, o.d, o.body, w)
 	if o.small != nil {
-		_, o.failed = pare.Trim(o.in, w, pare.Options{Counter: quarters{}})
+		_, o.failed = parex.Trim(o.in, w, pare.Options{Counter: quarters{}})
 		o.notes = []string{o.failed.Error()}
 		return
 	}

@@ -108,7 +108,7 @@ func sound(t *testing.T, name string, d wire.Dialect, body []byte, rules ...pare
 		t.Fatal(err)
 	}
 	given := bytes.Clone(body)
-	plan, err := p.Plan(r, pare.Options{})
+	plan, err := parex.PlanRules(p, r, pare.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, body)
 	}
@@ -132,7 +132,7 @@ func sound(t *testing.T, name string, d wire.Dialect, body []byte, rules ...pare
 	}
 	us := utterances(t, d, out)
 	wholePairs(t, name, d, us)
-	mended := plan.Mended().Transcript()
+	mended := parex.Mended(plan).Transcript()
 	for _, dec := range plan.Decisions() {
 		for _, b := range mended.Atoms()[dec.Atom].Blocks {
 			if dec.Protected && !bytes.Contains(out, mended.Bytes(mended.Block(b).Body)) {
@@ -140,10 +140,10 @@ func sound(t *testing.T, name string, d wire.Dialect, body []byte, rules ...pare
 			}
 		}
 	}
-	if again, err := p.Plan(r, pare.Options{}); err != nil || !bytes.Equal(again.Result().Raw(), out) {
+	if again, err := parex.PlanRules(p, r, pare.Options{}); err != nil || !bytes.Equal(again.Result().Raw(), out) {
 		t.Errorf("%s: a second run gives other bytes (%v)", name, err)
 	}
-	if again, err := pare.Repair(fresh, pare.Options{}); err != nil || !again.Empty() {
+	if again, err := parex.Repair(fresh, pare.Options{}); err != nil || !again.Empty() {
 		t.Errorf("%s: repairing the result changes it (%v):\n%s", name, err, again)
 	}
 	if t.Failed() {
@@ -271,7 +271,7 @@ func TestHostShape(t *testing.T) {
 	if err != nil {
 		return // refused: fine
 	}
-	plan, err := pare.Repair(r, pare.Options{})
+	plan, err := parex.Repair(r, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -155,8 +155,8 @@ func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 		d := &out[why.Via]
 		d.Protected, d.Reasons = true, append(d.Reasons, why)
 	}
-	if t.Compacted() { // it stays, and what it stands for is not read
-		for b := transcript.BlockID(0); b <= t.Start(); b++ {
+	if transcriptx.Compacted(t) { // it stays, and what it stands for is not read
+		for b := transcript.BlockID(0); b <= transcriptx.Start(t); b++ {
 			if a := t.AtomOf(b); !out[a].Protected {
 				out[a].Protected, out[a].Reasons = true, []Reason{{"compaction", "the provider has compacted the history up to here", a}}
 			}
@@ -204,7 +204,7 @@ func settleEdits(r *wire.Request, v *votes, out []Decision) blockEdits {
 		all := order[:n]
 		order = order[n:]
 		d := &out[t.AtomOf(id)]
-		if d.Protected || d.Action == ActionDrop || !r.Editable(id) {
+		if d.Protected || d.Action == ActionDrop || !wirex.Editable(r, id) {
 			continue
 		}
 		best, first := &v.edits[uint32(all[0])], len(reasons)

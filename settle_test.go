@@ -35,7 +35,7 @@ func atom(t *transcript.Transcript, n int) transcript.AtomID { return t.AtomOf(t
 
 func decide(t *testing.T, r *wire.Request, rules ...pare.Rule) *pare.Plan {
 	t.Helper()
-	plan, err := compile(t, rules...).Plan(r, pare.Options{})
+	plan, err := parex.PlanRules(compile(t, rules...), r, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestCompileRefuses(t *testing.T) {
 // TestPrepareFails: an error of a rule names it and nothing is changed.
 func TestPrepareFails(t *testing.T) {
 	p := compile(t, pare.Rule{Name: "sick", Prepare: func(*wire.Request) (pare.Process, error) { return nil, errors.New("no luck") }})
-	_, err := p.Plan(talk(t, wire.Gemini), pare.Options{})
+	_, err := parex.PlanRules(p, talk(t, wire.Gemini), pare.Options{})
 	if err == nil || err.Error() != "rule sick: no luck" {
 		t.Errorf("error %v", err)
 	}
@@ -180,7 +180,7 @@ func TestEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := pare.Repair(r, pare.Options{Sink: func(e pare.Event) { types = append(types, string(e.Type)) }})
+	plan, err := parex.Repair(r, pare.Options{Sink: func(e pare.Event) { types = append(types, string(e.Type)) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func requests(t testing.TB, r *wire.Request) []*wire.Request {
 		for b := int(m.First); b < len(r.Transcript().Blocks()); b++ {
 			later = append(later, transcript.BlockID(b))
 		}
-		sub, _, err := r.Rewrite(later, nil)
+		sub, _, err := wirex.Rewrite(r, later, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestStableWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fixed, err := pare.Repair(r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
+		if fixed, err := parex.Repair(r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
 			continue
 		} else {
 			r = fixed.Result()
@@ -69,11 +69,11 @@ func TestStableWindow(t *testing.T) {
 		name := fmt.Sprintf("seed %d, %s", seed, d)
 		var before *pare.Plan
 		for i, q := range requests(t, r) {
-			if fixed, err := pare.Repair(q, pare.Options{}); err != nil || !fixed.Empty() {
+			if fixed, err := parex.Repair(q, pare.Options{}); err != nil || !fixed.Empty() {
 				before = nil
 				continue // a cut of the test's making, not an agent's request
 			}
-			plan, err := pare.Trim(q, w, pare.Options{Counter: quarters{}})
+			plan, err := parex.Trim(q, w, pare.Options{Counter: quarters{}})
 			if small := (*pare.WindowTooSmall)(nil); errors.As(err, &small) {
 				before = nil
 				continue
@@ -121,7 +121,7 @@ func TestStableMinimum(t *testing.T) {
 			t.Fatal(err)
 		}
 		trim := func(limit int) error {
-			_, err := pare.Trim(r, pare.Window{Tokens: limit, Low: (limit + 1) / 2}, pare.Options{Counter: quarters{}})
+			_, err := parex.Trim(r, pare.Window{Tokens: limit, Low: (limit + 1) / 2}, pare.Options{Counter: quarters{}})
 			return err
 		}
 		var small *pare.WindowTooSmall
@@ -152,7 +152,7 @@ func TestTrimEarlierWhenItPays(t *testing.T) {
 	}
 	r := reading(t, wire.Anthropic, histories.MustParse(b.String()).Render(wire.Anthropic, histories.RenderOptions{}))
 	for _, n := range []int{4, 10, 15, 16} {
-		plan, err := pare.Trim(r, pare.Window{Tokens: 1 << 20, LowPercent: 50, Cache: paysAfter(n)}, pare.Options{Counter: quarters{}})
+		plan, err := parex.Trim(r, pare.Window{Tokens: 1 << 20, LowPercent: 50, Cache: paysAfter(n)}, pare.Options{Counter: quarters{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -50,10 +50,10 @@ func (s *story) tell(ask func(Removed) (string, error), failed func(error)) {
 	}
 	for i, blocks := range batches {
 		s.at = min(s.at, t.Block(blocks[0]).Message)
-		if t.Compacted() {
-			s.at = max(s.at, t.StartMessage()+1) // in front of it nobody would read the summary
+		if transcriptx.Compacted(t) {
+			s.at = max(s.at, transcriptx.StartMessage(t)+1) // in front of it nobody would read the summary
 		}
-		h := Removed{Request: s.r, Blocks: blocks, Prior: s.text, Compacted: s.r.Compaction(t.Start())}
+		h := Removed{Request: s.r, Blocks: blocks, Prior: s.text, Compacted: wirex.Compaction(s.r, transcriptx.Start(t))}
 		gone := lossOf(&h)
 		if s.archived {
 			items := itemsOf(s.r, blocks)
@@ -112,7 +112,7 @@ func (s *story) chunk(limit int) {
 		if t.Block(b).Message >= end {
 			break
 		}
-		n += s.r.BlockTokens(s.o.Counter, b)
+		n += wirex.BlockTokens(s.r, s.o.Counter, b)
 		if last := i+1 == len(blocks); n >= size && (last || t.Block(blocks[i+1]).Message != t.Block(b).Message) {
 			s.lost, n, from = append(s.lost, blocks[from:i+1]), 0, i+1
 		}

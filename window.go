@@ -46,7 +46,7 @@ type Window struct {
 	// Cache are the prices by which a stable window is also trimmed before it must be,
 	// when that pays within a quarter of the requests that there were so far. Nil: it is
 	// trimmed only when it must be.
-	Cache Terms
+	Cache CachePricing
 	// ModelCache makes Cache, if that is nil, the terms of the model's provider.
 	ModelCache bool
 	// Cold are the requests before which the provider's cache had expired, counted as
@@ -115,12 +115,12 @@ func (e *WindowTooSmall) Error() string {
 	return fmt.Sprintf("window too small: what must be kept needs %d %s, the limit is %d", e.Minimum, e.Unit, e.Limit)
 }
 
-// Trim makes a history fit a window by climbing the ladder as far as needed: it
+// trim makes a history fit a window by climbing the ladder as far as needed: it
 // mends, then lets the rules vote, clears old results, shortens huge ones, drops
 // exchanges, drops turns, and shortens what is pinned last of all. A larger limit
 // keeps whatever a smaller one keeps. The error is a *WindowTooSmall if nothing fits.
 // A history that fits comes back as it is, rules or not.
-func Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
+func trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	if w, err = w.of(r.Model(), r); err != nil {
 		return nil, err
 	}
@@ -189,13 +189,13 @@ func (w *Window) recent() int {
 	return w.Recent
 }
 
-// Requests is how many requests led to the history of one, itself included: one ends wherever
+// requests is how many requests led to the history of one, itself included: one ends wherever
 // a turn of the model begins.
-func Requests(r *wire.Request) int { return ladder.Requests(r.Transcript()) }
+func requests(r *wire.Request) int { return ladder.Requests(r.Transcript()) }
 
-// Terms are what a provider's cache costs; tokens.CacheOf(model) are some. Many
+// CachePricing are what a provider's cache costs; tokens.CacheOf(model) are some. Many
 // goroutines may read it.
-type Terms interface {
+type CachePricing interface {
 	// PaysAfter is the number of further requests after which it pays to take removed
 	// tokens out in front of kept ones, which have to be written to the cache again.
 	PaysAfter(removed, kept int) int

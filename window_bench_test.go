@@ -24,7 +24,7 @@ import (
 // trimBytes goes the whole way from bytes to bytes.
 func trimBytes(tb testing.TB, body []byte, limit int, c tokens.Estimator, o pare.Options) []byte {
 	o.Counter = c
-	plan, err := pare.Trim(mustParse(tb, body), pare.Window{Tokens: limit}, o)
+	plan, err := parex.Trim(mustParse(tb, body), pare.Window{Tokens: limit}, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func BenchmarkTrim(b *testing.B) {
 				var node time.Duration
 				for b.Loop() {
 					d = best(rounds, func() { trimBytes(b, body, total/share, c, pare.Options{}) },
-						func() { trimBytes(b, body, total/share, c, pare.Options{Uncounted: true}) })
+						func() { trimBytes(b, body, total/share, c, pare.Options{SkipTokenCounts: true}) })
 					d = append(d, best(max(3, rounds/2), func() { sliceJSON(b, body, share) })...)
 					node = nodeBest(b, body, share, max(4, rounds))
 				}
@@ -210,7 +210,7 @@ func TestTrimLinear(t *testing.T) {
 				r := mustParse(t, histories.MustParse(loop(n, 700)).Render(d, histories.RenderOptions{}))
 				limit := r.Tokens(c) * (share - 1) / share
 				return func() {
-					if _, err := pare.Trim(r, pare.Window{Tokens: limit}, pare.Options{Counter: c}); err != nil {
+					if _, err := parex.Trim(r, pare.Window{Tokens: limit}, pare.Options{Counter: c}); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -33,7 +33,7 @@ func whole(t testing.TB, c corpus.Body) *wire.Request {
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
-	fixed, err := pare.Repair(r, pare.Options{})
+	fixed, err := parex.Repair(r, pare.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
@@ -83,7 +83,7 @@ func spread(t *testing.T, name string, r *wire.Request, u pare.Unit) (trims, too
 		limits = append(limits, max(1, total*share/100))
 	}
 	for _, l := range slices.Compact(limits) {
-		plan, err := pare.Trim(r, window(u, l), o)
+		plan, err := parex.Trim(r, window(u, l), o)
 		trims++
 		var small *pare.WindowTooSmall
 		if errors.As(err, &small) {
@@ -91,10 +91,10 @@ func spread(t *testing.T, name string, r *wire.Request, u pare.Unit) (trims, too
 			if tooSmall > 1 {
 				continue
 			}
-			if _, err := pare.Trim(r, window(u, small.Minimum), o); err != nil || small.Minimum <= l {
+			if _, err := parex.Trim(r, window(u, small.Minimum), o); err != nil || small.Minimum <= l {
 				t.Fatalf("%s: %s %d: the minimum %d fails: %v", name, u, l, small.Minimum, err)
 			}
-			if _, err := pare.Trim(r, window(u, small.Minimum-1), o); small.Minimum > 1 && err == nil {
+			if _, err := parex.Trim(r, window(u, small.Minimum-1), o); small.Minimum > 1 && err == nil {
 				t.Fatalf("%s: %s %d: one less than the minimum %d works", name, u, l, small.Minimum)
 			}
 			continue
@@ -116,7 +116,7 @@ func spread(t *testing.T, name string, r *wire.Request, u pare.Unit) (trims, too
 			superset(t, fmt.Sprintf("%s: %s %d", name, u, l), smaller, plan)
 		}
 		smaller = plan
-		if again, err := pare.Trim(plan.Result(), window(u, l), o); err != nil || !again.Empty() {
+		if again, err := parex.Trim(plan.Result(), window(u, l), o); err != nil || !again.Empty() {
 			t.Fatalf("%s: %s %d: a second run: %v\n%s", name, u, l, err, again)
 		}
 	}
@@ -186,11 +186,11 @@ func sessionRequests(t *testing.T, r *wire.Request, n int) []*wire.Request {
 		for b := int(end); b < len(blocks); b++ {
 			later = append(later, transcript.BlockID(b))
 		}
-		q, _, err := r.Rewrite(later, nil)
+		q, _, err := wirex.Rewrite(r, later, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fixed, err := pare.Repair(q, pare.Options{}); err == nil && fixed.Empty() {
+		if fixed, err := parex.Repair(q, pare.Options{}); err == nil && fixed.Empty() {
 			sent = append(sent, q)
 		}
 	}
@@ -238,7 +238,7 @@ func grow(t *testing.T, name string, sent []*wire.Request, w pare.Window) (s sha
 // madeToFit is the plan that makes a request fit; nil if nothing does.
 func madeToFit(t *testing.T, name string, q *wire.Request, w pare.Window) *pare.Plan {
 	t.Helper()
-	plan, err := pare.Trim(q, w, pare.Options{Counter: realCounter})
+	plan, err := parex.Trim(q, w, pare.Options{Counter: realCounter})
 	if small := (*pare.WindowTooSmall)(nil); errors.As(err, &small) {
 		return nil
 	}

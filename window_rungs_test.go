@@ -340,7 +340,7 @@ func stableGrowth(t *testing.T, name string, r *wire.Request, w pare.Window) (tr
 	t.Helper()
 	var before *pare.Plan
 	for i, q := range requests(t, r) {
-		if fixed, err := pare.Repair(q, pare.Options{}); err != nil || !fixed.Empty() {
+		if fixed, err := parex.Repair(q, pare.Options{}); err != nil || !fixed.Empty() {
 			before = nil
 			continue // a cut of the test's making, not an agent's request
 		}

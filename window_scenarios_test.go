@@ -25,7 +25,7 @@ func fitted(t *testing.T, name string, d wire.Dialect, body []byte, w pare.Windo
 	t.Helper()
 	given := bytes.Clone(body)
 	r := reading(t, d, body)
-	plan, err := pare.Trim(r, w, pare.Options{Counter: quarters{}})
+	plan, err := parex.Trim(r, w, pare.Options{Counter: quarters{}})
 	if !bytes.Equal(given, body) {
 		t.Fatalf("%s: the input was written to", name)
 	}
@@ -302,9 +302,9 @@ func TestBoundThinking(t *testing.T) {
 				}
 			}
 			switch {
-			case r.Profile.BindsThinking() && left > 0:
+			case wirex.BindsThinking(&r.Profile) && left > 0:
 				t.Errorf("%s, %+v: %d stale thinking blocks are left", name, w, left)
-			case r.Profile.BindsThinking():
+			case wirex.BindsThinking(&r.Profile):
 				bound += dropped
 			case left == 0 || dropped > 0:
 				t.Errorf("%s, %+v: thinking is lost although it is not bound: %d left, %d named", name, w, left, dropped)

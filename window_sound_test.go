@@ -57,7 +57,7 @@ func TestDefectP10FitsMeansNoFinding(t *testing.T) {
 		for n := 1; n < len(r.Transcript().Messages()); n++ {
 			for _, free := range []pare.Pin{0, pare.PinTask | pare.PinNewest} {
 				to := func(n int) (*pare.Plan, error) {
-					return pare.Trim(r, pare.Window{Messages: n, AllowTiny: true, Unpin: free}, pare.Options{})
+					return parex.Trim(r, pare.Window{Messages: n, AllowTiny: true, Unpin: free}, pare.Options{})
 				}
 				plan, err := to(n)
 				var small *pare.WindowTooSmall

@@ -70,7 +70,7 @@ func checkWindow(t *testing.T, name string, r *wire.Request, u pare.Unit, with f
 	trim := func(limit int) (*pare.Plan, error) {
 		w := window(u, limit)
 		with(&w)
-		return pare.Trim(r, w, o)
+		return parex.Trim(r, w, o)
 	}
 	all := limits(size(u, r))
 	slices.Sort(all)
@@ -110,7 +110,7 @@ func checkWindow(t *testing.T, name string, r *wire.Request, u pare.Unit, with f
 			superset(t, fmt.Sprintf("%s: %s %d", name, u, l), smaller, plan)
 		}
 		smaller = plan
-		again, err := pare.Trim(plan.Result(), window(u, l), o)
+		again, err := parex.Trim(plan.Result(), window(u, l), o)
 		if err != nil || !again.Empty() {
 			t.Fatalf("%s: %s %d: a second run: %v\n%s", name, u, l, err, again)
 		}
@@ -140,7 +140,7 @@ func TestWindowRelations(t *testing.T) {
 	for i := range n {
 		seed := uint64(i)
 		name, r := seeded(t, seed)
-		if fixed, err := pare.Repair(r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
+		if fixed, err := parex.Repair(r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
 			continue // what no repair mends, such as an empty list
 		}
 		u := units[i%len(units)]
@@ -166,7 +166,7 @@ func TestTrimToMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := pare.Trim(r, pare.Window{Messages: 3}, pare.Options{})
+		plan, err := parex.Trim(r, pare.Window{Messages: 3}, pare.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
@@ -174,7 +174,7 @@ func TestTrimToMessages(t *testing.T) {
 			t.Errorf("%s: %d messages left, %v\n%s", d, n, plan.Left(), plan.Result().Raw())
 		}
 		var small *pare.WindowTooSmall
-		if _, err := pare.Trim(r, pare.Window{Messages: 1}, pare.Options{}); !errors.As(err, &small) || small.Minimum != 2 {
+		if _, err := parex.Trim(r, pare.Window{Messages: 1}, pare.Options{}); !errors.As(err, &small) || small.Minimum != 2 {
 			t.Errorf("%s: to one message: %v", d, err)
 		}
 	}

@@ -43,4 +43,6 @@ func Fix(name string, raw []byte) (*Fixed, error) {
 }
 
 // Resume returns the request that the agent would go on with.
-func Resume(raw []byte) (*wire.Request, error) { return agentlog.Resumed(raw, agentlog.Options{}) }
+func Resume(raw []byte) (*wire.Request, error) {
+	return agentlog.ResumeRequest(raw, agentlog.Options{})
+}

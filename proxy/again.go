@@ -12,7 +12,7 @@ import (
 // heal answers a refusal by planning again and sending once more. If that is no better, it
 // returns what came first, to the byte.
 func (x *exchange) heal(resp *http.Response) *http.Response {
-	if x.t.NoHeal || x.aim.unfitted || x.sight.batch || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == SkipState || x.o.skip == SkipForeign || x.sealed() {
+	if x.t.NoHeal || x.aim.unfitted || x.sight.batch || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == skipState || x.o.skip == skipForeign || x.sealed() {
 		return resp
 	}
 	why, ok := x.refusal(resp)
@@ -39,7 +39,7 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 	case why.Rule == Overflow && refused.Rule == Overflow && o.plan != nil:
 		// The next request of the conversation begins below what was refused now.
 		again.heal, again.sent, again.accepted = &refused, o.plan.Result(), 0
-		x.call(planning, func() { x.t.Conversations.Learn(o.key, again.sizeLesson(o.planned)) })
+		x.call(planning, func() { x.t.Conversations.learn(o.key, again.sizeLesson(o.planned)) })
 	}
 	return second
 }
@@ -109,7 +109,7 @@ func (x *exchange) refusal(resp *http.Response) (Refusal, bool) {
 	if len(head) > maxErrorBody {
 		return Refusal{}, false
 	}
-	text, err := Unpack(resp.Header.Get("Content-Encoding"), head, maxErrorBody)
+	text, err := unpack(resp.Header.Get("Content-Encoding"), head, maxErrorBody)
 	if err != nil {
 		text = nil // a 413 needs no words
 	}

@@ -138,10 +138,10 @@ func (a *aim) chill(r *wire.Request, p *pare.Policy) (taught []int) {
 	if a.conversations == nil || p.Window == nil || p.Window.Low+p.Window.LowPercent == 0 {
 		return nil
 	}
-	l := Lesson{Cold: a.known.Cold}
+	l := Learned{Cold: a.known.Cold}
 	if a.cold {
-		taught = []int{pare.Requests(r)}
-		l = l.Join(Lesson{Cold: taught})
+		taught = []int{parex.Requests(r)}
+		l = l.join(Learned{Cold: taught})
 	}
 	if len(l.Cold) == 0 && p.Window.Cache == nil && !p.Window.ModelCache {
 		return nil // it is trimmed when it must be, and never was cold
@@ -161,7 +161,7 @@ func (a *aim) overByUsage(size, window int, c wire.Counter, raw []byte) (over bo
 	}
 	more := size - b.size
 	if e, ok := c.(tokens.Estimator); ok {
-		more = e.Least(more, foreign(raw))
+		more = tokensx.Least(e, more, foreign(raw))
 	}
 	return b.used+more > window, float64(b.size) / float64(b.used)
 }

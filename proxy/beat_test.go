@@ -64,7 +64,7 @@ func coldMoments(t *testing.T, policy *pare.Policy) {
 	}
 	there := &Transport{Base: p, PlanTime: -1, Policy: policy, Conversations: c.conversations()}
 	for key, e := range tr.Conversations.all.all {
-		there.Conversations.Hear(key, e.Value.(*entry[remembered]).value.lesson)
+		there.Conversations.Observe(key, e.Value.(*entry[remembered]).value.lesson)
 	}
 	before := cold
 	for n++; n < 70; n++ {

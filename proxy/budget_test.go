@@ -32,7 +32,7 @@ func TestDefectX10ABusyMachine(t *testing.T) {
 		skip Skip
 	}{
 		{100 << 10, 4 * time.Second, ""}, {1 << 20, 5500 * time.Millisecond, ""}, {10 << 20, 14 * time.Second, ""},
-		{100 << 10, time.Minute, SkipTime}, {1 << 20, time.Minute, SkipTime},
+		{100 << 10, time.Minute, skipTime}, {1 << 20, time.Minute, skipTime},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			sent := 0
@@ -101,7 +101,7 @@ func TestDefectX4DenseBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	drain(t, resp)
-	if resp.Header.Get("Pare-Skipped") != string(SkipTooLarge) || sent != len(body) {
+	if resp.Header.Get("Pare-Skipped") != string(skipTooLarge) || sent != len(body) {
 		t.Error(resp.Header, sent)
 	}
 }

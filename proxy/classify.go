@@ -116,7 +116,7 @@ func mayRefuse(status int) bool {
 // refusal is the one for a row of the table of rules.
 func refusal(id string) Refusal {
 	r := Refusal{Rule: id, Source: id}
-	if rows := wire.Find(id); len(rows) > 0 {
+	if rows := wirex.Find(id); len(rows) > 0 {
 		r.Rule = rows[0].Slug
 	}
 	return r

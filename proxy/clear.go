@@ -25,7 +25,7 @@ type clearing struct {
 // has; nil: nothing, the window is met here. It is asked where it binds thinking, which its
 // own edits leave valid, where the policy allows that, and where it is enough.
 func (a *aim) clears(r *wire.Request, p *pare.Policy) *clearing {
-	if !a.policy.Means.ClearResults || a.inBytes || !a.anthropic || a.own || a.short || a.known.Own || a.known.Short || !r.Dialect.ContextEdits() || !r.Profile.BindsThinking() {
+	if !a.policy.Means.ClearResults || a.inBytes || !a.anthropic || a.own || a.short || a.known.Own || a.known.Short || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
 		return nil
 	}
 	for _, name := range []string{"context_management", "compaction"} {
@@ -77,9 +77,9 @@ func old(r *wire.Request, c wire.Counter, keep int) (results, thinking int) {
 		case blk.Kind == transcript.Result && left > 0:
 			left--
 		case blk.Kind == transcript.Result:
-			results += max(0, r.BlockTokens(c, b)-placeholder)
+			results += max(0, wirex.BlockTokens(r, c, b)-placeholder)
 		case blk.Kind == transcript.Thinking && len(ms) > 0 && ms[blk.Message].Turn < ms[len(ms)-1].Turn-1:
-			thinking += r.BlockTokens(c, b)
+			thinking += wirex.BlockTokens(r, c, b)
 		}
 	}
 	return results, thinking
@@ -91,7 +91,7 @@ func (a *aim) room(r *wire.Request, p *pare.Policy) int {
 		return a.heal.Limit - a.heal.Reply
 	}
 	if m, known := tokens.Lookup(a.model(r)); known && a.policy.Window != nil && a.policy.Window.Tokens == 0 {
-		return m.Input(min(r.Reply(), m.Output))
+		return m.Input(min(r.MaxOutputTokens(), m.Output))
 	}
 	return p.Window.Tokens
 }
@@ -104,7 +104,7 @@ func (o outcome) clearing(k *clearing) outcome {
 	}
 	body, err := jsonspan.Splice(o.body, []jsonspan.Edit{jsonspan.SetMember(o.body, whole(o.body), "context_management", []byte(`{"edits":[`+edits+`]}`))})
 	if err != nil {
-		return o.skipped(SkipError, err.Error())
+		return o.skipped(skipError, err.Error())
 	}
 	o.changes = append(o.changes, wire.Change{
 		Action: "insert", Rule: pare.RungClear.String(), Path: "context_management", IDs: []string{}, Bytes: len(body) - len(o.body), Tokens: -k.saves,

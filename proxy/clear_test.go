@@ -23,7 +23,7 @@ func big(exchanges int) string {
 // clear results itself; its thinking stays, and it is asked at every later request.
 func TestProviderClears(t *testing.T) {
 	const address = "//api.anthropic.com/v1/messages"
-	policy := &pare.Policy{Window: &pare.Window{Tokens: 10_000, LowPercent: 70}, Means: pare.Means{ClearResults: true}}
+	policy := &pare.Policy{Window: &pare.Window{Tokens: 10_000, LowPercent: 70}, Means: pare.ProviderEdits{ClearResults: true}}
 	p := &provider{refuses: func(string) string { return "" }}
 	tr := &Transport{Base: p, PlanTime: -1, Policy: policy, Conversations: NewConversations(ConversationsOptions{})}
 	small := big(10)
@@ -47,12 +47,12 @@ func TestProviderClears(t *testing.T) {
 
 // TestProviderIsNotAsked: elsewhere, and by default, the window is met here.
 func TestProviderIsNotAsked(t *testing.T) {
-	allowed := pare.Means{ClearResults: true}
+	allowed := pare.ProviderEdits{ClearResults: true}
 	for _, tt := range []struct {
 		name, address, body string
-		means               pare.Means
+		means               pare.ProviderEdits
 	}{
-		{"by default", "//api.anthropic.com/v1/messages", big(60), pare.Means{}},
+		{"by default", "//api.anthropic.com/v1/messages", big(60), pare.ProviderEdits{}},
 		{"another upstream", "//gateway.example/v1/messages", big(60), allowed},
 		{"a model that binds nothing", "//api.anthropic.com/v1/messages", strings.Replace(big(60), "claude-opus-5-5", "claude-opus-4-5", 1), allowed},
 		{"the client sees to it", "//api.anthropic.com/v1/messages", strings.Replace(big(60), `"max_tokens":100`, `"max_tokens":100,"context_management":{"edits":[]}`, 1), allowed},
@@ -80,7 +80,7 @@ func TestProviderClearsTooLittle(t *testing.T) {
 				}
 				return ""
 			}}
-			policy := &pare.Policy{Window: &pare.Window{Tokens: 10_000, LowPercent: 70}, Means: pare.Means{ClearResults: true}}
+			policy := &pare.Policy{Window: &pare.Window{Tokens: 10_000, LowPercent: 70}, Means: pare.ProviderEdits{ClearResults: true}}
 			tr := &Transport{Base: p, PlanTime: -1, Policy: policy, Conversations: NewConversations(ConversationsOptions{})}
 			const address = "//api.anthropic.com/v1/messages"
 			if got, resp := p.ask(t, tr, address, big(60)); len(got) != 2 || resp.StatusCode != 200 {

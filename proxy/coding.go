@@ -19,9 +19,9 @@ var (
 	errBomb   = errors.New("what it unpacks to is too large")
 )
 
-// Unpack undoes a content coding, gzip, deflate, br or zstd; what comes of it has at most so
+// unpack undoes a content coding, gzip, deflate, br or zstd; what comes of it has at most so
 // many bytes. An error says nothing about who is to blame.
-func Unpack(coding string, packed []byte, most int64) ([]byte, error) {
+func unpack(coding string, packed []byte, most int64) ([]byte, error) {
 	var src io.Reader
 	switch codingName(coding) {
 	case "", "identity":

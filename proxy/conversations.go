@@ -14,10 +14,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Lesson is what the answers of a provider have taught about a conversation. Later
+// A Learned is what the answers of a provider have taught about a conversation. Later
 // requests of it are planned with that from the start. The zero Lesson teaches nothing.
 // Many goroutines may read it.
-type Lesson struct {
+type Learned struct {
 	// Rules are those whose refusal was healed, sorted.
 	Rules []string `json:"rules,omitempty"`
 	// Profile is the vendor whose rules healed it; "": that of the request.
@@ -47,19 +47,19 @@ type Lesson struct {
 }
 
 // empty reports whether there is nothing to heed.
-func (l Lesson) empty() bool {
+func (l Learned) empty() bool {
 	return len(l.Rules) == 0 && l.Limit == 0 && l.Messages == 0 && l.Bytes == 0 && !l.Drop && !l.Own && l.Clear == 0 && !l.Short && len(l.Cold) == 0
 }
 
-// Join returns what two lessons teach together. The order does not matter, and joining the
+// join returns what two lessons teach together. The order does not matter, and joining the
 // same again changes nothing, so replicas that hear of each other's lessons end up with the
 // same one.
-func (l Lesson) Join(m Lesson) Lesson {
+func (l Learned) join(m Learned) Learned {
 	rules, cold := slices.Concat(l.Rules, m.Rules), slices.Concat(l.Cold, m.Cold)
 	slices.Sort(rules)
 	slices.Sort(cold)
 	cold = slices.Compact(cold)
-	return Lesson{
+	return Learned{
 		Rules: slices.Compact(rules), Profile: max(l.Profile, m.Profile), Thinking: max(l.Thinking, m.Thinking),
 		Limit: least0(l.Limit, m.Limit), Messages: least0(l.Messages, m.Messages), Bytes: least0(l.Bytes, m.Bytes),
 		Strict: l.Strict || m.Strict || l.Profile != m.Profile && l.Profile != "" && m.Profile != "",
@@ -81,16 +81,16 @@ func least0(a, b int) int {
 	return min(a, b)
 }
 
-func (l Lesson) equal(m Lesson) bool {
+func (l Learned) equal(m Learned) bool {
 	return slices.Equal(l.Rules, m.Rules) && l.Profile == m.Profile && l.Strict == m.Strict && l.Thinking == m.Thinking && l.Limit == m.Limit && l.Messages == m.Messages && l.Bytes == m.Bytes &&
 		l.Drop == m.Drop && l.Own == m.Own && l.Clear == m.Clear && l.ClearThinking == m.ClearThinking && l.Short == m.Short && slices.Equal(l.Cold, m.Cold)
 }
 
-// A Shelf keeps lessons beyond a process. Many goroutines may use one.
-type Shelf interface {
+// A LearnedStore keeps lessons beyond a process. Many goroutines may use one.
+type LearnedStore interface {
 	// Put keeps a lesson, joined to what is kept of the same name. It must not wait: a
 	// request does.
-	Put(key string, l Lesson)
+	Put(key string, l Learned)
 }
 
 // Conversations is what is known of conversations: what their providers have taught, and
@@ -112,14 +112,14 @@ type ConversationsOptions struct {
 	// Life is how long one is remembered that nobody goes on with. Zero: a week.
 	Life time.Duration
 	// Shelf gets every lesson. Nil: they end with the process.
-	Shelf Shelf
+	Shelf LearnedStore
 	// Now tells the time. Nil: time.Now.
 	Now func() time.Time
 }
 
 // A remembered is one conversation.
 type remembered struct {
-	lesson Lesson
+	lesson Learned
 	at     time.Time // of its last use
 	shelf  time.Time // when the lesson was put on the shelf last
 }
@@ -146,16 +146,16 @@ func NewConversations(o ConversationsOptions) *Conversations {
 	return &Conversations{o: o, all: newRecent[remembered](o.Most), beats: beats{last: newRecent[pulse](o.Most)}}
 }
 
-// Lesson returns what is known of a conversation.
-func (c *Conversations) Lesson(key string) Lesson {
+// learned returns what is known of a conversation.
+func (c *Conversations) learned(key string) Learned {
 	if c == nil || key == "" {
-		return Lesson{}
+		return Learned{}
 	}
 	c.mu.Lock()
 	r := c.find(key)
 	if r == nil {
 		c.mu.Unlock()
-		return Lesson{}
+		return Learned{}
 	}
 	now := c.now()
 	r.at = now
@@ -172,8 +172,8 @@ func (c *Conversations) Lesson(key string) Lesson {
 	return l
 }
 
-// Learn adds to what is known of a conversation, and tells the shelf.
-func (c *Conversations) Learn(key string, l Lesson) {
+// learn adds to what is known of a conversation, and tells the shelf.
+func (c *Conversations) learn(key string, l Learned) {
 	if c == nil || key == "" || l.empty() {
 		return
 	}
@@ -183,7 +183,7 @@ func (c *Conversations) Learn(key string, l Lesson) {
 }
 
 // put tells the shelf. If that panics, the lesson is known here all the same.
-func (c *Conversations) put(key string, l Lesson) {
+func (c *Conversations) put(key string, l Learned) {
 	if f := guard("callback Shelf.Put", func() { c.o.Shelf.Put(key, l) }); f != nil {
 		c.failed.Store(f)
 	}
@@ -197,24 +197,24 @@ func (c *Conversations) fault() *pare.FaultError {
 	return c.failed.Swap(nil)
 }
 
-// Hear adds what others have learned, and put on the shelf.
-func (c *Conversations) Hear(key string, l Lesson) { c.join(key, l, false) }
+// Observe adds what others have learned, and put on the shelf.
+func (c *Conversations) Observe(key string, l Learned) { c.join(key, l, false) }
 
-// Len is how many conversations are known.
-func (c *Conversations) Len() int {
+// size is how many conversations are known.
+func (c *Conversations) size() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.all.all)
 }
 
-func (c *Conversations) join(key string, l Lesson, own bool) (joined Lesson, news bool) {
+func (c *Conversations) join(key string, l Learned, own bool) (joined Learned, news bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.find(key)
 	if r == nil {
 		r = c.all.add(key, remembered{at: c.now()})
 	}
-	joined = r.lesson.Join(l)
+	joined = r.lesson.join(l)
 	news = !joined.equal(r.lesson)
 	r.lesson = joined
 	if news && own {
@@ -244,7 +244,7 @@ func WithScope(ctx context.Context, scope string) context.Context {
 // keyOf is the name of a conversation: whose it is, where it goes, and how it begins. ""
 // means that it has not begun.
 func keyOf(ctx context.Context, upstream string, g wire.Glance) string {
-	if g.Opening == (wire.Opening{}) {
+	if g.Opening == (wire.Fingerprint{}) {
 		return ""
 	}
 	scope, _ := ctx.Value(scopeKey{}).(string)

@@ -88,7 +88,7 @@ func TestOverflowIsRemembered(t *testing.T) {
 	}
 	there := &Transport{Base: p, PlanTime: -1, Conversations: NewConversations(ConversationsOptions{})}
 	for key, e := range here.Conversations.all.all {
-		there.Conversations.Hear(key, e.Value.(*entry[remembered]).value.lesson)
+		there.Conversations.Observe(key, e.Value.(*entry[remembered]).value.lesson)
 	}
 	before := ""
 	for n := 106; n < 130; n++ {
@@ -157,14 +157,14 @@ func TestLessonsChangeNothingClean(t *testing.T) {
 	tr := &Transport{Base: p, PlanTime: -1, Conversations: NewConversations(ConversationsOptions{})}
 	body := claude(5)
 	o := plan(t.Context(), []byte(body), aim{policy: Default(), conversations: tr.Conversations, upstream: "host"})
-	for _, l := range []Lesson{{Rules: []string{"orphan-call"}}, {Rules: []string{"thinking-altered"}, Thinking: 3}, {Rules: []string{Overflow}, Limit: 100_000}, {Rules: []string{Overflow}, Messages: 1000}} {
-		tr.Conversations.Learn(o.key, l)
+	for _, l := range []Learned{{Rules: []string{"orphan-call"}}, {Rules: []string{"thinking-altered"}, Thinking: 3}, {Rules: []string{Overflow}, Limit: 100_000}, {Rules: []string{Overflow}, Messages: 1000}} {
+		tr.Conversations.learn(o.key, l)
 		if got, _ := p.ask(t, tr, "/v1/messages", body); len(got) != 1 || got[0] != body {
 			t.Errorf("%+v: changed", l)
 		}
 	}
-	if o.key == "" || tr.Conversations.Len() != 1 {
-		t.Error(o.key, tr.Conversations.Len())
+	if o.key == "" || tr.Conversations.size() != 1 {
+		t.Error(o.key, tr.Conversations.size())
 	}
 }
 
@@ -189,14 +189,14 @@ func TestConversationsForget(t *testing.T) {
 	now := time.Unix(0, 0)
 	c := NewConversations(ConversationsOptions{Most: 100, Life: time.Hour, Now: func() time.Time { return now }})
 	for i := range 1000 {
-		c.Learn(fmt.Sprint(i), Lesson{Limit: i + 1})
-		c.Lesson("0") // used, so it stays
+		c.learn(fmt.Sprint(i), Learned{Limit: i + 1})
+		c.learned("0") // used, so it stays
 	}
-	if c.Len() != 100 || c.Lesson("0").Limit != 1 || c.Lesson("500").Limit != 0 || c.Lesson("999").Limit != 1000 {
-		t.Error(c.Len(), c.Lesson("0"), c.Lesson("500"), c.Lesson("999"))
+	if c.size() != 100 || c.learned("0").Limit != 1 || c.learned("500").Limit != 0 || c.learned("999").Limit != 1000 {
+		t.Error(c.size(), c.learned("0"), c.learned("500"), c.learned("999"))
 	}
 	now = now.Add(61 * time.Minute)
-	if c.Lesson("0").Limit != 0 {
+	if c.learned("0").Limit != 0 {
 		t.Error("it is not forgotten")
 	}
 }
@@ -204,20 +204,20 @@ func TestConversationsForget(t *testing.T) {
 // A shelved notes what is put on a shelf.
 type shelved map[string]int
 
-func (s shelved) Put(key string, _ Lesson) { s[key]++ }
+func (s shelved) Put(key string, _ Learned) { s[key]++ }
 
 func TestShelfHearsNews(t *testing.T) {
 	now, s := time.Unix(0, 0), shelved{}
 	c := NewConversations(ConversationsOptions{Life: 4 * time.Hour, Now: func() time.Time { return now }, Shelf: s})
-	c.Learn("a", Lesson{Limit: 10})
-	c.Learn("a", Lesson{Limit: 10})
-	c.Hear("b", Lesson{Limit: 10})
+	c.learn("a", Learned{Limit: 10})
+	c.learn("a", Learned{Limit: 10})
+	c.Observe("b", Learned{Limit: 10})
 	if s["a"] != 1 || s["b"] != 0 {
 		t.Error(s)
 	}
 	now = now.Add(2 * time.Hour) // half of its life is over
-	c.Lesson("a")
-	c.Lesson("a")
+	c.learned("a")
+	c.learned("a")
 	if s["a"] != 2 {
 		t.Error("what is used is not put on the shelf again", s)
 	}
@@ -226,7 +226,7 @@ func TestShelfHearsNews(t *testing.T) {
 // TestJoin: lessons can be joined in any order, and again.
 func TestJoin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	random := func() (l Lesson) {
+	random := func() (l Learned) {
 		for _, r := range []string{"a", "b", Overflow} {
 			if rng.IntN(2) == 0 {
 				l.Rules = append(l.Rules, r)
@@ -238,10 +238,10 @@ func TestJoin(t *testing.T) {
 	}
 	for range 1000 {
 		a, b, c := random(), random(), random()
-		if x, y := a.Join(b).Join(c), c.Join(b).Join(a).Join(b); !x.equal(y) {
+		if x, y := a.join(b).join(c), c.join(b).join(a).join(b); !x.equal(y) {
 			t.Fatalf("%+v, %+v", x, y)
 		}
-		if x := a.Join(a); !x.equal(a) && len(a.Rules) > 0 {
+		if x := a.join(a); !x.equal(a) && len(a.Rules) > 0 {
 			t.Fatalf("%+v, %+v", x, a)
 		}
 	}

@@ -203,7 +203,7 @@ func TestDefectX8CallbacksThatPanic(t *testing.T) {
 
 type badShelf struct{}
 
-func (badShelf) Put(string, proxy.Lesson) { panic("no shelf") }
+func (badShelf) Put(string, proxy.Learned) { panic("no shelf") }
 
 type lockedWriter struct {
 	mu *sync.Mutex

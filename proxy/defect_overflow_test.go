@@ -122,7 +122,7 @@ func TestDefectX7LessonsPersist(t *testing.T) {
 	known := func() func(*proxy.Config) {
 		c := proxy.NewConversations(proxy.ConversationsOptions{Shelf: shelf})
 		for key, l := range shelf {
-			c.Hear(key, l)
+			c.Observe(key, l)
 		}
 		return func(conf *proxy.Config) { conf.Conversations = c }
 	}
@@ -141,9 +141,9 @@ func TestDefectX7LessonsPersist(t *testing.T) {
 	t.Error("nothing was learned")
 }
 
-type shelved map[string]proxy.Lesson
+type shelved map[string]proxy.Learned
 
-func (s shelved) Put(key string, l proxy.Lesson) { s[key] = l }
+func (s shelved) Put(key string, l proxy.Learned) { s[key] = l }
 
 // TestDefectX12WhatWasCutStaysCut: behind a heal requests begin with what the one before them
 // sent, until the history has grown by as much as the low mark leaves.

@@ -15,15 +15,15 @@ func (x *exchange) enclosed() outcome {
 	switch {
 	case x.sight.batch:
 		return x.batch()
-	case x.sight.opaque && wire.Invoked(x.plain) != x.aim.read.Dialect:
-		return outcome{skip: SkipUnknown, detail: "the body does not say that it is for a model of Anthropic"}
+	case x.sight.opaque && wirex.DetectInvokeModel(x.plain) != x.aim.read.Dialect:
+		return outcome{skip: skipUnknown, detail: "the body does not say that it is for a model of Anthropic"}
 	}
 	in := wire.Envelope{Body: x.plain}
 	if x.aim.unfitted {
 		// What is only to be counted may lie in another request, as the whole of a request for
 		// a reply does on Gemini and Bedrock.
 		if in = wire.Unwrap(x.plain); len(in.Body) == len(x.plain) {
-			if e, ok := wire.UnwrapInvoked(x.plain); ok && e.Dialect != wire.Auto {
+			if e, ok := wirex.UnwrapInvokeModel(x.plain); ok && e.Dialect != wire.Auto {
 				in = e
 				x.aim.read.Dialect, x.aim.read.Profile = e.Dialect, x.t.profile(e.Dialect)
 			}
@@ -44,12 +44,12 @@ const batchTime = 10 * time.Second
 // from replies, and is not for them: theirs come later, and elsewhere. For the same reason
 // nothing can be healed, or fetched again.
 func (x *exchange) batch() outcome {
-	all, err := x.aim.read.Dialect.Batch(x.plain)
+	all, err := wirex.Batch(x.aim.read.Dialect, x.plain)
 	switch {
 	case err != nil:
-		return outcome{skip: SkipInvalid, detail: err.Error()}
+		return outcome{skip: skipInvalid, detail: err.Error()}
 	case len(all) == 0:
-		return outcome{skip: SkipUnknown, detail: "there are no requests in it"}
+		return outcome{skip: skipUnknown, detail: "there are no requests in it"}
 	}
 	each := x.aim
 	each.conversations, each.recall, each.own = nil, nil, true
@@ -69,7 +69,7 @@ func planEach(ctx context.Context, raw []byte, all []wire.Envelope, a aim) (o ou
 	same := true
 	for i, e := range all {
 		if err := ctx.Err(); err != nil {
-			return outcome{skip: SkipTime, detail: err.Error(), requests: len(all)}
+			return outcome{skip: skipTime, detail: err.Error(), requests: len(all)}
 		}
 		one := plan(ctx, e.Body, a)
 		o.faults = append(o.faults, one.faults...)
@@ -112,7 +112,7 @@ func planEach(ctx context.Context, raw []byte, all []wire.Envelope, a aim) (o ou
 	}
 	body, err := jsonspan.Splice(raw, edits)
 	if err != nil {
-		return o.skipped(SkipError, err.Error())
+		return o.skipped(skipError, err.Error())
 	}
 	o.body = body
 	return o

@@ -37,7 +37,7 @@ func panicked(p any) *pare.FaultError {
 
 // blaming is the outcome of a plan that failed.
 func (o outcome) blaming(err error) outcome {
-	o = o.skipped(SkipError, err.Error())
+	o = o.skipped(skipError, err.Error())
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return o // nobody has failed
 	}

@@ -266,7 +266,7 @@ func (r *proxyRun) run() {
 		return back.dial(ctx, r.s, "upstream")
 	}}
 	conf := proxy.Config{Base: base, PlanTime: -1, Memory: 1 << 20, Flights: 3, Upstreams: map[string]proxy.Upstream{}}
-	for name := range proxy.Vendors() {
+	for name := range proxyx.Vendors() {
 		conf.Upstreams[name] = proxy.Upstream{URL: &url.URL{Scheme: "http", Host: "upstream"}, Private: true}
 	}
 	conf.Begun = func(q *proxy.Record) { r.mu.Lock(); r.began[q.ID] = true; r.mu.Unlock() }

@@ -73,7 +73,7 @@ type Handler struct {
 // New makes a proxy.
 func New(c Config) *Handler {
 	h := &Handler{conf: c, upstreams: make(map[string]*Upstream), base: c.Base}
-	all := Vendors()
+	all := knownVendors()
 	maps.Copy(all, c.Upstreams)
 	for name, u := range all {
 		u.Name = name

@@ -18,7 +18,7 @@ func (a *aim) healing(r *wire.Request) (*pare.Policy, int) {
 		// This request is planned as the next one will be that begins with it, so that both
 		// begin with the same bytes.
 		a.taught = a.sizeLesson(r)
-		a.known = known.Join(a.taught)
+		a.known = known.join(a.taught)
 	}
 	a.heal = nil
 	p, size := a.fitting(r)
@@ -49,7 +49,7 @@ func (a *aim) stripped(r *wire.Request) (*wire.Request, []wire.Change, error) {
 	if rule == foreignSignature || strings.HasPrefix(rule, "reasoning-") {
 		// It may sit on a call or a text, which stay. Items that name reasoning which is not
 		// sent are refused for it.
-		next, unsigned, err := r.Unsigned(rule, upto)
+		next, unsigned, err := wirex.Unsigned(r, rule, upto)
 		if err != nil || len(unsigned) > 0 && (rule == foreignSignature || rule == missingReasoning) {
 			return next, unsigned, err
 		}
@@ -70,7 +70,7 @@ func (a *aim) stripped(r *wire.Request) (*wire.Request, []wire.Change, error) {
 	if drop == nil {
 		return r, changes, nil
 	}
-	next, also, err := r.Rewrite(drop, nil)
+	next, also, err := wirex.Rewrite(r, drop, nil)
 	return next, append(changes, also...), err
 }
 

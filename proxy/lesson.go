@@ -8,7 +8,7 @@ import (
 )
 
 // aimed reports whether a lesson is about rules, and not only about size.
-func (l Lesson) aimed() bool {
+func (l Learned) aimed() bool {
 	return l.Drop || l.Clear > 0 || slices.ContainsFunc(l.Rules, func(rule string) bool { return rule != Overflow && rule != meansRefused })
 }
 
@@ -46,8 +46,8 @@ func (a *aim) heeding(r *wire.Request, p *pare.Policy) (size int, limited bool) 
 }
 
 // lesson is what is to be learned if a request that is healed by a policy is accepted.
-func (a *aim) lesson(r *wire.Request) Lesson {
-	l := Lesson{Rules: []string{a.heal.Rule}}
+func (a *aim) lesson(r *wire.Request) Learned {
+	l := Learned{Rules: []string{a.heal.Rule}}
 	switch {
 	case a.heal.Rule == meansRefused:
 		l.Own = true

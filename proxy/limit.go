@@ -11,8 +11,8 @@ import (
 
 // sizeLesson is what a refusal for size teaches about later requests: a limit below what was
 // refused. It is zero if nothing can be counted.
-func (a *aim) sizeLesson(r *wire.Request) Lesson {
-	l := Lesson{Rules: []string{Overflow}, Short: a.short}
+func (a *aim) sizeLesson(r *wire.Request) Learned {
+	l := Learned{Rules: []string{Overflow}, Short: a.short}
 	if a.heal.Messages > 0 {
 		l.Messages = a.heal.Messages
 		return l
@@ -31,7 +31,7 @@ func (a *aim) sizeLesson(r *wire.Request) Lesson {
 	}
 	c := a.exact(a.model(r))
 	if c == nil {
-		return Lesson{}
+		return Learned{}
 	}
 	first := *a
 	first.heal = nil
@@ -82,7 +82,7 @@ func (a *aim) smaller(p *pare.Policy, pl *pare.Plan) bool {
 	}
 	if ok {
 		a.heal, a.sent, a.smalls = &why, pl.Result(), a.smalls+1
-		a.known = a.known.Join(a.taught)
+		a.known = a.known.join(a.taught)
 	}
 	return ok
 }
@@ -168,7 +168,7 @@ func (a *aim) limitedBytes(r *wire.Request, p *pare.Policy, limit int) {
 	most := a.known.Limit
 	if w := a.policy.Window; most == 0 && w != nil {
 		if m, known := lookup(a.model(r)); known && w.ModelTokens {
-			most = m.Input(min(r.Reply(), m.Output))
+			most = m.Input(min(r.MaxOutputTokens(), m.Output))
 		}
 		most = cmp.Or(w.Tokens, most)
 	}
@@ -176,7 +176,7 @@ func (a *aim) limitedBytes(r *wire.Request, p *pare.Policy, limit int) {
 		c.each = float64(limit) / float64(most)
 	}
 	a.limited(p, c, limit)
-	p.Compact, p.Uncounted = nil, true
+	p.Compact, p.SkipTokenCounts = nil, true
 	a.inBytes = true
 }
 

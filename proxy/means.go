@@ -34,7 +34,7 @@ const (
 // else, and whether the client has told it already. Thinking that is off, or has a budget,
 // is not touched.
 func (a *aim) droppable(r *wire.Request) (can, told bool) {
-	if !a.anthropic || a.own || a.known.Own || !r.Dialect.ContextEdits() || !r.Profile.BindsThinking() {
+	if !a.anthropic || a.own || a.known.Own || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
 		return false, false
 	}
 	thinking, ok := member(r.Raw(), whole(r.Raw()), "thinking")

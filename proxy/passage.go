@@ -87,7 +87,7 @@ func (p *Passage) Reply() [][]byte {
 	if tongue == nil || len(p.reply) == 0 {
 		return nil
 	}
-	plain, err := Unpack(p.coding, p.reply, 8*maxHeard)
+	plain, err := unpack(p.coding, p.reply, 8*maxHeard)
 	if err != nil {
 		return nil
 	}

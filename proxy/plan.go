@@ -37,7 +37,7 @@ type aim struct {
 	strict   bool          // what broke a rule is held to the rules of all vendors
 	sent     *wire.Request // the first attempt, if that was changed
 	// known is what was learned of the conversation, by earlier requests of it.
-	known         Lesson
+	known         Learned
 	conversations *Conversations
 	upstream      string
 	recall        *Recall // nil: nothing is fetched again
@@ -51,7 +51,7 @@ type aim struct {
 	learned       int     // the limit that the provider's counts have taught just now
 	kept          bool    // thinking that a change makes invalid stays: the provider drops it
 	accepted      int     // bytes that the provider took of this conversation last; zero: not known
-	taught        Lesson  // what a refusal for size has taught
+	taught        Learned // what a refusal for size has taught
 	inBytes       bool    // the limit is one of bytes
 	smalls        int     // how often it was planned to be smaller still
 	most          int     // the most that a guess at the limit may be; zero: any
@@ -72,8 +72,8 @@ type outcome struct {
 	offer    *offer             // the tool for recalls; nil: it is not in the request
 	faults   []*pare.FaultError // what failed, and was done without if it could be
 	key      string             // of the conversation
-	known    Lesson             // that was heeded
-	taught   Lesson             // what is to be learned if this is accepted
+	known    Learned            // that was heeded
+	taught   Learned            // what is to be learned if this is accepted
 	betas    []string           // that the body needs; it asks the provider to do something by itself
 	over     bool               // it could not have been sent as it came
 }
@@ -105,18 +105,18 @@ func look(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restor
 		}
 	}()
 	if a.policy.Off {
-		return o.skipped(SkipOff, ""), in, 0, true
+		return o.skipped(skipOff, ""), in, 0, true
 	}
 	var err error
 	if o.glance, err = glance(in, *a); err != nil {
 		return o.skipped(unread(err)), in, 0, true
 	}
 	if o.glance.Delta {
-		return o.skipped(SkipState, ""), in, 0, true
+		return o.skipped(skipState, ""), in, 0, true
 	}
 	if a.conversations != nil {
 		o.key = keyOf(ctx, a.upstream, o.glance)
-		a.known = a.conversations.Lesson(o.key)
+		a.known = a.conversations.learned(o.key)
 		a.heed()
 		a.feel(o.key, o.glance, in)
 	}
@@ -142,13 +142,13 @@ func (o outcome) think(ctx context.Context, raw []byte, a aim, restored int) out
 }
 
 // failed reports whether there is no plan because something went wrong.
-func (o *outcome) failed() bool { return o.skip == SkipPanic || o.skip == SkipError }
+func (o *outcome) failed() bool { return o.skip == skipPanic || o.skip == skipError }
 
 func (o outcome) thought(ctx context.Context, raw []byte, a aim, restored int) (result outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			fault := panicked(p)
-			result = o.skipped(SkipPanic, fault.Err.Error())
+			result = o.skipped(skipPanic, fault.Err.Error())
 			result.faults = append(result.faults, fault)
 		}
 	}()
@@ -157,7 +157,7 @@ func (o outcome) thought(ctx context.Context, raw []byte, a aim, restored int) (
 		return o.skipped(unread(err))
 	}
 	if err := r.Understood(false); err != nil {
-		return o.skipped(SkipForeign, err.Error())
+		return o.skipped(skipForeign, err.Error())
 	}
 	return o.carry(ctx, r, a, restored)
 }
@@ -167,7 +167,7 @@ var parsers = sync.Pool{New: func() any { return new(wire.Parser) }}
 
 func glance(raw []byte, a aim) (wire.Glance, error) {
 	p := parsers.Get().(*wire.Parser)
-	g, err := p.Glance(raw, a.read, a.policy.Check)
+	g, err := wirex.Check(p, raw, a.read, a.policy.Check)
 	parsers.Put(p) // not if it panics
 	return g, err
 }
@@ -233,13 +233,13 @@ func unread(err error) (Skip, string) {
 	var foreign *wire.ForeignError
 	switch {
 	case errors.As(err, &syntax) && syntax.Reason == jsonspan.TooMany:
-		return SkipTooLarge, err.Error()
+		return skipTooLarge, err.Error()
 	case errors.As(err, &syntax):
-		return SkipInvalid, err.Error()
+		return skipInvalid, err.Error()
 	case errors.As(err, &foreign):
-		return SkipForeign, err.Error()
+		return skipForeign, err.Error()
 	}
-	return SkipUnknown, err.Error()
+	return skipUnknown, err.Error()
 }
 
 // carry lets the policy plan, and carries the plan out if what comes of it is sound. Restored
@@ -247,14 +247,14 @@ func unread(err error) (Skip, string) {
 func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int) outcome {
 	in, stripped, err := a.stripped(r)
 	if err != nil {
-		return o.skipped(SkipError, err.Error())
+		return o.skipped(skipError, err.Error())
 	}
 	p, size := a.fitting(in)
 	p.SkipFailedRules = true
 	if a.heal != nil {
 		o.taught = a.lesson(in)
 	} else if a.learned > 0 {
-		o.taught = Lesson{Rules: []string{Overflow}, Limit: a.learned}
+		o.taught = Learned{Rules: []string{Overflow}, Limit: a.learned}
 	}
 	o.taught.Cold = a.chill(in, p)
 	p.Archived = p.Archived || a.recalls() // so that placeholders name what stood there
@@ -267,11 +267,11 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	}
 	can, told := a.droppable(in)
 	drop := can && (a.known.Drop || a.healsByDropping(in)) && thinks(in)
-	p.KeepBound = p.KeepBound || drop || told
+	p.KeepInvalidThinking = p.KeepInvalidThinking || drop || told
 	began := time.Now()
 	pl, err := a.fitted(ctx, p, in)
-	if err == nil && !p.KeepBound && a.bound(in, pl) {
-		drop, p.KeepBound = true, true
+	if err == nil && !p.KeepInvalidThinking && a.bound(in, pl) {
+		drop, p.KeepInvalidThinking = true, true
 		pl, err = a.fitted(ctx, p, in)
 	}
 	if err != nil {
@@ -280,14 +280,14 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 			return o.blaming(err)
 		}
 		if a.heal != nil {
-			return o.skipped(SkipTooSmall, small.Error())
+			return o.skipped(skipTooSmall, small.Error())
 		}
 		// What must stay does not fit; what is broken can be repaired all the same, and
 		// the provider may yet be content.
 		bare := *p
 		bare.Window, bare.Rules, bare.Compact = nil, nil, nil
 		if pl, err = bare.Plan(ctx, in); err != nil || pl.Empty() {
-			return o.skipped(SkipTooSmall, small.Error())
+			return o.skipped(skipTooSmall, small.Error())
 		}
 	}
 	o.faults = slices.Concat(o.faults, pl.Faults())
@@ -296,14 +296,14 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	}
 	pl = a.spared(ctx, p, in, pl, time.Since(began))
 	if a.inBytes { // what is told is told in tokens
-		p.Counter, p.Uncounted, size = a.policy.Counter, a.policy.Uncounted, 0
+		p.Counter, p.SkipTokenCounts, size = a.policy.Counter, a.policy.SkipTokenCounts, 0
 	}
 	out, err := pl.Apply()
 	if err != nil {
-		return o.skipped(SkipRefused, leftOver(pl.Left()))
+		return o.skipped(skipRefused, leftOver(pl.Left()))
 	}
 	o.tokens[0] = size
-	a.kept = p.KeepBound
+	a.kept = p.KeepInvalidThinking
 	if pl.Empty() && in == r && restored == 0 && !drop && clear == nil {
 		return o.offered(a, in, pl, 0)
 	}
@@ -314,7 +314,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 			Reason: "what the model fetched beside calls of the client is put back",
 		})
 	}
-	if c := counterOf(p, a.model(r)); c != nil && !p.Uncounted {
+	if c := counterOf(p, a.model(r)); c != nil && !p.SkipTokenCounts {
 		if size == 0 || in != r {
 			o.tokens[0] = r.Tokens(c)
 		}
@@ -340,11 +340,11 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 func (o outcome) dropping() outcome {
 	body, change, err := dropping(o.body)
 	if err != nil {
-		return o.skipped(SkipError, err.Error())
+		return o.skipped(skipError, err.Error())
 	}
 	if o.offer != nil {
 		if o.offer.bare, _, err = dropping(o.offer.bare); err != nil {
-			return o.skipped(SkipError, err.Error())
+			return o.skipped(skipError, err.Error())
 		}
 	}
 	o.body, o.changes, o.betas = body, append(o.changes, change), append(o.betas, bindBeta)
@@ -410,7 +410,7 @@ func planned(ctx context.Context, b *body, raw []byte, a aim, most time.Duration
 func within(ctx context.Context, b *body, size, weight int64, asks bool, most time.Duration, do func(context.Context) outcome) outcome {
 	end, err := b.room.planning(ctx, weight)
 	if err != nil {
-		return outcome{skip: SkipTime, detail: errNoMemory.Error()}
+		return outcome{skip: skipTime, detail: errNoMemory.Error()}
 	}
 	// A small body cannot take long: the goroutine would cost more than the plan.
 	if most < 0 || size < smallBuffer && !asks {
@@ -433,11 +433,11 @@ func within(ctx context.Context, b *body, size, weight int64, asks bool, most ti
 		select {
 		case o = <-done: // both at once
 		default:
-			o.skip = SkipError
+			o.skip = skipError
 		}
 	}
-	if o.skip == SkipError && errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // it has stopped, or will soon
-		return o.skipped(SkipTime, fmt.Sprintf("planning took longer than %v", most))
+	if o.skip == skipError && errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // it has stopped, or will soon
+		return o.skipped(skipTime, fmt.Sprintf("planning took longer than %v", most))
 	}
 	return o
 }

@@ -76,11 +76,11 @@ func scopeOf(ctx context.Context) string {
 type Answer string
 
 const (
-	AnswerFound    Answer = "found"
-	AnswerNotFound Answer = "not-found" // nothing was removed from this conversation under that handle
-	AnswerFailed   Answer = "failed"    // the store did not answer
-	AnswerLimit    Answer = "limit"     // the reply has fetched as much as it may
-	AnswerRefused  Answer = "refused"   // the provider did not take what was found
+	answerFound    Answer = "found"
+	answerNotFound Answer = "not-found" // nothing was removed from this conversation under that handle
+	answerFailed   Answer = "failed"    // the store did not answer
+	answerLimit    Answer = "limit"     // the reply has fetched as much as it may
+	answerRefused  Answer = "refused"   // the provider did not take what was found
 )
 
 // A Recalled is one call of the tool for recalls. It is a value. Many goroutines may read
@@ -115,19 +115,19 @@ func (x *exchange) fetch(c recall.Call, left int) (string, Recalled) {
 	}
 	switch {
 	case errors.Is(err, archive.ErrNotFound):
-		rec.Answer = AnswerNotFound
+		rec.Answer = answerNotFound
 		return sayNotFound, rec
 	case err != nil:
 		x.t.log().Warn("recall failed", "id", x.rec.ID, "error", err)
-		rec.Answer = AnswerFailed
+		rec.Answer = answerFailed
 		return sayFailed, rec
 	case left <= 0:
-		rec.Answer = AnswerLimit
+		rec.Answer = answerLimit
 		return sayLimit, rec
 	}
 	from, to := excerpt(text, c.Offset, left)
 	part := text[from:to]
-	rec.Answer, rec.Bytes = AnswerFound, len(part)
+	rec.Answer, rec.Bytes = answerFound, len(part)
 	if to < len(text) {
 		part += fmt.Sprintf("\n[pare: these are bytes %d to %d of %d; give offset %d for more]", from, to, len(text), to)
 	}

@@ -47,7 +47,7 @@ func TestRecallLoop(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		last, _ := asked(mustParse(t, d, up.last(t).body))
-		if r := <-records; len(r.Recalls) != 3 || r.Recalls[2].Answer != proxy.AnswerLimit || !strings.HasPrefix(last, "No more content") {
+		if r := <-records; len(r.Recalls) != 3 || r.Recalls[2].Answer != "limit" || !strings.HasPrefix(last, "No more content") {
 			t.Errorf("%+v; the last answer was %q", r.Recalls, last)
 		}
 	})

@@ -110,7 +110,7 @@ func TestRecallBeside(t *testing.T) {
 			if fmt.Sprint(got.calls) != `[Read{"path":"b.go"} Read{"path":"c.go"}]` || got.text != "I look." || len(up.all()) != 1 {
 				t.Fatalf("%+v after %d requests", got, len(up.all()))
 			}
-			if r := <-records; len(r.Recalls) != 1 || !r.Recalls[0].Beside || r.Recalls[0].Answer != proxy.AnswerFound {
+			if r := <-records; len(r.Recalls) != 1 || !r.Recalls[0].Beside || r.Recalls[0].Answer != "found" {
 				t.Errorf("recorded %+v", r.Recalls)
 			}
 			next := goOn(t, d, asks, got, "and?")

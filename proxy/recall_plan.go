@@ -104,7 +104,7 @@ func (o outcome) offered(a aim, in *wire.Request, pl *pare.Plan, restored int) o
 	if o.body == nil {
 		o.planned, o.plan = in, pl
 	}
-	o.offer = &offer{tongue: tongue, bare: out.Raw(), source: recall.Source{Requests: []*wire.Request{in, pl.Mended()}, Removed: removed}}
+	o.offer = &offer{tongue: tongue, bare: out.Raw(), source: recall.Source{Requests: []*wire.Request{in, parex.Mended(pl)}, Removed: removed}}
 	o.body = body
 	o.changes = append(append(o.changes[:len(o.changes):len(o.changes)], changes...), wire.Change{
 		Action: "insert", Rule: ruleRecall, Path: "tools", IDs: []string{}, Bytes: len(body) - len(next.Raw()),
@@ -119,7 +119,7 @@ const ruleRecall = "recall"
 // unbound is a request without the thinking that another tool makes invalid: models that
 // bind thinking bind it to the tools, too. Nil: it cannot go.
 func (a *aim) unbound(r *wire.Request) (*wire.Request, []wire.Change) {
-	if a.kept || !r.Profile.BindsThinking() {
+	if a.kept || !wirex.BindsThinking(&r.Profile) {
 		return r, nil
 	}
 	var drop []transcript.BlockID
@@ -137,11 +137,11 @@ func (a *aim) unbound(r *wire.Request) (*wire.Request, []wire.Change) {
 	if drop == nil {
 		return r, nil
 	}
-	next, also, err := r.Rewrite(drop, nil)
+	next, also, err := wirex.Rewrite(r, drop, nil)
 	if err != nil {
 		return nil, nil
 	}
-	m, err := next.Mend(a.policy.Repair, a.policy.Check)
+	m, err := wirex.Mend(next, a.policy.Repair, a.policy.Check)
 	if err != nil || len(m.Left) > 0 {
 		return nil, nil
 	}

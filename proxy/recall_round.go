@@ -93,7 +93,7 @@ func (q *rounds) results(t *recall.Turn, beside bool) []string {
 	for i, c := range t.Calls {
 		var rec Recalled
 		if q.done >= q.x.t.Recall.rounds() {
-			all[i], rec.Answer = sayLimit, AnswerLimit
+			all[i], rec.Answer = sayLimit, answerLimit
 		} else {
 			all[i], rec = q.x.fetch(c, q.left)
 		}
@@ -110,7 +110,7 @@ func (q *rounds) refused(t *recall.Turn) []string {
 	recs := q.x.rec.Recalls[len(q.x.rec.Recalls)-len(all):]
 	for i := range all {
 		all[i] = sayRefused
-		recs[i].Answer, recs[i].Bytes = AnswerRefused, 0
+		recs[i].Answer, recs[i].Bytes = answerRefused, 0
 	}
 	return all
 }
@@ -124,7 +124,7 @@ func (q *rounds) asked(t *recall.Turn, results []string) []byte {
 		return nil
 	}
 	p := q.x.aim.policy
-	m, err := r.Mend(p.Repair, p.Check)
+	m, err := wirex.Mend(r, p.Repair, p.Check)
 	if err != nil || len(m.Left) > 0 {
 		return nil
 	}
@@ -192,7 +192,7 @@ func (q *rounds) read(resp *http.Response) []byte {
 	if int64(len(raw)) > most {
 		return nil
 	}
-	plain, err := Unpack(resp.Header.Get("Content-Encoding"), raw, most)
+	plain, err := unpack(resp.Header.Get("Content-Encoding"), raw, most)
 	if err != nil {
 		return nil
 	}

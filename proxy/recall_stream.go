@@ -119,7 +119,7 @@ func (s *recallStream) end() {
 		// Headers are out, so the provider's answer cannot be given. A reply that breaks off is
 		// asked for again; one that seems to have ended is not.
 		resp.Body.Close()
-		s.err = &RoundError{resp.StatusCode}
+		s.err = &roundError{resp.StatusCode}
 	default:
 		s.body.Close()
 		s.body, s.reading, s.err = resp.Body, false, nil
@@ -140,10 +140,10 @@ func (s *recallStream) Close() error {
 	return err
 }
 
-// A RoundError is why a reply that was streamed breaks off: the provider did not answer the
+// A roundError is why a reply that was streamed breaks off: the provider did not answer the
 // request that gave the model what it had asked for. Many goroutines may read it.
-type RoundError struct{ Status int }
+type roundError struct{ Status int }
 
-func (e *RoundError) Error() string {
+func (e *roundError) Error() string {
 	return "the provider answered with status " + strconv.Itoa(e.Status) + " to what the model had asked to see again"
 }

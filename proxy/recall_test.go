@@ -139,7 +139,7 @@ func TestRecallAlone(t *testing.T) {
 				t.Error("the second request does not begin with the first")
 			}
 			r := <-records
-			if len(r.Recalls) != 1 || r.Recalls[0].Answer != proxy.AnswerFound || r.Recalls[0].Bytes == 0 || r.Usage.Output <= got.output/2 {
+			if len(r.Recalls) != 1 || r.Recalls[0].Answer != "found" || r.Recalls[0].Bytes == 0 || r.Usage.Output <= got.output/2 {
 				t.Errorf("recorded %+v, %+v", r.Recalls, r.Usage)
 			}
 			if n := resp.Header.Get("Pare-Recalls"); !stream && n != "1" {

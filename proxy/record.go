@@ -83,20 +83,20 @@ type Record struct {
 type Skip string
 
 const (
-	SkipOff         Skip = "off"              // the policy says so
-	SkipTooLarge    Skip = "too-large"        // it is larger than what is looked at
-	SkipCoding      Skip = "content-coding"   // packed in a way that is not known
-	SkipInvalid     Skip = "invalid-json"     // it is no JSON
-	SkipUnknown     Skip = "unknown-shape"    // it holds no history
-	SkipForeign     Skip = "foreign-shape"    // it holds a history in a foreign format
-	SkipState       Skip = "server-state"     // it goes on from a history that the server holds
-	SkipRefused     Skip = "still-refused"    // it cannot be repaired in full
-	SkipTooSmall    Skip = "window-too-small" // what must stay does not fit
-	SkipTime        Skip = "time"             // planning took too long
-	SkipPanic       Skip = "panic"            // planning failed badly
-	SkipError       Skip = "error"            // planning failed
-	SkipSigned      Skip = "signed"           // a change would break its signature
-	SkipUnsupported Skip = "unsupported"      // it has a body that is not looked at
+	skipOff         Skip = "off"              // the policy says so
+	skipTooLarge    Skip = "too-large"        // it is larger than what is looked at
+	skipCoding      Skip = "content-coding"   // packed in a way that is not known
+	skipInvalid     Skip = "invalid-json"     // it is no JSON
+	skipUnknown     Skip = "unknown-shape"    // it holds no history
+	skipForeign     Skip = "foreign-shape"    // it holds a history in a foreign format
+	skipState       Skip = "server-state"     // it goes on from a history that the server holds
+	skipRefused     Skip = "still-refused"    // it cannot be repaired in full
+	skipTooSmall    Skip = "window-too-small" // what must stay does not fit
+	skipTime        Skip = "time"             // planning took too long
+	skipPanic       Skip = "panic"            // planning failed badly
+	skipError       Skip = "error"            // planning failed
+	skipSigned      Skip = "signed"           // a change would break its signature
+	skipUnsupported Skip = "unsupported"      // it has a body that is not looked at
 )
 
 // newID is the name of a record: a hundred random bits.

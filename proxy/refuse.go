@@ -7,9 +7,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Refuse answers a request in the place of its upstream, in the shape of that vendor's own
+// writeRefusal answers a request in the place of its upstream, in the shape of that vendor's own
 // errors: for those who let in only some of the requests.
-func Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
+func writeRefusal(w http.ResponseWriter, r *http.Request, status int, message string) {
 	name, path := route(r)
 	refuse(w, name, path, status, message)
 }

@@ -28,8 +28,8 @@ var vendors = map[string]string{
 	"bedrock":   "https://bedrock-runtime.us-east-1.amazonaws.com",
 }
 
-// Vendors returns the upstreams that everybody has: the vendors' own.
-func Vendors() map[string]Upstream {
+// knownVendors returns the upstreams that everybody has: the vendors' own.
+func knownVendors() map[string]Upstream {
 	all := make(map[string]Upstream, len(vendors))
 	for name, address := range vendors {
 		u, err := url.Parse(address)
@@ -208,7 +208,7 @@ func looksAt(req *http.Request, to *url.URL) (s sight) {
 	if s.dialect != wire.Auto {
 		return s
 	}
-	if s.dialect, s.model = wire.BatchURL(path); s.dialect != wire.Auto {
+	if s.dialect, s.model = wirex.BatchURL(path); s.dialect != wire.Auto {
 		s.batch = true
 		return s
 	}

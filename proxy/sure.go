@@ -36,7 +36,7 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 	if known {
 		var over bool
 		if size, over = a.over(r, m, &p); over {
-			w.Tokens, a.must = m.Input(min(r.Reply(), m.Output)), true
+			w.Tokens, a.must = m.Input(min(r.MaxOutputTokens(), m.Output)), true
 			if a.learned > 0 {
 				w.Tokens = a.learned
 			}
@@ -78,7 +78,7 @@ func (a *aim) over(r *wire.Request, m tokens.Model, p *pare.Policy) (size int, o
 		return t.Tokens, true
 	}
 	if over, scale := a.overByUsage(t.Tokens, window, c, r.Raw()); over {
-		a.learned = int(scale * float64(m.Input(min(r.Reply(), m.Output))))
+		a.learned = int(scale * float64(m.Input(min(r.MaxOutputTokens(), m.Output))))
 		return t.Tokens, true
 	}
 	return t.Tokens, false
@@ -91,7 +91,7 @@ func (a *aim) early(r *wire.Request, m tokens.Model, w *pare.Window) (size int) 
 	if c == nil {
 		return 0
 	}
-	size, room := r.Tokens(c), m.Input(min(r.Reply(), m.Output))
+	size, room := r.Tokens(c), m.Input(min(r.MaxOutputTokens(), m.Output))
 	w.Low = max(1, room*w.LowPercent/100)
 	w.Tokens = max(room, size, w.Low+1)
 	return size
@@ -133,7 +133,7 @@ func asksLong(h http.Header) bool {
 func (a *aim) exact(model string) wire.Counter {
 	c := a.counterOf(model)
 	if e, ok := c.(tokens.Estimator); ok {
-		if x, ok := tokens.ExactFor(model); ok {
+		if x, ok := tokensx.ExactFor(model); ok {
 			return e.Reading(x)
 		}
 	}
@@ -147,7 +147,7 @@ func (a *aim) exact(model string) wire.Counter {
 func least(t *wire.Tally, c wire.Counter, raw []byte) int {
 	n := t.Head.System + t.Kinds.Text + t.Kinds.Calls + t.Kinds.Results + t.Head.Tools/2 + t.Kinds.Media/2
 	if e, ok := c.(tokens.Estimator); ok {
-		return e.Least(n, foreign(raw))
+		return tokensx.Least(e, n, foreign(raw))
 	}
 	return n
 }

@@ -228,7 +228,7 @@ func (e *BodyError) Unwrap() error { return e.Err }
 
 // through sends on what is too large to be looked at.
 func (x *exchange) through(body io.ReadCloser) (*http.Response, error) {
-	x.o = outcome{skip: SkipTooLarge, detail: "the body is larger than " + strconv.FormatInt(x.t.maxBody(), 10) + " bytes"}
+	x.o = outcome{skip: skipTooLarge, detail: "the body is larger than " + strconv.FormatInt(x.t.maxBody(), 10) + " bytes"}
 	x.rec.BytesIn = max(x.in.ContentLength, 0)
 	x.begun()
 	x.passed = &passed{ReadCloser: body}
@@ -251,18 +251,18 @@ func (x *exchange) plan() {
 	x.plain, err = x.unpacked()
 	switch {
 	case err == errNoMemory:
-		x.o = outcome{skip: SkipTime, detail: err.Error()}
+		x.o = outcome{skip: skipTime, detail: err.Error()}
 	case err == errCoding:
-		x.o = outcome{skip: SkipCoding}
+		x.o = outcome{skip: skipCoding}
 	case err == errBomb:
-		x.o = outcome{skip: SkipTooLarge, detail: err.Error()}
+		x.o = outcome{skip: skipTooLarge, detail: err.Error()}
 	case err != nil:
-		x.o = outcome{skip: SkipCoding, detail: err.Error()}
+		x.o = outcome{skip: skipCoding, detail: err.Error()}
 	default:
 		x.o = x.enclosed()
 	}
 	if x.o.body != nil && x.sealed() {
-		x.o = x.o.skipped(SkipSigned, "")
+		x.o = x.o.skipped(skipSigned, "")
 	}
 	x.t.blame(&x.rec, x.o.faults...)
 }
@@ -281,7 +281,7 @@ func (x *exchange) unpacked() (plain []byte, err error) {
 		if room.take(ctx, most) != nil {
 			return nil, errNoMemory
 		}
-		plain, err = Unpack(coding, x.body.buf, most)
+		plain, err = unpack(coding, x.body.buf, most)
 		room.give(most - int64(len(plain)))
 		if err != errBomb {
 			break
@@ -354,7 +354,7 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 // replied says in the headers of a reply what was done, and waits for its end.
 func (x *exchange) replied(resp *http.Response) *http.Response {
 	if resp.StatusCode < 400 {
-		x.t.Conversations.Learn(x.o.key, x.o.taught)
+		x.t.Conversations.learn(x.o.key, x.o.taught)
 		x.t.Conversations.took(x.o.key, int(x.rec.BytesOut))
 	}
 	x.t.blame(&x.rec, x.t.Conversations.fault())
@@ -399,7 +399,7 @@ func (r *Record) settle(o *outcome) {
 	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
 	r.TokensIn, r.TokensOut, r.Requests = o.tokens[0], o.tokens[1], o.requests
 	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
-	r.Rules, r.Known, r.Over = wire.RulesOf(o.changes), o.known.Rules, o.over
+	r.Rules, r.Known, r.Over = wirex.RulesOf(o.changes), o.known.Rules, o.over
 	if o.tokens[1] > 0 {
 		r.Saved = max(o.tokens[0]-o.tokens[1], 0)
 	}
@@ -467,7 +467,7 @@ func (x *exchange) end(err error) {
 		x.call("callback Record", func() { x.t.Record(&rec) })
 	}
 	level := slog.LevelDebug
-	if err != nil || x.rec.Status >= 500 || x.rec.Skipped == SkipPanic {
+	if err != nil || x.rec.Status >= 500 || x.rec.Skipped == skipPanic {
 		level = slog.LevelWarn
 	} else if len(x.rec.Changes) > 0 || x.rec.Skipped != "" || x.rec.Tried != "" {
 		level = slog.LevelInfo

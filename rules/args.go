@@ -10,7 +10,6 @@ import (
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
-	"github.com/pare-llm/pare/wire"
 )
 
 // arguments returns the arguments of a call as JSON, or as the text of a tool that
@@ -61,7 +60,7 @@ func (s *sight) used(k *known, x *transcript.Exchange) use {
 func (s *sight) canonicalArgs(call transcript.BlockID) []byte {
 	args := s.arguments(call)
 	if i := space(args, 0); i < len(args) && args[i] == '{' {
-		return wire.Canonical(args)
+		return wirex.Canonical(args)
 	}
 	return args
 }
@@ -252,7 +251,7 @@ func argsSize(args []byte) int {
 			n, _ := jsonspan.DecodedLen(m.value[1 : len(m.value)-1])
 			size += n
 		} else if m.value[0] == '{' || m.value[0] == '[' {
-			size += len(wire.Canonical(m.value))
+			size += len(wirex.Canonical(m.value))
 		} else {
 			size += len(m.value)
 		}

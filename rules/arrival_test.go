@@ -36,7 +36,7 @@ func (k kept) Put(_ context.Context, items ...archive.Item) error {
 }
 
 // arriving is a policy that shortens what arrives, beside the standard rules.
-func arriving(t *testing.T, w *pare.Window, keeper pare.Keeper) *pare.Policy {
+func arriving(t *testing.T, w *pare.Window, keeper pare.ArchiveWriter) *pare.Policy {
 	rule, err := rules.Oversized{Arrival: true}.Rule()
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestArrivalBoundThinking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.Profile.BindsThinking() {
+	if !wirex.BindsThinking(&r.Profile) {
 		t.Fatal("the model does not bind thinking")
 	}
 	plan, err := arriving(t, &pare.Window{Tokens: 1 << 20, Low: 1 << 19}, nil).Plan(t.Context(), r)

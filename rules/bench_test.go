@@ -75,7 +75,7 @@ func BenchmarkStandard(b *testing.B) {
 				})
 				best(&plan, func() {
 					r, _ := pare.Parse(c.body)
-					made, err := p.Plan(r, pare.Options{})
+					made, err := parex.PlanRules(p, r, pare.Options{})
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -83,7 +83,7 @@ func BenchmarkStandard(b *testing.B) {
 				})
 				best(&bare, func() {
 					r, _ := pare.Parse(c.body)
-					if _, err := same.Plan(r, pare.Options{}); err != nil {
+					if _, err := parex.PlanRules(same, r, pare.Options{}); err != nil {
 						b.Fatal(err)
 					}
 				})
@@ -117,7 +117,7 @@ func replay(b *testing.B, p *pare.Pipeline, body []byte) *pare.Pipeline {
 	if err != nil {
 		b.Fatal(err)
 	}
-	plan, err := p.Plan(r, pare.Options{})
+	plan, err := parex.PlanRules(p, r, pare.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -126,8 +126,8 @@ func replay(b *testing.B, p *pare.Pipeline, body []byte) *pare.Pipeline {
 		if d.Action != pare.ActionEdit {
 			continue
 		}
-		for _, id := range plan.Mended().Transcript().Atoms()[d.Atom].Blocks {
-			if k := plan.Mended().Transcript().Block(id).Kind; k == transcript.Result {
+		for _, id := range parex.Mended(plan).Transcript().Atoms()[d.Atom].Blocks {
+			if k := parex.Mended(plan).Transcript().Block(id).Kind; k == transcript.Result {
 				edits = append(edits, id)
 			}
 		}

@@ -11,9 +11,9 @@ import (
 // goroutine.
 type Calls struct{ s *sight }
 
-// CallsOf looks at a request; the tools stand beside those of [Table], or in place of
+// callsOf looks at a request; the tools stand beside those of [Table], or in place of
 // those of the same name.
-func CallsOf(r *wire.Request, tools []Tool) Calls { return Calls{Scope{Table: tools}.guard().look(r)} }
+func callsOf(r *wire.Request, tools []Tool) Calls { return Calls{Scope{Table: tools}.guard().look(r)} }
 
 // Use returns what a call does and the file that it is about, cleaned; "" if it names
 // none, or several. Of arguments that have been cleared, what is left counts.
@@ -22,8 +22,8 @@ func (c Calls) Use(call transcript.BlockID) (kind Kind, file string) {
 	return u.kind, u.file
 }
 
-// Protected reports whether no rule touches a tool, whatever the options say: it is
+// protected reports whether no rule touches a tool, whatever the options say: it is
 // one of [ProtectedTools], or has no name.
-func Protected(tool string) bool {
-	return tool == "" || slices.ContainsFunc(protectedTools, func(glob string) bool { return MatchTool(glob, tool) })
+func protected(tool string) bool {
+	return tool == "" || slices.ContainsFunc(protectedTools, func(glob string) bool { return matchTool(glob, tool) })
 }

@@ -203,10 +203,10 @@ func (d *deduplicator) sameArguments(group []likeness) {
 			if meant == nil {
 				meant = make(map[string]int, 2)
 				for only, by := range written {
-					meant[string(wire.Canonical([]byte(only)))] = by
+					meant[string(wirex.Canonical([]byte(only)))] = by
 				}
 			}
-			canonical := string(wire.Canonical(args))
+			canonical := string(wirex.Canonical(args))
 			if by, ok = meant[canonical]; !ok {
 				by, meant[canonical] = i, i
 			}

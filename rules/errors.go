@@ -70,7 +70,7 @@ func (s *sight) moot(among []int) (all []finding) {
 			continue
 		}
 		rough[a] = true
-		if a.target = string(wire.Canonical(exactly)); !exact[a] {
+		if a.target = string(wirex.Canonical(exactly)); !exact[a] {
 			exact[a] = true
 			open[a.tool]++
 		}
@@ -96,7 +96,7 @@ func (s *sight) moot(among []int) (all []finding) {
 		if note || !rough[a] {
 			continue
 		}
-		if a.target = string(wire.Canonical(exactly)); !exact[a] {
+		if a.target = string(wirex.Canonical(exactly)); !exact[a] {
 			continue
 		}
 		if _, ok := healed[a]; !ok && s.outcome(x) == transcript.OutcomeSucceeded {

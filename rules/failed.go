@@ -9,16 +9,16 @@ import (
 // mayFail reports whether a result can be a failure; if not, its outcome need not
 // be asked for.
 func (s *sight) mayFail(x *transcript.Exchange) bool {
-	return !s.r.Dialect.MarksFailure() || s.t.Block(x.Results[0]).Failed
+	return !wirex.MarksFailure(s.r.Dialect) || s.t.Block(x.Results[0]).Failed
 }
 
 // gone reports whether what a result said has been taken away before.
-func (s *sight) gone(x *transcript.Exchange) bool { return s.r.Cleared(x.Results[0]) }
+func (s *sight) gone(x *transcript.Exchange) bool { return wirex.ResultIsCleared(s.r, x.Results[0]) }
 
 // head returns the beginning of what a result says, in lower case. It is good until
 // the next call.
 func (s *sight) head(result transcript.BlockID) []byte {
-	s.text = s.r.AppendHead(s.text[:0], result)
+	s.text = wirex.AppendHead(s.r, s.text[:0], result)
 	return bytes.TrimSpace(s.text)
 }
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// MatchTool reports whether a tool's name matches a glob, whatever the case. A * may
+// matchTool reports whether a tool's name matches a glob, whatever the case. A * may
 // also stand for a slash: tool names are no paths.
-func MatchTool(glob, name string) bool {
+func matchTool(glob, name string) bool {
 	flat := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "/", ":") }
 	ok, _ := path.Match(flat(glob), flat(name))
 	return ok

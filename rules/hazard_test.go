@@ -59,7 +59,7 @@ func hazard(tb testing.TB, o rules.Hazard) *pare.Pipeline {
 }
 
 func pruned(tb testing.TB, r *wire.Request, o rules.Hazard) string {
-	plan, err := hazard(tb, o).Plan(r, pare.Options{})
+	plan, err := parex.PlanRules(hazard(tb, o), r, pare.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -182,12 +182,12 @@ func TestColdWindow(t *testing.T) {
 		w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: cold, Cold: []int{}}
 		moment := false
 		for _, at := range []int{11, 31, 80} {
-			if pare.Requests(r) >= at {
+			if parex.Requests(r) >= at {
 				w.Cold = append(w.Cold, at)
 			}
-			moment = moment || pare.Requests(r) == at
+			moment = moment || parex.Requests(r) == at
 		}
-		plan, err := pare.Trim(r, w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
+		plan, err := parex.Trim(r, w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,8 +224,8 @@ func TestColdWindowProtects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: hazard(t, rules.Hazard{}), Cold: []int{pare.Requests(r)}, Rules: protects}
-	plan, err := pare.Trim(r, w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
+	w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: hazard(t, rules.Hazard{}), Cold: []int{parex.Requests(r)}, Rules: protects}
+	plan, err := parex.Trim(r, w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestHazardLinear(t *testing.T) {
 		}
 		r, p := a.parse(t), hazard(t, rules.Hazard{})
 		return func() {
-			if _, err := p.Plan(r, pare.Options{}); err != nil {
+			if _, err := parex.PlanRules(p, r, pare.Options{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -282,7 +282,7 @@ func TestWarmWindow(t *testing.T) {
 	before, cleared, cuts := "", 0, 0
 	for i := 1; i <= 120; i++ {
 		a.call("Bash", `{"command":"make"}`, prose(40)+identifiers(fmt.Sprintf("x%d", i), 3))
-		plan, err := pare.Trim(a.parse(t), w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
+		plan, err := parex.Trim(a.parse(t), w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
 		if err != nil {
 			t.Fatal(err)
 		}

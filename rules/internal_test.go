@@ -28,7 +28,7 @@ func TestGlobs(t *testing.T) {
 		glob, name string
 		want       bool
 	}{{"mcp__*", "mcp__fs__Read", true}, {"READ", "read", true}, {"re?d", "Read", true}, {"read", "read_file", false}, {"a*", "a/b", true}} {
-		if got := MatchTool(c.glob, c.name); got != c.want {
+		if got := matchTool(c.glob, c.name); got != c.want {
 			t.Errorf("%s matches %s: %t", c.glob, c.name, got)
 		}
 	}
@@ -63,7 +63,7 @@ func TestTable(t *testing.T) {
 		}
 		seen[name] = true
 		for _, g := range protectedTools {
-			if MatchTool(g, name) {
+			if matchTool(g, name) {
 				t.Errorf("%s is in the table and protected by %s", tool.Name, g)
 			}
 		}

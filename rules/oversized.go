@@ -119,11 +119,11 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 		}
 		gist := o.gist(of)
 		gist.Call = x.CallID
-		if text, ok := s.plain(result); ok && gist.Most > 0 && len(text) > gist.Most && s.r.Editable(x.Results[0]) && !wire.PersonSpeaks([]byte(text)) {
+		if text, ok := s.plain(result); ok && gist.Most > 0 && len(text) > gist.Most && wirex.Editable(s.r, x.Results[0]) && !wirex.PersonSpeaks([]byte(text)) {
 			gist.Handle = b.Handle(x.Results[0])
 			b.Edit(x.Results[0], gist.Of(text), "%d bytes are more than %d", len(text), gist.Most)
 		}
-		if o.Arrival || o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !s.r.Editable(x.Call) {
+		if o.Arrival || o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !wirex.Editable(s.r, x.Call) {
 			continue
 		}
 		if args = s.canonicalArgs(x.Call); len(args) <= most {
@@ -199,7 +199,7 @@ func (s *sight) plainObject(b transcript.Block) (string, bool) {
 	if n == 1 && output != "" {
 		return output, true
 	}
-	return string(wire.Canonical(raw)), n > 0
+	return string(wirex.Canonical(raw)), n > 0
 }
 
 // textOf decodes the string whose inside is at body.

@@ -11,7 +11,6 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
-	"github.com/pare-llm/pare/wire"
 )
 
 // mark is how everything begins that a rule put in the place of something.
@@ -125,11 +124,11 @@ func (v *ballots) one(b *pare.Ballot, w *victim) {
 		b.Drop(v.t.AtomOf(x.Call), "%s", w.why)
 		return
 	}
-	if !w.keepSaid && !said.cleared && v.r.Editable(x.Results[0]) {
+	if !w.keepSaid && !said.cleared && wirex.Editable(v.r, x.Results[0]) {
 		v.clear(b, x.Results[0], x, w, said)
 	}
 	// Arguments that are short as they are written need not be read.
-	if !w.keepArgs && v.t.Block(x.Call).Body.Len() >= v.minBytes && v.r.Editable(x.Call) {
+	if !w.keepArgs && v.t.Block(x.Call).Body.Len() >= v.minBytes && wirex.Editable(v.r, x.Call) {
 		v.clear(b, x.Call, x, w, said)
 	}
 }
@@ -292,14 +291,14 @@ func (s *sight) measure(result transcript.BlockID) speech {
 	}
 	size, odd := jsonspan.DecodedLen(inner)
 	if inner != nil && !odd {
-		return speech{size, wire.Cleared(inner), wire.PersonSpeaks(inner)}
+		return speech{size, wirex.IsCleared(inner), wirex.PersonSpeaks(inner)}
 	}
 	if plain {
 		s.text = jsonspan.Decode(s.text[:0], raw)
 	} else {
 		s.text = append(s.text[:0], s.r.Text(result)...)
 	}
-	m := speech{len(s.text), wire.Cleared(s.text), wire.PersonSpeaks(s.text)}
+	m := speech{len(s.text), wirex.IsCleared(s.text), wirex.PersonSpeaks(s.text)}
 	// Pictures and the like are no text but take their place.
 	if len(raw) > 4*m.size+1024 {
 		m.size = len(raw)

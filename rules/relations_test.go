@@ -134,7 +134,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
-	plan, err := compile(t, all).Plan(in, o)
+	plan, err := parex.PlanRules(compile(t, all), in, o)
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
@@ -150,7 +150,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	// The order in which rules are given does not matter.
 	shuffled := slices.Clone(all)
 	r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	other, err := compile(t, shuffled).Plan(in, o)
+	other, err := parex.PlanRules(compile(t, shuffled), in, o)
 	if err != nil || !bytes.Equal(other.Result().Raw(), out) {
 		t.Errorf("%s: another order of rules leads elsewhere, %v", at, err)
 	}
@@ -160,7 +160,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
-	second, err := compile(t, all).Plan(again, o)
+	second, err := parex.PlanRules(compile(t, all), again, o)
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
@@ -169,7 +169,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	}
 	onlyWhole(t, at, plan)
 	untouched(t, at, plan)
-	if !slices.ContainsFunc(plan.Decisions(), func(d pare.Decision) bool { return d.Action == pare.ActionDrop }) && len(out) > len(plan.Mended().Raw()) {
+	if !slices.ContainsFunc(plan.Decisions(), func(d pare.Decision) bool { return d.Action == pare.ActionDrop }) && len(out) > len(parex.Mended(plan).Raw()) {
 		t.Errorf("%s: clearing made the history longer", at)
 	}
 	return plan
@@ -178,7 +178,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 // onlyWhole: what is decided against is a whole exchange, of the client.
 func onlyWhole(t *testing.T, at string, plan *pare.Plan) {
 	t.Helper()
-	tr := plan.Mended().Transcript()
+	tr := parex.Mended(plan).Transcript()
 	for _, d := range plan.Decisions() {
 		if d.Action == pare.ActionKeep {
 			continue
@@ -203,7 +203,7 @@ func onlyWhole(t *testing.T, at string, plan *pare.Plan) {
 // untouched: what is protected, and what people said, leaves as it came.
 func untouched(t *testing.T, at string, plan *pare.Plan) {
 	t.Helper()
-	tr := plan.Mended().Transcript()
+	tr := parex.Mended(plan).Transcript()
 	keep := make([]bool, len(tr.Blocks()))
 	for _, d := range plan.Decisions() {
 		for _, b := range tr.Atoms()[d.Atom].Blocks {
@@ -317,7 +317,7 @@ func TestDamaged(t *testing.T) {
 			if err != nil {
 				break
 			}
-			if _, err := compile(t, all[setNames[seed/5%5]]).Plan(in, pare.Options{}); err != nil {
+			if _, err := parex.PlanRules(compile(t, all[setNames[seed/5%5]]), in, pare.Options{}); err != nil {
 				t.Errorf("seed %d, %s: %v", seed, d, err)
 			}
 		}

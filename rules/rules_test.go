@@ -152,7 +152,7 @@ func planOf(t testing.TB, body []byte, p *pare.Pipeline) *pare.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := p.Plan(r, pare.Options{})
+	plan, err := parex.PlanRules(p, r, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func (g *guard) trait(name string) *trait {
 		t.Kind = KindOther
 	}
 	t.pathOnly = (t.Kind == KindWrite || t.Kind == KindEdit) && t.Command == "" && t.Patch == ""
-	t.protected = name == "" || g.exact[t.key] || slices.ContainsFunc(g.globs, func(glob string) bool { return MatchTool(glob, t.key) })
+	t.protected = name == "" || g.exact[t.key] || slices.ContainsFunc(g.globs, func(glob string) bool { return matchTool(glob, t.key) })
 	if len(name) <= 128 && g.many.Load() < mostTraits {
 		g.many.Add(1)
 		g.traits.Store(t.name, t)

@@ -122,7 +122,7 @@ func (s *sight) stands(message int, marker string) bool {
 		case quoted(s.t, blk.Body) && plainSpelling(marker) && bytes.IndexByte(body, '\\') < 0:
 			found = bytes.Contains(body, []byte(marker))
 		case blk.Kind == transcript.Call && !quoted(s.t, blk.Body):
-			found = bytes.Contains(wire.Canonical(body), []byte(marker))
+			found = bytes.Contains(wirex.Canonical(body), []byte(marker))
 		default:
 			found = strings.Contains(s.r.Text(id), marker)
 		}
@@ -149,7 +149,7 @@ func (s *seeker) calls() {
 			continue
 		}
 		for _, g := range s.Tools {
-			if MatchTool(g, x.Tool) {
+			if matchTool(g, x.Tool) {
 				s.found(s.t.AtomOf(x.Call), "tool "+x.Tool)
 			}
 		}

@@ -55,7 +55,7 @@ func TestDefectD4WhatIsTakenCanBeSent(t *testing.T) {
 					t.Fatal(err)
 				}
 				taken++
-				if _, err := st.Window(ctx, key, store.Ask{}); err != nil {
+				if _, err := st.Window(ctx, key, store.WindowOptions{}); err != nil {
 					t.Errorf("seed %d, message %d: %v: %s", seed, i, err, raw)
 					break
 				}

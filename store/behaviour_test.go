@@ -31,7 +31,7 @@ func TestRecallWhatAWindowTakesOut(t *testing.T) {
 		var items []archive.Item
 		named, whole := 0, 0
 		for _, win := range []pare.Window{{Tokens: 1500, Recent: 1}, {Messages: 8}, {Messages: 8}} {
-			w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &win}})
+			w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Window: &win}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,19 +117,19 @@ func TestSwapAsTheProviderPrescribes(t *testing.T) {
 		upto := page.Entries[0].ID
 		turn(t, st, key, 4) // while the provider compacts
 		block := []byte(`{"role":"assistant","content":[ {"type":"compaction","content":"They <built> a parser.","signature":"c2ln"} ] }`)
-		made, err := st.Swap(ctx, key, upto, block)
+		made, err := st.AcceptCompaction(ctx, key, upto, block)
 		if err != nil || made.To != 16 || made.Messages != 16 {
 			t.Fatalf("%+v, %v", made, err)
 		}
 		put(t, st, key, user("go on"))
-		w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Off: true}})
+		w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Off: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if body := string(w.Body); !strings.Contains(body, `"messages":[`+string(block)+`,`+string(user("turn 4, "+strings.Repeat("and so on ", 30)))) {
 			t.Errorf("%s", body)
 		}
-		if _, err := st.Swap(ctx, key, "nobody", block); !errors.Is(err, store.ErrNoCursor) {
+		if _, err := st.AcceptCompaction(ctx, key, "nobody", block); !errors.Is(err, store.ErrNoCursor) {
 			t.Error(err)
 		}
 		if back, err := st.Recall(ctx, "", made.Archive); err != nil || strings.Count(string(back), `"role"`) != 16 {
@@ -139,7 +139,7 @@ func TestSwapAsTheProviderPrescribes(t *testing.T) {
 		if kind, err := st.Undo(ctx, key); err != nil || kind != store.KindCompaction {
 			t.Error(kind, err)
 		}
-		if body := window(t, st, key, store.Ask{}); strings.Contains(body, "compaction") || !strings.Contains(body, "turn 1,") {
+		if body := window(t, st, key, store.WindowOptions{}); strings.Contains(body, "compaction") || !strings.Contains(body, "turn 1,") {
 			t.Error(body)
 		}
 	})
@@ -160,7 +160,7 @@ func TestProviderCompactionInAReply(t *testing.T) {
 		}
 		put(t, st, key, user("and now?"))
 		for _, tokens := range []int{100_000, 4000} {
-			w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: tokens, Messages: 60}}})
+			w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{Tokens: tokens, Messages: 60}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,7 +188,7 @@ func TestEntriesThatAreNoMessages(t *testing.T) {
 		if _, err := st.Append(ctx, key, store.Exactly(0), list...); err != nil {
 			t.Fatal(err)
 		}
-		if body := window(t, st, key, store.Ask{}); strings.Contains(body, "secret") || strings.Contains(body, "unknown") {
+		if body := window(t, st, key, store.WindowOptions{}); strings.Contains(body, "secret") || strings.Contains(body, "unknown") {
 			t.Errorf("%s", body)
 		}
 		var got []string
@@ -260,7 +260,7 @@ func TestSettingsGoWithEveryRequest(t *testing.T) {
 		key := create(t, st, "a")
 		put(t, st, key, user("go"))
 		set := []byte(`{"thinking":{"block_binding":{"prefix_mismatch_behavior":"drop_block"}}}`)
-		if err := st.Update(ctx, key, store.Set{Settings: set}); err != nil {
+		if err := st.Update(ctx, key, store.Update{Settings: set}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := st.Fork(ctx, key, "", store.ID("b")); err != nil {
@@ -268,7 +268,7 @@ func TestSettingsGoWithEveryRequest(t *testing.T) {
 		}
 		other := open(t, dsn)
 		for _, k := range []store.Key{key, store.ID("b")} {
-			w, err := other.Window(ctx, k, store.Ask{Base: []byte(`{"model":"claude-opus-5-5","max_tokens":9,"thinking":{"type":"adaptive"}}`)})
+			w, err := other.Window(ctx, k, store.WindowOptions{Base: []byte(`{"model":"claude-opus-5-5","max_tokens":9,"thinking":{"type":"adaptive"}}`)})
 			if err != nil || !strings.Contains(string(w.Body), `"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}`) {
 				t.Errorf("%v: %s", err, w.Body)
 			}
@@ -302,7 +302,7 @@ func TestMergeWithoutCollidingIDs(t *testing.T) {
 			t.Errorf("again: %d, %v", again, err)
 		}
 		put(t, st, keys[1], user("so?"))
-		body := window(t, st, keys[1], store.Ask{})
+		body := window(t, st, keys[1], store.WindowOptions{})
 		if strings.Count(body, "a hears") != 4 || strings.Count(body, "b hears") != 4 || strings.Contains(body, "unknown") {
 			t.Errorf("%s", body)
 		}
@@ -343,7 +343,7 @@ func TestWindowsByCount(t *testing.T) {
 		put(t, st, key, user("now?"))
 		for _, w := range []pare.Window{{Messages: 9}, {Turns: 3}, {Exchanges: 3, Turns: 5}, {Messages: 30, Turns: 4}, {Messages: 12, MinKeep: 8}} {
 			w.Unmarked = true // what was not read is not marked
-			got, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &w}})
+			got, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Window: &w}})
 			if err != nil {
 				t.Fatalf("%+v: %v", w, err)
 			}
@@ -375,7 +375,7 @@ func TestHandleIsEnoughForAWorkflow(t *testing.T) {
 		key := create(t, st, "a")
 		bodies := make(map[int64]string)
 		step := func() {
-			w, err := st.Window(ctx, key, store.Ask{})
+			w, err := st.Window(ctx, key, store.WindowOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -405,12 +405,12 @@ func TestHandleIsEnoughForAWorkflow(t *testing.T) {
 		}
 		other := open(t, dsn)
 		for head, want := range bodies {
-			w, err := other.Window(ctx, key, store.Ask{Head: head})
+			w, err := other.Window(ctx, key, store.WindowOptions{Head: head})
 			if err != nil || string(w.Body) != want || w.Head != head {
 				t.Errorf("head %d: %v\n%s\n%s", head, err, w.Body, want)
 			}
 		}
-		if _, err := other.Window(ctx, key, store.Ask{Head: 1 << 40}); err == nil {
+		if _, err := other.Window(ctx, key, store.WindowOptions{Head: 1 << 40}); err == nil {
 			t.Error("a head that does not exist gave a window")
 		}
 	})
@@ -424,6 +424,6 @@ func TestUnknownModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, st, key, []byte(`{"role":"user","content":"hi"}`))
-		window(t, st, key, store.Ask{})
+		window(t, st, key, store.WindowOptions{})
 	})
 }

@@ -76,7 +76,7 @@ func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 func (x *Session) naming(d wire.Dialect, base []byte) ([]byte, error) {
 	name := jsonspan.AppendQuote(nil, x.Model)
 	switch base = bytes.TrimSpace(base); {
-	case x.Model == "" || d.ModelInURL():
+	case x.Model == "" || wirex.ModelInURL(d):
 		if len(base) == 0 {
 			base = []byte(`{}`)
 		}

@@ -65,7 +65,7 @@ func TestRevertedEntryIsNoPlace(t *testing.T) {
 			"after":  func() error { _, err := st.Page(ctx, key, store.Page{After: gone.ID}); return err },
 			"before": func() error { _, err := st.Page(ctx, key, store.Page{Before: gone.ID}); return err },
 			"fork":   func() error { _, err := st.Fork(ctx, key, gone.ID, store.ID("b")); return err },
-			"swap":   func() error { _, err := st.Swap(ctx, key, gone.ID, user("a summary")); return err },
+			"swap":   func() error { _, err := st.AcceptCompaction(ctx, key, gone.ID, user("a summary")); return err },
 		} {
 			if err := do(); !errors.Is(err, store.ErrNoCursor) {
 				t.Errorf("%s: %v", what, err)
@@ -110,7 +110,7 @@ func TestLease(t *testing.T) {
 			if err := st.Exec(`INSERT INTO leases (sid, token, expires) SELECT sid, 'another', ? FROM sessions`, ends); err != nil {
 				t.Fatal(err)
 			}
-			_, err := st.Swap(ctx, key, "", user("a summary"))
+			_, err := st.AcceptCompaction(ctx, key, "", user("a summary"))
 			if busy := errors.Is(err, store.ErrBusy); busy != x.busy {
 				t.Errorf("a lease that ends in %v: %v", x.ends, err)
 			}
@@ -135,7 +135,7 @@ func TestSystemIsSentFromFarAway(t *testing.T) {
 			raws = append(raws, chat("assistant", fmt.Sprintf("answer %d", i)), chat("user", fmt.Sprintf("question %d", i)))
 		}
 		put(t, st, key, raws...)
-		w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &pare.Window{Messages: 12}}})
+		w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{Messages: 12}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +163,7 @@ func TestProviderCompactionIsSentFromFarAway(t *testing.T) {
 			window pare.Window
 			from   int64 // at least
 		}{{pare.Window{Tokens: 1_000_000}, head - 1}, {pare.Window{Messages: 12}, head + 50}} {
-			w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &x.window}})
+			w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Window: &x.window}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestWindowOfALateAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, w := range []pare.Window{{Messages: 8}, {Messages: 20}, {Turns: 5}} {
-			got, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &w}})
+			got, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Window: &w}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -208,7 +208,7 @@ func TestWindowOfALateAnswer(t *testing.T) {
 			}
 		}
 		tight := &pare.Policy{Window: &pare.Window{Turns: 2, MinKeep: 30}}
-		_, err = st.Window(ctx, key, store.Ask{Policy: tight})
+		_, err = st.Window(ctx, key, store.WindowOptions{Policy: tight})
 		_, err2 := tight.Plan(ctx, r)
 		got, want := new(pare.WindowTooSmall), new(pare.WindowTooSmall)
 		if !errors.As(err, &got) || !errors.As(err2, &want) || *got != *want {
@@ -253,7 +253,7 @@ func TestForkInFrontOfASummary(t *testing.T) {
 			if _, err := st.Fork(ctx, key, id, to); err != nil {
 				t.Fatal(err)
 			}
-			if body := window(t, st, to, store.Ask{}); strings.Contains(body, "they talked") != summed || strings.Contains(body, "question 3") == summed {
+			if body := window(t, st, to, store.WindowOptions{}); strings.Contains(body, "they talked") != summed || strings.Contains(body, "question 3") == summed {
 				t.Errorf("fork at %q: %s", id, body)
 			}
 		}

@@ -74,7 +74,7 @@ func (s *Store) revert(ctx context.Context, key Key, head Head, target func(*tx,
 		return 0, err
 	}
 	s.watch.wake(x.sid)
-	s.emit(EventReverted, Happened{Session: key, Head: x.Head, Messages: gone})
+	s.emit(EventReverted, EventData{Session: key, Head: x.Head, Messages: gone})
 	return gone, nil
 }
 
@@ -101,7 +101,7 @@ func (x *Session) kept() error {
 	last, _ := x.state.compaction()
 	for _, st := range x.stretches(last.To+1, x.Head) {
 		if st.from <= x.state.gone(st.sid) {
-			return fmt.Errorf("%s: %w", x.Key, ErrLetGo)
+			return fmt.Errorf("%s: %w", x.Key, ErrExpired)
 		}
 	}
 	return nil
@@ -209,7 +209,7 @@ func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
 		return "", err
 	}
 	s.watch.wake(x.sid)
-	s.emit(EventUndone, Happened{Session: key, Head: x.Head, What: kind})
+	s.emit(EventUndone, EventData{Session: key, Head: x.Head, What: kind})
 	return kind, nil
 }
 
@@ -268,7 +268,7 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 	if err != nil {
 		return nil, fmt.Errorf("fork %s to %s: %w", from, to, err)
 	}
-	s.emit(EventForked, Happened{Session: to, From: &from, Head: made.Head})
+	s.emit(EventForked, EventData{Session: to, From: &from, Head: made.Head})
 	return made, nil
 }
 

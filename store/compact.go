@@ -70,18 +70,18 @@ func (s *Store) Compact(ctx context.Context, key Key, c *pare.Compactor) (*Compa
 	}
 	ctx, done := s.hold(ctx, x.sid, token)
 	defer done()
-	s.emit(pare.EventCompactionStarted, Happened{Session: key, Head: x.Head})
+	s.emit(pare.EventCompactionStarted, EventData{Session: key, Head: x.Head})
 	made, err := s.compact(ctx, x, c, token)
 	switch {
 	case err != nil:
-		s.emit(pare.EventCompactionFailed, Happened{Session: key, Error: err.Error()})
+		s.emit(pare.EventCompactionFailed, EventData{Session: key, Error: err.Error()})
 		return nil, fmt.Errorf("compact %s: %w", key, err)
 	case made == nil:
-		s.emit(pare.EventCompactionSkipped, Happened{Session: key})
+		s.emit(pare.EventCompactionSkipped, EventData{Session: key})
 		return nil, nil
 	}
 	s.watch.wake(x.sid)
-	s.emit(pare.EventCompactionCompleted, Happened{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
+	s.emit(pare.EventCompactionCompleted, EventData{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
 	return made, nil
 }
 
@@ -113,7 +113,7 @@ func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, toke
 	}
 	// Whoever reads a summary, the model too, sees the handle of what it stands for.
 	made := &Compaction{To: h.seqs[cut.Before()-1], Archive: "pare-" + NewID()}
-	plan, err := c.CompactNamed(ctx, r, func(together ...string) string {
+	plan, err := parex.CompactNamed(c, ctx, r, func(together ...string) string {
 		if len(together) == 0 {
 			return made.Archive
 		}
@@ -142,11 +142,11 @@ func prefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary string, f
 			messages++
 		}
 	}
-	if t.Compacted() && t.StartMessage() < cut.Before() {
+	if transcriptx.Compacted(t) && transcriptx.StartMessage(t) < cut.Before() {
 		// The provider's own compaction is never summarized away; it stands for the task, and for
 		// everything in front of it.
-		list, task, from = append(list, r.CompactionMessage()), true, t.StartMessage()+1
-		for _, seq := range seqs[:t.StartMessage()] {
+		list, task, from = append(list, wirex.CompactionMessage(r)), true, transcriptx.StartMessage(t)+1
+		for _, seq := range seqs[:transcriptx.StartMessage(t)] {
 			gone(seq)
 		}
 	}
@@ -163,7 +163,7 @@ func prefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary string, f
 		}
 	}
 	text := pare.SummaryBegin + "\n" + summary + "\n" + pare.SummaryEnd
-	return append(list, r.Dialect.TextMessage(transcript.User, text)), messages
+	return append(list, wirex.TextMessage(r.Dialect, transcript.User, text)), messages
 }
 
 // tellsSummary reports whether a message that a compaction sends is its summary, and not the task.

@@ -106,7 +106,7 @@ func TestResultWithoutItsCall(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("go"), result("lost", "the build is green"), user("and?"))
-		w, err := st.Window(ctx, key, store.Ask{})
+		w, err := st.Window(ctx, key, store.WindowOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestStubIsNeverWritten(t *testing.T) {
 		key := create(t, st, "a")
 		put(t, st, key, user("may I?"), call("ask"))
 		before := texts(t, st, key)
-		w, err := st.Window(ctx, key, store.Ask{})
+		w, err := st.Window(ctx, key, store.WindowOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestStubIsNeverWritten(t *testing.T) {
 		put(t, st, key, user("meanwhile"), assistant("ok"))
 		put(t, st, key, result("ask", "the person says yes"))
 		put(t, st, key, user("go on"))
-		w, err = st.Window(ctx, key, store.Ask{})
+		w, err = st.Window(ctx, key, store.WindowOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestOlderWriteNeverWins(t *testing.T) {
 		}
 		for name, err := range map[string]error{
 			"append": second(st.Append(ctx, key, store.Anywhere, store.Message("x", user("x")))),
-			"window": second(st.Window(ctx, key, store.Ask{})),
+			"window": second(st.Window(ctx, key, store.WindowOptions{})),
 			"fork":   second(st.Fork(ctx, key, "", store.ID("z"))),
 			"undo":   second(st.Undo(ctx, key)),
 		} {
@@ -254,7 +254,7 @@ func TestHugeMessagesAndPictures(t *testing.T) {
 			t.Error("what comes back is not what was put in")
 		}
 		small := &pare.Policy{Window: &pare.Window{Tokens: 6000}}
-		w, err := st.Window(ctx, key, store.Ask{Policy: small})
+		w, err := st.Window(ctx, key, store.WindowOptions{Policy: small})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestHugeMessagesAndPictures(t *testing.T) {
 			t.Errorf("%d pictures are stored", n)
 		}
 		// All of it, when there is room: the pictures are what they were.
-		w, err = st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Off: true}})
+		w, err = st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Off: true}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,7 +280,7 @@ func TestHugeMessagesAndPictures(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		again, err := st.Window(ctx, key, store.Ask{Policy: small})
+		again, err := st.Window(ctx, key, store.WindowOptions{Policy: small})
 		if err != nil || string(again.Body) != string(first.Body) {
 			t.Errorf("a window read what it does not send: %v", err)
 		}
@@ -297,7 +297,7 @@ func TestMarkerIsNoKey(t *testing.T) {
 		text := strings.Repeat("A", 9000) + "pareBlob" + strings.Repeat("0", 64) + strings.Repeat("0", 32)
 		raw := user(text)
 		put(t, st, key, raw)
-		w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{}})
+		w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{}})
 		if err != nil || !strings.Contains(string(w.Body), string(raw)) {
 			t.Errorf("%v: %.100s", err, w.Body)
 		}

@@ -196,7 +196,7 @@ func verify(t *testing.T, st *store.Store, acked map[string][]string) {
 		for _, p := range problems {
 			t.Errorf("fsck: %s", p)
 		}
-		w, err := st.Window(ctx, key, store.Ask{})
+		w, err := st.Window(ctx, key, store.WindowOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

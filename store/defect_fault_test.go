@@ -28,7 +28,7 @@ func TestDefectX6StoreLeavesAFailedRuleOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &pare.Policy{Rules: rules}
-		w, err := st.Window(ctx, key, store.Ask{Policy: p})
+		w, err := st.Window(ctx, key, store.WindowOptions{Policy: p})
 		if err != nil {
 			t.Fatal(err)
 		}

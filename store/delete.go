@@ -70,7 +70,7 @@ func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, er
 		return false, fmt.Errorf("delete %s: %w", key, err)
 	}
 	if done {
-		s.emit(EventDeleted, Happened{Session: key})
+		s.emit(EventDeleted, EventData{Session: key})
 	}
 	return done, nil
 }
@@ -195,8 +195,8 @@ func (s *Store) unshelveCopies(ctx context.Context, t *tx, x *Session, before in
 	return nil
 }
 
-// Retain says what may go. The zero value lets nothing go. Many goroutines may read it.
-type Retain struct {
+// Retention says what may go. The zero value lets nothing go. Many goroutines may read it.
+type Retention struct {
 	// Sessions are deleted that nothing was appended to for so long; zero: none.
 	Idle time.Duration
 	// Tombstones are forgotten after so long; zero: never.
@@ -219,8 +219,8 @@ type Collected struct {
 }
 
 // Collect lets go of what retention allows. No window changes by it: one of an earlier
-// head that needs what is gone is refused with [ErrLetGo].
-func (s *Store) Collect(ctx context.Context, scope string, r Retain) (done Collected, err error) {
+// head that needs what is gone is refused with [ErrExpired].
+func (s *Store) Collect(ctx context.Context, scope string, r Retention) (done Collected, err error) {
 	now := s.now()
 	if r.Idle > 0 {
 		idle, err := s.sessions(ctx, `scope = ? AND path = '' AND deleted_at IS NULL AND updated_at < ?

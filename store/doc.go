@@ -6,7 +6,7 @@
 //	key := store.ID("flaky-login")
 //	_, err = st.Create(ctx, key, store.Create{Model: "claude-sonnet-4-5"}) // once; ErrExists afterwards
 //	_, err = st.Append(ctx, key, store.Exactly(head), store.Message(id, raw)) // head is 0 at first
-//	w, err := st.Window(ctx, key, store.Ask{})        // a body, ready to send
+//	w, err := st.Window(ctx, key, store.WindowOptions{})        // a body, ready to send
 //
 // # A session is a log
 //

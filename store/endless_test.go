@@ -49,7 +49,7 @@ func TestDefectC1Store(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		for name, s := range map[string]pare.Summarizer{"extract": summary.Extract(summary.ExtractOptions{}), "model": talkative, "archive": nil} {
 			key := create(t, st, "endless-"+name)
-			c := &pare.Compactor{Summarize: s, MinKeep: 8, MaxTokens: 800, Memory: st.Memory()}
+			c := &pare.Compactor{Summarize: s, MinKeep: 8, MaxTokens: 800, Memory: storex.Memory(st)}
 			turns, condensed := 0, false
 			for round := range endless() {
 				var list [][]byte
@@ -71,7 +71,7 @@ func TestDefectC1Store(t *testing.T) {
 				if round%10 != 9 && round != endless()-1 {
 					continue
 				}
-				w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{}})
+				w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -195,7 +195,7 @@ func (s *Store) facetsBy(reader *reader, x *Session, r *row, raw []byte) (*wire.
 			}
 		}
 	}
-	r.weight = int64(req.MessageTokens(s.counter(x), 0))
+	r.weight = int64(wirex.MessageTokens(req, s.counter(x), 0))
 	r.media = findMedia(req, raw)
 	return req, nil
 }
@@ -211,14 +211,14 @@ func (x *Session) told(raw []byte) error {
 	if x.Dialect != "" {
 		return nil
 	}
-	d := wire.Telling(raw)
+	d := wirex.DetectElement(raw)
 	if d == wire.Auto {
 		x.plain = true
 		return nil
 	}
 	if x.plain || x.cum > 0 {
 		r, err := wire.Parse([]byte(`[{"role":"user","content":"Hi"}]`), wire.Options{Dialect: d})
-		if err != nil || r.NoMessage(0) != "" {
+		if err != nil || wirex.NoMessage(r, 0) != "" {
 			return fmt.Errorf("it is a message of the dialect %s, and those in front of it are not: they have their text under %q; send all messages in one dialect", d, "content")
 		}
 	}
@@ -234,7 +234,7 @@ func (x *Session) sees(as *wire.Request, raw []byte) error {
 	if slices.ContainsFunc(as.Transcript().Blocks(), pairs) {
 		return nil
 	}
-	d := wire.Telling(raw)
+	d := wirex.DetectElement(raw)
 	if d == wire.Auto || d == as.Dialect {
 		return nil
 	}

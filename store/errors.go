@@ -25,9 +25,9 @@ var ErrNothingToUndo = errors.New("nothing to undo")
 // session.
 var ErrNoCursor = errors.New("no such entry")
 
-// ErrLetGo is wrapped by the error for a revert, an undo, a fork or a window of an earlier
+// ErrExpired is wrapped by the error for a revert, an undo, a fork or a window of an earlier
 // head that needs entries whose bytes retention has let go of.
-var ErrLetGo = errors.New("retention has let go of what would be in force again")
+var ErrExpired = errors.New("retention has let go of what would be in force again")
 
 // ErrFull is wrapped by the error for a write that found no room on the disk. Nothing of
 // it was written.

@@ -13,9 +13,9 @@ const (
 	EventDeleted  pare.EventType = "session_deleted"
 )
 
-// Happened is the metadata of every event of the store: which session, and what of it.
+// EventData is the metadata of every event of the store: which session, and what of it.
 // Many goroutines may read it.
-type Happened struct {
+type EventData struct {
 	Session  Key    `json:"session"`
 	Head     int64  `json:"head,omitempty"`     // afterwards
 	From     *Key   `json:"from,omitempty"`     // fork and merge: the other session
@@ -27,7 +27,7 @@ type Happened struct {
 	Error    string `json:"error,omitempty"`
 }
 
-func (s *Store) emit(kind pare.EventType, h Happened) {
+func (s *Store) emit(kind pare.EventType, h EventData) {
 	if s.o.Sink != nil {
 		s.o.Sink(pare.Event{Type: kind, Metadata: h})
 	}

@@ -123,7 +123,7 @@ func SeqAt(s *Store, x *Session, cum int64) (seq int64, err error) {
 
 // WindowWork is what the database does for a window: on PostgreSQL the rows that it reads,
 // on SQLite the pages that it looks at, in its cache or not.
-func WindowWork(s *Store, key Key, ask Ask) (work int, err error) {
+func WindowWork(s *Store, key Key, ask WindowOptions) (work int, err error) {
 	ctx := context.Background()
 	pages := func() (n int) {
 		s.db.SetMaxOpenConns(1) // the counters are those of a connection
@@ -145,11 +145,11 @@ func WindowWork(s *Store, key Key, ask Ask) (work int, err error) {
 		return n
 	}
 	before := 0
-	if s.Engine() == "sqlite" {
+	if s.engine() == "sqlite" {
 		before = pages()
 	}
 	rows := func(t *tx) int {
-		if s.Engine() == "sqlite" {
+		if s.engine() == "sqlite" {
 			return 0
 		}
 		return t.rowsRead()
@@ -164,7 +164,7 @@ func WindowWork(s *Store, key Key, ask Ask) (work int, err error) {
 		work = rows(t) - before
 		return err
 	})
-	if s.Engine() == "sqlite" {
+	if s.engine() == "sqlite" {
 		work = pages() - before
 	}
 	return work, err

@@ -120,7 +120,7 @@ func (r *faultRun) write(w, n int) {
 
 // read reads what would be sent: it is an error, or valid.
 func (r *faultRun) read(key store.Key) {
-	w, err := r.st.Window(context.Background(), key, store.Ask{})
+	w, err := r.st.Window(context.Background(), key, store.WindowOptions{})
 	var corrupt *store.CorruptError
 	switch {
 	case errors.As(err, &corrupt):
@@ -255,7 +255,7 @@ func (r *faultRun) judge(st *store.Store) {
 		t.Errorf("%d entries are missing", n)
 	}
 	for _, key := range r.keys {
-		if st.Engine() == "postgres" { // of SQLite all is looked at, where there is nothing else
+		if storex.Engine(st) == "postgres" { // of SQLite all is looked at, where there is nothing else
 			problems, err := st.FsckSession(ctx, key, false)
 			if err != nil || len(problems) > 0 {
 				t.Errorf("fsck: %v %v", problems, err)
@@ -264,7 +264,7 @@ func (r *faultRun) judge(st *store.Store) {
 		if !slices.ContainsFunc(r.lists, func(l faultList) bool { return l.key == key }) {
 			continue // of nothing there is no window
 		}
-		w, err := st.Window(ctx, key, store.Ask{})
+		w, err := st.Window(ctx, key, store.WindowOptions{})
 		if err != nil {
 			t.Errorf("window of %s: %v", key, err)
 			continue

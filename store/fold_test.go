@@ -62,7 +62,7 @@ func TestSearchOfOldWords(t *testing.T) {
 		key := create(t, st, "a")
 		put(t, st, key, user("Das Café in Gate.go"))
 		body := `?`
-		if st.Engine() == "postgres" {
+		if storex.Engine(st) == "postgres" {
 			body = `to_tsvector('simple', ?)`
 		}
 		for _, err := range []error{

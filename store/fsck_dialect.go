@@ -14,7 +14,7 @@ func (c *checkup) dialect() error {
 	err := c.messages(func(raw []byte) bool {
 		r, err := c.x.readMessage(raw)
 		if err == nil && c.x.sees(r, raw) != nil {
-			told = wire.Telling(raw)
+			told = wirex.DetectElement(raw)
 		}
 		return told == wire.Auto
 	})

@@ -37,7 +37,7 @@ func TestWindowCostDoesNotGrow(t *testing.T) {
 		if trial.Soak() {
 			lengths, tokens = []int{1000, 10_000, 100_000}, 100_000
 		}
-		ask := store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: tokens, Low: tokens * 7 / 10}}}
+		ask := store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{Tokens: tokens, Low: tokens * 7 / 10}}}
 		var costs []int
 		for _, n := range lengths {
 			key := create(t, st, fmt.Sprintf("h%d", n))

@@ -23,7 +23,7 @@ func TestDefectD2HandlesLiveAsLongAsTheirSession(t *testing.T) {
 			looked := 0
 			look := func(key store.Key) {
 				t.Helper()
-				ask := store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: 1500, Recent: 1}}}
+				ask := store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{Tokens: 1500, Recent: 1}}}
 				if r.IntN(4) == 0 {
 					ask.Policy.Archive = st.Archive(key) // which keeps bytes, not references
 				}
@@ -85,7 +85,7 @@ func TestDefectD2HandlesLiveAsLongAsTheirSession(t *testing.T) {
 					}
 					look(key)
 				case 3:
-					if _, err := st.Collect(ctx, "", store.Retain{Originals: 1, Tombstones: 1}); err != nil {
+					if _, err := st.Collect(ctx, "", store.Retention{Originals: 1, Tombstones: 1}); err != nil {
 						t.Fatal(err)
 					}
 				default:

@@ -35,7 +35,7 @@ type HandlerOptions struct {
 	Tokens map[string]string
 	// Scope takes the place of Tokens: it says which scope a request opens, if any.
 	Scope func(*http.Request) (scope string, ok bool)
-	// Policy is that of windows which name no limit of their own. Nil: see [Ask].
+	// Policy is that of windows which name no limit of their own. Nil: see [WindowOptions].
 	Policy *pare.Policy
 	// Compactor makes summaries. Nil: what is compacted is archived and named.
 	Compactor *pare.Compactor
@@ -350,7 +350,7 @@ func (c *call) fail(err error) {
 		c.w.Header().Set("Retry-After", RetryAfter)
 		status, p = http.StatusServiceUnavailable, problem{Type: "unavailable", Message: ErrUnavailable.Error() + ": send the request again, with the same ids; the store goes on as soon as the database is back"}
 		c.log.Error("the store failed", "session", c.key.String(), "call", c.q.Pattern, "error", err)
-	case errors.Is(err, ErrLetGo):
+	case errors.Is(err, ErrExpired):
 		status, p = http.StatusGone, problem{Type: "let_go", Message: err.Error()}
 	case errors.Is(err, ErrNothingToUndo):
 		status, p = http.StatusConflict, problem{Type: "nothing_to_undo", Message: err.Error()}

@@ -87,7 +87,7 @@ func (a *api) update(c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	if err := a.s.Update(c.q.Context(), c.key, Set{in.Model, in.Title, in.Base, in.Settings}); err != nil {
+	if err := a.s.Update(c.q.Context(), c.key, Update{in.Model, in.Title, in.Base, in.Settings}); err != nil {
 		return err
 	}
 	return a.get(c)
@@ -164,7 +164,7 @@ func (a *api) window(c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	ask := Ask{Policy: a.o.Policy, Base: in.Base, Model: in.Model, Head: in.Head}
+	ask := WindowOptions{Policy: a.o.Policy, Base: in.Base, Model: in.Model, Head: in.Head}
 	if string(in.Base) == "null" {
 		ask.Base = nil
 	}
@@ -212,7 +212,7 @@ func (a *api) compact(c *call) error {
 	if in.MinKeep < 0 {
 		return fmt.Errorf("%w: min_keep is %d", errBody, in.MinKeep)
 	}
-	by := &pare.Compactor{Memory: a.s.Memory()}
+	by := &pare.Compactor{Memory: a.s.memory()}
 	if b := a.o.Compactor; b != nil {
 		by = &pare.Compactor{
 			Summarize: b.Summarize, MinKeep: b.MinKeep, Inside: b.Inside, Above: b.Above, MaxTokens: b.MaxTokens,
@@ -252,7 +252,7 @@ func (a *api) swap(c *call) error {
 	for i, m := range in.Messages {
 		messages[i] = m
 	}
-	made, err := a.s.Swap(c.q.Context(), c.key, string(in.Upto), messages...)
+	made, err := a.s.AcceptCompaction(c.q.Context(), c.key, string(in.Upto), messages...)
 	if err != nil {
 		return err
 	}
@@ -396,7 +396,7 @@ func (a *api) events(c *call) error {
 		all, err := a.s.since(c.q.Context(), c.key, at)
 		if err != nil {
 			if errors.Is(err, ErrDeleted) {
-				data := encode(pare.Event{Type: EventDeleted, Metadata: Happened{Session: c.key}})
+				data := encode(pare.Event{Type: EventDeleted, Metadata: EventData{Session: c.key}})
 				fmt.Fprintf(c.w, "event: %s\ndata: %s\n\n", EventDeleted, data)
 			}
 			return nil // the stream has begun: it ends

@@ -11,8 +11,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-
-	"github.com/pare-llm/pare/tokens"
 )
 
 // blob reads a medium and proves that it is what was stored.
@@ -49,7 +47,7 @@ func (s *Store) openLazily(ctx context.Context, t *tx, x *Session, e *scanned) e
 			return nil, &fetchError{err}
 		}
 		text := base64.StdEncoding.EncodeToString(head)
-		if _, _, ok := tokens.ImageSize([]byte(text)); !ok || h.plain || size <= headBytes {
+		if _, _, ok := tokensx.ImageSize([]byte(text)); !ok || h.plain || size <= headBytes {
 			return s.blob(ctx, t, h) // it must be read to know what it costs
 		}
 		return append([]byte(text), markerWord+hex.EncodeToString(h.sum)+s.mac(h.sum)...), nil

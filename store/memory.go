@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Memory keeps summaries, so that every process sends the same ones. It is the memory
+// memory keeps summaries, so that every process sends the same ones. It is the memory
 // of a [pare.Compactor].
-func (s *Store) Memory() *Memory { return &Memory{s} }
+func (s *Store) memory() *Memory { return &Memory{s} }
 
 // A Memory keeps texts by name, those that were used last: they can be made again. Many
 // goroutines may use it.

@@ -66,7 +66,7 @@ func oneMessage(r *wire.Request, err error) (*wire.Request, error) {
 // isMessage is an error if an element of a list is no message of its dialect. What is wrong
 // with a message is repaired in a window.
 func isMessage(r *wire.Request, i int) error {
-	if why := r.NoMessage(i); why != "" {
+	if why := wirex.NoMessage(r, i); why != "" {
 		return noMessage(r.Dialect, why)
 	}
 	return nil
@@ -78,7 +78,7 @@ func sendable(r *wire.Request) error {
 	if !slices.ContainsFunc(r.Check(wire.CheckOptions{}), func(f wire.Finding) bool { return !slices.Contains(forWantOfOthers, f.Rule) }) {
 		return nil // most messages, without the time that a repair takes
 	}
-	mended, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+	mended, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 	if err != nil {
 		return err
 	}
@@ -113,5 +113,5 @@ func noMessage(d wire.Dialect, why string) error {
 		of, d = "any dialect", wire.OpenAIChat
 	}
 	return fmt.Errorf("it is no message of %s: %s; send an object such as %s, or give an entry that is never sent a kind of its own",
-		of, why, d.TextMessage(transcript.User, "Hi"))
+		of, why, wirex.TextMessage(d, transcript.User, "Hi"))
 }

@@ -56,8 +56,8 @@ func TestAppendRefusesWhatIsNoMessage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, raw := range [][]byte{
-			d.TextMessage(transcript.User, "Hi"), d.TextMessage(transcript.Assistant, "Hi"), d.TextMessage(transcript.User, ""), []byte(`{"role":"user"}`),
-			[]byte(strings.NewReplacer("assistant", "bot", "model", "bot").Replace(string(d.TextMessage(transcript.Assistant, "Hi")))),
+			wirex.TextMessage(d, transcript.User, "Hi"), wirex.TextMessage(d, transcript.Assistant, "Hi"), wirex.TextMessage(d, transcript.User, ""), []byte(`{"role":"user"}`),
+			[]byte(strings.NewReplacer("assistant", "bot", "model", "bot").Replace(string(wirex.TextMessage(d, transcript.Assistant, "Hi")))),
 		} {
 			if name == "gemini-interactions" && strings.Contains(string(raw), "bot") {
 				continue // its steps have types in the place of roles
@@ -66,7 +66,7 @@ func TestAppendRefusesWhatIsNoMessage(t *testing.T) {
 				t.Errorf("%s: %s: %v", name, raw, err)
 			}
 		}
-		if _, err := st.Window(ctx, key, store.Ask{}); err != nil {
+		if _, err := st.Window(ctx, key, store.WindowOptions{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -172,12 +172,12 @@ func TestFsckDialect(t *testing.T) {
 		}
 		put(t, st, right, call("last"))
 		put(t, st, right, result("last", "done"))
-		want, err := st.Window(ctx, right, store.Ask{})
+		want, err := st.Window(ctx, right, store.WindowOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"wrong", "fork"} {
-			if got, err := st.Window(ctx, store.ID(id), store.Ask{}); err != nil || string(got.Body) != string(want.Body) {
+			if got, err := st.Window(ctx, store.ID(id), store.WindowOptions{}); err != nil || string(got.Body) != string(want.Body) {
 				t.Errorf("%s: another window, %v", id, err)
 			}
 			a, err := st.RevertTurns(ctx, store.ID(id), store.Anywhere, 1)
@@ -218,7 +218,7 @@ func TestMessagesAreOneObject(t *testing.T) {
 	pieces := []string{`,`, `]`, `[`, `}`, `{`, `"`, `\`, ` `, "\n", `],[`, `},{`, `null`, `1`, `"x"`, `{}`, `[]`, "\x00", "\xff", `\ud800`, `//`, `/**/`}
 	taken := 0
 	for _, d := range wire.Dialects() {
-		base := d.TextMessage(transcript.User, "Hi there")
+		base := wirex.TextMessage(d, transcript.User, "Hi there")
 		key := store.ID(d.String())
 		if _, err := st.Create(ctx, key, store.Create{Dialect: d.String()}); err != nil {
 			t.Fatal(err)

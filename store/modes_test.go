@@ -85,7 +85,7 @@ func TestExecModes(t *testing.T) {
 			if err := add2("other"); !errors.As(err, &dup) {
 				t.Errorf("other bytes under the same id: %v", err)
 			}
-			if body, err := st.Window(ctx, two, store.Ask{}); err != nil || len(body.Body) < 30_000 {
+			if body, err := st.Window(ctx, two, store.WindowOptions{}); err != nil || len(body.Body) < 30_000 {
 				t.Errorf("a window: %v", err)
 			}
 			if hits, err := st.Search(ctx, one, "höher a3", 100); err != nil || len(hits) == 0 {

@@ -47,7 +47,7 @@ func TestDefectD3LargerWindowsKeepMore(t *testing.T) {
 		var before map[string]bool
 		from, least := int64(0), 0
 		for limit := 300; limit < 12_000; limit += 1 + limit/(8+r.IntN(20)) {
-			w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: limit}}})
+			w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{Tokens: limit}}})
 			if small := new(pare.WindowTooSmall); errors.As(err, &small) {
 				continue
 			} else if err != nil {

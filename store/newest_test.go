@@ -38,7 +38,7 @@ func newestStays(t *testing.T, st *store.Store, key store.Key, raws [][]byte) {
 		t.Fatal(err)
 	}
 	for _, w := range []pare.Window{{Tokens: 1500}, {Tokens: 3000}, {Tokens: 3000, Low: 1500}, {Messages: 20}, {Tokens: 4000, MinKeep: 4}} {
-		body := window(t, st, key, store.Ask{Policy: &pare.Policy{Window: &w}})
+		body := window(t, st, key, store.WindowOptions{Policy: &pare.Policy{Window: &w}})
 		plan, err := (&pare.Policy{Window: &w}).Plan(ctx, r)
 		if err != nil {
 			t.Fatal(err)
@@ -77,7 +77,7 @@ func TestWindowKeepsWhatRulesProtect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body := window(t, st, key, store.Ask{Policy: &pare.Policy{Rules: p, Window: &pare.Window{Tokens: 1500}}})
+		body := window(t, st, key, store.WindowOptions{Policy: &pare.Policy{Rules: p, Window: &pare.Window{Tokens: 1500}}})
 		if !strings.Contains(body, "never forget this") {
 			t.Errorf("%s", body)
 		}

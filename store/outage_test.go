@@ -72,7 +72,7 @@ func fill(path string) {
 				fail(fmt.Errorf("not the error for a full disk: %w", err))
 			}
 			// What is there can be read, and sent.
-			if _, err := st.Window(ctx, key, store.Ask{}); err != nil {
+			if _, err := st.Window(ctx, key, store.WindowOptions{}); err != nil {
 				fail(err)
 			}
 			break
@@ -305,7 +305,7 @@ func TestVanishedMachineHoldsNoLock(t *testing.T) {
 // and the error is one that can be told from others.
 func down(t *testing.T, st *store.Store, c *client, routes [][2]string) {
 	t.Helper()
-	if err := st.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
+	if err := storex.Ping(st, ctx); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a ping says %v", err)
 	}
 	for _, r := range routes {

@@ -64,7 +64,7 @@ const minMedium = 4 << 10
 
 // findMedia finds the media of a message, raw, that was parsed as a list of one.
 func findMedia(r *wire.Request, raw []byte) (all []medium) {
-	for span := range r.Media() {
+	for span := range wirex.Media(r) {
 		from, to := span.Start-1, span.End-1
 		text := raw[from:to]
 		// A data URL: the medium begins behind its head.

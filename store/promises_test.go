@@ -55,32 +55,32 @@ func TestUndoOfAnInheritedCompaction(t *testing.T) {
 		if made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 2, Summarize: said("they talked")}); err != nil || made == nil {
 			t.Fatal(made, err)
 		}
-		before := window(t, st, key, store.Ask{})
+		before := window(t, st, key, store.WindowOptions{})
 		fork, last := store.ID("fork"), store.ID("fork of the fork")
 		if _, err := st.Fork(ctx, key, "", fork); err != nil {
 			t.Fatal(err)
 		}
 		head := put(t, st, fork, user("on"))
-		then := window(t, st, fork, store.Ask{})
+		then := window(t, st, fork, store.WindowOptions{})
 		if kind, err := st.Undo(ctx, fork); err != nil || kind != store.KindCompaction {
 			t.Fatal(kind, err)
 		}
-		if body := window(t, st, fork, store.Ask{}); strings.Contains(body, "they talked") || !strings.Contains(body, "answer 2") {
+		if body := window(t, st, fork, store.WindowOptions{}); strings.Contains(body, "they talked") || !strings.Contains(body, "answer 2") {
 			t.Errorf("the fork: %s", body)
 		}
-		if body := window(t, st, fork, store.Ask{Head: head}); body != then {
+		if body := window(t, st, fork, store.WindowOptions{Head: head}); body != then {
 			t.Errorf("the fork at its earlier head: %s", body)
 		}
 		if _, err := st.Undo(ctx, fork); !errors.Is(err, store.ErrNothingToUndo) {
 			t.Errorf("again: %v", err)
 		}
-		if body := window(t, st, key, store.Ask{}); body != before {
+		if body := window(t, st, key, store.WindowOptions{}); body != before {
 			t.Errorf("the parent: %s", body)
 		}
 		if _, err := st.Fork(ctx, fork, "", last); err != nil {
 			t.Fatal(err)
 		}
-		if body := window(t, st, last, store.Ask{}); strings.Contains(body, "they talked") {
+		if body := window(t, st, last, store.WindowOptions{}); strings.Contains(body, "they talked") {
 			t.Errorf("the fork of the fork: %s", body)
 		}
 		sound(t, st, key, fork, last)
@@ -141,18 +141,18 @@ func TestSwapSaysWhatIsInTheWay(t *testing.T) {
 		}
 		try := func(upto, want string) {
 			t.Helper()
-			_, err := st.Swap(ctx, key, upto, compacted)
+			_, err := st.AcceptCompaction(ctx, key, upto, compacted)
 			if err == nil || errors.Is(err, store.ErrStale) || strings.Contains(err.Error(), "while the summary was written") || !strings.Contains(err.Error(), want) {
 				t.Errorf("up to %s: %v", upto, err)
 			}
 		}
 		try("m4", "answered behind it")
-		if _, err := st.Swap(ctx, key, "m3", compacted); err != nil {
+		if _, err := st.AcceptCompaction(ctx, key, "m3", compacted); err != nil {
 			t.Fatal(err)
 		}
 		try("m2", "stands for it already")
 		try("m3", "stands for it already")
-		if _, err := st.Swap(ctx, key, "m5", compacted); err != nil {
+		if _, err := st.AcceptCompaction(ctx, key, "m5", compacted); err != nil {
 			t.Error(err)
 		}
 		sound(t, st, key)
@@ -309,7 +309,7 @@ func TestRecallOfWhatSeveralSessionsHave(t *testing.T) {
 				put(t, st, key, call(id), result(id, strings.Repeat("x ", 10)))
 			}
 		}
-		ask := store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: 1200, Recent: 1}}}
+		ask := store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{Tokens: 1200, Recent: 1}}}
 		handle := func(key store.Key) string {
 			t.Helper()
 			w, err := st.Window(ctx, key, ask)
@@ -374,7 +374,7 @@ func TestMergeKeepsTheWordsInFront(t *testing.T) {
 		if n, err := st.Merge(ctx, from, into); err == nil || n != 0 || !strings.Contains(err.Error(), "compaction") {
 			t.Errorf("%d %v", n, err)
 		}
-		if body := window(t, st, into, store.Ask{}); !strings.Contains(body, "of another talk") {
+		if body := window(t, st, into, store.WindowOptions{}); !strings.Contains(body, "of another talk") {
 			t.Errorf("%s", body)
 		}
 		if n, err := st.Merge(ctx, from, empty); err != nil || n != 3 {
@@ -407,7 +407,9 @@ func TestMinimumOfAWindowWorks(t *testing.T) {
 			}
 			put(t, st, key, raws...)
 			for limit := 20; limit < 900; limit += 40 {
-				ask := func(n int) store.Ask { return store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: n}}} }
+				ask := func(n int) store.WindowOptions {
+					return store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{Tokens: n}}}
+				}
 				_, err := st.Window(ctx, key, ask(limit))
 				var small *pare.WindowTooSmall
 				if !errors.As(err, &small) {

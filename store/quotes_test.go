@@ -53,7 +53,7 @@ func TestDefectD6QuotedMarksAreNoSummary(t *testing.T) {
 					t.Errorf("%q, %s: the summary is %q", quote, model, made.Summary)
 				}
 			}
-			if body := window(t, st, key, store.Ask{Policy: &pare.Policy{}}); !strings.Contains(body, "THE TASK") || !strings.Contains(body, "first words") || !strings.Contains(body, "second words") {
+			if body := window(t, st, key, store.WindowOptions{Policy: &pare.Policy{}}); !strings.Contains(body, "THE TASK") || !strings.Contains(body, "first words") || !strings.Contains(body, "second words") {
 				t.Errorf("%q, %s: %.600s", quote, model, body)
 			}
 		}

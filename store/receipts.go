@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Receipts keeps what a proxy did to requests, by the ids of the requests.
-func (s *Store) Receipts() *Receipts { return &Receipts{s} }
+// receipts keeps what a proxy did to requests, by the ids of the requests.
+func (s *Store) receipts() *Receipts { return &Receipts{s} }
 
 // Receipts are JSON texts by id, until retention lets go of them. Many goroutines may use
 // it.

@@ -80,7 +80,7 @@ func (s *Store) Remember(ctx context.Context, all ...Passage) error {
 		return fmt.Errorf("remember a request: %w", err)
 	}
 	for _, key := range touched {
-		s.emit(EventAppended, Happened{Session: key})
+		s.emit(EventAppended, EventData{Session: key})
 	}
 	return nil
 }
@@ -384,7 +384,7 @@ func titleOf(r *wire.Request) string {
 		if blk.Kind != transcript.Text || t.Messages()[blk.Message].Role != transcript.User {
 			continue
 		}
-		text := wire.Words(r.Text(transcript.BlockID(b)))
+		text := wirex.PersonsWords(r.Text(transcript.BlockID(b)))
 		text = strings.Join(strings.Fields(text[:min(len(text), 1000)]), " ")
 		if text == "" || text[0] == '<' || strings.HasPrefix(text, "# AGENTS.md") || strings.HasPrefix(text, "Caveat:") {
 			continue // what programs put in front of it

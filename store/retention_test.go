@@ -26,20 +26,20 @@ func TestRetentionKeepsWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, st, key, user("now"))
-		before, err := st.Window(ctx, key, store.Ask{})
+		before, err := st.Window(ctx, key, store.WindowOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		done, err := st.Collect(ctx, "", store.Retain{Originals: 1})
+		done, err := st.Collect(ctx, "", store.Retention{Originals: 1})
 		if err != nil || done.Entries == 0 {
 			t.Fatalf("%+v, %v", done, err)
 		}
-		after, err := st.Window(ctx, key, store.Ask{})
+		after, err := st.Window(ctx, key, store.WindowOptions{})
 		if err != nil || string(after.Body) != string(before.Body) {
 			t.Errorf("%v: the window changed", err)
 		}
 		sound(t, st, key)
-		if done, err = st.Collect(ctx, "", store.Retain{Idle: 1}); err != nil || done.Sessions != 1 {
+		if done, err = st.Collect(ctx, "", store.Retention{Idle: 1}); err != nil || done.Sessions != 1 {
 			t.Errorf("%+v, %v", done, err)
 		}
 	})
@@ -56,13 +56,13 @@ func TestRetentionKeepsForks(t *testing.T) {
 		if _, err := st.Fork(ctx, key, "", fork); err != nil {
 			t.Fatal(err)
 		}
-		before, all := window(t, st, fork, store.Ask{}), texts(t, st, fork)
+		before, all := window(t, st, fork, store.WindowOptions{}), texts(t, st, fork)
 		compact(t, st, key, "they talked")
 		turn(t, st, key, 12)
-		if _, err := st.Collect(ctx, "", store.Retain{Originals: 1}); err != nil {
+		if _, err := st.Collect(ctx, "", store.Retention{Originals: 1}); err != nil {
 			t.Fatal(err)
 		}
-		if after := window(t, st, fork, store.Ask{}); after != before || !slices.Equal(texts(t, st, fork), all) {
+		if after := window(t, st, fork, store.WindowOptions{}); after != before || !slices.Equal(texts(t, st, fork), all) {
 			t.Errorf("the fork changed: %.300s", after)
 		}
 		sound(t, st, key, fork)
@@ -84,20 +84,20 @@ func TestRetentionIsFinal(t *testing.T) {
 		if hits, err := st.Search(ctx, key, "answer", 0); err != nil || len(hits) == 0 {
 			t.Fatal(hits, err)
 		}
-		before := window(t, st, key, store.Ask{})
-		if done, err := st.Collect(ctx, "", store.Retain{Originals: 1}); err != nil || done.Entries == 0 || done.Media != 0 {
+		before := window(t, st, key, store.WindowOptions{})
+		if done, err := st.Collect(ctx, "", store.Retention{Originals: 1}); err != nil || done.Entries == 0 || done.Media != 0 {
 			t.Fatalf("%+v, %v", done, err)
 		}
-		if after := window(t, st, key, store.Ask{}); after != before || !strings.Contains(after, picture(30_000, 1)) {
+		if after := window(t, st, key, store.WindowOptions{}); after != before || !strings.Contains(after, picture(30_000, 1)) {
 			t.Error("the window changed")
 		}
 		for name, err := range map[string]error{
 			"revert": second(st.RevertTurns(ctx, key, store.Anywhere, 6)),
 			"undo":   second(st.Undo(ctx, key)),
-			"window": second(st.Window(ctx, key, store.Ask{Head: 10})),
+			"window": second(st.Window(ctx, key, store.WindowOptions{Head: 10})),
 			"fork":   second(st.Fork(ctx, key, "", store.ID("f"))),
 		} {
-			if name != "fork" && !errors.Is(err, store.ErrLetGo) || name == "fork" && err != nil {
+			if name != "fork" && !errors.Is(err, store.ErrExpired) || name == "fork" && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -137,7 +137,7 @@ func TestMediaAreNotRemovedUnderAWriter(t *testing.T) {
 					return
 				default:
 				}
-				if _, err := st.Collect(ctx, "", store.Retain{Tombstones: 1}); err != nil {
+				if _, err := st.Collect(ctx, "", store.Retention{Tombstones: 1}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -179,8 +179,8 @@ func TestReceiptsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		r := st.Receipts()
-		st.Memory().Store("receipt/old", "a summary may have any name")
+		r := storex.Receipts(st)
+		storex.Memory(st).Store("receipt/old", "a summary may have any name")
 		for day := range 40 {
 			if err := r.Store(fmt.Sprintf("r%d", day), fmt.Sprintf(`{"day":%d}`, day)); err != nil {
 				t.Fatal(err)
@@ -196,10 +196,10 @@ func TestReceiptsAreBounded(t *testing.T) {
 		if err := r.Store("torn", `{"day":`); err == nil {
 			t.Error("a receipt that is no JSON was kept")
 		}
-		if done, err := st.Collect(ctx, "", store.Retain{}); err != nil || done.Receipts != 0 {
+		if done, err := st.Collect(ctx, "", store.Retention{}); err != nil || done.Receipts != 0 {
 			t.Errorf("%+v, %v", done, err)
 		}
-		if done, err := st.Collect(ctx, "", store.Retain{Receipts: 30 * 24 * time.Hour}); err != nil || done.Receipts != 10 {
+		if done, err := st.Collect(ctx, "", store.Retention{Receipts: 30 * 24 * time.Hour}); err != nil || done.Receipts != 10 {
 			t.Errorf("%+v, %v", done, err)
 		}
 		if n, err := r.Forget(ctx, now.Add(-20*24*time.Hour)); err != nil || n != 10 {
@@ -211,7 +211,7 @@ func TestReceiptsAreBounded(t *testing.T) {
 		if _, ok := r.Load("r19"); ok {
 			t.Error("an old receipt is still there")
 		}
-		if text, ok := st.Memory().Load("receipt/old"); !ok || text == "" {
+		if text, ok := storex.Memory(st).Load("receipt/old"); !ok || text == "" {
 			t.Error("a summary went along")
 		}
 		sound(t, st)
@@ -239,11 +239,11 @@ func TestSummariesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		st.Memory().Store("used", "they talked")
-		st.Memory().Store("unused", "they talked, too")
+		storex.Memory(st).Store("used", "they talked")
+		storex.Memory(st).Store("unused", "they talked, too")
 		for range 10 {
 			now = now.Add(20 * day)
-			if text, ok := st.Memory().Load("used"); !ok || text != "they talked" {
+			if text, ok := storex.Memory(st).Load("used"); !ok || text != "they talked" {
 				t.Fatal(ok, text)
 			}
 		}
@@ -255,13 +255,13 @@ func TestSummariesAreBounded(t *testing.T) {
 		}
 		now = now.Add(time.Second)
 		for i := range 600 { // it looks now and then
-			st.Memory().Store(fmt.Sprintf("s%d", i), "text")
+			storex.Memory(st).Store(fmt.Sprintf("s%d", i), "text")
 		}
 		if n := st.Count(`SELECT count(*) FROM summaries`); n > 20_000+600 || n < 20_000 {
 			t.Errorf("%d summaries are kept", n)
 		}
 		for key, want := range map[string]bool{"used": true, "unused": false, "n0": true, "n10000": true, "n29999": false, "s0": true, "s599": true} {
-			if _, ok := st.Memory().Load(key); ok != want {
+			if _, ok := storex.Memory(st).Load(key); ok != want {
 				t.Errorf("%s: %v", key, ok)
 			}
 		}
@@ -321,7 +321,7 @@ func TestCollectLooksAgain(t *testing.T) {
 			put(t, st, key, user("hello"))
 		}
 		now = now.Add(48 * time.Hour)
-		done, err := st.Collect(ctx, "", store.Retain{Idle: 24 * time.Hour})
+		done, err := st.Collect(ctx, "", store.Retention{Idle: 24 * time.Hour})
 		if err != nil || done.Sessions != 1 {
 			t.Errorf("%+v, %v", done, err)
 		}

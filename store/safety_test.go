@@ -207,7 +207,7 @@ func TestLimits(t *testing.T) {
 		"session":  second(st.Create(ctx, store.ID(long), anthropic)),
 		"title":    second(st.Create(ctx, store.ID("t"), store.Create{Title: long})),
 		"base":     second(st.Create(ctx, store.ID("t"), store.Create{Base: []byte(`{"a":"` + long + `"}`)})),
-		"settings": st.Update(ctx, key, store.Set{Settings: []byte(`{"a":"` + long + `"}`)}),
+		"settings": st.Update(ctx, key, store.Update{Settings: []byte(`{"a":"` + long + `"}`)}),
 		"control":  second(st.Create(ctx, store.ID("a\nb"), anthropic)),
 	} {
 		if err == nil || strings.Contains(err.Error(), long) {
@@ -239,12 +239,12 @@ func TestNoBodyInEventsAndErrors(t *testing.T) {
 		note(second(st.Append(ctx, key, store.Exactly(0), store.Message("x", user(secret)))))
 		note(second(st.Append(ctx, key, store.Anywhere, store.Message("y", []byte(`{"role":"user","content":"`+secret)))))
 		note(second(st.Append(ctx, key, store.Anywhere, store.Message("z", []byte(`{"role":"`+secret+`"}`)))))
-		note(second(st.Window(ctx, key, store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: 3}}})))
+		note(second(st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{Tokens: 3}}})))
 		compact(t, st, key, secret)
 		note(second(st.RevertTurns(ctx, key, store.Anywhere, 1)))
 		note(second(st.Undo(ctx, key)))
 		note(st.Exec(`UPDATE entries SET raw = sum`))
-		note(second(st.Window(ctx, key, store.Ask{})))
+		note(second(st.Window(ctx, key, store.WindowOptions{})))
 		note(st.Delete(ctx, key))
 		if len(said) < 20 {
 			t.Errorf("only %d things were said", len(said))

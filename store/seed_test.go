@@ -21,7 +21,7 @@ func turn(t testing.TB, st *store.Store, key store.Key, i int) {
 	put(t, st, key, user(fmt.Sprintf("turn %d, %s", i, strings.Repeat("and so on ", 30))), call(id), result(id, fmt.Sprintf("out %d", i)), assistant(fmt.Sprintf("answer %d", i)))
 }
 
-func window(t testing.TB, st *store.Store, key store.Key, ask store.Ask) string {
+func window(t testing.TB, st *store.Store, key store.Key, ask store.WindowOptions) string {
 	t.Helper()
 	w, err := st.Window(ctx, key, ask)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestCompactionHidesWhatItCovers(t *testing.T) {
 		}
 		made := compact(t, st, key, "they talked")
 		put(t, st, key, user("now?"))
-		body := window(t, st, key, store.Ask{Policy: &pare.Policy{}})
+		body := window(t, st, key, store.WindowOptions{Policy: &pare.Policy{}})
 		for i := 1; i < 10; i++ { // the task stays
 			if strings.Contains(body, fmt.Sprintf("answer %d\"", i)) {
 				t.Errorf("turn %d is sent beside the summary that stands for it", i)
@@ -74,7 +74,7 @@ func TestEachCompactionCarriesTheOnesBefore(t *testing.T) {
 			compact(t, st, key, fmt.Sprintf("fact %d", round))
 		}
 		put(t, st, key, user("what do you know?"))
-		body := window(t, st, key, store.Ask{})
+		body := window(t, st, key, store.WindowOptions{})
 		for round := range 5 {
 			if !strings.Contains(body, fmt.Sprintf("fact %d", round)) {
 				t.Errorf("fact %d is lost", round)
@@ -99,7 +99,7 @@ func TestNewestOfMoreThanAThousand(t *testing.T) {
 		if err != nil || len(page.Entries) != 10 || page.Entries[9].ID != "m1499" {
 			t.Errorf("%v: %+v", err, page)
 		}
-		if body := window(t, st, key, store.Ask{}); !strings.Contains(body, "word 1499.") {
+		if body := window(t, st, key, store.WindowOptions{}); !strings.Contains(body, "word 1499.") {
 			t.Error("the newest turn is not sent")
 		}
 		if n := len(texts(t, st, key)); n != 1500 {
@@ -123,7 +123,7 @@ func TestRevertKeepsTheAnswerBefore(t *testing.T) {
 			t.Errorf("the last message is %s", last)
 		}
 		put(t, st, key, user("instead"))
-		body := window(t, st, key, store.Ask{})
+		body := window(t, st, key, store.WindowOptions{})
 		if strings.Contains(body, "turn 2,") || !strings.Contains(body, "answer 1") {
 			t.Errorf("%s", body)
 		}
@@ -150,7 +150,7 @@ func TestRevertTakesTheSummaryAlong(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, st, key, user("instead"))
-		body := window(t, st, key, store.Ask{})
+		body := window(t, st, key, store.WindowOptions{})
 		if strings.Contains(body, "fact of turn 5") || !strings.Contains(body, "turn 3,") || strings.Contains(body, "turn 4,") {
 			t.Errorf("%s", body)
 		}
@@ -174,7 +174,7 @@ func TestStaleCompactionIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "while the summary was written") {
 			t.Errorf("got %v", err)
 		}
-		if body := window(t, st, key, store.Ask{}); strings.Contains(body, "of turns that are reverted") {
+		if body := window(t, st, key, store.WindowOptions{}); strings.Contains(body, "of turns that are reverted") {
 			t.Error(body)
 		}
 		sound(t, st, key)
@@ -194,7 +194,7 @@ func TestOneLongTurn(t *testing.T) {
 		if err != nil || made == nil {
 			t.Fatal(made, err)
 		}
-		body := window(t, st, key, store.Ask{Policy: &pare.Policy{Window: &pare.Window{Tokens: 3000}}})
+		body := window(t, st, key, store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{Tokens: 3000}}})
 		if !strings.Contains(body, "do it all") || !strings.Contains(body, "toolu_39") {
 			t.Errorf("%s", body)
 		}
@@ -251,7 +251,7 @@ func TestOrderAndBytesStay(t *testing.T) {
 		for _, raw := range raws {
 			put(t, st, key, []byte(raw))
 		}
-		if body := window(t, st, key, store.Ask{}); !strings.Contains(body, `"messages":[`+strings.Join(raws, ",")+`]`) {
+		if body := window(t, st, key, store.WindowOptions{}); !strings.Contains(body, `"messages":[`+strings.Join(raws, ",")+`]`) {
 			t.Errorf("%s", body)
 		}
 		if got := texts(t, st, key); strings.Join(got, ",") != strings.Join(raws, ",") {
@@ -285,7 +285,7 @@ func TestWhatWasStoredCanBeSent(t *testing.T) {
 				for _, raw := range x.raws {
 					put(t, st, key, []byte(raw))
 				}
-				w, err := st.Window(ctx, key, store.Ask{})
+				w, err := st.Window(ctx, key, store.WindowOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -316,7 +316,7 @@ func TestWeightsDoNotGrowWithTheSquare(t *testing.T) {
 		for i := range 40 {
 			turn(t, st, key, i)
 		}
-		body := window(t, st, key, store.Ask{Policy: &pare.Policy{}})
+		body := window(t, st, key, store.WindowOptions{Policy: &pare.Policy{}})
 		r, err := wire.Parse([]byte(body), wire.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -338,12 +338,12 @@ func TestStreamDiesInTheMiddleOfATurn(t *testing.T) {
 		key := create(t, st, "a")
 		put(t, st, key, user("go"), call("c1"), result("c1", "the build is green"), call("c2"))
 		// The next process goes on with what is there.
-		body := window(t, st, key, store.Ask{})
+		body := window(t, st, key, store.WindowOptions{})
 		if !strings.Contains(body, "the build is green") || !strings.Contains(body, "c2") {
 			t.Error(body)
 		}
 		put(t, st, key, result("c2", "late"), assistant("done"), user("good"))
-		if body := window(t, st, key, store.Ask{}); !strings.Contains(body, "late") || strings.Contains(body, "unknown") {
+		if body := window(t, st, key, store.WindowOptions{}); !strings.Contains(body, "late") || strings.Contains(body, "unknown") {
 			t.Error(body)
 		}
 		sound(t, st, key)

@@ -137,7 +137,7 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 		return nil, fmt.Errorf("create session %s: %w", key, err)
 	}
 	s.known.learn(made, nil)
-	s.emit(EventCreated, Happened{Session: key})
+	s.emit(EventCreated, EventData{Session: key})
 	return made, nil
 }
 
@@ -320,9 +320,9 @@ func (s *Store) sessions(ctx context.Context, where string, args ...any) (all []
 	return all, err
 }
 
-// Set is what of a session can be changed after it was made; nil leaves a field as it
+// Update is what of a session can be changed after it was made; nil leaves a field as it
 // is. Many goroutines may read it.
-type Set struct {
+type Update struct {
 	Model *string
 	Title *string
 	Base  json.RawMessage
@@ -333,7 +333,7 @@ type Set struct {
 }
 
 // Update changes what goes around the entries.
-func (s *Store) Update(ctx context.Context, key Key, c Set) error {
+func (s *Store) Update(ctx context.Context, key Key, c Update) error {
 	for name, raw := range map[string]json.RawMessage{"base": c.Base, "settings": c.Settings} {
 		if len(raw) > 0 && (!json.Valid(raw) || bytes.TrimSpace(raw)[0] != '{') {
 			return fmt.Errorf("update session %s: %w: %s is no JSON object", key, errUsage, name)
@@ -396,9 +396,9 @@ func (s *Store) recallEarlier(ctx context.Context, t *tx, x *Session, head int64
 	return err
 }
 
-// Heavy lists sessions of all scopes that weigh more than so many tokens beyond their last
+// needCompaction lists sessions of all scopes that weigh more than so many tokens beyond their last
 // summary, the heaviest first: they are worth being compacted.
-func (s *Store) Heavy(ctx context.Context, above int64, limit int) (keys []Key, err error) {
+func (s *Store) needCompaction(ctx context.Context, above int64, limit int) (keys []Key, err error) {
 	all, err := s.sessions(ctx, `deleted_at IS NULL AND cum > ? ORDER BY cum DESC`, above)
 	for _, x := range all {
 		last, _ := x.state.compaction()

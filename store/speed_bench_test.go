@@ -111,7 +111,7 @@ func BenchmarkAppend(b *testing.B) {
 // bytesWritten is how much was written so far: to the log of a server, or by this process
 // to its files.
 func bytesWritten(b *testing.B, st *store.Store) int64 {
-	if st.Engine() == "postgres" {
+	if storex.Engine(st) == "postgres" {
 		return int64(st.Count(`SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint`))
 	}
 	text, _ := os.ReadFile("/proc/self/io")
@@ -216,7 +216,7 @@ func BenchmarkHistory(b *testing.B) {
 				}
 				appends[i] = append(appends[i], time.Since(start))
 				start = time.Now()
-				if _, err := st.Window(ctx, key, store.Ask{Policy: p}); err != nil {
+				if _, err := st.Window(ctx, key, store.WindowOptions{Policy: p}); err != nil {
 					b.Fatal(err)
 				}
 				windows[i] = append(windows[i], time.Since(start))
@@ -298,7 +298,7 @@ func BenchmarkImport(b *testing.B) {
 
 func onDisk(b *testing.B, st *store.Store, dsn string) int64 {
 	b.Helper()
-	if st.Engine() == "postgres" {
+	if storex.Engine(st) == "postgres" {
 		return int64(st.Count(`SELECT pg_database_size(current_database())`))
 	}
 	if err := st.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {

@@ -84,7 +84,7 @@ func TestSQLiteFileReplaced(t *testing.T) {
 						t.Errorf("append: %v", err)
 					}
 				}
-				if err := st.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
+				if err := storex.Ping(st, ctx); !errors.Is(err, store.ErrUnavailable) {
 					t.Errorf("ping: %v", err)
 				}
 				if err := os.Rename(at+".away", at); err != nil {

@@ -181,8 +181,8 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Engine names the database: sqlite or postgres; "" of a store that is not open.
-func (s *Store) Engine() string {
+// engine names the database: sqlite or postgres; "" of a store that is not open.
+func (s *Store) engine() string {
 	if s.opened() != nil {
 		return ""
 	}
@@ -305,8 +305,8 @@ func (s *Store) read(ctx context.Context, f func(*tx) error) error {
 	return s.named(ctx, f(&tx{t, s.eng}))
 }
 
-// Ping reports whether the database answers; see [ErrUnavailable] and [ErrDamaged].
-func (s *Store) Ping(ctx context.Context) error {
+// ping reports whether the database answers; see [ErrUnavailable] and [ErrDamaged].
+func (s *Store) ping(ctx context.Context) error {
 	return s.read(ctx, func(t *tx) error {
 		var n int
 		return t.row(ctx, `SELECT count(*) FROM sessions WHERE sid = 0`).Scan(&n)

@@ -167,7 +167,7 @@ func sound(t testing.TB, st *store.Store, keys ...store.Key) {
 		}
 	}
 	for _, key := range keys {
-		w, err := st.Window(ctx, key, store.Ask{})
+		w, err := st.Window(ctx, key, store.WindowOptions{})
 		if err != nil {
 			t.Errorf("window of %s: %v", key, err)
 			continue
@@ -201,7 +201,7 @@ func TestAppendAndWindow(t *testing.T) {
 			}
 		}
 		put(t, st, key, user("go on"))
-		w, err := st.Window(ctx, key, store.Ask{})
+		w, err := st.Window(ctx, key, store.WindowOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -452,7 +452,7 @@ func TestCompactAndWindow(t *testing.T) {
 			t.Fatal(made, err)
 		}
 		put(t, st, key, user("and now?"))
-		w, err := st.Window(ctx, key, store.Ask{})
+		w, err := st.Window(ctx, key, store.WindowOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -481,7 +481,7 @@ func TestCompactAndWindow(t *testing.T) {
 			if kind, err := st.Undo(ctx, key); err != nil || kind != store.KindCompaction {
 				t.Fatal(kind, err)
 			}
-			w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{}})
+			w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{}})
 			if err != nil || !strings.Contains(string(w.Body), want) {
 				t.Fatalf("%v: %.3000s", err, w.Body)
 			}

@@ -28,7 +28,7 @@ func TestDialectIsToldByWhatSeesTheRest(t *testing.T) {
 			if _, err := st.Append(ctx, key, store.Anywhere, store.Message("p", parts)); !errors.As(err, &bad) || !strings.Contains(err.Error(), "gemini") {
 				t.Errorf("%s: %v", key, err)
 			}
-			if body := window(t, st, key, store.Ask{}); !strings.Contains(body, "said first") {
+			if body := window(t, st, key, store.WindowOptions{}); !strings.Contains(body, "said first") {
 				t.Errorf("%s: %s", key, body)
 			}
 			// What was reverted does not count.
@@ -59,16 +59,16 @@ func TestWindowNamesTheModel(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		for name, tt := range map[string]struct {
 			create store.Create
-			ask    store.Ask
+			ask    store.WindowOptions
 			want   string
 		}{
-			"base without a model":   {store.Create{Model: "gpt-5", Base: []byte(`{"temperature":1}`)}, store.Ask{}, `"model":"gpt-5"`},
-			"base with another":      {store.Create{Model: "gpt-5", Base: []byte(`{"model":"gpt-4o"}`)}, store.Ask{}, `"model":"gpt-4o"`},
-			"asked":                  {store.Create{Base: []byte(`{"temperature":1}`)}, store.Ask{Model: "gpt-5"}, `"model":"gpt-5"`},
-			"asked with a base":      {store.Create{Model: "gpt-4o"}, store.Ask{Model: "gpt-5", Base: []byte(`{"temperature":1}`)}, `"model":"gpt-5"`},
-			"in the URL":             {store.Create{Dialect: "anthropic", Model: "claude-sonnet-4-5", Base: []byte(`{"anthropic_version":"vertex-2023-10-16"}`)}, store.Ask{}, `{"anthropic_version":"vertex-2023-10-16","messages"`},
-			"nobody's window":        {store.Create{}, store.Ask{Policy: &pare.Policy{Window: &pare.Window{ModelTokens: true, LowPercent: 70}}}, `{"messages"`},
-			"nobody's, and messages": {store.Create{}, store.Ask{Policy: &pare.Policy{Window: &pare.Window{ModelTokens: true, Messages: 5}}}, `{"messages"`},
+			"base without a model":   {store.Create{Model: "gpt-5", Base: []byte(`{"temperature":1}`)}, store.WindowOptions{}, `"model":"gpt-5"`},
+			"base with another":      {store.Create{Model: "gpt-5", Base: []byte(`{"model":"gpt-4o"}`)}, store.WindowOptions{}, `"model":"gpt-4o"`},
+			"asked":                  {store.Create{Base: []byte(`{"temperature":1}`)}, store.WindowOptions{Model: "gpt-5"}, `"model":"gpt-5"`},
+			"asked with a base":      {store.Create{Model: "gpt-4o"}, store.WindowOptions{Model: "gpt-5", Base: []byte(`{"temperature":1}`)}, `"model":"gpt-5"`},
+			"in the URL":             {store.Create{Dialect: "anthropic", Model: "claude-sonnet-4-5", Base: []byte(`{"anthropic_version":"vertex-2023-10-16"}`)}, store.WindowOptions{}, `{"anthropic_version":"vertex-2023-10-16","messages"`},
+			"nobody's window":        {store.Create{}, store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{ModelTokens: true, LowPercent: 70}}}, `{"messages"`},
+			"nobody's, and messages": {store.Create{}, store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{ModelTokens: true, Messages: 5}}}, `{"messages"`},
 		} {
 			key := store.ID(name)
 			if _, err := st.Create(ctx, key, tt.create); err != nil {
@@ -81,7 +81,7 @@ func TestWindowNamesTheModel(t *testing.T) {
 			}
 		}
 		for _, base := range []string{`5`, `{bad`, `[]`} {
-			if _, err := st.Window(ctx, store.ID("asked"), store.Ask{Base: []byte(base)}); err == nil {
+			if _, err := st.Window(ctx, store.ID("asked"), store.WindowOptions{Base: []byte(base)}); err == nil {
 				t.Errorf("base %s", base)
 			}
 		}
@@ -207,10 +207,10 @@ func TestNoSettingStandsForTheMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, st, key, user("said"))
-		if err := st.Update(ctx, key, store.Set{Settings: []byte(` {"messages":[],"top_k":5}`)}); err != nil {
+		if err := st.Update(ctx, key, store.Update{Settings: []byte(` {"messages":[],"top_k":5}`)}); err != nil {
 			t.Fatal(err)
 		}
-		if body := window(t, st, key, store.Ask{}); !strings.Contains(body, "said") || !strings.Contains(body, `"top_k":5`) {
+		if body := window(t, st, key, store.WindowOptions{}); !strings.Contains(body, "said") || !strings.Contains(body, `"top_k":5`) {
 			t.Error(body)
 		}
 	})

@@ -9,11 +9,11 @@ import (
 	"github.com/pare-llm/pare"
 )
 
-// Swap puts the provider's own compaction in the place of exactly the messages that
+// AcceptCompaction puts the provider's own compaction in the place of exactly the messages that
 // were sent to make it: everything up to an entry. The messages are kept as they came, and
 // the next window begins with them; what was appended meanwhile follows. It is undone like
 // any other compaction.
-func (s *Store) Swap(ctx context.Context, key Key, upto string, messages ...[]byte) (*Compaction, error) {
+func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, messages ...[]byte) (*Compaction, error) {
 	if len(messages) == 0 {
 		return nil, fmt.Errorf("swap %s: %w: there is no message", key, errUsage)
 	}
@@ -59,7 +59,7 @@ func (s *Store) Swap(ctx context.Context, key Key, upto string, messages ...[]by
 		return nil, fmt.Errorf("swap %s: %w", key, err)
 	}
 	s.watch.wake(x.sid)
-	s.emit(pare.EventCompactionCompleted, Happened{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
+	s.emit(pare.EventCompactionCompleted, EventData{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
 	return made, nil
 }
 

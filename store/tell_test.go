@@ -46,7 +46,7 @@ func TestMessagesTellTheDialect(t *testing.T) {
 					if err != nil || x.Dialect != "" {
 						t.Fatalf("%s: plain text: dialect %q, %v", name, x.Dialect, err)
 					}
-					w, err := st.Window(ctx, key, store.Ask{})
+					w, err := st.Window(ctx, key, store.WindowOptions{})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -66,7 +66,7 @@ func TestMessagesTellTheDialect(t *testing.T) {
 				if err != nil || x.Dialect != c.want {
 					t.Errorf("%s: dialect %q, want %q, %v", name, x.Dialect, c.want, err)
 				}
-				w, err := st.Window(ctx, key, store.Ask{})
+				w, err := st.Window(ctx, key, store.WindowOptions{})
 				if err != nil {
 					t.Fatal(err)
 				}

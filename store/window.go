@@ -11,9 +11,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Ask says what a window is to be like. The zero value asks for the model's own window.
+// WindowOptions says what a window is to be like. The zero value asks for the model's own window.
 // Many goroutines may read it.
-type Ask struct {
+type WindowOptions struct {
 	// Policy is what is done to the messages. Nil: they are repaired and made to fit the
 	// window of the model. A limit that is left to a model that nobody knows is none.
 	Policy *pare.Policy
@@ -49,7 +49,7 @@ type Window struct {
 // protect what is old (see [pare.Rule.Recent]). The place where it begins to read is a function of the
 // history that moves rarely, and then by half a window, so that the provider's cache
 // is not lost at every request.
-func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {
+func (s *Store) Window(ctx context.Context, key Key, ask WindowOptions) (*Window, error) {
 	x, h, r, p, err := s.gather(ctx, key, ask)
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *Store) Window(ctx context.Context, key Key, ask Ask) (*Window, error) {
 
 // gather reads what a window is made of, as a request that is not trimmed yet, and says by
 // which policy it is to be.
-func (s *Store) gather(ctx context.Context, key Key, ask Ask) (x *Session, h history, r *wire.Request, p *pare.Policy, err error) {
+func (s *Store) gather(ctx context.Context, key Key, ask WindowOptions) (x *Session, h history, r *wire.Request, p *pare.Policy, err error) {
 	err = s.read(ctx, func(t *tx) (err error) {
 		if x, err = s.live(ctx, t, key, false); err != nil {
 			return err
@@ -126,7 +126,7 @@ func (s *Store) gather(ctx context.Context, key Key, ask Ask) (x *Session, h his
 
 // least makes the minimum of a window that is too small one that works: for a larger limit
 // more is read, and what must stay of that may need more room.
-func (s *Store) least(ctx context.Context, key Key, ask Ask, p *pare.Policy, small pare.WindowTooSmall) error {
+func (s *Store) least(ctx context.Context, key Key, ask WindowOptions, p *pare.Policy, small pare.WindowTooSmall) error {
 	probe := *p
 	probe.Sink, probe.Compact, probe.Archive, probe.Archived = nil, nil, nil, true
 	ask.Policy = &probe
@@ -159,7 +159,7 @@ func (s *Store) least(ctx context.Context, key Key, ask Ask, p *pare.Policy, sma
 
 // policy is the one to use. What it takes out can be recalled by the name in its
 // placeholder, unless the caller keeps it.
-func (a *Ask) policy(x *Session) *pare.Policy {
+func (a *WindowOptions) policy(x *Session) *pare.Policy {
 	p := pare.Policy{}
 	if a.Policy != nil {
 		p = *a.Policy

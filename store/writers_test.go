@@ -30,7 +30,7 @@ func TestEqualTimesKeepTheirOrder(t *testing.T) {
 		}
 		compact(t, st, key, "they talked")
 		put(t, st, key, user("now?"))
-		body := window(t, st, key, store.Ask{})
+		body := window(t, st, key, store.WindowOptions{})
 		if s, n := strings.Index(body, "they talked"), strings.Index(body, "turn 9,"); s < 0 || n < s {
 			t.Errorf("the summary does not stand in front of its tail: %s", body)
 		}
@@ -159,14 +159,14 @@ func TestFailedWriteLeavesNoLock(t *testing.T) {
 			"fork":       func() error { return second(st.Fork(ctx, key, "nobody", store.ID("f"))) },
 			"fork there": func() error { return second(st.Fork(ctx, key, "", key)) },
 			"merge":      func() error { return second(st.Merge(ctx, store.ID("nobody"), key)) },
-			"swap":       func() error { return second(st.Swap(ctx, key, "nobody", user("x"))) },
+			"swap":       func() error { return second(st.AcceptCompaction(ctx, key, "nobody", user("x"))) },
 			"compact": func() error {
 				return second(st.Compact(ctx, key, &pare.Compactor{MinKeep: 1, Summarize: func(context.Context, pare.Removed) (pare.Summary, error) {
 					return pare.Summary{}, errors.New("no model")
 				}}))
 			},
 			"create": func() error { return second(st.Create(ctx, key, anthropic)) },
-			"update": func() error { return st.Update(ctx, key, store.Set{Base: []byte(`[`)}) },
+			"update": func() error { return st.Update(ctx, key, store.Update{Base: []byte(`[`)}) },
 			"delete": func() error { return st.Delete(ctx, store.ID("nobody")) },
 		} {
 			if err := fail(); err == nil {

@@ -329,7 +329,7 @@ func TestEndpointEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := pare.Compactor{Summarize: s, MinKeep: 1}
-		_, err = c.Compact(context.Background(), r)
+		_, err = parex.CompactWith(&c, context.Background(), r)
 		got := ""
 		if failed := (*pare.CompactionError)(nil); errors.As(err, &failed) {
 			got = string(failed.Reason)
@@ -346,7 +346,7 @@ func ExampleExtract() {
 		` | call t Bash {"command":"go test"} | fail t exit status 1 | say "The parser is broken." | user "fix it" | say "Fixed." | user "thanks"`)
 	r, _ := wire.Parse(s.Render(wire.Anthropic, histories.RenderOptions{}), wire.Options{})
 	c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 1, Options: pare.CompactOptions{FoldTask: true}}
-	plan, err := c.Compact(context.Background(), r)
+	plan, err := parex.CompactWith(&c, context.Background(), r)
 	if err != nil {
 		fmt.Println(err)
 		return

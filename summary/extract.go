@@ -50,7 +50,7 @@ func (o *ExtractOptions) weigh(h pare.Removed) int {
 	n, t := 0, h.Request.Transcript()
 	for _, b := range h.Blocks {
 		if o.Counter != nil {
-			n += h.Request.BlockTokens(o.Counter, b)
+			n += wirex.BlockTokens(h.Request, o.Counter, b)
 		} else {
 			n += t.Block(b).Span.Len() / 3
 		}

@@ -370,12 +370,12 @@ func TestExtractCompacts(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 5}
-		first, err := c.Compact(context.Background(), r)
+		first, err := parex.CompactWith(&c, context.Background(), r)
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
 		c.MinKeep = 1
-		second, err := c.Compact(context.Background(), first.Result())
+		second, err := parex.CompactWith(&c, context.Background(), first.Result())
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}

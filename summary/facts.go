@@ -68,9 +68,9 @@ func read(h pare.Removed) facts {
 		case blk.Kind == transcript.Call:
 			f.call(b)
 		case blk.Kind == transcript.Compaction:
-			f.said(blk.Message, h.Request.Compaction(b))
+			f.said(blk.Message, wirex.Compaction(h.Request, b))
 		case blk.Kind == transcript.Text && role == transcript.Assistant:
-			if text := h.Text(b); !wire.OwnReply(text) {
+			if text := h.Text(b); !wirex.OwnReply(text) {
 				f.said(blk.Message, text)
 			}
 		case blk.Kind == transcript.Text && role == transcript.User:
@@ -108,7 +108,7 @@ var reminders = sync.OnceValue(func() *regexp.Regexp {
 
 // request takes in what the user said.
 func (f *reader) request(message int, text string) {
-	text = strings.TrimSpace(reminders().ReplaceAllString(wire.Words(text), ""))
+	text = strings.TrimSpace(reminders().ReplaceAllString(wirex.PersonsWords(text), ""))
 	if text == "" {
 		return
 	}

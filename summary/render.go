@@ -57,7 +57,7 @@ func rendered(h pare.Removed, b transcript.BlockID) string {
 		}
 		return fmt.Sprintf("RESULT OF %s%s: %s", tool, how, headAndTail(plain(h.Request.Text(b)), maxResult))
 	case transcript.Compaction:
-		return "SUMMARY BY THE PROVIDER: " + headAndTail(plain(h.Request.Compaction(b)), maxText)
+		return "SUMMARY BY THE PROVIDER: " + headAndTail(plain(wirex.Compaction(h.Request, b)), maxText)
 	case transcript.Media:
 		return strings.ToUpper(role.String()) + ": [a picture or a document]"
 	}
@@ -65,7 +65,7 @@ func rendered(h pare.Removed, b transcript.BlockID) string {
 		return "SUMMARY: " + headAndTail(plain(h.Text(b)), maxText)
 	}
 	who, text := strings.ToUpper(role.String()), h.Text(b)
-	if role == transcript.User && wire.Words(text) == "" || role == transcript.Assistant && wire.OwnReply(text) {
+	if role == transcript.User && wirex.PersonsWords(text) == "" || role == transcript.Assistant && wirex.OwnReply(text) {
 		who = "NOTE, SAID BY NOBODY"
 	}
 	return who + ": " + headAndTail(plain(text), maxText)

@@ -41,9 +41,9 @@ func (c Counter) Media(mime string, data []byte, low bool) int { return c.rest.M
 // Overhead is [Estimator.Overhead].
 func (c Counter) Overhead(messages, tools int) int { return c.rest.Overhead(messages, tools) }
 
-// Exact reports whether texts are counted in the vocabulary of a model.
-func (c Counter) Exact(model string) bool {
-	x, ok := ExactFor(model)
+// exact reports whether texts are counted in the vocabulary of a model.
+func (c Counter) exact(model string) bool {
+	x, ok := exactFor(model)
 	return ok && c.text == Text(x)
 }
 

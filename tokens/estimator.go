@@ -81,9 +81,9 @@ func (e Estimator) CountJSON(raw []byte) int {
 	return e.tokens(first + e.of().weights().json(raw))
 }
 
-// Bytes is the most that a text of n bytes can count, for a text that is not at
+// bytes is the most that a text of n bytes can count, for a text that is not at
 // hand: no vocabulary of bytes makes more tokens than bytes.
-func (e Estimator) Bytes(n int) int { return n }
+func (e Estimator) bytes(n int) int { return n }
 
 // Overhead is what a request costs beside its content: the marks around its
 // messages and tools, and the instruction that some vendors add when there are
@@ -97,11 +97,11 @@ func (e Estimator) Overhead(messages, tools int) int {
 	return n
 }
 
-// Least is the fewest tokens that a whole request can have whose texts are estimated at n:
+// least is the fewest tokens that a whole request can have whose texts are estimated at n:
 // the other side of an estimate that errs on the high side. It holds for code, prose, logs
 // and data in Latin script; with foreign set, for requests of which much is written in
 // other scripts, which are overestimated most.
-func (e Estimator) Least(n int, foreign bool) int {
+func (e Estimator) least(n int, foreign bool) int {
 	over := e.of().over
 	if foreign {
 		over = max(over, overForeign)

@@ -2,11 +2,11 @@ package tokens
 
 import "bytes"
 
-// ImageSize reads the size of a PNG, JPEG, GIF or WebP picture from its header. Data
+// imageSize reads the size of a PNG, JPEG, GIF or WebP picture from its header. Data
 // is base64 as it lies in a request, with or without "data:…;base64," in front. The
 // picture is not decoded, nor more of the base64 than the header: of a JPEG the
 // steps from segment to segment.
-func ImageSize(data []byte) (width, height int, ok bool) {
+func imageSize(data []byte) (width, height int, ok bool) {
 	b := payload(data)
 	switch {
 	case b.has(0, "\x89PNG\r\n\x1a\n") && b.has(12, "IHDR"):

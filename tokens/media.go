@@ -63,9 +63,9 @@ func (e Estimator) Image(width, height int) int {
 	return e.look().price(min(width, longest), min(height, longest))
 }
 
-// ImageLow is the price of a picture that OpenAI's "detail":"low" asks for: never
+// imageLow is the price of a picture that OpenAI's "detail":"low" asks for: never
 // more than Image of 512 by 512 pixels.
-func (e Estimator) ImageLow(width, height int) int {
+func (e Estimator) imageLow(width, height int) int {
 	v := e.look()
 	if v.kind == byTiles {
 		return v.base
@@ -73,9 +73,9 @@ func (e Estimator) ImageLow(width, height int) int {
 	return min(e.Image(width, height), v.price(512, 512))
 }
 
-// Pages is the price of a document of n pages: of each its text, as far as the
+// pages is the price of a document of n pages: of each its text, as far as the
 // vendor sends it along, and its picture.
-func (e Estimator) Pages(n int) int {
+func (e Estimator) pages(n int) int {
 	v := e.look()
 	switch v.kind {
 	case byCrops:

@@ -57,15 +57,15 @@ func TestDocumented(t *testing.T) {
 			t.Errorf("%s, %d by %d: %d, want %d", c.model, c.w, c.h, got, c.want)
 		}
 	}
-	if got := For("gpt-4o").ImageLow(4000, 4000); got != 85 {
+	if got := For("gpt-4o").imageLow(4000, 4000); got != 85 {
 		t.Errorf("low detail is %d", got)
 	}
-	if got := For("gemini-2.5-pro").Pages(10); got != 2580 {
+	if got := For("gemini-2.5-pro").pages(10); got != 2580 {
 		t.Errorf("ten pages are %d", got)
 	}
 	for _, model := range everyModel {
 		e := For(model)
-		if e.Image(0, 0) < 500 || e.Image(1<<62, 1<<62) <= 0 || e.Image(1, 1) <= 0 || e.Pages(0) != 0 || e.Pages(3) != 3*e.Pages(1) || e.ImageLow(9000, 9000) > e.Image(9000, 9000) {
+		if e.Image(0, 0) < 500 || e.Image(1<<62, 1<<62) <= 0 || e.Image(1, 1) <= 0 || e.pages(0) != 0 || e.pages(3) != 3*e.pages(1) || e.imageLow(9000, 9000) > e.Image(9000, 9000) {
 			t.Errorf("%s prices the unknown, the huge, the tiny or pages oddly", e.Family())
 		}
 	}
@@ -96,16 +96,16 @@ func TestImageSize(t *testing.T) {
 		}
 		std := base64.StdEncoding.EncodeToString(b.Bytes())
 		for _, data := range []string{std, "data:image/png;base64," + std, strings.ReplaceAll(std, "/", `\/`), base64.URLEncoding.EncodeToString(b.Bytes())} {
-			if w, h, ok := ImageSize([]byte(data)); w != 317 || h != 41 || !ok {
+			if w, h, ok := imageSize([]byte(data)); w != 317 || h != 41 || !ok {
 				t.Errorf("%s: %d by %d, %v", name, w, h, ok)
 			}
 		}
 		for n := range min(len(std), 60) {
-			ImageSize([]byte(std[:n])) // must not panic
+			imageSize([]byte(std[:n])) // must not panic
 		}
 	}
 	for _, bad := range []string{"", "AAAA", "data:", "data:image/png;base64,", "iVBORw0KGgo", "/9j/", "/9j/4AAQ", "not base64!"} {
-		if _, _, ok := ImageSize([]byte(bad)); ok {
+		if _, _, ok := imageSize([]byte(bad)); ok {
 			t.Errorf("%q has a size", bad)
 		}
 	}
@@ -135,7 +135,7 @@ func TestPDFPages(t *testing.T) {
 		{"", 1, false},
 	} {
 		data := base64.StdEncoding.EncodeToString([]byte(c.pdf))
-		if n, known := PDFPages([]byte(data)); n != c.n || known != c.known {
+		if n, known := pdfPages([]byte(data)); n != c.n || known != c.known {
 			t.Errorf("%.40q: %d %v, want %d %v", c.pdf, n, known, c.n, c.known)
 		}
 	}
@@ -145,11 +145,11 @@ func FuzzHeaders(f *testing.F) {
 	f.Add([]byte("/9j/4AAQSkZJRgABAQ"))
 	f.Add([]byte("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1Pe"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		w, h, ok := ImageSize(data)
+		w, h, ok := imageSize(data)
 		if ok && For("gpt-4o").Image(w, h) <= 0 {
 			t.Errorf("%d by %d costs nothing", w, h)
 		}
-		if n, _ := PDFPages(data); n < 1 {
+		if n, _ := pdfPages(data); n < 1 {
 			t.Errorf("%d pages", n)
 		}
 	})

@@ -40,9 +40,9 @@ func (e Estimator) Media(mime string, data []byte, low bool) int {
 	m := mediumOf(mime, data)
 	switch {
 	case m.is("image"):
-		w, h, _ := ImageSize(data)
+		w, h, _ := imageSize(data)
 		if low {
-			return e.ImageLow(w, h)
+			return e.imageLow(w, h)
 		}
 		return e.Image(w, h)
 	case m.is("audio"):
@@ -50,16 +50,16 @@ func (e Estimator) Media(mime string, data []byte, low bool) int {
 	case m.is("video"):
 		return m.seconds(filmBytes) * filmTokens
 	case !m.inline:
-		return e.Pages(unknownPages)
+		return e.pages(unknownPages)
 	case strings.HasSuffix(m.mime, "pdf"):
-		n, _ := PDFPages(data)
-		return e.Pages(n)
+		n, _ := pdfPages(data)
+		return e.pages(n)
 	case !m.base64:
 		return e.CountJSON(m.data)
 	case m.isText():
 		return e.countBase64(m.data)
 	}
-	return e.Pages(max(1, ceil(m.size(), bytesPerSheet)))
+	return e.pages(max(1, ceil(m.size(), bytesPerSheet)))
 }
 
 // A medium is a file in a request, told by its type and its first bytes.
@@ -96,7 +96,7 @@ func sniff(data []byte, kind string) string {
 	if kind == "image" || kind == "audio" || kind == "video" {
 		return kind
 	}
-	if _, _, ok := ImageSize(data); ok {
+	if _, _, ok := imageSize(data); ok {
 		return "image"
 	}
 	b := payload(data[:min(len(data), 1<<10)])

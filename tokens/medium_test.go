@@ -30,7 +30,7 @@ func TestMedia(t *testing.T) {
 		want       int
 	}{
 		"a picture":                     {"image/png", pngData, false, small},
-		"at low detail":                 {"image/png", pngData, true, e.ImageLow(640, 480)},
+		"at low detail":                 {"image/png", pngData, true, e.imageLow(640, 480)},
 		"only a kind":                   {"image", pngData, false, small},
 		"no kind":                       {"", pngData, false, small},
 		"as a file":                     {"file", pngData, false, small},
@@ -39,15 +39,15 @@ func TestMedia(t *testing.T) {
 		"a URL of a picture":            {"image", "https://example.com/a.png", false, large},
 		"nothing of a picture":          {"image/jpeg", "", false, large},
 		"a broken picture":              {"image/jpeg", "AAAA", false, large},
-		"nothing of one, at low detail": {"image/jpeg", "", true, e.ImageLow(0, 0)},
-		"a PDF":                         {"application/pdf", pdf, false, e.Pages(3)},
-		"a PDF as a document":           {"document", pdf, false, e.Pages(3)},
-		"a PDF as a data URL":           {"file", "data:application/pdf;base64," + pdf, false, e.Pages(3)},
-		"a URL of a PDF":                {"application/pdf", "https://example.com/a.pdf", false, e.Pages(unknownPages)},
-		"an escaped URL":                {"document", `https:\/\/example.com\/a.pdf`, false, e.Pages(unknownPages)},
-		"the name of a file":            {"file", "file-6F2ksmvXxt4VdoqmHRw6kL", false, e.Pages(unknownPages)},
-		"the name of a text":            {"text/plain", "file_011CNha8iCJcU1wXNR6q4V8w", false, e.Pages(unknownPages)},
-		"nothing at all":                {"", "", false, e.Pages(unknownPages)},
+		"nothing of one, at low detail": {"image/jpeg", "", true, e.imageLow(0, 0)},
+		"a PDF":                         {"application/pdf", pdf, false, e.pages(3)},
+		"a PDF as a document":           {"document", pdf, false, e.pages(3)},
+		"a PDF as a data URL":           {"file", "data:application/pdf;base64," + pdf, false, e.pages(3)},
+		"a URL of a PDF":                {"application/pdf", "https://example.com/a.pdf", false, e.pages(unknownPages)},
+		"an escaped URL":                {"document", `https:\/\/example.com\/a.pdf`, false, e.pages(unknownPages)},
+		"the name of a file":            {"file", "file-6F2ksmvXxt4VdoqmHRw6kL", false, e.pages(unknownPages)},
+		"the name of a text":            {"text/plain", "file_011CNha8iCJcU1wXNR6q4V8w", false, e.pages(unknownPages)},
+		"nothing at all":                {"", "", false, e.pages(unknownPages)},
 		"a text":                        {"text/plain; charset=utf-8", b64(text), false, e.Count([]byte(text))},
 		"a short text":                  {"text/plain", b64("Hi"), false, e.Count([]byte("Hi"))},
 		"an escaped text":               {"TEXT/MARKDOWN", strings.ReplaceAll(strings.ReplaceAll(b64(text), "/", `\/`), "o", `\u006f`), false, e.Count([]byte(text))},
@@ -55,8 +55,8 @@ func TestMedia(t *testing.T) {
 		"a text as a data URL":          {"file", "data:text/csv;base64," + b64(text), false, e.Count([]byte(text))},
 		"a text that is not encoded":    {"text/plain", text, false, e.Count([]byte(text))},
 		"a plain data URL":              {"", "data:text/plain,Hello", false, e.Count([]byte("Hello"))},
-		"another document":              {"application/msword", zip, false, e.Pages(3)},
-		"another file":                  {"file", zip, false, e.Pages(3)},
+		"another document":              {"application/msword", zip, false, e.pages(3)},
+		"another file":                  {"file", zip, false, e.pages(3)},
 		"ten seconds of sound":          {"audio/wav", base64.StdEncoding.EncodeToString(wav), false, 10 * soundTokens},
 		"sound as a file":               {"file", base64.StdEncoding.EncodeToString(wav), false, 10 * soundTokens},
 		"packed sound":                  {"audio/mpeg", b64(strings.Repeat("m", 40<<10)), false, 10 * soundTokens},
@@ -78,7 +78,7 @@ func TestMediaLate(t *testing.T) {
 	if !strings.Contains(data, `\/`) || strings.Contains(data[:1<<12], `\`) {
 		t.Fatal("the sample has no late slash")
 	}
-	if n, known := PDFPages([]byte(data)); n != 4 || !known {
+	if n, known := pdfPages([]byte(data)); n != 4 || !known {
 		t.Errorf("%d pages, %v", n, known)
 	}
 }

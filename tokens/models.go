@@ -18,9 +18,9 @@ type Model struct {
 // maxReserve is room enough for a reply of an agent that sets no limit itself.
 const maxReserve = 32_000
 
-// Reserve is the room to leave for a reply to a request that sets no limit itself:
+// reserve is the room to leave for a reply to a request that sets no limit itself:
 // the greatest reply, but at most 32,000 tokens and a quarter of the window.
-func (m Model) Reserve() int { return min(m.Output, maxReserve, m.Window/4) }
+func (m Model) reserve() int { return min(m.Output, maxReserve, m.Window/4) }
 
 // Input is the room for a request whose reply may have output tokens; zero is
 // Reserve.
@@ -29,7 +29,7 @@ func (m Model) Input(output int) int {
 		return m.Window
 	}
 	if output <= 0 {
-		output = m.Reserve()
+		output = m.reserve()
 	}
 	return max(m.Window-output, 0)
 }
@@ -187,9 +187,9 @@ var models = []Model{
 	{Prefix: "llama", Window: 128_000, Output: 8192},
 }
 
-// ExactFor returns the encoding of a model of OpenAI, or false if its vocabulary is
+// exactFor returns the encoding of a model of OpenAI, or false if its vocabulary is
 // not published.
-func ExactFor(model string) (*Encoding, bool) {
+func exactFor(model string) (*Encoding, bool) {
 	m, known := Lookup(model)
 	switch {
 	case !known:

@@ -86,7 +86,7 @@ func TestExactFor(t *testing.T) {
 	for name, want := range map[string]*Encoding{
 		"gpt-5": O200k(), "o3": O200k(), "gpt-4o": O200k(), "gpt-oss-120b": O200k(), "gpt-4": CL100k(), "gpt-3.5-turbo": CL100k(), "gpt-4-turbo": CL100k(), "claude-opus-5": nil, "": nil, "llama-3": nil,
 	} {
-		if got, ok := ExactFor(name); got != want || ok != (want != nil) {
+		if got, ok := exactFor(name); got != want || ok != (want != nil) {
 			t.Errorf("%q: %v %v", name, got, ok)
 		}
 	}

@@ -14,10 +14,10 @@ const (
 	maxInflate = 16 << 20
 )
 
-// PDFPages counts the pages of a PDF. Data is base64 as it lies in a request, with
+// pdfPages counts the pages of a PDF. Data is base64 as it lies in a request, with
 // or without "data:…;base64," in front. Where it finds none (the file is encrypted
 // or broken) it guesses a page for every 64 KB and says false.
-func PDFPages(data []byte) (n int, known bool) {
+func pdfPages(data []byte) (n int, known bool) {
 	b := unescape(payload(data)) // a \/ may come late
 	plain := make([]byte, base64.StdEncoding.DecodedLen(len(b)))
 	size, _ := base64.StdEncoding.Decode(plain, b) // what can be read of a broken one is enough

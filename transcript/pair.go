@@ -88,7 +88,7 @@ func (p *pairer) halves(t *Transcript) (n int) {
 	}
 	for _, r := range p.runs {
 		o := p.other
-		if r.N == 0 || o.Compacted() {
+		if r.N == 0 || o.compacted() {
 			continue // or it may hold one
 		}
 		first, end := t.messages[r.Now].First, t.messages[r.Now+r.N-1].End

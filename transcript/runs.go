@@ -2,9 +2,9 @@ package transcript
 
 import "slices"
 
-// NewAfter is [New] for an index that holds runs of messages of another transcript, in order: what
+// newAfter is [New] for an index that holds runs of messages of another transcript, in order: what
 // is paired in them is not paired again.
-func NewAfter(x Index, before *Transcript, runs []Run) *Transcript {
+func newAfter(x Index, before *Transcript, runs []Run) *Transcript {
 	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties}
 	p := pairers.Get().(*pairer)
 	p.other, p.runs = before, runs

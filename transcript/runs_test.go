@@ -65,12 +65,12 @@ func TestRuns(t *testing.T) {
 				at += n
 			}
 		}
-		other, x := New(index(strings.Join(was, "|"), d)), index(strings.Join(now, "|"), d)
-		got, want := NewAfter(x, other, runs), New(x)
+		other, x := newTranscript(index(strings.Join(was, "|"), d)), index(strings.Join(now, "|"), d)
+		got, want := newAfter(x, other, runs), newTranscript(x)
 		if !paired(got, want) {
 			t.Fatalf("%q, in runs %v of %q: %+v, want %+v", now, runs, was, got.exchanges, want.exchanges)
 		}
-		p := pairer{t: New(Index{}), other: other, runs: runs}
+		p := pairer{t: newTranscript(Index{}), other: other, runs: runs}
 		for _, r := range runs {
 			p.reset(p.t, d)
 			if p.t.messages, p.t.blocks = x.Messages, x.Blocks; r.Now == 0 || x.Messages[r.Now].Turn != x.Messages[r.Now-1].Turn {
@@ -90,7 +90,7 @@ func TestRunsOfRuns(t *testing.T) {
 	var taken, odd, compacted int
 	for range trial.Size(1_000) {
 		d := Discipline(rng.IntN(2))
-		last := New(Index{Discipline: d})
+		last := newTranscript(Index{Discipline: d})
 		var was []string
 		for range 12 {
 			front := rng.IntN(len(was) + 1)
@@ -118,15 +118,15 @@ func TestRunsOfRuns(t *testing.T) {
 			}
 			now = append(now, strings.Split(mostlyPaired(rng, 1+rng.IntN(12)), "|")...)
 			x := index(strings.Join(now, "|"), d)
-			want := New(x)
-			got := NewAfter(x, last, runs)
+			want := newTranscript(x)
+			got := newAfter(x, last, runs)
 			if !paired(got, want) {
 				t.Fatalf("%q, in runs %v of %q: %+v, %v, want %+v, %v", now, runs, was, got.exchanges, got.odd, want.exchanges, want.odd)
 			}
 			for _, r := range runs {
 				taken += r.N
 			}
-			if odd += len(got.odd); got.Compacted() {
+			if odd += len(got.odd); got.compacted() {
 				compacted++
 			}
 			last, was = got, now

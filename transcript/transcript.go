@@ -209,9 +209,9 @@ type Transcript struct {
 	needy   bool     // an atom may need another
 }
 
-// New pairs calls with results and joins tied blocks into atoms. Blocks must be
+// newTranscript pairs calls with results and joins tied blocks into atoms. Blocks must be
 // in message order and messages in turn order.
-func New(x Index) *Transcript {
+func newTranscript(x Index) *Transcript {
 	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties}
 	p := pairers.Get().(*pairer)
 	p.pair(t, x.Discipline)
@@ -268,9 +268,9 @@ func (b *Builder) Drop() {
 	b.p.reset(nil, NextTurn)
 }
 
-// Moved returns a transcript of the same messages, blocks and pairs over other bytes, where they
+// moved returns a transcript of the same messages, blocks and pairs over other bytes, where they
 // have other places. It shares everything else.
-func (t *Transcript) Moved(raw []byte, messages []Message, blocks []Block) *Transcript {
+func (t *Transcript) moved(raw []byte, messages []Message, blocks []Block) *Transcript {
 	return &Transcript{
 		raw: raw, messages: messages, blocks: blocks, exchanges: t.exchanges, exchange: t.exchange, odd: t.odd, turns: t.turns, start: t.start, given: t.given,
 	}
@@ -291,20 +291,20 @@ func (t *Transcript) Blocks() []Block { return t.blocks }
 // Block returns one block.
 func (t *Transcript) Block(id BlockID) Block { return t.blocks[id] }
 
-// Start returns the first block that the provider reads: the last compaction, which stands
+// firstRead returns the first block that the provider reads: the last compaction, which stands
 // for everything in front of it, or the first block of all.
-func (t *Transcript) Start() BlockID { return t.start }
+func (t *Transcript) firstRead() BlockID { return t.start }
 
-// StartMessage returns the message of the first block that the provider reads.
-func (t *Transcript) StartMessage() int {
+// startMessage returns the message of the first block that the provider reads.
+func (t *Transcript) startMessage() int {
 	if t.start == 0 {
 		return 0
 	}
 	return t.blocks[t.start].Message
 }
 
-// Compacted reports whether the provider has compacted the history.
-func (t *Transcript) Compacted() bool {
+// compacted reports whether the provider has compacted the history.
+func (t *Transcript) compacted() bool {
 	return len(t.blocks) > 0 && t.blocks[t.start].Kind == Compaction
 }
 
@@ -341,8 +341,8 @@ func (t *Transcript) Atoms() []Atom {
 	return t.atoms
 }
 
-// Needy reports whether an atom may need another. If not, none does.
-func (t *Transcript) Needy() bool {
+// hasNeeds reports whether an atom may need another. If not, none does.
+func (t *Transcript) hasNeeds() bool {
 	t.joining.Do(t.partition)
 	return t.needy
 }
@@ -369,9 +369,9 @@ func (t *Transcript) Cuts() iter.Seq[Cut] {
 	}
 }
 
-// HasCut reports whether a cut is one of this transcript. One that was made by another may
+// hasCut reports whether a cut is one of this transcript. One that was made by another may
 // lie in the middle of a pair here.
-func (t *Transcript) HasCut(cut Cut) bool {
+func (t *Transcript) hasCut(cut Cut) bool {
 	for c := range t.Cuts() {
 		if c == cut {
 			return true
@@ -386,7 +386,7 @@ func (t *Transcript) HasCut(cut Cut) bool {
 // if no cut has anything but the system's messages in front of it, or but what the
 // provider has compacted.
 func (t *Transcript) Split(minKeep int, inside bool) (Cut, bool) {
-	head := t.Preamble()
+	head := t.preamble()
 	var best, within Cut
 	for c := range t.Cuts() {
 		switch {
@@ -403,15 +403,15 @@ func (t *Transcript) Split(minKeep int, inside bool) (Cut, bool) {
 	return best, best.before > 0
 }
 
-// Preamble is how many messages at the beginning are nothing to compact: those of the
+// preamble is how many messages at the beginning are nothing to compact: those of the
 // system, and what the provider has compacted.
-func (t *Transcript) Preamble() int {
+func (t *Transcript) preamble() int {
 	head := 0
 	for head < len(t.messages) && t.messages[head].Role == System {
 		head++
 	}
-	if t.Compacted() {
-		head = max(head, t.StartMessage()+1)
+	if t.compacted() {
+		head = max(head, t.startMessage()+1)
 	}
 	return head
 }

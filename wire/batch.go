@@ -17,9 +17,9 @@ type batch struct {
 	list         []string
 }
 
-// BatchURL returns the dialect of the requests in a batch that is sent to an address, and the
+// batchURL returns the dialect of the requests in a batch that is sent to an address, and the
 // model that it names, or Auto and "".
-func BatchURL(address string) (Dialect, string) {
+func batchURL(address string) (Dialect, string) {
 	path, _, _ := strings.Cut(address, "#")
 	path, _, _ = strings.Cut(path, "?")
 	path = plainVerb(strings.TrimRight(path, "/"))
@@ -31,10 +31,10 @@ func BatchURL(address string) (Dialect, string) {
 	return Auto, ""
 }
 
-// Batch lists the requests of a batch in the order in which they stand there. An element
+// batch lists the requests of a batch in the order in which they stand there. An element
 // without one is left out; what is no batch of the dialect has none. The error is a
 // *[SyntaxError].
-func (d Dialect) Batch(raw []byte) ([]Envelope, error) {
+func (d Dialect) batch(raw []byte) ([]Envelope, error) {
 	b := grammars[d].batch
 	at, err := document(raw)
 	if err != nil || b.end == "" {
@@ -60,9 +60,9 @@ func (d Dialect) Batch(raw []byte) ([]Envelope, error) {
 	return all, nil
 }
 
-// Invoked returns the dialect in which a body speaks to a model of Bedrock's InvokeModel, or
+// detectInvokeModel returns the dialect in which a body speaks to a model of Bedrock's InvokeModel, or
 // Auto: those of Claude name the version of their API.
-func Invoked(raw []byte) Dialect {
+func detectInvokeModel(raw []byte) Dialect {
 	at, err := document(raw)
 	if err != nil || raw[at.Start] != '{' {
 		return Auto
@@ -73,10 +73,10 @@ func Invoked(raw []byte) Dialect {
 	return Auto
 }
 
-// UnwrapInvoked takes the body of an InvokeModel out of a request that asks Bedrock how many
+// unwrapInvokeModel takes the body of an InvokeModel out of a request that asks Bedrock how many
 // tokens it has: there it stands in base64, and nowhere else. Its dialect is Auto if that is
 // not known.
-func UnwrapInvoked(raw []byte) (e Envelope, ok bool) {
+func unwrapInvokeModel(raw []byte) (e Envelope, ok bool) {
 	at, err := document(raw)
 	if err != nil {
 		return e, false
@@ -93,7 +93,7 @@ func UnwrapInvoked(raw []byte) (e Envelope, ok bool) {
 	if err != nil {
 		return e, false
 	}
-	return Envelope{Body: body, At: at.Start, Pointer: "/input/invokeModel/body", Dialect: Invoked(body), packed: at.Len()}, true
+	return Envelope{Body: body, At: at.Start, Pointer: "/input/invokeModel/body", Dialect: detectInvokeModel(body), packed: at.Len()}, true
 }
 
 // Holding is what the request was found in, with another one in its place.

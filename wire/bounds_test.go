@@ -47,7 +47,7 @@ func TestDefectX4TooManyFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 	if err != nil || m.Request != r || len(m.Changes) > 0 || len(m.Left) != 100_000 {
 		t.Errorf("%v: %d changes, %d left", err, len(m.Changes), len(m.Left))
 	}
@@ -61,7 +61,7 @@ func TestDefectX4MendingStops(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.MendSince(ctx, r, wire.Repair{}, wire.CheckOptions{}); err != context.Canceled {
+	if _, err := wirex.MendSince(r, ctx, r, wire.Repair{}, wire.CheckOptions{}); err != context.Canceled {
 		t.Error(err)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// Canonical returns a form of a JSON value that is the same for values that differ
+// canonical returns a form of a JSON value that is the same for values that differ
 // in white space, in the order of keys or in the spelling of strings only. Bytes
 // that are no JSON are their own form.
-func Canonical(value []byte) []byte {
+func canonical(value []byte) []byte {
 	return appendCanonical(nil, value, jsonspan.Span{Start: 0, End: len(value)}, 0)
 }
 
@@ -24,7 +24,7 @@ func (r *Request) canonical(body transcript.Span) string {
 			return string(raw)
 		}
 	}
-	return string(Canonical(raw))
+	return string(canonical(raw))
 }
 
 // deepest bounds the recursion; what nests deeper is compared as it is written.

@@ -74,9 +74,9 @@ func (r *Request) saidAfter(by int) []utterance {
 // pair pairs what was filed, as far as that was not done in the one before.
 func (c *carrier) pair(x transcript.Index) *transcript.Transcript {
 	if c.d.borrowed {
-		return transcript.New(x)
+		return transcriptx.New(x)
 	}
-	return transcript.NewAfter(x, c.d.t, c.runs)
+	return transcriptx.NewAfter(x, c.d.t, c.runs)
 }
 
 // beyond reports whether an edit reaches out of the list.

@@ -39,7 +39,7 @@ func TestDefectT6CopiesAgreeInEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+		m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil || len(m.Left) > 0 {
 			t.Fatalf("left %v: %v", m.Left, err)
 		}

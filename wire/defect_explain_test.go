@@ -41,7 +41,7 @@ func TestDefectT12Explain(t *testing.T) {
 			}
 		}
 	}
-	for _, r := range Find("unknown-role") {
+	for _, r := range find("unknown-role") {
 		if !strings.Contains(r.Mend, notRepaired) {
 			t.Errorf("%s: not every role can be mapped, and explain says %q", r.ID, r.Mend)
 		}

@@ -79,7 +79,7 @@ func TestDefectP9Refusals(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, strict := range []bool{false, true} {
-					m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: strict})
+					m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: strict})
 					if err != nil || !strings.Contains(string(m.Request.Raw()), "I will not") {
 						t.Errorf("%s %s, strict %v: %s, %v", prof, body, strict, m.Request.Raw(), err)
 					}
@@ -155,7 +155,7 @@ func TestDefectP27StubApart(t *testing.T) {
 					t.Errorf("%+v", change)
 				}
 			}
-			again, err := m.Request.Mend(wire.Repair{}, wire.CheckOptions{})
+			again, err := wirex.Mend(m.Request, wire.Repair{}, wire.CheckOptions{})
 			if err != nil || len(again.Changes) > 0 {
 				t.Errorf("a second mend changes again: %v, %v", again.Changes, err)
 			}
@@ -170,7 +170,7 @@ func repaired(t *testing.T, body string, o wire.Options) *wire.Mended {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func TestDefectP14Guests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := r.Mend(d.repair, wire.CheckOptions{})
+			m, err := wirex.Mend(r, d.repair, wire.CheckOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func TestDefectP11AcrossTurns(t *testing.T) {
 				if slices.Sort(found); !slices.Equal(found, d.found) {
 					t.Errorf("%s: found %q, want %q", body, found, d.found)
 				}
-				m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+				m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 				if err != nil || len(m.Left) > 0 {
 					t.Fatal(m.Left, err)
 				}
@@ -203,7 +203,7 @@ func TestDefectP7WrongType(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+			m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 			if left := v.value == unknown; err != nil || len(m.Left) > 0 != left {
 				t.Errorf("%s, %s: left %v, %v", name, v.value, m.Left, err)
 			}
@@ -246,7 +246,7 @@ func TestDefectP8BlankResponses(t *testing.T) {
 				t.Errorf("%s: %s", name, f.Rule)
 			}
 		}
-		m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+		m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil || len(m.Left) > 0 {
 			t.Fatalf("%s: left %v, %v", name, m.Left, err)
 		}
@@ -272,7 +272,7 @@ func TestDefectP14GivenName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: true})
+	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func TestServerTwins(t *testing.T) {
 			if found != want {
 				t.Errorf("%s, strict %v: %d ids stand twice, want %d", name, strict, found, want)
 			}
-			m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: strict})
+			m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: strict})
 			if err != nil || len(m.Left) > 0 || len(m.Changes) != 2*want {
 				t.Errorf("%s, strict %v: %d changes, left %v, %v", name, strict, len(m.Changes), m.Left, err)
 			}
@@ -377,7 +377,7 @@ func TestMendRoleOfResults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fixed, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+			fixed, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

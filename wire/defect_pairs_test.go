@@ -168,7 +168,7 @@ func TestDefectP9Words(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: true})
+	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: true})
 	if err != nil || !strings.Contains(string(m.Request.Raw()), "I will not") {
 		t.Errorf("%s, %v", m.Request.Raw(), err)
 	}
@@ -221,7 +221,7 @@ func TestDefectP17NeighboursOfOneRole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mended, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+		mended, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

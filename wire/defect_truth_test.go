@@ -92,7 +92,7 @@ func TestReferencesAreNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+		out, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil || len(out.Left) > 0 {
 			t.Fatal(err, out.Left)
 		}
@@ -115,7 +115,7 @@ func TestStrippedMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestHoistedBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := r.Mend(wire.Repair{}, wire.CheckOptions{Strict: true})
+	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestMendManyCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 		return func() {
-			if m, err := r.Mend(wire.Repair{}, wire.CheckOptions{}); err != nil || len(m.Left) > 0 {
+			if m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{}); err != nil || len(m.Left) > 0 {
 				t.Fatal(err, len(m.Left))
 			}
 		}
@@ -357,7 +357,7 @@ func TestMendCopiesOfOneMessage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+			m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 			if err != nil || len(m.Left) > 0 || len(m.Changes) != 2000 {
 				t.Fatal(err, len(m.Left), len(m.Changes))
 			}
@@ -423,7 +423,7 @@ func TestDefectP16Many(t *testing.T) {
 			if err != nil {
 				t.Fatal(as, err)
 			}
-			m, err := r.Mend(wire.Repair{}, wire.CheckOptions{})
+			m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
 			if err != nil || len(m.Changes) != c.changes || len(m.Found) != c.found || len(m.Left) != c.left {
 				t.Errorf("%s, %s: %d found, %d changes, %d left, want %d, %d, %d: %v", as, c.name, len(m.Found), len(m.Changes), len(m.Left), c.found, c.changes, c.left, err)
 			}

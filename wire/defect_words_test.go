@@ -125,7 +125,7 @@ func keepsWords(t *testing.T, body string, at int, o Options) {
 		}
 	}
 	for _, strict := range []bool{false, true} {
-		out, err := r.Mend(Repair{}, CheckOptions{Strict: strict})
+		out, err := r.mend(Repair{}, CheckOptions{Strict: strict})
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
@@ -210,7 +210,7 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fixed, err := r.Mend(Repair{}, CheckOptions{Strict: c.strict})
+		fixed, err := r.mend(Repair{}, CheckOptions{Strict: c.strict})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -221,9 +221,9 @@ func (p *parser) detect(raw []byte, hurry bool) (Dialect, error) {
 	return Auto, ErrNotRequest
 }
 
-// Telling returns the dialect that one message, or another element of a list, shows by
+// detectElement returns the dialect that one message, or another element of a list, shows by
 // itself; Auto: it fits several, as plain text does, or none.
-func Telling(element []byte) Dialect {
+func detectElement(element []byte) Dialect {
 	element = bytes.TrimSpace(element)
 	p := new(parser)
 	p.reset(element, Auto, jsonspan.Structural)

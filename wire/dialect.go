@@ -74,16 +74,16 @@ func ParseDialect(name string) (Dialect, error) {
 // List returns the member of a body that holds the history.
 func (d Dialect) List() string { return grammars[d].list }
 
-// ModelInURL reports whether requests name their model in the URL and not in the body.
-func (d Dialect) ModelInURL() bool { return grammars[d].modelInURL }
+// modelInURL reports whether requests name their model in the URL and not in the body.
+func (d Dialect) modelInURL() bool { return grammars[d].modelInURL }
 
-// ContextEdits reports whether a request can ask the provider to drop thinking that is bound
+// contextEdits reports whether a request can ask the provider to drop thinking that is bound
 // to something else, and to clear old results by itself.
-func (d Dialect) ContextEdits() bool { return grammars[d].contextEdits }
+func (d Dialect) contextEdits() bool { return grammars[d].contextEdits }
 
-// TextMessage writes a message in which a role says text; that of Auto is one of OpenAIChat, which
+// textMessage writes a message in which a role says text; that of Auto is one of OpenAIChat, which
 // several others read, too.
-func (d Dialect) TextMessage(role transcript.Role, text string) []byte {
+func (d Dialect) textMessage(role transcript.Role, text string) []byte {
 	if d == Auto {
 		d = OpenAIChat
 	}

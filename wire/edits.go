@@ -12,10 +12,10 @@ type Edit struct {
 	New []byte
 }
 
-// EditsSince returns what was done to the bytes of an earlier state of the request: sorted,
+// editsSince returns what was done to the bytes of an earlier state of the request: sorted,
 // never overlapping spans of it and what stands in their place now. Nothing is returned
 // if nothing was done, or if the request was not made from that state.
-func (r *Request) EditsSince(before *Request) []Edit {
+func (r *Request) editsSince(before *Request) []Edit {
 	if len(r.steps) <= len(before.steps) {
 		return nil
 	}

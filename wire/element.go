@@ -8,10 +8,10 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// NoMessage says why element i of the list is no message of the dialect, nor another item:
+// noMessage says why element i of the list is no message of the dialect, nor another item:
 // nobody could send it, and no repair makes one of it. Empty: it is one, whatever else may be
 // wrong with it.
-func (r *Request) NoMessage(i int) string {
+func (r *Request) noMessage(i int) string {
 	m := r.t.Messages()[i]
 	named := r.extra[i]&badRole == 0
 	if named && m.First < m.End && r.t.Block(m.First).Kind != transcript.Other {
@@ -48,6 +48,6 @@ func (r *Request) guessable(message []byte) bool {
 	if err != nil {
 		return false
 	}
-	mended, err := alone.Mend(Repair{}, CheckOptions{})
+	mended, err := alone.mend(Repair{}, CheckOptions{})
 	return err == nil && !slices.ContainsFunc(mended.Request.extra, func(f facts) bool { return f&badRole != 0 })
 }

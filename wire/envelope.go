@@ -48,17 +48,17 @@ func Unwrap(raw []byte) Envelope {
 	return e
 }
 
-// IsRequest reports whether raw is the body of a request, or an envelope of one, and
+// isRequest reports whether raw is the body of a request, or an envelope of one, and
 // not somebody's record of a session. It looks at the members of the top level only.
-func IsRequest(raw []byte) bool {
+func isRequest(raw []byte) bool {
 	m := membersOf(raw)
 	_, wrapped := m.inner(raw)
 	return m.history && !m.kept || wrapped
 }
 
-// TellsRequest reports whether a member of that name may tell that an object is a request, or
+// isHistoryKey reports whether a member of that name may tell that an object is a request, or
 // holds one: [IsRequest] is false for an object that has none of them.
-func TellsRequest(name []byte) bool { return isList[string(name)] || wraps[string(name)] }
+func isHistoryKey(name []byte) bool { return isList[string(name)] || wraps[string(name)] }
 
 // topLevel is what the top level of an object says about it.
 type topLevel struct {
@@ -237,8 +237,8 @@ func modelIn(path string) string {
 	return vendor + name
 }
 
-// Reply is how long the request lets the reply be, in tokens; zero: it does not say.
-func (r *Request) Reply() int {
+// MaxOutputTokens is how long the request lets the reply be, in tokens; zero: it does not say.
+func (r *Request) MaxOutputTokens() int {
 	raw := bytes.TrimSpace(r.Raw())
 	if len(raw) == 0 || raw[0] != '{' {
 		return 0

@@ -74,7 +74,7 @@ func TestUnwrap(t *testing.T) {
 		if string(e.Body) != c.body || e.Pointer != c.pointer || e.Dialect != c.d || e.Model != c.model || c.raw[e.At:e.At+len(e.Body)] != c.body {
 			t.Errorf("%s: %s at %d, %q, %s, %q", c.raw, e.Body, e.At, e.Pointer, e.Dialect, e.Model)
 		}
-		if got := IsRequest([]byte(c.raw)); got != c.request {
+		if got := isRequest([]byte(c.raw)); got != c.request {
 			t.Errorf("%s: a request: %t", c.raw, got)
 		}
 	}
@@ -90,7 +90,7 @@ func TestReply(t *testing.T) {
 		if err != nil {
 			t.Fatal(body, err)
 		}
-		if got := r.Reply(); got != want {
+		if got := r.MaxOutputTokens(); got != want {
 			t.Errorf("%s: %d, want %d", body, got, want)
 		}
 	}
@@ -102,15 +102,15 @@ func TestBatch(t *testing.T) {
 		"https://api.anthropic.com/v1/messages/batches": Anthropic, "/v1/messages/batches/?beta=1": Anthropic, "/v1/messages/batches/x/results": Auto, "/v1/messages": Auto, "/v1/batches": Auto,
 		"/v1beta/models/gemini-3-pro:batchGenerateContent": Gemini, "/v1beta/models/gemini-3-pro%3AbatchGenerateContent": Gemini, "": Auto,
 	} {
-		if d, _ := BatchURL(address); d != want {
+		if d, _ := batchURL(address); d != want {
 			t.Errorf("%s: %v", address, d)
 		}
 	}
-	if _, model := BatchURL("/v1beta/models/gemini-3-pro:batchGenerateContent"); model != "gemini-3-pro" {
+	if _, model := batchURL("/v1beta/models/gemini-3-pro:batchGenerateContent"); model != "gemini-3-pro" {
 		t.Errorf("model %q", model)
 	}
 	raw := []byte(` {"requests":1,"requests":[{"params":{"a":1},"custom_id":"x","params":{"b" : 2}},{"params":null},[],{"\u0070arams":{}}]} `)
-	all, err := Anthropic.Batch(raw)
+	all, err := Anthropic.batch(raw)
 	if err != nil || len(all) != 2 || string(all[0].Body) != `{"b" : 2}` || all[0].Pointer != "/requests/0/params" || all[1].Pointer != "/requests/3/params" {
 		t.Fatalf("%v %+v", err, all)
 	}
@@ -124,19 +124,19 @@ func TestBatch(t *testing.T) {
 	}
 	for _, text := range []string{"", " ", "{", "[]", "7", `{"requests":[]} x`, `{"requests":[{"params":{}}`} {
 		for _, d := range Dialects() {
-			if all, err := d.Batch([]byte(text)); len(all) > 0 {
+			if all, err := d.batch([]byte(text)); len(all) > 0 {
 				t.Errorf("%s: %q: %v %v", d, text, all, err)
 			}
 		}
-		if e, ok := UnwrapInvoked([]byte(text)); ok {
+		if e, ok := unwrapInvokeModel([]byte(text)); ok {
 			t.Errorf("%q: %v", text, e)
 		}
-		if d := Invoked([]byte(text)); d != Auto {
+		if d := detectInvokeModel([]byte(text)); d != Auto {
 			t.Errorf("%q: %v", text, d)
 		}
 	}
 	packed := []byte(`{"input":{"invokeModel":{"body":"eyJhbnRocm9waWNfdmVyc2lvbiI6ImIifQ\u003d="}}}`)
-	e, ok := UnwrapInvoked(packed)
+	e, ok := unwrapInvokeModel(packed)
 	if !ok || e.Dialect != Anthropic || string(e.Body) != `{"anthropic_version":"b"}` || string(e.Holding(packed, []byte("{}"))) != `{"input":{"invokeModel":{"body":"e30="}}}` {
 		t.Errorf("%v %+v", ok, e)
 	}

@@ -400,7 +400,7 @@ func (r *Request) unseen() *ForeignError {
 			continue
 		}
 		raw := r.raw[m.Span.Start:m.Span.End]
-		d := Telling(raw)
+		d := detectElement(raw)
 		if d == Auto || d == r.Dialect {
 			continue
 		}
@@ -412,6 +412,6 @@ func (r *Request) unseen() *ForeignError {
 	return nil
 }
 
-// Delta reports whether the request goes on from a history that the server holds: what is
+// continuesOnServer reports whether the request goes on from a history that the server holds: what is
 // in it cannot be judged, repaired or cut by itself.
-func (r *Request) Delta() bool { return r.head.stateful }
+func (r *Request) continuesOnServer() bool { return r.head.stateful }

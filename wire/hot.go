@@ -20,26 +20,26 @@ type Parser struct {
 // that many goroutines may use.
 type Glance struct {
 	Clean    bool // Check would find nothing, and Mend would do nothing
-	Delta    bool // see [Request.Delta]
+	Delta    bool // see [Request.ContinuesOnServer]
 	Dialect  Dialect
 	Profile  Profile // its Model is the one that the request names, or else the one of the options
 	Messages int
 	Calls    int // and strays
 	Turns    int
-	Opening  Opening
+	Opening  Fingerprint
 }
 
-// Glance reads and checks a request body and keeps nothing of it: raw may be changed
+// check reads and checks a request body and keeps nothing of it: raw may be changed
 // afterwards. Its error is that of [Parse]. Whoever wants to know what is wrong with a
 // request that is not clean parses it again.
-func (p *Parser) Glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
+func (p *Parser) check(raw []byte, o Options, c CheckOptions) (Glance, error) {
 	return p.glance(raw, o, c)
 }
 
-// Look is Glance for those who go on with a request that is not clean: it is returned, too, as
+// checkOrParse is Glance for those who go on with a request that is not clean: it is returned, too, as
 // [Parse] would return it. If the request is clean, it is nil, and nothing of it was kept. The
 // Opening is left out.
-func (p *Parser) Look(raw []byte, o Options, c CheckOptions) (Glance, *Request, error) {
+func (p *Parser) checkOrParse(raw []byte, o Options, c CheckOptions) (Glance, *Request, error) {
 	p.p.lent = false
 	names := p.p.names
 	g, err := p.judge(raw, o, checker{o: c})
@@ -71,7 +71,7 @@ func (p *Parser) glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
 	p.p.lent = true
 	g, err := p.judge(raw, o, checker{o: c, glance: true})
 	if err == nil {
-		g.Opening = p.r.Opening()
+		g.Opening = p.r.fingerprint()
 	}
 	p.drop()
 	return g, err
@@ -86,7 +86,7 @@ func (p *Parser) judge(raw []byte, o Options, c checker) (Glance, error) {
 	c.Request, c.checkRoom = r, p.c.checkRoom
 	p.c = c
 	p.c.run()
-	return Glance{Clean: !p.c.dirty && len(p.c.found) == 0, Delta: r.Delta(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: r.t.Turns()}, nil
+	return Glance{Clean: !p.c.dirty && len(p.c.found) == 0, Delta: r.continuesOnServer(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: r.t.Turns()}, nil
 }
 
 // Parse is like the function of that name, but the request, its transcript and what is

@@ -23,7 +23,7 @@ func BenchmarkHot(b *testing.B) {
 				b.SetBytes(int64(len(body)))
 				var p Parser
 				for b.Loop() {
-					if g, err := p.Glance(body, Options{}, CheckOptions{}); err != nil || !g.Clean {
+					if g, err := p.check(body, Options{}, CheckOptions{}); err != nil || !g.Clean {
 						b.Fatal(g, err)
 					}
 				}

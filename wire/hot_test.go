@@ -36,7 +36,7 @@ func sameReading(t *testing.T, p *wire.Parser, body []byte, o wire.Options) {
 	}
 	for _, c := range []wire.CheckOptions{{}, {Advice: true}, {Strict: true, Advice: true}} {
 		lent := bytes.Clone(body)
-		g, err := p.Glance(lent, o, c)
+		g, err := wirex.Check(p, lent, o, c)
 		clear(lent)
 		if fails(err) != fails(wantErr) {
 			t.Fatalf("a glance fails with %v, want %v\n%s", err, wantErr, body)
@@ -45,8 +45,8 @@ func sameReading(t *testing.T, p *wire.Parser, body []byte, o wire.Options) {
 			continue
 		}
 		w := wire.Glance{
-			Clean: len(want.Check(c)) == 0, Delta: want.Delta(), Dialect: want.Dialect, Profile: want.Profile,
-			Messages: len(want.Transcript().Messages()), Calls: len(want.Transcript().Exchanges()), Turns: want.Transcript().Turns(), Opening: want.Opening(),
+			Clean: len(want.Check(c)) == 0, Delta: wirex.ContinuesOnServer(want), Dialect: want.Dialect, Profile: want.Profile,
+			Messages: len(want.Transcript().Messages()), Calls: len(want.Transcript().Exchanges()), Turns: want.Transcript().Turns(), Opening: wirex.Fingerprint(want),
 		}
 		if g != w {
 			t.Fatalf("a glance tells %+v, want %+v\n%s", g, w, body)
@@ -107,7 +107,7 @@ func TestGlanceAllocates(t *testing.T) {
 		body := benchdata.Dense(shape, 226_000)
 		var p wire.Parser
 		allocs := testing.AllocsPerRun(20, func() {
-			g, err := p.Glance(body, wire.Options{}, wire.CheckOptions{})
+			g, err := wirex.Check(&p, body, wire.Options{}, wire.CheckOptions{})
 			if err != nil || !g.Clean {
 				t.Fatalf("%v: %+v, %v", shape, g, err)
 			}
@@ -128,9 +128,9 @@ func TestLook(t *testing.T) {
 	look := func(body []byte, o wire.Options, c wire.CheckOptions) {
 		want, wantErr := wire.Parse(body, o)
 		lent := bytes.Clone(body)
-		g, got, err := p.Look(lent, o, c)
-		w, _ := new(wire.Parser).Glance(body, o, c)
-		w.Opening = wire.Opening{}
+		g, got, err := wirex.CheckOrParse(&p, lent, o, c)
+		w, _ := wirex.Check(new(wire.Parser), body, o, c)
+		w.Opening = wire.Fingerprint{}
 		switch {
 		case fails(err) != fails(wantErr):
 			t.Fatalf("a look fails with %v, want %v\n%s", err, wantErr, body)
@@ -166,8 +166,8 @@ func TestLook(t *testing.T) {
 				t.Fatalf("findings %v, want %v\n%s", a, b, k.want.Raw())
 			}
 		}
-		a, err := k.got.Mend(wire.Repair{}, wire.CheckOptions{})
-		b, wantErr := k.want.Mend(wire.Repair{}, wire.CheckOptions{})
+		a, err := wirex.Mend(k.got, wire.Repair{}, wire.CheckOptions{})
+		b, wantErr := wirex.Mend(k.want, wire.Repair{}, wire.CheckOptions{})
 		if fails(err) != fails(wantErr) || err == nil && (!bytes.Equal(a.Request.Raw(), b.Request.Raw()) || !reflect.DeepEqual(a.Changes, b.Changes)) {
 			t.Fatalf("a repair comes to something else: %v, %v\n%s", err, wantErr, k.want.Raw())
 		}
@@ -180,7 +180,7 @@ func TestLookAllocates(t *testing.T) {
 		body := benchdata.Dense(shape, 226_000)
 		var p wire.Parser
 		allocs := testing.AllocsPerRun(20, func() {
-			g, r, err := p.Look(body, wire.Options{}, wire.CheckOptions{})
+			g, r, err := wirex.CheckOrParse(&p, body, wire.Options{}, wire.CheckOptions{})
 			if err != nil || !g.Clean || r != nil {
 				t.Fatalf("%v: %+v, %v, %v", shape, g, r, err)
 			}

@@ -78,7 +78,7 @@ func (interactions) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	}
 	for i, v := range values {
 		if len(v) > 0 && v[0] == '{' {
-			values[i] = quote(string(Canonical(v)))
+			values[i] = quote(string(canonical(v)))
 		}
 	}
 	return d.joinValues(values, true)

@@ -6,13 +6,13 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// Media yields the spans of all pictures, documents and recordings of the messages, as
+// media yields the spans of all pictures, documents and recordings of the messages, as
 // they lie between their quotes: base64, or the URL or id that stands for it.
-func (r *Request) Media() iter.Seq[transcript.Span] {
+func (r *Request) media() iter.Seq[transcript.Span] {
 	return func(yield func(transcript.Span) bool) {
 		f := &finder{raw: r.raw}
 		for b := range r.t.Blocks() {
-			r.BlockTokens(f, transcript.BlockID(b))
+			r.blockTokens(f, transcript.BlockID(b))
 			for _, s := range f.found {
 				if !yield(s) {
 					return

@@ -100,8 +100,8 @@ type Change struct {
 	own  bool  // done to something that was put in
 }
 
-// RulesOf lists the rules of changes, each once, in order.
-func RulesOf(changes []Change) (names []string) {
+// rulesOf lists the rules of changes, each once, in order.
+func rulesOf(changes []Change) (names []string) {
 	seen := make(map[string]bool)
 	for _, c := range changes {
 		if !seen[c.Rule] {
@@ -124,17 +124,17 @@ type Mended struct {
 // touch each other; what it leaves, or brings about, is for the next.
 const maxRounds = 24
 
-// Mend repairs what Check finds. A request without findings comes back as it is:
+// mend repairs what Check finds. A request without findings comes back as it is:
 // the same bytes, the same buffer. The result is checked again, so what Left does
 // not name is clean.
-func (r *Request) Mend(p Repair, o CheckOptions) (*Mended, error) {
-	return r.MendSince(context.Background(), r, p, o)
+func (r *Request) mend(p Repair, o CheckOptions) (*Mended, error) {
+	return r.mendSince(context.Background(), r, p, o)
 }
 
-// MendSince is Mend; the paths of the changes are those of an earlier state, and it stops with an
+// mendSince is Mend; the paths of the changes are those of an earlier state, and it stops with an
 // error soon after the context ends. It is here for engines such as package pare, whose plans go
 // on from what they have rewritten.
-func (r *Request) MendSince(ctx context.Context, before *Request, p Repair, o CheckOptions) (*Mended, error) {
+func (r *Request) mendSince(ctx context.Context, before *Request, p Repair, o CheckOptions) (*Mended, error) {
 	o.Advice = false
 	out := &Mended{Request: r, Found: r.Check(o)}
 	out.Left = r.toMend(out.Found, p)

@@ -70,7 +70,7 @@ func (m *mender) realResults(all []transcript.BlockID) (keep []transcript.BlockI
 		said := m.said(r)
 		switch {
 		case seen[said]:
-		case Synthetic(m.resultText(r)):
+		case isSynthetic(m.resultText(r)):
 			made = r
 		default:
 			keep = append(keep, r)
@@ -92,7 +92,7 @@ func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
 	m.settled[all[0]] = true
 	_, path := m.g.resultObject(m.draft, all[0])
 	known := make(map[string]string)
-	m.besides(all[0], func(name string, value []byte) { known[name] = string(Canonical(value)) })
+	m.besides(all[0], func(name string, value []byte) { known[name] = string(canonical(value)) })
 	m.g.markWorst(m, all)
 	for _, r := range all[1:] {
 		m.join(m.at(all[0]), m.at(r))
@@ -119,7 +119,7 @@ func (m *mender) besides(b transcript.BlockID, visit func(name string, value []b
 // tellApart records the members of a result that the one it was joined to does not have.
 func (m *mender) tellApart(f *Finding, known map[string]string, path string, from transcript.BlockID) {
 	m.besides(from, func(name string, value []byte) {
-		if v, ok := known[name]; string(value) == "null" || ok && v == string(Canonical(value)) {
+		if v, ok := known[name]; string(value) == "null" || ok && v == string(canonical(value)) {
 			return
 		}
 		m.log(f, "drop", from, 0, -len(value), "%s of a result that was joined to another", name)
@@ -172,7 +172,7 @@ func (d *draft) joinValues(all [][]byte, mixed bool) ([]byte, bool) {
 		if v == nil || string(v) == "null" || string(v) == `""` {
 			continue
 		}
-		text := string(Canonical(v))
+		text := string(canonical(v))
 		if seen[text] {
 			continue // they differ in something else
 		}
@@ -236,7 +236,7 @@ func (m *mender) lead(object transcript.Span, name string, value []byte) {
 
 // statusRank says how bad the status of a result is; what is not known is not good.
 func statusRank(value []byte) int {
-	switch string(Canonical(value)) {
+	switch string(canonical(value)) {
 	case `"completed"`, `"success"`:
 		return 0
 	case `"failed"`, `"error"`:
@@ -343,7 +343,7 @@ func (responses) joinedTools(d *draft, all []transcript.BlockID) ([]byte, bool) 
 			return nil, false
 		}
 		for _, e := range jsonspan.Elements(d.raw, jsonspan.Span(at)) {
-			name, tool := d.text(tspan(e), "name"), string(Canonical(d.raw[e.Start:e.End]))
+			name, tool := d.text(tspan(e), "name"), string(canonical(d.raw[e.Start:e.End]))
 			if said, ok := known[name]; ok && said != tool {
 				return nil, false
 			} else if !ok {
@@ -371,10 +371,10 @@ func (gemini) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	seen := make(map[string]bool, len(all))
 	for _, b := range all {
 		v := d.value(b)
-		if v == nil || seen[string(Canonical(v))] {
+		if v == nil || seen[string(canonical(v))] {
 			continue
 		}
-		seen[string(Canonical(v))] = true
+		seen[string(canonical(v))] = true
 		whole = append(whole, v)
 		members := jsonspan.Members(v, jsonspan.Span{End: len(v)})
 		if len(members) != 1 || v[members[0].Value.Start] != '"' {

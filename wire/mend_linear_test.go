@@ -27,7 +27,7 @@ func TestMendManyCalls(t *testing.T) {
 				t.Fatal(err)
 			}
 			return func() {
-				if m, err := r.Mend(p, wire.CheckOptions{}); err != nil || len(m.Left) > 0 {
+				if m, err := wirex.Mend(r, p, wire.CheckOptions{}); err != nil || len(m.Left) > 0 {
 					t.Fatal(err, m.Left)
 				}
 			}

@@ -368,7 +368,7 @@ func (m *mender) said(r transcript.BlockID) string {
 		}
 		for _, name := range sortedKeys(names) {
 			if value := names[name]; name != inner && !slices.Contains(addresses, name) && !saysNothing(value) && !unremarkable(name, value) {
-				text = append(append(append(append(text, name...), ':'), Canonical(value)...), ' ')
+				text = append(append(append(append(text, name...), ':'), canonical(value)...), ' ')
 			}
 		}
 	}
@@ -415,7 +415,7 @@ func (m *mender) arguments(call transcript.BlockID) string {
 
 // spelledAt is a value in one spelling.
 func (m *mender) spelledAt(at transcript.Span) string {
-	return m.spell(at, func(at transcript.Span) string { return string(Canonical(m.t.Bytes(at))) })
+	return m.spell(at, func(at transcript.Span) string { return string(canonical(m.t.Bytes(at))) })
 }
 
 func (m *mender) spell(at transcript.Span, how func(transcript.Span) string) string {

@@ -274,7 +274,7 @@ func (m *mender) isCopy(first transcript.BlockID, x transcript.Exchange) bool {
 	answers := m.t.Exchanges()[m.t.ExchangeOf(first)].Results
 	madeUp, alike := len(x.Results) > 0, true
 	for _, r := range x.Results {
-		fake := Synthetic(m.resultText(r))
+		fake := isSynthetic(m.resultText(r))
 		madeUp = madeUp && fake
 		alike = alike && (fake || len(answers) > 0 && !m.differs(answers[0], r))
 	}

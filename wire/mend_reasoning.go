@@ -202,12 +202,12 @@ func (m *mender) editFirst(f *Finding) {
 		path := "context_management.edits." + strconv.Itoa(i)
 		switch {
 		case first == nil:
-			if first = Canonical(raw); i > 0 {
+			if first = canonical(raw); i > 0 {
 				l.drop[i] = true
 				l.insert(0, item{raw: raw})
 				m.logHead(f, "move", path, 0, "clear_thinking must be the first context edit")
 			}
-		case bytes.Equal(Canonical(raw), first):
+		case bytes.Equal(canonical(raw), first):
 			l.drop[i] = true
 			m.logHead(f, "drop", path, -len(raw), "a copy of the first context edit")
 		}

@@ -19,7 +19,7 @@ func (m *mender) strayResult(f *Finding) {
 		return
 	}
 	text, media := m.quotation(f.Block)
-	if m.repair.OrphanResult == RemedyDrop || len(media) == 0 && (Synthetic(text) || strings.TrimSpace(text) == "") {
+	if m.repair.OrphanResult == RemedyDrop || len(media) == 0 && (isSynthetic(text) || strings.TrimSpace(text) == "") {
 		m.dropBlock(f.Block)
 		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a result whose call is not in the history")
 		return
@@ -58,7 +58,7 @@ func (m *mender) quotation(b transcript.BlockID) (string, [][]byte) {
 		return allText(m.raw, blk.Span, 0), nil
 	}
 	if m.doubled(b) {
-		return string(Canonical(m.t.Bytes(blk.Span))), nil
+		return string(canonical(m.t.Bytes(blk.Span))), nil
 	}
 	var texts []string
 	var media [][]byte
@@ -82,7 +82,7 @@ func (m *mender) quotation(b transcript.BlockID) (string, [][]byte) {
 		}
 	}
 	if rest := m.otherMembers(b); rest != nil {
-		texts = append(texts, string(Canonical(rest)))
+		texts = append(texts, string(canonical(rest)))
 	}
 	return strings.Join(texts, "\n"), media
 }

@@ -20,14 +20,14 @@ func mended(t *testing.T, body []byte, o Options, p Repair) *Mended {
 		t.Fatal(err)
 	}
 	found := r.Check(CheckOptions{})
-	out, err := r.Mend(p, CheckOptions{})
+	out, err := r.mend(p, CheckOptions{})
 	if err != nil {
 		t.Fatalf("mend: %v\n%s", err, body)
 	}
 	if len(found) == 0 && (&out.Request.raw[0] != &body[0] || len(out.Changes) > 0) {
 		t.Errorf("a clean body came back changed: %v", out.Changes)
 	}
-	again, err := out.Request.Mend(p, CheckOptions{})
+	again, err := out.Request.mend(p, CheckOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func mended(t *testing.T, body []byte, o Options, p Repair) *Mended {
 func userTexts(r *Request) []string {
 	d := newDraft(r)
 	var all []string
-	for _, b := range r.t.Blocks()[r.t.Start():] { // what the provider has compacted may go
+	for _, b := range r.t.Blocks()[transcriptx.Start(r.t):] { // what the provider has compacted may go
 		if b.Kind == transcript.Text && r.t.Messages()[b.Message].Role == transcript.User {
 			if s := strings.TrimSpace(plainText(d.raw, b.Body, 0)); s != "" {
 				all = append(all, s)
@@ -111,7 +111,7 @@ func TestTextThatIsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, _, err := r.Rewrite(nil, []BlockEdit{{0, "a \"word\""}})
+	next, _, err := r.rewrite(nil, []BlockEdit{{0, "a \"word\""}})
 	if err != nil || next.Text(0) != `a "word"` {
 		t.Errorf("%v: %s", err, next.Raw())
 	}
@@ -135,14 +135,14 @@ func FuzzMend(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out, err := r.Mend(p, CheckOptions{})
+		out, err := r.mend(p, CheckOptions{})
 		if err != nil {
 			t.Fatalf("mend: %v", err)
 		}
 		if got, want := len(out.Request.Check(CheckOptions{})), len(out.Left); got != want {
 			t.Fatalf("%d findings in the result, %d named", got, want)
 		}
-		again, err := out.Request.Mend(p, CheckOptions{})
+		again, err := out.Request.mend(p, CheckOptions{})
 		if err != nil {
 			t.Fatalf("mend again: %v", err)
 		}

@@ -79,7 +79,7 @@ func (m *mender) isEmpty(i int) {
 
 // saidMore reports whether a message held more blocks before, beside what was thought.
 func (m *mender) saidMore(i int) bool {
-	was := m.MessageIn(m.before, i)
+	was := m.messageIn(m.before, i)
 	if was < 0 {
 		return false
 	}

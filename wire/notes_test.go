@@ -232,7 +232,7 @@ func (c noted) nothingInvented() {
 	said := everything(c.out)
 	for b, blk := range c.in.t.Blocks() {
 		text := strings.TrimSpace(c.in.Text(transcript.BlockID(b)))
-		if blk.Kind != transcript.Result || Synthetic(text) || strings.Contains(said, text) || c.dropped(transcript.BlockID(b)) {
+		if blk.Kind != transcript.Result || isSynthetic(text) || strings.Contains(said, text) || c.dropped(transcript.BlockID(b)) {
 			continue
 		}
 		for _, s := range leaves(c.in.t.Bytes(blk.Body)) {
@@ -406,7 +406,7 @@ func TestNoteOrphanResult(t *testing.T) {
 				text := strings.TrimSpace(c.in.Text(b))
 				if quoted := slices.ContainsFunc(userTexts(c.out), func(s string) bool {
 					return strings.Contains(s, text) && strings.Contains(s, "not written by the user")
-				}); text != "" && !Synthetic(text) && !quoted {
+				}); text != "" && !isSynthetic(text) && !quoted {
 					c.t.Errorf("%q is not quoted", text)
 				}
 			}
@@ -507,7 +507,7 @@ func TestNoteIdenticalTwins(t *testing.T) {
 				c.t.Errorf("id %s is there twice", x.CallID)
 			}
 			ids[x.CallID] = true
-			if Synthetic(c.out.Text(x.Results[0])) {
+			if isSynthetic(c.out.Text(x.Results[0])) {
 				c.t.Errorf("the made-up result was kept: %q", c.out.Text(x.Results[0]))
 			}
 		}

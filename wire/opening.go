@@ -7,15 +7,15 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// An Opening tells conversations apart by how they begin: what a person says first, and
+// An Fingerprint tells conversations apart by how they begin: what a person says first, and
 // what the model first says or does. The zero Opening is that of a request in which the
 // model has not spoken yet. It is a value that many goroutines may use.
-type Opening [16]byte
+type Fingerprint [16]byte
 
-// Opening returns how the conversation of the request begins. It is the same for every
+// fingerprint returns how the conversation of the request begins. It is the same for every
 // later request of a client that appends to its history, wherever that puts its cache
 // marks, with or without thinking.
-func (r *Request) Opening() Opening {
+func (r *Request) fingerprint() Fingerprint {
 	t := r.t
 	h := make([]byte, 0, 4<<10)
 	person := false
@@ -32,11 +32,11 @@ func (r *Request) Opening() Opening {
 					continue
 				}
 				sum := sha256.Sum256(r.appendOpening(h, b))
-				return Opening(sum[:len(Opening{})])
+				return Fingerprint(sum[:len(Fingerprint{})])
 			}
 		}
 	}
-	return Opening{}
+	return Fingerprint{}
 }
 
 // Of a message so many blocks are looked at, and of each its length, head and tail: that

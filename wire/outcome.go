@@ -16,9 +16,9 @@ const Mark = "[pare: "
 // LeftOut is what stands where a window has left something out. It is nobody's words.
 const LeftOut = Mark + "earlier messages are left out here to fit the window]"
 
-// MarksFailure reports whether the dialect marks a result that failed, so that one
+// marksFailure reports whether the dialect marks a result that failed, so that one
 // without mark did not.
-func (d Dialect) MarksFailure() bool { return grammars[d].marksFailure }
+func (d Dialect) marksFailure() bool { return grammars[d].marksFailure }
 
 // Outcome judges a result. Failure and success both need evidence: the dialect's mark
 // or, where it has none, how the text begins. What was made up by a repair, or has been
@@ -37,7 +37,7 @@ func (r *Request) Outcome(result transcript.BlockID) transcript.Outcome {
 func judge(raw []byte, failed, marked bool) transcript.Outcome {
 	var buf [headBytes]byte
 	head := bytes.TrimSpace(appendHead(buf[:0], raw))
-	if Cleared(head) || bytes.HasPrefix(head, stubHead) || len(raw) < 2*headBytes && Synthetic(string(head)) {
+	if isCleared(head) || bytes.HasPrefix(head, stubHead) || len(raw) < 2*headBytes && isSynthetic(string(head)) {
 		return transcript.OutcomeUnknown
 	}
 	bad := looksFailed(head) || exitCode(raw)
@@ -54,19 +54,19 @@ func judge(raw []byte, failed, marked bool) transcript.Outcome {
 // is one, however much has been joined to it.
 var stubHead = []byte(strings.ToLower(DefaultStub))
 
-// AppendHead appends the beginning of what a result says, in lower case.
-func (r *Request) AppendHead(dst []byte, result transcript.BlockID) []byte {
+// appendHead appends the beginning of what a result says, in lower case.
+func (r *Request) appendHead(dst []byte, result transcript.BlockID) []byte {
 	return appendHead(dst, r.saysFirst(r.t.Block(result)))
 }
 
-// Cleared reports whether what a result said has been taken away before.
-func (r *Request) Cleared(result transcript.BlockID) bool {
+// resultIsCleared reports whether what a result said has been taken away before.
+func (r *Request) resultIsCleared(result transcript.BlockID) bool {
 	raw := r.saysFirst(r.t.Block(result))
 	if len(raw) == 0 || raw[0] != '[' && raw[0] != '\\' && raw[0] > ' ' && raw[0] < utf8.RuneSelf {
 		return false // as most begin
 	}
 	var buf [headBytes]byte
-	return Cleared(bytes.TrimSpace(appendHead(buf[:0], raw)))
+	return isCleared(bytes.TrimSpace(appendHead(buf[:0], raw)))
 }
 
 // harmless reports whether a result, as it is written, begins with nothing that
@@ -153,7 +153,7 @@ func otherwise(text []byte) bool {
 			return false
 		}
 	}
-	return !bytes.Equal(low[:], stubHead[:len(low)]) && !Cleared(low[:])
+	return !bytes.Equal(low[:], stubHead[:len(low)]) && !isCleared(low[:])
 }
 
 // exits reports whether a text may speak of an exit, with an x like the given one.
@@ -340,9 +340,9 @@ func exitCode(raw []byte) bool {
 // nothing behind them, so they prove nothing.
 var cleared = []string{Mark, "[Old tool result content cleared]", "[Tool result cleared", "[[NOTE] "}
 
-// Cleared reports whether a text stands in the place of what a result said. The case
+// isCleared reports whether a text stands in the place of what a result said. The case
 // does not matter.
-func Cleared(text []byte) bool {
+func isCleared(text []byte) bool {
 	for _, c := range cleared {
 		if len(text) >= len(c) && text[0] == c[0] && bytes.EqualFold(text[:len(c)], []byte(c)) {
 			return true
@@ -360,9 +360,9 @@ var synthetic = []string{
 	"no result provided", "no result received", "ai_invalidtoolinputerror", "ai_toolexecutionerror", "tool was interrupted", "no response from tool",
 }
 
-// Synthetic reports whether a result looks made up: written by a repair or an
+// isSynthetic reports whether a result looks made up: written by a repair or an
 // abort, not by a tool. It is a guess by wording, on short texts only.
-func Synthetic(text string) bool {
+func isSynthetic(text string) bool {
 	if len(text) > 400 {
 		return false
 	}
@@ -379,12 +379,12 @@ var people = []string{
 	"user rejected", "user denied", "user has rejected", "user declined", "user cancelled", "user canceled", "user responded", "user's answer", "user answered",
 }
 
-// PersonSpeaks reports whether the text of a result holds words of a person, which
+// personSpeaks reports whether the text of a result holds words of a person, which
 // nothing may lose. Such results are short and say so early or late.
-func PersonSpeaks(text []byte) bool {
+func personSpeaks(text []byte) bool {
 	const look = 1000
 	if len(text) > 2*look {
-		return PersonSpeaks(text[:look]) || PersonSpeaks(text[len(text)-look:])
+		return personSpeaks(text[:look]) || personSpeaks(text[len(text)-look:])
 	}
 	// All of the phrases have one of these words; most results have none.
 	if !saysUser(text) && !bytes.Contains(text, []byte("<feedback>")) {

@@ -117,7 +117,7 @@ func TestPersonSpeaks(t *testing.T) {
 		"The user said: stop": true, "<feedback>no</feedback>": true, "USER REJECTED this": true, "users table": false, "": false,
 		long + "the user said no": true, long + "the user said no" + long: false,
 	} {
-		if got := PersonSpeaks([]byte(text)); got != want {
+		if got := personSpeaks([]byte(text)); got != want {
 			t.Errorf("%.40q: %t", text, got)
 		}
 	}
@@ -134,7 +134,7 @@ func FuzzOutcome(f *testing.F) {
 		looksFailed(appendHead(nil, raw))
 		harmless(raw)
 		exitCode(raw)
-		PersonSpeaks(raw)
+		personSpeaks(raw)
 	})
 }
 

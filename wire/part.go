@@ -16,20 +16,20 @@ func (r *Request) Before(cut transcript.Cut) []byte {
 	return r.without(cut.Before(), len(r.t.Messages()))
 }
 
-// Behind returns the body of the request that begins at a cut of its transcript: its
+// After returns the body of the request that begins at a cut of its transcript: its
 // head as it is, the system's messages that the history begins with, the provider's
 // compaction of what stands in front, and the messages behind the cut, byte for byte. All pairs in it are whole. Behind a cut inside a run of
 // tool use the model speaks first, which [Request.Mend] puts right. It panics if the cut was
 // made by another transcript.
-func (r *Request) Behind(cut transcript.Cut) []byte {
+func (r *Request) After(cut transcript.Cut) []byte {
 	r.mustHave(cut)
 	system := 0
 	for system < cut.Before() && r.t.Messages()[system].Role == transcript.System {
 		system++
 	}
-	if r.t.Compacted() && r.t.StartMessage() < cut.Before() {
+	if transcriptx.Compacted(r.t) && transcriptx.StartMessage(r.t) < cut.Before() {
 		ms := r.t.Messages()
-		return slices.Concat(r.raw[:ms[0].Span.Start], r.CompactionMessage(), []byte(","), r.raw[ms[cut.Before()].Span.Start:])
+		return slices.Concat(r.raw[:ms[0].Span.Start], r.compactionMessage(), []byte(","), r.raw[ms[cut.Before()].Span.Start:])
 	}
 	return r.without(system, cut.Before())
 }
@@ -37,18 +37,18 @@ func (r *Request) Behind(cut transcript.Cut) []byte {
 // mustHave keeps pairs whole: where another transcript has a cut, this one may have half of
 // a pair.
 func (r *Request) mustHave(cut transcript.Cut) {
-	if cut != (transcript.Cut{}) && !r.t.HasCut(cut) {
+	if cut != (transcript.Cut{}) && !transcriptx.HasCut(r.t, cut) {
 		panic(fmt.Sprintf("wire: message %d is no cut of this request", cut.Before()))
 	}
 }
 
-// CompactionMessage returns the provider's last compaction as a message of its own, as it
+// compactionMessage returns the provider's last compaction as a message of its own, as it
 // is sent in the place of everything up to it; nil if there is none.
-func (r *Request) CompactionMessage() []byte {
-	if !r.t.Compacted() {
+func (r *Request) compactionMessage() []byte {
+	if !transcriptx.Compacted(r.t) {
 		return nil
 	}
-	b := r.t.Start()
+	b := transcriptx.Start(r.t)
 	m := r.t.Messages()[r.t.Block(b).Message]
 	if r.where[b].in == inMessage || m.End-m.First == 1 {
 		return r.t.Bytes(m.Span)

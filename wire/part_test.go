@@ -48,7 +48,7 @@ func checkParts(t *testing.T, r *wire.Request, cut transcript.Cut) {
 		open bool // its end is nobody's end, so that the last message may be at fault
 	}{
 		"before": {r.Before(cut), ms[:cut.Before()], true},
-		"behind": {r.Behind(cut), slices.Concat(ms[:system], ms[cut.Before():]), false},
+		"behind": {r.After(cut), slices.Concat(ms[:system], ms[cut.Before():]), false},
 	} {
 		p, err := wire.Parse(part.body, wire.Options{Dialect: r.Dialect, Model: r.Model()})
 		if err != nil {
@@ -100,14 +100,14 @@ func TestPartsForeignCut(t *testing.T) {
 		if want {
 			foreign++
 		}
-		if has := two.Transcript().HasCut(cut); has == want || refuses(two.Before, cut) == has || refuses(two.Behind, cut) == has {
+		if has := transcriptx.HasCut(two.Transcript(), cut); has == want || refuses(two.Before, cut) == has || refuses(two.After, cut) == has {
 			t.Errorf("the cut in front of message %d: there is one here: %v", cut.Before(), has)
 		}
 	}
 	if foreign == 0 {
 		t.Error("there is no cut to try")
 	}
-	if refuses(two.Before, transcript.Cut{}) || refuses(two.Behind, transcript.Cut{}) {
+	if refuses(two.Before, transcript.Cut{}) || refuses(two.After, transcript.Cut{}) {
 		t.Error("the cut in front of everything is refused")
 	}
 }
@@ -130,11 +130,11 @@ func TestPartsKeepTheRest(t *testing.T) {
 	if got := string(r.Before(cut)); got != before {
 		t.Error(got)
 	}
-	if got := string(r.Behind(cut)); got != behind {
+	if got := string(r.After(cut)); got != behind {
 		t.Error(got)
 	}
 	for first := range r.Transcript().Cuts() {
-		if got := r.Behind(first); &got[0] != &r.Raw()[0] {
+		if got := r.After(first); &got[0] != &r.Raw()[0] {
 			t.Error("everything is behind the first cut, but in another buffer")
 		}
 		if got := string(r.Before(first)); got != `{"a": 1, "messages": [], "z": [2] }` {
@@ -147,7 +147,7 @@ func TestPartsKeepTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	for only := range said.Transcript().Cuts() {
-		if before, behind := string(said.Before(only)), string(said.Behind(only)); before != `{"input":[],"store":false}` || behind != string(said.Raw()) {
+		if before, behind := string(said.Before(only)), string(said.After(only)); before != `{"input":[],"store":false}` || behind != string(said.Raw()) {
 			t.Error(before, behind)
 		}
 	}

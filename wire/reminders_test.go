@@ -11,7 +11,7 @@ func TestReminders(t *testing.T) {
 		"<environment_context> is what Codex writes":                                     "<environment_context> is what Codex writes",
 		"<system-reminder>a</system-reminder><user_instructions>b</user_instructions>go": "go",
 	} {
-		if got := Words(text); got != want {
+		if got := personsWords(text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}

@@ -31,7 +31,7 @@ func TestRemoteHistory(t *testing.T) {
 		if found := r.Check(wire.CheckOptions{Strict: true}); len(found) > 0 {
 			t.Errorf("%s: %+v", body, found)
 		}
-		plan, err := pare.Repair(r, pare.Options{})
+		plan, err := parex.Repair(r, pare.Options{})
 		if err != nil || !plan.Empty() || string(plan.Result().Raw()) != body {
 			t.Errorf("%s: %v, became %s", body, err, plan.Result().Raw())
 		}

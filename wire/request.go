@@ -90,7 +90,7 @@ func Parse(raw []byte, o Options) (*Request, error) {
 }
 
 // request makes a request of what was read, which takes no more room than it needs.
-func (p *parser) request(prof Profile) *Request { return p.requestBy(prof, transcript.New) }
+func (p *parser) request(prof Profile) *Request { return p.requestBy(prof, transcriptx.New) }
 
 // requestBy is request with another way to pair.
 func (p *parser) requestBy(prof Profile, build func(transcript.Index) *transcript.Transcript) *Request {

@@ -36,7 +36,7 @@ func (d *draft) reworded(raw []byte, edits []jsonspan.Edit) (*Request, bool) {
 		head: d.head, where: d.where, extra: d.extra, frame: frames, notes: d.notes, listNotes: d.listNotes, ties: d.ties,
 	}
 	next.head.said = d.saidAfter(shift)
-	next.t = d.t.Moved(raw, messages, blocks)
+	next.t = transcriptx.Moved(d.t, raw, messages, blocks)
 	if len(raw) <= len(d.raw) { // of what results say a check reads nothing but notes, of the bytes how many there are
 		next.clean = atomic.LoadUint32(&d.Request.clean)
 	}

@@ -25,46 +25,46 @@ type Insertion struct {
 	Text   string
 }
 
-// PathIn returns the path that a block had in an earlier state of the request, or
+// pathWithin returns the path that a block had in an earlier state of the request, or
 // "" if it is new since then.
-func (r *Request) PathIn(before *Request, b transcript.BlockID) string {
+func (r *Request) pathWithin(before *Request, b transcript.BlockID) string {
 	blk, w := r.t.Block(b), r.where[b]
 	return r.pathIn(before, origin{blk.Message, w.in, int(w.index)})
 }
 
-// PathsIn is PathIn for a block that several have been joined to: the paths of all. The
+// pathsIn is PathIn for a block that several have been joined to: the paths of all. The
 // slice is good until room is used again.
-func (r *Request) PathsIn(before *Request, b transcript.BlockID, room *Paths) []string {
+func (r *Request) pathsIn(before *Request, b transcript.BlockID, room *Paths) []string {
 	w := r.where[b]
 	return room.in(r, before, origin{r.t.Blocks()[b].Message, w.in, int(w.index)})
 }
 
-// MessagePathIn is PathIn for a message.
-func (r *Request) MessagePathIn(before *Request, i int) string {
+// messagePathIn is PathIn for a message.
+func (r *Request) messagePathIn(before *Request, i int) string {
 	return r.pathIn(before, atMessage(i))
 }
 
-// MessageIn returns which message of an earlier state a message was made from, alone or with
+// messageIn returns which message of an earlier state a message was made from, alone or with
 // others; -1 if it is new since then.
-func (r *Request) MessageIn(before *Request, i int) int {
+func (r *Request) messageIn(before *Request, i int) int {
 	for k := len(r.steps) - 1; k >= len(before.steps) && i >= 0; k-- {
 		i = r.steps[k].messages[i].message
 	}
 	return i
 }
 
-// Rewrite returns the request without some blocks, with others edited and with new
+// rewrite returns the request without some blocks, with others edited and with new
 // messages. A message that loses its last block goes. Blocks that cannot be edited without
 // harm, such as signed thinking, are left as they are. Nothing to do returns the
 // request itself. The result may need Mend: removal makes new neighbours. It is what plans
 // are carried out with; whoever only wants a valid history calls Mend, or package pare.
-func (r *Request) Rewrite(drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
-	return r.RewriteSince(r, drop, edits, insert...)
+func (r *Request) rewrite(drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
+	return r.rewriteSince(r, drop, edits, insert...)
 }
 
-// RewriteSince is Rewrite; the paths of the changes, which are what follows from it, are
+// rewriteSince is Rewrite; the paths of the changes, which are what follows from it, are
 // those of an earlier state.
-func (r *Request) RewriteSince(before *Request, drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
+func (r *Request) rewriteSince(before *Request, drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
 	if len(drop)+len(edits)+len(insert) == 0 {
 		return r, nil, nil
 	}
@@ -161,9 +161,9 @@ func noteOf(text string) []byte {
 	return object("note", text)
 }
 
-// Editable reports whether a block's body can be replaced without harm: not signed
+// editable reports whether a block's body can be replaced without harm: not signed
 // thinking, and no output whose shape a text cannot take.
-func (r *Request) Editable(b transcript.BlockID) bool {
+func (r *Request) editable(b transcript.BlockID) bool {
 	switch blk := r.t.Block(b); blk.Kind {
 	case transcript.Text:
 		return blk.Body != blk.Span
@@ -181,9 +181,9 @@ func (r *Request) Editable(b transcript.BlockID) bool {
 // decoded, and what is no text by name.
 func (r *Request) Text(b transcript.BlockID) string { return plainText(r.raw, r.t.Block(b).Body, 0) }
 
-// Compaction returns what a compaction of the provider's says: "" if b is none, or if
+// compaction returns what a compaction of the provider's says: "" if b is none, or if
 // nobody but the provider can read it.
-func (r *Request) Compaction(b transcript.BlockID) string {
+func (r *Request) compaction(b transcript.BlockID) string {
 	if int(b) >= len(r.t.Blocks()) {
 		return ""
 	}
@@ -213,9 +213,9 @@ func Argument(t *transcript.Transcript, b transcript.BlockID, name string) (stri
 	return jsonspan.FindText(Arguments(t, b), name)
 }
 
-// BindsThinking reports whether the model checks that nothing in front of a
+// bindsThinking reports whether the model checks that nothing in front of a
 // thinking block has changed: an edit invalidates all thinking behind it.
-func (p *Profile) BindsThinking() bool {
+func (p *Profile) bindsThinking() bool {
 	switch p.Family {
 	case "fable", "mythos":
 		return p.atLeast(5, 1)
@@ -229,21 +229,21 @@ func (p *Profile) BindsThinking() bool {
 // compaction on.
 func (r *Request) read() []transcript.Span {
 	var all []transcript.Span
-	for _, m := range r.t.Messages()[r.t.StartMessage():] {
+	for _, m := range r.t.Messages()[transcriptx.StartMessage(r.t):] {
 		all = append(all, m.Span)
 	}
-	if r.t.Compacted() {
-		all[0].Start = r.t.Block(r.t.Start()).Span.Start
+	if transcriptx.Compacted(r.t) {
+		all[0].Start = r.t.Block(transcriptx.Start(r.t)).Span.Start
 	}
 	return all
 }
 
-// Stale lists the thinking that changes since before have invalidated: all of it
+// invalidThinking lists the thinking that changes since before have invalidated: all of it
 // from the first message on that differs. It is bound from the provider's last compaction
 // on. Models that do not bind thinking to what stands in front of it lose none. It is for
 // those who rewrite, as package pare does.
-func (r *Request) Stale(before *Request) []transcript.BlockID {
-	if !r.Profile.BindsThinking() {
+func (r *Request) invalidThinking(before *Request) []transcript.BlockID {
+	if !r.Profile.bindsThinking() {
 		return nil
 	}
 	a, b := before.read(), r.read()
@@ -254,7 +254,7 @@ func (r *Request) Stale(before *Request) []transcript.BlockID {
 	if n == len(a) {
 		return nil // only appended to
 	}
-	same := r.t.StartMessage() + n
+	same := transcriptx.StartMessage(r.t) + n
 	var stale []transcript.BlockID
 	for id, blk := range r.t.Blocks() {
 		if blk.Kind == transcript.Thinking && blk.Message >= same {

@@ -67,8 +67,8 @@ func Rules() []Rule {
 	return all
 }
 
-// Find returns the rules of a slug or of a catalogue id.
-func Find(name string) []Rule {
+// find returns the rules of a slug or of a catalogue id.
+func find(name string) []Rule {
 	var found []Rule
 	for _, r := range Rules() {
 		if r.Slug == name || r.ID == name {
@@ -93,5 +93,5 @@ var byFault = func() (ix [dialects][faults][]*Rule) {
 	return ix
 }()
 
-// Slugs describes, for each slug, what the finding means on any provider.
-func Slugs() map[string]string { return slugs }
+// ruleSlugs describes, for each slug, what the finding means on any provider.
+func ruleSlugs() map[string]string { return slugs }

@@ -63,16 +63,16 @@ type MessageTally struct {
 // Tally counts a request as c does: what [Request.Tokens] adds up, by what it is spent on.
 func (r *Request) Tally(c Counter, byMessage bool) Tally {
 	t := r.t
-	n := Tally{Messages: len(t.Messages()), Head: r.headTally(c), Unread: t.StartMessage()}
+	n := Tally{Messages: len(t.Messages()), Head: r.headTally(c), Unread: transcriptx.StartMessage(t)}
 	n.Tokens = n.Head.System + n.Head.Tools + n.Head.Other
 	for i, m := range t.Messages() {
 		w := MessageTally{Message: i, Path: r.MessagePath(i), Role: m.Role.String()}
-		if i >= t.StartMessage() {
-			w.Tokens = FrameTokens(c)
+		if i >= transcriptx.StartMessage(t) {
+			w.Tokens = frameTokens(c)
 		}
 		n.Marks += w.Tokens
-		for b := max(m.First, t.Start()); b < m.End; b++ {
-			cost := r.BlockTokens(c, b)
+		for b := max(m.First, transcriptx.Start(t)); b < m.End; b++ {
+			cost := r.blockTokens(c, b)
 			w.Tokens += cost
 			*w.Kinds.of(t.Block(b).Kind) += cost
 			*n.Kinds.of(t.Block(b).Kind) += cost
@@ -121,7 +121,7 @@ func (r *RoleTally) of(role transcript.Role) *int {
 // headTally tells what the head's tokens go to.
 func (r *Request) headTally(c Counter) HeadTally {
 	l := &ledger{Counter: c}
-	total := r.HeadTokens(l)
+	total := r.headTokens(l)
 	return HeadTally{System: l.said, Tools: l.tools, Other: total - l.said - l.tools}
 }
 

@@ -344,10 +344,10 @@ func (r *Request) pathIn(before *Request, at origin) string {
 	return ""
 }
 
-// Explain returns the changes that explain how a request was made from an earlier state:
+// explain returns the changes that explain how a request was made from an earlier state:
 // without those that tell of something new which did not stay, and of what was done to
 // something new.
-func (r *Request) Explain(before *Request, changes []Change) []Change {
+func (r *Request) explain(before *Request, changes []Change) []Change {
 	told := func(c *Change) bool { return !c.own || c.Action == "insert" }
 	first := 0 // that does not go without saying
 	for first < len(changes) && told(&changes[first]) && changes[first].born == (birth{}) {

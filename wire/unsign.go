@@ -8,14 +8,14 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// Unsigned returns the request without the signatures of thought in its first messages, for
+// unsigned returns the request without the signatures of thought in its first messages, for
 // a provider that refuses them: nobody else can tell a good one from a bad one. Where one
 // is wanted, the documented value that skips the test stands in its place, so that what
 // comes of a history does not depend on which turn is the current one. Items of Responses
 // have no signature, but an id, by which the provider knows the reasoning they came from and
 // wants it back. Dialects that sign no thought in this way come back as they are. Rule names
 // the changes.
-func (r *Request) Unsigned(rule string, messages int) (*Request, []Change, error) {
+func (r *Request) unsigned(rule string, messages int) (*Request, []Change, error) {
 	var edits []jsonspan.Edit
 	var changes []Change
 	ms := r.t.Messages()

@@ -28,40 +28,40 @@ type Counter interface {
 // Tokens counts everything that the model reads: what stands beside the list, all blocks
 // from [transcript.Transcript.Start] on, and the marks around messages, calls and results.
 func (r *Request) Tokens(c Counter) int {
-	n := r.HeadTokens(c)
-	for i := r.t.StartMessage(); i < len(r.t.Messages()); i++ {
-		n += r.ReadTokens(c, i)
+	n := r.headTokens(c)
+	for i := transcriptx.StartMessage(r.t); i < len(r.t.Messages()); i++ {
+		n += r.readTokens(c, i)
 	}
 	return n
 }
 
-// MessageTokens counts one message, whether the model reads it or not.
-func (r *Request) MessageTokens(c Counter, i int) int { return r.messageTokens(c, i, 0) }
+// tokensOfMessage counts one message, whether the model reads it or not.
+func (r *Request) tokensOfMessage(c Counter, i int) int { return r.messageTokens(c, i, 0) }
 
-// ReadTokens counts what the model reads of one message: what stands in front of the
+// readTokens counts what the model reads of one message: what stands in front of the
 // provider's last compaction counts for nothing.
-func (r *Request) ReadTokens(c Counter, i int) int {
-	if i < r.t.StartMessage() {
+func (r *Request) readTokens(c Counter, i int) int {
+	if i < transcriptx.StartMessage(r.t) {
 		return 0
 	}
-	return r.messageTokens(c, i, r.t.Start())
+	return r.messageTokens(c, i, transcriptx.Start(r.t))
 }
 
 func (r *Request) messageTokens(c Counter, i int, from transcript.BlockID) int {
 	m := r.t.Messages()[i]
-	n := FrameTokens(c)
+	n := frameTokens(c)
 	for b := max(m.First, from); b < m.End; b++ {
-		n += r.BlockTokens(c, b)
+		n += r.blockTokens(c, b)
 	}
 	return n
 }
 
-// FrameTokens counts the marks around a message, and around a call or a result.
-func FrameTokens(c Counter) int { return c.Overhead(1, 0) - c.Overhead(0, 0) }
+// frameTokens counts the marks around a message, and around a call or a result.
+func frameTokens(c Counter) int { return c.Overhead(1, 0) - c.Overhead(0, 0) }
 
-// HeadTokens counts what stands beside the list of messages: the system prompt, the
+// headTokens counts what stands beside the list of messages: the system prompt, the
 // declared tools and the form of the answer.
-func (r *Request) HeadTokens(c Counter) int {
+func (r *Request) headTokens(c Counter) int {
 	n, tools := 0, 0
 	for _, u := range r.head.said {
 		switch u.kind {
@@ -77,18 +77,18 @@ func (r *Request) HeadTokens(c Counter) int {
 	return n + c.Overhead(0, tools)
 }
 
-// BlockTokens counts one block.
-func (r *Request) BlockTokens(c Counter, b transcript.BlockID) int {
+// blockTokens counts one block.
+func (r *Request) blockTokens(c Counter, b transcript.BlockID) int {
 	blk := &r.t.Blocks()[b]
 	switch blk.Kind {
 	case transcript.Call, transcript.ServerCall:
-		n := FrameTokens(c) + c.Count(lend(blk.Tool))
+		n := frameTokens(c) + c.Count(lend(blk.Tool))
 		if blk.Body != blk.Span && !r.inString(blk.Body) {
 			return n + c.Count(r.t.Bytes(blk.Body))
 		}
 		return n + r.bodyTokens(c, blk)
 	case transcript.Result, transcript.ServerResult:
-		return FrameTokens(c) + r.g.resultTokens(r, c, blk)
+		return frameTokens(c) + r.g.resultTokens(r, c, blk)
 	case transcript.Media:
 		if w := r.where[b]; w.in == inMember {
 			return r.recording(c, w.member(), blk.Span)
@@ -119,18 +119,18 @@ func (r *Request) bodyTokens(c Counter, blk *transcript.Block) int {
 	return r.content(c, blk.Body, medium{}, 0)
 }
 
-// SaidTokens counts a text in the place of what a block says, as [Request.Rewrite]
+// saidTokens counts a text in the place of what a block says, as [Request.Rewrite]
 // would write it.
-func (r *Request) SaidTokens(c Counter, b transcript.BlockID, text string) int {
+func (r *Request) saidTokens(c Counter, b transcript.BlockID, text string) int {
 	blk := &r.t.Blocks()[b]
 	switch blk.Kind {
 	case transcript.Call, transcript.ServerCall:
 		if r.where[b].in != inFunction && !r.g.freeForm(r, blk) {
 			text = string(noteOf(text))
 		}
-		return FrameTokens(c) + c.Count(lend(blk.Tool)) + c.Count(lend(text))
+		return frameTokens(c) + c.Count(lend(blk.Tool)) + c.Count(lend(text))
 	case transcript.Result, transcript.ServerResult:
-		return FrameTokens(c) + r.g.saidTokens(r, c, blk, text)
+		return frameTokens(c) + r.g.saidTokens(r, c, blk, text)
 	}
 	return c.Count(lend(text))
 }

@@ -111,13 +111,13 @@ func TestOtherMedia(t *testing.T) {
 	}
 	// Redacted thinking is thinking, not a document.
 	r := parsed(t, wire.Anthropic, `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"redacted_thinking","data":"`+strings.Repeat("EmwKAhgB", 60)+`"},{"type":"text","text":"s"}]},{"role":"user","content":"n"}]}`)
-	if n := r.BlockTokens(estimator, 1); n < 40 || n > 480 {
+	if n := wirex.BlockTokens(r, estimator, 1); n < 40 || n > 480 {
 		t.Errorf("480 bytes of redacted thinking cost %d tokens", n)
 	}
 	// A document that is text is counted as what it says.
 	words := strings.Repeat("words and more ", 400)
 	r = parsed(t, wire.Anthropic, `{"messages":[{"role":"user","content":[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"`+words+`"}}]}]}`)
-	if n, want := r.BlockTokens(estimator, 0), estimator.Count([]byte(words)); n < want || n > want+20 {
+	if n, want := wirex.BlockTokens(r, estimator, 0), estimator.Count([]byte(words)); n < want || n > want+20 {
 		t.Errorf("a document of text costs %d, its words %d", n, want)
 	}
 }
@@ -167,17 +167,17 @@ func TestTokensAddUp(t *testing.T) {
 		}
 		d := wire.Dialects()[rnd.IntN(5)]
 		r := parsed(t, d, string(s.Render(d, histories.RenderOptions{})))
-		sum := r.HeadTokens(estimator)
+		sum := wirex.HeadTokens(r, estimator)
 		for i, m := range r.Transcript().Messages() {
-			one := wire.FrameTokens(estimator)
+			one := wirex.FrameTokens(estimator)
 			for b := m.First; b < m.End; b++ {
-				n := r.BlockTokens(estimator, b)
+				n := wirex.BlockTokens(r, estimator, b)
 				if n < 0 || n == 0 && r.Transcript().Block(b).Body.Len() > 20 && r.Transcript().Block(b).Kind != transcript.Other {
 					t.Fatalf("%s: %s costs %d: %s", d, r.Path(b), n, r.Transcript().Bytes(r.Transcript().Block(b).Span))
 				}
 				one += n
 			}
-			if got := r.MessageTokens(estimator, i); got != one {
+			if got := wirex.MessageTokens(r, estimator, i); got != one {
 				t.Fatalf("%s: message %d costs %d, its parts %d", d, i, got, one)
 			}
 			sum += one
@@ -185,7 +185,7 @@ func TestTokensAddUp(t *testing.T) {
 		if got := r.Tokens(estimator); got != sum {
 			t.Fatalf("%s: %d tokens, the parts are %d", d, got, sum)
 		}
-		more, _, err := r.Rewrite(nil, nil, wire.Insertion{Before: len(r.Transcript().Messages()), Role: transcript.User, Text: "and this"})
+		more, _, err := wirex.Rewrite(r, nil, nil, wire.Insertion{Before: len(r.Transcript().Messages()), Role: transcript.User, Text: "and this"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,18 +231,18 @@ func TestSaidTokens(t *testing.T) {
 			if blk.Kind == transcript.Call {
 				say = args
 			}
-			if !r.Editable(id) {
+			if !wirex.Editable(r, id) {
 				continue
 			}
 			for _, text := range say {
-				next, _, err := r.Rewrite(nil, []wire.BlockEdit{{Block: id, Text: text}})
+				next, _, err := wirex.Rewrite(r, nil, []wire.BlockEdit{{Block: id, Text: text}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				if bytes.Equal(next.Raw(), r.Raw()) {
 					t.Fatalf("%s: %s is not edited", d, r.Path(id))
 				}
-				if got, want := r.SaidTokens(estimator, id, text), next.BlockTokens(estimator, id); got != want {
+				if got, want := wirex.SaidTokens(r, estimator, id, text), wirex.BlockTokens(next, estimator, id); got != want {
 					t.Errorf("%s: %s (%s) saying %.40q is said to cost %d and costs %d", d, r.Path(id), blk.Kind, text, got, want)
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// What Pare puts into a conversation is nobody's words. All of these texts stand here, and [Words] is the
+// What Pare puts into a conversation is nobody's words. All of these texts stand here, and [PersonsWords] is the
 // one place that tells them from what a person says.
 const (
 	goOnText      = "Continue."
@@ -30,17 +30,17 @@ const (
 	SummaryEnd   = Mark + "end of the summary]"
 )
 
-// Words returns what a person says in a text of the user's: without the reminders that clients put there,
+// personsWords returns what a person says in a text of the user's: without the reminders that clients put there,
 // and without what Pare has written in the user's place, which are summaries, quotations of results, marks
 // and the short turns that a provider asks for. It is "" if a person says nothing.
-func Words(text string) string {
+func personsWords(text string) string {
 	q := quote(text)
 	return string(jsonspan.Decode(nil, words(q[1:len(q)-1])))
 }
 
-// OwnReply reports whether a text of the assistant's is one of the short turns that a repair puts between
+// ownReply reports whether a text of the assistant's is one of the short turns that a repair puts between
 // two turns of the user.
-func OwnReply(text string) bool { return text == doneText || text == pauseText }
+func ownReply(text string) bool { return text == doneText || text == pauseText }
 
 // speaks reports whether a person says or shows something in blocks of a message of the user's. Clients put
 // what is typed while a tool runs beside the results.

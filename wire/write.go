@@ -88,7 +88,7 @@ func plainText(raw []byte, s transcript.Span, depth int) string {
 		}
 	}
 	// In one spelling, so that equal results say the same.
-	return string(Canonical(raw[s.Start:s.End]))
+	return string(canonical(raw[s.Start:s.End]))
 }
 
 // decoded is what the content of a string decodes to, in the memory that it was decoded into.
@@ -149,7 +149,7 @@ func allText(raw []byte, s transcript.Span, depth int) string {
 			return allText(raw, inner, depth+1)
 		}
 	}
-	return string(Canonical(raw[s.Start:s.End]))
+	return string(canonical(raw[s.Start:s.End]))
 }
 
 // textTypes are what the dialects call a text.

@@ -134,7 +134,7 @@ func hasSlug(lines, slugs []string) bool {
 // wantSlug returns the slugs under which a catalogue rule is reported.
 func wantSlug(t *testing.T, id string) []string {
 	var slugs []string
-	for _, r := range Find(id) {
+	for _, r := range find(id) {
 		slugs = append(slugs, r.Slug)
 	}
 	switch id {

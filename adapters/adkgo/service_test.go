@@ -112,7 +112,7 @@ func TestPairs(t *testing.T) {
 		if err := s.AppendEvent(t.Context(), two, event("7", genai.NewPartFromText("and now?"))); err != nil {
 			t.Errorf("behind it: %v", err)
 		}
-		w, err := st.Window(t.Context(), adkgo.Key("app", "u/1", "s 1"), store.Ask{})
+		w, err := st.Window(t.Context(), adkgo.Key("app", "u/1", "s 1"), store.WindowOptions{})
 		if err != nil || strings.Count(string(w.Body), "functionCall") != 2 {
 			t.Errorf("%v: %s", err, w.Body)
 		}

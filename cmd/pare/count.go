@@ -83,7 +83,7 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	n := &tally{Source: from.source, Line: from.line, Thread: from.thread, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizer(), Tally: req.Tally(counter, c.ByMessage)}
 	n.Messages, n.Tokens = n.Tally.Messages, n.Tally.Tokens
 	if m, known := tokens.Lookup(model); known {
-		n.Window, n.Room = m.Window, m.Input(min(req.Reply(), m.Output))
+		n.Window, n.Room = m.Window, m.Input(min(req.MaxOutputTokens(), m.Output))
 		share := math.Round(1e6*float64(n.Tokens)/float64(n.Room)) / 1e6
 		n.Share = &share
 	}

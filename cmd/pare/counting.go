@@ -85,5 +85,5 @@ func windowOf(model string, r *wire.Request) (int, error) {
 		return 0, misuse{hinted{fmt.Errorf("%w: %s", errNoWindow, named(model)),
 			"give --max-tokens, --max-messages, --max-exchanges or --max-turns, or a model that is known: --model NAME"}}
 	}
-	return m.Input(min(r.Reply(), m.Output)), nil
+	return m.Input(min(r.MaxOutputTokens(), m.Output)), nil
 }

@@ -243,7 +243,7 @@ func (r *rounds) examine() error {
 // outcome is what is said about a session at once: with --json all there is to say.
 func (r *rounds) outcome(d *treated) (o outcome) {
 	for _, f := range d.Faults {
-		if f.Effect == agentlog.Refused && d.Ill() {
+		if f.Effect == agentlog.Refused && d.Broken() {
 			o.rules = append(o.rules, f.Rule)
 		}
 	}
@@ -251,7 +251,7 @@ func (r *rounds) outcome(d *treated) (o outcome) {
 		return o
 	}
 	if r.Fix && r.treats(d) {
-		r.mend(d, func(*agentlog.Treatment) bool { return true })
+		r.mend(d, func(*agentlog.RepairPlan) bool { return true })
 	}
 	o.out = encode(d.json())
 	return o

@@ -25,14 +25,14 @@ func (d *treated) broken() bool {
 	if d.mended {
 		return agentlog.Refusals(d.left) > 0
 	}
-	return d.Ill()
+	return d.Broken()
 }
 
 // skippedByUser is why a session was not repaired that a person has been asked about.
 const skippedByUser = "skipped"
 
 // mend mends a session if agree does, and notes what came of it.
-func (r *rounds) mend(d *treated, agree func(*agentlog.Treatment) bool) {
+func (r *rounds) mend(d *treated, agree func(*agentlog.RepairPlan) bool) {
 	m, err := d.Treat(agentlog.NewBusy(time.Now()))
 	if err != nil {
 		d.why = failure(err).Message
@@ -63,7 +63,7 @@ func (r *rounds) mendAll(v *picture.Doctor) {
 			return
 		}
 		screen.Fprintf(r.w.stderr, "\n%s\n", v.Notes.Bold(v.Home.Short(d.Path)))
-		r.mend(d, func(m *agentlog.Treatment) bool {
+		r.mend(d, func(m *agentlog.RepairPlan) bool {
 			r.w.stderr.Write(v.Changes(m))
 			return asked.ask(r.w)
 		})
@@ -85,7 +85,7 @@ func (r *rounds) treatable() []*treated {
 
 // treats reports whether a session is repaired: one that its agent mends itself only if nothing
 // is to be left out.
-func (r *rounds) treats(d *treated) bool { return d.Ill() || r.All && d.Outlook == agentlog.Mends }
+func (r *rounds) treats(d *treated) bool { return d.Broken() || r.All && d.Outlook == agentlog.Mends }
 
 // consent asks before each change, until an answer settles the rest.
 type consent struct {

@@ -48,7 +48,7 @@ func (c *explainCmd) run(w *world) int {
 	case c.JSON:
 		for _, t := range found {
 			if word == "" {
-				rows = wire.Find(t.Word)
+				rows = wirex.Find(t.Word)
 			}
 			out = append(out, encode(jsonOf(t, rows))...)
 		}
@@ -64,7 +64,7 @@ func (c *explainCmd) run(w *world) int {
 
 // explained is what a word means, and the rules of providers about it; without a word, all.
 func explained(word string) ([]picture.Word, []wire.Rule) {
-	rows := wire.Find(word)
+	rows := wirex.Find(word)
 	switch {
 	case word == "":
 		return headwords(), nil
@@ -87,7 +87,7 @@ func (c *explainCmd) pasted(w *world, v report, text string) int {
 	}
 	r, ok := refusalIn(raw)
 	switch {
-	case !ok && string(raw) != text && wire.IsRequest(raw):
+	case !ok && string(raw) != text && wirex.IsRequest(raw):
 		return w.fail(name+" is a request, not an error", "pare check "+quoted(name)+" reports what is wrong with it")
 	case !ok && (string(raw) != text || strings.Contains(text, " ")):
 		return w.fail("no provider's error is recognised in this", "pare explain lists the words of reports; pare check FILE checks the request that was refused")
@@ -96,7 +96,7 @@ func (c *explainCmd) pasted(w *world, v report, text string) int {
 	case c.JSON:
 		return w.say(encode(refusalJSON{Rule: r.Rule, ID: r.Source, Path: r.where, Cause: r.cause, Next: r.steps()}))
 	}
-	return w.say(v.Refusal(picture.Refusal{Title: r.title(), Cause: r.cause, Steps: r.steps(), Foreign: r.foreign, Rules: wire.Find(r.Source)}))
+	return w.say(v.Refusal(picture.Refusal{Title: r.title(), Cause: r.cause, Steps: r.steps(), Foreign: r.foreign, Rules: wirex.Find(r.Source)}))
 }
 
 // refusalJSON is what --json prints about a provider's error.

@@ -9,7 +9,6 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/rules"
-	"github.com/pare-llm/pare/wire"
 )
 
 // What a word of a report is about.
@@ -44,7 +43,7 @@ func headwords() []picture.Word {
 	for _, f := range fixedWords {
 		all = append(all, picture.Word{Word: f.word, Kind: f.kind, Meaning: f.meaning, More: f.more})
 	}
-	for word, meaning := range wire.Slugs() {
+	for word, meaning := range wirex.RuleSlugs() {
 		all = append(all, picture.Word{Word: word, Kind: aFault, Meaning: meaning, Fault: true})
 	}
 	for word, meaning := range agentlog.Damages() {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/paretest"
-	"github.com/pare-llm/pare/proxy"
 )
 
 type mockCmd struct {
@@ -39,7 +38,7 @@ func (c *mockCmd) run(w *world) int {
 	if err := positive("--max-tokens", c.MaxTokens); err != nil {
 		return w.usage(err, "mock")
 	}
-	m := &paretest.Mock{Strict: c.Strict, MaxTokens: value(c.MaxTokens), RequireKey: c.RequireKey, Unpack: proxy.Unpack}
+	m := &paretest.Mock{Strict: c.Strict, MaxTokens: value(c.MaxTokens), RequireKey: c.RequireKey, Unpack: proxyx.Unpack}
 	if c.Record != "" {
 		if err := w.claimOutput("--record", c.Record); err != nil {
 			return w.usage(err, "mock")

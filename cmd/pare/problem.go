@@ -197,7 +197,7 @@ func partHint(raw []byte) string {
 	}
 	switch raw[whole.Start] {
 	case '[':
-		if all := jsonspan.Elements(raw, whole); len(all) > 0 && wire.IsRequest(raw[all[0].Start:all[0].End]) {
+		if all := jsonspan.Elements(raw, whole); len(all) > 0 && wirex.IsRequest(raw[all[0].Start:all[0].End]) {
 			return "this is a list of requests; give each a line of its own: jq -c '.[]' FILE | pare check"
 		}
 	case '{':

@@ -196,7 +196,7 @@ func (p *replaying) repaired(r *wire.Request) (*wire.Request, *replay.Recording,
 	for i := range out.Transcript().Messages() {
 		var at time.Time
 		var bill replay.Bill
-		if m := out.MessageIn(r, i); m >= 0 && m < len(rec.Times) {
+		if m := wirex.MessageIn(out, r, i); m >= 0 && m < len(rec.Times) {
 			at, bill = rec.Times[m], rec.Bills[m]
 		}
 		moved.Times, moved.Bills = append(moved.Times, at), append(moved.Bills, bill)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/proxy"
-	"github.com/pare-llm/pare/wire"
 )
 
 // maxPasted is how much of a pasted text is looked at.
@@ -79,7 +78,7 @@ func causeOf(r proxy.Refusal) string {
 	case proxy.Unexplained:
 		return "the provider does not say what it objects to"
 	}
-	return wire.Slugs()[r.Rule]
+	return wirex.RuleSlugs()[r.Rule]
 }
 
 // title names the rule, and where it is broken.

@@ -74,7 +74,7 @@ func (c *replayCmd) run(w *world) int {
 	}
 	sent := prune.Repair
 	sent.Unended = true // what the model said last was not sent
-	rep := &replaying{repair: pare.Policy{Repair: sent, Check: prune.Check, Uncounted: true}, json: c.JSON, worked: new(atomic.Int64)}
+	rep := &replaying{repair: pare.Policy{Repair: sent, Check: prune.Check, SkipTokenCounts: true}, json: c.JSON, worked: new(atomic.Int64)}
 	if rep.how, err = c.compared(trim, prune); err != nil {
 		return w.usage(err, "replay")
 	}

@@ -17,7 +17,7 @@ func (c *serveCmd) upkeep(o serve.Options) (func(), error) {
 	case o.Store == nil:
 		return nil, errors.New("--compact-above needs a store")
 	}
-	by := o.Settings.Compactor(o.Store.Memory())
+	by := o.Settings.Compactor(storex.Memory(o.Store))
 	r, err := background.Start(context.Background(), o.Store, c.Store, background.Options{Above: int64(*c.Compact), Compactor: by, Log: o.Log})
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (c *shortenCmd) run(w *world) int {
 	if err != nil {
 		return w.fail("read standard input: "+err.Error(), "")
 	}
-	s := &shortener{policy: pare.Policy{Rules: pipeline, Uncounted: true}}
+	s := &shortener{policy: pare.Policy{Rules: pipeline, SkipTokenCounts: true}}
 	if c.Archive != "" {
 		file, err := archive.Open(c.Archive)
 		if err != nil {

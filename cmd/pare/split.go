@@ -139,14 +139,14 @@ func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		}
 		c.parts = &sides{tail: req.Raw()}
 		if found {
-			c.parts = &sides{req.Before(cut), req.Behind(cut)}
+			c.parts = &sides{req.Before(cut), req.After(cut)}
 		}
 	}
 	if found {
 		d.Cut, d.Head, d.Tail = cut.Before(), cut.Before(), d.Tail-cut.Before()
 		out.rules = []string{"cut"}
 	}
-	preamble := t.Preamble()
+	preamble := transcriptx.Preamble(t)
 	for cut := range t.Cuts() {
 		switch {
 		case cut.Before() <= preamble:

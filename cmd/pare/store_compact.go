@@ -61,7 +61,7 @@ func (c *sessionCompactCmd) run(w *world) int {
 		return status
 	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		by.Memory = st.Memory()
+		by.Memory = storex.Memory(st)
 		made, err := st.Compact(ctx, c.key(), by)
 		var not *pare.CompactionError
 		if errors.As(err, &not) && not.Reason == pare.ReasonLarger {

@@ -18,7 +18,7 @@ type sessionGcCmd struct {
 }
 
 // retain says what is kept for how long. What no flag names is kept.
-func (c *sessionGcCmd) retain() (r store.Retain, err error) {
+func (c *sessionGcCmd) retain() (r store.Retention, err error) {
 	for _, f := range []struct {
 		name  string
 		given *time.Duration

@@ -64,7 +64,7 @@ func (c *sessionShowCmd) run(w *world) int {
 
 // noteSummary says, beside what is shown, which part of it a summary stands for in requests.
 func (c *sessionShowCmd) noteSummary(ctx context.Context, w *world, st *store.Store) {
-	win, err := st.Window(ctx, c.key(), store.Ask{})
+	win, err := st.Window(ctx, c.key(), store.WindowOptions{})
 	if err == nil && win.From > 1 {
 		screen.Fprintf(w.stderr, "a summary replaces the entries before %d in requests: pare session window %s\n", win.From, sessionName(c.key()))
 	}

@@ -27,7 +27,7 @@ func (c *sessionWindowCmd) run(w *world) int {
 		return w.usage(err, "session window")
 	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		ask := store.Ask{Model: c.Model}
+		ask := store.WindowOptions{Model: c.Model}
 		if c.Base != "" {
 			base, err := os.ReadFile(c.Base)
 			if err != nil {

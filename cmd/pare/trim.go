@@ -101,7 +101,7 @@ func (c *trimCmd) run(w *world) int {
 		p.Rules = nil // nobody has asked for any
 	}
 	p.Model = c.Model
-	p.Uncounted = !c.DryRun && c.Receipt == "" // nobody will read it
+	p.SkipTokenCounts = !c.DryRun && c.Receipt == "" // nobody will read it
 	return c.changing.run(w, task{
 		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf), letGo: letGo(p, conf),
 		plan:    c.MaxTokens.of(p, below(p, c.now(p))),
@@ -117,7 +117,7 @@ func (c *trimCmd) now(p *pare.Policy) planner {
 	}
 	return func(r *wire.Request) (*pare.Plan, error) {
 		cold, w := *p, *p.Window
-		w.Cold = []int{pare.Requests(r)}
+		w.Cold = []int{parex.Requests(r)}
 		cold.Window = &w
 		return by(&cold)(r)
 	}

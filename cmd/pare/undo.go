@@ -110,7 +110,7 @@ func (u *undoing) undo(name string) ([]restored, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = []agentlog.Kept{k}
+		all = []agentlog.Backup{k}
 	}
 	if len(all) == 0 {
 		return nil, hinted{errors.New("it is a folder"), "name the files that were rewritten: each has a .bak beside it"}
@@ -157,7 +157,7 @@ func (u *undoing) rows(name, path, id string) ([]restored, error) {
 
 // newest finds the newest backup that is not the file itself under another name, or a copy of it,
 // which is what an undo that was cut off leaves.
-func newest(path string, now fs.FileInfo, all []agentlog.Kept) (agentlog.Kept, error) {
+func newest(path string, now fs.FileInfo, all []agentlog.Backup) (agentlog.Backup, error) {
 	for _, k := range all {
 		st, err := os.Lstat(k.Backup)
 		if err == nil && st.Mode().IsRegular() && (now == nil || !copyOf(path, now, k.Backup, st)) {
@@ -165,9 +165,9 @@ func newest(path string, now fs.FileInfo, all []agentlog.Kept) (agentlog.Kept, e
 		}
 	}
 	if now == nil {
-		return agentlog.Kept{}, hinted{errors.New("there is no such file, and no backup of it"), "give the name of a file that --in-place has rewritten"}
+		return agentlog.Backup{}, hinted{errors.New("there is no such file, and no backup of it"), "give the name of a file that --in-place has rewritten"}
 	}
-	return agentlog.Kept{}, hinted{errors.New("there is no backup of it"), "pare makes one, " + filepath.Base(path) + ".bak, when it rewrites a file in place"}
+	return agentlog.Backup{}, hinted{errors.New("there is no backup of it"), "pare makes one, " + filepath.Base(path) + ".bak, when it rewrites a file in place"}
 }
 
 // copyOf reports whether a backup was made of the file as it is now: it is the same file or, where
@@ -188,7 +188,7 @@ func copyOf(path string, now fs.FileInfo, backup string, st fs.FileInfo) bool {
 }
 
 // allowed is an error if going back would lose what came after the rewriting.
-func (u *undoing) allowed(k agentlog.Kept) error {
+func (u *undoing) allowed(k agentlog.Backup) error {
 	now, err := os.Stat(k.Path)
 	if u.Force || err != nil {
 		return nil // there is nothing to lose

@@ -50,14 +50,14 @@ func (c *checkCmd) judge(req *wire.Request, found []wire.Finding) []bodyFinding 
 	if len(found) == 0 {
 		return all
 	}
-	m, err := req.Mend(wire.Repair{}, wire.CheckOptions{Strict: c.Strict})
+	m, err := wirex.Mend(req, wire.Repair{}, wire.CheckOptions{Strict: c.Strict})
 	if err != nil {
 		return all
 	}
 	for _, left := range m.Left {
 		path := left.Path
 		if left.Index >= 0 {
-			path = m.Request.MessagePathIn(req, left.Index)
+			path = wirex.MessagePathIn(m.Request, req, left.Index)
 		}
 		i := slices.IndexFunc(all, func(f bodyFinding) bool {
 			at := f.Path

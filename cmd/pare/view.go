@@ -186,7 +186,7 @@ type shown struct {
 func (s *shown) page() *ui.Page {
 	m, known := tokens.Lookup(s.req.Model())
 	p := ui.New(s.req, ui.Options{
-		Source: s.from.String(), Findings: s.found, Plan: s.plan, Window: m.Input(min(s.req.Reply(), m.Output)), Line: s.line,
+		Source: s.from.String(), Findings: s.found, Plan: s.plan, Window: m.Input(min(s.req.MaxOutputTokens(), m.Output)), Line: s.line,
 		Counter: m.Estimator(),
 	})
 	p.Guess = !known

@@ -28,7 +28,7 @@ import (
 var handedOut = []string{
 	"pare.Ballot", "pare.Plan", "pare.Removed", "transcript.Beginnings", "transcript.Transcript", "wire.Beginnings", "wire.Docket",
 	"wire.Request", "wire.Scribe", "tokens.Encoding", "tokens.Func", "archive.Writer", "rules.Calls", "rules.Entry", "replay.Walk",
-	"agentlog.Busy", "agentlog.Diagnosis", "agentlog.Log", "agentlog.Stored", "agentlog.Thread", "agentlog.Treatment", "ui.Page",
+	"agentlog.Busy", "agentlog.Diagnosis", "agentlog.Log", "agentlog.Stored", "agentlog.Thread", "agentlog.RepairPlan", "ui.Page",
 }
 
 // zeros are pointers to the zero values of the other exported types that have methods.
@@ -51,7 +51,7 @@ var zeros = []any{
 	new(agentlog.Undoer), new(agentlog.UnreadError), new(agentlog.Writer),
 	new(store.Archive), new(store.Call), new(store.ConflictError), new(store.CorruptError), new(store.DuplicateError), new(store.EntryError),
 	new(store.Key), new(store.Memory), new(store.Problem), new(store.Receipts), new(store.Store),
-	new(proxy.BodyError), new(proxy.Conversations), new(proxy.Handler), new(proxy.Lesson), new(proxy.Passage), new(proxy.Record), new(proxy.RoundError), new(proxy.Transport),
+	new(proxy.BodyError), new(proxy.Conversations), new(proxy.Handler), new(proxy.Learned), new(proxy.Passage), new(proxy.Record), new(proxy.Transport),
 }
 
 // No method of a zero value of an exported type panics; every such type is looked at.

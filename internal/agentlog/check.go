@@ -169,7 +169,7 @@ func (l *Log) checkDormant(t *Thread) []Finding {
 		}
 		id := transcript.BlockID(b)
 		all = append(all, l.locate(t, wire.Finding{
-			Rule: rule, Path: t.Request.Path(id), IDs: []string{blk.CallID}, Message: wire.Slugs()[rule],
+			Rule: rule, Path: t.Request.Path(id), IDs: []string{blk.CallID}, Message: wirex.RuleSlugs()[rule],
 			Source: "agentlog/" + rule, Index: blk.Message, Block: id,
 		}))
 	}

@@ -356,7 +356,7 @@ func (claude) mend(e *edits, t *Thread, o Options) error {
 	var pieces []piece
 	var changes []wire.Change
 	if len(e.l.checkThread(t, o.Check)) > 0 {
-		plan, err := pare.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
+		plan, err := parex.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
 		if err != nil {
 			return err
 		}

@@ -320,7 +320,7 @@ func TestEndGoesByAppending(t *testing.T) {
 		if err != nil || len(fixed.Left) > 0 || !bytes.HasPrefix(fixed.Raw, []byte(raw)) {
 			t.Fatalf("%v, left %v", err, fixed.Left)
 		}
-		request, err := Resumed(fixed.Raw, Options{})
+		request, err := ResumeRequest(fixed.Raw, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

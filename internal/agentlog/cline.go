@@ -93,7 +93,7 @@ func (cline) mend(e *edits, t *Thread, o Options) error {
 	if o.AppendOnly {
 		return ErrAppendOnly
 	}
-	plan, err := pare.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
+	plan, err := parex.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
 	if err != nil {
 		return err
 	}

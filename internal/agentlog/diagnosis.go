@@ -65,9 +65,9 @@ func Refusals(all []Fault) (n int) {
 	return n
 }
 
-// Ill reports whether the session cannot be resumed as it should be. One that its agent mends
+// Broken reports whether the session cannot be resumed as it should be. One that its agent mends
 // itself can.
-func (d *Diagnosis) Ill() bool { return d.Outlook > Mends }
+func (d *Diagnosis) Broken() bool { return d.Outlook > Mends }
 
 // Unreadable says why the session cannot be read, without its name; "": it can.
 func (d *Diagnosis) Unreadable() string {
@@ -184,9 +184,9 @@ func (l *Log) Remedy(found []Finding) Remedy {
 	return r
 }
 
-// A Treatment is what is about to be done to a session. It is not for use by several
+// A RepairPlan is what is about to be done to a session. It is not for use by several
 // goroutines at once.
-type Treatment struct {
+type RepairPlan struct {
 	session *Stored
 	Fixed   *Fixed
 }
@@ -195,7 +195,7 @@ type Treatment struct {
 var ErrNoRemedy = errors.New("what is wrong with it cannot be fixed: go on in a new session, or go back to a copy of the file from before")
 
 // Treat reads a session again and repairs it, in memory, unless somebody may be writing to it.
-func (x Place) Treat(busy *Busy) (*Treatment, error) {
+func (x Place) Treat(busy *Busy) (*RepairPlan, error) {
 	l, err := x.Open(Options{}) // into memory of its own: the treatment keeps it
 	if err != nil {
 		return nil, err
@@ -213,11 +213,11 @@ func (x Place) Treat(busy *Busy) (*Treatment, error) {
 	if len(fixed.Changes) == 0 {
 		return nil, ErrNoRemedy
 	}
-	return &Treatment{l, fixed}, nil
+	return &RepairPlan{l, fixed}, nil
 }
 
 // Replace replaces the files, each as a whole, and returns where the originals are.
-func (t *Treatment) Replace(files *atomicfile.Files) (backup string, err error) {
+func (t *RepairPlan) Replace(files *atomicfile.Files) (backup string, err error) {
 	out := Writer{Files: files}
 	defer out.Discard() // does nothing to what is committed
 	for _, f := range t.session.Replacements(t.Fixed) {

@@ -308,7 +308,7 @@ func (m *flatMender) stray(f *Finding) {
 		return
 	}
 	text, shown := m.says(f.Block)
-	if m.o.Repair.OrphanResult == wire.RemedyDrop || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" {
+	if m.o.Repair.OrphanResult == wire.RemedyDrop || wirex.IsSynthetic(text) || strings.TrimSpace(text+shown) == "" {
 		m.letRead(f.unit, f.Block)
 		m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.dropResult(f.unit, f.Block), "a result whose call is not in the history")
 		return
@@ -374,7 +374,7 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 	m.weighed[x.Results[0]] = true
 	best := x.Results[0]
 	for _, r := range x.Results {
-		if !wire.Synthetic(m.t.Request.Text(r)) {
+		if !wirex.IsSynthetic(m.t.Request.Text(r)) {
 			best = r
 			break
 		}
@@ -399,7 +399,7 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 		}
 		c := Change{Thread: m.t.Name, Line: m.e.l.units[u].line}
 		text, shown := m.says(r)
-		if again(r) && said[[2]string{text, shown}] || wire.Synthetic(text) || strings.TrimSpace(text+shown) == "" {
+		if again(r) && said[[2]string{text, shown}] || wirex.IsSynthetic(text) || strings.TrimSpace(text+shown) == "" {
 			m.e.log(c, "drop", f.Rule, f.IDs, -m.dropResult(u, r), "a call has one result; another one was kept")
 			continue
 		}

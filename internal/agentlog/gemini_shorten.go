@@ -22,7 +22,7 @@ func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	}
 	old, now := before.Transcript(), after.Transcript()
 	same := func(i int) int { // the message before that the message i is, unchanged; -1: none
-		o := after.MessageIn(before, i)
+		o := wirex.MessageIn(after, before, i)
 		if o < 0 || o >= len(t.parts) || !bytes.Equal(old.Bytes(old.Messages()[o].Span), now.Bytes(now.Messages()[i].Span)) {
 			return -1
 		}
@@ -45,7 +45,7 @@ func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 				continue
 			}
 		}
-		if o := after.MessageIn(before, i); o >= 0 && o < len(record) {
+		if o := wirex.MessageIn(after, before, i); o >= 0 && o < len(record) {
 			if s := objectAt(e.l.raw, e.l.records[record[o]].at).text("timestamp"); s != "" {
 				stamp = s
 			}

@@ -333,7 +333,7 @@ func (l *Log) newBody(dialect wire.Dialect, model string) *bodyBuilder {
 // begin writes what stands in front of the messages.
 func (b *bodyBuilder) begin(dialect wire.Dialect, model string) {
 	b.body = append(b.body, '{')
-	if model != "" && !dialect.ModelInURL() {
+	if model != "" && !wirex.ModelInURL(dialect) {
 		b.body = append(append(append(b.body, `"model":`...), quote(model)...), ',')
 	}
 	b.body = append(append(append(b.body, '"'), dialect.List()...), `":[`...)

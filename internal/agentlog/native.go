@@ -42,7 +42,7 @@ func piecesOf(t *Thread, before, after *wire.Request, joined bool) []piece {
 		var from []source
 		for b := m.First; b < m.End; b++ {
 			s := source{-1, transcript.NoBlock, b}
-			path := after.PathIn(before, b)
+			path := wirex.PathIn(after, before, b)
 			o, ok := byPath[path]
 			if !ok { // a string that got company was written as a block
 				o, ok = byPath[strings.TrimSuffix(path, ".0")]

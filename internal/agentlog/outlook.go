@@ -157,7 +157,7 @@ func (l *Log) cause(f Finding) string {
 		means, _, _ := strings.Cut(f.Message, "; ")
 		return means + at
 	}
-	means := wire.Slugs()[f.Rule]
+	means := wirex.RuleSlugs()[f.Rule]
 	if means == "" {
 		means = f.Message
 	}
@@ -196,7 +196,7 @@ func (l *Log) title() string {
 				if blk.Kind != transcript.Text || blk.Message >= t.Messages() || tr.Messages()[blk.Message].Role != transcript.User {
 					continue
 				}
-				text := wire.Words(t.Request.Text(transcript.BlockID(b)))
+				text := wirex.PersonsWords(t.Request.Text(transcript.BlockID(b)))
 				if text = strings.TrimSpace(text); text == "" || text[0] == '<' || strings.HasPrefix(text, "# AGENTS.md") || strings.HasPrefix(text, "Caveat:") || strings.HasPrefix(text, "This session is being continued") {
 					continue
 				}

@@ -20,10 +20,10 @@ func (l *Log) First() *wire.Request {
 	return nil
 }
 
-// Resumed reads the lines of a session and returns the request that the agent would go on
+// ResumeRequest reads the lines of a session and returns the request that the agent would go on
 // with, as it is in the file. A file that holds nothing but the talk of a sub-agent is that
 // talk.
-func Resumed(lines []byte, o Options) (*wire.Request, error) {
+func ResumeRequest(lines []byte, o Options) (*wire.Request, error) {
 	l, err := Read("", lines, o)
 	if err != nil {
 		return nil, err

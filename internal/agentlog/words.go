@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/wire"
 )
 
 // No repair of a file may lose words. A mend knows what a record says where its format says it;
@@ -368,7 +367,7 @@ func isWord(member, content []byte) bool {
 		return false
 	}
 	token := (len(content) <= 200 || sealing[string(member)]) && !bytes.ContainsFunc(content, func(r rune) bool { return r <= ' ' || r >= 0x80 || r == '\\' })
-	return (!token || speaking[string(member)]) && !wire.Synthetic(string(content))
+	return (!token || speaking[string(member)]) && !wirex.IsSynthetic(string(content))
 }
 
 // eachWord visits the strings of a value that may be words, names of members included.

@@ -185,29 +185,29 @@ func storageOf(path string) (storage, below string, ok bool) {
 	return "", "", false
 }
 
-// A Kept is the original of a file that was replaced. Many goroutines may read it.
-type Kept struct {
+// A Backup is the original of a file that was replaced. Many goroutines may read it.
+type Backup struct {
 	Path   string // the file
 	Backup string // what it was
 }
 
 // Originals lists what the newest backups of a file were, the newest first; for a storage
 // of opencode or a session in it, those that the last run has kept.
-func Originals(path string) []Kept {
+func Originals(path string) []Backup {
 	storage, below, inside := storageOf(path)
 	if !inside {
-		var all []Kept
+		var all []Backup
 		for _, n := range atomicfile.Backups(path) {
-			all = append(all, Kept{path, atomicfile.BackupName(path, n)})
+			all = append(all, Backup{path, atomicfile.BackupName(path, n)})
 		}
 		return all
 	}
-	var all []Kept
+	var all []Backup
 	for _, n := range atomicfile.Backups(storage) {
 		folder := atomicfile.BackupName(storage, n)
 		for _, name := range filesBelow(folder) {
 			if name == below || belongs(storage, folder, below, name) {
-				all = append(all, Kept{filepath.Join(storage, name), filepath.Join(folder, name)})
+				all = append(all, Backup{filepath.Join(storage, name), filepath.Join(folder, name)})
 			}
 		}
 		if st, err := os.Stat(path); err == nil && st.IsDir() && len(all) > 0 {
@@ -262,7 +262,7 @@ type Undoer struct {
 
 // Undo makes the original the file again, in one step, and keeps what the file was until
 // then like an original: a second undo reverts the first one.
-func (u *Undoer) Undo(k Kept) (kept string, err error) {
+func (u *Undoer) Undo(k Backup) (kept string, err error) {
 	u.keeper.files = u.Files
 	kept, err = u.Files.Restore(k.Path, k.Backup, u.keeper.keep)
 	if err != nil {

@@ -90,7 +90,7 @@ type walker struct {
 }
 
 func newWalker(p *program, rule string, r *wire.Request, tools []Tool) *walker {
-	w := &walker{program: p, rule: rule, r: r, t: r.Transcript(), calls: rules.CallsOf(r, tools), vm: vm.VM{MemoryBudget: maxMemory}}
+	w := &walker{program: p, rule: rule, r: r, t: r.Transcript(), calls: rulesx.CallsOf(r, tools), vm: vm.VM{MemoryBudget: maxMemory}}
 	w.env.Dialect = r.Dialect.String()
 	w.env.Arg = w.arg
 	w.env.Matches = w.matches

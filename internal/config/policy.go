@@ -70,7 +70,7 @@ func Counter(tokenizer string) func(model string) (wire.Counter, error) {
 		case "cl100k":
 			return e.Reading(tokens.CL100k()), nil
 		case "exact":
-			x, ok := tokens.ExactFor(model)
+			x, ok := tokensx.ExactFor(model)
 			if !ok {
 				return nil, &VocabularyError{model}
 			}

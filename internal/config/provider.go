@@ -11,9 +11,9 @@ type Provider struct {
 	ClearResults bool `json:"clear_results,omitempty"`
 }
 
-func (p Provider) means(s *source) pare.Means {
+func (p Provider) means(s *source) pare.ProviderEdits {
 	s.choose("provider.thinking", p.Thinking, "cost", "strip", "drop")
-	m := pare.Means{ClearResults: p.ClearResults}
+	m := pare.ProviderEdits{ClearResults: p.ClearResults}
 	switch p.Thinking {
 	case "strip":
 		m.DropThinking = pare.Never

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -147,7 +146,7 @@ func (e *Expression) prepare(p *program, r *wire.Request, tools []Tool) (pare.Pr
 	var chosen []int
 	for i, x := range t.Exchanges() {
 		if _, known := spared[x.Tool]; !known {
-			spared[x.Tool] = !e.AnyTool && rules.Protected(x.Tool)
+			spared[x.Tool] = !e.AnyTool && rulesx.Protected(x.Tool)
 		}
 		if e.Action != "protect" && (spared[x.Tool] || !settled(t, x, open)) {
 			continue
@@ -203,7 +202,7 @@ func (e *Expression) vote(b *pare.Ballot, r *wire.Request, x transcript.Exchange
 	}
 	result := x.Results[0] // a whole exchange has one
 	says := r.Text(result)
-	if wire.PersonSpeaks([]byte(says)) {
+	if wirex.PersonSpeaks([]byte(says)) {
 		return
 	}
 	switch e.Action {

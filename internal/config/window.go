@@ -240,7 +240,7 @@ func (w *Window) priority(r *wire.Request, a transcript.AtomID) int {
 
 func (w *Window) rank(tool string) int {
 	for _, k := range w.Priority {
-		if rules.MatchTool(k.Tool, tool) {
+		if rulesx.MatchTool(k.Tool, tool) {
 			return k.Rank
 		}
 	}

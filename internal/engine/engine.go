@@ -167,7 +167,7 @@ func (o *options) count(r *wire.Request, cb *caller) (Result, error) {
 		return Result{}, err
 	}
 	if m, known := tokens.Lookup(model); known {
-		t.Window, t.Room = m.Window, m.Input(min(r.Reply(), m.Output))
+		t.Window, t.Room = m.Window, m.Input(min(r.MaxOutputTokens(), m.Output))
 		share := math.Round(1e6*float64(t.Tally.Tokens)/float64(t.Room)) / 1e6
 		t.Share = &share
 	}
@@ -187,7 +187,7 @@ func (o *options) split(r *wire.Request) (Result, error) {
 	}{Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}}
 	for c := range t.Cuts() {
 		switch {
-		case c.Before() <= t.Preamble():
+		case c.Before() <= transcriptx.Preamble(t):
 		case c.Inside():
 			d.Inside = append(d.Inside, c.Before())
 		default:
@@ -201,7 +201,7 @@ func (o *options) split(r *wire.Request) (Result, error) {
 		case "head":
 			part = r.Before(cut)
 		case "tail":
-			part = r.Behind(cut)
+			part = r.After(cut)
 		}
 	}
 	res, err := reported(d)

@@ -211,7 +211,7 @@ func (l *Ladder) Todo() (drop []transcript.BlockID, edits []wire.BlockEdit, rung
 // counted again.
 func (l *Ladder) Cost(b transcript.BlockID) int {
 	if b < l.meter.start { // it is not sent, but it is counted when it goes
-		return l.meter.r.BlockTokens(l.meter.c, b)
+		return wirex.BlockTokens(l.meter.r, l.meter.c, b)
 	}
 	return l.meter.of(b, asIs)
 }
@@ -220,7 +220,7 @@ func (l *Ladder) Cost(b transcript.BlockID) int {
 func (l *Ladder) SaidCost(b transcript.BlockID) int {
 	v := l.chain.level[b]
 	if b < l.meter.start {
-		return l.meter.r.SaidTokens(l.meter.c, b, l.words.text(b, v))
+		return wirex.SaidTokens(l.meter.r, l.meter.c, b, l.words.text(b, v))
 	}
 	return l.meter.of(b, v)
 }

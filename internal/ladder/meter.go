@@ -27,9 +27,9 @@ type cost struct {
 }
 
 func newMeter(r *wire.Request, c wire.Counter, w *words) *meter {
-	m := &meter{r: r, c: c, words: w, start: r.Transcript().Start()}
+	m := &meter{r: r, c: c, words: w, start: transcriptx.Start(r.Transcript())}
 	if c != nil {
-		m.frame, m.head = wire.FrameTokens(c), -1
+		m.frame, m.head = wirex.FrameTokens(c), -1
 		m.costs = make([]cost, len(r.Transcript().Blocks()))
 	}
 	return m
@@ -52,10 +52,10 @@ func (m *meter) count(b transcript.BlockID, v level) int {
 	case v == isGone || b < m.start:
 		return 0
 	case v == asIs:
-		c.asIs, c.counted = m.r.BlockTokens(m.c, b), true
+		c.asIs, c.counted = wirex.BlockTokens(m.r, m.c, b), true
 		return c.asIs
 	}
-	c.edited, c.level = m.r.SaidTokens(m.c, b, m.words.text(b, v)), v
+	c.edited, c.level = wirex.SaidTokens(m.r, m.c, b, m.words.text(b, v)), v
 	return c.edited
 }
 
@@ -70,7 +70,7 @@ func (m *meter) forget(b transcript.BlockID) {
 func (m *meter) asWritten(b transcript.BlockID, v level, r *wire.Request, at transcript.BlockID) int {
 	c := &m.costs[b]
 	if c.writtenAt != v {
-		c.written, c.writtenAt = r.BlockTokens(m.c, at), v
+		c.written, c.writtenAt = wirex.BlockTokens(r, m.c, at), v
 	}
 	return c.written
 }
@@ -78,7 +78,7 @@ func (m *meter) asWritten(b transcript.BlockID, v level, r *wire.Request, at tra
 // headTokens counts what no step ever touches.
 func (m *meter) headTokens() int {
 	if m.head < 0 {
-		m.head = m.r.HeadTokens(m.c)
+		m.head = wirex.HeadTokens(m.r, m.c)
 	}
 	return m.head
 }
@@ -87,9 +87,9 @@ func (m *meter) headTokens() int {
 func (m *meter) tokens(r *wire.Request, enough int) int {
 	t := r.Transcript()
 	n := m.headTokens()
-	for i := len(t.Messages()) - 1; i >= t.StartMessage() && n <= enough; i-- {
+	for i := len(t.Messages()) - 1; i >= transcriptx.StartMessage(t) && n <= enough; i-- {
 		if r != m.r {
-			n += r.ReadTokens(m.c, i)
+			n += wirex.ReadTokens(r, m.c, i)
 			continue
 		}
 		n += m.frame
@@ -105,12 +105,12 @@ func (l *Ladder) measure(r *wire.Request, u Unit, enough int) int {
 	t := r.Transcript()
 	switch u {
 	case Messages:
-		return len(t.Messages()) - t.StartMessage()
+		return len(t.Messages()) - transcriptx.StartMessage(t)
 	case Exchanges:
 		return len(t.Exchanges()) - unread(t)
 	case Turns:
 		n := 0
-		for _, m := range t.Messages()[t.StartMessage():] {
+		for _, m := range t.Messages()[transcriptx.StartMessage(t):] {
 			if Speaks(m) {
 				n++
 			}
@@ -123,7 +123,7 @@ func (l *Ladder) measure(r *wire.Request, u Unit, enough int) int {
 // unread is how many exchanges begin in front of what the provider reads.
 func unread(t *transcript.Transcript) int {
 	n := 0
-	for n < len(t.Exchanges()) && firstBlock(&t.Exchanges()[n]) < t.Start() {
+	for n < len(t.Exchanges()) && firstBlock(&t.Exchanges()[n]) < transcriptx.Start(t) {
 		n++
 	}
 	return n
@@ -162,7 +162,7 @@ func (l *Ladder) weighLeft(r *wire.Request) (n int, ok bool) {
 	if l.chain.blocks() != len(t.Blocks()) {
 		return 0, false
 	}
-	n = m.headTokens() + (len(t.Messages())-t.StartMessage())*m.frame
+	n = m.headTokens() + (len(t.Messages())-transcriptx.StartMessage(t))*m.frame
 	at := transcript.BlockID(0)
 	for b, v := range l.chain.level {
 		switch v {

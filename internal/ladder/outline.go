@@ -54,7 +54,7 @@ func (l *Ladder) survey() {
 			if isCall(blk.Kind) {
 				r.calls, r.last = r.calls+1, b
 			}
-			clears := blk.Kind == transcript.Result && blk.Body != blk.Span && blk.Body.Len() >= minCleared && l.Request.Editable(b)
+			clears := blk.Kind == transcript.Result && blk.Body != blk.Span && blk.Body.Len() >= minCleared && wirex.Editable(l.Request, b)
 			o.facts = append(o.facts, fact{int32(i), blk.Kind, clears})
 		}
 	}

@@ -57,7 +57,7 @@ func (l *Ladder) begin(u Unit) {
 // than it must.
 func (l *Ladder) gentle(most int) bool {
 	n, all := l.meter.headTokens(), l.t.Messages()
-	for i := l.scene.end - 1; i >= l.t.StartMessage() && n <= most; i-- {
+	for i := l.scene.end - 1; i >= transcriptx.StartMessage(l.t) && n <= most; i-- {
 		n += l.meter.frame
 		for b := all[i].First; b < all[i].End; b++ {
 			n += l.meter.of(b, l.chain.level[b])
@@ -232,7 +232,7 @@ func (l *Ladder) longer(b transcript.BlockID, than level) bool {
 
 // malleable reports whether less than all of a block can be said.
 func (l *Ladder) malleable(b transcript.BlockID) bool {
-	return l.Request.Editable(b) && !hasMedia(l.Request, b)
+	return wirex.Editable(l.Request, b) && !hasMedia(l.Request, b)
 }
 
 func (l *Ladder) squeezeRung() {

@@ -127,7 +127,7 @@ func (l *Ladder) poll(s *scene) (err error) {
 		for b := s.blocks(); b < len(l.t.Blocks()); b++ {
 			later = append(later, transcript.BlockID(b))
 		}
-		if r, _, err = r.Rewrite(later, nil); err != nil {
+		if r, _, err = wirex.Rewrite(r, later, nil); err != nil {
 			return err
 		}
 	}
@@ -165,8 +165,8 @@ func (l *Ladder) pin(s *scene) {
 			}
 		}
 	}
-	if t.Compacted() { // it stays, and what it stands for is not looked at
-		for b := transcript.BlockID(0); b <= t.Start(); b++ {
+	if transcriptx.Compacted(t) { // it stays, and what it stands for is not looked at
+		for b := transcript.BlockID(0); b <= transcriptx.Start(t); b++ {
 			lock(t.AtomOf(b))
 		}
 	}

@@ -224,7 +224,7 @@ func (l *Ladder) shortest(x transcript.Exchange) int {
 		}
 		v := asIs
 		switch blk := l.t.Block(b); {
-		case !l.Request.Editable(b) || blk.Body == blk.Span || l.scene.locked.on[l.t.AtomOf(b)]:
+		case !wirex.Editable(l.Request, b) || blk.Body == blk.Span || l.scene.locked.on[l.t.AtomOf(b)]:
 		case blk.Kind == transcript.Result && blk.Body.Len() >= minCleared:
 			v = isCleared
 		case blk.Kind == transcript.Call && blk.Body.Len() > 3*atMost1K.size()/2:

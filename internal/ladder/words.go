@@ -178,6 +178,6 @@ func (s *spy) Media(string, []byte, bool) int { s.media = true; return 0 }
 // hasMedia reports whether a block shows anything that is no text.
 func hasMedia(r *wire.Request, b transcript.BlockID) bool {
 	var s spy
-	r.BlockTokens(&s, b)
+	wirex.BlockTokens(r, &s, b)
 	return s.media
 }

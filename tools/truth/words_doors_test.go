@@ -57,7 +57,7 @@ func byWindow(c *change) bool { return !repairing[c.rule] }
 // repairing are the rules that a repair may name.
 var repairing = func() map[string]bool {
 	all := map[string]bool{}
-	for slug := range wire.Slugs() {
+	for slug := range wirex.RuleSlugs() {
 		all[slug] = true
 	}
 	return all

@@ -66,7 +66,7 @@ func TestWordsInStore(t *testing.T) {
 		if err != nil {
 			return result{out: raw, note: err.Error()}
 		}
-		w, err := st.Window(ctx, key, store.Ask{Policy: &pare.Policy{}})
+		w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{}})
 		if err != nil {
 			return result{out: raw, note: err.Error()} // an error, and nothing was sent
 		}

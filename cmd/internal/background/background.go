@@ -55,7 +55,7 @@ func Start(ctx context.Context, st *store.Store, dsn string, o Options) (*Runner
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &work{st: st, o: o, tried: make(map[store.Key]trial)}
-	if st.Engine() == "postgres" {
+	if storex.Engine(st) == "postgres" {
 		return startRiver(ctx, dsn, w)
 	}
 	return startHere(ctx, w), nil
@@ -160,7 +160,7 @@ func startHere(ctx context.Context, w *work) *Runner {
 
 // look compacts what is heavy now, some at a time.
 func (w *work) look(ctx context.Context) {
-	keys, err := w.st.Heavy(ctx, w.o.Above, most)
+	keys, err := storex.NeedCompaction(w.st, ctx, w.o.Above, most)
 	if err != nil {
 		if ctx.Err() == nil {
 			w.o.Log.Warn("the store could not be looked at", "error", err)

@@ -95,7 +95,7 @@ func TestHeavySessionsAreCompacted(t *testing.T) {
 				all = all[1:]
 			}
 			for {
-				left, err := st.Heavy(ctx, 1500, 100)
+				left, err := storex.NeedCompaction(st, ctx, 1500, 100)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +108,7 @@ func TestHeavySessionsAreCompacted(t *testing.T) {
 				r.Stop()
 			}
 			for _, key := range keys {
-				w, err := st.Window(ctx, key, store.Ask{})
+				w, err := st.Window(ctx, key, store.WindowOptions{})
 				if err != nil || !strings.Contains(string(w.Body), "they talked") || strings.Count(string(w.Body), "they talked") != 1 {
 					t.Errorf("%s: %v", key, err)
 				}

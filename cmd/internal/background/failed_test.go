@@ -63,7 +63,7 @@ func TestDefectC1Background(t *testing.T) {
 	if _, there := w.tried[key]; asked != 3 || there {
 		t.Errorf("asked %d times, %+v", asked, w.tried[key])
 	}
-	if page, err := st.Window(ctx, key, store.Ask{}); err != nil || !strings.Contains(string(page.Body), "they talked") {
+	if page, err := st.Window(ctx, key, store.WindowOptions{}); err != nil || !strings.Contains(string(page.Body), "they talked") {
 		t.Error(err)
 	}
 }

@@ -70,11 +70,11 @@ func (w *row) add(d *agentlog.Diagnosis) {
 		w.broken++
 		w.rules["cannot be read"]++
 	}
-	if d.Ill() {
+	if d.Broken() {
 		w.broken++
 	}
 	for _, f := range d.Faults {
-		if f.Effect == agentlog.Refused && d.Ill() {
+		if f.Effect == agentlog.Refused && d.Broken() {
 			w.rules[f.Rule]++
 		}
 	}
@@ -177,7 +177,7 @@ func Newest(all []*agentlog.Diagnosis) []*agentlog.Diagnosis {
 func (v *Doctor) list(b *bytes.Buffer, all []*agentlog.Diagnosis) {
 	shown, hidden := 0, 0
 	for _, d := range all {
-		if d.Err == nil && !d.Ill() && !(v.All && d.Outlook == agentlog.Mends) {
+		if d.Err == nil && !d.Broken() && !(v.All && d.Outlook == agentlog.Mends) {
 			continue
 		}
 		if shown++; shown > brokenListed && !v.All {
@@ -261,7 +261,7 @@ func sizeOf(n int64) string {
 }
 
 // Changes shows what is to be done to a session, before anybody is asked.
-func (v *Doctor) Changes(t *agentlog.Treatment) []byte {
+func (v *Doctor) Changes(t *agentlog.RepairPlan) []byte {
 	var b bytes.Buffer
 	const most = 8
 	for i, c := range t.Fixed.Changes {

@@ -66,7 +66,7 @@ func TestDefectR4Plan(t *testing.T) {
 				results = append(results, fmt.Sprintf(`{"role":"tool","tool_call_id":"c %d","content":"r"}`, i))
 			}
 			r := parse(t, `{"model":"mistral-large-latest","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"","tool_calls":[`+strings.Join(calls, ",")+`]},`+strings.Join(results, ",")+`]}`)
-			plan, err := pare.Repair(r, pare.Options{})
+			plan, err := parex.Repair(r, pare.Options{})
 			if err != nil || len(plan.Changes()) < n {
 				t.Fatal(err, len(plan.Changes()))
 			}

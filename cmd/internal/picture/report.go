@@ -62,7 +62,7 @@ func (s Style) Finding(b *bytes.Buffer, f wire.Finding, meant, said bool) {
 
 // Meaning is the part of a finding below its title.
 func (s Style) Meaning(b *bytes.Buffer, f wire.Finding, meant, said bool) {
-	meaning := wire.Slugs()[f.Rule]
+	meaning := wirex.RuleSlugs()[f.Rule]
 	if !meant && meaning != "" {
 		screen.Fprintf(b, "    %s\n", meaning)
 	}

@@ -34,7 +34,7 @@ func corpus(t testing.TB) []history {
 		if err != nil {
 			t.Fatalf("%s %s: %v", group, b.Name, err)
 		}
-		plan, err := pare.Repair(r, pare.Options{})
+		plan, err := parex.Repair(r, pare.Options{})
 		if err != nil {
 			t.Fatalf("%s %s: %v", group, b.Name, err)
 		}

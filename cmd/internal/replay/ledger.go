@@ -84,7 +84,7 @@ func (l *ledger) weigh(p *player, v *view, same int) {
 		return
 	}
 	if same < 0 {
-		l.head = v.r.HeadTokens(p.setting.Counter) + p.beside
+		l.head = wirex.HeadTokens(v.r, p.setting.Counter) + p.beside
 	}
 	v.sums = make([]int, v.n+1)
 	from := max(same, 0)

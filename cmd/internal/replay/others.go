@@ -46,7 +46,7 @@ func hide(r *wire.Request, exchanges int) (*wire.Request, error) {
 			continue
 		}
 		for _, b := range x.Results {
-			if r.Editable(b) && t.Block(b).Body.Len() > len(gone) {
+			if wirex.Editable(r, b) && t.Block(b).Body.Len() > len(gone) {
 				edits = append(edits, wire.BlockEdit{Block: b, Text: gone})
 			}
 		}
@@ -54,6 +54,6 @@ func hide(r *wire.Request, exchanges int) (*wire.Request, error) {
 	if len(edits) == 0 {
 		return r, nil
 	}
-	out, _, err := r.Rewrite(nil, edits)
+	out, _, err := wirex.Rewrite(r, nil, edits)
 	return out, err
 }

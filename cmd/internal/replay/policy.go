@@ -55,7 +55,7 @@ func (s *Setting) message(r *wire.Request, i int) int {
 	if s.costs != nil {
 		return s.costs[i]
 	}
-	return r.MessageTokens(s.Counter, i)
+	return wirex.MessageTokens(r, s.Counter, i)
 }
 
 // Standard lists the policies that are compared where none are named.
@@ -71,7 +71,7 @@ func Of(name, doc string, p pare.Policy) Policy {
 
 // sending makes a policy of the engine that of a setting.
 func sending(p pare.Policy, s Setting) Send {
-	p.Model, p.Uncounted = s.Model, true // nobody reads the receipts
+	p.Model, p.SkipTokenCounts = s.Model, true // nobody reads the receipts
 	p.Counter = func(string) (wire.Counter, error) { return s.Counter, nil }
 	if p.Window != nil {
 		w := *p.Window
@@ -111,7 +111,7 @@ func slide(r *wire.Request, s Setting, messages int) (*wire.Request, error) {
 	all := r.Transcript().Messages()
 	head, size := 0, s.head
 	if s.costs == nil {
-		size = r.HeadTokens(s.Counter)
+		size = wirex.HeadTokens(r, s.Counter)
 	}
 	for head < len(all) && all[head].Role == transcript.System {
 		size += s.message(r, head)

@@ -206,14 +206,14 @@ func newPlayer(r *wire.Request, o Options) *player {
 	if o.Counter == nil {
 		p.setting.Counter = model.Estimator()
 	}
-	p.head = r.HeadTokens(p.setting.Counter)
+	p.head = wirex.HeadTokens(r, p.setting.Counter)
 	p.setting.head = p.head
 	p.sums = []int{0}
 	for b := range r.Transcript().Blocks() {
-		p.blocks = append(p.blocks, r.BlockTokens(p.setting.Counter, transcript.BlockID(b)))
+		p.blocks = append(p.blocks, wirex.BlockTokens(r, p.setting.Counter, transcript.BlockID(b)))
 	}
 	for i, m := range r.Transcript().Messages() {
-		cost := wire.FrameTokens(p.setting.Counter)
+		cost := wirex.FrameTokens(p.setting.Counter)
 		for _, n := range p.blocks[m.First:m.End] {
 			cost += n
 		}

@@ -141,7 +141,7 @@ func hiding(text string) replay.Policy {
 			if len(edits) == 0 {
 				return r, nil
 			}
-			r, _, err := r.Rewrite(nil, edits)
+			r, _, err := wirex.Rewrite(r, nil, edits)
 			return r, err
 		}, nil
 	}}
@@ -252,7 +252,7 @@ func randoms(t testing.TB, n uint64, yield func(name string, r *wire.Request)) {
 		d := wire.Dialects()[seed%uint64(len(wire.Dialects()))]
 		s := histories.Random(seed, histories.GenOptions{Turns: int(seed%4) + 1})
 		r := mustParse(t, string(s.Render(d, histories.RenderOptions{})), wire.Options{Dialect: d, Model: histories.DefaultModel(d)})
-		plan, err := pare.Repair(r, pare.Options{})
+		plan, err := parex.Repair(r, pare.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -520,7 +520,7 @@ func TestDefectU6TrimIsTrim(t *testing.T) {
 					t.Fatal(err)
 				}
 				got, gotErr := send(q)
-				want, wantErr := pare.Trim(q, window, pare.Options{Counter: letters{}})
+				want, wantErr := parex.Trim(q, window, pare.Options{Counter: letters{}})
 				requests++
 				if (gotErr == nil) != (wantErr == nil) || gotErr == nil && !bytes.Equal(got.Raw(), want.Result().Raw()) {
 					t.Fatalf("%s, %s, request %d: %v, %v, or other bytes", name, text, k, gotErr, wantErr)

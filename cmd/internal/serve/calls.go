@@ -220,7 +220,7 @@ func (c *calls) carry(w http.ResponseWriter, from *http.Request, p *pare.Policy,
 	changes := plan.Changes()
 	h.Set("Pare-Changes", strconv.Itoa(len(changes)))
 	if len(changes) > 0 {
-		h.Set("Pare-Rules", strings.Join(wire.RulesOf(changes), ","))
+		h.Set("Pare-Rules", strings.Join(wirex.RulesOf(changes), ","))
 	}
 	less := saved(p, r, plan)
 	if less > 0 {
@@ -238,7 +238,7 @@ func (c *calls) carry(w http.ResponseWriter, from *http.Request, p *pare.Policy,
 		rec := &proxy.Record{
 			ID: strings.ToLower(rand.Text()[:20]), Time: began, Method: from.Method, Path: from.URL.Path, Dialect: r.Dialect.String(), Profile: r.Profile.Name,
 			Model: cmp.Or(p.Model, r.Model()), Messages: len(r.Transcript().Messages()), Status: http.StatusOK, BytesIn: int64(len(r.Raw())), BytesOut: int64(len(out)),
-			Changes: changes, Rules: wire.RulesOf(changes), Saved: max(less, 0), Planned: time.Since(began),
+			Changes: changes, Rules: wirex.RulesOf(changes), Saved: max(less, 0), Planned: time.Since(began),
 		}
 		c.note(from, rec)
 		h.Set("Pare-Receipt", rec.ID)

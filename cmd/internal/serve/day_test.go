@@ -164,7 +164,7 @@ func (d *day) live(server, name string, session corpus.Body, last int) {
 	}
 	sum, window, room := &d.fits, 1<<60, 1<<60
 	if m, known := tokens.Lookup(r.Model()); known {
-		window, room = m.Window, m.Input(min(r.Reply(), m.Output))
+		window, room = m.Window, m.Input(min(r.MaxOutputTokens(), m.Output))
 	}
 	if r.Tokens(tokens.For(r.Model())) > room {
 		sum, name = &d.large, large+name

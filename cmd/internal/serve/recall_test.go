@@ -74,7 +74,7 @@ func TestRecall(t *testing.T) {
 	}
 	_, receipt := send(t, "GET", at+"/pare/v1/receipts/"+resp.Header.Get("Pare-Receipt"), "")
 	var rec proxy.Record
-	if err := json.Unmarshal([]byte(receipt), &rec); err != nil || len(rec.Recalls) != 1 || rec.Recalls[0].Answer != proxy.AnswerFound || strings.Contains(receipt, "line of part") {
+	if err := json.Unmarshal([]byte(receipt), &rec); err != nil || len(rec.Recalls) != 1 || rec.Recalls[0].Answer != "found" || strings.Contains(receipt, "line of part") {
 		t.Errorf("%v: %s", err, receipt)
 	}
 	if _, text := send(t, "GET", at+"/pare/metrics", ""); !strings.Contains(text, "pare_recalls_total{answer=\"found\"} 1\n") {

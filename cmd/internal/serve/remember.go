@@ -32,7 +32,7 @@ type remembering struct {
 
 type lesson struct {
 	key string
-	proxy.Lesson
+	proxy.Learned
 }
 
 const (
@@ -51,7 +51,7 @@ func newRemembering(n notebook, now func() time.Time) *remembering {
 }
 
 // Put keeps a lesson when there is time.
-func (r *remembering) Put(key string, l proxy.Lesson) {
+func (r *remembering) Put(key string, l proxy.Learned) {
 	select {
 	case r.queue <- lesson{key, l}:
 	default:
@@ -93,9 +93,9 @@ func (r *remembering) write(l lesson) {
 	ctx, cancel := context.WithTimeout(context.Background(), noteTime)
 	defer cancel()
 	err := r.notes.Note(ctx, l.key, func(old string) string {
-		var was proxy.Lesson
+		var was proxy.Learned
 		json.Unmarshal([]byte(old), &was) // what cannot be read teaches nothing
-		text, err := json.Marshal(was.Join(l.Lesson))
+		text, err := json.Marshal(proxyx.Join(was, l.Learned))
 		if err != nil {
 			return old
 		}
@@ -117,9 +117,9 @@ func (r *remembering) listen() {
 			return // it will be there again, or not
 		}
 		for _, n := range all {
-			var l proxy.Lesson
+			var l proxy.Learned
 			if json.Unmarshal([]byte(n.Text), &l) == nil {
-				r.known.Hear(n.Key, l)
+				r.known.Observe(n.Key, l)
 			}
 			r.heard = n.At
 		}

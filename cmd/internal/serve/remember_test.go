@@ -106,11 +106,11 @@ func (dead) ForgetNotes(context.Context, time.Time) (int64, error) { return 0, e
 func TestLessonsWithoutAStore(t *testing.T) {
 	r := newRemembering(dead{}, nil)
 	for i := range waiting + 5 { // more than can wait
-		r.known.Learn(fmt.Sprint(i), proxy.Lesson{Rules: []string{"overflow"}, Limit: 10})
+		proxyx.Learn(r.known, fmt.Sprint(i), proxy.Learned{Rules: []string{"overflow"}, Limit: 10})
 	}
 	r.listen()
 	r.flush()
-	if r.known.Lesson("7").Limit != 10 || r.lost.Load() != waiting+5 {
-		t.Error(r.known.Lesson("7"), r.lost.Load())
+	if proxyx.Learned(r.known, "7").Limit != 10 || r.lost.Load() != waiting+5 {
+		t.Error(proxyx.Learned(r.known, "7"), r.lost.Load())
 	}
 }

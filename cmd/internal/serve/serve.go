@@ -85,7 +85,7 @@ func (s *Settings) Compactor(there pare.Memory) *pare.Compactor {
 // shareSummaries lets all replicas that share a store send the same summaries, before the settings are used.
 func (s *Settings) shareSummaries(st *store.Store) {
 	if st != nil && s.Policy != nil && s.Policy.Compact != nil && s.Policy.Compact.Memory == nil {
-		s.Policy.Compact.Memory = st.Memory()
+		s.Policy.Compact.Memory = storex.Memory(st)
 	}
 }
 
@@ -128,7 +128,7 @@ func New(o Options) *Server {
 	s := &Server{o: o, watches: newWatches(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody}}
 	s.calls.settings.Store(o.Settings)
 	if o.Store != nil {
-		s.keeping = newKeeping(o.Store.Receipts())
+		s.keeping = newKeeping(storex.Receipts(o.Store))
 		s.lessons = newRemembering(o.Store, nil)
 		s.memory = newMemory(o.Store, s.watches)
 	}
@@ -187,7 +187,7 @@ func (s *Server) Set(to *Settings) {
 // serveSessions serves the sessions of the store by a policy.
 func (s *Server) serveSessions(to *Settings) {
 	if s.o.Store != nil {
-		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(s.o.Store.Memory()), MaxBody: s.o.MaxBody, Log: s.o.Log})
+		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(storex.Memory(s.o.Store)), MaxBody: s.o.MaxBody, Log: s.o.Log})
 		s.sessions.Store(&h)
 	}
 }
@@ -280,7 +280,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Header["Upgrade"] != nil && s.o.OverHTTP {
 		if d, _ := wire.ParseURL(r.URL.Path); d != wire.Auto {
-			proxy.Refuse(w, r, http.StatusUpgradeRequired, "histories are sent by POST here, not over a WebSocket")
+			proxyx.Refuse(w, r, http.StatusUpgradeRequired, "histories are sent by POST here, not over a WebSocket")
 			return
 		}
 	}
@@ -290,7 +290,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	scope, ok := s.gate.proxied(r)
 	if !ok {
-		proxy.Refuse(w, r, http.StatusUnauthorized, "a token is missing or unknown: send "+tokenHeader)
+		proxyx.Refuse(w, r, http.StatusUnauthorized, "a token is missing or unknown: send "+tokenHeader)
 		return
 	}
 	if scope != "" {
@@ -446,7 +446,7 @@ func (p *pulse) take(ctx context.Context, st *store.Store) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pulseWait)
 	defer cancel()
-	p.err = st.Ping(ctx)
+	p.err = storex.Ping(st, ctx)
 	p.at = time.Now()
 	return p.err
 }

@@ -128,7 +128,7 @@ func (w *Watch) Page(id string) (*ui.Page, error) {
 	model, _ := tokens.Lookup(c.request.Model())
 	return ui.New(c.request, ui.Options{
 		Source: "request " + id, Findings: c.request.Check(wire.CheckOptions{}), Plan: c.plan,
-		Counter: tokens.For(c.request.Model()), Window: model.Input(min(c.request.Reply(), model.Output)),
+		Counter: tokens.For(c.request.Model()), Window: model.Input(min(c.request.MaxOutputTokens(), model.Output)),
 	}), nil
 }
 

@@ -27,7 +27,7 @@ func OpenDamagedStore(ctx context.Context, dsn string) (*store.Store, error) {
 func storeOptions() store.Options {
 	return store.Options{Transcripts: map[store.Kind]store.Transcript{
 		KindClaude: func(lines []byte, model string) (*wire.Request, error) {
-			return agentlog.Resumed(lines, agentlog.Options{Format: agentlog.ClaudeCode, Model: model})
+			return agentlog.ResumeRequest(lines, agentlog.Options{Format: agentlog.ClaudeCode, Model: model})
 		},
 	}}
 }

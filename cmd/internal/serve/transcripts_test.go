@@ -58,7 +58,7 @@ func TestWindowOfATranscript(t *testing.T) {
 		if _, err := st.Append(ctx, key, store.Anywhere, all...); err != nil {
 			t.Fatal(err)
 		}
-		for name, ask := range map[string]store.Ask{
+		for name, ask := range map[string]store.WindowOptions{
 			"whole":  {},
 			"small":  {Policy: &pare.Policy{Window: &pare.Window{Tokens: 2000}}},
 			"framed": {Base: []byte(`{"model":"claude-opus-4-1","max_tokens":100,"system":"be brief"}`)},

@@ -45,7 +45,7 @@ func (s *stream) sniff(name string) (kind, agentlog.Format) {
 			return session, f // by its name
 		}
 	}
-	if data := s.all(); !wire.IsRequest(data) {
+	if data := s.all(); !wirex.IsRequest(data) {
 		if f, ok := agentlog.Detect("", data); ok {
 			return session, f
 		}
@@ -95,13 +95,13 @@ func (s *stream) isBatch(d *agentlog.Detector) bool {
 		line = bytes.TrimPrefix(line, utf8Mark)
 		switch object := bytes.HasPrefix(line, []byte{'{'}); {
 		case alone:
-			if object && whole(line) && wire.IsRequest(line) || isList(line) {
+			if object && whole(line) && wirex.IsRequest(line) || isList(line) {
 				return true
 			}
 		case !object:
 			return false
 		case whole(line):
-			return wire.IsRequest(line) && !whole(s.all())
+			return wirex.IsRequest(line) && !whole(s.all())
 		}
 	}
 	return false
@@ -151,7 +151,7 @@ var detectors = sync.Pool{New: func() any { return new(agentlog.Detector) }}
 func (s *stream) sessionOfLines(d *agentlog.Detector) (agentlog.Format, bool) {
 	some := false
 	for line, at := s.line(0); line != nil && !d.Settled(); line, at = s.line(at) {
-		if !some && (line[0] == '[' && whole(line) || (!d.Object(line) || d.Has(wire.TellsRequest)) && wire.IsRequest(line)) {
+		if !some && (line[0] == '[' && whole(line) || (!d.Object(line) || d.Has(wirex.IsHistoryKey)) && wirex.IsRequest(line)) {
 			break
 		}
 		some = d.Line(line) || some

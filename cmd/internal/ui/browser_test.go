@@ -368,7 +368,7 @@ func testEveryAction(t *testing.T, b *browser) {
 		t.Fatal(err)
 	}
 	o := options(r, "chat.json")
-	if o.Plan, err = pare.Repair(r, pare.Options{Check: wire.CheckOptions{Strict: true}}); err != nil {
+	if o.Plan, err = parex.Repair(r, pare.Options{Check: wire.CheckOptions{Strict: true}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range o.Plan.Changes() {
@@ -619,7 +619,7 @@ func testHostile(t *testing.T, b *browser) {
 		{"role":"assistant","content":[{"type":"tool_use","id":"a","name":`+s+`,"input":{"x":`+s+`}}]},
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":`+s+`}]}]}`))
 	o := options(r, evil)
-	plan, err := pare.Repair(r, pare.Options{})
+	plan, err := parex.Repair(r, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func planned(t testing.TB, body []byte, source string, policy wire.Repair) (*Pag
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Plan, err = p.Plan(r, pare.Options{Counter: o.Counter, Repair: policy})
+	o.Plan, err = parex.PlanRules(p, r, pare.Options{Counter: o.Counter, Repair: policy})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func side(r *wire.Request, o Options) Side {
 	t := r.Transcript()
 	s := Side{Head: head(r, o), Messages: make([]Message, 0, len(t.Messages()))}
 	for i, m := range t.Messages() {
-		msg := Message{Role: m.Role.String(), Path: r.MessagePath(i), Unread: i < t.StartMessage(), Blocks: make([]Block, 0, m.End-m.First)}
+		msg := Message{Role: m.Role.String(), Path: r.MessagePath(i), Unread: i < transcriptx.StartMessage(t), Blocks: make([]Block, 0, m.End-m.First)}
 		for b := m.First; b < m.End; b++ {
 			msg.Blocks = append(msg.Blocks, block(r, b, o))
 		}
@@ -90,12 +90,12 @@ func block(r *wire.Request, id transcript.BlockID, o Options) Block {
 	t := r.Transcript()
 	b := t.Block(id)
 	out := Block{Kind: b.Kind.String(), Tool: valid(b.Tool), ID: valid(b.CallID), Path: r.Path(id), Failed: b.Failed}
-	if id >= t.Start() {
-		out.Tokens = r.BlockTokens(o.Counter, id)
+	if id >= transcriptx.Start(t) {
+		out.Tokens = wirex.BlockTokens(r, o.Counter, id)
 	}
 	switch b.Kind {
 	case transcript.Compaction:
-		if out.Text = r.Compaction(id); out.Text == "" {
+		if out.Text = wirex.Compaction(r, id); out.Text == "" {
 			out.Text = fmt.Sprintf("[encrypted by the provider, %d bytes]", b.Span.Len())
 		}
 	case transcript.Media:
@@ -167,7 +167,7 @@ func faults(found []wire.Finding) []Fault {
 	var all []Fault
 	for _, f := range found {
 		all = append(all, Fault{
-			Rule: f.Rule, Path: f.Path, Says: valid(f.Message), Meaning: wire.Slugs()[f.Rule], Advice: f.Advice, Message: f.Index, Block: int(f.Block),
+			Rule: f.Rule, Path: f.Path, Says: valid(f.Message), Meaning: wirex.RuleSlugs()[f.Rule], Advice: f.Advice, Message: f.Index, Block: int(f.Block),
 		})
 	}
 	return all
@@ -209,7 +209,7 @@ func (p *Page) changes(plan *pare.Plan, at places) {
 
 // kept notes which blocks the rules protect, and why.
 func (p *Page) kept(plan *pare.Plan, at places) {
-	t := plan.Mended().Transcript()
+	t := parex.Mended(plan).Transcript()
 	seen := make(map[Reason]int)
 	flat := p.Before.flat()
 	for _, d := range plan.Decisions() {
@@ -222,7 +222,7 @@ func (p *Page) kept(plan *pare.Plan, at places) {
 			seen[why] = len(p.Kept)
 		}
 		for _, b := range t.Atoms()[d.Atom].Blocks {
-			if _, old := at.find(plan.Mended().PathIn(at.r, b)); old >= 0 {
+			if _, old := at.find(wirex.PathIn(parex.Mended(plan), at.r, b)); old >= 0 {
 				flat[old].Kept = seen[why]
 			}
 		}
@@ -249,7 +249,7 @@ func (p *Page) after(plan *pare.Plan, at places, o Options) {
 	stays := make([]bool, len(before))
 	var fresh []*Block
 	for i, b := range s.flat() {
-		old, ok := at.blocks[out.PathIn(at.r, transcript.BlockID(i))]
+		old, ok := at.blocks[wirex.PathIn(out, at.r, transcript.BlockID(i))]
 		if !ok {
 			fresh = append(fresh, b)
 			continue

@@ -73,7 +73,7 @@ func TestHostileText(t *testing.T) {
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":` + string(q) + `,"content":` + string(q) + `}]}]}`
 	r := parse(t, []byte(body))
 	o := options(r, hostile)
-	plan, err := pare.Repair(r, pare.Options{})
+	plan, err := parex.Repair(r, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestZoo(t *testing.T) {
 			continue
 		}
 		o := options(r, name)
-		if o.Plan, err = pare.Repair(r, pare.Options{}); err != nil {
+		if o.Plan, err = parex.Repair(r, pare.Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}

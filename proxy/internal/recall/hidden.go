@@ -29,7 +29,7 @@ func (h *Hidden) Size() (n int) {
 
 // Key names a call of the client's by everything that it says.
 func (o Other) Key() string {
-	return o.ID + "\x00" + o.Tool + "\x00" + string(wire.Canonical(o.Arguments))
+	return o.ID + "\x00" + o.Tool + "\x00" + string(wirex.Canonical(o.Arguments))
 }
 
 // Restore puts what was hidden back into a history that the client sends: calls beside those

@@ -1,0 +1,57 @@
+package pare
+
+import (
+	"context"
+
+	"github.com/pare-llm/pare/internal/inside"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Internal opens what the packages of this module use of each other and users do not see:
+// nobody else can import the key.
+func Internal(*inside.Key) internals { return internals{} }
+
+// internals has the functions and methods behind the door. Each does what its namesake in
+// lower case says.
+type internals struct{}
+
+func (internals) Compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
+	return compact(r, cut, summary, o)
+}
+
+func (internals) CompactNamed(c *Compactor, ctx context.Context, r *wire.Request, name func(together ...string) string) (*Plan, error) {
+	return c.compactNamed(ctx, r, name)
+}
+
+func (internals) CompactWith(c *Compactor, ctx context.Context, r *wire.Request) (*Plan, error) {
+	return c.compactAlone(ctx, r)
+}
+
+func (internals) FitWith(c *Compactor, ctx context.Context, r *wire.Request, w Window) (*Plan, error) {
+	return c.fitWindow(ctx, r, w)
+}
+
+func (internals) IsPaired(r *wire.Request) bool {
+	return isPaired(r)
+}
+
+func (internals) Mended(p *Plan) *wire.Request {
+	return p.mendedRequest()
+}
+
+func (internals) PlanRules(p *Pipeline, r *wire.Request, o Options) (plan *Plan, err error) {
+	return p.planWith(r, o)
+}
+
+func (internals) Repair(r *wire.Request, o Options) (*Plan, error) {
+	return repair(r, o)
+}
+
+func (internals) Requests(r *wire.Request) int {
+	return requests(r)
+}
+
+func (internals) Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
+	return trim(r, w, o)
+}

@@ -1,0 +1,43 @@
+package proxy
+
+import (
+	"net/http"
+
+	"github.com/pare-llm/pare/internal/inside"
+)
+
+// Internal opens what the packages of this module use of each other and users do not see:
+// nobody else can import the key.
+func Internal(*inside.Key) internals { return internals{} }
+
+// internals has the functions and methods behind the door. Each does what its namesake in
+// lower case says.
+type internals struct{}
+
+func (internals) Join(l Learned, m Learned) Learned {
+	return l.join(m)
+}
+
+func (internals) Learn(c *Conversations, key string, l Learned) {
+	c.learn(key, l)
+}
+
+func (internals) Learned(c *Conversations, key string) Learned {
+	return c.learned(key)
+}
+
+func (internals) Len(c *Conversations) int {
+	return c.size()
+}
+
+func (internals) Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
+	writeRefusal(w, r, status, message)
+}
+
+func (internals) Unpack(coding string, packed []byte, most int64) ([]byte, error) {
+	return unpack(coding, packed, most)
+}
+
+func (internals) Vendors() map[string]Upstream {
+	return knownVendors()
+}

@@ -1,0 +1,26 @@
+package rules
+
+import (
+	"github.com/pare-llm/pare/internal/inside"
+	"github.com/pare-llm/pare/wire"
+)
+
+// Internal opens what the packages of this module use of each other and users do not see:
+// nobody else can import the key.
+func Internal(*inside.Key) internals { return internals{} }
+
+// internals has the functions and methods behind the door. Each does what its namesake in
+// lower case says.
+type internals struct{}
+
+func (internals) CallsOf(r *wire.Request, tools []Tool) Calls {
+	return callsOf(r, tools)
+}
+
+func (internals) MatchTool(glob string, name string) bool {
+	return matchTool(glob, name)
+}
+
+func (internals) Protected(tool string) bool {
+	return protected(tool)
+}

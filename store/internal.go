@@ -1,0 +1,35 @@
+package store
+
+import (
+	"context"
+
+	"github.com/pare-llm/pare/internal/inside"
+)
+
+// Internal opens what the packages of this module use of each other and users do not see:
+// nobody else can import the key.
+func Internal(*inside.Key) internals { return internals{} }
+
+// internals has the functions and methods behind the door. Each does what its namesake in
+// lower case says.
+type internals struct{}
+
+func (internals) Engine(s *Store) string {
+	return s.engine()
+}
+
+func (internals) Memory(s *Store) *Memory {
+	return s.memory()
+}
+
+func (internals) NeedCompaction(s *Store, ctx context.Context, above int64, limit int) (keys []Key, err error) {
+	return s.needCompaction(ctx, above, limit)
+}
+
+func (internals) Ping(s *Store, ctx context.Context) error {
+	return s.ping(ctx)
+}
+
+func (internals) Receipts(s *Store) *Receipts {
+	return s.receipts()
+}

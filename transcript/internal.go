@@ -1,0 +1,47 @@
+package transcript
+
+import "github.com/pare-llm/pare/internal/inside"
+
+// Internal opens what the packages of this module use of each other and users do not see:
+// nobody else can import the key.
+func Internal(*inside.Key) internals { return internals{} }
+
+// internals has the functions and methods behind the door. Each does what its namesake in
+// lower case says.
+type internals struct{}
+
+func (internals) Compacted(t *Transcript) bool {
+	return t.compacted()
+}
+
+func (internals) HasCut(t *Transcript, cut Cut) bool {
+	return t.hasCut(cut)
+}
+
+func (internals) Moved(t *Transcript, raw []byte, messages []Message, blocks []Block) *Transcript {
+	return t.moved(raw, messages, blocks)
+}
+
+func (internals) Needy(t *Transcript) bool {
+	return t.hasNeeds()
+}
+
+func (internals) New(x Index) *Transcript {
+	return newTranscript(x)
+}
+
+func (internals) NewAfter(x Index, before *Transcript, runs []Run) *Transcript {
+	return newAfter(x, before, runs)
+}
+
+func (internals) Preamble(t *Transcript) int {
+	return t.preamble()
+}
+
+func (internals) Start(t *Transcript) BlockID {
+	return t.firstRead()
+}
+
+func (internals) StartMessage(t *Transcript) int {
+	return t.startMessage()
+}
