@@ -193,7 +193,7 @@ func (f *fitting) todo(l *ladder.Ladder, p *Plan) ([]transcript.BlockID, blockEd
 	drop, edits, rungs := l.Todo()
 	for r, n := range rungs {
 		if n > 0 {
-			p.rungs = append(p.rungs, Climb{Rung(r), n})
+			p.rungs = append(p.rungs, RungCount{Rung(r), n})
 		}
 	}
 	return drop, blockEdits{edits, func(i int) Reason {
@@ -282,8 +282,8 @@ func (r Rung) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 // why is the reason that receipts give.
 func (r Rung) why() string { return rungs[r].why }
 
-// A Climb is what one rung did. Many goroutines may read it.
-type Climb struct {
+// A RungCount is what one rung did. Many goroutines may read it.
+type RungCount struct {
 	Rung    Rung `json:"rung"`
 	Changes int  `json:"changes"` // blocks cleared, shortened or dropped
 }

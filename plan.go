@@ -88,7 +88,7 @@ type Plan struct {
 	changes   []wire.Change
 	left      []wire.Finding
 	events    []Event
-	rungs     []Climb
+	rungs     []RungCount
 	conserved *Conservation
 	batches   []ladder.Batch
 	faults    []*FaultError // rules that were left out
@@ -186,7 +186,7 @@ func (p *Plan) Left() []wire.Finding {
 func (p *Plan) Events() []Event { return slices.Clip(p.told().events) }
 
 // Rungs tells how far a window had to climb; nil: not at all.
-func (p *Plan) Rungs() []Climb { return slices.Clip(p.rungs) }
+func (p *Plan) Rungs() []RungCount { return slices.Clip(p.rungs) }
 
 // Batches tells what a stable window did at earlier requests and at this one.
 func (p *Plan) Batches() []Batch {
@@ -434,7 +434,7 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 		Bytes     [2]int         `json:"bytes"`
 		Changes   []wire.Change  `json:"changes"`
 		Left      []wire.Finding `json:"left"`
-		Rungs     []Climb        `json:"rungs,omitempty"`
+		Rungs     []RungCount    `json:"rungs,omitempty"`
 		Batches   []Batch        `json:"batches,omitempty"`
 		Conserved *Conservation  `json:"conserved,omitempty"`
 		Decisions []Decision     `json:"decisions,omitempty"`

@@ -57,9 +57,9 @@ type Policy struct {
 	SkipTokenCounts bool
 	// KeepBound is that of [Options].
 	KeepInvalidThinking bool
-	// Means says what may be left to the provider, for those who can tell it so in headers:
+	// ProviderEdits says what may be left to the provider, for those who can tell it so in headers:
 	// package proxy does. Plan makes all changes itself.
-	Means ProviderEdits
+	ProviderEdits ProviderEdits
 }
 
 // ProviderEdits are what a provider can do by itself. The zero value is right. It is a value that

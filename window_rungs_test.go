@@ -229,7 +229,7 @@ func TestRulesRung(t *testing.T) {
 		if small != nil || asked == 0 {
 			t.Fatalf("asked %d times, %v", asked, small)
 		}
-		if len(plan.Rungs()) != 1 || plan.Rungs()[0] != (pare.Climb{Rung: pare.RungRules, Changes: 2}) {
+		if len(plan.Rungs()) != 1 || plan.Rungs()[0] != (pare.RungCount{Rung: pare.RungRules, Changes: 2}) {
 			t.Errorf("rungs %+v, want the rules only, which drop a call and its result", plan.Rungs())
 		}
 		if got := keptCalls(t, d, plan, 10); slices.Contains(got, 3) || len(got) != 9 {

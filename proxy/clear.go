@@ -25,7 +25,7 @@ type clearing struct {
 // has; nil: nothing, the window is met here. It is asked where it binds thinking, which its
 // own edits leave valid, where the policy allows that, and where it is enough.
 func (a *aim) clears(r *wire.Request, p *pare.Policy) *clearing {
-	if !a.policy.Means.ClearResults || a.inBytes || !a.anthropic || a.own || a.short || a.known.Own || a.known.Short || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
+	if !a.policy.ProviderEdits.ClearResults || a.inBytes || !a.anthropic || a.own || a.short || a.known.Own || a.known.Short || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
 		return nil
 	}
 	for _, name := range []string{"context_management", "compaction"} {

@@ -23,7 +23,7 @@ func big(exchanges int) string {
 // clear results itself; its thinking stays, and it is asked at every later request.
 func TestProviderClears(t *testing.T) {
 	const address = "//api.anthropic.com/v1/messages"
-	policy := &pare.Policy{Window: &pare.Window{Tokens: 10_000, LowPercent: 70}, Means: pare.ProviderEdits{ClearResults: true}}
+	policy := &pare.Policy{Window: &pare.Window{Tokens: 10_000, LowPercent: 70}, ProviderEdits: pare.ProviderEdits{ClearResults: true}}
 	p := &provider{refuses: func(string) string { return "" }}
 	tr := &Transport{Base: p, PlanTime: -1, Policy: policy, Conversations: NewConversations(ConversationsOptions{})}
 	small := big(10)
@@ -60,7 +60,7 @@ func TestProviderIsNotAsked(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := &provider{refuses: func(string) string { return "" }}
-			tr := &Transport{Base: p, PlanTime: -1, Policy: &pare.Policy{Window: &pare.Window{Tokens: 10_000}, Means: tt.means}, Conversations: NewConversations(ConversationsOptions{})}
+			tr := &Transport{Base: p, PlanTime: -1, Policy: &pare.Policy{Window: &pare.Window{Tokens: 10_000}, ProviderEdits: tt.means}, Conversations: NewConversations(ConversationsOptions{})}
 			got, _ := p.ask(t, tr, tt.address, tt.body)
 			if strings.Contains(got[0], "clear_tool_uses") || strings.Contains(p.header[0].Get("Anthropic-Beta"), clearBeta) || len(got[0]) >= len(tt.body) {
 				t.Errorf("%v %d of %d bytes", p.header, len(got[0]), len(tt.body))
@@ -80,7 +80,7 @@ func TestProviderClearsTooLittle(t *testing.T) {
 				}
 				return ""
 			}}
-			policy := &pare.Policy{Window: &pare.Window{Tokens: 10_000, LowPercent: 70}, Means: pare.ProviderEdits{ClearResults: true}}
+			policy := &pare.Policy{Window: &pare.Window{Tokens: 10_000, LowPercent: 70}, ProviderEdits: pare.ProviderEdits{ClearResults: true}}
 			tr := &Transport{Base: p, PlanTime: -1, Policy: policy, Conversations: NewConversations(ConversationsOptions{})}
 			const address = "//api.anthropic.com/v1/messages"
 			if got, resp := p.ask(t, tr, address, big(60)); len(got) != 2 || resp.StatusCode != 200 {

@@ -244,7 +244,7 @@ func WithScope(ctx context.Context, scope string) context.Context {
 // keyOf is the name of a conversation: whose it is, where it goes, and how it begins. ""
 // means that it has not begun.
 func keyOf(ctx context.Context, upstream string, g wire.Glance) string {
-	if g.Opening == (wire.Fingerprint{}) {
+	if g.Fingerprint == (wire.Fingerprint{}) {
 		return ""
 	}
 	scope, _ := ctx.Value(scopeKey{}).(string)
@@ -252,6 +252,6 @@ func keyOf(ctx context.Context, upstream string, g wire.Glance) string {
 	for _, part := range []string{scope, upstream, g.Dialect.String(), g.Profile.Model} {
 		b = append(append(b, part...), 0)
 	}
-	sum := sha256.Sum256(append(b, g.Opening[:]...))
+	sum := sha256.Sum256(append(b, g.Fingerprint[:]...))
 	return hex.EncodeToString(sum[:16])
 }

@@ -54,7 +54,7 @@ func (a *aim) droppable(r *wire.Request) (can, told bool) {
 // and the plan is made again.
 func (a *aim) bound(r *wire.Request, pl *pare.Plan) (keep bool) {
 	can, _ := a.droppable(r)
-	if !can || a.policy.Means.DropThinking == pare.Never {
+	if !can || a.policy.ProviderEdits.DropThinking == pare.Never {
 		return false
 	}
 	lost := 0
@@ -66,7 +66,7 @@ func (a *aim) bound(r *wire.Request, pl *pare.Plan) (keep bool) {
 	switch {
 	case lost == 0:
 		return false
-	case a.policy.Means.DropThinking == pare.Always, a.cold: // a cold cache has nothing to lose
+	case a.policy.ProviderEdits.DropThinking == pare.Always, a.cold: // a cold cache has nothing to lose
 		return true
 	}
 	// The option is part of what the cache of messages depends on: what stands in front of the
@@ -96,7 +96,7 @@ func (a *aim) healsByDropping(r *wire.Request) bool {
 		return false
 	}
 	can, _ := a.droppable(r)
-	switch a.policy.Means.DropThinking {
+	switch a.policy.ProviderEdits.DropThinking {
 	case pare.Never:
 		return false
 	case pare.ByCost:

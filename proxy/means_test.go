@@ -43,7 +43,7 @@ func TestBoundThinking(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			policy := Default()
-			policy.Means.DropThinking = tt.choice
+			policy.ProviderEdits.DropThinking = tt.choice
 			p := &provider{refuses: func(string) string { return "" }}
 			tr := &Transport{Base: p, PlanTime: -1, Policy: policy, Conversations: NewConversations(ConversationsOptions{})}
 			got, resp := p.ask(t, tr, "//"+tt.host+"/v1/messages", tt.body, "Anthropic-Beta", "files-api-2025-04-14")

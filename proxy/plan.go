@@ -111,7 +111,7 @@ func look(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restor
 	if o.glance, err = glance(in, *a); err != nil {
 		return o.skipped(unread(err)), in, 0, true
 	}
-	if o.glance.Delta {
+	if o.glance.ContinuesOnServer {
 		return o.skipped(skipState, ""), in, 0, true
 	}
 	if a.conversations != nil {

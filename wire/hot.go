@@ -19,14 +19,14 @@ type Parser struct {
 // A Glance is what can be told of a request without keeping anything of it. It is a value
 // that many goroutines may use.
 type Glance struct {
-	Clean    bool // Check would find nothing, and Mend would do nothing
-	Delta    bool // see [Request.ContinuesOnServer]
-	Dialect  Dialect
-	Profile  Profile // its Model is the one that the request names, or else the one of the options
-	Messages int
-	Calls    int // and strays
-	Turns    int
-	Opening  Fingerprint
+	Clean             bool // Check would find nothing, and Mend would do nothing
+	ContinuesOnServer bool // see [Request.ContinuesOnServer]
+	Dialect           Dialect
+	Profile           Profile // its Model is the one that the request names, or else the one of the options
+	Messages          int
+	Calls             int // and strays
+	Turns             int
+	Fingerprint       Fingerprint
 }
 
 // check reads and checks a request body and keeps nothing of it: raw may be changed
@@ -71,7 +71,7 @@ func (p *Parser) glance(raw []byte, o Options, c CheckOptions) (Glance, error) {
 	p.p.lent = true
 	g, err := p.judge(raw, o, checker{o: c, glance: true})
 	if err == nil {
-		g.Opening = p.r.fingerprint()
+		g.Fingerprint = p.r.fingerprint()
 	}
 	p.drop()
 	return g, err
@@ -86,7 +86,7 @@ func (p *Parser) judge(raw []byte, o Options, c checker) (Glance, error) {
 	c.Request, c.checkRoom = r, p.c.checkRoom
 	p.c = c
 	p.c.run()
-	return Glance{Clean: !p.c.dirty && len(p.c.found) == 0, Delta: r.continuesOnServer(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: r.t.Turns()}, nil
+	return Glance{Clean: !p.c.dirty && len(p.c.found) == 0, ContinuesOnServer: r.continuesOnServer(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: r.t.Turns()}, nil
 }
 
 // Parse is like the function of that name, but the request, its transcript and what is

@@ -45,8 +45,8 @@ func sameReading(t *testing.T, p *wire.Parser, body []byte, o wire.Options) {
 			continue
 		}
 		w := wire.Glance{
-			Clean: len(want.Check(c)) == 0, Delta: wirex.ContinuesOnServer(want), Dialect: want.Dialect, Profile: want.Profile,
-			Messages: len(want.Transcript().Messages()), Calls: len(want.Transcript().Exchanges()), Turns: want.Transcript().Turns(), Opening: wirex.Fingerprint(want),
+			Clean: len(want.Check(c)) == 0, ContinuesOnServer: wirex.ContinuesOnServer(want), Dialect: want.Dialect, Profile: want.Profile,
+			Messages: len(want.Transcript().Messages()), Calls: len(want.Transcript().Exchanges()), Turns: want.Transcript().Turns(), Fingerprint: wirex.Fingerprint(want),
 		}
 		if g != w {
 			t.Fatalf("a glance tells %+v, want %+v\n%s", g, w, body)
@@ -130,7 +130,7 @@ func TestLook(t *testing.T) {
 		lent := bytes.Clone(body)
 		g, got, err := wirex.CheckOrParse(&p, lent, o, c)
 		w, _ := wirex.Check(new(wire.Parser), body, o, c)
-		w.Opening = wire.Fingerprint{}
+		w.Fingerprint = wire.Fingerprint{}
 		switch {
 		case fails(err) != fails(wantErr):
 			t.Fatalf("a look fails with %v, want %v\n%s", err, wantErr, body)

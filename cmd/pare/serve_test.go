@@ -75,5 +75,5 @@ func effective(t *testing.T, args []string) string {
 	above := value(g.Serve.Compact)
 	g.Serve.Compact = nil // an address
 	return fmt.Sprintf("%+v, compact above %d\n%+v %+v %+v\noff %v, rules %v, archive %v\nprune %v, recall %v, body %d, hosts %v, tokens %v, upstreams %v",
-		g.Serve, above, *p.Window, p.Check, p.Means, p.Off, rules, p.Archive, o.Prune, o.Recall, o.MaxBody, o.Hosts, o.Tokens, o.Upstreams)
+		g.Serve, above, *p.Window, p.Check, p.ProviderEdits, p.Off, rules, p.Archive, o.Prune, o.Recall, o.MaxBody, o.Hosts, o.Tokens, o.Upstreams)
 }

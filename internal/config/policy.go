@@ -37,12 +37,12 @@ func (c *Config) Policy(getenv func(string) string) (*pare.Policy, error) {
 func (c *Config) build(s *source) *pare.Policy {
 	s.choose("tokenizer", c.Tokenizer, tokenizers...)
 	p := &pare.Policy{
-		Off:      c.Enabled != nil && !*c.Enabled,
-		Repair:   c.Repair.remedies(s),
-		Check:    wire.CheckOptions{Strict: c.Check.Strict, Advice: c.Check.Advice},
-		Archived: c.Archive != nil,
-		Counter:  Counter(c.Tokenizer),
-		Means:    c.Provider.means(s),
+		Off:           c.Enabled != nil && !*c.Enabled,
+		Repair:        c.Repair.remedies(s),
+		Check:         wire.CheckOptions{Strict: c.Check.Strict, Advice: c.Check.Advice},
+		Archived:      c.Archive != nil,
+		Counter:       Counter(c.Tokenizer),
+		ProviderEdits: c.Provider.means(s),
 	}
 	if c.Archive != nil && c.Archive.File == "" {
 		c.Archive.checkFile(s)
