@@ -44,7 +44,7 @@ func ExamplePolicy_repair() {
 		return
 	}
 	fmt.Print(plan)
-	// Output: drop    messages.1.content.0         orphan-call: a call that no result answers
+	// Output: drop    messages.1.content.0         orphan-call: a tool call without a result
 }
 
 // The standard rules clear what the history can do without. Where there is nothing to

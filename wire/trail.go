@@ -136,6 +136,9 @@ func (m *mender) tellMembers() {
 			if slices.Contains(blockMembers, name) && last[name] == k || says != '"' && says != '[' && says != '{' || member.Value.Len() == 2 {
 				continue
 			}
+			if name == "tool_call_id" && m.holdsResult(msg) {
+				continue // the receipt of the result names it
+			}
 			if from[0].in == inMessage && !m.before.hasMember(from[0].message, name) {
 				continue // a repair has given it
 			}
@@ -144,6 +147,11 @@ func (m *mender) tellMembers() {
 			})
 		}
 	}
+}
+
+// holdsResult reports whether a message holds a result.
+func (m *mender) holdsResult(msg transcript.Message) bool {
+	return slices.ContainsFunc(m.t.Blocks()[msg.First:msg.End], func(b transcript.Block) bool { return b.Kind == transcript.Result })
 }
 
 // hasMember reports whether a message has a member of that name.
