@@ -55,3 +55,19 @@ func (internals) Requests(r *wire.Request) int {
 func (internals) Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	return trim(r, w, o)
 }
+
+// Offload is what a Compactor without a summarizer does at a cut.
+func (internals) Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, error) {
+	return new(Compactor).at(context.Background(), untouched(r), headOf(r, cut, o.FoldTask), o)
+}
+
+// Receipts writes changes as lines, one after the other.
+func (internals) Receipts(all ...wire.Change) ([]byte, error) {
+	var w receiptWriter
+	for i := range all {
+		if err := w.add(&all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return w.lines, nil
+}

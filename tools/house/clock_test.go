@@ -25,7 +25,7 @@ var mayWatch = map[string]string{
 	"cmd/pare/folder_test.go":          "only a soak judges speed",
 	"cmd/pare/kill_test.go":            "kills at any time: whenever that is, nothing may be lost",
 	"cmd/pare/main_test.go":            "compares dates of files that lie hours apart",
-	"compactor_test.go":                "the clock of a bubble, which stands still while anybody works",
+	"tools/engine/compactor_test.go":   "the clock of a bubble, which stands still while anybody works",
 	"cmd/internal/serve/crowd_test.go": "only a soak judges speed",
 	"proxy/ledger_test.go":             "the clock of a bubble, which stands still while anybody works",
 	"store/crash_test.go":              "kills at any time: whenever that is, nothing may be lost",

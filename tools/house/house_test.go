@@ -67,6 +67,7 @@ var floors = map[string]floor{
 	"cmd/internal/background": {6, []string{}, "compacts sessions while agents go on"},
 	"cmd/internal/serve":      {6, []string{}, "puts the server together"},
 	"cmd/internal/ui":         {5, []string{}, "shows pages"},
+	"tools/engine":            {5, nil, "tests only"},
 	"tools/truth":             {5, nil, "tests only"},
 	"internal/oracle":         {0, nil, "knows the providers' rules by itself, so that it can contradict wire"},
 	"cmd/internal/screen":     {5, []string{}, "prints for people: safe, measured, painted"},

@@ -1,0 +1,3 @@
+// Package engine tests the promises of package pare as its users see them: plans, windows,
+// compaction, receipts, scenarios.
+package engine

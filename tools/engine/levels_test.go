@@ -1,0 +1,325 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/summary"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// rounds is how often a conversation is compacted: 200 times in a soak.
+func rounds() int {
+	switch {
+	case trial.Soak():
+		return 200
+	case testing.Short():
+		return 12
+	}
+	return 40
+}
+
+// fact is what is planted in a turn.
+func fact(i int) string { return fmt.Sprintf("item-%05d costs %d", i, 1000+i*37%9973) }
+
+// factTurn is a turn in which a fact is said, something is read and something is decided.
+func factTurn(d wire.Dialect, i int) string {
+	talk := fmt.Sprintf("We decided to keep part-%05d because the tests need it. %s", i, strings.Repeat("More words about it. ", 12))
+	if d == wire.OpenAIChat {
+		return fmt.Sprintf(`{"role":"user","content":"Please note that %s."},{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":"Read","arguments":"{\"path\":\"f%d.go\"}"}}]},`+
+			`{"role":"tool","tool_call_id":"c%d","content":"package f%d %s"},{"role":"assistant","content":%q}`, fact(i), i, i, i, i, strings.Repeat("code ", 40), talk)
+	}
+	return fmt.Sprintf(`{"role":"user","content":"Please note that %s."},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%d","name":"Read","input":{"path":"f%d.go"}}]},`+
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"package f%d %s"}]},{"role":"assistant","content":%q}`, fact(i), i, i, i, i, strings.Repeat("code ", 40), talk)
+}
+
+// wordy is a stand-in for a model: it writes more than it was asked for, in lines or in one
+// paragraph, and copies the marks that it sees.
+func wordy(_ context.Context, h pare.Removed) (pare.Summary, error) {
+	var lines []string
+	for _, b := range h.Blocks {
+		lines = append(lines, strings.Fields(h.Text(b)+" .")...)
+	}
+	sep := []string{"\n", ". "}[len(h.Blocks)%2]
+	text := pare.Mark + "2 turns, 3 blocks of 4 bytes, here in 5]\n"
+	for i := 0; i+4 < len(lines) && len(text) < 12*h.MaxTokens; i += 5 {
+		text += "- " + strings.Join(lines[i:i+5], " ") + sep
+	}
+	return pare.Summary{Text: text}, nil
+}
+
+// An attic keeps items by id.
+type attic map[string]archive.Item
+
+func (a attic) Get(_ context.Context, id string) (archive.Item, error) {
+	if item, ok := a[id]; ok {
+		return item, nil
+	}
+	return archive.Item{}, fmt.Errorf("%s: %w", id, archive.ErrNotFound)
+}
+
+var handleIn = regexp.MustCompile(`archived as (pare-[0-9a-z]+)`)
+
+// reach is everything that can be read in a window, and by one recall of each handle in it.
+func reach(t testing.TB, a attic, window string) string {
+	t.Helper()
+	all := window
+	for _, m := range handleIn.FindAllStringSubmatch(window, -1) {
+		items, err := archive.Recall(context.Background(), a, m[1])
+		if err != nil {
+			t.Fatalf("recall %s: %v", m[1], err)
+		}
+		for _, item := range items {
+			all += string(item.Raw)
+		}
+	}
+	return all
+}
+
+// standsFor adds up the turns of the lines over summaries.
+func standsFor(window string) (turns int) {
+	for _, m := range regexp.MustCompile(`\[pare: (?:level \d+: )?(\d+) turns?, \d+ blocks? of`).FindAllStringSubmatch(window, -1) {
+		n, _ := strconv.Atoi(m[1])
+		turns += n
+	}
+	return turns
+}
+
+// TestDefectC1Compact: a conversation of thousands of turns is compacted hundreds of times. At every
+// step the summaries are within their bound and say how many turns they stand for, and every fact is
+// in the window or one recall away.
+func TestDefectC1Compact(t *testing.T) {
+	for _, d := range []wire.Dialect{wire.Anthropic, wire.OpenAIChat} {
+		for name, s := range map[string]pare.Summarizer{"extract": summary.Extract(summary.ExtractOptions{}), "model": wordy, "offload": nil} {
+			for _, most := range []int{300, 2000} {
+				count := tokens.For("claude-sonnet-4-5")
+				c := pare.Compactor{Summarize: s, MinKeep: 8, MaxTokens: most, Options: pare.CompactOptions{Archived: true, Options: pare.Options{Counter: count}}}
+				kept, messages, turns, levels := attic{}, "", 0, 0
+				for round := range rounds() {
+					for range 25 {
+						messages += "," + factTurn(d, turns)
+						turns++
+					}
+					r, err := wire.Parse([]byte(`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[`+strings.TrimPrefix(messages, ",")+`]}`), wire.Options{Dialect: d})
+					if err != nil {
+						t.Fatal(err)
+					}
+					at := fmt.Sprintf("%s, %s, at most %d, round %d", d, name, most, round)
+					plan, err := parex.CompactWith(&c, context.Background(), r)
+					if err != nil {
+						t.Fatalf("%s: %v", at, err)
+					}
+					for _, item := range plan.Archive() {
+						kept[item.ID] = item
+					}
+					out := plan.Result()
+					text := summaryText(out)
+					if n := count.Count([]byte(text)); n > most || text == "" {
+						t.Fatalf("%s: %d tokens\n%s", at, n, text)
+					}
+					left := 0
+					for _, m := range out.Transcript().Messages() {
+						if m.Begins && !strings.Contains(out.Text(m.First), pare.SummaryBegin) {
+							left++
+						}
+					}
+					if gone := standsFor(text); gone+left != turns {
+						t.Fatalf("%s: %d turns, %d are there and summaries stand for %d\n%s", at, turns, left, gone, text)
+					}
+					if round%10 == 9 || round == rounds()-1 {
+						all := reach(t, kept, string(out.Raw()))
+						for i := range turns {
+							if !strings.Contains(all, fact(i)) || !strings.Contains(all, fmt.Sprintf("part-%05d", i)) {
+								t.Fatalf("%s: the fact of turn %d is out of reach\n%s", at, i, text)
+							}
+						}
+					}
+					levels = max(levels, strings.Count(text, "[pare: level "))
+					messages = ""
+					for _, m := range out.Transcript().Messages() {
+						messages += "," + string(out.Transcript().Bytes(m.Span))
+					}
+				}
+				if levels == 0 && most == 300 {
+					t.Errorf("%s, %s: nothing was ever condensed", d, name)
+				}
+			}
+		}
+	}
+}
+
+// summaryText is what stands between the lines around summaries.
+func summaryText(r *wire.Request) string {
+	for b := range r.Transcript().Blocks() {
+		_, after, ok := strings.Cut(r.Text(r.Transcript().Messages()[r.Transcript().Blocks()[b].Message].First), pare.SummaryBegin+"\n")
+		if ok {
+			text, _, _ := strings.Cut(after, "\n"+pare.SummaryEnd)
+			return text
+		}
+	}
+	return ""
+}
+
+// TestDefectC1Fit: the same for windows: as a history grows, its summaries stay within their bound, and no turn is
+// missing that is neither sent nor named, whoever writes them, and if that fails.
+func TestDefectC1Fit(t *testing.T) {
+	turns := 300
+	if testing.Short() {
+		turns = 120
+	}
+	fails := 0
+	for name, s := range map[string]pare.Summarizer{
+		"extract": summary.Extract(summary.ExtractOptions{}), "model": wordy,
+		"now and then": func(ctx context.Context, h pare.Removed) (pare.Summary, error) {
+			if fails++; fails%3 == 0 {
+				return pare.Summary{}, errors.New("busy")
+			}
+			return wordy(ctx, h)
+		},
+	} {
+		for _, w := range []pare.Window{{Tokens: 6000, Low: 3500, Archive: true}, {Tokens: 6000, Archive: true}} {
+			count := tokens.For("claude-sonnet-4-5")
+			c := pare.Compactor{Summarize: s, MaxTokens: 1000, Options: pare.CompactOptions{Options: pare.Options{Counter: count}}}
+			messages := factTurn(wire.Anthropic, 0)
+			for i := 1; i < turns; i++ {
+				messages += "," + factTurn(wire.Anthropic, i)
+				if i%20 != 19 {
+					continue
+				}
+				r, err := wire.Parse([]byte(`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[`+messages+`]}`), wire.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan, err := parex.FitWith(&c, context.Background(), r, w)
+				if err != nil {
+					t.Fatalf("%s, %d turns: %v", name, i+1, err)
+				}
+				kept := attic{}
+				for _, item := range plan.Archive() {
+					kept[item.ID] = item
+				}
+				out := plan.Result()
+				text := summaryText(out)
+				if n := count.Count([]byte(text)); n > 1000 || out.Tokens(count) > w.Tokens {
+					t.Fatalf("%s, %d turns: %d tokens of summaries, %d of all", name, i+1, n, out.Tokens(count))
+				}
+				all := reach(t, kept, string(out.Raw()))
+				for j := range i + 1 {
+					if !strings.Contains(all, fact(j)) {
+						t.Fatalf("%s, low %d, %d turns: the fact of turn %d is out of reach\n%s", name, w.Low, i+1, j, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestDefectC1NoRoom: what cannot fit is an error before anybody writes a summary, and what the caller wrote
+// stays as it is.
+func TestDefectC1NoRoom(t *testing.T) {
+	asked := 0
+	r := talkOf(t, wire.Anthropic, 20)
+	cut, _ := r.Transcript().Split(60, false)
+	own := "My own words. " + strings.Repeat("They stay. ", 100)
+	first, err := parex.Compact(r, cut, own, pare.CompactOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, most := range []int{10, 100, 300, 2000} {
+		c := pare.Compactor{MinKeep: 4, MaxTokens: most, Summarize: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
+			asked++
+			return pare.Summary{Text: "more of it"}, nil
+		}}
+		c.Options.Counter = quarters{}
+		asked = 0
+		plan, err := parex.CompactWith(&c, context.Background(), first.Result())
+		if most < 400 {
+			if reasonOf(err) != "no-room" || asked > 0 {
+				t.Errorf("at most %d: %v, asked %d times", most, err, asked)
+			}
+			continue
+		}
+		if err != nil || !strings.Contains(summaryText(plan.Result()), strings.TrimSpace(own)) || asked != 1 {
+			t.Errorf("at most %d: %v, asked %d times", most, err, asked)
+		}
+	}
+}
+
+// TestDefectC1Earlier: summaries that earlier versions wrote are known again: without turns and levels, with the
+// handle in a line under them, and such that somebody else wrote.
+func TestDefectC1Earlier(t *testing.T) {
+	old := "Words of a stranger.\n\n[pare: 7 blocks of 90 bytes, here in 10]\nthe first\n[pare: archived as pare-abc]\n\n[pare: 1 block of 5 bytes, here in 14, archived as pare-def]\nsecond\n\n[pare: x]"
+	padding := strings.Repeat("long words ", 400)
+	body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":10,"messages":[{"role":"user","content":"task"},{"role":"user","content":%q},{"role":"assistant","content":%q},{"role":"user","content":"next"},{"role":"assistant","content":"yes"},{"role":"user","content":"last"}]}`,
+		pare.SummaryBegin+"\n"+old+"\n"+pare.SummaryEnd, padding)
+	r, err := wire.Parse([]byte(body), wire.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var below []string
+	c := pare.Compactor{MinKeep: 1, MaxTokens: 300, Summarize: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
+		if h.Level > 1 {
+			for _, b := range h.Blocks {
+				below = append(below, h.Text(b))
+			}
+			return pare.Summary{Text: "both"}, nil
+		}
+		return pare.Summary{Text: strings.Repeat("- a line of what is new\n", 19)}, nil
+	}, Options: pare.CompactOptions{Archived: true}}
+	plan, err := parex.CompactWith(&c, context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := summaryText(plan.Result())
+	if fmt.Sprintf("%q", below) != `["the first" "second\n\n[pare: x]"]` && !strings.Contains(got, "second\n\n[pare: x]") {
+		t.Errorf("condensed %q:\n%s", below, got)
+	}
+	if !strings.HasPrefix(got, "Words of a stranger.\n\n[pare: ") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// TestDefectC1Mark: what a window leaves out without a summary is named by a mark with a handle, by which all of it comes
+// back, and the window is within its limit.
+func TestDefectC1Mark(t *testing.T) {
+	for _, d := range []wire.Dialect{wire.Anthropic, wire.OpenAIChat} {
+		messages := ""
+		for i := range 120 {
+			messages += "," + factTurn(d, i)
+		}
+		r, err := wire.Parse([]byte(`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[`+messages[1:]+`]}`), wire.Options{Dialect: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []pare.Window{{Tokens: 5000, Archive: true}, {Tokens: 5000, Low: 3000, Archive: true}, {Messages: 40, Archive: true}} {
+			count := tokens.For("claude-sonnet-4-5")
+			plan, err := parex.Trim(r, w, pare.Options{Counter: count})
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := attic{}
+			for _, item := range plan.Archive() {
+				kept[item.ID] = item
+			}
+			out := string(plan.Result().Raw())
+			all := reach(t, kept, out)
+			for i := range 120 {
+				if !strings.Contains(all, fact(i)) {
+					t.Fatalf("%s, %+v: the fact of turn %d is out of reach", d, w, i)
+				}
+			}
+			if strings.Count(out, wire.LeftOut) != 1 || w.Tokens > 0 && plan.Result().Tokens(count) > w.Tokens {
+				t.Errorf("%s, %+v: %d marks, %d tokens", d, w, strings.Count(out, wire.LeftOut), plan.Result().Tokens(count))
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestDefectC2Later: no request waits for a summary. The one that needs it first is fitted with a line in its place, and
+// once it is written, it is sent. A history that grows asks for few summaries, whether its window is stable or not.
+func TestDefectC2Later(t *testing.T) {
+	for _, low := range []int{0, 3500} {
+		free := make(chan struct{})
+		var asked atomic.Int32
+		begun := make(chan struct{}, 1000)
+		c := &pare.Compactor{MaxTokens: 1000, Summarize: func(ctx context.Context, h pare.Removed) (pare.Summary, error) {
+			asked.Add(1)
+			begun <- struct{}{}
+			select {
+			case <-free:
+				return pare.Summary{Text: "what the model wrote"}, nil
+			case <-ctx.Done():
+				return pare.Summary{}, ctx.Err()
+			}
+		}}
+		p := &pare.Policy{Window: &pare.Window{Tokens: 6000, Low: low}, Compact: c, SummarizeLater: true, Archived: true}
+		send := func(turns int) string {
+			t.Helper()
+			var list []string
+			for i := range turns {
+				list = append(list, factTurn(wire.Anthropic, i))
+			}
+			r, err := wire.Parse([]byte(`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[`+strings.Join(list, ",")+`]}`), wire.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(context.Background())
+			plan, err := p.Plan(ctx, r)
+			cancel() // its client goes away: the summary is written all the same
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept := attic{}
+			for _, item := range plan.Archive() {
+				kept[item.ID] = item
+			}
+			all := reach(t, kept, string(plan.Result().Raw()))
+			for i := range turns {
+				if !strings.Contains(all, fact(i)) {
+					t.Fatalf("low %d: the fact of turn %d of %d is out of reach", low, i, turns)
+				}
+			}
+			return string(plan.Result().Raw())
+		}
+		for range 20 { // the model does not answer: nobody waits, and it is asked once
+			if out := send(60); !strings.Contains(out, "was not summarized") {
+				t.Fatalf("low %d: %s", low, out)
+			}
+		}
+		<-begun
+		if n := asked.Load(); n != 1 {
+			t.Fatalf("low %d: asked %d times", low, n)
+		}
+		close(free)
+		for !strings.Contains(send(60), "what the model wrote") {
+			time.Sleep(time.Millisecond)
+		}
+		for turns := 61; turns < 120; turns++ {
+			send(turns)
+		}
+		if n := asked.Load(); n > 45 {
+			t.Errorf("low %d: asked %d times for 60 requests", low, n)
+		}
+	}
+}
+
+// TestDefectC2Before: the summary is written before it is needed, and there when the window is full.
+func TestDefectC2Before(t *testing.T) {
+	for _, low := range []int{2000, 3000, 4000} {
+		synctest.Test(t, func(t *testing.T) {
+			early := 0
+			turn := 0
+			c := &pare.Compactor{MaxTokens: 1000, Summarize: func(context.Context, pare.Removed) (pare.Summary, error) {
+				time.Sleep(3 * time.Second)
+				early = max(early, turn)
+				return pare.Summary{Text: "what the model wrote"}, nil
+			}}
+			p := &pare.Policy{Window: &pare.Window{Tokens: 8000, Low: low}, Compact: c, SummarizeLater: true}
+			messages, first := "", ""
+			for ; first == "" && turn < 200; turn++ {
+				messages += "," + factTurn(wire.Anthropic, turn)
+				r, err := wire.Parse([]byte(`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[`+messages[1:]+`]}`), wire.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan, err := p.Plan(context.Background(), r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out := string(plan.Result().Raw()); strings.Contains(out, pare.SummaryBegin) {
+					first = out
+				}
+				time.Sleep(10 * time.Second) // the person reads and types
+				synctest.Wait()
+			}
+			if early == 0 || !strings.Contains(first, "what the model wrote") {
+				t.Errorf("low %d: written at turn %d of %d; the first window that needs it has\n%s", low, early, turn, first)
+			}
+		})
+	}
+}
+
+// TestDefectC2Down: a model that is down is not asked again at every request, and costs none.
+func TestDefectC2Down(t *testing.T) {
+	var asked atomic.Int32
+	c := &pare.Compactor{MaxTokens: 1000, Summarize: func(context.Context, pare.Removed) (pare.Summary, error) {
+		asked.Add(1)
+		return pare.Summary{}, errors.New("down")
+	}}
+	p := &pare.Policy{Window: &pare.Window{Tokens: 6000, Low: 3500}, Compact: c, SummarizeLater: true}
+	var list []string
+	for i := range 60 {
+		list = append(list, factTurn(wire.Anthropic, i))
+	}
+	body := []byte(`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[` + strings.Join(list, ",") + `]}`)
+	for range 50 {
+		r, err := wire.Parse(body, wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := p.Plan(context.Background(), r)
+		if err != nil || len(plan.Left()) > 0 {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+}
