@@ -26,7 +26,7 @@ type shortenCmd struct {
 func (c *shortenCmd) Help() string {
 	return `For example:
 
-    pare shorten < build.log
+    make test 2>&1 | pare shorten
     make test 2>&1 | pare shorten --max-bytes 8000 --archive whole.jsonl
     pare shorten --hook claude --archive ~/.claude/whole.jsonl
 

@@ -42,7 +42,7 @@ func play(body []byte, limit int) (map[string]any, error) {
 	}
 	model, _ := tokens.Lookup(r.Model())
 	page := ui.New(r, ui.Options{
-		Source: "what you pasted", Findings: r.Check(wire.CheckOptions{}), Plan: plan, Counter: tokens.For(r.Model()), Window: model.Input(min(r.Reply(), model.Output)),
+		Source: "what you pasted", Findings: r.Check(wire.CheckOptions{}), Plan: plan, Counter: tokens.For(r.Model()), Window: model.Input(min(r.MaxOutputTokens(), model.Output)),
 	})
 	var html bytes.Buffer
 	if err := page.WriteHTML(&html); err != nil {
