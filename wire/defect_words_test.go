@@ -233,3 +233,37 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		t.Errorf("no receipt names the id: %+v", fixed.Changes)
 	}
 }
+
+// TestDefectT1WordsForAName: words where the name of a result belongs are kept; another name gives
+// way to that of the call. (Words that both halves have for a name: TestFunctionsHaveNames.)
+func TestDefectT1WordsForAName(t *testing.T) {
+	gemini := func(call, result string) string {
+		return `{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"id":"c","name":"` + call + `","args":{}},"thoughtSignature":"s"}]},{"role":"user","parts":[{"functionResponse":{"id":"c","name":"` + result + `","response":{"output":"x"}}}]}]}`
+	}
+	interactions := func(call, result string) string {
+		return `{"input":[{"type":"user_input","content":[{"type":"text","text":"q"}]},{"type":"function_call","id":"c","name":"` + call + `","arguments":{}},{"type":"function_result","call_id":"c","name":"` + result + `","result":"x"}]}`
+	}
+	for _, c := range []struct {
+		call, result string
+		keep         bool
+	}{
+		{"read", "the words of somebody", true},
+		{"read it", "the words of somebody", true},
+		{"read", "written", false},
+	} {
+		for d, in := range map[Dialect]string{Gemini: gemini(c.call, c.result), GeminiInteractions: interactions(c.call, c.result)} {
+			r, err := Parse([]byte(in), Options{Dialect: d})
+			if err != nil {
+				t.Fatal(err)
+			}
+			fixed, err := r.mend(Repair{}, CheckOptions{Strict: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := string(fixed.Request.Raw())
+			if kept := strings.Contains(out, `"`+c.result+`"`); kept != c.keep && (c.keep || d == Gemini) {
+				t.Errorf("%v: %s\n%s\n%+v\n%+v", d, in, out, fixed.Changes, fixed.Left)
+			}
+		}
+	}
+}

@@ -224,7 +224,7 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 	case transcript.Call, transcript.ServerCall, transcript.Result, transcript.ServerResult:
 		in := b.Body != b.Span && b.Body.Start <= s.at.Start && s.at.Start < b.Body.End
 		if !w.goes(id) {
-			return !in && w.names(s, b.Kind)
+			return !in && w.names(s, b.Kind) && !w.namedInWords(id, s)
 		}
 		if result := b.Kind == transcript.Result || b.Kind == transcript.ServerResult; result {
 			return w.names(s, b.Kind) || !w.quoted[id] && (in || b.Body.Start == s.at.Start+1 ||
@@ -268,6 +268,17 @@ func (w *wordCheck) names(s *stringsIn, kind transcript.Kind) bool {
 		return false
 	}
 	return (key == "name" || slices.Contains(w.g.words.ids, key)) && bytes.HasSuffix(bytes.TrimRight(s.raw[:s.at.Start], " \t\r\n"), []byte{':'})
+}
+
+// namedInWords reports whether a result has words where its name belongs: the same words in its call
+// are a name, which both halves are given in other letters.
+func (w *wordCheck) namedInWords(id transcript.BlockID, s *stringsIn) bool {
+	b := w.t.Block(id)
+	if b.Kind != transcript.Result && b.Kind != transcript.ServerResult || s.top() != "name" || !strings.Contains(b.Tool, " ") {
+		return false
+	}
+	call := w.t.Exchanges()[w.t.ExchangeOf(id)].Call
+	return call != transcript.NoBlock && w.t.Block(call).Tool != "" && w.t.Block(call).Tool != b.Tool
 }
 
 // thoughtMembers are the members in which a block says what was thought.
