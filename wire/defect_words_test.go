@@ -205,6 +205,10 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		{OpenAIChat, false, `{"messages":[{"role":"user","value":"please look","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`, "please look", `"role":"assistant"`},
 		{OpenAIResponses, false, `{"input":[{"type":"apply_patch_call","call_id":"c"},{"type":"apply_patch_call_output","call_id":"c"},{"type":"apply_patch_call_output","call_id":"c","error":"it broke down","output":""}]}`, "it broke down", ""},
 		{OpenAIChat, true, `{"messages":[{"role":"user","content":"q"},{"role":"assistant","reasoning":{"role":"assistant","content":"the wanted answer"}}]}`, "the wanted answer", ""},
+		{OpenAIChat, false, `{"messages":[{"role":"assistant","tool_calls":[{}]},{"role":"tool","tool_call_id":{"text":"id_12345"},"content":"x"}]}`, "id_12345", ""},
+		{OpenAIChat, false, `{"messages":[{"role":"assistant","tool_calls":[{}]},{"role":"tool","tool_call_id":["id_12345"],"content":"x"}]}`, "id_12345", ""},
+		{Anthropic, true, `{"messages":[{"role":"assistant","content":[{"type":"tool_use","functionResponse":{"name":"a quiet place"}}]}]}`, "a quiet place", ""},
+		{OpenAIChat, true, `{"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}","place":{"name":"a quiet place"}}}]}]}`, "a quiet place", ""},
 	} {
 		r, err := Parse([]byte(c.in), Options{Dialect: c.d})
 		if err != nil {

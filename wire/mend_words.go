@@ -224,7 +224,7 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 	case transcript.Call, transcript.ServerCall, transcript.Result, transcript.ServerResult:
 		in := b.Body != b.Span && b.Body.Start <= s.at.Start && s.at.Start < b.Body.End
 		if !w.goes(id) {
-			return !in && w.names(s, b.Kind) && !w.namedInWords(id, s)
+			return !in && w.names(s, b.Kind) && (s.top() != "name" || w.isName(id, s))
 		}
 		if result := b.Kind == transcript.Result || b.Kind == transcript.ServerResult; result {
 			return w.names(s, b.Kind) || !w.quoted[id] && (in || b.Body.Start == s.at.Start+1 ||
@@ -270,15 +270,21 @@ func (w *wordCheck) names(s *stringsIn, kind transcript.Kind) bool {
 	return (key == "name" || slices.Contains(w.g.words.ids, key)) && bytes.HasSuffix(bytes.TrimRight(s.raw[:s.at.Start], " \t\r\n"), []byte{':'})
 }
 
-// namedInWords reports whether a result has words where its name belongs: the same words in its call
-// are a name, which both halves are given in other letters.
-func (w *wordCheck) namedInWords(id transcript.BlockID, s *stringsIn) bool {
+// isName reports whether a string that is called a name is that of a block's tool. Words in a result
+// are one only if its call has the same: then both halves are renamed.
+func (w *wordCheck) isName(id transcript.BlockID, s *stringsIn) bool {
 	b := w.t.Block(id)
-	if b.Kind != transcript.Result && b.Kind != transcript.ServerResult || s.top() != "name" || !strings.Contains(b.Tool, " ") {
+	at, ok := b.Span, true
+	for _, key := range w.namePath(id) {
+		if at, ok = w.member(at, key); !ok {
+			return false
+		}
+	}
+	if at.Start != s.at.Start {
 		return false
 	}
 	call := w.t.Exchanges()[w.t.ExchangeOf(id)].Call
-	return call != transcript.NoBlock && w.t.Block(call).Tool != "" && w.t.Block(call).Tool != b.Tool
+	return call == transcript.NoBlock || w.t.Block(call).Tool == "" || w.t.Block(call).Tool == b.Tool || !strings.Contains(b.Tool, " ")
 }
 
 // thoughtMembers are the members in which a block says what was thought.

@@ -9,9 +9,10 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// linksDeep reports whether a string links something inside of a member of a message.
+// linksDeep reports whether a string links something inside of a member of a message, or stands
+// inside of what is no link, though it is called one.
 func (s *stringsIn) linksDeep() bool {
-	return len(s.keys) > 2 && (looksLikeCall(s.top()) || slices.ContainsFunc(s.keys[1:], func(k []byte) bool { return pairNames[string(k)] }))
+	return len(s.keys) > 1 && pairNames[string(s.keys[0])] || len(s.keys) > 2 && (looksLikeCall(s.top()) || slices.ContainsFunc(s.keys[1:], func(k []byte) bool { return pairNames[string(k)] }))
 }
 
 // isTime reports whether a text is a time or a number: digits and what stands between them.

@@ -32,10 +32,18 @@ func TestWords(t *testing.T) {
 		to := min(from+stage, n)
 		sum.stretch(shapes(), doors(), trial.First(), from, to)
 		if n > stage {
-			t.Logf("%d inputs: %d passes, %d classes", to, sum.passes, len(sum.classes))
+			t.Logf("%d inputs: %d passes, %d classes%s", to, sum.passes, len(sum.classes), sum.first())
 		}
 	}
 	sum.tell(t)
+}
+
+// first lists the first seed of each class, so that a long run need not end before one is looked at.
+func (l *ledger) first() (seeds string) {
+	for _, name := range slices.Sorted(maps.Keys(l.classes)) {
+		seeds += "\n" + l.classes[name].seeds[0] + ": " + name
+	}
+	return seeds
 }
 
 // A ledger counts what became of documents, by shape, and violations by class.
