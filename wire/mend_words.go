@@ -223,14 +223,15 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 	switch b.Kind {
 	case transcript.Call, transcript.ServerCall, transcript.Result, transcript.ServerResult:
 		in := b.Body != b.Span && b.Body.Start <= s.at.Start && s.at.Start < b.Body.End
+		named := w.names(s, b.Kind) && (s.top() != "name" || w.isName(id, s))
 		if !w.goes(id) {
-			return !in && w.names(s, b.Kind) && (s.top() != "name" || w.isName(id, s))
+			return !in && named
 		}
 		if result := b.Kind == transcript.Result || b.Kind == transcript.ServerResult; result {
-			return w.names(s, b.Kind) || !w.quoted[id] && (in || b.Body.Start == s.at.Start+1 ||
+			return named || !w.quoted[id] && (in || b.Body.Start == s.at.Start+1 ||
 				s.has(w.g.words.result...) && (b.Family != approvalFamily || !s.has("reason")) || s.has("parts") && s.top() != "parts" && s.has("functionResponse", "function_response"))
 		}
-		return in || b.Body.Start == s.at.Start+1 || w.names(s, b.Kind) || s.has(w.g.words.call...)
+		return in || b.Body.Start == s.at.Start+1 || named || s.has(w.g.words.call...)
 	case transcript.Thinking:
 		return w.t.Messages()[message].Role != transcript.User && (w.where[id].in == inMember && !w.replaced || s.only(thoughtMembers) && s.top() != "content")
 	case transcript.Media:
