@@ -272,3 +272,24 @@ func TestDefectT1WordsForAName(t *testing.T) {
 		}
 	}
 }
+
+// TestDefectT1ListTwice: of two lists the last one counts, and nothing in it refers to the first.
+func TestDefectT1ListTwice(t *testing.T) {
+	const thought, call = `{"type":"thought","summary":[],"signature":"s"}`, `{"type":"function_call","id":"c","name":"f","arguments":{}}`
+	for n := range 5 {
+		first, second := strings.Repeat(`{},`, n)+thought, `{"type":"user_input","content":[{"type":"text","text":"q"}]},`+call
+		for _, second := range []string{second, call, `{"role":"user","content":"q"},` + call} {
+			twice, err := Parse([]byte(`{"input":[`+first+`],"input":[`+second+`]}`), Options{Dialect: GeminiInteractions})
+			if err != nil {
+				t.Fatal(err)
+			}
+			once, err := Parse([]byte(`{"input":[`+second+`]}`), Options{Dialect: GeminiInteractions})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := twice.t.Ties(), once.t.Ties(); !slices.Equal(got, want) {
+				t.Errorf("%s: ties %v, want %v", twice.Raw(), got, want)
+			}
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (p pages) clone() pages {
 func (p *parser) reset(raw []byte, d Dialect, m jsonspan.Mode) {
 	p.raw, p.dialect, p.g = raw, d, grammars[d]
 	p.head.reset()
-	p.list, p.bare, p.plain, p.input, p.clue, p.thought, p.last = jsonspan.Span{}, false, false, false, clue{}, 0, ""
+	p.list, p.bare, p.plain, p.input, p.clue, p.last = jsonspan.Span{}, false, false, false, clue{}, ""
 	p.notes, p.listNotes = p.notes[:0], 0
 	p.clearList()
 	p.Reset(raw, m)
@@ -333,7 +333,7 @@ func (p *parser) readList() {
 
 func (p *parser) clearList() {
 	p.messages, p.blocks, p.where, p.extra, p.frame = p.messages[:0], p.blocks[:0], p.where[:0], p.extra[:0], p.frame[:0]
-	p.ties, p.turn, p.servers, p.asked, p.shells = p.ties[:0], -1, nil, nil, nil
+	p.ties, p.turn, p.thought, p.servers, p.asked, p.shells = p.ties[:0], -1, 0, nil, nil, nil
 }
 
 // dropListNotes keeps only the notes that are about the head.
