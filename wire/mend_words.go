@@ -65,15 +65,17 @@ func (w *wordless) saysNothing(b transcript.BlockID) {
 // isEmpty notes that a message goes because it says nothing, nor do its blocks. Of one that
 // said more before, what was thought goes with that.
 func (m *mender) isEmpty(i int) {
-	if m.saidMore(i) {
-		return
+	more := m.saidMore(i)
+	if !more {
+		if m.empty == nil {
+			m.empty = make(map[int]bool)
+		}
+		m.empty[i] = true
 	}
-	if m.empty == nil {
-		m.empty = make(map[int]bool)
-	}
-	m.empty[i] = true
 	for b := m.t.Messages()[i].First; b < m.t.Messages()[i].End; b++ {
-		m.saysNothing(b)
+		if !more || m.t.Block(b).Kind != transcript.Thinking {
+			m.saysNothing(b)
+		}
 	}
 }
 

@@ -157,3 +157,25 @@ func TestDefectT8Words(t *testing.T) {
 		t.Errorf("nobody speaks any more: %s", fixed.Result().Raw())
 	}
 }
+
+// TestDefectT1CallsOfAnUnknownRole: a window drops one of two calls of a message; the other one is not
+// dropped with a message that is said to be empty.
+func TestDefectT1CallsOfAnUnknownRole(t *testing.T) {
+	const words = "arguments in words"
+	for tokens := 10; tokens < 120; tokens++ {
+		r := mustParse(t, []byte(`[{},{"tool_calls":[{"id":"call_1"},{"id":"call_2","type":"function","function":{"name":"run","arguments":"some more words"}}]},{"role":true,"tool_calls":[{},{"id":"call_3","type":"function","function":{"arguments":"`+words+`"}}]},{"tool_call_id":"call_3"}]`))
+		plan, err := (&pare.Policy{Window: &pare.Window{Tokens: tokens}}).Plan(context.Background(), r)
+		if err != nil {
+			continue // nothing is changed then
+		}
+		out := plan.Result().Raw() // which Apply may refuse to give
+		if strings.Contains(string(out), words) {
+			continue
+		}
+		for _, c := range plan.Changes() {
+			if c.Action == "drop" && c.Rule == "null-content" && c.Path != "messages.0" {
+				t.Errorf("%d tokens: %s\n%+v", tokens, out, plan.Changes())
+			}
+		}
+	}
+}
