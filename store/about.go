@@ -109,7 +109,7 @@ func (s *Store) freshest(ctx context.Context, t *tx, sessions []*Session, found 
 	})
 	var hits []Hit
 	for _, h := range all[:min(limit, len(all))] {
-		if err := s.openLazily(ctx, t, h.x, &h.e); err != nil {
+		if err := h.x.orMark(&h.e, s.openLazily(ctx, t, h.x, &h.e)); err != nil {
 			return nil, err
 		}
 		text := textOf(h.x, h.e.Raw)
@@ -146,7 +146,7 @@ func (s *Store) Text(ctx context.Context, key Key, id string) (text string, err 
 		}
 		e, err := s.entry(ctx, t, x, x.owner(seq), seq)
 		if err == nil {
-			err = s.openLazily(ctx, t, x, &e)
+			err = x.orMark(&e, s.openLazily(ctx, t, x, &e))
 		}
 		text = textOf(x, e.Raw)
 		return err

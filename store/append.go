@@ -334,13 +334,11 @@ func (s *Store) entries(ctx context.Context, t *tx, x *Session, from, to int64, 
 	out := make([]Entry, len(all))
 	for i := range all {
 		if !all[i].Gone {
-			if err := s.open(ctx, t, x, &all[i]); err != nil {
+			if err := x.orMark(&all[i], s.open(ctx, t, x, &all[i])); err != nil {
 				return nil, err
 			}
 		}
-		if err := all[i].unpair(all[i].pairs); err != nil {
-			return nil, &CorruptError{x.Key, all[i].Seq, err.Error()}
-		}
+		all[i].unpairOrNone(all[i].pairs)
 		out[i] = all[i].Entry
 	}
 	return out, nil

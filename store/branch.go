@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -152,6 +154,9 @@ func (s *Store) controls(ctx context.Context, t *tx, x *Session) (all []control,
 	}
 	for _, seq := range seqs {
 		e, err := s.entry(ctx, t, x, x.sid, seq)
+		if err == nil && e.Kind == KindCompaction && e.codec&codecQuarantined != 0 {
+			continue // it is not in force until it is restored
+		}
 		if err == nil {
 			err = s.open(ctx, t, x, &e)
 		}
@@ -172,7 +177,12 @@ func (s *Store) cumAt(ctx context.Context, t *tx, x *Session, seq int64) (cum in
 	if seq == 0 {
 		return 0, nil
 	}
-	err = t.row(ctx, `SELECT cum FROM entries WHERE pos = ?`, pos(x.owner(seq), seq)).Scan(&cum)
+	// The row itself may be missing from a damaged file: then it is that of the one in front of it.
+	sid := x.owner(seq)
+	err = t.row(ctx, `SELECT cum FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos DESC LIMIT 1`, pos(sid, 0), pos(sid, seq)).Scan(&cum)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
 	return cum, err
 }
 

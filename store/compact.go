@@ -219,7 +219,11 @@ func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior 
 		if err := t.row(ctx, `SELECT token FROM leases WHERE sid = ?`, now.sid).Scan(&holder); err != nil || holder != token {
 			return errors.Join(ErrBusy, err)
 		}
-		if last, _ := now.state.compaction(); last.Seq != prior.Seq || !now.state.visible(made.To) || made.To <= prior.To {
+		last, _, err := s.newestSummary(ctx, t, now)
+		if err != nil {
+			return err
+		}
+		if last.Seq != prior.Seq || !now.state.visible(made.To) || made.To <= prior.To {
 			return ErrStale
 		}
 		// A cut is a place that no exchange straddles, whatever was appended meanwhile.
@@ -281,6 +285,9 @@ func (s *Store) shelveTogether(ctx context.Context, t *tx, x *Session, h handles
 // compactionAt reads a compaction.
 func (s *Store) compactionAt(ctx context.Context, t *tx, x *Session, seq int64) (c Compaction, err error) {
 	e, err := s.entry(ctx, t, x, x.owner(seq), seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = &CorruptError{x.Key, seq, "the summary is missing"}
+	}
 	if err == nil {
 		err = s.open(ctx, t, x, &e)
 	}

@@ -289,9 +289,9 @@ func (s *Store) collectOriginals(ctx context.Context, scope string, before int64
 			if err != nil {
 				return err
 			}
-			last, ok := x.state.compaction()
-			if !ok {
-				return nil
+			last, _, err := s.newestSummary(ctx, t, x) // what none that can be read stands for is kept
+			if err != nil || last.Seq == 0 {
+				return err
 			}
 			var at, shared int64
 			if err := t.row(ctx, `SELECT at FROM entries WHERE pos = ?`, pos(x.owner(last.Seq), last.Seq)).Scan(&at); err != nil || at >= before {

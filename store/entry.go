@@ -47,6 +47,9 @@ type Entry struct {
 	Answers []Call
 	// Gone is set where retention has let go of the bytes: a summary stands for them.
 	Gone bool
+	// Damaged says what is wrong with an entry whose bytes cannot be read; Raw is then a mark
+	// in its place. Empty: nothing is.
+	Damaged string
 }
 
 // A Call names one call of a tool, in an entry that makes or answers it. Many goroutines
@@ -296,6 +299,9 @@ func (s *Store) entry(ctx context.Context, t *tx, x *Session, sid, seq int64) (s
 
 // open unpacks the bytes of an entry and proves that they are what was stored.
 func (s *Store) open(ctx context.Context, t *tx, x *Session, e *scanned) error {
+	if e.codec&codecQuarantined != 0 {
+		return &CorruptError{x.Key, e.Seq, quarantined}
+	}
 	raw, err := unpack(e.codec, e.stored, func(h hole) ([]byte, error) { return s.blob(ctx, t, h) })
 	if err != nil {
 		return s.unread(ctx, x, e, err)

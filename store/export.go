@@ -86,11 +86,11 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 // standIns are the messages that a summary sends in the place of entries of which
 // retention has let go; nil if there are none.
 func (s *Store) standIns(ctx context.Context, t *tx, x *Session, all []Entry) (list []Entry, err error) {
-	last, ok := x.state.compaction()
-	if !ok || !slices.ContainsFunc(all, func(e Entry) bool { return e.Gone }) {
+	if !slices.ContainsFunc(all, func(e Entry) bool { return e.Gone }) {
 		return nil, nil
 	}
-	c, err := s.compactionAt(ctx, t, x, last.Seq)
+	x.whole = true
+	last, c, err := s.newestSummary(ctx, t, x)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,9 @@ type Problem struct {
 	// Harmless is set for what came like this and is kept like this: a window takes care
 	// of it.
 	Harmless bool `json:"harmless,omitempty"`
+	// Quarantined is set for an entry whose bytes cannot be read and are kept as they are: a mark
+	// takes its place wherever it is read, and repair puts it back once they can be read again.
+	Quarantined bool `json:"quarantined,omitempty"`
 	// Damaged is set for what the file of the database has lost: only a backup has it.
 	Damaged bool `json:"damaged,omitempty"`
 }
@@ -33,7 +36,8 @@ func (p Problem) String() string {
 // ours to look at, numbers without gaps, sums of bytes and media, pairs, weights, the state
 // that was folded, ranges of compactions. It looks at one session at a time, so others can be
 // used meanwhile, and at the receipts at last. With repair, what can be derived from the
-// entries is written again. Deleted sessions are skipped. Damage of the file is a problem, not
+// entries is written again, and entries whose bytes are damaged are quarantined: kept as they
+// are, with a mark in their place. Deleted sessions are skipped. Damage of the file is a problem, not
 // an error: what lies elsewhere is looked at all the same.
 func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err error) {
 	repair = repair && !s.salvaged // what is damaged is not written to
@@ -227,11 +231,13 @@ func (c *checkup) bytes() error {
 			}
 			return nil
 		}
-		err := c.s.open(c.ctx, c.t, c.x, e)
+		if e.codec&codecQuarantined != 0 {
+			return c.restore(e)
+		}
+		err := c.open(e)
 		var corrupt *CorruptError
 		if errors.As(err, &corrupt) {
-			c.report(e.Seq, false, "%s", corrupt.What)
-			return nil
+			return c.quarantine(e, corrupt.What)
 		}
 		return err
 	})
@@ -275,7 +281,6 @@ func (c *checkup) weights() error {
 	if err != nil {
 		return nil // reported already
 	}
-	type weighed struct{ seq, weight, cum int64 }
 	var own []weighed // read to the end first: a connection has room for one query at a time
 	err = c.t.each(c.ctx, func(scan func(...any) error) error {
 		var w weighed
@@ -298,11 +303,10 @@ func (c *checkup) weights() error {
 				return err
 			}
 		}
-		cum += w.weight
-		at[w.seq] = cum
-		if w.cum != cum {
-			c.report(w.seq, false, "the weights do not add up: %d, expected %d", w.cum, cum)
+		if cum, err = c.weigh(w, cum); err != nil {
+			return err
 		}
+		at[w.seq] = cum
 	}
 	if len(own) == 0 || cum == c.x.cum {
 		return nil
@@ -312,6 +316,35 @@ func (c *checkup) weights() error {
 		_, err = c.t.exec(c.ctx, `UPDATE sessions SET cum = ? WHERE sid = ?`, cum, c.x.sid)
 	}
 	return err
+}
+
+// weighed is what the table says of the weight of an entry, and of all up to it.
+type weighed struct{ seq, weight, cum int64 }
+
+// weigh looks at the weight of an entry, in front of which lies another, and returns both together.
+// If they do not add up, one of the two numbers of the row is damaged: the weight, if it is not
+// what the message weighs and the sum is right with that.
+func (c *checkup) weigh(w weighed, before int64) (int64, error) {
+	if w.cum == before+w.weight && w.weight >= 0 {
+		return w.cum, nil
+	}
+	right := w.weight
+	e, err := c.s.entry(c.ctx, c.t, c.x, c.x.sid, w.seq)
+	if err != nil {
+		return 0, err
+	}
+	var r row
+	if e.Kind == KindMessage && c.s.open(c.ctx, c.t, c.x, &e) == nil && c.s.facets(c.x, &r, e.Raw) == nil {
+		if right < 0 || w.cum == before+r.weight {
+			right = r.weight
+		}
+	}
+	right = max(right, 0)
+	c.report(w.seq, c.repair, "the weights do not add up: %d, expected %d", w.cum, before+right)
+	if c.repair {
+		_, err = c.t.exec(c.ctx, `UPDATE entries SET weight = ?, cum = ? WHERE pos = ?`, right, before+right, pos(c.x.sid, w.seq))
+	}
+	return before + right, err
 }
 
 // pairs: the calls and answers of every entry are those that its bytes hold, and an
@@ -344,6 +377,9 @@ func (c *checkup) pairs() error {
 					return err
 				}
 				continue
+			}
+			if made, err := c.s.entry(c.ctx, c.t, c.x, c.x.owner(a.Seq), a.Seq); err == nil && made.codec&codecQuarantined != 0 {
+				continue // the call may be in there
 			}
 			all, err := c.s.look(c.ctx, c.t, c.x, c.x.owner(a.Seq), []int64{a.Seq})
 			if err != nil || len(all) == 0 || a.No >= len(all[0].Calls) || all[0].Calls[a.No].ID != a.ID || a.Seq >= e.Seq {

@@ -382,12 +382,14 @@ type entryJSON struct {
 	At     *time.Time      `json:"at,omitempty"`
 	Begins bool            `json:"begins,omitempty"`
 	Gone   bool            `json:"gone,omitempty"`
+	// Damaged says what is wrong with it: raw is then a mark in its place.
+	Damaged string `json:"damaged,omitempty"`
 }
 
 // encodeEntry writes an entry with its bytes as they are: the standard encoder would
 // write them anew.
 func encodeEntry(e Entry) []byte {
-	j := entryJSON{ID: name(e.ID), Kind: e.Kind, Seq: e.Seq, Begins: e.Begins, Gone: e.Gone}
+	j := entryJSON{ID: name(e.ID), Kind: e.Kind, Seq: e.Seq, Begins: e.Begins, Gone: e.Gone, Damaged: e.Damaged}
 	if !e.At.IsZero() {
 		j.At = &e.At
 	}

@@ -146,9 +146,7 @@ func (s *Store) unsettled(ctx context.Context, t *tx, x *Session) (tail, error) 
 			return err
 		}
 		e.Seq = seqOf(e.Seq)
-		if err := e.unpair(pairs); err != nil {
-			return &CorruptError{x.Key, e.Seq, err.Error()}
-		}
+		e.unpairOrNone(pairs)
 		all = all.add(&e, flags)
 		return nil
 	}, `SELECT pos, id, kind, flags, pairs FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(x.sid, x.settled+1), pos(x.sid, x.Head))

@@ -13,14 +13,29 @@ import (
 	"fmt"
 )
 
+// A mediumError says what is wrong with a medium.
+type mediumError string
+
+func (e mediumError) Error() string { return string(e) }
+
+// badMedium reports whether an error is about a medium that is damaged or missing.
+func badMedium(err error) bool {
+	var bad mediumError
+	return errors.As(err, &bad)
+}
+
 // blob reads a medium and proves that it is what was stored.
 func (s *Store) blob(ctx context.Context, t *tx, h hole) ([]byte, error) {
 	var data []byte
-	if err := t.row(ctx, `SELECT data FROM blobs WHERE sum = ?`, h.sum).Scan(&data); err != nil {
+	err := t.row(ctx, `SELECT data FROM blobs WHERE sum = ?`, h.sum).Scan(&data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, mediumError("it is missing")
+	}
+	if err != nil {
 		return nil, &fetchError{err}
 	}
 	if got := sumOf(data); !bytes.Equal(got[:], h.sum) {
-		return nil, errors.New("it is not what was stored")
+		return nil, mediumError("it is not what was stored")
 	}
 	return h.text(data), nil
 }
@@ -37,7 +52,7 @@ const (
 
 // openLazily unpacks an entry with markers in the place of pictures.
 func (s *Store) openLazily(ctx context.Context, t *tx, x *Session, e *scanned) error {
-	if e.codec&codecHoles == 0 {
+	if e.codec&codecHoles == 0 || e.codec&codecQuarantined != 0 || x.whole {
 		return s.open(ctx, t, x, e)
 	}
 	raw, err := unpack(e.codec, e.stored, func(h hole) ([]byte, error) {

@@ -22,6 +22,8 @@ const (
 	codecGone // let go by retention: a compaction stands for it
 	codecS2
 	codecHuff // around codecS2
+	// codecQuarantined is set by fsck for bytes that cannot be read. They stay as they are.
+	codecQuarantined
 )
 
 const (

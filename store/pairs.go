@@ -95,6 +95,14 @@ func (e *Entry) unpair(kept []byte) error {
 	return nil
 }
 
+// unpairOrNone is unpair for those who go on without calls and answers where they are damaged:
+// they say where a history may be parted, and fsck can write them again from the message.
+func (e *Entry) unpairOrNone(kept []byte) {
+	if e.unpair(kept) != nil {
+		e.Calls, e.Answers = nil, nil
+	}
+}
+
 // A known entry is one without its bytes.
 type known struct {
 	Entry
@@ -126,9 +134,7 @@ func (s *Store) look(ctx context.Context, t *tx, x *Session, sid int64, seqs []i
 			if _, asked := slices.BinarySearch(seqs[:n], k.Seq); !asked {
 				return nil
 			}
-			if err := k.unpair(pairs); err != nil {
-				return &CorruptError{x.Key, k.Seq, err.Error()}
-			}
+			k.unpairOrNone(pairs)
 			all = append(all, k)
 			return nil
 		}, `SELECT pos, id, sum, at, pairs FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(sid, seqs[0]), pos(sid, seqs[n-1]))

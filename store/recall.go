@@ -224,6 +224,9 @@ func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference
 	var list [][]byte
 	gone := 0
 	for _, e := range all {
+		if e.Damaged != "" && ref.One {
+			return nil, fmt.Errorf("recall %q: %w", handle, &CorruptError{x.Key, e.Seq, e.Damaged})
+		}
 		if e.Gone {
 			gone++
 		} else if e.Kind == KindMessage {

@@ -100,7 +100,7 @@ func (s *Store) remark(ctx context.Context, t *tx, x *Session, all []Entry) erro
 		edits[m.ID] = append(edits[m.ID], jsonspan.Edit{Span: jsonspan.Span{Start: m.At, End: m.At}, New: []byte(m.Text)})
 	}
 	for i := range all {
-		if own := edits[all[i].ID]; own != nil && all[i].Kind == KindMessage && !all[i].Gone {
+		if own := edits[all[i].ID]; own != nil && all[i].Kind == KindMessage && !all[i].Gone && all[i].Damaged == "" {
 			if all[i].Raw, err = jsonspan.Splice(all[i].Raw, own); err != nil {
 				return &CorruptError{x.Key, all[i].Seq, "its markers do not fit: " + err.Error()}
 			}

@@ -109,7 +109,7 @@ func (s *Store) indexSome(ctx context.Context, t *tx, sid int64) (more bool, err
 	}
 	for i := range found {
 		e := &found[i]
-		if err := s.openLazily(ctx, t, x, e); err != nil {
+		if err := x.orMark(e, s.openLazily(ctx, t, x, e)); err != nil {
 			return false, err
 		}
 		if err := s.eng.index(ctx, t, sid, e.Seq, fold(textOf(x, e.Raw))); err != nil {
@@ -169,7 +169,7 @@ func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase,
 					seen[p] = true
 					e, err := s.entry(ctx, t, x, p.sid, p.seq)
 					if err == nil {
-						err = s.openLazily(ctx, t, x, &e)
+						err = x.orMark(&e, s.openLazily(ctx, t, x, &e))
 					}
 					if err != nil {
 						return err

@@ -93,6 +93,7 @@ type Session struct {
 	settled int64 // up to here its marks are in the table
 	tail    tail
 	traced  bool // the tail was read
+	whole   bool // pictures are read with the entries, not when a window is done
 	indexed int64
 	state   state
 	weigh   struct {

@@ -35,8 +35,11 @@ func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, mess
 		}
 		made.Prefix = append(made.Prefix, json.RawMessage(m))
 	}
-	prior, _ := x.state.compaction()
+	var prior Compacted
 	err = s.read(ctx, func(t *tx) error {
+		if prior, _, err = s.newestSummary(ctx, t, x); err != nil {
+			return err
+		}
 		made.To, _, err = s.byID(ctx, t, x, upto)
 		if err == nil && (made.To == 0 || !x.state.visible(made.To)) {
 			err = fmt.Errorf("swap %s: %w: %q", key, ErrNoCursor, upto)

@@ -31,8 +31,11 @@ func (s *Store) transcript(ctx context.Context, t *tx, x *Session) (lines []byte
 		if kind == "" || e.Kind != kind {
 			continue
 		}
-		if err := s.open(ctx, t, x, e); err != nil {
+		if err := x.orMark(e, s.open(ctx, t, x, e)); err != nil {
 			return nil, nil, err
+		}
+		if e.Damaged != "" {
+			continue // whoever reads the lines sees that one is missing
 		}
 		line := bytes.NewBuffer(lines)
 		if err := json.Compact(line, e.Raw); err != nil { // a line is a line, however it was sent

@@ -24,6 +24,8 @@ type WindowOptions struct {
 	// Head asks for the window as it was when the session had this head: a step that is
 	// run again needs to remember the session and the head, not the messages. Zero: now.
 	Head int64
+
+	whole bool // pictures are read first: one of them is damaged
 }
 
 // A Window is a request body, ready to send. Many goroutines may read it.
@@ -81,7 +83,10 @@ func (s *Store) Window(ctx context.Context, key Key, ask WindowOptions) (*Window
 	if w.Body, err = plan.Apply(); err != nil {
 		return nil, fmt.Errorf("window of %s: %w", key, err)
 	}
-	w.Body, err = s.fillBody(ctx, w.Body)
+	if w.Body, err = s.fillBody(ctx, w.Body); badMedium(err) && !ask.whole {
+		ask.whole = true
+		return s.Window(ctx, key, ask)
+	}
 	return w, err
 }
 
@@ -92,6 +97,7 @@ func (s *Store) gather(ctx context.Context, key Key, ask WindowOptions) (x *Sess
 		if x, err = s.live(ctx, t, key, false); err != nil {
 			return err
 		}
+		x.whole = ask.whole
 		if ask.Head > 0 {
 			if err := s.rewind(ctx, t, x, ask.Head); err != nil {
 				return err
@@ -192,12 +198,12 @@ type history struct {
 // load reads what of a session can be sent.
 func (s *Store) load(ctx context.Context, t *tx, x *Session, r reach) (history, error) {
 	h := history{from: 1}
-	last, compacted := x.state.compaction()
+	last, c, err := s.newestSummary(ctx, t, x)
+	if err != nil {
+		return h, err
+	}
+	compacted := last.Seq > 0
 	if compacted {
-		c, err := s.compactionAt(ctx, t, x, last.Seq)
-		if err != nil {
-			return h, err
-		}
 		for _, m := range c.Prefix {
 			h.messages, h.seqs = append(h.messages, m), append(h.seqs, 0)
 		}
@@ -248,8 +254,11 @@ func (s *Store) messages(ctx context.Context, t *tx, x *Session, h *history, fro
 			return err
 		}
 		for i := range found {
-			if err := s.openLazily(ctx, t, x, &found[i]); err != nil {
+			if err := x.orMark(&found[i], s.openLazily(ctx, t, x, &found[i])); err != nil {
 				return err
+			}
+			if found[i].Gone && i > 0 && found[i-1].Gone {
+				continue // one mark for all of them
 			}
 			h.messages, h.seqs = append(h.messages, found[i].Raw), append(h.seqs, found[i].Seq)
 		}
@@ -333,8 +342,11 @@ func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, from,
 		}
 		found = inOrder(found)
 		for i := range found {
-			if err := s.openLazily(ctx, t, x, &found[i]); err != nil {
+			if err := x.orMark(&found[i], s.openLazily(ctx, t, x, &found[i])); err != nil {
 				return err
+			}
+			if found[i].Gone && i > 0 && found[i-1].Gone {
+				continue // one mark for all of them
 			}
 			h.messages, h.seqs = append(h.messages, found[i].Raw), append(h.seqs, found[i].Seq)
 		}

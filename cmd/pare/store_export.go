@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/store"
 )
 
@@ -42,6 +43,7 @@ func (c *sessionExportCmd) run(w *world) int {
 		n := 0
 		err := st.Export(ctx, c.key(), part, func(e store.Entry) error {
 			n++
+			w.noteDamaged(e)
 			out.WriteString(between)
 			if between = ","; c.Lines {
 				between = ""
@@ -61,4 +63,11 @@ func (c *sessionExportCmd) run(w *world) int {
 		out.WriteString(end)
 		return statusClean, out.Flush()
 	})
+}
+
+// noteDamaged says, beside what is printed, that a mark stands in the place of an entry.
+func (w *world) noteDamaged(e store.Entry) {
+	if e.Damaged != "" {
+		screen.Fprintf(w.stderr, "pare: entry %d (%s) is damaged: %s\n      a mark stands in its place; pare session fsck tells more\n", e.Seq, e.ID, e.Damaged)
+	}
 }

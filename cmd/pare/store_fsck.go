@@ -11,7 +11,7 @@ import (
 
 type sessionFsckCmd struct {
 	inStore `embed:""`
-	Repair  bool `help:"Rebuild what can be derived from the entries."`
+	Repair  bool `help:"Rebuild what can be derived from the entries, and quarantine entries that cannot be read: they are kept, with a mark in their place."`
 	JSON    bool `name:"json" help:"Print one JSON object per problem."`
 }
 
@@ -40,10 +40,16 @@ func (c *sessionFsckCmd) run(w *world) int {
 				continue
 			}
 			done := ""
-			if p.Repaired {
+			switch {
+			case p.Repaired:
 				done = " (repaired)"
+			case p.Quarantined:
+				done = " (quarantined)"
 			}
 			screen.Fprintf(&out, "%s%s\n", p.String(), done)
+		}
+		if status != statusClean && !c.Repair && !damaged {
+			screen.Fprintln(w.stderr, "pare session fsck --repair rebuilds what can be derived and quarantines entries that cannot be read")
 		}
 		if damaged {
 			screen.Fprintf(w.stderr, "pare: the file of the store is damaged\n      %s\n", damagedHint)

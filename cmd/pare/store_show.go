@@ -87,8 +87,13 @@ func (c *sessionShowCmd) load(ctx context.Context, st *store.Store) (*shown, err
 func (c *sessionShowCmd) list(ctx context.Context, w *world, st *store.Store) (int, error) {
 	out := bufio.NewWriter(w.stdout)
 	err := st.Export(ctx, c.key(), store.Export{All: true}, func(e store.Entry) error {
+		w.noteDamaged(e)
 		if c.JSON {
-			line, err := plain.Marshal(map[string]any{"seq": e.Seq, "id": e.ID, "kind": e.Kind, "at": e.At, "begins": e.Begins})
+			about := map[string]any{"seq": e.Seq, "id": e.ID, "kind": e.Kind, "at": e.At, "begins": e.Begins}
+			if e.Damaged != "" {
+				about["damaged"] = e.Damaged
+			}
+			line, err := plain.Marshal(about)
 			if err != nil {
 				return err
 			}

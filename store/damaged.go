@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// One damaged entry does not stop a session. Whoever reads it finds a mark in its place, which
+// names it. Fsck quarantines it: the row stays as it is, so that it can be restored, and one bit
+// says that it is known to be damaged.
+
+// quarantined is what is said of an entry in quarantine.
+const quarantined = "its bytes are damaged, and are kept as they are"
+
+// orMark puts a mark in the place of an entry that could not be opened because it is damaged.
+// Other errors stay errors.
+func (x *Session) orMark(e *scanned, err error) error {
+	var corrupt *CorruptError
+	if !errors.As(err, &corrupt) {
+		return err
+	}
+	e.Damaged = corrupt.What
+	what := "is damaged: what it said is missing here]"
+	if e.Gone {
+		what = "and others were let go of, and the summary that stood for them is damaged]"
+	}
+	text := fmt.Sprintf("%sentry %s %s", wire.Mark, nameOf(&e.Entry), what)
+	if e.Kind != KindMessage && e.Kind != KindReply {
+		e.Raw, err = json.Marshal(text)
+		return err
+	}
+	d, err := x.dialect()
+	if err != nil {
+		return err
+	}
+	e.Raw = wirex.TextMessage(d, transcript.User, text)
+	return nil
+}
+
+// nameable are ids that a mark may hold: a bracket would end it.
+var nameable = regexp.MustCompile(`^[0-9A-Za-z._:/-]{1,80}$`)
+
+// nameOf names an entry in a mark.
+func nameOf(e *Entry) string {
+	if nameable.MatchString(e.ID) {
+		return fmt.Sprintf("%d (%s)", e.Seq, e.ID)
+	}
+	return fmt.Sprint(e.Seq)
+}
+
+// newestSummary is the newest compaction in force that can be read; zero: there is none. What a
+// damaged one stands for is sent as it is, or summed up by the one before it.
+func (s *Store) newestSummary(ctx context.Context, t *tx, x *Session) (Compacted, Compaction, error) {
+	for _, k := range slices.Backward(x.state.Compactions) {
+		c, err := s.compactionAt(ctx, t, x, k.Seq)
+		for _, m := range c.Prefix {
+			if err == nil && x.whole {
+				_, err = s.fill(ctx, t, m)
+			}
+		}
+		if err == nil {
+			return k, c, nil
+		}
+		if badMedium(err) {
+			continue
+		}
+		var corrupt *CorruptError
+		if !errors.As(err, &corrupt) {
+			return k, c, err
+		}
+	}
+	return Compacted{}, Compaction{}, nil
+}
