@@ -12,9 +12,12 @@ import (
 )
 
 type countCmd struct {
-	ByMessage bool `help:"Count each message, too."`
+	ByMessage bool   `help:"Count each message, too."`
+	Above     string `placeholder:"PERCENT|N" help:"Exit with status 1 if a request is fuller than that, and say how full it is: 80% of the room in the model's window, or a number of tokens."`
 	counting  `embed:""`
 	reporting `embed:""`
+
+	threshold *threshold // what Above says
 }
 
 // Help is the page's first paragraph.
@@ -23,6 +26,7 @@ func (c *countCmd) Help() string {
 
     pare count request.json
     pare count --by-message request.json
+    pare count --above 80% request.json || pare trim --in-place request.json
     pare count --tokenizer exact --model gpt-5 request.json
     pare count --json sessions/ | jq '[.source, .tokens] | @tsv' -r
 
@@ -33,18 +37,23 @@ errs on the high side; media are always estimated, by what they show.
 
 --json prints {"source","line","dialect","profile","model","tokenizer","messages",
 "tokens","window","room","share","recorded",
-"over_window","head":{"system","tools","other"},
+"over_window","above","head":{"system","tools","other"},
 "roles","kinds","marks"}: window is the model's, room what it has for a request beside the reply, share
 how much of that is taken; all three are left out for a model that is not known. head,
 kinds and marks add up to tokens, and so do head and roles; "unread" is how many messages
 the provider has compacted; "recorded" is what the API itself has counted for the last
 reply of a session, with the system prompt and the tools, and "over_window" is there if
-the provider will refuse it for its length. --by-message adds
+the provider will refuse it for its length. "above" says what --above asks: of a session, what
+the API has counted counts. --by-message adds
 "by_message":[{"message","path","role","tokens","kinds"}].`
 }
 
 func (c *countCmd) run(w *world) int {
 	if err := c.check(c.Model); err != nil {
+		return w.usage(err, "count")
+	}
+	var err error
+	if c.threshold, err = readThreshold(c.Above); err != nil {
 		return w.usage(err, "count")
 	}
 	return c.tell(w, "count", "token", c.one, nil, func(sum *summary, many bool) {
@@ -70,6 +79,7 @@ type tally struct {
 	Share     *float64 `json:"share,omitempty"`
 	Recorded  int      `json:"recorded,omitempty"` // by the API, for the last reply of a session
 	Over      bool     `json:"over_window,omitempty"`
+	Above     *bool    `json:"above,omitempty"` // only with --above
 	wire.Tally
 }
 
@@ -88,6 +98,17 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		n.Share = &share
 	}
 	sized(n, from.size)
+	if c.threshold != nil {
+		if out.note, err = c.threshold.judge(from, n); err != nil {
+			return out, err
+		}
+		if *n.Above {
+			out.status = statusFindings
+		}
+		if c.JSON || from.many && !*n.Above {
+			out.note = nil
+		}
+	}
 	out.size = &picture.Size{Messages: [2]int{n.Messages}, Tokens: [2]int{n.Tokens}}
 	drawn := &picture.Tally{Tally: n.Tally, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, Over: n.Over}
 	switch {
