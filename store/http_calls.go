@@ -66,7 +66,14 @@ func (a *api) get(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.write(http.StatusOK, x)
+	full, err := a.s.fullness(c.q.Context(), c.key)
+	if err != nil {
+		return err
+	}
+	return c.write(http.StatusOK, struct {
+		*Session
+		Fullness *fullness `json:"fullness,omitempty"`
+	}{x, full})
 }
 
 func (a *api) paths(c *call) error {
