@@ -102,6 +102,7 @@ type Conversations struct {
 	// failed is the last panic of the shelf; nil: none that nobody has named.
 	failed atomic.Pointer[pare.FaultError]
 	beats
+	fills fills
 }
 
 // ConversationsOptions says how much is remembered. The zero value is right. Many
@@ -143,7 +144,7 @@ func (c *Conversations) life() time.Duration { return cmp.Or(c.o.Life, weekLong)
 // NewConversations returns what is known of nothing yet.
 func NewConversations(o ConversationsOptions) *Conversations {
 	o.Most = cmp.Or(o.Most, mostKnown)
-	return &Conversations{o: o, all: newRecent[remembered](o.Most), beats: beats{last: newRecent[pulse](o.Most)}}
+	return &Conversations{o: o, all: newRecent[remembered](o.Most), beats: beats{last: newRecent[pulse](o.Most)}, fills: fills{all: newRecent[fill](o.Most)}}
 }
 
 // learned returns what is known of a conversation.

@@ -33,6 +33,13 @@ type Record struct {
 	// Tokens of the request before and after, as far as they had to be counted.
 	TokensIn  int `json:"tokens_in,omitempty"`
 	TokensOut int `json:"tokens_out,omitempty"`
+	// Tokens is how large the request was that was sent, estimated by what the provider has counted
+	// of the one before it, and Window how large that of its model is; zero: not known.
+	Tokens int `json:"tokens,omitempty"`
+	Window int `json:"window,omitempty"`
+	// RequestsLeft is how many more requests of the conversation there is room for if it grows as
+	// it did; nil: not known.
+	RequestsLeft *int `json:"requests_left,omitempty"`
 	// Changes are the receipts of what was done.
 	Changes []wire.Change `json:"changes,omitempty"`
 	Rules   []string      `json:"rules,omitempty"`

@@ -176,6 +176,7 @@ type exchange struct {
 	// counts says that the provider's count says something about ours: the request was
 	// counted, and sent as it is.
 	counts bool
+	text   int           // how much of it is text, in bytes; zero: not known
 	spent  *tokens.Usage // by all rounds of a reply; nil: there was one
 	passed *passed       // the body, if it is not looked at
 	// passage is what is kept of what passes; nil: nothing.
@@ -361,6 +362,7 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 	x.rec.Waited = time.Since(x.began)
 	x.rec.Status = resp.StatusCode
 	x.rec.settle(&x.o)
+	x.fullness()
 	x.rec.header(resp.Header)
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		x.end(nil)
@@ -416,7 +418,7 @@ func first(h http.Header, name string) string {
 
 // ours are the headers of a reply that say what was done to the request. Those of another Pare
 // behind this one are about what it was sent.
-var ours = []string{"Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Healed", "Pare-Recalls", "Pare-Faults", "Pare-Skipped"}
+var ours = []string{"Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Window", "Pare-Healed", "Pare-Recalls", "Pare-Faults", "Pare-Skipped"}
 
 // header writes what a reply says about the request.
 func (r *Record) header(h http.Header) {
@@ -430,6 +432,9 @@ func (r *Record) header(h http.Header) {
 	}
 	if r.Saved > 0 {
 		h.Set("Pare-Saved-Tokens", strconv.Itoa(r.Saved))
+	}
+	if full := r.fullHeader(); full != "" {
+		h.Set("Pare-Window", full)
 	}
 	if r.Healed != "" {
 		h.Set("Pare-Healed", r.Healed)

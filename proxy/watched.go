@@ -56,6 +56,7 @@ func (w *watched) end(err error) {
 	x.rec.Took = time.Since(x.began)
 	x.rec.Usage, x.rec.Lost = w.heard.tell()
 	x.counted()
+	x.filled()
 	x.rec.Cached = x.t.Conversations.cached(x.o.key, x.rec.Usage.Read > 0)
 	if x.spent != nil {
 		x.rec.Usage = *x.spent
