@@ -207,6 +207,7 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		{OpenAIChat, true, `{"messages":[{"role":"user","content":"q"},{"role":"assistant","reasoning":{"role":"assistant","content":"the wanted answer"}}]}`, "the wanted answer", ""},
 		{OpenAIChat, false, `{"messages":[{"role":"assistant","tool_calls":[{}]},{"role":"tool","tool_call_id":{"text":"id_12345"},"content":"x"}]}`, "id_12345", ""},
 		{OpenAIChat, false, `{"messages":[{"role":"assistant","tool_calls":[{}]},{"role":"tool","tool_call_id":["id_12345"],"content":"x"}]}`, "id_12345", ""},
+		{OpenAIChat, false, `{"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"c","type":"function","function":{"tool_call_id":"a quiet place","name":"f","arguments":"{}"}}]}]}`, "a quiet place", ""},
 		{Gemini, false, `{"contents":[{"role":"user","parts":[{"name":"a quiet place","functionResponse":{"response":{}}}]}]}`, "a quiet place", ""},
 		{Anthropic, true, `{"messages":[{"role":"assistant","content":[{"type":"tool_use","functionResponse":{"name":"a quiet place"}}]}]}`, "a quiet place", ""},
 		{OpenAIChat, true, `{"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}","place":{"name":"a quiet place"}}}]}]}`, "a quiet place", ""},

@@ -176,6 +176,10 @@ func (internals) PersonsWords(text string) string {
 	return personsWords(text)
 }
 
+func (internals) QuotedIn(raw []byte, at transcript.Span) map[int]bool {
+	return quotedIn(raw, at)
+}
+
 func (internals) ReadTokens(r *Request, c Counter, i int) int {
 	return r.readTokens(c, i)
 }

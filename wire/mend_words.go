@@ -225,7 +225,7 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 	switch b.Kind {
 	case transcript.Call, transcript.ServerCall, transcript.Result, transcript.ServerResult:
 		in := b.Body != b.Span && b.Body.Start <= s.at.Start && s.at.Start < b.Body.End
-		named := w.names(s, b.Kind) && (s.top() != "name" || w.isName(id, s))
+		named := w.names(s, b.Kind) && w.isOwn(id, s)
 		if !w.goes(id) {
 			return !in && named
 		}
@@ -273,12 +273,22 @@ func (w *wordCheck) names(s *stringsIn, kind transcript.Kind) bool {
 	return (key == "name" || slices.Contains(w.g.words.ids, key)) && bytes.HasSuffix(bytes.TrimRight(s.raw[:s.at.Start], " \t\r\n"), []byte{':'})
 }
 
-// isName reports whether a string that is called a name is that of a block's tool. Words in a result
-// are one only if its call has the same: then both halves are renamed.
-func (w *wordCheck) isName(id transcript.BlockID, s *stringsIn) bool {
+// isOwn reports whether a string that is called a name or an id is that of a block, and of nothing
+// else in it. Words in the name of a result are one only if its call has the same: then both halves
+// are renamed.
+func (w *wordCheck) isOwn(id transcript.BlockID, s *stringsIn) bool {
 	b := w.t.Block(id)
+	var path []string
+	switch s.top() {
+	case "id":
+		return true
+	case "name":
+		path = w.namePath(id)
+	default:
+		path = w.g.idPath(w.draft, id, b.Kind == transcript.Call || b.Kind == transcript.ServerCall)
+	}
 	at, ok := b.Span, true
-	for _, key := range w.namePath(id) {
+	for _, key := range path {
 		if at, ok = w.member(at, key); !ok {
 			return false
 		}
@@ -287,7 +297,7 @@ func (w *wordCheck) isName(id transcript.BlockID, s *stringsIn) bool {
 		return false
 	}
 	call := w.t.Exchanges()[w.t.ExchangeOf(id)].Call
-	return call == transcript.NoBlock || w.t.Block(call).Tool == "" || w.t.Block(call).Tool == b.Tool || !strings.Contains(b.Tool, " ")
+	return s.top() != "name" || call == transcript.NoBlock || w.t.Block(call).Tool == "" || w.t.Block(call).Tool == b.Tool || !strings.Contains(b.Tool, " ")
 }
 
 // thoughtMembers are the members in which a block says what was thought.

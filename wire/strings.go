@@ -123,6 +123,18 @@ func (s *stringsIn) quotesMessage() bool {
 	return false
 }
 
+// quotedIn finds the strings of a value in which somebody is quoted, by where their text begins: what
+// a message inside of it says, and JSON with a message in it.
+func quotedIn(raw []byte, at transcript.Span) map[int]bool {
+	all := make(map[int]bool)
+	for s := newStrings(raw, at); s.next(); {
+		if s.inMessage(at.Start) || s.quotesMessage() {
+			all[s.at.Start+1] = true
+		}
+	}
+	return all
+}
+
 // next goes on to the next string that is no key.
 func (s *stringsIn) next() bool {
 	for s.pos < s.end {

@@ -229,7 +229,8 @@ func (m *flatMender) dropOpen(f *Finding) {
 	m.dropCall(f, "a tool call without a result")
 }
 
-// letRead says that a receipt names what the format has read of a call or a result.
+// letRead says that a receipt names what the format has read of a call or a result, apart from what
+// somebody else is quoted with in it.
 func (m *flatMender) letRead(unit int, b transcript.BlockID) {
 	at := m.element(b)
 	if at == m.e.l.units[unit].span {
@@ -238,8 +239,9 @@ func (m *flatMender) letRead(unit int, b transcript.BlockID) {
 	read := make(map[string]bool)
 	raw := m.tr.Bytes(m.tr.Block(b).Span)
 	eachWord(raw, jsonspan.Span{End: len(raw)}, func(s jsonspan.Span) { read[contentText(raw, s)] = true })
+	quoted := wirex.QuotedIn(m.e.l.raw, transcript.Span(at))
 	eachWord(m.e.l.raw, at, func(s jsonspan.Span) {
-		if read[contentText(m.e.l.raw, s)] {
+		if read[contentText(m.e.l.raw, s)] && !quoted[s.Start] {
 			m.e.let(unit, s)
 		}
 	})

@@ -282,3 +282,17 @@ func TestMovedResultsLeaveSpeakers(t *testing.T) {
 		}
 	}
 }
+
+// TestDroppedCallsLeaveSpeakers: a call that is dropped takes nobody's words along who is quoted in it.
+func TestDroppedCallsLeaveSpeakers(t *testing.T) {
+	for _, call := range []string{`{"id":{"role":"user","content":"please look"}}`, `{"name":"f","args":{"said":{"role":"user","content":"please look"}}}`, `{"name":"f","args":{"said":"[{\"role\":\"user\",\"content\":\"please look\"}]"}}`} {
+		raw := `{"events":[{"invocationId":"e-1","author":"agent","content":{"role":"model","parts":[{"functionCall":` + call + `}]}}]}`
+		fixed, err := mustRead(t, "session.json", []byte(raw)).Fix(Options{Repair: wire.Repair{OrphanCall: wire.RemedyDrop}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(fixed.Raw, []byte("please look")) {
+			t.Errorf("%s\n%s\n%+v", raw, fixed.Raw, fixed.Changes)
+		}
+	}
+}
