@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -44,12 +44,11 @@ func (x *Session) orMark(e *scanned, err error) error {
 	return nil
 }
 
-// nameable are ids that a mark may hold: a bracket would end it.
-var nameable = regexp.MustCompile(`^[0-9A-Za-z._:/-]{1,80}$`)
-
-// nameOf names an entry in a mark.
+// nameOf names an entry in a mark, with its id if that is a plain word: a bracket would end the
+// mark.
 func nameOf(e *Entry) string {
-	if nameable.MatchString(e.ID) {
+	const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._:/-"
+	if e.ID != "" && len(e.ID) <= 80 && strings.Trim(e.ID, plain) == "" {
 		return fmt.Sprintf("%d (%s)", e.Seq, e.ID)
 	}
 	return fmt.Sprint(e.Seq)

@@ -68,6 +68,6 @@ func (c *sessionExportCmd) run(w *world) int {
 // noteDamaged says, beside what is printed, that a mark stands in the place of an entry.
 func (w *world) noteDamaged(e store.Entry) {
 	if e.Damaged != "" {
-		screen.Fprintf(w.stderr, "pare: entry %d (%s) is damaged: %s\n      a mark stands in its place; pare session fsck tells more\n", e.Seq, e.ID, e.Damaged)
+		screen.Fprintf(w.stderr, "pare: entry %d (%s) is damaged: %s\n      a mark stands in its place; pare session fsck says more\n", e.Seq, e.ID, e.Damaged)
 	}
 }
