@@ -173,6 +173,7 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"Pare-Rules", aTerm, "a header of replies: the rules that changed the request", ""},
 	{"Pare-Receipt", aTerm, "a header of replies: the id of the receipts, at /pare/v1/receipts/ID", ""},
 	{"Pare-Saved-Tokens", aTerm, "a header of replies: how many tokens were removed from the request", ""},
+	{"Pare-Window", aTerm, "a header of replies: how many tokens the request has, of which window, and how many more requests there is room for", ""},
 	{"Pare-Healed", aTerm, "a header of replies: the provider refused the request by this rule, and took it after a repair", ""},
 	{"Pare-Recalls", aTerm, "a header of replies: how often the model fetched something that had been removed", ""},
 	{"Pare-Faults", aTerm, "a header of replies: what failed in Pare and was left out, such as a rule of your own", ""},
