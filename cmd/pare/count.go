@@ -26,7 +26,7 @@ func (c *countCmd) Help() string {
 
     pare count request.json
     pare count --by-message request.json
-    pare count --above 80% request.json || pare trim --in-place request.json
+    pare count --above 80% request.json || pare trim request.json
     pare count --tokenizer exact --model gpt-5 request.json
     pare count --json sessions/ | jq '[.source, .tokens] | @tsv' -r
 

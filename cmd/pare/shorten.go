@@ -26,9 +26,9 @@ type shortenCmd struct {
 func (c *shortenCmd) Help() string {
 	return `For example:
 
+    pare shorten --hook claude --archive ~/.claude/whole.jsonl
     make test 2>&1 | pare shorten
     make test 2>&1 | pare shorten --max-bytes 8000 --archive whole.jsonl
-    pare shorten --hook claude --archive ~/.claude/whole.jsonl
 
 What a tool says is shortened before a model reads it, which is the one moment at which that costs
 no cache. The beginning and the end stay, and of what lies between the lines that matter: errors,
