@@ -178,7 +178,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to := target{upstream: up, path: path, came: r, client: clientOf(r), reached: new(atomic.Bool)}
 	leave, err := h.ledger.place(r.Context(), to.client)
 	if err != nil {
-		return
+		panic(http.ErrAbortHandler) // or the server would write an empty 200 for somebody who still reads
 	}
 	defer leave()
 	if len(r.TransferEncoding) > 0 && r.ProtoMajor == 1 {
