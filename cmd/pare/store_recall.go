@@ -3,10 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"strings"
+	"io"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
-	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/store"
 )
 
@@ -62,20 +61,7 @@ func (c *sessionRecallCmd) about(ctx context.Context, w *world, st *store.Store)
 	if err != nil {
 		return 0, err
 	}
-	var out strings.Builder
-	for _, h := range hits {
-		if c.JSON {
-			line, err := plain.Marshal(h)
-			if err != nil {
-				return 0, err
-			}
-			out.Write(append(line, '\n'))
-			continue
-		}
-		screen.Fprintf(&out, "%s  entry %d  %s\n", sessionName(h.Key), h.Seq, h.Snippet)
-	}
-	if len(hits) == 0 && !c.JSON {
-		screen.Fprintln(w.stderr, "nothing found")
-	}
-	return w.say([]byte(out.String())), nil
+	return w.hits(hits, c.JSON, func(out io.Writer, h store.Hit) {
+		screen.Fprintf(out, "%s  entry %d  %s\n", sessionName(h.Key), h.Seq, h.Snippet)
+	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -27,21 +28,28 @@ func (c *sessionSearchCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
-		var out strings.Builder
-		for _, h := range hits {
-			if c.JSON {
-				line, err := plain.Marshal(h)
-				if err != nil {
-					return 0, err
-				}
-				out.Write(append(line, '\n'))
-				continue
-			}
-			screen.Fprintf(&out, "%s  entry %d (%s)  %s\n", sessionName(h.Key), h.Seq, h.ID, h.Snippet)
-		}
-		if len(hits) == 0 && !c.JSON {
-			screen.Fprintln(w.stderr, "nothing found")
-		}
-		return w.say([]byte(out.String())), nil
+		return w.hits(hits, c.JSON, func(out io.Writer, h store.Hit) {
+			screen.Fprintf(out, "%s  entry %d (%s)  %s\n", sessionName(h.Key), h.Seq, h.ID, h.Snippet)
+		})
 	})
+}
+
+// hits lists entries that were found, as JSON or as show writes one.
+func (w *world) hits(hits []store.Hit, asJSON bool, show func(io.Writer, store.Hit)) (int, error) {
+	var out strings.Builder
+	for _, h := range hits {
+		if asJSON {
+			line, err := plain.Marshal(h)
+			if err != nil {
+				return 0, err
+			}
+			out.Write(append(line, '\n'))
+			continue
+		}
+		show(&out, h)
+	}
+	if len(hits) == 0 && !asJSON {
+		screen.Fprintln(w.stderr, "nothing found")
+	}
+	return w.say([]byte(out.String())), nil
 }

@@ -45,34 +45,14 @@ func cline3Usage(o object) (in, out int) {
 }
 
 func (c cline3) read(l *Log) {
-	at, ok := l.document()
-	if !ok {
-		return
-	}
-	o := objectAt(l.raw, at)
-	list, ok := o.get("messages")
-	if !ok || l.raw[list.Start] != '[' {
-		return
-	}
-	all := l.readList(list)
-	k, model := newTalk(), ""
-	b := l.newBody(wire.Anthropic, "")
-	for u := all.first; u < all.end; u++ {
-		m := objectAt(l.raw, l.units[u].span)
+	l.readItems("messages", func(b *bodyBuilder, u int, m object, k *talk) (model string) {
 		if !m.has("role") {
 			l.damageAt(l.units[u].span.Start, l.units[u].line, "skipped-message")
-			continue
+			return ""
 		}
-		model = cmp.Or(m.object("modelInfo").text("id"), model)
 		c.message(l, b, u, m, k)
-	}
-	if len(b.parts) == 0 {
-		return
-	}
-	l.count(k, len(b.parts))
-	if t := l.thread("main", Main, wire.Anthropic, model, b, nil); t != nil {
-		t.pairs, t.talk = true, k
-	}
+		return m.object("modelInfo").text("id")
+	})
 }
 
 func (cline3) message(l *Log, b *bodyBuilder, u int, m object, k *talk) {

@@ -36,32 +36,10 @@ func continueUsage(o object) (in, out int) {
 }
 
 func (c continues) read(l *Log) {
-	at, ok := l.document()
-	if !ok {
-		return
-	}
-	o := objectAt(l.raw, at)
-	list, ok := o.get("history")
-	if !ok || l.raw[list.Start] != '[' {
-		return
-	}
-	all := l.readList(list)
-	k, model := newTalk(), ""
-	b := l.newBody(wire.Anthropic, "")
-	for u := all.first; u < all.end; u++ {
-		item := objectAt(l.raw, l.units[u].span)
-		if m := item.object("message").object("usage").text("model"); m != "" {
-			model = m
-		}
+	l.readItems("history", func(b *bodyBuilder, u int, item object, k *talk) (model string) {
 		c.item(l, b, u, item, k)
-	}
-	if len(b.parts) == 0 {
-		return
-	}
-	l.count(k, len(b.parts))
-	if t := l.thread("main", Main, wire.Anthropic, model, b, nil); t != nil {
-		t.pairs, t.talk = true, k
-	}
+		return item.object("message").object("usage").text("model")
+	})
 }
 
 // item adds the messages of an item: what is said and called, then the results.

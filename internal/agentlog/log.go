@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -181,6 +182,33 @@ func (l *Log) document() (jsonspan.Span, bool) {
 	}
 	l.damageAt(0, 1, "unreadable")
 	return jsonspan.Span{}, false
+}
+
+// readItems reads a file that is one object with a list, as one thread: add puts an element of the
+// list into the body and says which model it names, if any.
+func (l *Log) readItems(name string, add func(b *bodyBuilder, u int, item object, k *talk) (model string)) {
+	at, ok := l.document()
+	if !ok {
+		return
+	}
+	whole := objectAt(l.raw, at)
+	list, ok := whole.get(name)
+	if !ok || l.raw[list.Start] != '[' {
+		return
+	}
+	all := l.readList(list)
+	k, model := newTalk(), ""
+	b := l.newBody(wire.Anthropic, "")
+	for u := all.first; u < all.end; u++ {
+		model = cmp.Or(add(b, u, objectAt(l.raw, l.units[u].span), k), model)
+	}
+	if len(b.parts) == 0 {
+		return
+	}
+	l.count(k, len(b.parts))
+	if t := l.thread("main", Main, wire.Anthropic, model, b, nil); t != nil {
+		t.pairs, t.talk = true, k
+	}
 }
 
 // A form is what the core needs to know of a format.
