@@ -20,9 +20,14 @@ func (s *Store) Delete(ctx context.Context, key Key) error {
 	return err
 }
 
+// free runs a transaction that makes room, on a full disk as well.
+func (s *Store) free(ctx context.Context, f func(*tx) error) error {
+	return s.eng.freeing(func() error { return s.write(ctx, f) })
+}
+
 // delete deletes a session if it has not changed since a time, nor what lies below its path.
 func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, err error) {
-	err = s.write(ctx, func(t *tx) error {
+	err = s.free(ctx, func(t *tx) error {
 		done = false
 		if _, err := s.live(ctx, t, key, true); err != nil {
 			return err
@@ -247,7 +252,7 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retention) (done Co
 		}
 		done.Entries += n
 	}
-	err = s.write(ctx, func(t *tx) error {
+	err = s.free(ctx, func(t *tx) error {
 		done.Tombstones, done.Media, done.Receipts = 0, 0, 0
 		if r.Receipts > 0 {
 			n, err := s.forgetReceipts(ctx, t, now-r.Receipts.Microseconds())
@@ -283,7 +288,7 @@ func (s *Store) collectOriginals(ctx context.Context, scope string, before int64
 	}
 	for _, x := range all {
 		n := 0
-		err := s.write(ctx, func(t *tx) error {
+		err := s.free(ctx, func(t *tx) error {
 			n = 0
 			x, err := s.live(ctx, t, x.Key, true)
 			if err != nil {

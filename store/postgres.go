@@ -120,6 +120,9 @@ func (*postgresEngine) full(err error) bool {
 	return errors.As(err, &e) && e.Code == "53100"
 }
 
+// freeing: a server keeps its journal elsewhere, and deletes in place.
+func (*postgresEngine) freeing(do func() error) error { return do() }
+
 // down: no connection, one that broke off, or a server that says that it does not work now.
 func (e *postgresEngine) down(err error) bool {
 	var connect *pgconn.ConnectError

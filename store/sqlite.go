@@ -58,6 +58,7 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 	// Nobody is waited for: what somebody still reads stays in the journal for the next time.
 	e.checks = checkpointer{after: checkpointAfter, do: func() { write.Exec(`PRAGMA wal_checkpoint(PASSIVE)`) }}
 	e.group = group{lanes: 1, most: 64, commit: e.commitQuick}
+	e.reserve()
 	return read, write, e, nil
 }
 

@@ -83,6 +83,8 @@ type engine interface {
 	retry(err error) bool
 	// full reports whether there was no room on the disk.
 	full(err error) bool
+	// freeing runs what makes room, with room that was kept for it if the disk is full.
+	freeing(do func() error) error
 	// down reports whether the database does not answer or cannot be opened.
 	down(err error) bool
 	// broken reports whether a connection that was open is none any more.

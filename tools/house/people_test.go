@@ -29,7 +29,6 @@ var handedOn = map[string]int{
 	"cmd/pare/store_export.go": 3, // entries as they are stored
 	"cmd/pare/store_fsck.go":   1, // JSON
 	"cmd/pare/store_list.go":   1, // JSON
-	"cmd/pare/store_recall.go": 1, // JSON
 	"cmd/pare/store_search.go": 1, // JSON
 	"cmd/pare/store_show.go":   2, // JSON, and entries as they are stored
 	"cmd/pare/view.go":         1, // a note, made by screen
