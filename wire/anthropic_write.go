@@ -2,25 +2,25 @@ package wire
 
 import "github.com/pare-llm/pare/transcript"
 
-func (anthropic) stub(d *draft, call transcript.BlockID, text string) []byte {
+func (anthropicPen) stub(d *draft, call transcript.BlockID, text string) []byte {
 	return object("type", "tool_result", "tool_use_id", d.t.Block(call).CallID, "content", text, "is_error", []byte("true"))
 }
 
-func (anthropic) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
+func (anthropicPen) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
 	if call {
 		return []string{"id"}
 	}
 	return []string{"tool_use_id"}
 }
 
-func (anthropic) argsPath(*draft, transcript.BlockID) []string { return []string{"input"} }
+func (anthropicPen) argsPath(*draft, transcript.BlockID) []string { return []string{"input"} }
 
-func (anthropic) sayCall(m *mender, b transcript.BlockID, text string) {
+func (anthropicPen) sayCall(m *mender, b transcript.BlockID, text string) {
 	m.setMember(m.t.Block(b).Span, "input", noteOf(text))
 }
 
 // retagPart keeps what the assistant may not show as a text behind its message.
-func (anthropic) retagPart(m *mender, f *Finding) {
+func (anthropicPen) retagPart(m *mender, f *Finding) {
 	text := allText(m.raw, m.t.Block(f.Block).Span, 1)
 	m.dropBlock(f.Block)
 	m.insertMessage(f.Index+1, m.g.textMessage(transcript.User, "[A search result]\n"+text), m.fresh(), m.at(f.Block))

@@ -306,3 +306,9 @@ func (p *parser) bedrockReasoning() func() {
 		}
 	}
 }
+
+func (bedrock) textBlock(_ transcript.Role, raw []byte) []byte { return object("text", raw) }
+
+func (bedrock) textMessage(role transcript.Role, text string) []byte {
+	return object("role", role.String(), "content", array(object("text", text)))
+}

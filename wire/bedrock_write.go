@@ -5,15 +5,9 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-func (bedrock) textBlock(_ transcript.Role, raw []byte) []byte { return object("text", raw) }
+func (bedrockPen) resultContent(_ *draft, text string) []byte { return array(object("text", text)) }
 
-func (bedrock) textMessage(role transcript.Role, text string) []byte {
-	return object("role", role.String(), "content", array(object("text", text)))
-}
-
-func (bedrock) resultContent(_ *draft, text string) []byte { return array(object("text", text)) }
-
-func (bedrock) stub(d *draft, call transcript.BlockID, text string) []byte {
+func (bedrockPen) stub(d *draft, call transcript.BlockID, text string) []byte {
 	result := []any{"toolUseId", d.t.Block(call).CallID, "content", array(object("text", text))}
 	if d.Profile.Family != "writer" {
 		result = append(result, "status", "error")
@@ -21,29 +15,29 @@ func (bedrock) stub(d *draft, call transcript.BlockID, text string) []byte {
 	return object("toolResult", object(result...))
 }
 
-func (bedrock) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
+func (bedrockPen) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
 	if call {
 		return []string{"toolUse", "toolUseId"}
 	}
 	return []string{"toolResult", "toolUseId"}
 }
 
-func (bedrock) namePath(*draft, transcript.BlockID, bool) []string {
+func (bedrockPen) namePath(*draft, transcript.BlockID, bool) []string {
 	return []string{"toolUse", "name"}
 }
 
-func (bedrock) argsPath(*draft, transcript.BlockID) []string { return []string{"toolUse", "input"} }
+func (bedrockPen) argsPath(*draft, transcript.BlockID) []string { return []string{"toolUse", "input"} }
 
-func (bedrock) contentPath(*draft, transcript.BlockID) []string {
+func (bedrockPen) contentPath(*draft, transcript.BlockID) []string {
 	return []string{"toolResult", "content"}
 }
 
-func (bedrock) sayCall(m *mender, b transcript.BlockID, text string) {
+func (bedrockPen) sayCall(m *mender, b transcript.BlockID, text string) {
 	m.setAt(m.t.Block(b).Span, []string{"toolUse", "input"}, noteOf(text))
 }
 
 // shown: an item is what its member is called.
-func (bedrock) shown(d *draft, item transcript.Span) []byte {
+func (bedrockPen) shown(d *draft, item transcript.Span) []byte {
 	for _, name := range []string{"image", "document", "video"} {
 		if _, ok := d.member(item, name); ok {
 			return d.t.Bytes(item)
@@ -52,7 +46,7 @@ func (bedrock) shown(d *draft, item transcript.Span) []byte {
 	return nil
 }
 
-func (bedrock) wrapResult(m *mender, f *Finding) {
+func (bedrockPen) wrapResult(m *mender, f *Finding) {
 	done := false
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(m.t.Block(f.Block).Body)) {
 		j, ok := jsonspan.Find(m.raw, e, "json")
@@ -65,7 +59,7 @@ func (bedrock) wrapResult(m *mender, f *Finding) {
 	}
 }
 
-func (bedrock) thinkingOff(m *mender, f *Finding) {
+func (bedrockPen) thinkingOff(m *mender, f *Finding) {
 	inner, ok := m.bodyMember("additionalModelRequestFields")
 	if !ok {
 		return

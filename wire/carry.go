@@ -265,40 +265,6 @@ func (c *carrier) pass() {
 	c.edits = c.edits[1:]
 }
 
-// Ties and notes of a message that stays are carried over with it; notes about the head
-// come last.
-type filed struct {
-	ties  []transcript.Tie
-	notes []note
-}
-
-// ours takes the ties and notes of message i off those that are left, and those of messages
-// in front of it.
-func (l *filed) ours(i int, m *transcript.Message) filed { return l.of(i, i+1, m.First, m.End) }
-
-// of is ours for messages in a row, and their blocks.
-func (l *filed) of(from, end int, first, last transcript.BlockID) (o filed) {
-	n := 0
-	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < first {
-		n++
-	}
-	skipped := n
-	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < last {
-		n++
-	}
-	o.ties, l.ties = l.ties[skipped:n], l.ties[n:]
-	n = 0
-	for n < len(l.notes) && l.notes[n].message >= 0 && l.notes[n].message < int32(from) {
-		n++
-	}
-	skipped = n
-	for n < len(l.notes) && l.notes[n].message >= int32(from) && l.notes[n].message < int32(end) {
-		n++
-	}
-	o.notes, l.notes = l.notes[skipped:n], l.notes[n:]
-	return o
-}
-
 // take takes message i of a request over.
 func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o filed) bool {
 	if !c.Element() || c.Offset() != m.Span.Start+s.by {

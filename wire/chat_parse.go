@@ -488,3 +488,8 @@ func (p *parser) callName(name field, member string) {
 		p.noteBlock(nameFormat, "", b.Tool)
 	}
 }
+
+func (chat) freeForm(r *Request, blk *transcript.Block) bool {
+	_, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "custom")
+	return ok
+}

@@ -7,7 +7,7 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-func (chat) stub(d *draft, call transcript.BlockID, text string) []byte {
+func (chatPen) stub(d *draft, call transcript.BlockID, text string) []byte {
 	blk := d.t.Block(call)
 	if d.where[call].in == inFunction {
 		return object("role", "function", "name", blk.Tool, "content", text)
@@ -15,14 +15,14 @@ func (chat) stub(d *draft, call transcript.BlockID, text string) []byte {
 	return object("role", "tool", "tool_call_id", blk.CallID, "content", text)
 }
 
-func (chat) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
+func (chatPen) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
 	if call {
 		return []string{"id"}
 	}
 	return []string{"tool_call_id"}
 }
 
-func (chat) namePath(d *draft, b transcript.BlockID, call bool) []string {
+func (chatPen) namePath(d *draft, b transcript.BlockID, call bool) []string {
 	switch {
 	case !call || d.where[b].in != inCalls:
 		return []string{"name"}
@@ -32,7 +32,7 @@ func (chat) namePath(d *draft, b transcript.BlockID, call bool) []string {
 	return []string{"function", "name"}
 }
 
-func (chat) argsPath(d *draft, b transcript.BlockID) []string {
+func (chatPen) argsPath(d *draft, b transcript.BlockID) []string {
 	if d.where[b].in != inCalls {
 		return []string{"arguments"}
 	}
@@ -40,7 +40,7 @@ func (chat) argsPath(d *draft, b transcript.BlockID) []string {
 }
 
 // ownID: Mistral wants nine letters and digits.
-func (chat) ownID(m *mender, sum [sha256.Size]byte) (string, bool) {
+func (chatPen) ownID(m *mender, sum [sha256.Size]byte) (string, bool) {
 	if m.Profile.Name != "mistral" && !m.strict {
 		return "", false
 	}
@@ -52,18 +52,13 @@ func (chat) ownID(m *mender, sum [sha256.Size]byte) (string, bool) {
 	return string(id), true
 }
 
-func (chat) sayCall(m *mender, b transcript.BlockID, text string) {
+func (chatPen) sayCall(m *mender, b transcript.BlockID, text string) {
 	blk := &m.t.Blocks()[b]
 	if m.g.freeForm(m.Request, blk) {
 		m.setAt(blk.Span, []string{"custom", "input"}, quote(text))
 	} else if m.where[b].in == inCalls {
 		m.setAt(blk.Span, []string{"function", "arguments"}, quote(string(noteOf(text))))
 	}
-}
-
-func (chat) freeForm(r *Request, blk *transcript.Block) bool {
-	_, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), "custom")
-	return ok
 }
 
 // withoutCalls takes the calls out of a message. Nearly always they stand behind another

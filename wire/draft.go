@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"cmp"
 	"slices"
 	"sort"
 
@@ -14,6 +13,7 @@ import (
 // else is an edit of a span. What nobody touches leaves byte for byte.
 type draft struct {
 	*Request
+	pen      pen
 	messages list
 	inner    map[listKey]*list
 	opened   []listKey // of inner, in the order they came
@@ -53,12 +53,6 @@ func (o *knownObject) find(raw []byte, name string) (int, bool) {
 	return i, ok
 }
 
-// A listKey names a list inside a message.
-type listKey struct {
-	message int
-	in      container
-}
-
 // An answer is a message that is made to hold results.
 type answer struct {
 	before int // the message it goes in front of
@@ -67,7 +61,7 @@ type answer struct {
 }
 
 func newDraft(r *Request) *draft {
-	d := &draft{Request: r, turns: make([]int, 0, r.t.Turns())}
+	d := &draft{Request: r, pen: pens[r.Dialect], turns: make([]int, 0, r.t.Turns())}
 	ms, blocks := r.t.Messages(), len(r.t.Blocks())
 	flags := make([]bool, 2*blocks+3*len(ms)) // one array for all of them
 	of := func(n int) (part []bool) { part, flags = flags[:n:n], flags[n:]; return part }
@@ -191,14 +185,6 @@ func (d *draft) dropBlocks(all []transcript.BlockID) {
 			d.takeOut(b, i)
 		}
 	}
-}
-
-// member returns the name of the member that a block is the value of.
-func (p place) member() string {
-	if p.in == inFunction {
-		return "function_call"
-	}
-	return sideMembers[p.index].name
 }
 
 // dropIfEmpty drops a message all of whose blocks are gone. Nothing that was put
@@ -408,13 +394,4 @@ func (d *draft) textAsList(l *list) []byte {
 		}
 	}
 	return append(out, ']')
-}
-
-func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/pare-llm/pare/transcript"
+
 // A fault is something that may be wrong with a request, whoever minds. The
 // parsers and checkers raise faults; the rows of the table turn them into
 // findings.
@@ -195,3 +197,37 @@ const (
 
 	faults // how many there are
 )
+
+// Ties and notes of a message that stays are carried over with it; notes about the head
+// come last.
+type filed struct {
+	ties  []transcript.Tie
+	notes []note
+}
+
+// ours takes the ties and notes of message i off those that are left, and those of messages
+// in front of it.
+func (l *filed) ours(i int, m *transcript.Message) filed { return l.of(i, i+1, m.First, m.End) }
+
+// of is ours for messages in a row, and their blocks.
+func (l *filed) of(from, end int, first, last transcript.BlockID) (o filed) {
+	n := 0
+	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < first {
+		n++
+	}
+	skipped := n
+	for n < len(l.ties) && max(l.ties[n].From, l.ties[n].To) < last {
+		n++
+	}
+	o.ties, l.ties = l.ties[skipped:n], l.ties[n:]
+	n = 0
+	for n < len(l.notes) && l.notes[n].message >= 0 && l.notes[n].message < int32(from) {
+		n++
+	}
+	skipped = n
+	for n < len(l.notes) && l.notes[n].message >= int32(from) && l.notes[n].message < int32(end) {
+		n++
+	}
+	o.notes, l.notes = l.notes[skipped:n], l.notes[n:]
+	return o
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -415,3 +416,22 @@ func (r *Request) unseen() *ForeignError {
 // continuesOnServer reports whether the request goes on from a history that the server holds: what is
 // in it cannot be judged, repaired or cut by itself.
 func (r *Request) continuesOnServer() bool { return r.head.stateful }
+
+// roleMeant is the role that a word of another format, or another spelling, stands for; the word itself
+// if it is not known.
+func (g *grammar) roleMeant(said string) string {
+	word := strings.ToLower(strings.TrimFunc(said, func(r rune) bool { return !unicode.IsLetter(r) }))
+	switch word {
+	case "assistant", "bot", "ai", "model":
+		return g.assistant
+	case "human", "person":
+		return "user"
+	case "tool_result":
+		return "tool"
+	case "developer":
+		if g.role(word) == transcript.Unknown {
+			return "system" // which an API without it may know by that name
+		}
+	}
+	return word
+}

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -222,4 +224,50 @@ func (p *parser) partNotes(f *partFields) {
 			p.noteBlock(resultNotObject, "", f.body.kind.String())
 		}
 	}
+}
+
+// resultTokens: a response is read as the JSON that it is.
+func (gemini) resultTokens(r *Request, c Counter, blk *transcript.Block) int {
+	if blk.Body == blk.Span {
+		return r.bodyTokens(c, blk)
+	}
+	return c.Count(r.t.Bytes(blk.Body)) + geminiMedia(r, c, blk)
+}
+
+func (gemini) saidTokens(r *Request, c Counter, blk *transcript.Block, text string) int {
+	return c.Count(geminiSaid(*blk, text)) + geminiMedia(r, c, blk)
+}
+
+func (gemini) textBlock(_ transcript.Role, raw []byte) []byte { return object("text", raw) }
+
+func (gemini) textMessage(role transcript.Role, text string) []byte {
+	name := "user"
+	if role == transcript.Assistant {
+		name = "model"
+	}
+	return object("role", name, "parts", array(object("text", text)))
+}
+
+// geminiSaid writes a text as the response of a function; a failure stays one.
+func geminiSaid(blk transcript.Block, text string) []byte {
+	if blk.Failed {
+		return object("error", text)
+	}
+	return object("output", text)
+}
+
+// geminiMedia counts the media beside a function's response.
+func geminiMedia(r *Request, c Counter, blk *transcript.Block) int {
+	if !bytes.Contains(r.raw[blk.Span.Start:blk.Body.Start], []byte(`"parts"`)) && !bytes.Contains(r.raw[blk.Body.End:blk.Span.End], []byte(`"parts"`)) {
+		return 0
+	}
+	n := 0
+	for _, name := range []string{"functionResponse", "function_response"} {
+		if f, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), name); ok {
+			if parts, ok := jsonspan.Find(r.raw, f.Value, "parts"); ok {
+				n += r.content(c, tspan(parts.Value), medium{}, 0)
+			}
+		}
+	}
+	return n
 }

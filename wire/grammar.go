@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"crypto/sha256"
-
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -116,7 +114,8 @@ func (g *grammar) turn(blocks [][]byte) []byte {
 	return object("role", "user", g.blocks.member(), array(blocks...))
 }
 
-// A speech is what a dialect does in a way of its own; common does it the usual way.
+// A speech is how a dialect is read, judged and counted, and how it writes a text; common
+// does it the usual way. How a dialect is mended is for its [pen].
 type speech interface {
 	// element reads one element of the list, an object.
 	element(*parser)
@@ -129,24 +128,7 @@ type speech interface {
 	textBlock(role transcript.Role, raw []byte) []byte
 	// textMessage writes a message that says text.
 	textMessage(role transcript.Role, text string) []byte
-	// resultContent writes a text as the content of a result.
-	resultContent(d *draft, text string) []byte
-	// stub writes a result that says text, for a call; nil if the call is of a kind
-	// whose result cannot be made up honestly.
-	stub(d *draft, call transcript.BlockID, text string) []byte
 
-	// idPath, namePath, argsPath and contentPath lead from a call or result to its id,
-	// the name of its tool, its arguments, its content.
-	idPath(d *draft, b transcript.BlockID, call bool) []string
-	namePath(d *draft, b transcript.BlockID, call bool) []string
-	argsPath(d *draft, b transcript.BlockID) []string
-	contentPath(d *draft, b transcript.BlockID) []string
-	// ownID makes an id out of a hash where the usual form will not do.
-	ownID(m *mender, sum [sha256.Size]byte) (id string, ok bool)
-
-	// sayResult and sayCall replace what a result says and what a call asks.
-	sayResult(m *mender, b transcript.BlockID, text string)
-	sayCall(m *mender, b transcript.BlockID, text string)
 	// takesText reports whether a text may replace what a call or result holds.
 	takesText(r *Request, blk transcript.Block) bool
 	// freeForm reports whether a call takes a text for its arguments and not an object.
@@ -155,33 +137,6 @@ type speech interface {
 	// resultTokens counts what a result says, and saidTokens a text in its place.
 	resultTokens(r *Request, c Counter, blk *transcript.Block) int
 	saidTokens(r *Request, c Counter, blk *transcript.Block, text string) int
-
-	// beside returns the media of a result that do not stand in its body.
-	beside(d *draft, b transcript.BlockID) (transcript.Span, bool)
-	// shown writes what an item of a result shows as a block of the user's; nil if it
-	// shows nothing.
-	shown(d *draft, item transcript.Span) []byte
-	// resultObject is the object that the members of a result stand in, and the path to
-	// it.
-	resultObject(d *draft, b transcript.BlockID) (at transcript.Span, path string)
-	// joined joins what results of one call say, if it can be, and setJoined makes the
-	// first of them say it.
-	joined(d *draft, all []transcript.BlockID) (value []byte, ok bool)
-	setJoined(m *mender, all []transcript.BlockID, joined []byte) bool
-	// markWorst gives the first of several results that are joined the mark of the worst of
-	// them, where the dialect has marks.
-	markWorst(m *mender, all []transcript.BlockID)
-	// wrapResult makes an object of a structured result that is none.
-	wrapResult(m *mender, f *Finding)
-	// retagPart mends a part that its role may not use.
-	retagPart(m *mender, f *Finding)
-	// skipSignature asks the API not to look for the lost signature of a call.
-	skipSignature(m *mender, f *Finding)
-	// unsign takes the signature of thought off a block; first says that it is the first call
-	// of its message.
-	unsign(r *Request, b transcript.BlockID, first bool) []jsonspan.Edit
-	// thinkingOff switches thinking off in the head of the request.
-	thinkingOff(m *mender, f *Finding)
 }
 
 // common is how most dialects do it.
@@ -197,18 +152,6 @@ func (common) textMessage(role transcript.Role, text string) []byte {
 	return object("role", role.String(), "content", text)
 }
 
-func (common) resultContent(d *draft, text string) []byte { return d.inQuotes(text) }
-
-func (common) namePath(*draft, transcript.BlockID, bool) []string { return []string{"name"} }
-
-func (common) contentPath(*draft, transcript.BlockID) []string { return []string{"content"} }
-
-func (common) ownID(*mender, [sha256.Size]byte) (string, bool) { return "", false }
-
-func (common) sayResult(m *mender, b transcript.BlockID, text string) {
-	m.setResult(b, m.g.resultContent(m.draft, text))
-}
-
 func (common) takesText(*Request, transcript.Block) bool { return true }
 
 func (common) freeForm(*Request, *transcript.Block) bool { return false }
@@ -219,24 +162,6 @@ func (common) resultTokens(r *Request, c Counter, blk *transcript.Block) int {
 
 func (common) saidTokens(_ *Request, c Counter, _ *transcript.Block, text string) int {
 	return c.Count(lend(text))
-}
-
-func (common) shown(d *draft, item transcript.Span) []byte {
-	switch d.text(item, "type") {
-	case "image", "document", "video", "image_url", "input_audio", "file", "input_image", "input_file":
-		return d.t.Bytes(item)
-	}
-	return nil
-}
-
-func (common) wrapResult(*mender, *Finding) {}
-
-func (common) retagPart(m *mender, f *Finding) { m.dropFound(f) }
-
-func (common) thinkingOff(m *mender, f *Finding) {
-	if m.setBodyMember("thinking", []byte(`{"type":"disabled"}`)) {
-		m.logHead(f, "edit", "thinking", 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
-	}
 }
 
 // memberIs reports whether the string member of an object is the word, however it is written.

@@ -260,3 +260,6 @@ func (p *parser) cacheControl() (ttl string, given bool) {
 	}
 	return ttl, true
 }
+
+// clearThinking is the type of the context edit that must be the first.
+const clearThinking = "clear_thinking_20251015"

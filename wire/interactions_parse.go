@@ -381,3 +381,25 @@ func (p *parser) endStep(i int, span jsonspan.Span, loose bool) {
 	}
 	p.endMessage(span, p.speaks(i) && !goesOn)
 }
+
+func (interactions) version(p *Profile, model string) { gemini{}.version(p, model) }
+
+func (interactions) textMessage(role transcript.Role, text string) []byte {
+	return object("type", stepOf(role), "content", array(object("type", "text", "text", text)))
+}
+
+// stepOf is the type of step in which a role speaks.
+func stepOf(role transcript.Role) string {
+	if role == transcript.Assistant {
+		return "model_output"
+	}
+	return "user_input"
+}
+
+// resultTokens: an object is read as the JSON that it is.
+func (interactions) resultTokens(r *Request, c Counter, blk *transcript.Block) int {
+	if blk.Kind == transcript.Result && blk.Body != blk.Span && !r.inString(blk.Body) && r.raw[blk.Body.Start] == '{' {
+		return c.Count(r.t.Bytes(blk.Body))
+	}
+	return r.bodyTokens(c, blk)
+}

@@ -2,42 +2,28 @@ package wire
 
 import "github.com/pare-llm/pare/transcript"
 
-func (interactions) version(p *Profile, model string) { gemini{}.version(p, model) }
-
-func (interactions) textMessage(role transcript.Role, text string) []byte {
-	return object("type", stepOf(role), "content", array(object("type", "text", "text", text)))
-}
-
-// stepOf is the type of step in which a role speaks.
-func stepOf(role transcript.Role) string {
-	if role == transcript.Assistant {
-		return "model_output"
-	}
-	return "user_input"
-}
-
-func (interactions) stub(d *draft, call transcript.BlockID, text string) []byte {
+func (interactionsPen) stub(d *draft, call transcript.BlockID, text string) []byte {
 	blk := d.t.Block(call)
 	return object("type", "function_result", "call_id", blk.CallID, "name", blk.Tool, "result", text, "is_error", []byte("true"))
 }
 
-func (interactions) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
+func (interactionsPen) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
 	if call {
 		return []string{"id"}
 	}
 	return []string{"call_id"}
 }
 
-func (interactions) argsPath(*draft, transcript.BlockID) []string { return []string{"arguments"} }
+func (interactionsPen) argsPath(*draft, transcript.BlockID) []string { return []string{"arguments"} }
 
-func (interactions) contentPath(*draft, transcript.BlockID) []string { return []string{"result"} }
+func (interactionsPen) contentPath(*draft, transcript.BlockID) []string { return []string{"result"} }
 
-func (interactions) sayCall(m *mender, b transcript.BlockID, text string) {
+func (interactionsPen) sayCall(m *mender, b transcript.BlockID, text string) {
 	m.setMember(m.t.Block(b).Span, "arguments", noteOf(text))
 }
 
 // shown: parts of a result are parts of a step.
-func (interactions) shown(d *draft, item transcript.Span) []byte {
+func (interactionsPen) shown(d *draft, item transcript.Span) []byte {
 	if stepKinds[d.text(item, "type")].kind == transcript.Media {
 		return d.t.Bytes(item)
 	}
@@ -45,7 +31,7 @@ func (interactions) shown(d *draft, item transcript.Span) []byte {
 }
 
 // wrapResult makes a text of a number, and an object of a list that holds no parts.
-func (interactions) wrapResult(m *mender, f *Finding) {
+func (interactionsPen) wrapResult(m *mender, f *Finding) {
 	blk := m.t.Block(f.Block)
 	value := quote("")
 	switch {
@@ -63,7 +49,7 @@ func (interactions) wrapResult(m *mender, f *Finding) {
 
 // joined joins objects to one with a list of outputs, and everything else as usual; an
 // object among lists and texts becomes a text.
-func (interactions) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
+func (interactionsPen) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	var values [][]byte
 	objects := 0
 	for _, b := range all {
@@ -84,16 +70,8 @@ func (interactions) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	return d.joinValues(values, true)
 }
 
-// resultTokens: an object is read as the JSON that it is.
-func (interactions) resultTokens(r *Request, c Counter, blk *transcript.Block) int {
-	if blk.Kind == transcript.Result && blk.Body != blk.Span && !r.inString(blk.Body) && r.raw[blk.Body.Start] == '{' {
-		return c.Count(r.t.Bytes(blk.Body))
-	}
-	return r.bodyTokens(c, blk)
-}
-
 // skipSignature signs the thought that opens a run, or opens the run with one.
-func (interactions) skipSignature(m *mender, f *Finding) {
+func (interactionsPen) skipSignature(m *mender, f *Finding) {
 	if blk := m.t.Block(f.Block); blk.Kind == transcript.Thinking {
 		if m.setMember(blk.Span, "signature", quote(skippedSignature)) {
 			m.log(f, "edit", f.Block, f.Index, 0, "the signature is lost; the documented skip value stands in its place")

@@ -82,10 +82,6 @@ type Repair struct {
 	Stub func(transcript.Exchange) string
 }
 
-// DefaultStub is the wording of a stub. It claims neither success nor that anybody
-// cancelled anything.
-const DefaultStub = "The outcome of this call is unknown: no result was recorded."
-
 // A Change is one thing that was done to a request. Many goroutines may read it.
 type Change struct {
 	Action string   `json:"action"` // drop, edit, insert, move, rename, merge

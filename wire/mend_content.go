@@ -56,7 +56,7 @@ var contentMends = map[fault]mend{
 	argsNotObject:       (*mender).wrapArgs,
 	argsNotJSON:         (*mender).wrapArgs,
 	argsNotString:       (*mender).wrapArgs,
-	resultNotObject:     func(m *mender, f *Finding) { m.g.wrapResult(m, f) },
+	resultNotObject:     func(m *mender, f *Finding) { m.pen.wrapResult(m, f) },
 	partType:            (*mender).retagPart,
 	partOfModel:         (*mender).asInput,
 	resultPartType:      (*mender).textItem,
@@ -244,7 +244,7 @@ const (
 // retagPart gives a part the type that its role may use.
 func (m *mender) retagPart(f *Finding) {
 	if f.arg != "input_text" {
-		m.g.retagPart(m, f)
+		m.pen.retagPart(m, f)
 		return
 	}
 	if m.setMember(m.t.Block(f.Block).Span, "type", quote("output_text")) {
@@ -314,15 +314,6 @@ func trailingSpaceLen(raw []byte) int {
 		return n
 	}
 	return 0
-}
-
-// escapedAt reports whether the backslash at i is itself escaped.
-func escapedAt(raw []byte, i int) bool {
-	n := 0
-	for i > n && raw[i-n-1] == '\\' {
-		n++
-	}
-	return n%2 == 1
 }
 
 // replaceHalf replaces the halves of surrogate pairs by U+FFFD: of the whole message, for a

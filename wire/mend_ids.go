@@ -53,7 +53,7 @@ func (m *mender) setAt(at transcript.Span, path []string, value []byte) bool {
 func (m *mender) setID(b transcript.BlockID, id string) bool {
 	blk := m.t.Block(b)
 	call := blk.Kind == transcript.Call || blk.Kind == transcript.ServerCall
-	return m.setAt(blk.Span, m.g.idPath(m.draft, b, call), quote(id))
+	return m.setAt(blk.Span, m.pen.idPath(m.draft, b, call), quote(id))
 }
 
 // renameExchange gives both halves of an exchange a new id.
@@ -113,7 +113,7 @@ func (m *mender) mint(x transcript.Exchange, b transcript.BlockID) string {
 // shape makes an id that the provider takes out of an old one and a seed.
 func (m *mender) shape(old, seed string, salt int) string {
 	sum := sha256.Sum256([]byte(seed))
-	if id, ok := m.g.ownID(m, sum); ok {
+	if id, ok := m.pen.ownID(m, sum); ok {
 		return id
 	}
 	plain := strings.Map(func(r rune) rune {
@@ -147,7 +147,7 @@ func (m *mender) giveID(f *Finding) {
 
 // namePath is the way from a call or result to the name of its tool.
 func (m *mender) namePath(b transcript.BlockID) []string {
-	return m.g.namePath(m.draft, b, m.t.Block(b).Kind == transcript.Call)
+	return m.pen.namePath(m.draft, b, m.t.Block(b).Kind == transcript.Call)
 }
 
 // rename gives a call a name that the provider takes, and its results where they are told by

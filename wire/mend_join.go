@@ -85,15 +85,15 @@ func (m *mender) realResults(all []transcript.BlockID) (keep []transcript.BlockI
 
 // joinResults writes what several results say into the first of them.
 func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
-	joined, ok := m.g.joined(m.draft, all)
-	if !ok || slices.ContainsFunc(all, m.doubled) || !m.g.setJoined(m, all, joined) {
+	joined, ok := m.pen.joined(m.draft, all)
+	if !ok || slices.ContainsFunc(all, m.doubled) || !m.pen.setJoined(m, all, joined) {
 		return false
 	}
 	m.settled[all[0]] = true
-	_, path := m.g.resultObject(m.draft, all[0])
+	_, path := m.pen.resultObject(m.draft, all[0])
 	known := make(map[string]string)
 	m.besides(all[0], func(name string, value []byte) { known[name] = string(canonical(value)) })
-	m.g.markWorst(m, all)
+	m.pen.markWorst(m, all)
 	for _, r := range all[1:] {
 		m.join(m.at(all[0]), m.at(r))
 		m.dropBlock(r)
@@ -106,7 +106,7 @@ func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
 
 // besides visits the members of a result beside what it says.
 func (m *mender) besides(b transcript.BlockID, visit func(name string, value []byte)) {
-	object, _ := m.g.resultObject(m.draft, b)
+	object, _ := m.pen.resultObject(m.draft, b)
 	said := m.saidIn(b)
 	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(object)) {
 		name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End]))
@@ -142,7 +142,7 @@ func (d *draft) value(b transcript.BlockID) []byte {
 }
 
 // joined joins what outputs of one kind say, if that is texts and lists.
-func (common) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
+func (commonPen) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	var values [][]byte
 	kind := d.text(d.t.Block(all[0]).Span, "type")
 	for _, b := range all {
@@ -220,7 +220,7 @@ func joinStrings(values [][]byte, between string) []byte {
 	return append(out, '"')
 }
 
-func (common) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
+func (commonPen) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
 	return m.setResult(all[0], joined)
 }
 
@@ -252,21 +252,21 @@ func (m *mender) anyFailed(all []transcript.BlockID) bool {
 	return !m.t.Block(all[0]).Failed && slices.ContainsFunc(all[1:], func(r transcript.BlockID) bool { return m.t.Block(r).Failed })
 }
 
-func (common) markWorst(*mender, []transcript.BlockID) {}
+func (commonPen) markWorst(*mender, []transcript.BlockID) {}
 
-func (anthropic) markWorst(m *mender, all []transcript.BlockID) {
+func (anthropicPen) markWorst(m *mender, all []transcript.BlockID) {
 	if m.anyFailed(all) {
 		m.lead(m.t.Block(all[0]).Span, "is_error", []byte("true"))
 	}
 }
 
-func (interactions) markWorst(m *mender, all []transcript.BlockID) {
+func (interactionsPen) markWorst(m *mender, all []transcript.BlockID) {
 	if m.anyFailed(all) {
 		m.lead(m.t.Block(all[0]).Span, "is_error", []byte("true"))
 	}
 }
 
-func (bedrock) markWorst(m *mender, all []transcript.BlockID) {
+func (bedrockPen) markWorst(m *mender, all []transcript.BlockID) {
 	c := checker{Request: m.Request, o: CheckOptions{Strict: m.strict}}
 	if at, ok := m.member(m.t.Block(all[0]).Span, "toolResult"); ok && m.anyFailed(all) && !c.wants(statusField) {
 		m.lead(at, "status", quote("error"))
@@ -274,7 +274,7 @@ func (bedrock) markWorst(m *mender, all []transcript.BlockID) {
 }
 
 // markWorst: items have a status, of which the worst holds for all of them.
-func (responses) markWorst(m *mender, all []transcript.BlockID) {
+func (responsesPen) markWorst(m *mender, all []transcript.BlockID) {
 	var worst []byte
 	rank, own := 0, 0
 	for i, b := range all {
@@ -294,27 +294,27 @@ func (responses) markWorst(m *mender, all []transcript.BlockID) {
 	}
 }
 
-func (common) resultObject(d *draft, b transcript.BlockID) (transcript.Span, string) {
+func (commonPen) resultObject(d *draft, b transcript.BlockID) (transcript.Span, string) {
 	return d.t.Block(b).Span, ""
 }
 
-func (common) beside(*draft, transcript.BlockID) (transcript.Span, bool) {
+func (commonPen) beside(*draft, transcript.BlockID) (transcript.Span, bool) {
 	return transcript.Span{}, false
 }
 
-func (bedrock) resultObject(d *draft, b transcript.BlockID) (transcript.Span, string) {
+func (bedrockPen) resultObject(d *draft, b transcript.BlockID) (transcript.Span, string) {
 	inner, _ := d.member(d.t.Block(b).Span, "toolResult")
 	return inner, "toolResult"
 }
 
-func (gemini) resultObject(d *draft, b transcript.BlockID) (transcript.Span, string) {
+func (geminiPen) resultObject(d *draft, b transcript.BlockID) (transcript.Span, string) {
 	name := geminiMember(d, b, false)
 	inner, _ := d.member(d.t.Block(b).Span, name)
 	return inner, name
 }
 
 // beside returns the parts of a response: the media that it shows.
-func (g gemini) beside(d *draft, b transcript.BlockID) (transcript.Span, bool) {
+func (g geminiPen) beside(d *draft, b transcript.BlockID) (transcript.Span, bool) {
 	inner, _ := g.resultObject(d, b)
 	parts, ok := d.member(inner, "parts")
 	return parts, ok && d.raw[parts.Start] == '['
@@ -322,19 +322,19 @@ func (g gemini) beside(d *draft, b transcript.BlockID) (transcript.Span, bool) {
 
 // joined: a decision is a person's and is joined to no other. What a search of tools found is a list of
 // tools, each of them once.
-func (g responses) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
+func (g responsesPen) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	switch d.text(d.t.Block(all[0]).Span, "type") {
 	case "mcp_approval_response":
 		return nil, false
 	case "tool_search_output":
 		return g.joinedTools(d, all)
 	}
-	return common{}.joined(d, all)
+	return commonPen{}.joined(d, all)
 }
 
 // joinedTools lists the tools that several searches found; it is false if one of them is not a list, or if
 // two tools of one name differ.
-func (responses) joinedTools(d *draft, all []transcript.BlockID) ([]byte, bool) {
+func (responsesPen) joinedTools(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	var tools [][]byte
 	known := make(map[string]string)
 	for _, b := range all {
@@ -355,7 +355,7 @@ func (responses) joinedTools(d *draft, all []transcript.BlockID) ([]byte, bool) 
 	return array(tools...), true
 }
 
-func (responses) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
+func (responsesPen) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
 	blk := m.t.Block(all[0])
 	if blk.Body == blk.Span && string(joined) == `""` {
 		return true // none of them has an output
@@ -365,7 +365,7 @@ func (responses) setJoined(m *mender, all []transcript.BlockID, joined []byte) b
 
 // joined joins responses that say one text each under one name to such a one, and others
 // to a list of outputs, or of errors if one of them is.
-func (gemini) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
+func (geminiPen) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	name, alike := "", true
 	var texts, whole [][]byte
 	seen := make(map[string]bool, len(all))
@@ -400,7 +400,7 @@ func (gemini) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	return object("output", array(whole...)), true
 }
 
-func (g gemini) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
+func (g geminiPen) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
 	at := m.t.Block(all[0]).Span
 	var media [][]byte
 	more := false

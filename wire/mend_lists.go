@@ -44,7 +44,7 @@ func (m *mender) dropReference(f *Finding) {
 		return
 	default:
 		delete(m.refs, f.Block)
-		ok = m.setResult(f.Block, m.g.resultContent(m.draft, "The tool that was found is not available any more."))
+		ok = m.setResult(f.Block, m.pen.resultContent(m.draft, "The tool that was found is not available any more."))
 	}
 	if ok {
 		m.logMember(f, f.Block, field, "the reference to %q, which is not declared, removed", f.arg)

@@ -372,7 +372,7 @@ func (m *mender) said(r transcript.BlockID) string {
 			}
 		}
 	}
-	object, inner := m.g.resultObject(m.draft, r)
+	object, inner := m.pen.resultObject(m.draft, r)
 	add(object, "")
 	if whole := m.t.Block(r).Span; whole != object {
 		add(whole, inner)
@@ -482,4 +482,24 @@ func flawOffset(f *Finding) (int, bool) {
 	at, _, _ := strings.Cut(strings.TrimPrefix(f.arg, "byte "), ";")
 	offset, err := strconv.Atoi(at)
 	return offset, err == nil
+}
+
+// calleesOf lists what a program called, and the outputs of that.
+func (m *mender) calleesOf(program transcript.BlockID) []transcript.BlockID {
+	if m.callees == nil {
+		m.callees = make(map[transcript.BlockID][]transcript.BlockID)
+		callees(m.t.Blocks(), m.notes, func(callee, program transcript.BlockID) {
+			m.callees[program] = append(m.callees[program], callee)
+		})
+	}
+	return m.callees[program]
+}
+
+// dismiss lets what a program called stand for itself: the program goes.
+func (m *mender) dismiss(f *Finding, program transcript.BlockID) {
+	for _, b := range m.calleesOf(program) {
+		if m.free(b) && m.removeMember(m.t.Block(b).Span, "caller") {
+			m.logMember(f, b, "caller", "caller removed: the program is gone that called")
+		}
+	}
 }

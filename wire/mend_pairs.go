@@ -43,7 +43,7 @@ func (m *mender) unansweredCall(f *Finding) {
 	if m.repair.Stub != nil {
 		text = m.repair.Stub(x)
 	}
-	raw := m.g.stub(m.draft, f.Block, text)
+	raw := m.pen.stub(m.draft, f.Block, text)
 	if m.repair.OrphanCall == RemedyDrop || raw == nil || text == "" || x.CallID == "" && !m.g.countsCalls && m.where[f.Block].in != inFunction {
 		m.dropBlock(f.Block)
 		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a tool call without a result")

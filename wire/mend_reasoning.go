@@ -27,7 +27,7 @@ var reasoningMends = map[fault]mend{
 	reasoningUnsupported:    (*mender).dropReasoning,
 	reasoningPlaintext:      (*mender).emptyItem,
 	summaryMissing:          (*mender).addSummary,
-	thoughtSignatureMissing: func(m *mender, f *Finding) { m.g.skipSignature(m, f) },
+	thoughtSignatureMissing: func(m *mender, f *Finding) { m.pen.skipSignature(m, f) },
 }
 
 // dropThinking drops all thinking of the message.
@@ -107,7 +107,7 @@ func (m *mender) thinkingOff(f *Finding) {
 	if at, ok := m.bodyMember("thinking"); ok && m.holdsWords(at) {
 		return // it holds more than settings
 	}
-	m.g.thinkingOff(m, f)
+	m.pen.thinkingOff(m, f)
 }
 
 // emptyReasoning says that there is no reasoning, where the vendor takes that.
@@ -158,7 +158,7 @@ func (m *mender) addSummary(f *Finding) {
 // signature.
 const skippedSignature = "skip_thought_signature_validator"
 
-func (common) skipSignature(m *mender, f *Finding) {
+func (commonPen) skipSignature(m *mender, f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "thoughtSignature", quote(skippedSignature)) {
 		m.log(f, "edit", f.Block, f.Index, 0, "the signature is lost; the documented skip value stands in its place")
 	}
@@ -173,9 +173,6 @@ var headMends = map[fault]mend{
 	contextEditOrder:     (*mender).editFirst,
 	containerMissing:     (*mender).dropPrograms,
 }
-
-// clearThinking is the type of the context edit that must be the first.
-const clearThinking = "clear_thinking_20251015"
 
 // editFirst moves the context edit that clears thinking to the front of the list. Of several
 // the first one goes there, and its copies go.

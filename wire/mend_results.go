@@ -16,17 +16,17 @@ func (m *mender) setResult(b transcript.BlockID, raw []byte) bool {
 		}
 		return m.edit(jsonspan.Edit{Span: jsonspan.Span(body), New: raw})
 	}
-	return m.setAt(at, m.g.contentPath(m.draft, b), raw)
+	return m.setAt(at, m.pen.contentPath(m.draft, b), raw)
 }
 
 func (m *mender) wordError(f *Finding) {
-	if m.setResult(f.Block, m.g.resultContent(m.draft, emptyErrorText)) {
+	if m.setResult(f.Block, m.pen.resultContent(m.draft, emptyErrorText)) {
 		m.log(f, "edit", f.Block, f.Index, len(emptyErrorText), "an error needs a text: %s", emptyErrorText)
 	}
 }
 
 func (m *mender) wordEmpty(f *Finding) {
-	if m.setResult(f.Block, m.g.resultContent(m.draft, emptyResultText)) {
+	if m.setResult(f.Block, m.pen.resultContent(m.draft, emptyResultText)) {
 		m.log(f, "edit", f.Block, f.Index, len(emptyResultText), "%s", emptyResultText)
 	}
 }
@@ -70,7 +70,7 @@ func (m *mender) wrapArgs(f *Finding) {
 	if f.fault == argsNotJSON || f.fault == argsNotString {
 		value = quote(string(value))
 	}
-	if m.setAt(blk.Span, m.g.argsPath(m.draft, f.Block), value) {
+	if m.setAt(blk.Span, m.pen.argsPath(m.draft, f.Block), value) {
 		m.log(f, "edit", f.Block, f.Index, len(value)-blk.Body.Len(), "arguments must be an object: %s", value[:min(len(value), 60)])
 	}
 }

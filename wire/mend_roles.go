@@ -2,8 +2,6 @@ package wire
 
 import (
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -270,25 +268,6 @@ func (m *mender) mapRole(f *Finding) {
 	if m.setMember(m.t.Messages()[f.Index].Span, "role", quote(to)) {
 		m.log(f, "edit", transcript.NoBlock, f.Index, len(to)-len(f.arg), "role %q is %q here", f.arg, to)
 	}
-}
-
-// roleMeant is the role that a word of another format, or another spelling, stands for; the word itself
-// if it is not known.
-func (g *grammar) roleMeant(said string) string {
-	word := strings.ToLower(strings.TrimFunc(said, func(r rune) bool { return !unicode.IsLetter(r) }))
-	switch word {
-	case "assistant", "bot", "ai", "model":
-		return g.assistant
-	case "human", "person":
-		return "user"
-	case "tool_result":
-		return "tool"
-	case "developer":
-		if g.role(word) == transcript.Unknown {
-			return "system" // which an API without it may know by that name
-		}
-	}
-	return word
 }
 
 // guessRole gives a message the only role it can have.

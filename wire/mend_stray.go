@@ -76,7 +76,7 @@ func (m *mender) quotation(b transcript.BlockID) (string, [][]byte) {
 	} else {
 		take(blk.Body)
 	}
-	if parts, ok := m.g.beside(m.draft, b); ok {
+	if parts, ok := m.pen.beside(m.draft, b); ok {
 		for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(parts)) {
 			take(tspan(e))
 		}
@@ -98,7 +98,7 @@ func (m *mender) shows(s transcript.Span) []byte {
 	if s.Len() == 0 || m.raw[s.Start] != '{' {
 		return nil
 	}
-	return m.g.shown(m.draft, s)
+	return m.pen.shown(m.draft, s)
 }
 
 // plumbing are the members of a result that say nothing of what a tool did.
@@ -115,13 +115,13 @@ var textlessMembers = []string{"is_error", "cache_control", "willContinue", "wil
 
 // saidIn is the member of a result that holds what it says.
 func (m *mender) saidIn(b transcript.BlockID) string {
-	path := m.g.contentPath(m.draft, b)
+	path := m.pen.contentPath(m.draft, b)
 	return path[len(path)-1]
 }
 
 // otherMembers writes the members of a result beside what it says, or nil.
 func (m *mender) otherMembers(b transcript.BlockID) []byte {
-	at, _ := m.g.resultObject(m.draft, b)
+	at, _ := m.pen.resultObject(m.draft, b)
 	body := m.t.Block(b).Body
 	var rest []any
 	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(at)) {

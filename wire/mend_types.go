@@ -44,7 +44,7 @@ func (m *mender) asText(f *Finding, raw []byte) []byte {
 		text = string(jsonspan.Decode(nil, raw[1:len(raw)-1]))
 	}
 	if f.Block != transcript.NoBlock {
-		return m.g.resultContent(m.draft, text)
+		return m.pen.resultContent(m.draft, text)
 	}
 	return array(m.g.textBlock(m.t.Messages()[f.Index].Role, quote(text)))
 }

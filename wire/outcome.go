@@ -410,3 +410,7 @@ func saysUser(text []byte) bool {
 		text = text[i+1:]
 	}
 }
+
+// DefaultStub is the wording of a stub. It claims neither success nor that anybody
+// cancelled anything.
+const DefaultStub = "The outcome of this call is unknown: no result was recorded."

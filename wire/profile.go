@@ -2,11 +2,9 @@ package wire
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // A Profile is whose rules apply to a request: a vendor, and what its model's name says
@@ -20,40 +18,6 @@ type Profile struct {
 	Family string
 	// Major and Minor are the model's version; Major 0 means unknown.
 	Major, Minor int
-}
-
-// A vendor is a row of the table that maps model names to profiles. The first
-// row with a matching pattern wins.
-type vendor struct {
-	name    string
-	doc     string
-	dialect []Dialect
-	models  func() *regexp.Regexp // nil: never derived from a model's name
-}
-
-// Vendors on each dialect. "other" is for models that no row knows: somebody's
-// imitation of the dialect.
-var vendors = []vendor{
-	{"anthropic", "Claude on Anthropic's own API", []Dialect{Anthropic}, lazily(`claude|^$`)},
-	{"deepseek", "DeepSeek, on its own API or behind a gateway", []Dialect{Anthropic, OpenAIChat, OpenAIResponses}, lazily(`deepseek`)},
-	{"template", "open models behind a chat template (vLLM, llama.cpp, Ollama)", []Dialect{OpenAIChat}, lazily(`gguf|gemma|(mistral|mixtral|devstral|ministral|magistral).*-\d+b`)},
-	{"mistral", "Mistral's hosted API", []Dialect{OpenAIChat}, lazily(`mistral|ministral|mixtral|codestral|pixtral|magistral|devstral`)},
-	{"moonshot", "Moonshot's Kimi models", []Dialect{OpenAIChat}, lazily(`kimi|moonshot`)},
-	{"minimax", "MiniMax models", []Dialect{OpenAIChat}, lazily(`minimax`)},
-	{"groq", "models served by Groq", []Dialect{OpenAIChat}, lazily(`^groq/|-versatile$|-instant$`)},
-	{"cerebras", "models served by Cerebras", []Dialect{OpenAIChat}, lazily(`^cerebras/`)},
-	{"xai", "xAI's Grok models", []Dialect{OpenAIChat}, lazily(`grok`)},
-	{"qwen", "Alibaba's Qwen models", []Dialect{OpenAIChat}, lazily(`qwen|^qwq`)},
-	{"openai", "OpenAI's own API and Azure", []Dialect{OpenAIChat, OpenAIResponses}, lazily(`^$|gpt-\d|^(.*/|openai\.)?(o[134]([-.]|$)|chatgpt|codex|computer-use)|^(azure|openai)/`)},
-	{"gemini", "Gemini on Google's API and Vertex", []Dialect{Gemini, GeminiInteractions}, lazily(`gemini|lyria|^(deep-research|antigravity|computer-use)|^$`)},
-	{"bedrock", "the Converse API of AWS", []Dialect{Bedrock}, lazily(``)},
-	{"other", "an imitation of the dialect by a vendor that no profile knows", []Dialect{Anthropic, OpenAIChat, OpenAIResponses, Gemini, GeminiInteractions}, lazily(``)},
-}
-
-// lazily compiles a pattern when it is first needed: most programs need few of them, and
-// all of them would take half as long as a program takes to start.
-func lazily(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
 // aliases are other names people use for a profile.

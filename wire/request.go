@@ -327,3 +327,42 @@ type note struct {
 	sub     string // path behind the block's or message's own
 	arg     string // what the provider's sentence names
 }
+
+// member returns the name of the member that a block is the value of.
+func (p place) member() string {
+	if p.in == inFunction {
+		return "function_call"
+	}
+	return sideMembers[p.index].name
+}
+
+func (r *Request) pathOf(o origin) string {
+	var short [128]byte
+	return string(r.appendPath(short[:0], o))
+}
+
+func (r *Request) appendPath(to []byte, o origin) []byte {
+	return place{o.in, int32(o.index)}.appendTo(r.appendMessagePath(to, o.message))
+}
+
+// An origin is where an element stood in the request. Message -1 means that it is new; the
+// index then tells new things of one round apart.
+type origin struct {
+	message int
+	in      container
+	index   int
+}
+
+// A trail leads from a changed request back to the one before.
+type trail struct {
+	messages []origin
+	inner    map[listKey][]origin // by new message; absent lists kept their order
+	joined   map[origin][]origin  // by place in the one before: what else is there now
+	edits    []jsonspan.Edit      // what was done to the bytes
+}
+
+// A listKey names a list inside a message.
+type listKey struct {
+	message int
+	in      container
+}

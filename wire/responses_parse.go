@@ -378,3 +378,28 @@ func (p *parser) ask(b transcript.Block) {
 		a.open, a.last = slices.Delete(a.open, i, i+1), b.Family
 	}
 }
+
+func (responses) freeForm(_ *Request, blk *transcript.Block) bool {
+	return blk.Family == customFamily
+}
+
+// takesText reports whether an item holds plain text. Its family tells its type, as far as
+// that matters: the item may be long.
+func (responses) takesText(r *Request, blk transcript.Block) bool {
+	switch blk.Family {
+	case functionFamily, customFamily:
+		return true
+	case localShellFamily:
+		return blk.Kind == transcript.Result
+	case toolSearchFamily:
+		return blk.Kind == transcript.Result && r.memberIs(blk.Span, "type", "function_call_output")
+	}
+	return false
+}
+
+func (responses) textBlock(role transcript.Role, raw []byte) []byte {
+	if role == transcript.Assistant {
+		return object("type", "output_text", "text", raw)
+	}
+	return object("type", "input_text", "text", raw)
+}

@@ -74,23 +74,3 @@ func (c *checker) running(program transcript.BlockID) bool {
 	}
 	return c.called[program] && c.t.Block(program).Message > c.spoken
 }
-
-// calleesOf lists what a program called, and the outputs of that.
-func (m *mender) calleesOf(program transcript.BlockID) []transcript.BlockID {
-	if m.callees == nil {
-		m.callees = make(map[transcript.BlockID][]transcript.BlockID)
-		callees(m.t.Blocks(), m.notes, func(callee, program transcript.BlockID) {
-			m.callees[program] = append(m.callees[program], callee)
-		})
-	}
-	return m.callees[program]
-}
-
-// dismiss lets what a program called stand for itself: the program goes.
-func (m *mender) dismiss(f *Finding, program transcript.BlockID) {
-	for _, b := range m.calleesOf(program) {
-		if m.free(b) && m.removeMember(m.t.Block(b).Span, "caller") {
-			m.logMember(f, b, "caller", "caller removed: the program is gone that called")
-		}
-	}
-}

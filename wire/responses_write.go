@@ -2,15 +2,8 @@ package wire
 
 import "github.com/pare-llm/pare/transcript"
 
-func (responses) textBlock(role transcript.Role, raw []byte) []byte {
-	if role == transcript.Assistant {
-		return object("type", "output_text", "text", raw)
-	}
-	return object("type", "input_text", "text", raw)
-}
-
 // stub writes an output of the kind that the item wants.
-func (responses) stub(d *draft, call transcript.BlockID, text string) []byte {
+func (responsesPen) stub(d *draft, call transcript.BlockID, text string) []byte {
 	blk := d.t.Block(call)
 	typ := d.text(blk.Span, "type")
 	var members []any
@@ -33,7 +26,7 @@ func (responses) stub(d *draft, call transcript.BlockID, text string) []byte {
 	return object(members...)
 }
 
-func (responses) idPath(d *draft, b transcript.BlockID, call bool) []string {
+func (responsesPen) idPath(d *draft, b transcript.BlockID, call bool) []string {
 	switch {
 	case d.t.Block(b).Family == localShellFamily && !call && d.namedByItem(b):
 		return []string{"id"}
@@ -54,18 +47,18 @@ func (d *draft) namedByItem(b transcript.BlockID) bool {
 	return (!ok || d.raw[own.Start] == 'n') && named && d.raw[id.Start] == '"' && d.text(at, "type") == "local_shell_call_output"
 }
 
-func (responses) contentPath(d *draft, b transcript.BlockID) []string {
+func (responsesPen) contentPath(d *draft, b transcript.BlockID) []string {
 	if d.memberIs(d.t.Block(b).Span, "type", "tool_search_output") {
 		return []string{"tools"}
 	}
 	return []string{"output"}
 }
 
-func (responses) argsPath(*draft, transcript.BlockID) []string { return []string{"arguments"} }
+func (responsesPen) argsPath(*draft, transcript.BlockID) []string { return []string{"arguments"} }
 
-func (g responses) sayResult(m *mender, b transcript.BlockID, text string) {
+func (responsesPen) sayResult(m *mender, b transcript.BlockID, text string) {
 	switch blk := m.t.Block(b); {
-	case !g.takesText(m.Request, blk):
+	case !m.g.takesText(m.Request, blk):
 	case blk.Body != blk.Span: // it is the last member of that name
 		m.setResult(b, m.inQuotes(text))
 	default:
@@ -73,7 +66,7 @@ func (g responses) sayResult(m *mender, b transcript.BlockID, text string) {
 	}
 }
 
-func (responses) sayCall(m *mender, b transcript.BlockID, text string) {
+func (responsesPen) sayCall(m *mender, b transcript.BlockID, text string) {
 	switch blk := m.t.Block(b); blk.Family {
 	case functionFamily:
 		m.setMember(blk.Span, "arguments", quote(string(noteOf(text))))
@@ -82,28 +75,10 @@ func (responses) sayCall(m *mender, b transcript.BlockID, text string) {
 	}
 }
 
-// takesText reports whether an item holds plain text. Its family tells its type, as far as
-// that matters: the item may be long.
-func (responses) takesText(r *Request, blk transcript.Block) bool {
-	switch blk.Family {
-	case functionFamily, customFamily:
-		return true
-	case localShellFamily:
-		return blk.Kind == transcript.Result
-	case toolSearchFamily:
-		return blk.Kind == transcript.Result && r.memberIs(blk.Span, "type", "function_call_output")
-	}
-	return false
-}
-
-func (responses) freeForm(_ *Request, blk *transcript.Block) bool {
-	return blk.Family == customFamily
-}
-
 // shown: a screenshot is an image; what else outputs show stands in messages as it is.
-func (responses) shown(d *draft, item transcript.Span) []byte {
+func (responsesPen) shown(d *draft, item transcript.Span) []byte {
 	if d.text(item, "type") != "computer_screenshot" {
-		return common{}.shown(d, item)
+		return commonPen{}.shown(d, item)
 	}
 	image := []any{"type", "input_image"}
 	for _, name := range []string{"image_url", "file_id", "detail"} {
@@ -118,7 +93,7 @@ func (responses) shown(d *draft, item transcript.Span) []byte {
 }
 
 // thinkingOff switches reasoning off.
-func (responses) thinkingOff(m *mender, f *Finding) {
+func (responsesPen) thinkingOff(m *mender, f *Finding) {
 	if m.setBodyMember("reasoning", []byte(`{"effort":"none"}`)) {
 		m.logHead(f, "edit", "reasoning", 0, "reasoning is switched off for this request: the reasoning of a run of calls is lost")
 	}

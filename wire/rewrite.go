@@ -134,7 +134,7 @@ func (m *mender) say(b transcript.BlockID, text string) {
 	blk := m.t.Block(b)
 	switch blk.Kind {
 	case transcript.Result:
-		m.g.sayResult(m, b, text)
+		m.pen.sayResult(m, b, text)
 	case transcript.Text:
 		if blk.Body != blk.Span {
 			q := quote(text)
@@ -149,16 +149,8 @@ func (m *mender) say(b transcript.BlockID, text string) {
 		}
 		m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: m.g.text(m.t.Messages()[blk.Message].Role, text)})
 	case transcript.Call:
-		m.g.sayCall(m, b, text)
+		m.pen.sayCall(m, b, text)
 	}
-}
-
-// noteOf writes a text as arguments: the object that it is, or one that holds it.
-func noteOf(text string) []byte {
-	if strings.HasPrefix(text, "{") && jsonspan.Valid([]byte(text)) == nil {
-		return []byte(text)
-	}
-	return object("note", text)
 }
 
 // editable reports whether a block's body can be replaced without harm: not signed

@@ -216,3 +216,35 @@ func keyBefore(raw []byte, at int) []byte {
 	}
 	return nil
 }
+
+// pairNames are the members that say which call it is, and of what.
+var pairNames = map[string]bool{"id": true, "call_id": true, "tool_call_id": true, "tool_use_id": true, "toolUseId": true, "approval_request_id": true, "name": true}
+
+// reasoningMembers are the names under which APIs keep what a model thought. A message can do
+// without them, but not be dropped for having nothing else.
+var reasoningMembers = map[string]bool{
+	"reasoning_content": true, "reasoning": true, "thinking": true, "reasoning_details": true, "reasoning_text": true, "thinking_blocks": true, "thought_signature": true,
+}
+
+// wordlessMembers are members whose strings name or mark things and say nothing to anybody.
+var wordlessMembers = map[string]bool{
+	"role": true, "type": true, "id": true, "object": true, "model": true, "status": true, "phase": true, "format": true, "detail": true, "encoding": true,
+	"stop_reason": true, "stop_sequence": true, "finish_reason": true, "service_tier": true, "tool_call_id": true, "tool_use_id": true, "toolUseId": true, "call_id": true,
+	"toolset_name": true, "media_type": true, "mime_type": true, "mimeType": true, "signature": true, "thoughtSignature": true, "mode": true, "ttl": true, "partial_json": true,
+	"kind": true, "visibility": true, "system_fingerprint": true, "provider": true, "channel": true, "scheduling": true, "environment": true, "clear_at": true, "effort": true, "encrypted_content": true, "tool_id": true, "execution": true,
+}
+
+// wordless reports whether a string says nothing that anybody could miss: it is blank, names
+// or marks something, or is a time or an id. Where something else is said, names are wordless, too.
+func (s *stringsIn) wordless(names bool) bool {
+	text := s.raw[s.at.Start+1 : s.at.End-1]
+	if len(trimSpace(text)) == 0 || s.has("logprobs") {
+		return true
+	}
+	key := s.top()
+	if !names && pairNames[key] && (s.linksDeep() || key != "id") {
+		return false // of something that nobody has read
+	}
+	token := len(text) <= 200 && bytes.IndexByte(text, ' ') < 0
+	return token && (wordlessMembers[key] || names && (key == "name" || strings.HasSuffix(key, "_name") || strings.HasSuffix(key, "Name") || strings.HasSuffix(key, "_id") || strings.HasSuffix(key, "Id")) || isStamp(text))
+}

@@ -9,14 +9,6 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// An origin is where an element stood in the request. Message -1 means that it is new; the
-// index then tells new things of one round apart.
-type origin struct {
-	message int
-	in      container
-	index   int
-}
-
 // at is the origin of a block.
 func (d *draft) at(b transcript.BlockID) origin {
 	w := d.where[b]
@@ -158,14 +150,6 @@ func (m *mender) holdsResult(msg transcript.Message) bool {
 func (r *Request) hasMember(message int, name string) bool {
 	_, ok := jsonspan.Find(r.raw, jsonspan.Span(r.t.Messages()[message].Span), name)
 	return ok
-}
-
-// A trail leads from a changed request back to the one before.
-type trail struct {
-	messages []origin
-	inner    map[listKey][]origin // by new message; absent lists kept their order
-	joined   map[origin][]origin  // by place in the one before: what else is there now
-	edits    []jsonspan.Edit      // what was done to the bytes
 }
 
 func (d *draft) trail() *trail {
@@ -316,15 +300,6 @@ func (p *Paths) in(r, before *Request, at origin) []string {
 		p.all = append(p.all, unsafe.String(unsafe.SliceData(path), len(path)))
 	}
 	return p.all
-}
-
-func (r *Request) pathOf(o origin) string {
-	var short [128]byte
-	return string(r.appendPath(short[:0], o))
-}
-
-func (r *Request) appendPath(to []byte, o origin) []byte {
-	return place{o.in, int32(o.index)}.appendTo(r.appendMessagePath(to, o.message))
 }
 
 // pathAt translates the path of something inside message i, at an offset, to what it was

@@ -24,7 +24,7 @@ func (r *Request) unsigned(rule string, messages int) (*Request, []Change, error
 		for b := m.First; b < m.End; b++ {
 			first := r.t.Block(b).Kind == transcript.Call && !call
 			call = call || first
-			found := r.g.unsign(r, b, first)
+			found := pens[r.Dialect].unsign(r, b, first)
 			for _, e := range found {
 				changes = append(changes, Change{
 					Action: "edit", Rule: rule, Path: r.Path(b), IDs: []string{}, Bytes: len(e.New) - (e.Span.End - e.Span.Start),
@@ -48,10 +48,10 @@ func (r *Request) unsigned(rule string, messages int) (*Request, []Change, error
 }
 
 // unsign finds nothing to take off.
-func (common) unsign(*Request, transcript.BlockID, bool) []jsonspan.Edit { return nil }
+func (commonPen) unsign(*Request, transcript.BlockID, bool) []jsonspan.Edit { return nil }
 
 // unsign takes the signature off a part. The first call of a step must have one.
-func (gemini) unsign(r *Request, b transcript.BlockID, first bool) (edits []jsonspan.Edit) {
+func (geminiPen) unsign(r *Request, b transcript.BlockID, first bool) (edits []jsonspan.Edit) {
 	members := jsonspan.Members(r.raw, jsonspan.Span(r.t.Block(b).Span))
 	signs := func(m jsonspan.Member) bool {
 		name := r.name(m.Key)
@@ -70,7 +70,7 @@ func (gemini) unsign(r *Request, b transcript.BlockID, first bool) (edits []json
 
 // unsign puts the value that skips the test on a thought: a call wants a signed one in front
 // of it.
-func (interactions) unsign(r *Request, b transcript.BlockID, _ bool) []jsonspan.Edit {
+func (interactionsPen) unsign(r *Request, b transcript.BlockID, _ bool) []jsonspan.Edit {
 	if r.t.Block(b).Kind != transcript.Thinking {
 		return nil
 	}
@@ -92,7 +92,7 @@ func skipped(raw []byte, m jsonspan.Member) []jsonspan.Edit {
 
 // unsign takes off the id that the server gave an item. It is a call's or a message's own
 // affair: calls are paired by their call_id, and items of other kinds need their id.
-func (responses) unsign(r *Request, b transcript.BlockID, _ bool) []jsonspan.Edit {
+func (responsesPen) unsign(r *Request, b transcript.BlockID, _ bool) []jsonspan.Edit {
 	m := r.t.Messages()[r.t.Block(b).Message]
 	if b != m.First {
 		return nil

@@ -288,3 +288,11 @@ func (r *Request) member(c Counter, key string, s transcript.Span, m medium, dep
 	}
 	return r.content(c, s, m, depth+1)
 }
+
+// noteOf writes a text as arguments: the object that it is, or one that holds it.
+func noteOf(text string) []byte {
+	if strings.HasPrefix(text, "{") && jsonspan.Valid([]byte(text)) == nil {
+		return []byte(text)
+	}
+	return object("note", text)
+}

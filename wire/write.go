@@ -12,37 +12,6 @@ import (
 // What the dialects write when something must be added. All of it is a function of
 // the request, so that the same history always leads to the same bytes.
 
-func quote(s string) []byte { return jsonspan.AppendQuote(nil, s) }
-
-// object writes a JSON object of alternating keys and raw values.
-func object(pairs ...any) []byte {
-	b := []byte{'{'}
-	for i := 0; i < len(pairs); i += 2 {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(jsonspan.AppendQuote(b, pairs[i].(string)), ':')
-		switch v := pairs[i+1].(type) {
-		case string:
-			b = jsonspan.AppendQuote(b, v)
-		case []byte:
-			b = append(b, v...)
-		}
-	}
-	return append(b, '}')
-}
-
-func array(items ...[]byte) []byte {
-	b := []byte{'['}
-	for i, it := range items {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, it...)
-	}
-	return append(b, ']')
-}
-
 // text returns the decoded string member of the object at span, or "".
 func (d *draft) text(object transcript.Span, name string) string {
 	v, ok := d.member(object, name)
@@ -169,9 +138,4 @@ func wrappedText(raw []byte, s jsonspan.Span) (transcript.Span, bool) {
 		}
 	}
 	return tspan(inner), inner.End > 0
-}
-
-// saysNothing reports whether a value holds nothing: null, or an empty list or object.
-func saysNothing(value []byte) bool {
-	return string(value) == "null" || len(value) == 2 && (value[0] == '[' || value[0] == '{')
 }

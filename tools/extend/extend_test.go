@@ -33,7 +33,8 @@ var extensions = []extension{
 	{"a seventh dialect", "dialect", 10, []row{
 		{"wire/dialect.go", "\tGeminiInteractions\n", "\tToy\n"},
 		{"wire/dialect.go", "\tGeminiInteractions: &interactionsGrammar,\n", "\tToy: &toyGrammar,\n"},
-		{"wire/profile.go", "var vendors = []vendor{\n", "\t{\"toy\", \"a toy\", []Dialect{Toy}, lazily(``)},\n"},
+		{"wire/dialect.go", "var vendors = []vendor{\n", "\t{\"toy\", \"a toy\", []Dialect{Toy}, lazily(``)},\n"},
+		{"wire/pen.go", "\tGeminiInteractions: interactionsPen{},\n", "\tToy: toyPen{},\n"},
 		{"internal/histories/render.go", "var hands = map[wire.Dialect]*hand{\n", "\twire.Toy: &toyHand,\n"},
 		{"proxy/internal/recall/tongue.go", "var tongues = map[wire.Dialect]Tongue{\n", "\twire.Toy: toy{},\n"},
 	}},
