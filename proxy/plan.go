@@ -391,13 +391,7 @@ func counterOf(p *pare.Policy, model string) wire.Counter {
 	return c
 }
 
-// planTimeFor is how long planning for a body may take, if nobody says: it is worth waiting for,
-// also on a machine that is busy with other things. Most take a thousandth of that.
-func planTimeFor(size int) time.Duration {
-	return 5*time.Second + time.Duration(size>>20)*time.Second
-}
-
-// planned runs plan within a time, and within the memory that there is for plans. What takes
+// planned runs plan within a budget of time, and within the memory that there is for plans. What takes
 // longer stops soon, and holds its memory until then.
 func planned(ctx context.Context, b *body, raw []byte, a aim, most time.Duration) outcome {
 	if most == 0 {
@@ -417,7 +411,7 @@ func within(ctx context.Context, b *body, size, weight int64, asks bool, most ti
 		defer end()
 		return do(ctx)
 	}
-	ctx, cancel := context.WithTimeout(ctx, most)
+	ctx, cancel := withBudget(ctx, most)
 	b.hold()
 	done := make(chan outcome, 1)
 	go func() {

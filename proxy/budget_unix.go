@@ -1,0 +1,19 @@
+//go:build unix
+
+package proxy
+
+import (
+	"syscall"
+	"time"
+)
+
+const hasProcessTime = true
+
+// processTime is the processor time that this process has had.
+func processTime() time.Duration {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
