@@ -22,6 +22,9 @@ func (s *Store) Delete(ctx context.Context, key Key) error {
 
 // free runs a transaction that makes room, on a full disk as well.
 func (s *Store) free(ctx context.Context, f func(*tx) error) error {
+	if err := s.opened(); err != nil {
+		return err
+	}
 	return s.eng.freeing(func() error { return s.write(ctx, f) })
 }
 

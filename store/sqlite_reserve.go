@@ -10,9 +10,9 @@ import (
 // before it is worked into the file.
 const reserveSize = 4 << 20
 
-// reserve keeps room on the disk, in a file beside that of the database, once that is larger than
-// the reserve. Whoever deletes on a full disk needs some: what goes is written to the journal first. As much
-// again is left to others, or nothing is kept.
+// reserve keeps room on the disk, in a file beside the database, once that is larger than the
+// reserve. Whoever deletes on a full disk needs some: what goes is written to the journal first.
+// Unless as much again is free for others, nothing is kept.
 func (f *sqliteFile) reserve() {
 	info, err := os.Stat(f.path)
 	if err != nil || info.Size() <= reserveSize {
@@ -35,8 +35,8 @@ func (f *sqliteFile) reserve() {
 
 func (f *sqliteFile) reserved() string { return strings.TrimSuffix(f.journal, "-wal") + "-reserve" }
 
-// freeing gives the reserve up if the disk is full, and works the journal in, so that what is deleted and
-// what is appended next find room in it.
+// freeing gives the reserve up if the disk is full, and works the journal in, so that what is
+// deleted and what is appended next find room in it.
 func (e *sqliteEngine) freeing(do func() error) error {
 	err := do()
 	if !errors.Is(err, ErrFull) || os.Remove(e.reserved()) != nil {
