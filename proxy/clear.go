@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -29,7 +29,7 @@ func (a *aim) clears(r *wire.Request, p *pare.Policy) *clearing {
 		return nil
 	}
 	for _, name := range []string{"context_management", "compaction"} {
-		if _, ok := member(r.Raw(), whole(r.Raw()), name); ok {
+		if _, ok := jsonedit.Find(r.Raw(), name); ok {
 			return nil // the client sees to it
 		}
 	}
@@ -102,10 +102,7 @@ func (o outcome) clearing(k *clearing) outcome {
 	if k.thinking { // which must come first
 		edits = `{"type":"clear_thinking_20251015","keep":{"type":"thinking_turns","value":1}},` + edits
 	}
-	body, err := jsonspan.Splice(o.body, []jsonspan.Edit{jsonspan.SetMember(o.body, whole(o.body), "context_management", []byte(`{"edits":[`+edits+`]}`))})
-	if err != nil {
-		return o.skipped(skipError, err.Error())
-	}
+	body := jsonedit.Put(o.body, []byte(`{"edits":[`+edits+`]}`), "context_management")
 	o.changes = append(o.changes, wire.Change{
 		Action: "insert", Rule: pare.RungClear.String(), Path: "context_management", IDs: []string{}, Bytes: len(body) - len(o.body), Tokens: -k.saves,
 		Reason: "the provider is to clear old results itself, which leaves thinking valid",

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -37,16 +37,13 @@ func (a *aim) droppable(r *wire.Request) (can, told bool) {
 	if !a.anthropic || a.own || a.known.Own || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
 		return false, false
 	}
-	thinking, ok := member(r.Raw(), whole(r.Raw()), "thinking")
-	if !ok {
+	if _, ok := jsonedit.Find(r.Raw(), "thinking"); !ok {
 		return true, false
 	}
-	kind, _ := member(r.Raw(), thinking, "type")
-	binding, bound := member(r.Raw(), thinking, "block_binding")
-	if bound {
-		return false, bytes.Contains(r.Raw()[binding.Start:binding.End], []byte(`"drop_block"`))
+	if binding := jsonedit.Get(r.Raw(), "thinking", "block_binding"); binding != nil {
+		return false, bytes.Contains(binding, []byte(`"drop_block"`))
 	}
-	return string(r.Raw()[kind.Start:kind.End]) == `"adaptive"`, false
+	return jsonedit.TextAt(r.Raw(), "thinking", "type") == "adaptive", false
 }
 
 // bound settles what becomes of thinking that the changes of a plan make invalid. It is left
@@ -84,7 +81,7 @@ func ahead(r *wire.Request, pl *pare.Plan) int {
 	for same < min(len(was), len(is)) && was[same] == is[same] {
 		same++
 	}
-	list, _ := member(was, whole(was), r.Dialect.List())
+	list, _ := jsonedit.Find(was, r.Dialect.List())
 	return max(0, min(same, list.End)-list.Start)
 }
 
@@ -106,32 +103,16 @@ func (a *aim) healsByDropping(r *wire.Request) bool {
 }
 
 // dropping is a body that tells the provider to drop thinking that is bound to something else.
-func dropping(body []byte) ([]byte, wire.Change, error) {
+func dropping(body []byte) ([]byte, wire.Change) {
 	const option = `{"prefix_mismatch_behavior":"drop_block"}`
-	edit := jsonspan.SetMember(body, whole(body), "thinking", []byte(`{"type":"adaptive","block_binding":`+option+`}`))
-	if thinking, ok := member(body, whole(body), "thinking"); ok {
-		edit = jsonspan.SetMember(body, thinking, "block_binding", []byte(option))
+	out := jsonedit.Put(body, []byte(option), "thinking", "block_binding")
+	if _, ok := jsonedit.Find(body, "thinking"); !ok {
+		out = jsonedit.Put(body, []byte(`{"type":"adaptive","block_binding":`+option+`}`), "thinking")
 	}
-	out, err := jsonspan.Splice(body, []jsonspan.Edit{edit})
 	return out, wire.Change{
 		Action: "insert", Rule: boundRule, Path: "thinking.block_binding", IDs: []string{}, Bytes: len(out) - len(body),
 		Reason: "the provider is to drop thinking that a change in front of it has made invalid",
-	}, err
-}
-
-// whole is the span of the object that a body is.
-func whole(raw []byte) jsonspan.Span {
-	start := len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
-	return jsonspan.Span{Start: start, End: len(bytes.TrimRight(raw, " \t\r\n"))}
-}
-
-// member is the value of a member of an object.
-func member(raw []byte, object jsonspan.Span, name string) (jsonspan.Span, bool) {
-	if object.Start >= object.End || raw[object.Start] != '{' {
-		return jsonspan.Span{}, false
 	}
-	m, ok := jsonspan.Find(raw, object, name)
-	return m.Value, ok
 }
 
 // withBetas adds betas to those that a request names.

@@ -338,14 +338,9 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 
 // dropping tells the provider to drop thinking, now and at every later request.
 func (o outcome) dropping() outcome {
-	body, change, err := dropping(o.body)
-	if err != nil {
-		return o.skipped(skipError, err.Error())
-	}
+	body, change := dropping(o.body)
 	if o.offer != nil {
-		if o.offer.bare, _, err = dropping(o.offer.bare); err != nil {
-			return o.skipped(skipError, err.Error())
-		}
+		o.offer.bare, _ = dropping(o.offer.bare)
 	}
 	o.body, o.changes, o.betas = body, append(o.changes, change), append(o.betas, bindBeta)
 	o.taught.Drop = true

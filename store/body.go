@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
@@ -51,12 +52,7 @@ func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 	if base, err = x.naming(d, base); err != nil {
 		return nil, fmt.Errorf("%w: base of the session: %w", errUsage, err)
 	}
-	n := len(base) + 2
-	for _, m := range messages {
-		n += len(m) + 1
-	}
-	list := make([]byte, 0, n)
-	list = append(append(append(list, '['), bytes.Join(messages, []byte{','})...), ']')
+	list := jsonedit.List(messages...)
 	if base, err = setMember(base, d.List(), list); err != nil {
 		return nil, fmt.Errorf("%w: base of the session: %w", errUsage, err)
 	}
@@ -64,7 +60,7 @@ func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 		if base, err = merge(base, x.Settings); err != nil {
 			return nil, fmt.Errorf("settings of the session: %w", err)
 		}
-		if _, ok := jsonspan.Find(x.Settings, jsonspan.Span{End: len(x.Settings)}, d.List()); ok {
+		if _, ok := jsonedit.Find(x.Settings, d.List()); ok {
 			return setMember(base, d.List(), list) // no setting stands for the messages
 		}
 	}
@@ -74,7 +70,7 @@ func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 // naming is a base that names the model of the session, unless it names one itself or goes to
 // a path that does.
 func (x *Session) naming(d wire.Dialect, base []byte) ([]byte, error) {
-	name := jsonspan.AppendQuote(nil, x.Model)
+	name := jsonedit.Quote(x.Model)
 	switch base = bytes.TrimSpace(base); {
 	case x.Model == "" || wirex.ModelInURL(d):
 		if len(base) == 0 {
@@ -84,9 +80,8 @@ func (x *Session) naming(d wire.Dialect, base []byte) ([]byte, error) {
 	case len(base) == 0:
 		return slices.Concat([]byte(`{"model":`), name, []byte{'}'}), nil
 	case jsonspan.Valid(base) == nil && base[0] == '{':
-		whole := jsonspan.Span{End: len(base)}
-		_, named := jsonspan.Find(base, whole, "model")
-		_, vertex := jsonspan.Find(base, whole, "anthropic_version")
+		_, named := jsonedit.Find(base, "model")
+		_, vertex := jsonedit.Find(base, "anthropic_version")
 		if named || vertex {
 			return base, nil
 		}
@@ -103,18 +98,16 @@ func setMember(object []byte, name string, value []byte) ([]byte, error) {
 	if len(object) == 0 || object[0] != '{' {
 		return nil, errors.New("it is no JSON object")
 	}
-	return jsonspan.Splice(object, []jsonspan.Edit{jsonspan.SetMember(object, jsonspan.Span{End: len(object)}, name, value)})
+	return jsonedit.Set(object, name, value), nil
 }
 
 // merge puts the members of an object into another one; objects are merged, other
 // values replaced.
 func merge(into, from []byte) ([]byte, error) {
 	from = bytes.TrimSpace(from)
-	for _, m := range jsonspan.Members(from, jsonspan.Span{End: len(from)}) {
-		name := string(jsonspan.Decode(nil, from[m.Key.Start:m.Key.End]))
-		value := from[m.Value.Start:m.Value.End]
-		if old, ok := jsonspan.Find(into, jsonspan.Span{End: len(into)}, name); ok && value[0] == '{' && into[old.Value.Start] == '{' {
-			inner, err := merge(into[old.Value.Start:old.Value.End], value)
+	for name, value := range jsonedit.All(from) {
+		if old := jsonedit.Get(into, name); len(old) > 0 && value[0] == '{' && old[0] == '{' {
+			inner, err := merge(old, value)
 			if err != nil {
 				return nil, err
 			}

@@ -1,17 +1,16 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -54,7 +53,7 @@ func (c *Compaction) encode() ([]byte, error) {
 	for i, m := range c.Prefix {
 		list[i] = m
 	}
-	return setMember(raw, "prefix", slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte{']'}))
+	return setMember(raw, "prefix", jsonedit.List(list...))
 }
 
 // Compact puts a summary in the place of the older part of a session, at a cut that

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -62,10 +62,8 @@ func importable(r *wire.Request) error {
 
 // baseOf is a request without its messages.
 func baseOf(r *wire.Request) ([]byte, error) {
-	raw := r.Raw()
-	whole := jsonspan.Span{End: len(raw)}
-	if _, ok := jsonspan.Find(raw, whole, r.Dialect.List()); !ok {
+	if _, ok := jsonedit.Find(r.Raw(), r.Dialect.List()); !ok {
 		return nil, nil // a bare list
 	}
-	return jsonspan.Splice(raw, []jsonspan.Edit{jsonspan.SetMember(raw, whole, r.Dialect.List(), []byte("[]"))})
+	return jsonedit.Put(r.Raw(), []byte("[]"), r.Dialect.List()), nil
 }

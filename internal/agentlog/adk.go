@@ -18,9 +18,9 @@ var adkRow = row{format: ADK, name: "adk", maker: "ADK", dialect: wire.Gemini, f
 }}
 
 func isADK(raw []byte, o object) bool {
-	for _, e := range o.list("events") {
+	for _, e := range o.List("events") {
 		ev := objectAt(raw, e)
-		return ev.has("author") && (ev.has("invocation_id") || ev.has("invocationId"))
+		return ev.Has("author") && (ev.Has("invocation_id") || ev.Has("invocationId"))
 	}
 	return false
 }
@@ -31,7 +31,7 @@ func (a adk) read(l *Log) {
 		return
 	}
 	o := objectAt(l.raw, at)
-	v, ok := o.get("events")
+	v, ok := o.Get("events")
 	if !ok || l.raw[v.Start] != '[' {
 		return
 	}
@@ -39,12 +39,12 @@ func (a adk) read(l *Log) {
 	k, n := newTalk(), 0
 	b := l.newBody(wire.Gemini, "")
 	for i := all.first; i < all.end; i++ {
-		ev := objectAt(l.raw, l.units[i].span)
-		if !ev.has("content") {
+		ev := l.object(i)
+		if !ev.Has("content") {
 			continue
 		}
 		n++
-		a.event(l, b, i, ev.object("content"), k)
+		a.event(l, b, i, ev.Object("content"), k)
 	}
 	if n == 0 {
 		return
@@ -59,27 +59,27 @@ func (a adk) read(l *Log) {
 }
 
 func either(o object, a, b string) object {
-	if o.has(a) {
-		return o.object(a)
+	if o.Has(a) {
+		return o.Object(a)
 	}
-	return o.object(b)
+	return o.Object(b)
 }
 
 func (adk) event(l *Log, b *bodyBuilder, i int, content object, k *talk) {
 	var parts [][]byte
 	var at []jsonspan.Span
-	for _, p := range content.list("parts") {
+	for _, p := range content.List("parts") {
 		o := objectAt(l.raw, p)
 		call, answer := either(o, "functionCall", "function_call"), either(o, "functionResponse", "function_response")
 		switch {
-		case len(call.members) > 0:
-			k.calls[call.text("id")]++
-			parts = append(parts, write("functionCall", l.raw[call.span.Start:call.span.End]))
-		case len(answer.members) > 0:
-			k.results[answer.text("id")]++
-			parts = append(parts, write("functionResponse", l.raw[answer.span.Start:answer.span.End]))
-		case o.has("text"):
-			parts = append(parts, write("text", stringOr(o.value("text"))))
+		case len(call.Members) > 0:
+			k.calls[call.Text("id")]++
+			parts = append(parts, write("functionCall", call.Bytes()))
+		case len(answer.Members) > 0:
+			k.results[answer.Text("id")]++
+			parts = append(parts, write("functionResponse", answer.Bytes()))
+		case o.Has("text"):
+			parts = append(parts, write("text", stringOr(o.Value("text"))))
 		default:
 			continue
 		}
@@ -89,7 +89,7 @@ func (adk) event(l *Log, b *bodyBuilder, i int, content object, k *talk) {
 		return
 	}
 	role := "user"
-	if content.text("role") == "model" {
+	if content.Text("role") == "model" {
 		role = "model"
 	}
 	b.put(i, write("role", role, "parts", array(parts...)), at)
@@ -104,12 +104,12 @@ func (adk) write(l *Log, like int, part []byte) []byte {
 	o := l.object(like)
 	content := write("role", "user", "parts", array(part))
 	var id []byte
-	if old := o.text("id"); old != "" {
+	if old := o.Text("id"); old != "" {
 		sum := sha256.Sum256(part) // several may be written beside one event
 		id = quote(fmt.Sprintf("pare-%s-%x", old, sum[:4]))
 	}
-	return write("invocation_id", o.mark("invocation_id"), "invocationId", o.mark("invocationId"), "author", o.mark("author"),
-		"content", content, "id", id, "timestamp", o.mark("timestamp"))
+	return write("invocation_id", o.Mark("invocation_id"), "invocationId", o.Mark("invocationId"), "author", o.Mark("author"),
+		"content", content, "id", id, "timestamp", o.Mark("timestamp"))
 }
 
 func (a adk) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
@@ -120,7 +120,7 @@ func (a adk) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byt
 		id = quote(blk.CallID)
 	}
 	name := "function_response"
-	if !l.object(u).has("invocation_id") {
+	if !l.object(u).Has("invocation_id") {
 		name = "functionResponse"
 	}
 	return a.write(l, u, write(name, write("id", id, "name", blk.Tool, "response", write("error", text))))
@@ -128,7 +128,7 @@ func (a adk) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byt
 
 func (a adk) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	u := t.parts[t.Request.Transcript().Block(result).Message].unit
-	return setMembers(l.raw, l.units[u].span, "content", write("role", "user", "parts", array(write("text", text))))
+	return l.object(u).With("content", write("role", "user", "parts", array(write("text", text))))
 }
 
 func (a adk) apart(l *Log, t *Thread, result transcript.BlockID, text string) (rest, quoted []byte) {
@@ -143,28 +143,27 @@ func (a adk) without(l *Log, t *Thread, call transcript.BlockID) []byte {
 	return withoutElement(l, t, call, a.elements)
 }
 
-func (adk) elements(o object) []jsonspan.Span { return o.object("content").list("parts") }
+func (adk) elements(o object) []jsonspan.Span { return o.Object("content").List("parts") }
 
 func (a adk) alone(l *Log, unit int, part []byte) []byte { return a.write(l, unit, part) }
 
 // passOver writes an event without content: nothing of it is sent, and what it did to the state of
 // the session stays.
 func (adk) passOver(record []byte) []byte {
-	return setMembers(record, jsonspan.Span{End: len(record)}, "content", []byte("null"))
+	return setMembers(record, "content", []byte("null"))
 }
 
 // attach adds words to what the program may keep beside an event: ADK opens no event with a member
 // that it does not know.
 func (adk) attach(record, words []byte) []byte {
-	whole := jsonspan.Span{End: len(record)}
-	o := objectAt(record, whole)
+	o := objectOf(record)
 	name := "customMetadata"
-	if o.has("invocation_id") {
+	if o.Has("invocation_id") {
 		name = "custom_metadata"
 	}
 	meta := []byte("{}")
-	if v := o.value(name); len(v) > 0 && v[0] == '{' {
+	if v := o.Value(name); len(v) > 0 && v[0] == '{' {
 		meta = v
 	}
-	return setMembers(record, whole, name, withKept(meta, jsonspan.Span{End: len(meta)}, words))
+	return o.With(name, withKept(meta, words))
 }

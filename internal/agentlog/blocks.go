@@ -37,7 +37,7 @@ func textsIn(raw []byte, at jsonspan.Span) [][]byte {
 	case '[':
 		var all [][]byte
 		for _, e := range jsonspan.Elements(raw, at) {
-			if v := objectAt(raw, e).value("text"); len(v) > 0 && v[0] == '"' {
+			if v := objectAt(raw, e).Value("text"); len(v) > 0 && v[0] == '"' {
 				all = append(all, write("type", "text", "text", v))
 			}
 		}

@@ -30,7 +30,7 @@ func claudeSettles(l *Log, t *Thread, f wire.Finding) bool {
 	if f.Rule != "thinking-last" || !claudeSince(l, 2, 1, 7) {
 		return false
 	}
-	reply := func(i int) string { return l.object(t.parts[i].unit).object("message").text("id") }
+	reply := func(i int) string { return l.object(t.parts[i].unit).Object("message").Text("id") }
 	done := func(b transcript.Block) bool { return b.Kind != transcript.Thinking }
 	tr := t.Request.Transcript()
 	ms := tr.Messages()
@@ -46,7 +46,7 @@ func claudeSettles(l *Log, t *Thread, f wire.Finding) bool {
 // that tells one tells which.
 func claudeSince(l *Log, version ...int) bool {
 	for u := len(l.units) - 1; u >= 0; u-- {
-		if v := l.object(u).text("version"); v != "" {
+		if v := l.object(u).Text("version"); v != "" {
 			var got []int
 			for part := range strings.SplitSeq(v, ".") {
 				n, err := strconv.Atoi(part)
@@ -62,17 +62,17 @@ func claudeSince(l *Log, version ...int) bool {
 }
 
 func claudeLine(o object) evidence {
-	kind := o.kind()
-	m := o.object("message")
+	kind := o.Kind()
+	m := o.Object("message")
 	switch {
-	case m.has("parts"), kind == "tool_result", kind == "system" && qwenLine(o) != silent:
+	case m.Has("parts"), kind == "tool_result", kind == "system" && qwenLine(o) != silent:
 		return silent // qwen-code
-	case (kind == "user" || kind == "assistant") && m.has("content") && (o.has("sessionId") || o.has("uuid") && o.has("parentUuid")),
-		o.has("leafUuid") && kind == "summary",
-		kind == "file-history-snapshot" && o.has("messageId"):
+	case (kind == "user" || kind == "assistant") && m.Has("content") && (o.Has("sessionId") || o.Has("uuid") && o.Has("parentUuid")),
+		o.Has("leafUuid") && kind == "summary",
+		kind == "file-history-snapshot" && o.Has("messageId"):
 		return proof
-	case o.has("parentUuid") && o.has("sessionId"), o.has("uuid") && o.has("parentUuid"),
-		(kind == "user" || kind == "assistant") && o.has("message") && o.has("sessionId"):
+	case o.Has("parentUuid") && o.Has("sessionId"), o.Has("uuid") && o.Has("parentUuid"),
+		(kind == "user" || kind == "assistant") && o.Has("message") && o.Has("sessionId"):
 		return hint
 	}
 	return silent

@@ -3,8 +3,6 @@ package agentlog
 import (
 	"crypto/sha256"
 	"fmt"
-
-	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
 // appendBranch adds the mended thread behind everything: from the first message
@@ -76,11 +74,11 @@ func (e *edits) lastPrompt(c *ccChain, near int, leaf string) []byte {
 	var said []byte
 	for i := len(c.entries) - 1; i >= 0; i-- {
 		if c.entries[i].kind == "last-prompt" {
-			said = objectAt(e.l.raw, e.l.units[i].span).value("lastPrompt")
+			said = e.l.object(i).Value("lastPrompt")
 			break
 		}
 	}
-	session := objectAt(e.l.raw, e.l.units[near].span).mark("sessionId")
+	session := e.l.object(near).Mark("sessionId")
 	return write("type", "last-prompt", "lastPrompt", said, "leafUuid", leaf, "sessionId", session)
 }
 
@@ -144,14 +142,13 @@ func (e *edits) copyLine(c *ccChain, p piece, u int, parent, stamp string, uuids
 	}
 	if en.id != "" {
 		sum := sha256.Sum256([]byte("pare\x00" + en.id))
-		message = setMembers(message, jsonspan.Span{Start: 0, End: len(message)}, "id", fmt.Sprintf("msg_%x", sum[:12]))
+		message = setMembers(message, "id", fmt.Sprintf("msg_%x", sum[:12]))
 	}
 	uuid := e.mint(c, parent, message)
 	uuids[en.uuid] = uuid
-	line := setMembers(e.l.raw, e.l.units[u].span, "parentUuid", uuidValue(parent), "message", message, "uuid", uuid, "timestamp", stamp)
-	whole := jsonspan.Span{Start: 0, End: len(line)}
-	if s := uuids[objectAt(line, whole).text("sourceToolAssistantUUID")]; s != "" {
-		line = setMembers(line, whole, "sourceToolAssistantUUID", s)
+	line := e.l.object(u).With("parentUuid", uuidValue(parent), "message", message, "uuid", uuid, "timestamp", stamp)
+	if s := uuids[objectOf(line).Text("sourceToolAssistantUUID")]; s != "" {
+		line = setMembers(line, "sourceToolAssistantUUID", s)
 	}
 	return line, uuid
 }

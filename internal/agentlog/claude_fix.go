@@ -76,8 +76,8 @@ func (r *relay) run(pieces []piece) {
 // with writes the message at span, which has members of its own, with the content of
 // another one.
 func (l *Log) with(at jsonspan.Span, message []byte) []byte {
-	m := objectAt(message, jsonspan.Span{Start: 0, End: len(message)})
-	return setMembers(l.raw, at, "content", m.value("content"))
+	m := objectOf(message)
+	return objectAt(l.raw, at).With("content", m.Value("content"))
 }
 
 // besideCalls moves new results that stand behind other messages of the assistant in
@@ -98,12 +98,12 @@ func besideCalls(t *Thread, pieces []piece) []piece {
 				}
 			}
 		}
-		m := objectAt(p.raw, jsonspan.Span{Start: 0, End: len(p.raw)})
+		m := objectOf(p.raw)
 		var stay [][]byte
-		for _, b := range m.list("content") {
+		for _, b := range m.List("content") {
 			raw := p.raw[b.Start:b.End]
 			end := len(pieces)
-			if unit, ok := t.tree.callers()[objectAt(p.raw, b).text("tool_use_id")]; ok {
+			if unit, ok := t.tree.callers()[objectAt(p.raw, b).Text("tool_use_id")]; ok {
 				if call, ok := at[unit]; ok && call < k {
 					end = messageEnd(t, pieces, call)
 				}
@@ -114,10 +114,10 @@ func besideCalls(t *Thread, pieces []piece) []piece {
 				stay = append(stay, raw)
 			}
 		}
-		if len(stay) < len(m.list("content")) {
+		if len(stay) < len(m.List("content")) {
 			pieces[k].raw = nil
 			if len(stay) > 0 {
-				pieces[k].raw = setMembers(p.raw, m.span, "content", array(stay...))
+				pieces[k].raw = m.With("content", array(stay...))
 			}
 		}
 	}
@@ -150,10 +150,10 @@ func besidePath(t *Thread, pieces []piece) []piece {
 					path[u] = true
 				}
 			}
-			m := objectAt(p.raw, jsonspan.Span{Start: 0, End: len(p.raw)})
-			for _, b := range m.list("content") {
+			m := objectOf(p.raw)
+			for _, b := range m.List("content") {
 				raw := p.raw[b.Start:b.End]
-				id := objectAt(p.raw, b).text("tool_use_id")
+				id := objectAt(p.raw, b).Text("tool_use_id")
 				if u, ok := t.tree.callers()[id]; id != "" && ok && !path[u] && t.talk.results[id] == 0 {
 					moved = append(moved, raw)
 				} else {
@@ -161,7 +161,7 @@ func besidePath(t *Thread, pieces []piece) []piece {
 				}
 			}
 			if moved != nil {
-				p.raw = setMembers(p.raw, m.span, "content", array(stay...))
+				p.raw = m.With("content", array(stay...))
 			}
 		}
 		if moved == nil {

@@ -2,8 +2,6 @@ package agentlog
 
 import (
 	"slices"
-
-	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
 // A ccKept is what a compaction of 2.1 keeps of the lines in front of its boundary. They
@@ -23,16 +21,16 @@ func (t *ccTree) preserved(path []int) ([]int, *ccKept) {
 		return path, nil
 	}
 	b := path[0]
-	o := objectAt(t.l.raw, t.l.units[b].span)
-	meta := o.object("compactMetadata")
-	segment, list := meta.object("preservedSegment"), meta.object("preservedMessages")
-	k := &ccKept{boundary: b, named: segment.has("headUuid") && segment.has("tailUuid")}
+	o := t.l.object(b)
+	meta := o.Object("compactMetadata")
+	segment, list := meta.Object("preservedSegment"), meta.Object("preservedMessages")
+	k := &ccKept{boundary: b, named: segment.Has("headUuid") && segment.Has("tailUuid")}
 	on := make(map[int]bool, len(path))
 	for _, u := range path {
 		on[u] = true
 	}
 	var lost []string
-	for _, v := range list.list("uuids") {
+	for _, v := range list.List("uuids") {
 		k.listed = true
 		uuid := textAt(t.l.raw, v)
 		k.was = append(k.was, uuid)
@@ -44,7 +42,7 @@ func (t *ccTree) preserved(path []int) ([]int, *ccKept) {
 		}
 	}
 	if !k.listed && k.named {
-		k.was = []string{segment.text("headUuid"), segment.text("tailUuid")}
+		k.was = []string{segment.Text("headUuid"), segment.Text("tailUuid")}
 		k.lines, lost = t.segment(k.was[0], k.was[1], on)
 	}
 	if len(k.lines) == 0 {
@@ -99,7 +97,7 @@ func (t *ccTree) segment(head, tail string, on map[int]bool) (lines []int, lost 
 // boundary names, or the summary.
 func (t *ccTree) anchor(path []int, of ...object) int {
 	for _, o := range of {
-		if u, ok := t.index[o.text("anchorUuid")]; ok {
+		if u, ok := t.index[o.Text("anchorUuid")]; ok {
 			if k := slices.Index(path, u); k >= 0 {
 				return k + 1
 			}
@@ -133,13 +131,13 @@ func (k *ccKept) rewrite(e *edits, c *ccChain) {
 		return
 	}
 	b := e.body(k.boundary)
-	whole := objectAt(b, jsonspan.Span{Start: 0, End: len(b)})
-	meta := whole.object("compactMetadata")
-	raw := b[meta.span.Start:meta.span.End]
+	whole := objectOf(b)
+	meta := whole.Object("compactMetadata")
+	raw := b[meta.Span.Start:meta.Span.End]
 	set := func(name string, pairs ...any) {
-		m := objectAt(raw, jsonspan.Span{Start: 0, End: len(raw)})
-		in := m.object(name)
-		raw = setMembers(raw, m.span, name, setMembers(raw, in.span, pairs...))
+		m := objectOf(raw)
+		in := m.Object(name)
+		raw = m.With(name, in.With(pairs...))
 	}
 	if k.listed {
 		var quoted [][]byte

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -23,14 +22,14 @@ var copied = []string{"isSidechain", "userType", "cwd", "sessionId", "version", 
 // newLine writes a line of its own in the manner of a neighbour. All that is in it
 // follows from the neighbour and the message.
 func (e *edits) newLine(c *ccChain, p piece, near int, parent, stamp string) (line []byte, uuid string) {
-	o := objectAt(e.l.raw, e.l.units[near].span)
+	o := e.l.object(near)
 	if _, ok := c.index[parent]; !ok && !e.minted(parent) {
 		parent = ""
 	}
 	uuid = e.mint(c, parent, p.raw)
 	pairs := []any{"parentUuid", uuidValue(parent)}
 	for _, name := range copied {
-		pairs = append(pairs, name, o.mark(name))
+		pairs = append(pairs, name, o.Mark(name))
 	}
 	kind := "user"
 	if p.role == transcript.Assistant {
@@ -63,7 +62,7 @@ func (e *edits) promptID(c *ccChain, near int) []byte {
 		asked = append(asked, u)
 		e.notePrompt(u, nil) // a circle ends here
 		if c.entries[u].kind == "user" {
-			id = objectAt(e.l.raw, e.l.units[u].span).mark("promptId")
+			id = e.l.object(u).Mark("promptId")
 			break
 		}
 	}
@@ -83,9 +82,9 @@ func (e *edits) notePrompt(u int, id []byte) {
 // callLine returns the uuid of the line whose call the first result of a message
 // answers, or "".
 func (e *edits) callLine(c *ccChain, message []byte) string {
-	m := objectAt(message, jsonspan.Span{Start: 0, End: len(message)})
-	for _, b := range m.list("content") {
-		id := objectAt(message, b).text("tool_use_id")
+	m := objectOf(message)
+	for _, b := range m.List("content") {
+		id := objectAt(message, b).Text("tool_use_id")
 		if id == "" {
 			continue
 		}

@@ -1,10 +1,7 @@
 package agentlog
 
 import (
-	"strconv"
-
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
 // shorten appends what Claude Code itself appends when it compacts a session: a boundary, at
@@ -28,8 +25,8 @@ func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 		stamp = later(stamp)
 		if p.message < 0 {
 			line, parent = e.newLine(c, p, near, parent, stamp)
-			if text := objectAt(p.raw, jsonspan.Span{End: len(p.raw)}).firstText(); isSummary(text) {
-				line = setMembers(line, jsonspan.Span{End: len(line)}, "isVisibleInTranscriptOnly", []byte("true"), "isCompactSummary", []byte("true"))
+			if text := firstText(objectOf(p.raw)); isSummary(text) {
+				line = setMembers(line, "isVisibleInTranscriptOnly", []byte("true"), "isCompactSummary", []byte("true"))
 			}
 			e.end = append(e.end, line)
 			continue
@@ -40,7 +37,7 @@ func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 		for _, u := range beside[near] {
 			stamp = later(stamp)
 			parent = e.mint(c, parent, e.body(u))
-			e.end = append(e.end, setMembers(e.l.raw, e.l.units[u].span, "parentUuid", uuidValue(objectAt(line, jsonspan.Span{End: len(line)}).text("uuid")), "uuid", parent, "timestamp", stamp))
+			e.end = append(e.end, e.l.object(u).With("parentUuid", uuidValue(objectOf(line).Text("uuid")), "uuid", parent, "timestamp", stamp))
 			line = e.end[len(e.end)-1]
 		}
 	}
@@ -50,12 +47,12 @@ func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 
 // boundary writes the line at which a compaction begins.
 func (e *edits) boundary(c *ccChain, near int, stamp string, tokens int) (line []byte, uuid string) {
-	o := objectAt(e.l.raw, e.l.units[near].span)
-	meta := write("trigger", "manual", "preTokens", strconv.AppendInt(nil, int64(tokens), 10))
+	o := e.l.object(near)
+	meta := write("trigger", "manual", "preTokens", tokens)
 	uuid = e.mint(c, c.entries[near].uuid, meta)
 	pairs := []any{"parentUuid", []byte("null"), "logicalParentUuid", uuidValue(c.entries[near].uuid)}
 	for _, name := range copied {
-		pairs = append(pairs, name, o.mark(name))
+		pairs = append(pairs, name, o.Mark(name))
 	}
 	return write(append(pairs, "type", "system", "subtype", "compact_boundary", "content", "Conversation compacted", "isMeta", []byte("false"),
 		"timestamp", stamp, "uuid", uuid, "level", "info", "compactMetadata", meta)...), uuid
@@ -65,24 +62,24 @@ func (e *edits) boundary(c *ccChain, near int, stamp string, tokens int) (line [
 // when it was sent, by which the agent would compact the session at once, and, if its content
 // has changed, what the tool had returned.
 func fresh(line []byte, changed bool) []byte {
-	whole := objectAt(line, jsonspan.Span{End: len(line)})
-	if changed && whole.has("toolUseResult") {
-		line = withoutMember(line, "toolUseResult")
-		whole = objectAt(line, jsonspan.Span{End: len(line)})
+	whole := objectOf(line)
+	if changed && whole.Has("toolUseResult") {
+		line = objectOf(line).Without("toolUseResult")
+		whole = objectOf(line)
 	}
-	message := whole.object("message")
-	used := message.object("usage")
-	if len(used.members) == 0 {
+	message := whole.Object("message")
+	used := message.Object("usage")
+	if len(used.Members) == 0 {
 		return line
 	}
 	var pairs []any
 	for _, name := range []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"} {
-		if used.has(name) {
+		if used.Has(name) {
 			pairs = append(pairs, name, []byte("0"))
 		}
 	}
-	now := setMembers(line, message.span, "usage", setMembers(line, used.span, pairs...))
-	return setMembers(line, whole.span, "message", now)
+	now := message.With("usage", used.With(pairs...))
+	return whole.With("message", now)
 }
 
 // attachments are the lines behind each message of the path that are none themselves, and of
@@ -102,12 +99,12 @@ func attachments(t *Thread) map[int][]int {
 }
 
 // firstText is the first text of a message.
-func (o object) firstText() string {
-	if text := o.text("content"); text != "" {
+func firstText(o object) string {
+	if text := o.Text("content"); text != "" {
 		return text
 	}
-	for _, b := range o.list("content") {
-		if text := objectAt(o.raw, b).text("text"); text != "" {
+	for _, b := range o.List("content") {
+		if text := objectAt(o.Raw, b).Text("text"); text != "" {
 			return text
 		}
 	}

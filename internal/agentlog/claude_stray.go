@@ -4,8 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
 // retired is the type of a line that the agent is to pass over.
@@ -120,7 +118,7 @@ func (t *ccTree) own(mine []int) []int {
 
 // retire gives a record a type that the agent passes over; what it says stays in the file.
 func retire(record []byte) []byte {
-	return setMembers(record, jsonspan.Span{End: len(record)}, "type", retired)
+	return setMembers(record, "type", retired)
 }
 
 // passOver writes a line that Claude Code passes over.

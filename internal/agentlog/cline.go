@@ -23,35 +23,35 @@ func (cline) read(l *Log) {
 	all := l.readList(at)
 	hiding := make(map[string]bool) // ids of summaries and truncations
 	for i := all.first; i < all.end; i++ {
-		o := objectAt(l.raw, l.units[i].span)
-		hiding[o.text("condenseId")], hiding[o.text("truncationId")] = true, true
+		o := l.object(i)
+		hiding[o.Text("condenseId")], hiding[o.Text("truncationId")] = true, true
 	}
 	delete(hiding, "")
 	k, n := newTalk(), 0
 	live, hidden := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
 	assistant, calls := false, false // of the last message that is sent
 	for i := all.first; i < all.end; i++ {
-		o := objectAt(l.raw, l.units[i].span)
-		if !o.has("role") {
+		o := l.object(i)
+		if !o.Has("role") {
 			l.damageAt(l.units[i].span.Start, l.units[i].line, "skipped-message")
 			continue
 		}
 		n++
 		here := false
-		for _, b := range o.list("content") {
-			switch c := objectAt(l.raw, b); c.text("type") {
+		for _, b := range o.List("content") {
+			switch c := objectAt(l.raw, b); c.Text("type") {
 			case "tool_use":
-				k.calls[c.text("id")]++
+				k.calls[c.Text("id")]++
 				here = true
 			case "tool_result":
-				k.results[c.text("tool_use_id")]++
+				k.results[c.Text("tool_use_id")]++
 			}
 		}
-		if hiding[o.text("condenseParent")] || hiding[o.text("truncationParent")] {
+		if hiding[o.Text("condenseParent")] || hiding[o.Text("truncationParent")] {
 			clineSays(l, hidden, i, o)
 			continue
 		}
-		assistant = o.text("role") == "assistant"
+		assistant = o.Text("role") == "assistant"
 		calls = here
 		clineSays(l, live, i, o)
 	}
@@ -75,8 +75,8 @@ func (cline) read(l *Log) {
 
 // clineSays adds what is sent of a message: Cline keeps times, models and costs beside it.
 func clineSays(l *Log, b *bodyBuilder, i int, o object) {
-	content, ok := o.get("content")
-	role := o.text("role")
+	content, ok := o.Get("content")
+	role := o.Text("role")
 	if !ok || role != "user" && role != "assistant" {
 		b.copy(i, l.raw, l.units[i].span)
 		return

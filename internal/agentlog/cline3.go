@@ -26,13 +26,13 @@ var cline3Row = row{format: Cline3, name: "cline-3", maker: "Cline 3", dialect: 
 }, document: func(raw []byte, at jsonspan.Span) bool { return isCline3(objectAt(raw, at)) }}
 
 func isCline3(o object) bool {
-	list, ok := o.get("messages")
-	if !ok || o.raw[list.Start] != '[' {
+	list, ok := o.Get("messages")
+	if !ok || o.Raw[list.Start] != '[' {
 		return false
 	}
 	n := 0
 	for _, name := range []string{"updated_at", "sessionId", "agent", "systemPrompt", "system_prompt"} {
-		if o.has(name) {
+		if o.Has(name) {
 			n++
 		}
 	}
@@ -40,42 +40,42 @@ func isCline3(o object) bool {
 }
 
 func cline3Usage(o object) (in, out int) {
-	used := o.object("metrics")
-	return used.number("inputTokens") + used.number("cacheReadTokens") + used.number("cacheWriteTokens"), used.number("outputTokens")
+	used := o.Object("metrics")
+	return used.Number("inputTokens") + used.Number("cacheReadTokens") + used.Number("cacheWriteTokens"), used.Number("outputTokens")
 }
 
 func (c cline3) read(l *Log) {
 	l.readItems("messages", func(b *bodyBuilder, u int, m object, k *talk) (model string) {
-		if !m.has("role") {
+		if !m.Has("role") {
 			l.damageAt(l.units[u].span.Start, l.units[u].line, "skipped-message")
 			return ""
 		}
 		c.message(l, b, u, m, k)
-		return m.object("modelInfo").text("id")
+		return m.Object("modelInfo").Text("id")
 	})
 }
 
 func (cline3) message(l *Log, b *bodyBuilder, u int, m object, k *talk) {
 	role := "user"
-	if m.text("role") == "assistant" {
+	if m.Text("role") == "assistant" {
 		role = "assistant"
 	}
 	var blocks [][]byte
 	var spans []jsonspan.Span
-	if v, ok := m.get("content"); ok && l.raw[v.Start] == '"' {
+	if v, ok := m.Get("content"); ok && l.raw[v.Start] == '"' {
 		blocks, spans = append(blocks, write("type", "text", "text", l.raw[v.Start:v.End])), append(spans, v)
 	}
-	for _, at := range m.list("content") {
+	for _, at := range m.List("content") {
 		c := objectAt(l.raw, at)
-		switch c.text("type") {
+		switch c.Text("type") {
 		case "text":
-			blocks = append(blocks, write("type", "text", "text", stringOr(c.value("text"))))
+			blocks = append(blocks, write("type", "text", "text", stringOr(c.Value("text"))))
 		case "tool_use":
-			k.calls[c.text("id")]++
-			blocks = append(blocks, toolUse(c.text("id"), c.text("name"), c.value("input")))
+			k.calls[c.Text("id")]++
+			blocks = append(blocks, toolUse(c.Text("id"), c.Text("name"), c.Value("input")))
 		case "tool_result":
-			k.results[c.text("tool_use_id")]++
-			blocks = append(blocks, toolResult(c.text("tool_use_id"), [][]byte{write("type", "text", "text", cline3Said(c))}, c.is("is_error")))
+			k.results[c.Text("tool_use_id")]++
+			blocks = append(blocks, toolResult(c.Text("tool_use_id"), [][]byte{write("type", "text", "text", cline3Said(c))}, c.Is("is_error")))
 		default:
 			continue
 		}
@@ -88,17 +88,17 @@ func (cline3) message(l *Log, b *bodyBuilder, u int, m object, k *talk) {
 
 // cline3Said is what a tool said: a text, or the results of records.
 func cline3Said(c object) string {
-	v, ok := c.get("content")
+	v, ok := c.Get("content")
 	if !ok {
 		return ""
 	}
-	if c.raw[v.Start] == '"' {
-		return textAt(c.raw, v)
+	if c.Raw[v.Start] == '"' {
+		return textAt(c.Raw, v)
 	}
 	var all []string
-	for _, at := range c.list("content") {
-		r := objectAt(c.raw, at)
-		all = append(all, cmp.Or(r.text("result"), r.text("text"), r.text("error")))
+	for _, at := range c.List("content") {
+		r := objectAt(c.Raw, at)
+		all = append(all, cmp.Or(r.Text("result"), r.Text("text"), r.Text("error")))
 	}
 	return strings.Join(all, "\n")
 }
@@ -107,9 +107,9 @@ func (c cline3) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, 
 
 // beside writes a message beside another one.
 func (cline3) beside(l *Log, u int, role string, content ...[]byte) []byte {
-	o := objectAt(l.raw, l.units[u].span)
-	id := eventID(append([]byte(o.text("id")), array(content...)...), role)
-	return write("id", "msg_pare_"+id[:8], "role", role, "content", array(content...), "ts", o.mark("ts"))
+	o := l.object(u)
+	id := eventID(append([]byte(o.Text("id")), array(content...)...), role)
+	return write("id", "msg_pare_"+id[:8], "role", role, "content", array(content...), "ts", o.Mark("ts"))
 }
 
 func (c cline3) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
@@ -127,7 +127,7 @@ func (c cline3) without(l *Log, t *Thread, half transcript.BlockID) []byte {
 	return withoutElement(l, t, half, c.elements)
 }
 
-func (cline3) elements(o object) []jsonspan.Span { return o.list("content") }
+func (cline3) elements(o object) []jsonspan.Span { return o.List("content") }
 
 // alone writes a message for one block.
 func (c cline3) alone(l *Log, u int, element []byte) []byte { return c.beside(l, u, "user", element) }
@@ -138,8 +138,8 @@ func (c cline3) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 		return err
 	}
 	for _, p := range t.parts { // what was counted was counted of more
-		if used := e.l.object(p.unit).object("metrics"); len(used.members) > 0 && !e.dropped(p.unit) {
-			e.set(p.unit, "metrics", setMembers(e.l.raw, used.span, "inputTokens", []byte("0"), "cacheReadTokens", []byte("0"), "cacheWriteTokens", []byte("0")))
+		if used := e.l.object(p.unit).Object("metrics"); len(used.Members) > 0 && !e.dropped(p.unit) {
+			e.set(p.unit, "metrics", used.With("inputTokens", []byte("0"), "cacheReadTokens", []byte("0"), "cacheWriteTokens", []byte("0")))
 		}
 	}
 	return nil
@@ -147,33 +147,33 @@ func (c cline3) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 
 // rewrite writes a message with the blocks that are left of it.
 func (cline3) rewrite(l *Log, u int, now object) ([]byte, bool) {
-	o := objectAt(l.raw, l.units[u].span)
+	o := l.object(u)
 	text, calls := leftOf(now)
 	results := make(map[string]string)
-	for _, at := range now.list("content") {
-		if b := objectAt(now.raw, at); b.text("type") == "tool_result" {
-			results[b.text("tool_use_id")] = resultText(now.raw, b)
+	for _, at := range now.List("content") {
+		if b := objectAt(now.Raw, at); b.Text("type") == "tool_result" {
+			results[b.Text("tool_use_id")] = resultText(now.Raw, b)
 		}
 	}
 	var content [][]byte
-	for _, at := range o.list("content") {
+	for _, at := range o.List("content") {
 		c := objectAt(l.raw, at)
-		switch c.text("type") {
+		switch c.Text("type") {
 		case "tool_use":
-			if _, ok := calls[c.text("id")]; ok {
+			if _, ok := calls[c.Text("id")]; ok {
 				content = append(content, l.raw[at.Start:at.End])
 			}
 		case "tool_result":
-			said, ok := results[c.text("tool_use_id")]
+			said, ok := results[c.Text("tool_use_id")]
 			switch {
 			case !ok:
 			case said == cline3Said(c):
 				content = append(content, l.raw[at.Start:at.End])
 			default:
-				content = append(content, setMembers(l.raw, at, "content", array(write("query", "", "result", said, "success", []byte("true")))))
+				content = append(content, objectAt(l.raw, at).With("content", array(write("query", "", "result", said, "success", []byte("true")))))
 			}
 		case "text":
-			if strings.Contains(text, c.text("text")) {
+			if strings.Contains(text, c.Text("text")) {
 				content = append(content, l.raw[at.Start:at.End])
 			}
 		default:
@@ -183,7 +183,7 @@ func (cline3) rewrite(l *Log, u int, now object) ([]byte, bool) {
 	if len(content) == 0 {
 		content = append(content, write("type", "text", "text", text))
 	}
-	return setMembers(l.raw, o.span, "content", array(content...)), true
+	return o.With("content", array(content...)), true
 }
 
 // says writes a message with a text beside another one.

@@ -22,12 +22,12 @@ type codex struct{}
 var codexRow = row{format: Codex, name: "codex", maker: "Codex", dialect: wire.OpenAIResponses, form: codex{}, line: codexLine}
 
 func codexLine(o object) evidence {
-	kind := o.kind()
+	kind := o.Kind()
 	switch {
-	case o.has("payload") && codexEnvelopes[kind], o.text("record_type") == "state",
-		o.has("instructions") && o.has("timestamp") && o.has("id") && o.has("git"):
+	case o.Has("payload") && codexEnvelopes[kind], o.Text("record_type") == "state",
+		o.Has("instructions") && o.Has("timestamp") && o.Has("id") && o.Has("git"):
 		return proof
-	case codexItems[kind] && !o.has("message") && o.has("call_id"):
+	case codexItems[kind] && !o.Has("message") && o.Has("call_id"):
 		return hint
 	}
 	return silent
@@ -82,7 +82,7 @@ func (codex) read(l *Log) {
 	for i := range l.units {
 		f.record(i)
 	}
-	if f.envelopes && !(l.begins(0) && l.object(0).text("type") == "session_meta") {
+	if f.envelopes && !(l.begins(0) && l.object(0).Text("type") == "session_meta") {
 		l.noteHead()
 	}
 	f.findPrompts()
@@ -96,11 +96,11 @@ func (codex) read(l *Log) {
 // copied notes a record that stands in the rollout twice. Codex sends the ids of items, and the
 // provider refuses one that comes again; what stands in front of a second head is forgotten.
 func (f *codexFold) copied(i int, o object) bool {
-	payload := o.object("payload")
+	payload := o.Object("payload")
 	again := false
 	for key, part := range codexKeys(o, payload) {
 		seen := f.seen
-		if o.text("type") == "response_item" && !strings.HasPrefix(key, ordinalKey) {
+		if o.Text("type") == "response_item" && !strings.HasPrefix(key, ordinalKey) {
 			seen = f.said // a model may use an id again when the first one is not sent any more
 		}
 		first, known := seen[key]
@@ -108,11 +108,11 @@ func (f *codexFold) copied(i int, o object) bool {
 			seen[key] = i
 			continue
 		}
-		was := objectAt(f.l.raw, f.l.units[first].span)
-		if part.span == payload.span {
-			was = was.object("payload")
+		was := f.l.object(first)
+		if part.Span == payload.Span {
+			was = was.Object("payload")
 		}
-		again = again || bytes.Equal(f.l.raw[was.span.Start:was.span.End], f.l.raw[part.span.Start:part.span.End])
+		again = again || bytes.Equal(was.Bytes(), part.Bytes())
 	}
 	if !again {
 		return false
@@ -120,13 +120,13 @@ func (f *codexFold) copied(i int, o object) bool {
 	at := f.l.units[i]
 	f.l.copies = append(f.l.copies, i)
 	f.l.damageAt(at.span.Start, at.line, "duplicate-line")
-	if o.text("type") == "session_meta" {
-		f.goOn(payload.text("id"))
+	if o.Text("type") == "session_meta" {
+		f.goOn(payload.Text("id"))
 	}
-	switch kind := o.text("type"); {
+	switch kind := o.Text("type"); {
 	case kind == "response_item":
 		f.l.worsen("the agent sends both, which the provider refuses")
-	case kind == "session_meta" && f.paged, kind == "compacted", payload.text("type") == rolledBack:
+	case kind == "session_meta" && f.paged, kind == "compacted", payload.Text("type") == rolledBack:
 		f.l.worsen("the agent goes by both, and forgets what stands in front of the second one")
 	}
 	return true
@@ -139,14 +139,14 @@ const ordinalKey = "ordinal "
 // same then. One that has no number and no id may say what another one says.
 func codexKeys(o, payload object) iter.Seq2[string, object] {
 	return func(yield func(string, object) bool) {
-		kind, item := o.text("type"), payload.text("type")
-		if n := o.value("ordinal"); n != nil && !yield(ordinalKey+string(n), o) {
+		kind, item := o.Text("type"), payload.Text("type")
+		if n := o.Value("ordinal"); n != nil && !yield(ordinalKey+string(n), o) {
 			return
 		}
-		if id := payload.text("id"); id != "" && (kind == "session_meta" || kind == "response_item") && !yield("id "+item+" "+id, payload) {
+		if id := payload.Text("id"); id != "" && (kind == "session_meta" || kind == "response_item") && !yield("id "+item+" "+id, payload) {
 			return
 		}
-		if id := payload.text("call_id"); id != "" && kind == "response_item" {
+		if id := payload.Text("call_id"); id != "" && kind == "response_item" {
 			yield("call "+item+" "+id, o)
 		}
 	}
@@ -154,16 +154,16 @@ func codexKeys(o, payload object) iter.Seq2[string, object] {
 
 // record takes the next line.
 func (f *codexFold) record(i int) {
-	o := objectAt(f.l.raw, f.l.units[i].span)
+	o := f.l.object(i)
 	payload := o
-	if o.has("payload") {
+	if o.Has("payload") {
 		f.envelopes = true
 		if f.copied(i, o) {
 			return
 		}
-		payload = o.object("payload")
-		f.hear(i, o.text("type"), payload)
-		switch o.text("type") {
+		payload = o.Object("payload")
+		f.hear(i, o.Text("type"), payload)
+		switch o.Text("type") {
 		case "session_meta":
 			f.head(i, payload)
 			return
@@ -171,11 +171,11 @@ func (f *codexFold) record(i int) {
 			f.compacted(i, payload)
 			return
 		case "turn_context":
-			f.model = cmp.Or(payload.text("model"), f.model)
+			f.model = cmp.Or(payload.Text("model"), f.model)
 			return
 		case "event_msg":
-			if payload.text("type") == rolledBack {
-				n, _ := strconv.Atoi(string(payload.value("num_turns")))
+			if payload.Text("type") == rolledBack {
+				n, _ := strconv.Atoi(string(payload.Value("num_turns")))
 				f.rollBack(n)
 			}
 			return
@@ -184,12 +184,12 @@ func (f *codexFold) record(i int) {
 			return
 		}
 	}
-	if !codexItems[payload.text("type")] {
+	if !codexItems[payload.Text("type")] {
 		return
 	}
 	f.items++
 	it := f.item(i, payload)
-	if codexResults[payload.text("type")] && f.taken[payload.text("call_id")] { // late, and of a turn that is not sent
+	if codexResults[payload.Text("type")] && f.taken[payload.Text("call_id")] { // late, and of a turn that is not sent
 		f.rest = append(f.rest, it)
 		return
 	}
@@ -198,7 +198,7 @@ func (f *codexFold) record(i int) {
 
 // item notes an item, and what it is to the pairs.
 func (f *codexFold) item(unit int, o object) codexItem {
-	kind, id := o.text("type"), o.text("call_id")
+	kind, id := o.Text("type"), o.Text("call_id")
 	switch {
 	case codexCalls[kind]:
 		f.counted.calls[id]++
@@ -212,13 +212,13 @@ func (f *codexFold) item(unit int, o object) codexItem {
 	case strings.HasSuffix(kind, "_output"):
 		f.all.results[id]++
 	}
-	return codexItem{unit: unit, at: o.span, person: kind == "message" && o.text("role") == "user" && !codexAside(o)}
+	return codexItem{unit: unit, at: o.Span, person: kind == "message" && o.Text("role") == "user" && !codexAside(o)}
 }
 
 // codexAside reports whether a message of the role user was put there by the program.
 func codexAside(o object) bool {
-	for _, c := range o.list("content") {
-		text := strings.TrimSpace(objectAt(o.raw, c).text("text"))
+	for _, c := range o.List("content") {
+		text := strings.TrimSpace(objectAt(o.Raw, c).Text("text"))
 		return strings.HasPrefix(text, "<") || strings.HasPrefix(text, "# AGENTS.md instructions")
 	}
 	return false
@@ -230,11 +230,11 @@ func (f *codexFold) compacted(unit int, o object) {
 	was := f.sent
 	f.sent = nil
 	clear(f.said)
-	if history, ok := o.get("replacement_history"); ok && o.raw[history.Start] == '[' {
+	if history, ok := o.Get("replacement_history"); ok && o.Raw[history.Start] == '[' {
 		f.rest = append(f.rest, was...)
 		f.events, f.prompts, f.since = nil, nil, f.l.units[unit].span.End
-		for _, at := range jsonspan.Elements(o.raw, history) {
-			if it := objectAt(f.l.raw, at); codexItems[it.text("type")] {
+		for _, at := range jsonspan.Elements(o.Raw, history) {
+			if it := objectAt(f.l.raw, at); codexItems[it.Text("type")] {
 				f.sent = append(f.sent, f.item(unit, it))
 				f.l.seal(unit)
 			}
@@ -248,8 +248,8 @@ func (f *codexFold) compacted(unit int, o object) {
 			f.rest = append(f.rest, it)
 		}
 	}
-	if at, ok := o.get("message"); ok && at.Len() > 2 && o.raw[at.Start] == '"' {
-		said := write("type", "message", "role", "user", "content", array(write("type", "input_text", "text", o.raw[at.Start:at.End])))
+	if at, ok := o.Get("message"); ok && at.Len() > 2 && o.Raw[at.Start] == '"' {
+		said := write("type", "message", "role", "user", "content", array(write("type", "input_text", "text", o.Raw[at.Start:at.End])))
 		f.sent = append(f.sent, codexItem{unit: unit, at: at, raw: said})
 	}
 }
@@ -262,8 +262,8 @@ func (f *codexFold) rollBack(turns int) {
 		}
 		if turns--; turns == 0 {
 			for _, it := range f.sent[k:] {
-				if o := objectAt(f.l.raw, it.at); codexCalls[o.text("type")] {
-					f.taken[o.text("call_id")] = true
+				if o := objectAt(f.l.raw, it.at); codexCalls[o.Text("type")] {
+					f.taken[o.Text("call_id")] = true
 				}
 			}
 			f.rest = append(f.rest, f.sent[k:]...)
@@ -299,11 +299,11 @@ func (c codex) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, e
 // wrap writes an item as the unit of another one is written, with every member that it
 // has.
 func (codex) wrap(l *Log, like int, item []byte) []byte {
-	o := objectAt(l.raw, l.units[like].span)
-	if !o.has("payload") {
+	o := l.object(like)
+	if !o.Has("payload") {
 		return item
 	}
-	return setMembers(l.raw, o.span, "type", "response_item", "payload", item)
+	return o.With("type", "response_item", "payload", item)
 }
 
 func (c codex) finish(e *edits) {
@@ -324,13 +324,13 @@ func codexReferences(e *edits, moved map[int]int) {
 	const name = "subagent_history_start_ordinal"
 	for i := range e.l.units {
 		o := e.l.object(i)
-		if len(moved) == 0 || o.text("type") != "session_meta" {
+		if len(moved) == 0 || o.Text("type") != "session_meta" {
 			continue
 		}
-		p := o.object("payload")
-		n, err := strconv.Atoi(string(p.value(name)))
+		p := o.Object("payload")
+		n, err := strconv.Atoi(string(p.Value(name)))
 		if to, ok := moved[n]; err == nil && ok {
-			e.set(i, "payload", setMembers(e.l.raw, p.span, name, strconv.AppendInt(nil, int64(to), 10)))
+			e.set(i, "payload", p.With(name, to))
 			e.log(Change{Line: e.l.units[i].line}, "edit", "relink", nil, 0, "the record that it names has another number")
 		}
 	}
@@ -341,7 +341,7 @@ func (c codex) stub(l *Log, t *Thread, call transcript.BlockID, text string) []b
 	blk := tr.Block(call)
 	m := tr.Messages()[blk.Message]
 	o := objectAt(tr.Raw(), jsonspan.Span(m.Span))
-	kind := codexAnswer(o.text("type"))
+	kind := codexAnswer(o.Text("type"))
 	if kind == "tool_search_output" { // what was found cannot be made up
 		return nil
 	}
@@ -362,7 +362,7 @@ func (c codex) quoted(l *Log, t *Thread, result transcript.BlockID, text string)
 func (codex) mates(t *Thread, call, result transcript.BlockID) bool {
 	tr := t.Request.Transcript()
 	kind := func(b transcript.BlockID) string {
-		return objectAt(tr.Raw(), jsonspan.Span(tr.Messages()[tr.Block(b).Message].Span)).text("type")
+		return objectAt(tr.Raw(), jsonspan.Span(tr.Messages()[tr.Block(b).Message].Span)).Text("type")
 	}
 	return codexAnswer(kind(call)) == kind(result)
 }
@@ -382,10 +382,10 @@ func codexAnswer(call string) string {
 func (codex) shows(_ *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
 	tr := t.Request.Transcript()
 	o := objectAt(tr.Raw(), jsonspan.Span(tr.Messages()[tr.Block(result).Message].Span))
-	for _, at := range o.list("output") {
-		switch objectAt(o.raw, at).text("type") {
+	for _, at := range o.List("output") {
+		switch objectAt(o.Raw, at).Text("type") {
 		case "input_image", "input_file", "input_audio":
-			all = append(all, o.raw[at.Start:at.End])
+			all = append(all, o.Raw[at.Start:at.End])
 		}
 	}
 	return all

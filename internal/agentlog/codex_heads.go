@@ -17,23 +17,23 @@ const rolledBack = "thread_rolled_back"
 // whatever stands in front of that is forgotten; other rollouts are read as a whole.
 func (f *codexFold) head(unit int, o object) {
 	if unit == 0 {
-		f.paged = o.text("history_mode") == "paginated"
+		f.paged = o.Text("history_mode") == "paginated"
 	}
 	if !f.paged || len(f.sent) == 0 {
 		return
 	}
 	at := f.l.units[unit]
-	first := objectAt(f.l.raw, f.l.units[0].span)
-	if own := f.l.sessionID(); o.text("id") == own && first.object("payload").text("id") != own {
+	first := f.l.object(0)
+	if own := f.l.sessionID(); o.Text("id") == own && first.Object("payload").Text("id") != own {
 		// What stands in front is another session's; the one of this name begins here.
 		f.l.damageAt(at.span.Start, at.line, "second-root")
 		f.rest, f.sent = append(f.rest, f.sent...), nil
 		return
 	}
-	if id := first.object("payload").text("id"); o.text("id") != id && f.own == nil {
+	if id := first.Object("payload").Text("id"); o.Text("id") != id && f.own == nil {
 		f.own = &codexFirst{id, unit, slices.Clone(f.sent), slices.Clone(f.rest)}
 	}
-	f.l.damageAt(at.span.Start, at.line, secondHeadRule, o.text("id"))
+	f.l.damageAt(at.span.Start, at.line, secondHeadRule, o.Text("id"))
 	f.l.strays = append(f.l.strays, unit)
 }
 
@@ -76,9 +76,9 @@ func (c codex) nest(e *edits, t *Thread, b transcript.BlockID, now []byte) {
 // settleNested writes the lists of compactions whose items have changed.
 func (codex) settleNested(e *edits) {
 	for u, changed := range e.nested {
-		payload := objectAt(e.l.raw, e.l.units[u].span).object("payload")
+		payload := e.l.object(u).Object("payload")
 		var all [][]byte
-		for _, at := range payload.list("replacement_history") {
+		for _, at := range payload.List("replacement_history") {
 			now, ok := changed[at.Start]
 			if !ok {
 				now = e.l.raw[at.Start:at.End]
@@ -87,7 +87,7 @@ func (codex) settleNested(e *edits) {
 				all = append(all, now)
 			}
 		}
-		e.set(u, "payload", setMembers(e.l.raw, payload.span, "replacement_history", array(all...)))
+		e.set(u, "payload", payload.With("replacement_history", array(all...)))
 	}
 }
 

@@ -3,8 +3,6 @@ package agentlog
 import (
 	"slices"
 	"strconv"
-
-	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
 // maxOrdinal bounds the numbers of records: Codex keeps them in 64 bits, and so many lines no
@@ -13,7 +11,7 @@ const maxOrdinal = 1 << 53
 
 // ordinalOf returns the number of a record.
 func ordinalOf(o object) (n int, ok bool) {
-	n, err := strconv.Atoi(string(o.value("ordinal")))
+	n, err := strconv.Atoi(string(o.Value("ordinal")))
 	return n, err == nil && n >= 0 && n < maxOrdinal
 }
 
@@ -57,8 +55,8 @@ func fillGaps(e *edits) {
 
 // withinStep reports whether a record may lie between a call and its output.
 func withinStep(o object) bool {
-	kind := o.object("payload").text("type")
-	switch o.text("type") {
+	kind := o.Object("payload").Text("type")
+	switch o.Text("type") {
 	case "response_item":
 		return codexCalls[kind] || codexResults[kind]
 	case "event_msg":
@@ -85,7 +83,7 @@ func renumber(e *edits) (moved map[int]int) {
 	number := func(lines [][]byte) {
 		for k := 0; some && k < len(lines); k++ {
 			last++
-			lines[k] = setMembers(lines[k], jsonspan.Span{End: len(lines[k])}, "ordinal", strconv.AppendInt(nil, int64(last), 10))
+			lines[k] = setMembers(lines[k], "ordinal", last)
 		}
 	}
 	for i := range e.l.units {
@@ -116,7 +114,7 @@ func renumber(e *edits) (moved map[int]int) {
 				last = to
 				if to != n {
 					moved[n] = to
-					e.set(i, "ordinal", strconv.AppendInt(nil, int64(to), 10))
+					e.set(i, "ordinal", to)
 					e.log(Change{Line: u.line}, "edit", "relink", nil, 0, "its number follows its place")
 				}
 			default:

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -13,9 +12,9 @@ import (
 func (codex) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	last, some := -1, false
 	for i := range e.l.units {
-		if o := e.l.object(i); o.has("payload") {
+		if o := e.l.object(i); o.Has("payload") {
 			some = true
-			if o.text("timestamp") != "" {
+			if o.Text("timestamp") != "" {
 				last = i
 			}
 		}
@@ -31,7 +30,7 @@ func (codex) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 			break
 		}
 		item := tr.Bytes(m.Span)
-		if o := objectAt(item, jsonspan.Span{End: len(item)}); o.has("role") && !o.has("type") {
+		if o := objectOf(item); o.Has("role") && !o.Has("type") {
 			item = codexMessage(o)
 		}
 		items = append(items, item)
@@ -42,7 +41,7 @@ func (codex) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	}
 	stamp := ""
 	if last >= 0 {
-		stamp = later(e.l.object(last).text("timestamp"))
+		stamp = later(e.l.object(last).Text("timestamp"))
 	}
 	e.end = append(e.end, write("timestamp", stamp, "type", "compacted", "payload", write("message", summary, "replacement_history", array(items...))))
 	renumber(e)
@@ -51,13 +50,13 @@ func (codex) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 
 // codexMessage writes a message in the way of a rollout: with its type, and a list as its content.
 func codexMessage(o object) []byte {
-	content, ok := o.get("content")
-	if !ok || o.raw[content.Start] != '"' {
-		return setMembers(o.raw, o.span, "type", "message")
+	content, ok := o.Get("content")
+	if !ok || o.Raw[content.Start] != '"' {
+		return o.With("type", "message")
 	}
 	kind := "input_text"
-	if o.text("role") == "assistant" {
+	if o.Text("role") == "assistant" {
 		kind = "output_text"
 	}
-	return write("type", "message", "role", o.text("role"), "content", array(write("type", kind, "text", o.raw[content.Start:content.End])))
+	return write("type", "message", "role", o.Text("role"), "content", array(write("type", kind, "text", o.Raw[content.Start:content.End])))
 }

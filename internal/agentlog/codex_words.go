@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/jsonedit"
 )
 
 // Codex writes what the user says twice: as an item, which is sent, and as an event for those who
@@ -30,14 +30,14 @@ type codexPrompt struct {
 // hear notes what the user says in a record.
 func (f *codexFold) hear(unit int, kind string, payload object) {
 	switch {
-	case kind == "event_msg" && payload.text("type") == "user_message":
-		if of := payload.text("kind"); of == "" || of == "plain" {
-			f.events = append(f.events, codexWords{unit, payload.text("message")})
+	case kind == "event_msg" && payload.Text("type") == "user_message":
+		if of := payload.Text("kind"); of == "" || of == "plain" {
+			f.events = append(f.events, codexWords{unit, payload.Text("message")})
 		}
-	case kind == "response_item" && payload.text("type") == "message" && payload.text("role") == "user":
+	case kind == "response_item" && payload.Text("type") == "message" && payload.Text("role") == "user":
 		var text strings.Builder
-		for _, at := range payload.list("content") {
-			text.WriteString(objectAt(payload.raw, at).text("text"))
+		for _, at := range payload.List("content") {
+			text.WriteString(objectAt(payload.Raw, at).Text("text"))
 		}
 		f.prompts = append(f.prompts, codexWords{unit, text.String()})
 	}
@@ -105,7 +105,7 @@ func (f *codexFold) findLost(k int) {
 	}
 	gap, last := -1, -1
 	for u := first; u < end; u++ {
-		n, err := strconv.Atoi(string(l.object(u).value("ordinal")))
+		n, err := strconv.Atoi(string(l.object(u).Value("ordinal")))
 		if err != nil || last >= 0 && n > last+2 || n == last+2 && gap >= 0 {
 			return
 		}
@@ -181,7 +181,7 @@ func tornText(raw []byte) string {
 		}
 	}
 	text := slices.Concat([]byte{'"'}, raw[:whole], []byte{'"'})
-	said := textAt(text, jsonspan.Span{Start: 0, End: len(text)})
+	said := jsonedit.TextAt(text)
 	for strings.HasSuffix(said, string(replacement)) { // half of a sign
 		said = strings.TrimSuffix(said, string(replacement))
 	}
@@ -201,16 +201,16 @@ func (c codex) restore(e *edits) {
 		if e.appendOnly && p.next < len(l.units) {
 			continue
 		}
-		said := objectAt(l.raw, l.units[p.event].span).object("payload")
-		content := [][]byte{write("type", "input_text", "text", said.value("message"))}
-		for _, at := range said.list("images") {
+		said := l.object(p.event).Object("payload")
+		content := [][]byte{write("type", "input_text", "text", said.Value("message"))}
+		for _, at := range said.List("images") {
 			if l.raw[at.Start] == '"' {
 				content = append(content, write("type", "input_image", "image_url", l.raw[at.Start:at.End]))
 			}
 		}
 		line := c.wrap(l, p.event, write("type", "message", "role", "user", "content", array(content...)))
 		lost := ""
-		if len(said.list("local_images")) > 0 {
+		if len(said.List("local_images")) > 0 {
 			lost = "; pictures that went with them are not in the file"
 		}
 		if p.next == len(l.units) {

@@ -20,69 +20,69 @@ type continues struct{}
 // continueRow is Continue: a history of items around messages.
 var continueRow = row{format: Continue, name: "continue", maker: "Continue", dialect: wire.Anthropic, form: continues{}, usage: continueUsage, lenient: true, document: func(raw []byte, at jsonspan.Span) bool {
 	o := objectAt(raw, at)
-	list, ok := o.get("history")
-	if !ok || raw[list.Start] != '[' || !o.has("sessionId") {
+	list, ok := o.Get("history")
+	if !ok || raw[list.Start] != '[' || !o.Has("sessionId") {
 		return false
 	}
 	for _, h := range jsonspan.Elements(raw, list) {
-		return objectAt(raw, h).has("message")
+		return objectAt(raw, h).Has("message")
 	}
-	return o.has("workspaceDirectory")
+	return o.Has("workspaceDirectory")
 }}
 
 func continueUsage(o object) (in, out int) {
-	used := o.object("message").object("usage")
-	return used.number("prompt_tokens"), used.number("completion_tokens")
+	used := o.Object("message").Object("usage")
+	return used.Number("prompt_tokens"), used.Number("completion_tokens")
 }
 
 func (c continues) read(l *Log) {
 	l.readItems("history", func(b *bodyBuilder, u int, item object, k *talk) (model string) {
 		c.item(l, b, u, item, k)
-		return item.object("message").object("usage").text("model")
+		return item.Object("message").Object("usage").Text("model")
 	})
 }
 
 // item adds the messages of an item: what is said and called, then the results.
 func (continues) item(l *Log, b *bodyBuilder, u int, item object, k *talk) {
-	m := item.object("message")
-	role := map[string]string{"user": "user", "assistant": "assistant", "tool": "user"}[m.text("role")]
+	m := item.Object("message")
+	role := map[string]string{"user": "user", "assistant": "assistant", "tool": "user"}[m.Text("role")]
 	if role == "" { // system, thinking
 		return
 	}
-	content, _ := m.get("content")
-	if id := m.text("toolCallId"); m.text("role") == "tool" {
+	content, _ := m.Get("content")
+	if id := m.Text("toolCallId"); m.Text("role") == "tool" {
 		k.results[id]++
-		b.put(u, write("role", role, "content", array(toolResult(id, textsIn(l.raw, content), false))), []jsonspan.Span{m.span})
+		b.put(u, write("role", role, "content", array(toolResult(id, textsIn(l.raw, content), false))), []jsonspan.Span{m.Span})
 		return
 	}
 	blocks := textsIn(l.raw, content)
-	blocks = slices.DeleteFunc(blocks, func(b []byte) bool { return objectAt(b, jsonspan.Span{End: len(b)}).text("text") == "" })
+	blocks = slices.DeleteFunc(blocks, func(b []byte) bool { return objectOf(b).Text("text") == "" })
 	spans := make([]jsonspan.Span, len(blocks))
 	for i := range spans {
 		spans[i] = content
 	}
-	for _, at := range m.list("toolCalls") {
+	for _, at := range m.List("toolCalls") {
 		call := objectAt(l.raw, at)
-		k.calls[call.text("id")]++
-		does := call.object("function")
-		blocks, spans = append(blocks, toolUse(call.text("id"), does.text("name"), []byte(does.text("arguments")))), append(spans, at)
+		k.calls[call.Text("id")]++
+		does := call.Object("function")
+		blocks, spans = append(blocks, toolUse(call.Text("id"), does.Text("name"), []byte(does.Text("arguments")))), append(spans, at)
 	}
 	if len(blocks) > 0 {
 		b.put(u, write("role", role, "content", array(blocks...)), spans)
 	}
-	for _, at := range item.list("toolCallStates") {
+	for _, at := range item.List("toolCallStates") {
 		s := objectAt(l.raw, at)
-		id := s.text("toolCallId")
+		id := s.Text("toolCallId")
 		k.results[id]++
-		b.put(u, write("role", "user", "content", array(toolResult(id, [][]byte{write("type", "text", "text", continueOutput(s))}, s.text("status") == "errored"))), []jsonspan.Span{at})
+		b.put(u, write("role", "user", "content", array(toolResult(id, [][]byte{write("type", "text", "text", continueOutput(s))}, s.Text("status") == "errored"))), []jsonspan.Span{at})
 	}
 }
 
 // continueOutput is what is sent of a state.
 func continueOutput(s object) string {
 	var all []string
-	for _, at := range s.list("output") {
-		all = append(all, objectAt(s.raw, at).text("content"))
+	for _, at := range s.List("output") {
+		all = append(all, objectAt(s.Raw, at).Text("content"))
 	}
 	if all == nil {
 		return "Tool cancelled"
@@ -122,9 +122,9 @@ func (c continues) mend(e *edits, t *Thread, o Options) error {
 // addTo adds an element to a list of a unit, which need not be there yet.
 func (e *edits) addTo(u int, name string, element []byte) {
 	body := e.body(u)
-	o := objectAt(body, jsonspan.Span{End: len(body)})
+	o := objectOf(body)
 	var all [][]byte
-	for _, at := range o.list(name) {
+	for _, at := range o.List(name) {
 		all = append(all, body[at.Start:at.End])
 	}
 	e.set(u, name, array(append(all, element)...))
@@ -146,20 +146,20 @@ func continueState(l *Log, t *Thread, call transcript.BlockID, text string) []by
 // restores puts the call of a state back into its message.
 func (continues) restores(e *edits, u int, id string) bool {
 	body := e.body(u)
-	item := objectAt(body, jsonspan.Span{End: len(body)})
-	m := item.object("message")
-	if m.text("role") != "assistant" {
+	item := objectOf(body)
+	m := item.Object("message")
+	if m.Text("role") != "assistant" {
 		return false
 	}
-	for _, at := range item.list("toolCallStates") {
+	for _, at := range item.List("toolCallStates") {
 		s := objectAt(body, at)
-		if call := s.object("toolCall"); s.text("toolCallId") == id && call.text("id") == id {
+		if call := s.Object("toolCall"); s.Text("toolCallId") == id && call.Text("id") == id {
 			var all [][]byte
-			for _, at := range m.list("toolCalls") {
+			for _, at := range m.List("toolCalls") {
 				all = append(all, body[at.Start:at.End])
 			}
-			all = append(all, body[call.span.Start:call.span.End])
-			e.set(u, "message", setMembers(body, m.span, "toolCalls", array(all...)))
+			all = append(all, body[call.Span.Start:call.Span.End])
+			e.set(u, "message", m.With("toolCalls", array(all...)))
 			return true
 		}
 	}
@@ -169,14 +169,14 @@ func (continues) restores(e *edits, u int, id string) bool {
 // dropResult takes the last state of an id out of a unit, or the unit, if it is a result.
 func (continues) dropResult(e *edits, u int, id string) {
 	body := e.body(u)
-	item := objectAt(body, jsonspan.Span{End: len(body)})
-	if item.object("message").text("role") == "tool" {
+	item := objectOf(body)
+	if item.Object("message").Text("role") == "tool" {
 		e.unit(u).drop = true
 		return
 	}
-	all := item.list("toolCallStates")
+	all := item.List("toolCallStates")
 	for i := len(all) - 1; i >= 0; i-- {
-		if objectAt(body, all[i]).text("toolCallId") != id {
+		if objectAt(body, all[i]).Text("toolCallId") != id {
 			continue
 		}
 		var rest [][]byte
@@ -250,10 +250,10 @@ func (continues) shortenItem(e *edits, t *Thread, first, end int, now map[int]pi
 		if raw == nil {
 			raw = tr.Bytes(tr.Messages()[i].Span)
 		}
-		return objectAt(raw, jsonspan.Span{End: len(raw)})
+		return objectOf(raw)
 	}
 	item := e.l.object(u)
-	m := item.object("message")
+	m := item.Object("message")
 	outputs := make(map[string]string) // of the results that stay
 	head := object{}
 	for i := first; i < end; i++ {
@@ -261,17 +261,17 @@ func (continues) shortenItem(e *edits, t *Thread, first, end int, now map[int]pi
 			continue
 		}
 		x := message(i)
-		blocks := x.list("content")
+		blocks := x.List("content")
 		if len(blocks) == 1 {
-			if b := objectAt(x.raw, blocks[0]); b.text("type") == "tool_result" {
-				outputs[b.text("tool_use_id")] = resultText(x.raw, b)
+			if b := objectAt(x.Raw, blocks[0]); b.Text("type") == "tool_result" {
+				outputs[b.Text("tool_use_id")] = resultText(x.Raw, b)
 				continue
 			}
 		}
 		head = x
 	}
-	if m.text("role") == "tool" {
-		e.set(u, "message", setMembers(e.l.raw, m.span, "content", quote(outputs[m.text("toolCallId")])))
+	if m.Text("role") == "tool" {
+		e.set(u, "message", m.With("content", quote(outputs[m.Text("toolCallId")])))
 		return nil
 	}
 	text, calls := leftOf(head)
@@ -279,32 +279,32 @@ func (continues) shortenItem(e *edits, t *Thread, first, end int, now map[int]pi
 	if was, _ := leftOf(objectAt(tr.Bytes(tr.Messages()[first].Span), jsonspan.Span{End: tr.Messages()[first].Span.Len()})); was != text {
 		pairs = append(pairs, "content", text)
 	}
-	if m.has("toolCalls") {
+	if m.Has("toolCalls") {
 		var stay [][]byte
-		for _, at := range m.list("toolCalls") {
-			if _, ok := calls[objectAt(e.l.raw, at).text("id")]; ok {
+		for _, at := range m.List("toolCalls") {
+			if _, ok := calls[objectAt(e.l.raw, at).Text("id")]; ok {
 				stay = append(stay, e.l.raw[at.Start:at.End])
 			}
 		}
 		pairs = append(pairs, "toolCalls", array(stay...))
 	}
-	if used := m.object("usage"); len(used.members) > 0 {
-		pairs = append(pairs, "usage", setMembers(e.l.raw, used.span, "prompt_tokens", []byte("0"), "completion_tokens", []byte("0"), "total_tokens", []byte("0")))
+	if used := m.Object("usage"); len(used.Members) > 0 {
+		pairs = append(pairs, "usage", used.With("prompt_tokens", []byte("0"), "completion_tokens", []byte("0"), "total_tokens", []byte("0")))
 	}
-	e.set(u, "message", setMembers(e.l.raw, m.span, pairs...))
+	e.set(u, "message", m.With(pairs...))
 	var states [][]byte
-	for _, at := range item.list("toolCallStates") {
+	for _, at := range item.List("toolCallStates") {
 		s := objectAt(e.l.raw, at)
-		said, ok := outputs[s.text("toolCallId")]
+		said, ok := outputs[s.Text("toolCallId")]
 		switch {
 		case !ok:
 		case said == continueOutput(s):
 			states = append(states, bytes.Clone(e.l.raw[at.Start:at.End]))
 		default:
-			states = append(states, setMembers(e.l.raw, at, "output", array(write("content", said, "name", "Tool Result", "description", "Tool execution result"))))
+			states = append(states, objectAt(e.l.raw, at).With("output", array(write("content", said, "name", "Tool Result", "description", "Tool execution result"))))
 		}
 	}
-	if item.has("toolCallStates") {
+	if item.Has("toolCallStates") {
 		e.set(u, "toolCallStates", array(states...))
 	}
 	return nil

@@ -24,16 +24,16 @@ var copilotRow = row{
 }
 
 func copilotLine(o object) evidence {
-	if !o.has("data") || !o.has("timestamp") {
+	if !o.Has("data") || !o.Has("timestamp") {
 		return silent
 	}
-	kind := o.kind()
+	kind := o.Kind()
 	switch kind {
 	case "session.start", "user.message", "assistant.message", "tool.execution_start", "tool.execution_complete", "assistant.turn_start", "assistant.turn_end":
 		return proof
 	}
 	for _, of := range []string{"session.", "user.", "assistant.", "tool."} {
-		if strings.HasPrefix(kind, of) && o.has("id") {
+		if strings.HasPrefix(kind, of) && o.Has("id") {
 			return hint
 		}
 	}
@@ -45,32 +45,32 @@ func (c copilot) read(l *Log) {
 	if len(l.units) == 0 {
 		return
 	}
-	if l.object(0).text("type") != "session.start" {
+	if l.object(0).Text("type") != "session.start" {
 		l.noteHead()
 	}
 	k, n, model := newTalk(), 0, ""
 	live, rest := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
 	var prompts []string
 	for u := range l.units {
-		o := objectAt(l.raw, l.units[u].span)
-		data := o.object("data")
-		if data.text("parentToolCallId") != "" || o.text("agentId") != "" { // of a sub-agent
+		o := l.object(u)
+		data := o.Object("data")
+		if data.Text("parentToolCallId") != "" || o.Text("agentId") != "" { // of a sub-agent
 			continue
 		}
-		switch o.text("type") {
+		switch o.Text("type") {
 		case "session.start", "session.model_change":
-			model = cmp.Or(data.text("newModel"), data.text("selectedModel"), model)
+			model = cmp.Or(data.Text("newModel"), data.Text("selectedModel"), model)
 		case "session.compaction_complete":
-			if data.is("success") && data.has("summaryContent") {
+			if data.Is("success") && data.Has("summaryContent") {
 				rest, live = c.join(l, rest, live), l.newBody(wire.Anthropic, "")
 				c.summary(l, live, u, prompts, data)
 				n++
 			}
 		case "user.message":
-			prompts = append(prompts, data.text("content"))
+			prompts = append(prompts, data.Text("content"))
 			n += c.message(l, live, u, data, k)
 		case "assistant.message":
-			model = cmp.Or(data.text("model"), model)
+			model = cmp.Or(data.Text("model"), model)
 			n += c.message(l, live, u, data, k)
 		case "tool.execution_complete":
 			n += c.message(l, live, u, data, k)
@@ -112,7 +112,7 @@ func (copilot) summary(l *Log, b *bodyBuilder, u int, prompts []string, data obj
 	for _, p := range prompts {
 		fmt.Fprintf(&text, "<user_message>\n%s\n</user_message>\n", p)
 	}
-	fmt.Fprintf(&text, "\n<summary>\n%s\n</summary>\n", data.text("summaryContent"))
+	fmt.Fprintf(&text, "\n<summary>\n%s\n</summary>\n", data.Text("summaryContent"))
 	b.put(u, write("role", "user", "content", array(write("type", "text", "text", text.String()))), []jsonspan.Span{l.units[u].span})
 }
 
@@ -122,26 +122,26 @@ func (copilot) message(l *Log, b *bodyBuilder, u int, data object, k *talk) int 
 	var blocks [][]byte
 	var spans []jsonspan.Span
 	add := func(block []byte, at jsonspan.Span) { blocks, spans = append(blocks, block), append(spans, at) }
-	if id := data.text("toolCallId"); id != "" {
+	if id := data.Text("toolCallId"); id != "" {
 		k.results[id]++
-		said := data.object("result")
-		text := stringOr(said.value("content"))
-		if why := data.object("error"); !said.has("content") && why.has("message") {
-			text = stringOr(why.value("message"))
+		said := data.Object("result")
+		text := stringOr(said.Value("content"))
+		if why := data.Object("error"); !said.Has("content") && why.Has("message") {
+			text = stringOr(why.Value("message"))
 		}
-		failed := string(data.value("success")) == "false"
+		failed := string(data.Value("success")) == "false"
 		add(toolResult(id, [][]byte{write("type", "text", "text", text)}, failed), whole)
 	} else {
-		if text := data.value("content"); len(text) > 2 && text[0] == '"' {
+		if text := data.Value("content"); len(text) > 2 && text[0] == '"' {
 			add(write("type", "text", "text", text), whole)
 		}
-		for _, at := range data.list("toolRequests") {
+		for _, at := range data.List("toolRequests") {
 			role = "assistant"
 			call := objectAt(l.raw, at)
-			k.calls[call.text("toolCallId")]++
-			add(toolUse(call.text("toolCallId"), call.text("name"), call.value("arguments")), at)
+			k.calls[call.Text("toolCallId")]++
+			add(toolUse(call.Text("toolCallId"), call.Text("name"), call.Value("arguments")), at)
 		}
-		if data.has("toolRequests") || data.has("messageId") && data.has("model") {
+		if data.Has("toolRequests") || data.Has("messageId") && data.Has("model") {
 			role = "assistant"
 		}
 	}
@@ -162,7 +162,7 @@ func (c copilot) finish(e *edits) {
 	first := e.l.object(0)
 	folder := path.Base(path.Dir(strings.ReplaceAll(e.l.name, `\`, "/")))
 	e.crown(write("type", "session.start", "data", write("sessionId", folder, "version", []byte("1"), "producer", "copilot-agent", "copilotVersion", "1.0.102",
-		"startTime", first.text("timestamp")), "id", eventID(first.raw[first.span.Start:first.span.End], "head"), "timestamp", first.text("timestamp"), "parentId", []byte("null")))
+		"startTime", first.Text("timestamp")), "id", eventID(first.Bytes(), "head"), "timestamp", first.Text("timestamp"), "parentId", []byte("null")))
 }
 
 // eventID is the id of an event that is a function of another one.
@@ -174,16 +174,16 @@ func eventID(of []byte, why string) string {
 
 // event writes an event that follows another one.
 func (copilot) event(l *Log, u int, kind string, data []byte) []byte {
-	o := objectAt(l.raw, l.units[u].span)
-	return write("type", kind, "data", data, "id", eventID(append([]byte(o.text("id")), data...), kind), "timestamp", later(o.text("timestamp")), "parentId", o.text("id"))
+	o := l.object(u)
+	return write("type", kind, "data", data, "id", eventID(append([]byte(o.Text("id")), data...), kind), "timestamp", later(o.Text("timestamp")), "parentId", o.Text("id"))
 }
 
 func (c copilot) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
 	u := t.parts[blk.Message].unit
-	data := objectAt(l.raw, l.units[u].span)
-	of := data.object("data")
-	return c.event(l, u, "tool.execution_complete", write("toolCallId", blk.CallID, "interactionId", of.value("interactionId"), "turnId", of.value("turnId"),
+	data := l.object(u)
+	of := data.Object("data")
+	return c.event(l, u, "tool.execution_complete", write("toolCallId", blk.CallID, "interactionId", of.Value("interactionId"), "turnId", of.Value("turnId"),
 		"success", []byte("false"), "result", write("content", text), "error", write("message", text)))
 }
 
@@ -193,24 +193,24 @@ func (c copilot) quote(l *Log, t *Thread, result transcript.BlockID, text string
 	return c.says(l, u, transcript.User, quote(text))
 }
 
-func (copilot) elements(o object) []jsonspan.Span { return o.object("data").list("toolRequests") }
+func (copilot) elements(o object) []jsonspan.Span { return o.Object("data").List("toolRequests") }
 
 func (c copilot) without(l *Log, t *Thread, half transcript.BlockID) []byte {
 	if out := withoutElement(l, t, half, c.elements); out != nil {
 		return out
 	}
 	u := t.parts[t.Request.Transcript().Block(half).Message].unit
-	o := objectAt(l.raw, l.units[u].span)
-	data := o.object("data")
-	if data.text("content") == "" {
+	o := l.object(u)
+	data := o.Object("data")
+	if data.Text("content") == "" {
 		return nil
 	}
-	return setMembers(l.raw, o.span, "data", setMembers(l.raw, data.span, "toolRequests", []byte("[]"))) // its words stay
+	return o.With("data", data.With("toolRequests", []byte("[]"))) // its words stay
 }
 
 // passOver writes an event of a kind that nobody knows; copilot keeps it and does not send it.
 func (copilot) passOver(record []byte) []byte {
-	return setMembers(record, jsonspan.Span{End: len(record)}, "type", "pare.passed_over")
+	return setMembers(record, "type", "pare.passed_over")
 }
 
 // shorten takes events out and makes results shorter, where they stand: copilot sends what there is,
@@ -222,7 +222,7 @@ func (c copilot) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	}
 	for u := range e.l.units {
 		o := e.l.object(u)
-		if id := o.object("data").text("toolCallId"); o.text("type") == "tool.execution_start" && gone[id] {
+		if id := o.Object("data").Text("toolCallId"); o.Text("type") == "tool.execution_start" && gone[id] {
 			e.unit(u).drop = true
 		}
 	}
@@ -231,30 +231,30 @@ func (c copilot) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 
 // rewrite writes an event with what is left of its message.
 func (copilot) rewrite(l *Log, u int, now object) ([]byte, bool) {
-	o := objectAt(l.raw, l.units[u].span)
-	data := o.object("data")
-	out := l.raw[data.span.Start:data.span.End]
-	if data.has("toolCallId") {
-		blocks := now.list("content")
+	o := l.object(u)
+	data := o.Object("data")
+	out := data.Bytes()
+	if data.Has("toolCallId") {
+		blocks := now.List("content")
 		if len(blocks) != 1 {
 			return nil, false
 		}
-		text := resultText(now.raw, objectAt(now.raw, blocks[0]))
-		return setMembers(l.raw, o.span, "data", setMembers(l.raw, data.span, "result", write("content", text))), true
+		text := resultText(now.Raw, objectAt(now.Raw, blocks[0]))
+		return o.With("data", data.With("result", write("content", text))), true
 	}
 	text, calls := leftOf(now)
 	var requests [][]byte
-	for _, at := range data.list("toolRequests") {
+	for _, at := range data.List("toolRequests") {
 		call := objectAt(l.raw, at)
-		if input, ok := calls[call.text("toolCallId")]; ok {
-			requests = append(requests, setMembers(l.raw, at, "arguments", input))
+		if input, ok := calls[call.Text("toolCallId")]; ok {
+			requests = append(requests, objectAt(l.raw, at).With("arguments", input))
 		}
 	}
-	out = setMembers(out, jsonspan.Span{End: len(out)}, "content", quote(text))
-	if data.has("toolRequests") {
-		out = setMembers(out, jsonspan.Span{End: len(out)}, "toolRequests", array(requests...))
+	out = setMembers(out, "content", quote(text))
+	if data.Has("toolRequests") {
+		out = setMembers(out, "toolRequests", array(requests...))
 	}
-	return setMembers(l.raw, o.span, "data", out), true
+	return o.With("data", out), true
 }
 
 // says writes a message of the user beside an event.

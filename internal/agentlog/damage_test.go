@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
@@ -212,13 +211,13 @@ func TestDamagedLists(t *testing.T) {
 // them, and follows the links of what comes out.
 func TestDamagedTree(t *testing.T) {
 	lines := bytes.Split(bytes.TrimRight(find(t, "large-session").raw, "\n"), []byte("\n"))[:160]
-	lines[0] = setMembers(lines[0], jsonspan.Span{Start: 0, End: len(lines[0])}, "version", []byte("3"))
+	lines[0] = setMembers(lines[0], "version", []byte("3"))
 	for i, l := range lines[1:] {
 		parent := uuidValue(fmt.Sprintf("%08x", i-1))
 		if i == 0 {
 			parent = uuidValue("")
 		}
-		lines[i+1] = setMembers(l, jsonspan.Span{Start: 0, End: len(l)}, "id", fmt.Sprintf("%08x", i), "parentId", parent)
+		lines[i+1] = setMembers(l, "id", fmt.Sprintf("%08x", i), "parentId", parent)
 	}
 	for n := range trial.Size(40) {
 		r := rand.New(rand.NewPCG(7, uint64(n)))

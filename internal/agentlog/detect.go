@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
@@ -72,7 +73,7 @@ func (d *Detector) first(raw []byte) (rest []byte, ok bool) {
 	if !ok || skipSpace(line, end) < len(line) || skipSpace(raw, at+len(line)) == len(raw) {
 		return raw, false
 	}
-	d.object(object{raw: line, span: jsonspan.Span{End: end}, members: d.found})
+	d.object(object{Raw: line, Span: jsonspan.Span{End: end}, Members: d.found})
 	return raw[at+len(line)+1:], true
 }
 
@@ -97,7 +98,7 @@ type Detector struct {
 	scores []evidence // of the table's rows
 	// Of the line before, to be used again.
 	found []jsonspan.Member
-	asked asked
+	memo  jsonedit.Memo
 
 	ahead []byte        // a line that was found to be one object, and has not been added yet
 	whole jsonspan.Span // that object
@@ -128,16 +129,15 @@ func (d *Detector) Object(line []byte) bool {
 }
 
 // forget lets go of the bytes of the line before.
-func (d *Detector) forget() { d.asked = asked{inner: object{members: d.asked.inner.members}} }
+func (d *Detector) forget() { d.memo.Forget() }
 
 // members finds the members of the object at the start of a line.
 func (d *Detector) members(line []byte, at int) (end int, ok bool) {
 	d.ahead = nil
 	if d.found == nil { // as many as most lines have, at once
 		d.found = make([]jsonspan.Member, 0, 24)
-		d.asked.inner.members = make([]jsonspan.Member, 0, 24)
 	}
-	d.found, end, ok = membersAt(line, jsonspan.Span{Start: at, End: len(line)}, d.found[:0])
+	d.found, end, ok = jsonedit.Members(line, jsonspan.Span{Start: at, End: len(line)}, d.found[:0])
 	return end, ok
 }
 
@@ -152,7 +152,7 @@ func (d *Detector) Line(line []byte) bool {
 	// Nearly every line is one object; it is read once.
 	if d.Object(line) {
 		d.ahead = nil
-		return d.object(object{raw: line, span: d.whole, members: d.found})
+		return d.object(object{Raw: line, Span: d.whole, Members: d.found})
 	}
 	some := false
 	for _, v := range valuesOf(line) {
@@ -167,8 +167,7 @@ func (d *Detector) object(o object) bool {
 	if d.scores == nil {
 		d.scores = make([]evidence, len(table))
 	}
-	d.forget()
-	o.asked = &d.asked
+	o = o.Noting(&d.memo)
 	some := false
 	for i := range table {
 		line := table[i].line

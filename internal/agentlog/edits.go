@@ -67,7 +67,7 @@ func (e *edits) body(u int) []byte {
 // set gives members of a unit new values.
 func (e *edits) set(u int, pairs ...any) {
 	b := e.body(u)
-	e.unit(u).body = setMembers(b, jsonspan.Span{Start: 0, End: len(b)}, pairs...)
+	e.unit(u).body = setMembers(b, pairs...)
 }
 
 // replaceIn replaces a stretch of a unit that lies at an offset of the file. It is

@@ -22,16 +22,16 @@ var geminiRow = row{format: GeminiCLI, name: "gemini-cli", maker: "Gemini CLI", 
 // isChat reports whether a value is a chat of the older versions.
 func isChat(raw []byte, at jsonspan.Span) bool {
 	o := objectAt(raw, at)
-	return o.has("sessionId") && o.has("messages") && (o.has("projectHash") || o.has("startTime"))
+	return o.Has("sessionId") && o.Has("messages") && (o.Has("projectHash") || o.Has("startTime"))
 }
 
 // geminiLine: a chat may have lost its head, so the messages of the model and what puts
 // them in their place tell as much.
 func geminiLine(o object) evidence {
-	switch kind := o.kind(); {
-	case kind == "gemini" && o.has("id") && o.has("timestamp") && o.has("content"),
-		o.has("sessionId") && o.has("projectHash"),
-		kind == "" && (o.has("$rewindTo") || o.object("$set").has("lastUpdated") || o.object("$set").has("messages")):
+	switch kind := o.Kind(); {
+	case kind == "gemini" && o.Has("id") && o.Has("timestamp") && o.Has("content"),
+		o.Has("sessionId") && o.Has("projectHash"),
+		kind == "" && (o.Has("$rewindTo") || o.Object("$set").Has("lastUpdated") || o.Object("$set").Has("messages")):
 		return proof
 	}
 	return silent
@@ -47,7 +47,7 @@ type record struct {
 func (g geminiCLI) read(l *Log) {
 	if at, ok := one(l.raw); ok && l.raw[at.Start] == '{' {
 		o := objectAt(l.raw, at)
-		if v, ok := o.get("messages"); ok && l.raw[v.Start] == '[' {
+		if v, ok := o.Get("messages"); ok && l.raw[v.Start] == '[' {
 			all := l.readList(v)
 			for i := all.first; i < all.end; i++ {
 				l.records = append(l.records, record{unit: i, at: l.units[i].span})
@@ -91,14 +91,14 @@ func (g geminiCLI) thread(l *Log) {
 	b := l.newBody(wire.Gemini, "")
 	for _, r := range l.records {
 		m := objectAt(l.raw, r.at)
-		if len(m.members) == 0 {
+		if len(m.Members) == 0 {
 			continue
 		}
 		n++
-		if name := m.text("model"); name != "" {
+		if name := m.Text("model"); name != "" {
 			model = name
 		}
-		switch m.text("type") {
+		switch m.Text("type") {
 		case "user":
 			t := geminiContent(m)
 			if !geminiIgnored(t) {
@@ -126,22 +126,22 @@ func (g geminiCLI) thread(l *Log) {
 // geminiContent returns the content of a message, a string, a part or a list of them.
 func geminiContent(m object) *geminiTurn {
 	t := new(geminiTurn)
-	v, ok := m.get("content")
+	v, ok := m.Get("content")
 	if !ok {
 		return t
 	}
 	elements := []jsonspan.Span{v}
-	if m.raw[v.Start] == '[' {
-		elements = jsonspan.Elements(m.raw, v)
+	if m.Raw[v.Start] == '[' {
+		elements = jsonspan.Elements(m.Raw, v)
 	}
 	for _, e := range elements {
-		switch m.raw[e.Start] {
+		switch m.Raw[e.Start] {
 		case '"':
 			if e.Len() > 2 {
-				t.add(write("text", m.raw[e.Start:e.End]), e)
+				t.add(write("text", m.Raw[e.Start:e.End]), e)
 			}
 		case '{':
-			t.add(m.raw[e.Start:e.End], e)
+			t.add(m.Raw[e.Start:e.End], e)
 		}
 	}
 	return t
@@ -152,10 +152,10 @@ func geminiContent(m object) *geminiTurn {
 func geminiIgnored(t *geminiTurn) bool {
 	var b strings.Builder
 	for _, p := range t.parts {
-		o := objectAt(p, jsonspan.Span{Start: 0, End: len(p)})
-		if text := o.text("text"); text != "" {
+		o := objectOf(p)
+		if text := o.Text("text"); text != "" {
 			b.WriteString(text)
-		} else if !o.has("text") {
+		} else if !o.Has("text") {
 			return false
 		}
 	}
@@ -170,9 +170,9 @@ func geminiIgnored(t *geminiTurn) bool {
 
 func (geminiCLI) countResponses(parts [][]byte, k *talk) {
 	for _, p := range parts {
-		o := objectAt(p, jsonspan.Span{Start: 0, End: len(p)})
-		if r := o.object("functionResponse"); len(r.members) > 0 {
-			k.results[r.text("id")]++
+		o := objectOf(p)
+		if r := o.Object("functionResponse"); len(r.Members) > 0 {
+			k.results[r.Text("id")]++
 		}
 	}
 }
@@ -182,21 +182,21 @@ func (geminiCLI) countResponses(parts [][]byte, k *talk) {
 func (g geminiCLI) turn(l *Log, b *bodyBuilder, unit int, m object, k *talk) bool {
 	t, own := geminiContent(m), false
 	for _, p := range t.parts {
-		o := objectAt(p, jsonspan.Span{Start: 0, End: len(p)})
-		if call := o.object("functionCall"); len(call.members) > 0 {
+		o := objectOf(p)
+		if call := o.Object("functionCall"); len(call.Members) > 0 {
 			own = true
-			k.calls[call.text("id")]++
+			k.calls[call.Text("id")]++
 		}
 	}
 	answers := new(geminiTurn)
-	for _, c := range m.list("toolCalls") {
+	for _, c := range m.List("toolCalls") {
 		call := objectAt(l.raw, c)
 		if !own {
-			id, args := call.text("id"), call.value("args")
+			id, args := call.Text("id"), call.Value("args")
 			if len(args) == 0 || args[0] != '{' {
 				args = []byte("{}")
 			}
-			t.add(write("functionCall", write("id", id, "name", call.text("name"), "args", args)), c)
+			t.add(write("functionCall", write("id", id, "name", call.Text("name"), "args", args)), c)
 			k.calls[id]++
 		}
 		for _, r := range geminiResults(call) {
@@ -214,27 +214,27 @@ func (g geminiCLI) turn(l *Log, b *bodyBuilder, unit int, m object, k *talk) boo
 
 // geminiResults returns the parts that a call holds as its result.
 func geminiResults(call object) [][]byte {
-	v, ok := call.get("result")
+	v, ok := call.Get("result")
 	if !ok {
 		return nil
 	}
-	switch call.raw[v.Start] {
+	switch call.Raw[v.Start] {
 	case '"':
 		if v.Len() <= 2 {
 			return nil
 		}
-		output := write("output", call.raw[v.Start:v.End])
-		return [][]byte{write("functionResponse", write("id", call.text("id"), "name", call.text("name"), "response", output))}
+		output := write("output", call.Raw[v.Start:v.End])
+		return [][]byte{write("functionResponse", write("id", call.Text("id"), "name", call.Text("name"), "response", output))}
 	case '{':
-		return [][]byte{call.raw[v.Start:v.End]}
+		return [][]byte{call.Raw[v.Start:v.End]}
 	case '[':
 		var out [][]byte
-		for _, e := range jsonspan.Elements(call.raw, v) {
-			switch call.raw[e.Start] {
+		for _, e := range jsonspan.Elements(call.Raw, v) {
+			switch call.Raw[e.Start] {
 			case '"':
-				out = append(out, write("text", call.raw[e.Start:e.End]))
+				out = append(out, write("text", call.Raw[e.Start:e.End]))
 			case '{':
-				out = append(out, call.raw[e.Start:e.End])
+				out = append(out, call.Raw[e.Start:e.End])
 			}
 		}
 		return out

@@ -89,13 +89,13 @@ func (m *geminiMender) mend(f *Finding) {
 		return
 	}
 	held := objectAt(m.e.l.raw, at)
-	inCall := held.has("name") // a toolCall; a part has functionCall or functionResponse
+	inCall := held.Has("name") // a toolCall; a part has functionCall or functionResponse
 	blk := m.tr.Block(f.Block)
 	switch {
 	case blk.Kind == transcript.Call && inCall:
 		m.answerCall(f, at, held)
 	case blk.Kind == transcript.Call:
-		m.answerPart(f, at, held.object("functionCall"))
+		m.answerPart(f, at, held.Object("functionCall"))
 	case blk.Kind == transcript.Result && inCall:
 		m.answerCall(f, at, held)
 	case blk.Kind == transcript.Result:
@@ -106,7 +106,7 @@ func (m *geminiMender) mend(f *Finding) {
 // answerCall writes a toolCall with a result that carries its id: the one it has, or a
 // stub.
 func (m *geminiMender) answerCall(f *Finding, at jsonspan.Span, call object) {
-	id, name := call.text("id"), call.text("name")
+	id, name := call.Text("id"), call.Text("name")
 	x := m.edit(at.Start)
 	if m.sortResults(f, x) && m.busy[at.Start] {
 		return
@@ -125,30 +125,30 @@ func (m *geminiMender) answerCall(f *Finding, at jsonspan.Span, call object) {
 		result, pairs = append([][]byte{stubPart(id, name, text)}, parts...), []any{"status", "error"}
 		m.e.log(Change{Thread: m.t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(result[0]), "a stub: %s", text)
 	}
-	x.calls[at.Start] = setMembers(call.raw, call.span, append(pairs, "result", array(result...))...)
+	x.calls[at.Start] = call.With(append(pairs, "result", array(result...))...)
 }
 
 // plainText is what a part says that is a text and nothing else; one with more members may be
 // somebody else's words.
 func plainText(part []byte) string {
-	o := objectAt(part, jsonspan.Span{End: len(part)})
-	if len(o.members) != 1 {
+	o := objectOf(part)
+	if len(o.Members) != 1 {
 		return ""
 	}
-	return o.text("text")
+	return o.Text("text")
 }
 
 // responseAmong returns what a call holds as its result with one response that carries its
 // id: the one that does, the first that is there, or one made of the texts. Other responses
 // become quotations. nil: there is nothing to make one of.
 func (m *geminiMender) responseAmong(f *Finding, call object, parts [][]byte) [][]byte {
-	id, name := call.text("id"), call.text("name")
+	id, name := call.Text("id"), call.Text("name")
 	own, exact, texts := -1, false, ""
 	for k, p := range parts {
 		switch r := responseOf(p); {
-		case len(r.members) == 0:
+		case len(r.Members) == 0:
 			texts += plainText(p)
-		case !exact && r.text("id") == id && r.text("name") == name:
+		case !exact && r.Text("id") == id && r.Text("name") == name:
 			own, exact = k, true
 		case own < 0:
 			own = k
@@ -166,14 +166,14 @@ func (m *geminiMender) responseAmong(f *Finding, call object, parts [][]byte) []
 	for k, p := range parts {
 		r := responseOf(p)
 		switch {
-		case own < 0 && len(r.members) == 0 && plainText(p) != "":
-		case len(r.members) == 0, k == own && exact:
+		case own < 0 && len(r.Members) == 0 && plainText(p) != "":
+		case len(r.Members) == 0, k == own && exact:
 			out = append(out, p)
 		case k == own:
-			out = append(out, write("functionResponse", setMembers(p, r.span, "id", id, "name", name)))
+			out = append(out, write("functionResponse", r.With("id", id, "name", name)))
 			m.e.log(c, "edit", f.Rule, f.IDs, 0, "the result of a call carries its id")
 		default:
-			out = append(out, quotedResponse(r, string(r.value("response")))...)
+			out = append(out, quotedResponse(r, string(r.Value("response")))...)
 			m.e.log(c, "edit", f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
 		}
 	}
@@ -184,8 +184,8 @@ func (m *geminiMender) responseAmong(f *Finding, call object, parts [][]byte) []
 // quotation, and the media that it holds.
 func quotedResponse(r object, says string) [][]byte {
 	out := [][]byte{write("text", quotation+says)}
-	for _, p := range r.list("parts") {
-		out = append(out, r.raw[p.Start:p.End])
+	for _, p := range r.List("parts") {
+		out = append(out, r.Raw[p.Start:p.End])
 	}
 	return out
 }
@@ -201,7 +201,7 @@ func stubPart(id, name, text string) []byte {
 // answerPart answers a call that is a part of the content: with a toolCall that holds the
 // result, since that is where the program takes it from.
 func (m *geminiMender) answerPart(f *Finding, at jsonspan.Span, call object) {
-	id, name := call.text("id"), call.text("name")
+	id, name := call.Text("id"), call.Text("name")
 	x := m.edit(at.Start)
 	m.busy[at.Start] = true
 	result, status := m.strayFor(id, name), "success"
@@ -210,12 +210,12 @@ func (m *geminiMender) answerPart(f *Finding, at jsonspan.Span, call object) {
 		result, status = stubPart(id, name, text), "error"
 		m.e.log(Change{Thread: m.t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(result), "a stub: %s", text)
 	}
-	args := call.value("args")
+	args := call.Value("args")
 	if args == nil {
 		args = []byte("{}")
 	}
 	x.more = append(x.more, write("id", id, "name", name, "args", args, "result", array(result), "status", status,
-		"timestamp", objectAt(m.e.l.raw, x.at).mark("timestamp")))
+		"timestamp", objectAt(m.e.l.raw, x.at).Mark("timestamp")))
 }
 
 // strayFor takes the response to a call from where it stands too late; nil if there is
@@ -230,7 +230,7 @@ func (m *geminiMender) strayFor(id, name string) []byte {
 		}
 		at := m.spanOf(b)
 		part := objectAt(m.e.l.raw, at)
-		if r := part.object("functionResponse"); m.busy[at.Start] || r.text("name") != name {
+		if r := part.Object("functionResponse"); m.busy[at.Start] || r.Text("name") != name {
 			continue
 		}
 		x := m.edit(at.Start)
@@ -250,11 +250,11 @@ func (m *geminiMender) answers(b transcript.BlockID) bool {
 
 // response deals with a part of a message of the user that is no answer, or one too many.
 func (m *geminiMender) response(f *Finding, at jsonspan.Span, part object) {
-	r := part.object("functionResponse")
+	r := part.Object("functionResponse")
 	x := m.edit(at.Start)
 	m.busy[at.Start] = true
 	c := Change{Thread: m.t.Name, Line: f.Line}
-	for _, id := range m.results[r.text("id")] { // the first of them is the one that stays
+	for _, id := range m.results[r.Text("id")] { // the first of them is the one that stays
 		if id == f.Block {
 			break
 		}
@@ -271,7 +271,7 @@ func (m *geminiMender) response(f *Finding, at jsonspan.Span, part object) {
 
 // sameResponse reports whether two results say and show the same.
 func (m *geminiMender) sameResponse(a, b transcript.BlockID) bool {
-	shows := func(b transcript.BlockID) []byte { return responseOf(m.tr.Bytes(m.tr.Block(b).Span)).value("parts") }
+	shows := func(b transcript.BlockID) []byte { return responseOf(m.tr.Bytes(m.tr.Block(b).Span)).Value("parts") }
 	return m.t.Request.Text(a) == m.t.Request.Text(b) && bytes.Equal(shows(a), shows(b))
 }
 
@@ -299,10 +299,10 @@ func (x *geminiEdit) render(file []byte) []byte {
 	put := func(at jsonspan.Span, raw []byte) {
 		all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: at.Start - x.at.Start, End: at.End - x.at.Start}, New: raw})
 	}
-	if content, ok := o.get("content"); ok && len(x.parts) > 0 {
+	if content, ok := o.Get("content"); ok && len(x.parts) > 0 {
 		x.content(file, content, put)
 	}
-	calls := o.list("toolCalls")
+	calls := o.List("toolCalls")
 	for _, c := range calls {
 		if now := x.calls[c.Start]; now != nil {
 			put(c, now)
@@ -317,7 +317,7 @@ func (x *geminiEdit) render(file []byte) []byte {
 		return file[x.at.Start:x.at.End]
 	}
 	if len(calls) == 0 && len(x.more) > 0 {
-		out = setMembers(out, jsonspan.Span{Start: 0, End: len(out)}, "toolCalls", array(x.more...))
+		out = setMembers(out, "toolCalls", array(x.more...))
 	}
 	return out
 }

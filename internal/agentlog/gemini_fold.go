@@ -86,7 +86,7 @@ func geminiCopies(l *Log) (again map[int]bool) {
 		}
 		at := l.units[first].span
 		o := objectAt(l.raw, u.span)
-		if !bytes.Equal(l.raw[at.Start:at.End], line) || o.text("id") == "" && !o.object("$set").has("messages") {
+		if !bytes.Equal(l.raw[at.Start:at.End], line) || o.Text("id") == "" && !o.Object("$set").Has("messages") {
 			continue
 		}
 		if again == nil {
@@ -118,14 +118,14 @@ func (f *geminiFold) records() []record {
 }
 
 func (f *geminiFold) line(i int, o object) {
-	id := o.text("id")
-	if at := o.object("$set"); id == "" {
-		f.headed = f.headed || o.text("sessionId") != "" && o.text("projectHash") != "" || at.text("sessionId") != "" && at.text("projectHash") != ""
+	id := o.Text("id")
+	if at := o.Object("$set"); id == "" {
+		f.headed = f.headed || o.Text("sessionId") != "" && o.Text("projectHash") != "" || at.Text("sessionId") != "" && at.Text("projectHash") != ""
 	}
 	switch {
-	case o.has("$rewindTo"):
+	case o.Has("$rewindTo"):
 		f.mind(i)
-		k, ok := f.index[o.text("$rewindTo")]
+		k, ok := f.index[o.Text("$rewindTo")]
 		if !ok {
 			k = 0
 		}
@@ -136,14 +136,14 @@ func (f *geminiFold) line(i int, o object) {
 	case id != "":
 		f.mind(i)
 		f.put(record{id, i, f.l.units[i].span})
-	case o.has("$set"):
-		if set := o.object("$set"); set.has("messages") {
-			f.set(i, set.list("messages"))
+	case o.Has("$set"):
+		if set := o.Object("$set"); set.Has("messages") {
+			f.set(i, set.List("messages"))
 		}
-	case o.has("messages"):
-		f.putList(i, o.list("messages"))
-	case o.has("sessionId") && o.has("startTime"):
-		f.head(o.text("sessionId"))
+	case o.Has("messages"):
+		f.putList(i, o.List("messages"))
+	case o.Has("sessionId") && o.Has("startTime"):
+		f.head(o.Text("sessionId"))
 	}
 }
 
@@ -159,7 +159,7 @@ func (f *geminiFold) put(r record) {
 
 func (f *geminiFold) putList(unit int, list []jsonspan.Span) {
 	for _, e := range list {
-		if id := objectAt(f.l.raw, e).text("id"); id != "" {
+		if id := objectAt(f.l.raw, e).Text("id"); id != "" {
 			f.put(record{id, unit, e})
 		}
 	}
@@ -191,7 +191,7 @@ func (f *geminiFold) set(i int, list []jsonspan.Span) {
 func (f *geminiFold) says(all []record) bool {
 	return slices.ContainsFunc(all, func(r record) bool {
 		m := objectAt(f.l.raw, r.at)
-		return m.text("type") != "user" || !geminiIgnored(geminiContent(m))
+		return m.Text("type") != "user" || !geminiIgnored(geminiContent(m))
 	})
 }
 
@@ -229,8 +229,8 @@ func (c geminiCLI) finish(e *edits) {
 	for _, r := range g.all {
 		all = append(all, e.l.raw[r.at.Start:r.at.End])
 	}
-	set := e.l.object(g.hollow).object("$set")
-	line := write("$set", write("messages", array(all...), "lastUpdated", set.mark("lastUpdated")))
+	set := e.l.object(g.hollow).Object("$set")
+	line := write("$set", write("messages", array(all...), "lastUpdated", set.Mark("lastUpdated")))
 	if g.in < 0 {
 		e.end = append(e.end, line)
 	} else {

@@ -20,11 +20,11 @@ type geminiHeld struct {
 func (m *geminiMender) held(x *geminiEdit) []*geminiHeld {
 	var all []*geminiHeld
 	message := objectAt(m.e.l.raw, x.at)
-	for _, c := range message.list("toolCalls") {
+	for _, c := range message.List("toolCalls") {
 		call := objectAt(m.e.l.raw, c)
-		h := &geminiHeld{at: c, id: call.text("id"), name: call.text("name"), parts: geminiResults(call)}
+		h := &geminiHeld{at: c, id: call.Text("id"), name: call.Text("name"), parts: geminiResults(call)}
 		for _, p := range h.parts {
-			if r := responseOf(p); h.own == nil && len(r.members) > 0 && r.text("id") == h.id && r.text("name") == h.name {
+			if r := responseOf(p); h.own == nil && len(r.Members) > 0 && r.Text("id") == h.id && r.Text("name") == h.name {
 				h.own = p
 			}
 		}
@@ -34,8 +34,8 @@ func (m *geminiMender) held(x *geminiEdit) []*geminiHeld {
 }
 
 func responseOf(part []byte) object {
-	o := objectAt(part, jsonspan.Span{Start: 0, End: len(part)})
-	return o.object("functionResponse")
+	o := objectOf(part)
+	return o.Object("functionResponse")
 }
 
 // sortResults lets each toolCall of a message hold its own response, once. After a
@@ -59,19 +59,19 @@ func (m *geminiMender) sortResults(f *Finding, x *geminiEdit) bool {
 		own := false // it stands among those that stay
 		for _, p := range h.parts {
 			r := responseOf(p)
-			of := byID[r.text("id")]
+			of := byID[r.Text("id")]
 			switch {
-			case len(r.members) == 0 || of == nil || r.text("name") != of.name, of == h && !own && bytes.Equal(p, h.own):
+			case len(r.Members) == 0 || of == nil || r.Text("name") != of.name, of == h && !own && bytes.Equal(p, h.own):
 				own = own || of == h
 				stay = append(stay, p)
 				continue
 			case of != h && of.own == nil: // its call has lost it
 				of.own, of.changed = p, true
 				m.e.log(c, "move", "displaced-result", []string{of.id}, 0, "moved to its call")
-			case bytes.Equal(r.value("response"), responseOf(of.own).value("response")) && bytes.Equal(r.value("parts"), responseOf(of.own).value("parts")):
+			case bytes.Equal(r.Value("response"), responseOf(of.own).Value("response")) && bytes.Equal(r.Value("parts"), responseOf(of.own).Value("parts")):
 				m.e.log(c, "drop", "duplicate-result", []string{of.id}, -len(p), "a copy of the result that its call holds")
 			default:
-				stay = append(stay, quotedResponse(r, string(r.value("response")))...)
+				stay = append(stay, quotedResponse(r, string(r.Value("response")))...)
 				m.e.log(c, "edit", "duplicate-result", []string{of.id}, 0, "another result of a call, kept as quoted text")
 			}
 			h.changed = true
@@ -90,7 +90,7 @@ func (m *geminiMender) sortResults(f *Finding, x *geminiEdit) bool {
 			h.parts = append(slices.Clip(h.parts), h.own)
 		}
 		call := objectAt(m.e.l.raw, h.at)
-		x.calls[h.at.Start] = setMembers(call.raw, call.span, "result", array(h.parts...))
+		x.calls[h.at.Start] = call.With("result", array(h.parts...))
 		m.busy[h.at.Start] = true
 	}
 	return some

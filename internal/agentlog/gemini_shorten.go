@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -46,7 +45,7 @@ func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 			}
 		}
 		if o := wirex.MessageIn(after, before, i); o >= 0 && o < len(record) {
-			if s := objectAt(e.l.raw, e.l.records[record[o]].at).text("timestamp"); s != "" {
+			if s := objectAt(e.l.raw, e.l.records[record[o]].at).Text("timestamp"); s != "" {
 				stamp = s
 			}
 		}
@@ -58,7 +57,7 @@ func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	}
 	updated := ""
 	for _, r := range e.l.records {
-		if s := objectAt(e.l.raw, r.at).text("timestamp"); s > updated {
+		if s := objectAt(e.l.raw, r.at).Text("timestamp"); s > updated {
 			updated = s
 		}
 	}
@@ -71,11 +70,11 @@ func (g geminiCLI) recordsOf(l *Log, t *Thread) []int {
 	var all []int
 	for k, r := range l.records {
 		m := objectAt(l.raw, r.at)
-		if len(m.members) == 0 {
+		if len(m.Members) == 0 {
 			continue
 		}
 		b := &bodyBuilder{body: []byte("[")}
-		switch m.text("type") {
+		switch m.Text("type") {
 		case "user":
 			if turn := geminiContent(m); !geminiIgnored(turn) {
 				turn.put(b, r.unit, "user")
@@ -92,8 +91,8 @@ func (g geminiCLI) recordsOf(l *Log, t *Thread) []int {
 
 // unused takes out of a message what the API counted when it was sent.
 func (geminiCLI) unused(message []byte) []byte {
-	if objectAt(message, jsonspan.Span{End: len(message)}).has("tokens") {
-		return withoutMember(message, "tokens")
+	if objectOf(message).Has("tokens") {
+		return objectOf(message).Without("tokens")
 	}
 	return message
 }
@@ -106,5 +105,5 @@ func geminiMessage(role transcript.Role, content []byte, stamp string, i int) []
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%d\x00%s", i, content))
 	id := fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
-	return write("id", id, "timestamp", stamp, "type", kind, "content", objectAt(content, jsonspan.Span{End: len(content)}).value("parts"))
+	return write("id", id, "timestamp", stamp, "type", kind, "content", objectOf(content).Value("parts"))
 }

@@ -18,8 +18,8 @@ var gooseRow = row{format: Goose, name: "goose", maker: "goose", dialect: wire.A
 
 func gooseLine(o object) evidence {
 	switch {
-	case o.has("working_dir") && (o.has("message_count") || o.has("description")),
-		o.has("role") && o.has("created") && o.has("content") && gooseContent(o.raw, o):
+	case o.Has("working_dir") && (o.Has("message_count") || o.Has("description")),
+		o.Has("role") && o.Has("created") && o.Has("content") && gooseContent(o.Raw, o):
 		return proof
 	}
 	return silent
@@ -28,27 +28,27 @@ func gooseLine(o object) evidence {
 // isGoose reports whether a value is an exported session or recordings.
 func isGoose(raw []byte, at jsonspan.Span) bool {
 	o := objectAt(raw, at)
-	return (o.has("conversation") || isRecording(raw, o)) && gooseDocument(raw, o)
+	return (o.Has("conversation") || isRecording(raw, o)) && gooseDocument(raw, o)
 }
 
 // gooseContent reports whether a message of goose uses its own kinds of blocks, or
 // what goose alone writes beside them.
 func gooseContent(raw []byte, o object) bool {
-	for _, b := range o.list("content") {
-		switch objectAt(raw, b).text("type") {
+	for _, b := range o.List("content") {
+		switch objectAt(raw, b).Text("type") {
 		case "toolRequest", "toolResponse", "frontendToolRequest":
 			return true
 		}
 	}
-	return o.object("metadata").has("agentVisible")
+	return o.Object("metadata").Has("agentVisible")
 }
 
 // isRecording reports whether an object holds recordings of goose's providers.
 func isRecording(raw []byte, o object) bool {
-	for _, m := range o.members {
+	for _, m := range o.Members {
 		r := objectAt(raw, m.Value)
-		in := r.object("input")
-		return r.has("output") && in.has("messages") && in.has("system")
+		in := r.Object("input")
+		return r.Has("output") && in.Has("messages") && in.Has("system")
 	}
 	return false
 }
@@ -66,14 +66,14 @@ func gooseDocument(raw []byte, o object) bool {
 
 // gooseLists returns the lists of messages in a document.
 func gooseLists(raw []byte, o object) []jsonspan.Span {
-	if v, ok := o.get("conversation"); ok && raw[v.Start] == '[' {
+	if v, ok := o.Get("conversation"); ok && raw[v.Start] == '[' {
 		return []jsonspan.Span{v}
 	}
 	var all []jsonspan.Span
-	for _, m := range o.members {
+	for _, m := range o.Members {
 		in := objectAt(raw, m.Value)
-		in = in.object("input")
-		if v, ok := in.get("messages"); ok && raw[v.Start] == '[' {
+		in = in.Object("input")
+		if v, ok := in.Get("messages"); ok && raw[v.Start] == '[' {
 			all = append(all, v)
 		}
 	}
@@ -110,12 +110,12 @@ func (g goose) thread(l *Log, name string, first, end int) {
 	k, n := newTalk(), 0
 	b := l.newBody(wire.Anthropic, "")
 	for i := first; i < end; i++ {
-		o := objectAt(l.raw, l.units[i].span)
-		if !o.has("role") || !o.has("content") {
+		o := l.object(i)
+		if !o.Has("role") || !o.Has("content") {
 			continue
 		}
 		n++
-		if string(o.object("metadata").value("agentVisible")) != "false" {
+		if string(o.Object("metadata").Value("agentVisible")) != "false" {
 			g.message(l, b, i, o, k)
 		}
 	}
@@ -137,35 +137,35 @@ func (goose) message(l *Log, b *bodyBuilder, i int, o object, k *talk) {
 	var blocks [][]byte
 	var spans []jsonspan.Span
 	add := func(raw []byte, at jsonspan.Span) { blocks, spans = append(blocks, raw), append(spans, at) }
-	for _, c := range o.list("content") {
+	for _, c := range o.List("content") {
 		m := objectAt(l.raw, c)
-		id := m.text("id")
-		switch m.text("type") {
+		id := m.Text("id")
+		switch m.Text("type") {
 		case "toolRequest", "frontendToolRequest":
-			call := m.object("toolCall").object("value")
+			call := m.Object("toolCall").Object("value")
 			k.calls[id]++
-			add(toolUse(id, call.text("name"), call.value("arguments")), c)
+			add(toolUse(id, call.Text("name"), call.Value("arguments")), c)
 		case "toolResponse":
 			k.results[id]++
-			r := m.object("toolResult")
-			v, _ := r.get("value")
-			if in := objectAt(l.raw, v); in.has("content") {
-				v, _ = in.get("content")
+			r := m.Object("toolResult")
+			v, _ := r.Get("value")
+			if in := objectAt(l.raw, v); in.Has("content") {
+				v, _ = in.Get("content")
 			}
 			content := textsIn(l.raw, v)
-			if e := r.value("error"); len(e) > 0 && e[0] == '"' {
+			if e := r.Value("error"); len(e) > 0 && e[0] == '"' {
 				content = append(content, write("type", "text", "text", e))
 			}
-			add(toolResult(id, content, r.text("status") == "error"), c)
+			add(toolResult(id, content, r.Text("status") == "error"), c)
 		case "text":
-			add(write("type", "text", "text", stringOr(m.value("text"))), c)
+			add(write("type", "text", "text", stringOr(m.Value("text"))), c)
 		}
 	}
 	if len(blocks) == 0 {
 		return
 	}
 	role := "user"
-	if o.text("role") == "assistant" {
+	if o.Text("role") == "assistant" {
 		role = "assistant"
 	}
 	b.put(i, write("role", role, "content", array(blocks...)), spans)
@@ -180,14 +180,14 @@ func (goose) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byt
 	o := l.object(t.parts[blk.Message].unit)
 	answer := write("type", "toolResponse", "id", blk.CallID, "toolResult", write("status", "error", "error", text))
 	var id []byte
-	if o.has("id") {
+	if o.Has("id") {
 		id = quote("msg_pare_" + blk.CallID)
 	}
 	var seen []byte
-	if meta := o.object("metadata"); len(meta.members) > 0 {
-		seen = write("userVisible", meta.mark("userVisible"), "agentVisible", meta.mark("agentVisible"))
+	if meta := o.Object("metadata"); len(meta.Members) > 0 {
+		seen = write("userVisible", meta.Mark("userVisible"), "agentVisible", meta.Mark("agentVisible"))
 	}
-	return write("id", id, "role", "user", "created", o.mark("created"), "content", array(answer), "metadata", seen)
+	return write("id", id, "role", "user", "created", o.Mark("created"), "content", array(answer), "metadata", seen)
 }
 
 // quote writes the message of a result with a text in place of it.
@@ -210,20 +210,20 @@ func (g goose) without(l *Log, t *Thread, call transcript.BlockID) []byte {
 	return withoutElement(l, t, call, g.elements)
 }
 
-func (goose) elements(o object) []jsonspan.Span { return o.list("content") }
+func (goose) elements(o object) []jsonspan.Span { return o.List("content") }
 
 // alone writes a message for one block, with an id of its own where messages have one.
 func (goose) alone(l *Log, unit int, block []byte) []byte {
 	o := l.object(unit)
 	pairs := []any{"content", array(block)}
-	if id := o.text("id"); id != "" {
+	if id := o.Text("id"); id != "" {
 		sum := sha256.Sum256(block) // several may come out of one message
 		pairs = append(pairs, "id", fmt.Sprintf("%s_pare_%x", id, sum[:4]))
 	}
-	return setMembers(l.raw, o.span, pairs...)
+	return o.With(pairs...)
 }
 
 // passOver writes a message that people see and the model does not.
 func (goose) passOver(record []byte) []byte {
-	return setMembers(record, jsonspan.Span{End: len(record)}, "metadata", write("userVisible", []byte("true"), "agentVisible", []byte("false")))
+	return setMembers(record, "metadata", write("userVisible", []byte("true"), "agentVisible", []byte("false")))
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
 // shorten hides messages from the model, as goose does when it compacts a session: people still
@@ -58,60 +57,60 @@ func (g goose) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 // say writes a message for the model alone: one that says less than that of a unit, or a new one
 // beside it.
 func (g goose) say(l *Log, u int, p piece) ([]byte, bool) {
-	o := objectAt(l.raw, l.units[u].span)
+	o := l.object(u)
 	was := make(map[string]object) // its calls and results by id
-	for _, c := range o.list("content") {
-		if m := objectAt(l.raw, c); m.has("id") {
-			was[m.text("type")+" "+m.text("id")] = m
+	for _, c := range o.List("content") {
+		if m := objectAt(l.raw, c); m.Has("id") {
+			was[m.Text("type")+" "+m.Text("id")] = m
 		}
 	}
-	m := objectAt(p.raw, jsonspan.Span{End: len(p.raw)})
+	m := objectOf(p.raw)
 	var content [][]byte
-	if text := m.value("content"); len(text) > 0 && text[0] == '"' {
+	if text := m.Value("content"); len(text) > 0 && text[0] == '"' {
 		content = append(content, write("type", "text", "text", text))
 	}
-	for _, at := range m.list("content") {
+	for _, at := range m.List("content") {
 		b := objectAt(p.raw, at)
-		switch b.text("type") {
+		switch b.Text("type") {
 		case "text":
-			content = append(content, write("type", "text", "text", b.value("text")))
+			content = append(content, write("type", "text", "text", b.Value("text")))
 		case "tool_use":
-			old, ok := was["toolRequest "+b.text("id")]
+			old, ok := was["toolRequest "+b.Text("id")]
 			if !ok {
 				return nil, false
 			}
-			call := old.object("toolCall")
-			value := call.object("value")
-			in := setMembers(l.raw, value.span, "arguments", b.value("input"))
-			content = append(content, setMembers(l.raw, old.span, "toolCall", setMembers(l.raw, call.span, "value", in)))
+			call := old.Object("toolCall")
+			value := call.Object("value")
+			in := value.With("arguments", b.Value("input"))
+			content = append(content, old.With("toolCall", call.With("value", in)))
 		case "tool_result":
-			old, ok := was["toolResponse "+b.text("tool_use_id")]
+			old, ok := was["toolResponse "+b.Text("tool_use_id")]
 			if !ok {
 				return nil, false
 			}
-			content = append(content, setMembers(l.raw, old.span, "toolResult", g.shorter(old.object("toolResult"), resultText(p.raw, b))))
+			content = append(content, old.With("toolResult", g.shorter(old.Object("toolResult"), resultText(p.raw, b))))
 		default:
 			return nil, false
 		}
 	}
 	sum := sha256.Sum256(p.raw)
 	var id []byte
-	if old := o.text("id"); old != "" {
+	if old := o.Text("id"); old != "" {
 		id = quote(fmt.Sprintf("%s_pare_%x", old, sum[:4]))
 	}
-	return write("id", id, "role", p.role.String(), "created", o.mark("created"), "content", array(content...),
+	return write("id", id, "role", p.role.String(), "created", o.Mark("created"), "content", array(content...),
 		"metadata", write("userVisible", []byte("false"), "agentVisible", []byte("true"))), true
 }
 
 // shorter is the outcome of a tool with another text, in the shape that it has.
 func (goose) shorter(r object, text string) []byte {
 	said := array(write("type", "text", "text", text))
-	if r.text("status") == "error" || r.has("error") {
-		return setMembers(r.raw, r.span, "error", quote(text))
+	if r.Text("status") == "error" || r.Has("error") {
+		return r.With("error", quote(text))
 	}
-	v, _ := r.get("value")
-	if in := objectAt(r.raw, v); in.has("content") {
-		return setMembers(r.raw, r.span, "value", setMembers(r.raw, in.span, "content", said))
+	v, _ := r.Get("value")
+	if in := objectAt(r.Raw, v); in.Has("content") {
+		return r.With("value", in.With("content", said))
 	}
-	return setMembers(r.raw, r.span, "value", said)
+	return r.With("value", said)
 }

@@ -64,7 +64,7 @@ func (l *Log) sessionID() string {
 // stampOf is the time of the first line that has one.
 func (l *Log) stampOf() []byte {
 	for u := range l.units {
-		if v := l.object(u).mark("timestamp"); len(v) > 2 && v[0] == '"' {
+		if v := l.object(u).Mark("timestamp"); len(v) > 2 && v[0] == '"' {
 			return v
 		}
 	}
@@ -79,7 +79,7 @@ func (l *Log) stampLike(o object) []byte { return stampOr(o, l.stampOf()) }
 
 // stampOr is the time of a record, or another one if it has none.
 func stampOr(o object, other []byte) []byte {
-	if v := o.mark("timestamp"); v != nil {
+	if v := o.Mark("timestamp"); v != nil {
 		return v
 	}
 	return other
@@ -95,9 +95,9 @@ func (pi) head(l *Log) []byte {
 	for i := range t.entries {
 		o := l.object(i)
 		switch {
-		case t.entries[i].kind == "session" && o.text("id") != "":
-			return l.raw[o.span.Start:o.span.End]
-		case t.linked && o.object("message").text("role") == "hookMessage": // the version before
+		case t.entries[i].kind == "session" && o.Text("id") != "":
+			return o.Bytes()
+		case t.linked && o.Object("message").Text("role") == "hookMessage": // the version before
 			version = []byte("2")
 		}
 	}
@@ -108,8 +108,8 @@ func (pi) head(l *Log) []byte {
 func (codex) head(l *Log) []byte {
 	stamp, cwd := l.stampOf(), "/"
 	for u := range l.units {
-		if o := l.object(u); o.text("type") == "turn_context" {
-			if at := o.object("payload").text("cwd"); at != "" {
+		if o := l.object(u); o.Text("type") == "turn_context" {
+			if at := o.Object("payload").Text("cwd"); at != "" {
 				cwd = at
 				break
 			}

@@ -126,7 +126,7 @@ type look struct {
 
 // object returns the members of a unit.
 func (l *Log) object(u int) object {
-	if l.look.unit != u || l.look.whole.members == nil {
+	if l.look.unit != u || l.look.whole.Members == nil {
 		l.look = look{unit: u, whole: objectAt(l.raw, l.units[u].span)}
 	}
 	return l.look.whole
@@ -136,7 +136,7 @@ func (l *Log) object(u int) object {
 func (l *Log) objectIn(u int, name string) object {
 	o := l.object(u)
 	if l.look.name != name {
-		l.look.name, l.look.inner = name, o.object(name)
+		l.look.name, l.look.inner = name, o.Object(name)
 	}
 	return l.look.inner
 }
@@ -192,7 +192,7 @@ func (l *Log) readItems(name string, add func(b *bodyBuilder, u int, item object
 		return
 	}
 	whole := objectAt(l.raw, at)
-	list, ok := whole.get(name)
+	list, ok := whole.Get(name)
 	if !ok || l.raw[list.Start] != '[' {
 		return
 	}
@@ -200,7 +200,7 @@ func (l *Log) readItems(name string, add func(b *bodyBuilder, u int, item object
 	k, model := newTalk(), ""
 	b := l.newBody(wire.Anthropic, "")
 	for u := all.first; u < all.end; u++ {
-		model = cmp.Or(add(b, u, objectAt(l.raw, l.units[u].span), k), model)
+		model = cmp.Or(add(b, u, l.object(u), k), model)
 	}
 	if len(b.parts) == 0 {
 		return

@@ -72,9 +72,9 @@ func (w *weaver) settle() {
 		p := &w.out[k]
 		if next := prev + 1; p.message < 0 && next < len(kept) && !kept[next] && w.old.Messages()[next].Role == p.role {
 			whole := w.old.Bytes(w.old.Messages()[next].Span)
-			now := objectAt(p.raw, jsonspan.Span{Start: 0, End: len(p.raw)})
-			if content := now.value("content"); content != nil {
-				p.raw = setMembers(whole, jsonspan.Span{Start: 0, End: len(whole)}, "content", content)
+			now := objectOf(p.raw)
+			if content := now.Value("content"); content != nil {
+				p.raw = setMembers(whole, "content", content)
 				p.message, kept[next] = next, true
 			}
 		}
@@ -169,7 +169,7 @@ func (w *weaver) kept(m transcript.Message, home int, from []source, alone bool)
 		p.raw = w.now.Bytes(m.Span)
 	default:
 		whole := w.old.Bytes(was.Span)
-		p.raw = setMembers(whole, jsonspan.Span{Start: 0, End: len(whole)}, "content", w.content(from))
+		p.raw = setMembers(whole, "content", w.content(from))
 	}
 	w.out = append(w.out, p)
 }

@@ -203,7 +203,7 @@ func IsStorage(folder string) bool {
 			torn = torn || strings.HasPrefix(filepath.Base(name), "msg_") && strings.HasPrefix(filepath.Base(filepath.Dir(name)), "ses_")
 			continue
 		}
-		if o := objectAt(raw, at); o.has("sessionID") && !o.has("messages") && !o.has("input") && !o.has("contents") { // a request
+		if o := objectAt(raw, at); o.Has("sessionID") && !o.Has("messages") && !o.Has("input") && !o.Has("contents") { // a request
 			return true
 		}
 	}

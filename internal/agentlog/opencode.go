@@ -169,7 +169,7 @@ func (c openCode) session(l *Log, s *ocSession, main, dormant string) {
 			c.message(l, rest, m, k)
 			continue
 		}
-		model = cmp.Or(o.text("modelID"), o.object("model").text("modelID"), model)
+		model = cmp.Or(o.Text("modelID"), o.Object("model").Text("modelID"), model)
 		c.message(l, live, m, k)
 	}
 	l.count(k, len(s.messages))
@@ -222,7 +222,7 @@ func (openCode) sessions(l *Log) []*ocSession {
 			o = objectAt(l.raw, at)
 		}
 		switch {
-		case message && (torn != nil || o.has("role")):
+		case message && (torn != nil || o.Has("role")):
 			m := torn
 			if m == nil {
 				m = newMessage(name, o)
@@ -238,7 +238,7 @@ func (openCode) sessions(l *Log) []*ocSession {
 			for _, m := range messages[path.Base(folder)] {
 				m.parts = append(m.parts, u)
 			}
-			if name != o.text("id") {
+			if name != o.Text("id") {
 				copied[u] = 1
 			}
 		}
@@ -247,11 +247,11 @@ func (openCode) sessions(l *Log) []*ocSession {
 	for _, s := range all {
 		slices.SortFunc(s.messages, func(a, b *ocMessage) int { return cmp.Compare(a.id, b.id) })
 		for _, m := range s.messages {
-			if m.torn && !m.object.has("role") && slices.ContainsFunc(m.parts, func(p int) bool { return ocSpeaks[objectAt(l.raw, l.units[p].span).text("type")] }) {
+			if m.torn && !m.object.Has("role") && slices.ContainsFunc(m.parts, func(p int) bool { return ocSpeaks[l.object(p).Text("type")] }) {
 				m.role = "assistant"
 			}
 			slices.SortFunc(m.parts, func(a, b int) int {
-				return cmp.Or(cmp.Compare(objectAt(l.raw, l.units[a].span).text("id"), objectAt(l.raw, l.units[b].span).text("id")), cmp.Compare(copied[a], copied[b]))
+				return cmp.Or(cmp.Compare(l.object(a).Text("id"), l.object(b).Text("id")), cmp.Compare(copied[a], copied[b]))
 			})
 		}
 	}
@@ -269,30 +269,30 @@ func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
 		results = nil
 	}
 	for _, p := range m.parts {
-		o := objectAt(l.raw, l.units[p].span)
+		o := l.object(p)
 		at := []jsonspan.Span{l.units[p].span}
 		put := func(role string, block []byte) { b.put(p, write("role", role, "content", array(block)), at) }
-		switch o.text("type") {
+		switch o.Text("type") {
 		case "text":
-			put(m.role, write("type", "text", "text", stringOr(o.value("text"))))
+			put(m.role, write("type", "text", "text", stringOr(o.Value("text"))))
 		case "step-start": // results of the step before are sent first
 			flush()
 		case "tool":
 			if m.role != "assistant" { // nothing is sent of it
 				continue
 			}
-			id, state := o.text("callID"), o.object("state")
+			id, state := o.Text("callID"), o.Object("state")
 			k.calls[id]++
-			put("assistant", toolUse(id, o.text("tool"), state.value("input")))
-			status := state.text("status")
+			put("assistant", toolUse(id, o.Text("tool"), state.Value("input")))
+			status := state.Text("status")
 			name := map[string]string{"completed": "output", "error": "error"}[status]
-			v, ended := state.get(name)
+			v, ended := state.Get(name)
 			if name == "" || !ended { // one that has ended without a word is not opened
 				continue
 			}
 			k.results[id]++
 			said := textsIn(l.raw, v)
-			if at := state.object("time"); status == "completed" && at.has("compacted") {
+			if at := state.Object("time"); status == "completed" && at.Has("compacted") {
 				said = [][]byte{write("type", "text", "text", ocCleared)}
 			}
 			results = append(results, func() { put("user", toolResult(id, said, status == "error")) })
@@ -318,7 +318,7 @@ func (c openCode) mend(e *edits, t *Thread, o Options) error {
 		if o.AppendOnly {
 			return ErrAppendOnly
 		}
-		part := objectAt(e.l.raw, e.l.units[f.unit].span)
+		part := e.l.object(f.unit)
 		if f.Rule == "duplicate-call-id" {
 			if ids == nil {
 				ids = newCallIDs(tr)
@@ -327,34 +327,34 @@ func (c openCode) mend(e *edits, t *Thread, o Options) error {
 			continue
 		}
 		text := stubText(o.Repair, tr, f.Block)
-		state, ok := part.get("state")
+		state, ok := part.Get("state")
 		if !ok || e.l.raw[state.Start] != '{' { // not opened without one
 			e.set(f.unit, "state", write("status", "error", "input", []byte("{}"), "error", text, "time", write("start", []byte("0"), "end", []byte("0"))))
 			e.log(Change{Thread: t.Name, File: f.File, Line: f.Line}, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
 			continue
 		}
 		s := objectAt(e.l.raw, state)
-		start := s.object("time").value("start")
+		start := s.Object("time").Value("start")
 		if start == nil {
 			start = []byte("0")
 		}
 		c := Change{Thread: t.Name, File: f.File, Line: f.Line}
-		if v, ok := s.get("output"); ok && e.l.raw[v.Start] == '"' { // it has ended, only its state is not that
-			end := s.object("time").value("end")
+		if v, ok := s.Get("output"); ok && e.l.raw[v.Start] == '"' { // it has ended, only its state is not that
+			end := s.Object("time").Value("end")
 			if end == nil {
 				end = start
 			}
 			pairs := []any{"status", "completed", "time", write("start", start, "end", end)}
 			for _, must := range [][2]string{{"input", "{}"}, {"title", `""`}, {"metadata", "{}"}} {
-				if !s.has(must[0]) {
+				if !s.Has(must[0]) {
 					pairs = append(pairs, must[0], []byte(must[1]))
 				}
 			}
-			e.replaceIn(f.unit, state.Start, state.Len(), setMembers(e.l.raw, state, pairs...))
+			e.replaceIn(f.unit, state.Start, state.Len(), objectAt(e.l.raw, state).With(pairs...))
 			e.log(c, "edit", f.Rule, f.IDs, 0, "the output is there: the call has ended")
 			continue
 		}
-		e.replaceIn(f.unit, state.Start, state.Len(), setMembers(e.l.raw, state, "status", "error", "error", text, "time", write("start", start, "end", start)))
+		e.replaceIn(f.unit, state.Start, state.Len(), objectAt(e.l.raw, state).With("status", "error", "error", text, "time", write("start", start, "end", start)))
 		e.log(c, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
 	}
 	return nil
@@ -387,14 +387,14 @@ func (c openCode) twin(e *edits, t *Thread, f *Finding, part object, ids *callID
 // silence puts a part that says nothing in the place of one that makes the call of another
 // once more: a copy that a program for backups has made, as a rule.
 func (openCode) silence(e *edits, t *Thread, f *Finding, part object) {
-	raw := write("id", part.text("id"), "sessionID", part.text("sessionID"), "messageID", part.text("messageID"), "type", "step-start")
+	raw := write("id", part.Text("id"), "sessionID", part.Text("sessionID"), "messageID", part.Text("messageID"), "type", "step-start")
 	if name := strings.TrimSuffix(path.Base(f.File), ".json"); name != "" {
-		raw = setMembers(raw, jsonspan.Span{Start: 0, End: len(raw)}, "id", name)
+		raw = setMembers(raw, "id", name)
 	}
 	e.unit(f.unit).body = raw
 	c := Change{Thread: t.Name, File: f.File, Line: f.Line}
-	e.log(c, "drop", f.Rule, f.IDs, len(raw)-part.span.Len(), "a call that another file makes, too; a part that says nothing stands in its place")
-	if state := part.object("state"); state.has("output") || state.has("error") {
+	e.log(c, "drop", f.Rule, f.IDs, len(raw)-part.Span.Len(), "a call that another file makes, too; a part that says nothing stands in its place")
+	if state := part.Object("state"); state.Has("output") || state.Has("error") {
 		e.log(c, "drop", "duplicate-result", f.IDs, 0, "the result goes with its call")
 	}
 }

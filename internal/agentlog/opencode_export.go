@@ -24,27 +24,27 @@ var openCodeExportRow = row{
 
 func isOpenCodeExport(raw []byte, at jsonspan.Span) bool {
 	o := objectAt(raw, at)
-	if info := o.object("info"); !info.has("id") || !info.has("directory") && !info.has("projectID") {
+	if info := o.Object("info"); !info.Has("id") || !info.Has("directory") && !info.Has("projectID") {
 		return false
 	}
-	list, ok := o.get("messages")
+	list, ok := o.Get("messages")
 	if !ok || raw[list.Start] != '[' {
 		return false
 	}
 	for _, m := range jsonspan.Elements(raw, list) {
-		return objectAt(raw, m).has("parts")
+		return objectAt(raw, m).Has("parts")
 	}
 	return true
 }
 
 // openCodeUsage is what the API has counted for a message.
 func openCodeUsage(o object) (in, out int) {
-	if o.is("summary") { // it was made of other messages
+	if o.Is("summary") { // it was made of other messages
 		return 0, 0
 	}
-	used := o.object("tokens")
-	cache := used.object("cache")
-	return used.number("input") + cache.number("read") + cache.number("write"), used.number("output") + used.number("reasoning")
+	used := o.Object("tokens")
+	cache := used.Object("cache")
+	return used.Number("input") + cache.Number("read") + cache.Number("write"), used.Number("output") + used.Number("reasoning")
 }
 
 func (c openCodeExport) read(l *Log) {
@@ -53,8 +53,8 @@ func (c openCodeExport) read(l *Log) {
 		return
 	}
 	o := objectAt(l.raw, at)
-	s := &ocSession{id: o.object("info").text("id")}
-	for _, m := range o.list("messages") {
+	s := &ocSession{id: o.Object("info").Text("id")}
+	for _, m := range o.List("messages") {
 		if x := c.readMessage(l, objectAt(l.raw, m)); x != nil {
 			s.messages = append(s.messages, x)
 		}
@@ -66,9 +66,9 @@ func (c openCodeExport) read(l *Log) {
 
 // readMessage makes units of a message: its info, then its parts.
 func (c openCodeExport) readMessage(l *Log, o object) *ocMessage {
-	at, ok := o.get("info")
+	at, ok := o.Get("info")
 	if !ok || l.raw[at.Start] != '{' {
-		l.damageAt(o.span.Start, 1, "skipped-message")
+		l.damageAt(o.Span.Start, 1, "skipped-message")
 		return nil
 	}
 	line, _ := l.position(at.Start)
@@ -78,25 +78,25 @@ func (c openCodeExport) readMessage(l *Log, o object) *ocMessage {
 	// A list of one: the byte in front of it stands for its bracket.
 	l.lists = append(l.lists, list{jsonspan.Span{Start: at.Start - 1, End: at.End}, head, head + 1})
 	info := objectAt(l.raw, at)
-	x := newMessage(info.text("id"), info)
-	if info.has(rowMember) {
+	x := newMessage(info.Text("id"), info)
+	if info.Has(rowMember) {
 		l.damageAt(at.Start, line, "torn-row")
-		x = tornMessage(x.id, []byte(info.text(rowMember)))
+		x = tornMessage(x.id, []byte(info.Text(rowMember)))
 	}
-	list, ok := o.get("parts")
+	list, ok := o.Get("parts")
 	if !ok || l.raw[list.Start] != '[' {
 		return x
 	}
 	all := l.readList(list)
 	for u := all.first; u < all.end; u++ {
 		l.owners = append(l.owners, head)
-		part := objectAt(l.raw, l.units[u].span)
-		if part.has(rowMember) {
+		part := l.object(u)
+		if part.Has(rowMember) {
 			l.damageAt(l.units[u].span.Start, l.units[u].line, "torn-row")
 		}
 		x.parts = append(x.parts, u)
 	}
-	if x.torn && !x.object.has("role") && slices.ContainsFunc(x.parts, func(p int) bool { return ocSpeaks[l.object(p).text("type")] }) {
+	if x.torn && !x.object.Has("role") && slices.ContainsFunc(x.parts, func(p int) bool { return ocSpeaks[l.object(p).Text("type")] }) {
 		x.role = "assistant"
 	}
 	return x
@@ -114,18 +114,18 @@ func (c openCodeExport) finish(e *edits) {
 	}
 	for u := range e.l.units {
 		o := e.l.object(u)
-		torn, ok := o.get(rowMember)
+		torn, ok := o.Get(rowMember)
 		if !ok || e.held[u] {
 			continue
 		}
-		id := o.text("id")
+		id := o.Text("id")
 		text := []byte(textAt(e.l.raw, torn))
 		kind, now := "a part that says nothing stands in its place", []byte(nil)
-		lost := c.lostIn(e.l, o.text("sessionID"))
+		lost := c.lostIn(e.l, o.Text("sessionID"))
 		if head := e.l.owners[u]; head == u {
-			kind, now = "a message in the manner of its neighbours stands in its place", lost.message(o.text("sessionID"), id)
+			kind, now = "a message in the manner of its neighbours stands in its place", lost.message(o.Text("sessionID"), id)
 		} else {
-			message := o.text("messageID")
+			message := o.Text("messageID")
 			if now = lost.words(text, message, id); now != nil {
 				kind = "what is left of the words of the user stands in its place"
 			} else {
@@ -134,7 +134,7 @@ func (c openCodeExport) finish(e *edits) {
 		}
 		e.unit(u).body = now
 		e.let(u, torn)
-		e.log(Change{Line: e.l.units[u].line}, "edit", "torn-row", nil, len(now)-o.span.Len(), "%s", kind)
+		e.log(Change{Line: e.l.units[u].line}, "edit", "torn-row", nil, len(now)-o.Span.Len(), "%s", kind)
 	}
 }
 
@@ -146,7 +146,7 @@ func (c openCodeExport) lostIn(l *Log, session string) *ocLost {
 	if !ok {
 		return x
 	}
-	for _, m := range objectAt(l.raw, at).list("messages") {
+	for _, m := range objectAt(l.raw, at).List("messages") {
 		if one := c.readMessage(again, objectAt(l.raw, m)); one != nil {
 			x.add(session, one)
 		}
@@ -178,7 +178,7 @@ func (c openCodeExport) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 		if p.raw != nil && !c.rewrite(e, u, p.raw) {
 			return ErrShorten
 		}
-		if role := t.Request.Transcript().Messages()[p.message].Role; role == transcript.User && e.l.object(u).text("type") == "text" {
+		if role := t.Request.Transcript().Messages()[p.message].Role; role == transcript.User && e.l.object(u).Text("type") == "text" {
 			for _, text := range pending { // nothing of the user stands in front of it
 				e.unit(u).before = append(e.unit(u).before, c.textPart(e.l, u, "", text))
 			}
@@ -208,7 +208,7 @@ func (openCodeExport) dropRest(e *edits, t *Thread, kept map[int]bool) {
 		switch {
 		case !ours:
 		case u == head:
-			if used := e.l.object(u).object("tokens"); len(used.members) > 0 && some {
+			if used := e.l.object(u).Object("tokens"); len(used.Members) > 0 && some {
 				e.set(u, "tokens", []byte(`{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}`))
 			}
 		case !some, sent[u] && !kept[u]:
@@ -220,33 +220,33 @@ func (openCodeExport) dropRest(e *edits, t *Thread, kept map[int]bool) {
 // rewrite gives a part what a plan has made of it: a shorter text, or a shorter output.
 func (openCodeExport) rewrite(e *edits, u int, now []byte) bool {
 	o := e.l.object(u)
-	if o.text("type") == "text" {
+	if o.Text("type") == "text" {
 		text, ok := onlyText(now)
 		if ok {
 			e.set(u, "text", text)
 		}
 		return ok
 	}
-	blocks := objectAt(now, jsonspan.Span{End: len(now)}).list("content")
+	blocks := objectOf(now).List("content")
 	if len(blocks) != 1 {
 		return false
 	}
 	b := objectAt(now, blocks[0])
-	state := o.object("state")
-	switch b.text("type") {
+	state := o.Object("state")
+	switch b.Text("type") {
 	case "tool_result":
 		name := "output"
-		if state.text("status") == "error" {
+		if state.Text("status") == "error" {
 			name = "error"
 		}
 		body := e.body(u)
-		in := objectAt(body, jsonspan.Span{End: len(body)}).object("state")
-		e.set(u, "state", setMembers(body, in.span, name, quote(resultText(now, b))))
+		in := objectOf(body).Object("state")
+		e.set(u, "state", in.With(name, quote(resultText(now, b))))
 		return true
 	case "tool_use":
 		body := e.body(u)
-		in := objectAt(body, jsonspan.Span{End: len(body)}).object("state")
-		e.set(u, "state", setMembers(body, in.span, "input", b.value("input")))
+		in := objectOf(body).Object("state")
+		e.set(u, "state", in.With("input", b.Value("input")))
 		return true
 	}
 	return false
@@ -255,36 +255,36 @@ func (openCodeExport) rewrite(e *edits, u int, now []byte) bool {
 // textPart writes a text beside a part of the user. Parts are sent in the order of their ids.
 func (openCodeExport) textPart(l *Log, u int, behind string, text []byte) []byte {
 	o := l.object(u)
-	id := o.text("id")
+	id := o.Text("id")
 	if behind == "" {
 		id = id[:max(0, len(id)-1)] // in front of it
 	}
-	return write("id", id+behind, "sessionID", o.text("sessionID"), "messageID", o.text("messageID"), "type", "text", "text", text, "synthetic", []byte("true"))
+	return write("id", id+behind, "sessionID", o.Text("sessionID"), "messageID", o.Text("messageID"), "type", "text", "text", text, "synthetic", []byte("true"))
 }
 
 // onlyText returns the text of a message that holds nothing else, as a JSON string.
 func onlyText(message []byte) ([]byte, bool) {
-	o := objectAt(message, jsonspan.Span{End: len(message)})
-	if v := o.value("content"); len(v) > 0 && v[0] == '"' {
+	o := objectOf(message)
+	if v := o.Value("content"); len(v) > 0 && v[0] == '"' {
 		return v, true
 	}
 	var all [][]byte
-	for _, at := range o.list("content") {
+	for _, at := range o.List("content") {
 		b := objectAt(message, at)
-		if b.text("type") != "text" {
+		if b.Text("type") != "text" {
 			return nil, false
 		}
-		all = append(all, []byte(b.text("text")))
+		all = append(all, []byte(b.Text("text")))
 	}
 	return quote(string(bytes.Join(all, []byte("\n\n")))), all != nil
 }
 
 // resultText is the text of a result.
 func resultText(raw []byte, result object) string {
-	at, _ := result.get("content")
+	at, _ := result.Get("content")
 	var all [][]byte
 	for _, b := range textsIn(raw, at) {
-		all = append(all, []byte(objectAt(b, jsonspan.Span{End: len(b)}).text("text")))
+		all = append(all, []byte(objectOf(b).Text("text")))
 	}
 	return string(bytes.Join(all, []byte("\n")))
 }

@@ -12,8 +12,8 @@ func (openCode) compacted(l *Log, s *ocSession) (sent, hidden []*ocMessage) {
 	for i := len(all) - 1; i >= 0; i-- {
 		m, o := all[i], all[i].object
 		if m.role == "assistant" {
-			if failed := o.object("error"); o.is("summary") && o.has("finish") && len(failed.members) == 0 {
-				done[o.text("parentID")] = i
+			if failed := o.Object("error"); o.Is("summary") && o.Has("finish") && len(failed.Members) == 0 {
+				done[o.Text("parentID")] = i
 			}
 			continue
 		}
@@ -22,11 +22,11 @@ func (openCode) compacted(l *Log, s *ocSession) (sent, hidden []*ocMessage) {
 			continue
 		}
 		for _, p := range m.parts {
-			part := objectAt(l.raw, l.units[p].span)
-			if part.text("type") != "compaction" {
+			part := l.object(p)
+			if part.Text("type") != "compaction" {
 				continue
 			}
-			tail := part.text("tail_start_id")
+			tail := part.Text("tail_start_id")
 			if tail == "" || tail == m.id {
 				return all[i:], all[:i]
 			}
@@ -43,15 +43,15 @@ func (openCode) compacted(l *Log, s *ocSession) (sent, hidden []*ocMessage) {
 // sends reports whether a message is sent: a turn that failed is not, unless it was
 // stopped by the user and has said something.
 func (openCode) sends(l *Log, o object, m *ocMessage) bool {
-	v, failed := o.get("error")
-	if m.role != "assistant" || !failed || o.raw[v.Start] != '{' {
+	v, failed := o.Get("error")
+	if m.role != "assistant" || !failed || o.Raw[v.Start] != '{' {
 		return true
 	}
-	if e := o.object("error"); e.text("name") != "MessageAbortedError" {
+	if e := o.Object("error"); e.Text("name") != "MessageAbortedError" {
 		return false
 	}
 	return slices.ContainsFunc(m.parts, func(p int) bool {
-		kind := objectAt(l.raw, l.units[p].span).text("type")
+		kind := l.object(p).Text("type")
 		return kind != "step-start" && kind != "reasoning"
 	})
 }

@@ -32,18 +32,18 @@ func tornSessions(fsys fs.FS, root string) (files []File, err error) {
 // others what its messages tell. Without all of these opencode does not read it.
 func (openCode) sessionFile(l *Log, torn []byte, project, id string) []byte {
 	out := wholeMembers(torn)
-	o := objectAt(out, jsonspan.Span{End: len(out)})
+	o := objectOf(out)
 	first, last, folder, parent := "", "", "/", ""
 	for _, u := range l.units {
 		m := objectAt(l.raw, u.span)
-		if m.text("tool") == "task" && m.object("state").object("metadata").text("sessionId") == id {
-			parent = m.text("sessionID") // it is the talk of a sub-agent
+		if m.Text("tool") == "task" && m.Object("state").Object("metadata").Text("sessionId") == id {
+			parent = m.Text("sessionID") // it is the talk of a sub-agent
 		}
-		if m.text("sessionID") != id || !m.has("role") {
+		if m.Text("sessionID") != id || !m.Has("role") {
 			continue
 		}
-		folder = cmp.Or(m.object("path").text("cwd"), folder)
-		if at := string(m.object("time").value("created")); at != "" {
+		folder = cmp.Or(m.Object("path").Text("cwd"), folder)
+		if at := string(m.Object("time").Value("created")); at != "" {
 			first, last = cmp.Or(first, at), at
 		}
 	}
@@ -55,8 +55,8 @@ func (openCode) sessionFile(l *Log, torn []byte, project, id string) []byte {
 		{"parentID", quote(parent)}, {"title", quote("Session")},
 		{"time", write("created", []byte(cmp.Or(first, "0")), "updated", []byte(cmp.Or(last, "0")))},
 	} {
-		if !o.has(must.name) && (must.name != "parentID" || parent != "") {
-			out = setMembers(out, jsonspan.Span{End: len(out)}, must.name, must.value)
+		if !o.Has(must.name) && (must.name != "parentID" || parent != "") {
+			out = setMembers(out, must.name, must.value)
 		}
 	}
 	return out

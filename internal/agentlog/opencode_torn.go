@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
 // ocSpeaks are the types of parts that only messages of the assistant have.
@@ -15,7 +13,7 @@ var ocSpeaks = map[string]bool{"tool": true, "step-start": true, "step-finish": 
 // newMessage is a message of a file of that name.
 func newMessage(name string, o object) *ocMessage {
 	m := &ocMessage{id: name, role: "user", object: o}
-	if o.text("role") == "assistant" {
+	if o.Text("role") == "assistant" {
 		m.role = "assistant"
 	}
 	return m
@@ -25,7 +23,7 @@ func newMessage(name string, o object) *ocMessage {
 // is left of it the rest.
 func tornMessage(name string, raw []byte) *ocMessage {
 	left := wholeMembers(raw)
-	m := newMessage(name, objectAt(left, jsonspan.Span{End: len(left)}))
+	m := newMessage(name, objectOf(left))
 	m.torn = true
 	return m
 }
@@ -35,7 +33,7 @@ func (m *ocMessage) said() string {
 	if m.torn {
 		return m.id
 	}
-	return m.object.text("id")
+	return m.object.Text("id")
 }
 
 // An ocLost is what is known of files that cannot be read, from those beside them.
@@ -65,7 +63,7 @@ func (x *ocLost) add(session string, m *ocMessage) {
 	x.session[m.id], x.role[m.id] = session, m.role
 	if m.torn {
 		x.torn[m.id] = m
-	} else if !m.object.has("error") && !m.object.has("summary") {
+	} else if !m.object.Has("error") && !m.object.Has("summary") {
 		key := session + " " + m.role
 		x.messages[key] = append(x.messages[key], m)
 	}
@@ -84,12 +82,12 @@ func (x *ocLost) words(torn []byte, message, id string) []byte {
 	}
 	torn = bytes.ToValidUTF8(torn, replacement)
 	left := wholeMembers(torn)
-	o := objectAt(left, jsonspan.Span{End: len(left)})
-	said := o.text("text")
+	o := objectOf(left)
+	said := o.Text("text")
 	if i := lastMember(torn, "text"); said == "" && i >= 0 {
 		said = tornText(bytes.TrimRight(torn[i:], "\x00"))
 	}
-	if kind := o.text("type"); strings.TrimSpace(said) == "" || kind != "text" && kind != "" || o.is("synthetic") || o.is("ignored") {
+	if kind := o.Text("type"); strings.TrimSpace(said) == "" || kind != "text" && kind != "" || o.Is("synthetic") || o.Is("ignored") {
 		return nil
 	}
 	return write("id", id, "sessionID", x.session[message], "messageID", message, "type", "text", "text", said)
@@ -121,11 +119,11 @@ func (x *ocLost) message(session, id string) []byte {
 	if all := x.messages[session+" "+m.role]; len(all) > 0 {
 		k, _ := slices.BinarySearchFunc(all, id, func(m *ocMessage, id string) int { return cmp.Compare(m.id, id) })
 		like := all[max(0, k-1)].object
-		out = setMembers(like.raw, like.span, "id", id)
+		out = like.With("id", id)
 	}
 	for _, name := range []string{"time", "parentID", "summary", "mode", "agent", "finish", "error", "modelID", "providerID", "model", "path"} {
-		if v := m.object.value(name); v != nil {
-			out = setMembers(out, jsonspan.Span{End: len(out)}, name, v)
+		if v := m.object.Value(name); v != nil {
+			out = setMembers(out, name, v)
 		}
 	}
 	return out

@@ -18,14 +18,14 @@ type openHands struct{}
 var openHandsRow = row{format: OpenHands, name: "openhands", maker: "OpenHands", dialect: wire.Anthropic, form: openHands{}, line: openHandsLine, document: isEventList}
 
 func openHandsLine(o object) evidence {
-	if o.has("history") && isEvents(o.raw, o, "history") || isEvent(o) {
+	if o.Has("history") && isEvents(o.Raw, o, "history") || isEvent(o) {
 		return proof
 	}
 	return silent
 }
 
 func isEvent(o object) bool {
-	return (o.has("action") || o.has("observation")) && o.has("source") && o.has("timestamp")
+	return (o.Has("action") || o.Has("observation")) && o.Has("source") && o.Has("timestamp")
 }
 
 func isEventList(raw []byte, at jsonspan.Span) bool {
@@ -41,7 +41,7 @@ func isEventList(raw []byte, at jsonspan.Span) bool {
 }
 
 func isEvents(raw []byte, o object, name string) bool {
-	v, _ := o.get(name)
+	v, _ := o.Get(name)
 	return isEventList(raw, v)
 }
 
@@ -56,7 +56,7 @@ func (h openHands) read(l *Log) {
 	var lists []list
 	for _, u := range lines {
 		o := objectAt(l.raw, u.span)
-		if v, ok := o.get("history"); ok && isEventList(l.raw, v) {
+		if v, ok := o.Get("history"); ok && isEventList(l.raw, v) {
 			lists = append(lists, l.readList(v))
 		}
 	}
@@ -78,7 +78,7 @@ func (h openHands) thread(l *Log, name string, all list) {
 	k, n := newTalk(), 0
 	b := l.newBody(wire.Anthropic, "")
 	for i := all.first; i < all.end; i++ {
-		o := objectAt(l.raw, l.units[i].span)
+		o := l.object(i)
 		if !isEvent(o) {
 			continue
 		}
@@ -98,12 +98,12 @@ func (h openHands) thread(l *Log, name string, all list) {
 }
 
 func (openHands) event(l *Log, b *bodyBuilder, i int, o object, k *talk) {
-	meta := o.object("tool_call_metadata")
-	id := meta.text("tool_call_id")
+	meta := o.Object("tool_call_metadata")
+	id := meta.Text("tool_call_id")
 	at := []jsonspan.Span{l.units[i].span}
 	put := func(role string, block []byte) { b.put(i, write("role", role, "content", array(block)), at) }
-	text := func(name string) []byte { return write("type", "text", "text", stringOr(o.value(name))) }
-	action, observation := o.text("action"), o.text("observation")
+	text := func(name string) []byte { return write("type", "text", "text", stringOr(o.Value(name))) }
+	action, observation := o.Text("action"), o.Text("observation")
 	switch {
 	case id != "" && action != "":
 		k.calls[id]++
@@ -111,12 +111,12 @@ func (openHands) event(l *Log, b *bodyBuilder, i int, o object, k *talk) {
 			put("assistant", text("message"))
 			return
 		}
-		put("assistant", toolUse(id, meta.text("function_name"), o.value("args")))
+		put("assistant", toolUse(id, meta.Text("function_name"), o.Value("args")))
 	case id != "" && observation != "":
 		k.results[id]++
-		v, _ := o.get("content")
+		v, _ := o.Get("content")
 		put("user", toolResult(id, textsIn(l.raw, v), observation == "error"))
-	case action == "message" && o.text("source") == "user":
+	case action == "message" && o.Text("source") == "user":
 		put("user", text("message"))
 	case action == "message":
 		put("assistant", text("message"))
@@ -130,9 +130,9 @@ func (h openHands) mend(e *edits, t *Thread, o Options) error {
 func (openHands) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
 	u := t.parts[blk.Message].unit
-	o := objectAt(l.raw, l.units[u].span)
-	return write("id", l.nextID(u), "timestamp", l.stampLike(o), "source", "environment", "message", text, "cause", o.mark("id"),
-		"observation", "error", "content", text, "extras", write("error_id", ""), "tool_call_metadata", o.value("tool_call_metadata"))
+	o := l.object(u)
+	return write("id", l.nextID(u), "timestamp", l.stampLike(o), "source", "environment", "message", text, "cause", o.Mark("id"),
+		"observation", "error", "content", text, "extras", write("error_id", ""), "tool_call_metadata", o.Value("tool_call_metadata"))
 }
 
 // nextID returns a number that no event of the list of unit u has, told from the
@@ -141,7 +141,7 @@ func (l *Log) nextID(u int) []byte {
 	if l.top < 0 {
 		l.top = 0
 		for _, x := range l.units {
-			if n, err := strconv.Atoi(string(objectAt(l.raw, x.span).value("id"))); err == nil && n < 1<<40 {
+			if n, err := strconv.Atoi(string(objectAt(l.raw, x.span).Value("id"))); err == nil && n < 1<<40 {
 				l.top = max(l.top, n)
 			}
 		}
@@ -151,15 +151,15 @@ func (l *Log) nextID(u int) []byte {
 
 func (openHands) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	u := t.parts[t.Request.Transcript().Block(result).Message].unit
-	o := objectAt(l.raw, l.units[u].span)
-	return write("id", o.mark("id"), "timestamp", l.stampLike(o), "source", "user", "message", text,
+	o := l.object(u)
+	return write("id", o.Mark("id"), "timestamp", l.stampLike(o), "source", "user", "message", text,
 		"action", "message", "args", write("content", text, "wait_for_response", []byte("false")))
 }
 
 // passOver writes an event of nothing, which OpenHands keeps and does not send.
 func (openHands) passOver(record []byte) []byte {
-	o := objectAt(record, jsonspan.Span{End: len(record)})
-	return write("id", o.mark("id"), "timestamp", stampOr(o, epoch), "source", o.mark("source"), "message", "", "cause", o.mark("cause"),
+	o := objectOf(record)
+	return write("id", o.Mark("id"), "timestamp", stampOr(o, epoch), "source", o.Mark("source"), "message", "", "cause", o.Mark("cause"),
 		"observation", "null", "content", "", "extras", write())
 }
 

@@ -90,7 +90,7 @@ func (l *Log) outlook(f Finding) Outlook {
 	case OpenCode, OpenCodeExport:
 		// It answers a call that is still running; one that has ended without a word keeps the
 		// session from being opened.
-		if f.Rule == "orphan-call" && l.object(f.unit).object("state").text("status") != "completed" {
+		if f.Rule == "orphan-call" && l.object(f.unit).Object("state").Text("status") != "completed" {
 			return Mends
 		}
 	}

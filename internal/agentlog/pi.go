@@ -22,10 +22,10 @@ type pi struct{}
 var piRow = row{format: Pi, name: "pi", maker: "pi", dialect: wire.Anthropic, form: pi{}, line: piLine, lenient: true, usage: piUsage}
 
 func piLine(o object) evidence {
-	switch kind := o.kind(); {
-	case kind == "session" && o.has("cwd") && o.has("id"):
+	switch kind := o.Kind(); {
+	case kind == "session" && o.Has("cwd") && o.Has("id"):
 		return proof
-	case kind == "message" && o.has("message") && o.has("timestamp") && (o.has("parentId") || o.object("message").has("role")):
+	case kind == "message" && o.Has("message") && o.Has("timestamp") && (o.Has("parentId") || o.Object("message").Has("role")):
 		return proof
 	}
 	return silent
@@ -71,7 +71,7 @@ func (p pi) read(l *Log) {
 		return
 	}
 	l.count(all, n)
-	if first, ok := t.seqs[0]; !ok || t.entries[first].kind != "session" || l.object(first).text("id") == "" {
+	if first, ok := t.seqs[0]; !ok || t.entries[first].kind != "session" || l.object(first).Text("id") == "" {
 		l.noteHead() // whatever is JSON and stands in front of it
 	}
 	t.path = t.flat
@@ -99,12 +99,12 @@ func (p pi) tree(l *Log) *piTree {
 	for i, u := range l.units {
 		o := objectAt(l.raw, u.span)
 		e := &t.entries[i]
-		*e = piEntry{kind: o.text("type"), id: o.text("id"), parent: o.text("parentId"), stamp: o.text("timestamp"), hidden: !u.alone, seq: -1}
-		e.message = e.kind == "message" && o.object("message").has("role")
+		*e = piEntry{kind: o.Text("type"), id: o.Text("id"), parent: o.Text("parentId"), stamp: o.Text("timestamp"), hidden: !u.alone, seq: -1}
+		e.message = e.kind == "message" && o.Object("message").Has("role")
 		if e.kind == "session" {
 			if !header {
 				header = true
-				version, _ = strconv.Atoi(string(o.value("version")))
+				version, _ = strconv.Atoi(string(o.Value("version")))
 			}
 			if named != "" && e.id != named {
 				t.heads = append(t.heads, i)
@@ -185,17 +185,17 @@ func (pi) model(l *Log, t *piTree) string {
 	for i := range t.entries {
 		if t.entries[i].kind == "session" {
 			o := l.object(i)
-			model = cmp.Or(o.text("modelId"), o.text("model"), model)
+			model = cmp.Or(o.Text("modelId"), o.Text("model"), model)
 			break
 		}
 	}
 	for _, i := range t.path {
 		switch t.entries[i].kind {
 		case "model_change":
-			model = cmp.Or(l.object(i).text("modelId"), model)
+			model = cmp.Or(l.object(i).Text("modelId"), model)
 		case "message":
-			if m := l.objectIn(i, "message"); m.text("role") == "assistant" {
-				model = cmp.Or(m.text("model"), model)
+			if m := l.objectIn(i, "message"); m.Text("role") == "assistant" {
+				model = cmp.Or(m.Text("model"), model)
 			}
 		}
 	}
@@ -204,14 +204,14 @@ func (pi) model(l *Log, t *piTree) string {
 
 func (pi) count(l *Log, at jsonspan.Span, all *talk) {
 	m := objectAt(l.raw, at)
-	m = m.object("message")
-	if m.text("role") == "toolResult" {
-		all.results[m.text("toolCallId")]++
+	m = m.Object("message")
+	if m.Text("role") == "toolResult" {
+		all.results[m.Text("toolCallId")]++
 		return
 	}
-	for _, b := range m.list("content") {
-		if o := objectAt(l.raw, b); o.text("type") == "toolCall" {
-			all.calls[o.text("id")]++
+	for _, b := range m.List("content") {
+		if o := objectAt(l.raw, b); o.Text("type") == "toolCall" {
+			all.calls[o.Text("id")]++
 		}
 	}
 }
@@ -282,8 +282,8 @@ func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 	edits := make(map[string]object) // by id of the entry
 	for _, i := range kept {
 		if t.entries[i].kind == "context_edit" {
-			o := objectAt(l.raw, l.units[i].span)
-			edits[o.text("targetId")] = o
+			o := l.object(i)
+			edits[o.Text("targetId")] = o
 		}
 	}
 	sent := make(map[int]bool, len(kept))
@@ -294,8 +294,8 @@ func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 		e := &t.entries[i]
 		var content jsonspan.Span
 		if edit, ok := edits[e.id]; ok && e.id != "" {
-			o := edit.object("replacement")
-			if content, ok = o.get("content"); !ok { // taken out
+			o := edit.Object("replacement")
+			if content, ok = o.Get("content"); !ok { // taken out
 				continue
 			}
 		}
@@ -313,7 +313,7 @@ func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 			continue
 		}
 		m := l.objectIn(i, "message")
-		role := m.text("role")
+		role := m.Text("role")
 		switch {
 		case role == "system" && k < before:
 			continue
@@ -343,26 +343,26 @@ func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 // sends reports whether pi sends a message. Turns of the model that broke off are not
 // sent again, nor what the user has kept out.
 func (pi) sends(m object) bool {
-	switch m.text("role") {
+	switch m.Text("role") {
 	case "assistant":
-		stop := m.text("stopReason")
+		stop := m.Text("stopReason")
 		return stop != "error" && stop != "aborted"
 	case "bashExecution":
-		return !m.is("excludeFromContext")
+		return !m.Is("excludeFromContext")
 	}
 	return true
 }
 
 // firstKept returns the unit that a compaction names as the first it keeps, or -1.
 func (pi) firstKept(l *Log, t *piTree, compaction int) int {
-	o := objectAt(l.raw, l.units[compaction].span)
-	if id := o.text("firstKeptEntryId"); id != "" && t.linked {
+	o := l.object(compaction)
+	if id := o.Text("firstKeptEntryId"); id != "" && t.linked {
 		if u, ok := t.index[id]; ok {
 			return u
 		}
 		return -1
 	}
-	n, err := strconv.Atoi(string(o.value("firstKeptEntryIndex")))
+	n, err := strconv.Atoi(string(o.Value("firstKeptEntryIndex")))
 	if err != nil {
 		return -1
 	}
@@ -375,7 +375,7 @@ func (pi) firstKept(l *Log, t *piTree, compaction int) int {
 // behindLost returns the line behind the gap on the path that a line must have stood in which
 // the compaction there keeps as its first one, or -1. Without it pi forgets all that is kept.
 func (pi) behindLost(l *Log, t *piTree, at int) int {
-	id := l.object(t.path[at]).text("firstKeptEntryId")
+	id := l.object(t.path[at]).Text("firstKeptEntryId")
 	if _, there := t.index[id]; id == "" || there || !t.linked {
 		return -1
 	}
@@ -393,16 +393,16 @@ func (pi) behindLost(l *Log, t *piTree, at int) int {
 
 // summary adds the words of a compaction or of a branch that was left.
 func (pi) summary(l *Log, b *bodyBuilder, i int, name string) {
-	o := objectAt(l.raw, l.units[i].span)
-	if v, ok := o.get(name); ok && v.Len() > 2 {
+	o := l.object(i)
+	if v, ok := o.Get(name); ok && v.Len() > 2 {
 		b.put(i, write("role", "user", "content", array(write("type", "text", "text", stringOr(l.raw[v.Start:v.End])))), []jsonspan.Span{v})
 	}
 }
 
 // custom adds what an extension says to the model.
 func (pi) custom(l *Log, b *bodyBuilder, i int) {
-	o := objectAt(l.raw, l.units[i].span)
-	v, ok := o.get("content")
+	o := l.object(i)
+	v, ok := o.Get("content")
 	if !ok {
 		return
 	}
@@ -423,21 +423,21 @@ func (p pi) thread(l *Log, name string, kind Kind, model string, b *bodyBuilder,
 // message adds what a line says to a body; content replaces what it says, if there is
 // any.
 func (pi) message(l *Log, b *bodyBuilder, i int, content jsonspan.Span) {
-	o := objectAt(l.raw, l.units[i].span)
-	m := o.object("message")
+	o := l.object(i)
+	m := o.Object("message")
 	var blocks [][]byte
 	var spans []jsonspan.Span
 	add := func(raw []byte, at jsonspan.Span) { blocks, spans = append(blocks, raw), append(spans, at) }
 	role := "user"
 	if content.Len() == 0 {
-		content, _ = m.get("content")
+		content, _ = m.Get("content")
 	}
-	switch m.text("role") {
+	switch m.Text("role") {
 	case "toolResult":
-		add(toolResult(m.text("toolCallId"), textsIn(l.raw, content), m.is("isError")), m.span)
+		add(toolResult(m.Text("toolCallId"), textsIn(l.raw, content), m.Is("isError")), m.Span)
 	case "bashExecution":
 		for _, name := range []string{"command", "output"} {
-			if v, ok := m.get(name); ok && v.Len() > 2 && l.raw[v.Start] == '"' {
+			if v, ok := m.Get(name); ok && v.Len() > 2 && l.raw[v.Start] == '"' {
 				add(write("type", "text", "text", l.raw[v.Start:v.End]), v)
 			}
 		}
@@ -457,16 +457,16 @@ func (pi) message(l *Log, b *bodyBuilder, i int, content jsonspan.Span) {
 		}
 		for _, e := range jsonspan.Elements(l.raw, content) {
 			c := objectAt(l.raw, e)
-			switch c.text("type") {
+			switch c.Text("type") {
 			case "toolCall":
-				add(toolUse(c.text("id"), c.text("name"), c.value("arguments")), e)
+				add(toolUse(c.Text("id"), c.Text("name"), c.Value("arguments")), e)
 			case "text":
-				add(write("type", "text", "text", stringOr(c.value("text"))), e)
+				add(write("type", "text", "text", stringOr(c.Value("text"))), e)
 			}
 		}
 	}
 	if len(blocks) == 0 { // a turn that broke off before it said anything
-		add(write("type", "text", "text", " "), m.span)
+		add(write("type", "text", "text", " "), m.Span)
 	}
 	b.put(i, write("role", role, "content", array(blocks...)), spans)
 }

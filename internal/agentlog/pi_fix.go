@@ -4,8 +4,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strconv"
 
+	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -23,8 +23,8 @@ func (p pi) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte
 	unit := t.parts[blk.Message].unit
 	o := l.object(unit)
 	m := write("role", "toolResult", "toolCallId", blk.CallID, "toolName", blk.Tool,
-		"content", array(write("type", "text", "text", text)), "isError", []byte("true"), "timestamp", l.objectIn(unit, "message").mark("timestamp"))
-	return write("type", "message", "id", p.mint(l, unit, m), "parentId", o.mark("id"), "timestamp", o.mark("timestamp"), "message", m)
+		"content", array(write("type", "text", "text", text)), "isError", []byte("true"), "timestamp", l.objectIn(unit, "message").Mark("timestamp"))
+	return write("type", "message", "id", p.mint(l, unit, m), "parentId", o.Mark("id"), "timestamp", o.Mark("timestamp"), "message", m)
 }
 
 // mint makes an id for a new line; none if the lines of the file have none.
@@ -49,17 +49,17 @@ func (pi) mint(l *Log, unit int, message []byte) []byte {
 
 func (p pi) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	unit := t.parts[t.Request.Transcript().Block(result).Message].unit
-	stamp := objectAt(l.raw, l.units[unit].span).object("message").mark("timestamp")
+	stamp := l.object(unit).Object("message").Mark("timestamp")
 	content := append([][]byte{write("type", "text", "text", text)}, p.shows(l, t, result)...)
 	m := write("role", "user", "content", array(content...), "timestamp", stamp)
-	return setMembers(l.raw, l.units[unit].span, "message", m)
+	return l.object(unit).With("message", m)
 }
 
 // shows returns the pictures of a result, which a message of the user holds alike.
 func (pi) shows(l *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
 	unit := t.parts[t.Request.Transcript().Block(result).Message].unit
-	for _, at := range objectAt(l.raw, l.units[unit].span).object("message").list("content") {
-		if objectAt(l.raw, at).text("type") == "image" {
+	for _, at := range l.object(unit).Object("message").List("content") {
+		if objectAt(l.raw, at).Text("type") == "image" {
 			all = append(all, l.raw[at.Start:at.End])
 		}
 	}
@@ -68,11 +68,11 @@ func (pi) shows(l *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
 
 // passOver writes an entry of an extension, of which pi sends nothing.
 func (pi) passOver(record []byte) []byte {
-	return setMembers(record, jsonspan.Span{End: len(record)}, "type", "custom", "customType", keptMember)
+	return setMembers(record, "type", "custom", "customType", keptMember)
 }
 
 func (pi) without(l *Log, t *Thread, call transcript.BlockID) []byte {
-	return withoutElement(l, t, call, func(o object) []jsonspan.Span { return o.object("message").list("content") })
+	return withoutElement(l, t, call, func(o object) []jsonspan.Span { return o.Object("message").List("content") })
 }
 
 // withoutElement writes the unit of a block without the element of a list that it
@@ -116,18 +116,17 @@ func (p pi) branch(e *edits) {
 	renamed := make(map[string]string)
 	leaf, late := e.l.pi.flat[e.l.pi.leaf], !e.l.pi.ends()
 	add := func(line []byte) {
-		whole := jsonspan.Span{Start: 0, End: len(line)}
-		was := objectAt(line, whole)
+		was := objectOf(line)
 		var pairs []any
 		for _, name := range piReferences {
-			if to := renamed[was.text(name)]; to != "" {
+			if to := renamed[was.Text(name)]; to != "" {
 				pairs = append(pairs, name, to)
 			}
 		}
 		id := p.mint(e.l, len(e.end), append(quote(parent), line...))
-		line = setMembers(line, whole, append(pairs, "id", id, "parentId", uuidValue(parent))...)
-		parent = textAt(id, jsonspan.Span{Start: 0, End: len(id)})
-		if old := was.text("id"); old != "" {
+		line = setMembers(line, append(pairs, "id", id, "parentId", uuidValue(parent))...)
+		parent = jsonedit.TextAt(id)
+		if old := was.Text("id"); old != "" {
 			renamed[old] = parent
 		}
 		e.end = append(e.end, line)
@@ -221,10 +220,10 @@ func (p pi) relink(e *edits, t *piTree) {
 			continue
 		}
 		for j, line := range x.after {
-			line = setMembers(line, jsonspan.Span{Start: 0, End: len(line)}, "parentId", uuidValue(prev))
+			line = setMembers(line, "parentId", uuidValue(prev))
 			x.after[j] = line
-			o := objectAt(line, jsonspan.Span{Start: 0, End: len(line)})
-			prev = o.text("id")
+			o := objectOf(line)
+			prev = o.Text("id")
 			there[prev] = true
 		}
 	}
@@ -290,7 +289,7 @@ func (p pi) renumber(e *edits, t *piTree) {
 		if u < 0 || now[u] == t.entries[u].seq {
 			continue
 		}
-		e.set(i, "firstKeptEntryIndex", strconv.AppendInt(nil, int64(now[u]), 10))
+		e.set(i, "firstKeptEntryIndex", now[u])
 		e.log(Change{Line: e.l.units[i].line}, "edit", "relink", nil, 0, "the number of the first entry it keeps follows that entry")
 	}
 }

@@ -2,7 +2,7 @@ package agentlog
 
 import (
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/jsonedit"
 )
 
 // shorten appends a branch of its own from the root on: pi goes on from the last line, and up
@@ -15,11 +15,10 @@ func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	}
 	parent, stamp := "", tree.entries[tree.path[len(tree.path)-1]].stamp
 	put := func(line []byte) {
-		whole := jsonspan.Span{End: len(line)}
 		stamp = later(stamp)
 		id := p.mint(e.l, len(e.end), append(quote(parent), line...))
-		line = setMembers(line, whole, "id", id, "parentId", uuidValue(parent), "timestamp", stamp)
-		parent = textAt(id, jsonspan.Span{End: len(id)})
+		line = setMembers(line, "id", id, "parentId", uuidValue(parent), "timestamp", stamp)
+		parent = jsonedit.TextAt(id)
 		e.l.taken[parent] = true
 		e.end = append(e.end, line)
 	}
@@ -42,7 +41,7 @@ func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 				x.raw = t.Request.Transcript().Bytes(m.Span)
 			}
 		}
-		for _, m := range p.says(x.raw, e.l.objectIn(near, "message").mark("timestamp")) {
+		for _, m := range p.says(x.raw, e.l.objectIn(near, "message").Mark("timestamp")) {
 			put(write("type", "message", "id", "", "parentId", "", "timestamp", stamp, "message", m))
 		}
 	}
@@ -55,20 +54,20 @@ func (p pi) again(l *Log, u int, now []byte) (line []byte, ok bool) {
 	if !l.pi.entries[u].message {
 		return nil, false // the words of a compaction, or of an extension
 	}
-	o := objectAt(l.raw, l.units[u].span)
-	m := o.object("message")
-	message := l.raw[m.span.Start:m.span.End]
+	o := l.object(u)
+	m := o.Object("message")
+	message := m.Bytes()
 	if now != nil {
-		said := objectAt(now, jsonspan.Span{End: len(now)})
+		said := objectOf(now)
 		var content []byte
-		switch role := m.text("role"); role {
+		switch role := m.Text("role"); role {
 		case "toolResult":
-			blocks := said.list("content")
+			blocks := said.List("content")
 			if len(blocks) != 1 {
 				return nil, false
 			}
 			result := objectAt(now, blocks[0])
-			at, ok := result.get("content")
+			at, ok := result.Get("content")
 			if !ok {
 				return nil, false
 			}
@@ -78,39 +77,39 @@ func (p pi) again(l *Log, u int, now []byte) (line []byte, ok bool) {
 		default:
 			return nil, false
 		}
-		message = setMembers(message, jsonspan.Span{End: len(message)}, "content", content)
+		message = setMembers(message, "content", content)
 	}
-	if used := objectAt(message, jsonspan.Span{End: len(message)}).object("usage"); len(used.members) > 0 {
+	if used := objectOf(message).Object("usage"); len(used.Members) > 0 {
 		var pairs []any
 		for _, name := range []string{"input", "output", "cacheRead", "cacheWrite", "totalTokens"} {
-			if used.has(name) {
+			if used.Has(name) {
 				pairs = append(pairs, name, []byte("0"))
 			}
 		}
-		message = setMembers(message, jsonspan.Span{End: len(message)}, "usage", setMembers(message, used.span, pairs...))
+		message = setMembers(message, "usage", used.With(pairs...))
 	}
-	return setMembers(l.raw, o.span, "message", message), true
+	return o.With("message", message), true
 }
 
 // says writes a message as messages of pi: results are messages of their own.
 func (pi) says(raw, stamp []byte) (all [][]byte) {
-	m := objectAt(raw, jsonspan.Span{End: len(raw)})
-	if text := m.value("content"); len(text) > 0 && text[0] == '"' {
+	m := objectOf(raw)
+	if text := m.Value("content"); len(text) > 0 && text[0] == '"' {
 		return [][]byte{write("role", "user", "content", array(write("type", "text", "text", text)), "timestamp", stamp)}
 	}
 	var texts [][]byte
-	for _, at := range m.list("content") {
+	for _, at := range m.List("content") {
 		b := objectAt(raw, at)
-		if b.text("type") != "tool_result" {
+		if b.Text("type") != "tool_result" {
 			texts = append(texts, raw[at.Start:at.End])
 			continue
 		}
 		failed := []byte("false")
-		if b.is("is_error") {
+		if b.Is("is_error") {
 			failed = []byte("true")
 		}
-		content, _ := b.get("content")
-		all = append(all, write("role", "toolResult", "toolCallId", b.text("tool_use_id"), "toolName", "", "content", array(textsIn(raw, content)...), "isError", failed, "timestamp", stamp))
+		content, _ := b.Get("content")
+		all = append(all, write("role", "toolResult", "toolCallId", b.Text("tool_use_id"), "toolName", "", "content", array(textsIn(raw, content)...), "isError", failed, "timestamp", stamp))
 	}
 	if len(texts) > 0 {
 		all = append(all, write("role", "user", "content", array(texts...), "timestamp", stamp))
@@ -120,12 +119,12 @@ func (pi) says(raw, stamp []byte) (all [][]byte) {
 
 // piBlocks writes what an assistant says as pi does.
 func piBlocks(m object) (all [][]byte) {
-	for _, at := range m.list("content") {
-		b := objectAt(m.raw, at)
-		if b.text("type") == "tool_use" {
-			all = append(all, write("type", "toolCall", "id", b.text("id"), "name", b.text("name"), "arguments", b.value("input")))
+	for _, at := range m.List("content") {
+		b := objectAt(m.Raw, at)
+		if b.Text("type") == "tool_use" {
+			all = append(all, write("type", "toolCall", "id", b.Text("id"), "name", b.Text("name"), "arguments", b.Value("input")))
 		} else {
-			all = append(all, m.raw[at.Start:at.End])
+			all = append(all, m.Raw[at.Start:at.End])
 		}
 	}
 	return all

@@ -20,7 +20,7 @@ func (x Place) Project(raw []byte) string {
 	if x.Rows != nil {
 		if at, ok := one(raw); ok {
 			o := objectAt(raw, at)
-			return cmp.Or(o.object("info").text("directory"), o.text("working_dir"))
+			return cmp.Or(o.Object("info").Text("directory"), o.Text("working_dir"))
 		}
 		return ""
 	}

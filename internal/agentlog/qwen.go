@@ -18,21 +18,21 @@ type qwen struct{}
 var qwenRow = row{format: QwenCode, name: "qwen-code", maker: "qwen-code", dialect: wire.Anthropic, form: qwen{}, line: qwenLine, usage: qwenUsage, lenient: true}
 
 func qwenLine(o object) evidence {
-	if !o.has("uuid") || !o.has("parentUuid") || !o.has("sessionId") {
+	if !o.Has("uuid") || !o.Has("parentUuid") || !o.Has("sessionId") {
 		return silent
 	}
-	switch kind := o.kind(); {
-	case o.object("message").has("parts"), kind == "tool_result":
+	switch kind := o.Kind(); {
+	case o.Object("message").Has("parts"), kind == "tool_result":
 		return proof
-	case kind == "system" && !o.has("isSidechain"):
+	case kind == "system" && !o.Has("isSidechain"):
 		return hint
 	}
 	return silent
 }
 
 func qwenUsage(o object) (in, out int) {
-	used := o.object("usageMetadata")
-	return used.number("promptTokenCount"), used.number("candidatesTokenCount") + used.number("thoughtsTokenCount")
+	used := o.Object("usageMetadata")
+	return used.Number("promptTokenCount"), used.Number("candidatesTokenCount") + used.Number("thoughtsTokenCount")
 }
 
 func (q qwen) read(l *Log) {
@@ -45,18 +45,18 @@ func (q qwen) read(l *Log) {
 	}
 	from := 0
 	for i, u := range path {
-		if o := l.object(u); o.text("subtype") == "chat_compression" && o.object("systemPayload").has("compressedHistory") {
+		if o := l.object(u); o.Text("subtype") == "chat_compression" && o.Object("systemPayload").Has("compressedHistory") {
 			from = i
 		}
 	}
 	for i, u := range path {
-		model = cmp.Or(l.object(u).text("model"), model)
+		model = cmp.Or(l.object(u).Text("model"), model)
 		switch {
 		case i < from:
 			n += q.line(l, rest, u, k)
-		case i == from && l.object(u).text("subtype") == "chat_compression":
+		case i == from && l.object(u).Text("subtype") == "chat_compression":
 			l.seal(u)
-			for _, m := range l.object(u).object("systemPayload").list("compressedHistory") {
+			for _, m := range l.object(u).Object("systemPayload").List("compressedHistory") {
 				n += q.message(l, live, u, objectAt(l.raw, m), k)
 			}
 		default:
@@ -85,28 +85,28 @@ func (qwen) thread(l *Log, name string, kind Kind, model string, b *bodyBuilder,
 func (qwen) path(l *Log) (path, off []int) {
 	at := make(map[string]int) // by uuid
 	for u := range l.units {
-		if id := l.object(u).text("uuid"); id != "" {
+		if id := l.object(u).Text("uuid"); id != "" {
 			at[id] = u
 		}
 	}
 	on := make(map[int]bool)
 	u := len(l.units) - 1
-	for u >= 0 && l.object(u).text("uuid") == "" {
+	for u >= 0 && l.object(u).Text("uuid") == "" {
 		u--
 	}
 	for u >= 0 && !on[u] {
 		on[u] = true
 		o := l.object(u)
-		parent := o.text("parentUuid")
+		parent := o.Text("parentUuid")
 		next, ok := at[parent]
 		switch {
 		case ok && next < u:
 			u = next
-		case parent == "" && string(o.value("parentUuid")) == "null":
+		case parent == "" && string(o.Value("parentUuid")) == "null":
 			u = -1 // a beginning
 		default:
 			l.damageAt(l.units[u].span.Start, l.units[u].line, "dangling-parent", parent)
-			for u--; u >= 0 && l.object(u).text("uuid") == ""; u-- {
+			for u--; u >= 0 && l.object(u).Text("uuid") == ""; u-- {
 			}
 		}
 	}
@@ -122,9 +122,9 @@ func (qwen) path(l *Log) (path, off []int) {
 
 // line adds the message of a line, and returns how many that are.
 func (q qwen) line(l *Log, b *bodyBuilder, u int, k *talk) int {
-	switch o := l.object(u); o.text("type") {
+	switch o := l.object(u); o.Text("type") {
 	case "user", "assistant", "tool_result":
-		return q.message(l, b, u, o.object("message"), k)
+		return q.message(l, b, u, o.Object("message"), k)
 	}
 	return 0
 }
@@ -132,23 +132,23 @@ func (q qwen) line(l *Log, b *bodyBuilder, u int, k *talk) int {
 // message adds a content of Gemini.
 func (qwen) message(l *Log, b *bodyBuilder, u int, m object, k *talk) int {
 	role := "user"
-	if m.text("role") == "model" {
+	if m.Text("role") == "model" {
 		role = "assistant"
 	}
 	var blocks [][]byte
 	var spans []jsonspan.Span
-	for _, at := range m.list("parts") {
+	for _, at := range m.List("parts") {
 		p := objectAt(l.raw, at)
-		call, result := p.object("functionCall"), p.object("functionResponse")
+		call, result := p.Object("functionCall"), p.Object("functionResponse")
 		switch {
-		case len(call.members) > 0:
-			k.calls[call.text("id")]++
-			blocks = append(blocks, toolUse(call.text("id"), call.text("name"), call.value("args")))
-		case len(result.members) > 0:
-			k.results[result.text("id")]++
-			blocks = append(blocks, toolResult(result.text("id"), [][]byte{write("type", "text", "text", qwenSaid(result.object("response")))}, result.object("response").has("error")))
-		case p.has("text") && !p.is("thought"):
-			blocks = append(blocks, write("type", "text", "text", stringOr(p.value("text"))))
+		case len(call.Members) > 0:
+			k.calls[call.Text("id")]++
+			blocks = append(blocks, toolUse(call.Text("id"), call.Text("name"), call.Value("args")))
+		case len(result.Members) > 0:
+			k.results[result.Text("id")]++
+			blocks = append(blocks, toolResult(result.Text("id"), [][]byte{write("type", "text", "text", qwenSaid(result.Object("response")))}, result.Object("response").Has("error")))
+		case p.Has("text") && !p.Is("thought"):
+			blocks = append(blocks, write("type", "text", "text", stringOr(p.Value("text"))))
 		default:
 			continue
 		}
@@ -163,10 +163,10 @@ func (qwen) message(l *Log, b *bodyBuilder, u int, m object, k *talk) int {
 
 // qwenSaid is the text of a response.
 func qwenSaid(r object) string {
-	if text := cmp.Or(r.text("output"), r.text("error")); text != "" || len(r.members) == 0 {
+	if text := cmp.Or(r.Text("output"), r.Text("error")); text != "" || len(r.Members) == 0 {
 		return text
 	}
-	return string(r.raw[r.span.Start:r.span.End])
+	return string(r.Bytes())
 }
 
 func (q qwen) mend(e *edits, t *Thread, o Options) error { return mendFlat(q, e, t, o) }
@@ -186,14 +186,14 @@ func (q qwen) finish(e *edits) {
 			}
 		}
 		if !e.dropped(u) {
-			was := e.l.object(u).text("parentUuid")
+			was := e.l.object(u).Text("parentUuid")
 			if was != up && i > 0 {
 				e.set(u, "parentUuid", up)
 				if x == nil || len(x.after)+len(x.before) == 0 {
 					e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, len(up)-len(was), "now linked to the previous line")
 				}
 			}
-			up = e.l.object(u).text("uuid")
+			up = e.l.object(u).Text("uuid")
 		}
 		if x != nil {
 			for k := range x.after {
@@ -205,15 +205,15 @@ func (q qwen) finish(e *edits) {
 
 // hang lets a line hang on another one, and returns its own uuid.
 func (qwen) hang(line []byte, up string) ([]byte, string) {
-	line = setMembers(line, jsonspan.Span{End: len(line)}, "parentUuid", uuidValue(up))
-	return line, objectAt(line, jsonspan.Span{End: len(line)}).text("uuid")
+	line = setMembers(line, "parentUuid", uuidValue(up))
+	return line, objectOf(line).Text("uuid")
 }
 
 // record writes a line that follows another one.
 func (qwen) record(l *Log, u int, kind, role string, parts ...[]byte) []byte {
-	o := objectAt(l.raw, l.units[u].span)
-	return write("uuid", eventID(append([]byte(o.text("uuid")), array(parts...)...), kind), "parentUuid", o.text("uuid"), "sessionId", o.text("sessionId"), "timestamp", later(o.text("timestamp")),
-		"type", kind, "cwd", o.value("cwd"), "version", o.value("version"), "message", write("role", role, "parts", array(parts...)))
+	o := l.object(u)
+	return write("uuid", eventID(append([]byte(o.Text("uuid")), array(parts...)...), kind), "parentUuid", o.Text("uuid"), "sessionId", o.Text("sessionId"), "timestamp", later(o.Text("timestamp")),
+		"type", kind, "cwd", o.Value("cwd"), "version", o.Value("version"), "message", write("role", role, "parts", array(parts...)))
 }
 
 func (q qwen) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
@@ -228,19 +228,19 @@ func qwenResponse(id, tool, name string, text []byte) []byte {
 func (q qwen) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	u := t.parts[t.Request.Transcript().Block(result).Message].unit
 	line := q.record(l, u, "user", "user", write("text", text))
-	o := objectAt(l.raw, l.units[u].span)
-	return setMembers(line, jsonspan.Span{End: len(line)}, "uuid", o.text("uuid"), "parentUuid", uuidValue(o.text("parentUuid")))
+	o := l.object(u)
+	return setMembers(line, "uuid", o.Text("uuid"), "parentUuid", uuidValue(o.Text("parentUuid")))
 }
 
 func (q qwen) without(l *Log, t *Thread, half transcript.BlockID) []byte {
 	return withoutElement(l, t, half, q.elements)
 }
 
-func (qwen) elements(o object) []jsonspan.Span { return o.object("message").list("parts") }
+func (qwen) elements(o object) []jsonspan.Span { return o.Object("message").List("parts") }
 
 // passOver writes a line that qwen-code keeps and does not send.
 func (qwen) passOver(record []byte) []byte {
-	return setMembers(record, jsonspan.Span{End: len(record)}, "type", "system", "subtype", "pare_passed_over")
+	return setMembers(record, "type", "system", "subtype", "pare_passed_over")
 }
 
 // shorten appends a compression, as qwen-code does: every line that is there stays.
@@ -253,8 +253,8 @@ func (q qwen) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	for _, p := range piecesOf(t, t.Request, plan.Result(), false) {
 		if p.message >= 0 && p.raw == nil {
 			if u := t.parts[p.message].unit; !e.l.sealed[u] { // with its media and thoughts
-				m := e.l.object(u).object("message")
-				all = append(all, e.l.raw[m.span.Start:m.span.End])
+				m := e.l.object(u).Object("message")
+				all = append(all, m.Bytes())
 				continue
 			}
 			tr := t.Request.Transcript()
@@ -264,8 +264,8 @@ func (q qwen) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	}
 	last := len(e.l.units) - 1
 	o := e.l.object(last)
-	e.end = append(e.end, write("uuid", eventID(array(all...), o.text("uuid")), "parentUuid", o.text("uuid"), "sessionId", o.text("sessionId"), "timestamp", later(o.text("timestamp")),
-		"type", "system", "cwd", o.value("cwd"), "version", o.value("version"), "subtype", "chat_compression",
+	e.end = append(e.end, write("uuid", eventID(array(all...), o.Text("uuid")), "parentUuid", o.Text("uuid"), "sessionId", o.Text("sessionId"), "timestamp", later(o.Text("timestamp")),
+		"type", "system", "cwd", o.Value("cwd"), "version", o.Value("version"), "subtype", "chat_compression",
 		"systemPayload", write("info", write("originalTokenCount", []byte("0"), "newTokenCount", []byte("0"), "compressionStatus", []byte("1")), "compressedHistory", array(all...))))
 	return nil
 }
@@ -276,19 +276,19 @@ func qwenContent(p piece, tools map[string]string) []byte {
 	if p.role == transcript.Assistant {
 		role = "model"
 	}
-	m := objectAt(p.raw, jsonspan.Span{End: len(p.raw)})
+	m := objectOf(p.raw)
 	var parts [][]byte
-	if v := m.value("content"); len(v) > 0 && v[0] == '"' {
+	if v := m.Value("content"); len(v) > 0 && v[0] == '"' {
 		parts = append(parts, write("text", v))
 	}
-	for _, at := range m.list("content") {
-		switch b := objectAt(p.raw, at); b.text("type") {
+	for _, at := range m.List("content") {
+		switch b := objectAt(p.raw, at); b.Text("type") {
 		case "text":
-			parts = append(parts, write("text", b.value("text")))
+			parts = append(parts, write("text", b.Value("text")))
 		case "tool_use":
-			parts = append(parts, write("functionCall", write("id", b.text("id"), "name", b.text("name"), "args", b.value("input"))))
+			parts = append(parts, write("functionCall", write("id", b.Text("id"), "name", b.Text("name"), "args", b.Value("input"))))
 		case "tool_result":
-			id := b.text("tool_use_id")
+			id := b.Text("tool_use_id")
 			parts = append(parts, qwenResponse(id, tools[id], "output", quote(resultText(p.raw, b))))
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -139,12 +138,3 @@ func summaryOf(p *pare.Plan) string {
 
 // isSummary reports whether a text is the summary that a compaction of ours has put in.
 func isSummary(text string) bool { return strings.HasPrefix(text, wire.SummaryBegin) }
-
-// withoutMember returns an object without a member.
-func withoutMember(raw []byte, name string) []byte {
-	out, err := jsonspan.Splice(raw, jsonspan.RemoveMember(raw, jsonspan.Span{End: len(raw)}, name))
-	if err != nil {
-		return raw
-	}
-	return out
-}

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -22,7 +21,7 @@ func shortenUnits(w reviser, e *edits, t *Thread, plan *pare.Plan) (gone map[str
 	pieces := piecesOf(t, t.Request, plan.Result(), false)
 	last := -1
 	for _, p := range pieces {
-		now := objectAt(p.raw, jsonspan.Span{End: len(p.raw)})
+		now := objectOf(p.raw)
 		if p.message < 0 {
 			text, ok := onlyText(p.raw)
 			if !ok {
@@ -64,16 +63,16 @@ func shortenUnits(w reviser, e *edits, t *Thread, plan *pare.Plan) (gone map[str
 // leftOf returns the text of an Anthropic message, and the input of its calls by id.
 func leftOf(m object) (text string, calls map[string][]byte) {
 	calls = make(map[string][]byte)
-	if v, ok := m.get("content"); ok && m.raw[v.Start] == '"' {
-		return textAt(m.raw, v), calls
+	if v, ok := m.Get("content"); ok && m.Raw[v.Start] == '"' {
+		return textAt(m.Raw, v), calls
 	}
 	var all []string
-	for _, at := range m.list("content") {
-		switch b := objectAt(m.raw, at); b.text("type") {
+	for _, at := range m.List("content") {
+		switch b := objectAt(m.Raw, at); b.Text("type") {
 		case "text":
-			all = append(all, b.text("text"))
+			all = append(all, b.Text("text"))
 		case "tool_use":
-			calls[b.text("id")] = b.value("input")
+			calls[b.Text("id")] = b.Value("input")
 		}
 	}
 	return strings.Join(all, "\n\n"), calls

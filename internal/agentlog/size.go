@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/tokens"
@@ -201,50 +200,45 @@ func (l *Log) usage(t *Thread) usage {
 	return usage{}
 }
 
-func (o object) number(name string) int {
-	n, _ := strconv.Atoi(string(o.value(name)))
-	return max(n, 0)
-}
-
 func claudeUsage(o object) (in, out int) {
-	u := o.object("message").object("usage")
-	return u.number("input_tokens") + u.number("cache_creation_input_tokens") + u.number("cache_read_input_tokens"), u.number("output_tokens")
+	u := o.Object("message").Object("usage")
+	return u.Number("input_tokens") + u.Number("cache_creation_input_tokens") + u.Number("cache_read_input_tokens"), u.Number("output_tokens")
 }
 
 func piUsage(o object) (in, out int) {
-	u := o.object("message").object("usage")
-	return u.number("input") + u.number("cacheRead") + u.number("cacheWrite"), u.number("output")
+	u := o.Object("message").Object("usage")
+	return u.Number("input") + u.Number("cacheRead") + u.Number("cacheWrite"), u.Number("output")
 }
 
 func geminiUsage(o object) (in, out int) {
-	u := o.object("tokens") // cached tokens are part of the input
-	return u.number("input"), u.number("output") + u.number("thoughts")
+	u := o.Object("tokens") // cached tokens are part of the input
+	return u.Number("input"), u.Number("output") + u.Number("thoughts")
 }
 
 // codexUsage reads the last event that tells what a reply has cost, if it comes behind the last
 // compaction.
 func (l *Log) codexUsage(t *Thread) (use usage) {
 	for u := len(l.units) - 1; u >= 0; u-- {
-		o := objectAt(l.raw, l.units[u].span)
-		if o.text("type") == "compacted" {
+		o := l.object(u)
+		if o.Text("type") == "compacted" {
 			break
 		}
-		p := o.object("payload")
-		if o.text("type") != "event_msg" || p.text("type") != "token_count" {
+		p := o.Object("payload")
+		if o.Text("type") != "event_msg" || p.Text("type") != "token_count" {
 			continue
 		}
-		info := p.object("info")
-		last := info.object("last_token_usage")
+		info := p.Object("info")
+		last := info.Object("last_token_usage")
 		if use.window == 0 {
-			use.window = info.number("model_context_window")
+			use.window = info.Number("model_context_window")
 		}
-		if in := last.number("input_tokens"); in > 0 {
+		if in := last.Number("input_tokens"); in > 0 {
 			n := 0
 			for n < len(t.parts) && t.parts[n].unit < u {
 				n++
 			}
 			if n > 0 {
-				use.input, use.output, use.messages = in, last.number("output_tokens"), n
+				use.input, use.output, use.messages = in, last.Number("output_tokens"), n
 			}
 			break
 		}
@@ -265,7 +259,7 @@ func (l *Log) refusedAsTooLong(t *Thread) bool {
 			continue
 		}
 		text := bytes.ToLower(l.raw[e.content.Start:e.content.End])
-		return e.model == "<synthetic>" && objectAt(l.raw, l.units[u].span).is("isApiErrorMessage") &&
+		return e.model == "<synthetic>" && l.object(u).Is("isApiErrorMessage") &&
 			(bytes.Contains(text, []byte("prompt is too long")) || bytes.Contains(text, []byte("exceed context limit")))
 	}
 	return false

@@ -126,7 +126,7 @@ func (e *edits) rescue(u int, taken []takenWord, lost map[int]bool) bool {
 		if a, ok := e.l.form.(attacher); ok {
 			x.body = a.attach(x.body, words)
 		} else {
-			x.body = withKept(x.body, jsonspan.Span{End: len(x.body)}, words)
+			x.body = withKept(x.body, words)
 		}
 	}
 	c := Change{Line: e.l.units[u].line}
@@ -138,15 +138,15 @@ func (e *edits) rescue(u int, taken []takenWord, lost map[int]bool) bool {
 }
 
 // withKept adds words to the list of those that an object keeps.
-func withKept(raw []byte, at jsonspan.Span, words []byte) []byte {
+func withKept(raw, words []byte) []byte {
 	all := []byte{'['}
-	o := objectAt(raw, at)
-	if v, ok := o.get(keptMember); len(o.list(keptMember)) > 0 {
+	o := objectOf(raw)
+	if v, ok := o.Get(keptMember); len(o.List(keptMember)) > 0 {
 		all = append(bytes.Clone(raw[v.Start:v.End-1]), ',')
 	} else if ok {
 		all = append(append(all, raw[v.Start:v.End]...), ',')
 	}
-	return setMembers(raw, at, keptMember, append(append(all, words...), ']'))
+	return o.With(keptMember, append(append(all, words...), ']'))
 }
 
 // A takenWord is a string that a round takes out of a unit.

@@ -53,6 +53,7 @@ var floors = map[string]floor{
 	"rules":                   {4, nil, "rules use what any user's rule could use"},
 	"summary":                 {4, nil, "summarizers use what any user's could use"},
 	"paretest":                {4, nil, "a stand-in for the providers, embedded by others"},
+	"internal/jsonedit":       {1, nil, "reads and writes members of JSON, and knows no dialect"},
 	"internal/jsontree":       {1, nil, "reads and writes JSON for tests, and knows no dialect"},
 	"internal/histories":      {3, nil, "makes conversations for tests"},
 	"internal/config":         {5, []string{}, "reads files for the command line and the proxy"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
@@ -101,20 +102,17 @@ func (g goose) rows(tx *sql.Tx, id string) (all []gooseRow, err error) {
 
 // gooseMessage is the message of a row. The number of the row tells it from one that says the same.
 func gooseMessage(name sql.NullString, role, content string, created int64, metadata sql.NullString) []byte {
-	b := []byte("{")
+	var id, meta []byte
 	if name.Valid {
-		b = append(jsonspan.AppendQuote(append(b, `"id":`...), name.String), ',')
+		id = jsonedit.Quote(name.String)
 	}
-	b = append(jsonspan.AppendQuote(append(b, `"role":`...), role), `,"created":`...)
-	b = append(strconv.AppendInt(b, created, 10), `,"content":`...)
 	if jsonspan.Valid([]byte(content)) != nil {
 		content = `[]`
 	}
-	b = append(b, bytes.TrimSpace([]byte(content))...)
 	if metadata.Valid && jsonspan.Valid([]byte(metadata.String)) == nil {
-		b = append(append(b, `,"metadata":`...), bytes.TrimSpace([]byte(metadata.String))...)
+		meta = bytes.TrimSpace([]byte(metadata.String))
 	}
-	return append(b, '}')
+	return jsonedit.New("id", id, "role", role, "created", strconv.AppendInt(nil, created, 10), "content", bytes.TrimSpace([]byte(content)), "metadata", meta)
 }
 
 func has(tx *sql.Tx, table, column string) bool {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
@@ -115,33 +116,18 @@ const unreadRow = "pare_row"
 
 // withIDs is the object of a row with the values of its columns, as an export has it.
 func withIDs(data []byte, pairs ...string) []byte {
-	whole := jsonspan.Span{End: len(data)}
 	if jsonspan.Valid(data) != nil || len(bytes.TrimSpace(data)) == 0 || bytes.TrimSpace(data)[0] != '{' {
-		data = append(jsonspan.AppendQuote([]byte(`{"`+unreadRow+`":`), string(bytes.ToValidUTF8(data, []byte("\uFFFD")))), '}')
-		whole = jsonspan.Span{End: len(data)}
+		data = jsonedit.New(unreadRow, string(bytes.ToValidUTF8(data, []byte("\uFFFD"))))
 	}
 	out := bytes.TrimSpace(data)
 	for i := 0; i < len(pairs); i += 2 {
-		whole = jsonspan.Span{End: len(out)}
-		next, err := jsonspan.Splice(out, []jsonspan.Edit{jsonspan.SetMember(out, whole, pairs[i], jsonspan.AppendQuote(nil, pairs[i+1]))})
-		if err != nil {
-			return out
-		}
-		out = next
+		out = jsonedit.Set(out, pairs[i], pairs[i+1])
 	}
 	return out
 }
 
 // withoutIDs is the object as a row holds it.
-func withoutIDs(data []byte) ([]byte, error) {
-	for _, name := range []string{"id", "sessionID", "messageID"} {
-		var err error
-		if data, err = jsonspan.Splice(data, jsonspan.RemoveMember(data, jsonspan.Span{End: len(data)}, name)); err != nil {
-			return nil, err
-		}
-	}
-	return data, nil
-}
+func withoutIDs(data []byte) []byte { return jsonedit.Of(data).Without("id", "sessionID", "messageID") }
 
 // An ocRow is a row of a document.
 type ocRow struct {
@@ -221,21 +207,18 @@ func (openCode) write(j *journal, id string, was, now []byte) error {
 
 // writeOpenCode writes one row. A repair is no use of the session: its times stay.
 func writeOpenCode(j *journal, table, session string, r ocRow, there bool) error {
-	data, err := withoutIDs(r.raw)
-	if err != nil {
-		return err
-	}
+	data := withoutIDs(r.raw)
 	if err := j.touch(table, literal(r.ID)); err != nil {
 		return err
 	}
 	if there {
-		_, err = j.tx.Exec(`UPDATE `+ident(table)+` SET data = ? WHERE id = ?`, string(data), r.ID)
+		_, err := j.tx.Exec(`UPDATE `+ident(table)+` SET data = ? WHERE id = ?`, string(data), r.ID)
 		return err
 	}
 	if table != "part" {
 		return fmt.Errorf("a message %s that is not in the database", r.ID)
 	}
-	_, err = j.tx.Exec(`INSERT INTO part (id, message_id, session_id, time_created, time_updated, data)
+	_, err := j.tx.Exec(`INSERT INTO part (id, message_id, session_id, time_created, time_updated, data)
 		SELECT ?, id, session_id, time_created, time_updated, ? FROM message WHERE id = ? AND session_id = ?`, r.ID, string(data), r.Message, session)
 	return err
 }

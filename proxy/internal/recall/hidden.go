@@ -63,7 +63,10 @@ func Restore(r *wire.Request, known func(key string) *Hidden) (body []byte, rest
 		restored += len(h.Calls)
 	}
 	slices.SortStableFunc(edits, func(a, b jsonspan.Edit) int { return cmp.Compare(a.Start, b.Start) })
-	return splice(r.Raw(), edits...), restored
+	if body, err := jsonspan.Splice(r.Raw(), edits); err == nil {
+		return body, restored
+	}
+	return r.Raw(), 0
 }
 
 // result is the first result of a call.

@@ -1,6 +1,6 @@
 package recall
 
-import "github.com/pare-llm/pare/internal/jsonspan"
+import "github.com/pare-llm/pare/internal/jsonedit"
 
 // interactions is Gemini's Interactions, where the client keeps the history.
 type interactions struct{}
@@ -187,9 +187,9 @@ func (g *growing) addStep(delta []byte) {
 		g.endText()
 		g.list("content", delta)
 	default: // what the provider runs comes as a whole
-		for _, m := range jsonspan.Members(delta, whole(delta)) {
-			if name := string(jsonspan.Decode(nil, delta[m.Key.Start:m.Key.End])); name != "type" {
-				g.start = set(g.start, delta[m.Value.Start:m.Value.End], name)
+		for name, value := range jsonedit.All(delta) {
+			if name != "type" {
+				g.start = set(g.start, value, name)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ const Toy Format = 200
 // toyRow is all that the rest of the package knows of it.
 var toyRow = row{format: Toy, name: "toy", maker: "Toy", dialect: wire.Anthropic, form: toy{}, document: func(raw []byte, at jsonspan.Span) bool {
 	o := objectAt(raw, at)
-	return o.has("toy_session")
+	return o.Has("toy_session")
 }}
 
 // A toy is repaired as a list of Cline's is.
@@ -23,7 +23,7 @@ func (toy) read(l *Log) {
 		return
 	}
 	o := objectAt(l.raw, at)
-	list, ok := o.get("toy_session")
+	list, ok := o.Get("toy_session")
 	if !ok || l.raw[list.Start] != '[' {
 		return
 	}
