@@ -32,7 +32,7 @@ func (p *Pipeline) part() (first, rest *Pipeline) {
 
 // Arriving are the rules that vote on results as they arrive, and nothing else is voted on by them;
 // nil: there are none.
-func (p *Pipeline) Arriving() *Pipeline {
+func (p *Pipeline) arriving() *Pipeline {
 	first, _ := p.part()
 	return first
 }

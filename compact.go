@@ -57,33 +57,31 @@ func (c Conservation) Share() float64 {
 	return float64(c.Retained+c.Summary+c.Archived) / float64(c.Original)
 }
 
-// A CompactionReason is why a history was not compacted.
-type CompactionReason string
-
+// Why a history was not compacted.
 const (
-	ReasonBlank        CompactionReason = "blank"              // the summary says nothing
-	ReasonNotText      CompactionReason = "not-text"           // it is no text
-	ReasonCalls        CompactionReason = "calls"              // it holds calls or results
-	ReasonLarger       CompactionReason = "larger"             // it is larger than what it stands for, or than it may be
-	ReasonNoRoom       CompactionReason = "no-room"            // summaries may have too few tokens for one more
-	ReasonNotConserved CompactionReason = "not-conserved"      // too few bytes are accounted for
-	ReasonNoCut        CompactionReason = "no-cut"             // the place is no cut
-	ReasonNothing      CompactionReason = "nothing-to-compact" // there is nothing before the cut
-	ReasonSummarizer   CompactionReason = "summarizer"         // the summarizer failed
-	ReasonTimeout      CompactionReason = "timeout"            // it took too long
+	reasonBlank        = "blank"              // the summary says nothing
+	reasonNotText      = "not-text"           // it is no text
+	reasonCalls        = "calls"              // it holds calls or results
+	reasonLarger       = "larger"             // it is larger than what it stands for, or than it may be
+	reasonNoRoom       = "no-room"            // summaries may have too few tokens for one more
+	reasonNotConserved = "not-conserved"      // too few bytes are accounted for
+	reasonNoCut        = "no-cut"             // the place is no cut
+	reasonNothing      = "nothing-to-compact" // there is nothing before the cut
+	reasonSummarizer   = "summarizer"         // the summarizer failed
+	reasonTimeout      = "timeout"            // it took too long
 )
 
 // A CompactionError says why a history was not compacted. The history is untouched. Many
 // goroutines may read it.
 type CompactionError struct {
-	Reason CompactionReason
+	Reason string
 	Err    error
 }
 
 func (e *CompactionError) Error() string { return fmt.Sprintf("compact: %v", e.Err) }
 func (e *CompactionError) Unwrap() error { return e.Err }
 
-func uncompacted(reason CompactionReason, format string, args ...any) error {
+func uncompacted(reason string, format string, args ...any) error {
 	return &CompactionError{reason, fmt.Errorf(format, args...)}
 }
 
@@ -96,7 +94,7 @@ func uncompacted(reason CompactionReason, format string, args ...any) error {
 func compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
 	base := untouched(r)
 	if !transcriptx.HasCut(r.Transcript(), cut) {
-		return nil, uncompacted(ReasonNoCut, "message %d is no cut of this history", cut.Before())
+		return nil, uncompacted(reasonNoCut, "message %d is no cut of this history", cut.Before())
 	}
 	return base.compact(headOf(r, cut, o.FoldTask), o, func(h Removed, lost loss, _ func([]record) string) (string, Summary, error) {
 		s := Summary{Text: strings.TrimSpace(summary), Pinned: true, Items: o.Items}
@@ -111,7 +109,7 @@ func (base *Plan) compact(h Removed, o CompactOptions, add func(h Removed, lost 
 	o.Options = o.guarded()
 	defer caught(&plan, &err)
 	if len(h.Blocks) == 0 {
-		return nil, uncompacted(ReasonNothing, "nothing stands in front of the cut that could be summarized")
+		return nil, uncompacted(reasonNothing, "nothing stands in front of the cut that could be summarized")
 	}
 	p := base.further()
 	edits := p.removes(h)
@@ -311,13 +309,13 @@ func (s *Summary) wrong() error {
 	text := strings.TrimSpace(s.Text)
 	switch {
 	case strings.IndexFunc(text, visible) < 0:
-		return uncompacted(ReasonBlank, "the summary is blank")
+		return uncompacted(reasonBlank, "the summary is blank")
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return uncompacted(ReasonNotText, "the summary is no text: it holds bytes that are not UTF-8, or a zero")
+		return uncompacted(reasonNotText, "the summary is no text: it holds bytes that are not UTF-8, or a zero")
 	case holdsCalls(text):
-		return uncompacted(ReasonCalls, "the summary holds calls or results in place of text: %.60q", text)
+		return uncompacted(reasonCalls, "the summary holds calls or results in place of text: %.60q", text)
 	case strings.Contains(text, SummaryEnd):
-		return uncompacted(ReasonNotText, "the summary holds the line that ends a summary: %s", SummaryEnd)
+		return uncompacted(reasonNotText, "the summary holds the line that ends a summary: %s", SummaryEnd)
 	}
 	return nil
 }
@@ -372,7 +370,7 @@ func (p *Plan) smaller(o Options) error {
 		before, after, unit = p.mended.Tokens(o.Counter), p.out.Tokens(o.Counter), "tokens"
 	}
 	if after >= before {
-		return uncompacted(ReasonLarger, "the summary is larger than what it stands for: the history would grow from %d to %d %s", before, after, unit)
+		return uncompacted(reasonLarger, "the summary is larger than what it stands for: the history would grow from %d to %d %s", before, after, unit)
 	}
 	return nil
 }
@@ -394,7 +392,7 @@ func (p *Plan) conserve(items []archive.Item, o CompactOptions) error {
 	}
 	for i, item := range items {
 		if !item.Genuine() {
-			return uncompacted(ReasonNotConserved, "item %d of the summarizer is named %s, which is not the name of its bytes, %s", i, item.ID, archive.ID(item.Raw))
+			return uncompacted(reasonNotConserved, "item %d of the summarizer is named %s, which is not the name of its bytes, %s", i, item.ID, archive.ID(item.Raw))
 		}
 		c.Archived += len(item.Raw)
 		c.Items++
@@ -402,7 +400,7 @@ func (p *Plan) conserve(items []archive.Item, o CompactOptions) error {
 	c.Retained = c.Original - gone
 	p.conserved = &c
 	if math.IsNaN(o.MinConserved) || c.Share() < o.MinConserved {
-		return uncompacted(ReasonNotConserved, "only %.3f of the history is accounted for, %.3f must be: %d bytes retained, %d in the summary, %d archived, of %d", c.Share(), o.MinConserved, c.Retained, c.Summary, c.Archived, c.Original)
+		return uncompacted(reasonNotConserved, "only %.3f of the history is accounted for, %.3f must be: %d bytes retained, %d in the summary, %d archived, of %d", c.Share(), o.MinConserved, c.Retained, c.Summary, c.Archived, c.Original)
 	}
 	return nil
 }

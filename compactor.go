@@ -148,20 +148,20 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 	if len(h.Blocks) == 0 {
 		return base.skip(o.Options, "there is nothing before the cut but what must stay"), nil
 	}
-	o.emit(Event{EventCompactionStarted, CompactionStarted{Cut: cut.Before(), Prior: h.Prior != "", TotalMessages: len(r.Transcript().Messages())}})
+	o.emit(Event{eventCompactionStarted, CompactionStarted{Cut: cut.Before(), Prior: h.Prior != "", TotalMessages: len(r.Transcript().Messages())}})
 	plan, err = c.at(ctx, base, h, o)
 	var why *CompactionError
-	if c.Summarize == nil && errors.As(err, &why) && why.Reason == ReasonLarger {
+	if c.Summarize == nil && errors.As(err, &why) && why.Reason == reasonLarger {
 		// Nobody has failed: there is too little to be worth a note.
 		return base.skip(o.Options, "the note would be larger than what it stands for"), nil
 	}
 	if err != nil {
-		o.emit(Event{EventCompactionFailed, CompactionFailed{Cut: cut.Before(), Error: err.Error()}})
+		o.emit(Event{eventCompactionFailed, CompactionFailed{Cut: cut.Before(), Error: err.Error()}})
 		return nil, err
 	}
-	kind := EventCompactionCompleted
+	kind := eventCompactionCompleted
 	if c.Summarize == nil {
-		kind = EventCompactionArchived
+		kind = eventCompactionArchived
 	}
 	e := Event{kind, CompactionDone{Conserved: plan.Conserved(), Cut: cut.Before(), Retained: len(plan.out.Transcript().Messages())}}
 	plan.told().events = append(plan.events, e)
@@ -208,7 +208,7 @@ func (c *Compactor) levels(ctx context.Context, r *wire.Request, o Options) *lev
 
 // skip leaves a plan as it is, and says why.
 func (p *Plan) skip(o Options, format string, args ...any) *Plan {
-	e := Event{EventCompactionSkipped, CompactionSkipped{fmt.Sprintf(format, args...)}}
+	e := Event{eventCompactionSkipped, CompactionSkipped{fmt.Sprintf(format, args...)}}
 	if !p.Empty() {
 		p.report(o)
 	}
@@ -239,7 +239,7 @@ func (c *Compactor) summary(ctx context.Context, h Removed) (Summary, error) {
 		return x.summary, x.err
 	case <-ctx.Done():
 		c.leave(key, x)
-		return Summary{}, &CompactionError{ReasonTimeout, fmt.Errorf("wait for the summary: %w", ctx.Err())}
+		return Summary{}, &CompactionError{reasonTimeout, fmt.Errorf("wait for the summary: %w", ctx.Err())}
 	}
 }
 
@@ -277,10 +277,10 @@ func (c *Compactor) run(ctx context.Context, key runKey, x *run, h Removed) {
 	case o := <-got:
 		x.summary, x.err = o.s, o.err
 		if o.err != nil {
-			x.err = &CompactionError{ReasonSummarizer, fmt.Errorf("summarize: %w", o.err)}
+			x.err = &CompactionError{reasonSummarizer, fmt.Errorf("summarize: %w", o.err)}
 		}
 	case <-ctx.Done():
-		x.err = &CompactionError{ReasonTimeout, fmt.Errorf("the summarizer did not answer within %v", c.timeout())}
+		x.err = &CompactionError{reasonTimeout, fmt.Errorf("the summarizer did not answer within %v", c.timeout())}
 	}
 	c.mu.Lock()
 	if c.runs[key] == x {
@@ -345,7 +345,7 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 		if plan, err = f.fitMarked(); err != nil {
 			return nil, err
 		}
-		plan.events = append(plan.events, Event{EventCompactionFailed, CompactionFailed{Error: fmt.Sprintf("the window has no room for a summary of %d tokens beside what must stay", c.maxTokens())}})
+		plan.events = append(plan.events, Event{eventCompactionFailed, CompactionFailed{Error: fmt.Sprintf("the window has no room for a summary of %d tokens beside what must stay", c.maxTokens())}})
 	} else if lost := l.Lost(); len(lost) > 0 {
 		plan = c.tell(ctx, f, l, lost, plan)
 	} else if o.later {
@@ -359,12 +359,12 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 // place; if there is no place, a mark stands for everything.
 func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost [][]transcript.BlockID, bare *Plan) *Plan {
 	note := func(e Event) { bare.events = append(bare.events, e) }
-	failed := func(err error) { note(Event{EventCompactionFailed, CompactionFailed{Error: err.Error()}}) }
+	failed := func(err error) { note(Event{eventCompactionFailed, CompactionFailed{Error: err.Error()}}) }
 	o := f.o
 	s := &story{c: c, r: f.base.mended, o: o, lost: lost, archived: f.w.Archive, frame: l.Frame()}
 	if o.later {
 		if s.chunk(f.w.Tokens); s.readAhead(ctx) {
-			note(Event{EventCompactionSkipped, CompactionSkipped{"a summary is being written, for a later request"}})
+			note(Event{eventCompactionSkipped, CompactionSkipped{"a summary is being written, for a later request"}})
 		}
 	} else {
 		s.tell(func(h Removed) (string, error) { return c.remember(ctx, h) }, failed)
@@ -375,7 +375,7 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 	p, err := f.carryOut(l, summaryAt(s.at, s.text))
 	if err == nil {
 		if n := p.out.Tokens(o.Counter); n > f.w.Tokens {
-			err = uncompacted(ReasonLarger, "with its summary the history has %d tokens, the limit is %d", n, f.w.Tokens)
+			err = uncompacted(reasonLarger, "with its summary the history has %d tokens, the limit is %d", n, f.w.Tokens)
 		}
 	}
 	if err == nil && !(attempt{p, len(f.base.left) > 0}).Sound() {

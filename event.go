@@ -7,31 +7,37 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// An EventType says what happened.
-type EventType string
-
+// What happened, as [Event.Type] has it, and what its metadata is.
 const (
-	EventPairsValidated      EventType = "tool_pair_validated"          // [PairsChecked]
-	EventPairsRepaired       EventType = "tool_pair_repaired"           // [PairsChecked]
-	EventPairsPruned         EventType = "tool_pair_pruned"             // [PairsChecked]
-	EventPlanMade            EventType = "plan_made"                    // [PlanMade]
-	EventCompactionStarted   EventType = "compaction_started"           // [CompactionStarted]
-	EventCompactionCompleted EventType = "compaction_completed"         // [CompactionDone]
-	EventCompactionArchived  EventType = "compaction_overflow_archived" // [CompactionDone]
-	EventCompactionSkipped   EventType = "compaction_skipped"           // [CompactionSkipped]
-	EventCompactionFailed    EventType = "compaction_failed"            // [CompactionFailed]
+	eventPairsValidated      = "tool_pair_validated"          // [PairsChecked]
+	eventPairsRepaired       = "tool_pair_repaired"           // [PairsChecked]
+	eventPairsPruned         = "tool_pair_pruned"             // [PairsChecked]
+	eventPlanMade            = "plan_made"                    // [PlanMade]
+	eventCompactionStarted   = "compaction_started"           // [CompactionStarted]
+	eventCompactionCompleted = "compaction_completed"         // [CompactionDone]
+	eventCompactionArchived  = "compaction_overflow_archived" // [CompactionDone]
+	eventCompactionSkipped   = "compaction_skipped"           // [CompactionSkipped]
+	eventCompactionFailed    = "compaction_failed"            // [CompactionFailed]
 )
 
-// An Event tells what happened, in one shape for everything. Which type Metadata has is
-// said beside each EventType. Many goroutines may read it.
+// An Event tells what happened, in one shape for everything. Many goroutines may read it.
+//
+//	Type                          Metadata
+//	tool_pair_validated           PairsChecked: the pairs were whole
+//	tool_pair_repaired            PairsChecked: some were not, and were repaired
+//	tool_pair_pruned              PairsChecked: orphans were dropped
+//	plan_made                     PlanMade
+//	compaction_started            CompactionStarted
+//	compaction_completed          CompactionDone
+//	compaction_overflow_archived  CompactionDone: what was removed is archived, without a summary
+//	compaction_skipped            CompactionSkipped
+//	compaction_failed             CompactionFailed
+//
+// Package store has events of its own.
 type Event struct {
-	Type     EventType `json:"type"`
-	Metadata Metadata  `json:"metadata"`
+	Type     string `json:"type"`
+	Metadata any    `json:"metadata"`
 }
-
-// Metadata is one of the types that this package has for it, or, for events of another
-// package, of that one.
-type Metadata any
 
 // PairsChecked tells of the pairs of a history as it came. Without orphans it was paired.
 // Many goroutines may read it.
@@ -84,7 +90,7 @@ func pairsEvent(before, after size, orphans []Orphan) Event {
 		TotalMessages: before.messages, RetainedCount: after.messages,
 	}
 	if len(orphans) == 0 {
-		return Event{EventPairsValidated, m}
+		return Event{eventPairsValidated, m}
 	}
 	for _, o := range orphans {
 		if o.Done == "drop" {
@@ -94,9 +100,9 @@ func pairsEvent(before, after size, orphans []Orphan) Event {
 	slices.Sort(m.RemovedIndices)
 	m.RemovedIndices = slices.Compact(m.RemovedIndices)
 	if len(m.RemovedIndices) == 0 {
-		return Event{EventPairsRepaired, m}
+		return Event{eventPairsRepaired, m}
 	}
-	return Event{EventPairsPruned, m}
+	return Event{eventPairsPruned, m}
 }
 
 // done says of each orphan what the changes did about it: to the block, or to the message around it.
@@ -149,7 +155,7 @@ func (p *Plan) tell(o Options) {
 			}
 			byRule[rule] += i - first
 		}
-		p.events = append(p.events, Event{EventPlanMade, PlanMade{ByRule: byRule, Bytes: out.bytes - in.bytes, Changes: len(p.changes), Left: len(p.left)}})
+		p.events = append(p.events, Event{eventPlanMade, PlanMade{ByRule: byRule, Bytes: out.bytes - in.bytes, Changes: len(p.changes), Left: len(p.left)}})
 	}
 	for _, e := range p.events {
 		o.emit(e)

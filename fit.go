@@ -35,7 +35,7 @@ func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
 	var small *ladder.TooSmall
 	switch {
 	case errors.As(err, &small):
-		return nil, nil, &WindowTooSmall{Unit(small.Limit.Unit), small.Limit.Most, small.Minimum}
+		return nil, nil, &WindowTooSmall{string(small.Limit.Unit), small.Limit.Most, small.Minimum}
 	case err != nil:
 		return nil, nil, err
 	}
@@ -175,9 +175,9 @@ func (f *fitting) carryOut(l *ladder.Ladder, insert *insertion) (*Plan, error) {
 		decide: func() []Decision { return f.decide(l, t) },
 		drops: func(a transcript.AtomID) (why Reason, drops bool) {
 			blocks := t.Atoms()[a].Blocks
-			rung, gone := l.Rung(blocks[len(blocks)-1])
+			by, gone := l.Rung(blocks[len(blocks)-1])
 			if gone {
-				why = f.reason(a, Rung(rung))
+				why = f.reason(a, rung(by))
 			}
 			return why, gone
 		},
@@ -193,12 +193,12 @@ func (f *fitting) todo(l *ladder.Ladder, p *Plan) ([]transcript.BlockID, blockEd
 	drop, edits, rungs := l.Todo()
 	for r, n := range rungs {
 		if n > 0 {
-			p.rungs = append(p.rungs, RungCount{Rung(r), n})
+			p.rungs = append(p.rungs, RungCount{rung(r).String(), n})
 		}
 	}
 	return drop, blockEdits{edits, func(i int) Reason {
-		rung, _ := l.Rung(edits[i].Block)
-		return f.reason(p.mended.Transcript().AtomOf(edits[i].Block), Rung(rung))
+		by, _ := l.Rung(edits[i].Block)
+		return f.reason(p.mended.Transcript().AtomOf(edits[i].Block), rung(by))
 	}}
 }
 
@@ -212,8 +212,8 @@ func (f *fitting) decide(l *ladder.Ladder, t *transcript.Transcript) []Decision 
 		d := &all[a]
 		d.Atom, d.Protected = transcript.AtomID(a), l.Locked(transcript.AtomID(a))
 		for _, b := range atoms[a].Blocks {
-			rung, gone := l.Rung(b)
-			by := Rung(rung)
+			at, gone := l.Rung(b)
+			by := rung(at)
 			if by == 0 {
 				continue
 			}
@@ -238,54 +238,52 @@ func (f *fitting) decide(l *ladder.Ladder, t *transcript.Transcript) []Decision 
 }
 
 // reasons appends why a rung touched an atom.
-func (f *fitting) reasons(all []Reason, a transcript.AtomID, by Rung) []Reason {
-	if by == RungRules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
+func (f *fitting) reasons(all []Reason, a transcript.AtomID, by rung) []Reason {
+	if by == rungRules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
 		return append(all, f.votes[a].Reasons...)
 	}
 	return append(all, Reason{by.String(), by.why(), a})
 }
 
 // reason is the first one.
-func (f *fitting) reason(a transcript.AtomID, by Rung) Reason {
-	if by == RungRules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
+func (f *fitting) reason(a transcript.AtomID, by rung) Reason {
+	if by == rungRules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
 		return f.votes[a].Reasons[0]
 	}
 	return Reason{by.String(), by.why(), a}
 }
 
-// A Rung is a step of the ladder that a window climbs: gentle first, harsh last.
-type Rung uint8
+// A rung is a step of the ladder that a window climbs: gentle first, harsh last.
+type rung uint8
 
 const (
-	RungRules     Rung = iota + 1 // what the rules vote for
-	RungClear                     // old results give way to a placeholder
-	RungShorten                   // huge results and arguments keep head and tail
-	RungExchanges                 // exchanges go, also inside one long run of tool use
-	RungTurns                     // turns go, but for what is pinned in them
-	RungSqueeze                   // results and arguments that are pinned are shortened, then cleared
+	rungRules     rung = iota + 1 // what the rules vote for
+	rungClear                     // old results give way to a placeholder
+	rungShorten                   // huge results and arguments keep head and tail
+	rungExchanges                 // exchanges go, also inside one long run of tool use
+	rungTurns                     // turns go, but for what is pinned in them
+	rungSqueeze                   // results and arguments that are pinned are shortened, then cleared
 )
 
-func (r Rung) String() string { return rungs[r].name }
+func (r rung) String() string { return rungs[r].name }
 
 var rungs = [...]struct{ name, why string }{
-	RungRules:     {"rules", ""},
-	RungClear:     {"clear-results", "an old result, cleared to fit the window"},
-	RungShorten:   {"shorten", "shortened to fit the window"},
-	RungExchanges: {"drop-exchanges", "an exchange dropped to fit the window"},
-	RungTurns:     {"drop-turns", "a turn dropped to fit the window"},
-	RungSqueeze:   {"squeeze", "shortened although it must stay: nothing else is left to fit the window"},
+	rungRules:     {"rules", ""},
+	rungClear:     {"clear-results", "an old result, cleared to fit the window"},
+	rungShorten:   {"shorten", "shortened to fit the window"},
+	rungExchanges: {"drop-exchanges", "an exchange dropped to fit the window"},
+	rungTurns:     {"drop-turns", "a turn dropped to fit the window"},
+	rungSqueeze:   {"squeeze", "shortened although it must stay: nothing else is left to fit the window"},
 }
 
-// MarshalText writes the rung's name.
-func (r Rung) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
 // why is the reason that receipts give.
-func (r Rung) why() string { return rungs[r].why }
+func (r rung) why() string { return rungs[r].why }
 
-// A RungCount is what one rung did. Many goroutines may read it.
+// A RungCount is what one rung of the ladder did: "rules", "clear-results", "shorten",
+// "drop-exchanges", "drop-turns" or "squeeze". Many goroutines may read it.
 type RungCount struct {
-	Rung    Rung `json:"rung"`
-	Changes int  `json:"changes"` // blocks cleared, shortened or dropped
+	Rung    string `json:"rung"`
+	Changes int    `json:"changes"` // blocks cleared, shortened or dropped
 }
 
 // A Batch is one time that a stable window was trimmed. Many goroutines may read it.

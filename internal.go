@@ -71,3 +71,7 @@ func (internals) Receipts(all ...wire.Change) ([]byte, error) {
 	}
 	return w.lines, nil
 }
+
+func (internals) Arriving(p *Pipeline) *Pipeline {
+	return p.arriving()
+}

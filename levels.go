@@ -136,11 +136,11 @@ func (v *levels) fits(all []record, lost loss, removed int) error {
 	least += fixed
 	switch {
 	case line >= removed:
-		return uncompacted(ReasonLarger, "what would go has %d tokens, which is no more than the line over its summary", removed)
+		return uncompacted(reasonLarger, "what would go has %d tokens, which is no more than the line over its summary", removed)
 	case least > v.most && fixed > 0:
-		return uncompacted(ReasonNoRoom, "summaries may have %d tokens, of which %d are taken by ones that stay as they are: at least %d are needed", v.most, fixed, least)
+		return uncompacted(reasonNoRoom, "summaries may have %d tokens, of which %d are taken by ones that stay as they are: at least %d are needed", v.most, fixed, least)
 	case least > v.most:
-		return uncompacted(ReasonNoRoom, "summaries may have %d tokens, at least %d are needed", v.most, least)
+		return uncompacted(reasonNoRoom, "summaries may have %d tokens, at least %d are needed", v.most, least)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (v *levels) settle(all []record) ([]record, error) {
 		last.text = text
 	}
 	if n := v.count(join(all)); n > v.most {
-		return nil, uncompacted(ReasonLarger, "with those before it the summary has %d tokens, it may have %d", n, v.most)
+		return nil, uncompacted(reasonLarger, "with those before it the summary has %d tokens, it may have %d", n, v.most)
 	}
 	return all, nil
 }
@@ -275,7 +275,7 @@ func (v *levels) crop(text string, lost loss, most int) (string, error) {
 			}
 		}
 	}
-	return "", uncompacted(ReasonLarger, "the summary has %d tokens, it may have %d, and no line of it fits", v.count(lost.over(text)), most)
+	return "", uncompacted(reasonLarger, "the summary has %d tokens, it may have %d, and no line of it fits", v.count(lost.over(text)), most)
 }
 
 // indexed names what several summaries stand for, and keeps their texts, as an item of the

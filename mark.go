@@ -97,9 +97,9 @@ func (f *fitting) mark(l *ladder.Ladder) *insertion {
 	first := transcript.NoBlock
 	for b := range t.Blocks() {
 		id, blk := transcript.BlockID(b), &t.Blocks()[b]
-		rung, gone := l.Rung(id)
+		by, gone := l.Rung(id)
 		switch {
-		case gone && first == transcript.NoBlock && (Rung(rung) == RungExchanges || Rung(rung) == RungTurns):
+		case gone && first == transcript.NoBlock && (rung(by) == rungExchanges || rung(by) == rungTurns):
 			first = id
 		case !gone && blk.Kind == transcript.Text && t.Messages()[blk.Message].Role == transcript.User && bytes.Contains(t.Bytes(blk.Body), []byte(wire.LeftOut)):
 			return nil

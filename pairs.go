@@ -7,22 +7,20 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// An OrphanKind says which half of an exchange an orphan is.
-type OrphanKind string
-
+// Which half of an exchange an orphan is.
 const (
-	OrphanCall   OrphanKind = "orphan_tool_call"
-	OrphanResult OrphanKind = "orphan_tool_result"
+	orphanCall   = "orphan_tool_call"
+	orphanResult = "orphan_tool_result"
 )
 
 // An Orphan is half an exchange: a call or a result whose other half is not where the
 // provider looks for it. Many goroutines may read it.
 type Orphan struct {
-	Index  int        `json:"index"` // of its message
-	Kind   OrphanKind `json:"kind"`
-	Path   string     `json:"path"`
-	Tool   string     `json:"tool_name,omitempty"`
-	CallID string     `json:"tool_call_id,omitempty"`
+	Index  int    `json:"index"` // of its message
+	Kind   string `json:"kind"`
+	Path   string `json:"path"`
+	Tool   string `json:"tool_name,omitempty"`
+	CallID string `json:"tool_call_id,omitempty"`
 	// Done is what a plan has done about it: drop, insert (a stub), move, merge, rename, edit (a
 	// quotation); "" where nothing was planned.
 	Done string `json:"done,omitempty"`
@@ -72,9 +70,9 @@ func orphansIn(r *wire.Request, found []wire.Finding, open bool) []Orphan {
 			}
 			seen[b] = true
 			blk := t.Block(b)
-			o := Orphan{Index: blk.Message, Kind: OrphanResult, Path: r.Path(b), Tool: x.Tool, CallID: x.CallID, block: b}
+			o := Orphan{Index: blk.Message, Kind: orphanResult, Path: r.Path(b), Tool: x.Tool, CallID: x.CallID, block: b}
 			if blk.Kind == transcript.Call || blk.Kind == transcript.ServerCall {
-				o.Kind = OrphanCall
+				o.Kind = orphanCall
 			}
 			all = append(all, o)
 		}

@@ -92,21 +92,19 @@ const (
 	ByPriority
 )
 
-// A Unit is what a limit counts.
-type Unit string
-
+// What a limit counts.
 const (
-	UnitTokens    Unit = "tokens"
-	UnitMessages  Unit = "messages"
-	UnitExchanges Unit = "exchanges"
-	UnitTurns     Unit = "turns"
+	unitTokens    = "tokens"
+	unitMessages  = "messages"
+	unitExchanges = "exchanges"
+	unitTurns     = "turns"
 )
 
 // WindowTooSmall is the error for a window that what must be kept does not fit.
 // Minimum is exact: with it as the limit the same call succeeds, with one less it
 // fails. Many goroutines may read it.
 type WindowTooSmall struct {
-	Unit    Unit
+	Unit    string // "tokens", "messages", "exchanges" or "turns"
 	Limit   int
 	Minimum int
 }

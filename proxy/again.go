@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/pare-llm/pare/internal/refusal"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -25,7 +26,7 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 	if x.o.plan != nil {
 		again.sent = x.o.plan.Result()
 	}
-	if x.o.offer != nil && why.Rule != Overflow {
+	if x.o.offer != nil && why.Rule != refusal.Overflow {
 		again.recall = nil // the tool may be to blame
 	}
 	o := x.replanned(again)
@@ -36,7 +37,7 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 	switch {
 	case second != resp:
 		x.rec.Healed, x.rec.Tried = why.Rule, ""
-	case why.Rule == Overflow && refused.Rule == Overflow && o.plan != nil:
+	case why.Rule == refusal.Overflow && refused.Rule == refusal.Overflow && o.plan != nil:
 		// The next request of the conversation begins below what was refused now.
 		again.heal, again.sent, again.accepted = &refused, o.plan.Result(), 0
 		x.call(planning, func() { x.t.Conversations.learn(o.key, again.sizeLesson(o.planned)) })
@@ -49,11 +50,11 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 // held to the rules of all vendors, which change more than they must.
 func (x *exchange) replanned(again aim) outcome {
 	why := again.heal
-	named := slices.Contains(wire.Profiles(again.read.Dialect), why.vendor())
+	named := slices.Contains(wire.Profiles(again.read.Dialect), why.Vendor())
 	if named {
-		again.read.Profile = why.vendor()
+		again.read.Profile = why.Vendor()
 	}
-	broken := why.Rule != Overflow && why.Rule != meansRefused && !slices.Contains(strips, why.Rule)
+	broken := why.Rule != refusal.Overflow && why.Rule != meansRefused && !slices.Contains(strips, why.Rule)
 	again.strict = broken && !named
 	o := planned(x.in.Context(), x.body, x.plain, again, x.t.planTime(x.aim.policy))
 	x.t.blame(&x.rec, o.faults...)
@@ -76,15 +77,15 @@ func (o outcome) changed(rule string) (n int) {
 
 // instead sends what another plan makes of the request. If that is no better, it returns
 // what came first, and what the second answer objects to.
-func (x *exchange) instead(first *http.Response, o outcome) (*http.Response, Refusal) {
+func (x *exchange) instead(first *http.Response, o outcome) (*http.Response, refusal.Refusal) {
 	was, sent := x.o, x.rec.BytesOut
 	x.o = o
 	second, err := x.send(o.body)
 	if err == nil && second.StatusCode < 400 {
 		first.Body.Close()
-		return second, Refusal{}
+		return second, refusal.Refusal{}
 	}
-	var why Refusal
+	var why refusal.Refusal
 	if err == nil {
 		why, _ = x.refusal(second)
 		second.Body.Close()
@@ -94,29 +95,29 @@ func (x *exchange) instead(first *http.Response, o outcome) (*http.Response, Ref
 }
 
 // refusal reads an answer, which stays whole, and says what it objects to.
-func (x *exchange) refusal(resp *http.Response) (Refusal, bool) {
-	if !refuses(resp.StatusCode) && !mayRefuse(resp.StatusCode) {
-		return Refusal{}, false
+func (x *exchange) refusal(resp *http.Response) (refusal.Refusal, bool) {
+	if !refusal.Refuses(resp.StatusCode) && !refusal.MayRefuse(resp.StatusCode) {
+		return refusal.Refusal{}, false
 	}
 	head, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody+1))
 	rest := resp.Body
 	if err != nil {
 		// It broke off: the client is to see just that.
 		resp.Body = joined{io.MultiReader(bytes.NewReader(head), broken{err}), rest}
-		return Refusal{}, false
+		return refusal.Refusal{}, false
 	}
 	resp.Body = joined{io.MultiReader(bytes.NewReader(head), rest), rest}
 	if len(head) > maxErrorBody {
-		return Refusal{}, false
+		return refusal.Refusal{}, false
 	}
 	text, err := unpack(resp.Header.Get("Content-Encoding"), head, maxErrorBody)
 	if err != nil {
 		text = nil // a 413 needs no words
 	}
-	if refuses(resp.StatusCode) && len(x.o.betas) > 0 && aboutMeans(text) {
-		return Refusal{Rule: meansRefused}, true
+	if refusal.Refuses(resp.StatusCode) && len(x.o.betas) > 0 && aboutMeans(text) {
+		return refusal.Refusal{Rule: meansRefused}, true
 	}
-	return Classify(resp.StatusCode, text)
+	return refusal.Classify(resp.StatusCode, text)
 }
 
 // broken fails.

@@ -245,7 +245,7 @@ func WithScope(ctx context.Context, scope string) context.Context {
 // keyOf is the name of a conversation: whose it is, where it goes, and how it begins. ""
 // means that it has not begun.
 func keyOf(ctx context.Context, upstream string, g wire.Glance) string {
-	if g.Fingerprint == (wire.Fingerprint{}) {
+	if g.Fingerprint == ([16]byte{}) {
 		return ""
 	}
 	scope, _ := ctx.Value(scopeKey{}).(string)

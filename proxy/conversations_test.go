@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pare-llm/pare/internal/refusal"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -83,7 +84,7 @@ func TestOverflowIsRemembered(t *testing.T) {
 	if got, _ := p.ask(t, here, "/v1/messages", claude(90)); len(got) != 1 || got[0] != claude(90) {
 		t.Fatalf("%d attempts for what fits", len(got))
 	}
-	if got, resp := p.ask(t, here, "/v1/messages", claude(105)); len(got) != 2 || resp.StatusCode != 200 || resp.Header.Get("Pare-Healed") != Overflow {
+	if got, resp := p.ask(t, here, "/v1/messages", claude(105)); len(got) != 2 || resp.StatusCode != 200 || resp.Header.Get("Pare-Healed") != refusal.Overflow {
 		t.Fatalf("%d attempts, %v", len(got), resp.Header)
 	}
 	there := &Transport{Base: p, PlanTime: -1, Conversations: NewConversations(ConversationsOptions{})}
@@ -157,7 +158,7 @@ func TestLessonsChangeNothingClean(t *testing.T) {
 	tr := &Transport{Base: p, PlanTime: -1, Conversations: NewConversations(ConversationsOptions{})}
 	body := claude(5)
 	o := plan(t.Context(), []byte(body), aim{policy: Default(), conversations: tr.Conversations, upstream: "host"})
-	for _, l := range []Learned{{Rules: []string{"orphan-call"}}, {Rules: []string{"thinking-altered"}, Thinking: 3}, {Rules: []string{Overflow}, Limit: 100_000}, {Rules: []string{Overflow}, Messages: 1000}} {
+	for _, l := range []Learned{{Rules: []string{"orphan-call"}}, {Rules: []string{"thinking-altered"}, Thinking: 3}, {Rules: []string{refusal.Overflow}, Limit: 100_000}, {Rules: []string{refusal.Overflow}, Messages: 1000}} {
 		tr.Conversations.learn(o.key, l)
 		if got, _ := p.ask(t, tr, "/v1/messages", body); len(got) != 1 || got[0] != body {
 			t.Errorf("%+v: changed", l)
@@ -227,7 +228,7 @@ func TestShelfHearsNews(t *testing.T) {
 func TestJoin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	random := func() (l Learned) {
-		for _, r := range []string{"a", "b", Overflow} {
+		for _, r := range []string{"a", "b", refusal.Overflow} {
 			if rng.IntN(2) == 0 {
 				l.Rules = append(l.Rules, r)
 			}

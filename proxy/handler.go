@@ -98,8 +98,8 @@ func New(c Config) *Handler {
 		h.conf.Conversations = NewConversations(ConversationsOptions{})
 	}
 	h.ledger = newLedger(c.Memory, c.Flights)
-	h.SetPolicy(c.Policy)
-	h.SetRecall(c.Recall)
+	h.setPolicy(c.Policy)
+	h.setRecall(c.Recall)
 	h.proxy = &httputil.ReverseProxy{
 		Rewrite: rewrite, Transport: trips{h}, FlushInterval: -1, BufferPool: copies{},
 		ModifyResponse: numbered, ErrorHandler: h.failed,
@@ -109,7 +109,7 @@ func New(c Config) *Handler {
 }
 
 // SetPolicy changes what is done to requests from now on; nil is [Default].
-func (h *Handler) SetPolicy(p *pare.Policy) {
+func (h *Handler) setPolicy(p *pare.Policy) {
 	if p == nil {
 		p = Default()
 	}
@@ -118,7 +118,7 @@ func (h *Handler) SetPolicy(p *pare.Policy) {
 }
 
 // SetRecall says whether models may fetch what was removed from now on; nil: they may not.
-func (h *Handler) SetRecall(r *Recall) { h.recall.Store(r) }
+func (h *Handler) setRecall(r *Recall) { h.recall.Store(r) }
 
 // A keeper is who gets the requests that are answered.
 type keeper struct {
@@ -128,7 +128,7 @@ type keeper struct {
 
 // SetPassed says who gets the requests that are answered from now on; see [Transport.Passed] and
 // [Transport.Passes]. Nil: nobody does.
-func (h *Handler) SetPassed(passed func(*Passage), passes func(*Record) bool) {
+func (h *Handler) setPassed(passed func(*Passage), passes func(*Record) bool) {
 	h.keeper.Store(&keeper{passes, passed})
 }
 

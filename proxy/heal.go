@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/refusal"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -14,7 +15,7 @@ import (
 // to, or of all vendors.
 func (a *aim) healing(r *wire.Request) (*pare.Policy, int) {
 	heal, known := a.heal, a.known
-	if heal.Rule == Overflow {
+	if heal.Rule == refusal.Overflow {
 		// This request is planned as the next one will be that begins with it, so that both
 		// begin with the same bytes.
 		a.taught = a.sizeLesson(r)

@@ -3,6 +3,7 @@ package proxy
 import (
 	"net/http"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/inside"
 )
 
@@ -40,4 +41,16 @@ func (internals) Unpack(coding string, packed []byte, most int64) ([]byte, error
 
 func (internals) Vendors() map[string]Upstream {
 	return knownVendors()
+}
+
+func (internals) SetPassed(h *Handler, passed func(*Passage), passes func(*Record) bool) {
+	h.setPassed(passed, passes)
+}
+
+func (internals) SetPolicy(h *Handler, p *pare.Policy) {
+	h.setPolicy(p)
+}
+
+func (internals) SetRecall(h *Handler, r *Recall) {
+	h.setRecall(r)
 }

@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/refusal"
 	"github.com/pare-llm/pare/wire"
 )
 
 // aimed reports whether a lesson is about rules, and not only about size.
 func (l Learned) aimed() bool {
-	return l.Drop || l.Clear > 0 || slices.ContainsFunc(l.Rules, func(rule string) bool { return rule != Overflow && rule != meansRefused })
+	return l.Drop || l.Clear > 0 || slices.ContainsFunc(l.Rules, func(rule string) bool { return rule != refusal.Overflow && rule != meansRefused })
 }
 
 // heed takes over what a lesson says about how a request is read.
@@ -51,11 +52,11 @@ func (a *aim) lesson(r *wire.Request) Learned {
 	switch {
 	case a.heal.Rule == meansRefused:
 		l.Own = true
-	case a.heal.Rule != Overflow:
+	case a.heal.Rule != refusal.Overflow:
 		if slices.Contains(strips, a.heal.Rule) && !a.healsByDropping(r) {
 			l.Thinking = len(r.Transcript().Messages())
 		}
-		if v := a.heal.vendor(); slices.Contains(wire.Profiles(a.read.Dialect), v) {
+		if v := a.heal.Vendor(); slices.Contains(wire.Profiles(a.read.Dialect), v) {
 			l.Profile = v
 		}
 		l.Strict = a.strict

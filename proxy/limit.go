@@ -6,13 +6,14 @@ import (
 	"errors"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/refusal"
 	"github.com/pare-llm/pare/wire"
 )
 
 // sizeLesson is what a refusal for size teaches about later requests: a limit below what was
 // refused. It is zero if nothing can be counted.
 func (a *aim) sizeLesson(r *wire.Request) Learned {
-	l := Learned{Rules: []string{Overflow}, Short: a.short}
+	l := Learned{Rules: []string{refusal.Overflow}, Short: a.short}
 	if a.heal.Messages > 0 {
 		l.Messages = a.heal.Messages
 		return l
@@ -49,8 +50,8 @@ func (a *aim) sizeLesson(r *wire.Request) Learned {
 func (a *aim) fitted(ctx context.Context, p *pare.Policy, in *wire.Request) (*pare.Plan, error) {
 	pl, err := p.Plan(ctx, in)
 	var small *pare.WindowTooSmall
-	guessed := a.heal == nil && a.known.Limit+a.known.Bytes > 0 || a.heal != nil && a.heal.Rule == Overflow && a.heal.Limit == 0
-	if !guessed || !errors.As(err, &small) || small.Unit != pare.UnitTokens {
+	guessed := a.heal == nil && a.known.Limit+a.known.Bytes > 0 || a.heal != nil && a.heal.Rule == refusal.Overflow && a.heal.Limit == 0
+	if !guessed || !errors.As(err, &small) || small.Unit != "tokens" {
 		return pl, err
 	}
 	w := *p.Window
@@ -64,19 +65,19 @@ func (a *aim) fitted(ctx context.Context, p *pare.Policy, in *wire.Request) (*pa
 // so. A plan for a limit of bytes may have to be made several times: what stands around the
 // content is not counted.
 func (a *aim) smaller(p *pare.Policy, pl *pare.Plan) bool {
-	if a.smalls == maxSmalls || a.heal != nil && a.heal.Rule != Overflow {
+	if a.smalls == maxSmalls || a.heal != nil && a.heal.Rule != refusal.Overflow {
 		return false
 	}
 	if a.cramped(p, pl) {
 		a.smalls++
 		return true
 	}
-	why, ok := Refusal{}, false
+	why, ok := refusal.Refusal{}, false
 	if a.heal != nil && a.heal.Bytes > 0 {
 		why, ok = *a.heal, len(pl.Result().Raw()) > a.heal.Bytes
 	}
 	for _, f := range pl.Left() {
-		if says, sized := overflow(f.Message); sized && says.Bytes+says.Messages > 0 {
+		if says, sized := refusal.TooLarge(f.Message); sized && says.Bytes+says.Messages > 0 {
 			why, ok = says, true
 		}
 	}

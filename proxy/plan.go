@@ -12,6 +12,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/refusal"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -31,11 +32,11 @@ type aim struct {
 	// unfitted leaves out the window: the request only asks how large it is, or for a
 	// compaction.
 	unfitted bool
-	prune    bool          // the rules vote on what fits, too
-	long     bool          // a header asks for the long window of the model
-	heal     *Refusal      // that of the first attempt; nil: this is the first
-	strict   bool          // what broke a rule is held to the rules of all vendors
-	sent     *wire.Request // the first attempt, if that was changed
+	prune    bool             // the rules vote on what fits, too
+	long     bool             // a header asks for the long window of the model
+	heal     *refusal.Refusal // that of the first attempt; nil: this is the first
+	strict   bool             // what broke a rule is held to the rules of all vendors
+	sent     *wire.Request    // the first attempt, if that was changed
 	// known is what was learned of the conversation, by earlier requests of it.
 	known         Learned
 	conversations *Conversations
@@ -62,7 +63,7 @@ type aim struct {
 type outcome struct {
 	body     []byte // what to send; nil: what came
 	changes  []wire.Change
-	skip     Skip
+	skip     string
 	detail   string
 	glance   wire.Glance        // at what came; zero: it could not be read
 	tokens   [2]int             // before and after; zero: not counted
@@ -79,7 +80,7 @@ type outcome struct {
 }
 
 // skipped is the outcome of doing nothing.
-func (o outcome) skipped(why Skip, detail string) outcome {
+func (o outcome) skipped(why string, detail string) outcome {
 	return outcome{skip: why, detail: detail, glance: o.glance, key: o.key, faults: o.faults}
 }
 
@@ -180,7 +181,7 @@ func (a *aim) idle(g wire.Glance, raw []byte) bool {
 		return false
 	case a.known.aimed():
 		return false
-	case p.Rules.Arriving() != nil:
+	case parex.Arriving(p.Rules) != nil:
 		return false
 	case a.unfitted:
 		return true
@@ -228,7 +229,7 @@ var (
 )
 
 // unread says why a request could not be read.
-func unread(err error) (Skip, string) {
+func unread(err error) (string, string) {
 	var syntax *wire.SyntaxError
 	var foreign *wire.ForeignError
 	switch {
@@ -254,7 +255,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	if a.heal != nil {
 		o.taught = a.lesson(in)
 	} else if a.learned > 0 {
-		o.taught = Learned{Rules: []string{Overflow}, Limit: a.learned}
+		o.taught = Learned{Rules: []string{refusal.Overflow}, Limit: a.learned}
 	}
 	o.taught.Cold = a.chill(in, p)
 	p.Archived = p.Archived || a.recalls() // so that placeholders name what stood there

@@ -93,7 +93,7 @@ func TestHealingLeavesRoomForTheReply(t *testing.T) {
 	body := long(60)
 	resp, _ := post(t, s.URL+"/v1/messages", body)
 	all := u.all()
-	if resp.StatusCode != 200 || len(all) != 2 || resp.Header.Get("Pare-Healed") != proxy.Overflow {
+	if resp.StatusCode != 200 || len(all) != 2 || resp.Header.Get("Pare-Healed") != "overflow" {
 		t.Fatalf("%s, %d requests, %v", resp.Status, len(all), resp.Header)
 	}
 	// 4,000 of 9,000 are left for the history.

@@ -72,15 +72,13 @@ func scopeOf(ctx context.Context) string {
 	return s
 }
 
-// An Answer is how a recall ended.
-type Answer string
-
+// How a recall ended.
 const (
-	answerFound    Answer = "found"
-	answerNotFound Answer = "not-found" // nothing was removed from this conversation under that handle
-	answerFailed   Answer = "failed"    // the store did not answer
-	answerLimit    Answer = "limit"     // the reply has fetched as much as it may
-	answerRefused  Answer = "refused"   // the provider did not take what was found
+	answerFound    = "found"
+	answerNotFound = "not-found" // nothing was removed from this conversation under that handle
+	answerFailed   = "failed"    // the store did not answer
+	answerLimit    = "limit"     // the reply has fetched as much as it may
+	answerRefused  = "refused"   // the provider did not take what was found
 )
 
 // A Recalled is one call of the tool for recalls. It is a value. Many goroutines may read
@@ -88,7 +86,7 @@ const (
 type Recalled struct {
 	Handle string `json:"handle,omitempty"` // "": none that could be one
 	Bytes  int    `json:"bytes"`            // of content that the model got
-	Answer Answer `json:"answer"`
+	Answer string `json:"answer"`
 	// Beside says that the client's tools were called, too: the model gets the answer with
 	// the client's next request.
 	Beside bool `json:"beside,omitempty"`

@@ -73,7 +73,7 @@ type Record struct {
 	Recalls []Recalled `json:"recalls,omitempty"`
 	// Faults are what failed and was done without: "rule NAME", "counter", "callback Begun".
 	Faults  []string `json:"faults,omitempty"`
-	Skipped Skip     `json:"skipped,omitempty"`
+	Skipped string   `json:"skipped,omitempty"`
 	// Detail says more about Skipped, or which requests of a batch went on as they came; it
 	// may name a place in the request, never its text.
 	Detail string `json:"detail,omitempty"`
@@ -86,24 +86,22 @@ type Record struct {
 	Took    time.Duration `json:"took_ns"`
 }
 
-// A Skip is why a request went on as it came.
-type Skip string
-
+// Why a request went on as it came, as [Record.Skipped] has it.
 const (
-	skipOff         Skip = "off"              // the policy says so
-	skipTooLarge    Skip = "too-large"        // it is larger than what is looked at
-	skipCoding      Skip = "content-coding"   // packed in a way that is not known
-	skipInvalid     Skip = "invalid-json"     // it is no JSON
-	skipUnknown     Skip = "unknown-shape"    // it holds no history
-	skipForeign     Skip = "foreign-shape"    // it holds a history in a foreign format
-	skipState       Skip = "server-state"     // it goes on from a history that the server holds
-	skipRefused     Skip = "still-refused"    // it cannot be repaired in full
-	skipTooSmall    Skip = "window-too-small" // what must stay does not fit
-	skipTime        Skip = "time"             // planning took too long
-	skipPanic       Skip = "panic"            // planning failed badly
-	skipError       Skip = "error"            // planning failed
-	skipSigned      Skip = "signed"           // a change would break its signature
-	skipUnsupported Skip = "unsupported"      // it has a body that is not looked at
+	skipOff         = "off"              // the policy says so
+	skipTooLarge    = "too-large"        // it is larger than what is looked at
+	skipCoding      = "content-coding"   // packed in a way that is not known
+	skipInvalid     = "invalid-json"     // it is no JSON
+	skipUnknown     = "unknown-shape"    // it holds no history
+	skipForeign     = "foreign-shape"    // it holds a history in a foreign format
+	skipState       = "server-state"     // it goes on from a history that the server holds
+	skipRefused     = "still-refused"    // it cannot be repaired in full
+	skipTooSmall    = "window-too-small" // what must stay does not fit
+	skipTime        = "time"             // planning took too long
+	skipPanic       = "panic"            // planning failed badly
+	skipError       = "error"            // planning failed
+	skipSigned      = "signed"           // a change would break its signature
+	skipUnsupported = "unsupported"      // it has a body that is not looked at
 )
 
 // newID is the name of a record: a hundred random bits.

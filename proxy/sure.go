@@ -16,7 +16,7 @@ import (
 func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 	p := *a.policy
 	if a.unfitted {
-		p.Window, p.Rules, p.Compact = nil, p.Rules.Arriving(), nil
+		p.Window, p.Rules, p.Compact = nil, parex.Arriving(p.Rules), nil
 		return &p, 0
 	}
 	if a.heal != nil {
@@ -53,7 +53,7 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 	if w.Messages == 0 && w.Exchanges == 0 && w.Turns == 0 {
 		p.Window, p.Compact = nil, nil
 		if !a.prune {
-			p.Rules = p.Rules.Arriving()
+			p.Rules = parex.Arriving(p.Rules)
 		}
 	}
 	return &p, size

@@ -62,7 +62,7 @@ func TestArrival(t *testing.T) {
 			}
 			p := arriving(t, w, k)
 			if w == nil {
-				p.Rules = p.Rules.Arriving() // the others vote on what is old
+				p.Rules = parex.Arriving(p.Rules) // the others vote on what is old
 			}
 			plan, err := p.Plan(t.Context(), r)
 			if err != nil {

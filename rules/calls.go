@@ -17,7 +17,7 @@ func callsOf(r *wire.Request, tools []Tool) Calls { return Calls{Scope{Table: to
 
 // Use returns what a call does and the file that it is about, cleaned; "" if it names
 // none, or several. Of arguments that have been cleared, what is left counts.
-func (c Calls) Use(call transcript.BlockID) (kind Kind, file string) {
+func (c Calls) Use(call transcript.BlockID) (kind string, file string) {
 	u := c.s.readUse(c.s.tool(c.s.t.Block(call).Tool), c.s.arguments(call))
 	return u.kind, u.file
 }

@@ -21,7 +21,7 @@ import (
 // was called is part of the story. It is a value that many goroutines may use.
 type Deduplication struct {
 	// What to do with an exchange that is repeated later: "clear" its result, or "drop" it if the tool only reads or searches. Default: clear.
-	Mode Mode `json:"mode,omitempty" enum:"clear,drop"`
+	Mode string `json:"mode,omitempty" enum:"clear,drop"`
 	// Results that are shorter are left alone. Default: 512.
 	MinBytes int `json:"min_bytes,omitempty"`
 	// Leave reads alone that a later read of the same file covers, unless both say the same. Default: false.
@@ -39,7 +39,7 @@ func (o Deduplication) Rule() (pare.Rule, error) {
 		Recent: true,
 	}
 	minBytes := minOf(o.MinBytes)
-	if o.Mode == ModeDrop {
+	if o.Mode == modeDrop {
 		minBytes = 0 // also what is short can be dropped
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
@@ -54,7 +54,7 @@ func (o Deduplication) Rule() (pare.Rule, error) {
 		}), nil
 	}
 	var wrong faults
-	wrong.mode(o.Mode, ModeClear, ModeDrop)
+	wrong.mode(o.Mode, modeClear, modeDrop)
 	wrong.atLeast("min_bytes", o.MinBytes, 0)
 	wrong.scope(o.Scope)
 	return rule, wrong.of(rule)
@@ -109,11 +109,11 @@ func (a read) equal(b read) bool { return a.tool == b.tool && a.path == b.path }
 
 // reads returns what a call reads, or false if it is not known to read a part of one file.
 func (s *sight) reads(k *known, x *transcript.Exchange) (use, bool) {
-	if k.Kind != KindRead && k.Command == "" {
+	if k.Kind != kindRead && k.Command == "" {
 		return use{}, false
 	}
 	u := s.used(k, x)
-	return u, u.kind == KindRead && u.file != "" && !u.odd && !u.note
+	return u, u.kind == kindRead && u.file != "" && !u.odd && !u.note
 }
 
 // runs sorts a list and yields what is equal in it, if that is more than one.
@@ -253,9 +253,9 @@ func (d *deduplicator) covered(among []int) {
 			rank++
 			open := r.lines.sure != r.lines.last // it ends where the tool stops
 			if by := furthest(reach, rank); by.lines.sure >= r.lines.last {
-				d.found = append(d.found, finding{exchange: r.exchange, by: by.exchange, about: about{KindRead, r.path}})
+				d.found = append(d.found, finding{exchange: r.exchange, by: by.exchange, about: about{kindRead, r.path}})
 			} else if by, ok := whole[r.lines.first]; ok && open {
-				d.found = append(d.found, finding{exchange: r.exchange, by: by, about: about{KindRead, r.path}})
+				d.found = append(d.found, finding{exchange: r.exchange, by: by, about: about{kindRead, r.path}})
 			}
 			if !d.shows(&d.t.Exchanges()[r.exchange]) {
 				continue
@@ -300,7 +300,7 @@ func (s *sight) shows(x *transcript.Exchange) bool {
 }
 
 // repeated says what is to be done about what is said again.
-func (s *sight) repeated(found []finding, mode Mode) []victim {
+func (s *sight) repeated(found []finding, mode string) []victim {
 	all := make([]victim, 0, len(found))
 	for _, f := range found {
 		// What came out of an error is cleared only if the very same comes again.
@@ -313,7 +313,7 @@ func (s *sight) repeated(found []finding, mode Mode) []victim {
 		}
 		all = append(all, victim{
 			exchange: f.exchange, about: f.about, why: s.later(why, f.by, ""), keepArgs: true,
-			drop: mode == ModeDrop && (f.about.kind == KindRead || f.about.kind == KindSearch),
+			drop: mode == modeDrop && (f.about.kind == kindRead || f.about.kind == kindSearch),
 		})
 	}
 	return all

@@ -14,7 +14,7 @@ import (
 // goroutines may use.
 type ErrorPurging struct {
 	// What to do with a failed call: "clear" its arguments and its result, "arguments" to clear them and keep what the tool said, or "drop" the exchange. Default: clear.
-	Mode Mode `json:"mode,omitempty" enum:"clear,arguments,drop"`
+	Mode string `json:"mode,omitempty" enum:"clear,arguments,drop"`
 	// Arguments and results that are shorter are left alone. Default: 512.
 	MinBytes int `json:"min_bytes,omitempty"`
 	Scope
@@ -34,7 +34,7 @@ func (o ErrorPurging) Rule() (pare.Rule, error) {
 		return s.votes(rule.Name, o.MinBytes, func() []victim { return s.purged(inOrder(s.moot(s.among(anyTool))), o.Mode) }), nil
 	}
 	var wrong faults
-	wrong.mode(o.Mode, ModeClear, ModeArguments, ModeDrop)
+	wrong.mode(o.Mode, modeClear, modeArguments, modeDrop)
 	wrong.atLeast("min_bytes", o.MinBytes, 0)
 	wrong.scope(o.Scope)
 	return rule, wrong.of(rule)
@@ -43,7 +43,7 @@ func (o ErrorPurging) Rule() (pare.Rule, error) {
 // An aim is a tool and what it works on.
 type aim struct {
 	tool   int
-	kind   Kind
+	kind   string
 	file   string
 	hash   uint64 // of the target, if it is no file
 	target string // canonical; "" where the hash is enough
@@ -108,7 +108,7 @@ func (s *sight) moot(among []int) (all []finding) {
 }
 
 // purged says what is to be done about what has become moot.
-func (s *sight) purged(found []finding, mode Mode) []victim {
+func (s *sight) purged(found []finding, mode string) []victim {
 	all := make([]victim, 0, len(found))
 	for _, f := range found {
 		if s.guards(f.about.file) {
@@ -116,7 +116,7 @@ func (s *sight) purged(found []finding, mode Mode) []victim {
 		}
 		all = append(all, victim{
 			exchange: f.exchange, about: f.about, why: s.later("it failed, and ", f.by, " succeeded"),
-			keepSaid: mode == ModeArguments, drop: mode == ModeDrop,
+			keepSaid: mode == modeArguments, drop: mode == modeDrop,
 		})
 	}
 	return all
@@ -136,16 +136,16 @@ func (s *sight) failures(among []int) (failed []int) {
 // been cleared, and what has to be compared to know exactly.
 func (s *sight) aim(k *known, x *transcript.Exchange) (a aim, note bool, exactly []byte) {
 	a = aim{tool: k.number, kind: k.Kind}
-	if k.Kind != KindSearch || k.Command != "" {
+	if k.Kind != kindSearch || k.Command != "" {
 		u := s.used(k, x)
 		a.kind = u.kind
 		switch {
 		case u.note:
 			return a, true, nil
-		case u.kind == KindRun && u.target != nil:
+		case u.kind == kindRun && u.target != nil:
 			a.hash = valueHash(u.target)
 			return a, false, u.target
-		case u.kind != KindSearch && u.file != "":
+		case u.kind != kindSearch && u.file != "":
 			a.file = u.file
 			return a, false, nil
 		}

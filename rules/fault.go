@@ -80,7 +80,7 @@ func (f *faults) atLeast(option string, n, least int) {
 	}
 }
 
-func (f *faults) mode(m Mode, allowed ...Mode) {
+func (f *faults) mode(m string, allowed ...string) {
 	if m == "" || slices.Contains(allowed, m) {
 		return
 	}
@@ -141,4 +141,4 @@ func (f *faults) table(tools []Tool) {
 const theKinds = "write read, write, edit, search, run or other"
 
 // sortedKeys makes the order of errors the same in every run.
-func sortedKeys(m map[string]Kind) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -16,7 +16,7 @@ type finding struct {
 
 // about is what a call was for.
 type about struct {
-	kind Kind
+	kind string
 	file string // "" if it names none, or several
 }
 

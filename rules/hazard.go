@@ -138,9 +138,9 @@ func (s *sight) chances(o Hazard) (all []chance) {
 		var own map[string]int
 		if c.size >= least && (isResult || of.file != "") {
 			own = make(map[string]int)
-			c.newest = of.file != "" && !shown[of.file] && (!isResult || of.kind == KindRead)
+			c.newest = of.file != "" && !shown[of.file] && (!isResult || of.kind == kindRead)
 		}
-		if of.file != "" && (isResult && of.kind == KindRead || !isResult && of.kind == KindWrite) {
+		if of.file != "" && (isResult && of.kind == kindRead || !isResult && of.kind == kindWrite) {
 			shown[of.file] = true
 		}
 		s.own(b, held, own)

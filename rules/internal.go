@@ -24,3 +24,7 @@ func (internals) MatchTool(glob string, name string) bool {
 func (internals) Protected(tool string) bool {
 	return protected(tool)
 }
+
+func (internals) Compile(s Selection) (Finder, error) {
+	return s.compile()
+}

@@ -141,7 +141,7 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 // read anything of it: a quarter each is for the beginning, the end, lines in between and names.
 func (o Oversized) gist(of use) ladder.Gist {
 	most, head, tail := o.sizes()
-	file := of.kind == KindRead || of.kind == KindRun && showsFile(of.target)
+	file := of.kind == kindRead || of.kind == kindRun && showsFile(of.target)
 	g := ladder.Gist{Most: most, Head: head, Tail: tail, By: oversized, Outline: file}
 	if !o.Arrival {
 		return g

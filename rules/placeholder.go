@@ -165,7 +165,7 @@ func (v *ballots) placeholder(what string, x *transcript.Exchange, w *victim, si
 	if x.CallID == "" {
 		parts[9] = ""
 	}
-	if what != "result" || w.about.kind != KindRead && w.about.kind != KindSearch {
+	if what != "result" || w.about.kind != kindRead && w.about.kind != kindSearch {
 		parts[18] = ""
 	}
 	return v.texts.join(parts[:])

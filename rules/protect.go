@@ -14,7 +14,7 @@ type Protect struct {
 
 // Rule returns the rule, or what is wrong with its options.
 func (o Protect) Rule() (pare.Rule, error) {
-	find, _ := o.Compile()
+	find, _ := o.compile()
 	rule := pare.Rule{
 		Name: protect,
 		Doc:  "pin messages and exchanges by role, tool, path, marker, place or kind",

@@ -73,7 +73,7 @@ func must(o rules.Options) pare.Rule {
 // sets are pipelines that differ in what they do.
 func sets() map[string][]pare.Rule {
 	all := map[string][]pare.Rule{"standard": rules.Standard()}
-	for _, mode := range []rules.Mode{rules.ModeClear, rules.ModeDrop} {
+	for _, mode := range []string{"clear", "drop"} {
 		all[string(mode)] = []pare.Rule{
 			must(rules.Deduplication{Mode: mode}),
 			must(rules.SupersededWrites{Mode: mode}),

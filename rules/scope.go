@@ -25,17 +25,15 @@ type Scope struct {
 	Table []Tool `json:"table,omitempty"`
 }
 
-// A Mode is what is done with what a rule found.
-type Mode string
-
+// What is done with what a rule found.
 const (
 	// ModeClear puts a placeholder in the place of what was said. It is the default.
-	ModeClear Mode = "clear"
+	modeClear = "clear"
 	// ModeDrop removes the whole exchange.
-	ModeDrop Mode = "drop"
+	modeDrop = "drop"
 	// ModeArguments, of error-purging only, clears the arguments and keeps what the
 	// tool said about them.
-	ModeArguments Mode = "arguments"
+	modeArguments = "arguments"
 )
 
 // A trait is what a guard knows of a tool's name.
@@ -75,9 +73,9 @@ func (g *guard) trait(name string) *trait {
 	t := &trait{name: strings.Clone(name), key: strings.ToLower(name)}
 	t.Tool = g.known[t.key]
 	if t.Kind == "" {
-		t.Kind = KindOther
+		t.Kind = kindOther
 	}
-	t.pathOnly = (t.Kind == KindWrite || t.Kind == KindEdit) && t.Command == "" && t.Patch == ""
+	t.pathOnly = (t.Kind == kindWrite || t.Kind == kindEdit) && t.Command == "" && t.Patch == ""
 	t.protected = name == "" || g.exact[t.key] || slices.ContainsFunc(g.globs, func(glob string) bool { return matchTool(glob, t.key) })
 	if len(name) <= 128 && g.many.Load() < mostTraits {
 		g.many.Add(1)
@@ -177,7 +175,7 @@ func (s *sight) guards(file string) bool {
 
 // A use is what a call asks for.
 type use struct {
-	kind   Kind
+	kind   string
 	file   string // "" if it names none, or several
 	target []byte // what it runs, as it is written; good until the next call is looked at
 	lines  span
@@ -224,9 +222,9 @@ func (s *sight) readUse(k *known, args []byte) use {
 				u.sure = true
 				return u // what follows may be long
 			}
-		case k.Kind == KindRun && m.is(commandNames):
+		case k.Kind == kindRun && m.is(commandNames):
 			u.target = v
-		case k.Kind != KindRead && k.Command == "":
+		case k.Kind != kindRead && k.Command == "":
 			u.odd = true // nobody asks for its lines
 		case m.named(k.Start, startNames):
 			n, ok := number(v)

@@ -36,7 +36,7 @@ type Selection struct {
 type Finder func(r *wire.Request, found func(a transcript.AtomID, why string))
 
 // Compile makes the selection ready. The error is an [OptionErrors].
-func (s Selection) Compile() (Finder, error) {
+func (s Selection) compile() (Finder, error) {
 	var wrong faults
 	wrong.selection(s)
 	if len(wrong) > 0 {

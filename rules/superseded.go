@@ -15,7 +15,7 @@ import (
 // that many goroutines may use.
 type SupersededWrites struct {
 	// What to do with a write that is superseded: "clear" its arguments and its result, or "drop" the exchange. Default: clear.
-	Mode Mode `json:"mode,omitempty" enum:"clear,drop"`
+	Mode string `json:"mode,omitempty" enum:"clear,drop"`
 	// Arguments and results that are shorter are left alone. Default: 512.
 	MinBytes int `json:"min_bytes,omitempty"`
 	// Leave edits alone and touch whole writes only. Default: false.
@@ -32,13 +32,13 @@ func (o SupersededWrites) Rule() (pare.Rule, error) {
 		Before: protectors(),
 		Recent: true,
 	}
-	writes := func(k *known) bool { return k.Kind == KindWrite || k.Kind == KindEdit }
+	writes := func(k *known) bool { return k.Kind == kindWrite || k.Kind == kindEdit }
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.look(r)
 		return s.votes(rule.Name, o.MinBytes, func() []victim { return s.overwritten(inOrder(s.superseded(s.among(writes))), o) }), nil
 	}
 	var wrong faults
-	wrong.mode(o.Mode, ModeClear, ModeDrop)
+	wrong.mode(o.Mode, modeClear, modeDrop)
 	wrong.atLeast("min_bytes", o.MinBytes, 0)
 	wrong.scope(o.Scope)
 	return rule, wrong.of(rule)
@@ -56,7 +56,7 @@ func (s *sight) superseded(among []int) (all []finding) {
 		}
 		by, ok := holds[u.file]
 		switch {
-		case !ok && u.kind == KindWrite && s.outcome(&xs[i]) == transcript.OutcomeSucceeded:
+		case !ok && u.kind == kindWrite && s.outcome(&xs[i]) == transcript.OutcomeSucceeded:
 			holds[u.file] = i
 		case ok && s.turn(i) < s.turn(by):
 			all = append(all, finding{exchange: i, by: by, about: about{u.kind, u.file}})
@@ -68,7 +68,7 @@ func (s *sight) superseded(among []int) (all []finding) {
 // written is what a call writes or edits; its file is "" if it does neither.
 func (s *sight) written(x *transcript.Exchange) use {
 	u := s.used(s.tool(x.Tool), x)
-	if u.kind != KindWrite && u.kind != KindEdit {
+	if u.kind != kindWrite && u.kind != kindEdit {
 		u.file = ""
 	}
 	return u
@@ -78,10 +78,10 @@ func (s *sight) written(x *transcript.Exchange) use {
 func (s *sight) overwritten(found []finding, o SupersededWrites) []victim {
 	all := make([]victim, 0, len(found))
 	for _, f := range found {
-		if s.guards(f.about.file) || f.about.kind == KindEdit && o.KeepEdits {
+		if s.guards(f.about.file) || f.about.kind == kindEdit && o.KeepEdits {
 			continue
 		}
-		all = append(all, victim{exchange: f.exchange, about: f.about, why: s.later("the file was written as a whole by ", f.by, ""), drop: o.Mode == ModeDrop})
+		all = append(all, victim{exchange: f.exchange, about: f.about, why: s.later("the file was written as a whole by ", f.by, ""), drop: o.Mode == modeDrop})
 	}
 	return all
 }

@@ -5,30 +5,28 @@ import (
 	"strings"
 )
 
-// A Kind is what a tool does.
-type Kind string
-
+// What a tool does.
 const (
-	KindRead   Kind = "read"   // shows one file
-	KindWrite  Kind = "write"  // replaces one file as a whole
-	KindEdit   Kind = "edit"   // changes a file
-	KindSearch Kind = "search" // looks around and changes nothing
-	KindRun    Kind = "run"    // may do anything
-	KindOther  Kind = "other"  // is not known to be any of these
+	kindRead   = "read"   // shows one file
+	kindWrite  = "write"  // replaces one file as a whole
+	kindEdit   = "edit"   // changes a file
+	kindSearch = "search" // looks around and changes nothing
+	kindRun    = "run"    // may do anything
+	kindOther  = "other"  // is not known to be any of these
 )
 
-var kinds = []Kind{KindRead, KindWrite, KindEdit, KindSearch, KindRun, KindOther}
+var kinds = []string{kindRead, kindWrite, kindEdit, kindSearch, kindRun, kindOther}
 
 // A Tool says what a tool does and what its arguments mean. Many goroutines may read it.
 type Tool struct {
 	// The tool's name, in any case.
 	Name string `json:"name" required:"\"my_tool\""`
 	// What it does: read, write, edit, search, run or other. Default: other.
-	Kind Kind `json:"kind,omitempty" enum:"read,write,edit,search,run,other"`
+	Kind string `json:"kind,omitempty" enum:"read,write,edit,search,run,other"`
 	// The argument that decides what it does, for a tool that does several things. Default: none.
 	Command string `json:"command,omitempty"`
 	// What it does by the value of that argument; for other values, kind says it. Default: none.
-	Commands map[string]Kind `json:"commands,omitempty" enum:"read,write,edit,search,run,other"`
+	Commands map[string]string `json:"commands,omitempty" enum:"read,write,edit,search,run,other"`
 	// The argument that names the file. Default: the usual names are tried.
 	Path string `json:"path,omitempty"`
 	// The argument that holds a patch in Codex' format, which names the file. Default: none.
@@ -66,58 +64,58 @@ var (
 // arguments are found by their usual names.
 var table = []Tool{
 	// Claude Code
-	{Name: "Read", Kind: KindRead}, {Name: "Write", Kind: KindWrite}, {Name: "Edit", Kind: KindEdit}, {Name: "MultiEdit", Kind: KindEdit},
-	{Name: "NotebookRead", Kind: KindRead}, {Name: "NotebookEdit", Kind: KindEdit},
-	{Name: "Bash", Kind: KindRun}, {Name: "BashOutput", Kind: KindRun}, {Name: "KillShell", Kind: KindRun}, {Name: "PowerShell", Kind: KindRun},
-	{Name: "Grep", Kind: KindSearch}, {Name: "Glob", Kind: KindSearch}, {Name: "LS", Kind: KindSearch}, {Name: "LSP", Kind: KindSearch},
-	{Name: "WebFetch", Kind: KindSearch}, {Name: "WebSearch", Kind: KindSearch}, {Name: "ToolSearch", Kind: KindSearch},
+	{Name: "Read", Kind: kindRead}, {Name: "Write", Kind: kindWrite}, {Name: "Edit", Kind: kindEdit}, {Name: "MultiEdit", Kind: kindEdit},
+	{Name: "NotebookRead", Kind: kindRead}, {Name: "NotebookEdit", Kind: kindEdit},
+	{Name: "Bash", Kind: kindRun}, {Name: "BashOutput", Kind: kindRun}, {Name: "KillShell", Kind: kindRun}, {Name: "PowerShell", Kind: kindRun},
+	{Name: "Grep", Kind: kindSearch}, {Name: "Glob", Kind: kindSearch}, {Name: "LS", Kind: kindSearch}, {Name: "LSP", Kind: kindSearch},
+	{Name: "WebFetch", Kind: kindSearch}, {Name: "WebSearch", Kind: kindSearch}, {Name: "ToolSearch", Kind: kindSearch},
 	// opencode, crush, pi, amp, goose
-	{Name: "List", Kind: KindSearch}, {Name: "view", Kind: KindRead}, {Name: "fetch", Kind: KindSearch}, {Name: "sourcegraph", Kind: KindSearch},
-	{Name: "patch", Kind: KindEdit, Patch: "patchText"}, {Name: "codesearch", Kind: KindSearch}, {Name: "find", Kind: KindSearch},
-	{Name: "create_file", Kind: KindWrite}, {Name: "edit_file", Kind: KindEdit}, {Name: "undo_edit", Kind: KindEdit}, {Name: "download", Kind: KindRun},
-	{Name: "developer__shell", Kind: KindRun}, {Name: "developer__text_editor", Kind: KindEdit, Command: "command", Commands: editorCommands},
-	{Name: "text_editor", Kind: KindEdit, Command: "command", Commands: editorCommands},
+	{Name: "List", Kind: kindSearch}, {Name: "view", Kind: kindRead}, {Name: "fetch", Kind: kindSearch}, {Name: "sourcegraph", Kind: kindSearch},
+	{Name: "patch", Kind: kindEdit, Patch: "patchText"}, {Name: "codesearch", Kind: kindSearch}, {Name: "find", Kind: kindSearch},
+	{Name: "create_file", Kind: kindWrite}, {Name: "edit_file", Kind: kindEdit}, {Name: "undo_edit", Kind: kindEdit}, {Name: "download", Kind: kindRun},
+	{Name: "developer__shell", Kind: kindRun}, {Name: "developer__text_editor", Kind: kindEdit, Command: "command", Commands: editorCommands},
+	{Name: "text_editor", Kind: kindEdit, Command: "command", Commands: editorCommands},
 	// Codex
-	{Name: "shell", Kind: KindRun}, {Name: "local_shell", Kind: KindRun}, {Name: "shell_command", Kind: KindRun}, {Name: "exec_command", Kind: KindRun},
-	{Name: "unified_exec", Kind: KindRun}, {Name: "write_stdin", Kind: KindRun}, {Name: "container.exec", Kind: KindRun},
-	{Name: "apply_patch", Kind: KindEdit, Patch: "input"}, {Name: "view_image", Kind: KindRead, Lines: -1},
-	{Name: "grep_files", Kind: KindSearch}, {Name: "list_dir", Kind: KindSearch},
+	{Name: "shell", Kind: kindRun}, {Name: "local_shell", Kind: kindRun}, {Name: "shell_command", Kind: kindRun}, {Name: "exec_command", Kind: kindRun},
+	{Name: "unified_exec", Kind: kindRun}, {Name: "write_stdin", Kind: kindRun}, {Name: "container.exec", Kind: kindRun},
+	{Name: "apply_patch", Kind: kindEdit, Patch: "input"}, {Name: "view_image", Kind: kindRead, Lines: -1},
+	{Name: "grep_files", Kind: kindSearch}, {Name: "list_dir", Kind: kindSearch},
 	// Gemini CLI, Qwen Code
-	{Name: "read_file", Kind: KindRead}, {Name: "write_file", Kind: KindWrite}, {Name: "replace", Kind: KindEdit}, {Name: "run_shell_command", Kind: KindRun},
-	{Name: "read_many_files", Kind: KindSearch}, {Name: "search_file_content", Kind: KindSearch}, {Name: "grep_search", Kind: KindSearch},
-	{Name: "list_directory", Kind: KindSearch}, {Name: "web_fetch", Kind: KindSearch}, {Name: "google_web_search", Kind: KindSearch}, {Name: "web_search", Kind: KindSearch},
+	{Name: "read_file", Kind: kindRead}, {Name: "write_file", Kind: kindWrite}, {Name: "replace", Kind: kindEdit}, {Name: "run_shell_command", Kind: kindRun},
+	{Name: "read_many_files", Kind: kindSearch}, {Name: "search_file_content", Kind: kindSearch}, {Name: "grep_search", Kind: kindSearch},
+	{Name: "list_directory", Kind: kindSearch}, {Name: "web_fetch", Kind: kindSearch}, {Name: "google_web_search", Kind: kindSearch}, {Name: "web_search", Kind: kindSearch},
 	// Cline, Roo Code, Kilo
-	{Name: "write_to_file", Kind: KindWrite}, {Name: "replace_in_file", Kind: KindEdit}, {Name: "apply_diff", Kind: KindEdit}, {Name: "insert_content", Kind: KindEdit},
-	{Name: "search_and_replace", Kind: KindEdit}, {Name: "search_replace", Kind: KindEdit}, {Name: "execute_command", Kind: KindRun}, {Name: "search_files", Kind: KindSearch},
-	{Name: "list_files", Kind: KindSearch}, {Name: "list_code_definition_names", Kind: KindSearch}, {Name: "browser_action", Kind: KindRun},
-	{Name: "codebase_search", Kind: KindSearch}, {Name: "use_mcp_tool", Kind: KindRun}, {Name: "access_mcp_resource", Kind: KindSearch},
+	{Name: "write_to_file", Kind: kindWrite}, {Name: "replace_in_file", Kind: kindEdit}, {Name: "apply_diff", Kind: kindEdit}, {Name: "insert_content", Kind: kindEdit},
+	{Name: "search_and_replace", Kind: kindEdit}, {Name: "search_replace", Kind: kindEdit}, {Name: "execute_command", Kind: kindRun}, {Name: "search_files", Kind: kindSearch},
+	{Name: "list_files", Kind: kindSearch}, {Name: "list_code_definition_names", Kind: kindSearch}, {Name: "browser_action", Kind: kindRun},
+	{Name: "codebase_search", Kind: kindSearch}, {Name: "use_mcp_tool", Kind: kindRun}, {Name: "access_mcp_resource", Kind: kindSearch},
 	// SWE-agent, OpenHands, Anthropic's own editors
-	{Name: "str_replace_editor", Kind: KindEdit, Command: "command", Commands: editorCommands},
-	{Name: "str_replace_based_edit_tool", Kind: KindEdit, Command: "command", Commands: editorCommands},
-	{Name: "str_replace_based_edit", Kind: KindEdit, Command: "command", Commands: editorCommands},
-	{Name: "file_editor", Kind: KindEdit, Command: "command", Commands: editorCommands},
-	{Name: "str_replace", Kind: KindEdit}, {Name: "insert", Kind: KindEdit}, {Name: "open", Kind: KindRead, Start: "line_number", Lines: 100}, {Name: "create", Kind: KindEdit},
-	{Name: "goto", Kind: KindRun}, {Name: "scroll_down", Kind: KindRun}, {Name: "scroll_up", Kind: KindRun},
-	{Name: "find_file", Kind: KindSearch}, {Name: "search_dir", Kind: KindSearch}, {Name: "search_file", Kind: KindSearch},
-	{Name: "execute_bash", Kind: KindRun}, {Name: "execute_ipython_cell", Kind: KindRun}, {Name: "execute_python", Kind: KindRun}, {Name: "terminal", Kind: KindRun},
+	{Name: "str_replace_editor", Kind: kindEdit, Command: "command", Commands: editorCommands},
+	{Name: "str_replace_based_edit_tool", Kind: kindEdit, Command: "command", Commands: editorCommands},
+	{Name: "str_replace_based_edit", Kind: kindEdit, Command: "command", Commands: editorCommands},
+	{Name: "file_editor", Kind: kindEdit, Command: "command", Commands: editorCommands},
+	{Name: "str_replace", Kind: kindEdit}, {Name: "insert", Kind: kindEdit}, {Name: "open", Kind: kindRead, Start: "line_number", Lines: 100}, {Name: "create", Kind: kindEdit},
+	{Name: "goto", Kind: kindRun}, {Name: "scroll_down", Kind: kindRun}, {Name: "scroll_up", Kind: kindRun},
+	{Name: "find_file", Kind: kindSearch}, {Name: "search_dir", Kind: kindSearch}, {Name: "search_file", Kind: kindSearch},
+	{Name: "execute_bash", Kind: kindRun}, {Name: "execute_ipython_cell", Kind: kindRun}, {Name: "execute_python", Kind: kindRun}, {Name: "terminal", Kind: kindRun},
 	// Copilot, Cursor, Windsurf, Zed, Continue
-	{Name: "insert_edit_into_file", Kind: KindEdit}, {Name: "replace_string_in_file", Kind: KindEdit}, {Name: "multi_replace_string_in_file", Kind: KindEdit},
-	{Name: "run_in_terminal", Kind: KindRun}, {Name: "get_terminal_output", Kind: KindRun}, {Name: "runTests", Kind: KindRun}, {Name: "semantic_search", Kind: KindSearch},
-	{Name: "file_search", Kind: KindSearch}, {Name: "get_errors", Kind: KindSearch}, {Name: "fetch_webpage", Kind: KindSearch},
-	{Name: "get_changed_files", Kind: KindSearch}, {Name: "list_code_usages", Kind: KindSearch}, {Name: "edit_notebook_file", Kind: KindEdit}, {Name: "edit_notebook", Kind: KindEdit},
-	{Name: "run_terminal_cmd", Kind: KindRun}, {Name: "run_terminal_command", Kind: KindRun}, {Name: "reapply", Kind: KindEdit}, {Name: "delete_file", Kind: KindRun},
-	{Name: "create_new_file", Kind: KindWrite}, {Name: "edit_existing_file", Kind: KindEdit}, {Name: "single_find_and_replace", Kind: KindEdit},
-	{Name: "view_file", Kind: KindRead}, {Name: "view_line_range", Kind: KindRead}, {Name: "str_replace_edit", Kind: KindEdit},
-	{Name: "run_command", Kind: KindRun}, {Name: "replace_file_content", Kind: KindEdit}, {Name: "multi_replace_file_content", Kind: KindEdit}, {Name: "read_currently_open_file", Kind: KindSearch},
+	{Name: "insert_edit_into_file", Kind: kindEdit}, {Name: "replace_string_in_file", Kind: kindEdit}, {Name: "multi_replace_string_in_file", Kind: kindEdit},
+	{Name: "run_in_terminal", Kind: kindRun}, {Name: "get_terminal_output", Kind: kindRun}, {Name: "runTests", Kind: kindRun}, {Name: "semantic_search", Kind: kindSearch},
+	{Name: "file_search", Kind: kindSearch}, {Name: "get_errors", Kind: kindSearch}, {Name: "fetch_webpage", Kind: kindSearch},
+	{Name: "get_changed_files", Kind: kindSearch}, {Name: "list_code_usages", Kind: kindSearch}, {Name: "edit_notebook_file", Kind: kindEdit}, {Name: "edit_notebook", Kind: kindEdit},
+	{Name: "run_terminal_cmd", Kind: kindRun}, {Name: "run_terminal_command", Kind: kindRun}, {Name: "reapply", Kind: kindEdit}, {Name: "delete_file", Kind: kindRun},
+	{Name: "create_new_file", Kind: kindWrite}, {Name: "edit_existing_file", Kind: kindEdit}, {Name: "single_find_and_replace", Kind: kindEdit},
+	{Name: "view_file", Kind: kindRead}, {Name: "view_line_range", Kind: kindRead}, {Name: "str_replace_edit", Kind: kindEdit},
+	{Name: "run_command", Kind: kindRun}, {Name: "replace_file_content", Kind: kindEdit}, {Name: "multi_replace_file_content", Kind: kindEdit}, {Name: "read_currently_open_file", Kind: kindSearch},
 	// The reference filesystem server
-	{Name: "mcp__filesystem__read_file", Kind: KindRead, Lines: -1}, {Name: "mcp__filesystem__read_text_file", Kind: KindRead, Lines: -1, Limit: "head"},
-	{Name: "mcp__filesystem__write_file", Kind: KindWrite}, {Name: "mcp__filesystem__edit_file", Kind: KindEdit},
-	{Name: "mcp__filesystem__list_directory", Kind: KindSearch}, {Name: "mcp__filesystem__search_files", Kind: KindSearch},
+	{Name: "mcp__filesystem__read_file", Kind: kindRead, Lines: -1}, {Name: "mcp__filesystem__read_text_file", Kind: kindRead, Lines: -1, Limit: "head"},
+	{Name: "mcp__filesystem__write_file", Kind: kindWrite}, {Name: "mcp__filesystem__edit_file", Kind: kindEdit},
+	{Name: "mcp__filesystem__list_directory", Kind: kindSearch}, {Name: "mcp__filesystem__search_files", Kind: kindSearch},
 }
 
 // editorCommands are those of Anthropic's text editor and what is modelled on it.
-var editorCommands = map[string]Kind{
-	"view": KindRead, "read": KindRead, "create": KindWrite, "write": KindWrite, "str_replace": KindEdit, "insert": KindEdit, "undo_edit": KindEdit, "edit_file": KindEdit,
+var editorCommands = map[string]string{
+	"view": kindRead, "read": kindRead, "create": kindWrite, "write": kindWrite, "str_replace": kindEdit, "insert": kindEdit, "undo_edit": kindEdit, "edit_file": kindEdit,
 }
 
 // Table returns the tools that the rules know.

@@ -79,7 +79,7 @@ func (s *Store) Append(ctx context.Context, key Key, head Head, entries ...Entry
 	}
 	if n := len(entries) - done.Replayed; n > 0 {
 		s.watch.wake(x.sid)
-		s.emit(EventAppended, EventData{Session: key, Head: done.Head, Entries: n})
+		s.emit(eventAppended, EventData{Session: key, Head: done.Head, Entries: n})
 	}
 	return done, nil
 }

@@ -76,7 +76,7 @@ func (s *Store) revert(ctx context.Context, key Key, head Head, target func(*tx,
 		return 0, err
 	}
 	s.watch.wake(x.sid)
-	s.emit(EventReverted, EventData{Session: key, Head: x.Head, Messages: gone})
+	s.emit(eventReverted, EventData{Session: key, Head: x.Head, Messages: gone})
 	return gone, nil
 }
 
@@ -219,7 +219,7 @@ func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
 		return "", err
 	}
 	s.watch.wake(x.sid)
-	s.emit(EventUndone, EventData{Session: key, Head: x.Head, What: kind})
+	s.emit(eventUndone, EventData{Session: key, Head: x.Head, What: kind})
 	return kind, nil
 }
 
@@ -278,7 +278,7 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 	if err != nil {
 		return nil, fmt.Errorf("fork %s to %s: %w", from, to, err)
 	}
-	s.emit(EventForked, EventData{Session: to, From: &from, Head: made.Head})
+	s.emit(eventForked, EventData{Session: to, From: &from, Head: made.Head})
 	return made, nil
 }
 

@@ -69,18 +69,18 @@ func (s *Store) Compact(ctx context.Context, key Key, c *pare.Compactor) (*Compa
 	}
 	ctx, done := s.hold(ctx, x.sid, token)
 	defer done()
-	s.emit(pare.EventCompactionStarted, EventData{Session: key, Head: x.Head})
+	s.emit("compaction_started", EventData{Session: key, Head: x.Head})
 	made, err := s.compact(ctx, x, c, token)
 	switch {
 	case err != nil:
-		s.emit(pare.EventCompactionFailed, EventData{Session: key, Error: err.Error()})
+		s.emit("compaction_failed", EventData{Session: key, Error: err.Error()})
 		return nil, fmt.Errorf("compact %s: %w", key, err)
 	case made == nil:
-		s.emit(pare.EventCompactionSkipped, EventData{Session: key})
+		s.emit("compaction_skipped", EventData{Session: key})
 		return nil, nil
 	}
 	s.watch.wake(x.sid)
-	s.emit(pare.EventCompactionCompleted, EventData{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
+	s.emit("compaction_completed", EventData{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
 	return made, nil
 }
 
@@ -208,7 +208,7 @@ var errParts = errors.New("a call that it would stand for is answered behind it"
 
 // commit writes a compaction down, with the handle of what it stands for, if the lease
 // still holds and what was summarized is still in force.
-func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior Compacted, token string) error {
+func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior compacted, token string) error {
 	return s.write(ctx, func(t *tx) error {
 		now, err := s.live(ctx, t, x.Key, true)
 		if err != nil {

@@ -56,7 +56,7 @@ func nameOf(e *Entry) string {
 
 // newestSummary is the newest compaction in force that can be read; zero: there is none. What a
 // damaged one stands for is sent as it is, or summed up by the one before it.
-func (s *Store) newestSummary(ctx context.Context, t *tx, x *Session) (Compacted, Compaction, error) {
+func (s *Store) newestSummary(ctx context.Context, t *tx, x *Session) (compacted, Compaction, error) {
 	for _, k := range slices.Backward(x.state.Compactions) {
 		c, err := s.compactionAt(ctx, t, x, k.Seq)
 		for _, m := range c.Prefix {
@@ -75,5 +75,5 @@ func (s *Store) newestSummary(ctx context.Context, t *tx, x *Session) (Compacted
 			return k, c, err
 		}
 	}
-	return Compacted{}, Compaction{}, nil
+	return compacted{}, Compaction{}, nil
 }

@@ -78,7 +78,7 @@ func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, er
 		return false, fmt.Errorf("delete %s: %w", key, err)
 	}
 	if done {
-		s.emit(EventDeleted, EventData{Session: key})
+		s.emit(eventDeleted, EventData{Session: key})
 	}
 	return done, nil
 }

@@ -4,13 +4,13 @@ import "github.com/pare-llm/pare"
 
 // The events of a session; those of compactions are the engine's.
 const (
-	EventCreated  pare.EventType = "session_created"
-	EventAppended pare.EventType = "entries_appended"
-	EventReverted pare.EventType = "session_reverted"
-	EventUndone   pare.EventType = "session_undone"
-	EventForked   pare.EventType = "session_forked"
-	EventMerged   pare.EventType = "session_merged"
-	EventDeleted  pare.EventType = "session_deleted"
+	eventCreated  = "session_created"
+	eventAppended = "entries_appended"
+	eventReverted = "session_reverted"
+	eventUndone   = "session_undone"
+	eventForked   = "session_forked"
+	eventMerged   = "session_merged"
+	eventDeleted  = "session_deleted"
 )
 
 // EventData is the metadata of every event of the store: which session, and what of it.
@@ -27,7 +27,7 @@ type EventData struct {
 	Error    string `json:"error,omitempty"`
 }
 
-func (s *Store) emit(kind pare.EventType, h EventData) {
+func (s *Store) emit(kind string, h EventData) {
 	if s.o.Sink != nil {
 		s.o.Sink(pare.Event{Type: kind, Metadata: h})
 	}

@@ -256,7 +256,7 @@ func (r *faultRun) judge(st *store.Store) {
 	}
 	for _, key := range r.keys {
 		if storex.Engine(st) == "postgres" { // of SQLite all is looked at, where there is nothing else
-			problems, err := st.FsckSession(ctx, key, false)
+			problems, err := storex.FsckSession(st, ctx, key, false)
 			if err != nil || len(problems) > 0 {
 				t.Errorf("fsck: %v %v", problems, err)
 			}

@@ -298,7 +298,7 @@ func writeError(w http.ResponseWriter, status int, p problem) {
 }
 
 // needless are the reasons why a history is not compacted for which nobody has failed.
-var needless = []pare.CompactionReason{pare.ReasonLarger, pare.ReasonNoCut, pare.ReasonNothing}
+var needless = []string{"larger", "no-cut", "nothing-to-compact"}
 
 // fail answers with what went wrong. Nothing of the database is told.
 func (c *call) fail(err error) {

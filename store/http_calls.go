@@ -403,8 +403,8 @@ func (a *api) events(c *call) error {
 		all, err := a.s.since(c.q.Context(), c.key, at)
 		if err != nil {
 			if errors.Is(err, ErrDeleted) {
-				data := encode(pare.Event{Type: EventDeleted, Metadata: EventData{Session: c.key}})
-				fmt.Fprintf(c.w, "event: %s\ndata: %s\n\n", EventDeleted, data)
+				data := encode(pare.Event{Type: eventDeleted, Metadata: EventData{Session: c.key}})
+				fmt.Fprintf(c.w, "event: %s\ndata: %s\n\n", eventDeleted, data)
 			}
 			return nil // the stream has begun: it ends
 		}
@@ -434,14 +434,14 @@ func (a *api) events(c *call) error {
 var newlines = strings.NewReplacer("\n", " ", "\r", " ")
 
 // eventOf is the event that an entry tells of.
-func eventOf(k Kind) pare.EventType {
+func eventOf(k Kind) string {
 	switch k {
 	case KindRevert:
-		return EventReverted
+		return eventReverted
 	case KindUndo:
-		return EventUndone
+		return eventUndone
 	case KindCompaction:
-		return pare.EventCompactionCompleted
+		return "compaction_completed"
 	}
-	return EventAppended
+	return eventAppended
 }

@@ -18,7 +18,7 @@ func (internals) Engine(s *Store) string {
 	return s.engine()
 }
 
-func (internals) Memory(s *Store) *Memory {
+func (internals) Memory(s *Store) *memory {
 	return s.memory()
 }
 
@@ -30,6 +30,10 @@ func (internals) Ping(s *Store, ctx context.Context) error {
 	return s.ping(ctx)
 }
 
-func (internals) Receipts(s *Store) *Receipts {
+func (internals) Receipts(s *Store) *receipts {
 	return s.receipts()
+}
+
+func (internals) FsckSession(s *Store, ctx context.Context, key Key, repair bool) (found []Problem, err error) {
+	return s.fsckSession(ctx, key, repair)
 }

@@ -7,11 +7,11 @@ import (
 
 // memory keeps summaries, so that every process sends the same ones. It is the memory
 // of a [pare.Compactor].
-func (s *Store) memory() *Memory { return &Memory{s} }
+func (s *Store) memory() *memory { return &memory{s} }
 
 // A Memory keeps texts by name, those that were used last: they can be made again. Many
 // goroutines may use it.
-type Memory struct{ s *Store }
+type memory struct{ s *Store }
 
 const (
 	// summaryLife is how long a text is kept that nobody asks for.
@@ -25,7 +25,7 @@ const (
 )
 
 // Load returns a text.
-func (m *Memory) Load(key string) (text string, ok bool) {
+func (m *memory) Load(key string) (text string, ok bool) {
 	ctx := context.Background()
 	var at int64
 	err := m.s.read(ctx, func(t *tx) error {
@@ -41,7 +41,7 @@ func (m *Memory) Load(key string) (text string, ok bool) {
 }
 
 // Store keeps a text; the first one of a name stays.
-func (m *Memory) Store(key, text string) {
+func (m *memory) Store(key, text string) {
 	if m.s.opened() != nil {
 		return // it can be made again
 	}

@@ -71,7 +71,7 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 		return 0, fmt.Errorf("merge %s into %s: %w", from, into, err)
 	}
 	s.watch.wake(y.sid)
-	s.emit(EventMerged, EventData{Session: into, From: &from, Head: y.Head, Entries: added})
+	s.emit(eventMerged, EventData{Session: into, From: &from, Head: y.Head, Entries: added})
 	return added, nil
 }
 

@@ -201,7 +201,7 @@ func TestFsckDialectOfSeveral(t *testing.T) {
 	if err := st.Exec(`UPDATE entries SET pos = (SELECT sid FROM sessions WHERE id = 's') * 268435456 + 3 WHERE pos >> 28 = (SELECT sid FROM sessions WHERE id = 'o')`); err != nil {
 		t.Fatal(err)
 	}
-	found, err := st.FsckSession(ctx, key, true)
+	found, err := storex.FsckSession(st, ctx, key, true)
 	if err != nil || len(found) == 0 {
 		t.Fatal(found, err)
 	}

@@ -80,7 +80,7 @@ func (s *Store) Remember(ctx context.Context, all ...Passage) error {
 		return fmt.Errorf("remember a request: %w", err)
 	}
 	for _, key := range touched {
-		s.emit(EventAppended, EventData{Session: key})
+		s.emit(eventAppended, EventData{Session: key})
 	}
 	return nil
 }

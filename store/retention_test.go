@@ -300,7 +300,7 @@ func TestCollectLooksAgain(t *testing.T) {
 		var st *store.Store
 		acted := false
 		st, err := store.OpenWith(ctx, dsn, store.Options{Now: func() time.Time { return now }, Sink: func(e pare.Event) {
-			if e.Type != store.EventDeleted || acted {
+			if e.Type != "session_deleted" || acted {
 				return
 			}
 			acted = true

@@ -138,7 +138,7 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 		return nil, fmt.Errorf("create session %s: %w", key, err)
 	}
 	s.known.learn(made, nil)
-	s.emit(EventCreated, EventData{Session: key})
+	s.emit(eventCreated, EventData{Session: key})
 	return made, nil
 }
 

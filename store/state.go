@@ -20,7 +20,7 @@ type state struct {
 	// Hidden are ranges of numbers, both ends included, that were reverted.
 	Hidden [][2]int64 `json:"hidden,omitempty"`
 	// Compactions are those in force, oldest first.
-	Compactions []Compacted `json:"compactions,omitempty"`
+	Compactions []compacted `json:"compactions,omitempty"`
 	// Gone is the last of the session's own entries of which retention has let go.
 	Gone int64 `json:"gone,omitempty"`
 
@@ -29,7 +29,7 @@ type state struct {
 
 type inheritance struct {
 	Hidden      [][2]int64  `json:"hidden,omitempty"`
-	Compactions []Compacted `json:"compactions,omitempty"`
+	Compactions []compacted `json:"compactions,omitempty"`
 }
 
 // A share is entries that belong to another session.
@@ -40,7 +40,7 @@ type share struct {
 }
 
 // A Compacted is a compaction that is in force. Many goroutines may read it.
-type Compacted struct {
+type compacted struct {
 	Seq int64 `json:"seq"` // of its entry
 	To  int64 `json:"to"`  // it stands for everything up to this entry
 	// Cum is the weight of all that it stands for.
@@ -131,11 +131,11 @@ func (x *Session) last(upto int64) int64 {
 }
 
 // compaction returns the newest one in force.
-func (st *state) compaction() (Compacted, bool) {
+func (st *state) compaction() (compacted, bool) {
 	if n := len(st.Compactions); n > 0 {
 		return st.Compactions[n-1], true
 	}
-	return Compacted{}, false
+	return compacted{}, false
 }
 
 // A control is an entry that changes what is in force.
@@ -200,16 +200,16 @@ func (st state) fold(all []control) state {
 	}
 	if st.Inherited != nil {
 		out.Hidden = slices.Clone(st.Inherited.Hidden)
-		out.Compactions = slices.DeleteFunc(slices.Clone(st.Inherited.Compactions), func(k Compacted) bool { return undone[k.Seq] })
+		out.Compactions = slices.DeleteFunc(slices.Clone(st.Inherited.Compactions), func(k compacted) bool { return undone[k.Seq] })
 	}
 	for _, c := range all {
 		switch {
 		case undone[c.seq]:
 		case c.kind == KindRevert:
 			out.hide(c.to+1, c.seq-1)
-			out.Compactions = slices.DeleteFunc(out.Compactions, func(k Compacted) bool { return k.Seq > c.to })
+			out.Compactions = slices.DeleteFunc(out.Compactions, func(k compacted) bool { return k.Seq > c.to })
 		case c.kind == KindCompaction:
-			out.Compactions = append(out.Compactions, Compacted{c.seq, c.to, c.cum})
+			out.Compactions = append(out.Compactions, compacted{c.seq, c.to, c.cum})
 		}
 	}
 	return out

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
-	"github.com/pare-llm/pare"
 )
 
 // AcceptCompaction puts the provider's own compaction in the place of exactly the messages that
@@ -35,7 +33,7 @@ func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, mess
 		}
 		made.Prefix = append(made.Prefix, json.RawMessage(m))
 	}
-	var prior Compacted
+	var prior compacted
 	err = s.read(ctx, func(t *tx) error {
 		if prior, _, err = s.newestSummary(ctx, t, x); err != nil {
 			return err
@@ -62,7 +60,7 @@ func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, mess
 		return nil, fmt.Errorf("swap %s: %w", key, err)
 	}
 	s.watch.wake(x.sid)
-	s.emit(pare.EventCompactionCompleted, EventData{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
+	s.emit("compaction_completed", EventData{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
 	return made, nil
 }
 

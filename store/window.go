@@ -139,11 +139,11 @@ func (s *Store) least(ctx context.Context, key Key, ask WindowOptions, p *pare.P
 	for range 16 { // far more than it takes; each step is upwards
 		w := *p.Window
 		switch small.Unit {
-		case pare.UnitTokens:
+		case "tokens":
 			w.Tokens = small.Minimum
-		case pare.UnitMessages:
+		case "messages":
 			w.Messages = small.Minimum
-		case pare.UnitTurns:
+		case "turns":
 			w.Turns = small.Minimum
 		default:
 			return &small
@@ -192,7 +192,7 @@ type history struct {
 	messages [][]byte // as they will be sent
 	seqs     []int64  // by message: its entry; 0 for those of a summary
 	from     int64
-	prior    Compacted
+	prior    compacted
 }
 
 // load reads what of a session can be sent.

@@ -92,8 +92,8 @@ func TestCutsStop(t *testing.T) {
 // TestEmpty: an index of nothing is a transcript of nothing.
 func TestEmpty(t *testing.T) {
 	tr := newTranscript(Index{})
-	if len(tr.Exchanges())+len(tr.Atoms())+tr.Turns() != 0 || cuts(tr) != "" {
-		t.Errorf("exchanges %v, atoms %v, %d turns, cuts %s", tr.Exchanges(), tr.Atoms(), tr.Turns(), cuts(tr))
+	if len(tr.Exchanges())+len(tr.Atoms())+tr.turns != 0 || cuts(tr) != "" {
+		t.Errorf("exchanges %v, atoms %v, %d turns, cuts %s", tr.Exchanges(), tr.Atoms(), tr.turns, cuts(tr))
 	}
 }
 

@@ -45,3 +45,11 @@ func (internals) Start(t *Transcript) BlockID {
 func (internals) StartMessage(t *Transcript) int {
 	return t.startMessage()
 }
+
+func (internals) Ties(t *Transcript) []Tie {
+	return t.ties()
+}
+
+func (internals) Turns(t *Transcript) int {
+	return t.turns
+}

@@ -308,9 +308,6 @@ func (t *Transcript) compacted() bool {
 	return len(t.blocks) > 0 && t.blocks[t.start].Kind == Compaction
 }
 
-// Turns returns the number of turns.
-func (t *Transcript) Turns() int { return t.turns }
-
 // Exchanges returns all exchanges, in the order of their first block. The slice
 // must not be changed.
 func (t *Transcript) Exchanges() []Exchange { return t.exchanges }
@@ -319,7 +316,7 @@ func (t *Transcript) Exchanges() []Exchange { return t.exchanges }
 func (t *Transcript) ExchangeOf(id BlockID) ExchangeID { return t.exchange[id] }
 
 // Ties returns all ties, those between calls and results included.
-func (t *Transcript) Ties() []Tie {
+func (t *Transcript) ties() []Tie {
 	ties := make([]Tie, 0, len(t.given)+len(t.exchanges))
 	for _, x := range t.exchanges {
 		for i, r := range x.Results {

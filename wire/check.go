@@ -349,7 +349,7 @@ func (c *checker) report(f fault, message int, block transcript.BlockID, path, a
 	}
 	c.found = append(c.found, Finding{
 		Rule: row.Slug, Path: path, IDs: ids, Message: fill(says, path, message, ids, arg), Source: row.ID,
-		Advice: row.Severity == SeverityDegrades, fault: f, arg: arg, Index: message, Block: block, order: len(c.found),
+		Advice: row.Severity == severityDegrades, fault: f, arg: arg, Index: message, Block: block, order: len(c.found),
 	})
 }
 

@@ -164,7 +164,7 @@ func TestDefectP27StubApart(t *testing.T) {
 }
 
 // repaired is a body that was repaired as it is by default.
-func repaired(t *testing.T, body string, o wire.Options) *wire.Mended {
+func repaired(t *testing.T, body string, o wire.Options) *wire.MendedRequest {
 	t.Helper()
 	r, err := wire.Parse([]byte(body), o)
 	if err != nil {

@@ -26,7 +26,7 @@ type Glance struct {
 	Messages          int
 	Calls             int // and strays
 	Turns             int
-	Fingerprint       Fingerprint
+	Fingerprint       [16]byte
 }
 
 // check reads and checks a request body and keeps nothing of it: raw may be changed
@@ -86,7 +86,7 @@ func (p *Parser) judge(raw []byte, o Options, c checker) (Glance, error) {
 	c.Request, c.checkRoom = r, p.c.checkRoom
 	p.c = c
 	p.c.run()
-	return Glance{Clean: !p.c.dirty && len(p.c.found) == 0, ContinuesOnServer: r.continuesOnServer(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: r.t.Turns()}, nil
+	return Glance{Clean: !p.c.dirty && len(p.c.found) == 0, ContinuesOnServer: r.continuesOnServer(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: transcriptx.Turns(r.t)}, nil
 }
 
 // Parse is like the function of that name, but the request, its transcript and what is

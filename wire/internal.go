@@ -88,7 +88,7 @@ func (internals) Find(name string) []Rule {
 	return find(name)
 }
 
-func (internals) Fingerprint(r *Request) Fingerprint {
+func (internals) Fingerprint(r *Request) [16]byte {
 	return r.fingerprint()
 }
 
@@ -128,11 +128,11 @@ func (internals) Media(r *Request) iter.Seq[transcript.Span] {
 	return r.media()
 }
 
-func (internals) Mend(r *Request, p Repair, o CheckOptions) (*Mended, error) {
+func (internals) Mend(r *Request, p Repair, o CheckOptions) (*mendedRequest, error) {
 	return r.mend(p, o)
 }
 
-func (internals) MendSince(r *Request, ctx context.Context, before *Request, p Repair, o CheckOptions) (*Mended, error) {
+func (internals) MendSince(r *Request, ctx context.Context, before *Request, p Repair, o CheckOptions) (*mendedRequest, error) {
 	return r.mendSince(ctx, before, p, o)
 }
 

@@ -108,8 +108,8 @@ func rulesOf(changes []Change) (names []string) {
 	return names
 }
 
-// Mended is what came of mending a request. Many goroutines may read it.
-type Mended struct {
+// A mendedRequest is what came of mending a request. Many goroutines may read it.
+type mendedRequest struct {
 	Request *Request  // the mended request; the original one if nothing was done
 	Changes []Change  // in the order they were made
 	Left    []Finding // what could not be repaired; paths are in Request
@@ -123,16 +123,16 @@ const maxRounds = 24
 // mend repairs what Check finds. A request without findings comes back as it is:
 // the same bytes, the same buffer. The result is checked again, so what Left does
 // not name is clean.
-func (r *Request) mend(p Repair, o CheckOptions) (*Mended, error) {
+func (r *Request) mend(p Repair, o CheckOptions) (*mendedRequest, error) {
 	return r.mendSince(context.Background(), r, p, o)
 }
 
 // mendSince is Mend; the paths of the changes are those of an earlier state, and it stops with an
 // error soon after the context ends. It is here for engines such as package pare, whose plans go
 // on from what they have rewritten.
-func (r *Request) mendSince(ctx context.Context, before *Request, p Repair, o CheckOptions) (*Mended, error) {
+func (r *Request) mendSince(ctx context.Context, before *Request, p Repair, o CheckOptions) (*mendedRequest, error) {
 	o.Advice = false
-	out := &Mended{Request: r, Found: r.Check(o)}
+	out := &mendedRequest{Request: r, Found: r.Check(o)}
 	out.Left = r.toMend(out.Found, p)
 	for range maxRounds {
 		if len(out.Left) == 0 || len(out.Left) >= maxFindings {

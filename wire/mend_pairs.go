@@ -116,7 +116,7 @@ func (m *mender) dropIfAlone(f *Finding, call transcript.BlockID) {
 	}
 	if m.leads == nil {
 		m.leads = make(map[transcript.BlockID][]transcript.BlockID)
-		for _, t := range m.t.Ties() {
+		for _, t := range transcriptx.Ties(m.t) {
 			if m.t.Block(t.From).Kind == transcript.Thinking {
 				m.leads[t.To] = append(m.leads[t.To], t.From)
 			}

@@ -13,7 +13,7 @@ import (
 // mended mends a body and checks what must hold for every repair: what is left is
 // reported, a second repair changes nothing, no word of a user is lost, and a body
 // without findings comes back as the same buffer.
-func mended(t *testing.T, body []byte, o Options, p Repair) *Mended {
+func mended(t *testing.T, body []byte, o Options, p Repair) *mendedRequest {
 	t.Helper()
 	r, err := Parse(body, o)
 	if err != nil {

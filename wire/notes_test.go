@@ -22,7 +22,7 @@ type noted struct {
 	z    zooCase
 	in   *Request
 	out  *Request
-	m    *Mended
+	m    *mendedRequest
 	note string
 }
 

@@ -7,15 +7,12 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// An Fingerprint tells conversations apart by how they begin: what a person says first, and
-// what the model first says or does. The zero Opening is that of a request in which the
-// model has not spoken yet. It is a value that many goroutines may use.
-type Fingerprint [16]byte
-
-// fingerprint returns how the conversation of the request begins. It is the same for every
+// fingerprint tells conversations apart by how they begin: what a person says first, and
+// what the model first says or does. It is zero for a request in which the model has not
+// spoken yet, and the same for every
 // later request of a client that appends to its history, wherever that puts its cache
 // marks, with or without thinking.
-func (r *Request) fingerprint() Fingerprint {
+func (r *Request) fingerprint() [16]byte {
 	t := r.t
 	h := make([]byte, 0, 4<<10)
 	person := false
@@ -32,11 +29,11 @@ func (r *Request) fingerprint() Fingerprint {
 					continue
 				}
 				sum := sha256.Sum256(r.appendOpening(h, b))
-				return Fingerprint(sum[:len(Fingerprint{})])
+				return [16]byte(sum[:16])
 			}
 		}
 	}
-	return Fingerprint{}
+	return [16]byte{}
 }
 
 // Of a message so many blocks are looked at, and of each its length, head and tail: that

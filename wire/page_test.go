@@ -255,7 +255,7 @@ func severityOf(r Rule) string {
 	if r.on == unseen {
 		return "not seen"
 	}
-	return r.Severity.String()
+	return r.Severity
 }
 
 // markdown lets a text stand in a cell as it is.

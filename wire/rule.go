@@ -6,30 +6,19 @@ import (
 	"strings"
 )
 
-// A Severity says what happens to a request that breaks a rule. It is a value that many
-// goroutines may use.
-type Severity uint8
-
+// What happens to a request that breaks a rule.
 const (
-	// SeverityRefused: the provider answers 400.
-	SeverityRefused Severity = iota
-	// SeverityPortability: refused by some models, vendors or versions; reported only
-	// when asked for what is valid everywhere.
-	SeverityPortability
-	// SeverityDegrades: accepted, but it costs quality or money; reported as advice.
-	SeverityDegrades
+	severityRefused     = "refused"         // the provider answers 400
+	severityPortability = "refused by some" // by some models, vendors or versions; only a strict check reports it
+	severityDegrades    = "degrades"        // accepted, but it costs quality or money: advice
 )
-
-func (s Severity) String() string {
-	return [...]string{"refused", "refused by some", "degrades"}[s]
-}
 
 // A Rule is one row of a provider's rules. Adding a rule is adding a row, and a test.
 // Many goroutines may read it.
 type Rule struct {
 	ID       string // provider/name, as in the catalogue of provider rules
 	Slug     string // what a finding calls it; shared by the providers
-	Severity Severity
+	Severity string // "refused", "refused by some" or, where it only costs quality or money, "degrades"
 	Doc      string // one line: when it is broken
 	Says     string // the provider's own sentence, {ids} {path} {i} {arg} to be filled in; "" if it is not published
 	Mend     string // how it is mended
@@ -46,15 +35,15 @@ type Rule struct {
 // active reports whether the row applies under p and o.
 func (r *Rule) active(p *Profile, o CheckOptions) bool {
 	if o.Strict && !r.keep {
-		return r.Severity != SeverityDegrades || o.Advice
+		return r.Severity != severityDegrades || o.Advice
 	}
 	if r.only != nil && !r.only(p) {
 		return false
 	}
 	switch r.Severity {
-	case SeverityPortability:
+	case severityPortability:
 		return o.Strict
-	case SeverityDegrades:
+	case severityDegrades:
 		return o.Advice
 	}
 	return true

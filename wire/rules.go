@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -10,7 +11,7 @@ var table = func() (all []Rule) {
 	for _, d := range Dialects() {
 		own := grammars[d].rules
 		for _, r := range slices.Concat(own, shapeRules(d, own)) {
-			r.dialect = d
+			r.dialect, r.Severity = d, cmp.Or(r.Severity, severityRefused)
 			all = append(all, r)
 		}
 	}

@@ -239,12 +239,12 @@ func (c *changer) skipped(from origin, why string) []byte {
 
 // A misfit is what --json prints about a window that is too small.
 type misfit struct {
-	Error   string    `json:"error"`
-	Unit    pare.Unit `json:"unit"`
-	Limit   int       `json:"limit"`
-	Minimum int       `json:"minimum"`
-	Source  string    `json:"source,omitempty"`
-	Line    int       `json:"line,omitempty"`
+	Error   string `json:"error"`
+	Unit    string `json:"unit"`
+	Limit   int    `json:"limit"`
+	Minimum int    `json:"minimum"`
+	Source  string `json:"source,omitempty"`
+	Line    int    `json:"line,omitempty"`
 }
 
 // tooSmall reports a transcript that does not fit its window.
@@ -277,7 +277,7 @@ func (c *changer) unreadable(from origin, p problem) outcome {
 		return outcome{status: statusInvalid, out: p.inPlaceOf(from)}
 	}
 	if c.json {
-		return outcome{status: statusInvalid, note: encode(refusal{Source: from.source, Line: from.line, Error: p})}
+		return outcome{status: statusInvalid, note: encode(unreadable{Source: from.source, Line: from.line, Error: p})}
 	}
 	return outcome{status: statusInvalid, note: p.sentence(from), hint: p.hint}
 }
@@ -287,7 +287,7 @@ func (c *changer) unreadable(from origin, p problem) outcome {
 func (c *changer) stuck(from origin, raw []byte, p problem) outcome {
 	o := outcome{status: statusFindings, before: len(raw), after: len(raw), note: p.sentence(from), hint: p.hint}
 	if c.json {
-		o.note, o.hint = encode(refusal{Source: from.source, Line: from.line, Error: p}), ""
+		o.note, o.hint = encode(unreadable{Source: from.source, Line: from.line, Error: p}), ""
 	}
 	switch {
 	case !c.dryRun:

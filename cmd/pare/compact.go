@@ -286,15 +286,15 @@ func (c *compactCmd) remedied(plan planner) planner {
 }
 
 // remedy says what to do about a compaction that failed.
-func (c *compactCmd) remedy(reason pare.CompactionReason) string {
+func (c *compactCmd) remedy(reason string) string {
 	switch reason {
-	case pare.ReasonLarger:
+	case "larger":
 		return "it is left as it is: with a larger --above, short transcripts are passed over; --min-keep says how much stays"
-	case pare.ReasonNoRoom:
+	case "no-room":
 		return "it is left as it is: --max-summary (max_summary) gives more room"
-	case pare.ReasonNotConserved:
+	case "not-conserved":
 		return "it is left as it is: --archive FILE keeps everything that is removed"
-	case pare.ReasonTimeout:
+	case "timeout":
 		return "it is left as it is: --timeout gives more time"
 	}
 	return "it is left as it is"

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -39,11 +38,11 @@ func (p problem) inPlaceOf(from origin) []byte {
 
 // A misfitLine is the error of a line that does not fit its window.
 type misfitLine struct {
-	Message string    `json:"message"`
-	Unit    pare.Unit `json:"unit"`
-	Limit   int       `json:"limit"`
-	Minimum int       `json:"minimum"`
-	Line    int       `json:"line"`
+	Message string `json:"message"`
+	Unit    string `json:"unit"`
+	Limit   int    `json:"limit"`
+	Minimum int    `json:"minimum"`
+	Line    int    `json:"line"`
 }
 
 // converse answers each line of the input before the next one is read.

@@ -203,8 +203,8 @@ func (o origin) String() string {
 // name is what a session file is called.
 func (o origin) name() picture.Name { return picture.Name{Shown: o.String(), Path: o.source} }
 
-// A refusal is what --json prints about a transcript that cannot be read.
-type refusal struct {
+// An unreadable is what --json prints about a transcript that cannot be read.
+type unreadable struct {
 	Source string  `json:"source"`
 	Line   int     `json:"line,omitempty"`
 	Error  problem `json:"error"`

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
-	"github.com/pare-llm/pare/proxy"
+	"github.com/pare-llm/pare/internal/refusal"
 )
 
 // maxPasted is how much of a pasted text is looked at.
@@ -17,7 +17,7 @@ const maxPasted = 64 << 10
 
 // A refusedBy is what the words of a provider's error mean.
 type refusedBy struct {
-	proxy.Refusal
+	refusal.Refusal
 	where string // in the request; "": it does not say
 	cause string // in one sentence
 	// foreign is true for an error that has nothing to do with the history; next says what
@@ -29,7 +29,7 @@ type refusedBy struct {
 // refusalIn reads a provider's error: its JSON, the sentence alone, or a log with it inside.
 func refusalIn(text []byte) (refusedBy, bool) {
 	text = text[:min(len(text), maxPasted)]
-	if r, ok := proxy.Classify(http.StatusBadRequest, jsonWithin(text)); ok && r.Rule != proxy.Unexplained {
+	if r, ok := refusal.Classify(http.StatusBadRequest, jsonWithin(text)); ok && r.Rule != refusal.Unexplained {
 		return refusedBy{Refusal: r, where: place(text), cause: causeOf(r)}, true
 	}
 	for _, e := range otherErrors() {
@@ -37,7 +37,7 @@ func refusalIn(text []byte) (refusedBy, bool) {
 			return refusedBy{foreign: true, cause: e.cause, next: e.next}, true
 		}
 	}
-	if r, ok := proxy.Classify(http.StatusBadRequest, jsonWithin(text)); ok {
+	if r, ok := refusal.Classify(http.StatusBadRequest, jsonWithin(text)); ok {
 		return refusedBy{Refusal: r, where: place(text), cause: causeOf(r)}, true
 	}
 	return refusedBy{}, false
@@ -63,9 +63,9 @@ func place(text []byte) string {
 	return strings.NewReplacer(".[", ".", "[", ".", "]", "").Replace(string(at))
 }
 
-func causeOf(r proxy.Refusal) string {
+func causeOf(r refusal.Refusal) string {
 	switch r.Rule {
-	case proxy.Overflow:
+	case refusal.Overflow:
 		switch {
 		case r.Sent > 0 && r.Limit > 0:
 			return fmt.Sprintf("the request has %s tokens, and the model takes %s", grouped(r.Sent), screen.Grouped(r.Limit))
@@ -75,7 +75,7 @@ func causeOf(r proxy.Refusal) string {
 			return fmt.Sprintf("the request is larger than the %s bytes that the provider takes", grouped(r.Bytes))
 		}
 		return "the request is too large for the model"
-	case proxy.Unexplained:
+	case refusal.Unexplained:
 		return "the provider does not say what it objects to"
 	}
 	return wirex.RuleSlugs()[r.Rule]
@@ -103,11 +103,11 @@ func (r refusedBy) nextLine() string {
 // command is the one that repairs the request.
 func (r refusedBy) command() string {
 	switch {
-	case r.Rule == proxy.Overflow && r.Limit > 0:
+	case r.Rule == refusal.Overflow && r.Limit > 0:
 		return fmt.Sprintf("pare trim --max-tokens %d", r.Limit-r.Reply)
-	case r.Rule == proxy.Overflow:
+	case r.Rule == refusal.Overflow:
 		return "pare trim"
-	case r.Rule == proxy.Unexplained:
+	case r.Rule == refusal.Unexplained:
 		return "pare fix --strict"
 	}
 	return "pare fix"
@@ -126,7 +126,7 @@ func (r refusedBy) steps() []string {
 		{"pare serve", "repairs every request on its way"},
 		{"pare explain " + r.Rule, "explains the rule"},
 	} {
-		if r.Rule == proxy.Overflow && step[0] == "pare doctor" {
+		if r.Rule == refusal.Overflow && step[0] == "pare doctor" {
 			continue // which shortens nothing
 		}
 		lines = append(lines, fmt.Sprintf("%-*s  %s", max(len(repair), len("pare explain ")+len(r.Rule)), step[0], step[1]))

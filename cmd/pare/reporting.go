@@ -181,7 +181,7 @@ func (t *telling) unreadable(from origin, p problem) outcome {
 	}
 	o := outcome{status: statusInvalid, note: p.sentence(from), hint: p.hint}
 	if t.json {
-		o.out = encode(refusal{Source: from.source, Line: from.line, Error: p})
+		o.out = encode(unreadable{Source: from.source, Line: from.line, Error: p})
 	}
 	return o
 }

@@ -64,7 +64,7 @@ func (c *sessionCompactCmd) run(w *world) int {
 		by.Memory = storex.Memory(st)
 		made, err := st.Compact(ctx, c.key(), by)
 		var not *pare.CompactionError
-		if errors.As(err, &not) && not.Reason == pare.ReasonLarger {
+		if errors.As(err, &not) && not.Reason == "larger" {
 			screen.Fprintf(w.stderr, "nothing to compact: %v\n", not.Err)
 			return statusClean, nil
 		}

@@ -34,15 +34,15 @@ var handedOut = []string{
 // zeros are pointers to the zero values of the other exported types that have methods.
 var zeros = []any{
 	new(pare.Action), new(pare.CompactionError), new(pare.Compactor), new(pare.Conservation), new(pare.FaultError),
-	new(pare.Pipeline), new(pare.PipelineError), new(pare.Policy), new(pare.RefusedError), new(pare.Rung),
+	new(pare.Pipeline), new(pare.PipelineError), new(pare.Policy), new(pare.RefusedError),
 	new(pare.UnknownModelError), new(pare.WindowTooSmall),
 	new(transcript.Builder), new(transcript.Cut), new(transcript.Kind), new(transcript.Outcome), new(transcript.Role), new(transcript.Span),
 	new(transcript.State),
-	new(wire.Dialect), new(wire.Envelope), new(wire.ForeignError), new(wire.Parser), new(wire.Profile), new(wire.Rule), new(wire.Severity),
+	new(wire.Dialect), new(wire.Envelope), new(wire.ForeignError), new(wire.Parser), new(wire.Profile), new(wire.Rule),
 	new(tokens.Cache), new(tokens.Counter), new(tokens.Estimator), new(tokens.Factor), new(tokens.Model), new(tokens.Price),
 	new(archive.File), new(archive.Item), new(archive.Line),
 	new(rules.Deduplication), new(rules.ErrorPurging), new(rules.Hazard), new(rules.OptionError), new(rules.OptionErrors),
-	new(rules.Oversized), new(rules.Protect), new(rules.Recency), new(rules.Selection), new(rules.SupersededWrites),
+	new(rules.Oversized), new(rules.Protect), new(rules.Recency), new(rules.SupersededWrites),
 	new(config.Config), new(config.Duration), new(config.Error), new(config.Errors), new(config.EvalError), new(config.Limit), new(config.Mark),
 	new(config.Table), new(config.TiesError), new(config.UnknownRuleError), new(config.VocabularyError),
 	new(replay.Amount), new(replay.Result),
@@ -50,7 +50,7 @@ var zeros = []any{
 	new(agentlog.Kind), new(agentlog.Outlook), new(agentlog.Place), new(agentlog.Size),
 	new(agentlog.Undoer), new(agentlog.UnreadError), new(agentlog.Writer),
 	new(store.Archive), new(store.Call), new(store.ConflictError), new(store.CorruptError), new(store.DuplicateError), new(store.EntryError),
-	new(store.Key), new(store.Memory), new(store.Problem), new(store.Receipts), new(store.Store),
+	new(store.Key), new(store.Problem), new(store.Store),
 	new(proxy.BodyError), new(proxy.Conversations), new(proxy.Handler), new(proxy.Learned), new(proxy.Passage), new(proxy.Record), new(proxy.Transport),
 }
 

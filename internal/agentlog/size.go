@@ -89,7 +89,7 @@ func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 	p.Window = &w
 	plan, err := p.Plan(context.Background(), t.Request)
 	var small *pare.WindowTooSmall
-	if errors.As(err, &small) && small.Unit == pare.UnitTokens && small.Minimum <= limit { // as small as it can be
+	if errors.As(err, &small) && small.Unit == "tokens" && small.Minimum <= limit { // as small as it can be
 		w.Tokens = small.Minimum
 		plan, err = p.Plan(context.Background(), t.Request)
 	}

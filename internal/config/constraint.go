@@ -94,7 +94,7 @@ type seek func(*wire.Request) ([]transcript.AtomID, error)
 // compile makes a selector ready and reports what is wrong with it.
 func (sel Selector) compile(s *source, path, name string, tools []Tool) seek {
 	sel.Table = tools
-	find, err := sel.Selection.Compile()
+	find, err := rulesx.Compile(sel.Selection)
 	s.failOptions(path, err)
 	var p *program
 	if v := s.values[join(path, "when")]; sel.When != "" || v != nil && v.kind == text {

@@ -161,9 +161,9 @@ func (w *walker) look(i int, x transcript.Exchange) {
 	e.Tokens = (e.Size + e.ArgsSize) / 4
 	e.Age = w.since[w.t.Block(firstBlock(x)).Message]
 	e.AgeMessages = len(w.t.Messages()) - 1 - last
-	e.Kind, e.Path, e.Args, e.Result = string(rules.KindOther), "", nil, ""
+	e.Kind, e.Path, e.Args, e.Result = string("other"), "", nil, ""
 	if (w.uses["kind"] || w.uses["path"]) && x.Call != transcript.NoBlock {
-		var kind rules.Kind
+		var kind string
 		kind, e.Path = w.calls.Use(x.Call)
 		e.Kind = string(kind)
 	}

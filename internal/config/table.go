@@ -243,7 +243,7 @@ func (s *source) checkTool(t Tool, path string, before []Tool) bool {
 		s.failKey(join(path, "commands"), "write "+s.assign("command", `"action"`)+" if that argument is called action", "command is missing, which names the argument that these are values of")
 		return false
 	}
-	_, err := rules.Selection{Table: []Tool{t}}.Compile()
+	_, err := rulesx.Compile(rules.Selection{Table: []Tool{t}})
 	all, _ := err.(rules.OptionErrors)
 	for _, e := range all {
 		if at := join(path, strings.TrimPrefix(e.Option, "table.0.")); !s.failed(at) {

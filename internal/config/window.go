@@ -208,7 +208,7 @@ func (w *Window) check(s *source) {
 			s.fail(path, "write "+s.assign("tool", `"Read*"`), "tool is missing")
 			continue
 		}
-		_, err := rules.Selection{Tools: []string{r.Tool}}.Compile()
+		_, err := rulesx.Compile(rules.Selection{Tools: []string{r.Tool}})
 		all, _ := err.(rules.OptionErrors)
 		for _, e := range all {
 			s.fail(join(path, "tool"), e.Expected, "%s", e.Problem)

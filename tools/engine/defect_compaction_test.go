@@ -168,9 +168,9 @@ func (c compacted) windows(t *testing.T, r *wire.Request) {
 			if errors.As(err, &small) {
 				w := w
 				switch small.Unit {
-				case pare.UnitTokens:
+				case "tokens":
 					w.Tokens = small.Minimum
-				case pare.UnitMessages:
+				case "messages":
 					w.Messages = small.Minimum
 				}
 				plan, err = (&pare.Policy{Window: &w}).Plan(context.Background(), r)

@@ -59,16 +59,16 @@ func TestDefectT15EventsTellWhatWasDone(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		repair     wire.Repair
-		event      pare.EventType
+		event      string
 		removed    []int
 		done       []string
 	}{
-		{"nothing is wrong", body(call + "," + late), wire.Repair{}, pare.EventPairsValidated, nil, nil},
-		{"a stub", body(call), wire.Repair{}, pare.EventPairsRepaired, nil, []string{"insert"}},
-		{"a result is moved", body(call + `,{"role":"user","content":"hm"},` + reply + "," + late), wire.Repair{}, pare.EventPairsRepaired, nil, []string{"", "move"}},
-		{"a stray is quoted", body(reply + "," + lost), wire.Repair{}, pare.EventPairsRepaired, nil, []string{"edit"}},
-		{"a call is dropped", body(call), drop, pare.EventPairsPruned, []int{1}, []string{"drop"}},
-		{"a stray is dropped", body(reply + "," + lost), drop, pare.EventPairsPruned, []int{2}, []string{"drop"}},
+		{"nothing is wrong", body(call + "," + late), wire.Repair{}, "tool_pair_validated", nil, nil},
+		{"a stub", body(call), wire.Repair{}, "tool_pair_repaired", nil, []string{"insert"}},
+		{"a result is moved", body(call + `,{"role":"user","content":"hm"},` + reply + "," + late), wire.Repair{}, "tool_pair_repaired", nil, []string{"", "move"}},
+		{"a stray is quoted", body(reply + "," + lost), wire.Repair{}, "tool_pair_repaired", nil, []string{"edit"}},
+		{"a call is dropped", body(call), drop, "tool_pair_pruned", []int{1}, []string{"drop"}},
+		{"a stray is dropped", body(reply + "," + lost), drop, "tool_pair_pruned", []int{2}, []string{"drop"}},
 	} {
 		plan, err := parex.Repair(parsed(t, c.body), pare.Options{Repair: c.repair})
 		if err != nil {
@@ -88,12 +88,12 @@ func TestDefectT15EventsTellWhatWasDone(t *testing.T) {
 
 // The manual lists the members that events have, and no others.
 func TestDefectT15ManualOfEvents(t *testing.T) {
-	metadata := map[pare.EventType]pare.Metadata{
-		pare.EventPairsValidated: pare.PairsChecked{}, pare.EventPairsRepaired: pare.PairsChecked{}, pare.EventPairsPruned: pare.PairsChecked{}, pare.EventPlanMade: pare.PlanMade{},
-		pare.EventCompactionStarted: pare.CompactionStarted{}, pare.EventCompactionCompleted: pare.CompactionDone{}, pare.EventCompactionArchived: pare.CompactionDone{},
-		pare.EventCompactionSkipped: pare.CompactionSkipped{}, pare.EventCompactionFailed: pare.CompactionFailed{},
+	metadata := map[string]any{
+		"tool_pair_validated": pare.PairsChecked{}, "tool_pair_repaired": pare.PairsChecked{}, "tool_pair_pruned": pare.PairsChecked{}, "plan_made": pare.PlanMade{},
+		"compaction_started": pare.CompactionStarted{}, "compaction_completed": pare.CompactionDone{}, "compaction_overflow_archived": pare.CompactionDone{},
+		"compaction_skipped": pare.CompactionSkipped{}, "compaction_failed": pare.CompactionFailed{},
 	}
-	absent := map[pare.EventType][]string{pare.EventPairsValidated: {"orphans", "removed_indices"}, pare.EventPairsRepaired: {"removed_indices"}}
+	absent := map[string][]string{"tool_pair_validated": {"orphans", "removed_indices"}, "tool_pair_repaired": {"removed_indices"}}
 	page, err := os.ReadFile("../../docs/windows.md")
 	if err != nil {
 		t.Fatal(err)

@@ -69,7 +69,7 @@ func dropped(t *testing.T, r *wire.Request) {
 		t.Fatal(err)
 	}
 	m := event.Metadata.(pare.PairsChecked)
-	if m.OrphanCount != len(removed) || (event.Type == pare.EventPairsPruned) != (len(removed) > 0) {
+	if m.OrphanCount != len(removed) || (event.Type == "tool_pair_pruned") != (len(removed) > 0) {
 		t.Errorf("%s: %+v, %d removed", event.Type, m, len(removed))
 	}
 	for _, o := range removed {

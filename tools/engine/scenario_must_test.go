@@ -91,9 +91,9 @@ func (o *outcome) holds(t *testing.T, demand string) (met, known bool) {
 	case "count", "most":
 		who, n, _ := strings.Cut(rest, " ")
 		if who == "messages" {
-			return len(o.plan.Result().Transcript().Messages()) == o.number(t, n, pare.UnitMessages), true
+			return len(o.plan.Result().Transcript().Messages()) == o.number(t, n, "messages"), true
 		}
-		got, want := len(heard(o.us, who)), o.number(t, n, pare.UnitMessages)
+		got, want := len(heard(o.us, who)), o.number(t, n, "messages")
 		return got == want || word == "most" && got < want, true
 	case "event":
 		return len(o.plan.Events()) == 1 && string(o.plan.Events()[0].Type) == rest, true

@@ -380,13 +380,13 @@ func (o *outcome) trim(t *testing.T, limits string) {
 		key, value, _ := strings.Cut(f, "=")
 		switch key {
 		case "tokens":
-			w.Tokens = o.number(t, value, pare.UnitTokens)
+			w.Tokens = o.number(t, value, "tokens")
 		case "messages":
-			w.Messages = o.number(t, value, pare.UnitMessages)
+			w.Messages = o.number(t, value, "messages")
 		case "exchanges":
-			w.Exchanges = o.number(t, value, pare.UnitExchanges)
+			w.Exchanges = o.number(t, value, "exchanges")
 		case "turns":
-			w.Turns = o.number(t, value, pare.UnitTurns)
+			w.Turns = o.number(t, value, "turns")
 		case "unpin":
 			w.Unpin = map[string]pare.Pin{"task": pare.PinTask, "system": pare.PinSystem, "newest": pare.PinNewest}[value]
 		case "tiny":
@@ -409,7 +409,7 @@ func (o *outcome) trim(t *testing.T, limits string) {
 }
 
 // number reads a number, which may be relative to the size of the history: all-2.
-func (o *outcome) number(t *testing.T, text string, u pare.Unit) int {
+func (o *outcome) number(t *testing.T, text string, u string) int {
 	t.Helper()
 	rest, relative := strings.CutPrefix(text, "all")
 	n, err := strconv.Atoi(rest)
@@ -433,7 +433,7 @@ func (o *outcome) everyLimit(t *testing.T, how string) {
 	}
 	if o.label == "" { // another model: fewer limits
 		for _, u := range units {
-			if fmt.Sprint(u) == other || u == pare.UnitTokens {
+			if fmt.Sprint(u) == other || u == "tokens" {
 				checkWindow(t, how, o.in, u, func(*pare.Window) {})
 			}
 		}

@@ -73,7 +73,7 @@ func TestWindowCorpus(t *testing.T) {
 }
 
 // spread tries limits between nothing and all.
-func spread(t *testing.T, name string, r *wire.Request, u pare.Unit) (trims, tooSmall int) {
+func spread(t *testing.T, name string, r *wire.Request, u string) (trims, tooSmall int) {
 	t.Helper()
 	total := size(u, r)
 	o := pare.Options{Counter: quarters{}}

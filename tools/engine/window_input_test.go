@@ -77,8 +77,8 @@ func TestHugeWindows(t *testing.T) {
 			t.Errorf("%+v: %v %s", w, small, plan)
 		}
 		w = pare.Window{Tokens: 20, MinKeep: math.MaxInt, Recent: math.MaxInt}
-		if _, small := fitted(t, "keep all", d, body, w); small == nil || small.Minimum != sizeOf(t, d, pare.UnitTokens, body) {
-			t.Errorf("everything is to be kept: %+v, want the minimum %d", small, sizeOf(t, d, pare.UnitTokens, body))
+		if _, small := fitted(t, "keep all", d, body, w); small == nil || small.Minimum != sizeOf(t, d, "tokens", body) {
+			t.Errorf("everything is to be kept: %+v, want the minimum %d", small, sizeOf(t, d, "tokens", body))
 		}
 	})
 }
@@ -157,7 +157,7 @@ func TestFaultyCounters(t *testing.T) {
 	boom := errors.New("boom")
 	everywhere(t, loop(6, 900)+` | image | user "n"`, func(t *testing.T, d wire.Dialect, body []byte) {
 		given := bytes.Clone(body)
-		total := sizeOf(t, d, pare.UnitTokens, body)
+		total := sizeOf(t, d, "tokens", body)
 		for name, c := range map[string]made{
 			"panics":                  {count: func([]byte) int { panic(boom) }},
 			"panics on output3":       {count: func(b []byte) int { panicOn(b, "output3", boom); return len(b) / 4 }},

@@ -37,12 +37,12 @@ func steep() string {
 func TestRungsInOrder(t *testing.T) {
 	everywhere(t, steep(), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
-		total := size(pare.UnitTokens, r)
+		total := size("tokens", r)
 		paths := make(map[string]bool)
 		for b := range r.Transcript().Blocks() {
 			paths[r.Path(transcript.BlockID(b))] = true
 		}
-		var seen []pare.Rung
+		var seen []string
 		changed := 0
 		stride := total / min(300, max(60, trial.Size(120)))
 		for l := total - 1; l > 0; l -= max(1, stride) {
@@ -51,10 +51,10 @@ func TestRungsInOrder(t *testing.T) {
 				break
 			}
 			top := plan.Rungs()[len(plan.Rungs())-1].Rung
-			if top == pare.RungExchanges {
+			if top == "drop-exchanges" {
 				stride = total / min(2000, max(400, trial.Size(800))) // the turns themselves are short
 			}
-			if len(seen) == 0 && (top != pare.RungClear || plan.Rungs()[0].Changes != 1) {
+			if len(seen) == 0 && (top != "clear-results" || plan.Rungs()[0].Changes != 1) {
 				t.Errorf("a token too many: %+v, want one result cleared", plan.Rungs())
 			}
 			if n := len(seen); n == 0 || seen[n-1] != top {
@@ -74,21 +74,21 @@ func TestRungsInOrder(t *testing.T) {
 			changed = sum
 			us := utterances(t, d, plan.Result().Raw())
 			switch {
-			case top < pare.RungExchanges:
+			case top < "drop-exchanges":
 				if len(heard(us, "call")) != 9 || !holds(heard(us, "user"), "question 1") {
 					t.Fatalf("tokens %d: something is dropped on rung %s", l, top)
 				}
-			case top < pare.RungTurns:
+			case top < "drop-turns":
 				if !holds(heard(us, "user"), "question 1") || !holds(heard(us, "assistant"), "answer 1") {
 					t.Fatalf("tokens %d: a turn is dropped on rung %s", l, top)
 				}
-			case top < pare.RungSqueeze:
+			case top < "squeeze":
 				if got := answerTo(us, "big"); len(got) != 1 || len(got[0]) < 1024 {
 					t.Fatalf("tokens %d: what is pinned is squeezed on rung %s: %.100q", l, top, got)
 				}
 			}
 		}
-		if want := []pare.Rung{pare.RungClear, pare.RungShorten, pare.RungExchanges, pare.RungTurns, pare.RungSqueeze}; !slices.Equal(seen, want) {
+		if want := []string{"clear-results", "shorten", "drop-exchanges", "drop-turns", "squeeze"}; !slices.Equal(seen, want) {
 			t.Errorf("rungs %v, want %v", seen, want)
 		}
 	})
@@ -105,14 +105,14 @@ func checkReceipts(t *testing.T, plan *pare.Plan, paths map[string]bool) {
 			t.Fatalf("a receipt for %q, which is nowhere: %+v", c.Path, c)
 		}
 		for _, rung := range plan.Rungs() {
-			if c.Rule == rung.Rung.String() && (!paths[c.Path] || c.Reason == "" || c.Tokens >= 0 || c.Bytes >= 0) {
+			if c.Rule == rung.Rung && (!paths[c.Path] || c.Reason == "" || c.Tokens >= 0 || c.Bytes >= 0) {
 				t.Fatalf("receipt %+v", c)
 			}
 		}
 	}
 	for _, c := range plan.Rungs() {
-		if by[c.Rung.String()] != c.Changes {
-			t.Fatalf("rung %s: %d changes, %d receipts\n%s", c.Rung, c.Changes, by[c.Rung.String()], plan)
+		if by[c.Rung] != c.Changes {
+			t.Fatalf("rung %s: %d changes, %d receipts\n%s", c.Rung, c.Changes, by[c.Rung], plan)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestMinKeep(t *testing.T) {
 	everywhere(t, steep(), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
 		msgs := r.Transcript().Messages()
-		total := size(pare.UnitTokens, r)
+		total := size("tokens", r)
 		for _, keep := range []int{1, 2, 3, 5, 9} {
 			fits := 0
 			for l := total; l > 0; l -= max(1, total/12) {
@@ -177,13 +177,13 @@ func TestSeveralLimits(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(seed, 5))
 		d := wire.Dialects()[rnd.IntN(5)]
 		body := histories.Random(seed, histories.GenOptions{Turns: 1 + rnd.IntN(8), Steps: 8}).Render(d, histories.RenderOptions{})
-		some := func(u pare.Unit) int {
+		some := func(u string) int {
 			if rnd.IntN(3) == 0 {
 				return 0
 			}
 			return 1 + rnd.IntN(sizeOf(t, d, u, body)+1)
 		}
-		w := pare.Window{Tokens: 1 + rnd.IntN(sizeOf(t, d, pare.UnitTokens, body)), Messages: some(pare.UnitMessages), Exchanges: some(pare.UnitExchanges), Turns: some(pare.UnitTurns)}
+		w := pare.Window{Tokens: 1 + rnd.IntN(sizeOf(t, d, "tokens", body)), Messages: some("messages"), Exchanges: some("exchanges"), Turns: some("turns")}
 		name := fmt.Sprintf("seed %d, %s, %d tokens, %d messages, %d exchanges, %d turns", seed, d, w.Tokens, w.Messages, w.Exchanges, w.Turns)
 		raised := 0
 		for {
@@ -194,7 +194,7 @@ func TestSeveralLimits(t *testing.T) {
 			if raised++; raised > 8 {
 				t.Fatalf("%s: still too small: %v", name, small)
 			}
-			limit := map[pare.Unit]*int{pare.UnitTokens: &w.Tokens, pare.UnitMessages: &w.Messages, pare.UnitExchanges: &w.Exchanges, pare.UnitTurns: &w.Turns}[small.Unit]
+			limit := map[string]*int{"tokens": &w.Tokens, "messages": &w.Messages, "exchanges": &w.Exchanges, "turns": &w.Turns}[small.Unit]
 			if small.Minimum <= *limit || small.Limit != *limit {
 				t.Fatalf("%s: %+v", name, small)
 			}
@@ -220,7 +220,7 @@ func TestRulesRung(t *testing.T) {
 				}
 			}
 		}))
-		total := sizeOf(t, d, pare.UnitTokens, body)
+		total := sizeOf(t, d, "tokens", body)
 		plan, small := fitted(t, "fits", d, body, pare.Window{Tokens: total, Rules: rules})
 		if small != nil || !plan.Empty() || asked > 0 {
 			t.Errorf("all fits: asked %d times, %v, %s", asked, small, plan)
@@ -229,7 +229,7 @@ func TestRulesRung(t *testing.T) {
 		if small != nil || asked == 0 {
 			t.Fatalf("asked %d times, %v", asked, small)
 		}
-		if len(plan.Rungs()) != 1 || plan.Rungs()[0] != (pare.RungCount{Rung: pare.RungRules, Changes: 2}) {
+		if len(plan.Rungs()) != 1 || plan.Rungs()[0] != (pare.RungCount{Rung: "rules", Changes: 2}) {
 			t.Errorf("rungs %+v, want the rules only, which drop a call and its result", plan.Rungs())
 		}
 		if got := keptCalls(t, d, plan, 10); slices.Contains(got, 3) || len(got) != 9 {
@@ -239,7 +239,7 @@ func TestRulesRung(t *testing.T) {
 			t.Errorf("no receipt in the rule's words:\n%s", plan)
 		}
 		plan, small = fitted(t, "more", d, body, pare.Window{Tokens: total / 2, Rules: rules})
-		if small != nil || len(plan.Rungs()) < 2 || plan.Rungs()[0].Rung != pare.RungRules {
+		if small != nil || len(plan.Rungs()) < 2 || plan.Rungs()[0].Rung != "rules" {
 			t.Errorf("%v, rungs %+v, want the rules first", small, plan.Rungs())
 		}
 	})
@@ -256,7 +256,7 @@ func TestProtectIsPin(t *testing.T) {
 		r := reading(t, d, body)
 		x := r.Transcript().Exchanges()[2]
 		least := 0
-		for l := size(pare.UnitTokens, r); l > 0; l -= 25 {
+		for l := size("tokens", r); l > 0; l -= 25 {
 			plan, small := fitted(t, fmt.Sprintf("tokens %d", l), d, body, pare.Window{Tokens: l, Rules: rules})
 			if small != nil {
 				least = small.Minimum
@@ -320,7 +320,7 @@ func TestStableRules(t *testing.T) {
 					}
 				}
 				body := s.Render(d, histories.RenderOptions{})
-				total := sizeOf(t, d, pare.UnitTokens, body)
+				total := sizeOf(t, d, "tokens", body)
 				w := pare.Window{Tokens: total * 3 / 5, Low: total / 3, Rules: standard, MinKeep: int(seed % 3)}
 				if seed%2 == 0 {
 					w.Cache = tokens.CacheOf("claude-sonnet-4-5")
@@ -383,7 +383,7 @@ func TestStableKeepsTail(t *testing.T) {
 		`,{"role":"model","parts":[{"text":"the tail"}]},` + geminiUser("file why fix why it does line") + `]}`)
 	r := reading(t, wire.Gemini, body)
 	tried := 0
-	for high := 100; high < size(pare.UnitTokens, r); high++ {
+	for high := 100; high < size("tokens", r); high++ {
 		w := pare.Window{Tokens: high, Low: 60, MinKeep: 4, Unpin: pare.PinTask | pare.PinNewest, Cache: dear{}}
 		plan, small := fitted(t, fmt.Sprintf("high %d", high), wire.Gemini, body, w)
 		if small != nil {

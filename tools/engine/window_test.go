@@ -16,30 +16,30 @@ import (
 // quarters counts a token for every four bytes.
 type quarters = trial.Quarters
 
-var units = []pare.Unit{pare.UnitTokens, pare.UnitMessages, pare.UnitExchanges, pare.UnitTurns}
+var units = []string{"tokens", "messages", "exchanges", "turns"}
 
 // window returns a window with one limit.
-func window(u pare.Unit, n int) pare.Window {
+func window(u string, n int) pare.Window {
 	switch u {
-	case pare.UnitTokens:
+	case "tokens":
 		return pare.Window{Tokens: n}
-	case pare.UnitMessages:
+	case "messages":
 		return pare.Window{Messages: n}
-	case pare.UnitExchanges:
+	case "exchanges":
 		return pare.Window{Exchanges: n}
 	}
 	return pare.Window{Turns: n}
 }
 
 // size counts a request without the engine's help.
-func size(u pare.Unit, r *wire.Request) int {
+func size(u string, r *wire.Request) int {
 	t := r.Transcript()
 	switch u {
-	case pare.UnitTokens:
+	case "tokens":
 		return r.Tokens(quarters{})
-	case pare.UnitMessages:
+	case "messages":
 		return len(t.Messages())
-	case pare.UnitExchanges:
+	case "exchanges":
 		return len(t.Exchanges())
 	}
 	n := 0
@@ -64,7 +64,7 @@ func limits(n int) []int {
 // checkWindow checks every promise of a window on one history: within the limit and
 // clean, or an error whose minimum is exact; a larger limit keeps a superset; a second
 // run changes nothing.
-func checkWindow(t *testing.T, name string, r *wire.Request, u pare.Unit, with func(*pare.Window)) {
+func checkWindow(t *testing.T, name string, r *wire.Request, u string, with func(*pare.Window)) {
 	t.Helper()
 	o := pare.Options{Counter: quarters{}}
 	trim := func(limit int) (*pare.Plan, error) {

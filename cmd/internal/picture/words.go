@@ -107,9 +107,9 @@ func (s Style) Refusal(r Refusal) []byte {
 // rows explains what providers say to a fault.
 func (s Style) rows(b *bytes.Buffer, rows []wire.Rule) {
 	for _, r := range rows {
-		severity := s.Paint.Fault(r.Severity.String())
-		if r.Severity != wire.SeverityRefused {
-			severity = s.Paint.Advice(r.Severity.String())
+		severity := s.Paint.Fault(r.Severity)
+		if r.Severity != "refused" {
+			severity = s.Paint.Advice(r.Severity)
 		}
 		screen.Fprintf(b, "\n%s  %s\n", s.Paint.Place(r.ID), severity)
 		s.field(b, "broken", r.Doc)

@@ -44,7 +44,7 @@ func TestRememberWithoutAStore(t *testing.T) {
 	down := stuck{make(chan struct{})}
 	s.memory = newMemory(down, s.watches)
 	s.memory.set(true, nil)
-	s.proxy.SetPassed(s.memory.add, s.memory.hasRoom)
+	proxyx.SetPassed(s.proxy, s.memory.add, s.memory.hasRoom)
 	ended, done := make(chan struct{}), make(chan struct{})
 	go func() { s.memory.run(ended); close(done) }()
 

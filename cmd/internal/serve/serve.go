@@ -178,7 +178,7 @@ func (q quiet) Write(line []byte) (int, error) {
 func (s *Server) Set(to *Settings) {
 	to.shareSummaries(s.o.Store)
 	s.calls.settings.Store(to)
-	s.proxy.SetPolicy(to.Policy)
+	proxyx.SetPolicy(s.proxy, to.Policy)
 	s.setRecall(to)
 	s.setRemember(to)
 	s.serveSessions(to)
@@ -208,7 +208,7 @@ func (s *Server) setRecall(to *Settings) {
 			s.recall.Store = recaller{s.o.Store, &s.watches.remembers}
 		}
 	}
-	s.proxy.SetRecall(s.recall)
+	proxyx.SetRecall(s.proxy, s.recall)
 }
 
 // setRemember says whether what passes is kept.
@@ -218,9 +218,9 @@ func (s *Server) setRemember(to *Settings) {
 	}
 	s.memory.set(s.o.Remember || to.Config.Remember != nil, to.Config.Remember)
 	if s.watches.remembers.Load() {
-		s.proxy.SetPassed(s.memory.add, s.memory.hasRoom)
+		proxyx.SetPassed(s.proxy, s.memory.add, s.memory.hasRoom)
 	} else {
-		s.proxy.SetPassed(nil, nil)
+		proxyx.SetPassed(s.proxy, nil, nil)
 	}
 }
 

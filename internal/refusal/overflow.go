@@ -1,4 +1,4 @@
-package proxy
+package refusal
 
 import (
 	"regexp"
@@ -128,8 +128,8 @@ func compile(all ...string) []*regexp.Regexp {
 	return list
 }
 
-// overflow reads an answer that says that a request is too large.
-func overflow(text string) (Refusal, bool) {
+// TooLarge reads an answer that says that a request is too large.
+func TooLarge(text string) (Refusal, bool) {
 	if r, ok := sized(text, exact()); ok {
 		return r, true
 	}

@@ -1,4 +1,4 @@
-package proxy
+package refusal
 
 import (
 	"encoding/json"
@@ -152,7 +152,7 @@ func TestClassifyRules(t *testing.T) {
 func TestClassifyKnowsEveryRow(t *testing.T) {
 	known := 0
 	for _, r := range wire.Rules() {
-		if r.Severity == wire.SeverityDegrades || len(placeholder.ReplaceAllString(r.Says, "")) < 40 {
+		if r.Severity == "degrades" || len(placeholder.ReplaceAllString(r.Says, "")) < 40 {
 			continue
 		}
 		said := strings.NewReplacer("{ids}", "call_1", "{path}", "messages.1", "{i}", "1", "{arg}", "x").Replace(r.Says)

@@ -1,4 +1,6 @@
-package proxy
+// Package refusal tells from the answer of a provider what it objects to: the sentences of all
+// providers, and the figures of those that are about the size of a request.
+package refusal
 
 import (
 	"bytes"
@@ -38,8 +40,8 @@ type Refusal struct {
 	Bytes int `json:"bytes,omitempty"`
 }
 
-// vendor is whose rule it is, "" if that is not told apart.
-func (r Refusal) vendor() string {
+// Vendor is whose rule it is, "" if that is not told apart.
+func (r Refusal) Vendor() string {
 	v, _, _ := strings.Cut(r.Source, "/")
 	return v
 }
@@ -52,12 +54,12 @@ func Classify(status int, body []byte) (Refusal, bool) {
 	switch {
 	case status == http.StatusRequestEntityTooLarge: // which needs no words
 		return tooLarge(words(body)), true
-	case refuses(status):
+	case Refuses(status):
 		text = words(body)
-		if r, ok := overflow(text); ok {
+		if r, ok := TooLarge(text); ok {
 			return r, true
 		}
-	case mayRefuse(status):
+	case MayRefuse(status):
 		// Nothing but a whole sentence tells it from what another request does not avoid.
 		text = words(body)
 		if _, ok := sized(text, otherwise()); ok {
@@ -82,7 +84,7 @@ func Classify(status int, body []byte) (Refusal, bool) {
 
 // tooLarge reads what a 413 says.
 func tooLarge(text string) Refusal {
-	r, said := overflow(text)
+	r, said := TooLarge(text)
 	if !said {
 		r, _ = sized(text, rates())
 	}
@@ -101,15 +103,15 @@ var unexplained = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)Request contains an invalid argument|^(?:[\W\d]|error|code|status|message)*INVALID_ARGUMENT[\W\d]*$`)
 })
 
-// refuses reports whether an answer of this status is about the request.
-func refuses(status int) bool {
+// Refuses reports whether an answer of this status is about the request.
+func Refuses(status int) bool {
 	return status == http.StatusBadRequest || status == http.StatusUnprocessableEntity || status == http.StatusRequestEntityTooLarge
 }
 
-// mayRefuse reports whether one of this status may be: OpenAI does not find items that a
+// MayRefuse reports whether one of this status may be: OpenAI does not find items that a
 // request names, servers of one's own fail where a chat template refuses, and gateways say so
 // when somebody behind them has refused.
-func mayRefuse(status int) bool {
+func MayRefuse(status int) bool {
 	return status == http.StatusNotFound || status == http.StatusInternalServerError || status == http.StatusBadGateway
 }
 
@@ -259,7 +261,7 @@ var loose = sync.OnceValue(func() []row {
 // sentences are those of the table of rules, in which the provider speaks for itself.
 var sentences = sync.OnceValue(func() (all []row) {
 	for _, r := range wire.Rules() {
-		if r.Severity == wire.SeverityDegrades || r.Says == invalidArgument {
+		if r.Severity == "degrades" || r.Says == invalidArgument {
 			continue
 		}
 		pattern, literal := "", 0
