@@ -47,6 +47,7 @@ var floors = map[string]floor{
 	"tokens":                  {2, nil, "counts texts and knows models; the engine chooses a counter with it, requests are not its business"},
 	"archive":                 {2, nil, "keeps bytes by what they are, for whoever takes them out"},
 	"internal/needs":          {2, nil, "spreads marks over atoms, for the settlement and the ladder"},
+	"internal/refusal":        {3, nil, "knows what providers say when they refuse a request, and nothing of who sends it"},
 	"internal/ladder":         {3, nil, "is the part of the engine that fits a window; it knows no receipts and no events"},
 	"proxy/internal/recall":   {3, nil, "reads and writes replies that call one tool; it knows no plan and no network"},
 	"":                        {3, nil, "the engine is embedded by others and brings no dependency"},
