@@ -10,14 +10,9 @@ import (
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
-)
-
-// The lines around a summary, by which a later compaction knows it again.
-const (
-	SummaryBegin = wire.SummaryBegin
-	SummaryEnd   = wire.SummaryEnd
 )
 
 // CompactOptions says how to put a summary in the place of the head of a history.
@@ -288,16 +283,16 @@ func toldIn(r *wire.Request, b transcript.BlockID) (found struct {
 // stands behind it. The mark begins the text, or follows an empty line where a repair has joined
 // another text to it. Who quotes the mark in a sentence speaks for himself.
 func cutSummary(text string) (before, summary, behind string, ok bool) {
-	rest, ok := strings.CutPrefix(text, SummaryBegin+"\n")
+	rest, ok := strings.CutPrefix(text, wording.SummaryBegin+"\n")
 	if !ok {
-		const joint = "\n\n" + SummaryBegin + "\n"
+		const joint = "\n\n" + wording.SummaryBegin + "\n"
 		at := strings.LastIndex(text, joint)
 		if at < 0 {
 			return text, "", "", false
 		}
 		before, rest = text[:at], text[at+len(joint):]
 	}
-	summary, behind, ok = strings.Cut(rest, "\n"+SummaryEnd)
+	summary, behind, ok = strings.Cut(rest, "\n"+wording.SummaryEnd)
 	return before, summary, behind, ok
 }
 
@@ -314,8 +309,8 @@ func (s *Summary) wrong() error {
 		return uncompacted(reasonNotText, "the summary is no text: it holds bytes that are not UTF-8, or a zero")
 	case holdsCalls(text):
 		return uncompacted(reasonCalls, "the summary holds calls or results in place of text: %.60q", text)
-	case strings.Contains(text, SummaryEnd):
-		return uncompacted(reasonNotText, "the summary holds the line that ends a summary: %s", SummaryEnd)
+	case strings.Contains(text, wording.SummaryEnd):
+		return uncompacted(reasonNotText, "the summary holds the line that ends a summary: %s", wording.SummaryEnd)
 	}
 	return nil
 }

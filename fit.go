@@ -7,6 +7,7 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -71,11 +72,8 @@ func toFit(r *wire.Request, w Window, o Options) (*fitting, error) {
 // ladder is the window in the ladder's words.
 func (w *Window) ladder() ladder.Window {
 	out := ladder.Window{
-		Limits: w.limits(), MinKeep: w.MinKeep, Unpin: ladder.Pin(w.Unpin), MiddleOut: w.Order == MiddleOut,
+		Limits: w.limits(), MinKeep: w.MinKeep, Unpin: ladder.Pin(w.Unpin), MiddleOut: w.MiddleOut, Priority: w.Priority,
 		Recent: w.recent(), Low: w.Low, Cold: w.Cold, AllowTiny: w.AllowTiny, Told: tells,
-	}
-	if w.Order == ByPriority {
-		out.Priority = w.Priority
 	}
 	if w.Cache != nil {
 		out.PaysAfter = w.Cache.PaysAfter
@@ -89,7 +87,7 @@ func (w *Window) ladder() ladder.Window {
 // tells reports whether a block holds a summary of an earlier compaction.
 func tells(r *wire.Request, b transcript.BlockID) bool {
 	blk := &r.Transcript().Blocks()[b]
-	if blk.Kind != transcript.Text || !bytes.Contains(r.Transcript().Bytes(blk.Body), []byte(SummaryBegin)) {
+	if blk.Kind != transcript.Text || !bytes.Contains(r.Transcript().Bytes(blk.Body), []byte(wording.SummaryBegin)) {
 		return false
 	}
 	_, _, _, ok := cutSummary(r.Text(b))

@@ -6,12 +6,13 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
 // Mark is how everything begins that takes the place of something.
-const Mark = wire.Mark
+const Mark = wording.Mark
 
 // fitMarked climbs and, if exchanges or turns are dropped, puts a mark where the first of them
 // were. The mark counts: the state is that of a window of fewer tokens, by what it costs, but not of
@@ -44,7 +45,7 @@ func archived(handle string) string { return "\n" + Mark + "archived as " + hand
 
 // markTokens is what the mark costs in a message of its own.
 func (f *fitting) markTokens() int {
-	n := f.o.weighText(wire.LeftOut) + wirex.FrameTokens(f.o.Counter)
+	n := f.o.weighText(wording.LeftOut) + wirex.FrameTokens(f.o.Counter)
 	if f.w.Archive {
 		n += f.o.weighText(archived(archive.Name(nil))) + 4 // not all handles cost the same
 	}
@@ -101,7 +102,7 @@ func (f *fitting) mark(l *ladder.Ladder) *insertion {
 		switch {
 		case gone && first == transcript.NoBlock && (rung(by) == rungExchanges || rung(by) == rungTurns):
 			first = id
-		case !gone && blk.Kind == transcript.Text && t.Messages()[blk.Message].Role == transcript.User && bytes.Contains(t.Bytes(blk.Body), []byte(wire.LeftOut)):
+		case !gone && blk.Kind == transcript.Text && t.Messages()[blk.Message].Role == transcript.User && bytes.Contains(t.Bytes(blk.Body), []byte(wording.LeftOut)):
 			return nil
 		}
 	}
@@ -129,7 +130,7 @@ func (f *fitting) mark(l *ladder.Ladder) *insertion {
 	if n := len(t.Messages()); at == n || !stays(at, n, func(*transcript.Block) bool { return true }) {
 		return nil
 	}
-	return &insertion{wire.Insertion{Before: at, Role: transcript.User, Text: wire.LeftOut}, "left-out", "shows the model that something is missing here"}
+	return &insertion{wire.Insertion{Before: at, Role: transcript.User, Text: wording.LeftOut}, "left-out", "shows the model that something is missing here"}
 }
 
 // turnAround is the messages of the turn that message i stands in.

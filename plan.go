@@ -11,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -50,10 +51,10 @@ type Options struct {
 	Sink func(Event)
 	// Counter counts tokens, for receipts and for windows of tokens; nil counts none.
 	Counter wire.Counter
-	// Uncounted leaves the tokens of receipts at zero. Counting what is dropped takes
+	// SkipTokenCounts leaves the tokens of receipts at zero. Counting what is dropped takes
 	// longer than dropping it.
 	SkipTokenCounts bool
-	// KeepBound leaves thinking where it is although a change in front of it has made it
+	// KeepInvalidThinking leaves thinking where it is although a change in front of it has made it
 	// invalid: the caller tells the provider to drop it.
 	KeepInvalidThinking bool
 	// SkipFailedRules is that of [Policy].
@@ -300,7 +301,7 @@ type insertion struct {
 
 // summaryAt is the insertion of a summary.
 func summaryAt(before int, text string) *insertion {
-	in := wire.Insertion{Before: before, Role: transcript.User, Text: SummaryBegin + "\n" + text + "\n" + SummaryEnd}
+	in := wire.Insertion{Before: before, Role: transcript.User, Text: wording.SummaryBegin + "\n" + text + "\n" + wording.SummaryEnd}
 	return &insertion{in, "compaction", "a summary takes the place of what was dropped"}
 }
 

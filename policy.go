@@ -53,9 +53,10 @@ type Policy struct {
 	Model string
 	// Counter returns the counter of a model. Nil: its estimator, [tokens.For].
 	Counter func(model string) (wire.Counter, error)
-	// Uncounted leaves the tokens of receipts at zero.
+	// SkipTokenCounts leaves the tokens of receipts at zero.
 	SkipTokenCounts bool
-	// KeepBound is that of [Options].
+	// KeepInvalidThinking leaves thinking where it is although a change in front of it has made it
+	// invalid: the caller tells the provider to drop it.
 	KeepInvalidThinking bool
 	// ProviderEdits says what may be left to the provider, for those who can tell it so in headers:
 	// package proxy does. Plan makes all changes itself.
@@ -66,24 +67,15 @@ type Policy struct {
 // many goroutines may use.
 type ProviderEdits struct {
 	// DropThinking is the option by which the provider drops thinking that a change has made
-	// invalid, so that what it has thought since stays. Zero: where that costs less than
-	// leaving out all thinking behind the change.
-	DropThinking Choice
+	// invalid, so that what it has thought since stays: always or never. Nil: where that costs
+	// less than leaving out all thinking behind the change.
+	DropThinking *bool
 	// ClearResults lets the provider clear old results where it binds thinking to what
 	// stands in front of it: what it does itself invalidates nothing.
 	ClearResults bool
 }
 
-// A Choice is when something is done.
-type Choice uint8
-
-const (
-	ByCost Choice = iota // where it costs less
-	Never
-	Always
-)
-
-// A ArchiveWriter keeps what is taken out of histories. Its methods may be called by many
+// An ArchiveWriter keeps what is taken out of histories. Its methods may be called by many
 // goroutines.
 type ArchiveWriter interface {
 	Put(context.Context, ...archive.Item) error

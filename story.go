@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -35,7 +36,7 @@ func (s *story) tell(ask func(Removed) (string, error), failed func(error)) {
 	t := s.r.Transcript()
 	s.text, s.at, s.indexes = "", len(t.Messages()), nil
 	v := s.c.levels(context.Background(), s.r, s.o)
-	v.most -= s.o.weighText(SummaryBegin) + s.o.weighText(SummaryEnd) + s.frame + 2
+	v.most -= s.o.weighText(wording.SummaryBegin) + s.o.weighText(wording.SummaryEnd) + s.frame + 2
 	v.lenient = true
 	v.write = func(h Removed) (made Summary, err error) {
 		made.Text, err = ask(h)

@@ -26,9 +26,10 @@ type Window struct {
 	// Unpin lets go of pins. Zero: what the system says, the first message of the user and
 	// the newest turn stay.
 	Unpin Pin
-	// Order is which exchanges and turns go first. Zero: the oldest.
-	Order Order
-	// Priority ranks atoms for ByPriority: the lowest goes first, of equals the oldest.
+	// MiddleOut lets the exchanges and turns in the middle go first, so that the beginning and
+	// the end stay longest. Otherwise the oldest do.
+	MiddleOut bool
+	// Priority ranks atoms: the lowest goes first, of equals the oldest. Nil: by age.
 	Priority func(*wire.Request, transcript.AtomID) int
 	// Recent is how many of the last exchanges keep their results until they go
 	// themselves, after all older ones. Zero: 8.
@@ -81,15 +82,6 @@ const (
 	PinTask
 	// PinNewest: the last message in which a person speaks, and the last turn.
 	PinNewest
-)
-
-// An Order is which of the exchanges, and of the turns, go first.
-type Order uint8
-
-const (
-	OldestFirst Order = iota
-	MiddleOut         // those in the middle; the beginning and the end stay longest
-	ByPriority
 )
 
 // What a limit counts.
@@ -166,16 +158,16 @@ func (w *Window) valid(o Options) error {
 		return errors.New("window: no limit: give one of Tokens, Messages, Exchanges, Turns")
 	case w.Tokens > 0 && o.Counter == nil:
 		return errors.New("window: a limit of tokens needs Options.Counter; tokens.For(model) is one")
-	case w.Order == ByPriority && w.Priority == nil:
-		return errors.New("window: the order ByPriority needs Priority")
+	case w.MiddleOut && w.Priority != nil:
+		return errors.New("window: MiddleOut and Priority are two orders; set one of them")
 	case w.LowPercent > 99:
 		return fmt.Errorf("window: LowPercent is %d: it must be less than 100", w.LowPercent)
 	case w.Low+w.LowPercent > 0 && w.Tokens == 0:
 		return errors.New("window: Low is a mark of Tokens, which has no limit")
 	case w.Low >= w.Tokens && w.Low > 0:
 		return fmt.Errorf("window: Low is %d: it must be less than Tokens, %d", w.Low, w.Tokens)
-	case w.Low > 0 && w.Order != OldestFirst:
-		return errors.New("window: a stable window is trimmed from the oldest on; Order must be OldestFirst")
+	case w.Low > 0 && (w.MiddleOut || w.Priority != nil):
+		return errors.New("window: a stable window is trimmed from the oldest on, without MiddleOut and Priority")
 	}
 	return nil
 }

@@ -56,9 +56,6 @@ func withoutCode(p *pare.Policy) *pare.Policy {
 	if p.Window != nil {
 		w := *p.Window
 		w.Rules, w.ColdRules, w.Priority, w.Cache = nil, nil, nil, nil
-		if w.Order == pare.ByPriority {
-			w.Order = pare.OldestFirst
-		}
 		bare.Window = &w
 	}
 	return &bare

@@ -51,7 +51,8 @@ func (a *aim) droppable(r *wire.Request) (can, told bool) {
 // and the plan is made again.
 func (a *aim) bound(r *wire.Request, pl *pare.Plan) (keep bool) {
 	can, _ := a.droppable(r)
-	if !can || a.policy.ProviderEdits.DropThinking == pare.Never {
+	drop := a.policy.ProviderEdits.DropThinking
+	if !can || drop != nil && !*drop {
 		return false
 	}
 	lost := 0
@@ -63,7 +64,7 @@ func (a *aim) bound(r *wire.Request, pl *pare.Plan) (keep bool) {
 	switch {
 	case lost == 0:
 		return false
-	case a.policy.ProviderEdits.DropThinking == pare.Always, a.cold: // a cold cache has nothing to lose
+	case drop != nil, a.cold: // a cold cache has nothing to lose
 		return true
 	}
 	// The option is part of what the cache of messages depends on: what stands in front of the
@@ -93,13 +94,10 @@ func (a *aim) healsByDropping(r *wire.Request) bool {
 		return false
 	}
 	can, _ := a.droppable(r)
-	switch a.policy.ProviderEdits.DropThinking {
-	case pare.Never:
-		return false
-	case pare.ByCost:
-		return can && slices.Contains(a.known.Rules, boundRule)
+	if drop := a.policy.ProviderEdits.DropThinking; drop != nil {
+		return can && *drop
 	}
-	return can
+	return can && slices.Contains(a.known.Rules, boundRule)
 }
 
 // dropping is a body that tells the provider to drop thinking that is bound to something else.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/pare-llm/pare"
 )
 
 // bindingHistory is a conversation with a model that binds thinking: so many turns in front
@@ -28,18 +26,19 @@ const dropOption = `"block_binding":{"prefix_mismatch_behavior":"drop_block"}`
 // TestBoundThinking: thinking that a change makes invalid is left out, or the provider is told
 // to drop it, whichever costs less or the policy says.
 func TestBoundThinking(t *testing.T) {
+	always := true
 	for _, tt := range []struct {
 		name, host, body string
-		choice           pare.Choice
+		choice           *bool
 		drop             bool // otherwise it is left out
 	}{
-		{"little in front of the change", "api.anthropic.com", bindingHistory(0, 5, ""), pare.ByCost, true},
-		{"much in front of it", "api.anthropic.com", bindingHistory(40, 2, ""), pare.ByCost, false},
-		{"always", "api.anthropic.com", bindingHistory(40, 2, ""), pare.Always, true},
-		{"never", "api.anthropic.com", bindingHistory(0, 5, ""), pare.Never, false},
-		{"another upstream", "gateway.example", bindingHistory(0, 5, ""), pare.Always, false},
-		{"adaptive", "api.anthropic.com", bindingHistory(0, 5, `"thinking":{"type":"adaptive"},`), pare.ByCost, true},
-		{"a budget", "api.anthropic.com", bindingHistory(0, 5, `"thinking":{"type":"enabled","budget_tokens":2000},`), pare.Always, false},
+		{"little in front of the change", "api.anthropic.com", bindingHistory(0, 5, ""), nil, true},
+		{"much in front of it", "api.anthropic.com", bindingHistory(40, 2, ""), nil, false},
+		{"always", "api.anthropic.com", bindingHistory(40, 2, ""), &always, true},
+		{"never", "api.anthropic.com", bindingHistory(0, 5, ""), new(bool), false},
+		{"another upstream", "gateway.example", bindingHistory(0, 5, ""), &always, false},
+		{"adaptive", "api.anthropic.com", bindingHistory(0, 5, `"thinking":{"type":"adaptive"},`), nil, true},
+		{"a budget", "api.anthropic.com", bindingHistory(0, 5, `"thinking":{"type":"enabled","budget_tokens":2000},`), &always, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			policy := Default()

@@ -117,7 +117,7 @@ func TestRecallBinds(t *testing.T) {
 	for _, model := range []string{"claude-opus-5-5", "claude-opus-4-6"} {
 		body := string(histories.MustParse(script.String()).Render(wire.Anthropic, histories.RenderOptions{Model: model}))
 		up, url := recalling(t, wire.Anthropic, body, wants(paretest.Reply{Thinking: "Fresh.", Calls: []paretest.ToolCall{{Tool: "pare_recall"}}}), func(c *proxy.Config) {
-			c.Policy.ProviderEdits.DropThinking = pare.Never
+			c.Policy.ProviderEdits.DropThinking = new(bool)
 		})
 		for _, stream := range []bool{false, true} {
 			path, asks := asking(t, wire.Anthropic, body, stream)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -70,7 +71,7 @@ func (a *aim) over(r *wire.Request, m tokens.Model, p *pare.Policy) (size int, o
 	}
 	c := a.exact(model)
 	p.Counter = func(string) (wire.Counter, error) { return c, nil }
-	t := r.Tally(c, false)
+	t := tally.Of(r, c, false)
 	if a.before.used > window {
 		return t.Tokens, false // the window is larger than we know
 	}
@@ -144,7 +145,7 @@ func (a *aim) exact(model string) wire.Counter {
 // exact counter says, and what an estimate says less its stated error. Half of the tools
 // and media is sure: vendors write them down in ways of their own. Marks are not, nor is
 // thinking, which some models leave out.
-func least(t *wire.Tally, c wire.Counter, raw []byte) int {
+func least(t *tally.Tally, c wire.Counter, raw []byte) int {
 	n := t.Head.System + t.Kinds.Text + t.Kinds.Calls + t.Kinds.Results + t.Head.Tools/2 + t.Kinds.Media/2
 	if e, ok := c.(tokens.Estimator); ok {
 		return tokensx.Least(e, n, foreign(raw))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -32,7 +33,7 @@ func TestLeastIsNotAboveTheTruth(t *testing.T) {
 		seen++
 		for _, model := range models {
 			e := tokens.For(model)
-			n := r.Tally(e, false)
+			n := tally.Of(r, e, false)
 			if least := least(&n, e, r.Raw()); least > truth {
 				t.Errorf("%s, %s: at least %d of %d", model, b.Name, least, truth)
 			}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"github.com/pare-llm/pare/internal/inside"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -13,8 +14,10 @@ func Internal(*inside.Key) internals { return internals{} }
 // lower case says.
 type internals struct{}
 
-func (internals) CallsOf(r *wire.Request, tools []Tool) Calls {
-	return callsOf(r, tools)
+// Use returns a function that says what a call of a request does and which file it is about. It
+// is for one goroutine.
+func (internals) Use(r *wire.Request, tools []Tool) func(call transcript.BlockID) (kind, file string) {
+	return usage(r, tools)
 }
 
 func (internals) MatchTool(glob string, name string) bool {
@@ -25,6 +28,6 @@ func (internals) Protected(tool string) bool {
 	return protected(tool)
 }
 
-func (internals) Compile(s Selection) (Finder, error) {
+func (internals) Compile(s Selection) (finder, error) {
 	return s.compile()
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/rulelist"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsontree"
@@ -62,7 +63,7 @@ func grow(text string) string {
 
 func abs(n int) int { return max(n, -n) }
 
-func must(o rules.Options) pare.Rule {
+func must(o rulelist.Options) pare.Rule {
 	r, err := o.Rule()
 	if err != nil {
 		panic(err)

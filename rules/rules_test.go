@@ -12,6 +12,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/rulelist"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )
@@ -93,7 +94,7 @@ func pipeline(t testing.TB, lines string) *pare.Pipeline {
 	var all []pare.Rule
 	for line := range strings.Lines(lines) {
 		name, options, _ := strings.Cut(strings.TrimSpace(line), " ")
-		e, ok := rules.Named(name)
+		e, ok := rulelist.Named(name)
 		if !ok {
 			t.Fatalf("no rule %q", name)
 		}
@@ -176,7 +177,7 @@ func TestStandard(t *testing.T) {
 		t.Errorf("the order is %q, want %q", got, want)
 	}
 	var standard []string
-	for _, e := range rules.All() {
+	for _, e := range rulelist.All() {
 		if e.Standard {
 			standard = append(standard, e.Name)
 		}
@@ -220,7 +221,7 @@ func TestBadOptions(t *testing.T) {
 		{"protect", `{"markers":[""]}`, "markers.0: an empty text stands everywhere; remove it"},
 		{"protect", `{"paths":["a[/b"]}`, `paths.0: "a[/b" is no glob: syntax error in pattern; write a glob such as docs/**/*.md; a [ that means itself is written \[`},
 	} {
-		e, _ := rules.Named(c.rule)
+		e, _ := rulelist.Named(c.rule)
 		_, err := e.New([]byte(c.options))
 		var all rules.OptionErrors
 		var one *rules.OptionError
@@ -238,11 +239,11 @@ func TestBadOptions(t *testing.T) {
 	if !errors.As(err, &all) || len(all) != 5 {
 		t.Errorf("%d of 5 errors: %v", len(all), err)
 	}
-	e, _ := rules.Named("deduplication")
+	e, _ := rulelist.Named("deduplication")
 	if _, err := e.New([]byte(`{"modus":"drop"}`)); err == nil || !strings.Contains(err.Error(), `rule deduplication: json: unknown field "modus"`) {
 		t.Errorf("an unknown option gives %v", err)
 	}
-	if _, ok := rules.Named("nothing"); ok {
+	if _, ok := rulelist.Named("nothing"); ok {
 		t.Error("there is a rule of no name")
 	}
 }

@@ -31,12 +31,12 @@ type Selection struct {
 	Table []Tool `json:"table,omitempty"`
 }
 
-// A Finder calls found with every atom of a request that is selected, and why it is;
+// A finder calls found with every atom of a request that is selected, and why it is;
 // with some of them more than once. It may be used by many goroutines.
-type Finder func(r *wire.Request, found func(a transcript.AtomID, why string))
+type finder func(r *wire.Request, found func(a transcript.AtomID, why string))
 
 // Compile makes the selection ready. The error is an [OptionErrors].
-func (s Selection) compile() (Finder, error) {
+func (s Selection) compile() (finder, error) {
 	var wrong faults
 	wrong.selection(s)
 	if len(wrong) > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/jsonedit"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -161,13 +162,13 @@ func prefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary string, f
 			gone(seqs[from+i])
 		}
 	}
-	text := pare.SummaryBegin + "\n" + summary + "\n" + pare.SummaryEnd
+	text := wording.SummaryBegin + "\n" + summary + "\n" + wording.SummaryEnd
 	return append(list, wirex.TextMessage(r.Dialect, transcript.User, text)), messages
 }
 
 // tellsSummary reports whether a message that a compaction sends is its summary, and not the task.
 func tellsSummary(r *wire.Request, m transcript.Message) bool {
-	return m.First < m.End && strings.HasPrefix(r.Text(m.First), pare.SummaryBegin+"\n")
+	return m.First < m.End && strings.HasPrefix(r.Text(m.First), wording.SummaryBegin+"\n")
 }
 
 // summaryOf finds the text of the summary in a request that was compacted: what begins with the
@@ -179,7 +180,7 @@ func summaryOf(before, after *wire.Request) (string, bool) {
 			if blk.Kind != transcript.Text {
 				continue
 			}
-			if text := r.Text(transcript.BlockID(b)); strings.Contains(text, pare.SummaryBegin) && f(text) {
+			if text := r.Text(transcript.BlockID(b)); strings.Contains(text, wording.SummaryBegin) && f(text) {
 				return true
 			}
 		}
@@ -188,11 +189,11 @@ func summaryOf(before, after *wire.Request) (string, bool) {
 	quotes(before, func(text string) bool { said[text] = true; return false })
 	summary := ""
 	found := quotes(after, func(text string) bool {
-		at := strings.LastIndex("\n"+text, "\n"+pare.SummaryBegin+"\n")
+		at := strings.LastIndex("\n"+text, "\n"+wording.SummaryBegin+"\n")
 		if said[text] || at < 0 {
 			return false
 		}
-		summary, _, _ = strings.Cut(text[at+len(pare.SummaryBegin):], pare.SummaryEnd)
+		summary, _, _ = strings.Cut(text[at+len(wording.SummaryBegin):], wording.SummaryEnd)
 		summary = strings.TrimSpace(summary)
 		return true
 	})

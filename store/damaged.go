@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
-	"github.com/pare-llm/pare/wire"
 )
 
 // One damaged entry does not stop a session. Whoever reads it finds a mark in its place, which
@@ -31,7 +31,7 @@ func (x *Session) orMark(e *scanned, err error) error {
 	if e.Gone {
 		what = "and others were let go of, and the summary that stood for them is damaged]"
 	}
-	text := fmt.Sprintf("%sentry %s %s", wire.Mark, nameOf(&e.Entry), what)
+	text := fmt.Sprintf("%sentry %s %s", wording.Mark, nameOf(&e.Entry), what)
 	if e.Kind != KindMessage && e.Kind != KindReply {
 		e.Raw, err = json.Marshal(text)
 		return err

@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/store"
-	"github.com/pare-llm/pare/wire"
 )
 
 // What the user said last stays in a window, as it does when the whole history is trimmed,
@@ -51,7 +51,7 @@ func newestStays(t *testing.T, st *store.Store, key store.Key, raws [][]byte) {
 				t.Errorf("%s: %+v: the engine does not keep %q, either", key, w, said)
 			}
 		}
-		if strings.Contains(body, wire.DefaultStub) || strings.Contains(body, "without its call") {
+		if strings.Contains(body, wording.Stub) || strings.Contains(body, "without its call") {
 			t.Errorf("%s: %+v: an exchange is parted: %s", key, w, body)
 		}
 		clean(t, []byte(body))

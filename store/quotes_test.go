@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/store"
 )
 
@@ -12,11 +13,11 @@ import (
 // one compaction after the other, and is no part of any summary.
 func TestDefectD6QuotedMarksAreNoSummary(t *testing.T) {
 	for _, quote := range []string{
-		"what does " + pare.SummaryBegin + " mean?",
-		pare.SummaryBegin + " is what it says",
-		"it said:\n" + pare.SummaryBegin + "\nthey met\n" + pare.SummaryEnd + "\nwhy?",
-		"> " + pare.SummaryBegin + "\n> they met\n> " + pare.SummaryEnd,
-		pare.SummaryEnd + " " + pare.SummaryBegin,
+		"what does " + wording.SummaryBegin + " mean?",
+		wording.SummaryBegin + " is what it says",
+		"it said:\n" + wording.SummaryBegin + "\nthey met\n" + wording.SummaryEnd + "\nwhy?",
+		"> " + wording.SummaryBegin + "\n> they met\n> " + wording.SummaryEnd,
+		wording.SummaryEnd + " " + wording.SummaryBegin,
 	} {
 		for _, model := range []string{"claude-sonnet-4-5", "mistral-large-latest"} {
 			st := open(t, t.TempDir()+"/pare.db")
@@ -27,7 +28,7 @@ func TestDefectD6QuotedMarksAreNoSummary(t *testing.T) {
 				create = store.Create{Dialect: "openai-chat", Model: model}
 				rest = "openai-chat"
 			}
-			if strings.HasPrefix(quote, pare.SummaryBegin+" ") {
+			if strings.HasPrefix(quote, wording.SummaryBegin+" ") {
 				task = user(quote + ": THE TASK")
 			}
 			if _, err := st.Create(ctx, key, create); err != nil {

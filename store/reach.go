@@ -24,7 +24,7 @@ type reach struct {
 // is sent, too, however old it is.
 func reachOf(x *Session, p *pare.Policy) (r reach) {
 	w := p.Window
-	if p.Off || w == nil || w.Order != pare.OldestFirst || protects(p.Rules) || protects(w.Rules) {
+	if p.Off || w == nil || w.MiddleOut || w.Priority != nil || protects(p.Rules) || protects(w.Rules) {
 		return r
 	}
 	limit := w.Tokens

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -237,7 +238,7 @@ func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference
 	case gone > 0 && len(list) == 0:
 		return nil, fmt.Errorf("recall %q: %w: %w", handle, archive.ErrNotFound, errGone)
 	case gone > 0: // a summary of summaries stands for more than is kept
-		list = slices.Insert(list, 0, fmt.Appendf(nil, "%q", fmt.Sprintf("%s%d entries in front of this are not kept any more]", wire.Mark, gone)))
+		list = slices.Insert(list, 0, fmt.Appendf(nil, "%q", fmt.Sprintf("%s%d entries in front of this are not kept any more]", wording.Mark, gone)))
 	}
 	switch {
 	case !ref.One:

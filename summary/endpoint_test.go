@@ -16,6 +16,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
 )
@@ -314,7 +315,7 @@ func TestEndpointMaxInput(t *testing.T) {
 func TestEndpointEngine(t *testing.T) {
 	for text, reason := range map[string]string{
 		"Goal: fix it":                            "",
-		"a " + pare.SummaryEnd + " b":             "not-text",
+		"a " + wording.SummaryEnd + " b":          "not-text",
 		`[{"type":"tool_use","name":"Read"}]`:     "calls",
 		"Goal: " + strings.Repeat("words ", 3000): "larger",
 	} {

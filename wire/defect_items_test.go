@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -147,7 +148,7 @@ func TestDefectP27StubApart(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := repaired(t, c.body(c.user), wire.Options{Dialect: c.as, Model: c.model})
 			out := string(m.Request.Raw())
-			if len(m.Left) > 0 || !strings.Contains(out, wire.DefaultStub) || strings.Contains(out, c.user) == c.beside {
+			if len(m.Left) > 0 || !strings.Contains(out, wording.Stub) || strings.Contains(out, c.user) == c.beside {
 				t.Errorf("left %v: %s", m.Left, out)
 			}
 			for _, change := range m.Changes {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -139,7 +140,7 @@ func steps2(all ...string) string {
 }
 
 func stubbed(id string) string {
-	return fmt.Sprintf(`{"type":"function_result","call_id":%q,"name":"add","result":%q,"is_error":true}`, id, wire.DefaultStub)
+	return fmt.Sprintf(`{"type":"function_result","call_id":%q,"name":"add","result":%q,"is_error":true}`, id, wording.Stub)
 }
 
 // TestInteractionsDetected: the shape tells, wherever the members stand.

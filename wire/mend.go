@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -260,9 +261,9 @@ func (m *mender) neverEmpty() {
 	if len(m.messages.put) > 0 || len(m.answers) > 0 || slices.Contains(m.messages.drop, false) || m.otherList() {
 		return
 	}
-	raw := m.g.textMessage(transcript.User, emptyTalkText)
+	raw := m.g.textMessage(transcript.User, wording.Empty)
 	m.insertMessage(0, raw, m.fresh())
-	m.log(&Finding{Rule: "empty-content"}, "insert", transcript.NoBlock, -1, len(raw), "a history must not be empty: %s", emptyTalkText)
+	m.log(&Finding{Rule: "empty-content"}, "insert", transcript.NoBlock, -1, len(raw), "a history must not be empty: %s", wording.Empty)
 }
 
 // otherList reports whether something else stands in the place of the list of messages.

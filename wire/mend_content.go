@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -371,7 +372,7 @@ func (m *mender) parted(f *Finding) {
 	}
 	if !m.g.partsMessages {
 		// Neighbours of one role are merged, so somebody must speak in between.
-		raw := m.g.textMessage(transcript.Assistant, pauseText)
+		raw := m.g.textMessage(transcript.Assistant, wording.Pause)
 		m.insertMessage(end, raw, m.fresh())
 		m.logPause(f, end-1, raw)
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -39,7 +40,7 @@ func (m *mender) unansweredCall(f *Finding) {
 		m.dropIfAlone(f, f.Block)
 		return
 	}
-	text := DefaultStub
+	text := wording.Stub
 	if m.repair.Stub != nil {
 		text = m.repair.Stub(x)
 	}
@@ -161,7 +162,7 @@ func (m *mender) putResult(f *Finding, call transcript.BlockID, it item) bool {
 		if m.answers[turn] == nil && !m.g.partsMessages {
 			// Neighbours of one role are merged, so somebody must speak in between.
 			a := m.answer(turn, end)
-			a.behind = item{raw: m.g.textMessage(transcript.Assistant, pauseText), from: m.fresh()}
+			a.behind = item{raw: m.g.textMessage(transcript.Assistant, wording.Pause), from: m.fresh()}
 			m.logPause(f, end, a.behind.raw)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -38,9 +39,9 @@ func (m *mender) goOn(f *Finding) {
 	if last == transcript.System && m.strict {
 		return // the user will say it, for those who let the system begin only
 	}
-	raw := m.g.textMessage(transcript.User, goOnText)
+	raw := m.g.textMessage(transcript.User, wording.GoOn)
 	m.insertMessage(n, raw, m.fresh())
-	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history ended with the %s: %s", last, goOnText)
+	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history ended with the %s: %s", last, wording.GoOn)
 }
 
 // begin puts a minimal turn of the user in front.
@@ -49,13 +50,13 @@ func (m *mender) begin(f *Finding) {
 	for at < len(m.t.Messages()) && m.t.Messages()[at].Role == transcript.System {
 		at++
 	}
-	raw := m.g.textMessage(transcript.User, beginText)
+	raw := m.g.textMessage(transcript.User, wording.Beginning)
 	m.insertMessage(at, raw, m.fresh())
 	why := "the history began with the assistant"
 	if f.fault == nobodySpeaks {
 		why = "nobody speaks to the model in this history"
 	}
-	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "%s: %s", why, beginText)
+	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "%s: %s", why, wording.Beginning)
 }
 
 // mergeUp merges a message into the one of the same role before it.
@@ -238,9 +239,9 @@ func (m *mender) slide(f *Finding) {
 
 // bridge puts a short turn of the assistant between results and the user.
 func (m *mender) bridge(f *Finding) {
-	raw := m.g.textMessage(transcript.Assistant, doneText)
+	raw := m.g.textMessage(transcript.Assistant, wording.Understood)
 	m.insertMessage(f.Index, raw, m.fresh())
-	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the user may not speak right behind a result: %s", doneText)
+	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the user may not speak right behind a result: %s", wording.Understood)
 }
 
 // textBefore lets the assistant say its text in a message of its own, in front of

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -178,7 +179,7 @@ func (m *mender) quoteResult(b transcript.BlockID, text string, attached int) st
 		}
 	}
 	if attached > 0 {
-		name += quotedWith + itoa(attached)
+		name += wording.QuotedWith + itoa(attached)
 	}
-	return fmt.Sprintf("[%s%s\n%s", name, quotedText, text)
+	return fmt.Sprintf("[%s%s\n%s", name, wording.Quoted, text)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -35,9 +36,9 @@ func (m *mender) anchor(f *Finding) bool {
 	if f.Index > 0 && m.t.Messages()[f.Index-1].Role == transcript.User {
 		return true
 	}
-	raw := m.g.textMessage(transcript.User, goOnText)
+	raw := m.g.textMessage(transcript.User, wording.GoOn)
 	if f.Index == 0 {
-		raw = m.g.textMessage(transcript.User, beginText)
+		raw = m.g.textMessage(transcript.User, wording.Beginning)
 	}
 	m.insertMessage(f.Index, raw, m.fresh())
 	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "a message of the system that changes tools follows the user")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -347,7 +348,7 @@ func (c noted) violated(rule string) []transcript.BlockID {
 // noStub checks that nothing was made up.
 func (c noted) noStub() {
 	c.t.Helper()
-	if bytes.Contains(c.out.raw, []byte(DefaultStub)) {
+	if bytes.Contains(c.out.raw, []byte(wording.Stub)) {
 		c.t.Error("a stub, though every call has its result")
 	}
 }
@@ -423,7 +424,7 @@ func TestNoteStub(t *testing.T) {
 		c.blocksKept(transcript.Text, transcript.Result, transcript.Thinking)
 		stubs := 0
 		for _, x := range c.out.t.Exchanges() {
-			if x.Call == transcript.NoBlock || len(x.Results) == 0 || !strings.Contains(c.out.Text(x.Results[0]), DefaultStub) {
+			if x.Call == transcript.NoBlock || len(x.Results) == 0 || !strings.Contains(c.out.Text(x.Results[0]), wording.Stub) {
 				continue
 			}
 			stubs++
@@ -448,8 +449,8 @@ func TestNoteStub(t *testing.T) {
 			c.t.Errorf("%d stubs for %d calls", stubs, want)
 		}
 		for _, lie := range []string{"success", "cancel", "completed", "interrupted by"} {
-			if strings.Contains(strings.ToLower(DefaultStub), lie) {
-				c.t.Errorf("a stub claims to know: %q", DefaultStub)
+			if strings.Contains(strings.ToLower(wording.Stub), lie) {
+				c.t.Errorf("a stub claims to know: %q", wording.Stub)
 			}
 		}
 		// Only where results and text may not share a turn, they stand apart.

@@ -7,14 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
-
-// Mark is how everything begins that takes the place of something.
-const Mark = "[pare: "
-
-// LeftOut is what stands where a window has left something out. It is nobody's words.
-const LeftOut = Mark + "earlier messages are left out here to fit the window]"
 
 // marksFailure reports whether the dialect marks a result that failed, so that one
 // without mark did not.
@@ -52,7 +47,7 @@ func judge(raw []byte, failed, marked bool) transcript.Outcome {
 
 // stubHead is how the stub of an unanswered call begins, in lower case: what begins so
 // is one, however much has been joined to it.
-var stubHead = []byte(strings.ToLower(DefaultStub))
+var stubHead = []byte(strings.ToLower(wording.Stub))
 
 // appendHead appends the beginning of what a result says, in lower case.
 func (r *Request) appendHead(dst []byte, result transcript.BlockID) []byte {
@@ -338,7 +333,7 @@ func exitCode(raw []byte) bool {
 
 // cleared are the beginnings of what stands in the place of a result: there is
 // nothing behind them, so they prove nothing.
-var cleared = []string{Mark, "[Old tool result content cleared]", "[Tool result cleared", "[[NOTE] "}
+var cleared = []string{wording.Mark, "[Old tool result content cleared]", "[Tool result cleared", "[[NOTE] "}
 
 // isCleared reports whether a text stands in the place of what a result said. The case
 // does not matter.
@@ -410,7 +405,3 @@ func saysUser(text []byte) bool {
 		text = text[i+1:]
 	}
 }
-
-// DefaultStub is the wording of a stub. It claims neither success nor that anybody
-// cancelled anything.
-const DefaultStub = "The outcome of this call is unknown: no result was recorded."

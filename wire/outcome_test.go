@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -60,11 +61,11 @@ func TestOutcome(t *testing.T) {
 		{gemini(`{"output":"fine"}`), succeeded}, {gemini(`{"error":"no"}`), failed}, {gemini(`{"output":"Error: no"}`), failed}, {gemini(`{}`), succeeded}, {gemini(`{"stdout":"x"}`), succeeded},
 
 		// What was made up or taken away proves nothing, marked or not.
-		{chat(`"` + DefaultStub + `"`), unknown}, {chat(`"[pare: result of Read]"`), unknown}, {chat(`"[Old tool result content cleared]"`), unknown}, {chat(`"aborted"`), unknown},
-		{anthropic(`,"content":"` + DefaultStub + `","is_error":true`), unknown}, {anthropic(`,"content":"[Request interrupted by user for tool use]","is_error":true`), unknown},
+		{chat(`"` + wording.Stub + `"`), unknown}, {chat(`"[pare: result of Read]"`), unknown}, {chat(`"[Old tool result content cleared]"`), unknown}, {chat(`"aborted"`), unknown},
+		{anthropic(`,"content":"` + wording.Stub + `","is_error":true`), unknown}, {anthropic(`,"content":"[Request interrupted by user for tool use]","is_error":true`), unknown},
 		{chat(`"Aborted (core dumped)"`), succeeded},
-		{chat(`"` + DefaultStub + long + `"`), unknown}, {anthropic(`,"content":"` + DefaultStub + long + `"`), unknown}, // however much was joined to it
-		{anthropic(`,"content":"` + DefaultStub + long + `","is_error":true`), unknown}, {gemini(`{"output":"` + DefaultStub + long + `"}`), unknown},
+		{chat(`"` + wording.Stub + long + `"`), unknown}, {anthropic(`,"content":"` + wording.Stub + long + `"`), unknown}, // however much was joined to it
+		{anthropic(`,"content":"` + wording.Stub + long + `","is_error":true`), unknown}, {gemini(`{"output":"` + wording.Stub + long + `"}`), unknown},
 		{chat(`"aborted` + long + `"`), succeeded},
 	} {
 		r, err := Parse([]byte(c.body), Options{})
@@ -82,7 +83,7 @@ func TestOutcome(t *testing.T) {
 func TestHarmless(t *testing.T) {
 	pieces := []string{
 		" ", "  ", `\n`, `\t`, `\r`, `\f`, `\"`, `\\`, `\u0065`, `\u0020`, "{", "[", "<", "(", "}", ":", "a", "e", "o", "1", "\u00a0", "é", "the ", "note", "exit code: 1", "Exit status 2", "eXit code 3",
-		"error", "Error: ", "output", "metadata", "[pare: ", "[Old tool result content cleared]", "[[NOTE] ", "in ", "reads a file", "TypeError: x", `error\n`, `"`, DefaultStub,
+		"error", "Error: ", "output", "metadata", "[pare: ", "[Old tool result content cleared]", "[[NOTE] ", "in ", "reads a file", "TypeError: x", `error\n`, `"`, wording.Stub,
 	}
 	pieces = append(append(pieces, failedHeads...), exitLines...)
 	rng := rand.New(rand.NewPCG(1, 2))

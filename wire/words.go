@@ -5,30 +5,12 @@ import (
 	"strconv"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
 
-// What Pare puts into a conversation is nobody's words. All of these texts stand here, and [PersonsWords] is the
-// one place that tells them from what a person says.
-const (
-	goOnText      = "Continue."
-	beginText     = "(The beginning of this conversation is not included.)"
-	emptyTalkText = "(This conversation has no content.)"
-	doneText      = "Understood." // the assistant's, and so is the next one
-	pauseText     = "."
-
-	// quotedText ends the line over a quotation, quotedEnd is the line under it where something is joined to
-	// it, and quotedWith says in front of quotedText how many parts behind it belong to it.
-	quotedText = "; quoted, not written by the user]"
-	quotedEnd  = "[end of the quotation]"
-	quotedWith = ", with attachments: "
-	// quoteHead is how long the line over a quotation may be.
-	quoteHead = 256
-
-	// SummaryBegin and SummaryEnd are the lines around a summary.
-	SummaryBegin = Mark + "summary of the conversation up to here]"
-	SummaryEnd   = Mark + "end of the summary]"
-)
+// quoteHead is how long the line over a quotation may be.
+const quoteHead = 256
 
 // personsWords returns what a person says in a text of the user's: without the reminders that clients put there,
 // and without what Pare has written in the user's place, which are summaries, quotations of results, marks
@@ -40,7 +22,7 @@ func personsWords(text string) string {
 
 // ownReply reports whether a text of the assistant's is one of the short turns that a repair puts between
 // two turns of the user.
-func ownReply(text string) bool { return text == doneText || text == pauseText }
+func ownReply(text string) bool { return text == wording.Understood || text == wording.Pause }
 
 // speaks reports whether a person says or shows something in blocks of a message of the user's. Clients put
 // what is typed while a tool runs beside the results.
@@ -78,9 +60,9 @@ func words(text []byte) []byte {
 		case '<', '\\':
 			text, ok = cutReminder(text)
 		case '(':
-			text, ok = cutFiller(text, beginText, emptyTalkText)
+			text, ok = cutFiller(text, wording.Beginning, wording.Empty)
 		case 'C':
-			text, ok = cutFiller(text, goOnText)
+			text, ok = cutFiller(text, wording.GoOn)
 		case '[':
 			text, ok = cutOwn(text)
 		}
@@ -103,24 +85,24 @@ func cutFiller(text []byte, fillers ...string) (rest []byte, ok bool) {
 
 // cutOwn takes a summary, another mark or a quotation off the beginning of a text in JSON.
 func cutOwn(text []byte) (rest []byte, ok bool) {
-	if bytes.HasPrefix(text, []byte(SummaryBegin)) {
-		_, rest, _ = bytes.Cut(text, []byte(SummaryEnd))
+	if bytes.HasPrefix(text, []byte(wording.SummaryBegin)) {
+		_, rest, _ = bytes.Cut(text, []byte(wording.SummaryEnd))
 		return rest, true
 	}
-	if bytes.HasPrefix(text, []byte(Mark)) {
+	if bytes.HasPrefix(text, []byte(wording.Mark)) {
 		_, rest, ok = bytes.Cut(text, []byte("]"))
 		return rest, ok
 	}
 	if quotationHead(text) == nil {
 		return text, false
 	}
-	_, rest, _ = bytes.Cut(text, []byte(`\n`+quotedEnd)) // without that line nothing follows
+	_, rest, _ = bytes.Cut(text, []byte(`\n`+wording.QuotedEnd)) // without that line nothing follows
 	return rest, true
 }
 
 // quotationHead returns the line over a quotation up to what all of them end with; nil if there is none.
 func quotationHead(text []byte) []byte {
-	end := bytes.Index(text[:min(len(text), quoteHead)], []byte(quotedText))
+	end := bytes.Index(text[:min(len(text), quoteHead)], []byte(wording.Quoted))
 	if end < 0 || text[0] != '[' || bytes.Contains(text[:end], []byte(`\n`)) {
 		return nil
 	}
@@ -133,7 +115,7 @@ func attachments(text []byte) int {
 	if len(text) == 0 {
 		return 0
 	}
-	_, count, _ := bytes.Cut(quotationHead(text), []byte(quotedWith))
+	_, count, _ := bytes.Cut(quotationHead(text), []byte(wording.QuotedWith))
 	n, _ := strconv.Atoi(string(count))
 	return n
 }
@@ -144,7 +126,7 @@ func closeQuotations(texts [][]byte) [][]byte {
 	closed := make([][]byte, len(texts))
 	for i, t := range texts {
 		if closed[i] = t; i < len(texts)-1 && len(t) > 1 && t[0] == '"' && quotes(t[1:len(t)-1]) {
-			closed[i] = append(append(append([]byte(nil), t[:len(t)-1]...), `\n`+quotedEnd...), '"')
+			closed[i] = append(append(append([]byte(nil), t[:len(t)-1]...), `\n`+wording.QuotedEnd...), '"')
 		}
 	}
 	return closed
@@ -162,7 +144,7 @@ func quotes(text []byte) bool {
 			return false
 		}
 		if len(rest) == 0 {
-			return quotationHead(text) != nil && !bytes.HasSuffix(text, []byte(quotedEnd))
+			return quotationHead(text) != nil && !bytes.HasSuffix(text, []byte(wording.QuotedEnd))
 		}
 		text = rest
 	}

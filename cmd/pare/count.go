@@ -7,6 +7,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -63,8 +64,8 @@ func (c *countCmd) run(w *world) int {
 	})
 }
 
-// A tally is what --json prints about a transcript.
-type tally struct {
+// A counted is what --json prints about a transcript.
+type counted struct {
 	Source    string   `json:"source"`
 	Line      int      `json:"line,omitempty"`
 	Thread    string   `json:"thread,omitempty"` // of a session file that has several
@@ -80,7 +81,7 @@ type tally struct {
 	Recorded  int      `json:"recorded,omitempty"` // by the API, for the last reply of a session
 	Over      bool     `json:"over_window,omitempty"`
 	Above     *bool    `json:"above,omitempty"` // only with --above
-	wire.Tally
+	tally.Tally
 }
 
 // one counts one transcript.
@@ -90,7 +91,7 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	if err != nil {
 		return out, err
 	}
-	n := &tally{Source: from.source, Line: from.line, Thread: from.thread, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizer(), Tally: req.Tally(counter, c.ByMessage)}
+	n := &counted{Source: from.source, Line: from.line, Thread: from.thread, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizer(), Tally: tally.Of(req, counter, c.ByMessage)}
 	n.Messages, n.Tokens = n.Tally.Messages, n.Tally.Tokens
 	if m, known := tokens.Lookup(model); known {
 		n.Window, n.Room = m.Window, m.Input(min(req.MaxOutputTokens(), m.Output))
@@ -123,7 +124,7 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 }
 
 // sized adds what is known of the size of a session: its file may have what the API has counted.
-func sized(n *tally, s *agentlog.Size) {
+func sized(n *counted, s *agentlog.Size) {
 	n.Over = n.Window > 0 && n.Tokens > n.Window
 	if s == nil {
 		return

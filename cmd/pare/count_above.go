@@ -38,7 +38,7 @@ func readThreshold(text string) (*threshold, error) {
 
 // judge says whether a transcript is fuller than that, in a line for people. Its error is wrong
 // usage: a share of a window that nobody knows.
-func (t *threshold) judge(from origin, n *tally) (note []byte, err error) {
+func (t *threshold) judge(from origin, n *counted) (note []byte, err error) {
 	taken, counted := n.Tokens, ""
 	if from.size != nil && from.size.Tokens > taken { // with what the file does not show
 		taken, counted = from.size.Tokens, ", with the system prompt and the tools"

@@ -16,6 +16,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -93,8 +94,8 @@ func TestDefectC1Command(t *testing.T) {
 // checkSummaries looks whether the summaries of a transcript are within their bound.
 func checkSummaries(t *testing.T, name string, r *wire.Request) {
 	t.Helper()
-	_, after, _ := strings.Cut(r.Text(r.Transcript().Messages()[1].First), pare.SummaryBegin+"\n")
-	text, _, ok := strings.Cut(after, "\n"+pare.SummaryEnd)
+	_, after, _ := strings.Cut(r.Text(r.Transcript().Messages()[1].First), wording.SummaryBegin+"\n")
+	text, _, ok := strings.Cut(after, "\n"+wording.SummaryEnd)
 	if n := tokens.For("gpt-4.1").Count([]byte(text)); !ok || n > 700 {
 		t.Fatalf("%s: %d tokens\n%s", name, n, text)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/internal/agentlog"
-	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/internal/rulelist"
 )
 
 // What a word of a report is about.
@@ -49,7 +49,7 @@ func headwords() []picture.Word {
 	for word, meaning := range agentlog.Damages() {
 		all = append(all, picture.Word{Word: word, Kind: aDamage, Meaning: meaning, Repair: damageMends[word]})
 	}
-	for _, r := range rules.All() {
+	for _, r := range rulelist.All() {
 		all = append(all, picture.Word{Word: r.Name, Kind: aRule, Meaning: r.Doc, More: "pare rules lists the rules in their order; docs/config.md has the options"})
 	}
 	rank := map[string]int{}

@@ -9,7 +9,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/manual"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/agentlog"
-	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/internal/rulelist"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -79,7 +79,7 @@ func dialectNames() []string {
 
 func ruleNames() []string {
 	var names []string
-	for _, e := range rules.All() {
+	for _, e := range rulelist.All() {
 		names = append(names, e.Name)
 	}
 	return names

@@ -9,7 +9,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/config"
-	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/internal/rulelist"
 )
 
 type rulesCmd struct {
@@ -111,7 +111,7 @@ func listRules(conf *config.Config) []picture.ListedRule {
 	var list []picture.ListedRule
 	add := func(r pare.Rule, order int) {
 		l := picture.ListedRule{Rule: r.Name, Doc: r.Doc, Order: order, After: bare(r.After), Before: bare(r.Before), Options: []string{}}
-		if e, ok := rules.Named(r.Name); ok {
+		if e, ok := rulelist.Named(r.Name); ok {
 			l.Options = append(l.Options, e.Fields()...)
 		}
 		list = append(list, l)
@@ -120,7 +120,7 @@ func listRules(conf *config.Config) []picture.ListedRule {
 	for i, r := range running {
 		add(r, i+1)
 	}
-	for _, e := range rules.All() {
+	for _, e := range rulelist.All() {
 		if !slices.ContainsFunc(running, func(r pare.Rule) bool { return r.Name == e.Name }) {
 			if r, err := e.New(nil); err == nil {
 				add(r, 0)

@@ -27,7 +27,7 @@ import (
 // handedOut are types that only functions of ours make: nobody has a use for their zero values.
 var handedOut = []string{
 	"pare.Ballot", "pare.Exchange", "pare.Plan", "pare.Removed", "transcript.Transcript",
-	"wire.Request", "tokens.Encoding", "tokens.Func", "archive.Writer", "rules.Calls", "rules.Entry", "replay.Walk",
+	"wire.Request", "tokens.Encoding", "tokens.Func", "archive.Writer", "replay.Walk",
 	"agentlog.Busy", "agentlog.Diagnosis", "agentlog.Log", "agentlog.Stored", "agentlog.Thread", "agentlog.RepairPlan", "ui.Page",
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -252,7 +253,7 @@ func TestStrayNamed(t *testing.T) {
 		ccWrite("x4", "x2", 6, result("c1")) + ccWrite("x5", "x3", 7, result("c2")) + ccWrite("x6", "x5", 8, replied("m10", textReply))
 	raw := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply)) + ccWrite("u2", "a1", 20, said("two")) +
 		strings.ReplaceAll(other, `"sessionId":"s1"`, `"sessionId":"other"`) + `{"type":"last-prompt","lastPrompt":"x","leafUuid":"x6"}` + "\n"
-	if _, found, fixed := fix(t, "s1.jsonl", []byte(raw)); count(found, "orphan-call") > 0 || strings.Contains(string(fixed.Raw), wire.DefaultStub) {
+	if _, found, fixed := fix(t, "s1.jsonl", []byte(raw)); count(found, "orphan-call") > 0 || strings.Contains(string(fixed.Raw), wording.Stub) {
 		t.Errorf("%+v\n%s", found, fixed.Raw)
 	}
 }
@@ -285,7 +286,7 @@ func TestParallelCallsOfOneID(t *testing.T) {
 		ccWrite("r1", "a1", 4, result("first")) + ccWrite("r2", "a2", 5, result("second")) + ccWrite("a3", "r2", 6, replied("m2", textReply))
 	_, _, fixed := fix(t, "s1.jsonl", []byte(raw))
 	again := mainOf(mustRead(t, "s1.jsonl", fixed.Raw))
-	if strings.Contains(string(fixed.Raw), wire.DefaultStub) || strings.Count(string(fixed.Raw), `"tool_use_id":"c1"`) != 1 || Broken(fixed.Left) {
+	if strings.Contains(string(fixed.Raw), wording.Stub) || strings.Count(string(fixed.Raw), `"tool_use_id":"c1"`) != 1 || Broken(fixed.Left) {
 		t.Errorf("%+v sends %s\n%s", fixed.Left, again, fixed.Raw)
 	}
 }

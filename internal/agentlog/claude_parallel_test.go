@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -120,12 +121,12 @@ func TestResultLinkedNowhere(t *testing.T) {
 			raw := []byte(ccWrite("p", "", 1, said("go")) + ccWrite("call-a", "p", 2, replied("m1", calling("a"))) + ccWrite("call-b", "call-a", 3, replied("m1", calling("b"))) +
 				ccWrite("result-a", parent, 4, ccResult("a")) + ccWrite("result-b", "call-b", 5, ccResult("b")) + ccWrite("r", "result-"+last, 6, replied("m2", textReply)) + ccWrite("n", "r", 7, said("well")))
 			_, found, fixed := fix(t, "s1.jsonl", raw)
-			if !Broken(found) || bytes.Contains(fixed.Raw, []byte(wire.DefaultStub)) {
+			if !Broken(found) || bytes.Contains(fixed.Raw, []byte(wording.Stub)) {
 				t.Errorf("linked to %s, on from %s: %+v\n%s", parent, last, found, fixed.Raw)
 			}
 			resumable(t, parent, fixed.Raw)
 			more, err := mustRead(t, "s1.jsonl", raw).Fix(Options{AppendOnly: true})
-			if err != nil || !bytes.HasPrefix(more.Raw, raw) || bytes.Contains(more.Raw, []byte(wire.DefaultStub)) || Broken(mustRead(t, "s1.jsonl", more.Raw).Check(wire.CheckOptions{})) {
+			if err != nil || !bytes.HasPrefix(more.Raw, raw) || bytes.Contains(more.Raw, []byte(wording.Stub)) || Broken(mustRead(t, "s1.jsonl", more.Raw).Check(wire.CheckOptions{})) {
 				t.Errorf("linked to %s, on from %s, append only: %v\n%s", parent, last, err, more.Raw)
 			}
 			if sent := onPath(fixed.Raw); !strings.Contains(sent, "output of a") || !strings.Contains(sent, "output of b") || !strings.Contains(sent, "go") {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/wire"
+	"github.com/pare-llm/pare/internal/wording"
 )
 
 // shorten appends the record with which Codex itself notes a compaction: it holds the items
@@ -37,7 +37,7 @@ func (codex) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	}
 	summary := summaryOf(plan)
 	if summary == "" {
-		summary = wire.LeftOut
+		summary = wording.LeftOut
 	}
 	stamp := ""
 	if last >= 0 {

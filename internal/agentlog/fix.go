@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -196,7 +197,7 @@ func (l *Log) lineOfPath(t *Thread, path string) int {
 // stubText words the result of a call that nobody answered.
 func stubText(p wire.Repair, tr *transcript.Transcript, call transcript.BlockID) string {
 	if p.Stub == nil {
-		return wire.DefaultStub
+		return wording.Stub
 	}
 	return p.Stub(tr.Exchanges()[tr.ExchangeOf(call)])
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -381,7 +382,7 @@ func TestChatBatch(t *testing.T) {
 				t.Errorf("%s: %s is gone", name, word)
 			}
 		}
-		if strings.Contains(string(fixed.Raw), wire.DefaultStub) {
+		if strings.Contains(string(fixed.Raw), wording.Stub) {
 			t.Errorf("%s: a stub in the place of a real result", name)
 		}
 		if t.Failed() {

@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -310,7 +311,7 @@ func TestOpenCode(t *testing.T) {
 	if len(fixed.Files) != 2 || fixed.Files[0].Path != "storage/part/msg_2/prt_3.json" || len(fixed.Left) != 0 {
 		t.Fatalf("%+v", fixed)
 	}
-	if got := string(fixed.Files[0].Raw); !strings.Contains(got, `"status": "error"`) || !strings.Contains(got, wire.DefaultStub) || !strings.Contains(got, `"input": {"command": "x"}`) {
+	if got := string(fixed.Files[0].Raw); !strings.Contains(got, `"status": "error"`) || !strings.Contains(got, wording.Stub) || !strings.Contains(got, `"input": {"command": "x"}`) {
 		t.Errorf("got %s", got)
 	}
 	for _, f := range fixed.Files {

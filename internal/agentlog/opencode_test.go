@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -139,11 +140,11 @@ func TestOpenCodeSpoilt(t *testing.T) {
 	}{
 		"nulls behind it":            {map[string]string{"part/msg_1/prt_1.json": text + "\x00\x00\x00"}, `fix the \"b\u00fcg\" in a.go`},
 		"the end of the old":         {map[string]string{"part/msg_2/prt_2.json": tool + `d":2}}}`}, "real output"},
-		"written twice":              {map[string]string{"part/msg_2/prt_2.json": runs + runs}, wire.DefaultStub},
+		"written twice":              {map[string]string{"part/msg_2/prt_2.json": runs + runs}, wording.Stub},
 		"torn words":                 {map[string]string{"part/msg_1/prt_1.json": text[:len(text)-5]}, `fix the \"büg\" in a`},
 		"torn in an escape":          {map[string]string{"part/msg_1/prt_1.json": text[:strings.Index(text, "fcg")]}, `fix the \"b"`},
 		"torn words and nulls":       {map[string]string{"part/msg_1/prt_1.json": text[:len(text)-5] + "\x00\x00"}, `fix the \"büg\" in a`},
-		"a message that lost its id": {map[string]string{"part/msg_2/prt_2.json": strings.Replace(runs, `"messageID":"msg_2",`, "", 1)}, wire.DefaultStub},
+		"a message that lost its id": {map[string]string{"part/msg_2/prt_2.json": strings.Replace(runs, `"messageID":"msg_2",`, "", 1)}, wording.Stub},
 		"a torn message":             {map[string]string{"message/ses_1/msg_1.json": `{"id":"msg_1","sess`}, `fix the \"b\u00fcg\" in a.go`},
 		"the only message":           {map[string]string{"message/ses_1/msg_1.json": ``, "message/ses_1/msg_2.json": ``}, `fix the \"b\u00fcg\" in a.go`},
 	} {

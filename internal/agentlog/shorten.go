@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -137,4 +138,4 @@ func summaryOf(p *pare.Plan) string {
 }
 
 // isSummary reports whether a text is the summary that a compaction of ours has put in.
-func isSummary(text string) bool { return strings.HasPrefix(text, wire.SummaryBegin) }
+func isSummary(text string) bool { return strings.HasPrefix(text, wording.SummaryBegin) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -139,9 +140,9 @@ func (l *Log) size(t *Thread, exact bool) Size {
 	s.Recorded = use.input + use.output
 	s.Tokens = s.Recorded
 	if use.messages < t.Messages() || exact {
-		tally := t.Request.Tally(m.Estimator(), true)
+		spent := tally.Of(t.Request, m.Estimator(), true)
 		estimate := 0
-		for i, one := range tally.ByMessage {
+		for i, one := range spent.ByMessage {
 			if i >= use.messages && i < t.Messages() {
 				s.Tokens += one.Tokens
 			} else if i < t.Messages() {
@@ -149,7 +150,7 @@ func (l *Log) size(t *Thread, exact bool) Size {
 			}
 		}
 		if use.messages == 0 {
-			s.Tokens += tally.Head.System + tally.Head.Tools + tally.Head.Other
+			s.Tokens += spent.Head.System + spent.Head.Tools + spent.Head.Other
 		} else {
 			s.Beside = max(0, s.Recorded-estimate)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/rulelist"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )
@@ -173,7 +174,7 @@ func TestManualIsComplete(t *testing.T) {
 // TestStandardRules wants the default to be the standard, and every rule that there is
 // to have a table.
 func TestStandardRules(t *testing.T) {
-	for _, e := range rules.All() {
+	for _, e := range rulelist.All() {
 		c := mustParse(t, "pare.toml", "[rules."+e.Name+"]\nenabled = true\n")
 		if !slices.ContainsFunc(c.Rules(), func(r pare.Rule) bool { return r.Name == e.Name }) {
 			t.Errorf("%s does not run although it has a table", e.Name)

@@ -10,7 +10,6 @@ import (
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/pare-llm/pare/internal/ladder"
-	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -80,7 +79,7 @@ type walker struct {
 	rule  string
 	r     *wire.Request
 	t     *transcript.Transcript
-	calls rules.Calls
+	use   func(call transcript.BlockID) (kind, file string)
 	vm    vm.VM
 	env   env
 	call  transcript.BlockID // of the exchange at hand
@@ -90,7 +89,7 @@ type walker struct {
 }
 
 func newWalker(p *program, rule string, r *wire.Request, tools []Tool) *walker {
-	w := &walker{program: p, rule: rule, r: r, t: r.Transcript(), calls: rulesx.CallsOf(r, tools), vm: vm.VM{MemoryBudget: maxMemory}}
+	w := &walker{program: p, rule: rule, r: r, t: r.Transcript(), use: rulesx.Use(r, tools), vm: vm.VM{MemoryBudget: maxMemory}}
 	w.env.Dialect = r.Dialect.String()
 	w.env.Arg = w.arg
 	w.env.Matches = w.matches
@@ -164,7 +163,7 @@ func (w *walker) look(i int, x transcript.Exchange) {
 	e.Kind, e.Path, e.Args, e.Result = string("other"), "", nil, ""
 	if (w.uses["kind"] || w.uses["path"]) && x.Call != transcript.NoBlock {
 		var kind string
-		kind, e.Path = w.calls.Use(x.Call)
+		kind, e.Path = w.use(x.Call)
 		e.Kind = string(kind)
 	}
 	if w.uses["args"] && x.Call != transcript.NoBlock {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/rulelist"
 	"github.com/pare-llm/pare/internal/suggest"
-	"github.com/pare-llm/pare/rules"
 )
 
 // RuleNames lists the rules that can run: the standard ones, then those of the file.
@@ -46,7 +46,7 @@ func (c *Config) Only(names ...string) error {
 			return &UnknownRuleError{n, all}
 		}
 	}
-	for _, e := range rules.All() {
+	for _, e := range rulelist.All() {
 		c.table(e).Enabled = new(slices.Contains(names, e.Name))
 	}
 	for i := range c.Expressions {
@@ -75,7 +75,7 @@ func (c *Config) Recent(n int) {
 }
 
 // table returns the table of a rule, and makes one if there is none.
-func (c *Config) table(e rules.Entry) *Table {
+func (c *Config) table(e rulelist.Entry) *Table {
 	if c.Standard == nil {
 		c.Standard = make(Tables)
 	}

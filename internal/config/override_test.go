@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/rulelist"
 	"github.com/pare-llm/pare/rules"
 )
 
@@ -11,7 +12,7 @@ import (
 func TestOnly(t *testing.T) {
 	const own = "[rules.recency]\nturns = 3\nafter = ['mine']\n[[expression]]\nname = 'mine'\nwhen = 'failed'\naction = 'drop'\n"
 	names := []string{"mine"}
-	for _, e := range rules.All() {
+	for _, e := range rulelist.All() {
 		names = append(names, e.Name)
 	}
 	for _, name := range names {
@@ -47,9 +48,9 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-func mustNamed(t *testing.T, name string) rules.Entry {
+func mustNamed(t *testing.T, name string) rulelist.Entry {
 	t.Helper()
-	e, ok := rules.Named(name)
+	e, ok := rulelist.Named(name)
 	if !ok {
 		t.Fatal(name)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/internal/rulelist"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -93,6 +93,6 @@ func (e *VocabularyError) Error() string {
 
 // silent reports whether nothing is said of what is recent. A window has an idea of
 // its own of that.
-func (c *Config) silent(e rules.Entry) bool {
+func (c *Config) silent(e rulelist.Entry) bool {
 	return e.Name == "recency" && c.KeepRecent == nil && c.Standard[e.Name] == nil
 }

@@ -56,7 +56,7 @@ func TestWindow(t *testing.T) {
 		"tokens = 5000\nlow = 100\ncache = true": {Tokens: 5000, Low: 100, ModelCache: true},
 		"low = '40%'":                            {ModelTokens: true, LowPercent: 40},
 		"cache = true":                           {ModelTokens: true, LowPercent: 50, ModelCache: true},
-		"order = 'middle'\nunpin = ['task', 'system']":      {ModelTokens: true, Order: pare.MiddleOut, Unpin: pare.PinTask | pare.PinSystem},
+		"order = 'middle'\nunpin = ['task', 'system']":      {ModelTokens: true, MiddleOut: true, Unpin: pare.PinTask | pare.PinSystem},
 		"unpin = ['newest']\nrecent = 3\nallow_tiny = true": {ModelTokens: true, Unpin: pare.PinNewest, Recent: 3, AllowTiny: true},
 	} {
 		got := *mustPolicy(t, "[window]\n"+file).Window
@@ -68,7 +68,7 @@ func TestWindow(t *testing.T) {
 
 func sameWindow(a, b pare.Window) bool {
 	return a.Tokens == b.Tokens && a.Messages == b.Messages && a.Exchanges == b.Exchanges && a.Turns == b.Turns && a.ModelTokens == b.ModelTokens &&
-		a.MinKeep == b.MinKeep && a.Unpin == b.Unpin && a.Order == b.Order && a.Recent == b.Recent && a.Low == b.Low && a.LowPercent == b.LowPercent &&
+		a.MinKeep == b.MinKeep && a.Unpin == b.Unpin && a.MiddleOut == b.MiddleOut && a.Recent == b.Recent && a.Low == b.Low && a.LowPercent == b.LowPercent &&
 		a.ModelCache == b.ModelCache && a.AllowTiny == b.AllowTiny
 }
 

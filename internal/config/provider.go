@@ -14,11 +14,8 @@ type Provider struct {
 func (p Provider) means(s *source) pare.ProviderEdits {
 	s.choose("provider.thinking", p.Thinking, "cost", "strip", "drop")
 	m := pare.ProviderEdits{ClearResults: p.ClearResults}
-	switch p.Thinking {
-	case "strip":
-		m.DropThinking = pare.Never
-	case "drop":
-		m.DropThinking = pare.Always
+	if drop := p.Thinking == "drop"; drop || p.Thinking == "strip" {
+		m.DropThinking = &drop
 	}
 	return m
 }

@@ -14,8 +14,7 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
-
-	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/internal/rulelist"
 )
 
 var update = flag.Bool("update", false, "rewrite the files that are made from the code")
@@ -74,7 +73,7 @@ func (g *schemaMaker) table(parts ...reflect.Type) *jsonschema.Schema {
 // rules has a table for each rule that there is.
 func (g *schemaMaker) rules() *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}, AdditionalProperties: nothing()}
-	for _, e := range rules.All() {
+	for _, e := range rulelist.All() {
 		var parts []reflect.Type
 		for _, part := range newTable(e).parts() {
 			parts = append(parts, part.Type())
@@ -88,7 +87,7 @@ func (g *schemaMaker) rules() *jsonschema.Schema {
 }
 
 // described says what a rule does, and when if that is not always.
-func described(e rules.Entry) string {
+func described(e rulelist.Entry) string {
 	text := strings.ToUpper(e.Doc[:1]) + e.Doc[1:] + "."
 	switch home := homes[e.Name]; {
 	case home != "":

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/rulelist"
 	"github.com/pare-llm/pare/rules"
 )
 
@@ -21,7 +22,7 @@ type Table struct {
 	Switch
 	// Options are a pointer to those of the rule's type, such as *rules.Recency. Nil is
 	// the default, and right for a rule whose options stand elsewhere in the file.
-	Options rules.Options
+	Options rulelist.Options
 }
 
 // MarshalJSON writes switch and options as one object.
@@ -61,7 +62,7 @@ func elsewhere(path, key string) string {
 }
 
 // newTable returns the table of a rule with nothing in it.
-func newTable(e rules.Entry) *Table {
+func newTable(e rulelist.Entry) *Table {
 	if homes[e.Name] != "" {
 		return &Table{}
 	}
@@ -79,7 +80,7 @@ func (t *Table) parts() []reflect.Value {
 
 func ruleNames() []string {
 	var names []string
-	for _, e := range rules.All() {
+	for _, e := range rulelist.All() {
 		names = append(names, e.Name)
 	}
 	return names
@@ -90,7 +91,7 @@ func (s *source) decodeRules(v *value, into *Tables, path string) {
 	out := make(Tables)
 	for _, m := range v.members {
 		at := join(path, m.key)
-		e, ok := rules.Named(m.key)
+		e, ok := rulelist.Named(m.key)
 		if !ok {
 			if s.full() {
 				break // hints take time
@@ -111,13 +112,13 @@ func (s *source) decodeRules(v *value, into *Tables, path string) {
 
 // options returns a copy of what the file says of a rule, so that filling in what
 // stands elsewhere leaves the Config as it is.
-func (c *Config) options(e rules.Entry) rules.Options {
+func (c *Config) options(e rulelist.Entry) rulelist.Options {
 	o := e.Options()
 	if t := c.Standard[e.Name]; t != nil && t.Options != nil {
 		from := reflect.Indirect(reflect.ValueOf(t.Options))
 		copied := reflect.New(from.Type())
 		copied.Elem().Set(from)
-		o = copied.Interface().(rules.Options)
+		o = copied.Interface().(rulelist.Options)
 	}
 	switch o := o.(type) {
 	case *rules.Protect:
@@ -132,7 +133,7 @@ func (c *Config) options(e rules.Entry) rules.Options {
 
 // runs tells whether a rule runs if no switch says so: a standard one, and one that
 // the file has something to say about.
-func (c *Config) runs(e rules.Entry) bool {
+func (c *Config) runs(e rulelist.Entry) bool {
 	return e.Standard || c.Standard[e.Name] != nil || homes[e.Name] == "pin" && !reflect.ValueOf(c.Pin).IsZero()
 }
 
@@ -140,12 +141,12 @@ func (c *Config) runs(e rules.Entry) bool {
 func (c *Config) standard(s *source, tools []Tool, windowed bool) []entry {
 	c.checkRecent(s)
 	for _, name := range sortedNames(c.Standard) {
-		if _, ok := rules.Named(name); !ok {
+		if _, ok := rulelist.Named(name); !ok {
 			s.unknown("rule", "rules", name, ruleNames())
 		}
 	}
 	var all []entry
-	for _, e := range rules.All() {
+	for _, e := range rulelist.All() {
 		made := entry{path: "rules." + e.Name, byDefault: c.runs(e) && !(windowed && c.silent(e))}
 		if t := c.Standard[e.Name]; t != nil {
 			made.sw = t.Switch
@@ -197,7 +198,7 @@ func (c *Config) checkRecent(s *source) {
 var toolTable = reflect.TypeFor[[]rules.Tool]()
 
 // shareTools gives the tools of the file to a rule that asks for any.
-func shareTools(o rules.Options, tools []Tool) {
+func shareTools(o rulelist.Options, tools []Tool) {
 	v := reflect.ValueOf(o).Elem()
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		if f.Type == toolTable {

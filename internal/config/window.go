@@ -132,7 +132,7 @@ func (w *Window) window(s *source) *pare.Window {
 	out := &pare.Window{
 		Tokens: max(int(w.Tokens), 0), Messages: w.Messages, Exchanges: w.Exchanges, Turns: w.Turns,
 		ModelTokens: w.byModel(), MinKeep: w.MinKeep, Low: w.Low.Tokens, LowPercent: w.Low.Percent, ModelCache: w.Cache,
-		Recent: w.Recent, AllowTiny: w.AllowTiny, Unmarked: w.Unmarked, Order: orders[w.Order],
+		Recent: w.Recent, AllowTiny: w.AllowTiny, Unmarked: w.Unmarked, MiddleOut: w.Order == "middle",
 	}
 	if (w.Cache || w.Cold) && w.Low == (Mark{}) {
 		out.LowPercent = 50
@@ -157,8 +157,7 @@ func coldRules() *pare.Pipeline {
 }
 
 var (
-	orders = map[string]pare.Order{"": pare.OldestFirst, "oldest": pare.OldestFirst, "middle": pare.MiddleOut, "priority": pare.ByPriority}
-	pins   = map[string]pare.Pin{"system": pare.PinSystem, "task": pare.PinTask, "newest": pare.PinNewest}
+	pins = map[string]pare.Pin{"system": pare.PinSystem, "task": pare.PinTask, "newest": pare.PinNewest}
 )
 
 // byModel reports whether the limit of tokens is that of the model.
@@ -191,7 +190,7 @@ func (w *Window) check(s *source) {
 	switch {
 	case stable && w.Tokens == 0 && !w.byModel():
 		s.failKey("window."+key, "write "+s.assign("tokens", `"model"`)+" or a number, too", "%s is about a limit of tokens, and there is none", key)
-	case stable && orders[w.Order] != pare.OldestFirst:
+	case stable && (w.Order == "middle" || w.Order == "priority"):
 		s.failKey("window."+key, "remove it, or set "+s.assign("order", `"oldest"`), "%s goes from the oldest on, not by %q", key, w.Order)
 	case w.Low.Tokens > 0 && w.Tokens > 0 && w.Low.Tokens >= int(w.Tokens):
 		s.fail("window.low", fmt.Sprintf("write less than %d, or a share such as \"50%%\"", w.Tokens), "%d is not below the limit, %d", w.Low.Tokens, w.Tokens)

@@ -17,6 +17,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/suggest"
+	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -161,8 +162,8 @@ func (o *options) count(r *wire.Request, cb *caller) (Result, error) {
 		Window  int      `json:"window,omitempty"`
 		Room    int      `json:"room,omitempty"`
 		Share   *float64 `json:"share,omitempty"`
-		wire.Tally
-	}{Dialect: r.Dialect.String(), Profile: r.Profile.Name, Model: model, Tally: r.Tally(counter, o.ByMessage)}
+		tally.Tally
+	}{Dialect: r.Dialect.String(), Profile: r.Profile.Name, Model: model, Tally: tally.Of(r, counter, o.ByMessage)}
 	if err := cb.failed(); err != nil {
 		return Result{}, err
 	}

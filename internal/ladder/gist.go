@@ -7,7 +7,7 @@ import (
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/names"
-	"github.com/pare-llm/pare/wire"
+	"github.com/pare-llm/pare/internal/wording"
 )
 
 // A Gist says how a text is shortened: which bytes of it stay, and what the marker says. It is a
@@ -78,7 +78,7 @@ func onOwnLine(out []byte) []byte {
 
 // marker says that something is left out: the first one all there is to know, the others how much.
 func (g Gist) marker(out []byte, here, left, of int, first bool) []byte {
-	out = append(out, wire.Mark...)
+	out = append(out, wording.Mark...)
 	if !first {
 		out = jsonspan.AppendInt(out, here)
 		return append(out, " more bytes left out]"...)

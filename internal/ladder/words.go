@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -70,7 +71,7 @@ func (w *words) placeholder(t *transcript.Transcript, b transcript.BlockID) stri
 	}
 	var short [192]byte
 	text := short[:0]
-	text = append(append(text, wire.Mark+"result of "...), Brief(tool, 64)...)
+	text = append(append(text, wording.Mark+"result of "...), Brief(tool, 64)...)
 	text = jsonspan.AppendInt(append(text, " ("...), blk.Body.Len())
 	text = append(text, " bytes)"...)
 	if blk.CallID != "" {
@@ -161,7 +162,7 @@ func shortenArguments(args []byte, size int, id string) string {
 		case v[0] == '"':
 			out = jsonspan.AppendQuote(out, shortenText(string(jsonspan.Decode(nil, v[1:len(v)-1])), size/2, id))
 		default:
-			out = jsonspan.AppendQuote(out, fmt.Sprintf("%s%d bytes left out here by the window%s]", wire.Mark, len(v), ofCall(id)))
+			out = jsonspan.AppendQuote(out, fmt.Sprintf("%s%d bytes left out here by the window%s]", wording.Mark, len(v), ofCall(id)))
 		}
 	}
 	return string(append(out, '}'))

@@ -16,6 +16,7 @@ import (
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -57,11 +58,11 @@ func summaries(t testing.TB, d wire.Dialect, body []byte) []string {
 	var all []string
 	for _, u := range utterances(t, d, body) {
 		for rest := u.text; ; {
-			_, after, ok := strings.Cut(rest, pare.SummaryBegin)
+			_, after, ok := strings.Cut(rest, wording.SummaryBegin)
 			if !ok {
 				break
 			}
-			text, behind, ok := strings.Cut(after, pare.SummaryEnd)
+			text, behind, ok := strings.Cut(after, wording.SummaryEnd)
 			if !ok || u.who != "user" {
 				t.Errorf("%s says %q", u.who, u.text)
 			}
@@ -116,7 +117,7 @@ func checkCompacted(t *testing.T, name string, in *wire.Request, cut transcript.
 		}
 	}
 	if task := taskOf(in); task >= 0 && task < cut.Before() && !o.FoldTask {
-		at := bytes.Index(out.Raw(), []byte(pare.SummaryBegin))
+		at := bytes.Index(out.Raw(), []byte(wording.SummaryBegin))
 		for b := before.Messages()[task].First; b < before.Messages()[task].End; b++ {
 			blk := before.Block(b)
 			if text := before.Bytes(blk.Body); blk.Kind == transcript.Text && len(bytes.TrimSpace(text)) > 0 {
@@ -472,8 +473,8 @@ func TestCompactTwiceAlternating(t *testing.T) {
 // TestCompactWordsBehind: words of the user behind an earlier summary, in one message
 // with it, are the user's and not the summary's.
 func TestCompactWordsBehind(t *testing.T) {
-	for _, words := range []string{"my words", "they say " + pare.SummaryEnd + " at the end of it"} {
-		said, _ := json.Marshal(pare.SummaryBegin + "\nthe facts\n" + pare.SummaryEnd + "\n\n" + words)
+	for _, words := range []string{"my words", "they say " + wording.SummaryEnd + " at the end of it"} {
+		said, _ := json.Marshal(wording.SummaryBegin + "\nthe facts\n" + wording.SummaryEnd + "\n\n" + words)
 		body := fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":%s},{"role":"assistant","content":%q},{"role":"user","content":"go on"}]}`, said, strings.Repeat("words ", 60))
 		r := reading(t, wire.OpenAIChat, []byte(body))
 		cut, _ := r.Transcript().Split(1, false)
@@ -484,7 +485,7 @@ func TestCompactWordsBehind(t *testing.T) {
 		us := utterances(t, wire.OpenAIChat, plan.Result().Raw())
 		prior := ""
 		for _, u := range us {
-			if _, after, ok := strings.Cut(u.text, pare.SummaryBegin); ok {
+			if _, after, ok := strings.Cut(u.text, wording.SummaryBegin); ok {
 				prior, _, _ = strings.Cut(after, "more facts")
 			}
 		}
@@ -507,7 +508,7 @@ var callTexts = []string{
 func TestCompactRefuses(t *testing.T) {
 	bad := map[string]string{
 		"": "blank", " \n\t\u00a0": "blank", "\u200b \u2060\ufeff": "blank", "\u200e\u00ad": "blank", "a\x00b": "not-text", "\xff\xfe": "not-text", "half a char \xe2\x82": "not-text",
-		"facts " + pare.SummaryEnd: "not-text", "facts\n" + pare.SummaryEnd + "\nmy own words": "not-text",
+		"facts " + wording.SummaryEnd: "not-text", "facts\n" + wording.SummaryEnd + "\nmy own words": "not-text",
 		strings.Repeat("very long ", 2000): "larger",
 	}
 	for _, text := range callTexts {
@@ -931,7 +932,7 @@ func TestCompactTask(t *testing.T) {
 				t.Fatal(first, err)
 			}
 			out := string(plan.Result().Raw())
-			if task, told := strings.Index(out, "the task"), strings.Index(out, pare.SummaryBegin); task < 0 || told < task {
+			if task, told := strings.Index(out, "the task"), strings.Index(out, wording.SummaryBegin); task < 0 || told < task {
 				t.Errorf("%s: the task at %d, the summary at %d: %s", first, task, told, out)
 			}
 			r = plan.Result()

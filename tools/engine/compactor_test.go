@@ -20,6 +20,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -246,7 +247,7 @@ func TestCompactorBadSummarizers(t *testing.T) {
 			"calls":   {says(callTexts[0]), "calls"},
 			"bytes":   {says("\xff"), "not-text"},
 			"zero":    {says("a\x00"), "not-text"},
-			"the end": {says("a\n" + pare.SummaryEnd), "not-text"},
+			"the end": {says("a\n" + wording.SummaryEnd), "not-text"},
 			"larger":  {says(strings.Repeat("word ", 5000)), "larger"},
 			"forged items": {func(context.Context, pare.Removed) (pare.Summary, error) {
 				return pare.Summary{Text: gist, Items: []archive.Item{{ID: "x", Raw: []byte("y")}}}, nil
@@ -304,7 +305,7 @@ func TestCompactorPrior(t *testing.T) {
 					t.Errorf("%d tokens, %d blocks", h.MaxTokens, len(h.Blocks))
 				}
 				for _, b := range h.Blocks {
-					if text := h.Request.Text(b); strings.Contains(text, pare.SummaryBegin) || text == "request 0" {
+					if text := h.Request.Text(b); strings.Contains(text, wording.SummaryBegin) || text == "request 0" {
 						t.Errorf("%s: %q is not removed", d, text)
 					}
 				}
@@ -959,7 +960,7 @@ func TestFitSummariesFull(t *testing.T) {
 			}
 			text, blocks := "", 0
 			for _, u := range utterances(t, wire.Anthropic, plan.Result().Raw()) {
-				if strings.Contains(u.text, pare.SummaryBegin) {
+				if strings.Contains(u.text, wording.SummaryBegin) {
 					text = u.text
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/tokens"
@@ -199,7 +200,7 @@ func (c compacted) stands(t *testing.T, what string, r *wire.Request, plan *pare
 	if a, b := in.Bytes(transcript.Span{Start: in.Messages()[0].Span.Start, End: in.Block(transcriptx.Start(in)).Span.End}), after.Bytes(transcript.Span{Start: after.Messages()[0].Span.Start, End: after.Block(transcriptx.Start(after)).Span.End}); !bytes.Equal(a, b) {
 		t.Errorf("%s: what stands up to it was changed: %s", what, out.Raw())
 	}
-	if i := bytes.Index(out.Raw(), []byte(pare.SummaryBegin)); i >= 0 && i < after.Block(transcriptx.Start(after)).Span.Start {
+	if i := bytes.Index(out.Raw(), []byte(wording.SummaryBegin)); i >= 0 && i < after.Block(transcriptx.Start(after)).Span.Start {
 		t.Errorf("%s: a summary stands where nobody reads it", what)
 	}
 }
@@ -251,7 +252,7 @@ func (c compacted) compacts(t *testing.T, r *wire.Request) {
 				t.Errorf("block %d was summarized, the compaction is %d", b, transcriptx.Start(r.Transcript()))
 			}
 		}
-		if !bytes.Contains(plan.Result().Raw(), []byte("behind question 0")) && !bytes.Contains(plan.Result().Raw(), []byte(pare.SummaryBegin)) {
+		if !bytes.Contains(plan.Result().Raw(), []byte("behind question 0")) && !bytes.Contains(plan.Result().Raw(), []byte(wording.SummaryBegin)) {
 			t.Error("nothing stands for what went")
 		}
 		again, err := p.Plan(context.Background(), plan.Result())

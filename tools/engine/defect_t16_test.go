@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -17,9 +18,9 @@ func marksIn(t *testing.T, r *wire.Request) (n int) {
 	tr := r.Transcript()
 	for _, m := range tr.Messages() {
 		for b := m.First; b < m.End; b++ {
-			if text := tr.Bytes(tr.Block(b).Body); bytes.Contains(text, []byte(wire.LeftOut)) {
-				n += bytes.Count(text, []byte(wire.LeftOut))
-				if m.Speaks && m.End == m.First+1 && len(text) <= len(wire.LeftOut)+2 {
+			if text := tr.Bytes(tr.Block(b).Body); bytes.Contains(text, []byte(wording.LeftOut)) {
+				n += bytes.Count(text, []byte(wording.LeftOut))
+				if m.Speaks && m.End == m.First+1 && len(text) <= len(wording.LeftOut)+2 {
 					t.Errorf("%s: a mark is taken for a person's words", r.Raw())
 				}
 			}
@@ -40,7 +41,7 @@ func TestDefectT16MarkWhereSomethingIsMissing(t *testing.T) {
 		if _, err := parex.Trim(r, pare.Window{Tokens: 1}, pare.Options{Counter: quarters{}}); !errors.As(err, &small) {
 			continue
 		}
-		most := 3 * (len(wire.LeftOut)/4 + 8) // what a mark may cost, whatever is put around it
+		most := 3 * (len(wording.LeftOut)/4 + 8) // what a mark may cost, whatever is put around it
 		for _, limit := range []int{small.Minimum, small.Minimum + most, (small.Minimum + size) / 2, size - 1} {
 			w := pare.Window{Tokens: max(limit, small.Minimum)}
 			plan, err := parex.Trim(r, w, pare.Options{Counter: quarters{}})
@@ -112,7 +113,7 @@ func TestDefectT16MarkStays(t *testing.T) {
 // TestDefectT16NobodySaidIt: the mark is no task, no newest message and no turn, alone or in front of
 // words.
 func TestDefectT16NobodySaidIt(t *testing.T) {
-	for text, speaks := range map[string]bool{wire.LeftOut: false, wire.LeftOut + "\n\ngo on": true, " " + wire.LeftOut: false, "he wrote " + wire.LeftOut: true} {
+	for text, speaks := range map[string]bool{wording.LeftOut: false, wording.LeftOut + "\n\ngo on": true, " " + wording.LeftOut: false, "he wrote " + wording.LeftOut: true} {
 		r := parsed(t, fmt.Sprintf(`{"model":"gpt-5.2","messages":[{"role":"user","content":"task"},{"role":"assistant","content":"yes"},{"role":"user","content":%q}]}`, text))
 		if got := r.Transcript().Messages()[2].Speaks; got != speaks {
 			t.Errorf("%q: a person speaks: %t", text, got)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
 )
@@ -95,7 +96,7 @@ func TestDefectT8OwnWordsAreNobodys(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := string(plan.Result().Raw())
-			if before, _, _ := strings.Cut(out, pare.SummaryBegin); !strings.Contains(before, "THE TASK") || strings.Contains(before, "STRAY") {
+			if before, _, _ := strings.Cut(out, wording.SummaryBegin); !strings.Contains(before, "THE TASK") || strings.Contains(before, "STRAY") {
 				t.Errorf("what stands in front of the summary is not the task: %s", out)
 			}
 			for _, own := range []string{"STRAY", "quoted", "(The beginning", "Understood", "picture"} {
@@ -118,7 +119,7 @@ func TestDefectT8OwnWordsAreNobodys(t *testing.T) {
 func TestDefectT8Words(t *testing.T) {
 	const (
 		quoted  = "[A result of f without its call; quoted, not written by the user]\nthe result\n\nof it"
-		summary = pare.SummaryBegin + "\nit went well\n" + pare.SummaryEnd
+		summary = wording.SummaryBegin + "\nit went well\n" + wording.SummaryEnd
 	)
 	for text, want := range map[string]string{
 		"":         "",

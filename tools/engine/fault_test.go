@@ -48,7 +48,7 @@ func TestDefectR5FaultsHaveNames(t *testing.T) {
 		}), Window: &pare.Window{Tokens: 3000}}, long},
 		{"stub", pare.Policy{Repair: wire.Repair{Stub: func(transcript.Exchange) string { panic("no words") }}}, half},
 		{"sink", pare.Policy{Sink: func(pare.Event) { panic("no drain") }}, half},
-		{"priority", pare.Policy{Window: &pare.Window{Tokens: 3000, Order: pare.ByPriority, Priority: func(*wire.Request, transcript.AtomID) int { panic("no rank") }}}, long},
+		{"priority", pare.Policy{Window: &pare.Window{Tokens: 3000, Priority: func(*wire.Request, transcript.AtomID) int { panic("no rank") }}}, long},
 		{"terms of the cache", pare.Policy{Window: &pare.Window{Tokens: 3000, Low: 2000, Cache: badTerms{}}}, long},
 		{"archive", pare.Policy{Window: &pare.Window{Tokens: 3000}, Archive: badArchive{}}, long},
 		{"counter", pare.Policy{Counter: func(string) (wire.Counter, error) { panic("no vocabulary") }}, half},

@@ -12,6 +12,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -128,7 +129,7 @@ func TestDefectC1Compact(t *testing.T) {
 					}
 					left := 0
 					for _, m := range out.Transcript().Messages() {
-						if m.Begins && !strings.Contains(out.Text(m.First), pare.SummaryBegin) {
+						if m.Begins && !strings.Contains(out.Text(m.First), wording.SummaryBegin) {
 							left++
 						}
 					}
@@ -160,9 +161,9 @@ func TestDefectC1Compact(t *testing.T) {
 // summaryText is what stands between the lines around summaries.
 func summaryText(r *wire.Request) string {
 	for b := range r.Transcript().Blocks() {
-		_, after, ok := strings.Cut(r.Text(r.Transcript().Messages()[r.Transcript().Blocks()[b].Message].First), pare.SummaryBegin+"\n")
+		_, after, ok := strings.Cut(r.Text(r.Transcript().Messages()[r.Transcript().Blocks()[b].Message].First), wording.SummaryBegin+"\n")
 		if ok {
-			text, _, _ := strings.Cut(after, "\n"+pare.SummaryEnd)
+			text, _, _ := strings.Cut(after, "\n"+wording.SummaryEnd)
 			return text
 		}
 	}
@@ -260,7 +261,7 @@ func TestDefectC1Earlier(t *testing.T) {
 	old := "Words of a stranger.\n\n[pare: 7 blocks of 90 bytes, here in 10]\nthe first\n[pare: archived as pare-abc]\n\n[pare: 1 block of 5 bytes, here in 14, archived as pare-def]\nsecond\n\n[pare: x]"
 	padding := strings.Repeat("long words ", 400)
 	body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":10,"messages":[{"role":"user","content":"task"},{"role":"user","content":%q},{"role":"assistant","content":%q},{"role":"user","content":"next"},{"role":"assistant","content":"yes"},{"role":"user","content":"last"}]}`,
-		pare.SummaryBegin+"\n"+old+"\n"+pare.SummaryEnd, padding)
+		wording.SummaryBegin+"\n"+old+"\n"+wording.SummaryEnd, padding)
 	r, err := wire.Parse([]byte(body), wire.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -317,8 +318,8 @@ func TestDefectC1Mark(t *testing.T) {
 					t.Fatalf("%s, %+v: the fact of turn %d is out of reach", d, w, i)
 				}
 			}
-			if strings.Count(out, wire.LeftOut) != 1 || w.Tokens > 0 && plan.Result().Tokens(count) > w.Tokens {
-				t.Errorf("%s, %+v: %d marks, %d tokens", d, w, strings.Count(out, wire.LeftOut), plan.Result().Tokens(count))
+			if strings.Count(out, wording.LeftOut) != 1 || w.Tokens > 0 && plan.Result().Tokens(count) > w.Tokens {
+				t.Errorf("%s, %+v: %d marks, %d tokens", d, w, strings.Count(out, wording.LeftOut), plan.Result().Tokens(count))
 			}
 		}
 	}

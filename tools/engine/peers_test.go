@@ -12,6 +12,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/jsontree"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -26,7 +27,7 @@ type peerCase struct {
 	byID                bool     // only ids tell what answers what
 }
 
-const unknown = wire.DefaultStub
+const unknown = wording.Stub
 
 var peerCases = []peerCase{
 	{

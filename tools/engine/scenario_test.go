@@ -15,6 +15,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -82,7 +83,7 @@ func (s scenario) String() string {
 
 // longer are texts that stand for their names in scenarios.
 var longer = strings.NewReplacer(
-	"$STUB", wire.DefaultStub, "$CLAUDE", claudeHead, "$BEDROCK", bedrockHead, "$LLAMA", llamaHead, "$BIG", strings.Repeat("x", 300_000),
+	"$STUB", wording.Stub, "$CLAUDE", claudeHead, "$BEDROCK", bedrockHead, "$LLAMA", llamaHead, "$BIG", strings.Repeat("x", 300_000),
 	"$LARGE", strings.Repeat("x", 3000),
 	"$CHAIN6", chain(6), "$CHAIN9", chain(9), "$CHAIN12", chain(12), "$CHAIN40", chain(40),
 )
@@ -394,7 +395,7 @@ func (o *outcome) trim(t *testing.T, limits string) {
 		case "unmarked":
 			w.Unmarked = true
 		case "order":
-			w.Order, w.Priority = orderOf(t, value)
+			w.MiddleOut, w.Priority = orderOf(t, value)
 		default:
 			t.Fatalf("no limit %q", f)
 		}
@@ -459,13 +460,13 @@ func (o *outcome) everyLimit(t *testing.T, how string) {
 	}
 }
 
-func orderOf(t *testing.T, name string) (pare.Order, func(*wire.Request, transcript.AtomID) int) {
+func orderOf(t *testing.T, name string) (middleOut bool, priority func(*wire.Request, transcript.AtomID) int) {
 	t.Helper()
 	switch name {
 	case "middle":
-		return pare.MiddleOut, nil
+		return true, nil
 	case "odd": // odd files matter less than even ones, and these less than the rest
-		return pare.ByPriority, func(r *wire.Request, a transcript.AtomID) int {
+		return false, func(r *wire.Request, a transcript.AtomID) int {
 			for _, b := range r.Transcript().Atoms()[a].Blocks {
 				path, ok := wire.Argument(r.Transcript(), b, "path")
 				var i int
@@ -476,7 +477,7 @@ func orderOf(t *testing.T, name string) (pare.Order, func(*wire.Request, transcr
 			return 2
 		}
 	case "twos": // what ends in a 2 matters
-		return pare.ByPriority, func(r *wire.Request, a transcript.AtomID) int {
+		return false, func(r *wire.Request, a transcript.AtomID) int {
 			if strings.HasSuffix(r.Text(r.Transcript().Atoms()[a].Blocks[0]), "2") {
 				return 9
 			}
@@ -484,5 +485,5 @@ func orderOf(t *testing.T, name string) (pare.Order, func(*wire.Request, transcr
 		}
 	}
 	t.Fatal(errors.New("no order " + name))
-	return 0, nil
+	return false, nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -104,7 +105,7 @@ func TestDefectC2Before(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if out := string(plan.Result().Raw()); strings.Contains(out, pare.SummaryBegin) {
+				if out := string(plan.Result().Raw()); strings.Contains(out, wording.SummaryBegin) {
 					first = out
 				}
 				time.Sleep(10 * time.Second) // the person reads and types

@@ -39,9 +39,9 @@ func TestBadWindows(t *testing.T) {
 		{pare.Window{Tokens: 100, Low: 100}, "window: Low is 100: it must be less than Tokens, 100"},
 		{pare.Window{Tokens: 100, Low: 101}, "window: Low is 101"},
 		{pare.Window{Messages: 4, Low: 1}, "window: Low is a mark of Tokens, which has no limit"},
-		{pare.Window{Tokens: 100, Low: 50, Order: pare.MiddleOut}, "window: a stable window is trimmed from the oldest on"},
-		{pare.Window{Tokens: 100, Low: 50, Order: pare.ByPriority, Priority: first}, "window: a stable window is trimmed from the oldest on"},
-		{pare.Window{Messages: 4, Order: pare.ByPriority}, "window: the order ByPriority needs Priority"},
+		{pare.Window{Tokens: 100, Low: 50, MiddleOut: true}, "window: a stable window is trimmed from the oldest on"},
+		{pare.Window{Tokens: 100, Low: 50, Priority: first}, "window: a stable window is trimmed from the oldest on"},
+		{pare.Window{Messages: 4, MiddleOut: true, Priority: first}, "window: MiddleOut and Priority are two orders"},
 	} {
 		plan, err := parex.Trim(mustParse(t, body), c.w, pare.Options{Counter: quarters{}})
 		if err == nil || plan != nil || !strings.HasPrefix(err.Error(), c.want) {

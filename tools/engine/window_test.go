@@ -145,8 +145,12 @@ func TestWindowRelations(t *testing.T) {
 		}
 		u := units[i%len(units)]
 		checkWindow(t, name, r, u, func(w *pare.Window) {
-			w.Order = pare.Order(i / 4 % 3)
-			w.Priority = func(_ *wire.Request, a transcript.AtomID) int { return int(a) * 7 % 5 }
+			switch i / 4 % 3 {
+			case 1:
+				w.MiddleOut = true
+			case 2:
+				w.Priority = func(_ *wire.Request, a transcript.AtomID) int { return int(a) * 7 % 5 }
+			}
 			w.Unpin = pare.Pin(i / 12 % 8)
 			w.MinKeep = i / 100 % 4
 			w.AllowTiny = i/7%2 == 0

@@ -45,7 +45,7 @@ var extensions = []extension{
 		{"store/store.go", "\tvar err error\n\tswitch {\n", "\tcase strings.HasPrefix(dsn, \"toy://\"):\n\t\ts.db, s.wdb, s.eng, err = openToy(dsn)\n"},
 	}},
 	{"another standard rule", "rule", 2, []row{
-		{"rules/rules.go", "\treturn []Entry{\n", "\t\tentry(Toy{}, optional),\n"},
+		{"internal/rulelist/rulelist.go", "\treturn []Entry{\n", "\t\tentry(rules.Toy{}),\n"},
 	}},
 }
 

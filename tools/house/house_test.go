@@ -48,6 +48,9 @@ var floors = map[string]floor{
 	"archive":                 {2, nil, "keeps bytes by what they are, for whoever takes them out"},
 	"internal/needs":          {2, nil, "spreads marks over atoms, for the settlement and the ladder"},
 	"internal/refusal":        {3, nil, "knows what providers say when they refuse a request, and nothing of who sends it"},
+	"internal/tally":          {3, nil, "says what the tokens of a request go to, for whoever shows them"},
+	"internal/rulelist":       {4, nil, "lists the standard rules by name, for configurations and the command line"},
+	"internal/wording":        {0, nil, "has texts and knows nobody who writes them"},
 	"internal/ladder":         {3, nil, "is the part of the engine that fits a window; it knows no receipts and no events"},
 	"proxy/internal/recall":   {3, nil, "reads and writes replies that call one tool; it knows no plan and no network"},
 	"":                        {3, nil, "the engine is embedded by others and brings no dependency"},
@@ -101,6 +104,7 @@ var below = map[string][]string{
 var parts = map[string][]string{
 	"":                  {"internal/ladder"},
 	"internal/jsonspan": {"internal/cpu"},
+	"internal/rulelist": {"rules"},
 }
 
 type pkg struct {

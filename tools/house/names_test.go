@@ -17,18 +17,18 @@ var update = flag.Bool("update", false, "write the exported names into testdata/
 // exported bounds the exported names of each package that users import: constants, variables,
 // functions, types, and methods of exported types. A number may fall and should not rise.
 var exported = map[string]int{
-	"":           103,
+	"":           93,
 	"agentlog":   7,
 	"archive":    25,
 	"config":     4,
 	"paretest":   5,
 	"proxy":      32,
-	"rules":      36,
+	"rules":      26,
 	"store":      105,
 	"summary":    7,
 	"tokens":     41,
 	"transcript": 68,
-	"wire":       74,
+	"wire":       63,
 }
 
 // known lists the names that were exported when somebody last looked, one a line, as pkg.Name

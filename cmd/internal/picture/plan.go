@@ -11,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -202,11 +203,11 @@ func (v Plan) summary(b *bytes.Buffer) {
 		if blk.Kind != transcript.Text {
 			continue
 		}
-		text, ok := strings.CutPrefix(r.Text(transcript.BlockID(id)), pare.SummaryBegin)
+		text, ok := strings.CutPrefix(r.Text(transcript.BlockID(id)), wording.SummaryBegin)
 		if !ok {
 			continue
 		}
-		text, _, _ = strings.Cut(text, pare.SummaryEnd)
+		text, _, _ = strings.Cut(text, wording.SummaryEnd)
 		for _, line := range screen.Paragraphs(strings.TrimSpace(text), v.Width-14) {
 			screen.Fprintf(b, "            %s\n", v.Paint.Good("+ "+line))
 		}

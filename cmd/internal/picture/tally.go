@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/wire"
 )
 
 // A Tally is what the tokens of a transcript go to, and what room there is.
 type Tally struct {
-	wire.Tally
+	tally.Tally
 	Estimated    bool
 	Window, Room int
 	Share        *float64 // of the room; nil: the window is not known

@@ -1,36 +1,44 @@
-package wire
+// Package tally says what the tokens of a request are spent on.
+package tally
 
 import (
 	"bytes"
 
+	"github.com/pare-llm/pare/internal/inside"
 	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// What other packages of this module keep for it.
+var (
+	transcriptx = transcript.Internal(inside.Module)
+	wirex       = wire.Internal(inside.Module)
 )
 
 // A Tally is how many tokens a request takes, and what they are spent on. Head, kinds and
-// marks add up to tokens, and so do head and roles. It is a value that many goroutines may
-// read, and so are its parts.
+// marks add up to tokens, and so do head and roles.
 type Tally struct {
-	Messages int       `json:"messages"`
-	Tokens   int       `json:"tokens"`
-	Head     HeadTally `json:"head"`
-	Roles    RoleTally `json:"roles"`
-	Kinds    KindTally `json:"kinds"`
-	Marks    int       `json:"marks"` // around messages
+	Messages int   `json:"messages"`
+	Tokens   int   `json:"tokens"`
+	Head     Head  `json:"head"`
+	Roles    Roles `json:"roles"`
+	Kinds    Kinds `json:"kinds"`
+	Marks    int   `json:"marks"` // around messages
 	// Unread is how many messages stand in front of the provider's own compaction: they are
 	// not read any more, and cost nothing.
-	Unread    int            `json:"unread,omitempty"`
-	ByMessage []MessageTally `json:"by_message,omitempty"`
+	Unread    int       `json:"unread,omitempty"`
+	ByMessage []Message `json:"by_message,omitempty"`
 }
 
-// A HeadTally is what stands beside the list of messages. Many goroutines may read it.
-type HeadTally struct {
+// A Head is what stands beside the list of messages.
+type Head struct {
 	System int `json:"system"`
 	Tools  int `json:"tools"`
 	Other  int `json:"other"` // the form of the answer, and the marks around the request
 }
 
-// A RoleTally is messages by who speaks, marks included. Many goroutines may read it.
-type RoleTally struct {
+// A Roles is messages by who speaks, marks included.
+type Roles struct {
 	System    int `json:"system"`
 	User      int `json:"user"`
 	Assistant int `json:"assistant"`
@@ -38,9 +46,8 @@ type RoleTally struct {
 	Other     int `json:"other"`
 }
 
-// A KindTally is blocks by what they are; what the provider executes itself is among calls and results.
-// Many goroutines may read it.
-type KindTally struct {
+// A Kinds is blocks by what they are; what the provider executes itself is among calls and results.
+type Kinds struct {
 	Text     int `json:"text"`
 	Thinking int `json:"thinking"`
 	Calls    int `json:"calls"`
@@ -51,28 +58,28 @@ type KindTally struct {
 	Other      int `json:"other"`
 }
 
-// A MessageTally is a message and what it costs. Many goroutines may read it.
-type MessageTally struct {
-	Message int       `json:"message"`
-	Path    string    `json:"path"`
-	Role    string    `json:"role"`
-	Tokens  int       `json:"tokens"`
-	Kinds   KindTally `json:"kinds"`
+// A Message is a message and what it costs.
+type Message struct {
+	Message int    `json:"message"`
+	Path    string `json:"path"`
+	Role    string `json:"role"`
+	Tokens  int    `json:"tokens"`
+	Kinds   Kinds  `json:"kinds"`
 }
 
-// Tally counts a request as c does: what [Request.Tokens] adds up, by what it is spent on.
-func (r *Request) Tally(c Counter, byMessage bool) Tally {
-	t := r.t
-	n := Tally{Messages: len(t.Messages()), Head: r.headTally(c), Unread: transcriptx.StartMessage(t)}
+// Of counts a request as c does: what [wire.Request.Tokens] adds up, by what it is spent on.
+func Of(r *wire.Request, c wire.Counter, byMessage bool) Tally {
+	t := r.Transcript()
+	n := Tally{Messages: len(t.Messages()), Head: head(r, c), Unread: transcriptx.StartMessage(t)}
 	n.Tokens = n.Head.System + n.Head.Tools + n.Head.Other
 	for i, m := range t.Messages() {
-		w := MessageTally{Message: i, Path: r.MessagePath(i), Role: m.Role.String()}
+		w := Message{Message: i, Path: r.MessagePath(i), Role: m.Role.String()}
 		if i >= transcriptx.StartMessage(t) {
-			w.Tokens = frameTokens(c)
+			w.Tokens = wirex.FrameTokens(c)
 		}
 		n.Marks += w.Tokens
 		for b := max(m.First, transcriptx.Start(t)); b < m.End; b++ {
-			cost := r.blockTokens(c, b)
+			cost := wirex.BlockTokens(r, c, b)
 			w.Tokens += cost
 			*w.Kinds.of(t.Block(b).Kind) += cost
 			*n.Kinds.of(t.Block(b).Kind) += cost
@@ -86,7 +93,7 @@ func (r *Request) Tally(c Counter, byMessage bool) Tally {
 	return n
 }
 
-func (k *KindTally) of(kind transcript.Kind) *int {
+func (k *Kinds) of(kind transcript.Kind) *int {
 	switch kind {
 	case transcript.Text:
 		return &k.Text
@@ -104,7 +111,7 @@ func (k *KindTally) of(kind transcript.Kind) *int {
 	return &k.Other
 }
 
-func (r *RoleTally) of(role transcript.Role) *int {
+func (r *Roles) of(role transcript.Role) *int {
 	switch role {
 	case transcript.System:
 		return &r.System
@@ -118,17 +125,17 @@ func (r *RoleTally) of(role transcript.Role) *int {
 	return &r.Other
 }
 
-// headTally tells what the head's tokens go to.
-func (r *Request) headTally(c Counter) HeadTally {
+// head tells what the head's tokens go to.
+func head(r *wire.Request, c wire.Counter) Head {
 	l := &ledger{Counter: c}
-	total := r.headTokens(l)
-	return HeadTally{System: l.said, Tools: l.tools, Other: total - l.said - l.tools}
+	total := wirex.HeadTokens(r, l)
+	return Head{System: l.said, Tools: l.tools, Other: total - l.said - l.tools}
 }
 
 // A ledger is a counter that notes, while the head is counted, what was what: only
 // prompts are made of strings, and only the tools are a list, or an object with one.
 type ledger struct {
-	Counter
+	wire.Counter
 	said, tools int
 }
 
