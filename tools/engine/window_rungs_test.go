@@ -31,6 +31,12 @@ func steep() string {
 	return b.String() + `user "the last question" | call z Read big | result z "newest ` + strings.Repeat("ipsum ", 8000) + `"`
 }
 
+// ladder has the rungs from gentle to harsh.
+var ladder = []string{"rules", "clear-results", "shorten", "drop-exchanges", "drop-turns", "squeeze"}
+
+// gentler reports whether a rung stands below another one.
+func gentler(rung, than string) bool { return slices.Index(ladder, rung) < slices.Index(ladder, than) }
+
 // TestRungsInOrder: the rungs are climbed from gentle to harsh and only as far as
 // needed; the plan says how far, and every receipt names its rung and a place that
 // exists.
@@ -58,7 +64,7 @@ func TestRungsInOrder(t *testing.T) {
 				t.Errorf("a token too many: %+v, want one result cleared", plan.Rungs())
 			}
 			if n := len(seen); n == 0 || seen[n-1] != top {
-				if n > 0 && top < seen[n-1] {
+				if n > 0 && gentler(top, seen[n-1]) {
 					t.Fatalf("tokens %d: rung %s, a larger window needed %s", l, top, seen[n-1])
 				}
 				seen = append(seen, top)
@@ -74,21 +80,21 @@ func TestRungsInOrder(t *testing.T) {
 			changed = sum
 			us := utterances(t, d, plan.Result().Raw())
 			switch {
-			case top < "drop-exchanges":
+			case gentler(top, "drop-exchanges"):
 				if len(heard(us, "call")) != 9 || !holds(heard(us, "user"), "question 1") {
 					t.Fatalf("tokens %d: something is dropped on rung %s", l, top)
 				}
-			case top < "drop-turns":
+			case gentler(top, "drop-turns"):
 				if !holds(heard(us, "user"), "question 1") || !holds(heard(us, "assistant"), "answer 1") {
 					t.Fatalf("tokens %d: a turn is dropped on rung %s", l, top)
 				}
-			case top < "squeeze":
+			case gentler(top, "squeeze"):
 				if got := answerTo(us, "big"); len(got) != 1 || len(got[0]) < 1024 {
 					t.Fatalf("tokens %d: what is pinned is squeezed on rung %s: %.100q", l, top, got)
 				}
 			}
 		}
-		if want := []string{"clear-results", "shorten", "drop-exchanges", "drop-turns", "squeeze"}; !slices.Equal(seen, want) {
+		if want := ladder[1:]; !slices.Equal(seen, want) {
 			t.Errorf("rungs %v, want %v", seen, want)
 		}
 	})
