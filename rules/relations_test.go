@@ -63,6 +63,8 @@ func grow(text string) string {
 
 func abs(n int) int { return max(n, -n) }
 
+func count(n int) *int { return &n }
+
 func must(o rulelist.Options) pare.Rule {
 	r, err := o.Rule()
 	if err != nil {
@@ -79,12 +81,12 @@ func sets() map[string][]pare.Rule {
 			must(rules.Deduplication{Mode: mode}),
 			must(rules.SupersededWrites{Mode: mode}),
 			must(rules.ErrorPurging{Mode: mode}),
-			must(rules.Recency{Messages: new(3)}),
+			must(rules.Recency{Messages: count(3)}),
 		}
 	}
 	all["everything"] = append(slices.Clone(all["clear"]), must(rules.Oversized{MaxBytes: 1024}),
 		must(rules.Protect{Selection: rules.Selection{FirstUser: true, Tools: []string{"grep"}, Paths: []string{"docs/**"}, Markers: []string{"<b>", "please"}}}))
-	all["turns"] = append(slices.Clone(all["drop"][:3]), must(rules.Recency{Turns: new(1)}), must(rules.Oversized{MaxBytes: 1024}))
+	all["turns"] = append(slices.Clone(all["drop"][:3]), must(rules.Recency{Turns: count(1)}), must(rules.Oversized{MaxBytes: 1024}))
 	return all
 }
 

@@ -18,6 +18,11 @@ func (internals) ImageSize(data []byte) (width int, height int, ok bool) {
 	return imageSize(data)
 }
 
+// Spelled is the vocabulary of an encoding, by rank.
+func (internals) Spelled(e *Encoding) []string {
+	return spelled(e)
+}
+
 func (internals) Least(e Estimator, n int, foreign bool) int {
 	return e.least(n, foreign)
 }

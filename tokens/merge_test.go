@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unsafe"
 
@@ -48,14 +49,29 @@ func byDefinition(word string, ranks map[string]uint32) int {
 	}
 }
 
+// ranksOf is the vocabulary of an encoding, by rank and by token.
 func ranksOf(e *Encoding) (tokens []string, ranks map[string]uint32) {
-	tokens = published(e)
-	ranks = make(map[string]uint32, len(tokens))
-	for rank, token := range tokens {
-		ranks[token] = uint32(rank)
-	}
-	return tokens, ranks
+	v := allRanks()[e.Name()]
+	return v.tokens, v.ranks
 }
+
+type ranked struct {
+	tokens []string
+	ranks  map[string]uint32
+}
+
+var allRanks = sync.OnceValue(func() map[string]ranked {
+	all := make(map[string]ranked)
+	for _, e := range encodings {
+		tokens := spelled(e)
+		ranks := make(map[string]uint32, len(tokens))
+		for rank, token := range tokens {
+			ranks[token] = uint32(rank)
+		}
+		all[e.Name()] = ranked{tokens, ranks}
+	}
+	return all
+})
 
 // TestMergeByDefinition compares words that are hard to cut: tokens over and over, tokens
 // in any order, letters at random, bytes at random.

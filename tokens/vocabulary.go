@@ -7,7 +7,7 @@ import (
 
 // A vocabulary is what an encoding has to know, in tables that are read where they
 // lie in the program: nothing is unpacked, and what no text asks for is never loaded.
-// TestVocabularyFresh makes them. All numbers are little-endian. A token is its rank.
+// TestVocabularyFresh holds how they are made. All numbers are little-endian. A token is its rank.
 type vocabulary struct {
 	// nodes is a trie of all tokens, in four bytes each. The child of a node for byte c
 	// is at its base + 1 + c, and it is its child if the lowest nine bits are c: no two
@@ -110,6 +110,19 @@ func (v *vocabulary) longest(text []byte) (token uint32, length int) {
 		}
 	}
 	return v.nodes[last] >> baseBits, length
+}
+
+// spelled returns all tokens of a vocabulary, by rank: each is made of two earlier ones, or of a byte.
+func spelled(e *Encoding) []string {
+	v := openVocabulary(*e.tables)
+	all := make([]string, len(v.tokens))
+	for c, token := range v.bytes {
+		all[token] = string([]byte{byte(c)})
+	}
+	for rank := merged; rank < len(all); rank++ {
+		all[rank] = all[v.tokens[rank].left()] + all[v.tokens[rank].right()]
+	}
+	return all
 }
 
 // mix is an odd number without pattern; a product's upper bits depend on all bits

@@ -1,14 +1,11 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"runtime"
 	"testing"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pare-llm/pare/internal/benchdata"
 )
@@ -29,11 +26,6 @@ var contenders = []struct {
 	}},
 	{"encoding/json", func(b *testing.B, body []byte) {
 		if err := decodeStructs(body); err != nil {
-			b.Fatal(err)
-		}
-	}},
-	{"jsontext", func(b *testing.B, body []byte) {
-		if err := jsontext.NewDecoder(bytes.NewReader(body)).SkipValue(); err != nil {
 			b.Fatal(err)
 		}
 	}},

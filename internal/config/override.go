@@ -46,16 +46,20 @@ func (c *Config) Only(names ...string) error {
 			return &UnknownRuleError{n, all}
 		}
 	}
+	named := func(rule string) *bool {
+		on := slices.Contains(names, rule)
+		return &on
+	}
 	for _, e := range rulelist.All() {
-		c.table(e).Enabled = new(slices.Contains(names, e.Name))
+		c.table(e).Enabled = named(e.Name)
 	}
 	for i := range c.Expressions {
 		e := &c.Expressions[i]
-		e.Enabled = new(slices.Contains(names, e.Name))
+		e.Enabled = named(e.Name)
 	}
 	for i := range c.Constraints {
 		e := &c.Constraints[i]
-		e.Enabled = new(slices.Contains(names, e.Name))
+		e.Enabled = named(e.Name)
 	}
 	if !slices.Contains(names, "recency") {
 		c.KeepRecent = nil // it is about a rule that does not run

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/pare-llm/pare/internal/benchdata"
 )
 
@@ -38,7 +36,6 @@ func compare(b *testing.B, body []byte) {
 		read func() bool
 	}{
 		{"json.Valid", func() bool { return json.Valid(body) }},
-		{"jsontext", func() bool { return jsontext.Value(body).IsValid() }},
 		{"memcpy", func() bool { return copy(dst, body) == len(body) }},
 		{"structural", scan(Structural)},
 		{"strict", scan(Strict)},
