@@ -117,7 +117,7 @@ func TestPython(t *testing.T) {
 // TestJavaScript: the npm package does the same in Node, by WebAssembly.
 func TestJavaScript(t *testing.T) {
 	need(t, "node")
-	wasm := build(t, "pare.wasm", []string{"GOOS=js", "GOARCH=wasm"}, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", "OUT", "./wasm")
+	wasm := build(t, "pare.wasm", []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}, "go", "build", "-ldflags", "-s -w", "-o", "OUT", "./wasm")
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("js")); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,8 @@ type release struct {
 	at              time.Time
 	docs            []entry
 	sums            bytes.Buffer
-	cached          bool // built as go build does, with what its cache holds: for tests
+	cached          bool              // built as go build does, with what its cache holds: for tests
+	made            map[string][]byte // what go build has built, by its command
 }
 
 // An entry is a file of an archive.
@@ -130,6 +132,7 @@ func (r *release) identify() {
 	if r.version == "" {
 		r.version = r.git("describe", "--tags", "--exact-match", "--match", "v*")
 	}
+	r.version = strings.TrimPrefix(r.version, "v") // as the program says it
 }
 
 // git returns what git says, or nothing.
@@ -152,7 +155,11 @@ func (r *release) document() error {
 	}
 	defer os.RemoveAll(dir)
 	host := filepath.Join(dir, "pare.exe")
-	if err := r.build(host, runtime.GOOS, runtime.GOARCH); err != nil {
+	program, err := r.build(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(host, program, 0o755); err != nil {
 		return err
 	}
 	says, err := exec.Command(host, "--version").Output()
@@ -206,62 +213,64 @@ func (r *release) manuals(host, dir string) error {
 }
 
 // build builds the program, static and without a trace of the place where it was built.
-func (r *release) build(to, goos, goarch string) error {
+func (r *release) build(goos, goarch string) ([]byte, error) {
 	flags := "-s -w -X main.stampedCommit=" + r.commit + " -X main.stampedVersion=" + r.version
 	env := []string{"CGO_ENABLED=0", "GOOS=" + goos, "GOARCH=" + goarch}
 	if r.cached {
 		env = nil
 	}
-	return r.goTool(to, "./cmd/pare", flags, env)
+	return r.goBuild("./cmd/pare", "pare", flags, env)
 }
 
-// goBuild builds a package and returns what came of it.
+// goBuild builds a package as a file of a name, which may be part of it, and returns it; for the
+// same command once.
 func (r *release) goBuild(pkg, name, flags string, env []string, more ...string) ([]byte, error) {
+	args := []string{"build", "-buildvcs=false", "-ldflags", flags}
+	if !r.cached {
+		args = append(args, "-trimpath")
+	}
+	args = append(args, more...)
+	command := strings.Join(slices.Concat(env, args, []string{pkg}), " ")
+	if built, ok := r.made[command]; ok {
+		return built, nil
+	}
 	dir, err := os.MkdirTemp("", "pare-release")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	to := filepath.Join(dir, name)
-	if err := r.goTool(to, pkg, flags, env, more...); err != nil {
-		return nil, err
-	}
-	return os.ReadFile(to)
-}
-
-func (r *release) goTool(to, pkg, flags string, env []string, more ...string) error {
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags", flags, "-o", to)
+	cmd := exec.Command("go", append(args, "-o", to, pkg)...)
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), env...)
-	if !r.cached {
-		cmd.Args = append(cmd.Args, "-trimpath")
-	}
-	cmd.Args = append(append(cmd.Args, more...), pkg)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
+		return nil, fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
 	}
-	return nil
+	built, err := os.ReadFile(to)
+	if err != nil {
+		return nil, err
+	}
+	if r.made == nil {
+		r.made = map[string][]byte{}
+	}
+	r.made[command] = built
+	return built, nil
 }
 
 // archive builds for a system and packs. The program for Linux also stays beside the
 // archives, where the Containerfile looks for it.
 func (r *release) archive(s *system) error {
-	dir, err := filepath.Abs(filepath.Join(r.out, s.os+"_"+s.arch))
+	built, err := r.build(s.os, s.arch)
 	if err != nil {
 		return err
 	}
-	built := filepath.Join(dir, s.program())
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	if err := r.build(built, s.os, s.arch); err != nil {
-		return err
-	}
-	if s.built, err = os.ReadFile(built); err != nil {
-		return err
-	}
-	if s.os != "linux" {
-		if err := os.RemoveAll(dir); err != nil {
+	s.built = built
+	if s.os == "linux" {
+		dir := filepath.Join(r.out, s.os+"_"+s.arch)
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, s.program()), built, 0o755); err != nil {
 			return err
 		}
 	}
