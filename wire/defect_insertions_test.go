@@ -34,7 +34,7 @@ func TestDefectT9EveryInsertionIsTold(t *testing.T) {
 			}
 		}
 	}
-	for seed := range trial.Size(800) {
+	for seed := range trial.Size(200) {
 		for d := range models {
 			body, _ := histories.Mixed(uint64(seed), d, histories.MixOptions{Breaks: 1 + seed%3, Turns: 1 + seed%3})
 			check(seed, d, body, seed%4 == 0)

@@ -16,7 +16,7 @@ import (
 // the messages as they were, and break no pair.
 func TestParts(t *testing.T) {
 	parts := 0
-	eachHistory(t, 40, histories.GenOptions{}, func(_ *rand.Rand, s histories.Script) {
+	eachHistory(t, 15, histories.GenOptions{}, func(_ *rand.Rand, s histories.Script) {
 		for _, d := range wire.Dialects() {
 			for _, o := range []histories.RenderOptions{{}, {Bare: true}, {Spelling: jsontree.Spelling{Indent: "  "}}} {
 				r, err := wire.Parse(s.Render(d, o), wire.Options{Dialect: d})

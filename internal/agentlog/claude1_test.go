@@ -158,7 +158,7 @@ func randomClaude1(r *rand.Rand) []string {
 // sends everything that it sent; what it could not, it can, whatever line is lost.
 func TestDefectS10Random(t *testing.T) {
 	worked, mended := 0, 0
-	for seed := range trial.Size(600) {
+	for seed := range trial.Size(300) {
 		r := rand.New(rand.NewPCG(5, uint64(seed)))
 		lines := randomClaude1(r)
 		for range r.IntN(3) {

@@ -25,7 +25,7 @@ func TestMemory(t *testing.T) {
 		files = append(files, sessionOf(size, size == 9000))
 	}
 	var m Memory
-	for range trial.Size(800) {
+	for range trial.Size(300) {
 		raw := files[r.IntN(len(files))]
 		if lines := bytes.SplitAfter(raw, []byte("\n")); r.IntN(2) == 0 && len(lines) > 1 {
 			raw = bytes.Join(blows[r.IntN(len(blows))].hit(r, lines), nil)

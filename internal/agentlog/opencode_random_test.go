@@ -136,7 +136,7 @@ func readStorage(t *testing.T, folder string) map[string]string {
 // that is sent has an end, what the user said is sent as before, nothing but what the receipts
 // name has changed, a second fix changes nothing, and an undo gives every byte back.
 func TestOpenCodeRandom(t *testing.T) {
-	for n := range trial.Histories(200) {
+	for n := range trial.Histories(100) {
 		seed := trial.First() + uint64(n)
 		r := rand.New(rand.NewPCG(11, seed))
 		s := &ocStorage{r: r, files: make(map[string]string)}

@@ -331,7 +331,7 @@ func unpaired(pairs []string) string {
 func TestSessionsRandom(t *testing.T) {
 	for _, client := range slices.Sorted(maps.Keys(scribes)) {
 		t.Run(client, func(t *testing.T) {
-			for n := range trial.Histories(200) {
+			for n := range trial.Histories(100) {
 				seed := trial.First() + uint64(n)
 				r := rand.New(rand.NewPCG(23, seed))
 				a, b := &scribe{r: r}, &scribe{r: r, seed: "b"}

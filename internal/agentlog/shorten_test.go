@@ -143,7 +143,7 @@ func TestShortenRandom(t *testing.T) {
 	for _, client := range slices.Sorted(maps.Keys(scribes)) {
 		t.Run(client, func(t *testing.T) {
 			wrote := map[string]int{}
-			for n := range trial.Histories(200) {
+			for n := range trial.Histories(50) {
 				seed := trial.First() + uint64(n)
 				r := rand.New(rand.NewPCG(29, seed))
 				s := &scribe{r: r}

@@ -30,7 +30,8 @@ const (
 var measuring sync.Mutex
 
 // Linear wants that work on an input of n takes about as much longer than on n/16 as
-// the input is larger; a short run and the race detector make do with a quarter of n.
+// the input is larger; make test makes do with half of n, a short run and the race
+// detector with an eighth.
 // prepare makes the work; only the work is measured, by the processor time of its
 // thread: it must not hand the work to other goroutines.
 func Linear(t testing.TB, name string, n int, prepare func(n int) (work func())) {
@@ -38,15 +39,18 @@ func Linear(t testing.TB, name string, n int, prepare func(n int) (work func()))
 	if !threadTime {
 		t.Skip("the processor time of a thread is not known on " + runtime.GOOS)
 	}
-	if testing.Short() || Race {
-		n /= 4
+	switch {
+	case testing.Short() || Race:
+		n /= 8
+	case !Soak():
+		n /= 2
 	}
 	small, large := prepare(n/more), prepare(n)
 	measuring.Lock()
 	defer measuring.Unlock()
-	times := 1
-	if took := spent(large); took < enough { // which may have been longer than the next ones are
-		times = min(2*int(enough/max(took, 1)), 1<<12)
+	times, first := 1, spent(large)
+	if first < enough { // which may have been longer than the next ones are
+		times, first = min(2*int(enough/max(first, 1)), 1<<12), 0
 	}
 	// A machine that is short of time or of memory makes work look longer. Both inputs get the
 	// same share of that: the smaller one is worked on so often that it is as much work and as much
@@ -60,7 +64,11 @@ func Linear(t testing.TB, name string, n int, prepare func(n int) (work func()))
 	var all []round
 	for len(all) == 0 || all[0].ratio > bound && len(all) < rounds {
 		few := spent(repeat(small, times*more)) / time.Duration(times*more)
-		many := spent(repeat(large, times)) / time.Duration(times)
+		many := first // the first round has it already, unless it was too short to say anything
+		if many == 0 {
+			many = spent(repeat(large, times)) / time.Duration(times)
+		}
+		first = 0
 		all = append(all, round{few, many, float64(many) / float64(max(few, 1))})
 	}
 	slices.SortFunc(all, func(a, b round) int { return cmp.Compare(a.ratio, b.ratio) })
