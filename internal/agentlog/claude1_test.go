@@ -204,7 +204,7 @@ func TestDefectS10Random(t *testing.T) {
 			t.Fatalf("seed %d: %s\nsent %q\nthen %q\n%s\nbecame\n%s", seed, bad, before, after, raw, fixed.Raw)
 		}
 	}
-	if n := trial.Size(40); worked < n || mended < n {
+	if n := trial.Size(20); worked < n || mended < n {
 		t.Errorf("%d worked before, %d were mended", worked, mended)
 	}
 }
