@@ -8,11 +8,13 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -34,7 +36,7 @@ type release struct {
 	at              time.Time
 	docs            []entry
 	sums            bytes.Buffer
-	cached          bool              // built as go build does, with what its cache holds: for tests
+	cached          bool              // built as go build does, with what its cache holds, and hardly compressed: for tests
 	made            map[string][]byte // what go build has built, by its command
 }
 
@@ -287,9 +289,20 @@ func (r *release) archive(s *system) error {
 	return r.write(base+ext, packed)
 }
 
+// level is how hard archives are compressed.
+func (r *release) level() int {
+	if r.cached {
+		return flate.BestSpeed
+	}
+	return flate.DefaultCompression
+}
+
 func (r *release) tar(base string, files []entry) ([]byte, error) {
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
+	z, err := gzip.NewWriterLevel(&b, r.level())
+	if err != nil {
+		return nil, err
+	}
 	w := tar.NewWriter(z)
 	for _, f := range files {
 		h := &tar.Header{Name: path.Join(base, f.name), Mode: int64(f.mode), Size: int64(len(f.data)), ModTime: r.at}
@@ -300,13 +313,14 @@ func (r *release) tar(base string, files []entry) ([]byte, error) {
 			return nil, err
 		}
 	}
-	err := errors.Join(w.Close(), z.Close())
+	err = errors.Join(w.Close(), z.Close())
 	return b.Bytes(), err
 }
 
 func (r *release) zip(base string, files []entry) ([]byte, error) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
+	w.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, r.level()) })
 	for _, f := range files {
 		h := &zip.FileHeader{Name: path.Join(base, f.name), Method: zip.Deflate, Modified: r.at}
 		h.SetMode(f.mode)

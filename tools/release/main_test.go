@@ -39,7 +39,7 @@ func TestRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkSums(t, dir)
-	t.Run("same bytes", func(t *testing.T) { sameAgain(t, dir) })
+	t.Run("same bytes", func(t *testing.T) { sameAgain(t, dir, &r) })
 	t.Run("npm", func(t *testing.T) { installNPM(t, dir) })
 	t.Run("wheel", func(t *testing.T) { installWheel(t, dir) })
 	files := map[string][]byte{}
