@@ -331,7 +331,7 @@ func (r *proxyRun) run() {
 func TestFaultsProxy(t *testing.T) {
 	cases := faultCases()
 	var tally fault.Tally
-	fault.Run(t, 200, func(t *testing.T, s *fault.Source) {
+	fault.Run(t, 120, func(t *testing.T, s *fault.Source) {
 		synctest.Test(t, func(t *testing.T) {
 			r := &proxyRun{t: t, s: s, cases: cases, began: make(map[string]bool), ended: make(map[string]int), cancels: make(map[int]context.CancelFunc)}
 			r.run()

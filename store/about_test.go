@@ -258,7 +258,7 @@ func TestAboutMeasure(t *testing.T) {
 		madeUp = append(madeUp, r)
 	}
 	both(t, func(t *testing.T, st *store.Store) {
-		q := quizOf(t, st, madeUp, 100)
+		q := quizOf(t, st, madeUp, 40)
 		ranked, recency, substring := q.measure(t, st)
 		t.Logf("made up, %d entries: recall@5 ranked %.2f, recency %.2f, substring %.2f", len(q.order), ranked, recency, substring)
 		if ranked <= recency || ranked <= substring {

@@ -22,7 +22,7 @@ func TestDefectD4WhatIsTakenCanBeSent(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	for _, d := range wire.Dialects() {
 		taken, refused := 0, 0
-		for seed := range max(trial.Size(40), 8) {
+		for seed := range max(trial.Size(20), 8) {
 			r := rand.New(rand.NewPCG(4, uint64(seed)))
 			body, _ := histories.Mixed(uint64(seed), d, histories.MixOptions{Breaks: r.IntN(3), Turns: 1 + r.IntN(2)})
 			for range 1 + r.IntN(3) {
@@ -62,7 +62,7 @@ func TestDefectD4WhatIsTakenCanBeSent(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d taken, %d refused", d, taken, refused)
-		if taken < max(trial.Size(40), 8) || refused == 0 {
+		if taken < max(trial.Size(20), 8) || refused == 0 {
 			t.Errorf("%s: %d taken, %d refused: not enough was tried", d, taken, refused)
 		}
 	}

@@ -365,7 +365,7 @@ func TestManyWritersOneSession(t *testing.T) {
 func TestManySessions(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
-		n := soaked(160, 1000)
+		n := soaked(96, 1000)
 		for i := range n {
 			create(t, st, fmt.Sprintf("s%d", i))
 		}

@@ -143,7 +143,7 @@ func TestAppendDoesNotPassAHolder(t *testing.T) {
 func TestDeletedUnderAppends(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		stores := []*store.Store{open(t, dsn), open(t, dsn), open(t, dsn)}
-		rounds := trial.Size(40)
+		rounds := trial.Size(20)
 		if storex.Engine(stores[0]) == "sqlite" { // it waits for the disk
 			rounds = 2
 		}

@@ -24,7 +24,7 @@ func endless() int {
 	case testing.Short():
 		return 12
 	}
-	return 30
+	return 20
 }
 
 // talkative is a stand-in for a model that writes more than it was asked for.

@@ -111,7 +111,7 @@ func TestFaultsPostgres(t *testing.T) {
 	defer st.Close()
 	var tally fault.Tally
 	n := 0
-	fault.Run(t, 60, func(t *testing.T, s *fault.Source) {
+	fault.Run(t, 40, func(t *testing.T, s *fault.Source) {
 		n++
 		r := &faultRun{t: t, s: s, st: st}
 		for _, name := range []string{"a", "b", "c"} {

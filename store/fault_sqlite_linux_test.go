@@ -30,7 +30,7 @@ func TestFaultsSQLite(t *testing.T) {
 	}
 	dir := faultFolder(t)
 	var tally fault.Tally
-	fault.Run(t, 100, func(t *testing.T, s *fault.Source) {
+	fault.Run(t, 60, func(t *testing.T, s *fault.Source) {
 		path := filepath.Join(dir, "pare.db")
 		for _, end := range []string{"", "-wal", "-shm", "-journal"} {
 			os.Remove(path + end)

@@ -39,7 +39,7 @@ func TestDefectD3LargerWindowsKeepMore(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	windows, cut := 0, 0
 	lost := map[byte]int{}
-	for seed := range uint64(max(2, trial.Size(12))) {
+	for seed := range uint64(max(2, trial.Size(6))) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		key := create(t, st, fmt.Sprint("s", seed))
 		raws := marked(r, 30+r.IntN(250))

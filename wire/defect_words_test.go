@@ -43,7 +43,7 @@ func TestDefectT1NoWordsLost(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	seen := make(map[Dialect]int)
-	n := trial.Size(12_000)
+	n := trial.Size(4_000)
 	for k := range n {
 		body := all[k%len(all)].body
 		r, err := Parse([]byte(body), all[k%len(all)].o)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,12 +12,23 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-var marked = regexp.MustCompile(`[uistcry][0-9]{3,}w`)
-
-// wordsIn are the words of a talk in a text, in order, thoughts left out: dialects bind them
-// differently.
+// wordsIn are the words of a talk in a text, in order: a letter for what says it, digits, and a w.
+// Thoughts, which have a t, are left out: dialects bind them differently.
 func wordsIn(text []byte) []string {
-	return slices.DeleteFunc(marked.FindAllString(string(text), -1), func(w string) bool { return w[0] == 't' })
+	var words []string
+	for i := 0; i < len(text); i++ {
+		if text[i] != 'w' {
+			continue
+		}
+		from := i
+		for from > 0 && '0' <= text[from-1] && text[from-1] <= '9' {
+			from--
+		}
+		if i-from >= 3 && from > 0 && strings.IndexByte("uiscry", text[from-1]) >= 0 {
+			words = append(words, string(text[from-1:i+1]))
+		}
+	}
+	return words
 }
 
 // A wordCounter counts the words of a talk, so that a talk costs the same in every dialect.

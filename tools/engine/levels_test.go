@@ -26,7 +26,7 @@ func rounds() int {
 	case testing.Short():
 		return 12
 	}
-	return 40
+	return 24
 }
 
 // fact is what is planted in a turn.

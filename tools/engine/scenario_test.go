@@ -440,7 +440,7 @@ func (o *outcome) everyLimit(t *testing.T, how string) {
 		}
 		return
 	}
-	sparse := 60
+	sparse := 25
 	switch {
 	case trial.Soak():
 		sparse = 400

@@ -333,7 +333,7 @@ func TestBooks(t *testing.T) {
 		}
 		policies = append(policies, p)
 	}
-	changed, n := 0, max(5, trial.Size(20))
+	changed, n := 0, max(5, trial.Size(8))
 	randoms(t, uint64(n), func(name string, r *wire.Request) {
 		for _, limit := range []replay.Amount{{}, {Percent: 60}, {Percent: 25}} {
 			res := mustReplay(t, r, replay.Options{Limit: limit, Policies: policies})
