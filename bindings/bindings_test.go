@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // made is what the tests share: built once, when first asked for.
@@ -31,6 +32,7 @@ func TestMain(m *testing.M) {
 // build runs a command that makes a file, once, and returns its path.
 func build(t *testing.T, name string, env []string, command ...string) string {
 	t.Helper()
+	trial.Long(t, "builds Pare for other languages")
 	made.Lock()
 	defer made.Unlock()
 	if made.dir == "" {

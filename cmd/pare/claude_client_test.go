@@ -672,8 +672,9 @@ func TestClaudeClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(c.version, func(t *testing.T) { c.test(t, full) })
-		t.Run(c.version+" shortened", c.testShortened)
+		s := c.hold(t)
+		t.Run(c.version, func(t *testing.T) { c.test(t, s, full) })
+		t.Run(c.version+" shortened", func(t *testing.T) { c.testShortened(t, s, full) })
 	}
 }
 
@@ -687,8 +688,7 @@ func compareVersions(a, b string) int {
 	return slices.Compare(x[:], y[:])
 }
 
-func (c *claudeCode) test(t *testing.T, full bool) {
-	s := c.hold(t)
+func (c *claudeCode) test(t *testing.T, s held, full bool) {
 	rows := make([]string, len(wounds))
 	t.Run("resume", func(t *testing.T) { // returns when all are done
 		for i, w := range wounds {
