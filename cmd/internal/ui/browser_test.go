@@ -48,7 +48,15 @@ func plannedSession(t *testing.T, b *browser, scheme string) (*tab, *Page, *pare
 	return b.open(t, file(t, page), 1360, 860, scheme), page, plan
 }
 
-// testLoad opens 5,000 messages, and a tenth of them: the page has as many nodes as are
+// many is how many messages a long conversation has: 5,000 in a soak.
+func many() int {
+	if trial.Soak() {
+		return 5000
+	}
+	return 2000
+}
+
+// testLoad opens many messages, and a tenth of them: the page has as many nodes as are
 // in sight, and its work grows with the messages at most. In a soak the clock is
 // looked at as well.
 func testLoad(t *testing.T, b *browser) {
@@ -60,23 +68,23 @@ func testLoad(t *testing.T, b *browser) {
 		}
 		return b.open(t, file(t, page), 1360, 860, "light")
 	}
-	few, p := open(500), open(5000)
+	few, p := open(many()/10), open(many())
 	small, large := few.measured(), p.measured()
-	t.Logf("500 messages: %d nodes, %v of work; 5,000: %d nodes, %v of work, ready after %s ms", small.nodes, small.work, large.nodes, large.work, p.text("document.documentElement.dataset.ready"))
+	t.Logf("a tenth of %d messages: %d nodes, %v of work; all: %d nodes, %v of work, ready after %s ms", many(), small.nodes, small.work, large.nodes, large.work, p.text("document.documentElement.dataset.ready"))
 	if large.nodes > 2*small.nodes {
-		t.Errorf("500 messages are %d nodes, 5,000 are %d", small.nodes, large.nodes)
+		t.Errorf("a tenth is %d nodes, all are %d", small.nodes, large.nodes)
 	}
 	if large.work > 40*small.work {
-		t.Errorf("500 messages are %v of work, 5,000 are %v", small.work, large.work)
+		t.Errorf("a tenth is %v of work, all are %v", small.work, large.work)
 	}
 	if rows := p.number("document.querySelectorAll('.message').length"); rows < 3 || rows > 60 {
 		t.Errorf("%v rows are drawn", rows)
 	}
-	if got := p.text("document.querySelector('#status').textContent"); got != "5,000 messages" {
+	if got := p.text("document.querySelector('#status').textContent"); got != fmt.Sprintf("%d,000 messages", many()/1000) {
 		t.Errorf("status %q", got)
 	}
 	p.quiet()
-	page, plan := planned(t, long(5000), "long.json", wire.Repair{})
+	page, plan := planned(t, long(many()), "long.json", wire.Repair{})
 	q := b.open(t, file(t, page), 1360, 860, "light")
 	laid := q.measured()
 	t.Logf("with a plan of %d changes: %d nodes, %v of work, ready after %s ms", len(plan.Changes()), laid.nodes, laid.work, q.text("document.documentElement.dataset.ready"))
@@ -97,10 +105,10 @@ func testLoad(t *testing.T, b *browser) {
 	}
 }
 
-// testScroll goes through 5,000 messages, in steps and in leaps: what is in sight is
+// testScroll goes through many messages, in steps and in leaps: what is in sight is
 // drawn, and never much more. In a soak it measures what a frame costs.
 func testScroll(t *testing.T, b *browser) {
-	r := parse(t, long(5000))
+	r := parse(t, long(many()))
 	p := b.open(t, file(t, New(r, options(r, "long.json"))), 1360, 860, "light")
 	steps := 40
 	if trial.Soak() {
@@ -138,15 +146,16 @@ func testScroll(t *testing.T, b *browser) {
 		t.Errorf("a step costs %v of work", work)
 	}
 	p.press("S-G")
-	if got := p.text("document.activeElement.dataset.message"); got != "4999" {
+	last := fmt.Sprint(many() - 1)
+	if got := p.text("document.activeElement.dataset.message"); got != last {
 		t.Errorf("G leads to message %s", got)
 	}
-	if !inSight(p, "#message-4999") {
+	if !inSight(p, "#message-"+last) {
 		t.Error("the last message is not in sight")
 	}
 	// Heights settle: what is looked at stays where it is.
 	p.press("g")
-	p.eval("scrollTo(0, 100000)", nil)
+	p.eval(fmt.Sprintf("scrollTo(0, %d)", 20*many()), nil)
 	p.settled()
 	p.settled()
 	const place = "(m => m.dataset.message + ' ' + m.getBoundingClientRect().top)([...document.querySelectorAll('.message')].find(m => m.getBoundingClientRect().top > 150))"
@@ -223,9 +232,9 @@ func testArcs(t *testing.T, b *browser) {
 		t.Errorf("%v arcs end in a cross, want 2", n)
 	}
 	// In the middle of a long list as well, after a jump.
-	long := parse(t, long(5000))
+	long := parse(t, long(many()))
 	p = b.open(t, file(t, New(long, options(long, "long.json"))), 1360, 860, "light")
-	p.eval("scrollTo(0, 200000)", nil)
+	p.eval(fmt.Sprintf("scrollTo(0, %d)", 40*many()), nil)
 	p.settled()
 	p.settled()
 	p.eval(arcsDrawn, &drawn)
