@@ -15,7 +15,7 @@ import (
 )
 
 // A Learned is what the answers of a provider have taught about a conversation. Later
-// requests of it are planned with that from the start. The zero Lesson teaches nothing.
+// requests of it are planned with that from the start. The zero value teaches nothing.
 // Many goroutines may read it.
 type Learned struct {
 	// Rules are those whose refusal was healed, sorted.
@@ -40,7 +40,7 @@ type Learned struct {
 	Clear         int  `json:"clear,omitempty"`
 	ClearThinking bool `json:"clear_thinking,omitempty"`
 	Short         bool `json:"short,omitempty"`
-	// Cold are the requests before which the cache had expired, as [pare.Requests] counts.
+	// Cold are the requests before which the cache had expired, as [pare.Window.Cold] counts them.
 	Cold []int `json:"cold,omitempty"`
 	// Own says that the provider has refused to do anything by itself.
 	Own bool `json:"own,omitempty"`
@@ -99,7 +99,7 @@ type Conversations struct {
 	o   ConversationsOptions
 	mu  sync.Mutex
 	all recent[remembered]
-	// failed is the last panic of the shelf; nil: none that nobody has named.
+	// failed is the last panic of the store; nil: none that nobody has named.
 	failed atomic.Pointer[pare.FaultError]
 	beats
 	fills fills
@@ -112,8 +112,8 @@ type ConversationsOptions struct {
 	Most int
 	// Life is how long one is remembered that nobody goes on with. Zero: a week.
 	Life time.Duration
-	// Shelf gets every lesson. Nil: they end with the process.
-	Shelf LearnedStore
+	// Store gets everything that is learned. Nil: they end with the process.
+	Store LearnedStore
 	// Now tells the time. Nil: time.Now.
 	Now func() time.Time
 }
@@ -122,7 +122,7 @@ type ConversationsOptions struct {
 type remembered struct {
 	lesson Learned
 	at     time.Time // of its last use
-	shelf  time.Time // when the lesson was put on the shelf last
+	stored time.Time // when it was stored last
 }
 
 // mostKnown is how many conversations are known if nobody says how many.
@@ -162,9 +162,9 @@ func (c *Conversations) learned(key string) Learned {
 	r.at = now
 	l := r.lesson
 	// What is used is not to be forgotten elsewhere.
-	again := c.o.Shelf != nil && !l.empty() && now.Sub(r.shelf) > c.life()/4
+	again := c.o.Store != nil && !l.empty() && now.Sub(r.stored) > c.life()/4
 	if again {
-		r.shelf = now
+		r.stored = now
 	}
 	c.mu.Unlock()
 	if again {
@@ -173,19 +173,19 @@ func (c *Conversations) learned(key string) Learned {
 	return l
 }
 
-// learn adds to what is known of a conversation, and tells the shelf.
+// learn adds to what is known of a conversation, and tells the store.
 func (c *Conversations) learn(key string, l Learned) {
 	if c == nil || key == "" || l.empty() {
 		return
 	}
-	if joined, news := c.join(key, l, true); news && c.o.Shelf != nil {
+	if joined, news := c.join(key, l, true); news && c.o.Store != nil {
 		c.put(key, joined)
 	}
 }
 
-// put tells the shelf. If that panics, the lesson is known here all the same.
+// put tells the store. If that panics, the lesson is known here all the same.
 func (c *Conversations) put(key string, l Learned) {
-	if f := guard("callback Shelf.Put", func() { c.o.Shelf.Put(key, l) }); f != nil {
+	if f := guard("callback Store.Put", func() { c.o.Store.Put(key, l) }); f != nil {
 		c.failed.Store(f)
 	}
 }
@@ -198,7 +198,7 @@ func (c *Conversations) fault() *pare.FaultError {
 	return c.failed.Swap(nil)
 }
 
-// Observe adds what others have learned, and put on the shelf.
+// Observe adds what others have learned, and put into the store.
 func (c *Conversations) Observe(key string, l Learned) { c.join(key, l, false) }
 
 // size is how many conversations are known.
@@ -219,7 +219,7 @@ func (c *Conversations) join(key string, l Learned, own bool) (joined Learned, n
 	news = !joined.equal(r.lesson)
 	r.lesson = joined
 	if news && own {
-		r.shelf = c.now()
+		r.stored = c.now()
 	}
 	return joined, news
 }

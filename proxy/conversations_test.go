@@ -209,7 +209,7 @@ func (s shelved) Put(key string, _ Learned) { s[key]++ }
 
 func TestShelfHearsNews(t *testing.T) {
 	now, s := time.Unix(0, 0), shelved{}
-	c := NewConversations(ConversationsOptions{Life: 4 * time.Hour, Now: func() time.Time { return now }, Shelf: s})
+	c := NewConversations(ConversationsOptions{Life: 4 * time.Hour, Now: func() time.Time { return now }, Store: s})
 	c.learn("a", Learned{Limit: 10})
 	c.learn("a", Learned{Limit: 10})
 	c.Observe("b", Learned{Limit: 10})

@@ -164,7 +164,7 @@ func TestDefectX8CallbacksThatPanic(t *testing.T) {
 		c.Begun = func(*proxy.Record) { panic("no paper") }
 		c.Planned = func(string, *wire.Request, *pare.Plan) { panic("no paper") }
 		c.Secret = func(*http.Request, string) (string, bool) { panic("no paper") }
-		c.Conversations = proxy.NewConversations(proxy.ConversationsOptions{Shelf: badShelf{}})
+		c.Conversations = proxy.NewConversations(proxy.ConversationsOptions{Store: badShelf{}})
 		c.Log = slog.New(slog.NewTextHandler(lockedWriter{&mu, &said}, nil))
 	})
 	for range 2 {
@@ -193,7 +193,7 @@ func TestDefectX8CallbacksThatPanic(t *testing.T) {
 	}
 	s.Close()
 	mu.Lock()
-	for _, part := range []string{"Record", "Begun", "Planned", "Secret", "Shelf.Put"} {
+	for _, part := range []string{"Record", "Begun", "Planned", "Secret", "Store.Put"} {
 		if n := strings.Count(said.String(), `"callback `+part+` failed, and is left out"`); n != 1 {
 			t.Errorf("%s is named %d times: %s", part, n, said.String())
 		}

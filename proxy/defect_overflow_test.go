@@ -120,7 +120,7 @@ func TestDefectX7LessonsPersist(t *testing.T) {
 	u := narrow(t, wire.Bedrock, len(body)/10)
 	shelf := shelved{}
 	known := func() func(*proxy.Config) {
-		c := proxy.NewConversations(proxy.ConversationsOptions{Shelf: shelf})
+		c := proxy.NewConversations(proxy.ConversationsOptions{Store: shelf})
 		for key, l := range shelf {
 			c.Observe(key, l)
 		}

@@ -11,6 +11,6 @@
 //   - [Handler] is a server for clients in any language: it knows which path belongs to
 //     which provider.
 //
-// Whatever is in doubt goes on as it came: see [Skip]. What happened to a request is a
+// Whatever is in doubt goes on as it came: see [Record.Skipped]. What happened to a request is a
 // [Record].
 package proxy

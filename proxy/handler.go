@@ -22,7 +22,7 @@ import (
 
 // Config says how a [Handler] works. Many goroutines may read it.
 type Config struct {
-	// Upstreams by name; those of [Vendors] need not be listed. A name of theirs takes
+	// Upstreams by name; those of the vendors, such as anthropic, need not be listed. A name of theirs takes
 	// their place.
 	Upstreams map[string]Upstream
 	// Policy says what is done to requests. Nil: [Default].
@@ -35,7 +35,7 @@ type Config struct {
 	PlanTime time.Duration
 	Prune    bool
 	NoHeal   bool
-	// Recall lets models fetch what was removed; see [Handler.SetRecall]. Nil: they cannot.
+	// Recall lets models fetch what was removed. Nil: they cannot.
 	Recall  *Recall
 	Secret  func(came *http.Request, accessKey string) (secret string, ok bool)
 	Record  func(*Record)
@@ -101,7 +101,7 @@ func New(c Config) *Handler {
 	h.setPolicy(c.Policy)
 	h.setRecall(c.Recall)
 	h.proxy = &httputil.ReverseProxy{
-		Rewrite: rewrite, Transport: trips{h}, FlushInterval: -1, BufferPool: copies{},
+		Rewrite: rewrite, Transport: trips{h}, BufferPool: copies{},
 		ModifyResponse: numbered, ErrorHandler: h.failed,
 		ErrorLog: log.New(io.Discard, "", 0), // what it has to say is in the record
 	}
@@ -199,14 +199,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer arriving.end()
 		body = &timed{ReadCloser: body, rc: rc, most: h.conf.BodyTime, arriving: arriving}
 	}
-	if p, ok := h.plain(r, to); ok {
-		h.forward(w, rc, r, body, &p)
-		return
-	}
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: to.got})
 	on := r.WithContext(context.WithValue(ctx, targetKey{}, to))
 	on.Body = body
 	unsniffed(w.Header())
+	defer func() {
+		if p := recover(); p != nil { // the reply broke off: its client gets all that came
+			rc.Flush()
+			panic(p)
+		}
+	}()
 	h.proxy.ServeHTTP(w, on)
 }
 

@@ -46,7 +46,7 @@ const (
 
 func newRemembering(n notebook, now func() time.Time) *remembering {
 	r := &remembering{notes: n, queue: make(chan lesson, waiting)}
-	r.known = proxy.NewConversations(proxy.ConversationsOptions{Life: noteLife, Shelf: r, Now: now})
+	r.known = proxy.NewConversations(proxy.ConversationsOptions{Life: noteLife, Store: r, Now: now})
 	return r
 }
 

@@ -1,0 +1,56 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strconv"
+)
+
+// numbered refuses a reply whose status is below all that there are, which no server can write.
+func numbered(resp *http.Response) error {
+	if resp.StatusCode >= 100 {
+		return nil
+	}
+	resp.Body.Close()
+	return errors.New("the status of its reply is " + strconv.Itoa(resp.StatusCode))
+}
+
+// unsniffed keeps the server from guessing the type of a reply that names none.
+func unsniffed(h http.Header) {
+	if h["Content-Type"] == nil {
+		h["Content-Type"] = nil
+	}
+}
+
+// final is the reply to a client of HTTP/1.0, which knows no 1xx and would take one for all
+// there is.
+type final struct{ http.ResponseWriter }
+
+func (f final) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+
+func (f final) WriteHeader(status int) {
+	if status >= 200 {
+		f.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// refused answers for an upstream that did not, though it may have been reached.
+func (h *Handler) refused(w http.ResponseWriter, ctx context.Context, to target, err error) {
+	var body *BodyError
+	switch {
+	case errors.As(err, &body) && errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		refuse(w, to.upstream.Name, to.path, http.StatusRequestTimeout, "the body of the request came too slowly, or stopped")
+	case errors.As(err, &body):
+		w.Header().Set("Connection", "close")
+		refuse(w, to.upstream.Name, to.path, http.StatusBadRequest, "the body of the request cannot be read")
+	case ctx.Err() != nil:
+		panic(http.ErrAbortHandler) // nobody is there any more
+	case to.reached.Load():
+		refuse(w, to.upstream.Name, to.path, http.StatusBadGateway, "Pare reached the upstream "+to.upstream.Name+", which gave no reply: "+cause(err))
+	default:
+		refuse(w, to.upstream.Name, to.path, http.StatusBadGateway, "Pare cannot reach the upstream "+to.upstream.Name+": "+cause(err))
+	}
+}
