@@ -50,8 +50,8 @@ type Window struct {
 	Cache CachePricing
 	// ModelCache makes Cache, if that is nil, the terms of the model's provider.
 	ModelCache bool
-	// Cold are the requests before which the provider's cache had expired, counted as
-	// [Requests] does. At those a stable window trims to three quarters of Low, and, with
+	// Cold are the requests before which the provider's cache had expired: the first request of
+	// a history is 1, and one ends wherever a turn of the model begins. At those a stable window trims to three quarters of Low, and, with
 	// Cache, also when it need not, as nothing is written again that would not be anyway; at
 	// others it then waits until it must. Nil: the clock is not known.
 	Cold []int

@@ -27,11 +27,11 @@ type Scope struct {
 
 // What is done with what a rule found.
 const (
-	// ModeClear puts a placeholder in the place of what was said. It is the default.
+	// modeClear puts a placeholder in the place of what was said. It is the default.
 	modeClear = "clear"
-	// ModeDrop removes the whole exchange.
+	// modeDrop removes the whole exchange.
 	modeDrop = "drop"
-	// ModeArguments, of error-purging only, clears the arguments and keeps what the
+	// modeArguments, of error-purging only, clears the arguments and keeps what the
 	// tool said about them.
 	modeArguments = "arguments"
 )

@@ -10,7 +10,7 @@ type family struct {
 	// count; that of OpenAI's models also every recorded request.
 	margin int
 	// over, in thousandths, is how far above the true count the estimate of a whole
-	// request can be; see [Estimator.Least].
+	// request can be; see least.
 	over   int
 	vision vision // of models that say nothing else
 	frame  frame

@@ -2,7 +2,7 @@ package transcript
 
 import "slices"
 
-// newAfter is [New] for an index that holds runs of messages of another transcript, in order: what
+// newAfter is newTranscript for an index that holds runs of messages of another transcript, in order: what
 // is paired in them is not paired again.
 func newAfter(x Index, before *Transcript, runs []Run) *Transcript {
 	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties}

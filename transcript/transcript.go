@@ -226,7 +226,7 @@ type Builder struct {
 	p pairer
 }
 
-// Build is [New] for a transcript that is given up when the next one is built.
+// Build makes a transcript that is given up when the next one is built.
 func (b *Builder) Build(x Index) *Transcript {
 	if b.t == nil {
 		b.t = new(Transcript)

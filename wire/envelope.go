@@ -57,7 +57,7 @@ func isRequest(raw []byte) bool {
 }
 
 // isHistoryKey reports whether a member of that name may tell that an object is a request, or
-// holds one: [IsRequest] is false for an object that has none of them.
+// holds one: isRequest is false for an object that has none of them.
 func isHistoryKey(name []byte) bool { return isList[string(name)] || wraps[string(name)] }
 
 // topLevel is what the top level of an object says about it.

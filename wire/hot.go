@@ -20,7 +20,7 @@ type Parser struct {
 // that many goroutines may use.
 type Glance struct {
 	Clean             bool // Check would find nothing, and Mend would do nothing
-	ContinuesOnServer bool // see [Request.ContinuesOnServer]
+	ContinuesOnServer bool // the server holds what stands in front of the request
 	Dialect           Dialect
 	Profile           Profile // its Model is the one that the request names, or else the one of the options
 	Messages          int
@@ -38,7 +38,7 @@ func (p *Parser) check(raw []byte, o Options, c CheckOptions) (Glance, error) {
 
 // checkOrParse is Glance for those who go on with a request that is not clean: it is returned, too, as
 // [Parse] would return it. If the request is clean, it is nil, and nothing of it was kept. The
-// Opening is left out.
+// Fingerprint is left out.
 func (p *Parser) checkOrParse(raw []byte, o Options, c CheckOptions) (Glance, *Request, error) {
 	p.p.lent = false
 	names := p.p.names

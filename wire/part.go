@@ -9,8 +9,8 @@ import (
 
 // Before returns the body of the request that ends in front of a cut of its
 // transcript: its head as it is, and the messages in front of the cut, byte for byte.
-// All pairs in it are whole. To be sent it may need one more turn of the user, which
-// [Request.Mend] adds. It panics if the cut was made by another transcript.
+// All pairs in it are whole. To be sent it may need one more turn of the user, which a
+// repair adds. It panics if the cut was made by another transcript.
 func (r *Request) Before(cut transcript.Cut) []byte {
 	r.mustHave(cut)
 	return r.without(cut.Before(), len(r.t.Messages()))
@@ -18,9 +18,9 @@ func (r *Request) Before(cut transcript.Cut) []byte {
 
 // After returns the body of the request that begins at a cut of its transcript: its
 // head as it is, the system's messages that the history begins with, the provider's
-// compaction of what stands in front, and the messages behind the cut, byte for byte. All pairs in it are whole. Behind a cut inside a run of
-// tool use the model speaks first, which [Request.Mend] puts right. It panics if the cut was
-// made by another transcript.
+// compaction of what stands in front, and the messages behind the cut, byte for byte. All
+// pairs in it are whole. Behind a cut inside a run of tool use the model speaks first, which
+// a repair puts right. It panics if the cut was made by another transcript.
 func (r *Request) After(cut transcript.Cut) []byte {
 	r.mustHave(cut)
 	system := 0

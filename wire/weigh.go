@@ -26,7 +26,7 @@ type Counter interface {
 }
 
 // Tokens counts everything that the model reads: what stands beside the list, all blocks
-// from [transcript.Transcript.Start] on, and the marks around messages, calls and results.
+// behind the provider's own compaction, and the marks around messages, calls and results.
 func (r *Request) Tokens(c Counter) int {
 	n := r.headTokens(c)
 	for i := transcriptx.StartMessage(r.t); i < len(r.t.Messages()); i++ {
@@ -119,7 +119,7 @@ func (r *Request) bodyTokens(c Counter, blk *transcript.Block) int {
 	return r.content(c, blk.Body, medium{}, 0)
 }
 
-// saidTokens counts a text in the place of what a block says, as [Request.Rewrite]
+// saidTokens counts a text in the place of what a block says, as a rewrite
 // would write it.
 func (r *Request) saidTokens(c Counter, b transcript.BlockID, text string) int {
 	blk := &r.t.Blocks()[b]

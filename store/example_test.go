@@ -1,0 +1,64 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/pare-llm/pare/store"
+)
+
+// A session is appended to, asked for a body that is ready to send, and taken back a turn.
+func Example() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "pare")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	st, err := store.Open(ctx, filepath.Join(dir, "pare.db"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer st.Close()
+
+	key := store.ID("flaky-login")
+	if _, err := st.Create(ctx, key, store.Create{Model: "claude-sonnet-4-5"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	done, err := st.Append(ctx, key, store.Exactly(0),
+		store.Message("m1", []byte(`{"role":"user","content":"Why does the test fail?"}`)),
+		store.Message("m2", []byte(`{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"go test"}}]}`)),
+	)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("the head is", done.Head)
+
+	// Somebody who has not seen these two cannot append by accident.
+	_, err = st.Append(ctx, key, store.Exactly(1), store.Message("m3", []byte(`{"role":"user","content":"Hello?"}`)))
+	var conflict *store.ConflictError
+	fmt.Println("a conflict:", errors.As(err, &conflict))
+
+	// The call was never answered: the window closes it, and the session stays as it is.
+	w, err := st.Window(ctx, key, store.WindowOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Print(w.Plan)
+
+	hidden, err := st.RevertTurns(ctx, key, store.Anywhere, 1)
+	fmt.Println(hidden, "messages are hidden", err)
+	// Output:
+	// the head is 2
+	// a conflict: true
+	// insert  messages.1.content.0         orphan-call: a stub: The outcome of this call is unknown: no result was recorded.
+	// 2 messages are hidden <nil>
+}
