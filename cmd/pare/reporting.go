@@ -1,7 +1,6 @@
 package main
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -66,8 +65,6 @@ type telling struct {
 	worked *atomic.Int64 // how much of the input is done, where that takes longer than to read it
 	lines  bool          // every line gets an answer, errors too
 	report report
-
-	logMemory sync.Pool // of *agentlog.Memory
 }
 
 // run reports on everything, and lets see look at each outcome in turn. Its error is that
@@ -118,14 +115,7 @@ func (t *telling) session(in source.Chunk) (outs []outcome) {
 		}
 	}()
 	defer t.memory.Frugal(len(in.Data))()
-	var m *agentlog.Memory
-	if t.logs != nil { // such a report keeps nothing
-		if m, _ = t.logMemory.Get().(*agentlog.Memory); m == nil {
-			m = new(agentlog.Memory)
-		}
-		defer t.logMemory.Put(m)
-	}
-	l, err := readSession(in, t.opts, m)
+	l, err := readSession(in, t.opts)
 	if err != nil {
 		return []outcome{t.unreadable(from, failure(err))}
 	}

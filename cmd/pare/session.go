@@ -15,14 +15,14 @@ type logFile struct {
 	*agentlog.Stored
 }
 
-// readSession reads the session that a chunk holds, or names, into memory that may be nil.
-func readSession(in source.Chunk, opts wire.Options, memory *agentlog.Memory) (l logFile, err error) {
+// readSession reads the session that a chunk holds, or names.
+func readSession(in source.Chunk, opts wire.Options) (l logFile, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = hinted{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the session if you may share it"}
 		}
 	}()
-	o := agentlog.Options{Format: in.Agent, Profile: opts.Profile, Model: opts.Model, Memory: memory, Marked: in.Lead > 0}
+	o := agentlog.Options{Format: in.Agent, Profile: opts.Profile, Model: opts.Model, Marked: in.Lead > 0}
 	if o.Profile != "" {
 		if _, err := wire.ResolveProfile(in.Agent.Dialect(), o.Profile, ""); err != nil {
 			return logFile{}, err

@@ -50,7 +50,7 @@ func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 		}
 		return o
 	}
-	l, err := readSession(in, c.opts, nil)
+	l, err := readSession(in, c.opts)
 	if err != nil {
 		return c.unreadable(from, failure(err))
 	}

@@ -58,7 +58,7 @@ func (c *changer) shortenLog(l logFile, how agentlog.Options) (*shortened, error
 
 // shortenSession makes one session file shorter.
 func (c *changer) shortenSession(from origin, in source.Chunk, b *batch) (o outcome) {
-	l, err := readSession(in, c.opts, nil)
+	l, err := readSession(in, c.opts)
 	if err != nil {
 		return c.unreadable(from, failure(err))
 	}

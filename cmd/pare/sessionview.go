@@ -15,7 +15,7 @@ import (
 
 // threads returns the threads of a session that are to be shown, the main one first.
 func (v *viewing) threads(in source.Chunk) ([]*shown, error) {
-	l, err := readSession(in, v.opts, nil)
+	l, err := readSession(in, v.opts)
 	if err != nil {
 		return nil, err
 	}

@@ -39,22 +39,14 @@ func (a adk) read(l *Log) {
 	k, n := newTalk(), 0
 	b := l.newBody(wire.Gemini, "")
 	for i := all.first; i < all.end; i++ {
-		ev := l.object(i)
-		if !ev.Has("content") {
-			continue
+		if ev := l.object(i); ev.Has("content") {
+			n++
+			a.event(b, i, ev.Object("content"), k)
 		}
-		n++
-		a.event(l, b, i, ev.Object("content"), k)
 	}
-	if n == 0 {
-		return
-	}
-	l.count(k, n)
-	if len(b.parts) == 0 {
-		return
-	}
-	if t := l.thread("main", Main, wire.Gemini, "", b, nil); t != nil {
-		t.pairs, t.talk = true, k
+	if n > 0 {
+		l.count(k, n)
+		l.written("main", Main, "", b, k)
 	}
 }
 
@@ -65,34 +57,26 @@ func either(o object, a, b string) object {
 	return o.Object(b)
 }
 
-func (adk) event(l *Log, b *bodyBuilder, i int, content object, k *talk) {
-	var parts [][]byte
-	var at []jsonspan.Span
-	for _, p := range content.List("parts") {
-		o := objectAt(l.raw, p)
+func (adk) event(b *bodyBuilder, i int, content object, k *talk) {
+	t := turn{member: "parts"}
+	for _, o := range content.Items("parts") {
 		call, answer := either(o, "functionCall", "function_call"), either(o, "functionResponse", "function_response")
 		switch {
 		case len(call.Members) > 0:
 			k.calls[call.Text("id")]++
-			parts = append(parts, write("functionCall", call.Bytes()))
+			t.add(write("functionCall", call.Bytes()), o.Span)
 		case len(answer.Members) > 0:
 			k.results[answer.Text("id")]++
-			parts = append(parts, write("functionResponse", answer.Bytes()))
+			t.add(write("functionResponse", answer.Bytes()), o.Span)
 		case o.Has("text"):
-			parts = append(parts, write("text", stringOr(o.Value("text"))))
-		default:
-			continue
+			t.add(write("text", stringOr(o.Value("text"))), o.Span)
 		}
-		at = append(at, p)
-	}
-	if len(parts) == 0 {
-		return
 	}
 	role := "user"
 	if content.Text("role") == "model" {
 		role = "model"
 	}
-	b.put(i, write("role", role, "parts", array(parts...)), at)
+	t.put(b, i, role)
 }
 
 func (a adk) mend(e *edits, t *Thread, o Options) error {

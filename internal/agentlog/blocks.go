@@ -1,21 +1,67 @@
 package agentlog
 
-import "github.com/pare-llm/pare/internal/jsonspan"
+import (
+	"cmp"
 
-func toolUse(id, name string, input []byte) []byte {
+	"github.com/pare-llm/pare/internal/jsonspan"
+)
+
+// A turn collects the blocks of one message of a thread, and where in the file each comes from.
+type turn struct {
+	k      *talk  // counts calls and results; nil: somebody else does
+	member string // that holds the blocks; "" is content
+	blocks [][]byte
+	spans  []jsonspan.Span
+}
+
+func (t *turn) add(block []byte, at jsonspan.Span) {
+	t.blocks, t.spans = append(t.blocks, block), append(t.spans, at)
+}
+
+// text adds a text in the dialect of Anthropic: a JSON string, or nothing for anything else.
+func (t *turn) text(said []byte, at jsonspan.Span) { t.add(textBlock(stringOr(said)), at) }
+
+// call adds a call, and result the result of one.
+func (t *turn) call(id, name string, input []byte, at jsonspan.Span) {
+	if t.k != nil {
+		t.k.calls[id]++
+	}
 	if len(input) == 0 || input[0] != '{' {
 		input = []byte("{}")
 	}
-	return write("type", "tool_use", "id", id, "name", name, "input", input)
+	t.add(write("type", "tool_use", "id", id, "name", name, "input", input), at)
 }
 
-func toolResult(id string, content [][]byte, failed bool) []byte {
+func (t *turn) result(id string, said [][]byte, failed bool, at jsonspan.Span) {
+	if t.k != nil {
+		t.k.results[id]++
+	}
 	var mark []byte
 	if failed {
 		mark = []byte("true")
 	}
-	return write("type", "tool_result", "tool_use_id", id, "content", array(content...), "is_error", mark)
+	t.add(write("type", "tool_result", "tool_use_id", id, "content", array(said...), "is_error", mark), at)
 }
+
+// put makes a message of what was collected; 0: there is nothing.
+func (t *turn) put(b *bodyBuilder, unit int, role string) int {
+	if len(t.blocks) == 0 {
+		return 0
+	}
+	b.put(unit, write("role", role, cmp.Or(t.member, "content"), array(t.blocks...)), t.spans)
+	return 1
+}
+
+// roleOf is the role of a message whose agent says assistant, or model, for one of them.
+func roleOf(said string) string {
+	if said == "assistant" || said == "model" {
+		return "assistant"
+	}
+	return "user"
+}
+
+// textBlock is a text in the dialect of Anthropic.
+func textBlock(said any) []byte { return write("type", "text", "text", said) }
 
 // stringOr returns a JSON string, or an empty one for anything else.
 func stringOr(raw []byte) []byte {
@@ -33,12 +79,12 @@ func textsIn(raw []byte, at jsonspan.Span) [][]byte {
 	}
 	switch raw[at.Start] {
 	case '"':
-		return [][]byte{write("type", "text", "text", raw[at.Start:at.End])}
+		return [][]byte{textBlock(raw[at.Start:at.End])}
 	case '[':
 		var all [][]byte
 		for _, e := range jsonspan.Elements(raw, at) {
 			if v := objectAt(raw, e).Value("text"); len(v) > 0 && v[0] == '"' {
-				all = append(all, write("type", "text", "text", v))
+				all = append(all, textBlock(v))
 			}
 		}
 		return all

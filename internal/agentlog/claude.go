@@ -119,7 +119,7 @@ func (e *entry) chained() bool {
 
 func (c claude) read(l *Log) {
 	es := l.readClaude()
-	index := l.mem.named(len(es))
+	index := make(map[string]int, len(es))
 	for i := range es {
 		if !es[i].linked {
 			continue
@@ -173,9 +173,9 @@ func (t *ccTree) threads(side bool) {
 	if n == 0 {
 		return
 	}
-	all, messages := &talk{t.l.mem.named(pairs), t.l.mem.named(pairs)}, 0
-	ids, last := t.l.mem.named(n/2), ""
-	mine := t.l.mem.ints(n)
+	all, messages := newTalk(), 0
+	ids, last := make(map[string]int), ""
+	mine := make([]int, 0, n)
 	for i := range t.entries {
 		e := &t.entries[i]
 		if e.side != side || !e.counts {
@@ -290,8 +290,9 @@ func (t *ccTree) newBody(model string, lines []int, wanted func(int) bool) *body
 			parts++
 		}
 	}
-	b := t.l.mem.newBody(n+len(model)+160, parts)
-	b.begin(wire.Anthropic, model)
+	b := t.l.newBody(wire.Anthropic, model)
+	b.reserve(n)
+	b.parts = make([]part, 0, parts)
 	return b
 }
 

@@ -1,8 +1,6 @@
 package agentlog
 
-import (
-	"slices"
-)
+import "slices"
 
 // A ccKept is what a compaction of 2.1 keeps of the lines in front of its boundary. They
 // are sent behind its summary: by the links from the last to the first of them, and by a

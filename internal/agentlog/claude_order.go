@@ -66,7 +66,7 @@ func (t *ccTree) order(path []int, all *talk) []int {
 	for _, i := range path {
 		onPath[i] = false
 	}
-	out := t.l.mem.ints(len(path))
+	out := make([]int, 0, len(path))
 	done := t.seen
 	put := func(i int) {
 		if !done[i] {

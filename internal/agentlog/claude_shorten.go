@@ -1,8 +1,6 @@
 package agentlog
 
-import (
-	"github.com/pare-llm/pare"
-)
+import "github.com/pare-llm/pare"
 
 // shorten appends what Claude Code itself appends when it compacts a session: a boundary, at
 // which the loader of every version stops, and behind it the conversation as it goes on. All

@@ -21,9 +21,8 @@ type ccTree struct {
 
 // link finds what each line hangs on. Most hang on the line before.
 func (t *ccTree) link() {
-	marks := t.l.mem.unmarked(2 * len(t.entries))
-	t.used, t.seen = marks[:len(t.entries):len(t.entries)], marks[len(t.entries):]
-	t.up = t.l.mem.ints(len(t.entries))[:len(t.entries)]
+	t.used, t.seen = make([]bool, len(t.entries)), make([]bool, len(t.entries))
+	t.up = make([]int, len(t.entries))
 	sole := len(t.l.copies) == 0 // no uuid stands for two lines
 	for _, f := range t.l.damage {
 		sole = sole && f.Rule != "duplicate-uuid"
@@ -208,7 +207,7 @@ func (t *ccTree) walk(leaf, size int) []int {
 		return nil
 	}
 	seen := t.seen
-	path := t.l.mem.ints(size)
+	path := make([]int, 0, size)
 	for at := leaf; at >= 0; {
 		seen[at] = true
 		path = append(path, at)

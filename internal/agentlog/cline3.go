@@ -56,34 +56,21 @@ func (c cline3) read(l *Log) {
 }
 
 func (cline3) message(l *Log, b *bodyBuilder, u int, m object, k *talk) {
-	role := "user"
-	if m.Text("role") == "assistant" {
-		role = "assistant"
-	}
-	var blocks [][]byte
-	var spans []jsonspan.Span
+	t := turn{k: k}
 	if v, ok := m.Get("content"); ok && l.raw[v.Start] == '"' {
-		blocks, spans = append(blocks, write("type", "text", "text", l.raw[v.Start:v.End])), append(spans, v)
+		t.text(l.raw[v.Start:v.End], v)
 	}
-	for _, at := range m.List("content") {
-		c := objectAt(l.raw, at)
+	for _, c := range m.Items("content") {
 		switch c.Text("type") {
 		case "text":
-			blocks = append(blocks, write("type", "text", "text", stringOr(c.Value("text"))))
+			t.text(c.Value("text"), c.Span)
 		case "tool_use":
-			k.calls[c.Text("id")]++
-			blocks = append(blocks, toolUse(c.Text("id"), c.Text("name"), c.Value("input")))
+			t.call(c.Text("id"), c.Text("name"), c.Value("input"), c.Span)
 		case "tool_result":
-			k.results[c.Text("tool_use_id")]++
-			blocks = append(blocks, toolResult(c.Text("tool_use_id"), [][]byte{write("type", "text", "text", cline3Said(c))}, c.Is("is_error")))
-		default:
-			continue
+			t.result(c.Text("tool_use_id"), [][]byte{textBlock(cline3Said(c))}, c.Is("is_error"), c.Span)
 		}
-		spans = append(spans, at)
 	}
-	if len(blocks) > 0 {
-		b.put(u, write("role", role, "content", array(blocks...)), spans)
-	}
+	t.put(b, u, roleOf(m.Text("role")))
 }
 
 // cline3Said is what a tool said: a text, or the results of records.
@@ -181,12 +168,12 @@ func (cline3) rewrite(l *Log, u int, now object) ([]byte, bool) {
 		}
 	}
 	if len(content) == 0 {
-		content = append(content, write("type", "text", "text", text))
+		content = append(content, textBlock(text))
 	}
 	return o.With("content", array(content...)), true
 }
 
 // says writes a message with a text beside another one.
 func (c cline3) says(l *Log, u int, role transcript.Role, text []byte) []byte {
-	return c.beside(l, u, role.String(), write("type", "text", "text", text))
+	return c.beside(l, u, role.String(), textBlock(text))
 }

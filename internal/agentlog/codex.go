@@ -289,9 +289,7 @@ func (f *codexFold) thread(name string, kind Kind, items []codexItem) {
 			b.copy(it.unit, f.l.raw, it.at)
 		}
 	}
-	if t := f.l.thread(name, kind, wire.OpenAIResponses, f.model, b, nil); t != nil {
-		t.pairs, t.talk = true, f.all
-	}
+	f.l.written(name, kind, f.model, b, f.all)
 }
 
 func (c codex) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, e, t, o) }

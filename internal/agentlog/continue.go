@@ -2,7 +2,6 @@ package agentlog
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare"
@@ -44,37 +43,31 @@ func (c continues) read(l *Log) {
 
 // item adds the messages of an item: what is said and called, then the results.
 func (continues) item(l *Log, b *bodyBuilder, u int, item object, k *talk) {
-	m := item.Object("message")
-	role := map[string]string{"user": "user", "assistant": "assistant", "tool": "user"}[m.Text("role")]
-	if role == "" { // system, thinking
+	m, said, answer := item.Object("message"), turn{k: k}, turn{k: k}
+	role := m.Text("role")
+	if role != "user" && role != "assistant" && role != "tool" { // system, thinking
 		return
 	}
 	content, _ := m.Get("content")
-	if id := m.Text("toolCallId"); m.Text("role") == "tool" {
-		k.results[id]++
-		b.put(u, write("role", role, "content", array(toolResult(id, textsIn(l.raw, content), false))), []jsonspan.Span{m.Span})
+	if role == "tool" {
+		answer.result(m.Text("toolCallId"), textsIn(l.raw, content), false, m.Span)
+		answer.put(b, u, "user")
 		return
 	}
-	blocks := textsIn(l.raw, content)
-	blocks = slices.DeleteFunc(blocks, func(b []byte) bool { return objectOf(b).Text("text") == "" })
-	spans := make([]jsonspan.Span, len(blocks))
-	for i := range spans {
-		spans[i] = content
+	for _, text := range textsIn(l.raw, content) {
+		if objectOf(text).Text("text") != "" {
+			said.add(text, content)
+		}
 	}
-	for _, at := range m.List("toolCalls") {
-		call := objectAt(l.raw, at)
-		k.calls[call.Text("id")]++
+	for _, call := range m.Items("toolCalls") {
 		does := call.Object("function")
-		blocks, spans = append(blocks, toolUse(call.Text("id"), does.Text("name"), []byte(does.Text("arguments")))), append(spans, at)
+		said.call(call.Text("id"), does.Text("name"), []byte(does.Text("arguments")), call.Span)
 	}
-	if len(blocks) > 0 {
-		b.put(u, write("role", role, "content", array(blocks...)), spans)
-	}
-	for _, at := range item.List("toolCallStates") {
-		s := objectAt(l.raw, at)
-		id := s.Text("toolCallId")
-		k.results[id]++
-		b.put(u, write("role", "user", "content", array(toolResult(id, [][]byte{write("type", "text", "text", continueOutput(s))}, s.Text("status") == "errored"))), []jsonspan.Span{at})
+	said.put(b, u, role)
+	for _, s := range item.Items("toolCallStates") {
+		answer := turn{k: k}
+		answer.result(s.Text("toolCallId"), [][]byte{textBlock(continueOutput(s))}, s.Text("status") == "errored", s.Span)
+		answer.put(b, u, "user")
 	}
 }
 

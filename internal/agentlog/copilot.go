@@ -80,17 +80,8 @@ func (c copilot) read(l *Log) {
 		return
 	}
 	l.count(k, n)
-	c.thread(l, "dormant", Dormant, "", rest, k)
-	c.thread(l, "main", Main, model, live, k)
-}
-
-func (copilot) thread(l *Log, name string, kind Kind, model string, b *bodyBuilder, k *talk) {
-	if len(b.parts) == 0 {
-		return
-	}
-	if t := l.thread(name, kind, wire.Anthropic, model, b, nil); t != nil {
-		t.pairs, t.talk = true, k
-	}
+	l.written("dormant", Dormant, "", rest, k)
+	l.written("main", Main, model, live, k)
 }
 
 // join puts what is no longer sent behind what was not sent before.
@@ -113,43 +104,33 @@ func (copilot) summary(l *Log, b *bodyBuilder, u int, prompts []string, data obj
 		fmt.Fprintf(&text, "<user_message>\n%s\n</user_message>\n", p)
 	}
 	fmt.Fprintf(&text, "\n<summary>\n%s\n</summary>\n", data.Text("summaryContent"))
-	b.put(u, write("role", "user", "content", array(write("type", "text", "text", text.String()))), []jsonspan.Span{l.units[u].span})
+	var t turn
+	t.text(quote(text.String()), l.units[u].span)
+	t.put(b, u, "user")
 }
 
 // message adds the message of an event, and returns how many that are.
 func (copilot) message(l *Log, b *bodyBuilder, u int, data object, k *talk) int {
-	role, whole := "user", l.units[u].span
-	var blocks [][]byte
-	var spans []jsonspan.Span
-	add := func(block []byte, at jsonspan.Span) { blocks, spans = append(blocks, block), append(spans, at) }
+	role, whole, t := "user", l.units[u].span, turn{k: k}
 	if id := data.Text("toolCallId"); id != "" {
-		k.results[id]++
-		said := data.Object("result")
+		said, why := data.Object("result"), data.Object("error")
 		text := stringOr(said.Value("content"))
-		if why := data.Object("error"); !said.Has("content") && why.Has("message") {
+		if !said.Has("content") && why.Has("message") {
 			text = stringOr(why.Value("message"))
 		}
-		failed := string(data.Value("success")) == "false"
-		add(toolResult(id, [][]byte{write("type", "text", "text", text)}, failed), whole)
-	} else {
-		if text := data.Value("content"); len(text) > 2 && text[0] == '"' {
-			add(write("type", "text", "text", text), whole)
-		}
-		for _, at := range data.List("toolRequests") {
-			role = "assistant"
-			call := objectAt(l.raw, at)
-			k.calls[call.Text("toolCallId")]++
-			add(toolUse(call.Text("toolCallId"), call.Text("name"), call.Value("arguments")), at)
-		}
-		if data.Has("toolRequests") || data.Has("messageId") && data.Has("model") {
-			role = "assistant"
-		}
+		t.result(id, [][]byte{textBlock(text)}, string(data.Value("success")) == "false", whole)
+		return t.put(b, u, role)
 	}
-	if len(blocks) == 0 {
-		return 0
+	if text := data.Value("content"); len(text) > 2 && text[0] == '"' {
+		t.text(text, whole)
 	}
-	b.put(u, write("role", role, "content", array(blocks...)), spans)
-	return 1
+	for _, call := range data.Items("toolRequests") {
+		t.call(call.Text("toolCallId"), call.Text("name"), call.Value("arguments"), call.Span)
+	}
+	if data.Has("toolRequests") || data.Has("messageId") && data.Has("model") {
+		role = "assistant"
+	}
+	return t.put(b, u, role)
 }
 
 func (c copilot) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, e, t, o) }

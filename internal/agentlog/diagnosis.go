@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
@@ -81,9 +80,6 @@ func (d *Diagnosis) Unreadable() string {
 	return ""
 }
 
-// memories are those that no examination uses.
-var memories = sync.Pool{New: func() any { return new(Memory) }}
-
 // Examine reads and checks a session.
 func Examine(x Place) (d *Diagnosis) {
 	d = &Diagnosis{Place: x, Modified: x.Info.ModTime()}
@@ -93,9 +89,7 @@ func Examine(x Place) (d *Diagnosis) {
 			d.Err = fmt.Errorf("pare has met a bug of its own: %v", p)
 		}
 	}()
-	m := memories.Get().(*Memory)
-	defer memories.Put(m) // nothing of the log is kept
-	l, err := x.Open(Options{Memory: m})
+	l, err := x.Open(Options{})
 	if err != nil {
 		d.Err, d.Foreign, d.Empty = err, errors.Is(err, ErrFormat), errors.Is(err, errBlank)
 		return d
@@ -196,7 +190,7 @@ var ErrNoRemedy = errors.New("what is wrong with it cannot be fixed: go on in a 
 
 // Treat reads a session again and repairs it, in memory, unless somebody may be writing to it.
 func (x Place) Treat(busy *Busy) (*RepairPlan, error) {
-	l, err := x.Open(Options{}) // into memory of its own: the treatment keeps it
+	l, err := x.Open(Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -70,22 +70,6 @@ func (g geminiCLI) read(l *Log) {
 	g.thread(l)
 }
 
-// A geminiTurn collects the parts of a content, and where each is from.
-type geminiTurn struct {
-	parts [][]byte
-	at    []jsonspan.Span
-}
-
-func (t *geminiTurn) add(raw []byte, at jsonspan.Span) {
-	t.parts, t.at = append(t.parts, raw), append(t.at, at)
-}
-
-func (t *geminiTurn) put(b *bodyBuilder, unit int, role string) {
-	if len(t.parts) > 0 {
-		b.put(unit, write("role", role, "parts", array(t.parts...)), t.at)
-	}
-}
-
 func (g geminiCLI) thread(l *Log) {
 	k, n, model := newTalk(), 0, ""
 	b := l.newBody(wire.Gemini, "")
@@ -102,7 +86,7 @@ func (g geminiCLI) thread(l *Log) {
 		case "user":
 			t := geminiContent(m)
 			if !geminiIgnored(t) {
-				g.countResponses(t.parts, k)
+				g.countResponses(t.blocks, k)
 				t.put(b, r.unit, "user")
 			}
 		case "gemini":
@@ -115,17 +99,12 @@ func (g geminiCLI) thread(l *Log) {
 		return
 	}
 	l.count(k, n)
-	if len(b.parts) == 0 {
-		return
-	}
-	if t := l.thread("main", Main, wire.Gemini, model, b, nil); t != nil {
-		t.pairs, t.talk = true, k
-	}
+	l.written("main", Main, model, b, k)
 }
 
 // geminiContent returns the content of a message, a string, a part or a list of them.
-func geminiContent(m object) *geminiTurn {
-	t := new(geminiTurn)
+func geminiContent(m object) *turn {
+	t := &turn{member: "parts"}
 	v, ok := m.Get("content")
 	if !ok {
 		return t
@@ -149,9 +128,9 @@ func geminiContent(m object) *geminiTurn {
 
 // geminiIgnored reports whether a message of the user is not sent: it is empty, a command,
 // or what the program puts in front of each session.
-func geminiIgnored(t *geminiTurn) bool {
+func geminiIgnored(t *turn) bool {
 	var b strings.Builder
-	for _, p := range t.parts {
+	for _, p := range t.blocks {
 		o := objectOf(p)
 		if text := o.Text("text"); text != "" {
 			b.WriteString(text)
@@ -181,14 +160,14 @@ func (geminiCLI) countResponses(parts [][]byte, k *talk) {
 // behind it; true if there are any.
 func (g geminiCLI) turn(l *Log, b *bodyBuilder, unit int, m object, k *talk) bool {
 	t, own := geminiContent(m), false
-	for _, p := range t.parts {
+	for _, p := range t.blocks {
 		o := objectOf(p)
 		if call := o.Object("functionCall"); len(call.Members) > 0 {
 			own = true
 			k.calls[call.Text("id")]++
 		}
 	}
-	answers := new(geminiTurn)
+	answers := &turn{member: "parts"}
 	for _, c := range m.List("toolCalls") {
 		call := objectAt(l.raw, c)
 		if !own {
@@ -203,13 +182,13 @@ func (g geminiCLI) turn(l *Log, b *bodyBuilder, unit int, m object, k *talk) boo
 			answers.add(r, c)
 		}
 	}
-	if len(t.parts) == 0 { // nothing of it is sent
+	if len(t.blocks) == 0 { // nothing of it is sent
 		return false
 	}
-	g.countResponses(answers.parts, k)
+	g.countResponses(answers.blocks, k)
 	t.put(b, unit, "model")
 	answers.put(b, unit, "user")
-	return len(answers.parts) > 0
+	return len(answers.blocks) > 0
 }
 
 // geminiResults returns the parts that a call holds as its result.

@@ -76,8 +76,8 @@ func (g geminiCLI) recordsOf(l *Log, t *Thread) []int {
 		b := &bodyBuilder{body: []byte("[")}
 		switch m.Text("type") {
 		case "user":
-			if turn := geminiContent(m); !geminiIgnored(turn) {
-				turn.put(b, r.unit, "user")
+			if said := geminiContent(m); !geminiIgnored(said) {
+				said.put(b, r.unit, "user")
 			}
 		case "gemini":
 			g.turn(l, b, r.unit, m, newTalk())

@@ -125,50 +125,33 @@ func (g goose) thread(l *Log, name string, first, end int) {
 	if len(l.lists) == 0 || len(k.calls)+len(k.results) > 0 { // recordings of mere talk are not counted
 		l.count(k, n)
 	}
-	if len(b.parts) == 0 {
-		return
-	}
-	if t := l.thread(name, Main, wire.Anthropic, "", b, nil); t != nil {
-		t.pairs, t.talk = true, k
-	}
+	l.written(name, Main, "", b, k)
 }
 
 func (goose) message(l *Log, b *bodyBuilder, i int, o object, k *talk) {
-	var blocks [][]byte
-	var spans []jsonspan.Span
-	add := func(raw []byte, at jsonspan.Span) { blocks, spans = append(blocks, raw), append(spans, at) }
-	for _, c := range o.List("content") {
-		m := objectAt(l.raw, c)
+	t := turn{k: k}
+	for _, m := range o.Items("content") {
 		id := m.Text("id")
 		switch m.Text("type") {
 		case "toolRequest", "frontendToolRequest":
 			call := m.Object("toolCall").Object("value")
-			k.calls[id]++
-			add(toolUse(id, call.Text("name"), call.Value("arguments")), c)
+			t.call(id, call.Text("name"), call.Value("arguments"), m.Span)
 		case "toolResponse":
-			k.results[id]++
 			r := m.Object("toolResult")
 			v, _ := r.Get("value")
 			if in := objectAt(l.raw, v); in.Has("content") {
 				v, _ = in.Get("content")
 			}
-			content := textsIn(l.raw, v)
+			said := textsIn(l.raw, v)
 			if e := r.Value("error"); len(e) > 0 && e[0] == '"' {
-				content = append(content, write("type", "text", "text", e))
+				said = append(said, textBlock(e))
 			}
-			add(toolResult(id, content, r.Text("status") == "error"), c)
+			t.result(id, said, r.Text("status") == "error", m.Span)
 		case "text":
-			add(write("type", "text", "text", stringOr(m.Value("text"))), c)
+			t.text(m.Value("text"), m.Span)
 		}
 	}
-	if len(blocks) == 0 {
-		return
-	}
-	role := "user"
-	if o.Text("role") == "assistant" {
-		role = "assistant"
-	}
-	b.put(i, write("role", role, "content", array(blocks...)), spans)
+	t.put(b, i, roleOf(o.Text("role")))
 }
 
 func (g goose) mend(e *edits, t *Thread, o Options) error {
@@ -198,7 +181,7 @@ func (goose) quote(l *Log, t *Thread, result transcript.BlockID, text string) []
 	u := l.units[p.unit].span
 	at := p.blocks[result-tr.Messages()[blk.Message].First]
 	out, err := jsonspan.Splice(l.raw[u.Start:u.End], []jsonspan.Edit{{
-		Span: jsonspan.Span{Start: at.Start - u.Start, End: at.End - u.Start}, New: write("type", "text", "text", text),
+		Span: jsonspan.Span{Start: at.Start - u.Start, End: at.End - u.Start}, New: textBlock(text),
 	}})
 	if err != nil {
 		return nil

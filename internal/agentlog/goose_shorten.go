@@ -67,13 +67,13 @@ func (g goose) say(l *Log, u int, p piece) ([]byte, bool) {
 	m := objectOf(p.raw)
 	var content [][]byte
 	if text := m.Value("content"); len(text) > 0 && text[0] == '"' {
-		content = append(content, write("type", "text", "text", text))
+		content = append(content, textBlock(text))
 	}
 	for _, at := range m.List("content") {
 		b := objectAt(p.raw, at)
 		switch b.Text("type") {
 		case "text":
-			content = append(content, write("type", "text", "text", b.Value("text")))
+			content = append(content, textBlock(b.Value("text")))
 		case "tool_use":
 			old, ok := was["toolRequest "+b.Text("id")]
 			if !ok {
@@ -104,7 +104,7 @@ func (g goose) say(l *Log, u int, p piece) ([]byte, bool) {
 
 // shorter is the outcome of a tool with another text, in the shape that it has.
 func (goose) shorter(r object, text string) []byte {
-	said := array(write("type", "text", "text", text))
+	said := array(textBlock(text))
 	if r.Text("status") == "error" || r.Has("error") {
 		return r.With("error", quote(text))
 	}

@@ -33,10 +33,6 @@ type Options struct {
 	// them, where the format can tell branches apart; else Fix returns
 	// ErrAppendOnly.
 	AppendOnly bool
-
-	// Memory is what the log is read into; the one that was read into it before is gone.
-	// nil: into memory of its own. Whoever sets it shares the options with nobody.
-	Memory *Memory
 }
 
 // A Kind is what a thread is to the agent.
@@ -90,7 +86,6 @@ type Log struct {
 	o       Options
 	was     []byte  // the file, if raw is what an agent reads of bytes that are no text
 	patches []patch // and where they differ
-	mem     *Memory
 	units   []unit
 	damage  []Finding
 	lines   []int // where each line begins
@@ -202,12 +197,9 @@ func (l *Log) readItems(name string, add func(b *bodyBuilder, u int, item object
 	for u := all.first; u < all.end; u++ {
 		model = cmp.Or(add(b, u, l.object(u), k), model)
 	}
-	if len(b.parts) == 0 {
-		return
-	}
-	l.count(k, len(b.parts))
-	if t := l.thread("main", Main, wire.Anthropic, model, b, nil); t != nil {
-		t.pairs, t.talk = true, k
+	if len(b.parts) > 0 {
+		l.count(k, len(b.parts))
+		l.written("main", Main, model, b, k)
 	}
 }
 
@@ -258,9 +250,7 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 	case r.form == nil, f == OpenCode: // it keeps a folder
 		return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 	}
-	mem := o.Memory.begin(len(raw))
-	o.Memory = nil // a second reading of the log must not overwrite it
-	l := &Log{Format: f, name: name, raw: raw, o: o, mem: mem, form: r.form, top: -1}
+	l := &Log{Format: f, name: name, raw: raw, o: o, form: r.form, top: -1}
 	l.form.read(l)
 	l = l.readDecoded(r)
 	if o.Marked {
@@ -348,8 +338,9 @@ const promptText = "Continue."
 
 // A bodyBuilder puts the messages of a thread together.
 type bodyBuilder struct {
-	body  []byte
-	parts []part
+	dialect wire.Dialect
+	body    []byte
+	parts   []part
 }
 
 func (l *Log) newBody(dialect wire.Dialect, model string) *bodyBuilder {
@@ -360,6 +351,7 @@ func (l *Log) newBody(dialect wire.Dialect, model string) *bodyBuilder {
 
 // begin writes what stands in front of the messages.
 func (b *bodyBuilder) begin(dialect wire.Dialect, model string) {
+	b.dialect = dialect
 	b.body = append(b.body, '{')
 	if model != "" && !wirex.ModelInURL(dialect) {
 		b.body = append(append(append(b.body, `"model":`...), quote(model)...), ',')
@@ -416,7 +408,7 @@ func (l *Log) thread(name string, kind Kind, d wire.Dialect, model string, b *bo
 	if l.o.Model != "" && model == "" {
 		model = l.o.Model
 	}
-	r, err := l.mem.parse(b.body, wire.Options{Dialect: d, Profile: l.o.Profile, Model: model, Structural: l.sound})
+	r, err := wire.Parse(b.body, wire.Options{Dialect: d, Profile: l.o.Profile, Model: model, Structural: l.sound})
 	if err != nil {
 		first := l.units[b.parts[0].unit]
 		l.damageAt(first.span.Start, first.line, "unreadable")
@@ -434,6 +426,17 @@ type talk struct {
 
 func newTalk() *talk {
 	return &talk{make(map[string]int), make(map[string]int)}
+}
+
+// written makes a thread of what was put together, if anything was, for an agent that writes its
+// requests anew from a form of its own: only pairs are checked.
+func (l *Log) written(name string, kind Kind, model string, b *bodyBuilder, k *talk) {
+	if len(b.parts) == 0 {
+		return
+	}
+	if t := l.thread(name, kind, b.dialect, model, b, nil); t != nil {
+		t.pairs, t.talk = true, k
+	}
 }
 
 // count adds a conversation to the tally.

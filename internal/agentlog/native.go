@@ -216,7 +216,7 @@ func (w *weaver) sameBlock(s source) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
-	return len(a) > 0 && a[0] == '"' && bytes.Equal(b, write("type", "text", "text", a))
+	return len(a) > 0 && a[0] == '"' && bytes.Equal(b, textBlock(a))
 }
 
 // content writes blocks as a list; a string becomes a block of text.
@@ -225,7 +225,7 @@ func (w *weaver) content(from []source) []byte {
 	for _, s := range from {
 		raw := w.now.Bytes(w.now.Block(s.now).Span)
 		if len(raw) > 0 && raw[0] == '"' {
-			raw = write("type", "text", "text", raw)
+			raw = textBlock(raw)
 		}
 		raws = append(raws, raw)
 	}

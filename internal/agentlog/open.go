@@ -94,19 +94,9 @@ func (x Place) Open(o Options) (*Stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	var room []byte
-	if o.Memory != nil {
-		room = o.Memory.raw
-	}
-	if n := int(info.Size()) + bytes.MinRead; n > cap(room) {
-		room = make([]byte, 0, n)
-	}
-	raw := bytes.NewBuffer(room[:0])
+	raw := bytes.NewBuffer(make([]byte, 0, int(info.Size())+bytes.MinRead))
 	if _, err := raw.ReadFrom(f); err != nil {
 		return nil, err
-	}
-	if o.Memory != nil && raw.Cap() <= roomy {
-		o.Memory.raw = raw.Bytes()
 	}
 	return x.open(info, raw.Bytes(), o)
 }

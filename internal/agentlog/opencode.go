@@ -173,17 +173,8 @@ func (c openCode) session(l *Log, s *ocSession, main, dormant string) {
 		c.message(l, live, m, k)
 	}
 	l.count(k, len(s.messages))
-	c.thread(l, main, Main, model, live, k)
-	c.thread(l, dormant, Dormant, "", rest, k)
-}
-
-func (openCode) thread(l *Log, name string, kind Kind, model string, b *bodyBuilder, k *talk) {
-	if len(b.parts) == 0 {
-		return
-	}
-	if t := l.thread(name, kind, wire.Anthropic, model, b, nil); t != nil {
-		t.pairs, t.talk = true, k
-	}
+	l.written(main, Main, model, live, k)
+	l.written(dormant, Dormant, "", rest, k)
 }
 
 // sessions sorts the files into messages and sessions: by their names, as opencode does.
@@ -261,20 +252,23 @@ func (openCode) sessions(l *Log) []*ocSession {
 // message adds a message and the results that its parts hold. Each part becomes a
 // message of its own, so that a finding names its file.
 func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
-	var results []func()
+	type ended struct {
+		turn
+		unit int
+	}
+	var results []ended
 	flush := func() {
-		for _, put := range results {
-			put()
+		for _, r := range results {
+			r.put(b, r.unit, "user")
 		}
 		results = nil
 	}
 	for _, p := range m.parts {
-		o := l.object(p)
-		at := []jsonspan.Span{l.units[p].span}
-		put := func(role string, block []byte) { b.put(p, write("role", role, "content", array(block)), at) }
+		o, t := l.object(p), turn{k: k}
 		switch o.Text("type") {
 		case "text":
-			put(m.role, write("type", "text", "text", stringOr(o.Value("text"))))
+			t.text(o.Value("text"), o.Span)
+			t.put(b, p, m.role)
 		case "step-start": // results of the step before are sent first
 			flush()
 		case "tool":
@@ -282,20 +276,21 @@ func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
 				continue
 			}
 			id, state := o.Text("callID"), o.Object("state")
-			k.calls[id]++
-			put("assistant", toolUse(id, o.Text("tool"), state.Value("input")))
+			t.call(id, o.Text("tool"), state.Value("input"), o.Span)
+			t.put(b, p, "assistant")
 			status := state.Text("status")
 			name := map[string]string{"completed": "output", "error": "error"}[status]
-			v, ended := state.Get(name)
-			if name == "" || !ended { // one that has ended without a word is not opened
+			v, over := state.Get(name)
+			if name == "" || !over { // one that has ended without a word is not opened
 				continue
 			}
-			k.results[id]++
 			said := textsIn(l.raw, v)
 			if at := state.Object("time"); status == "completed" && at.Has("compacted") {
-				said = [][]byte{write("type", "text", "text", ocCleared)}
+				said = [][]byte{textBlock(ocCleared)}
 			}
-			results = append(results, func() { put("user", toolResult(id, said, status == "error")) })
+			r := ended{turn{k: k}, p}
+			r.result(id, said, status == "error", o.Span)
+			results = append(results, r)
 		}
 	}
 	flush()

@@ -78,49 +78,37 @@ func (h openHands) thread(l *Log, name string, all list) {
 	k, n := newTalk(), 0
 	b := l.newBody(wire.Anthropic, "")
 	for i := all.first; i < all.end; i++ {
-		o := l.object(i)
-		if !isEvent(o) {
-			continue
+		if o := l.object(i); isEvent(o) {
+			n++
+			h.event(l, b, i, o, k)
 		}
-		n++
-		h.event(l, b, i, o, k)
 	}
-	if n == 0 {
-		return
-	}
-	l.count(k, n)
-	if len(b.parts) == 0 {
-		return
-	}
-	if t := l.thread(name, Main, wire.Anthropic, "", b, nil); t != nil {
-		t.pairs, t.talk = true, k
+	if n > 0 {
+		l.count(k, n)
+		l.written(name, Main, "", b, k)
 	}
 }
 
 func (openHands) event(l *Log, b *bodyBuilder, i int, o object, k *talk) {
 	meta := o.Object("tool_call_metadata")
-	id := meta.Text("tool_call_id")
-	at := []jsonspan.Span{l.units[i].span}
-	put := func(role string, block []byte) { b.put(i, write("role", role, "content", array(block)), at) }
-	text := func(name string) []byte { return write("type", "text", "text", stringOr(o.Value(name))) }
-	action, observation := o.Text("action"), o.Text("observation")
-	switch {
-	case id != "" && action != "":
+	id, role, t := meta.Text("tool_call_id"), "assistant", turn{k: k}
+	switch action, observation := o.Text("action"), o.Text("observation"); {
+	case id != "" && action == "finish":
 		k.calls[id]++
-		if action == "finish" {
-			put("assistant", text("message"))
-			return
-		}
-		put("assistant", toolUse(id, meta.Text("function_name"), o.Value("args")))
+		t.text(o.Value("message"), o.Span)
+	case id != "" && action != "":
+		t.call(id, meta.Text("function_name"), o.Value("args"), o.Span)
 	case id != "" && observation != "":
-		k.results[id]++
 		v, _ := o.Get("content")
-		put("user", toolResult(id, textsIn(l.raw, v), observation == "error"))
-	case action == "message" && o.Text("source") == "user":
-		put("user", text("message"))
+		t.result(id, textsIn(l.raw, v), observation == "error", o.Span)
+		role = "user"
 	case action == "message":
-		put("assistant", text("message"))
+		t.text(o.Value("message"), o.Span)
+		if o.Text("source") == "user" {
+			role = "user"
+		}
 	}
+	t.put(b, i, role)
 }
 
 func (h openHands) mend(e *edits, t *Thread, o Options) error {

@@ -81,14 +81,14 @@ func (p pi) read(l *Log) {
 	}
 	b := l.newBody(wire.Anthropic, p.model(l, t))
 	sent := p.send(l, t, b)
-	p.thread(l, "main", Main, p.model(l, t), b, all)
+	l.written("main", Main, p.model(l, t), b, all)
 	b = l.newBody(wire.Anthropic, "")
 	for _, i := range t.flat {
 		if t.entries[i].message && !sent[i] {
 			p.message(l, b, i, jsonspan.Span{})
 		}
 	}
-	p.thread(l, "dormant", Dormant, "", b, all)
+	l.written("dormant", Dormant, "", b, all)
 }
 
 // tree looks at all lines.
@@ -393,80 +393,58 @@ func (pi) behindLost(l *Log, t *piTree, at int) int {
 
 // summary adds the words of a compaction or of a branch that was left.
 func (pi) summary(l *Log, b *bodyBuilder, i int, name string) {
-	o := l.object(i)
+	o, t := l.object(i), turn{}
 	if v, ok := o.Get(name); ok && v.Len() > 2 {
-		b.put(i, write("role", "user", "content", array(write("type", "text", "text", stringOr(l.raw[v.Start:v.End])))), []jsonspan.Span{v})
+		t.text(l.raw[v.Start:v.End], v)
 	}
+	t.put(b, i, "user")
 }
 
 // custom adds what an extension says to the model.
 func (pi) custom(l *Log, b *bodyBuilder, i int) {
 	o := l.object(i)
-	v, ok := o.Get("content")
-	if !ok {
-		return
-	}
-	if blocks := textsIn(l.raw, v); len(blocks) > 0 {
-		b.put(i, write("role", "user", "content", array(blocks...)), nil)
-	}
-}
-
-func (p pi) thread(l *Log, name string, kind Kind, model string, b *bodyBuilder, all *talk) {
-	if len(b.parts) == 0 {
-		return
-	}
-	if t := l.thread(name, kind, wire.Anthropic, model, b, nil); t != nil {
-		t.pairs, t.talk = true, all
+	if v, ok := o.Get("content"); ok {
+		t := turn{blocks: textsIn(l.raw, v)}
+		t.put(b, i, "user")
 	}
 }
 
 // message adds what a line says to a body; content replaces what it says, if there is
 // any.
 func (pi) message(l *Log, b *bodyBuilder, i int, content jsonspan.Span) {
-	o := l.object(i)
-	m := o.Object("message")
-	var blocks [][]byte
-	var spans []jsonspan.Span
-	add := func(raw []byte, at jsonspan.Span) { blocks, spans = append(blocks, raw), append(spans, at) }
-	role := "user"
+	m, t := l.object(i).Object("message"), turn{}
+	role := m.Text("role")
 	if content.Len() == 0 {
 		content, _ = m.Get("content")
 	}
-	switch m.Text("role") {
-	case "toolResult":
-		add(toolResult(m.Text("toolCallId"), textsIn(l.raw, content), m.Is("isError")), m.Span)
-	case "bashExecution":
+	switch {
+	case role == "toolResult":
+		t.result(m.Text("toolCallId"), textsIn(l.raw, content), m.Is("isError"), m.Span)
+	case role == "bashExecution":
 		for _, name := range []string{"command", "output"} {
 			if v, ok := m.Get(name); ok && v.Len() > 2 && l.raw[v.Start] == '"' {
-				add(write("type", "text", "text", l.raw[v.Start:v.End]), v)
+				t.text(l.raw[v.Start:v.End], v)
 			}
 		}
-	case "assistant":
-		role = "assistant"
-		fallthrough
-	default:
-		if content.Len() == 0 {
-			break
-		}
-		if l.raw[content.Start] == '"' {
-			add(write("type", "text", "text", l.raw[content.Start:content.End]), content)
-			break
-		}
-		if l.raw[content.Start] != '[' {
-			break
-		}
+	case content.Len() == 0:
+	case l.raw[content.Start] == '"':
+		t.text(l.raw[content.Start:content.End], content)
+	case l.raw[content.Start] == '[':
 		for _, e := range jsonspan.Elements(l.raw, content) {
 			c := objectAt(l.raw, e)
 			switch c.Text("type") {
 			case "toolCall":
-				add(toolUse(c.Text("id"), c.Text("name"), c.Value("arguments")), e)
+				t.call(c.Text("id"), c.Text("name"), c.Value("arguments"), e)
 			case "text":
-				add(write("type", "text", "text", stringOr(c.Value("text"))), e)
+				t.text(c.Value("text"), e)
 			}
 		}
 	}
-	if len(blocks) == 0 { // a turn that broke off before it said anything
-		add(write("type", "text", "text", " "), m.Span)
+	if len(t.blocks) == 0 { // a turn that broke off before it said anything
+		t.text(quote(" "), m.Span)
 	}
-	b.put(i, write("role", role, "content", array(blocks...)), spans)
+	if role != "assistant" {
+		role = "user"
+	}
+	t.put(b, i, role)
 }

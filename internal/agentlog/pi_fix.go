@@ -23,7 +23,7 @@ func (p pi) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte
 	unit := t.parts[blk.Message].unit
 	o := l.object(unit)
 	m := write("role", "toolResult", "toolCallId", blk.CallID, "toolName", blk.Tool,
-		"content", array(write("type", "text", "text", text)), "isError", []byte("true"), "timestamp", l.objectIn(unit, "message").Mark("timestamp"))
+		"content", array(textBlock(text)), "isError", []byte("true"), "timestamp", l.objectIn(unit, "message").Mark("timestamp"))
 	return write("type", "message", "id", p.mint(l, unit, m), "parentId", o.Mark("id"), "timestamp", o.Mark("timestamp"), "message", m)
 }
 
@@ -50,7 +50,7 @@ func (pi) mint(l *Log, unit int, message []byte) []byte {
 func (p pi) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	unit := t.parts[t.Request.Transcript().Block(result).Message].unit
 	stamp := l.object(unit).Object("message").Mark("timestamp")
-	content := append([][]byte{write("type", "text", "text", text)}, p.shows(l, t, result)...)
+	content := append([][]byte{textBlock(text)}, p.shows(l, t, result)...)
 	m := write("role", "user", "content", array(content...), "timestamp", stamp)
 	return l.object(unit).With("message", m)
 }

@@ -95,7 +95,7 @@ func (p pi) again(l *Log, u int, now []byte) (line []byte, ok bool) {
 func (pi) says(raw, stamp []byte) (all [][]byte) {
 	m := objectOf(raw)
 	if text := m.Value("content"); len(text) > 0 && text[0] == '"' {
-		return [][]byte{write("role", "user", "content", array(write("type", "text", "text", text)), "timestamp", stamp)}
+		return [][]byte{write("role", "user", "content", array(textBlock(text)), "timestamp", stamp)}
 	}
 	var texts [][]byte
 	for _, at := range m.List("content") {

@@ -57,7 +57,7 @@ func (q qwen) read(l *Log) {
 		case i == from && l.object(u).Text("subtype") == "chat_compression":
 			l.seal(u)
 			for _, m := range l.object(u).Object("systemPayload").List("compressedHistory") {
-				n += q.message(l, live, u, objectAt(l.raw, m), k)
+				n += q.message(live, u, objectAt(l.raw, m), k)
 			}
 		default:
 			n += q.line(l, live, u, k)
@@ -67,17 +67,8 @@ func (q qwen) read(l *Log) {
 		return
 	}
 	l.count(k, n)
-	q.thread(l, "dormant", Dormant, "", rest, k)
-	q.thread(l, "main", Main, model, live, k)
-}
-
-func (qwen) thread(l *Log, name string, kind Kind, model string, b *bodyBuilder, k *talk) {
-	if len(b.parts) == 0 {
-		return
-	}
-	if t := l.thread(name, kind, wire.Anthropic, model, b, nil); t != nil {
-		t.pairs, t.talk = true, k
-	}
+	l.written("dormant", Dormant, "", rest, k)
+	l.written("main", Main, model, live, k)
 }
 
 // path returns the units that the last line hangs on, in order, and the others. Where the parent of
@@ -124,41 +115,27 @@ func (qwen) path(l *Log) (path, off []int) {
 func (q qwen) line(l *Log, b *bodyBuilder, u int, k *talk) int {
 	switch o := l.object(u); o.Text("type") {
 	case "user", "assistant", "tool_result":
-		return q.message(l, b, u, o.Object("message"), k)
+		return q.message(b, u, o.Object("message"), k)
 	}
 	return 0
 }
 
 // message adds a content of Gemini.
-func (qwen) message(l *Log, b *bodyBuilder, u int, m object, k *talk) int {
-	role := "user"
-	if m.Text("role") == "model" {
-		role = "assistant"
-	}
-	var blocks [][]byte
-	var spans []jsonspan.Span
-	for _, at := range m.List("parts") {
-		p := objectAt(l.raw, at)
+func (qwen) message(b *bodyBuilder, u int, m object, k *talk) int {
+	t := turn{k: k}
+	for _, p := range m.Items("parts") {
 		call, result := p.Object("functionCall"), p.Object("functionResponse")
 		switch {
 		case len(call.Members) > 0:
-			k.calls[call.Text("id")]++
-			blocks = append(blocks, toolUse(call.Text("id"), call.Text("name"), call.Value("args")))
+			t.call(call.Text("id"), call.Text("name"), call.Value("args"), p.Span)
 		case len(result.Members) > 0:
-			k.results[result.Text("id")]++
-			blocks = append(blocks, toolResult(result.Text("id"), [][]byte{write("type", "text", "text", qwenSaid(result.Object("response")))}, result.Object("response").Has("error")))
+			response := result.Object("response")
+			t.result(result.Text("id"), [][]byte{textBlock(qwenSaid(response))}, response.Has("error"), p.Span)
 		case p.Has("text") && !p.Is("thought"):
-			blocks = append(blocks, write("type", "text", "text", stringOr(p.Value("text"))))
-		default:
-			continue
+			t.text(p.Value("text"), p.Span)
 		}
-		spans = append(spans, at)
 	}
-	if len(blocks) == 0 {
-		return 0
-	}
-	b.put(u, write("role", role, "content", array(blocks...)), spans)
-	return 1
+	return t.put(b, u, roleOf(m.Text("role")))
 }
 
 // qwenSaid is the text of a response.
