@@ -133,7 +133,7 @@ func (c claude) read(l *Log) {
 		}
 		index[es[i].uuid] = i
 	}
-	t := &ccTree{l: l, entries: es, index: index}
+	t := &ccTree{l: l, entries: es, index: index, roots: make(map[int]int), astray: make(map[int]string)}
 	t.link()
 	t.findStrays()
 	t.threads(false)

@@ -238,9 +238,6 @@ func (r *relay) front(next int) string {
 func (r *relay) put(line []byte, uuid string, next int) {
 	if next >= 0 {
 		r.e.parents[next] = uuid
-		if r.e.inFront == nil {
-			r.e.inFront = make(map[int][]string)
-		}
 		r.e.inFront[next] = append(r.e.inFront[next], uuid)
 		x := r.e.unit(next)
 		x.before = append(x.before, line)

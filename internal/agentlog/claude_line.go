@@ -73,9 +73,6 @@ func (e *edits) promptID(c *ccChain, near int) []byte {
 }
 
 func (e *edits) notePrompt(u int, id []byte) {
-	if e.prompts == nil {
-		e.prompts = make(map[int][]byte)
-	}
 	e.prompts[u] = id
 }
 
@@ -114,9 +111,7 @@ func (e *edits) mint(c *ccChain, parent string, message []byte) string {
 		h := sha256.New()
 		fmt.Fprintf(h, "pare\x00%s\x00%d\x00", parent, n)
 		h.Write(message)
-		s := h.Sum(nil)
-		s[6], s[8] = s[6]&0x0f|0x80, s[8]&0x3f|0x80 // a custom uuid, version 8
-		id := fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
+		id := uuidOf([32]byte(h.Sum(nil)))
 		if _, taken := c.index[id]; !taken && !e.minted(id) {
 			e.ids[id] = true
 			return id

@@ -12,12 +12,12 @@ import (
 // results, which it does only when it has all of them, or a line is lost behind them: then
 // the result was there.
 func (t *ccTree) order(path []int, all *talk) []int {
-	var siblings map[string][]int // by message id, beside the path
-	var results map[string][]int  // by parent, beside the path
-	var left map[string][]int     // siblings that stay out, by message id
-	var lost map[string][]int     // results whose calls are lost, by the message that they stand behind
-	var loose map[string]int      // results that hang on nothing, by the call that they alone answer
-	var answered map[string]bool  // calls that a result on the path answers
+	siblings := make(map[string][]int)                                            // by message id, beside the path
+	results := make(map[string][]int)                                             // by parent, beside the path
+	left := make(map[string][]int)                                                // siblings that stay out, by message id
+	lost := make(map[string][]int)                                                // results whose calls are lost, by the message that they stand behind
+	loose := make(map[string]int)                                                 // results that hang on nothing, by the call that they alone answer
+	answered := sync.OnceValue(func() map[string]bool { return t.answers(path) }) // calls that a result on the path answers
 	complete := sync.OnceValue(func() map[string]bool { return t.complete(path) })
 	foreign := t.stray != nil && len(path) > 0 && !t.stray[path[len(path)-1]] // strays are
 	onPath := t.seen
@@ -32,32 +32,17 @@ func (t *ccTree) order(path []int, all *talk) []int {
 		if e.linked && t.index[e.uuid] != i { // the agent knows the last line of a uuid only
 			continue
 		}
-		if siblings == nil {
-			siblings, results = make(map[string][]int), make(map[string][]int)
-		}
 		switch {
 		case slices.ContainsFunc(e.calls, func(id string) bool { return all.results[id] == 0 }) && !complete()[e.id]:
-			if left == nil {
-				left = make(map[string][]int)
-			}
 			left[e.id] = append(left[e.id], i)
 		case e.assistant && e.id != "":
 			siblings[e.id] = append(siblings[e.id], i)
 		case len(e.results) > 0 && !e.speaks:
-			if answered == nil {
-				answered = t.answers(path)
-			}
-			if slices.ContainsFunc(e.results, func(id string) bool { return !answered[id] || all.calls[id] > 1 }) {
+			if slices.ContainsFunc(e.results, func(id string) bool { return !answered()[id] || all.calls[id] > 1 }) {
 				results[e.parent] = append(results[e.parent], i)
 				if id := t.astrayOf(i, all); id != "" {
-					if lost == nil {
-						lost = make(map[string][]int)
-					}
 					lost[id] = append(lost[id], i)
 				} else if id := e.results[0]; t.hangsOnNothing(i) && all.calls[id] == 1 && all.results[id] == 1 {
-					if loose == nil {
-						loose = make(map[string]int)
-					}
 					loose[id] = i
 				}
 			}
@@ -88,9 +73,6 @@ func (t *ccTree) order(path []int, all *talk) []int {
 		group = t.groupOf(group[:0], path[k:], beside)
 		for _, g := range group {
 			put(g)
-		}
-		if siblings == nil { // nothing stands beside the path
-			continue
 		}
 		delete(siblings, e.id)
 		for _, g := range group {
@@ -184,9 +166,6 @@ func (t *ccTree) astrayOf(line int, all *talk) (id string) {
 	e := &t.entries[line]
 	if t.up[line] >= 0 || e.parent == "" || slices.ContainsFunc(e.results, func(id string) bool { return all.calls[id] > 0 }) {
 		return ""
-	}
-	if t.astray == nil {
-		t.astray = make(map[int]string)
 	}
 	for i := line - 1; i >= 0; i-- {
 		o := &t.entries[i]

@@ -61,8 +61,8 @@ func (e *edits) boundary(c *ccChain, near int, stamp string, tokens int) (line [
 // has changed, what the tool had returned.
 func fresh(line []byte, changed bool) []byte {
 	whole := objectOf(line)
-	if changed && whole.Has("toolUseResult") {
-		line = objectOf(line).Without("toolUseResult")
+	if changed {
+		line = whole.Without("toolUseResult")
 		whole = objectOf(line)
 	}
 	message := whole.Object("message")
@@ -70,14 +70,8 @@ func fresh(line []byte, changed bool) []byte {
 	if len(used.Members) == 0 {
 		return line
 	}
-	var pairs []any
-	for _, name := range []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"} {
-		if used.Has(name) {
-			pairs = append(pairs, name, []byte("0"))
-		}
-	}
-	now := message.With("usage", used.With(pairs...))
-	return whole.With("message", now)
+	now := unused(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+	return whole.With("message", message.With("usage", now))
 }
 
 // attachments are the lines behind each message of the path that are none themselves, and of

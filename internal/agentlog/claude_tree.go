@@ -58,9 +58,6 @@ func (t *ccTree) rootOf(i int) int {
 		}
 		i = p
 	}
-	if t.roots == nil {
-		t.roots = make(map[int]int)
-	}
 	for _, w := range walked {
 		t.roots[w] = i
 	}
@@ -71,13 +68,10 @@ func (t *ccTree) rootOf(i int) int {
 // does: by time, and by place where times are equal or missing.
 func (t *ccTree) leafOf(mine []int) int {
 	inner := t.seen
-	var above map[int]int // nearest message above, or -1; of lines that are none
+	above := make(map[int]int) // nearest message above, or -1; of lines that are none
 	for _, i := range mine {
 		p := t.up[i]
 		if p >= 0 && p != i && !t.entries[p].speaking() {
-			if above == nil {
-				above = make(map[int]int)
-			}
 			p = t.messageAbove(i, above)
 		}
 		if p >= 0 && p != i {

@@ -126,7 +126,7 @@ func (c cline3) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	}
 	for _, p := range t.parts { // what was counted was counted of more
 		if used := e.l.object(p.unit).Object("metrics"); len(used.Members) > 0 && !e.dropped(p.unit) {
-			e.set(p.unit, "metrics", used.With("inputTokens", []byte("0"), "cacheReadTokens", []byte("0"), "cacheWriteTokens", []byte("0")))
+			e.set(p.unit, "metrics", used.With("inputTokens", 0, "cacheReadTokens", 0, "cacheWriteTokens", 0))
 		}
 	}
 	return nil

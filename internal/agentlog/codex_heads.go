@@ -64,9 +64,6 @@ func (codex) behead(e *edits) {
 // nest changes an item that a compaction holds in its list; nil: it goes.
 func (c codex) nest(e *edits, t *Thread, b transcript.BlockID, now []byte) {
 	p := t.parts[t.Request.Transcript().Block(b).Message]
-	if e.nested == nil {
-		e.nested = make(map[int]map[int][]byte)
-	}
 	if e.nested[p.unit] == nil {
 		e.nested[p.unit] = make(map[int][]byte)
 	}

@@ -282,7 +282,7 @@ func (continues) shortenItem(e *edits, t *Thread, first, end int, now map[int]pi
 		pairs = append(pairs, "toolCalls", array(stay...))
 	}
 	if used := m.Object("usage"); len(used.Members) > 0 {
-		pairs = append(pairs, "usage", used.With("prompt_tokens", []byte("0"), "completion_tokens", []byte("0"), "total_tokens", []byte("0")))
+		pairs = append(pairs, "usage", used.With("prompt_tokens", 0, "completion_tokens", 0, "total_tokens", 0))
 	}
 	e.set(u, "message", m.With(pairs...))
 	var states [][]byte

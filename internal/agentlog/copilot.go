@@ -2,7 +2,6 @@ package agentlog
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"path"
 	"strings"
@@ -144,13 +143,6 @@ func (c copilot) finish(e *edits) {
 	folder := path.Base(path.Dir(strings.ReplaceAll(e.l.name, `\`, "/")))
 	e.crown(write("type", "session.start", "data", write("sessionId", folder, "version", []byte("1"), "producer", "copilot-agent", "copilotVersion", "1.0.102",
 		"startTime", first.Text("timestamp")), "id", eventID(first.Bytes(), "head"), "timestamp", first.Text("timestamp"), "parentId", []byte("null")))
-}
-
-// eventID is the id of an event that is a function of another one.
-func eventID(of []byte, why string) string {
-	s := sha256.Sum256(append([]byte("pare\x00"+why+"\x00"), of...))
-	s[6], s[8] = s[6]&0x0f|0x80, s[8]&0x3f|0x80 // a custom uuid, version 8
-	return fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
 }
 
 // event writes an event that follows another one.

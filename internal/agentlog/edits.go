@@ -43,6 +43,15 @@ type unitEdit struct {
 	before, after [][]byte
 }
 
+// newEdits begins a round of edits, which leaves some units alone.
+func newEdits(l *Log, appendOnly bool, held map[int]bool) *edits {
+	return &edits{
+		l: l, appendOnly: appendOnly, held: held, units: make(map[int]*unitEdit), inner: make(map[int][]jsonspan.Edit),
+		nested: make(map[int]map[int][]byte), whole: make(map[int][]byte), named: make(map[int][]jsonspan.Span), parents: make(map[int]string),
+		ids: make(map[string]bool), gone: make(map[int]bool), inFront: make(map[int][]string), prompts: make(map[int][]byte),
+	}
+}
+
 // unit returns what happens to a unit, to be written to.
 func (e *edits) unit(u int) *unitEdit {
 	if e.units[u] == nil {
@@ -73,9 +82,6 @@ func (e *edits) set(u int, pairs ...any) {
 // replaceIn replaces a stretch of a unit that lies at an offset of the file. It is
 // for units that nothing else has changed yet, several stretches included.
 func (e *edits) replaceIn(u, offset, length int, text []byte) {
-	if e.inner == nil {
-		e.inner = make(map[int][]jsonspan.Edit)
-	}
 	s := e.l.units[u].span
 	e.inner[u] = append(e.inner[u], jsonspan.Edit{Span: jsonspan.Span{Start: offset - s.Start, End: offset - s.Start + length}, New: text})
 }

@@ -113,7 +113,8 @@ func (l *Log) readDecoded(r row) *Log {
 		shift += patches[i].size - len(replacement)
 		patches[i].shift = shift
 	}
-	again := &Log{Format: l.Format, name: l.name, raw: text, was: l.raw, patches: patches, o: l.o, form: l.form, top: -1}
+	again := newLog(l.Format, l.name, text, l.o)
+	again.was, again.patches = l.raw, patches
 	again.form.read(again)
 	line := 0
 	for _, p := range patches {

@@ -55,10 +55,30 @@ func (l *Log) sessionID() string {
 	if len(said) == 36 {
 		return said
 	}
-	s := sha256.Sum256(append([]byte("pare\x00"+name+"\x00"), l.raw...))
-	s[6], s[8] = s[6]&0x0f|0x80, s[8]&0x3f|0x80 // a custom uuid, version 8
-	id := fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
-	return said + id[len(said):]
+	return said + eventID(l.raw, name)[len(said):]
+}
+
+// uuidOf makes a custom uuid, of version 8, out of a sum.
+func uuidOf(s [32]byte) string {
+	s[6], s[8] = s[6]&0x0f|0x80, s[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
+}
+
+// eventID is an id that is a function of what it is the id of, and of why it is made.
+func eventID(of []byte, why string) string {
+	return uuidOf(sha256.Sum256(append([]byte("pare\x00"+why+"\x00"), of...)))
+}
+
+// unused is a record of what the API has counted with these counts at nothing: it was counted when
+// more was sent, and the agent would go by it.
+func unused(counted object, names ...string) []byte {
+	var pairs []any
+	for _, name := range names {
+		if counted.Has(name) {
+			pairs = append(pairs, name, 0)
+		}
+	}
+	return counted.With(pairs...)
 }
 
 // stampOf is the time of the first line that has one.

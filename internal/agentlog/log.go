@@ -119,6 +119,11 @@ type look struct {
 	inner object
 }
 
+func newLog(f Format, name string, raw []byte, o Options) *Log {
+	r, _ := f.row()
+	return &Log{Format: f, name: name, raw: raw, o: o, form: r.form, top: -1, links: make(map[int]int), sealed: make(map[int]bool)}
+}
+
 // object returns the members of a unit.
 func (l *Log) object(u int) object {
 	if l.look.unit != u || l.look.whole.Members == nil {
@@ -138,17 +143,11 @@ func (l *Log) objectIn(u int, name string) object {
 
 // link says what a unit whose parent is not there is to hang on.
 func (l *Log) link(u, to int) {
-	if l.links == nil {
-		l.links = make(map[int]int)
-	}
 	l.links[u] = to
 }
 
 // seal keeps a unit from being changed.
 func (l *Log) seal(u int) {
-	if l.sealed == nil {
-		l.sealed = make(map[int]bool)
-	}
 	l.sealed[u] = true
 }
 
@@ -250,7 +249,7 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 	case r.form == nil, f == OpenCode: // it keeps a folder
 		return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 	}
-	l := &Log{Format: f, name: name, raw: raw, o: o, form: r.form, top: -1}
+	l := newLog(f, name, raw, o)
 	l.form.read(l)
 	l = l.readDecoded(r)
 	if o.Marked {

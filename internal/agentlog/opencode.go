@@ -117,7 +117,7 @@ func openCodeFiles(fsys fs.FS) ([]File, error) {
 
 // readFiles makes one log of several files.
 func readFiles(files []File, o Options) *Log {
-	l := &Log{Format: OpenCode, name: "opencode", o: o, top: -1, form: openCode{}}
+	l := newLog(OpenCode, "opencode", nil, o)
 	for _, f := range files {
 		start, wrong := len(l.raw), 0
 		raw, marked := bytes.CutPrefix(f.Raw, byteOrderMark)
@@ -406,9 +406,6 @@ func (c openCode) finish(e *edits) {
 		_, marked, ok := f.object(e.l.raw)
 		if ok && !marked {
 			continue
-		}
-		if e.whole == nil {
-			e.whole = make(map[int][]byte)
 		}
 		if ok {
 			e.whole[i] = raw[len(byteOrderMark):]

@@ -80,13 +80,7 @@ func (p pi) again(l *Log, u int, now []byte) (line []byte, ok bool) {
 		message = setMembers(message, "content", content)
 	}
 	if used := objectOf(message).Object("usage"); len(used.Members) > 0 {
-		var pairs []any
-		for _, name := range []string{"input", "output", "cacheRead", "cacheWrite", "totalTokens"} {
-			if used.Has(name) {
-				pairs = append(pairs, name, []byte("0"))
-			}
-		}
-		message = setMembers(message, "usage", used.With(pairs...))
+		message = setMembers(message, "usage", unused(used, "input", "output", "cacheRead", "cacheWrite", "totalTokens"))
 	}
 	return o.With("message", message), true
 }

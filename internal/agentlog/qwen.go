@@ -243,7 +243,7 @@ func (q qwen) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	o := e.l.object(last)
 	e.end = append(e.end, write("uuid", eventID(array(all...), o.Text("uuid")), "parentUuid", o.Text("uuid"), "sessionId", o.Text("sessionId"), "timestamp", later(o.Text("timestamp")),
 		"type", "system", "cwd", o.Value("cwd"), "version", o.Value("version"), "subtype", "chat_compression",
-		"systemPayload", write("info", write("originalTokenCount", []byte("0"), "newTokenCount", []byte("0"), "compressionStatus", []byte("1")), "compressedHistory", array(all...))))
+		"systemPayload", write("info", write("originalTokenCount", 0, "newTokenCount", 0, "compressionStatus", 1), "compressedHistory", array(all...))))
 	return nil
 }
 

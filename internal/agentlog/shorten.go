@@ -40,7 +40,7 @@ func (l *Log) Shorten(o Options, plan func(*Thread, Size) (*pare.Plan, error)) (
 	if err != nil {
 		return nil, fmt.Errorf("shorten %s: %w", l.name, err)
 	}
-	e := &edits{l: cur, units: make(map[int]*unitEdit), appendOnly: true, parents: make(map[int]string), gone: make(map[int]bool), ids: make(map[string]bool)}
+	e := newEdits(cur, true, nil)
 	var wants []*pare.Plan
 	for _, t := range cur.Sent() {
 		if t.Kind != Main {

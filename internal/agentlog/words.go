@@ -43,9 +43,6 @@ type attacher interface {
 
 // let says that a receipt names what is lost in a span of a unit.
 func (e *edits) let(u int, at jsonspan.Span) {
-	if e.named == nil {
-		e.named = make(map[int][]jsonspan.Span)
-	}
 	e.named[u] = append(e.named[u], at)
 }
 
@@ -59,7 +56,7 @@ func (e *edits) holds(t *Thread) bool {
 func (l *Log) mended(o Options) (*edits, []byte, error) {
 	held := make(map[int]bool)
 	for range maxHolds {
-		e := &edits{l: l, units: make(map[int]*unitEdit), appendOnly: o.AppendOnly, parents: make(map[int]string), gone: make(map[int]bool), ids: make(map[string]bool), held: held}
+		e := newEdits(l, o.AppendOnly, held)
 		if err := e.collect(o); err != nil {
 			return nil, nil, err
 		}
