@@ -34,6 +34,9 @@ func child(args []string) {
 		work(args[1], args[2], args[3])
 		return
 	}
+	if args[0] == "compacting" {
+		compacting(args[1], args[2])
+	}
 	if args[0] == "full" {
 		fill(args[1])
 		return

@@ -1,16 +1,24 @@
 package store_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/tokens"
@@ -43,6 +51,133 @@ func talkative(_ context.Context, h pare.Removed) (pare.Summary, error) {
 
 var overSummary = regexp.MustCompile(`\[pare: (?:level \d+: )?(?:(\d+) turns?, )?\d+ blocks? of \d+ bytes, here in \d+, archived as (pare-[0-9a-z]+)\]`)
 
+// planted is a turn with a fact and a decision.
+func planted(turn int) [][]byte {
+	id := fmt.Sprintf("toolu_%d", turn)
+	return [][]byte{user("Please note that " + trial.Fact(turn)), call(id), result(id, strings.Repeat("lines of it ", 20)),
+		assistant(fmt.Sprintf("We decided to keep %s the tests need it. %s", trial.Decision(turn), strings.Repeat("More words. ", 10)))}
+}
+
+// within wants every fact of so many turns in the window of a session or one recall away, and every turn there or named.
+func within(t *testing.T, st *store.Store, key store.Key, at string, turns int) {
+	t.Helper()
+	w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, w.Body)
+	all, gone := bytes.NewBuffer(bytes.Clone(w.Body)), 0
+	for _, m := range overSummary.FindAllStringSubmatch(string(w.Body), -1) {
+		n, _ := strconv.Atoi(m[1])
+		gone += n
+		raw, err := st.Recall(ctx, key.Scope, m[2])
+		if err != nil || !json.Valid(raw) {
+			t.Fatalf("%s: recall %s: %v", at, m[2], err)
+		}
+		all.Write(raw)
+	}
+	if i := trial.Missing(all.String(), turns); i < turns {
+		t.Fatalf("%s: turn %d is out of reach\n%.3000s", at, i, w.Body)
+	}
+	// All turns but the task and those at the end are named.
+	summary, _, _ := strings.Cut(string(w.Body), wording.SummaryEnd)
+	_, summary, _ = strings.Cut(summary, wording.SummaryBegin)
+	if left := strings.Count(string(w.Body), "Please note that item-") - strings.Count(summary, "Please note that item-"); gone+left != turns {
+		t.Fatalf("%s: %d turns, %d are there and summaries stand for %d\n%s", at, turns, left, gone, summary)
+	}
+}
+
+// compacting is what a process does that is killed: it appends turns from one on and compacts, and says so.
+func compacting(dsn, from string) {
+	st, err := store.Open(ctx, dsn)
+	c := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 8, MaxTokens: 800}
+	for turn, _ := strconv.Atoi(from); err == nil; turn += 25 {
+		var list []store.Entry
+		for i := turn; i < turn+25; i++ {
+			for k, m := range planted(i) {
+				list = append(list, store.Message(fmt.Sprintf("m%d-%d", i, k), m))
+			}
+		}
+		if _, err = st.Append(ctx, store.ID("endless"), store.Anywhere, list...); err != nil {
+			break
+		}
+		fmt.Println("turns", turn+25)
+		var made *store.Compaction
+		if made, err = st.Compact(ctx, store.ID("endless"), c); errors.Is(err, store.ErrBusy) {
+			err = nil // a server may only now have done what a process had asked that was killed
+		} else if err == nil && made != nil {
+			fmt.Println("tokens", tokens.For("claude-sonnet-4-5").Count([]byte(made.Summary)))
+		}
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// TestDefectC1Killed: a process that appends and compacts is killed again and again, between any two steps. What
+// was acknowledged is there once, summaries are within their bound, and every fact is in reach.
+func TestDefectC1Killed(t *testing.T) {
+	durableEngines(t, func(t *testing.T, dsn string) {
+		st := open(t, dsn)
+		key := create(t, st, "endless")
+		r := rand.New(rand.NewPCG(3, 4))
+		turns, made, kills := 0, 0, 0
+		for ; made < endless(); kills++ {
+			child := exec.Command(os.Args[0], "child", "compacting", dsn, strconv.Itoa(turns))
+			child.Stderr = os.Stderr
+			out, err := child.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := child.Start(); err != nil {
+				t.Fatal(err)
+			}
+			after, late := 1+r.IntN(6), time.Duration(r.IntN(20_000))*time.Microsecond
+			lines, said := bufio.NewScanner(out), 0
+			for lines.Scan() {
+				what, number, ok := strings.Cut(lines.Text(), " ")
+				n, err := strconv.Atoi(number)
+				switch {
+				case !ok || err != nil: // cut off
+				case what == "turns":
+					turns = n
+				default:
+					if made++; n > 800 {
+						t.Errorf("after %d kills: a summary of %d tokens", kills, n)
+					}
+				}
+				if said++; said == after {
+					time.AfterFunc(late, func() { child.Process.Kill() })
+				}
+			}
+			if err := child.Wait(); child.ProcessState.ExitCode() != -1 {
+				t.Fatalf("after %d kills: the child ended by itself: %v", kills, err)
+			}
+			// Who was killed holds the session for a minute more, which is over now.
+			if err := st.Exec(`DELETE FROM leases`); err != nil {
+				t.Fatal(err)
+			}
+			if kills%10 == 9 {
+				// The last append may be there without having been acknowledged.
+				head := 0
+				if err := st.Export(ctx, key, store.Export{All: true}, func(e store.Entry) error {
+					if e.Kind == store.KindMessage {
+						head++
+					}
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if there := head / 4; head%4 != 0 || there < turns || there > turns+25 {
+					t.Fatalf("after %d kills: %d messages, %d turns were acknowledged", kills, head, turns)
+				}
+				within(t, st, key, fmt.Sprintf("after %d kills", kills), head/4)
+			}
+		}
+		sound(t, st)
+		t.Logf("%d kills, %d compactions, %d turns", kills, made, turns)
+	})
+}
+
 // TestDefectC1Store: a session of thousands of turns is compacted hundreds of times, in both engines. At every step the
 // summary is within its bound, and every fact is in the window or one recall away.
 func TestDefectC1Store(t *testing.T) {
@@ -54,9 +189,7 @@ func TestDefectC1Store(t *testing.T) {
 			for round := range endless() {
 				var list [][]byte
 				for range 25 {
-					id := fmt.Sprintf("toolu_%d", turns)
-					list = append(list, user(fmt.Sprintf("Please note that item-%05d costs %d.", turns, 1000+turns)), call(id), result(id, strings.Repeat("lines of it ", 20)),
-						assistant(fmt.Sprintf("We decided to keep part-%05d because the tests need it. %s", turns, strings.Repeat("More words. ", 10))))
+					list = append(list, planted(turns)...)
 					turns++
 				}
 				put(t, st, key, list...)
@@ -71,29 +204,7 @@ func TestDefectC1Store(t *testing.T) {
 				if round%10 != 9 && round != endless()-1 {
 					continue
 				}
-				w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				all, gone := string(w.Body), 0
-				for _, m := range overSummary.FindAllStringSubmatch(string(w.Body), -1) {
-					n, _ := strconv.Atoi(m[1])
-					gone += n
-					raw, err := st.Recall(ctx, key.Scope, m[2])
-					if err != nil || !json.Valid(raw) {
-						t.Fatalf("%s, round %d: recall %s: %v", name, round, m[2], err)
-					}
-					all += string(raw)
-				}
-				for i := range turns {
-					if !strings.Contains(all, fmt.Sprintf("item-%05d costs", i)) || !strings.Contains(all, fmt.Sprintf("part-%05d", i)) {
-						t.Fatalf("%s, round %d: turn %d is out of reach\n%s", name, round, i, made.Summary)
-					}
-				}
-				// All turns but the task and those at the end are named.
-				if left := strings.Count(string(w.Body), "Please note that item-") - strings.Count(made.Summary, "Please note that item-"); gone+left != turns {
-					t.Fatalf("%s, round %d: %d turns, %d are there and summaries stand for %d\n%s", name, round, turns, left, gone, made.Summary)
-				}
+				within(t, st, key, fmt.Sprintf("%s, round %d", name, round), turns)
 			}
 			if !condensed {
 				t.Errorf("%s: nothing was ever condensed", name)

@@ -47,7 +47,7 @@ func TestDefectC1Command(t *testing.T) {
 		for round := range rounds {
 			for range 25 {
 				text := strings.Repeat("so it is and not otherwise ", 10)
-				messages += fmt.Sprintf(`,{"role":"user","content":"item-%05d costs %d"},{"role":"assistant","content":"We decided to keep part-%05d because %s"}`, turns, 1000+turns, turns, text)
+				messages += fmt.Sprintf(`,{"role":"user","content":%q},{"role":"assistant","content":"We decided to keep %s %s"}`, trial.Fact(turns), trial.Decision(turns), text)
 				turns++
 			}
 			var out, errs bytes.Buffer
@@ -72,21 +72,19 @@ func TestDefectC1Command(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := messages
+		all := bytes.NewBufferString(messages)
 		for _, m := range regexp.MustCompile(`archived as (pare-[0-9a-f]+)`).FindAllStringSubmatch(messages, -1) {
 			items, err := archive.Recall(context.Background(), a, m[1])
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			for _, item := range items {
-				all += string(item.Raw)
+				all.Write(item.Raw)
 			}
 		}
 		a.Close()
-		for i := range turns {
-			if !strings.Contains(all, fmt.Sprintf("item-%05d costs", i)) || !strings.Contains(all, fmt.Sprintf("part-%05d", i)) {
-				t.Fatalf("%s: turn %d is out of reach", name, i)
-			}
+		if i := trial.Missing(all.String(), turns); i < turns {
+			t.Fatalf("%s: turn %d is out of reach", name, i)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,18 +30,15 @@ func rounds() int {
 	return 24
 }
 
-// fact is what is planted in a turn.
-func fact(i int) string { return fmt.Sprintf("item-%05d costs %d", i, 1000+i*37%9973) }
-
 // factTurn is a turn in which a fact is said, something is read and something is decided.
 func factTurn(d wire.Dialect, i int) string {
-	talk := fmt.Sprintf("We decided to keep part-%05d because the tests need it. %s", i, strings.Repeat("More words about it. ", 12))
+	talk := fmt.Sprintf("We decided to keep %s the tests need it. %s", trial.Decision(i), strings.Repeat("More words about it. ", 12))
 	if d == wire.OpenAIChat {
-		return fmt.Sprintf(`{"role":"user","content":"Please note that %s."},{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":"Read","arguments":"{\"path\":\"f%d.go\"}"}}]},`+
-			`{"role":"tool","tool_call_id":"c%d","content":"package f%d %s"},{"role":"assistant","content":%q}`, fact(i), i, i, i, i, strings.Repeat("code ", 40), talk)
+		return fmt.Sprintf(`{"role":"user","content":"Please note that %s"},{"role":"assistant","content":null,"tool_calls":[{"id":"c%d","type":"function","function":{"name":"Read","arguments":"{\"path\":\"f%d.go\"}"}}]},`+
+			`{"role":"tool","tool_call_id":"c%d","content":"package f%d %s"},{"role":"assistant","content":%q}`, trial.Fact(i), i, i, i, i, strings.Repeat("code ", 40), talk)
 	}
-	return fmt.Sprintf(`{"role":"user","content":"Please note that %s."},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%d","name":"Read","input":{"path":"f%d.go"}}]},`+
-		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"package f%d %s"}]},{"role":"assistant","content":%q}`, fact(i), i, i, i, i, strings.Repeat("code ", 40), talk)
+	return fmt.Sprintf(`{"role":"user","content":"Please note that %s"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%d","name":"Read","input":{"path":"f%d.go"}}]},`+
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"package f%d %s"}]},{"role":"assistant","content":%q}`, trial.Fact(i), i, i, i, i, strings.Repeat("code ", 40), talk)
 }
 
 // wordy is a stand-in for a model: it writes more than it was asked for, in lines or in one
@@ -70,29 +68,21 @@ func (a attic) Get(_ context.Context, id string) (archive.Item, error) {
 
 var handleIn = regexp.MustCompile(`archived as (pare-[0-9a-z]+)`)
 
-// planted is what factTurn plants in turns.
-var planted = regexp.MustCompile(`item-\d{5} costs \d+|part-\d{5}`)
-
-// reach is what was planted and can be read in a window, or by one recall of a handle in it.
-func reach(t testing.TB, a attic, window string) map[string]bool {
+// reach is everything that can be read in a window, and by one recall of each handle in it.
+func reach(t testing.TB, a attic, window string) string {
 	t.Helper()
-	all := map[string]bool{}
-	read := func(text string) {
-		for _, f := range planted.FindAllString(text, -1) {
-			all[f] = true
-		}
-	}
-	read(window)
+	var all strings.Builder
+	all.WriteString(window)
 	for _, m := range handleIn.FindAllStringSubmatch(window, -1) {
 		items, err := archive.Recall(context.Background(), a, m[1])
 		if err != nil {
 			t.Fatalf("recall %s: %v", m[1], err)
 		}
 		for _, item := range items {
-			read(string(item.Raw))
+			all.Write(item.Raw)
 		}
 	}
-	return all
+	return all.String()
 }
 
 // standsFor adds up the turns of the lines over summaries.
@@ -147,10 +137,8 @@ func TestDefectC1Compact(t *testing.T) {
 					}
 					if round%10 == 9 || round == rounds()-1 {
 						all := reach(t, kept, string(out.Raw()))
-						for i := range turns {
-							if !all[fact(i)] || !all[fmt.Sprintf("part-%05d", i)] {
-								t.Fatalf("%s: the fact of turn %d is out of reach\n%s", at, i, text)
-							}
+						if i := trial.Missing(all, turns); i < turns {
+							t.Fatalf("%s: the fact of turn %d is out of reach\n%s", at, i, text)
 						}
 					}
 					levels = max(levels, strings.Count(text, "[pare: level "))
@@ -182,8 +170,11 @@ func summaryText(r *wire.Request) string {
 // TestDefectC1Fit: the same for windows: as a history grows, its summaries stay within their bound, and no turn is
 // missing that is neither sent nor named, whoever writes them, and if that fails.
 func TestDefectC1Fit(t *testing.T) {
-	turns := 300
-	if testing.Short() {
+	turns, every := 300, 20
+	switch {
+	case trial.Soak():
+		turns, every = 5000, 25
+	case testing.Short():
 		turns = 120
 	}
 	fails := 0
@@ -199,13 +190,13 @@ func TestDefectC1Fit(t *testing.T) {
 		for _, w := range []pare.Window{{Tokens: 6000, Low: 3500, Archive: true}, {Tokens: 6000, Archive: true}} {
 			count := tokens.For("claude-sonnet-4-5")
 			c := pare.Compactor{Summarize: s, MaxTokens: 1000, Options: pare.CompactOptions{Options: pare.Options{Counter: count}}}
-			messages := factTurn(wire.Anthropic, 0)
+			body := []byte(`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[` + factTurn(wire.Anthropic, 0))
 			for i := 1; i < turns; i++ {
-				messages += "," + factTurn(wire.Anthropic, i)
-				if i%20 != 19 {
+				body = append(append(body, ','), factTurn(wire.Anthropic, i)...)
+				if i%every != every-1 {
 					continue
 				}
-				r, err := wire.Parse([]byte(`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[`+messages+`]}`), wire.Options{})
+				r, err := wire.Parse(slices.Concat(body, []byte("]}")), wire.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -213,20 +204,21 @@ func TestDefectC1Fit(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s, %d turns: %v", name, i+1, err)
 				}
-				kept := attic{}
-				for _, item := range plan.Archive() {
-					kept[item.ID] = item
-				}
 				out := plan.Result()
 				text := summaryText(out)
 				if n := count.Count([]byte(text)); n > 1000 || out.Tokens(count) > w.Tokens {
 					t.Fatalf("%s, %d turns: %d tokens of summaries, %d of all", name, i+1, n, out.Tokens(count))
 				}
+				if i > 300 && i/every%10 != 9 {
+					continue
+				}
+				kept := attic{}
+				for _, item := range plan.Archive() {
+					kept[item.ID] = item
+				}
 				all := reach(t, kept, string(out.Raw()))
-				for j := range i + 1 {
-					if !all[fact(j)] {
-						t.Fatalf("%s, low %d, %d turns: the fact of turn %d is out of reach\n%s", name, w.Low, i+1, j, text)
-					}
+				if j := trial.Missing(all, i+1); j <= i {
+					t.Fatalf("%s, low %d, %d turns: the fact of turn %d is out of reach\n%s", name, w.Low, i+1, j, text)
 				}
 			}
 		}
@@ -322,10 +314,8 @@ func TestDefectC1Mark(t *testing.T) {
 			}
 			out := string(plan.Result().Raw())
 			all := reach(t, kept, out)
-			for i := range 120 {
-				if !all[fact(i)] {
-					t.Fatalf("%s, %+v: the fact of turn %d is out of reach", d, w, i)
-				}
+			if i := trial.Missing(all, 120); i < 120 {
+				t.Fatalf("%s, %+v: the fact of turn %d is out of reach", d, w, i)
 			}
 			if strings.Count(out, wording.LeftOut) != 1 || w.Tokens > 0 && plan.Result().Tokens(count) > w.Tokens {
 				t.Errorf("%s, %+v: %d marks, %d tokens", d, w, strings.Count(out, wording.LeftOut), plan.Result().Tokens(count))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
@@ -53,10 +54,8 @@ func TestDefectC2Later(t *testing.T) {
 				kept[item.ID] = item
 			}
 			all := reach(t, kept, string(plan.Result().Raw()))
-			for i := range turns {
-				if !all[fact(i)] {
-					t.Fatalf("low %d: the fact of turn %d of %d is out of reach", low, i, turns)
-				}
+			if i := trial.Missing(all, turns); i < turns {
+				t.Fatalf("low %d: the fact of turn %d of %d is out of reach", low, i, turns)
 			}
 			return string(plan.Result().Raw())
 		}

@@ -1,0 +1,44 @@
+package trial
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Fact and Decision are what is planted in a turn of a long conversation, to be found again after hundreds of compactions.
+func Fact(turn int) string { return fmt.Sprintf("item-%05d costs %d.", turn, 1000+turn*37%9973) }
+
+func Decision(turn int) string { return fmt.Sprintf("part-%05d because", turn) }
+
+// Missing is the first of so many turns whose fact or decision is not in a text, or turns itself. It reads the text
+// once for each, however many turns there are: to look for every fact of 5,000 turns in all of them is the square.
+func Missing(text string, turns int) int {
+	first := turns
+	for _, plant := range []struct {
+		mark string
+		of   func(int) string
+	}{{"item-", Fact}, {"part-", Decision}} {
+		seen := make([]bool, turns)
+		for rest := text; ; {
+			i := strings.Index(rest, plant.mark)
+			if i < 0 {
+				break
+			}
+			rest = rest[i:]
+			if at := len(plant.mark); len(rest) >= at+5 {
+				if n, err := strconv.Atoi(rest[at : at+5]); err == nil && n >= 0 && n < turns && !seen[n] {
+					seen[n] = strings.HasPrefix(rest, plant.of(n))
+				}
+			}
+			rest = rest[len(plant.mark):]
+		}
+		for i, ok := range seen[:first] {
+			if !ok {
+				first = i
+				break
+			}
+		}
+	}
+	return first
+}
