@@ -56,6 +56,8 @@ export interface Compacting extends Omit<Changing, "rule" | "rules" | "keep_rece
   min_keep?: number;
   inside?: boolean;
   summary?: string;
+  /** How many tokens all summaries of a history together may have. */
+  max_summary?: number;
   summarize?: (removed: { blocks: Block[]; prior: string; max_tokens: number }) => string;
 }
 
@@ -115,6 +117,18 @@ export interface Division {
   inside: number[];
 }
 
+/** A call, and what answers it. */
+export interface Pair {
+  id: string;
+  tool: string;
+  state: string;
+  /** The path of the call; "" if there is none. */
+  call: string;
+  results: string[];
+  server?: boolean;
+  guessed?: boolean;
+}
+
 export class PareError extends Error {
   type: string;
   details: { type: string; message: string; unit?: string; limit?: number; minimum?: number };
@@ -122,8 +136,10 @@ export class PareError extends Error {
 
 export function fix<B extends Body>(body: B, options?: Changing): B;
 export function fit<B extends Body>(body: B, options?: Fitting): B;
+export function prune<B extends Body>(body: B, options?: Changing): B;
 export function compact<B extends Body>(body: B, options?: Compacting): B;
 export function check(body: Body, options?: Options & { advice?: boolean }): Checked;
 export function count(body: Body, options?: Options & { by_message?: boolean; count?: (text: string) => number }): Counted;
+export function pairs(body: Body, options?: Options): Pair[];
 export function split<B extends Body>(body: B, options?: Options & { min_keep?: number; inside?: boolean }): { head?: B; tail: B; report: Division };
 export function pareFetch(next?: typeof fetch, options?: Fitting): typeof fetch;

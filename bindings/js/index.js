@@ -74,6 +74,9 @@ export const fix = (body, options) => changed("fix", body, options);
 /** Repairs, and makes it fit max_tokens, max_messages, …; by default the window of its model. */
 export const fit = (body, options) => changed("fit", body, options);
 
+/** Repairs, and removes what is useless by the standard rules, or by those of options.rules. */
+export const prune = (body, options) => changed("prune", body, options);
+
 /** Puts a summary in the place of what is old. */
 export const compact = (body, options) => changed("compact", body, options);
 
@@ -82,6 +85,9 @@ export const check = (body, options) => JSON.parse(call("check", body, options)[
 
 /** Counts tokens. */
 export const count = (body, options) => JSON.parse(call("count", body, options)[1]);
+
+/** Tells which result answers which call. */
+export const pairs = (body, options) => JSON.parse(call("pairs", body, options)[1]).pairs;
 
 /** Divides a history where it can be: { head, tail, report }; without a cut head is undefined. */
 export function split(body, options) {

@@ -21,8 +21,9 @@ func (c *linesCmd) Help() string {
 
 For programs in other languages that keep this one open: each line of standard input is a
 call, {"call":NAME,"options":{…},"body":…}, and is answered by one line at once. The calls
-are fix, fit, check, count, split and compact; the options have the names of the flags,
-as in {"max_tokens":100000}, and "config" takes what a pare.toml can say, as JSON.
+are fix, fit, trim (the same), prune, compact, check, count, split and pairs; pare serve has
+the same ones at /pare/v1/NAME. The options have the names of the flags, as in
+{"max_tokens":100000}, and "config" takes what a pare.toml can say, as JSON.
 
 The answer is {"body_bytes":N,"report":…,"body":…} if something was changed: the body is the
 last N bytes in front of the closing brace, byte for byte as it is to be sent. It is

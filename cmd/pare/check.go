@@ -6,6 +6,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
+	"github.com/pare-llm/pare/internal/engine"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -85,7 +86,7 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	case c.JSON:
 		r := result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Counts: n, Findings: judged}
 		if c.Pairs {
-			r.Pairs = pairsOf(req, "")
+			r.Pairs = engine.Pairs(req, "")
 		}
 		out.out = encode(r)
 	case len(found) > 0:
@@ -111,5 +112,5 @@ type result struct {
 	Profile string `json:"profile"`
 	picture.Counts
 	Findings []bodyFinding `json:"findings"`
-	Pairs    []pair        `json:"pairs,omitzero"`
+	Pairs    []engine.Pair `json:"pairs,omitzero"`
 }

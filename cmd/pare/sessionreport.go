@@ -7,6 +7,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/engine"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -18,7 +19,7 @@ type logResult struct {
 	Profile string `json:"profile"`
 	picture.Counts
 	Findings []agentlog.Finding `json:"findings"`
-	Pairs    []pair             `json:"pairs,omitzero"`
+	Pairs    []engine.Pair      `json:"pairs,omitzero"`
 }
 
 // session checks a session file. The status is about what keeps the session from being

@@ -13,23 +13,26 @@ import (
 // In WebAssembly size counts: there is no reader of configurations with its expressions, no vocabulary
 // and nothing that asks a model. That leaves a third.
 
+// Settings are nothing here: there is no configuration.
+type Settings struct{}
+
 // configured is the policy of a call as the options say, and its rules.
-func (o *options) configured(name string) (*pare.Policy, []pare.Rule, error) {
+func (o *options) configured(_ *Settings, name string) (*pare.Policy, []pare.Rule, error) {
 	if len(o.Config) > 0 {
 		return nil, nil, misuse("config is not read in WebAssembly: give the options themselves")
 	}
 	p := &pare.Policy{Counter: counterOf(o.Tokenizer)}
 	switch name {
 	case "compact":
-		p.Compact = &pare.Compactor{}
+		p.Compact = &pare.Compactor{Summarize: extract()}
 		return p, nil, nil
-	case "fit":
+	case "fit", "trim":
 		p.Window = &pare.Window{
 			Tokens: or(o.MaxTokens, 0), Messages: or(o.MaxMessages, 0), Exchanges: or(o.MaxExchanges, 0), Turns: or(o.MaxTurns, 0),
 			MinKeep: or(o.MinKeep, 0), ModelTokens: !o.limited(),
 		}
 	}
-	if o.Rules == nil && o.KeepRecent == nil {
+	if o.Rules == nil && o.KeepRecent == nil && name != "prune" {
 		return p, nil, nil
 	}
 	all, err := o.chosen()

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare"
@@ -29,9 +28,6 @@ type Result struct {
 	Report []byte // JSON; nil: there was nothing to do
 }
 
-// Calls are the names of all calls.
-var Calls = []string{"fix", "fit", "check", "count", "split", "compact"}
-
 // An Error is why a call has no result. Type says what kind it is: unknown_call, options, unreadable,
 // window_too_small, unknown_model, compaction, callback or failed.
 type Error struct {
@@ -41,9 +37,14 @@ type Error struct {
 	Unit    string `json:"unit,omitempty"`
 	Limit   int    `json:"limit,omitempty"`
 	Minimum int    `json:"minimum,omitempty"`
+
+	cause error
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns what had failed, for a call that failed for another reason than its input.
+func (e *Error) Unwrap() error { return e.cause }
 
 // JSON is the error as other languages get it.
 func (e *Error) JSON() []byte {
@@ -56,57 +57,71 @@ func (e *Error) JSON() []byte {
 
 // Call does what its name says to a body. Options are a JSON object; nil has none. The body must not
 // be changed until it returns; nothing of it is kept. The error is an *[Error].
-func Call(name string, body, options []byte, cb Callbacks) (res Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			res, err = Result{}, &Error{Type: "failed", Message: fmt.Sprint("pare failed: ", p)}
-		}
-	}()
-	if res, err = call(name, body, options, &caller{Callbacks: cb}); err != nil {
-		return Result{}, asError(err)
+func Call(name string, body, options []byte, cb Callbacks) (Result, error) {
+	done, err := Do(context.Background(), nil, name, body, options, cb)
+	if err != nil {
+		return Result{}, err
 	}
-	return res, nil
+	return done.Result, nil
 }
 
-func call(name string, body, raw []byte, cb *caller) (Result, error) {
-	if !slices.Contains(Calls, name) {
-		return Result{}, &Error{Type: "unknown_call", Message: fmt.Sprintf("there is no call %q: the calls are %s", name, strings.Join(Calls, ", "))}
+// Done is what came of a call, for a program that tells more of it than the result.
+type Done struct {
+	Result
+	Request *wire.Request // as it was read
+	Policy  *pare.Policy  // nil: the call changes nothing
+	Plan    *pare.Plan    // nil: the call changes nothing
+}
+
+// Do is [Call] for a program that has a configuration of its own; nil: none.
+func Do(ctx context.Context, on *Settings, name string, body, options []byte, cb Callbacks) (done Done, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			done, err = Done{}, &Error{Type: "failed", Message: fmt.Sprint("pare failed: ", p)}
+		}
+	}()
+	if done, err = call(ctx, on, name, body, options, &caller{Callbacks: cb}); err != nil {
+		return Done{}, asError(err)
 	}
-	if name == "fix" && len(raw) == 0 && cb.none() {
-		return planned(pare.Fix(body))
+	return done, nil
+}
+
+func call(ctx context.Context, on *Settings, name string, body, raw []byte, cb *caller) (done Done, err error) {
+	row, ok := rowOf(name)
+	if !ok {
+		return done, &Error{Type: "unknown_call", Message: fmt.Sprintf("there is no call %q: the calls are %s", name, strings.Join(Calls(), ", "))}
 	}
-	o, err := parseOptions(raw)
+	if name == "fix" && on == nil && len(raw) == 0 && cb.none() {
+		done.Result, err = planned(pare.Fix(body))
+		return done, err
+	}
+	o, err := parseOptions(row, raw)
 	if err != nil {
-		return Result{}, err
+		return done, err
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
-		return Result{}, &Error{Type: "unreadable", Message: "the body is empty: expected a request body, or a list of messages"}
+		return done, &Error{Type: "unreadable", Message: "the body is empty: expected a request body, or a list of messages"}
 	}
-	r, err := wire.Parse(body, o.reading)
-	if err != nil {
-		return Result{}, err
+	if done.Request, err = wire.Parse(body, o.reading); err != nil {
+		return done, err
 	}
-	switch name {
-	case "check":
-		return o.check(r)
-	case "count":
-		return o.count(r, cb)
-	case "split":
-		return o.split(r)
+	if row.tell != nil {
+		done.Result, err = row.tell(o, done.Request, cb)
+		return done, err
 	}
-	p, err := o.policy(name, cb)
-	if err != nil {
-		return Result{}, err
+	if done.Policy, err = o.policy(on, row, cb); err != nil {
+		return done, err
 	}
-	plan, err := p.Plan(context.Background(), r)
+	done.Plan, err = done.Policy.Plan(ctx, done.Request)
 	if failed := cb.failed(); failed != nil {
-		return Result{}, failed
+		return done, failed
 	}
 	if err != nil {
-		return Result{}, err
+		return done, err
 	}
-	out, err := plan.Apply()
-	return planned(out, plan, err)
+	out, err := done.Plan.Apply()
+	done.Result, err = planned(out, done.Plan, err)
+	return done, err
 }
 
 // planned is what came of a plan. What could not be repaired is in the report.
@@ -131,8 +146,8 @@ func planned(out []byte, plan *pare.Plan, err error) (Result, error) {
 }
 
 // check reports what the provider would refuse.
-func (o *options) check(r *wire.Request) (Result, error) {
-	found := r.Check(wire.CheckOptions{Strict: o.Strict, Advice: o.Advice})
+func (o *options) check(r *wire.Request, _ *caller) (Result, error) {
+	found := r.Check(wire.CheckOptions{Strict: o.Strict != nil && *o.Strict, Advice: o.Advice})
 	t := r.Transcript()
 	n := map[transcript.Kind]int{}
 	for _, b := range t.Blocks() {
@@ -175,8 +190,45 @@ func (o *options) count(r *wire.Request, cb *caller) (Result, error) {
 	return reported(t)
 }
 
+// A Pair is a call and what answers it.
+type Pair struct {
+	ID      string   `json:"id"`
+	Tool    string   `json:"tool"`
+	State   string   `json:"state"`
+	Call    string   `json:"call"`              // its path; "": there is none
+	Results []string `json:"results"`           // their paths, in order
+	Server  bool     `json:"server,omitempty"`  // executed by the provider
+	Guessed bool     `json:"guessed,omitempty"` // an id was missing: by name, or by order
+	Thread  string   `json:"thread,omitempty"`  // of a session file
+}
+
+// Pairs lists the pairs of a request, in the order of their first blocks.
+func Pairs(r *wire.Request, thread string) []Pair {
+	all := []Pair{}
+	for _, x := range r.Transcript().Exchanges() {
+		p := Pair{ID: x.CallID, Tool: x.Tool, State: strings.ReplaceAll(x.State.String(), " ", "-"), Results: []string{}, Server: x.Server, Guessed: x.Guessed, Thread: thread}
+		if x.Call != transcript.NoBlock {
+			p.Call = r.Path(x.Call)
+		}
+		for _, b := range x.Results {
+			p.Results = append(p.Results, r.Path(b))
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// pairs tells which result answers which call.
+func (o *options) pairs(r *wire.Request, _ *caller) (Result, error) {
+	return reported(struct {
+		Dialect string `json:"dialect"`
+		Profile string `json:"profile"`
+		Pairs   []Pair `json:"pairs"`
+	}{r.Dialect.String(), r.Profile.Name, Pairs(r, "")})
+}
+
 // split finds the cut for a compaction; the body is the part that was asked for.
-func (o *options) split(r *wire.Request) (Result, error) {
+func (o *options) split(r *wire.Request, _ *caller) (Result, error) {
 	t := r.Transcript()
 	cut, found := t.Split(or(o.MinKeep, 12), o.Inside)
 	d := struct {
@@ -245,7 +297,7 @@ func asError(err error) *Error {
 	case errors.As(err, &compact):
 		return &Error{Type: "compaction", Message: err.Error()}
 	}
-	return &Error{Type: "failed", Message: err.Error()}
+	return &Error{Type: "failed", Message: err.Error(), cause: err}
 }
 
 // misuse is the error for options that cannot be.
@@ -254,10 +306,10 @@ func misuse(format string, args ...any) error {
 }
 
 // unknownMember adds what may have been meant to the error of a JSON decoder.
-func unknownMember(err error, known []string) error {
+func unknownMember(err error, call string, known []string) error {
 	if _, name, ok := strings.Cut(err.Error(), `unknown field "`); ok {
 		name = strings.TrimSuffix(name, `"`)
-		return misuse("there is no option %q%s", name, hint(suggest.Sentence(name, known)))
+		return misuse("%s has no option %q%s", call, name, hint(suggest.Sentence(name, known)))
 	}
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) {

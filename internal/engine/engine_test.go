@@ -23,6 +23,14 @@ func long(n int) []byte {
 	return []byte(b.String())
 }
 
+// repeated has a call whose result came twice.
+var repeated = []byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"run"},` +
+	exchange("a") + exchange("b") + `{"role":"user","content":"and?"}]}`)
+
+func exchange(id string) string {
+	return fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":%q,"name":"read_file","input":{"path":"a.go"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]},`, id, id, strings.Repeat("the same words ", 50))
+}
+
 func report(t *testing.T, r Result) map[string]any {
 	t.Helper()
 	var m map[string]any
@@ -51,6 +59,12 @@ func TestCalls(t *testing.T) {
 		{"fit", `{"max_messages":5}`, long(20), true, `"changes":[`},
 		{"fit", "", long(3), false, ""},
 		{"fit", `{"config":{"window":{"tokens":1000}}}`, long(20), true, `"changes":[`},
+		{"trim", `{"max_tokens":1000}`, long(20), true, `"changes":[`},
+		{"prune", "", []byte(broken), true, `"rule":"orphan-call"`},
+		{"prune", `{"rules":["oversized"]}`, long(3), false, ""},
+		{"prune", `{"keep_recent":0}`, repeated, true, `"rule":"deduplication"`},
+		{"compact", `{"min_keep":4,"max_summary":100}`, long(9), true, `"rule":"compaction"`},
+		{"pairs", "", []byte(broken), false, `"pairs":[{"id":"t1","tool":"bash","state":"orphan-call","call":"messages.1.content.0","results":[]}]`},
 		{"check", "", []byte(broken), false, `"rule":"orphan-call"`},
 		{"check", "", long(1), false, `"findings":[]`},
 		{"count", `{"by_message":true}`, long(1), false, `"by_message":[`},
@@ -85,7 +99,9 @@ func TestErrors(t *testing.T) {
 		{"fix", "", `{"strict":true}`, "unreadable: the body is empty"},
 		{"fix", "{", "", "unreadable: "},
 		{"fix", `{"no":1}`, "", "unreadable: "},
-		{"fit", broken, `{"max_token":5}`, `options: there is no option "max_token"; did you mean max_tokens`},
+		{"fit", broken, `{"max_token":5}`, `options: fit has no option "max_token"; did you mean max_tokens`},
+		{"check", broken, `{"max_tokens":5}`, `options: check has no option "max_tokens"`},
+		{"compact", broken, `{"max_summary":0}`, `options: max_summary is 0: expected a number from 1 on`},
 		{"fit", broken, `{"max_tokens":0}`, "options: max_tokens is 0: expected a number from 1 on"},
 		{"fit", broken, `{"max_tokens":"5"}`, `options: the option "max_tokens" cannot be a string`},
 		{"fit", broken, `{"max_tokens":1}`, "window_too_small: "},

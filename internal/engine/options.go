@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -18,7 +21,7 @@ type options struct {
 	Profile string `json:"profile"`
 	Model   string `json:"model"`
 	// What counts as broken, and how it is repaired.
-	Strict       bool   `json:"strict"`
+	Strict       *bool  `json:"strict"`
 	Advice       bool   `json:"advice"`
 	OrphanCall   string `json:"orphan_call"`
 	OrphanResult string `json:"orphan_result"`
@@ -38,19 +41,24 @@ type options struct {
 	Inside  bool   `json:"inside"`
 	Part    string `json:"part"`
 	Summary string `json:"summary"`
+	// How long all summaries together may be.
+	MaxSummary *int `json:"max_summary"`
 	// Everything that a pare.toml can say, as JSON; not in WebAssembly.
 	Config json.RawMessage `json:"config"`
 
 	reading wire.Options
 }
 
-func parseOptions(raw []byte) (*options, error) {
+func parseOptions(of row, raw []byte) (*options, error) {
 	o := &options{}
 	if len(bytes.TrimSpace(raw)) > 0 {
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.DisallowUnknownFields()
 		if err := d.Decode(o); err != nil {
-			return nil, unknownMember(err, optionNames())
+			return nil, unknownMember(err, of.name, of.known())
+		}
+		if err := of.accepts(raw); err != nil {
+			return nil, err
 		}
 	}
 	o.reading = wire.Options{Profile: o.Profile, Model: o.Model}
@@ -63,28 +71,58 @@ func parseOptions(raw []byte) (*options, error) {
 	return o, o.valid()
 }
 
-func optionNames() (names []string) {
-	t := reflect.TypeFor[options]()
-	for i := range t.NumField() {
-		if name := t.Field(i).Tag.Get("json"); name != "" {
-			names = append(names, name)
+// accepts is an error for an option that the call does not have: a limit that it does not heed would be none.
+func (r row) accepts(raw []byte) error {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &given); err != nil {
+		return misuse("the options are no JSON object: %v", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(r.known(), name) {
+			return misuse("%s has no option %q%s", r.name, name, hint(suggest.Sentence(name, r.known())))
 		}
 	}
-	return names
+	return nil
 }
+
+// kindOf is how an option is written: "text", "switch", "number" or "list".
+func kindOf(name string) string {
+	t := reflect.TypeFor[options]()
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Tag.Get("json") != name {
+			continue
+		}
+		of := f.Type
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		switch of.Kind() {
+		case reflect.Bool:
+			return "switch"
+		case reflect.Int:
+			return "number"
+		case reflect.Slice:
+			return "list"
+		}
+	}
+	return "text"
+}
+
+// least are the smallest values of numbers.
+var least = map[string]int{"max_tokens": 1, "max_messages": 1, "max_exchanges": 1, "max_turns": 1, "max_summary": 1}
 
 // valid says which value cannot be.
 func (o *options) valid() error {
 	for _, n := range []struct {
 		name  string
 		value *int
-		least int
 	}{
-		{"max_tokens", o.MaxTokens, 1}, {"max_messages", o.MaxMessages, 1}, {"max_exchanges", o.MaxExchanges, 1}, {"max_turns", o.MaxTurns, 1},
-		{"min_keep", o.MinKeep, 0}, {"keep_recent", o.KeepRecent, 0},
+		{"max_tokens", o.MaxTokens}, {"max_messages", o.MaxMessages}, {"max_exchanges", o.MaxExchanges}, {"max_turns", o.MaxTurns},
+		{"min_keep", o.MinKeep}, {"keep_recent", o.KeepRecent}, {"max_summary", o.MaxSummary},
 	} {
-		if n.value != nil && *n.value < n.least {
-			return misuse("%s is %d: expected a number from %d on", n.name, *n.value, n.least)
+		if n.value != nil && *n.value < least[n.name] {
+			return misuse("%s is %d: expected a number from %d on", n.name, *n.value, least[n.name])
 		}
 	}
 	for _, c := range []struct{ name, value, choices string }{
@@ -98,20 +136,22 @@ func (o *options) valid() error {
 	return nil
 }
 
-// policy is what fix, fit or compact do.
-func (o *options) policy(name string, cb *caller) (*pare.Policy, error) {
-	p, ruled, err := o.configured(name)
+// policy is what a call does that changes the body.
+func (o *options) policy(on *Settings, of row, cb *caller) (*pare.Policy, error) {
+	p, ruled, err := o.configured(on, of.name)
 	if err != nil {
 		return nil, err
 	}
 	p.Model = o.Model
-	p.Check.Strict = p.Check.Strict || o.Strict
+	if o.Strict != nil { // decides over the file, as the flag does
+		p.Check.Strict = *o.Strict
+	}
 	p.Counter = cb.counter(p.Counter)
 	o.remedies(p)
 	if err := cb.vote(p, ruled); err != nil {
 		return nil, err
 	}
-	if name == "compact" {
+	if of.name == "compact" {
 		o.author(p, cb)
 	}
 	return p, nil
@@ -138,10 +178,10 @@ func (o *options) remedies(p *pare.Policy) {
 	}
 }
 
-// author says who writes the summary: the options, the caller, or nobody but lines that are copied out.
+// author says who writes the summary: the options, the caller, or else who the policy says.
 func (o *options) author(p *pare.Policy, cb *caller) {
 	c := p.Compact
-	c.MinKeep, c.Inside = or(o.MinKeep, c.MinKeep), c.Inside || o.Inside
+	c.MinKeep, c.Inside, c.MaxTokens = or(o.MinKeep, c.MinKeep), c.Inside || o.Inside, or(o.MaxSummary, c.MaxTokens)
 	switch {
 	case o.Summary != "":
 		c.Summarize = func(context.Context, pare.Removed) (pare.Summary, error) {
@@ -149,7 +189,5 @@ func (o *options) author(p *pare.Policy, cb *caller) {
 		}
 	case cb.Summarize != nil:
 		c.Summarize = cb.summarizer()
-	case len(o.Config) == 0:
-		c.Summarize = extract()
 	}
 }

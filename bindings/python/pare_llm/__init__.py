@@ -13,7 +13,7 @@ import json
 
 from ._engine import PareError, call
 
-__all__ = ["fix", "fit", "check", "count", "split", "compact", "PareError"]
+__all__ = ["fix", "fit", "prune", "compact", "check", "count", "split", "pairs", "PareError"]
 __version__ = "0.1.0.dev0"
 
 
@@ -25,6 +25,11 @@ def fix(body, *, receipts=False, count=None, rule=None, **options):
 def fit(body, *, receipts=False, count=None, rule=None, **options):
     """Repairs, and makes it fit max_tokens, max_messages, …; by default the window of its model."""
     return _changed("fit", body, receipts, options, count=count, rule=rule)
+
+
+def prune(body, *, receipts=False, count=None, rule=None, **options):
+    """Repairs, and removes what is useless by the standard rules, or by rules=[…]."""
+    return _changed("prune", body, receipts, options, count=count, rule=rule)
 
 
 def compact(body, *, receipts=False, count=None, summarize=None, **options):
@@ -40,6 +45,11 @@ def check(body, **options):
 def count(body, *, count=None, **options):
     """Counts tokens: {"tokens", "window", "roles", "kinds", …}."""
     return json.loads(call("count", _bytes(body), options, count=count)[1])
+
+
+def pairs(body, **options):
+    """Tells which result answers which call: [{"id", "tool", "state", "call", "results"}, …]."""
+    return json.loads(call("pairs", _bytes(body), options)[1])["pairs"]
 
 
 def split(body, **options):

@@ -27,5 +27,5 @@ func Load(conf *config.Config, getenv func(string) string) (*Settings, error) {
 			return nil, fmt.Errorf("archive.file: %w", err)
 		}
 	}
-	return &Settings{Config: conf, Policy: p}, nil
+	return &Settings{Config: conf, Policy: p, getenv: getenv}, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/ui"
 	"github.com/pare-llm/pare/internal/config"
+	"github.com/pare-llm/pare/internal/engine"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/summary"
@@ -71,6 +72,8 @@ type Options struct {
 type Settings struct {
 	Config *config.Config
 	Policy *pare.Policy // of the proxy
+
+	getenv func(string) string // knows the keys of models that write summaries; nil: there are none
 }
 
 // Compactor makes the summaries of sessions: as the configuration says, or of lines that are
@@ -125,7 +128,7 @@ func New(o Options) *Server {
 		}
 	}
 	o.Settings.shareSummaries(o.Store)
-	s := &Server{o: o, watches: newWatches(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody}}
+	s := &Server{o: o, watches: newWatches(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody, log: o.Log}}
 	s.calls.settings.Store(o.Settings)
 	if o.Store != nil {
 		s.keeping = newKeeping(storex.Receipts(o.Store))
@@ -383,8 +386,8 @@ func (s *Server) routes() http.Handler {
 		})
 	}
 	only("GET", "/pare/healthz", s.health)
-	for _, do := range callables {
-		only("POST", "/pare/v1/"+do.name, func(w http.ResponseWriter, r *http.Request) { s.calls.serve(w, r, do) })
+	for _, name := range engine.Calls() {
+		only("POST", "/pare/v1/"+name, func(w http.ResponseWriter, r *http.Request) { s.calls.serve(w, r, name) })
 	}
 	only("GET", "/pare/v1/receipts/{id}", s.receipt)
 	only("GET", "/pare/v1/requests", s.requests)
