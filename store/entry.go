@@ -61,6 +61,8 @@ type Call struct {
 	// how-manieth of its calls. Zero: none that is known.
 	Seq int64 `json:"seq,omitempty"`
 	No  int   `json:"no,omitempty"`
+	// Open is set by Page where no entry in force answers a call.
+	Open bool `json:"open,omitempty"`
 
 	family uint8
 }

@@ -384,6 +384,13 @@ type entryJSON struct {
 	Gone   bool            `json:"gone,omitempty"`
 	// Damaged says what is wrong with it: raw is then a mark in its place.
 	Damaged string `json:"damaged,omitempty"`
+	// Open are its calls that no entry in force answers.
+	Open []openJSON `json:"open,omitempty"`
+}
+
+type openJSON struct {
+	ID   string `json:"id"`
+	Tool string `json:"tool,omitempty"`
 }
 
 // encodeEntry writes an entry with its bytes as they are: the standard encoder would
@@ -392,6 +399,11 @@ func encodeEntry(e Entry) []byte {
 	j := entryJSON{ID: name(e.ID), Kind: e.Kind, Seq: e.Seq, Begins: e.Begins, Gone: e.Gone, Damaged: e.Damaged}
 	if !e.At.IsZero() {
 		j.At = &e.At
+	}
+	for _, c := range e.Calls {
+		if c.Open {
+			j.Open = append(j.Open, openJSON{c.ID, c.Tool})
+		}
 	}
 	raw := encode(j)
 	if len(e.Raw) > 0 {

@@ -163,10 +163,10 @@ func (a *api) page(c *call) error {
 // window answers with a body that is ready to send, and headers that tell what was done.
 func (a *api) window(c *call) error {
 	var in struct {
-		Base      json.RawMessage `json:"base"`
-		Model     string          `json:"model"`
-		MaxTokens int             `json:"max_tokens"`
-		Head      int64           `json:"head"`
+		Base  json.RawMessage `json:"base"`
+		Model string          `json:"model"`
+		Head  int64           `json:"head"`
+		limits
 	}
 	if err := c.read(&in); err != nil {
 		return err
@@ -175,21 +175,12 @@ func (a *api) window(c *call) error {
 	if string(in.Base) == "null" {
 		ask.Base = nil
 	}
-	if in.MaxTokens < 0 || in.Head < 0 {
-		return fmt.Errorf("%w: max_tokens is %d, head is %d", errBody, in.MaxTokens, in.Head)
+	if in.Head < 0 {
+		return fmt.Errorf("%w: head is %d", errBody, in.Head)
 	}
-	if in.MaxTokens > 0 {
-		p := pare.Policy{}
-		if a.o.Policy != nil {
-			p = *a.o.Policy
-		}
-		w := pare.Window{}
-		if p.Window != nil {
-			w = *p.Window
-		}
-		w.Tokens, w.ModelTokens = in.MaxTokens, false
-		p.Window = &w
-		ask.Policy = &p
+	var err error
+	if ask.Policy, err = in.limits.of(ask.Policy); err != nil {
+		return err
 	}
 	w, err := a.s.Window(c.q.Context(), c.key, ask)
 	if err != nil {

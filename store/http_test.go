@@ -127,12 +127,26 @@ func TestOverHTTP(t *testing.T) {
 		if n := len(body["messages"].([]any)); n != 3 {
 			t.Errorf("%d messages: the open call is closed for sending", n)
 		}
+		open := func() (all []string) {
+			for _, e := range c.do("GET", p+"/{id}/entries", "a", "", nil, 200)["entries"].([]any) {
+				if list, ok := e.(map[string]any)["open"]; ok {
+					all = append(all, fmt.Sprint(list))
+				}
+			}
+			return all
+		}
+		if all := open(); fmt.Sprint(all) != "[[map[id:c1 tool:run]]]" {
+			t.Errorf("open calls: %v", all)
+		}
 		out = c.do("POST", p+"/{id}/entries", "a", "", map[string]any{"head": map[string]any{"exactly": 1}, "entries": []any{entry("e3", user("late"))}}, 409)
 		if e := out["error"].(map[string]any); e["type"] != "conflict" || e["head"] != 2.0 || len(e["missed"].([]any)) != 1 {
 			t.Errorf("%v", out)
 		}
 		c.do("POST", p+"/{id}/entries", "a", "", map[string]any{"entries": []any{entry("e1", user("other"))}}, 409)
 		c.do("POST", p+"/{id}/entries", "a", "", map[string]any{"head": map[string]any{"disjoint": 2}, "entries": []any{entry("e3", result("c1", "here"))}}, 200)
+		if all := open(); len(all) > 0 {
+			t.Errorf("answered calls are open: %v", all)
+		}
 		c.do("POST", p+"/{id}/entries", "a", "", map[string]any{"entries": []any{map[string]any{"id": "x", "kind": "revert", "raw": 1}}}, 422)
 		c.do("POST", p+"/{id}/entries", "none", "", map[string]any{"entries": []any{}}, 404)
 		c.do("GET", p+"/{id}/entries", "a", "?limit=1", nil, 200)
@@ -146,8 +160,17 @@ func TestOverHTTP(t *testing.T) {
 			t.Errorf("a setting goes with every request: %v", body)
 		}
 		c.do("POST", p+"/{id}/window", "a", "", map[string]any{"max_tokens": 1}, 422)
+		c.do("POST", p+"/{id}/window", "a", "", map[string]any{"max_turns": 0}, 400)
+		c.do("POST", p+"/{id}/window", "a", "", map[string]any{"min_keep": -1}, 400)
 		for i := range 12 {
 			c.do("POST", p+"/{id}/entries", "a", "", map[string]any{"entries": []any{entry("", assistant("ok")), entry("", user(fmt.Sprintf("more %d %s", i, strings.Repeat("and more ", 40))))}}, 200)
+		}
+		whole := len(c.do("POST", p+"/{id}/window", "a", "", nil, 200)["messages"].([]any))
+		for limit, n := range map[string]int{"max_messages": 6, "max_exchanges": 1, "max_turns": 3} {
+			got := len(c.do("POST", p+"/{id}/window", "a", "", map[string]any{limit: n, "min_keep": 2}, 200)["messages"].([]any))
+			if limit == "max_messages" && got > n || limit == "max_turns" && got >= whole || got > whole {
+				t.Errorf("%s %d: %d of %d messages", limit, n, got, whole)
+			}
 		}
 		made := c.do("POST", p+"/{id}/compact", "a", "", map[string]any{"min_keep": 4}, 200)["compaction"].(map[string]any)
 		c.do("GET", "/pare/v1/recall/{handle}", made["archive"].(string), "", nil, 200)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/inside"
 )
 
@@ -16,6 +17,11 @@ type internals struct{}
 
 func (internals) Engine(s *Store) string {
 	return s.engine()
+}
+
+// Limited is a policy with the limits that somebody asks for; nil: none.
+func (internals) Limited(p *pare.Policy, maxTokens, maxMessages, maxExchanges, maxTurns, minKeep *int) (*pare.Policy, error) {
+	return limits{maxTokens, maxMessages, maxExchanges, maxTurns, minKeep}.of(p)
 }
 
 func (internals) Memory(s *Store) *memory {

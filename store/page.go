@@ -89,6 +89,9 @@ func (s *Store) page(ctx context.Context, t *tx, x *Session, p Page) (Entries, e
 	if page.Entries, err = s.entries(ctx, t, x, first, last, int(last-first)+1); err != nil {
 		return page, err
 	}
+	if err := s.markOpen(ctx, t, x, page.Entries); err != nil {
+		return page, err
+	}
 	if x.last(first-1) > 0 {
 		page.Prev = page.Entries[0].ID
 	}
@@ -96,6 +99,44 @@ func (s *Store) page(ctx context.Context, t *tx, x *Session, p Page) (Entries, e
 		page.Next = page.Entries[len(page.Entries)-1].ID
 	}
 	return page, nil
+}
+
+// markOpen marks the calls of a page that no entry in force answers, on it or behind it.
+func (s *Store) markOpen(ctx context.Context, t *tx, x *Session, all []Entry) error {
+	type place struct {
+		seq int64
+		no  int
+	}
+	answered := make(map[place]bool)
+	calls, last := 0, int64(0)
+	for _, e := range all {
+		calls, last = calls+len(e.Calls), e.Seq
+		for _, c := range e.Answers {
+			answered[place{c.Seq, c.No}] = true
+		}
+	}
+	if calls == 0 {
+		return nil
+	}
+	for _, st := range x.stretches(last+1, x.Head) {
+		for _, far := range []bool{false, true} {
+			behind, err := s.answering(ctx, t, x, st, last+1, far)
+			if err != nil {
+				return err
+			}
+			for _, e := range behind {
+				for _, c := range e.Answers {
+					answered[place{c.Seq, c.No}] = true
+				}
+			}
+		}
+	}
+	for _, e := range all {
+		for i := range e.Calls {
+			e.Calls[i].Open = !answered[place{e.Seq, e.Calls[i].No}]
+		}
+	}
+	return nil
 }
 
 // numbers lists the numbers of the first or last entries in force of a range, in order.

@@ -11,17 +11,28 @@ import (
 )
 
 type sessionWindowCmd struct {
-	oneSession `embed:""`
-	MaxTokens  *int   `placeholder:"N" help:"The most tokens. Default: what the window of the model has room for."`
-	Base       string `placeholder:"FILE" help:"A request whose messages are replaced: model, system prompt, tools, limits. Default: that of the session."`
-	Model      string `placeholder:"NAME" help:"The model. Default: that of the session."`
-	Output     string `short:"o" placeholder:"FILE" help:"Write the request to FILE."`
-	Config     string `placeholder:"FILE" help:"The pare.toml to use."`
+	oneSession   `embed:""`
+	MaxTokens    *int   `placeholder:"N" help:"The most tokens. Default, without any limit: what the window of the model has room for."`
+	MaxMessages  *int   `placeholder:"N" help:"At most N messages."`
+	MaxExchanges *int   `placeholder:"N" help:"The last N exchanges: calls with their results."`
+	MaxTurns     *int   `placeholder:"N" help:"At most N turns; the first one always stays."`
+	MinKeep      *int   `placeholder:"N" help:"Never cut into the last N messages."`
+	Base         string `placeholder:"FILE" help:"A request whose messages are replaced: model, system prompt, tools, limits. Default: that of the session."`
+	Model        string `placeholder:"NAME" help:"The model. Default: that of the session."`
+	Output       string `short:"o" placeholder:"FILE" help:"Write the request to FILE."`
+	Config       string `placeholder:"FILE" help:"The pare.toml to use."`
 }
 
 func (c *sessionWindowCmd) run(w *world) int {
-	if err := positive("--max-tokens", c.MaxTokens); err != nil {
-		return w.usage(err, "session window")
+	for flag, n := range map[string]*int{"--max-tokens": c.MaxTokens, "--max-messages": c.MaxMessages, "--max-exchanges": c.MaxExchanges, "--max-turns": c.MaxTurns} {
+		if err := positive(flag, n); err != nil {
+			return w.usage(err, "session window")
+		}
+	}
+	if c.MinKeep != nil {
+		if err := notNegative("--min-keep", *c.MinKeep); err != nil {
+			return w.usage(err, "session window")
+		}
 	}
 	if err := w.claimOutput("-o", c.Output); err != nil {
 		return w.usage(err, "session window")
@@ -47,15 +58,11 @@ func (c *sessionWindowCmd) run(w *world) int {
 			}
 			p = *made
 		}
-		if c.MaxTokens != nil {
-			win := pare.Window{}
-			if p.Window != nil {
-				win = *p.Window
-			}
-			win.Tokens, win.ModelTokens = *c.MaxTokens, false
-			p.Window = &win
+		limited, err := storex.Limited(&p, c.MaxTokens, c.MaxMessages, c.MaxExchanges, c.MaxTurns, c.MinKeep)
+		if err != nil {
+			return 0, err
 		}
-		ask.Policy = &p
+		ask.Policy = limited
 		win, err := st.Window(ctx, c.key(), ask)
 		if err != nil {
 			return 0, err

@@ -29,6 +29,7 @@ var mayWatch = map[string]string{
 	"cmd/internal/serve/crowd_test.go": "only a soak judges speed",
 	"proxy/ledger_test.go":             "the clock of a bubble, which stands still while anybody works",
 	"store/crash_test.go":              "kills at any time: whenever that is, nothing may be lost",
+	"store/endless_test.go":            "kills at any time: whenever that is, nothing may be lost",
 	"store/open_test.go":               "the clock of a bubble, which stands still unless somebody waits",
 	"summary/endpoint_test.go":         "what hangs ends by its deadline, whenever that is",
 	"cmd/internal/ui/chrome_test.go":   "waits as long as the run of tests lasts",

@@ -70,7 +70,7 @@ var floors = map[string]floor{
 	"internal/pgtest":         {5, []string{}, "runs a database for tests"},
 	"proxy":                   {5, []string{}, "serves requests"},
 	"cmd/internal/background": {6, []string{}, "compacts sessions while agents go on"},
-	"cmd/internal/serve":      {6, []string{}, "puts the server together"},
+	"cmd/internal/serve":      {7, []string{}, "puts the server together"},
 	"cmd/internal/ui":         {5, []string{}, "shows pages"},
 	"tools/engine":            {5, nil, "tests only"},
 	"tools/truth":             {5, nil, "tests only"},

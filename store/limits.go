@@ -1,0 +1,67 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/pare-llm/pare"
+)
+
+// limits are those of a window that somebody asks for, beside what the policy says. Nil: it is not given.
+type limits struct {
+	MaxTokens    *int `json:"max_tokens"`
+	MaxMessages  *int `json:"max_messages"`
+	MaxExchanges *int `json:"max_exchanges"`
+	MaxTurns     *int `json:"max_turns"`
+	MinKeep      *int `json:"min_keep"`
+}
+
+// of is the policy with the limits; one that is given replaces all that the policy has. The policy stays as it is.
+func (l limits) of(p *pare.Policy) (*pare.Policy, error) {
+	given := 0
+	for _, n := range []struct {
+		name  string
+		value *int
+		least int
+	}{
+		{"max_tokens", l.MaxTokens, 1}, {"max_messages", l.MaxMessages, 1}, {"max_exchanges", l.MaxExchanges, 1}, {"max_turns", l.MaxTurns, 1}, {"min_keep", l.MinKeep, 0},
+	} {
+		switch {
+		case n.value == nil:
+		case *n.value < n.least:
+			return nil, fmt.Errorf("%w: %s is %d: expected a number from %d on", errBody, n.name, *n.value, n.least)
+		default:
+			given += 1 + n.least // min_keep alone is no limit
+		}
+	}
+	if given == 0 {
+		return p, nil
+	}
+	limited, w := pare.Policy{}, pare.Window{ModelTokens: true}
+	if p != nil {
+		limited = *p
+		if p.Window != nil {
+			w = *p.Window
+		}
+	}
+	if given > 1 {
+		w.Tokens, w.Messages, w.Exchanges, w.Turns, w.ModelTokens = or(l.MaxTokens), or(l.MaxMessages), or(l.MaxExchanges), or(l.MaxTurns), false
+		if w.Low >= w.Tokens {
+			w.Low = 0
+		}
+		if l.MaxTokens == nil { // marks and prices of a window of tokens, which it is not any more
+			w.Low, w.LowPercent, w.Cache, w.ModelCache, w.Cold = 0, 0, nil, false, nil
+		}
+	}
+	if l.MinKeep != nil {
+		w.MinKeep = *l.MinKeep
+	}
+	limited.Window = &w
+	return &limited, nil
+}
+
+func or(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
