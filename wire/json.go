@@ -4,39 +4,15 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/jsonedit"
 )
 
-func quote(s string) []byte { return jsonspan.AppendQuote(nil, s) }
-
-// object writes a JSON object of alternating keys and raw values.
-func object(pairs ...any) []byte {
-	b := []byte{'{'}
-	for i := 0; i < len(pairs); i += 2 {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(jsonspan.AppendQuote(b, pairs[i].(string)), ':')
-		switch v := pairs[i+1].(type) {
-		case string:
-			b = jsonspan.AppendQuote(b, v)
-		case []byte:
-			b = append(b, v...)
-		}
-	}
-	return append(b, '}')
-}
-
-func array(items ...[]byte) []byte {
-	b := []byte{'['}
-	for i, it := range items {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, it...)
-	}
-	return append(b, ']')
-}
+// JSON is written in one way; what is written most often has a short name here.
+var (
+	quote  = jsonedit.Quote
+	object = jsonedit.New
+	array  = jsonedit.List
+)
 
 // saysNothing reports whether a value holds nothing: null, or an empty list or object.
 func saysNothing(value []byte) bool {
