@@ -51,6 +51,8 @@ func collect(o options, slugs []string) ([]*testCase, error) {
 		func() error { c.histories(o.histories); return nil },
 		func() error { return c.folder(o.corpus) },
 		func() error { return c.home(o.corpus) },
+		func() error { return c.damaged(o.corpus, o.damaged) },
+		func() error { return c.damaged(o.trajectories, o.damaged) },
 		func() error { c.traffic(40); return nil },
 		func() error { return c.replays(o.corpus) },
 		func() error { return c.replays(o.trajectories) },

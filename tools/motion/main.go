@@ -8,7 +8,8 @@
 //
 // The inputs are the fixtures and scripts of this module, the zoo and the corpus
 // beside it where they are present, random histories of all dialects, whole and broken,
-// whole sessions that are replayed, and requests that are sent through the proxy. Differences are put into groups, each with its smallest example. A file of
+// whole sessions that are replayed, stored sessions of agents that are damaged in many
+// ways, and requests that are sent through the proxy. Differences are put into groups, each with its smallest example. A file of
 // names (--allow) says which differences are meant; the status is 0 if there are no
 // others and everything was run.
 package main
@@ -28,6 +29,7 @@ import (
 
 type options struct {
 	histories int
+	damaged   int
 	corpus    string
 	zoo       string
 
@@ -45,6 +47,7 @@ type options struct {
 func main() {
 	var o options
 	flag.IntVar(&o.histories, "histories", 400, "random histories of each dialect, half of them broken")
+	flag.IntVar(&o.damaged, "damaged", 20, "ways in which each stored session is damaged")
 	flag.StringVar(&o.corpus, "corpus", "../shared/corpus", "folder with stored histories and sessions; none if it is absent")
 	flag.StringVar(&o.zoo, "zoo", "../shared/zoo", "folder with incidents; none if it is absent")
 	flag.StringVar(&o.trajectories, "trajectories", "../shared/trajectories", "folder with whole sessions to replay; none if it is absent")
