@@ -101,6 +101,9 @@ type vendor struct {
 	models  func() *regexp.Regexp // nil: never derived from a model's name
 }
 
+// pairsOnly is the profile that minds nothing but pairs.
+const pairsOnly = "pairs"
+
 // Vendors on each dialect. "other" is for models that no row knows: somebody's
 // imitation of the dialect.
 var vendors = []vendor{
@@ -117,6 +120,7 @@ var vendors = []vendor{
 	{"openai", "OpenAI's own API and Azure", []Dialect{OpenAIChat, OpenAIResponses}, lazily(`^$|gpt-\d|^(.*/|openai\.)?(o[134]([-.]|$)|chatgpt|codex|computer-use)|^(azure|openai)/`)},
 	{"gemini", "Gemini on Google's API and Vertex", []Dialect{Gemini, GeminiInteractions}, lazily(`gemini|lyria|^(deep-research|antigravity|computer-use)|^$`)},
 	{"bedrock", "the Converse API of AWS", []Dialect{Bedrock}, lazily(``)},
+	{pairsOnly, "a list that a program holds: whoever sends it writes it anew, so pairs alone are minded", []Dialect{Anthropic}, nil},
 	{"other", "an imitation of the dialect by a vendor that no profile knows", []Dialect{Anthropic, OpenAIChat, OpenAIResponses, Gemini, GeminiInteractions}, lazily(``)},
 }
 

@@ -34,6 +34,9 @@ type Rule struct {
 
 // active reports whether the row applies under p and o.
 func (r *Rule) active(p *Profile, o CheckOptions) bool {
+	if p.Name == pairsOnly && !aboutPairs[r.Slug] {
+		return false
+	}
 	if o.Strict && !r.keep {
 		return r.Severity != severityDegrades || o.Advice
 	}
@@ -47,6 +50,11 @@ func (r *Rule) active(p *Profile, o CheckOptions) bool {
 		return o.Advice
 	}
 	return true
+}
+
+// aboutPairs are the findings about calls and their results.
+var aboutPairs = map[string]bool{
+	"orphan-call": true, "orphan-result": true, "displaced-result": true, "duplicate-result": true, "duplicate-call-id": true,
 }
 
 // Rules returns all rules, sorted by id.

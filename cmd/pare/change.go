@@ -143,6 +143,7 @@ func irreplaceable(path string) bool {
 
 // run does a task on every transcript.
 func (c *changing) run(w *world, t task) int {
+	c.hosting = true
 	opts, err := c.options()
 	if err != nil {
 		return w.usage(err, t.command)
@@ -154,7 +155,7 @@ func (c *changing) run(w *world, t task) int {
 	if err := cmp.Or(c.conflict(in, t), c.linesConflict(in, t), c.claim(w, in, t)); err != nil {
 		return w.usage(err, t.command)
 	}
-	ch := &changer{task: t, memory: &w.memory, opts: opts, dryRun: c.DryRun, json: c.JSON, receipts: c.Receipt != "", inPlace: c.InPlace && !c.DryRun, overwrites: c.InPlace, many: in.Many()}
+	ch := &changer{task: t, memory: &w.memory, opts: opts, host: c.host, dryRun: c.DryRun, json: c.JSON, receipts: c.Receipt != "", inPlace: c.InPlace && !c.DryRun, overwrites: c.InPlace, many: in.Many()}
 	ch.view = w.report(w.stdout, c.Color)
 	ch.notes = w.report(w.stderr, c.Color)
 	defer w.memory.Roomy(ch.many)()

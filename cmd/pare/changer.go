@@ -20,6 +20,7 @@ import (
 type changer struct {
 	task
 	opts         wire.Options
+	host         string // the shape of a list of a program that was asked for
 	dryRun, json bool
 	receipts     bool // somebody wants them
 	inPlace      bool
@@ -90,6 +91,9 @@ func (c *changer) vet(in source.Chunk) (outs []outcome) {
 func (c *changer) readable(from origin, raw []byte) (fault *problem) {
 	// A bug is for the pass that does the work to report.
 	defer func() { _ = recover() }()
+	if l, fault := listIn(raw, c.host, c.opts); l != nil || fault != nil {
+		return fault
+	}
 	_, _, fault = parse(from, raw, c.opts)
 	return fault
 }
@@ -104,6 +108,13 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 		}
 	}()
 	defer c.memory.Frugal(n)()
+	l, fault := listIn(raw[:n], c.host, c.opts)
+	if l != nil {
+		return c.list(from, raw, n, l)
+	}
+	if fault != nil {
+		return c.unreadable(from, *fault)
+	}
 	req, b, fault := parse(from, raw[:n], c.opts)
 	if fault != nil && fault.other(from) {
 		return passedOver(from, fault.err)

@@ -52,6 +52,7 @@ func (c *checkCmd) run(w *world) int {
 	if c.Pairs && !c.JSON && !c.Lines {
 		return w.usage(hinted{errors.New("--pairs lists pairs as JSON"), "give --json with it"}, "check")
 	}
+	c.hosting = true
 	conf, _, status := c.load(w, c.JSON || c.Lines)
 	if status != statusClean {
 		return status
@@ -67,6 +68,9 @@ func (c *checkCmd) run(w *world) int {
 
 // one checks one transcript.
 func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, err error) {
+	if from.host != nil {
+		return c.list(v, from)
+	}
 	found := checkAll(req, wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
 	for _, f := range found {
 		out.status = statusFindings

@@ -53,6 +53,7 @@ func (c *countCmd) run(w *world) int {
 	if err := c.check(c.Model); err != nil {
 		return w.usage(err, "count")
 	}
+	c.hosting = true
 	var err error
 	if c.threshold, err = readThreshold(c.Above); err != nil {
 		return w.usage(err, "count")
@@ -91,7 +92,7 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	if err != nil {
 		return out, err
 	}
-	n := &counted{Source: from.source, Line: from.line, Thread: from.thread, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizer(), Tally: tally.Of(req, counter, c.ByMessage)}
+	n := &counted{Source: from.source, Line: from.line, Thread: from.thread, Dialect: from.dialect(req), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizer(), Tally: tally.Of(req, counter, c.ByMessage)}
 	n.Messages, n.Tokens = n.Tally.Messages, n.Tally.Tokens
 	if m, known := tokens.Lookup(model); known {
 		n.Window, n.Room = m.Window, m.Input(min(req.MaxOutputTokens(), m.Output))

@@ -133,7 +133,7 @@ func (r *reporting) tellLines(w *world, command string, l *lining, tell teller) 
 		return w.usage(err, command)
 	}
 	r.JSON = true
-	t := &telling{memory: &w.memory, opts: opts, tell: tell, json: true, lines: true, many: true}
+	t := &telling{memory: &w.memory, opts: opts, hosting: r.hosting, host: r.host, tell: tell, json: true, lines: true, many: true}
 	status := statusClean
 	err = w.converse(in, t.line, func(o *outcome) error {
 		status = max(status, o.status)

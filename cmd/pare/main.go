@@ -36,6 +36,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/hosts"
 )
 
 // The exit status. Of several the highest counts.
@@ -213,7 +214,7 @@ func newParser(w *world, exit func(int)) *kong.Kong { return parserOf(&grammar{}
 
 func parserOf(grammar any, w *world, exit func(int)) *kong.Kong {
 	parser, err := kong.New(grammar, kong.Name("pare"), kong.Description(about), kong.ExplicitGroups(groups),
-		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentlog.AgentNames(), ","), "dialects": anyOf(dialectNames()), "inputs": "request bodies, lists of messages, JSON lines, or the session files of agents"},
+		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentlog.AgentNames(), ","), "dialects": anyOf(dialectNames()), "hosts": anyOf(hosts.Names()), "inputs": "request bodies, lists of messages, JSON lines, or the session files of agents"},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, FlagsLast: true}),
 		kong.Help(help), kong.Exit(exit), kong.KindMapper(reflect.String, kong.MapperFunc(asGiven)),
 		kong.KindMapper(reflect.Int, kong.MapperFunc(wholeNumber)),

@@ -9,6 +9,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/manual"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/hosts"
 	"github.com/pare-llm/pare/internal/rulelist"
 	"github.com/pare-llm/pare/wire"
 )
@@ -65,7 +66,7 @@ completed.`
 
 func (c *completionCmd) run(w *world) int {
 	terms := slices.DeleteFunc(words(), func(s string) bool { return strings.Contains(s, " ") }) // shells complete a word
-	known := map[string][]string{"as": dialectNames(), "profile": wire.Profiles(wire.Auto), "rules": ruleNames(), "text": terms, "agent": agentlog.AgentNames()}
+	known := map[string][]string{"as": slices.Concat(dialectNames(), hosts.Names()), "profile": wire.Profiles(wire.Auto), "rules": ruleNames(), "text": terms, "agent": agentlog.AgentNames()}
 	return w.say(manual.Completion(c.Shell, newParser(w, nil).Model, known))
 }
 

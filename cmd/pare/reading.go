@@ -11,6 +11,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/hosts"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
@@ -19,10 +20,12 @@ import (
 // reading is the flags of all commands that read transcripts.
 type reading struct {
 	Paths   []string `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): ${inputs}, also as .gz or .zst."`
-	As      string   `placeholder:"DIALECT" help:"Read as ${dialects}. Default: detected."`
+	As      string   `placeholder:"DIALECT" help:"Read as ${dialects}, or as the list of a program: ${hosts}. Default: detected."`
 	Profile string   `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model   string   `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. It overrides the model for counting and window size."`
 	Jobs    *int     `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
+	hosting bool     // lists of programs are read, too
+	host    string   // the shape of one that was asked for
 	MaxSize string   `placeholder:"SIZE" help:"The largest unpacked size of a .gz or .zst file, such as 500MB or 4GB. Default: 1GB."`
 }
 
@@ -112,12 +115,20 @@ func (w *world) nothingFound(in *source.Input, sum *summary) int {
 // options turns the flags into what wire wants. Its error is wrong usage.
 func (r *reading) options() (wire.Options, error) {
 	o := wire.Options{Profile: r.Profile, Model: r.Model}
-	if r.As != "" {
+	if hosts.Known(r.As) && r.hosting {
+		r.host = strings.ToLower(r.As)
+	} else if r.As != "" {
 		d, err := wire.ParseDialect(r.As)
+		if hosts.Known(r.As) {
+			return o, hinted{fmt.Errorf("%q is the list of a program, which this command does not read", r.As), "check, count, fix, prune, trim and compact do"}
+		}
 		if err != nil {
 			var names []string
 			for _, d := range wire.Dialects() {
 				names = append(names, d.String())
+			}
+			if names = append(names, hosts.Names()...); r.hosting {
+				err = fmt.Errorf("%w; the lists of programs are %s", err, strings.Join(hosts.Names(), ", "))
 			}
 			hint := suggest.Sentence(r.As, names)
 			if lower := strings.ToLower(r.As); lower == "openai" || lower == "gpt" || lower == "azure" {
@@ -179,6 +190,7 @@ type origin struct {
 	found  bool           // it lies in a folder, and nobody has named it
 	thread string         // which of the threads of a session file; "": the only one
 	size   *agentlog.Size // of a thread; nil: it is none
+	host   *hosts.List    // the list of a program that it is; nil: it is none
 }
 
 // originOf is where a text of a source comes from.

@@ -38,7 +38,7 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 	if err := w.claimAll(in); err != nil {
 		return w.usage(err, command)
 	}
-	t := &telling{memory: &w.memory, opts: opts, tell: tell, logs: logs, json: r.JSON, many: in.Many()}
+	t := &telling{memory: &w.memory, opts: opts, hosting: r.hosting, host: r.host, tell: tell, logs: logs, json: r.JSON, many: in.Many()}
 	t.report = w.report(w.stdout, r.Color)
 	in.Lend = logs != nil // such a report is written at once, and keeps nothing
 	// Reports are small, so many of them may wait.
@@ -55,16 +55,18 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 
 // telling is one run of a command that reports.
 type telling struct {
-	opts   wire.Options
-	tell   teller
-	logs   logTeller                                        // nil: session files are told of thread by thread
-	parts  func(report, origin, logFile) ([]outcome, error) // of session files; nil: what would be sent next
-	json   bool
-	many   bool // several files
-	memory *source.Memory
-	worked *atomic.Int64 // how much of the input is done, where that takes longer than to read it
-	lines  bool          // every line gets an answer, errors too
-	report report
+	opts    wire.Options
+	hosting bool   // lists of programs are read, too
+	host    string // the shape of one that was asked for
+	tell    teller
+	logs    logTeller                                        // nil: session files are told of thread by thread
+	parts   func(report, origin, logFile) ([]outcome, error) // of session files; nil: what would be sent next
+	json    bool
+	many    bool // several files
+	memory  *source.Memory
+	worked  *atomic.Int64 // how much of the input is done, where that takes longer than to read it
+	lines   bool          // every line gets an answer, errors too
+	report  report
 }
 
 // run reports on everything, and lets see look at each outcome in turn. Its error is that
@@ -150,7 +152,7 @@ func (t *telling) one(from origin, raw []byte) (out outcome) {
 		}
 	}()
 	defer t.memory.Frugal(len(raw))()
-	req, _, fault := parse(from, raw, t.opts)
+	req, fault := t.read(&from, raw)
 	if fault != nil && fault.other(from) {
 		return passedOver(from, fault.err)
 	}
@@ -162,6 +164,21 @@ func (t *telling) one(from origin, raw []byte) (out outcome) {
 		return t.unreadable(from, failure(err))
 	}
 	return out
+}
+
+// read reads a request, or the list of a program.
+func (t *telling) read(from *origin, raw []byte) (*wire.Request, *problem) {
+	if t.hosting {
+		l, fault := listIn(raw, t.host, t.opts)
+		if fault != nil {
+			return nil, fault
+		}
+		if from.host = l; l != nil {
+			return l.Request, nil
+		}
+	}
+	req, _, fault := parse(*from, raw, t.opts)
+	return req, fault
 }
 
 // unreadable reports a transcript about which nothing can be said.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/hosts"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/internal/tally"
@@ -93,7 +94,10 @@ func call(ctx context.Context, on *Settings, name string, body, raw []byte, cb *
 	}
 	if name == "fix" && on == nil && len(raw) == 0 && cb.none() {
 		done.Result, err = planned(pare.Fix(body))
-		return done, err
+		if err == nil && done.Report == nil || !hosts.Is(body) {
+			return done, err
+		}
+		done = Done{}
 	}
 	o, err := parseOptions(row, raw)
 	if err != nil {
@@ -101,6 +105,16 @@ func call(ctx context.Context, on *Settings, name string, body, raw []byte, cb *
 	}
 	if len(bytes.TrimSpace(body)) == 0 {
 		return done, &Error{Type: "unreadable", Message: "the body is empty: expected a request body, or a list of messages"}
+	}
+	if on == nil { // who has settings looks at the request itself
+		if l, err := o.list(body); err != nil || l != nil {
+			if err == nil {
+				done.Result, err = o.inHost(ctx, row, l, cb)
+			}
+			return done, err
+		}
+	} else if o.host != "" {
+		return done, misuse("as: %q is the list of a program, which is not read here", o.host)
 	}
 	if done.Request, err = wire.Parse(body, o.reading); err != nil {
 		return done, err
@@ -288,7 +302,7 @@ func asError(err error) *Error {
 		return own
 	case misconfigured(err):
 		return &Error{Type: "options", Message: err.Error()}
-	case errors.As(err, &syntax), errors.Is(err, wire.ErrNotRequest):
+	case errors.As(err, &syntax), errors.Is(err, wire.ErrNotRequest), errors.Is(err, hosts.ErrShape):
 		return &Error{Type: "unreadable", Message: err.Error()}
 	case errors.As(err, &small):
 		return &Error{Type: "window_too_small", Message: err.Error(), Unit: string(small.Unit), Limit: small.Limit, Minimum: small.Minimum}

@@ -176,3 +176,49 @@ func TestCallbacks(t *testing.T) {
 		}
 	}
 }
+
+// TestHosts: the list of a program goes in and comes out in its shape, by every call.
+func TestHosts(t *testing.T) {
+	var b strings.Builder
+	for i := range 8 {
+		fmt.Fprintf(&b, `{"role":"user","content":"question %d"},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"t%d","toolName":"bash","input":{}}],"mine":%d},{"role":"tool","content":[{"type":"tool-result","toolCallId":"t%d","toolName":"bash","output":{"type":"text","value":"%s"}}]},`, i, i, i, i, strings.Repeat("output ", 50))
+	}
+	clean := []byte("[" + b.String() + `{"role":"user","content":"go on"}]`)
+	torn := []byte("[" + b.String() + `{"role":"assistant","content":[{"type":"tool-call","toolCallId":"open","toolName":"bash","input":{}}]},{"role":"user","content":"go on"}]`)
+	for _, c := range []struct {
+		name, options string
+		body          []byte
+		has           string // in what comes out; "": nothing does
+		report        string
+	}{
+		{"fix", "", clean, "", ""},
+		{"fix", "", torn, `"toolCallId":"open","toolName":"bash","output":{"type":"error-text"`, `"path":"24.content.0"`},
+		{"fix", `{"as":"ai-sdk","orphan_call":"drop"}`, torn, `"mine":7`, `"dialect":"ai-sdk"`},
+		{"fit", `{"max_tokens":600}`, clean, `"mine":7`, `"dialect":"ai-sdk"`},
+		{"check", "", clean, "", `"findings":[]`},
+		{"check", `{"as":"pi"}`, clean, "", `"rule":"unknown-role"`},
+		{"count", "", clean, "", `"dialect":"ai-sdk"`},
+		{"split", `{"part":"tail","min_keep":4}`, clean, `[{"role":"user","content":"question 7"}`, `"cut":21`},
+		{"split", `{"part":"head","min_keep":4}`, clean, `"question 6"`, `"head":21`},
+		{"compact", `{"min_keep":4,"summary":"Seven questions."}`, clean, "Seven questions.", `"compaction"`},
+	} {
+		r, err := Call(c.name, c.body, []byte(c.options), Callbacks{})
+		if err != nil || (r.Body != nil) != (c.has != "") || !bytes.Contains(r.Body, []byte(c.has)) || !bytes.Contains(r.Report, []byte(c.report)) {
+			t.Errorf("%s %s: %v, body %.900s, report %.900s", c.name, c.options, err, r.Body, r.Report)
+		}
+	}
+	for _, c := range []struct{ body, options, want string }{
+		{`{"a":1}`, `{"as":"pi"}`, "unreadable: no list of that shape: expected the live list of pi"},
+		{`[{"role"`, `{"as":"pi"}`, "unreadable: "},
+		{`[]`, `{"as":"pie"}`, "options: as: unknown dialect"},
+	} {
+		_, err := Call("fix", []byte(c.body), []byte(c.options), Callbacks{})
+		var e *Error
+		if !errors.As(err, &e) || !strings.HasPrefix(e.Type+": "+e.Message, c.want) {
+			t.Errorf("%s: %v, want %s", c.body, err, c.want)
+		}
+	}
+	if r, err := Call("fix", torn, nil, Callbacks{Rule: func(in []byte) ([]byte, error) { return []byte("[]"), nil }}); err != nil || r.Body == nil {
+		t.Errorf("with a rule: %v", err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/hosts"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )
@@ -47,6 +48,7 @@ type options struct {
 	Config json.RawMessage `json:"config"`
 
 	reading wire.Options
+	host    string // the shape of a host that the body is in
 }
 
 func parseOptions(of row, raw []byte) (*options, error) {
@@ -62,10 +64,12 @@ func parseOptions(of row, raw []byte) (*options, error) {
 		}
 	}
 	o.reading = wire.Options{Profile: o.Profile, Model: o.Model}
-	if o.As != "" {
+	if hosts.Known(o.As) {
+		o.host = strings.ToLower(o.As)
+	} else if o.As != "" {
 		var err error
 		if o.reading.Dialect, err = wire.ParseDialect(o.As); err != nil {
-			return nil, misuse("as: %v", err)
+			return nil, misuse("as: %v; the shapes of hosts are %s", err, strings.Join(hosts.Names(), ", "))
 		}
 	}
 	return o, o.valid()

@@ -80,6 +80,7 @@ var floors = map[string]floor{
 	"cmd/internal/picture":    {6, []string{}, "draws messages for people"},
 	"cmd/internal/tables":     {6, []string{}, "reads and writes agents' databases"},
 	"cmd/internal/source":     {7, []string{}, "finds and reads input, agents' files included"},
+	"internal/hosts":          {5, []string{}, "reads the lists that programs hold"},
 	"internal/engine":         {6, []string{}, "is called by other languages"},
 	"bindings":                {8, []string{}, "tests only"},
 	"bindings/c":              {8, []string{}, "is a library for C"},
