@@ -133,5 +133,6 @@ func TestJavaScript(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run(t, []string{"PARE_CLEAN=" + clean(t)}, "node", "--test", filepath.Join(dir, "tests"))
+	program := build(t, "pare", nil, "go", "build", "-o", "OUT", "../cmd/pare")
+	run(t, []string{"PARE_CLEAN=" + clean(t), "PARE_PROGRAM=" + program}, "node", "--test", filepath.Join(dir, "tests"))
 }

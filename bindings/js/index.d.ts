@@ -3,7 +3,7 @@ export type Body = string | Uint8Array | object;
 
 /** How a call reads a body; the names are those of the flags of the command line. */
 export interface Options {
-  /** The dialect, if it is not to be found out: anthropic, openai-chat, openai-responses, gemini, bedrock, … */
+  /** The dialect, if it is not to be found out: anthropic, openai-chat, openai-responses, gemini, bedrock, …; or the list of a program: ai-sdk, langchain, pi, … */
   as?: string;
   profile?: string;
   model?: string;

@@ -46,6 +46,13 @@ var scenes = map[string]string{
  {"schema":"agents-api.message","version":1,"type":"tool_result","role":"user","content":"out","payload":{"tool_name":"read"},"metadata":{"tool_call_id":"b"}},
  {"schema":"agents-api.message","version":1,"type":"tool_result","role":"user","content":"lost","payload":{"tool_name":"read"},"metadata":{}},
  {"schema":"agents-api.message","version":1,"type":"text","role":"user","content":"go on","payload":{},"metadata":{}}]`,
+	"openai-agents": `[{"role":"user","content":"hi"},
+ {"type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"ok"}]},
+ {"type":"function_call","callId":"a","name":"bash","arguments":"{\"x\":1}","status":"completed"},
+ {"type":"function_call","callId":"b","name":"read","arguments":"{}","status":"completed"},
+ {"type":"function_call_result","callId":"b","name":"read","status":"completed","output":{"type":"text","text":"out"}},
+ {"type":"function_call_result","callId":"zz","name":"read","status":"completed","output":"lost"},
+ {"role":"user","content":"go on"}]`,
 	"opencode": `[{"info":{"id":"m1","sessionID":"s","role":"user","time":{"created":1}},"parts":[{"id":"p1","sessionID":"s","messageID":"m1","type":"text","text":"hi"}]},
  {"info":{"id":"m2","sessionID":"s","role":"assistant","time":{"created":1}},"parts":[{"id":"p2","type":"step-start"},{"id":"p3","type":"tool","callID":"a","tool":"bash","state":{"status":"running","input":{"x":1},"time":{"start":5}}},{"id":"p4","type":"tool","callID":"b","tool":"read","state":{"status":"completed","input":{},"output":"out","title":"","metadata":{},"time":{"start":5,"end":6}}},{"id":"p5","type":"step-finish"}]},
  {"info":{"id":"m3","sessionID":"s","role":"user","time":{"created":1}},"parts":[{"id":"p6","sessionID":"s","messageID":"m3","type":"text","text":"go on"}]}]`,
@@ -82,7 +89,7 @@ func TestScenes(t *testing.T) {
 		if named(name).end != nil {
 			want = want[:1] // a result lies in its call
 		}
-		for _, raw := range []string{raw, `{"messages":` + raw + `,"id":"mine"}`} {
+		for _, raw := range []string{raw, `{"` + named(name).lists[0] + `":` + raw + `,"id":"mine"}`} {
 			if strings.HasPrefix(raw, `{"messages":{`) {
 				continue
 			}
@@ -111,6 +118,15 @@ func TestScenes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTurns: where a message of the model must be answered before the next one, it is.
+func TestTurns(t *testing.T) {
+	raw := `[{"type":"ai","content":"","tool_calls":[{"id":"a","name":"x","args":{}}]},{"type":"ai","content":"","tool_calls":[{"id":"b","name":"x","args":{}}]},{"type":"tool","content":"late","tool_call_id":"a"},{"type":"tool","content":"done","tool_call_id":"b"}]`
+	want := `[{"type":"ai","content":"","tool_calls":[{"id":"a","name":"x","args":{}}]},{"type":"tool","content":"late","tool_call_id":"a"},{"type":"ai","content":"","tool_calls":[{"id":"b","name":"x","args":{}}]},{"type":"tool","content":"done","tool_call_id":"b"}]`
+	if out := apply(t, read(t, []byte(raw)), &pare.Policy{}); string(out) != want {
+		t.Errorf("%s", out)
 	}
 }
 
@@ -240,8 +256,8 @@ func judge(l *List, p *pare.Policy, m *maker, k int) string {
 
 // mutable are the members that hold what Pare decides about.
 var mutable = map[string]bool{
-	"content": true, "parts": true, "messages": true, "tool_calls": true, "output": true, "text": true, "state": true, "errorText": true, "status": true,
-	"toolCallId": true, "id": true, "tool_call_id": true, "callID": true, "input": true, "args": true, "metadata": true, "additional_kwargs": true,
+	"content": true, "parts": true, "messages": true, "history": true, "tool_calls": true, "output": true, "text": true, "state": true, "errorText": true, "status": true,
+	"callId": true, "name": true, "toolName": true, "arguments": true, "toolCallId": true, "id": true, "tool_call_id": true, "callID": true, "input": true, "args": true, "metadata": true, "additional_kwargs": true,
 }
 
 // marked collects the other members of all objects that bear a mark.

@@ -59,7 +59,7 @@ func (l *List) Changes(all []wire.Change) []wire.Change {
 // Place is the path of the document that a path of the request stands for.
 func (l *List) Place(path string) string {
 	for p := path; p != ""; {
-		if h, ok := l.blocks[p]; ok {
+		if h, ok := l.blocks[p]; ok && h.unit >= 0 {
 			return jsonspan.PathAt(l.raw, l.units[h.unit].at.Start)
 		}
 		i := strings.LastIndexByte(p, '.')

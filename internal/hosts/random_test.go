@@ -78,7 +78,7 @@ func (m *maker) list(damaged bool) []byte {
 	}
 	var whole any = all
 	if m.r.IntN(3) == 0 {
-		whole = obj{"id": "chat", "messages": all, "mine": m.mark()}
+		whole = obj{"id": "chat", named(m.shape).lists[0]: all, "mine": m.mark()}
 	}
 	raw, err := json.Marshal(whole)
 	if err != nil {
@@ -127,6 +127,8 @@ func (m *maker) says(role, text string) any {
 		return m.langChain(map[string]string{"system": "System", "user": "Human", "assistant": "AI"}[role], obj{"content": content})
 	case "agents-api":
 		return m.envelope("text", role, text, obj{}, obj{})
+	case "openai-agents":
+		return obj{"type": "message", "role": role, "content": text, "mine": m.mark()}
 	}
 	return obj{"info": obj{"id": fmt.Sprint("m", m.mark()), "sessionID": "s", "role": role, "time": obj{"created": m.n}, "mine": m.n}, "parts": parts}
 }
@@ -152,6 +154,8 @@ func (m *maker) turns(t turn) (all []any) {
 	switch m.shape {
 	case "agents-api":
 		return m.envelopes(t)
+	case "openai-agents":
+		return m.items(t)
 	case "langchain":
 		return m.langChainTurn(t)
 	case "ai-sdk-ui", "opencode":
@@ -295,4 +299,25 @@ func (m *maker) fused(t turn) []any {
 		return []any{obj{"info": obj{"id": fmt.Sprint("m", m.mark()), "sessionID": "s", "role": "assistant", "time": obj{"created": m.n}, "mine": m.n}, "parts": parts}}
 	}
 	return []any{obj{"id": fmt.Sprint("m", m.mark()), "role": "assistant", "parts": parts, "mine": m.mark()}}
+}
+
+func (m *maker) items(t turn) (all []any) {
+	if t.think != "" {
+		all = append(all, obj{"type": "reasoning", "content": []any{obj{"type": "input_text", "text": t.think}}, "mine": m.mark()})
+	}
+	if t.say != "" {
+		all = append(all, obj{"type": "message", "role": "assistant", "status": "completed", "content": []any{obj{"type": "output_text", "text": t.say, "mine": m.mark()}}, "mine": m.mark()})
+	}
+	var results []any
+	for _, c := range t.calls {
+		all = append(all, obj{"type": "function_call", "callId": c.id, "name": c.name, "arguments": `{"path":1}`, "status": "completed", "mine": m.mark()})
+		if c.answered {
+			var output any = obj{"type": "text", "text": c.output, "mine": m.mark()}
+			if c.rich {
+				output = []any{c.output, []any{obj{"type": "input_text", "text": c.output}, obj{"type": "input_image", "image": "https://x"}}}[m.r.IntN(2)]
+			}
+			results = append(results, obj{"type": "function_call_result", "callId": c.id, "name": c.name, "status": "completed", "output": output, "mine": m.mark()})
+		}
+	}
+	return append(all, results...)
 }

@@ -75,6 +75,10 @@ type half struct {
 	result bool
 }
 
+// between stands between two messages of the model of which the first has calls that are not answered in
+// front of the second: on the wire they would be one turn, and nothing would be wrong.
+const between = "\u2063"
+
 // madeUp begins the ids of calls that have none.
 const madeUp = "pare_call_"
 
@@ -164,7 +168,7 @@ func (l *List) find(top object, as string) bool {
 	if len(top.members) == 0 {
 		return try(top.at, "")
 	}
-	for _, name := range []string{"messages", "prompt"} {
+	for _, name := range []string{"messages", "prompt", "input", "history"} {
 		if only == nil || slices.Contains(only.lists, name) {
 			if try(top.get(name), name) {
 				return true
@@ -237,6 +241,11 @@ func (l *List) element(i int, w *writer) {
 		return
 	}
 	w.spoken = true
+	if s.strict && e.role == assistant && len(w.open) > 0 {
+		clear(w.open)
+		w.add(half{unit: -1}, user, write("type", "text", "text", between))
+		w.close()
+	}
 	if s.whole != nil {
 		if row := s.whole(e.message); row != nil {
 			l.part(i, w, row, e.message.at, nil)
@@ -301,7 +310,7 @@ func (l *List) item(i int, w *writer, at jsonspan.Span, where place, ids map[str
 	if l.raw[at.Start] == '"' { // a word among parts
 		l.units = append(l.units, unit{elem: i, kind: sealed, at: at, places: []place{where}, row: &wholeSealed})
 		e.units = append(e.units, len(l.units)-1)
-		w.add(half{unit: len(l.units) - 1}, e.role, write("type", "text", "text", l.raw[at.Start:at.End]))
+		w.add(half{unit: len(l.units) - 1}, e.role, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
 		return
 	}
 	o := open(l.raw, at)
@@ -393,7 +402,9 @@ func (l *List) part(i int, w *writer, row *part, at jsonspan.Span, places []plac
 		w.add(half{unit: id}, who, mediaBlock(&o, row))
 	case call:
 		w.add(half{unit: id}, assistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", inputOf(o.bytes(row.in))))
+		w.open[u.id] = true
 	case result:
+		delete(w.open, u.id)
 		w.add(half{unit: id}, user, resultBlock(u.id, o.bytes(row.out), is(row.failed)))
 	case both:
 		w.add(half{unit: id}, assistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", inputOf(o.bytes(row.in))))
@@ -408,7 +419,7 @@ func (l *List) part(i int, w *writer, row *part, at jsonspan.Span, places []plac
 	case serverResult:
 		w.add(half{unit: id}, assistant, write("type", "web_search_tool_result", "tool_use_id", u.id, "content", o.bytes(row.out)))
 	default:
-		w.add(half{unit: id}, who, write("type", "text", "text", quote(string(l.raw[at.Start:at.End]))))
+		w.add(half{unit: id}, who, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
 	}
 	l.units = append(l.units, u)
 }
@@ -451,7 +462,8 @@ type writer struct {
 	opens   []int
 	results []func()
 	server  map[string]bool
-	open    []nameless // calls that are not answered yet
+	calls   []nameless      // that are not answered yet
+	open    map[string]bool // calls without results since the last one that was noticed
 	made    int
 	asked   map[string]bool // calls of element askedOf that wait for an approval
 	askedOf int
@@ -463,7 +475,7 @@ type nameless struct{ name, id string }
 // begin goes on to the next element: a message never holds what two of them say.
 func (w *writer) begin(i int) {
 	if w.server == nil {
-		w.server = make(map[string]bool)
+		w.server, w.open = make(map[string]bool), make(map[string]bool)
 	}
 	w.flush()
 	w.elem = i
@@ -512,9 +524,9 @@ func (w *writer) flush() {
 // idOf makes up the id of a call that has none, or finds that of the call that a result answers.
 func (w *writer) idOf(k kind, name string) string {
 	if k == result {
-		for i, c := range w.open {
+		for i, c := range w.calls {
 			if c.name == name {
-				w.open = append(w.open[:i:i], w.open[i+1:]...)
+				w.calls = append(w.calls[:i:i], w.calls[i+1:]...)
 				return c.id
 			}
 		}
@@ -522,7 +534,7 @@ func (w *writer) idOf(k kind, name string) string {
 	w.made++
 	id := madeUp + strconv.Itoa(w.made)
 	if k == call {
-		w.open = append(w.open, nameless{name, id})
+		w.calls = append(w.calls, nameless{name, id})
 	}
 	return id
 }
@@ -595,6 +607,9 @@ func inputOf(value []byte) []byte {
 	case 0, 'n':
 		return []byte("{}")
 	}
+	if text := decode(value); first([]byte(text)) == '{' && jsonspan.Valid([]byte(text)) == nil {
+		return []byte(text) // an object, written as a text
+	}
 	return write("input", value)
 }
 
@@ -628,6 +643,8 @@ func outputText(out []byte) string {
 	o := open(out, jsonspan.Span{End: len(out)})
 	if o.get("type").Len() > 0 && o.get("value").Len() > 0 {
 		out = o.bytes("value")
+	} else if o.text("type") == "text" && first(o.bytes("text")) == '"' {
+		out = o.bytes("text")
 	}
 	return plainText(out)
 }

@@ -74,6 +74,9 @@ type shape struct {
 	copies []string
 	// nameless: calls may have no ids; then results belong to them by name, in order.
 	nameless bool
+	// strict: the results of a message stand in front of the next one of the model. Else neighbours of the
+	// model are one turn.
+	strict bool
 	// approval is the type of a part that asks whether a call may be carried out: it has no result yet.
 	approval string
 

@@ -7,11 +7,11 @@ import (
 )
 
 // shapes is the table. A list is what most of its elements can only be.
-var shapes = []shape{pi, aiSDK, aiSDKUI, langChain, agentsAPI, openCode}
+var shapes = []shape{pi, aiSDK, aiSDKUI, langChain, agentsAPI, openCode, openAIAgents}
 
 // pi's live list, as its extensions get it. Sources: AgentMessage of its packages, 1.5.
 var pi = shape{
-	name: "pi", doc: "the live list of pi", lists: []string{"messages"}, inner: itself, content: under("content"),
+	name: "pi", strict: true, doc: "the live list of pi", lists: []string{"messages"}, inner: itself, content: under("content"),
 	proof: func(o object) bool {
 		if o.text("role") == "toolResult" && o.get("toolCallId").Len() > 0 || o.text("role") == "assistant" && o.get("stopReason").Len() > 0 && o.get("api").Len() > 0 {
 			return true
@@ -65,7 +65,7 @@ var (
 
 // Model messages of the AI SDK, 4 to 7, and the prompts of its providers.
 var aiSDK = shape{
-	name: "ai-sdk", doc: "model messages of the AI SDK", lists: []string{"messages", "prompt"}, inner: itself, approval: "tool-approval-request", content: under("content"),
+	name: "ai-sdk", strict: true, doc: "model messages of the AI SDK", lists: []string{"messages", "prompt"}, inner: itself, approval: "tool-approval-request", content: under("content"),
 	proof: func(o object) bool {
 		return hasPart(o, "content", "tool-call", "toolCallId") || hasPart(o, "content", "tool-result", "toolCallId") || hasPart(o, "content", "tool-approval-request", "approvalId")
 	},
@@ -166,7 +166,7 @@ func uiPending(o object) bool {
 // Messages of LangChain: as JavaScript and Python write them (lc), in dictionaries of type and data, and
 // flat, as LangGraph's server sends them.
 var langChain = shape{
-	name: "langchain", doc: "messages of LangChain", lists: []string{"messages"}, content: under("content"),
+	name: "langchain", strict: true, doc: "messages of LangChain", lists: []string{"messages"}, content: under("content"),
 	proof: func(o object) bool {
 		if string(o.bytes("lc")) == "1" && o.get("kwargs").Len() > 0 {
 			return true
@@ -267,78 +267,6 @@ func langChainAs(near object, in, class, kind string, members ...any) []byte {
 		return write("type", kind, "data", write(members...))
 	}
 	return write(append(members, "type", kind)...)
-}
-
-// Envelopes of agents-api: a message is a text, a call or a result; several may be joined in one.
-var agentsAPI = shape{
-	name: "agents-api", doc: "message envelopes of agents-api", lists: []string{"messages"}, inner: itself, nameless: true,
-	proof: member("schema", "agents-api.message"),
-	role: func(_, m object) role {
-		switch m.text("type") {
-		case "tool_result":
-			return user
-		case "tool_call":
-			return assistant
-		case "delta":
-			return aside
-		case "multimodal_part", "":
-		default:
-			if agentsRow(m.text("type")) == nil {
-				return nobody
-			}
-		}
-		if m.text("role") == "tool" {
-			return user
-		}
-		return plainRole(m.text("role"))
-	},
-	whole: func(m object) *part {
-		if m.text("type") == "multimodal_part" || first(m.bytes("content")) == '[' {
-			return nil
-		}
-		return agentsRow(m.text("type"))
-	},
-	content: func(m object) string {
-		if m.get("payload.parts").Len() > 0 {
-			return "payload.parts"
-		}
-		return "content"
-	},
-	parts: agentsParts,
-	stub: func(near object, _ string, c *unit, said []byte) []byte {
-		meta := []byte("{}")
-		if !strings.HasPrefix(c.id, madeUp) {
-			meta = write("tool_call_id", c.id)
-		}
-		return write("schema", "agents-api.message", "version", []byte("1"), "type", "tool_result", "role", "user", "content", said,
-			"payload", write("success", []byte("false"), "tool_name", c.name), "metadata", meta)
-	},
-	says: func(near object, _ string, who role, said []byte) []byte {
-		return write("schema", "agents-api.message", "version", []byte("1"), "type", "text", "role", who.String(), "content", said, "payload", []byte("{}"), "metadata", []byte("{}"))
-	},
-}
-
-var agentsParts = []part{
-	{as: "text", kind: text, say: "content|text"},
-	{as: "final_result", kind: text, say: "content"},
-	{as: "error", kind: text, say: "content"},
-	{as: "input_required", kind: sealed},
-	{as: "approval_required", kind: sealed},
-	{as: "delta", kind: silent},
-	{as: "image_url", kind: media, say: "image_url.url"},
-	{as: "image", kind: media, say: "data|url"},
-	{as: "file", kind: media, say: "data|url"},
-	{as: "tool_call", kind: call, id: "metadata.tool_call_id", name: "payload.tool_name", in: "payload.parameters"},
-	{as: "tool_result", kind: result, id: "metadata.tool_call_id", name: "payload.tool_name", out: "content", failed: func(o object) bool { return string(o.bytes("payload.success")) == "false" }},
-}
-
-func agentsRow(kind string) *part {
-	for i := range agentsParts {
-		if agentsParts[i].as == kind {
-			return &agentsParts[i]
-		}
-	}
-	return nil
 }
 
 // The list of opencode, as its plugins get it: what is known of a message, and its parts.

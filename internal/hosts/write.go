@@ -108,6 +108,9 @@ func (l *List) arrange(after *wire.Request, fates []fate) (slots []slot, err err
 			blk := t.Block(b)
 			path := wirex.PathIn(after, l.Request, b)
 			h, ok := l.blocks[path]
+			if ok && h.unit < 0 {
+				continue
+			}
 			if ok {
 				before := was[path]
 				if ok = old.Block(before).Kind == blk.Kind; ok {
@@ -345,7 +348,7 @@ func (l *List) edited(u int, raw []byte, f *fate, row *part) ([]byte, error) {
 	}
 	if f.input != nil {
 		in := f.input
-		if row == &functionCopy {
+		if at := open(raw, jsonspan.Span{End: len(raw)}).bytes(row.in); first(at) == '"' { // an object, written as a text
 			in = quote(string(in))
 		}
 		raw = set(raw, row.in, in)
@@ -376,6 +379,9 @@ func spoken(out []byte, said string) []byte {
 			kind = "text"
 		}
 		return set(set(out, "type", quote(kind)), "value", quote(said))
+	}
+	if o.text("type") == "text" && o.get("text").Len() > 0 {
+		return set(out, "text", quote(said))
 	}
 	if first(out) != '[' {
 		return quote(said)
@@ -408,7 +414,7 @@ func (l *List) same(out []byte, want *wire.Request) error {
 	if err != nil {
 		return fmt.Errorf("%w: it could not be read again: %w", ErrWrite, err)
 	}
-	got, wanted := said(again.Request, l.shape.end != nil), said(want, l.shape.end != nil)
+	got, wanted := again.said(again.Request), l.said(want)
 	for i := range max(len(got), len(wanted)) {
 		if i >= len(got) || i >= len(wanted) || got[i] != wanted[i] {
 			return fmt.Errorf("%w: block %d would be another one", ErrWrite, i)
@@ -428,13 +434,16 @@ type saying struct {
 
 // said is what a request says, block by block. Ids that were made up count in their order. Results of one turn
 // have no order, and none at all have one where each lies in the part of its call.
-func said(r *wire.Request, inCalls bool) (all []saying) {
+func (l *List) said(r *wire.Request) (all []saying) {
 	t := r.Transcript()
 	ids := make(map[string]string)
 	for i := range t.Blocks() {
 		b := t.Block(transcript.BlockID(i))
 		if len(all) == 0 && t.Messages()[b.Message].Role == transcript.System {
 			continue // in front of everything, instructions are no message
+		}
+		if h, ok := l.blocks[wirex.PathIn(r, l.Request, transcript.BlockID(i))]; ok && h.unit < 0 {
+			continue
 		}
 		s := saying{t.Messages()[b.Message].Role, b.Kind, b.CallID, b.Tool, ""}
 		if strings.HasPrefix(s.id, madeUp) || strings.HasPrefix(s.id, newBegin) {
@@ -452,7 +461,7 @@ func said(r *wire.Request, inCalls bool) (all []saying) {
 		all = append(all, s)
 	}
 	byID := func(a, b saying) int { return cmp.Or(strings.Compare(a.id, b.id), strings.Compare(a.text, b.text)) }
-	if inCalls {
+	if l.shape.end != nil {
 		slices.SortStableFunc(all, func(a, b saying) int {
 			switch ra, rb := a.kind == transcript.Result, b.kind == transcript.Result; {
 			case ra && rb:

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -65,8 +66,21 @@ func (r *release) module() ([]entry, error) {
 	}
 	about["optionalDependencies"] = optional
 	files := []entry{{"package.json", 0o644, indented(about)}, r.licence()}
-	for _, name := range []string{"index.js", "index.d.ts", "engine.js", "bin/pare.js"} {
-		data, err := os.ReadFile(filepath.Join(from, name))
+	names := []string{"index.js", "index.d.ts", "engine.js", "bin/pare.js"}
+	for _, folder := range []string{"adapters", "claude-code"} {
+		err := filepath.WalkDir(filepath.Join(from, folder), func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				name, _ := filepath.Rel(from, path)
+				names = append(names, filepath.ToSlash(name))
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(from, filepath.FromSlash(name)))
 		if err != nil {
 			return nil, err
 		}
