@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs the suites of the systems that Pare replaces, unchanged, against the thin modules of adapters/seeds.
+# PARE_SEEDS names a folder with copies of their repositories (pi-dcp, agent-message-window); none of their
+# code is kept here. PARE_NPM is a folder with @pare-llm/pare in its node_modules, as a release packs it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+: "${PARE_SEEDS:?a folder with copies of pi-dcp and agent-message-window}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+suite=$PARE_SEEDS/agent-message-window/tests/test_agent_message_window.py
+if [ -f "$suite" ]; then
+  echo "agent-message-window:"
+  CGO_ENABLED=1 "${GO:-go}" build -buildmode=c-shared -o "$work/libpare.so" ./bindings/c
+  PYTHONPATH=adapters/seeds/message-window:bindings/python PARE_LIBRARY=$work/libpare.so PYTHONDONTWRITEBYTECODE=1 \
+    python3 adapters/seeds/message-window/pytest.py "$suite"
+else
+  echo "agent-message-window: no copy in $PARE_SEEDS, left out"
+fi
+
+if [ -d "$PARE_SEEDS/pi-dcp/tests" ] && [ -d "${PARE_NPM:-}/node_modules/@pare-llm/pare" ] && command -v bun >/dev/null; then
+  echo "pi-dcp:"
+  mkdir -p "$work/dcp/node_modules"
+  cp -r adapters/seeds/pi-dcp/src "$PARE_SEEDS/pi-dcp/tests" "$work/dcp"
+  ln -s "$PARE_NPM/node_modules/@pare-llm" "$work/dcp/node_modules/@pare-llm"
+  (cd "$work/dcp" && bun test)
+else
+  echo "pi-dcp: no copy in $PARE_SEEDS, no PARE_NPM or no bun, left out"
+fi
