@@ -19,8 +19,12 @@ type recordedLine struct {
 	Timestamp time.Time
 	Type      string
 	Subtype   string
-	Message   struct{ Usage *recordedUsage }
-	Payload   struct {
+	Message   struct {
+		ID    string
+		Model string
+		Usage *recordedUsage
+	}
+	Payload struct {
 		Type string
 		Info struct {
 			Last *recordedUsage `json:"last_token_usage"`
@@ -33,6 +37,7 @@ type recordedUsage struct {
 	Input    int `json:"input_tokens"`
 	Read     int `json:"cache_read_input_tokens"`
 	Written  int `json:"cache_creation_input_tokens"`
+	Output   int `json:"output_tokens"`
 	Cached   int `json:"cached_input_tokens"` // Codex: a part of the input
 	Creation struct {
 		Hour int `json:"ephemeral_1h_input_tokens"`
@@ -40,7 +45,7 @@ type recordedUsage struct {
 }
 
 func (u *recordedUsage) bill() replay.Bill {
-	return replay.Bill{Input: u.Input - u.Cached, Read: u.Read + u.Cached, Written: u.Written, Hour: u.Creation.Hour}
+	return replay.Bill{Input: u.Input - u.Cached, Read: u.Read + u.Cached, Written: u.Written, Hour: u.Creation.Hour, Output: u.Output}
 }
 
 // A sessionPart is a stretch of a session that was sent as it is: up to a compaction, or from one
@@ -120,6 +125,7 @@ func recording(t *transcript.Transcript, lines []recordedLine, at func(int) int)
 		rec.Times[i] = lines[n].Timestamp
 		if u := lines[n].Message.Usage; u != nil {
 			rec.Bills[i] = u.bill()
+			rec.Bills[i].Model, rec.Bills[i].Reply = lines[n].Message.Model, lines[n].Message.ID
 		}
 		next := len(lines)
 		if i+1 < len(ms) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -46,14 +47,22 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	}
 	l.weigh(p, v, same)
 	from := v.start()
-	s.Sent = l.head + v.from(from, v.n)
-	found := l.head
-	if l.before != nil && l.before.start() == from {
-		found += v.from(from, max(same, from))
+	s.Sent = max(p.scale.beside[k]+p.scale.text(l.head+v.from(from, v.n)), 0)
+	found := 0
+	if k == 0 { // other sessions have left the front of it in the cache
+		found = min(p.recording.bill(p.walk, 0).Read, max(p.scale.beside[0], 0))
 	}
+	if same >= 0 {
+		found = l.head
+		if l.before.start() == from {
+			found += v.from(from, max(same, from))
+		}
+		found = min(max(p.scale.beside[k-1]+p.scale.text(found), 0), s.Sent)
+	}
+	found = p.readable(k, found)
 	c := p.setting.Cache
 	switch {
-	case same >= 0 && !p.cold[k] && found >= c.MinPrefix:
+	case found > 0 && found >= c.MinPrefix:
 		s.Read, s.Written = found, s.Sent-found
 	case s.Sent >= c.MinPrefix:
 		s.Written, same = s.Sent, -1
@@ -67,8 +76,11 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	l.judge(p, k, v, &s)
 	from, end := p.walk.reply(k)
 	for i := from; i < end; i++ {
-		s.Output += p.costs[i]
+		if p.walk.whole.Transcript().Messages()[i].Role == transcript.Assistant {
+			s.Output += p.costs[i]
+		}
 	}
+	s.Output = max(p.scale.text(s.Output), p.recording.bill(p.walk, k).Output)
 	if s.Changed {
 		l.sight.show(p, v)
 		l.sight.regret(p, k, &s)
@@ -84,7 +96,7 @@ func (l *ledger) weigh(p *player, v *view, same int) {
 		return
 	}
 	if same < 0 {
-		l.head = wirex.HeadTokens(v.r, p.setting.Counter) + p.beside
+		l.head = wirex.HeadTokens(v.r, p.setting.Counter)
 	}
 	v.sums = make([]int, v.n+1)
 	from := max(same, 0)

@@ -286,8 +286,8 @@ func (s *showing) fetch(p *player, k, sent int, missing map[transcript.BlockID]b
 	const call = 100 // tokens of a call that reads something
 	u := usage{Read: sent, Written: call, Output: call}
 	for b := range missing {
-		u.Written += p.blocks[b]
-		u.Read += p.blocks[b] * min(again, p.walk.Len()-k-1)
+		u.Written += p.scale.text(p.blocks[b])
+		u.Read += p.scale.text(p.blocks[b]) * min(again, p.walk.Len()-k-1)
 		for _, mark := range p.memory.block[b] {
 			s.back[mark] = k + again
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -53,18 +54,20 @@ type Result struct {
 	Model     string  `json:"model"`
 	Histories int     `json:"histories"`
 	Requests  int     `json:"requests"`
-	Every     int     `json:"every,omitempty"` // one request of so many was replayed; zero: all
-	Tokens    int     `json:"tokens"`          // of the whole history
-	Limit     int     `json:"limit"`           // zero in a sum
-	Low       int     `json:"low"`             //
-	Window    int     `json:"window"`          // that the model is known to have; zero: unknown
-	Priced    int     `json:"priced"`          // histories whose model has a list price
-	Beside    int     `json:"beside"`          // tokens of each request that the history does not show
-	Cold      int     `json:"cold"`            // requests before which the cache had expired
-	Calls     int     `json:"calls"`           // that the model made
-	Edits     int     `json:"edits"`           // of these, those that replace lines which it was shown
-	Runs      []Run   `json:"runs"`            // one for each policy
-	Cache     Billing `json:"cache"`           // zero in a sum
+	Every     int     `json:"every,omitempty"`  // one request of so many was replayed; zero: all
+	Tokens    int     `json:"tokens"`           // of the whole history
+	Limit     int     `json:"limit"`            // zero in a sum
+	Low       int     `json:"low"`              //
+	Window    int     `json:"window"`           // that the model is known to have; zero: unknown
+	Priced    int     `json:"priced"`           // histories whose model has a list price
+	Beside    int     `json:"beside"`           // tokens of each request that the history does not show
+	Cold      int     `json:"cold"`             // requests before which the cache had expired
+	Calls     int     `json:"calls"`            // that the model made
+	Edits     int     `json:"edits"`            // of these, those that replace lines which it was shown
+	Runs      []Run   `json:"runs"`             // one for each policy
+	Cache     Billing `json:"cache"`            // zero in a sum
+	Bills     Bills   `json:"bills"`            // as recorded
+	Breaks    []Break `json:"breaks,omitempty"` // when the cache was lost
 }
 
 // A Billing is what cached tokens cost, in thousandths of the price of input. Many
@@ -172,27 +175,30 @@ func Replay(r *wire.Request, o Options) (*Result, error) {
 
 // A player replays one history.
 type player struct {
-	walk     *Walk
-	every    int
-	policies []Policy
-	setting  Setting
-	room     int // the model's window; zero: unknown
-	price    tokens.Price
-	priced   bool
-	memory   *memory
-	beside   int    // tokens that are not in the history
-	cold     []bool // by request: the cache had expired
-	head     int    // tokens beside the list
-	tokens   int    // of the whole history
-	limit    int
-	costs    []int // by message
-	blocks   []int // by block
-	sums     []int // by number of messages: what the first ones cost
-	runs     []ledger
+	walk      *Walk
+	every     int
+	policies  []Policy
+	setting   Setting
+	room      int // the model's window; zero: unknown
+	price     tokens.Price
+	priced    bool
+	memory    *memory
+	beside    int         // tokens that are not in the history
+	broken    map[int]int // by request: how much of it can still be read from the cache
+	breaks    []Break
+	scale     scale
+	recording *Recording
+	head      int // tokens beside the list
+	tokens    int // of the whole history
+	limit     int
+	costs     []int // by message
+	blocks    []int // by block
+	sums      []int // by number of messages: what the first ones cost
+	runs      []ledger
 }
 
 func newPlayer(r *wire.Request, o Options) *player {
-	p := &player{walk: newWalk(r, o.Every), every: o.Every, policies: o.Policies}
+	p := &player{walk: newWalk(r, o.Recording, max(o.Every, 1)), every: o.Every, policies: o.Policies}
 	if p.policies == nil {
 		p.policies = Standard()
 	}
@@ -223,7 +229,7 @@ func newPlayer(r *wire.Request, o Options) *player {
 	p.memory = remember(r, p.replies)
 	p.record(o)
 	whole := view{r: r, n: len(p.costs), sums: p.sums}
-	p.tokens = p.head + whole.from(whole.start(), whole.n)
+	p.tokens = p.scale.text(p.head+whole.from(whole.start(), whole.n)) + p.beside
 	p.setting.Tokens = model.Input(0)
 	if o.Limit != (Amount{}) {
 		p.setting.Tokens = max(o.Limit.Of(p.tokens), 2)
@@ -242,19 +248,61 @@ func newPlayer(r *wire.Request, o Options) *player {
 // record takes in what is known beside the text.
 func (p *player) record(o Options) {
 	sent := func(k int) int { return p.head + p.sums[p.walk.ends[k]] }
+	p.recording = o.Recording
 	p.beside = o.Recording.beside(p.walk, sent)
-	p.head += p.beside
 	p.setting.Beside = p.beside
+	p.scale = newScale(o.Recording, p.walk, p.textOf)
 	life := cmp.Or(o.Life, o.Recording.life())
 	p.setting.Cache = ofLife(p.setting.Cache, life)
-	p.cold = make([]bool, p.walk.Len())
+	p.broken = make(map[int]int)
 	if o.Recording == nil || p.every > 1 {
 		return
 	}
 	p.setting.Cold = o.Recording.cold(p.walk, p.setting.Cache.Life)
-	for _, k := range p.setting.Cold {
-		p.cold[k-1] = true
+	p.breaks = o.Recording.breaks(p.walk, p.setting.Cache.Life)
+	c := p.setting.Cache
+	for i := range p.breaks {
+		b := &p.breaks[i]
+		p.broken[b.Request-1] = b.Read
+		b.Money = p.price.Cost(c, tokens.Usage{Written: b.Again}) - p.price.Cost(c, tokens.Usage{Read: b.Again})
 	}
+	p.setting.Cold = p.numbered(p.setting.Cold)
+}
+
+// numbered are requests of the walk as [pare.Requests] counts them.
+func (p *player) numbered(all []int) []int {
+	ms, n, from := p.walk.whole.Transcript().Messages(), 1, 0
+	out := make([]int, 0, len(all))
+	for _, k := range all {
+		for ; from < p.walk.ends[k-1]; from++ {
+			n += one(ladder.Begins(ms, from))
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// readable is how many of the tokens that a request has in common with the one before were really
+// read from the cache: all, unless it was broken or the bill says that less was.
+func (p *player) readable(k, found int) int {
+	if most, ok := p.broken[k]; ok {
+		return min(found, most)
+	}
+	now := p.recording.bill(p.walk, k)
+	if k == 0 || now.sent() == 0 {
+		return found
+	}
+	before := p.recording.bill(p.walk, k-1).sent()
+	if could := min(before, now.sent()); now.Read < could && 2*now.Read >= before {
+		return int(int64(found) * int64(now.Read) / int64(could))
+	}
+	return found
+}
+
+// textOf estimates what request k shows.
+func (p *player) textOf(k int) int {
+	v := view{r: p.walk.whole, n: p.walk.ends[k], sums: p.sums}
+	return p.head + v.from(v.start(), v.n)
 }
 
 // step sends one request in all ways.
@@ -299,6 +347,7 @@ func (p *player) result() *Result {
 		r.Priced = 1
 	}
 	r.Beside, r.Cold, r.Calls, r.Edits = p.beside, len(p.setting.Cold), p.memory.calls, p.memory.edits
+	r.Bills, r.Breaks = p.bills(), p.breaks
 	for i := range p.runs {
 		p.charge(p.runs[i].steps, p.runs[0].steps)
 	}
@@ -419,6 +468,8 @@ func Sum(source string, all []*Result) *Result {
 		sum.Cold += r.Cold
 		sum.Calls += r.Calls
 		sum.Edits += r.Edits
+		sum.Bills.add(&r.Bills)
+		sum.Breaks = append(sum.Breaks, r.Breaks...)
 		for i, run := range r.Runs {
 			if i == len(sum.Runs) {
 				sum.Runs = append(sum.Runs, Run{Policy: run.Policy})

@@ -227,8 +227,8 @@ func TestRecording(t *testing.T) {
 	if plain.Cache.Write != 1250 || hour.Cache.Write != 2000 || short.Cache.Write != 1250 {
 		t.Errorf("writing costs %d, %d, %d", plain.Cache.Write, hour.Cache.Write, short.Cache.Write)
 	}
-	for k, s := range short.Runs[0].Steps {
-		if cold := k == 0 || k == 2; cold != (s.Read == 0) {
+	for k, s := range short.Runs[0].Steps { // what the first one read was there from other sessions
+		if k != 2 && s.Read < 40_000 || k == 2 && s.Read != 0 {
 			t.Errorf("request %d reads %d", k, s.Read)
 		}
 	}

@@ -14,6 +14,7 @@ type Walk struct {
 	whole  *wire.Request
 	ends   []int           // by request: how many messages it has
 	faults map[int]outcome // by request: what is wrong with it as it is
+	every  int
 	o      wire.Options
 }
 
@@ -22,15 +23,22 @@ type outcome []string
 
 // NewWalk finds the requests of a history, which should have been mended: what is
 // wrong with it is wrong with the requests, too. It looks at the history once.
-func NewWalk(r *wire.Request) *Walk { return newWalk(r, 1) }
+func NewWalk(r *wire.Request) *Walk { return newWalk(r, nil, 1) }
 
 // newWalk takes one request of every so many: the last of them, so that the last of all is taken.
-func newWalk(r *wire.Request, every int) *Walk {
-	w := &Walk{whole: r, o: wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model()}}
-	all := r.Transcript().Messages()
+// An agent that runs the first calls of a reply while the model goes on writes down their results
+// in the middle of it: nothing was sent there.
+func newWalk(r *wire.Request, rec *Recording, every int) *Walk {
+	w := &Walk{whole: r, every: every, o: wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model()}}
+	all, reply := r.Transcript().Messages(), ""
 	for i := range all {
 		if ladder.Begins(all, i) {
-			w.ends = append(w.ends, i)
+			if now := rec.reply(i); now == "" || now != reply {
+				w.ends = append(w.ends, i)
+			}
+		}
+		if now := rec.reply(i); now != "" {
+			reply = now
 		}
 	}
 	if n := len(all); n > 0 && all[n-1].Role != transcript.Assistant {
@@ -102,11 +110,20 @@ func (w *Walk) Request(k int) (*wire.Request, error) {
 	return r, nil
 }
 
-// reply is the model's turn that follows a request: messages from up to end.
+// reply is the model's turn that follows a request, in the messages from up to end: those of the
+// assistant. Results may stand in between.
 func (w *Walk) reply(k int) (from, end int) {
 	all := w.whole.Transcript().Messages()
-	from = w.ends[k]
+	from, next := w.ends[k], len(all)
+	if k+1 < len(w.ends) && w.every == 1 {
+		next = w.ends[k+1]
+	}
 	for end = from; end < len(all) && all[end].Turn == all[from].Turn; end++ {
+	}
+	for i := end; i < next && w.every == 1; i++ {
+		if all[i].Role == transcript.Assistant {
+			end = i + 1
+		}
 	}
 	return from, end
 }
