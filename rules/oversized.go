@@ -25,7 +25,7 @@ type Oversized struct {
 	Tail int `json:"tail,omitempty"`
 	// Leave arguments alone and shorten results only. Default: false.
 	ResultsOnly bool `json:"results_only,omitempty"`
-	// Shorten results as they arrive, before they are first sent, whether the request fits or not: that costs no cache. The names that are left out are listed; arguments are left alone. Default: false.
+	// Shorten results as they arrive, before they are first sent, whether the request fits or not: that costs no cache. The names that are left out are listed; arguments are left alone. Of the numbers of lines that a tool prints beside a file every tenth stays, and searches name a file once. Default: false.
 	Arrival bool `json:"arrival,omitempty"`
 	// With arrival, the bound for results that show a file or a part of it, which are needed to the letter more often; -1 leaves them alone. Default: 40960.
 	ReadBytes int `json:"read_bytes,omitempty" min:"-1"`
@@ -108,8 +108,8 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 	for i, x := range s.exchanges {
 		call, result := s.t.Block(x.Call), s.t.Block(x.Results[0])
 		// Decoding makes nothing longer: what is short enough as it is written is short
-		// enough.
-		if call.Body.Len() <= most && result.Body.Len() <= most {
+		// enough. Numbers are taken off shorter files, too.
+		if call.Body.Len() <= most && result.Body.Len() <= most && !(o.Arrival && result.Body.Len() >= defaultMinBytes) {
 			continue
 		}
 		args := s.arguments(x.Call)
@@ -119,9 +119,8 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 		}
 		gist := o.gist(of)
 		gist.Call = x.CallID
-		if text, ok := s.plain(result); ok && gist.Most > 0 && len(text) > gist.Most && wirex.Editable(s.r, x.Results[0]) && !wirex.PersonSpeaks([]byte(text)) {
-			gist.Handle = b.Handle(x.Results[0])
-			b.Edit(x.Results[0], gist.Of(text), "%d bytes are more than %d", len(text), gist.Most)
+		if text, ok := s.plain(result); ok && wirex.Editable(s.r, x.Results[0]) && !wirex.PersonSpeaks([]byte(text)) {
+			s.shortenResult(b, x.Results[0], text, gist, o.Arrival && (gist.Outline || of.kind == KindSearch))
 		}
 		if o.Arrival || o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !wirex.Editable(s.r, x.Call) {
 			continue
@@ -134,6 +133,26 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 		if text := note.Of(string(args)); jsonLen(text)+slack < len(args) {
 			b.Edit(x.Call, text, "%d bytes are more than %d", len(args), most)
 		}
+	}
+}
+
+// shortenResult shortens what a result says, if it is too long. Of what shows files, what it says
+// again and again goes first, however long it is, if it is to be tidied.
+func (s *sight) shortenResult(b *pare.Ballot, result transcript.BlockID, text string, gist ladder.Gist, tidy bool) {
+	if len(text) <= gist.Most && !tidy || gist.Most <= 0 {
+		return
+	}
+	was, note := len(text), ""
+	handle := func() string { return b.Handle(result) }
+	if tidy {
+		text, note = tidied(text, handle)
+	}
+	switch {
+	case len(text) > gist.Most:
+		gist.Most, gist.Handle = gist.Most-len(note), handle()
+		b.Edit(result, gist.Of(text)+note, "%d bytes are more than %d", was, gist.Most)
+	case note != "":
+		b.Edit(result, text+note, "it says again and again where its lines stand")
 	}
 }
 

@@ -78,7 +78,7 @@ func TestReplaySession(t *testing.T) {
 	if status != statusClean {
 		t.Fatal(status, stderr)
 	}
-	if n := strings.Count(out, `"requests":4`); n != 3 {
+	if n := strings.Count(out, `"histories":1,"requests":4,`); n != 3 {
 		t.Errorf("%d parts: %s", n, out)
 	}
 	if strings.Count(out, `"cold":3`) != 3 || strings.Contains(out, `"beside":0`) {
