@@ -29,6 +29,9 @@ type pulse struct {
 	cut   cut
 	taken int  // bytes of the last body that the provider took; zero: not known
 	reads bool // the provider has read a part of it from a cache
+
+	judged, spared bool // whether it is to be left as it is; see thrift
+	cuts, counted  int  // results cut so far, and up to which turn calls were counted
 }
 
 // cached notes whether a reply reports that something was read from a cache, and reports

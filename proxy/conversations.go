@@ -102,7 +102,8 @@ type Conversations struct {
 	// failed is the last panic of the store; nil: none that nobody has named.
 	failed atomic.Pointer[pare.FaultError]
 	beats
-	fills fills
+	fills  fills
+	thrift thrift
 }
 
 // ConversationsOptions says how much is remembered. The zero value is right. Many

@@ -57,6 +57,7 @@ type aim struct {
 	smalls        int     // how often it was planned to be smaller still
 	most          int     // the most that a guess at the limit may be; zero: any
 	must          bool    // the window is one that the provider insists on
+	thrift        string  // whether results are left out because that is free; "": the policy does not
 }
 
 // An outcome is what comes of planning.
@@ -77,11 +78,14 @@ type outcome struct {
 	taught   Learned            // what is to be learned if this is accepted
 	betas    []string           // that the body needs; it asks the provider to do something by itself
 	over     bool               // it could not have been sent as it came
+	thrift   string             // see [Record]
+	cut      int                // results that are left out because that is free
+	fetched  int                // of these, those that new calls ask for again
 }
 
 // skipped is the outcome of doing nothing.
 func (o outcome) skipped(why string, detail string) outcome {
-	return outcome{skip: why, detail: detail, glance: o.glance, key: o.key, faults: o.faults}
+	return outcome{skip: why, detail: detail, glance: o.glance, key: o.key, faults: o.faults, thrift: o.thrift}
 }
 
 // plan reads a request and says what to send in its place. Whatever goes wrong, that is
@@ -121,6 +125,8 @@ func look(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restor
 		a.heed()
 		a.feel(o.key, o.glance, in)
 	}
+	a.spare(o.key, o.glance)
+	o.thrift = a.thrift
 	a.raw = in
 	raw, restored = a.restored(in)
 	return o, raw, restored, o.glance.Clean && restored == 0 && a.idle(o.glance, raw) && !a.names(raw)
@@ -302,6 +308,9 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	out, err := pl.Apply()
 	if err != nil {
 		return o.skipped(skipRefused, leftOver(pl.Left()))
+	}
+	if a.thrift == thriftCut {
+		o.cut, o.fetched = cutsOf(in, pl)
 	}
 	o.tokens[0] = size
 	a.kept = p.KeepInvalidThinking

@@ -62,6 +62,14 @@ type Record struct {
 	// Rewritten is how many tokens behind a cut that is new the provider's cache has to take
 	// again, estimated.
 	Rewritten int `json:"rewritten_tokens,omitempty"`
+	// Thrift says whether results may be left out because that is free, as they arrive or while the
+	// cache is cold: "cut"; "control", for one conversation in ten, which is left as it is; "stopped",
+	// because too much was fetched again; "", where the policy leaves nothing out. Cut is of how
+	// many more results something is left out now, Fetched how many calls that came with this request
+	// ask for one of them again.
+	Thrift  string `json:"thrift,omitempty"`
+	Cut     int    `json:"cut,omitempty"`
+	Fetched int    `json:"fetched,omitempty"`
 	// Healed is the rule, or "overflow", whose refusal was healed by sending once more.
 	Healed string `json:"healed,omitempty"`
 	// Known are the rules, or "overflow", that were healed in an earlier request of the same

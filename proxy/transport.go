@@ -376,6 +376,9 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 	}
 	x.counts = x.t.Conversations != nil && x.o.key != "" && x.o.tokens[0] > 0 && x.o.body == nil
 	x.rec.Rewritten = x.rewritten()
+	if x.o.cut > 0 && x.t.Conversations != nil && x.rec.Status < 400 {
+		x.rec.Cut, x.rec.Fetched = x.t.Conversations.learnCuts(x.o.key, x.o.glance.Turns, x.o.cut, x.o.fetched)
+	}
 	if x.body != nil {
 		x.passage = x.pass(resp)
 	}
@@ -402,6 +405,7 @@ func (r *Record) settle(o *outcome) {
 	r.TokensIn, r.TokensOut, r.Requests = o.tokens[0], o.tokens[1], o.requests
 	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
 	r.Rules, r.Known, r.Over = wirex.RulesOf(o.changes), o.known.Rules, o.over
+	r.Thrift = o.thrift
 	if o.tokens[1] > 0 {
 		r.Saved = max(o.tokens[0]-o.tokens[1], 0)
 	}

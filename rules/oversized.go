@@ -120,7 +120,7 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 		gist := o.gist(of)
 		gist.Call = x.CallID
 		if text, ok := s.plain(result); ok && wirex.Editable(s.r, x.Results[0]) && !wirex.PersonSpeaks([]byte(text)) {
-			s.shortenResult(b, x.Results[0], text, gist, o.Arrival && (gist.Outline || of.kind == KindSearch))
+			s.shortenResult(b, x.Results[0], text, gist, o.Arrival && (gist.Outline || of.kind == kindSearch))
 		}
 		if o.Arrival || o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !wirex.Editable(s.r, x.Call) {
 			continue
@@ -152,7 +152,7 @@ func (s *sight) shortenResult(b *pare.Ballot, result transcript.BlockID, text st
 		gist.Most, gist.Handle = gist.Most-len(note), handle()
 		b.Edit(result, gist.Of(text)+note, "%d bytes are more than %d", was, gist.Most)
 	case note != "":
-		b.Edit(result, text+note, "it says again and again where its lines stand")
+		b.Edit(result, text+note, "%s", ladder.Tidied)
 	}
 }
 

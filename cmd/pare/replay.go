@@ -21,7 +21,7 @@ type replayCmd struct {
 	reading   `embed:""`
 	MaxTokens string   `placeholder:"N|N%" help:"The limit per request, in tokens or as a share of the whole history. Default: the model's window."`
 	Low       string   `placeholder:"N|N%" help:"What a stable window is trimmed to, in tokens or as a share of --max-tokens. Default: 50%."`
-	Policy    []string `placeholder:"NAME" sep:"none" help:"A policy to compare with everything and sliding; may be given several times. Default: trim, trim:low, trim:cache and prune."`
+	Policy    []string `placeholder:"NAME" sep:"none" help:"A policy to compare with everything and sliding; may be given several times. Default: trim:cold,shorten, trim, trim:low, trim:cache and prune."`
 	CacheLife string   `placeholder:"5m|1h" enum:",5m,1h" default:"" help:"How long the provider's cache lives. Default: as recorded in session files, else what the provider does."`
 	Every     int      `placeholder:"N" help:"Replay one request of N, and always the last: for very long histories. Default: all."`
 	Config    string   `placeholder:"FILE" help:"The configuration of pare trim and pare prune. Default: pare.toml in this folder, if there is one."`
@@ -46,10 +46,15 @@ cache again, how many edits would have replaced lines that were no longer in sig
 many calls used names that were not, and the money with reading that again. Of a session
 file all parts are replayed, with the times and bills that are recorded in it.
 
+The first sentence is the verdict on trim:cold,shorten, if that is among the policies and
+the model has a list price: what the sessions cost, what they would have cost, and what
+would have been missed, the worst first.
+
 Policies: everything; sliding (the last messages that fit, cut anywhere;
 sliding:messages=N); keep and mask (all results hidden but the last 3 above 100,000
 tokens, or the last 10 always; keep:results=N); shorten (results shortened as they arrive;
-shorten:max=N,read=N, in bytes); trim and prune, which are the commands, with their flags
+shorten:max=N,read=N, in bytes); opencode, cline and compact (what these agents and Claude
+Code do when the limit is near); oracle (knows the future, as a bound); trim and prune, which are the commands, with their flags
 behind a colon (trim:low=30%,cache,cold,shorten,recent=8,rules). A low without a number is
 the mark of --low.
 
@@ -157,7 +162,7 @@ func (c *replayCmd) compared(trim, prune *pare.Policy) (o replay.Options, err er
 	o.Life, _ = time.ParseDuration(c.CacheLife) // "": zero
 	names := c.Policy
 	if len(names) == 0 {
-		names = []string{"trim", "trim:low", "trim:cache", "prune"}
+		names = []string{verdictPolicy, "trim", "trim:low", "trim:cache", "prune"}
 	}
 	for _, name := range append([]string{"everything", "sliding"}, names...) {
 		p, err := replay.ParsePolicy(name, trim, prune)
@@ -190,6 +195,7 @@ func (c *replayCmd) tables(all []*replay.Result) string {
 		table = (*replay.Result).Markdown
 	}
 	var parts []string
+	verdict := replay.Judge(all, verdictPolicy)
 	if len(all) <= fewTables {
 		for _, r := range all {
 			parts = append(parts, table(r))
@@ -198,8 +204,11 @@ func (c *replayCmd) tables(all []*replay.Result) string {
 	if len(all) > 1 {
 		parts = append(parts, table(replay.Sum("all", all)))
 	}
-	return strings.Join(parts, "\n")
+	return verdict.Text() + strings.Join(parts, "\n")
 }
+
+// verdictPolicy is what pare serve does where that is switched on; the verdict is about it.
+const verdictPolicy = "trim:cold,shorten"
 
 // writePage brings the page to the disk, before anything is said that it belongs to.
 func writePage(page *atomicfile.Draft, all []*replay.Result) error {

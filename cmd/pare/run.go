@@ -173,6 +173,12 @@ func sentence(t serve.Totals, where string) screen.Text {
 	if t.Spared >= 0.005 {
 		text += screen.Printf(", $%.2f less by what was left out", t.Spared)
 	}
+	if h := t.Thrift; h != nil && h.Cut > 0 {
+		text += screen.Printf("; %s shortened or cleared because that was free, %s fetched again", plural(h.Cut, "result"), grouped(h.Fetched))
+		if h.Stopped > 0 {
+			text += ", which is too much, so later conversations were left as they are"
+		}
+	}
 	if where != "" {
 		text += screen.Printf("; %s", where)
 	}

@@ -24,6 +24,9 @@ type Gist struct {
 	list string // of names
 }
 
+// Tidied is why a result is edited of which nothing is left out but where its lines stand.
+const Tidied = "it says again and again where its lines stand"
+
 // MarkerRoom is more than the marker of a gist takes, and the line breaks around it.
 const MarkerRoom = 256
 

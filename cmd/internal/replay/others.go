@@ -2,7 +2,11 @@ package replay
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/names"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -20,14 +24,14 @@ func Mask(results int) Policy {
 // clearing of tool results.
 const keepAbove = 100_000
 
-// Keep hides all results but the last ones whenever what is sent has more than 100,000 tokens, as
-// Anthropic's own clearing does where nobody says otherwise.
+// Keep hides all results but the last ones whenever what is sent has more than 100,000 tokens, or
+// than the limit if that is less, as Anthropic's own clearing does where nobody says otherwise.
 func Keep(results int) Policy {
 	return Policy{fmt.Sprintf("keep:results=%d", results), "all results but the last ones hidden, whenever there are more than 100,000 tokens", func(s Setting) (Send, error) {
 		hidden := 0
 		return func(r *wire.Request) (*wire.Request, error) {
 			out, err := hide(r, hidden)
-			if err != nil || out.Tokens(s.Counter)+s.Beside <= keepAbove {
+			if err != nil || s.size(out) <= min(keepAbove, s.Tokens+s.Beside) {
 				return out, err
 			}
 			hidden = max(len(r.Transcript().Exchanges())-results, hidden)
@@ -36,17 +40,191 @@ func Keep(results int) Policy {
 	}}
 }
 
+// size is what a request has, the head included that the history does not show.
+func (s *Setting) size(r *wire.Request) int { return r.Tokens(s.Counter) + s.Beside }
+
+// Opencode hides results in front of the last 40,000 tokens of them, whenever that hides 20,000
+// tokens more, as opencode does.
+func Opencode() Policy {
+	const protect, least = 40_000, 20_000
+	return Policy{"opencode", "results in front of the last 40,000 tokens of them hidden, 20,000 at a time", func(s Setting) (Send, error) {
+		hidden := 0
+		return func(r *wire.Request) (*wire.Request, error) {
+			all := r.Transcript().Exchanges()
+			kept, more := 0, 0
+			for i := len(all) - 1; i >= hidden; i-- {
+				cost := 0
+				for _, b := range all[i].Results {
+					cost += wirex.BlockTokens(r, s.Counter, b)
+				}
+				if kept += cost; kept > protect {
+					more += cost
+				}
+			}
+			if more > least {
+				for kept = 0; more > 0; hidden++ {
+					for _, b := range all[hidden].Results {
+						more -= wirex.BlockTokens(r, s.Counter, b)
+					}
+				}
+			}
+			return hide(r, hidden)
+		}, nil
+	}}
+}
+
+// Cline drops half of what stands behind the first message whenever the limit is passed, as Cline
+// does.
+func Cline() Policy {
+	return Policy{"cline", "half of the messages dropped, whenever the limit is passed", func(s Setting) (Send, error) {
+		from := 0
+		return func(r *wire.Request) (*wire.Request, error) {
+			out, err := behind(r, from, "")
+			if err != nil || s.size(out) <= s.Tokens+s.Beside {
+				return out, err
+			}
+			all := r.Transcript().Messages()
+			for half := max(from, 1) + (len(all)-max(from, 1))/2; half < len(all)-1; half++ {
+				if ladder.Begins(all, half) {
+					from = half
+					break
+				}
+			}
+			return behind(r, from, "")
+		}, nil
+	}}
+}
+
+// Compact puts the task and a summary in the place of everything whenever 83.5 % of the limit are
+// passed, as Claude Code does. The summary is what persons said and the most frequent names; it costs
+// nothing here, and no model writes it.
+func Compact() Policy {
+	const permille, said, named = 835, 6000, 2000
+	return Policy{"compact", "a summary in the place of everything, whenever 83.5 % of the limit are passed", func(s Setting) (Send, error) {
+		from, summary := 0, ""
+		return func(r *wire.Request) (*wire.Request, error) {
+			out, err := behind(r, from, summary)
+			if err != nil || s.size(out) <= (s.Tokens+s.Beside)*permille/1000 {
+				return out, err
+			}
+			all := r.Transcript().Messages()
+			last := 0
+			for i := range all {
+				if ladder.Begins(all, i) {
+					last = i
+				}
+			}
+			if last <= from {
+				return out, nil
+			}
+			var told strings.Builder
+			count := make(map[string]int)
+			for b := range r.Transcript().Blocks() {
+				blk := r.Transcript().Block(transcript.BlockID(b))
+				if blk.Message >= last {
+					break
+				}
+				text := r.Text(transcript.BlockID(b))
+				if blk.Kind == transcript.Text && all[blk.Message].Role == transcript.User && told.Len() < said {
+					told.WriteString(text[:min(len(text), said-told.Len())] + "\n")
+				}
+				names.Each(text, func(name string) { count[name]++ })
+			}
+			from, summary = last, strings.ToValidUTF8(told.String(), "")+names.Digest(names.Frequent(count), len(count), named)
+			return behind(r, from, summary)
+		}, nil
+	}}
+}
+
+// behind keeps the system's messages, the first one of a person and those from a message on, which
+// begins a turn of the model. A summary stands in the place of the first one, if there is one.
+func behind(r *wire.Request, from int, summary string) (*wire.Request, error) {
+	all, raw := r.Transcript().Messages(), r.Raw()
+	head := 0
+	for head < len(all) && all[head].Role == transcript.System {
+		head++
+	}
+	if from <= head+1 || from >= len(all) {
+		return r, nil
+	}
+	body := append(make([]byte, 0, len(raw)), raw[:all[0].Span.Start]...)
+	for i, m := range append(slices.Clone(all[:head+1]), all[from:]...) {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, raw[m.Span.Start:m.Span.End]...)
+	}
+	body = append(body, raw[all[len(all)-1].Span.End:]...)
+	out, err := wire.Parse(body, wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model(), Structural: true})
+	if err != nil || summary == "" {
+		return out, err
+	}
+	for b := out.Transcript().Messages()[head].First; b < out.Transcript().Messages()[head].End; b++ {
+		if out.Transcript().Block(b).Kind == transcript.Text {
+			out, _, err = wirex.Rewrite(out, nil, []wire.BlockEdit{{Block: b, Text: summary}})
+			break
+		}
+	}
+	return out, err
+}
+
+// Oracle knows the future: a result of which nothing is ever used is hidden as it arrives, and one of
+// which nothing is used any more whenever the cache has expired. Nobody can do better by hiding
+// results where nothing may be missed and no warm cache written again.
+func Oracle() Policy {
+	return Policy{"oracle", "knows the future: results of which nothing is used any more, hidden when that is free", func(s Setting) (Send, error) {
+		last := s.future.last()
+		gone := make(map[transcript.BlockID]bool)
+		return func(r *wire.Request) (*wire.Request, error) {
+			now := len(r.Transcript().Messages())
+			cold := slices.Contains(s.Cold, ladder.Requests(r.Transcript()))
+			return hideThose(r, func(b transcript.BlockID) bool {
+				at, used := last[b]
+				gone[b] = gone[b] || !used || cold && at < now
+				return gone[b]
+			})
+		}, nil
+	}}
+}
+
+// last is, by block, the message of the last call that uses something of it.
+func (m *memory) last() map[transcript.BlockID]int {
+	all := make(map[transcript.BlockID]int)
+	if m == nil {
+		return all
+	}
+	for at, deeds := range m.deeds {
+		for _, d := range deeds {
+			for _, n := range slices.Concat(d.lines, d.names) {
+				all[n.source] = max(all[n.source], at)
+			}
+		}
+	}
+	return all
+}
+
 // hide hides the results of the first exchanges.
 func hide(r *wire.Request, exchanges int) (*wire.Request, error) {
+	early := make(map[transcript.BlockID]bool)
+	for i, x := range r.Transcript().Exchanges() {
+		for _, b := range x.Results {
+			early[b] = i < exchanges
+		}
+	}
+	return hideThose(r, func(b transcript.BlockID) bool { return early[b] })
+}
+
+// hideThose hides results.
+func hideThose(r *wire.Request, which func(transcript.BlockID) bool) (*wire.Request, error) {
 	const gone = "[Old tool result content cleared]"
 	var edits []wire.BlockEdit
 	t := r.Transcript()
-	for i, x := range t.Exchanges() {
-		if i >= exchanges || x.State != transcript.Whole {
+	for _, x := range t.Exchanges() {
+		if x.State != transcript.Whole {
 			continue
 		}
 		for _, b := range x.Results {
-			if wirex.Editable(r, b) && t.Block(b).Body.Len() > len(gone) {
+			if which(b) && wirex.Editable(r, b) && t.Block(b).Body.Len() > len(gone) {
 				edits = append(edits, wire.BlockEdit{Block: b, Text: gone})
 			}
 		}

@@ -48,6 +48,8 @@ type Setting struct {
 	// What the history costs, if that is known: beside the list, and by message.
 	head  int
 	costs []int
+	// What calls will need, for the policy that knows it.
+	future *memory
 }
 
 // message is what message i of a request costs.
@@ -316,7 +318,7 @@ func Prune(base *pare.Policy) Policy {
 	}}
 }
 
-// ParsePolicy makes a policy from a text: everything, sliding, trim, shorten, prune, keep or mask.
+// ParsePolicy makes a policy from a text, which begins with one of [PolicyNames].
 // Behind a colon there may be messages=N for sliding, results=N for keep and mask, max=N and read=N
 // for shorten, and the flags of pare trim for trim: low=N, low=N% or low, cache, cold, recent=N,
 // rules, horizon=N, pin=N, names=N for cold, and shorten with its own; see [TrimOptions]. Trim and
@@ -383,13 +385,21 @@ func ParsePolicy(text string, trim, prune *pare.Policy) (Policy, error) {
 		return Keep(cmp.Or(messages, 3)), nil
 	case "mask":
 		return Mask(cmp.Or(messages, 10)), nil
+	case "opencode":
+		return Opencode(), nil
+	case "cline":
+		return Cline(), nil
+	case "compact":
+		return Compact(), nil
+	case "oracle":
+		return Oracle(), nil
 	}
 	return Policy{}, fmt.Errorf("unknown policy %q; the policies are %s", name, strings.Join(PolicyNames(), ", "))
 }
 
 // PolicyNames lists the names that ParsePolicy knows.
 func PolicyNames() []string {
-	return []string{"everything", "sliding", "trim", "shorten", "prune", "keep", "mask"}
+	return []string{"everything", "sliding", "trim", "shorten", "prune", "keep", "mask", "opencode", "cline", "compact", "oracle"}
 }
 
 func natural(s string) (int, error) {

@@ -2,6 +2,8 @@ package replay
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/names"
@@ -12,6 +14,7 @@ import (
 
 // A deed is a call of the recorded agent, and what it took from the history in front of it.
 type deed struct {
+	call  transcript.BlockID
 	edit  bool // it replaces lines that stood there
 	lines []need
 	names []need
@@ -57,7 +60,7 @@ func remember(r *wire.Request, replies func(int) bool) *memory {
 // act enters what a call needs. What the model said in the same turn it knows anyway.
 func (m *memory) act(t *transcript.Transcript, held map[uint64]transcript.BlockID, call transcript.BlockID) {
 	at := t.Block(call).Message
-	var d deed
+	d := deed{call: call}
 	find := func(all *[]need, text string) {
 		mark := names.Hash(text)
 		if b, ok := held[mark]; ok {
@@ -275,10 +278,59 @@ func (s *showing) regret(p *player, k int, step *Step) {
 			}
 			step.Blind, step.Unseen, step.Missed = step.Blind+one(blind), step.Unseen+one(unseen), step.Missed+one(blind || unseen)
 			if len(missing) > 0 {
-				step.again = step.again.plus(s.fetch(p, k, step.Sent, missing))
+				u := s.fetch(p, k, step.Sent, missing)
+				step.again = step.again.plus(u)
+				step.regrets = append(step.regrets, p.regret(k, d, blind, missing, u))
 			}
 		}
 	}
+}
+
+// A Regret is a call that needs something which is nowhere in sight in what was sent. Many goroutines
+// may read it.
+type Regret struct {
+	Request int      `json:"request"` // whose reply the call is in, counted from 1
+	Message int      `json:"message"` // with the call, counted from 0
+	Call    string   `json:"call"`
+	Tool    string   `json:"tool"`
+	Edit    bool     `json:"edit"`    // it replaces lines that are not in sight
+	Missing []string `json:"missing"` // the calls whose results are needed, or whose arguments are
+	Money   float64  `json:"money"`   // for reading them again; zero: no list price
+}
+
+// regret enters a call that misses something.
+func (p *player) regret(k int, d deed, blind bool, missing map[transcript.BlockID]bool, u usage) Regret {
+	t := p.walk.whole.Transcript()
+	name := func(b transcript.BlockID) (id, tool string) {
+		if x := t.ExchangeOf(b); x >= 0 {
+			return t.Exchanges()[x].CallID, t.Exchanges()[x].Tool
+		}
+		return "", ""
+	}
+	r := Regret{Request: k + 1, Message: t.Block(d.call).Message, Edit: blind, Money: p.price.Cost(p.setting.Cache, tokens.Usage(u))}
+	r.Call, r.Tool = name(d.call)
+	for _, b := range slices.Sorted(maps.Keys(missing)) {
+		if id, _ := name(b); id != "" && !slices.Contains(r.Missing, id) {
+			r.Missing = append(r.Missing, id)
+		}
+	}
+	return r
+}
+
+// repeats counts the calls that had been made before and were answered in the same words: what the
+// recorded agent has looked up again although it had it.
+func repeats(r *wire.Request) (n int) {
+	t := r.Transcript()
+	seen := make(map[[3]string]bool)
+	for _, x := range t.Exchanges() {
+		if x.Call == transcript.NoBlock || len(x.Results) == 0 {
+			continue
+		}
+		key := [3]string{x.Tool, string(wire.Arguments(t, x.Call)), string(t.Bytes(t.Block(x.Results[0]).Body))}
+		n += one(seen[key])
+		seen[key] = true
+	}
+	return n
 }
 
 // fetch brings blocks back into sight and returns what that is billed.

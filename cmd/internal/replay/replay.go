@@ -64,6 +64,7 @@ type Result struct {
 	Cold      int     `json:"cold"`             // requests before which the cache had expired
 	Calls     int     `json:"calls"`            // that the model made
 	Edits     int     `json:"edits"`            // of these, those that replace lines which it was shown
+	Repeats   int     `json:"repeats"`          // of these, those made before with the same answer
 	Runs      []Run   `json:"runs"`             // one for each policy
 	Cache     Billing `json:"cache"`            // zero in a sum
 	Bills     Bills   `json:"bills"`            // as recorded
@@ -82,7 +83,8 @@ type Billing struct {
 type Run struct {
 	Policy string `json:"policy"`
 	Totals
-	Steps []Step `json:"steps,omitempty"`
+	Steps   []Step   `json:"steps,omitempty"`
+	Regrets []Regret `json:"regrets,omitempty"` // calls that miss something, in order
 }
 
 // A Step is one request. What is sent is what is read from the cache, written to it,
@@ -103,6 +105,7 @@ type Step struct {
 	Unseen  int      `json:"unseen,omitempty"`  // calls in the reply with a name that is nowhere in sight and was
 	Missed  int      `json:"missed,omitempty"`  // calls that are one of these, or both
 
+	regrets       []Regret
 	again         usage // reading again what is missed
 	money, weighs float64
 	net, netted   float64 // money and weight with reading again
@@ -227,6 +230,7 @@ func newPlayer(r *wire.Request, o Options) *player {
 	}
 	p.setting.costs = p.costs
 	p.memory = remember(r, p.replies)
+	p.setting.future = p.memory
 	p.record(o)
 	whole := view{r: r, n: len(p.costs), sums: p.sums}
 	p.tokens = p.scale.text(p.head+whole.from(whole.start(), whole.n)) + p.beside
@@ -347,12 +351,15 @@ func (p *player) result() *Result {
 		r.Priced = 1
 	}
 	r.Beside, r.Cold, r.Calls, r.Edits = p.beside, len(p.setting.Cold), p.memory.calls, p.memory.edits
-	r.Bills, r.Breaks = p.bills(), p.breaks
+	r.Bills, r.Breaks, r.Repeats = p.bills(), p.breaks, repeats(p.walk.whole)
 	for i := range p.runs {
 		p.charge(p.runs[i].steps, p.runs[0].steps)
 	}
 	for i, l := range p.runs {
-		r.Runs = append(r.Runs, Run{p.policies[i].Name, p.total(l.steps), l.steps})
+		r.Runs = append(r.Runs, Run{Policy: p.policies[i].Name, Totals: p.total(l.steps), Steps: l.steps})
+		for _, s := range l.steps {
+			r.Runs[i].Regrets = append(r.Runs[i].Regrets, s.regrets...)
+		}
 		run, first := &r.Runs[i], &r.Runs[0]
 		run.Dearer = one(run.Net > first.Net*1.01 || !p.priced && run.Netted > first.Netted*1.01)
 	}
@@ -468,6 +475,7 @@ func Sum(source string, all []*Result) *Result {
 		sum.Cold += r.Cold
 		sum.Calls += r.Calls
 		sum.Edits += r.Edits
+		sum.Repeats += r.Repeats
 		sum.Bills.add(&r.Bills)
 		sum.Breaks = append(sum.Breaks, r.Breaks...)
 		for i, run := range r.Runs {

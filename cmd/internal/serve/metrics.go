@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pare-llm/pare/cmd/internal/ui"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/tokens"
 )
@@ -25,9 +26,11 @@ type Totals struct {
 	Usage    tokens.Usage `json:"usage"`   // as the providers count
 	Dollars  float64      `json:"dollars"` // at the list prices of models that are known
 	Spared   float64      `json:"spared_dollars"`
-	Fitted   int64        `json:"fitted"` // requests that were answered, and too long to be sent as they came
-	Lost     int64        `json:"lost"`   // requests that a provider says it has shortened itself
-	Known    int64        `json:"known"`  // requests planned with what an earlier one of theirs was healed by
+	// Thrift is what came of leaving results out because that is free; nil: no policy does.
+	Thrift *ui.Thrift `json:"thrift,omitempty"`
+	Fitted int64      `json:"fitted"` // requests that were answered, and too long to be sent as they came
+	Lost   int64      `json:"lost"`   // requests that a provider says it has shortened itself
+	Known  int64      `json:"known"`  // requests planned with what an earlier one of theirs was healed by
 	// Requests that became part of a session of the store, and those that did not, although they
 	// were to: the store did not keep up, or could not take them.
 	Remembered   int64            `json:"remembered"`
@@ -108,9 +111,30 @@ func (t *totals) add(r *proxy.Record) {
 	before, after := size(r)
 	t.before += before
 	t.after += after
+	t.thrift(r)
 	t.count(r)
 	t.planned.add(r.Planned)
 	t.waited.add(r.Waited)
+}
+
+// thrift adds up what was left out because that is free, and how much of it was fetched again.
+func (t *totals) thrift(r *proxy.Record) {
+	if r.Thrift == "" {
+		return
+	}
+	if t.Thrift == nil {
+		t.Thrift = new(ui.Thrift)
+	}
+	w := t.Thrift
+	w.Requests++
+	w.Cut += r.Cut
+	switch r.Thrift {
+	case "control":
+		w.Control++
+	case "stopped":
+		w.Stopped++
+	}
+	w.Fetched += r.Fetched
 }
 
 // count adds up tokens and money.
@@ -146,6 +170,10 @@ func (w *Watch) Totals() Totals {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	t := w.totals.Totals
+	if t.Thrift != nil {
+		now := *t.Thrift
+		t.Thrift = &now
+	}
 	t.Rules, t.Healed, t.Failed, t.Recalls, t.Skipped, t.Status = maps.Clone(t.Rules), maps.Clone(t.Healed), maps.Clone(t.Failed), maps.Clone(t.Recalls), maps.Clone(t.Skipped), maps.Clone(t.Status)
 	return t
 }

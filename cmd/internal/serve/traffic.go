@@ -48,6 +48,10 @@ func (w *Watch) Traffic(after int) ui.Traffic {
 		Spent: t.Dollars, Saved: t.Spared, Fitted: int(t.Fitted), Lost: int(t.Lost), Refused: int(w.totals.refused),
 		Rules: counts(t.Rules), Heals: counts(t.Healed), Skips: counts(t.Skipped), Recalls: counts(t.Recalls),
 	}}
+	if t.Thrift != nil {
+		now := *t.Thrift
+		out.Totals.Thrift = &now
+	}
 	if w.remembers != nil && w.remembers.Load() {
 		out.Totals.Remember = &ui.Remember{Kept: int(t.Remembered), Dropped: int(t.Unremembered)}
 	}

@@ -19,6 +19,16 @@ type Traffic struct {
 	Requests []Request `json:"requests"` // oldest first
 }
 
+// Thrift is what came of leaving results out because that is free, as they arrive or while the cache is
+// cold. It is a value.
+type Thrift struct {
+	Requests int `json:"requests"` // of policies that do that
+	Control  int `json:"control"`  // of these, those of conversations that are left alone to compare with
+	Stopped  int `json:"stopped"`  // those of conversations that are left alone because too much was fetched again
+	Cut      int `json:"cut"`      // results of which something was left out
+	Fetched  int `json:"fetched"`  // calls that asked for one of them again
+}
+
 // Totals are sums over all requests. A map is by rule or by reason. Many goroutines may
 // read it.
 type Totals struct {
@@ -47,6 +57,9 @@ type Totals struct {
 
 	// Remember is set if conversations are kept in the store.
 	Remember *Remember `json:"remember,omitempty"`
+
+	// Thrift is set if results are left out because that is free.
+	Thrift *Thrift `json:"thrift,omitempty"`
 
 	Rules map[string]int `json:"rules"`
 	Heals map[string]int `json:"heals"`

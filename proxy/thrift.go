@@ -1,0 +1,163 @@
+package proxy
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// What is left out because that is free, as it arrives or while the cache is cold, is watched: one
+// conversation in ten is left as it is, and if too much of what was left out is fetched again, those
+// that begin from then on are left as they are, too.
+
+const (
+	// leftAlone is how many of 256 conversations are left as they are.
+	leftAlone = 26
+	// leastCut is how many results must have been cut before it is judged whether that is too much.
+	leastCut = 200
+	// mostFetched is how many of a hundred may be fetched again.
+	mostFetched = 2
+)
+
+// Words of [Record.Thrift].
+const (
+	thriftCut     = "cut"     // results may be left out
+	thriftControl = "control" // the conversation is one of those that are left alone to compare with
+	thriftStopped = "stopped" // too much was fetched again
+)
+
+// thrift is what is known of all conversations of which results are left out.
+type thrift struct {
+	mu      sync.Mutex
+	cut     int
+	fetched int
+}
+
+// stopped reports whether too much is fetched again.
+func (t *thrift) stopped() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.cut >= leastCut && 100*t.fetched > mostFetched*t.cut
+}
+
+// thrifty reports whether a policy leaves anything out because that is free.
+func thrifty(p *pare.Policy) bool {
+	return parex.Arriving(p.Rules) != nil || p.Window != nil && p.Window.ColdRules != nil
+}
+
+// spare decides whether a conversation is left as it is. It follows from how the conversation begins,
+// so that every replica decides the same, unless it has been stopped here.
+func (a *aim) spare(key string, g wire.Glance) {
+	if !thrifty(a.policy) {
+		return
+	}
+	switch a.thrift = thriftCut; {
+	case g.Fingerprint[0] < leftAlone:
+		a.thrift = thriftControl
+	case a.conversations != nil && a.conversations.spares(key):
+		a.thrift = thriftStopped
+	default:
+		return
+	}
+	p := *a.policy
+	if p.Rules != nil {
+		kept := slices.DeleteFunc(slices.Clone(p.Rules.Rules()), func(r pare.Rule) bool { return r.Arriving })
+		p.Rules = nil
+		if len(kept) > 0 {
+			var err error
+			if p.Rules, err = pare.Compile(kept...); err != nil {
+				return // it was compiled before
+			}
+		}
+	}
+	if p.Window != nil {
+		w := *p.Window
+		w.ColdRules = nil
+		p.Window = &w
+	}
+	a.policy = &p
+}
+
+// spares reports whether a conversation began after too much had been fetched again.
+func (c *Conversations) spares(key string) bool {
+	stopped := c.thrift.stopped()
+	b := &c.beats
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.last.get(key)
+	if p == nil {
+		return stopped
+	}
+	if !p.judged { // its first request here
+		p.judged, p.spared = true, stopped
+	}
+	return p.spared
+}
+
+// cutsOf counts the results that a plan leaves something of out, and how many calls that came with
+// this request ask for one of them again.
+func cutsOf(r *wire.Request, pl *pare.Plan) (cut, fetched int) {
+	gone := make(map[string]bool)
+	for _, c := range pl.Changes() {
+		if c.Rule != "hazard" && c.Rule != "oversized" || strings.Contains(c.Reason, ladder.Tidied) {
+			continue
+		}
+		for _, id := range c.IDs {
+			gone[id] = true
+		}
+	}
+	if len(gone) == 0 {
+		return 0, 0
+	}
+	t := r.Transcript()
+	all := t.Messages()
+	newest := len(all) - 1
+	for newest >= 0 && all[newest].Role != transcript.Assistant {
+		newest--
+	}
+	type asked struct{ tool, args string }
+	was := make(map[asked]bool)
+	for _, x := range t.Exchanges() {
+		if x.Call == transcript.NoBlock {
+			continue
+		}
+		call := asked{x.Tool, string(wire.Arguments(t, x.Call))}
+		if at := t.Block(x.Call).Message; newest >= 0 && all[at].Turn == all[newest].Turn {
+			if was[call] {
+				fetched++
+			}
+			continue
+		}
+		if gone[x.CallID] {
+			was[call] = true
+		}
+	}
+	return len(gone), fetched
+}
+
+// learnCuts notes what a request leaves out and what it fetches again of that, each once, and returns
+// what is new.
+func (c *Conversations) learnCuts(key string, turns, cut, fetched int) (more, again int) {
+	b := &c.beats
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.last.get(key)
+	if p == nil {
+		return 0, 0
+	}
+	if turns <= p.counted { // the same calls once more
+		fetched = 0
+	}
+	more = max(cut-p.cuts, 0)
+	p.cuts, p.counted = max(p.cuts, cut), max(p.counted, turns)
+	c.thrift.mu.Lock()
+	defer c.thrift.mu.Unlock()
+	c.thrift.cut += more
+	c.thrift.fetched += fetched
+	return more, fetched
+}
