@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs the suites of the systems that Pare replaces, unchanged, against the thin modules of adapters/seeds.
-# PARE_SEEDS names a folder with copies of their repositories (pi-dcp, agent-message-window); none of their
+# PARE_SEEDS names a folder with copies of their repositories (pi-dcp, agent-message-window, agents-api); none of their
 # code is kept here. PARE_NPM is a folder with @pare-llm/pare in its node_modules, as a release packs it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-: "${PARE_SEEDS:?a folder with copies of pi-dcp and agent-message-window}"
+: "${PARE_SEEDS:?a folder with copies of pi-dcp, agent-message-window and agents-api}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -26,4 +26,14 @@ if [ -d "$PARE_SEEDS/pi-dcp/tests" ] && [ -d "${PARE_NPM:-}/node_modules/@pare-l
   (cd "$work/dcp" && bun test)
 else
   echo "pi-dcp: no copy in $PARE_SEEDS, no PARE_NPM or no bun, left out"
+fi
+
+if [ -f "$PARE_SEEDS/agents-api/tests/tool-pair-validator-smoke.php" ] && command -v php >/dev/null; then
+  echo "agents-api:"
+  "${GO:-go}" build -o "$work/pare" ./cmd/pare
+  cp -r "$PARE_SEEDS/agents-api" "$work/agents-api"
+  cp adapters/seeds/agents-api/class-wp-agent-tool-pair-validator.php "$work/agents-api/src/Runtime/"
+  PARE_PROGRAM=$work/pare php "$work/agents-api/tests/tool-pair-validator-smoke.php"
+else
+  echo "agents-api: no copy in $PARE_SEEDS or no php, left out"
 fi
