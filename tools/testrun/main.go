@@ -1,6 +1,6 @@
 // Command testrun runs go test and tells what was not tested: the lines of the
 // packages, the output of what failed, and at the end how many tests passed,
-// failed and were skipped, and why. Its arguments are those of go test, its status
+// failed and were skipped, and why, and how much processor time all of it took. Its arguments are those of go test, its status
 // is go test's.
 package main
 
@@ -27,6 +27,9 @@ func main() {
 	}
 	tell(os.Stdout, out)
 	err = cmd.Wait()
+	if s := cmd.ProcessState; s != nil {
+		fmt.Printf("%.0f s of processor time, what was compiled and what tests started included\n", (s.UserTime() + s.SystemTime()).Seconds())
+	}
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
