@@ -78,7 +78,7 @@ fuzz:
 
 # The relations of the engine on a million random histories.
 relations:
-	PARE_HISTORIES=1000000 $(GO) test -count 1 -timeout 8h -run Relations .
+	PARE_HISTORIES=1000000 $(GO) test -count 1 -timeout 8h -run Relations ./tools/engine
 
 # First the race on dense and sparse bodies against what else reads them, then all the rest.
 bench:
