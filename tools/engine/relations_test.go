@@ -16,7 +16,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// histories returns how many random histories to try: a million in a soak, and a thousand in a
+// historyCount returns how many random histories to try: a million in a soak, and a thousand in a
 // short run: tests take as little as a five-hundredth of them.
 func historyCount(t testing.TB) int {
 	t.Helper()
@@ -24,7 +24,7 @@ func historyCount(t testing.TB) int {
 	case trial.Soak(), testing.Short(), trial.Race:
 		return trial.Histories(10_000)
 	}
-	return trial.Histories(3_000)
+	return trial.Histories(2_000)
 }
 
 // mayStay are the faults that no repair tries: see the wire package's tests.

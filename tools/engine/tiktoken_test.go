@@ -11,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare/internal/benchdata"
 	"github.com/pare-llm/pare/internal/inside"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/tokens"
 )
 
@@ -34,6 +35,7 @@ func TestVocabulariesArePublished(t *testing.T) {
 // TestCountsOfTiktoken compares with a port of tiktoken that runs the published patterns with a
 // backtracking engine: on texts of many scripts and on JSON, in pieces of every kind.
 func TestCountsOfTiktoken(t *testing.T) {
+	trial.Long(t, "builds the tables of another implementation")
 	tiktoken.SetBpeLoader(loader.NewOfflineLoader())
 	r := rand.New(rand.NewPCG(1, 2))
 	body := string(benchdata.Anthropic(100_000))

@@ -48,7 +48,7 @@ func TestDefectR3Bound(t *testing.T) {
 	fill := func(begin, piece string) func(io.Writer) {
 		return func(w io.Writer) {
 			io.WriteString(w, begin)
-			for n := 0; n < 6*bound; n += len(piece) {
+			for n := 0; n < 3*bound; n += len(piece) {
 				io.WriteString(w, piece)
 			}
 		}
