@@ -6,9 +6,8 @@ import (
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
-	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/internal/tally"
-	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -34,18 +33,19 @@ func (c *countCmd) Help() string {
 Everything that the model reads is counted: the system prompt, the declared tools, all
 messages, and the marks around them. What stands in front of the provider's own
 compaction is not read, and counts for nothing. An estimate is fitted to the model's family and
-errs on the high side; media are always estimated, by what they show.
+errs on the high side; media are always estimated, by what they show. What the API has
+counted for the last reply of a session is taken as it is, and only the rest is estimated.
 
 --json prints {"source","line","dialect","profile","model","tokenizer","messages",
-"tokens","window","room","share","recorded",
+"tokens","window","room","share","recorded","beside",
 "over_window","above","head":{"system","tools","other"},
 "roles","kinds","marks"}: window is the model's, room what it has for a request beside the reply, share
 how much of that is taken; all three are left out for a model that is not known. head,
-kinds and marks add up to tokens, and so do head and roles; "unread" is how many messages
-the provider has compacted; "recorded" is what the API itself has counted for the last
-reply of a session, with the system prompt and the tools, and "over_window" is there if
-the provider will refuse it for its length. "above" says what --above asks: of a session, what
-the API has counted counts. --by-message adds
+kinds, marks and beside add up to tokens, and so do head, roles and beside; "unread" is how
+many messages the provider has compacted; "recorded" is what the API itself has counted for
+the last reply of a session, "beside" how much of that the file does not hold: the system
+prompt and the tools. "over_window" is there if the provider will refuse it for its length.
+"above" says what --above asks. --by-message adds
 "by_message":[{"message","path","role","tokens","kinds"}].`
 }
 
@@ -80,6 +80,7 @@ type counted struct {
 	Room      int      `json:"room,omitempty"`
 	Share     *float64 `json:"share,omitempty"`
 	Recorded  int      `json:"recorded,omitempty"` // by the API, for the last reply of a session
+	Beside    int      `json:"beside,omitempty"`   // of them are not in the file: the system prompt and the tools
 	Over      bool     `json:"over_window,omitempty"`
 	Above     *bool    `json:"above,omitempty"` // only with --above
 	tally.Tally
@@ -92,14 +93,14 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	if err != nil {
 		return out, err
 	}
-	n := &counted{Source: from.source, Line: from.line, Thread: from.thread, Dialect: from.dialect(req), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizer(), Tally: tally.Of(req, counter, c.ByMessage)}
-	n.Messages, n.Tokens = n.Tally.Messages, n.Tally.Tokens
-	if m, known := tokens.Lookup(model); known {
-		n.Window, n.Room = m.Window, m.Input(min(req.MaxOutputTokens(), m.Output))
+	size := fullness.Of(fullness.Question{Request: req, Model: model, Counter: counter, Counted: from.counted})
+	n := &counted{Source: from.source, Line: from.line, Thread: from.thread, Dialect: from.dialect(req), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizer(), Tally: tally.Of(req, size.Counter(), c.ByMessage)}
+	n.Messages, n.Tokens, n.Beside, n.Recorded, n.Over = n.Tally.Messages, size.Tokens, size.Beside, size.Recorded, size.Over()
+	if !size.Guess && size.Room() > 0 {
+		n.Window, n.Room = size.Window, size.Room()
 		share := math.Round(1e6*float64(n.Tokens)/float64(n.Room)) / 1e6
 		n.Share = &share
 	}
-	sized(n, from.size)
 	if c.threshold != nil {
 		if out.note, err = c.threshold.judge(from, n); err != nil {
 			return out, err
@@ -112,7 +113,7 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		}
 	}
 	out.size = &picture.Size{Messages: [2]int{n.Messages}, Tokens: [2]int{n.Tokens}}
-	drawn := &picture.Tally{Tally: n.Tally, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, Over: n.Over}
+	drawn := &picture.Tally{Tally: n.Tally, Tokens: n.Tokens, Beside: n.Beside, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, Over: n.Over}
 	switch {
 	case c.JSON:
 		out.out = encode(n)
@@ -122,20 +123,4 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		out.out = v.Style.Tally(from.String(), req, drawn)
 	}
 	return out, nil
-}
-
-// sized adds what is known of the size of a session: its file may have what the API has counted.
-func sized(n *counted, s *agentlog.Size) {
-	n.Over = n.Window > 0 && n.Tokens > n.Window
-	if s == nil {
-		return
-	}
-	n.Recorded = s.Recorded
-	if s.Window > 0 && s.Window != n.Window {
-		n.Room = max(0, n.Room+s.Window-n.Window)
-		n.Window = s.Window
-		share := math.Round(1e6*float64(n.Tokens)/float64(n.Room)) / 1e6
-		n.Share = &share
-	}
-	n.Over = s.Over()
 }

@@ -40,8 +40,8 @@ func readThreshold(text string) (*threshold, error) {
 // usage: a share of a window that nobody knows.
 func (t *threshold) judge(from origin, n *counted) (note []byte, err error) {
 	taken, counted := n.Tokens, ""
-	if from.size != nil && from.size.Tokens > taken { // with what the file does not show
-		taken, counted = from.size.Tokens, ", with the system prompt and the tools"
+	if n.Beside > 0 { // what the file does not show
+		counted = ", with the system prompt and the tools"
 	}
 	limit := t.tokens
 	if t.share > 0 {

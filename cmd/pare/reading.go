@@ -11,6 +11,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/internal/hosts"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/suggest"
@@ -183,14 +184,14 @@ type hinted struct {
 
 // An origin is where a transcript comes from.
 type origin struct {
-	source string
-	line   int            // 0: it is a document of its own
-	lead   int            // bytes passed over in front of it
-	many   bool           // it is one of several
-	found  bool           // it lies in a folder, and nobody has named it
-	thread string         // which of the threads of a session file; "": the only one
-	size   *agentlog.Size // of a thread; nil: it is none
-	host   *hosts.List    // the list of a program that it is; nil: it is none
+	source  string
+	line    int              // 0: it is a document of its own
+	lead    int              // bytes passed over in front of it
+	many    bool             // it is one of several
+	found   bool             // it lies in a folder, and nobody has named it
+	thread  string           // which of the threads of a session file; "": the only one
+	counted fullness.Counted // of a thread: what the API has counted
+	host    *hosts.List      // the list of a program that it is; nil: it is none
 }
 
 // originOf is where a text of a source comes from.

@@ -64,8 +64,7 @@ func (s logFile) requests(from origin) iter.Seq2[origin, *wire.Request] {
 			if len(all) > 1 {
 				from.thread, from.many = t.Name, true
 			}
-			size := s.Size(t)
-			if from.size = &size; !yield(from, t.Stored()) {
+			if from.counted = s.Counted(t); !yield(from, t.Stored()) {
 				return
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/agentlog"
@@ -198,6 +199,9 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 	for _, ch := range all {
 		c.view.Change(&b, from.name(), ch)
 	}
+	if around := aroundChanges(l, fixed); around != 0 {
+		screen.Fprintf(&b, "%s\n", c.view.Paint.Faint("around these changes:"+picture.BytesChanged(around)+": the records that they stand in, and links between lines"))
+	}
 	if len(fixed.Left) > 0 {
 		screen.Fprintf(&b, "\n%s\n", c.view.Paint.Bold("cannot be fixed; lines are those of the result"))
 		for _, f := range fixed.Left {
@@ -208,6 +212,19 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 	}
 	b.WriteByte('\n')
 	return b.Bytes()
+}
+
+// aroundChanges is how many bytes a repair adds that no single change does, so that the bytes of
+// all changes and these come to the difference of the file.
+func aroundChanges(l logFile, fixed *agentlog.Fixed) int {
+	n := len(fixed.Raw) - len(l.Raw())
+	for _, c := range fixed.Changes {
+		n -= c.Bytes
+	}
+	if len(fixed.Changes) == 0 || len(fixed.Files) > 0 {
+		return 0
+	}
+	return n
 }
 
 // lineOrLast puts what is new, and has no line, behind everything.

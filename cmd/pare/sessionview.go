@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,10 +41,12 @@ func (v *viewing) threads(in source.Chunk) ([]*shown, error) {
 	found := l.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})
 	var all []*shown
 	for i, t := range chosen {
-		s := &shown{from: origin{source: v.Path, lead: in.Lead}, req: t.Stored(), line: l.Lines(t)}
-		if slices.Contains(sent, t) {
-			size := l.Size(t)
-			s.size = &size
+		s := &shown{from: origin{source: v.Path, lead: in.Lead}, req: t.Stored(), line: l.Lines(t), notes: l.Notes(t), title: l.Title(), agent: l.Format.Maker()}
+		switch {
+		case slices.Contains(sent, t):
+			s.thread, s.counted = t, l.Counted(t)
+		case t.Kind == agentlog.Side:
+			s.what = "sub-agent"
 		}
 		if len(chosen) > 1 || v.Thread != "" {
 			s.from.thread = t.Name
@@ -54,7 +58,63 @@ func (v *viewing) threads(in source.Chunk) ([]*shown, error) {
 		}
 		all = append(all, s)
 	}
-	return all, nil
+	if v.Thread == "" {
+		all = append(all, v.subAgents(in)...)
+	}
+	return all, v.besides(l, all[0])
+}
+
+// besides adds what pare fix would do to the file beside the messages: to links, ends of lines,
+// records of the agent's own.
+func (v *viewing) besides(l logFile, s *shown) error {
+	if v.Plan != "fix" || s.thread == nil {
+		return nil
+	}
+	fixed, err := l.Fix(agentlog.Options{Profile: v.opts.Profile, Model: v.opts.Model, Check: wire.CheckOptions{Strict: v.Strict}})
+	if err != nil {
+		return nil // the page shows what can be seen of it
+	}
+	plan, err := v.plan(&agentlog.Thread{Request: s.req}, s.size())
+	if err != nil {
+		return err
+	}
+	told := make(map[string]int)
+	for _, c := range plan.Changes() {
+		told[c.Rule]++
+	}
+	for _, c := range fixed.Changes {
+		if told[c.Rule]--; told[c.Rule] < 0 {
+			s.beside = append(s.beside, c)
+		}
+	}
+	return nil
+}
+
+// subAgents are the talks that Claude Code keeps in files of their own, beside the session.
+func (v *viewing) subAgents(in source.Chunk) (all []*shown) {
+	const most, large = 50, 32 << 20
+	base, found := strings.CutSuffix(v.Path, ".jsonl")
+	if in.Agent != agentlog.ClaudeCode || !found {
+		return nil
+	}
+	names, _ := filepath.Glob(filepath.Join(base, "subagents", "agent-*.jsonl"))
+	for _, name := range names[:min(len(names), most)] {
+		if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() || st.Size() > large {
+			continue
+		}
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		l, err := agentlog.Read(name, raw, agentlog.Options{Format: agentlog.ClaudeCode, Profile: v.opts.Profile, Model: v.opts.Model})
+		if err != nil || len(l.Threads) == 0 {
+			continue // it is not what is asked for
+		}
+		t := l.Threads[0]
+		from := origin{source: name, thread: strings.TrimSuffix(filepath.Base(name), ".jsonl")}
+		all = append(all, &shown{from: from, req: t.Stored(), line: l.Lines(t), notes: l.Notes(t), what: "sub-agent"})
+	}
+	return all
 }
 
 // threadNamed finds a thread by its name, with or without the word in front.
@@ -89,7 +149,7 @@ func pageOf(all []*shown) *ui.Page {
 	}
 	p.Source, p.Thread = origin{source: all[0].from.source}.String(), all[0].from.thread
 	for _, s := range all[1:] {
-		p.Others = append(p.Others, ui.Thread{Name: s.from.thread, Side: s.page().Before})
+		p.Others = append(p.Others, ui.Thread{Name: s.from.thread, What: s.what, Side: s.page().Before})
 	}
 	return p
 }

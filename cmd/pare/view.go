@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -20,13 +19,14 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/ui"
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
 type viewCmd struct {
 	Path    string `arg:"" optional:"" name:"file" help:"A request body, a list of messages, JSON lines or an agent's session file, also as .gz or .zst; - is standard input (the default)."`
-	Plan    string `enum:"none,fix,prune" default:"none" help:"Also show what pare fix or pare prune would do: none (default), fix or prune."`
+	Plan    string `enum:"none,fix,prune,trim,compact" default:"none" help:"Also show what pare fix, prune, trim or compact would do: none (default), or one of them."`
 	Output  string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file, which opens in the browser where there is a desktop."`
 	Text    bool   `help:"Draw it in the terminal instead."`
 	Serve   bool   `help:"Show it live on a local port, and follow the file as it changes."`
@@ -53,9 +53,10 @@ func (c *viewCmd) Help() string {
 
 The page is one file that needs no other and no network: the conversation as a
 timeline, calls and results joined by arcs, faults in the provider's words, and each
-block as wide as its tokens. Keys: ? lists them. With --serve it is at a local address
+block as wide as its tokens; of a session file also the times, the models and what
+the replies cost. Keys: ? lists them. With --serve it is at a local address
 that other machines cannot reach. --rules, --keep-recent and --config are those of
-pare prune.`
+the command that --plan names.`
 }
 
 func (c *viewCmd) run(w *world) int {
@@ -94,7 +95,7 @@ type viewing struct {
 	*viewCmd
 	w    *world
 	opts wire.Options
-	plan planner // nil: no plan is shown
+	plan shortening // nil: no plan is shown
 }
 
 // view checks the flags. Its error is wrong usage.
@@ -123,8 +124,8 @@ func (c *viewCmd) view(w *world) (*viewing, error) {
 		return nil, fmt.Errorf("--port is 1 to 65535, not %d", c.Port)
 	case c.Line != nil && *c.Line < 1:
 		return nil, fmt.Errorf("--line counts from 1, not %d", *c.Line)
-	case c.Plan != "prune" && (len(c.Rules) > 0 || c.KeepRecent != nil || c.Config != ""):
-		return nil, errors.New("--rules, --keep-recent and --config are for --plan prune")
+	case (c.Plan == "none" || c.Plan == "fix") && (len(c.Rules) > 0 || c.KeepRecent != nil || c.Config != ""):
+		return nil, errors.New("--rules, --keep-recent and --config are for --plan prune, trim and compact")
 	case c.Path != source.Stdin && statErr == nil && st.IsDir() && !agentlog.IsStorage(c.Path):
 		return nil, hinted{fmt.Errorf("%s is a folder", c.Path), "a page shows one conversation: name its file"}
 	}
@@ -145,58 +146,103 @@ func (c *viewCmd) claim(w *world) error {
 }
 
 // planner makes what --plan asks for; nil for none. An error has been reported.
-func (c *viewCmd) planner(w *world) (planner, error) {
+func (c *viewCmd) planner(w *world) (shortening, error) {
 	check := wire.CheckOptions{Strict: c.Strict}
 	switch c.Plan {
 	case "fix":
-		return func(r *wire.Request) (*pare.Plan, error) {
-			return (&pare.Policy{Check: check}).Plan(context.Background(), r)
-		}, nil
-	case "prune":
-	default:
+		return bySession(by(&pare.Policy{Check: check})), nil
+	case "none":
 		return nil, nil
 	}
 	conf, used, err := w.loadConfig(c.Config)
-	if err == nil {
-		if err := c.ruleset.override(conf); err != nil {
-			w.usage(err, "view")
-			return nil, err
-		}
-		conf.Window, conf.Compact, conf.Archive = nil, nil, nil // what prune does is asked for
-		var p *pare.Policy
-		if p, err = conf.Policy(w.getenv); err == nil {
-			p.Check.Strict = p.Check.Strict || c.Strict
-			return by(p), nil
-		}
+	if err != nil {
+		w.misconfigured(used, err)
+		return nil, err
 	}
-	w.misconfigured(used, err)
-	return nil, err
+	trim := trimCmd{ruleset: c.ruleset}
+	switch c.Plan {
+	case "trim":
+		err = trim.override(conf)
+	case "compact":
+		if err = c.ruleset.override(conf); err == nil {
+			err = new(compactCmd).override(w, conf)
+		}
+	default: // what prune does is asked for
+		conf.Window, conf.Compact, conf.Archive = nil, nil, nil
+		err = c.ruleset.override(conf)
+	}
+	if err != nil {
+		w.usage(err, "view")
+		return nil, err
+	}
+	p, err := conf.Policy(w.getenv)
+	if err != nil {
+		w.misconfigured(used, err)
+		return nil, err
+	}
+	p.Check.Strict = p.Check.Strict || c.Strict
+	p.Model = c.Model
+	switch {
+	case c.Plan == "compact":
+		p.Rules = nil // nothing but what is summarized is taken out
+	case c.Plan == "trim":
+		if used == "" && len(c.Rules) == 0 && c.KeepRecent == nil {
+			p.Rules = nil // nobody has asked for any
+		}
+		return trim.session(p), nil
+	}
+	return bySession(by(p)), nil
 }
 
 // A shown is a conversation that was read, with what is to be said about it.
 type shown struct {
-	from  origin
-	req   *wire.Request
-	found []wire.Finding
-	plan  *pare.Plan     // nil: none
-	line  func(int) int  // of each message, in a session file; nil: unknown
-	size  *agentlog.Size // of a thread that is sent; nil: it is none
+	from    origin
+	req     *wire.Request
+	found   []wire.Finding
+	plan    *pare.Plan    // nil: none
+	line    func(int) int // of each message, in a session file; nil: unknown
+	notes   []agentlog.Note
+	title   string
+	agent   string
+	what    string            // of a thread that is not sent: "sub-agent", or ""
+	beside  []agentlog.Change // what a repair does to the file beside the messages
+	thread  *agentlog.Thread  // nil: it is no session
+	counted fullness.Counted
+}
+
+// size is how full it is.
+func (s *shown) size() fullness.Size {
+	return fullness.Of(fullness.Question{Request: s.req, Counted: s.counted})
 }
 
 func (s *shown) page() *ui.Page {
-	m, known := tokens.Lookup(s.req.Model())
-	p := ui.New(s.req, ui.Options{
-		Source: s.from.String(), Findings: s.found, Plan: s.plan, Window: m.Input(min(s.req.MaxOutputTokens(), m.Output)), Line: s.line,
-		Counter: m.Estimator(),
-	})
-	p.Guess = !known
-	if s.size != nil && s.size.Window > 0 {
-		p.Window, p.Guess = s.size.Window, false
-	}
-	if s.size != nil && s.size.Beside > 0 {
-		p.Before.Head = append(p.Before.Head, ui.Part{Name: "system prompt and tools, as the API has counted them", Tokens: s.size.Beside})
+	p := ui.New(s.req, ui.Options{Source: s.from.String(), Title: s.title, Agent: s.agent, Findings: s.found, Plan: s.plan, Size: s.size(), Line: s.line, Notes: s.noted()})
+	for _, c := range s.beside {
+		at := -1
+		for i := range p.Before.Messages {
+			if s.line != nil && c.Line > 0 && s.line(i) == c.Line {
+				at = i
+			}
+		}
+		p.Changes = append(p.Changes, ui.Change{Action: c.Action, Rule: c.Rule, Reason: c.Reason, Path: c.Path, Message: at, Block: -1})
 	}
 	return p
+}
+
+// noted is what the file tells of each message, for a page.
+func (s *shown) noted() (all []ui.Note) {
+	for _, n := range s.notes {
+		note := ui.Note{Model: n.Model, Summary: n.Summary}
+		if !n.Time.IsZero() {
+			note.Time = n.Time.UnixMilli()
+		}
+		if u := n.Usage; u != (tokens.Usage{}) {
+			note.Usage = &ui.Usage{Input: u.Input, Read: u.Read, Written: u.Written, Output: u.Output}
+			note.Dollars, _ = n.Cost(s.req.Model())
+		}
+		all = append(all, note)
+	}
+	return all
 }
 
 // sketch draws it in the terminal.
@@ -233,7 +279,13 @@ func (v *viewing) load() (all []*shown, from origin, fault *problem) {
 	}
 	if v.plan != nil {
 		all = all[:1]
-		if all[0].plan, err = v.plan(all[0].req); err != nil {
+		s := all[0]
+		t := &agentlog.Thread{Name: "main", Request: s.req}
+		if s.thread != nil {
+			copied := *s.thread
+			copied.Request, t = s.req, &copied // as it is stored
+		}
+		if s.plan, err = v.plan(t, s.size()); err != nil {
 			f := failure(err)
 			return nil, from, &f
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/ui"
-	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -40,9 +40,8 @@ func play(body []byte, limit int) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, _ := tokens.Lookup(r.Model())
 	page := ui.New(r, ui.Options{
-		Source: "what you pasted", Findings: r.Check(wire.CheckOptions{}), Plan: plan, Counter: tokens.For(r.Model()), Window: model.Input(min(r.MaxOutputTokens(), model.Output)),
+		Source: "what you pasted", Findings: r.Check(wire.CheckOptions{}), Plan: plan, Size: fullness.Of(fullness.Question{Request: r}),
 	})
 	var html bytes.Buffer
 	if err := page.WriteHTML(&html); err != nil {

@@ -115,7 +115,7 @@ func (d *Diagnosis) look(l *Log, found []Finding) {
 	}
 	d.Forgotten += all
 	if d.Title = strings.Clone(l.title()); len(l.Sent()) > 0 {
-		d.Size = l.size(l.Sent()[0], false)
+		d.Size = l.size(l.Sent()[0])
 		d.Size.Source = ""
 	}
 }

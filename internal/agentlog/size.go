@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/tally"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -18,48 +17,7 @@ import (
 const OverWindow = "over-window"
 
 // A Size is how much a thread takes of its model's window when the session is resumed.
-// Many goroutines may read it.
-type Size struct {
-	Tokens int // of the whole request, as far as it is known
-	// Recorded is how many of them the API itself has counted, for the last reply: the
-	// system prompt and the tools included. The rest is estimated. 0: nothing is recorded,
-	// and the system prompt and the tools are missing.
-	Recorded int
-	// Beside is how many of them stand beside the messages: the system prompt and the tools.
-	Beside int
-	Window int    // 0: not known
-	Source string // where the window is from
-	// Refused: the provider has refused the session as too long, and the agent has noted it.
-	Refused bool
-}
-
-// Over reports whether the thread does not fit its window.
-func (s Size) Over() bool { return s.Refused || s.Window > 0 && s.Tokens > s.Window }
-
-// unseen is what the system prompt and the tools of a coding agent take, where nothing is
-// recorded: about what Claude Code sends.
-const unseen = 20_000
-
-// Limits says how many tokens the messages of a thread may have, so that there is room for the
-// system prompt, the tools and a reply, and whether they have more. Zero: it is not known.
-func (s Size) Limits() (limit int, over bool) {
-	if s.Window == 0 {
-		if !s.Refused {
-			return 0, false
-		}
-		return s.Tokens, true
-	}
-	beside := unseen
-	if s.Recorded > 0 {
-		beside = s.Beside
-	}
-	room := s.Window - min(32_000, s.Window/4) // for a reply
-	limit = room - min(beside, s.Window/4)
-	if s.Recorded > 0 {
-		return limit, s.Refused || s.Tokens > room
-	}
-	return limit, s.Refused || s.Tokens > limit
-}
+type Size = fullness.Size
 
 // Rescue is a plan for a thread that is full: its oldest parts go, until it takes half of the
 // room that there is. One that is not full is left alone.
@@ -97,84 +55,45 @@ func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 	return plan, err
 }
 
-// String is the size in a sentence.
-func (s Size) String() string {
-	how := "estimated, without the system prompt and the tools"
-	switch {
-	case s.Recorded == s.Tokens && s.Recorded > 0:
-		how = "counted by the API"
-	case s.Recorded > 0:
-		how = fmt.Sprintf("%d counted by the API, the rest estimated", s.Recorded)
-	}
-	return fmt.Sprintf("%d tokens (%s), and the window has %d (%s)", s.Tokens, how, s.Window, s.Source)
+// Size weighs a thread.
+func (l *Log) Size(t *Thread) Size {
+	return fullness.Of(fullness.Question{Request: t.Request, Messages: t.Messages(), Counted: l.Counted(t)})
 }
 
-// Size weighs a thread.
-func (l *Log) Size(t *Thread) Size { return l.size(t, true) }
+// Counted is what the API has counted for the last reply of a thread, and what the agent has noted
+// of the window.
+func (l *Log) Counted(t *Thread) fullness.Counted {
+	k := l.usage(t)
+	k.Refused = l.refusedAsTooLong(t)
+	return k
+}
 
-// size weighs a thread; if exact is not set, a thread that cannot be over its window is not
-// counted.
-func (l *Log) size(t *Thread, exact bool) Size {
-	m, known := tokens.Lookup(t.Request.Model())
-	var s Size
-	if known {
-		s.Window, s.Source = m.Window, "published for "+t.Request.Model()
-	}
-	use := l.usage(t)
-	if use.window > 0 {
-		s.Window, s.Source = use.window, "recorded in the session"
-	}
-	if use.input > s.Window && s.Window > 0 {
-		// The API has answered a request of that size: the window is a larger one, such as
-		// the million tokens that some models have on request.
-		s.Window, s.Source = max(1_000_000, use.input), "the API has answered a longer request than the published window"
-	}
-	if !exact && l.refusedAsTooLong(t) {
-		s.Refused = true
+// size weighs a thread; one that cannot be over its window is not counted.
+func (l *Log) size(t *Thread) Size {
+	k := l.Counted(t)
+	q := fullness.Question{Request: t.Request, Messages: t.Messages(), Counted: k}
+	s := fullness.Frame(q)
+	switch {
+	case k.Refused || s.Guess && k.Messages == 0:
+		return s
+	case k.Messages == 0 && len(t.Request.Raw()) <= s.Window: // a token has a byte at least
+		return s
+	case k.Messages == t.Messages():
 		return s
 	}
-	if !exact && use.messages == 0 && (s.Window == 0 || len(t.Request.Raw()) <= s.Window) {
-		return s // a token has a byte at least
-	}
-	s.Refused = l.refusedAsTooLong(t)
-	s.Recorded = use.input + use.output
-	s.Tokens = s.Recorded
-	if use.messages < t.Messages() || exact {
-		spent := tally.Of(t.Request, m.Estimator(), true)
-		estimate := 0
-		for i, one := range spent.ByMessage {
-			if i >= use.messages && i < t.Messages() {
-				s.Tokens += one.Tokens
-			} else if i < t.Messages() {
-				estimate += one.Tokens
-			}
-		}
-		if use.messages == 0 {
-			s.Tokens += spent.Head.System + spent.Head.Tools + spent.Head.Other
-		} else {
-			s.Beside = max(0, s.Recorded-estimate)
-		}
-	}
-	return s
-}
-
-// A usage is what the last reply of a thread says of its cost.
-type usage struct {
-	input, output int // tokens, as the API has counted them
-	messages      int // of the thread, that are in it; 0: nothing is recorded
-	window        int // of the model, if the agent notes it
+	return fullness.Of(q)
 }
 
 // usage finds what the API has counted last. A reply that stands in the file in front of
 // something that is sent before it was counted when other messages were sent: by a
 // compaction, the agent has kept it.
-func (l *Log) usage(t *Thread) usage {
+func (l *Log) usage(t *Thread) fullness.Counted {
 	if l.Format == Codex {
 		return l.codexUsage(t)
 	}
 	row, _ := l.Format.row()
 	if row.usage == nil {
-		return usage{}
+		return fullness.Counted{}
 	}
 	first := make([]int, len(t.parts)+1) // by message: the last unit in front of it
 	for i, p := range t.parts {
@@ -194,11 +113,11 @@ func (l *Log) usage(t *Thread) usage {
 			continue
 		}
 		if first[i] > t.parts[i].unit {
-			return usage{}
+			return fullness.Counted{}
 		}
-		return usage{input: in, output: out, messages: i + 1}
+		return fullness.Counted{Input: in, Output: out, Messages: i + 1}
 	}
-	return usage{}
+	return fullness.Counted{}
 }
 
 func claudeUsage(o object) (in, out int) {
@@ -218,7 +137,7 @@ func geminiUsage(o object) (in, out int) {
 
 // codexUsage reads the last event that tells what a reply has cost, if it comes behind the last
 // compaction.
-func (l *Log) codexUsage(t *Thread) (use usage) {
+func (l *Log) codexUsage(t *Thread) (use fullness.Counted) {
 	for u := len(l.units) - 1; u >= 0; u-- {
 		o := l.object(u)
 		if o.Text("type") == "compacted" {
@@ -230,8 +149,8 @@ func (l *Log) codexUsage(t *Thread) (use usage) {
 		}
 		info := p.Object("info")
 		last := info.Object("last_token_usage")
-		if use.window == 0 {
-			use.window = info.Number("model_context_window")
+		if use.Window == 0 {
+			use.Window = info.Number("model_context_window")
 		}
 		if in := last.Number("input_tokens"); in > 0 {
 			n := 0
@@ -239,7 +158,7 @@ func (l *Log) codexUsage(t *Thread) (use usage) {
 				n++
 			}
 			if n > 0 {
-				use.input, use.output, use.messages = in, last.Number("output_tokens"), n
+				use.Input, use.Output, use.Messages = in, last.Number("output_tokens"), n
 			}
 			break
 		}
@@ -272,7 +191,7 @@ func (l *Log) overWindow() (all []Finding) {
 		if !l.sends(t) || len(t.parts) == 0 {
 			continue
 		}
-		s := l.size(t, false)
+		s := l.size(t)
 		message := ""
 		switch {
 		case s.Refused:

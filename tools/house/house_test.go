@@ -51,6 +51,7 @@ var floors = map[string]floor{
 	"internal/tally":          {3, nil, "says what the tokens of a request go to, for whoever shows them"},
 	"internal/rulelist":       {4, nil, "lists the standard rules by name, for configurations and the command line"},
 	"internal/wording":        {0, nil, "has texts and knows nobody who writes them"},
+	"internal/fullness":       {4, nil, "weighs requests with the models that tokens knows, for commands and pages"},
 	"internal/ladder":         {3, nil, "is the part of the engine that fits a window; it knows no receipts and no events"},
 	"proxy/internal/recall":   {3, nil, "reads and writes replies that call one tool; it knows no plan and no network"},
 	"":                        {3, nil, "the engine is embedded by others and brings no dependency"},

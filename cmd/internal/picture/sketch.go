@@ -83,8 +83,11 @@ var parts = []struct {
 	code   screen.Text
 	word   string
 }{
-	{'s', "90", "system and tools"}, {'u', "34", "user"}, {'a', "32", "assistant"}, {'t', "35", "thinking"}, {'c', "33", "calls"}, {'r', "37", "results"}, {'o', "36", "other"},
+	{'s', "90", "system and tools"}, {'u', "34", "user"}, {'a', "32", "assistant"}, {'t', "35", "thinking"}, {'c', "33", "calls"}, {'r', "37", "results"}, {'o', "36", "other"}, {'m', "90", "message overhead"},
 }
+
+// partMarks is what the provider puts around messages.
+const partMarks = 7
 
 func partOf(role, kind string) int {
 	switch kind {
@@ -120,7 +123,12 @@ func (s Sketch) fill(b *bytes.Buffer) {
 		total += n
 		runs = append(runs, struct{ part, tokens int }{part, n})
 	}
+	marks := 0
 	for _, h := range s.Page.Before.Head {
+		if h.Kind == "marks" {
+			marks += h.Tokens
+			continue
+		}
 		add(0, h.Tokens)
 	}
 	for _, m := range s.Page.Before.Messages {
@@ -128,6 +136,7 @@ func (s Sketch) fill(b *bytes.Buffer) {
 			add(partOf(m.Role, k.Kind), k.Tokens)
 		}
 	}
+	add(partMarks, marks)
 	width := s.Width - 2
 	line := make([]byte, 0, width)
 	at := 0

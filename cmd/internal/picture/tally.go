@@ -13,6 +13,8 @@ import (
 // A Tally is what the tokens of a transcript go to, and what room there is.
 type Tally struct {
 	tally.Tally
+	Tokens       int // of all
+	Beside       int // of them that the file does not hold: the system prompt and the tools
 	Estimated    bool
 	Window, Room int
 	Share        *float64 // of the room; nil: the window is not known
@@ -34,7 +36,12 @@ func (s Style) Tally(from string, req *wire.Request, n *Tally) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from), s.Paint.Faint(s.About(req, Count(req))))
 	screen.Fprintf(&b, "  %s", s.Paint.Bold(screen.Grouped(n.Tokens)+" tokens"))
-	if n.Estimated {
+	switch {
+	case n.Recorded > 0 && n.Recorded == n.Tokens:
+		screen.Fprint(&b, s.Paint.Faint(", counted by the API"))
+	case n.Recorded > 0:
+		screen.Fprint(&b, s.Paint.Faint(fmt.Sprintf(", %s of them counted by the API, the rest estimated", screen.Grouped(n.Recorded))))
+	case n.Estimated:
 		screen.Fprint(&b, s.Paint.Faint(", estimated"))
 	}
 	if n.Share != nil {
@@ -44,20 +51,20 @@ func (s Style) Tally(from string, req *wire.Request, n *Tally) []byte {
 	if n.Over {
 		screen.Fprintf(&b, "\n  %s", s.Paint.Fault("over-window: the provider refuses it; pare trim shortens it"))
 	}
-	if n.Recorded > 0 {
-		screen.Fprintf(&b, "\n  %s", s.Paint.Faint("the API counted "+screen.Grouped(n.Recorded)+" for the last reply, with the system prompt and the tools"))
-	}
 	if n.Unread > 0 {
 		screen.Fprintf(&b, "\n  %s", s.Paint.Faint(fmt.Sprintf("of %d messages, %d are replaced by the provider's compaction and do not count", n.Messages, n.Unread)))
 	}
 	b.WriteString("\n\n")
 	s.bars(&b, n.Tokens, []share{
-		{"system prompt", n.Head.System}, {"tools", n.Head.Tools}, {"other fields", n.Head.Other}, {"text", n.Kinds.Text}, {"thinking", n.Kinds.Thinking},
+		{"not in the file", n.Beside}, {"system prompt", n.Head.System}, {"tools", n.Head.Tools}, {"other fields", n.Head.Other}, {"text", n.Kinds.Text}, {"thinking", n.Kinds.Thinking},
 		{"calls", n.Kinds.Calls}, {"results", n.Kinds.Results}, {"media", n.Kinds.Media}, {"compaction", n.Kinds.Compaction}, {"other", n.Kinds.Other}, {"message overhead", n.Marks},
 	})
+	if n.Beside > 0 {
+		screen.Fprintf(&b, "  %s\n", s.Paint.Faint("not in the file: the system prompt and the tools, which the agent sends and the API has counted"))
+	}
 	b.WriteByte('\n')
 	s.bars(&b, n.Tokens, []share{
-		{"by system", n.Roles.System}, {"by user", n.Roles.User}, {"by assistant", n.Roles.Assistant}, {"by tools", n.Roles.Tool}, {"by others", n.Roles.Other},
+		{"not in the file", n.Beside}, {"by system", n.Roles.System}, {"by user", n.Roles.User}, {"by assistant", n.Roles.Assistant}, {"by tools", n.Roles.Tool}, {"by others", n.Roles.Other},
 	})
 	if len(n.ByMessage) > 0 {
 		b.WriteByte('\n')

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/ui"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -129,11 +130,14 @@ func (w *Watch) Page(id string) (*ui.Page, error) {
 	if !ok {
 		return nil, nil
 	}
-	model, _ := tokens.Lookup(c.request.Model())
-	return ui.New(c.request, ui.Options{
-		Source: "request " + id, Findings: c.request.Check(wire.CheckOptions{}), Plan: c.plan,
-		Counter: tokens.For(c.request.Model()), Window: model.Input(min(c.request.MaxOutputTokens(), model.Output)),
-	}), nil
+	q := fullness.Question{Request: c.request}
+	if c.plan != nil {
+		q.Request = c.plan.Result() // which the provider has counted
+	}
+	if r, ok := w.Find(id); ok && len(r.Recalls) == 0 { // what several rounds used is no size
+		q.Counted = fullness.Counted{Input: r.Usage.Input + r.Usage.Read + r.Usage.Written, Messages: len(q.Request.Transcript().Messages())}
+	}
+	return ui.New(c.request, ui.Options{Source: "request " + id, Findings: c.request.Check(wire.CheckOptions{}), Plan: c.plan, Size: fullness.Of(q)}), nil
 }
 
 // A conversation is a request that was changed, and how. It is kept in memory only.

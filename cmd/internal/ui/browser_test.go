@@ -404,9 +404,13 @@ func testWidths(t *testing.T, b *browser) {
 	}
 	var bars []float64
 	p.eval(`[...document.querySelectorAll(".block .width span")].map(e => e.getBoundingClientRect().width / e.parentNode.getBoundingClientRect().width)`, &bars)
-	total := 0
+	total, marks := 0, 0
 	for _, h := range page.Before.Head {
-		total += h.Tokens
+		if h.Kind == "marks" { // what is around the messages stands behind them
+			marks += h.Tokens
+		} else {
+			total += h.Tokens
+		}
 	}
 	head := total
 	for i, b := range page.Before.flat() {
@@ -415,6 +419,7 @@ func testWidths(t *testing.T, b *browser) {
 		}
 		total += b.Tokens
 	}
+	total += marks
 	// The largest block: its colour fills the strip from its first token to its last.
 	at, largest := head, 0
 	start := 0
@@ -439,8 +444,10 @@ func testWidths(t *testing.T, b *browser) {
 	}
 	var sums map[string]string
 	p.eval(`Object.fromEntries([...document.querySelectorAll("#aside tbody tr")].map(r => [r.querySelector("th").textContent, r.querySelector(".tokens").textContent]))`, &sums)
-	if strings.ReplaceAll(sums["system and tools"], ",", "") != fmt.Sprint(head) {
-		t.Errorf("system and tools take %s tokens, want %d", sums["system and tools"], head)
+	for name, want := range map[string]int{"system prompt and tools": head, "message overhead": marks} {
+		if strings.ReplaceAll(sums[name], ",", "") != fmt.Sprint(want) {
+			t.Errorf("%s: %s tokens, want %d", name, sums[name], want)
+		}
 	}
 }
 
@@ -515,7 +522,7 @@ func testKeys(t *testing.T, b *browser) {
 	// The strip is a slider.
 	p.eval("document.querySelector('.strip.now .track').focus()", nil)
 	p.press("Home", "ArrowRight", "ArrowRight")
-	if got := p.text("document.activeElement.getAttribute('aria-valuenow') + document.activeElement.getAttribute('aria-valuetext')"); !strings.HasPrefix(got, "2message 2, user") {
+	if got := p.text("document.activeElement.getAttribute('aria-valuenow') + document.activeElement.getAttribute('aria-valuetext')"); !strings.HasPrefix(got, "2message 2, tool") {
 		t.Errorf("the slider says %q", got)
 	}
 	p.quiet()
@@ -897,8 +904,8 @@ func testDefectX9Shares(t *testing.T, b *browser) {
 		after int
 		want  string
 	}{
-		{88, "291 tokens → 88 (−70 %) · 291 % → 88 % of the 100 tokens available"},
-		{291, "291 tokens · 291 % of the 100 tokens available"},
+		{88, "291 tokens → 88 (−70 %) · 291 % → 88 % of the 100 tokens available · estimated"},
+		{291, "291 tokens · 291 % of the 100 tokens available · estimated"},
 	} {
 		after := says(c.after)
 		p := b.open(t, file(t, &Page{Window: 100, Before: says(291), After: &after}), 1000, 800, "light")
@@ -939,7 +946,7 @@ func testOthers(t *testing.T, b *browser) {
 	p := b.open(t, file(t, page), 1000, 800, "light")
 	sum := func() string { return p.text("document.querySelector('#fill-sum').textContent") }
 	lines := func() string { return p.text("[...document.querySelectorAll('.line')].map(e => e.textContent)") }
-	if got := sum(); got != "57 tokens · 5.7 % of the 1,000 tokens available (a guess: the model is not known) · 1 thread not sent" {
+	if got := sum(); got != "57 tokens · 5.7 % of the 1,000 tokens available (a guess: the model is not known) · estimated · 1 thread not sent" {
 		t.Errorf("headline: %s", got)
 	}
 	if got := lines(); got != "line 9" {

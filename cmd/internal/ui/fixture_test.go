@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/rules"
-	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -27,8 +27,7 @@ func parse(t testing.TB, body []byte) *wire.Request {
 
 // options checks a request and counts as its model does.
 func options(r *wire.Request, source string) Options {
-	m, _ := tokens.Lookup(r.Model())
-	return Options{Source: source, Findings: r.Check(wire.CheckOptions{}), Counter: tokens.For(r.Model()), Window: m.Window}
+	return Options{Source: source, Findings: r.Check(wire.CheckOptions{}), Size: fullness.Of(fullness.Question{Request: r})}
 }
 
 // session is the conversation of the screenshots: a bug hunt of 42 messages that was
@@ -51,7 +50,7 @@ func planned(t testing.TB, body []byte, source string, policy wire.Repair) (*Pag
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Plan, err = parex.PlanRules(p, r, pare.Options{Counter: o.Counter, Repair: policy})
+	o.Plan, err = parex.PlanRules(p, r, pare.Options{Counter: o.counter(), Repair: policy})
 	if err != nil {
 		t.Fatal(err)
 	}

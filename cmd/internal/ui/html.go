@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -19,7 +20,7 @@ import (
 //go:embed page
 var assets embed.FS
 
-var scripts = []string{"base.js", "data.js", "list.js", "text.js", "row.js", "arcs.js", "strip.js", "aside.js", "find.js", "keys.js", "main.js"}
+var scripts = []string{"base.js", "data.js", "list.js", "text.js", "code.js", "md.js", "show.js", "turns.js", "row.js", "arcs.js", "strip.js", "aside.js", "find.js", "keys.js", "main.js"}
 
 // WriteHTML writes the page as one file that needs no other.
 func (p *Page) WriteHTML(w io.Writer) error { return p.write(w, "") }
@@ -35,7 +36,7 @@ func (p *Page) write(w io.Writer, version string) error {
 	if version != "" {
 		connect = "'self'"
 	}
-	f := frame{html: "page.html", style: asset("page.css"), script: program(scripts), connect: connect, title: p.Source, version: version, data: data}
+	f := frame{html: "page.html", style: asset("page.css"), script: program(scripts), connect: connect, title: cmp.Or(p.Title, p.Source), version: version, data: data}
 	return f.write(w)
 }
 

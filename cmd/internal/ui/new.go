@@ -1,13 +1,16 @@
 package ui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -16,27 +19,32 @@ import (
 // goroutines may read it.
 type Options struct {
 	Source   string         // how the user calls the conversation
+	Title    string         // what it is about. Default: what the user says first
+	Agent    string         // that keeps it; "": none
 	Findings []wire.Finding // what is wrong with it
 	Plan     *pare.Plan     // what would be done to it; nil: nothing is
-	// Counter counts tokens; nil takes four bytes for one, and 1,600 for a picture.
-	Counter wire.Counter
-	// Window is how many tokens the model takes beside its reply. Default: unknown.
-	Window int
+	// Size is how much it takes of the window, and counts its parts. Its zero value takes four bytes
+	// for a token and 1,600 tokens for a picture.
+	Size fullness.Size
 	// Line tells the line that message i comes from; nil: unknown.
 	Line func(i int) int
+	// Notes are what is known of each message; those that are missing are not.
+	Notes []Note
 }
 
 // New makes the page of a request. A plan must be one for r.
 func New(r *wire.Request, o Options) *Page {
-	if o.Counter == nil {
-		o.Counter = quarters{}
-	}
-	p := &Page{Source: o.Source, Dialect: r.Dialect.String(), Profile: r.Profile.Name, Model: r.Model(), Window: o.Window, Checked: true}
+	s := o.Size
+	p := &Page{Source: o.Source, Title: cmp.Or(o.Title, title(r)), Agent: o.Agent, Dialect: r.Dialect.String(), Profile: r.Profile.Name, Model: r.Model(), Checked: true,
+		Window: s.Room(), Whole: s.Window, Guess: s.Guess && s.Window > 0, Recorded: s.Recorded, Over: s.Over()}
 	p.Before = side(r, o)
 	p.Before.Faults = faults(o.Findings)
-	if o.Line != nil {
-		for i := range p.Before.Messages {
+	for i := range p.Before.Messages {
+		if o.Line != nil {
 			p.Before.Messages[i].Line = o.Line(i)
+		}
+		if i < len(o.Notes) {
+			p.Before.Messages[i].Note = o.Notes[i]
 		}
 	}
 	if o.Plan == nil {
@@ -52,14 +60,36 @@ func New(r *wire.Request, o Options) *Page {
 	return p
 }
 
+// title is the beginning of what a person says first; "": nobody says anything.
+func title(r *wire.Request) string {
+	const most = 80
+	t := r.Transcript()
+	for b, blk := range t.Blocks() {
+		if blk.Kind != transcript.Text || t.Messages()[blk.Message].Role != transcript.User {
+			continue
+		}
+		text := wirex.PersonsWords(r.Text(transcript.BlockID(b)))
+		words := []rune(strings.Join(strings.Fields(text[:min(len(text), 8*most)]), " "))
+		if len(words) == 0 || words[0] == '<' || strings.HasPrefix(string(words), "Caveat:") {
+			continue
+		}
+		if len(words) > most {
+			words = append(words[:most-1], '…')
+		}
+		return valid(string(words))
+	}
+	return ""
+}
+
 // side reads one state of a request.
 func side(r *wire.Request, o Options) Side {
 	t := r.Transcript()
-	s := Side{Head: head(r, o), Messages: make([]Message, 0, len(t.Messages()))}
+	s := Side{Head: head(r, o, tally.Of(r, o.counter(), false)), Messages: make([]Message, 0, len(t.Messages()))}
+	var pics album
 	for i, m := range t.Messages() {
 		msg := Message{Role: m.Role.String(), Path: r.MessagePath(i), Unread: i < transcriptx.StartMessage(t), Blocks: make([]Block, 0, m.End-m.First)}
 		for b := m.First; b < m.End; b++ {
-			msg.Blocks = append(msg.Blocks, block(r, b, o))
+			msg.Blocks = append(msg.Blocks, block(r, b, o, &pics))
 		}
 		s.Messages = append(s.Messages, msg)
 	}
@@ -70,28 +100,22 @@ func side(r *wire.Request, o Options) Side {
 		}
 		s.Exchanges = append(s.Exchanges, e)
 	}
-	// What the marks around messages and tools take, so that the sum is that of the request.
-	rest := r.Tokens(o.Counter)
-	for _, p := range s.Head {
-		rest -= p.Tokens
-	}
-	for _, m := range s.Messages {
-		for _, b := range m.Blocks {
-			rest -= b.Tokens
-		}
-	}
-	if rest > 0 {
-		s.Head = append(s.Head, Part{Name: "marks", Tokens: rest})
-	}
 	return s
 }
 
-func block(r *wire.Request, id transcript.BlockID, o Options) Block {
+func (o *Options) counter() wire.Counter {
+	if c := o.Size.Counter(); c != nil {
+		return c
+	}
+	return quarters{}
+}
+
+func block(r *wire.Request, id transcript.BlockID, o Options, pics *album) Block {
 	t := r.Transcript()
 	b := t.Block(id)
 	out := Block{Kind: b.Kind.String(), Tool: valid(b.Tool), ID: valid(b.CallID), Path: r.Path(id), Failed: b.Failed}
 	if id >= transcriptx.Start(t) {
-		out.Tokens = wirex.BlockTokens(r, o.Counter, id)
+		out.Tokens = wirex.BlockTokens(r, o.counter(), id)
 	}
 	switch b.Kind {
 	case transcript.Compaction:
@@ -106,6 +130,10 @@ func block(r *wire.Request, id transcript.BlockID, o Options) Block {
 		out.Text = r.Text(id)
 	}
 	out.Text = valid(out.Text)
+	switch b.Kind {
+	case transcript.Media, transcript.Result:
+		out.Pictures = pics.of(t.Bytes(b.Span))
+	}
 	return out
 }
 
@@ -138,29 +166,39 @@ var heads = map[string]string{
 	"tools": "tools", "toolConfig": "tools",
 }
 
-// head lists what takes room beside the messages.
-func head(r *wire.Request, o Options) []Part {
+// head lists what takes room beside the words of the messages, as the tally has it.
+func head(r *wire.Request, o Options, n tally.Tally) []Part {
+	var parts []Part
+	for _, p := range []Part{
+		{"system prompt and tools, not in the file", "unseen", o.Size.Beside, ""}, {"system prompt", "head", n.Head.System, text(r, "system prompt")}, {"tools", "head", n.Head.Tools, text(r, "tools")},
+		{"other fields", "marks", n.Head.Other, ""}, {"message overhead", "marks", n.Marks, ""},
+	} {
+		if p.Tokens > 0 {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+// text is what the members beside the messages say that are of one kind.
+func text(r *wire.Request, kind string) string {
 	raw := r.Raw()
 	first := strings.IndexFunc(string(raw[:min(len(raw), 256)]), func(r rune) bool { return !strings.ContainsRune(" \t\r\n", r) })
 	if first < 0 || raw[first] != '{' {
-		return nil // the list alone
+		return "" // the list alone
 	}
-	var parts []Part
+	var all []string
 	for _, m := range jsonspan.Members(raw, jsonspan.Span{Start: first, End: len(raw)}) {
-		name, ok := heads[string(raw[m.Key.Start:m.Key.End])]
 		v := raw[m.Value.Start:m.Value.End]
-		if !ok || len(v) < 3 || string(v) == "null" {
+		if heads[string(raw[m.Key.Start:m.Key.End])] != kind || len(v) < 3 || string(v) == "null" {
 			continue
 		}
-		part := Part{Name: name, Tokens: o.Counter.Count(v)}
 		if v[0] == '"' {
-			part.Tokens = o.Counter.CountJSON(v[1 : len(v)-1])
 			v = jsonspan.Decode(nil, v[1:len(v)-1])
 		}
-		part.Text = valid(string(v))
-		parts = append(parts, part)
+		all = append(all, valid(string(v)))
 	}
-	return parts
+	return strings.Join(all, "\n")
 }
 
 func faults(found []wire.Finding) []Fault {

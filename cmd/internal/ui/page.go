@@ -7,8 +7,14 @@ type Page struct {
 	Dialect string `json:"dialect,omitempty"`
 	Profile string `json:"profile,omitempty"`
 	Model   string `json:"model,omitempty"`
+	Title   string `json:"title,omitempty"`  // what the user said first
+	Agent   string `json:"agent,omitempty"`  // that keeps the session
 	Window  int    `json:"window,omitempty"` // tokens that the model takes beside its reply; 0: unknown
+	Whole   int    `json:"whole,omitempty"`  // and with it
 	Guess   bool   `json:"guess,omitempty"`  // nobody knows the model, and Window is a guess
+	// Recorded is how many tokens the API itself has counted; the rest is estimated.
+	Recorded int  `json:"recorded,omitempty"`
+	Over     bool `json:"over,omitempty"` // it does not fit the window of its model
 
 	Checked bool `json:"checked,omitempty"` // faults were looked for
 
@@ -26,6 +32,7 @@ type Page struct {
 // A Thread is a talk of a session that is not sent. Many goroutines may read it.
 type Thread struct {
 	Name string `json:"name"`
+	What string `json:"what,omitempty"` // "sub-agent"; "": it is not sent any more
 	Side
 }
 
@@ -41,6 +48,7 @@ type Side struct {
 // tools. Many goroutines may read it.
 type Part struct {
 	Name   string `json:"name"`
+	Kind   string `json:"kind"` // "head", "unseen" or "marks"
 	Tokens int    `json:"tokens"`
 	Text   string `json:"text,omitempty"`
 }
@@ -53,6 +61,24 @@ type Message struct {
 	Thread string  `json:"thread,omitempty"` // which of several talks it belongs to
 	Unread bool    `json:"unread,omitempty"` // the provider's compaction, further down, stands for it
 	Blocks []Block `json:"blocks"`
+	Note
+}
+
+// A Note is what is known of a message beside its words. Many goroutines may read it.
+type Note struct {
+	Time    int64   `json:"time,omitempty"`    // in milliseconds since 1970; 0: unknown
+	Model   string  `json:"model,omitempty"`   // that said it
+	Usage   *Usage  `json:"usage,omitempty"`   // of the reply that ends with it, as the API has counted
+	Dollars float64 `json:"dollars,omitempty"` // what that reply was billed
+	Summary bool    `json:"summary,omitempty"` // it stands for what was said before
+}
+
+// A Usage is what a reply was billed for, in tokens. Many goroutines may read it.
+type Usage struct {
+	Input   int `json:"input"`
+	Read    int `json:"read,omitempty"`    // from the cache
+	Written int `json:"written,omitempty"` // to the cache
+	Output  int `json:"output"`
 }
 
 // A Block is a text, a call, a result, a thinking block, a picture. Blocks are
@@ -66,6 +92,8 @@ type Block struct {
 	Failed bool   `json:"failed,omitempty"` // a result that reports an error
 	Tokens int    `json:"tokens"`
 	Text   string `json:"text,omitempty"`
+	// Pictures are small ones of those in it, as data addresses of JPEG that this package has drawn.
+	Pictures []string `json:"pictures,omitempty"`
 
 	// From is the block of Before that this block of After was, plus one; 0: it is
 	// new. Same is set if it still says the same, and Text is left out.

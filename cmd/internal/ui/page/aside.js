@@ -9,7 +9,7 @@ function makeAside() {
   if (side.faults.length) parts.push(makePlaces("Faults", side.faults, faultEntry));
   else if (doc.checked) parts.push(section("Faults", element("p", "good", "✓ none that the provider would refuse")));
   if (doc.changes.length) parts.push(makePlan());
-  parts.push(makeKinds(), makeTools(), makeLargest(), makeParts());
+  parts.push(makeTurns(), makeKinds(), makeTools(), makeSpent(), makeLargest(), makeParts());
   $("aside").replaceChildren(...parts.filter(Boolean));
 }
 
@@ -74,7 +74,7 @@ function changeEntry(c) {
 
 function makeKinds() {
   const { side } = state;
-  const sums = { head: side.headTokens };
+  const sums = { ...side.heads };
   for (const b of side.blocks) sums[b.type] = (sums[b.type] || 0) + b.tokens;
   const rows = Object.keys(kinds).filter((k) => sums[k]).map((k) => ({ name: kinds[k].word, swatch: k, tokens: sums[k] }));
   return section("By kind", makeTable(rows, "Kind", side.tokens));
@@ -149,12 +149,20 @@ function makeLargest() {
     const go = button("place", "", () => goBlock(b.n));
     const swatch = element("span", "swatch fill-" + b.type);
     swatch.setAttribute("aria-hidden", "true");
-    go.append(element("span", "where", b.message.n), swatch, element("span", "what", b.tool ? b.kind + " " + b.tool : b.kind), element("span", "delta", count.format(b.tokens)));
+    go.append(element("span", "where", b.message.n), swatch, element("span", "what", (b.tool ? b.kind + " " + b.tool : b.kind) + " " + hint(b)), element("span", "delta", count.format(b.tokens)));
     const li = element("li");
     li.append(go);
     list.append(li);
   }
   return section("Largest", list);
+}
+
+// hint says in a few words which one of many alike a block is.
+function hint(b) {
+  const of = b.type === "result" && b.exchange && b.exchange.call >= 0 ? state.side.blocks[b.exchange.call] : b;
+  const d = deed(of);
+  const text = (d?.command || d?.path || (of === b && b.type !== "call" && b.type !== "media" ? b.text.slice(0, 200) : "")).replace(/\s+/g, " ").trim();
+  return text.length > 40 ? (d?.path && !d.command ? "…" + text.slice(-39) : text.slice(0, 39) + "…") : text;
 }
 
 // makeParts shows what stands beside the messages.
@@ -177,7 +185,7 @@ function makeParts() {
 
 function makeLegend() {
   const used = new Set(state.side.blocks.map((b) => b.type));
-  if (state.side.headTokens) used.add("head");
+  for (const k in state.side.heads) if (state.side.heads[k]) used.add(k);
   const items = [];
   for (const k in kinds) {
     if (!used.has(k)) continue;
@@ -207,10 +215,12 @@ function shares(before, after, whole) {
 
 function makeHeadline() {
   const { doc, side } = state;
-  $("source").textContent = doc.source || "conversation";
+  $("source").textContent = doc.title || doc.source || "conversation";
   const calls = side.blocks.filter((b) => b.type === "call").length, results = side.blocks.filter((b) => b.type === "result" && b.kind !== "text").length;
-  const parts = [doc.dialect, doc.profile !== doc.dialect ? doc.profile : "", doc.model].filter(Boolean);
+  const parts = [doc.title ? doc.source : "", doc.agent, doc.dialect, doc.profile !== doc.dialect ? doc.profile : "", doc.model].filter(Boolean);
   parts.push(plural(side.messages.length, "message"), plural(calls, "call"), plural(results, "result"));
+  if (side.from) parts.push(day(side.from) + " " + clock(side.from), "took " + lasting(side.to - side.from));
+  if (side.spent?.dollars) parts.push(dollars(side.spent.dollars) + " at list prices");
   // A name from the file may hold marks that turn the direction of text around: each part ends its own.
   $("about").replaceChildren(...parts.flatMap((p, i) => (i ? [" · ", element("bdi", "", p)] : [element("bdi", "", p)])));
   const sum = $("fill-sum");
@@ -221,5 +231,7 @@ function makeHeadline() {
     sum.append(" → ", element("strong", "", count.format(doc.after.tokens)), " (" + (by > 0 ? "+" : "−") + share(Math.abs(by), doc.before.tokens) + ")");
   }
   if (doc.window) sum.append(" · " + shares(doc.before, doc.after || doc.before, doc.window) + " of the " + count.format(doc.window) + " tokens available" + (doc.guess ? " (a guess: the model is not known)" : ""));
+  sum.append(element("span", "muted counted", " · " + (doc.recorded ? count.format(doc.recorded) + " counted by the API" + (doc.recorded < doc.before.tokens ? ", the rest estimated" : "") : "estimated")));
+  if (doc.over) sum.append(" ", element("strong", "too-long", "✗ longer than the window: the provider refuses it"));
   if (doc.others.length) sum.append(" · " + plural(doc.others.length, "thread") + " not sent");
 }

@@ -14,7 +14,8 @@ const actions = {
 
 // kinds are what fills the window, in the order of the legend.
 const kinds = {
-  head: { word: "system and tools" },
+  head: { word: "system prompt and tools" },
+  unseen: { word: "system prompt and tools, not in the file" },
   system: { word: "system" },
   user: { word: "user" },
   assistant: { word: "assistant" },
@@ -24,7 +25,13 @@ const kinds = {
   media: { word: "pictures and files" },
   compaction: { word: "compaction" },
   other: { word: "other" },
+  marks: { word: "message overhead" },
 };
+
+// whoSpeaks is the role, but for results: to people that is the tool, whoever has to send them.
+function whoSpeaks(m) {
+  return m.role === "user" && m.blocks.length && m.blocks.every((b) => b.kind === "result" || b.kind === "server result") ? "tool" : m.role;
+}
 
 // kindOf sorts a block by what it is and, for texts, by who speaks.
 function kindOf(block, role) {
@@ -100,10 +107,11 @@ function readSide(side, name, before) {
   side.faults ||= [];
   side.changes = [];
   side.blocks = [];
-  side.headTokens = side.head.reduce((n, p) => n + p.tokens, 0);
-  let sum = side.headTokens;
+  const taken = (kind) => side.head.reduce((n, p) => n + (p.kind === kind ? p.tokens : 0), 0);
+  side.heads = { head: taken("head"), unseen: taken("unseen"), marks: taken("marks") };
+  let sum = side.heads.head + side.heads.unseen;
   for (const [i, m] of side.messages.entries()) {
-    Object.assign(m, { n: i, changes: [], faults: [], start: sum, first: side.blocks.length });
+    Object.assign(m, { n: i, who: whoSpeaks(m), changes: [], faults: [], start: sum, first: side.blocks.length });
     for (const b of m.blocks) {
       Object.assign(b, { n: side.blocks.length, message: m, type: kindOf(b, m.role), changes: [], faults: [], exchange: null, start: sum });
       if (before && b.from) {
@@ -117,7 +125,7 @@ function readSide(side, name, before) {
     }
     m.tokens = sum - m.start;
   }
-  side.tokens = sum;
+  side.tokens = sum + side.heads.marks; // what is around the messages stands behind them
   for (const [i, x] of side.exchanges.entries()) {
     x.n = i;
     x.broken = !(x.state === "whole" || x.state === "open");
@@ -129,6 +137,7 @@ function readSide(side, name, before) {
     if (f.block >= 0) side.blocks[f.block].faults.push(f);
     else if (f.message >= 0) side.messages[f.message].faults.push(f);
   }
+  readTurns(side);
   side.most = side.blocks.reduce((n, b) => Math.max(n, b.tokens), 1);
   return side;
 }

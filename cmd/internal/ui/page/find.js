@@ -14,7 +14,7 @@ function applyFilter(keep = true, scroll = true) {
   const onlyFaults = pressed("only-faults"), onlyChanges = pressed("only-changes");
   const now = keep ? state.list.items[state.at]?.n ?? 0 : 0;
   const items = side.messages.filter((m) =>
-    (!role || m.role === role) &&
+    (!role || m.who === role) &&
     (!tool || m.blocks.some((b) => b.tool === tool)) &&
     (!thread || side.other || m.thread === thread) &&
     (!onlyFaults || faulty(m)) &&
@@ -86,15 +86,17 @@ function paintHits() {
   const q = state.query;
   if (!q) return;
   const ranges = [];
-  for (const e of state.list.list.querySelectorAll(".text, .tool, .details dd")) {
-    const node = e.firstChild;
-    if (!node || node.nodeType !== Node.TEXT_NODE) continue;
-    const text = lower(node.data);
-    for (let i = text.indexOf(q); i >= 0 && ranges.length < 2000; i = text.indexOf(q, i + q.length)) {
-      const r = new Range();
-      r.setStart(node, i);
-      r.setEnd(node, i + q.length);
-      ranges.push(r);
+  for (const e of state.list.list.querySelectorAll(".body, .tool, .details dd")) {
+    // What is coloured, or drawn as Markdown, is in pieces.
+    const pieces = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
+    for (let node = pieces.nextNode(); node; node = pieces.nextNode()) {
+      const text = lower(node.data);
+      for (let i = text.indexOf(q); i >= 0 && ranges.length < 2000; i = text.indexOf(q, i + q.length)) {
+        const r = new Range();
+        r.setStart(node, i);
+        r.setEnd(node, i + q.length);
+        ranges.push(r);
+      }
     }
   }
   CSS.highlights.set("found", new Highlight(...ranges));
@@ -102,13 +104,13 @@ function paintHits() {
 
 function makeFilters() {
   const { side, doc } = state;
-  const roles = [...new Set(side.messages.map((m) => m.role))];
+  const roles = [...new Set(side.messages.map((m) => m.who))];
   fillPick($("by-role"), "all", roles.map((r) => [r, r]));
   const tools = new Map();
   for (const b of side.blocks) if (b.tool && b.type === "call") tools.set(b.tool, (tools.get(b.tool) || 0) + 1);
   fillPick($("by-tool"), "all", [...tools].sort((a, b) => (a[0] < b[0] ? -1 : 1)).map(([t, n]) => [t, t + " (" + n + ")"]));
   const threads = [...new Set(side.messages.map((m) => m.thread).filter(Boolean))];
-  if (doc.others.length) fillPick($("by-thread"), (doc.thread || "main") + " (sent)", doc.others.map((o) => [o.name, o.name]));
+  if (doc.others.length) fillPick($("by-thread"), (doc.thread || "main") + " (sent)", doc.others.map((o) => [o.name, o.name + " (" + (o.what || "not sent") + ")"]));
   else fillPick($("by-thread"), "all", threads.map((t) => [t, t]));
   $("by-thread-label").hidden = threads.length < 2 && !doc.others.length;
   const toggle = (id, word, n) => {

@@ -10,6 +10,9 @@ const keys = [
   ["p", "previous fault", ["p"], () => jump(faulty, -1, "fault")],
   ["c", "next change", ["c"], () => jump(changed, 1, "change")],
   ["C", "previous change", ["C"], () => jump(changed, -1, "change")],
+  ["u", "next turn of the user", ["u"], () => jump((m) => m.begins, 1, "turn")],
+  ["U", "previous turn", ["U"], () => jump((m) => m.begins, -1, "turn")],
+  ["o", "open or close all messages", ["o"], () => openAll()],
   ["m", "to the other half of the pair", ["m"], () => goMate()],
   ["Enter", "open or close the message", [], null],
   ["/", "search", ["/"], () => $("find").select()],
@@ -69,6 +72,6 @@ function escape(e) {
     search("");
     focusRow();
   } else if (e.target.id === "find") focusRow();
-  else if (now && state.open.has(now.n)) openRow(now.n);
+  else if (now && isOpen(now.n) && !state.all) openRow(now.n);
   else if (state.list.items.length < state.side.messages.length) clearFilters();
 }

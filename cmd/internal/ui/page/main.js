@@ -3,7 +3,8 @@ const state = {
   doc: null, side: null, list: null,
   at: 0, // the current message, as a position in the list
   moved: false, // the user has been somewhere
-  open: new Set(), full: new Set(), why: new Set(),
+  open: new Set(), all: false, // which messages are open; with all, which are not
+  full: new Set(), why: new Set(),
   query: "", hits: [], hit: -1,
   position: new Map(), // number of a message → its position in the list
   long: [], // exchanges that span more than a screen
@@ -87,6 +88,21 @@ function goMate() {
   say("nothing here is one half of a pair");
 }
 
+function isOpen(n) { return state.all !== state.open.has(n); }
+
+// openAll shows all messages in full, or none.
+function openAll() {
+  const here = state.at;
+  state.all = !state.all;
+  state.open.clear();
+  $("open-all").setAttribute("aria-pressed", state.all);
+  const items = state.list.items;
+  state.list.items = [];
+  state.list.show(items, state.moved ? here : -1);
+  if (state.moved) state.list.reveal(here, true);
+  say(state.all ? "all messages are open" : "all messages are closed");
+}
+
 function openRow(n) {
   const pos = state.position.get(n);
   state.open.has(n) ? state.open.delete(n) : state.open.add(n);
@@ -95,7 +111,7 @@ function openRow(n) {
   state.list.pinned = pos;
   state.list.redraw();
   focusRow();
-  say("message " + n + (state.open.has(n) ? " opened" : " closed"));
+  say("message " + n + (isOpen(n) ? " opened" : " closed"));
 }
 
 function showSide(name) {
@@ -133,7 +149,7 @@ function showThread(name) {
   makeLegend();
   state.list.items = [];
   applyFilter(false);
-  if (state.side.other) say("the thread " + name + ", which is not sent: " + plural(state.side.messages.length, "message"));
+  if (state.side.other) say("the thread " + name + ", " + (state.side.what || "which is not sent") + ": " + plural(state.side.messages.length, "message"));
 }
 
 // readLong keeps the exchanges whose halves may be on different screens.
@@ -194,6 +210,7 @@ function listen() {
     state.over = -1;
     lightArcs();
   });
+  $("open-all").addEventListener("click", openAll);
   const tip = (e) => {
     const b = e.target.closest?.("[data-tip]");
     if (!b || b.getAttribute("aria-expanded") === "true") return hideTip();
@@ -231,6 +248,7 @@ function follow(version) {
 // show brings up a conversation, the first one or a newer state of the same.
 function show(data, again) {
   const name = again && data.after ? state.side.name : "before";
+  state.doc = data; // the names of models are looked up while it is read
   state.doc = read(data);
   state.side = state.doc[name];
   state.full.clear();

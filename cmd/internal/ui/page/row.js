@@ -4,19 +4,23 @@
 const signs = { user: "", assistant: "", system: "", thinking: "∴", call: "→", result: "←", media: "▣", compaction: "≡", head: "", other: "·" };
 
 function makeRow(message, pos) {
-  const row = element("li", "message role-" + message.role);
+  const row = element("li", "message role-" + message.who);
   row.dataset.message = message.n;
   row.id = "message-" + message.n;
-  const open = state.open.has(message.n);
+  const open = isOpen(message.n);
   row.classList.toggle("open", open);
   row.classList.toggle("faulty", faulty(message));
   row.classList.toggle("current", pos === state.at && state.moved);
-  row.classList.toggle("begins", message.role === "user" && message.blocks.some((b) => b.kind === "text"));
+  row.classList.toggle("begins", message.begins);
+  row.classList.toggle("summary", Boolean(message.summary));
   row.tabIndex = pos === state.at ? 0 : -1;
   row.setAttribute("aria-posinset", pos + 1);
   row.setAttribute("aria-setsize", state.list.items.length);
   row.setAttribute("aria-labelledby", row.id + "-title");
   row.append(makeHead(message, row.id, open));
+  if (message.begins && message.turn && state.side.turns.length > 1) {
+    row.append(element("p", "turn-sum muted", ["turn " + message.turn.n + " of " + state.side.turns.length, ...turnFacts(message.turn)].join(" · ")));
+  }
   for (const f of message.faults) row.append(makeFault(f));
   if (message.changes.length) row.append(makeChanges(message.changes, null, open));
   if (message.blocks.length === 0) row.append(element("p", "muted empty", "(nothing)"));
@@ -32,10 +36,13 @@ function makeHead(message, id, open) {
   const head = element("div", "message-head");
   const title = element("h3");
   title.id = id + "-title";
-  title.append(element("span", "number", message.n), " ", element("span", "role", message.role));
+  title.append(element("span", "number", message.n), " ", element("span", "role", message.who));
   if (faulty(message)) title.append(element("span", "unseen", ", faulty"));
   head.append(title);
   if (message.thread) head.append(element("span", "muted thread", message.thread));
+  if (message.summary) head.append(element("span", "muted summed", "summary of what came before"));
+  if (message.time) head.append(makeTime(message));
+  if (message.model && message.model !== state.doc.model) head.append(element("span", "muted model", message.model));
   if (message.unread) head.append(element("span", "muted unread", "not read: compacted"));
   if (message.line) head.append(element("span", "muted line", "line " + message.line));
   const was = message.blocks.find((b) => b.was)?.was.message.n;
@@ -47,6 +54,16 @@ function makeHead(message, id, open) {
   size.append(element("span", "tokens", count.format(message.tokens)), " tokens");
   head.append(toggle, size);
   return head;
+}
+
+// makeTime says when a message came, and how long it took.
+function makeTime(m) {
+  const t = element("span", "muted when");
+  t.append(element("time", "", clock(m.time, true)));
+  t.firstChild.dateTime = new Date(m.time).toISOString();
+  if (m.since >= 100) t.append(" +" + lasting(m.since));
+  if (m.usage) t.append(" · " + brief((m.usage.input || 0) + (m.usage.read || 0) + (m.usage.written || 0)) + " in, " + brief(m.usage.output || 0) + " out" + (m.dollars ? " · " + dollars(m.dollars) : ""));
+  return t;
 }
 
 function makeBlock(b, open) {
@@ -95,19 +112,35 @@ function makeLabel(b) {
 
 function makeBody(b, open) {
   const body = element("div", "body");
-  const found = state.query;
   if (!open) {
-    const line = b.type === "call" ? args(b) : b.text;
-    body.append(element("div", "text" + (b.type === "call" ? " code" : ""), excerpt(line, found) || "(empty)"));
+    const line = b.type === "call" ? deedLine(b) || args(b) : b.type === "result" ? clean(b.text) : b.text;
+    const text = element("div", "text" + (b.type === "call" ? " code" : ""));
+    const said = excerpt(line, state.query) || (b.pictures?.length ? "" : "(empty)");
+    if (b.type === "assistant" || b.type === "user") inline(text, said.replace(/^#{1,6} +/gm, ""));
+    else text.append(said);
+    body.append(text);
+    showPictures(body, b);
     return body;
   }
-  const text = b.type === "call" ? pretty(b.text) : b.text;
   const all = state.full.has(b);
-  const pre = element("div", "text full" + (b.type === "call" || b.type === "result" || b.type === "other" ? " code" : ""));
-  pre.textContent = (all ? text : text.slice(0, longText)) || "(empty)";
-  body.append(pre);
-  if (!all && text.length > longText) {
-    body.append(button("more", "Show all " + count.format(text.length) + " characters", () => {
+  let longer = 0;
+  const cut = (text) => {
+    if (all || text.length <= longText) return text;
+    longer = Math.max(longer, text.length);
+    return text.slice(0, longText);
+  };
+  if (b.type === "call" && showCall(body, b, cut)) void 0;
+  else if (b.type === "result") showResult(body, b, cut(b.text));
+  else {
+    const prose = b.type === "assistant" || b.type === "user" || b.type === "compaction";
+    const text = element("div", "text full" + (prose ? " md" : "") + (b.type === "call" || b.type === "other" ? " code" : ""));
+    if (prose && b.text) markdown(text, cut(b.text));
+    else text.append(cut(b.type === "call" ? pretty(b.text) : b.text) || "(empty)");
+    body.append(text);
+  }
+  showPictures(body, b);
+  if (longer) {
+    body.append(button("more", "Show all " + count.format(longer) + " characters", () => {
       state.full.add(b);
       state.list.redraw(state.at);
     }));

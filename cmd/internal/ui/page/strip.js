@@ -78,7 +78,7 @@ function messageAt(side, tokens) {
 
 function describe(side, b) {
   if (!b) return "";
-  const parts = ["message " + b.message.n, b.message.role, b.kind + (b.tool ? " " + b.tool : ""), plural(b.tokens, "token")];
+  const parts = ["message " + b.message.n, b.message.who, b.kind + (b.tool ? " " + b.tool : ""), plural(b.tokens, "token")];
   for (const f of b.faults) parts.push("✗ " + f.rule);
   for (const c of b.changes) parts.push(c.word + " by " + c.rule);
   return parts.join(" · ");
@@ -101,8 +101,11 @@ function drawStrip(side, paint) {
   const x = (tokens) => (tokens / scale) * width;
   c.fillStyle = paint.rest;
   c.fillRect(0, strip.top, width, strip.height);
-  c.fillStyle = paint.head;
-  c.fillRect(0, strip.top, x(side.headTokens), strip.height);
+  const { head, unseen, marks } = side.heads;
+  for (const [sort, from, n] of [["unseen", 0, unseen], ["head", unseen, head], ["marks", side.tokens - marks, marks]]) {
+    c.fillStyle = paint[sort];
+    c.fillRect(x(from), strip.top, x(n), strip.height);
+  }
   const shown = side === state.side && state.list.items.length < side.messages.length ? state.position : null;
   for (const b of side.blocks) {
     const left = x(b.start), w = x(b.tokens);
@@ -176,7 +179,7 @@ function drawLens() {
   const now = list.items[state.at];
   if (now && track.getAttribute("aria-valuenow") !== String(now.n)) {
     track.setAttribute("aria-valuenow", now.n);
-    track.setAttribute("aria-valuetext", "message " + now.n + ", " + now.role + ", " + plural(now.tokens, "token"));
+    track.setAttribute("aria-valuetext", "message " + now.n + ", " + now.who + ", " + plural(now.tokens, "token"));
   }
 }
 

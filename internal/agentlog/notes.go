@@ -1,0 +1,182 @@
+package agentlog
+
+import (
+	"bytes"
+	"cmp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
+)
+
+// A Note is what a file tells of a message beside its words. Its zero value is nothing. Many
+// goroutines may read it.
+type Note struct {
+	Time  time.Time
+	Model string
+	// Usage is what the reply was billed for that ends with the message, and Hour how much of what
+	// was written to the cache stays there for an hour.
+	Usage tokens.Usage
+	Hour  int
+	// Dollars is what the agent itself says that the reply cost.
+	Dollars float64
+	// Summary: the message stands for what was said before it.
+	Summary bool
+}
+
+// Cost is what a reply was billed, in dollars: what the agent says, or the list price of what the
+// API has counted. It is false where neither is known.
+func (n Note) Cost(model string) (dollars float64, known bool) {
+	if n.Dollars > 0 {
+		return n.Dollars, true
+	}
+	model = cmp.Or(n.Model, model)
+	price, known := tokens.PriceOf(model)
+	if !known || n.Usage == (tokens.Usage{}) {
+		return 0, false
+	}
+	terms := tokens.CacheOf(model)
+	short := n.Usage
+	short.Written -= n.Hour
+	dollars = price.Cost(terms, short)
+	terms.Write = hourWrite
+	return dollars + price.Cost(terms, tokens.Usage{Written: n.Hour}), true
+}
+
+// hourWrite is what a token costs that is written to a cache for an hour, in thousandths of one
+// that is not.
+const hourWrite = 2000
+
+// Notes returns what the file tells of each message of a thread.
+func (l *Log) Notes(t *Thread) []Note {
+	all := make([]Note, len(t.parts))
+	last := make(map[string]int) // by id of a reply: the message that has its usage
+	for i, p := range t.parts {
+		if p.unit < 0 || p.unit >= len(l.units) {
+			continue
+		}
+		o := objectAt(l.raw, l.units[p.unit].span)
+		if l.owners != nil {
+			o = objectAt(l.raw, l.units[l.owners[p.unit]].span)
+		}
+		n, id := noteOf(o)
+		if n.Usage != (tokens.Usage{}) && id != "" {
+			// The lines of one reply repeat what it cost; the last one is complete.
+			if was, ok := last[id]; ok {
+				all[was].Usage, all[was].Hour, all[was].Dollars = tokens.Usage{}, 0, 0
+			}
+			last[id] = i
+		}
+		all[i] = n
+	}
+	if l.Format == Codex {
+		l.codexNotes(t, all)
+	}
+	return all
+}
+
+// noteOf reads the record of a message; id is that of the reply that it is a part of.
+func noteOf(o object) (n Note, id string) {
+	m := o.Object("message")
+	n.Time = firstTime(o.Value("timestamp"), m.Value("timestamp"), o.Object("time").Value("created"), o.Value("created"))
+	for _, from := range []object{m, o, o.Object("model")} {
+		n.Model = cmp.Or(n.Model, from.Text("model"), from.Text("modelID"), from.Text("modelId"))
+	}
+	if strings.HasPrefix(n.Model, "<") { // <synthetic>
+		n.Model = ""
+	}
+	n.Summary = o.Is("isCompactSummary") || o.Is("summary") || o.Text("type") == "compaction" || o.Text("type") == "compacted"
+	id = m.Text("id")
+	for _, u := range []object{m.Object("usage"), o.Object("usage"), o.Object("usageMetadata"), o.Object("tokens")} {
+		if n.Usage, n.Hour, n.Dollars = usageOf(u); n.Usage != (tokens.Usage{}) {
+			break
+		}
+	}
+	n.Dollars = cmp.Or(n.Dollars, amount(o, "cost"))
+	return n, id
+}
+
+// usageOf reads what a reply was billed for, as the APIs and the agents write it down.
+func usageOf(u object) (n tokens.Usage, hour int, dollars float64) {
+	switch {
+	case u.Has("input_tokens"): // Anthropic, and Codex, where cached tokens are part of the input
+		cached := u.Number("cached_input_tokens")
+		n = tokens.Usage{Input: max(0, u.Number("input_tokens")-cached), Read: cached + u.Number("cache_read_input_tokens"),
+			Written: u.Number("cache_creation_input_tokens"), Output: u.Number("output_tokens")}
+		hour = min(n.Written, u.Object("cache_creation").Number("ephemeral_1h_input_tokens"))
+	case u.Has("promptTokenCount"):
+		cached := u.Number("cachedContentTokenCount")
+		n = tokens.Usage{Input: max(0, u.Number("promptTokenCount")-cached), Read: cached, Output: u.Number("candidatesTokenCount") + u.Number("thoughtsTokenCount")}
+	case u.Has("cacheRead"): // pi
+		n = tokens.Usage{Input: u.Number("input"), Read: u.Number("cacheRead"), Written: u.Number("cacheWrite"), Output: u.Number("output")}
+		dollars = amount(u.Object("cost"), "total")
+	case u.Has("cache"): // opencode
+		n = tokens.Usage{Input: u.Number("input"), Read: u.Object("cache").Number("read"), Written: u.Object("cache").Number("write"), Output: u.Number("output") + u.Number("reasoning")}
+	case u.Has("input"): // Gemini CLI, where cached tokens are part of the input
+		cached := u.Number("cached")
+		n = tokens.Usage{Input: max(0, u.Number("input")-cached), Read: cached, Output: u.Number("output") + u.Number("thoughts")}
+	}
+	return n, hour, dollars
+}
+
+// codexNotes adds what Codex writes in records of their own: what the last reply was billed for.
+func (l *Log) codexNotes(t *Thread, all []Note) {
+	ms := t.Request.Transcript().Messages()
+	model := t.Request.Model()
+	for i := range all {
+		end := len(l.units)
+		if i+1 < len(t.parts) {
+			end = t.parts[i+1].unit
+		}
+		for u := t.parts[i].unit; u < end; u++ {
+			raw := l.raw[l.units[u].span.Start:l.units[u].span.End]
+			if !bytes.Contains(raw, []byte(`"token_count"`)) {
+				continue
+			}
+			use, hour, _ := usageOf(objectAt(l.raw, l.units[u].span).Object("payload").Object("info").Object("last_token_usage"))
+			k := i
+			for k >= 0 && ms[k].Role != transcript.Assistant {
+				k--
+			}
+			if k >= 0 && use != (tokens.Usage{}) {
+				all[k].Usage, all[k].Hour = use, hour
+			}
+		}
+		if ms[i].Role == transcript.Assistant {
+			all[i].Model = cmp.Or(all[i].Model, model)
+		}
+	}
+}
+
+// amount is a member that is a number; 0: it is none.
+func amount(o object, name string) float64 {
+	x, err := strconv.ParseFloat(string(o.Value(name)), 64)
+	if err != nil || x < 0 {
+		return 0
+	}
+	return x
+}
+
+// firstTime reads the first of some values that is a time: a text, or milliseconds or seconds since 1970.
+func firstTime(values ...[]byte) time.Time {
+	for _, v := range values {
+		if len(v) < 2 {
+			continue
+		}
+		if t, err := time.Parse(time.RFC3339, strings.Trim(string(v), `"`)); err == nil {
+			return t
+		}
+		if n, err := strconv.ParseFloat(string(v), 64); err == nil && n > 1e8 {
+			if n < 1e11 {
+				n *= 1000
+			}
+			return time.UnixMilli(int64(n)).UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// Title is what the user said first in the session; "": nothing was found.
+func (l *Log) Title() string { return l.title() }
