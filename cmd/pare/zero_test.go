@@ -47,7 +47,7 @@ var zeros = []any{
 	new(config.Table), new(config.TiesError), new(config.UnknownRuleError), new(config.VocabularyError),
 	new(replay.Amount), new(replay.Result),
 	new(agentlog.Detector), new(agentlog.Effect), new(agentlog.Finding), new(agentlog.Format),
-	new(agentlog.Kind), new(agentlog.Outlook), new(agentlog.Place), new(agentlog.Size),
+	new(agentlog.Kind), new(agentlog.Note), new(agentlog.Outlook), new(agentlog.Place), new(agentlog.Size),
 	new(agentlog.Undoer), new(agentlog.UnreadError), new(agentlog.Writer),
 	new(store.Archive), new(store.Call), new(store.ConflictError), new(store.CorruptError), new(store.DuplicateError), new(store.EntryError),
 	new(store.Key), new(store.Problem), new(store.Store),
