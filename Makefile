@@ -41,9 +41,10 @@ PAGE ?=
 campaign: build
 	$(GO) run ./tools/campaign --pare ./pare --only "$(ONLY)" --page "$(PAGE)"
 
-# The tests of the pages drive Chromium; this installs it where it is missing.
+# The tests of the pages drive Chromium and ask axe; this installs them where they are missing.
 browser:
 	@scripts/browser.sh
+	@scripts/axe.sh
 
 # The tests of the store use a real PostgreSQL; this installs it where it is missing.
 postgres:

@@ -41,7 +41,9 @@ type Config struct {
 	Record  func(*Record)
 	Begun   func(*Record)
 	Planned func(id string, r *wire.Request, p *pare.Plan)
-	Log     *slog.Logger
+	// Untouched is that of a [Transport], too.
+	Untouched func(id string, body []byte)
+	Log       *slog.Logger
 	// Conversations is what is known of conversations. Nil: what this handler learns.
 	Conversations *Conversations
 	// BodyTime is how long nothing may come of the body of a request before it is given up.
@@ -294,7 +296,7 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 func (h *Handler) transport(to target) Transport {
 	tr := Transport{
 		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Recall: h.recall.Load(),
-		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Log: h.conf.Log, ledger: h.ledger, client: to.client, faults: &h.faults, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
+		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Untouched: h.conf.Untouched, Log: h.conf.Log, ledger: h.ledger, client: to.client, faults: &h.faults, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
 	}
 	if p := h.keeper.Load(); p != nil {
 		tr.Passed, tr.Passes = p.passed, p.passes

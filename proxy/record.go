@@ -55,6 +55,10 @@ type Record struct {
 	Lost bool `json:"lost,omitempty"`
 	// Stream says that the reply came as a stream of events.
 	Stream bool `json:"stream,omitempty"`
+	// Conversation tells the requests of one conversation from those of others; "": it is not known.
+	// Agent is the program that sent it, as it calls itself. Both are for pages, and not written.
+	Conversation string `json:"-"`
+	Agent        string `json:"-"`
 	// Trace is the header traceparent of a client that traces its requests.
 	Trace string `json:"trace,omitempty"`
 	// Saved is how many tokens the changes took out.

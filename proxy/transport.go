@@ -64,6 +64,9 @@ type Transport struct {
 	// Planned gets what was planned for a request that is changed, by the id of its record,
 	// and may keep it; both hold the conversation. Nil: nobody does.
 	Planned func(id string, r *wire.Request, p *pare.Plan)
+	// Untouched gets the body of a request that goes on as it came, unpacked, by the id of its record,
+	// and may keep it. Larger ones than a megabyte are left out. Nil: nobody does.
+	Untouched func(id string, body []byte)
 	// Passed gets every request that was answered, with its history and its reply, when that has
 	// been read to the end, or closed. It must not wait. Nil: nobody does.
 	Passed func(*Passage)
@@ -85,6 +88,7 @@ type Transport struct {
 const (
 	defaultMaxBody = 64 << 20
 	summaryTime    = time.Minute
+	mostUntouched  = 1 << 20 // bytes of a body that a page may want to show
 	maxErrorBody   = 1 << 20 // no provider explains itself at greater length
 )
 
@@ -184,7 +188,7 @@ type exchange struct {
 }
 
 func (x *exchange) run() (*http.Response, error) {
-	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Scope: scopeOf(x.in.Context()), Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength, Trace: first(x.in.Header, "Traceparent")}
+	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Scope: scopeOf(x.in.Context()), Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength, Trace: first(x.in.Header, "Traceparent"), Agent: agentOf(first(x.in.Header, "User-Agent"))}
 	b, rest, err := readBody(x.in.Context(), x.in.Body, x.in.ContentLength, x.t.maxBody(), claim{of: x.t.ledger, client: x.t.client})
 	if err != nil {
 		x.in.Body.Close()
@@ -374,6 +378,9 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 		x.body.keep()
 		x.call("callback Planned", func() { x.t.Planned(x.rec.ID, x.o.planned, x.o.plan) })
 	}
+	if x.t.Untouched != nil && x.o.key != "" && x.o.plan == nil && x.o.body == nil && len(x.plain) <= mostUntouched {
+		x.call("callback Untouched", func() { x.t.Untouched(x.rec.ID, slices.Clone(x.plain)) })
+	}
 	x.counts = x.t.Conversations != nil && x.o.key != "" && x.o.tokens[0] > 0 && x.o.body == nil
 	x.rec.Rewritten = x.rewritten()
 	if x.o.cut > 0 && x.t.Conversations != nil && x.rec.Status < 400 {
@@ -404,6 +411,7 @@ func (r *Record) settle(o *outcome) {
 	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
 	r.TokensIn, r.TokensOut, r.Requests = o.tokens[0], o.tokens[1], o.requests
 	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
+	r.Conversation = o.key
 	r.Rules, r.Known, r.Over = wirex.RulesOf(o.changes), o.known.Rules, o.over
 	r.Thrift = o.thrift
 	if o.tokens[1] > 0 {

@@ -13,28 +13,33 @@ import (
 const maxCurves = 40
 
 // WriteHTML writes a page with the tables of all results, their sum first if there
-// are several, and the curves of the first 40. The page needs nothing but itself.
-func WriteHTML(w io.Writer, all []*Result) error {
+// are several, and the curves of the first 40. What is said about them comes first. The page
+// needs nothing but itself.
+func WriteHTML(w io.Writer, all []*Result, said ...string) error {
 	p := &page{bufio.NewWriter(w)}
 	p.print(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>pare replay</title>
 <style>
 `, style(), `</style>
 </head>
 <body>
 <main>
-<h1>pare replay</h1>
-<p class="note">A history, request by request, as each policy would have sent it. Cached: share of the tokens that are read from the cache.
-Refused: requests that the provider would not have accepted. Over limit: requests that could not be made to fit and were sent as they were.
-Rewrites: requests that do not begin with the one before, so that something is written to the cache again.
-Blind edits: those of which a line that they replace had been shown, and is nowhere in what was sent. Names unseen: calls with
-an identifier, a part of a path or a number of which that is true. Missed: the share of calls that are one of these. Net: money with
-what it costs to read that again. Losing: histories that cost more than with the first policy, net.</p>
+<h1>What each policy would have sent</h1>
 `)
+	for i, line := range said {
+		class := "said"
+		if i == 0 {
+			class = "said verdict"
+		}
+		p.print("<p class=\"", class, "\"><bdi>", html.EscapeString(line), "</bdi></p>\n")
+	}
+	p.legend(all)
 	if len(all) == 0 {
 		p.print("<p>Nothing was replayed.</p>\n")
 	}
@@ -48,10 +53,51 @@ what it costs to read that again. Losing: histories that cost more than with the
 		}
 	}
 	if len(all) > maxCurves {
-		p.print("<p>Curves are drawn for the first ", strconv.Itoa(maxCurves), " histories.</p>\n")
+		p.print("<p class=\"note\">Curves are drawn for the first ", strconv.Itoa(maxCurves), " histories.</p>\n")
 	}
 	p.print("</main>\n</body>\n</html>\n")
 	return p.Flush()
+}
+
+// columns say what the columns of the tables mean.
+var columns = [][2]string{
+	{"cached", "share of the tokens that are read from the cache"},
+	{"net", "money, with what it costs to read again what was removed and is needed"},
+	{"refused", "requests that the provider would not have accepted"},
+	{"did not fit", "requests that could not be made to fit and were sent as they were"},
+	{"rewrites", "requests that do not begin with the one before, so that something is written to the cache again"},
+	{"blind edits", "edits of which a line that they replace had been shown, and is nowhere in what was sent"},
+	{"names unseen", "calls with an identifier, a part of a path or a number of which that is true"},
+	{"missed", "share of the calls that are one of these"},
+	{"losing", "histories that cost more than with the first policy, net"},
+}
+
+// kindsOfPolicy say what a policy does, by the first part of its name.
+var kindsOfPolicy = map[string]string{
+	"everything": "sends all, as an agent does that cuts nothing", "sliding": "the last messages that fit, cut anywhere",
+	"keep": "all results but the last ones are hidden", "mask": "all results but the last ones are hidden, above a limit", "shorten": "results are shortened as they arrive",
+	"trim": "pare trim: made to fit, oldest results first", "prune": "pare prune: what the rules call superfluous is dropped",
+}
+
+// legend says which line is which policy, and what the columns mean.
+func (p *page) legend(all []*Result) {
+	if len(all) == 0 {
+		return
+	}
+	p.print("<section class=\"legend\"><div><h2>Policies</h2>\n<dl>\n")
+	for i, run := range all[0].Runs {
+		kind, flags, _ := strings.Cut(run.Policy, ":")
+		says := kindsOfPolicy[kind]
+		if flags != "" {
+			says += "; " + flags
+		}
+		p.print("<dt>", swatch(i), "<bdi>", html.EscapeString(run.Policy), "</bdi></dt><dd>", html.EscapeString(says), "</dd>\n")
+	}
+	p.print("</dl></div>\n<details><summary>What the columns mean</summary>\n<dl>\n")
+	for _, c := range columns {
+		p.print("<dt>", c[0], "</dt><dd>", c[1], "</dd>\n")
+	}
+	p.print("</dl></details></section>\n")
 }
 
 type page struct{ *bufio.Writer }
@@ -261,7 +307,7 @@ func (p *page) stack(run *Run) {
 	sent := func(s *Step) float64 { return float64(s.Sent) }
 	area("read", "read from the cache", zero, read)
 	area("fresh", "written to the cache, or plain input", read, sent)
-	p.print("</svg></figure>\n")
+	p.print("</svg><p class=\"areas\"><span class=\"area read\"></span> read from the cache <span class=\"area fresh\"></span> written to it, or plain input</p></figure>\n")
 }
 
 // short writes a number of tokens for an axis.
@@ -281,29 +327,35 @@ func style() string {
 	light := []string{"#2a78d6", "#eb6834", "#1baf7a", "#4a3aa7", "#d6538d", "#b07800", "#008300", "#e34948"}
 	dark := []string{"#5598e7", "#e5743f", "#2fbf8c", "#9085e9", "#e07ba7", "#d99b1c", "#3fae3f", "#e66767"}
 	var b strings.Builder
-	b.WriteString(`:root { color-scheme: light dark; --page: #ffffff; --text: #1d1d1b; --faint: #6b6a64; --grid: #e3e2dc; --read: #9ec5f4; --fresh: #eb6834;`)
-	for i, c := range light {
-		fmt.Fprintf(&b, " --c%d: %s;", i, c)
+	b.WriteString(`:root { color-scheme: light dark; --paper: light-dark(#f7f6f3, #131519); --surface: light-dark(#ffffff, #1a1d23); --line: light-dark(#e2dfd8, #2d323b);
+--ink: light-dark(#1c1e22, #e8e7e4); --muted: light-dark(#5b5f68, #a3a9b4); --accent: light-dark(#2456c4, #8ab1ff); --read: light-dark(#9ec5f4, #245a9c); --fresh: light-dark(#eb6834, #e5743f);
+--sans: "Inter", "SF Pro Text", "Segoe UI", "Helvetica Neue", Arial, "Noto Sans", sans-serif;`)
+	for i := range light {
+		fmt.Fprintf(&b, " --c%d: light-dark(%s, %s);", i, light[i], dark[i])
 	}
-	b.WriteString(" }\n@media (prefers-color-scheme: dark) { :root { --page: #1a1a19; --text: #f0efe9; --faint: #a3a29a; --grid: #383835; --read: #184f95; --fresh: #e5743f;")
-	for i, c := range dark {
-		fmt.Fprintf(&b, " --c%d: %s;", i, c)
-	}
-	b.WriteString(` } }
-body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 1180px; margin: 0 auto; padding: 16px; }
-h1 { font-size: 22px; } h2 { font-size: 16px; margin-top: 36px; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: 3px 10px; border-bottom: 1px solid var(--grid); white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; } th { color: var(--faint); font-weight: 500; }
-.note, figcaption { color: var(--faint); font-size: 13px; }
-.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(320px, 1fr)); gap: 12px; margin-top: 12px; }
+	b.WriteString(` }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 0.875rem/1.5 var(--sans); }
+main { max-width: 96rem; margin: 0 auto; padding: 1.25rem 1.5rem 4rem; }
+h1 { font-size: 1.375rem; font-weight: 650; letter-spacing: -0.015em; margin: 0 0 0.5rem; }
+h2 { font-size: 0.9375rem; font-weight: 600; margin: 2.25rem 0 0.5rem; overflow-wrap: anywhere; }
+.said { margin: 0.2rem 0; max-width: 60rem; color: var(--muted); } .verdict { font-size: 1.125rem; color: var(--ink); font-weight: 550; }
+.legend { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: 0.5rem 3rem; margin: 1rem 0; font-size: 0.8125rem; }
+.legend h2, summary { font-size: 0.75rem; font-weight: 600; color: var(--muted); margin: 0 0 0.35rem; cursor: default; } summary { cursor: pointer; }
+dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0.15rem 1rem; margin: 0; } dt { font-weight: 550; } dd { margin: 0; color: var(--muted); }
+.wide { overflow-x: auto; background: var(--surface); border: 1px solid var(--line); border-radius: 10px; padding: 0.3rem 0.4rem; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; font-size: 0.8125rem; }
+th, td { text-align: right; padding: 0.3rem 0.6rem; border-bottom: 1px solid var(--line); white-space: nowrap; } tr:last-child td { border-bottom: 0; }
+th:first-child, td:first-child { text-align: left; } th { color: var(--muted); font-weight: 600; font-size: 0.75rem; }
+.note, figcaption, .areas { color: var(--muted); font-size: 0.8125rem; } .areas { margin: 0.1rem 0 0; }
+.area { display: inline-block; width: 0.7rem; height: 0.7rem; border-radius: 3px; margin-left: 0.6rem; } .area:first-child { margin-left: 0; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(22rem, 100%), 1fr)); gap: 1.25rem; margin-top: 1rem; }
 figure { margin: 0; } svg { width: 100%; height: auto; } svg.key { width: 24px; height: 8px; margin-right: 8px; }
-.grid { stroke: var(--grid); } .limit { stroke: var(--faint); stroke-dasharray: 2 4; }
-.tick { fill: var(--faint); font-size: 11px; } .right { text-anchor: end; }
+.grid { stroke: var(--line); } .limit { stroke: var(--muted); stroke-dasharray: 2 4; }
+.tick { fill: var(--muted); font-size: 11px; } .right { text-anchor: end; }
 .line { fill: none; stroke-width: 2; stroke-linejoin: round; }
 .d1 { stroke-dasharray: 8 3; } .d2 { stroke-dasharray: 2 3; } .d3 { stroke-dasharray: 9 3 2 3; }
-.read { fill: var(--read); } .fresh { fill: var(--fresh); }
+.read { fill: var(--read); background: var(--read); } .fresh { fill: var(--fresh); background: var(--fresh); }
 `)
 	for i := range light {
 		fmt.Fprintf(&b, ".c%d { stroke: var(--c%d); }", i, i)

@@ -150,19 +150,28 @@ func (t *totals) count(r *proxy.Record) {
 	if answered && r.Over {
 		t.Fitted++
 	}
+	spent, spared := t.money(r)
+	t.Dollars += spent
+	t.Spared += spared
+}
+
+// money is what a request was billed, and what not sending the rest of it has saved, less what that
+// cost: zero where no price is known.
+func (t *totals) money(r *proxy.Record) (spent, spared float64) {
 	p := t.terms(r.Model)
 	if !p.known {
-		return
+		return 0, 0
 	}
-	t.Dollars += p.price.Cost(p.cache, r.Usage)
+	spent = p.price.Cost(p.cache, r.Usage)
 	switch {
-	case !answered || r.Over: // nothing is saved by not sending what is refused
+	case r.Status == 0 || r.Status >= 400 || r.Over: // nothing is saved by not sending what is refused
 	case r.Cached:
 		// The cache would have held most of what was left out, and all of what is written again.
-		t.Spared += p.price.Cost(p.cache, tokens.Usage{Read: r.Saved}) + p.price.Cost(p.cache, tokens.Usage{Read: r.Rewritten}) - p.price.Cost(p.cache, tokens.Usage{Written: r.Rewritten})
+		spared = p.price.Cost(p.cache, tokens.Usage{Read: r.Saved}) + p.price.Cost(p.cache, tokens.Usage{Read: r.Rewritten}) - p.price.Cost(p.cache, tokens.Usage{Written: r.Rewritten})
 	default:
-		t.Spared += p.price.Cost(p.cache, tokens.Usage{Input: r.Saved})
+		spared = p.price.Cost(p.cache, tokens.Usage{Input: r.Saved})
 	}
+	return spent, spared
 }
 
 // Totals returns the sums so far.

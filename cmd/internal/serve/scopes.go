@@ -85,13 +85,20 @@ func (w *watches) note(r *proxy.Record) {
 
 // keep keeps the conversation of a request that has begun.
 func (w *watches) keep(id string, r *wire.Request, p *pare.Plan) {
-	w.all.Keep(id, r, p)
+	w.hold(conversation{id: id, request: r, plan: p})
+}
+
+// came keeps the body of a request that has begun, and goes on as it came.
+func (w *watches) came(id string, body []byte) { w.hold(conversation{id: id, raw: body}) }
+
+func (w *watches) hold(c conversation) {
+	w.all.hold(c)
 	w.mu.Lock()
 	each := slices.Collect(maps.Values(w.by))
 	w.mu.Unlock()
 	for _, one := range each {
-		if one.runs(id) {
-			one.Keep(id, r, p)
+		if one.runs(c.id) {
+			one.hold(c)
 		}
 	}
 }

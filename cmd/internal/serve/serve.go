@@ -145,7 +145,7 @@ func New(o Options) *Server {
 	s.gate.set(o.Tokens)
 	conf := proxy.Config{
 		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
-		Record: s.record, Begun: s.watches.begin, Planned: s.watches.keep, Log: o.Log, BodyTime: o.BodyTime,
+		Record: s.record, Begun: s.watches.begin, Planned: s.watches.keep, Untouched: s.watches.came, Log: o.Log, BodyTime: o.BodyTime,
 	}
 	if o.Secret != nil {
 		conf.Secret = s.secret

@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/ui"
@@ -30,11 +32,15 @@ func (w *Watch) changed(r *proxy.Record) seen {
 	return seen{r, w.seq}
 }
 
-// Keep keeps the conversation of a request that was changed.
-func (w *Watch) Keep(id string, r *wire.Request, p *pare.Plan) {
+// hold keeps what came and what was made of it.
+func (w *Watch) hold(c conversation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.kept.put(conversation{id, r, p})
+	if r, ok := w.running[c.id]; ok && c.request == nil {
+		c.dialect, _ = wire.ParseDialect(r.Dialect)
+		c.model = r.Model
+	}
+	w.kept.put(c)
 }
 
 // Traffic is what the live page shows.
@@ -88,6 +94,8 @@ func (w *Watch) request(r *proxy.Record, seq int, done bool) ui.Request {
 		Own: float64(r.Planned) / milli, First: float64(r.Waited) / milli,
 		Input: r.Usage.Input + r.Usage.Written, Cached: r.Usage.Read, Output: r.Usage.Output, View: w.kept.has(r.ID),
 	}
+	v.Conversation, v.Agent, v.Over = r.Conversation, agentName(r.Agent), r.Over
+	v.Spent, v.Saved = w.totals.money(r)
 	v.Before, v.After = size(r)
 	if m, known := tokens.Lookup(r.Model); known {
 		v.Window = m.Window
@@ -130,6 +138,12 @@ func (w *Watch) Page(id string) (*ui.Page, error) {
 	if !ok {
 		return nil, nil
 	}
+	if c.request == nil {
+		var err error
+		if c.request, err = wire.Parse(c.raw, wire.Options{Dialect: c.dialect, Model: c.model}); err != nil {
+			return nil, nil // it could not be read, and went on
+		}
+	}
 	q := fullness.Question{Request: c.request}
 	if c.plan != nil {
 		q.Request = c.plan.Result() // which the provider has counted
@@ -137,14 +151,68 @@ func (w *Watch) Page(id string) (*ui.Page, error) {
 	if r, ok := w.Find(id); ok && len(r.Recalls) == 0 { // what several rounds used is no size
 		q.Counted = fullness.Counted{Input: r.Usage.Input + r.Usage.Read + r.Usage.Written, Messages: len(q.Request.Transcript().Messages())}
 	}
-	return ui.New(c.request, ui.Options{Source: "request " + id, Findings: c.request.Check(wire.CheckOptions{}), Plan: c.plan, Size: fullness.Of(q)}), nil
+	p := ui.New(c.request, ui.Options{Source: "request " + id, Findings: c.request.Check(wire.CheckOptions{}), Plan: c.plan, Size: fullness.Of(q)})
+	p.Back = true
+	return p, nil
 }
 
-// A conversation is a request that was changed, and how. It is kept in memory only.
+// Titles are the first words of the conversations that are known: whoever may read the requests may
+// read them. They are no part of what lists requests, which holds no words.
+func (w *Watch) Titles() map[string]string {
+	w.mu.Lock()
+	known, held := w.titles, make(map[string]conversation)
+	now := make(map[string]string)
+	for i := range len(w.last) {
+		r := w.last[i].Record
+		if r.Conversation == "" {
+			continue
+		}
+		if title, ok := known[r.Conversation]; ok {
+			now[r.Conversation] = title
+		} else if c, ok := w.kept.find(r.ID); ok {
+			held[r.Conversation] = c
+		}
+	}
+	w.mu.Unlock()
+	for key, c := range held { // one that is being read keeps no request waiting
+		r := c.request
+		if r == nil {
+			var err error
+			if r, err = wire.Parse(c.raw, wire.Options{Dialect: c.dialect, Model: c.model}); err != nil {
+				continue
+			}
+		}
+		now[key] = ui.Title(r)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.titles = now
+	return maps.Clone(now)
+}
+
+// agents are programs by how their User-Agent begins.
+var agents = map[string]string{
+	"claude-cli": "Claude Code", "claude-code": "Claude Code", "codex_cli_rs": "Codex", "codex_exec": "Codex", "codex-tui": "Codex", "geminicli": "Gemini CLI", "opencode": "opencode",
+	"qwencode": "Qwen Code", "goose": "goose", "pi": "pi", "cline": "Cline", "copilot": "GitHub Copilot",
+}
+
+// agentName is what people call a program; one that is not known keeps its own name.
+func agentName(name string) string {
+	own, version, _ := strings.Cut(name, "/")
+	if known, ok := agents[strings.ToLower(own)]; ok {
+		return strings.TrimSpace(known + " " + version)
+	}
+	return name
+}
+
+// A conversation is a request, and what was made of it. It is kept in memory only.
 type conversation struct {
 	id      string
-	request *wire.Request
-	plan    *pare.Plan
+	request *wire.Request // nil: it went on as it came, and is read when somebody asks
+	plan    *pare.Plan    // nil: likewise
+	raw     []byte
+	dialect wire.Dialect // that raw is read as
+	model   string
 }
 
 // blockBytes is what a block takes beside its text: in the request, in what was repaired of it
@@ -153,12 +221,16 @@ const blockBytes = 1 << 10
 
 // bytes is what it holds of memory: a body lies in a buffer that may be larger.
 func (c *conversation) bytes() int {
+	if c.request == nil {
+		return cap(c.raw)
+	}
 	return cap(c.request.Raw()) + cap(c.plan.Result().Raw()) + blockBytes*len(c.request.Transcript().Blocks())
 }
 
 // conversations are the newest ones, as far as there is room for them.
 type conversations struct {
 	all  []conversation // oldest first
+	ids  map[string]bool
 	size int
 }
 
@@ -166,25 +238,24 @@ type conversations struct {
 const keptBytes = 64 << 20
 
 func (k *conversations) put(c conversation) {
-	k.all = append(k.all, c)
+	if k.ids == nil {
+		k.ids = make(map[string]bool)
+	}
+	k.all, k.ids[c.id] = append(k.all, c), true
 	k.size += c.bytes()
 	n := 0
-	for ; k.size > keptBytes && n < len(k.all)-1; n++ {
+	for ; (k.size > keptBytes || len(k.all)-n > remembered) && n < len(k.all)-1; n++ {
 		k.size -= k.all[n].bytes()
+		delete(k.ids, k.all[n].id)
 	}
 	k.all = slices.Delete(k.all, 0, n)
 }
 
 func (k *conversations) find(id string) (conversation, bool) {
-	for _, c := range k.all {
-		if c.id == id {
-			return c, true
-		}
+	if i := slices.IndexFunc(k.all, func(c conversation) bool { return c.id == id }); k.ids[id] && i >= 0 {
+		return k.all[i], true
 	}
 	return conversation{}, false
 }
 
-func (k *conversations) has(id string) bool {
-	_, ok := k.find(id)
-	return ok
-}
+func (k *conversations) has(id string) bool { return k.ids[id] }

@@ -29,6 +29,7 @@ type Watch struct {
 	seq     int
 	running map[string]seen // that have begun and not ended
 	kept    conversations
+	titles  map[string]string // of conversations
 	// remembers says that conversations are kept in the store; nil: they are not.
 	remembers *atomic.Bool
 }

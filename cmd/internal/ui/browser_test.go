@@ -30,6 +30,7 @@ func TestBrowser(t *testing.T) {
 		{"Load", testLoad}, {"Scroll", testScroll}, {"Arcs", testArcs}, {"Faults", testFaults}, {"Plan", testPlan}, {"EveryAction", testEveryAction},
 		{"Widths", testWidths}, {"Keys", testKeys}, {"Search", testSearch}, {"Filter", testFilter}, {"Hostile", testHostile}, {"Schemes", testSchemes},
 		{"Names", testNames}, {"Tab", testTab}, {"Zoom", testZoom}, {"Live", testLive}, {"Threads", testThreads}, {"Others", testOthers}, {"TurnedNames", testTurnedNames}, {"DefectX9Shares", testDefectX9Shares}, {"Empty", testEmpty}, {"ShowAll", testShowAll}, {"Traffic", testTraffic},
+		{"Deeds", testDeeds}, {"Talks", testTalks}, {"DefectB16Axe", testDefectB16Axe},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, b) })
 	}
@@ -628,19 +629,7 @@ func testFilter(t *testing.T, b *browser) {
 
 // testHostile shows text that would run if it were read as markup.
 func testHostile(t *testing.T, b *browser) {
-	evil := `</script><img src=x onerror="window.hacked=1"><svg onload="window.hacked=1"></svg><!--`
-	q, _ := json.Marshal(evil)
-	s := string(q)
-	r := parse(t, []byte(`{"model":`+s+`,"max_tokens":1,"system":`+s+`,"messages":[{"role":"user","content":`+s+`},
-		{"role":"assistant","content":[{"type":"tool_use","id":"a","name":`+s+`,"input":{"x":`+s+`}}]},
-		{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":`+s+`}]}]}`))
-	o := options(r, evil)
-	plan, err := parex.Repair(r, pare.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Plan = plan
-	p := b.open(t, file(t, New(r, o)), 1000, 2000, "light")
+	p := b.open(t, file(t, evilPage(t)), 1000, 2000, "light")
 	p.press("j", "Enter", "j", "Enter", "j", "Enter", "b")
 	p.eval("for (const d of document.querySelectorAll('details')) d.open = true", nil)
 	p.settled()
@@ -659,6 +648,25 @@ func testHostile(t *testing.T, b *browser) {
 	p.mu.Lock()
 	p.errors = nil // the policy has complained, as it should
 	p.mu.Unlock()
+}
+
+const evil = `</script><img src=x onerror="window.hacked=1"><svg onload="window.hacked=1"></svg><!--`
+
+// evilPage is a conversation of nothing but text that would run if it were read as markup.
+func evilPage(t *testing.T) *Page {
+	t.Helper()
+	q, _ := json.Marshal(evil)
+	s := string(q)
+	r := parse(t, []byte(`{"model":`+s+`,"max_tokens":1,"system":`+s+`,"messages":[{"role":"user","content":`+s+`},
+		{"role":"assistant","content":[{"type":"tool_use","id":"a","name":`+s+`,"input":{"x":`+s+`}}]},
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":`+s+`}]}]}`))
+	o := options(r, evil)
+	plan, err := parex.Repair(r, pare.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Plan = plan
+	return New(r, o)
 }
 
 // testSchemes measures the contrast of every text against what it stands on.

@@ -250,7 +250,7 @@ func (p *tab) event(m reply) {
 	case "Network.requestWillBeSent":
 		var e struct{ Request struct{ URL string } }
 		json.Unmarshal(m.Params, &e)
-		if u := e.Request.URL; !strings.HasPrefix(u, "file:") && !strings.HasPrefix(u, "http://127.0.0.1:") && !strings.HasPrefix(u, "about:") {
+		if u := e.Request.URL; !strings.HasPrefix(u, "file:") && !strings.HasPrefix(u, "http://127.0.0.1:") && !strings.HasPrefix(u, "about:") && !strings.HasPrefix(u, "data:image/") {
 			say = "asks the network for " + u
 		}
 	}

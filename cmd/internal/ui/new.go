@@ -35,7 +35,7 @@ type Options struct {
 // New makes the page of a request. A plan must be one for r.
 func New(r *wire.Request, o Options) *Page {
 	s := o.Size
-	p := &Page{Source: o.Source, Title: cmp.Or(o.Title, title(r)), Agent: o.Agent, Dialect: r.Dialect.String(), Profile: r.Profile.Name, Model: r.Model(), Checked: true,
+	p := &Page{Source: o.Source, Title: cmp.Or(o.Title, Title(r)), Agent: o.Agent, Dialect: r.Dialect.String(), Profile: r.Profile.Name, Model: r.Model(), Checked: true,
 		Window: s.Room(), Whole: s.Window, Guess: s.Guess && s.Window > 0, Recorded: s.Recorded, Over: s.Over()}
 	p.Before = side(r, o)
 	p.Before.Faults = faults(o.Findings)
@@ -60,8 +60,8 @@ func New(r *wire.Request, o Options) *Page {
 	return p
 }
 
-// title is the beginning of what a person says first; "": nobody says anything.
-func title(r *wire.Request) string {
+// Title is the beginning of what a person says first in a request; "": nobody says anything.
+func Title(r *wire.Request) string {
 	const most = 80
 	t := r.Transcript()
 	for b, blk := range t.Blocks() {

@@ -16,6 +16,8 @@ type Page struct {
 	Recorded int  `json:"recorded,omitempty"`
 	Over     bool `json:"over,omitempty"` // it does not fit the window of its model
 
+	Back bool `json:"back,omitempty"` // it is one of the requests that the page above lists
+
 	Checked bool `json:"checked,omitempty"` // faults were looked for
 
 	Before  Side     `json:"before"`          // the conversation as it is

@@ -40,13 +40,26 @@ func TestScreenshots(t *testing.T) {
 		scheme        string
 		act           func(*tab)
 	}
+	everything := file(t, deeds(t))
+	compacted := deeds(t)
+	compacted.Before.Messages[0].Summary = true
+	compacted.Before.Messages[0].Blocks[0].Text = "This session is being continued from a previous conversation.\n\n1. The login tests compare the wall clock with itself\n2. **No globals**: the tests run in parallel"
+	compacted.Thread, compacted.Others = "main", []Thread{{Name: "side a7", What: "sub-agent", Side: Side{Messages: []Message{}}}, {Name: "dormant", Side: Side{Messages: []Message{}}}}
 	shots := []shot{
+		{"opened-light", everything, 1360, 1500, "light", func(p *tab) { p.press("o") }},
+		{"opened-dark", everything, 1360, 1500, "dark", func(p *tab) { p.press("o") }},
+		{"opened-narrow", everything, 420, 1500, "light", func(p *tab) { p.press("o") }},
+		{"compacted-light", file(t, compacted), 1360, 860, "light", func(p *tab) {}},
+		{"hostile-dark", file(t, evilPage(t)), 1360, 860, "dark", func(p *tab) { p.press("o") }},
+		{"long-dark", thousands, 1360, 860, "dark", func(p *tab) { p.press("G") }},
+		{"traffic-dark", live.URL + "/", 1360, 860, "dark", unfold},
+		{"traffic-narrow", live.URL + "/", 420, 1200, "light", unfold},
 		{"long-light", thousands, 1360, 860, "light", func(p *tab) { p.press("n", "n") }},
 		{"top-light", plain, 1360, 860, "light", func(p *tab) {}},
 		{"faults-light", plain, 1360, 860, "light", func(p *tab) { p.press("n") }},
 		{"plan-light", plan, 1360, 860, "light", func(p *tab) { p.press("c", "c", "c") }},
 		{"after-dark", plan, 1360, 860, "dark", func(p *tab) { p.press("n", "b") }},
-		{"traffic-light", live.URL + "/", 1360, 860, "light", func(p *tab) {}},
+		{"traffic-light", live.URL + "/", 1360, 860, "light", unfold},
 		{"narrow-light", plan, 420, 860, "light", func(p *tab) { p.press("n") }},
 	}
 	// The page after a day of use, as TestDay of internal/serve has written it.
@@ -78,6 +91,12 @@ func TestScreenshots(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// unfold opens a conversation of the live page.
+func unfold(p *tab) {
+	p.until("document.body.innerText.includes('Add a discount code')")
+	p.eval("[...document.querySelectorAll('.talk-head')].at(-1).click()", nil)
 }
 
 // small writes a picture with the 256 colours that it uses most, the others as the

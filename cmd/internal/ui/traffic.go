@@ -105,14 +105,22 @@ type Request struct {
 	Output   int            `json:"output,omitempty"`
 	Cached   int            `json:"cached,omitempty"`
 	View     bool           `json:"view,omitempty"` // its conversation can be opened
+
+	Conversation string  `json:"conversation,omitempty"` // which one it is a part of; "": not known
+	Agent        string  `json:"agent,omitempty"`        // the program that sent it
+	Over         bool    `json:"over,omitempty"`         // it could not have been sent as it came
+	Spent        float64 `json:"spent,omitempty"`        // dollars, by list prices
+	Saved        float64 `json:"saved,omitempty"`        // dollars; see [Totals.Saved]
 }
 
 // A TrafficSource tells what passes. Traffic(after) has the requests that changed after
 // that sequence number, and all of them for 0. Page is the conversation of one request
-// with what was done to it; nil: it is not kept any more. Many goroutines call both.
+// with what was done to it; nil: it is not kept any more. Many goroutines call them.
 type TrafficSource interface {
 	Traffic(after int) Traffic
 	Page(id string) (*Page, error)
+	// Titles are the first words of conversations, by what [Request.Conversation] calls them.
+	Titles() map[string]string
 }
 
 // TrafficHandler serves the live page of a proxy at /, its data at /traffic.json, changes
@@ -124,6 +132,7 @@ func TrafficHandler(s TrafficSource) http.Handler {
 	mux.HandleFunc("GET /{$}", h.page)
 	mux.HandleFunc("GET /traffic.json", h.data)
 	mux.HandleFunc("GET /traffic/events", h.events)
+	mux.HandleFunc("GET /titles.json", h.titles)
 	mux.HandleFunc("GET /request/{id}", h.request)
 	return mux
 }
@@ -133,7 +142,7 @@ type trafficHandler struct {
 	every  time.Duration // a page that looks is written to as often as this, however many requests pass
 }
 
-var trafficScripts = []string{"base.js", "traffic.js"}
+var trafficScripts = []string{"base.js", "talks.js", "traffic.js"}
 
 func (h *trafficHandler) page(w http.ResponseWriter, _ *http.Request) {
 	data, err := json.Marshal(h.source.Traffic(0))
@@ -142,7 +151,7 @@ func (h *trafficHandler) page(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	style := append(append([]byte(nil), asset("page.css")...), asset("traffic.css")...)
-	f := frame{html: "traffic.html", style: style, script: program(trafficScripts), connect: "'self'", title: "Traffic", data: data}
+	f := frame{html: "traffic.html", style: style, script: program(trafficScripts), connect: "'self'", title: "Live", data: data}
 	var b bytes.Buffer
 	f.write(&b)
 	secure(w.Header())
@@ -155,6 +164,12 @@ func (h *trafficHandler) data(w http.ResponseWriter, r *http.Request) {
 	secure(w.Header())
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(h.source.Traffic(after))
+}
+
+func (h *trafficHandler) titles(w http.ResponseWriter, _ *http.Request) {
+	secure(w.Header())
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(h.source.Titles())
 }
 
 func (h *trafficHandler) events(w http.ResponseWriter, r *http.Request) {

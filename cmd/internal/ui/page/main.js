@@ -210,6 +210,8 @@ function listen() {
     state.over = -1;
     lightArcs();
   });
+  $("back").hidden = !state.doc.back;
+  $("back").addEventListener("click", () => location.assign("../"));
   $("open-all").addEventListener("click", openAll);
   const tip = (e) => {
     const b = e.target.closest?.("[data-tip]");

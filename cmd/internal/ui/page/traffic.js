@@ -4,7 +4,7 @@
 const most = 500; // requests that the page remembers
 const shown = 200; // and draws
 
-const state = { totals: null, since: null, seq: 0, requests: new Map(), show: "all", query: "", paused: false, live: true };
+const state = { view: "talks", titles: {}, unfolded: new Set(), totals: null, since: null, seq: 0, requests: new Map(), show: "all", query: "", paused: false, live: true };
 
 const money = (d) => "$" + (d === 0 ? "0" : d < 0.01 ? d.toFixed(4) : d < 100 ? d.toFixed(2) : count.format(Math.round(d)));
 const percent = (part, whole) => (whole > 0 ? Math.round((100 * part) / whole) + " %" : "–");
@@ -34,7 +34,9 @@ function take(traffic) {
 
 function draw() {
   if (state.paused) return;
+  drawSentence();
   drawTiles();
+  drawTimes();
   drawList();
   drawSums();
   document.documentElement.dataset.seq = state.seq;
@@ -43,7 +45,7 @@ function draw() {
 function drawTiles() {
   const t = state.totals;
   $("about").textContent = "since " + state.since.toLocaleString() + (state.live ? "" : " · the proxy does not answer any more");
-  const left = t.before - t.after;
+  const left = t.before - t.after, per = Math.max(1, Math.floor(($("tiles").clientWidth + 12) / 164));
   const tiles = [
     ["Requests", count.format(t.requests), t.running ? plural(t.running, "request") + " under way" : "none under way"],
     ["Repaired or shortened", count.format(t.changed), percent(t.changed, t.requests) + " of all", t.changed ? "good" : ""],
@@ -60,6 +62,8 @@ function drawTiles() {
     tiles.push(["Remembered", count.format(t.remember.kept), dropped ? plural(dropped, "request") + " dropped: the store did not take them" : "kept in the store: pare session list", dropped ? "bad" : ""]);
   }
   if (t.lost) tiles.push(["Shortened by the provider", count.format(t.lost), "its own answer says so", "bad"]);
+  // No card stands alone in its row.
+  $("tiles").style.setProperty("--cards", Math.ceil(tiles.length / Math.ceil(tiles.length / per)));
   $("tiles").replaceChildren(...tiles.map(([name, value, note, mood]) => {
     const tile = element("div", "tile " + (mood || ""));
     tile.append(element("dt", "", name), element("dd", "", value), element("dd", "", note));
@@ -75,16 +79,19 @@ function wanted(r) {
     case "refused": if (!(r.status >= 400)) return false; break;
   }
   if (!state.query) return true;
-  const text = [r.model, r.path, r.upstream, r.dialect, r.healed, r.skipped, r.status, ...Object.keys(r.rules || {}), ...(r.faults || [])].join(" ").toLowerCase();
+  const text = [state.titles[r.conversation], r.agent, r.model, r.path, r.upstream, r.dialect, r.healed, r.skipped, r.status, ...Object.keys(r.rules || {}), ...(r.faults || [])].join(" ").toLowerCase();
   return state.query.split(/\s+/).every((word) => text.includes(word));
 }
 
 function drawList() {
   const all = [...state.requests.values()].filter(wanted).sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0));
+  $("talks").hidden = state.view !== "talks";
+  $("table").hidden = state.view !== "list";
+  drawTalks(all);
   $("list").replaceChildren(...all.slice(0, shown).map(makeRow));
   $("nothing").hidden = all.length > 0;
   $("nothing").textContent = state.requests.size ? "No request matches." : "No request yet. Point a client's base URL at this address.";
-  $("status").textContent = plural(all.length, "request") + (all.length > shown ? ", the newest " + shown + " shown" : "");
+  $("status").textContent = (state.view === "talks" && all.length ? plural(talksOf(all).length, "conversation") + ", " : "") + plural(all.length, "request") + (all.length > shown ? ", the newest " + shown + " shown" : "");
 }
 
 function makeRow(r) {
@@ -190,6 +197,7 @@ function follow() {
     state.live = true;
     take(JSON.parse(e.data));
     draw();
+    askTitles();
   });
   events.addEventListener("error", () => {
     // A server that was restarted counts from the start again: ask anew for everything.
@@ -226,6 +234,13 @@ function start() {
     state.query = $("find").value.trim().toLowerCase();
     drawList();
   });
+  for (const radio of document.querySelectorAll("#views input")) {
+    radio.addEventListener("change", () => {
+      state.view = radio.value;
+      drawList();
+    });
+  }
+  addEventListener("resize", draw);
   for (const radio of document.querySelectorAll("#shows input")) {
     radio.addEventListener("change", () => {
       state.show = radio.value;
@@ -234,6 +249,7 @@ function start() {
   }
   take(JSON.parse($("data").textContent));
   draw();
+  askTitles();
   follow();
   document.documentElement.dataset.ready = 1;
 }
