@@ -83,6 +83,7 @@ var floors = map[string]floor{
 	"cmd/internal/source":     {7, []string{}, "finds and reads input, agents' files included"},
 	"internal/hosts":          {5, []string{}, "reads the lists that programs hold"},
 	"internal/engine":         {6, []string{}, "is called by other languages"},
+	"cmd/playground":          {8, []string{}, "is the engine and a page in a browser"},
 	"bindings":                {8, []string{}, "tests only"},
 	"bindings/c":              {8, []string{}, "is a library for C"},
 	"cmd/pare":                {8, []string{}, "wires everything together"},

@@ -450,7 +450,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%d <%s>, %d ends", open, tag, shut)
 		}
 	}
-	if !strings.Contains(page.String(), "prefers-color-scheme: dark") || strings.Contains(page.String(), "NaN") {
+	if !strings.Contains(page.String(), "color-scheme: light dark") || strings.Contains(page.String(), "NaN") {
 		t.Error("no dark page, or no numbers")
 	}
 }

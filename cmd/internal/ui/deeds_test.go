@@ -138,6 +138,7 @@ func TestAlbumIsBounded(t *testing.T) {
 // was saved; their requests fold out.
 func testTalks(t *testing.T, b *browser) {
 	source := someTraffic(t)
+	source.more = " " + hostile
 	server := httptest.NewServer(TrafficHandler(source))
 	t.Cleanup(server.Close)
 	p := b.open(t, server.URL+"/", 1280, 900, "light")

@@ -19,6 +19,7 @@ type passing struct {
 	mu   sync.Mutex
 	now  Traffic
 	page *Page
+	more string // of a title
 }
 
 func (p *passing) Traffic(after int) Traffic {
@@ -42,7 +43,7 @@ func (p *passing) Page(id string) (*Page, error) {
 }
 
 func (p *passing) Titles() map[string]string {
-	return map[string]string{"c1": "Add a discount code to the checkout", "c2": "Why is the build so slow? " + hostile}
+	return map[string]string{"c1": "Add a discount code to the checkout", "c2": "Why is the build so slow?" + p.more}
 }
 
 // pass lets a request pass, or a known one go on.

@@ -80,7 +80,7 @@ function makeBlock(b, open) {
   const x = b.exchange;
   if (x?.broken && !b.faults.length) notes.append(element("p", "state", brokenWord(b, x)));
   if (b.changes.length) notes.append(makeChanges(b.changes, b, open));
-  if (open) notes.append(makeDetails(b));
+  if (open && !state.all) notes.append(makeDetails(b)); // whoever reads all of it reads the words
   if (notes.childNodes.length) item.append(notes);
   return item;
 }

@@ -44,7 +44,7 @@ function draw() {
 
 function drawTiles() {
   const t = state.totals;
-  $("about").textContent = "since " + state.since.toLocaleString() + (state.live ? "" : " · the proxy does not answer any more");
+  $("about").textContent = "since " + dayOf(state.since) + " " + clock(state.since) + (state.live ? "" : " · the proxy does not answer any more");
   const left = t.before - t.after, per = Math.max(1, Math.floor(($("tiles").clientWidth + 12) / 164));
   const tiles = [
     ["Requests", count.format(t.requests), t.running ? plural(t.running, "request") + " under way" : "none under way"],
@@ -103,7 +103,7 @@ function makeRow(r) {
     tr.append(td);
     return td;
   };
-  const at = element("time", "", new Date(r.time).toLocaleTimeString());
+  const at = element("time", "", clock(r.time, true));
   at.dateTime = r.time;
   cell(at);
   const name = r.model || r.path;
