@@ -351,6 +351,11 @@ func (s *Store) Update(ctx context.Context, key Key, c Update) error {
 			return fmt.Errorf("update session %s: %w: a title, or the name of a model, is no text", key, errUsage)
 		}
 	}
+	if c.Model != nil {
+		if err := s.modelChanges(ctx, key, *c.Model); err != nil {
+			return fmt.Errorf("update session %s: %w", key, err)
+		}
+	}
 	defer s.known.forget(key) // entries are weighed by the model
 	return s.write(ctx, func(t *tx) error {
 		x, err := s.live(ctx, t, key, true)
@@ -361,7 +366,9 @@ func (s *Store) Update(ctx context.Context, key Key, c Update) error {
 			return err
 		}
 		if c.Model != nil {
-			x.Model = *c.Model
+			if err := x.renamed(c); err != nil {
+				return fmt.Errorf("update session %s: %w", key, err)
+			}
 		}
 		if c.Title != nil {
 			x.Title = *c.Title

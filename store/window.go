@@ -121,8 +121,17 @@ func (s *Store) gather(ctx context.Context, key Key, ask WindowOptions) (x *Sess
 		return nil, h, nil, nil, err
 	}
 	body, err := x.body(ask.Base, h.messages)
+	if err == nil && ask.Model != "" {
+		var d wire.Dialect
+		if d, err = x.dialect(); err == nil {
+			body, err = rename(d, body, ask.Model)
+		}
+	}
 	if err == nil {
 		r, err = x.parse(body)
+	}
+	if err == nil && ask.Model != "" {
+		err = takes(r, ask.Model)
 	}
 	if err != nil {
 		err = fmt.Errorf("window of %s: %w", key, err)
