@@ -418,21 +418,21 @@ func (c *Compactor) load(key string) (string, bool) {
 	}
 	defer blame("memory")
 	if text, ok = c.Memory.Load(key); ok {
-		c.keep(key, text)
+		c.keepText(key, text)
 	}
 	return text, ok
 }
 
 func (c *Compactor) store(key, text string) {
-	c.keep(key, text)
+	c.keepText(key, text)
 	if c.Memory != nil {
 		defer blame("memory")
 		c.Memory.Store(key, text)
 	}
 }
 
-// keep remembers a summary for as long as the compactor lives.
-func (c *Compactor) keep(key, text string) {
+// keepText remembers a summary for as long as the compactor lives.
+func (c *Compactor) keepText(key, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) > 10_000 {

@@ -56,7 +56,7 @@ func (v *levels) add(h Removed, lost loss) (text string, made Summary, err error
 			return "", made, err
 		}
 	}
-	all, err = v.settle(append(all, next))
+	all, err = v.fit(append(all, next))
 	return join(all), made, err
 }
 
@@ -69,7 +69,7 @@ func (v *levels) note(prior string, lost loss) string {
 		both.archive = v.name([]record{all[n], {lost, unsummarized}})
 		lost, all = both, all[:n]
 	}
-	kept, err := v.settle(append(slices.Clip(all), record{lost, unsummarized}))
+	kept, err := v.fit(append(slices.Clip(all), record{lost, unsummarized}))
 	if err == nil {
 		return join(kept)
 	}
@@ -77,7 +77,7 @@ func (v *levels) note(prior string, lost loss) string {
 		both := all[n].and(lost)
 		both.level++
 		both.archive = v.name([]record{all[n], {lost, unsummarized}})
-		if kept, err = v.settle(append(all[:n:n], record{both, all[n].text})); err == nil {
+		if kept, err = v.fit(append(all[:n:n], record{both, all[n].text})); err == nil {
 			return join(kept)
 		}
 	}
@@ -145,9 +145,9 @@ func (v *levels) fits(all []record, lost loss, removed int) error {
 	return nil
 }
 
-// settle condenses until all summaries fit. The newest one is not condensed; it is shortened
+// fit condenses until all summaries fit. The newest one is not condensed; it is shortened
 // if nothing else helps.
-func (v *levels) settle(all []record) ([]record, error) {
+func (v *levels) fit(all []record) ([]record, error) {
 	for v.free(all) < 0 {
 		last := len(all) - 1
 		from, to := v.oldest(all[:last])

@@ -102,14 +102,14 @@ func (p *Policy) Plan(ctx context.Context, r *wire.Request) (plan *Plan, err err
 	if plan, err = p.plan(ctx, r, o); err != nil {
 		return nil, err
 	}
-	if err := p.keep(ctx, plan); err != nil {
+	if err := p.archive(ctx, plan); err != nil {
 		return nil, fmt.Errorf("archive what is removed: %w", err)
 	}
 	return plan, nil
 }
 
 // keep archives what a plan takes out.
-func (p *Policy) keep(ctx context.Context, plan *Plan) error {
+func (p *Policy) archive(ctx context.Context, plan *Plan) error {
 	if p.Archive == nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 			return nil, err
 		}
 		c := p.Compact.Options
-		c.Options, c.Archived = o, c.Archived || p.keeps()
+		c.Options, c.Archived = o, c.Archived || p.archives()
 		return p.Compact.compact(ctx, base, c)
 	}
 	return p.Rules.planWith(r, o)
@@ -147,7 +147,7 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 
 // options are those for a request.
 func (p *Policy) options(r *wire.Request) (o Options, err error) {
-	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, SkipTokenCounts: p.SkipTokenCounts, KeepInvalidThinking: p.KeepInvalidThinking, SkipFailedRules: p.SkipFailedRules, later: p.SummarizeLater, archived: p.keeps()}
+	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, SkipTokenCounts: p.SkipTokenCounts, KeepInvalidThinking: p.KeepInvalidThinking, SkipFailedRules: p.SkipFailedRules, later: p.SummarizeLater, archived: p.archives()}
 	if p.Counter == nil {
 		o.Counter = tokens.For(p.model(r))
 		return o, nil
@@ -163,14 +163,14 @@ func (p *Policy) window(r *wire.Request) (Window, error) {
 	if p.Rules != nil {
 		w.Rules = p.Rules
 	}
-	w.Archive = w.Archive || p.keeps()
+	w.Archive = w.Archive || p.archives()
 	return w.of(p.model(r), r)
 }
 
 func (p *Policy) model(r *wire.Request) string { return cmp.Or(p.Model, r.Model()) }
 
 // keeps reports whether somebody keeps what is taken out.
-func (p *Policy) keeps() bool { return p.Archive != nil || p.Archived }
+func (p *Policy) archives() bool { return p.Archive != nil || p.Archived }
 
 // An UnknownModelError is the error for a window that is to be a model's own. Many
 // goroutines may read it.

@@ -123,7 +123,7 @@ func trimOptional(name string) string {
 func (p *Plan) decide(v *votes) ([]transcript.BlockID, blockEdits) {
 	decisions, edits := settle(p.mended, v)
 	if slices.ContainsFunc(decisions, func(d Decision) bool { return d.Action == ActionDrop }) {
-		decisions = keepOne(dropIdleThoughts(p.mended.Transcript(), decisions))
+		decisions = keepLast(dropIdleThoughts(p.mended.Transcript(), decisions))
 	}
 	p.decisions = decisions
 	return p.dropped(), edits
@@ -282,9 +282,9 @@ func dropIdle(t *transcript.Transcript, all []Decision, first, end transcript.Bl
 	}
 }
 
-// keepOne keeps the last atom if the rules would leave nothing: a history must not
+// keepLast keeps the last atom if the rules would leave nothing: a history must not
 // become empty.
-func keepOne(all []Decision) []Decision {
+func keepLast(all []Decision) []Decision {
 	if len(all) == 0 || slices.ContainsFunc(all, func(d Decision) bool { return d.Action != ActionDrop }) {
 		return all
 	}

@@ -178,8 +178,8 @@ func (b *body) release() {
 	b.buf, b.pool = nil, nil
 }
 
-// keep takes the bytes out of the pool: somebody else will hold them for longer.
-func (b *body) keep() { b.pool = nil }
+// detach takes the bytes out of the pool: somebody else will hold them for longer.
+func (b *body) detach() { b.pool = nil }
 
 // A reader sends a body, or other bytes in its place. Reading ends with Close, whatever
 // goroutine is in the middle of it.

@@ -178,7 +178,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	unswitched(r.Header)
 	to := target{upstream: up, path: path, came: r, client: clientOf(r), reached: new(atomic.Bool)}
-	leave, err := h.ledger.place(r.Context(), to.client)
+	leave, err := h.ledger.admit(r.Context(), to.client)
 	if err != nil {
 		panic(http.ErrAbortHandler) // or the server would write an empty 200 for somebody who still reads
 	}

@@ -27,10 +27,6 @@ func (internals) Learned(c *Conversations, key string) Learned {
 	return c.learned(key)
 }
 
-func (internals) Len(c *Conversations) int {
-	return c.size()
-}
-
 func (internals) Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {
 	writeRefusal(w, r, status, message)
 }

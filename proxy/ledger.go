@@ -142,9 +142,9 @@ func (l *ledger) forget(client string) {
 	}
 }
 
-// place waits for a place for a request of a client, which may have half of them. It returns a
+// admit waits for a place for a request of a client, which may have half of them. It returns a
 // function that gives it back.
-func (l *ledger) place(ctx context.Context, client string) (leave func(), err error) {
+func (l *ledger) admit(ctx context.Context, client string) (leave func(), err error) {
 	if l == nil || l.places <= 0 {
 		return func() {}, nil
 	}

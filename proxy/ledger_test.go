@@ -224,12 +224,12 @@ func TestDefectX3Shares(t *testing.T) {
 	}
 	places := 0
 	for {
-		if _, err := l.place(gone, "a"); err != nil {
+		if _, err := l.admit(gone, "a"); err != nil {
 			break
 		}
 		places++
 	}
-	if _, err := l.place(gone, "b"); err != nil || places != 50 {
+	if _, err := l.admit(gone, "b"); err != nil || places != 50 {
 		t.Errorf("one client has %d of 100 places; another gets %v", places, err)
 	}
 }
@@ -240,7 +240,7 @@ func TestDefectX3SlowBodiesLeaveTheirPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger(1<<30, 4)
 		for i := range 4 {
-			leave, err := l.place(t.Context(), string(rune('a'+i)))
+			leave, err := l.admit(t.Context(), string(rune('a'+i)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,7 +253,7 @@ func TestDefectX3SlowBodiesLeaveTheirPlaces(t *testing.T) {
 			}()
 		}
 		began := time.Now()
-		leave, err := l.place(t.Context(), "z")
+		leave, err := l.admit(t.Context(), "z")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func (x *exchange) pass(resp *http.Response) *Passage {
 	if !wanted {
 		return nil
 	}
-	x.body.keep()
+	x.body.detach()
 	p := &Passage{
 		Agent: agentOf(first(x.in.Header, "User-Agent")), Dialect: x.aim.read.Dialect, Model: x.sight.model, Body: x.plain,
 		media: first(resp.Header, "Content-Type"), coding: first(resp.Header, "Content-Encoding"), streamed: strings.HasSuffix(x.in.URL.Path, ":streamGenerateContent"),

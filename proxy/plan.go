@@ -91,17 +91,17 @@ func (o outcome) skipped(why string, detail string) outcome {
 // plan reads a request and says what to send in its place. Whatever goes wrong, that is
 // what came.
 func plan(ctx context.Context, raw []byte, a aim) outcome {
-	o, raw, restored, done := look(ctx, raw, &a)
+	o, raw, restored, done := inspect(ctx, raw, &a)
 	if done {
 		return o
 	}
 	return o.think(ctx, raw, a, restored)
 }
 
-// look is the part of planning that every request takes, and that is all of it for nearly
+// inspect is the part of planning that every request takes, and that is all of it for nearly
 // all: done says so. Otherwise raw is what to go on with, into which so many calls were put
 // back.
-func look(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restored int, done bool) {
+func inspect(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restored int, done bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			o.faults = []*pare.FaultError{panicked(p)}

@@ -25,7 +25,7 @@ func (t *Transport) Repair(ctx context.Context, address string, raw []byte) ([]b
 	defer b.release()
 	o := planned(ctx, b, raw, aim{policy: p, read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, prune: t.Prune, conversations: t.Conversations}, t.planTime(p))
 	rec := &Record{ID: newID(), Time: began, Method: http.MethodPost, Dialect: d.String(), BytesIn: int64(len(raw)), BytesOut: int64(len(raw)), Planned: time.Since(began)}
-	rec.settle(&o)
+	rec.fill(&o)
 	t.blame(rec, o.faults...)
 	if o.body == nil {
 		return raw, rec

@@ -219,7 +219,7 @@ func (x *exchange) run() (*http.Response, error) {
 func (x *exchange) begun() {
 	if x.t.Begun != nil {
 		rec := x.rec
-		rec.settle(&x.o)
+		rec.fill(&x.o)
 		x.call("callback Begun", func() { x.t.Begun(&rec) })
 	}
 }
@@ -365,7 +365,7 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 	x.t.blame(&x.rec, x.t.Conversations.fault())
 	x.rec.Waited = time.Since(x.began)
 	x.rec.Status = resp.StatusCode
-	x.rec.settle(&x.o)
+	x.rec.fill(&x.o)
 	x.fullness()
 	x.rec.header(resp.Header)
 	if resp.StatusCode == http.StatusSwitchingProtocols {
@@ -375,7 +375,7 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 	media, _, _ := strings.Cut(first(resp.Header, "Content-Type"), ";")
 	x.rec.Stream = media == "text/event-stream" || strings.HasSuffix(media, ".eventstream")
 	if x.t.Planned != nil && x.o.plan != nil {
-		x.body.keep()
+		x.body.detach()
 		x.call("callback Planned", func() { x.t.Planned(x.rec.ID, x.o.planned, x.o.plan) })
 	}
 	if x.t.Untouched != nil && x.o.key != "" && x.o.plan == nil && x.o.body == nil && len(x.plain) <= mostUntouched {
@@ -406,8 +406,8 @@ func (x *exchange) forget() {
 	x.o.body, x.o.plan, x.o.planned = nil, nil, nil
 }
 
-// settle takes over what was planned.
-func (r *Record) settle(o *outcome) {
+// fill takes over what was planned.
+func (r *Record) fill(o *outcome) {
 	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
 	r.TokensIn, r.TokensOut, r.Requests = o.tokens[0], o.tokens[1], o.requests
 	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
@@ -463,7 +463,7 @@ func (r *Record) header(h http.Header) {
 }
 
 func (x *exchange) failed(err error) {
-	x.rec.settle(&x.o)
+	x.rec.fill(&x.o)
 	x.end(err)
 }
 

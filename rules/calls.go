@@ -11,7 +11,7 @@ import (
 // cleaned; "" if it names none, or several. Of arguments that have been cleared, what is left
 // counts. The tools stand beside those of [Table], or in place of those of the same name.
 func usage(r *wire.Request, tools []Tool) func(call transcript.BlockID) (kind, file string) {
-	s := Scope{Table: tools}.guard().look(r)
+	s := Scope{Table: tools}.guard().sightOf(r)
 	return func(call transcript.BlockID) (kind, file string) {
 		u := s.readUse(s.tool(s.t.Block(call).Tool), s.arguments(call))
 		return u.kind, u.file

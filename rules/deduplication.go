@@ -43,7 +43,7 @@ func (o Deduplication) Rule() (pare.Rule, error) {
 		minBytes = 0 // also what is short can be dropped
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.look(r)
+		s := guard.sightOf(r)
 		return s.votes(rule.Name, o.MinBytes, func() []victim {
 			d, among := deduplicator{sight: s}, s.among(anyTool)
 			d.repeats(among, minBytes)

@@ -30,7 +30,7 @@ func (o ErrorPurging) Rule() (pare.Rule, error) {
 		Recent: true,
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.look(r)
+		s := guard.sightOf(r)
 		return s.votes(rule.Name, o.MinBytes, func() []victim { return s.purged(inOrder(s.moot(s.among(anyTool))), o.Mode) }), nil
 	}
 	var wrong faults

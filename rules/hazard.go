@@ -46,7 +46,7 @@ func (o Hazard) Rule() (pare.Rule, error) {
 		Recent: true,
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.look(r)
+		s := guard.sightOf(r)
 		return s.votes(rule.Name, o.MinBytes, func() []victim { return s.unlikely(o) }), nil
 	}
 	var wrong faults

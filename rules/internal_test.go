@@ -69,7 +69,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"TodoWrite", "todowrite", "write_todos", "Task", "TaskCreate", "Skill", "update_plan", "ExitPlanMode", "AskUserQuestion", "ask_followup_question", "save_memory", "new_task"} {
-		k := Scope{}.guard().look(mustParse(t, `[{"role":"user","content":"x"}]`)).tool(name)
+		k := Scope{}.guard().sightOf(mustParse(t, `[{"role":"user","content":"x"}]`)).tool(name)
 		if !k.protected {
 			t.Errorf("%s is not protected", name)
 		}
@@ -115,7 +115,7 @@ func FuzzUse(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	s := Scope{ProtectPaths: []string{"**/x"}}.guard().look(mustParse(f, `[{"role":"user","content":"x"}]`))
+	s := Scope{ProtectPaths: []string{"**/x"}}.guard().sightOf(mustParse(f, `[{"role":"user","content":"x"}]`))
 	f.Fuzz(func(t *testing.T, args string) {
 		for _, name := range []string{"Read", "str_replace_editor", "apply_patch", "Bash", "unknown"} {
 			s.use(s.tool(name), []byte(args))

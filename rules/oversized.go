@@ -43,7 +43,7 @@ func (o Oversized) Rule() (pare.Rule, error) {
 		Arriving: o.Arrival,
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.look(r)
+		s := guard.sightOf(r)
 		return func(b *pare.Ballot) { s.shorten(b, o) }, nil
 	}
 	var wrong faults

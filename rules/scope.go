@@ -114,7 +114,7 @@ type sight struct {
 	texts texts // that rules word
 }
 
-func (g *guard) look(r *wire.Request) *sight {
+func (g *guard) sightOf(r *wire.Request) *sight {
 	return &sight{guard: g, r: r, t: r.Transcript(), names: make(map[string]*known), keys: make(map[string]int), paths: make(map[string]string)}
 }
 

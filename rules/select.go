@@ -44,7 +44,7 @@ func (s Selection) compile() (finder, error) {
 	}
 	guard := Scope{Table: s.Table}.guard()
 	return func(r *wire.Request, found func(transcript.AtomID, string)) {
-		see := seeker{guard.look(r), s, found}
+		see := seeker{guard.sightOf(r), s, found}
 		see.messages()
 		see.calls()
 		see.blocks()

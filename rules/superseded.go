@@ -34,7 +34,7 @@ func (o SupersededWrites) Rule() (pare.Rule, error) {
 	}
 	writes := func(k *known) bool { return k.Kind == kindWrite || k.Kind == kindEdit }
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.look(r)
+		s := guard.sightOf(r)
 		return s.votes(rule.Name, o.MinBytes, func() []victim { return s.overwritten(inOrder(s.superseded(s.among(writes))), o) }), nil
 	}
 	var wrong faults

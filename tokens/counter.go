@@ -41,12 +41,6 @@ func (c Counter) Media(mime string, data []byte, low bool) int { return c.rest.M
 // Overhead is [Estimator.Overhead].
 func (c Counter) Overhead(messages, tools int) int { return c.rest.Overhead(messages, tools) }
 
-// exact reports whether texts are counted in the vocabulary of a model.
-func (c Counter) exact(model string) bool {
-	x, ok := exactFor(model)
-	return ok && c.text == Text(x)
-}
-
 func (c Counter) of() Text {
 	if c.text == nil {
 		return c.rest

@@ -81,10 +81,6 @@ func (e Estimator) CountJSON(raw []byte) int {
 	return e.tokens(first + e.of().weights().json(raw))
 }
 
-// bytes is the most that a text of n bytes can count, for a text that is not at
-// hand: no vocabulary of bytes makes more tokens than bytes.
-func (e Estimator) bytes(n int) int { return n }
-
 // Overhead is what a request costs beside its content: the marks around its
 // messages and tools, and the instruction that some vendors add when there are
 // tools. The definitions of the tools themselves are content.

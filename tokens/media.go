@@ -60,13 +60,13 @@ func (e Estimator) Image(width, height int) int {
 	// No vendor takes pictures of more than some thousand pixels a side; the bound
 	// keeps a forged header from overflowing.
 	const longest = 1 << 16
-	return e.look().price(min(width, longest), min(height, longest))
+	return e.visionOf().price(min(width, longest), min(height, longest))
 }
 
 // imageLow is the price of a picture that OpenAI's "detail":"low" asks for: never
 // more than Image of 512 by 512 pixels.
 func (e Estimator) imageLow(width, height int) int {
-	v := e.look()
+	v := e.visionOf()
 	if v.kind == byTiles {
 		return v.base
 	}
@@ -76,7 +76,7 @@ func (e Estimator) imageLow(width, height int) int {
 // pages is the price of a document of n pages: of each its text, as far as the
 // vendor sends it along, and its picture.
 func (e Estimator) pages(n int) int {
-	v := e.look()
+	v := e.visionOf()
 	switch v.kind {
 	case byCrops:
 		return n * v.tile
@@ -86,7 +86,7 @@ func (e Estimator) pages(n int) int {
 	return n * (v.page + v.price(1240, 1754))
 }
 
-func (e Estimator) look() vision {
+func (e Estimator) visionOf() vision {
 	if e.vision != nil {
 		return *e.vision
 	}

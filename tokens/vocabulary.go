@@ -132,7 +132,7 @@ const mix = 0x9E3779B97F4A7C15
 // union is the token that a and b become where they stand side by side.
 func (v *vocabulary) union(a, b uint32) uint32 {
 	h := pairHash(a, b)
-	i := v.place(h)
+	i := v.slotOf(h)
 	if v.tags[i] != pairTag(h) {
 		return noToken
 	}
@@ -155,7 +155,7 @@ func slot(h uint64, move byte, slots int) uint32 {
 
 func pairTag(h uint64) byte { return byte(h >> 36) }
 
-func (v *vocabulary) place(h uint64) uint32 {
+func (v *vocabulary) slotOf(h uint64) uint32 {
 	return slot(h, v.moves[bucket(h, len(v.moves))], len(v.tags))
 }
 
@@ -166,7 +166,7 @@ func (v *vocabulary) place(h uint64) uint32 {
 func (v *vocabulary) beside(a, b uint32) bool {
 	for limit := uint32(noToken); ; {
 		h := pairHash(a, b)
-		i := v.place(h)
+		i := v.slotOf(h)
 		if v.tags[i] == pairTag(h) {
 			if u := v.unions[i]; u < limit && v.tokens[u].of(a, b) {
 				return false

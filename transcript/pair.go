@@ -58,7 +58,7 @@ func (p *pairer) pair(t *Transcript, d Discipline) {
 		from := len(t.exchanges)
 		end := p.takeOver(m)
 		if end > m {
-			p.settle(settled, from)
+			p.closeCalls(settled, from)
 			settled, m = len(t.exchanges), end
 			continue
 		}
@@ -69,7 +69,7 @@ func (p *pairer) pair(t *Transcript, d Discipline) {
 		p.turn(t.messages[m].First, t.messages[end-1].End)
 		m = end
 	}
-	p.settle(settled, len(t.exchanges))
+	p.closeCalls(settled, len(t.exchanges))
 }
 
 // halves is about how many calls and results there are. It also finds where the provider begins to
@@ -405,9 +405,9 @@ func (p *pairer) orphan(b BlockID, server bool) {
 	p.answer(x, b, OrphanResult)
 }
 
-// settle settles the calls that no result came for, from one exchange on up to another, and lists
+// closeCalls closes the calls that no result came for, from one exchange on up to another, and lists
 // what is odd.
-func (p *pairer) settle(from, end int) {
+func (p *pairer) closeCalls(from, end int) {
 	t, last := p.t, p.t.turns-1
 	for i := from; i < end; i++ {
 		e := &t.exchanges[i]

@@ -49,14 +49,14 @@ func (p *Parser) checkOrParse(raw []byte, o Options, c CheckOptions) (Glance, *R
 	case g.Clean:
 		p.p.cutAgain(names)
 	default:
-		kept = p.keep()
+		kept = p.detach()
 	}
 	p.drop()
 	return g, kept, err
 }
 
-// keep returns the request that was parsed last in memory of its own.
-func (p *Parser) keep() *Request {
+// detach returns the request that was parsed last in memory of its own.
+func (p *Parser) detach() *Request {
 	r, own := new(Request), p.p.pages.clone()
 	*r = p.r
 	r.where, r.extra, r.frame, r.notes, r.ties = own.where, own.extra, own.frame, own.notes, own.ties[:len(r.ties)]
@@ -104,7 +104,7 @@ func (p *Parser) parse(raw []byte, o Options) (*Request, error) {
 	}
 	p.p.finish(&p.r, prof, p.b.Build)
 	p.r.borrowed = true
-	if err := p.r.settle(o); err != nil {
+	if err := p.r.adopt(o); err != nil {
 		return nil, err
 	}
 	return &p.r, nil

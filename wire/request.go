@@ -83,7 +83,7 @@ func Parse(raw []byte, o Options) (*Request, error) {
 		return nil, err
 	}
 	r := p.request(prof)
-	if err := r.settle(o); err != nil {
+	if err := r.adopt(o); err != nil {
 		return nil, err
 	}
 	return r, nil
@@ -119,9 +119,9 @@ func (p *parser) release() {
 	parsers.Put(p)
 }
 
-// settle keeps what r was parsed with. A body whose dialect was detected may turn out to
+// adopt keeps what r was parsed with. A body whose dialect was detected may turn out to
 // be something else.
-func (r *Request) settle(o Options) error {
+func (r *Request) adopt(o Options) error {
 	if o.Dialect == Auto {
 		if err := r.foreign(); err != nil {
 			return err

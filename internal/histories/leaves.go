@@ -202,10 +202,6 @@ type Loss struct {
 	By string
 }
 
-func (l Loss) String() string {
-	return fmt.Sprintf("%s at %s is lost, by %q", l.Kind, l.Path, l.By)
-}
-
 // Lost returns the leaves that are not in the output although no change covers them. A
 // change that drops or archives covers everything below its path; all others cover nothing:
 // what they edit, move, merge or rename has to be there.

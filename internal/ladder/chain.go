@@ -65,8 +65,8 @@ type chain struct {
 	passed map[transcript.AtomID]bool // see dropOld; nil: none
 }
 
-// A shed is memory that a climb uses and the next one uses again.
-type shed struct {
+// A scratch is memory that a climb uses and the next one uses again.
+type scratch struct {
 	steps             []step
 	ops               []op
 	left, alive, sums []int
@@ -75,14 +75,14 @@ type shed struct {
 	outline           outline
 }
 
-var sheds = sync.Pool{New: func() any { return new(shed) }}
+var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
 
-// back gives the shed of a climb back, unless it is large.
-func (s *shed) back() {
+// back gives the scratch memory of a climb back, unless it is large.
+func (s *scratch) back() {
 	const roomy = 1 << 14 // ops
 	s.outline.forget()
 	if cap(s.ops) <= roomy && cap(s.sums) <= roomy && cap(s.left) <= roomy {
-		sheds.Put(s)
+		scratchPool.Put(s)
 	}
 }
 
@@ -96,7 +96,7 @@ func cleared[T any](in *[]T, n int) []T {
 	return *in
 }
 
-func newChain(t *transcript.Transcript, s *shed) *chain {
+func newChain(t *transcript.Transcript, s *scratch) *chain {
 	c := &chain{
 		t: t, facts: s.outline.facts, level: make([]level, len(t.Blocks())), by: make([]Rung, len(t.Blocks())), left: cleared(&s.left, len(t.Messages())),
 		steps: s.steps[:0], ops: s.ops[:0], queue: s.queue[:0],

@@ -17,9 +17,9 @@ type gauge struct {
 }
 
 func newGauge(l *Ladder, u Unit) *gauge {
-	g := &gauge{l: l, unit: u, alive: cleared(&l.shed.alive, len(l.t.Messages()))}
+	g := &gauge{l: l, unit: u, alive: cleared(&l.scratch.alive, len(l.t.Messages()))}
 	if u == Turns {
-		g.heard = cleared(&l.shed.heard, len(l.t.Messages()))
+		g.heard = cleared(&l.scratch.heard, len(l.t.Messages()))
 	}
 	sum := 0
 	if u == Tokens {
@@ -43,7 +43,7 @@ func newGauge(l *Ladder, u Unit) *gauge {
 		}
 	}
 	g.bare, g.lost = sum, l.chain.losses
-	g.sums = append(cleared(&l.shed.sums, len(l.chain.steps)+1)[:0], sum+g.reserve())
+	g.sums = append(cleared(&l.scratch.sums, len(l.chain.steps)+1)[:0], sum+g.reserve())
 	return g
 }
 

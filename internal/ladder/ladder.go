@@ -117,7 +117,7 @@ type Ladder struct {
 	chain   *chain // nil: nothing has been done
 	meter   *meter
 	words   *words
-	shed    *shed // nil: it has been given back
+	scratch *scratch // nil: it has been given back
 	batches []Batch
 	trying  bool // only whether it fits is asked
 
@@ -126,7 +126,7 @@ type Ladder struct {
 
 // New returns a ladder.
 func New(s Setting) *Ladder {
-	l := &Ladder{Setting: s, t: s.Request.Transcript(), shed: sheds.Get().(*shed)}
+	l := &Ladder{Setting: s, t: s.Request.Transcript(), scratch: scratchPool.Get().(*scratch)}
 	l.words = &words{r: s.Request, name: s.Window.Name}
 	l.meter = newMeter(s.Request, s.Counter, l.words)
 	return l
@@ -146,7 +146,7 @@ func (l *Ladder) Fit() (Outcome, error) {
 	if err := l.standAt(len(l.t.Messages())); err != nil {
 		return nil, err
 	}
-	l.chain = newChain(l.t, l.shed)
+	l.chain = newChain(l.t, l.scratch)
 	var done Outcome
 	for i, m := range limits {
 		next, err := l.meet(m, limits[:i])
@@ -161,16 +161,16 @@ func (l *Ladder) Fit() (Outcome, error) {
 // leave gives the memory back that only a climb needs. Of the chain, levels are left, and who raised them.
 func (l *Ladder) leave() {
 	if c := l.chain; c != nil {
-		l.shed.steps, l.shed.ops, l.shed.queue = c.steps, c.ops, c.queue
+		l.scratch.steps, l.scratch.ops, l.scratch.queue = c.steps, c.ops, c.queue
 		c.steps, c.ops, c.queue, c.left, c.facts = nil, nil, nil, nil, nil
 	}
-	l.shed.back()
-	l.shed = nil
+	l.scratch.back()
+	l.scratch = nil
 }
 
 // standAt looks at the history as it was when it had so many messages.
 func (l *Ladder) standAt(end int) (err error) {
-	l.scene, err = l.look(end)
+	l.scene, err = l.vote(end)
 	return err
 }
 

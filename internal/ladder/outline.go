@@ -40,7 +40,7 @@ func (o *outline) forget() {
 
 // survey looks at all messages.
 func (l *Ladder) survey() {
-	o, ms, blocks := &l.shed.outline, l.t.Messages(), l.t.Blocks()
+	o, ms, blocks := &l.scratch.outline, l.t.Messages(), l.t.Blocks()
 	o.needs = needs.New(l.t, nil)
 	o.facts, o.runOf = slices.Grow(o.facts, len(blocks)), slices.Grow(o.runOf, len(ms))
 	for i := range ms {
@@ -71,7 +71,7 @@ type mark struct {
 
 // marked lists the marks of the first messages.
 func (l *Ladder) marked(end int) []mark {
-	o := &l.shed.outline
+	o := &l.scratch.outline
 	for all := l.t.Messages(); o.messages < len(all); o.messages++ {
 		m := &all[o.messages]
 		told := m.Role == transcript.User && l.tells(m)
@@ -89,7 +89,7 @@ func (l *Ladder) marked(end int) []mark {
 // long lists which of the first exchanges have a block that is longer than the gentler levels
 // leave.
 func (l *Ladder) long(exchanges int) []int {
-	o := &l.shed.outline
+	o := &l.scratch.outline
 	least := atMost4K.size()
 	for all := l.t.Exchanges(); o.exchanges < len(all); o.exchanges++ {
 		x := &all[o.exchanges]

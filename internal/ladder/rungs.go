@@ -254,7 +254,7 @@ func (l *Ladder) exchangeRung() {
 // call of it in a row: without the call it promises something that never comes. Calls are those
 // that are gone, by run.
 func (l *Ladder) dropExchange(x *transcript.Exchange, calls []int) {
-	c, o := l.chain, &l.shed.outline
+	c, o := l.chain, &l.scratch.outline
 	mark := len(c.ops)
 	l.dropOld(l.t.AtomOf(firstBlock(x)), DropExchanges)
 	for i := mark; i < len(c.ops); i++ { // the list may grow on the way
@@ -272,8 +272,8 @@ func (l *Ladder) dropExchange(x *transcript.Exchange, calls []int) {
 
 // callsGone counts the calls that are gone from each run, but those of which all exchanges are.
 func (l *Ladder) callsGone() []int {
-	o, all := &l.shed.outline, l.t.Exchanges()[l.chain.dead:]
-	calls := cleared(&l.shed.calls, len(o.runs))
+	o, all := &l.scratch.outline, l.t.Exchanges()[l.chain.dead:]
+	calls := cleared(&l.scratch.calls, len(o.runs))
 	if len(all) == 0 || l.chain.gone == 0 {
 		return calls
 	}

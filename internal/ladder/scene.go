@@ -50,14 +50,14 @@ func (f *flags) begin(atoms int) {
 // sceneAt is where a history of so many messages is looked at: a climb looks at one at a time.
 func (l *Ladder) sceneAt(end int) *scene {
 	s := &l.stage
-	s.t, s.end, s.votes, s.needs = l.t, end, Votes{}, l.shed.outline.needs
+	s.t, s.end, s.votes, s.needs = l.t, end, Votes{}, l.scratch.outline.needs
 	s.pinned.begin(len(l.t.Atoms()))
 	s.locked.begin(len(l.t.Atoms()))
 	return s
 }
 
-// look lets the rules vote on the history of then and finds what is pinned.
-func (l *Ladder) look(end int) (*scene, error) {
+// vote lets the rules vote on the history of then and finds what is pinned.
+func (l *Ladder) vote(end int) (*scene, error) {
 	s := l.sceneAt(end)
 	if err := l.poll(s); err != nil {
 		return nil, err

@@ -113,7 +113,7 @@ func (s *past) cost(i int) int {
 // request trims the history of a request if it must be, or if that pays.
 func (s *past) request(end int) error {
 	s.requests++
-	if s.l.VoteCold != nil && (s.cold() || s.looks()) {
+	if s.l.VoteCold != nil && (s.cold() || s.asksColdRules()) {
 		if err := s.trimBy(end, s.cold()); err != nil {
 			return err
 		}
@@ -186,9 +186,9 @@ func (s *past) kept(from int) int {
 	return n
 }
 
-// looks reports whether the rules for cold moments are asked at a warm one. They read the whole
+// asksColdRules reports whether the rules for cold moments are asked at a warm one. They read the whole
 // history, so the requests at which they are asked lie further and further apart.
-func (s *past) looks() bool {
+func (s *past) asksColdRules() bool {
 	if s.l.Window.PaysAfter == nil || s.requests < s.next {
 		return false
 	}

@@ -29,7 +29,7 @@ type shortened struct {
 }
 
 // keep remembers what a block says that was shortened last.
-func (w *words) keep(b transcript.BlockID, s shortened) {
+func (w *words) put(b transcript.BlockID, s shortened) {
 	if w.short == nil {
 		w.short = make(map[transcript.BlockID]shortened)
 	}
@@ -46,7 +46,7 @@ func (w *words) text(b transcript.BlockID, v level) string {
 	s, ok := w.short[b]
 	if !ok || s.to != v {
 		s = shortened{v, w.shortened(b, v.size())}
-		w.keep(b, s)
+		w.put(b, s)
 	}
 	return s.text
 }

@@ -171,7 +171,7 @@ func (f *chatFilter) Take(e Event) []Event {
 	finish := text(data, "choices", 0, "finish_reason")
 	if finish != "" {
 		f.now.Ready = chatReady(finish)
-		f.settle()
+		f.readCalls()
 	}
 	if f.round == 0 {
 		f.id = text(data, "id")
@@ -303,8 +303,8 @@ func (f *chatFilter) call(p []byte, i int) *chatGrowing {
 	return c
 }
 
-// settle reads the calls when all of them are there.
-func (f *chatFilter) settle() {
+// readCalls reads the calls when all of them are there.
+func (f *chatFilter) readCalls() {
 	f.now.Calls, f.now.Others = nil, nil
 	for _, c := range f.calls {
 		f.now.chatCall(c.finish())
