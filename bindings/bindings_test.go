@@ -118,9 +118,59 @@ func TestPython(t *testing.T) {
 
 // TestJavaScript: the npm package does the same in Node, by WebAssembly.
 func TestJavaScript(t *testing.T) {
+	dir := npm(t)
+	program := build(t, "pare", nil, "go", "build", "-o", "OUT", "../cmd/pare")
+	run(t, []string{"PARE_CLEAN=" + clean(t), "PARE_PROGRAM=" + program}, "node", "--test", filepath.Join(dir, "tests"))
+}
+
+// TestSeeds: the programs that stand in the place of five others, each in its user's language.
+func TestSeeds(t *testing.T) {
+	for _, c := range []struct{ program, file, says string }{
+		{"node", "pi.mjs", "19 messages, 15 left"},
+		{"node", "bindu.mjs", "true and no fact is lost"},
+		{"node", "lore.mjs", "true 0 and now?"},
+		{"python3", "message_window.py", "[] answer 9"},
+		{"php", "agents_api.php", "orphan-call at 1, then 0, tool_result"},
+	} {
+		t.Run(c.file, func(t *testing.T) {
+			need(t, c.program)
+			file, err := filepath.Abs("../examples/seeds/" + c.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var env []string
+			switch c.program {
+			case "node":
+				at := filepath.Join(filepath.Dir(filepath.Dir(filepath.Dir(npm(t)))), c.file)
+				source, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(at, source, 0o666); err != nil {
+					t.Fatal(err)
+				}
+				file = at
+			case "python3":
+				env = []string{"PYTHONPATH=python", "PARE_LIBRARY=" + library(t), "PYTHONDONTWRITEBYTECODE=1"}
+			case "php":
+				env = []string{"PARE_PROGRAM=" + build(t, "pare", nil, "go", "build", "-o", "OUT", "../cmd/pare")}
+			}
+			cmd := exec.Command(c.program, file)
+			cmd.Env = append(os.Environ(), env...)
+			out, err := cmd.CombinedOutput()
+			if err != nil || strings.TrimSpace(string(out)) != c.says {
+				t.Errorf("%v: %s, want %s", err, out, c.says)
+			}
+		})
+	}
+}
+
+// npm is the package as it is installed: in node_modules, with its engine.
+func npm(t *testing.T) string {
+	t.Helper()
 	need(t, "node")
 	wasm := build(t, "pare.wasm", []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"}, "go", "build", "-ldflags", "-s -w", "-o", "OUT", "./wasm")
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "node_modules", "@pare-llm", "pare")
 	if err := os.CopyFS(dir, os.DirFS("js")); err != nil {
 		t.Fatal(err)
 	}
@@ -133,6 +183,5 @@ func TestJavaScript(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	program := build(t, "pare", nil, "go", "build", "-o", "OUT", "../cmd/pare")
-	run(t, []string{"PARE_CLEAN=" + clean(t), "PARE_PROGRAM=" + program}, "node", "--test", filepath.Join(dir, "tests"))
+	return dir
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/rules"
+	"github.com/pare-llm/pare/internal/rulelist"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -47,7 +47,7 @@ func (o *options) configured(_ *Settings, name string) (*pare.Policy, []pare.Rul
 func (o *options) chosen() (all []pare.Rule, err error) {
 	names := o.Rules
 	if names == nil {
-		for _, e := range rules.All() {
+		for _, e := range rulelist.All() {
 			if e.Standard && e.Name != "recency" {
 				names = append(names, e.Name)
 			}
@@ -57,7 +57,7 @@ func (o *options) chosen() (all []pare.Rule, err error) {
 		names = append(names[:len(names):len(names)], "recency")
 	}
 	for _, name := range names {
-		e, ok := rules.Named(name)
+		e, ok := rulelist.Named(name)
 		if !ok {
 			return nil, misuse("rules: unknown rule %q", name)
 		}
