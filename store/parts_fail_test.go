@@ -1,0 +1,80 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestPartsThatFail: a part that fails, in whatever way, costs a session nothing that lasts. While it does, a window is
+// still made, a compaction leaves everything as it was or succeeds, and what was appended is there; when it works again, all do.
+func TestPartsThatFail(t *testing.T) {
+	ways := map[string]func() error{
+		"an error": func() error { return errors.New("it broke") },
+		"a panic":  func() error { panic("it broke") },
+	}
+	parts := map[string]func(fail func() error) (*pare.Policy, *pare.Compactor){
+		"rule": func(fail func() error) (*pare.Policy, *pare.Compactor) {
+			rules, err := pare.Compile(pare.Rule{Name: "mine", Doc: "fails", Prepare: func(*wire.Request) (pare.Process, error) {
+				return func(*pare.Ballot) {}, fail()
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return &pare.Policy{Rules: rules}, nil
+		},
+		"summarizer": func(fail func() error) (*pare.Policy, *pare.Compactor) {
+			write := func(context.Context, pare.Removed) (pare.Summary, error) {
+				return pare.Summary{Text: "what went"}, fail()
+			}
+			in := &pare.Compactor{Summarize: write, MaxTokens: 300}
+			return &pare.Policy{Window: &pare.Window{Tokens: 1500}, Compact: in}, &pare.Compactor{Summarize: write, MinKeep: 4}
+		},
+		"counter": func(fail func() error) (*pare.Policy, *pare.Compactor) {
+			return &pare.Policy{Window: &pare.Window{Tokens: 100_000}, Counter: func(model string) (wire.Counter, error) { return tokens.For(model), fail() }}, nil
+		},
+	}
+	both(t, func(t *testing.T, st *store.Store) {
+		for part, made := range parts {
+			for way, fails := range ways {
+				broken := true
+				policy, by := made(func() error {
+					if broken {
+						return fails()
+					}
+					return nil
+				})
+				key := create(t, st, part+" "+way)
+				for round := range 3 {
+					broken = round == 1
+					for range 6 {
+						put(t, st, key, user("go on with it, please, as was said before"), assistant("It is done, and the tests pass; the next one is ready, too."))
+					}
+					put(t, st, key, user("and now?"))
+					w, err := st.Window(ctx, key, store.WindowOptions{Policy: policy})
+					switch {
+					case err == nil:
+						clean(t, w.Body)
+						if broken && part == "rule" && len(w.Plan.Faults()) == 0 {
+							t.Errorf("%s, %s: nobody is told", part, way)
+						}
+					case !broken || part != "counter": // without a counter nobody knows what fits, and that is said
+						t.Errorf("%s, %s, round %d: %v", part, way, round, err)
+					}
+					if by != nil {
+						if _, err := st.Compact(ctx, key, by); (err != nil) != broken {
+							t.Errorf("%s, %s, round %d: compact: %v", part, way, round, err)
+						}
+					}
+					put(t, st, key, assistant("yes"))
+				}
+				sound(t, st, key)
+			}
+		}
+	})
+}
