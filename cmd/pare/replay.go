@@ -212,7 +212,11 @@ const verdictPolicy = "trim:cold,shorten"
 
 // writePage brings the page to the disk, before anything is said that it belongs to.
 func writePage(page *atomicfile.Draft, all []*replay.Result) error {
-	if err := replay.WriteHTML(page, all); err != nil {
+	var said []string
+	if v := replay.Judge(all, verdictPolicy); v != nil {
+		said = v.Lines
+	}
+	if err := replay.WriteHTML(page, all, said...); err != nil {
 		return err
 	}
 	return page.Close()

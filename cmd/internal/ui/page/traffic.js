@@ -247,6 +247,10 @@ function start() {
       drawList();
     });
   }
+  // On a small screen what passes comes first; the sums open on request.
+  const narrow = matchMedia("(max-width: 64rem)"), fold = () => ($("overview").open = !narrow.matches);
+  narrow.addEventListener("change", fold);
+  fold();
   take(JSON.parse($("data").textContent));
   draw();
   askTitles();
