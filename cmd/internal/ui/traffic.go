@@ -151,7 +151,7 @@ func (h *trafficHandler) page(w http.ResponseWriter, _ *http.Request) {
 		return
 	}
 	style := append(append([]byte(nil), asset("page.css")...), asset("traffic.css")...)
-	f := frame{html: "traffic.html", style: style, script: program(trafficScripts), connect: "'self'", title: "Live", data: data}
+	f := frame{html: "traffic.html", style: style, script: program(trafficScripts), connect: "'self'", title: "Traffic", data: data}
 	var b bytes.Buffer
 	f.write(&b)
 	secure(w.Header())
