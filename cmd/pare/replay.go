@@ -212,11 +212,7 @@ const verdictPolicy = "trim:cold,shorten"
 
 // writePage brings the page to the disk, before anything is said that it belongs to.
 func writePage(page *atomicfile.Draft, all []*replay.Result) error {
-	var said []string
-	if v := replay.Judge(all, verdictPolicy); v != nil {
-		said = v.Lines
-	}
-	if err := replay.WriteHTML(page, all, said...); err != nil {
+	if err := replay.WriteHTML(page, all); err != nil {
 		return err
 	}
 	return page.Close()

@@ -13,9 +13,9 @@ import (
 const maxCurves = 40
 
 // WriteHTML writes a page with the tables of all results, their sum first if there
-// are several, and the curves of the first 40. What is said about them comes first. The page
+// are several, and the curves of the first 40. The verdict comes first. The page
 // needs nothing but itself.
-func WriteHTML(w io.Writer, all []*Result, said ...string) error {
+func WriteHTML(w io.Writer, all []*Result) error {
 	p := &page{bufio.NewWriter(w)}
 	p.print(`<!DOCTYPE html>
 <html lang="en">
@@ -31,7 +31,7 @@ func WriteHTML(w io.Writer, all []*Result, said ...string) error {
 <main>
 <h1>What each policy would have sent</h1>
 `)
-	for i, line := range said {
+	for i, line := range verdictOf(all) {
 		class := "said"
 		if i == 0 {
 			class = "said verdict"
@@ -56,6 +56,16 @@ func WriteHTML(w io.Writer, all []*Result, said ...string) error {
 	}
 	p.print("</main>\n</body>\n</html>\n")
 	return p.Flush()
+}
+
+// judged is the policy that the verdict is about, as in the terminal.
+const judged = "trim:cold,shorten"
+
+func verdictOf(all []*Result) []string {
+	if v := Judge(all, judged); v != nil {
+		return v.Lines
+	}
+	return nil
 }
 
 // columns say what the columns of the tables mean.
