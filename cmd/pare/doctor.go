@@ -305,6 +305,8 @@ func (d *treated) json() diagnosisJSON {
 	if d.mended || d.why != "" {
 		j.Mended = &d.mended
 	}
-	j.Error = d.Unreadable()
+	if j.Error = d.Unreadable(); j.Error != "" {
+		j.Outlook = agentlog.Unusable.String()
+	}
 	return j
 }

@@ -13,6 +13,8 @@ type Agent struct {
 	aside  []string // sessions that are not resumed by themselves: archived ones, those of sub-agents
 	// mixed: other files lie there too, and only the content tells.
 	mixed bool
+	// alone: of those only an index is not a session, and that is JSON.
+	alone bool
 	// unread are stores that are newer than what is read here.
 	unread []string
 	// databases hold sessions, too.
@@ -69,7 +71,7 @@ var agents = []Agent{
 	},
 	{Name: "qwen-code", Format: QwenCode, files: []string{".qwen/projects/*/chats/*.jsonl"}},
 	{Name: "copilot", Format: Copilot, files: []string{".copilot/session-state/*/events.jsonl"}},
-	{Name: "continue", Format: Continue, mixed: true, files: []string{".continue/sessions/*.json"}},
+	{Name: "continue", Format: Continue, mixed: true, alone: true, files: []string{".continue/sessions/*.json"}},
 }
 
 const (

@@ -191,6 +191,33 @@ func makeOpenCodeExport(turns int) string {
 	return string(raw)
 }
 
+func makeATIF(turns int) string {
+	var all []map[string]any
+	step := func(source, text string, more map[string]any) {
+		s := map[string]any{"step_id": len(all) + 1, "timestamp": "2026-11-18T10:00:00Z", "source": source, "message": text}
+		for k, v := range more {
+			s[k] = v
+		}
+		all = append(all, s)
+	}
+	for i := range turns {
+		step("user", fmt.Sprintf("prompt %d", i), nil)
+		var calls, results []map[string]any
+		for k := range 2 {
+			id := fmt.Sprintf("call_%d_%d", i, k)
+			calls = append(calls, map[string]any{"tool_call_id": id, "function_name": "bash_command", "arguments": map[string]any{"keystrokes": "ls\n"}})
+			results = append(results, map[string]any{"source_call_id": id, "content": output(10*i + k)})
+		}
+		step("agent", fmt.Sprintf("words %d", i), map[string]any{"model_name": "claude-sonnet-4-5", "tool_calls": calls, "observation": map[string]any{"results": append(results, map[string]any{"content": "the terminal is ready"})}})
+		step("agent", fmt.Sprintf("answer %d", i), map[string]any{"metrics": map[string]any{"prompt_tokens": 100, "completion_tokens": 5}})
+	}
+	raw, err := json.MarshalIndent(map[string]any{"schema_version": "ATIF-v1.7", "session_id": "s", "agent": map[string]any{"name": "terminus-2", "version": "2.0.0", "model_name": "claude-sonnet-4-5"}, "steps": all, "final_metrics": map[string]any{"total_steps": len(all)}}, "", "  ")
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
 var sessionMakers = map[string]sessionMaker{
 	"copilot": {"events.jsonl", Copilot, makeCopilot, map[string]spoiling{
 		"result":    {withoutLine(`"tool.execution_complete"`), "orphan-call"},
@@ -212,6 +239,12 @@ var sessionMakers = map[string]sessionMaker{
 	"cline-3": {"s.messages.json", Cline3, makeCline3, map[string]spoiling{
 		"result": {replacing(`"tool_use_id":"call_0_0"`, `"tool_use_id":"call_9"`), "orphan-call"},
 		"call":   {replacing(`"id":"call_0_0"`, `"id":"call_9"`), "orphan-result"},
+	}},
+	"atif": {"trajectory.json", ATIF, makeATIF, map[string]spoiling{
+		"result":       {replacing(`"source_call_id": "call_0_0"`, `"lost": "call_0_0"`), "orphan-call"},
+		"call":         {replacing(`"tool_call_id": "call_0_0"`, `"tool_call_id": "call_9"`), "orphan-result"},
+		"result twice": {replacing(`"source_call_id": "call_0_1"`, `"source_call_id": "call_0_0"`), "duplicate-result"},
+		"observation":  {replacing(`"observation"`, `"lost"`), "orphan-call"},
 	}},
 	"opencode-export": {"e.json", OpenCodeExport, makeOpenCodeExport, map[string]spoiling{
 		"running":   {replacing(`"status":"completed"`, `"status":"running"`), "orphan-call"},

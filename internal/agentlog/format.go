@@ -26,6 +26,7 @@ const (
 	QwenCode              // JSON lines like those of Claude Code, with the parts of Gemini
 	Copilot               // events.jsonl of GitHub Copilot CLI
 	OpenCodeExport        // a session of opencode in one object: an export, or rows of its database
+	ATIF                  // a trajectory of a benchmark: one object with steps
 )
 
 // A row is all that the rest of the package knows about a format. A new format is a
@@ -58,7 +59,7 @@ type row struct {
 // table is the list of all formats. Of two with as much evidence the first counts.
 var table = []row{
 	claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsRow, openCodeRow, openCodeExportRow, adkRow, copilotRow, qwenRow,
-	cline3Row, continueRow,
+	cline3Row, continueRow, atifRow,
 }
 
 // row returns what is known of the format; false for Auto and for none of ours.

@@ -59,7 +59,7 @@ func (g geminiCLI) read(l *Log) {
 	l.readLines()
 	if len(l.units) == 0 { // a chat of the older versions that breaks off has no lines of its own
 		l.damage, l.joins = nil, nil
-		l.damageAt(0, 1, "unreadable")
+		l.lose()
 		return
 	}
 	f := foldGemini(l)

@@ -174,8 +174,14 @@ func (l *Log) document() (jsonspan.Span, bool) {
 	if at, ok := one(l.raw); ok {
 		return at, true
 	}
-	l.damageAt(0, 1, "unreadable")
+	l.lose()
 	return jsonspan.Span{}, false
+}
+
+// lose notes that nothing of the file can be read: there is no session to go on with.
+func (l *Log) lose() {
+	l.damageAt(0, 1, "unreadable")
+	l.worsen("its agent does not find the conversation in it")
 }
 
 // readItems reads a file that is one object with a list, as one thread: add puts an element of the

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
 // A Stored is a session that was read from the disk, with its files as they were before
@@ -113,6 +115,9 @@ func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
 	}
 	if x.Agent.mixed {
 		if f, ok := Detect(x.Path, raw); !ok || f != x.Agent.Format {
+			if x.Agent.alone && jsonspan.Valid(raw) != nil {
+				return OpenFile(x.Path, info, raw, o) // it was a session, and its agent does not find it any more
+			}
 			return nil, ErrFormat
 		}
 	}

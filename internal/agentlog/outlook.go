@@ -47,6 +47,8 @@ func (l *Log) outlook(f Finding) Outlook {
 		return Resumes
 	case f.Rule == OverWindow:
 		return Full
+	case f.Rule == "truncated-line" && l.beginsLine():
+		return Mends
 	case forgetful[f.Rule]:
 		return Forgets
 	}
@@ -64,6 +66,8 @@ func (l *Log) outlook(f Finding) Outlook {
 			return Mends
 		case "orphan-result":
 			return Forgets
+		case "duplicate-line":
+			return l.repeated(f)
 		}
 	case Pi:
 		if f.Rule == "orphan-call" {
@@ -95,6 +99,46 @@ func (l *Log) outlook(f Finding) Outlook {
 		}
 	}
 	return Unusable
+}
+
+// beginsLine reports whether the agent goes on with a line of its own behind one that broke off, so
+// that nothing is lost but what the broken line held.
+func (l *Log) beginsLine() bool {
+	return l.Format == Codex || l.Format == Pi || l.Format == ClaudeCode && claudeSince(l, 2, 1)
+}
+
+// repeated is the outlook of a copied record of Codex, which sends both. Where the head comes again,
+// it forgets what stands in front of that: copies behind it are sent once, and nothing is lost if
+// all that was said is said again there.
+func (l *Log) repeated(f Finding) Outlook {
+	head, before, after := 0, 0, 0
+	if l.object(0).Object("payload").Text("history_mode") == "paginated" {
+		for _, u := range l.copies {
+			if l.object(u).Text("type") == "session_meta" {
+				head = l.units[u].line
+			}
+		}
+	}
+	if head == 0 {
+		return Unusable
+	}
+	if f.Line != head {
+		return Mends
+	}
+	for u := range l.units {
+		if l.units[u].line < head && l.object(u).Text("type") == "response_item" {
+			before++
+		}
+	}
+	for _, u := range l.copies {
+		if l.units[u].line > head && l.object(u).Text("type") == "response_item" {
+			after++
+		}
+	}
+	if after < before {
+		return Forgets
+	}
+	return Mends
 }
 
 // look adds to a diagnosis what will happen, and why.

@@ -34,10 +34,14 @@ type client struct {
 	late     bool   // it looks at the last answer for that
 	say      func(w http.ResponseWriter, a answer)
 	damages  []damage
-	speech   *regexp.Regexp    // of the lines that requests are made from; nil: all
-	notes    []string          // members that repeat what was said
-	proof    map[string]string // words that the file of a kind of session holds, or it is not one
-	storage  string            // the folder of its sessions, below the home; "": they are files of their own
+	speech   *regexp.Regexp           // of the lines that requests are made from; nil: all
+	notes    []string                 // members that repeat what was said
+	proof    map[string]string        // words that the file of a kind of session holds, or it is not one
+	storage  string                   // the folder of its sessions, below the home; "": they are files of their own
+	stored   func(file string) []byte // the conversation in its database; nil: it has none
+	early    bool                     // it compacts before four fifths of the window are full
+	piped    bool                     // a prompt may come from standard input, in front of the other one
+	small    string                   // a model of a small window, for sessions that are full; "": the first one
 }
 
 // find looks for the program of a client.
@@ -90,7 +94,7 @@ func known() []*client {
 	for _, version := range []string{"1.0.128", "2.0.76", "2.1.325"} {
 		all = append(all, claudeCode(version))
 	}
-	return append(all, codex(), pi(), gemini(), opencode())
+	return append(all, codex(), pi(), gemini(), opencode(), opencodeSQL(), qwen(), copilot(), continues())
 }
 
 func claudeCode(version string) *client {
@@ -99,8 +103,8 @@ func claudeCode(version string) *client {
 		compact, task["run_in_background"] = "/compact", false
 	}
 	return &client{
-		compact: compact,
-		name:    "Claude Code " + version, dialect: wire.Anthropic, folder: "claude-code@" + version,
+		compact: compact, early: true,
+		name: "Claude Code " + version, dialect: wire.Anthropic, folder: "claude-code@" + version,
 		program: []string{"node_modules/@anthropic-ai/claude-code-linux-*/claude", "node_modules/@anthropic-ai/claude-code/cli.js"},
 		env: []string{
 			"ANTHROPIC_BASE_URL=URL", "ANTHROPIC_API_KEY=sk-ant-none", "CLAUDE_CODE_MAX_RETRIES=0", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1",
@@ -146,7 +150,7 @@ func codex() *client {
 		},
 		sessions: ".codex/sessions/*/*/*/rollout-*.jsonl",
 		id:       func(file string) string { s := stem(file); return s[max(0, len(s)-36):] },
-		models:   [2]string{"gpt-5", "gpt-5-codex"},
+		models:   [2]string{"gpt-5", "gpt-5-codex"}, small: "gpt-4o",
 		read: func(n, file, _ string) call {
 			return call{id: n, tool: "exec_command", args: object{"cmd": "cat " + file}}
 		},
@@ -170,7 +174,7 @@ func pi() *client {
 		late: true,
 		name: "pi 0.87.1", dialect: wire.OpenAIChat, folder: "pi@0.87.1", program: []string{"node_modules/@earendil-works/pi-coding-agent/dist/cli.js"},
 		setup: func(_, url string) map[string]string {
-			return map[string]string{".pi/agent/settings.json": `{"compaction":{"enabled":true,"reserveTokens":1000,"keepRecentTokens":1}}`, ".pi/agent/models.json": fmt.Sprintf(`{"providers":{"local":{"baseUrl":"%s/v1","api":"openai-completions","apiKey":"x","models":[{"id":"m","input":["text","image"]},{"id":"n","input":["text","image"]}]}}}`, url)}
+			return map[string]string{".pi/agent/settings.json": `{"compaction":{"enabled":true,"reserveTokens":1000,"keepRecentTokens":1}}`, ".pi/agent/models.json": fmt.Sprintf(`{"providers":{"local":{"baseUrl":"%s/v1","api":"openai-completions","apiKey":"x","models":[{"id":"m","input":["text","image"]},{"id":"n","input":["text","image"]},{"id":"gpt-4o","input":["text"]}]}}}`, url)}
 		},
 		env: []string{"PI_OFFLINE=1"},
 		begin: func(prompt, model string) []string {
@@ -179,7 +183,7 @@ func pi() *client {
 		resumed: func(prompt, model, _ string) []string {
 			return []string{"--provider", "local", "--model", model, "--continue", "-p", prompt}
 		},
-		sessions: ".pi/agent/sessions/*/*.jsonl", id: stem, models: [2]string{"m", "n"},
+		sessions: ".pi/agent/sessions/*/*.jsonl", id: stem, models: [2]string{"m", "n"}, small: "gpt-4o",
 		read:     func(n, file, _ string) call { return call{id: n, tool: "read", args: object{"path": file}} },
 		run:      func(n, command string) call { return call{id: n, tool: "bash", args: object{"command": command}} },
 		large:    1_000_000,
@@ -208,6 +212,7 @@ func gemini() *client {
 		agent: func(n string) call {
 			return call{id: n, tool: "invoke_agent", args: object{"agent_name": "generalist", "prompt": "look around"}}
 		},
+		piped:    true,
 		large:    1_000_000,
 		overflow: `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`,
 		say:      sayGemini, damages: lineDamages(`"toolCalls":[{`, `"functionResponse"`), notes: []string{"resultDisplay", "description"},
@@ -219,14 +224,14 @@ func opencode() *client {
 	return &client{
 		name: "opencode 1.1.65", dialect: wire.OpenAIChat, folder: "opencode@1.1.65", program: []string{"node_modules/opencode-linux-*/bin/opencode"},
 		setup: func(_, url string) map[string]string {
-			return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{"autoupdate":false,"share":"disabled","provider":{"local":{"npm":"@ai-sdk/openai-compatible","name":"local","options":{"baseURL":"%s/v1","apiKey":"x"},"models":{"m":{"name":"m","tool_call":true,"attachment":true,"modalities":{"input":["text","image"],"output":["text"]},"limit":{"context":128000,"output":4096}},"n":{"name":"n","tool_call":true,"limit":{"context":128000,"output":4096}}}}},"model":"local/m","small_model":"local/m"}`, url)}
+			return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{"autoupdate":false,"share":"disabled","provider":{"local":{"npm":"@ai-sdk/openai-compatible","name":"local","options":{"baseURL":"%s/v1","apiKey":"x"},"models":{"m":{"name":"m","tool_call":true,"attachment":true,"modalities":{"input":["text","image"],"output":["text"]},"limit":{"context":128000,"output":4096}},"n":{"name":"n","tool_call":true,"limit":{"context":128000,"output":4096}},"gpt-4o":{"name":"gpt-4o","tool_call":true,"limit":{"context":128000,"output":4096}}}}},"model":"local/m","small_model":"local/m"}`, url)}
 		},
 		env:   []string{"XDG_DATA_HOME=", "OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"},
 		begin: func(prompt, model string) []string { return []string{"run", "--model", "local/" + model, prompt} },
 		resumed: func(prompt, model, _ string) []string {
 			return []string{"run", "--model", "local/" + model, "--continue", prompt}
 		},
-		sessions: ".local/share/opencode/storage/part/*/*.json", id: stem, models: [2]string{"m", "n"},
+		sessions: ".local/share/opencode/storage/part/*/*.json", id: stem, models: [2]string{"m", "n"}, small: "gpt-4o",
 		read: func(n, file, cwd string) call {
 			return call{id: n, tool: "read", args: object{"filePath": filepath.Join(cwd, file)}}
 		},

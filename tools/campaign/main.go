@@ -8,7 +8,10 @@
 //
 //	scripts/client.sh                       # installs the clients
 //	go build -o /some/pare ./cmd/pare
-//	go run ./tools/campaign [--only Codex] [--session killed] [--damage head] [--page FILE] --pare /some/pare
+//	go run ./tools/campaign [--doctor] [--only Codex] [--session killed] [--damage head] [--page FILE] --pare /some/pare
+//
+// With --doctor, pare doctor is asked what will happen to some of those sessions, and to one that is
+// longer than its model's window, before the client resumes them: what it says has to come true.
 //
 // The clients run without a network but for loopback, where there is a right to make such a
 // place; with a home and a key of their own. The status is 1 if a repaired session fails.
@@ -38,6 +41,7 @@ func main() {
 	page := flag.String("page", "", "a Markdown file whose sections of the clients that ran are written anew")
 	keep := flag.String("keep", "", "a folder that gets the homes and requests of sessions that fail; all with --all")
 	everything := flag.Bool("all", false, "with --keep: also of those that do not fail")
+	doctor := flag.Bool("doctor", false, "ask pare doctor what will happen to damaged and full sessions, and compare with what the clients do")
 	each := flag.Duration("each", 60*time.Second, "how long one run of a client may take")
 	flag.Parse()
 	if os.Getenv(inside) == "" && alone() {
@@ -70,6 +74,10 @@ func main() {
 		})
 		ran++
 		k := &campaign{client: c, pare: path, each: *each, keep: *keep, all: *everything}
+		if *doctor {
+			failed += k.askDoctor(chosen, *session, *harm, *page)
+			continue
+		}
 		rows := k.run(chosen)
 		fmt.Printf("\n%s\n", sum(rows))
 		for _, r := range rows {
@@ -170,6 +178,9 @@ type campaign struct {
 	each time.Duration
 	keep string // where sessions are kept; "": nowhere
 	all  bool   // those that do not fail too
+
+	stdin  string // what the client reads from it; "": nothing
+	window int    // of the model, in tokens, for a stand-in that counts; 0: it says what it likes
 }
 
 // run holds the sessions, damages, repairs and resumes them, and prints a row for each.

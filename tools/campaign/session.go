@@ -91,7 +91,10 @@ func (c *campaign) start(s seat, api *standIn, args []string, end ending) (strin
 			return "", err
 		}
 	}
-	argv := append(slices.Clone(c.argv), args...)
+	argv := slices.Clone(c.argv)
+	for _, arg := range args {
+		argv = append(argv, strings.Replace(arg, "HOME/", s.home()+"/", 1))
+	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Dir = s.cwd
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home(), "TMPDIR=" + s.dir, "LANG=C.UTF-8", "SHELL=/bin/sh", "NO_PROXY=127.0.0.1"}
@@ -101,6 +104,9 @@ func (c *campaign) start(s seat, api *standIn, args []string, end ending) (strin
 	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
+	if c.stdin != "" {
+		cmd.Stdin = strings.NewReader(c.stdin)
+	}
 	group := grouped(cmd)
 	cmd.Cancel = func() error { return group(syscall.SIGKILL) }
 	cmd.WaitDelay = 3 * time.Second
@@ -141,7 +147,7 @@ func (c *campaign) newest(s seat) (newest string) {
 		if err != nil || st.ModTime().Before(at) {
 			continue
 		}
-		if data, _ := os.ReadFile(f); len(marksIn(data)) > 0 { // not a title, nor the talk of a sub-agent
+		if data, _ := os.ReadFile(f); c.client.stored != nil || len(marksIn(data)) > 0 { // not a title, nor the talk of a sub-agent
 			newest, at = f, st.ModTime()
 		}
 	}
@@ -191,6 +197,7 @@ type resumption struct {
 	pairs []string       // calls and what came of them
 	left  []string       // what the file held, when the client found it
 	out   string
+	noted bool // the file holds the new prompt afterwards, where the client finds it the next time
 }
 
 // resume lets the client go on with a session that something was done to. It returns nil if
@@ -207,8 +214,10 @@ func (c *campaign) resume(s seat, do func(dir string) bool) *resumption {
 	if err != nil {
 		fail(err)
 	}
+	api.window = c.window
 	r.out, _ = c.start(s, api, c.resumed("prompt 90: thanks", c.models[0], c.id(file)), ends)
 	api.server.Close()
+	r.noted = bytes.Contains(c.stored(s), []byte("prompt 90: "))
 	if c.keep != "" {
 		copyTo(seat{dir: r.dir}.home(), s.home())
 	}
@@ -238,6 +247,9 @@ func (c *campaign) resume(s seat, do func(dir string) bool) *resumption {
 
 // stored are the bytes of the session that are whole and part of the conversation.
 func (c *campaign) stored(s seat) (all []byte) {
+	if c.client.stored != nil {
+		return c.client.stored(c.newest(s))
+	}
 	files := []string{c.newest(s)}
 	if c.storage != "" {
 		files, _ = filepath.Glob(filepath.Join(s.home(), c.sessions))

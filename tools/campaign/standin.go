@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -22,6 +23,7 @@ type standIn struct {
 	client *client
 	cwd    string
 	server *http.Server
+	window int // of the model: what is longer is refused, and what is sent is counted; 0: neither
 
 	mu     sync.Mutex
 	bodies [][]byte
@@ -100,7 +102,13 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answered = len(results) >= len(calls)
 		calls = calls[min(len(results), len(calls)-1):][:1]
 	}
-	a := answer{text: "reply " + number + ": done", tokens: 2, thinks: thinks.Match(body)}
+	said := 2
+	if s.window > 0 {
+		if said = req.Tokens(tokens.For(req.Model())); said > s.window {
+			order, calls = "overflow", nil
+		}
+	}
+	a := answer{text: "reply " + number + ": done", tokens: said, thinks: thinks.Match(body)}
 	switch {
 	case order == "overflow":
 		w.Header().Set("Content-Type", "application/json")

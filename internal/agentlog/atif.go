@@ -1,0 +1,315 @@
+package agentlog
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// atif reads trajectories in the Agent Trajectory Interchange Format, in which benchmarks exchange
+// the runs of agents: one object with a list of steps. A step of the agent holds its words, its
+// calls, and what came of them; what the environment says of itself names no call. Steps are
+// numbered from one without a gap, or validators refuse the file.
+type atif struct{}
+
+var atifRow = row{format: ATIF, name: "atif", maker: "a benchmark (ATIF)", dialect: wire.Anthropic, form: atif{}, usage: atifUsage, line: func(o object) evidence {
+	if isATIF(o) {
+		return proof
+	}
+	return silent
+}, document: func(raw []byte, at jsonspan.Span) bool { return isATIF(objectAt(raw, at)) }}
+
+func isATIF(o object) bool {
+	list, ok := o.Get("steps")
+	if !ok || o.Raw[list.Start] != '[' {
+		return false
+	}
+	if strings.HasPrefix(o.Text("schema_version"), "ATIF-") {
+		return true
+	}
+	for _, at := range jsonspan.Elements(o.Raw, list) {
+		s := objectAt(o.Raw, at)
+		return s.Has("step_id") && s.Has("source") && o.Has("agent")
+	}
+	return false
+}
+
+func atifUsage(o object) (in, out int) {
+	used := o.Object("metrics")
+	return used.Number("prompt_tokens"), used.Number("completion_tokens")
+}
+
+func (a atif) read(l *Log) {
+	whole := ""
+	if at, ok := l.document(); ok {
+		whole = objectAt(l.raw, at).Object("agent").Text("model_name")
+	}
+	l.readItems("steps", func(b *bodyBuilder, u int, step object, k *talk) (model string) {
+		a.step(l, b, u, step, k)
+		if model = step.Text("model_name"); model == "" {
+			model = whole
+		}
+		return model
+	})
+}
+
+// step adds the messages of a step: what is said and called, then what came of it.
+func (atif) step(l *Log, b *bodyBuilder, u int, step object, k *talk) {
+	role := map[string]string{"user": "user", "agent": "assistant"}[step.Text("source")]
+	if role != "" {
+		said := turn{k: k}
+		at, _ := step.Get("message")
+		for _, text := range textsIn(l.raw, at) {
+			if objectOf(text).Text("text") != "" {
+				said.add(text, at)
+			}
+		}
+		for _, call := range step.Items("tool_calls") {
+			said.call(call.Text("tool_call_id"), call.Text("function_name"), call.Value("arguments"), call.Span)
+		}
+		said.put(b, u, role)
+	}
+	// Results come first, wherever they stand: a provider wants them behind their calls.
+	for _, named := range []bool{true, false} {
+		for _, r := range step.Object("observation").Items("results") {
+			content, _ := r.Get("content")
+			id, texts, seen := r.Text("source_call_id"), textsIn(l.raw, content), turn{k: k}
+			if named != (id != "") {
+				continue
+			}
+			if named {
+				seen.result(id, texts, false, r.Span)
+			} else {
+				for _, text := range texts {
+					seen.add(text, r.Span)
+				}
+			}
+			seen.put(b, u, "user")
+		}
+	}
+}
+
+// mend answers open calls in their own step, takes results to the step of their call, and lets those
+// without one stand as what the environment says.
+func (a atif) mend(e *edits, t *Thread, o Options) error {
+	tr := t.Request.Transcript()
+	found := e.l.checkThread(t, o.Check)
+	strays := make(map[string]*Finding)
+	for i := range found {
+		if f := &found[i]; f.Block != transcript.NoBlock && (f.Rule == "orphan-result" || f.Rule == "displaced-result") {
+			strays[tr.Block(f.Block).CallID] = f
+		}
+	}
+	for _, f := range found {
+		if f.Block == transcript.NoBlock || e.held[f.unit] || f.Open && o.Repair.Open {
+			continue
+		}
+		if o.AppendOnly {
+			return ErrAppendOnly
+		}
+		ch := Change{Thread: t.Name, Line: f.Line}
+		id := tr.Block(f.Block).CallID
+		switch f.Rule {
+		case "orphan-call":
+			if s := strays[id]; s != nil && s.unit != f.unit {
+				raw := a.take(e, s.unit, id, nil)
+				if raw == nil {
+					continue
+				}
+				a.observe(e, f.unit, raw)
+				delete(strays, id)
+				e.log(ch, "move", f.Rule, f.IDs, 0, "a result moved to the step of its call")
+				continue
+			}
+			text := stubText(o.Repair, tr, f.Block)
+			a.observe(e, f.unit, write("source_call_id", id, "content", text))
+			e.log(ch, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
+		case "orphan-result", "displaced-result", "duplicate-result":
+			if f.Rule != "duplicate-result" && strays[id] == nil {
+				continue // it was moved
+			}
+			text := t.Request.Text(f.Block)
+			if a.take(e, f.unit, id, write("content", quotation+text)) != nil {
+				e.log(ch, "edit", f.Rule, f.IDs, 0, "a result whose call is not in the step, kept as what the environment says")
+			}
+		}
+	}
+	return nil
+}
+
+// observe adds a result to a step.
+func (atif) observe(e *edits, u int, result []byte) {
+	body := e.body(u)
+	seen := objectAt(body, jsonspan.Span{End: len(body)}).Object("observation")
+	var all [][]byte
+	for _, at := range seen.List("results") {
+		all = append(all, body[at.Start:at.End])
+	}
+	all = append(all, result)
+	if len(seen.Members) == 0 {
+		e.set(u, "observation", write("results", array(all...)))
+		return
+	}
+	e.set(u, "observation", setMembers(body, seen.Span, "results", array(all...)))
+}
+
+// take takes the last result of a call out of a step, puts another one in its place, and returns
+// what was there; nil: nothing was.
+func (atif) take(e *edits, u int, id string, instead []byte) (taken []byte) {
+	body := e.body(u)
+	seen := objectAt(body, jsonspan.Span{End: len(body)}).Object("observation")
+	var all [][]byte
+	for _, at := range slices.Backward(seen.List("results")) {
+		raw := body[at.Start:at.End]
+		if taken == nil && objectAt(body, at).Text("source_call_id") == id {
+			if taken = bytes.Clone(raw); instead == nil {
+				continue
+			}
+			raw = instead
+		}
+		all = append(all, raw)
+	}
+	if slices.Reverse(all); taken != nil {
+		e.set(u, "observation", setMembers(body, seen.Span, "results", array(all...)))
+	}
+	return taken
+}
+
+// shorten takes steps out, calls with their results, and makes results shorter; steps are numbered
+// anew behind one that is gone.
+func (a atif) shorten(e *edits, t *Thread, plan *pare.Plan) error {
+	now := make(map[int]piece) // by message
+	last := -1
+	for _, p := range piecesOf(t, t.Request, plan.Result(), false) {
+		if p.message >= 0 {
+			now[p.message], last = p, p.message
+			continue
+		}
+		text, ok := onlyText(p.raw)
+		if !ok {
+			return ErrShorten
+		}
+		source := "user"
+		if p.role == transcript.Assistant {
+			source = "agent"
+		}
+		x := e.unit(t.parts[max(last, 0)].unit)
+		if step := write("step_id", []byte("0"), "source", source, "message", text); last < 0 {
+			x.before = append(x.before, step)
+		} else {
+			x.after = append(x.after, step)
+		}
+	}
+	for i := 0; i < len(t.parts); {
+		k := i // the messages of one step
+		for k < len(t.parts) && t.parts[k].unit == t.parts[i].unit {
+			k++
+		}
+		a.shortenStep(e, t, i, k, now)
+		i = k
+	}
+	a.number(e)
+	return nil
+}
+
+// shortenStep makes a step what is left of its messages, those from first to end.
+func (atif) shortenStep(e *edits, t *Thread, first, end int, now map[int]piece) {
+	u := t.parts[first].unit
+	some, same := false, true
+	for i := first; i < end; i++ {
+		p, ok := now[i]
+		some, same = some || ok, same && ok && p.raw == nil
+	}
+	switch {
+	case same:
+		return
+	case !some:
+		e.unit(u).drop = true
+		return
+	}
+	step := e.l.object(u)
+	var results [][]byte
+	var pairs []any
+	seen := step.Object("observation").List("results")
+	spoken := first < end && len(step.List("tool_calls")) > 0 || end-first > len(seen)
+	at := first
+	if spoken { // the message in front of the results
+		p, ok := now[first]
+		at++
+		if !ok || p.raw != nil {
+			head := objectAt(p.raw, jsonspan.Span{End: len(p.raw)})
+			text, calls := leftOf(head)
+			var stay [][]byte
+			for _, c := range step.List("tool_calls") {
+				if _, ok := calls[objectAt(e.l.raw, c).Text("tool_call_id")]; ok {
+					stay = append(stay, e.l.raw[c.Start:c.End])
+				}
+			}
+			pairs = append(pairs, "message", text)
+			if step.Has("tool_calls") {
+				pairs = append(pairs, "tool_calls", array(stay...))
+			}
+		}
+	}
+	for i := at; i < end; i++ {
+		p, ok := now[i]
+		place := t.parts[i].blocks[0]
+		switch was := e.l.raw[place.Start:place.End]; {
+		case !ok:
+		case p.raw == nil:
+			results = append(results, was)
+		default:
+			x := objectAt(p.raw, jsonspan.Span{End: len(p.raw)})
+			for _, b := range x.List("content") {
+				r := objectAt(x.Raw, b)
+				said := r.Text("text")
+				if r.Text("type") == "tool_result" {
+					said = resultText(x.Raw, r)
+				}
+				results = append(results, setMembers(e.l.raw, place, "content", said))
+			}
+		}
+	}
+	if len(seen) > 0 {
+		pairs = append(pairs, "observation", setMembers(e.l.raw, step.Object("observation").Span, "results", array(results...)))
+	}
+	if used := step.Object("metrics"); used.Has("prompt_tokens") {
+		pairs = append(pairs, "metrics", setMembers(e.l.raw, used.Span, "prompt_tokens", []byte("0")))
+	}
+	e.set(u, pairs...)
+}
+
+// number gives the steps that stay their numbers.
+func (atif) number(e *edits) {
+	n := 0
+	renumber := func(step []byte) []byte {
+		n++
+		return setMembers(step, jsonspan.Span{End: len(step)}, "step_id", strconv.AppendInt(nil, int64(n), 10))
+	}
+	for u := range e.l.units {
+		x := e.units[u]
+		if x == nil {
+			n++
+			if string(e.l.object(u).Value("step_id")) != strconv.Itoa(n) {
+				n--
+				e.unit(u).body = renumber(e.body(u))
+			}
+			continue
+		}
+		for i := range x.before {
+			x.before[i] = renumber(x.before[i])
+		}
+		if !x.drop {
+			x.body = renumber(e.body(u))
+		}
+		for i := range x.after {
+			x.after[i] = renumber(x.after[i])
+		}
+	}
+}

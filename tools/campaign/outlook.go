@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What becomes of a session that is resumed, worst last, as doctor tells it and as the client shows.
+const (
+	whole   = "resumes"
+	forgets = "forgets"
+	full    = "full"
+	dead    = "unusable"
+)
+
+// judged are the sessions, and the damages of each client, of which doctor is asked.
+var (
+	judgedKinds   = []string{"plain", "parallel calls", "killed", "compacted"}
+	judgedDamages = []string{
+		"result lost", "call lost", "result twice", "torn in the result",
+		"part of a call lost", "part of a call torn", "output lost", "call still running",
+		"states lost", "calls lost", "all twice",
+	}
+)
+
+// An opinion is what doctor says of a session, and what is true of it.
+type opinion struct {
+	session, damage string
+	says, does      string // doctor, the client
+	count           string // how many texts the client sends, of those that it could
+	after           string // what it sends after the remedy; "": nothing was to be done
+	faults          []string
+}
+
+// right reports whether doctor says what happens: a client that mends something loses nothing.
+func (o opinion) right() bool { return o.says == o.does || o.says == "repairs" && o.does == whole }
+
+// kind reports whether doctor promises more than the client keeps.
+func (o opinion) kind() bool {
+	order := []string{whole, "repairs", forgets, full, dead}
+	return !o.right() && slices.Index(order, o.says) < slices.Index(order, o.does)
+}
+
+func (o opinion) cell() string {
+	if o.says == "" {
+		return untouched
+	}
+	cell := o.says
+	if !o.right() {
+		cell += ", **but " + o.does + "**"
+	}
+	if o.count != "" {
+		cell += " " + o.count
+	}
+	if o.after != "" {
+		cell += "; " + o.after
+	}
+	for _, f := range o.faults {
+		cell += "; **" + f + "**"
+	}
+	return cell
+}
+
+// judge asks doctor about sessions of the client, and the client itself.
+func (c *campaign) judge(all []kind) (rows []opinion) {
+	fmt.Printf("\n## %s\n\n", c.name)
+	add := func(o opinion) {
+		fmt.Printf("%-16s %-26s %s\n", o.session, o.damage, o.cell())
+		rows = append(rows, o)
+	}
+	for _, k := range all {
+		held, err := c.hold(k)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "campaign: %s: not held: %s\n", k.name, oneLine(err.Error()))
+			c.put(held.dir, k.name, "not held", true)
+			continue
+		}
+		sound := c.resume(held, nil)
+		for _, d := range append([]damage{{name: none}}, c.damages...) {
+			add(c.opinion(held, sound, k, d))
+		}
+		c.put(sound.dir, k.name, "sound", false)
+		c.put(held.dir, k.name, "held", false)
+	}
+	if len(all) != 1 { // one kind alone is a quick look
+		for _, o := range c.overfull() {
+			add(o)
+		}
+	}
+	return rows
+}
+
+// askDoctor judges the client's sessions, writes them into a page, and returns how many opinions
+// were wrong or remedies failed. Without a choice of kinds or damages it is a few of them.
+func (c *campaign) askDoctor(chosen []kind, session, harm, page string) (failed int) {
+	if session == "" {
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(k kind) bool { return !slices.Contains(judgedKinds, k.name) })
+	}
+	if harm == "" {
+		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !slices.Contains(judgedDamages, d.name) })
+	}
+	rows := c.judge(chosen)
+	for _, o := range rows {
+		if o.says != "" && (!o.right() || len(o.faults) > 0) {
+			failed++
+		}
+	}
+	if page != "" {
+		if err := writeOpinions(page, c.name, rows); err != nil {
+			fail(err)
+		}
+	}
+	return failed
+}
+
+// opinion asks about one session.
+func (c *campaign) opinion(held seat, sound *resumption, k kind, d damage) opinion {
+	o := opinion{session: k.name, damage: d.name}
+	hit := func(dir string) bool { return d.hit == nil || d.hit(c, dir) }
+	before := sound
+	if d.hit == nil {
+		held.restore()
+		o.says = c.doctor(held)
+	} else if before = c.resume(held, func(dir string) bool {
+		if !hit(dir) {
+			return false
+		}
+		o.says = c.doctor(held)
+		return true
+	}); before == nil {
+		return o
+	}
+	want := wanted(sound, before)
+	o.does, o.count = c.shown(sound, before, want)
+	said, changed := "", false
+	after := c.resume(held, func(dir string) bool {
+		hit(dir)
+		was := c.bytes(held)
+		if said, changed = c.repair(dir); !changed {
+			return false
+		}
+		o.faults = c.twice(held, was, "fix")
+		return true
+	})
+	switch {
+	case !changed && o.says == dead: // there is nothing that could be done
+		o.after = "not repaired"
+	case after != nil:
+		o.after = "fix " + short(after.verdict(want))
+		if !strings.HasPrefix(after.verdict(want), clean) && (len(sound.found) == 0 || len(after.found) > 0) {
+			o.faults = append(o.faults, "not clean after fix")
+			fmt.Fprintf(os.Stderr, "campaign: %s, %s: %s\n", k.name, d.name, oneLine(said+" "+after.out))
+		}
+	}
+	if before != sound {
+		c.put(before.dir, k.name, d.name+", damaged", !o.right())
+	}
+	if after != nil {
+		c.put(after.dir, k.name, d.name+", repaired", len(o.faults) > 0)
+	}
+	return o
+}
+
+// shown is what the client shows of a session, beside the sound one.
+func (c *campaign) shown(sound, r *resumption, w wish) (does, count string) {
+	if r.body == nil || r.err != nil {
+		return dead, ""
+	}
+	got := both(r.marks, w.texts)
+	count = fmt.Sprintf("%d/%d", len(got), len(w.texts))
+	for _, f := range r.found { // what a sound session sends, too, is no damage
+		if !slices.ContainsFunc(sound.found, func(s findingOf) bool { return s.Rule == f.Rule }) {
+			return dead, string(f.Rule) + " " + count
+		}
+	}
+	switch {
+	case len(got) < len(w.texts) || len(both(w.pairs, r.pairs)) < len(w.pairs):
+		return forgets, count
+	case sound.noted && !r.noted:
+		return forgets, count + ", and the next prompt later"
+	}
+	return whole, count
+}
+
+// doctor is what pare says of the session.
+func (c *campaign) doctor(s seat) string {
+	out, _ := exec.Command(c.pare, "doctor", "--json", "--home", s.home()).Output()
+	newest, at := "not found", ""
+	for line := range bytes.Lines(out) {
+		var d struct{ Path, Outlook, Modified, Error string }
+		if json.Unmarshal(line, &d) != nil || d.Modified < at {
+			continue
+		}
+		if file, _, _ := strings.Cut(d.Path, "#"); c.storage == "" && file != c.newest(s) {
+			continue
+		}
+		if newest, at = d.Outlook, d.Modified; d.Error != "" {
+			newest = dead
+		}
+	}
+	return newest
+}
+
+// target is what pare is told to change.
+func (c *campaign) target(s seat) string {
+	if c.storage != "" {
+		return filepath.Join(s.home(), c.storage)
+	}
+	return c.newest(s)
+}
+
+// bytes are those of the session.
+func (c *campaign) bytes(s seat) []byte {
+	if c.client.stored != nil {
+		return tableRows(c.newest(s))
+	}
+	var all []byte
+	file := c.target(s)
+	_ = filepath.WalkDir(file, func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !strings.Contains(filepath.Base(name), ".bak") {
+			data, _ := os.ReadFile(name)
+			all = append(append(append(all, name...), 0), data...)
+		}
+		return nil
+	})
+	return all
+}
+
+// twice does what was done once more, and takes it back: the second run changes nothing, and
+// undo restores every byte. The session is left as the first run has made it.
+func (c *campaign) twice(s seat, was []byte, command string) (faults []string) {
+	now := c.bytes(s)
+	if c.lines() && !kept(was, now) {
+		faults = append(faults, "other lines changed")
+	}
+	args := []string{command, "--in-place", c.target(s)}
+	if command == "fix" {
+		args = append(args, "--force")
+	}
+	c.age(s)
+	_ = exec.Command(c.pare, args...).Run()
+	if !bytes.Equal(now, c.bytes(s)) {
+		faults = append(faults, "a second "+command+" changes more")
+	}
+	out, err := exec.Command(c.pare, "undo", "--force", c.target(s)).CombinedOutput()
+	if !bytes.Equal(was, c.bytes(s)) {
+		faults = append(faults, "undo does not restore the bytes")
+		fmt.Fprintf(os.Stderr, "campaign: undo: %v %s\n", err, oneLine(string(out)))
+	}
+	_ = exec.Command(c.pare, "undo", "--force", c.target(s)).Run()
+	if !bytes.Equal(now, c.bytes(s)) {
+		faults = append(faults, "undo of undo is not what it was")
+	}
+	return faults
+}
+
+// age makes the session one that nobody has written to for an hour, so that its agent is taken to
+// have ended.
+func (c *campaign) age(s seat) {
+	at := time.Now().Add(-time.Hour)
+	_ = filepath.WalkDir(s.home(), func(name string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && time.Since(at) > 0 {
+			_ = os.Chtimes(name, at, at)
+		}
+		return nil
+	})
+}
+
+// lines reports whether the session is a file of lines.
+func (c *campaign) lines() bool { return strings.HasSuffix(c.sessions, ".jsonl") }
+
+// kept reports whether at least those lines are still there, byte for byte, that no damage and no
+// repair is near: all but six.
+func kept(was, now []byte) bool {
+	there := map[string]int{}
+	for line := range bytes.Lines(now) {
+		there[string(line)]++
+	}
+	lost := 0
+	for line := range bytes.Lines(was) {
+		if there[string(line)] == 0 {
+			lost++
+		}
+	}
+	return lost <= 6
+}
