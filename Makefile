@@ -4,7 +4,7 @@ GO ?= go
 # The library, and the modules of their own beside it: other languages, the program, the store, our tools.
 ALL := ./... ./bindings/... ./cmd/... ./store/... ./tools/...
 
-.PHONY: adapters postgres test check bench fuzz fmt build campaign release relations browser emulator soak shells
+.PHONY: adapters postgres test check bench fuzz fmt build campaign release relations browser emulator soak shells typescript
 
 # The program knows its commit, also where the Go tool does not stamp it.
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -17,12 +17,12 @@ release:
 
 # The whole test suite. CI runs this and nothing else decides. It ends with what was
 # skipped and why. No time decides: an hour is for what hangs.
-test: browser postgres emulator shells
+test: browser postgres emulator shells typescript
 	$(GO) run ./tools/testrun -timeout 1h $(ALL)
 
 # What needs hours or a quiet machine: a hundred times the samples (the relations of the engine on
 # a million histories), what is measured by the clock, the real client, long fuzz.
-soak: browser postgres emulator shells
+soak: browser postgres emulator shells typescript
 	scripts/client.sh || echo "soak: some real clients are left out"
 	PARE_SOAK=1 PARE_CLIENTS_TEST=1 $(GO) run ./tools/testrun -p 1 -count 1 -timeout 24h $(ALL)
 	$(MAKE) adapters
@@ -40,6 +40,10 @@ ONLY ?=
 PAGE ?=
 campaign: build
 	$(GO) run ./tools/campaign --pare ./pare --only "$(ONLY)" --page "$(PAGE)"
+
+# The example in TypeScript is compiled and run in a test; this installs the compiler where it is missing.
+typescript:
+	@scripts/typescript.sh
 
 # The tests of the pages drive Chromium and ask axe; this installs them where they are missing.
 browser:

@@ -273,6 +273,12 @@ func TestDefectB13EveryWord(t *testing.T) {
 		"over-window", "server-state", "unknown-shape", "still-refused", "turn", "exchange", "marks", "room", "thread", "cosmetic", "stub",
 		"message overhead", "other fields", "Healed", "refused by some",
 	}
+	for o := agentlog.Resumes; o <= agentlog.Unusable; o++ { // what doctor --json says
+		printed = append(printed, o.String())
+	}
+	for _, e := range []agentlog.Effect{agentlog.Refused, agentlog.Cosmetic, agentlog.Unfixable} {
+		printed = append(printed, e.String())
+	}
 	source, err := os.ReadFile("../../proxy/transport.go")
 	if err != nil {
 		t.Fatal(err)
