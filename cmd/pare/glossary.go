@@ -170,6 +170,7 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"forgets", aTerm, "the session is resumed, but the agent no longer knows some of it", "pare doctor --fix brings it back, as far as the file holds it"},
 	{"full", aTerm, "the session is longer than the window of its model, and the provider refuses it", "pare trim or pare compact makes it fit; so does pare doctor --fix"},
 	{"unusable", aTerm, "the session cannot be resumed: the provider refuses it, or the agent does not open it", "pare doctor --fix repairs it, if that can be done"},
+	{"unfixable", aTerm, "no repair can bring it back: the session is resumed, and what is lost stays lost", ""},
 	{"cosmetic", aTerm, "it does no harm: the agent reads the file as if nothing were wrong", ""},
 	{"healed", aTerm, "a request that the provider refused was repaired by what its error says, and sent again", "Pare-Healed names the rule"},
 	{"recall", aTerm, "the model fetched something that had been removed", "pare serve --recall"},

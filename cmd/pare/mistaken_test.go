@@ -85,7 +85,6 @@ func TestMistakenInputs(t *testing.T) {
 		{"source map", `{"version":3,"sources":["a.ts"],"mappings":"AAAA"}`, "a source map", ""},
 		{"notebook", `{"cells":[],"nbformat":4}`, "a Jupyter notebook", ""},
 		{"OpenAPI", `{"openapi":"3.1.0","paths":{}}`, "an OpenAPI description", ""},
-		{"messages_to_dict", `[{"type":"human","data":{"content":"hi"}},{"type":"ai","data":{"content":"x"}}]`, "LangChain", "convert_to_openai_messages"},
 		{"ChatGPT", `[{"title":"t","mapping":{"a":{"id":"a","message":null}},"current_node":"a"}]`, "an export of ChatGPT", "not what was sent"},
 		{"one of ChatGPT", `{"title":"t","create_time":1,"mapping":{}}`, "an export of ChatGPT", ""},
 		{"claude.ai", `[{"uuid":"u","name":"n","chat_messages":[{"text":"hi","sender":"human"}]}]`, "an export of claude.ai", ""},

@@ -156,7 +156,7 @@ func (atif) observe(e *edits, u int, result []byte) {
 		e.set(u, "observation", write("results", array(all...)))
 		return
 	}
-	e.set(u, "observation", setMembers(body, seen.Span, "results", array(all...)))
+	e.set(u, "observation", seen.With("results", array(all...)))
 }
 
 // take takes the last result of a call out of a step, puts another one in its place, and returns
@@ -176,7 +176,7 @@ func (atif) take(e *edits, u int, id string, instead []byte) (taken []byte) {
 		all = append(all, raw)
 	}
 	if slices.Reverse(all); taken != nil {
-		e.set(u, "observation", setMembers(body, seen.Span, "results", array(all...)))
+		e.set(u, "observation", seen.With("results", array(all...)))
 	}
 	return taken
 }
@@ -272,15 +272,15 @@ func (atif) shortenStep(e *edits, t *Thread, first, end int, now map[int]piece) 
 				if r.Text("type") == "tool_result" {
 					said = resultText(x.Raw, r)
 				}
-				results = append(results, setMembers(e.l.raw, place, "content", said))
+				results = append(results, setMembers(was, "content", said))
 			}
 		}
 	}
 	if len(seen) > 0 {
-		pairs = append(pairs, "observation", setMembers(e.l.raw, step.Object("observation").Span, "results", array(results...)))
+		pairs = append(pairs, "observation", step.Object("observation").With("results", array(results...)))
 	}
 	if used := step.Object("metrics"); used.Has("prompt_tokens") {
-		pairs = append(pairs, "metrics", setMembers(e.l.raw, used.Span, "prompt_tokens", []byte("0")))
+		pairs = append(pairs, "metrics", used.With("prompt_tokens", []byte("0")))
 	}
 	e.set(u, pairs...)
 }
@@ -290,7 +290,7 @@ func (atif) number(e *edits) {
 	n := 0
 	renumber := func(step []byte) []byte {
 		n++
-		return setMembers(step, jsonspan.Span{End: len(step)}, "step_id", strconv.AppendInt(nil, int64(n), 10))
+		return setMembers(step, "step_id", strconv.AppendInt(nil, int64(n), 10))
 	}
 	for u := range e.l.units {
 		x := e.units[u]
