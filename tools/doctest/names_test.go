@@ -17,7 +17,7 @@ var command = regexp.MustCompile("^`(go|docker|podman|make|PARE_[A-Z]+=\\S*) ")
 var goName = regexp.MustCompile(`\b[A-Z][a-z]+[A-Za-z]*\b`)
 
 // notNames are words in code that are no names of Go.
-var notNames = map[string]bool{"Shift": true, "Esc": true, "Enter": true, "Home": true, "Grep": true, "Library": true, "Application": true, "Support": true, "Block": true, "Bearer": true}
+var notNames = map[string]bool{"PareMiddleware": true, "PareEdit": true, "PareSession": true, "Shift": true, "Esc": true, "Enter": true, "Home": true, "Grep": true, "Library": true, "Application": true, "Support": true, "Block": true, "Bearer": true}
 
 // goFile is a file, or a pattern of files, from the root of the project.
 var goFile = regexp.MustCompile("^`([a-z*]+/[a-z_*/]+\\.go)`$")
