@@ -250,7 +250,7 @@ func (c *change) covers(w *word) (covers, exact bool) {
 	if c.path == nil || c.line != w.line {
 		return false, false
 	}
-	if c.path[0] == anywhere {
+	if len(c.path) > 0 && c.path[0] == anywhere {
 		tail := c.path[1:]
 		for i := 0; i+len(tail) <= len(w.path); i++ {
 			if slices.Equal(tail, w.path[i:i+len(tail)]) {

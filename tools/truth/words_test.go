@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/hosts"
 	"github.com/pare-llm/pare/internal/trial"
 )
 
@@ -188,7 +189,8 @@ func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds 
 	if !told && d.changed == 0 && d.shape.family == otherFamily {
 		add("no request, and changed", d.shape.name+" as "+res.note)
 	}
-	if x.repairs && !told && d.changed == 0 && d.shape.foreign() && !plainTalk(d.root) {
+	// A list in the shape of a program that is known is repaired as that.
+	if x.repairs && !told && d.changed == 0 && d.shape.foreign() && !plainTalk(d.root) && !hosts.Is(raw) {
 		add("foreign, and rewritten", d.shape.name+" as "+res.note)
 	}
 	there := present(res.out)
