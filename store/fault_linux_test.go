@@ -23,17 +23,20 @@ type faultRun struct {
 	st   *store.Store
 	keys []store.Key
 
-	mu      sync.Mutex
-	lists   []faultList
-	forks   map[store.Key]fork
-	ops     int
-	cancels []context.CancelFunc // of the calls that are going on, by writer; nil: it is not given up on
+	mu        sync.Mutex
+	lists     []faultList
+	forks     map[store.Key]fork
+	compacted []acknowledged
+	own       []log // by writer
+	ops       int
+	cancels   []context.CancelFunc // of the calls that are going on, by writer; nil: it is not given up on
 }
 
 // A fork is a session that was to be made of another one.
 type fork struct {
-	of    store.Key
-	acked bool
+	of              store.Key
+	acked           bool
+	doomed, deleted bool // it was to be deleted, and was
 }
 
 // A faultList is what was to be appended by one call.
@@ -109,7 +112,9 @@ func (r *faultRun) write(w, n int) {
 		case 0, 1:
 			r.read(l.key)
 		case 2:
-			r.fork(l.key, store.ID("fork-"+id))
+			r.fork(l.key, store.Key{Scope: l.key.Scope, ID: "fork-" + id})
+		case 3, 4, 5:
+			r.change(&r.own[w], chance, id)
 		}
 		r.mu.Lock()
 		r.lists = append(r.lists, l)
@@ -141,29 +146,26 @@ func (r *faultRun) fork(from, to store.Key) {
 	if r.forks == nil {
 		r.forks = make(map[store.Key]fork)
 	}
-	r.forks[to] = fork{from, err == nil}
+	r.forks[to] = fork{of: from, acked: err == nil}
 	r.ops++
 }
 
 // judgeForks looks at the forks: each is the beginning of what it was made of, or is not there.
 func (r *faultRun) judgeForks(st *store.Store) {
-	ids := func(key store.Key) (all []string, err error) {
-		err = st.Export(ctx, key, store.Export{All: true}, func(e store.Entry) error {
-			all = append(all, e.ID)
-			return nil
-		})
-		return all, err
-	}
 	for key, f := range r.forks {
-		whole, err := ids(f.of)
+		whole, err := exported(st, f.of)
 		if err != nil {
 			r.t.Error(err)
 		}
-		part, err := ids(key)
+		part, err := exported(st, key)
+		gone := errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDeleted)
 		switch {
-		case errors.Is(err, store.ErrNotFound) && !f.acked:
+		case gone && (f.doomed || !f.acked):
+		case f.deleted:
+			r.t.Errorf("a fork of %s was deleted and has %v: %v", f.of, part, err)
 		case err != nil:
 			r.t.Errorf("fork of %s, which was acknowledged: %v: %v", f.of, f.acked, err)
+		case f.of.Scope == forgetful: // either of them may have lost its beginning
 		case len(part) > len(whole) || !slices.Equal(part, whole[:len(part)]):
 			r.t.Errorf("the fork of %v is %v", whole, part)
 		}
@@ -251,6 +253,7 @@ func (r *faultRun) judge(st *store.Store) {
 		}
 	}
 	r.judgeForks(st)
+	r.judgeChanges(st)
 	if n := r.compare(st); n != 0 {
 		t.Errorf("%d entries are missing", n)
 	}
@@ -280,15 +283,23 @@ func (r *faultRun) compare(st *store.Store) (absent int) {
 	t.Helper()
 	there, order := make(map[string]string), make(map[string]int)
 	for _, key := range r.keys {
-		n := 0
+		if key.Scope == forgetful {
+			r.judgeForgetful(st, key)
+			continue
+		}
+		n, before := 0, 0
+		controls := commands(t, st, key)
 		err := st.Export(ctx, key, store.Export{All: true}, func(e store.Entry) error {
 			if _, twice := there[e.ID]; twice {
 				t.Errorf("entry %s is there twice", e.ID)
 			}
 			n++
 			there[e.ID], order[e.ID] = string(e.Raw), n
-			if e.Seq != int64(n) {
-				t.Errorf("%s: entry %d has the number %d", key, n, e.Seq)
+			for len(controls) > 0 && controls[0] < e.Seq {
+				controls, before = controls[1:], before+1
+			}
+			if e.Seq != int64(n+before) {
+				t.Errorf("%s: entry %d has the number %d, behind %d commands", key, n, e.Seq, before)
 			}
 			return nil
 		})
@@ -297,6 +308,9 @@ func (r *faultRun) compare(st *store.Store) (absent int) {
 		}
 	}
 	for _, l := range r.lists {
+		if l.key.Scope == forgetful {
+			continue
+		}
 		has := 0
 		for i, id := range l.ids {
 			raw, ok := there[id]

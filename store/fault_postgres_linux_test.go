@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/url"
@@ -114,9 +113,7 @@ func TestFaultsPostgres(t *testing.T) {
 	fault.Run(t, 40, func(t *testing.T, s *fault.Source) {
 		n++
 		r := &faultRun{t: t, s: s, st: st}
-		for _, name := range []string{"a", "b", "c"} {
-			r.keys = append(r.keys, create(t, sure, fmt.Sprintf("%s%d", name, n)))
-		}
+		r.ready(sure, n)
 		r.arm()
 		w.source.Store(s)
 		r.run()

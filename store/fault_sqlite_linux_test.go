@@ -20,7 +20,8 @@ func TestFaultsSQLite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := []store.Key{create(t, st, "a"), create(t, st, "b"), create(t, st, "c")}
+	all := &faultRun{t: t}
+	all.ready(st, 0)
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestFaultsSQLite(t *testing.T) {
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r := &faultRun{t: t, s: s, keys: slices.Clone(keys)}
+		r := &faultRun{t: t, s: s, keys: all.keys, own: slices.Clone(all.own)}
 		r.arm()
 		d := newDisk(t, dir, s)
 		defer d.close()

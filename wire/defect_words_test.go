@@ -211,6 +211,9 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		{Gemini, false, `{"contents":[{"role":"user","parts":[{"name":"a quiet place","functionResponse":{"response":{}}}]}]}`, "a quiet place", ""},
 		{Anthropic, true, `{"messages":[{"role":"assistant","content":[{"type":"tool_use","functionResponse":{"name":"a quiet place"}}]}]}`, "a quiet place", ""},
 		{OpenAIChat, true, `{"messages":[{"role":"assistant","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}","place":{"name":"a quiet place"}}}]}]}`, "a quiet place", ""},
+		{Anthropic, false, `{"messages":[{"role":"assistant","content":[{"type":"text","text":"I see","logprobs":"said elsewhere"}]}]}`, "said elsewhere", ""},
+		{Anthropic, false, `{"messages":[{"role":"assistant","content":[{"type":"text","text":"I see","logprobs":{"content":"said elsewhere"}}]}]}`, "said elsewhere", ""},
+		{Anthropic, false, `{"messages":[{"role":"assistant","content":[{"type":"text","text":"I see","logprobs":{"content":[{"token":"see it"}]}}]}]}`, "I see", "see it"},
 	} {
 		r, err := Parse([]byte(c.in), Options{Dialect: c.d})
 		if err != nil {

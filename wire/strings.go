@@ -238,10 +238,10 @@ var wordlessMembers = map[string]bool{
 // or marks something, or is a time or an id. Where something else is said, names are wordless, too.
 func (s *stringsIn) wordless(names bool) bool {
 	text := s.raw[s.at.Start+1 : s.at.End-1]
-	if len(trimSpace(text)) == 0 || s.has("logprobs") {
-		return true
-	}
 	key := s.top()
+	if len(trimSpace(text)) == 0 || (key == "token" || key == "tokens") && s.has("logprobs") {
+		return true // tokens spell again what is said
+	}
 	if !names && pairNames[key] && (s.linksDeep() || key != "id") {
 		return false // of something that nobody has read
 	}
