@@ -189,6 +189,28 @@ func TestDefectT3TypesThatNameASpeaker(t *testing.T) {
 	}
 }
 
+// TestDefectT1DroppedAsAsked: who asks for orphans to be dropped loses no words that are none of a
+// call, nor a person's.
+func TestDefectT1DroppedAsAsked(t *testing.T) {
+	for d, in := range map[Dialect]string{
+		Anthropic:          `{"messages":[{"role":"assistant","content":[{"input":{"query":"a quiet place"}},{"type":"web_search_tool_result"}]}]}`,
+		GeminiInteractions: `{"model":"gemini-3-pro","input":[{"arguments":{"query":"a quiet place"}}]}`,
+		OpenAIResponses:    `{"input":[{"type":"mcp_approval_response","approval_request_id":"a quiet place"}]}`,
+	} {
+		r, err := Parse([]byte(in), Options{Dialect: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed, err := r.mend(Repair{OrphanCall: RemedyDrop, OrphanResult: RemedyDrop}, CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := string(fixed.Request.Raw()); !strings.Contains(out, "a quiet place") {
+			t.Errorf("%s\n%s\n%+v", in, out, fixed.Changes)
+		}
+	}
+}
+
 // TestDefectT1OddPlaces: words and ids where no reader looks for them are kept or named: in the
 // media of a response that are none, beside results in a mouth that is not the user's, in a block
 // that says nothing, in a thought that is a message.
@@ -214,6 +236,7 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		{Anthropic, false, `{"messages":[{"role":"assistant","content":[{"type":"text","text":"I see","logprobs":"said elsewhere"}]}]}`, "said elsewhere", ""},
 		{Anthropic, false, `{"messages":[{"role":"assistant","content":[{"type":"text","text":"I see","logprobs":{"content":"said elsewhere"}}]}]}`, "said elsewhere", ""},
 		{Anthropic, false, `{"messages":[{"role":"assistant","content":[{"type":"text","text":"I see","logprobs":{"content":[{"token":"see it"}]}}]}]}`, "I see", "see it"},
+		{OpenAIChat, true, `{"messages":[{"role":"assistant","content":{"thinking":"said elsewhere"}},{"role":"assistant","content":"I see"},{"content":"go on"}]}`, "said elsewhere", ""},
 	} {
 		r, err := Parse([]byte(c.in), Options{Dialect: c.d})
 		if err != nil {

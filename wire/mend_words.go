@@ -189,7 +189,7 @@ func (w *wordCheck) loses(i int, at transcript.Span) bool {
 				continue
 			}
 		}
-		if !dropped && (in == nil || in.Kind == transcript.Other && !w.hollow[b]) && w.isReasoning(i, &s) || !w.linksElsewhere(in, &s) && s.wordless(!w.empty[i] && !(in != nil && w.hollow[b])) || w.carried(s.at) {
+		if !dropped && (in == nil && !s.has("content") || in != nil && in.Kind == transcript.Other && !w.hollow[b]) && w.isReasoning(i, &s) || !w.linksElsewhere(in, &s) && s.wordless(!w.empty[i] && !(in != nil && w.hollow[b])) || w.carried(s.at) {
 			continue
 		}
 		return true
@@ -230,12 +230,15 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 			return !in && named
 		}
 		if result := b.Kind == transcript.Result || b.Kind == transcript.ServerResult; result {
+			if b.Family == approvalFamily && bytes.IndexByte(s.raw[s.at.Start:s.at.End], ' ') >= 0 {
+				return false // a person decides, and may have said it there
+			}
 			return named || !w.quoted[id] && (in || b.Body.Start == s.at.Start+1 ||
 				s.has(w.g.words.result...) && (b.Family != approvalFamily || !s.has("reason")) || s.has("parts") && s.top() != "parts" && s.has("functionResponse", "function_response"))
 		}
 		return in || b.Body.Start == s.at.Start+1 || named || s.has(w.g.words.call...)
 	case transcript.Thinking:
-		return w.t.Messages()[message].Role != transcript.User && (w.where[id].in == inMember && !w.replaced || s.only(thoughtMembers) && s.top() != "content")
+		return w.t.Messages()[message].Role == transcript.Assistant && (w.where[id].in == inMember && !w.replaced || s.only(thoughtMembers) && s.top() != "content")
 	case transcript.Media:
 		return mediaMembers[s.top()] && bytes.IndexByte(s.raw[s.at.Start:s.at.End], ' ') < 0 || s.top() == "filename" || s.top() == "title"
 	case transcript.Text:
@@ -252,8 +255,7 @@ func (w *wordCheck) goes(id transcript.BlockID) bool {
 	return w.gone[id] || w.messages.drop[w.t.Block(id).Message]
 }
 
-// isReasoning reports whether a string is what a model thought, in a member of its message that
-// no block is made of.
+// isReasoning reports whether a string is what a model thought, by the name of its member.
 func (w *wordCheck) isReasoning(message int, s *stringsIn) bool {
 	return message >= 0 && w.t.Messages()[message].Role == transcript.Assistant && reasoningMembers[s.top()]
 }
