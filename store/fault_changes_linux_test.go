@@ -16,23 +16,17 @@ import (
 // Changes of sessions under faults: they are compacted, reverted, deleted, collected. A call that
 // was not acknowledged may have been done or not, but not by half.
 
-// forgetful is the scope whose sessions lose what a summary stands for.
-const forgetful = "forgetful"
-
-// faultKeys are the sessions that all writers share. The last one may lose originals.
-func faultKeys(n int) []store.Key {
-	keys := []store.Key{}
-	for _, name := range []string{"a", "b", "c"} {
-		keys = append(keys, store.ID(fmt.Sprint(name, n)))
-	}
-	return append(keys, store.Key{Scope: forgetful, ID: fmt.Sprint("d", n)})
-}
+// forgets reports whether a session is one of a scope in which originals are let go of.
+func forgets(key store.Key) bool { return strings.HasPrefix(key.Scope, "forgetful") }
 
 // ready makes the sessions of a run, on a store without faults.
 func (r *faultRun) ready(st *store.Store, n int) {
-	r.keys = faultKeys(n)
+	for _, name := range []string{"a", "b", "c"} {
+		r.keys = append(r.keys, store.Key{Scope: fmt.Sprint("run", n), ID: name})
+	}
+	r.keys = append(r.keys, store.Key{Scope: fmt.Sprint("forgetful", n), ID: "d"})
 	for w := range 4 {
-		r.own = append(r.own, log{key: store.ID(fmt.Sprint("own", w, "-", n)), possible: []logState{{}}})
+		r.own = append(r.own, log{key: store.Key{Scope: fmt.Sprint("run", n), ID: fmt.Sprint("own", w)}, possible: []logState{{}}})
 	}
 	for _, key := range slices.Concat(r.keys, keysOf(r.own)) {
 		if _, err := st.Create(ctx, key, anthropic); err != nil {
@@ -99,7 +93,7 @@ func (r *faultRun) compact(key store.Key) {
 	if errors.As(err, &corrupt) {
 		r.t.Errorf("compact %s: %v", key, err)
 	}
-	if err == nil && c != nil && key.Scope == "" {
+	if err == nil && c != nil && !forgets(key) {
 		r.mu.Lock()
 		r.compacted = append(r.compacted, acknowledged{key, c})
 		r.mu.Unlock()
@@ -112,10 +106,10 @@ type acknowledged struct {
 	*store.Compaction
 }
 
-// collect lets go of originals in one scope, and of tombstones in all.
+// collect lets go of originals in one scope, and of receipts in the other.
 func (r *faultRun) collect() {
-	r.st.Collect(ctx, forgetful, store.Retention{Originals: 1})
-	r.st.Collect(ctx, "", store.Retention{Receipts: 1})
+	r.st.Collect(ctx, r.keys[len(r.keys)-1].Scope, store.Retention{Originals: 1})
+	r.st.Collect(ctx, r.keys[0].Scope, store.Retention{Receipts: 1})
 }
 
 // about asks what sessions say: an answer is about sessions that are there.

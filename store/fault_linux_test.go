@@ -165,7 +165,7 @@ func (r *faultRun) judgeForks(st *store.Store) {
 			r.t.Errorf("a fork of %s was deleted and has %v: %v", f.of, part, err)
 		case err != nil:
 			r.t.Errorf("fork of %s, which was acknowledged: %v: %v", f.of, f.acked, err)
-		case f.of.Scope == forgetful: // either of them may have lost its beginning
+		case forgets(f.of): // either of them may have lost its beginning
 		case len(part) > len(whole) || !slices.Equal(part, whole[:len(part)]):
 			r.t.Errorf("the fork of %v is %v", whole, part)
 		}
@@ -283,7 +283,7 @@ func (r *faultRun) compare(st *store.Store) (absent int) {
 	t.Helper()
 	there, order := make(map[string]string), make(map[string]int)
 	for _, key := range r.keys {
-		if key.Scope == forgetful {
+		if forgets(key) {
 			r.judgeForgetful(st, key)
 			continue
 		}
@@ -308,7 +308,7 @@ func (r *faultRun) compare(st *store.Store) (absent int) {
 		}
 	}
 	for _, l := range r.lists {
-		if l.key.Scope == forgetful {
+		if forgets(l.key) {
 			continue
 		}
 		has := 0

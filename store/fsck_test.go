@@ -80,3 +80,40 @@ func TestFsckDamage(t *testing.T) {
 		t.Error("nothing was damaged")
 	}
 }
+
+// TestFsckIndexOfWords: an index of words that does not fit is reported, written anew, and finds
+// what it found before; nothing else of the store is touched.
+func TestFsckIndexOfWords(t *testing.T) {
+	for _, damage := range []string{
+		`UPDATE words_data SET block = X'0989540000' WHERE id = 1`, // the sums, as a disk that failed once left them
+		`DELETE FROM words_data WHERE id > 10`,
+		`DELETE FROM words_docsize`,
+	} {
+		st := open(t, filepath.Join(t.TempDir(), "pare.db"))
+		key := create(t, st, "a")
+		put(t, st, key, user("where is the yellow lamp?"), assistant("in the hall"), user("and the green one?"))
+		find := func() (hits []store.Hit) {
+			t.Helper()
+			hits, err := st.Search(ctx, key, "lamp", 5)
+			if err != nil || len(hits) != 1 {
+				t.Fatal(damage, hits, err)
+			}
+			return hits
+		}
+		find()
+		if err := st.Exec(damage); err != nil {
+			t.Fatal(err)
+		}
+		found, err := st.Fsck(ctx, false)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v %v", damage, found, err)
+		}
+		if found, err = st.Fsck(ctx, true); err != nil || len(found) == 0 || !found[0].Repaired {
+			t.Fatalf("%s: %v %v", damage, found, err)
+		}
+		find()
+		if found, err = st.Fsck(ctx, false); err != nil || len(found) > 0 {
+			t.Errorf("%s: %v %v", damage, found, err)
+		}
+	}
+}

@@ -177,6 +177,16 @@ func (*sqliteEngine) down(err error) bool {
 
 func (*sqliteEngine) broken(error) bool { return false }
 
+// spoiled: behind a statement that the disk has failed, the index of words goes on counting an
+// entry that was rolled back, and writes the wrong sum when it is next written.
+func (*sqliteEngine) spoiled(err error) bool {
+	switch sqliteCode(err) {
+	case lib.SQLITE_IOERR, lib.SQLITE_FULL, lib.SQLITE_NOMEM, lib.SQLITE_CORRUPT:
+		return true
+	}
+	return false
+}
+
 func (*sqliteEngine) damaged(err error) bool { return sqliteCode(err) == lib.SQLITE_CORRUPT }
 
 // lasting reports whether an error has nothing to do with other processes, so that waiting does
@@ -225,8 +235,16 @@ func (e *sqliteEngine) verify(ctx context.Context) (found []string, err error) {
 }
 
 func (*sqliteEngine) reindex(ctx context.Context, t *tx) error {
-	_, err := t.exec(ctx, `REINDEX`)
-	return err
+	for _, query := range []string{
+		`REINDEX`,
+		// The words are indexed anew at the next search.
+		`INSERT INTO words (words) VALUES ('rebuild')`, `DELETE FROM words`, `INSERT INTO stems (stems) VALUES ('delete-all')`, `UPDATE sessions SET indexed = 0`,
+	} {
+		if _, err := t.exec(ctx, query); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (*sqliteEngine) index(ctx context.Context, t *tx, sid, seq int64, text string) error {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"strings"
@@ -89,6 +90,8 @@ type engine interface {
 	down(err error) bool
 	// broken reports whether a connection that was open is none any more.
 	broken(err error) bool
+	// spoiled reports whether a connection may remember what a transaction left that failed so.
+	spoiled(err error) bool
 	// damaged reports whether the files of the database are not what it wrote.
 	damaged(err error) bool
 	// backup writes a copy of the database to a file that is not there yet.
@@ -279,19 +282,21 @@ func (s *Store) once(ctx context.Context, f func(*tx) error) error {
 	}
 	// Every statement sees what is committed; the row of a session is locked before
 	// anything of it is read.
-	t, err := s.begin(ctx, s.wdb, nil)
+	conn, t, err := s.begin(ctx, s.wdb, nil)
 	if err != nil {
 		return err
 	}
-	if err := f(&tx{t, s.eng}); err != nil {
+	defer conn.Close()
+	if err = f(&tx{t, s.eng}); err != nil {
 		t.Rollback()
-		return err
+	} else if err = t.Commit(); err == nil {
+		s.eng.wrote()
+		return s.eng.there()
 	}
-	if err := t.Commit(); err != nil {
-		return err
+	if s.eng.spoiled(err) {
+		conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
 	}
-	s.eng.wrote()
-	return s.eng.there()
+	return err
 }
 
 // read runs f on a snapshot.
@@ -299,10 +304,11 @@ func (s *Store) read(ctx context.Context, f func(*tx) error) error {
 	if err := s.opened(); err != nil {
 		return err
 	}
-	t, err := s.begin(ctx, s.db, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	conn, t, err := s.begin(ctx, s.db, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
 		return s.named(ctx, err)
 	}
+	defer conn.Close()
 	defer t.Rollback()
 	return s.named(ctx, f(&tx{t, s.eng}))
 }
@@ -317,18 +323,26 @@ func (s *Store) ping(ctx context.Context) error {
 
 // begin begins a transaction. Connections that were open when a server was restarted are found
 // out by using them: nothing was done on them yet, so the next one is taken, and a new one last.
-func (s *Store) begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (*sql.Tx, error) {
+func (s *Store) begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (*sql.Conn, *sql.Tx, error) {
 	for stale := db.Stats().Idle; ; stale-- {
-		t, err := db.BeginTx(ctx, o)
-		if err == nil {
-			if err := s.eng.there(); err != nil {
-				t.Rollback()
-				return nil, err
-			}
-			return t, nil
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return nil, nil, err
 		}
+		t, err := conn.BeginTx(ctx, o)
+		if err == nil {
+			if err = s.eng.there(); err == nil {
+				return conn, t, nil
+			}
+			t.Rollback()
+			stale = 0
+		}
+		if s.eng.broken(err) {
+			conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
+		}
+		conn.Close()
 		if stale == 0 || !s.eng.broken(err) || ctx.Err() != nil {
-			return t, err
+			return nil, nil, err
 		}
 	}
 }
