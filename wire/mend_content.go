@@ -101,13 +101,6 @@ func (m *mender) giveType(f *Finding) {
 	}
 }
 
-// hasName reports whether a block has a name or an id: arguments of nothing are no call.
-func (m *mender) hasName(at transcript.Span) bool {
-	_, name := m.member(at, "name")
-	_, id := m.member(at, "id")
-	return name || id
-}
-
 // typeShown is the type that the members of a block show, media by what they are made of; ""
 // if they do not tell.
 func (m *mender) typeShown(at transcript.Span) string {
@@ -116,7 +109,7 @@ func (m *mender) typeShown(at transcript.Span) string {
 	}
 	shown := ""
 	for _, c := range m.g.shows {
-		if v, ok := m.member(at, c[0]); ok && (c[0] != "input" && c[0] != "arguments" || m.raw[v.Start] == '{' && m.hasName(at)) {
+		if v, ok := m.member(at, c[0]); ok && (c[0] != "input" && c[0] != "arguments" || m.raw[v.Start] == '{' && m.text(at, "name") != "") { // arguments of nothing are no call
 			if shown == "thinking" && c[1] == "text" {
 				return "" // which of the two it is, nobody knows
 			}

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"strings"
+
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -66,7 +68,7 @@ func (m *mender) mergeUp(f *Finding) {
 	for up >= 0 && m.t.Messages()[up].Role == transcript.System {
 		up--
 	}
-	if up < 0 || !m.untouched(up) || !m.untouched(i) || m.t.Messages()[up].Role != m.t.Messages()[i].Role {
+	if up < 0 || !m.untouched(up) || !m.untouched(i) || m.t.Messages()[up].Role != m.t.Messages()[i].Role || m.speaker(up) != m.speaker(i) {
 		return
 	}
 	gone, stays := i, up
@@ -91,6 +93,15 @@ func (m *mender) mergeUp(f *Finding) {
 		m.taken[stays] = true
 		m.log(f, "merge", transcript.NoBlock, gone, 0, "two messages of one role in a row, joined")
 	}
+}
+
+// speaker is the type of a message, if that is a name of somebody who speaks.
+func (m *mender) speaker(i int) string {
+	t := m.text(m.t.Messages()[i].Span, "type")
+	if !speakerTypes[strings.ToLower(t)] {
+		return ""
+	}
+	return t
 }
 
 // mergeLists moves the blocks of message i behind those of up.

@@ -189,7 +189,7 @@ func (w *wordCheck) loses(i int, at transcript.Span) bool {
 				continue
 			}
 		}
-		if !dropped && (in == nil && !s.has("content") || in != nil && in.Kind == transcript.Other && !w.hollow[b]) && w.isReasoning(i, &s) || !w.linksElsewhere(in, &s) && s.wordless(!w.empty[i] && !(in != nil && w.hollow[b])) || w.carried(s.at) {
+		if !dropped && (in == nil && !s.has("content") || in != nil && in.Kind == transcript.Other && !w.hollow[b]) && w.isReasoning(i, &s) || !w.linksElsewhere(b, in, &s) && s.wordless(!w.empty[i] && !(in != nil && w.hollow[b])) || w.carried(s.at) {
 			continue
 		}
 		return true
@@ -280,7 +280,10 @@ func (w *wordCheck) isOwn(id transcript.BlockID, s *stringsIn) bool {
 	var path []string
 	switch s.top() {
 	case "id":
-		return true
+		if at, ok := w.member(b.Span, "id"); ok && at.Start == s.at.Start {
+			return true
+		}
+		path = w.pen.idPath(w.draft, id, b.Kind == transcript.Call || b.Kind == transcript.ServerCall)
 	case "name":
 		path = w.namePath(id)
 	default:
@@ -426,6 +429,6 @@ func (w *wordCheck) contains(text []byte) bool {
 }
 
 // linksElsewhere reports whether a string links something that nobody has read.
-func (w *wordCheck) linksElsewhere(in *transcript.Block, s *stringsIn) bool {
-	return s.linksDeep() && (in == nil || (in.Kind == transcript.Call || in.Kind == transcript.Result) && !w.names(s, in.Kind))
+func (w *wordCheck) linksElsewhere(b transcript.BlockID, in *transcript.Block, s *stringsIn) bool {
+	return s.linksDeep() && (in == nil || (in.Kind == transcript.Call || in.Kind == transcript.Result) && !(w.names(s, in.Kind) && w.isOwn(b, s)))
 }
