@@ -162,6 +162,12 @@ func (s speech) within(o *node) speech {
 	for _, key := range o.keys {
 		s.tool = s.tool || key == "tool_use_id" || key == "tool_call_id" || key == "call_id" || key == "toolUseId" || key == "toolCallId" || key == "toolResult" || key == "functionResponse"
 	}
+	if name := o.get("name"); name != nil && name.kind == 's' { // what a call has in every dialect, though its type is lost
+		for _, key := range []string{"input", "arguments"} {
+			v := o.get(key)
+			s.tool = s.tool || v != nil && v.kind == 'o'
+		}
+	}
 	return s
 }
 
