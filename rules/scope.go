@@ -54,9 +54,8 @@ type known struct {
 // A guard is a scope made ready, once for all histories.
 type guard struct {
 	Scope
-	known map[string]Tool // by name in lower case
-	exact map[string]bool // protected tools by name in lower case
-	globs []string        // and those that are no plain names
+	known  map[string]Tool // those of the scope, by name in lower case
+	steers []toolNames     // what is protected: the standard names, and those of the scope
 
 	traits sync.Map     // by name as it is written: they are the same in every history
 	many   atomic.Int32 // how many of them there are
@@ -71,12 +70,15 @@ func (g *guard) trait(name string) *trait {
 		return t.(*trait)
 	}
 	t := &trait{name: strings.Clone(name), key: strings.ToLower(name)}
-	t.Tool = g.known[t.key]
+	var own bool
+	if t.Tool, own = g.known[t.key]; !own {
+		t.Tool = standardTools()[t.key]
+	}
 	if t.Kind == "" {
 		t.Kind = kindOther
 	}
 	t.pathOnly = (t.Kind == kindWrite || t.Kind == kindEdit) && t.Command == "" && t.Patch == ""
-	t.protected = name == "" || g.exact[t.key] || slices.ContainsFunc(g.globs, func(glob string) bool { return matchTool(glob, t.key) })
+	t.protected = name == "" || slices.ContainsFunc(g.steers, func(n toolNames) bool { return n.has(t.key) })
 	if len(name) <= 128 && g.many.Load() < mostTraits {
 		g.many.Add(1)
 		g.traits.Store(t.name, t)
@@ -85,18 +87,44 @@ func (g *guard) trait(name string) *trait {
 }
 
 func (s Scope) guard() *guard {
-	g := &guard{Scope: s, known: make(map[string]Tool, len(table)+len(s.Table)), exact: make(map[string]bool)}
-	for _, t := range slices.Concat(table, s.Table) {
-		g.known[strings.ToLower(t.Name)] = t
+	return &guard{Scope: s, known: toolsByName(s.Table), steers: []toolNames{standardNames(), namesOf(s.ProtectTools)}}
+}
+
+// A program makes a guard for each rule whenever it starts; what all of them have in common is made once.
+var (
+	standardTools = sync.OnceValue(func() map[string]Tool { return toolsByName(table) })
+	standardNames = sync.OnceValue(func() toolNames { return namesOf(protectedTools) })
+)
+
+func toolsByName(list []Tool) map[string]Tool {
+	known := make(map[string]Tool, len(list))
+	for _, t := range list {
+		known[strings.ToLower(t.Name)] = t
 	}
-	for _, name := range slices.Concat(protectedTools, s.ProtectTools) {
+	return known
+}
+
+// toolNames are names of tools, in lower case, and globs, which are no plain names.
+type toolNames struct {
+	exact map[string]bool
+	globs []string
+}
+
+func namesOf(list []string) toolNames {
+	n := toolNames{exact: make(map[string]bool, len(list))}
+	for _, name := range list {
 		if strings.ContainsAny(name, `*?[\`) {
-			g.globs = append(g.globs, name)
+			n.globs = append(n.globs, name)
 		} else {
-			g.exact[strings.ToLower(name)] = true
+			n.exact[strings.ToLower(name)] = true
 		}
 	}
-	return g
+	return n
+}
+
+// has tells whether a name in lower case is one of them.
+func (n toolNames) has(key string) bool {
+	return n.exact[key] || slices.ContainsFunc(n.globs, func(glob string) bool { return matchTool(glob, key) })
 }
 
 // A sight is what a rule sees of one history.

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/rules"
@@ -49,9 +50,16 @@ func entry(zero Options) Entry {
 	if err != nil {
 		panic(err) // the zero value is right, by contract
 	}
-	standard := slices.ContainsFunc(rules.Standard(), func(s pare.Rule) bool { return s.Name == r.Name })
-	return Entry{r.Name, r.Doc, standard, reflect.TypeOf(zero)}
+	return Entry{r.Name, r.Doc, slices.Contains(standard(), r.Name), reflect.TypeOf(zero)}
 }
+
+// standard are the names of the standard rules.
+var standard = sync.OnceValue(func() (names []string) {
+	for _, r := range rules.Standard() {
+		names = append(names, r.Name)
+	}
+	return names
+})
 
 // Options returns a pointer to options of the rule's type, all zero, to decode into.
 func (e Entry) Options() Options {
