@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,31 +50,47 @@ var extensions = []extension{
 	}},
 }
 
-// TestExtend builds a program with each extension, runs it, and counts the files.
+// TestExtend builds a program with each extension, runs it, and counts the files. All of them lie
+// over one tree, which is compiled once; in a soak each has a tree of its own, so that none lives
+// on another one.
 func TestExtend(t *testing.T) {
-	trial.Long(t, "builds Pare once for each extension")
+	trial.Long(t, "builds Pare with extensions")
+	together := map[string]string{}
 	for _, x := range extensions {
-		t.Run(x.dir, func(t *testing.T) {
-			laid, touched := x.overlay(t)
-			if len(touched) > x.most {
-				t.Errorf("%s takes %d files, and %d should do:\n%s", x.name, len(touched), x.most, strings.Join(touched, "\n"))
-			}
-			t.Logf("%s takes %d files: %s", x.name, len(touched), strings.Join(touched, ", "))
-			got := x.run(t, laid)
-			want := filepath.Join("testdata", x.dir, "proof", "want")
-			if *update {
-				if err := os.WriteFile(want, got, 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			raw, err := os.ReadFile(want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(raw) != string(got) {
-				t.Errorf("with %s the program prints\n%s\nwant\n%s", x.name, got, raw)
-			}
-		})
+		laid, touched := x.overlay(t)
+		if len(touched) > x.most {
+			t.Errorf("%s takes %d files, and %d should do:\n%s", x.name, len(touched), x.most, strings.Join(touched, "\n"))
+		}
+		t.Logf("%s takes %d files: %s", x.name, len(touched), strings.Join(touched, ", "))
+		if trial.Soak() {
+			t.Run(x.dir+" alone", func(t *testing.T) { x.prove(t, build(t, laid, x)) })
+		}
+		maps.Copy(together, laid)
+	}
+	programs := build(t, together, extensions...)
+	for _, x := range extensions {
+		t.Run(x.dir, func(t *testing.T) { x.prove(t, programs) })
+	}
+}
+
+// prove wants that the program in a folder that uses an extension prints what it should.
+func (x *extension) prove(t *testing.T, programs string) {
+	got, err := exec.Command(filepath.Join(programs, x.dir)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, got)
+	}
+	want := filepath.Join("testdata", x.dir, "proof", "want")
+	if *update {
+		if err := os.WriteFile(want, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	raw, err := os.ReadFile(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(raw) != string(got) {
+		t.Errorf("with %s the program prints\n%s\nwant\n%s", x.name, got, raw)
 	}
 }
 
@@ -114,7 +131,7 @@ func (x *extension) overlay(t *testing.T) (laid map[string]string, touched []str
 			return err
 		}
 		if name = filepath.ToSlash(name); strings.HasPrefix(name, "proof/") {
-			name = "tools/extend/" + name
+			name = "tools/extend/" + x.dir + strings.TrimPrefix(name, "proof")
 		} else {
 			touched = append(touched, name)
 		}
@@ -148,26 +165,27 @@ func (x *extension) overlay(t *testing.T) (laid map[string]string, touched []str
 	return laid, touched
 }
 
-// run builds the proof with the files laid over the tree, and returns what it prints.
-func (x *extension) run(t *testing.T, laid map[string]string) []byte {
+// build builds the programs of extensions with files laid over the tree, and returns the folder
+// they are in.
+func build(t *testing.T, laid map[string]string, all ...extension) (programs string) {
 	t.Helper()
-	dir := t.TempDir()
+	programs = t.TempDir()
 	list, err := json.Marshal(map[string]any{"Replace": laid})
 	if err != nil {
 		t.Fatal(err)
 	}
-	name, program := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "proof.exe")
-	if err := os.WriteFile(name, list, 0o666); err != nil {
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(overlay, list, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", "build", "-overlay", name, "-o", program, "./tools/extend/proof")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%s does not compile:\n%s", x.name, out)
+	args := []string{"build", "-overlay", overlay, "-o", programs + string(filepath.Separator)}
+	for _, x := range all {
+		args = append(args, "./tools/extend/"+x.dir)
 	}
-	out, err := exec.Command(program).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s do not compile:\n%s", args[5:], out)
 	}
-	return out
+	return programs
 }
