@@ -16,9 +16,11 @@ release:
 	$(GO) run ./tools/release -version "$(VERSION)"
 
 # The whole test suite. CI runs this and nothing else decides. It ends with what was
-# skipped and why. No time decides: an hour is for what hangs.
+# skipped and why. No time decides: an hour is for what hangs. FLAGS=-count=1 runs every test
+# again and tells which packages take the most processor time.
+FLAGS ?=
 test: browser postgres emulator shells typescript
-	$(GO) run ./tools/testrun -timeout 1h $(ALL)
+	$(GO) run ./tools/testrun -timeout 1h $(FLAGS) $(ALL)
 
 # What needs hours or a quiet machine: a hundred times the samples (the relations of the engine on
 # a million histories), what is measured by the clock, the real client, long fuzz.

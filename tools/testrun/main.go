@@ -1,7 +1,8 @@
 // Command testrun runs go test and tells what was not tested: the lines of the
 // packages, the output of what failed, and at the end how many tests passed,
-// failed and were skipped, and why, and how much processor time all of it took. Its arguments are those of go test, its status
-// is go test's.
+// failed and were skipped, and why, and how much processor time all of it took; with
+// -count, by which no test is taken from the cache, also which packages took the most.
+// Its arguments are those of go test, its status is go test's.
 package main
 
 import (
@@ -15,29 +16,53 @@ import (
 )
 
 func main() {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, os.Args[1:]...)...)
+	if len(os.Args) > 3 && os.Args[1] == measure {
+		os.Exit(measured(os.Args[2], os.Args[3:]))
+	}
+	status, err := run(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "testrun:", err)
+	}
+	os.Exit(status)
+}
+
+func run(args []string) (status int, err error) {
+	args = append([]string{"-json"}, args...)
+	file := ""
+	if reruns(args) {
+		var flags []string
+		if file, flags, err = costs(); err != nil {
+			return 2, err
+		}
+		defer os.Remove(file)
+		args = append(flags, args...)
+	}
+	cmd := exec.Command("go", append([]string{"test"}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "testrun:", err)
-		os.Exit(2)
+		return 2, err
 	}
 	tell(os.Stdout, out)
 	err = cmd.Wait()
 	if s := cmd.ProcessState; s != nil {
-		fmt.Printf("%.0f s of processor time, what was compiled and what tests started included\n", (s.UserTime() + s.SystemTime()).Seconds())
+		all := s.UserTime() + s.SystemTime()
+		if file != "" {
+			dearest(os.Stdout, file, all)
+		}
+		fmt.Printf("%.0f s of processor time, what was compiled and what tests started included\n", all.Seconds())
 	}
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit):
-		os.Exit(max(exit.ExitCode(), 1)) // -1 is a signal
+		return max(exit.ExitCode(), 1), nil // -1 is a signal
 	case err != nil:
-		fmt.Fprintln(os.Stderr, "testrun:", err)
-		os.Exit(2)
+		return 2, err
 	}
+	return 0, nil
 }
 
 // tell reads the events of go test and writes what a person wants to know.

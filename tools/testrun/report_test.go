@@ -104,4 +104,17 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%s: status %d: %s", pkg, got, out)
 		}
 	}
+	// With -count each package is measured; what go test does beside that is a line of its own.
+	cmd := exec.Command(bin, "-count=1", "./good", "./bad")
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=")
+	out, _ := cmd.CombinedOutput()
+	if got := cmd.ProcessState.ExitCode(); got != 1 || !costTable.Match(out) {
+		t.Errorf("status %d: %s", got, out)
+	}
 }
+
+var costTable = regexp.MustCompile(`(?m)^ +[0-9.]+ s  (good|bad)
+ +[0-9.]+ s  (good|bad)
+ +[0-9.]+ s  compiling, vetting and linking
+[0-9]+ s of processor time`)
