@@ -36,6 +36,7 @@ type Server struct {
 	bin      string
 	cred     *syscall.Credential
 	child    *exec.Cmd
+	ended    chan struct{} // closed when child has
 	log      string
 	settings []string
 }
@@ -220,8 +221,9 @@ func (s *Server) Run() error {
 	// It ends when this process does, however that happens. The signal comes when the
 	// thread ends that started it, so that one waits for it.
 	endWithParent(c.SysProcAttr)
-	started := make(chan error)
+	started, ended := make(chan error), make(chan struct{})
 	go func() {
+		defer close(ended)
 		runtime.LockOSThread()
 		err := c.Start()
 		started <- err
@@ -232,8 +234,8 @@ func (s *Server) Run() error {
 	if err := <-started; err != nil {
 		return err
 	}
-	s.child = c
-	for range 600 {
+	s.child, s.ended = c, ended
+	for { // as long as it takes: a server that is not able to start ends
 		db, err := sql.Open("pgx", s.dsn("postgres"))
 		if err != nil {
 			return err
@@ -245,10 +247,14 @@ func (s *Server) Run() error {
 		if err == nil {
 			return nil
 		}
-		time.Sleep(50 * time.Millisecond)
+		select {
+		case <-ended:
+			s.child = nil
+			out, _ := os.ReadFile(s.log)
+			return fmt.Errorf("postgres has ended: %s", bytes.TrimSpace(out))
+		case <-time.After(50 * time.Millisecond):
+		}
 	}
-	out, _ := os.ReadFile(s.log)
-	return fmt.Errorf("postgres does not answer: %s", bytes.TrimSpace(out))
 }
 
 // Halt ends the server at once, as a crash does; Run starts it again.
@@ -267,19 +273,9 @@ func (s *Server) signal(sig syscall.Signal) error {
 	if err := s.child.Process.Signal(sig); err != nil {
 		return err
 	}
-	pid := filepath.Join(s.Dir, "data", "postmaster.pid")
-	for range 600 {
-		if _, err := os.Stat(pid); errors.Is(err, os.ErrNotExist) {
-			s.child = nil
-			return nil
-		}
-		if s.child.Process.Signal(syscall.Signal(0)) != nil {
-			s.child = nil
-			return nil
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	return errors.New("postgres does not end")
+	<-s.ended
+	s.child = nil
+	return nil
 }
 
 func (s *Server) dsn(name string) string {
