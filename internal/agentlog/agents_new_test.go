@@ -332,7 +332,7 @@ func TestNewAgentsShorten(t *testing.T) {
 			wrote := 0
 			for _, turns := range []int{4, 12} {
 				for _, c := range cuts {
-					w, faults := shortens("", m.file, []byte(m.make(turns)), c)
+					w, _, faults := shortens("", m.file, []byte(m.make(turns)), c)
 					if w {
 						wrote++
 					}

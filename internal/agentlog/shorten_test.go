@@ -43,16 +43,17 @@ var cuts = []cut{
 }
 
 // shortens holds what is promised of a shortened session against one. It returns whether
-// anything was written, and what is wrong.
-func shortens(client, name string, raw []byte, c cut) (wrote bool, faults []string) {
+// anything was written, or it was not known how, and what is wrong. Shorten reads what it has written
+// and takes it back if that is not what was planned: to a writer that is wrong, it was not known how.
+func shortens(client, name string, raw []byte, c cut) (wrote, gaveUp bool, faults []string) {
 	l, err := Read(name, raw, Options{})
 	if err != nil || len(l.Sent()) == 0 {
-		return false, nil
+		return false, false, nil
 	}
 	bad := func(format string, args ...any) { faults = append(faults, c.name+": "+fmt.Sprintf(format, args...)) }
 	fixed, err := l.Fix(Options{})
 	if err != nil {
-		return false, nil
+		return false, false, nil
 	}
 	limit := 0
 	var want *wire.Request
@@ -70,14 +71,16 @@ func shortens(client, name string, raw []byte, c cut) (wrote bool, faults []stri
 	var small *pare.WindowTooSmall
 	var failed *pare.CompactionError
 	switch {
-	case errors.As(err, &small), errors.As(err, &failed), errors.Is(err, ErrShorten):
-		return false, nil
+	case errors.As(err, &small), errors.As(err, &failed):
+		return false, false, nil
+	case errors.Is(err, ErrShorten):
+		return false, true, nil
 	case err != nil:
 		bad("%v", err)
-		return false, faults
+		return false, false, faults
 	}
 	if bytes.Equal(short.Raw, fixed.Raw) {
-		return false, faults
+		return false, false, faults
 	}
 	if f := l.Format; (f == ClaudeCode || f == Codex || f == Pi || f == GeminiCLI && l.lists == nil) && !bytes.HasPrefix(short.Raw, bytes.TrimRight(fixed.Raw, "\r\n")) {
 		bad("lines that were there have changed")
@@ -85,7 +88,7 @@ func shortens(client, name string, raw []byte, c cut) (wrote bool, faults []stri
 	after, err := Read(name, short.Raw, Options{})
 	if err != nil {
 		bad("%v", err)
-		return true, faults
+		return true, false, faults
 	}
 	had := refusals(fixed.Left)
 	for _, f := range after.Check(wire.CheckOptions{}) {
@@ -108,12 +111,12 @@ func shortens(client, name string, raw []byte, c cut) (wrote bool, faults []stri
 	}
 	again, err := after.Shorten(Options{}, plan)
 	if errors.As(err, &failed) {
-		return true, faults
+		return true, false, faults
 	}
 	if err != nil || !bytes.Equal(again.Raw, short.Raw) {
 		bad("a second run changes it: %v", err)
 	}
-	return true, faults
+	return true, false, faults
 }
 
 func refusals(all []Finding) (n int) {
@@ -149,13 +152,17 @@ func TestShortenRandom(t *testing.T) {
 				s := &scribe{r: r}
 				scribes[client].write(s)
 				raw := joinLines(s.lines)
-				if r.IntN(3) == 0 {
+				damaged := r.IntN(3) == 0
+				if damaged {
 					raw = mishaps[r.IntN(len(mishaps))].hit(r, raw, raw)
 				}
 				for _, c := range cuts {
-					did, faults := shortens(client, scribes[client].file, []byte(raw), c)
+					did, gaveUp, faults := shortens(client, scribes[client].file, []byte(raw), c)
 					if did {
 						wrote[c.name]++
+					}
+					if gaveUp && !damaged {
+						t.Errorf("seed %d: %s: nothing is wrong with it, and it cannot be made shorter", seed, c.name)
 					}
 					if len(faults) > 0 {
 						t.Fatalf("seed %d: %s\n%.400s", seed, strings.Join(faults, "\n"), raw)
@@ -169,15 +176,18 @@ func TestShortenRandom(t *testing.T) {
 	}
 }
 
-// The sessions of the corpus.
+// The sessions of the corpus, each in one way; a soak tries every way on each.
 func TestShortenCorpus(t *testing.T) {
 	wrote := map[string]int{}
-	for _, s := range samples(t, "claude_code", "codex_rollout", "pi_session", "gemini_cli", "cline") {
+	for i, s := range samples(t, "claude_code", "codex_rollout", "pi_session", "gemini_cli", "cline") {
 		if testing.Short() && len(s.raw) > 1<<20 {
 			continue
 		}
-		for _, c := range cuts {
-			did, faults := shortens("", s.name, s.raw, c)
+		for j, c := range cuts {
+			if i%len(cuts) != j && !trial.Soak() {
+				continue
+			}
+			did, _, faults := shortens("", s.name, s.raw, c)
 			if did {
 				wrote[strings.Split(s.name, "/")[0]+" "+c.name]++
 			}
