@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // TestExamples runs the programs of examples against pare mock: what is refused as it is gets an
@@ -31,7 +33,10 @@ func TestExamples(t *testing.T) {
 		"python": func(t *testing.T) []string {
 			return []string{needed(t, "python3"), "../../examples/python/agent.py"}
 		},
-		"go":         func(t *testing.T) []string { return []string{needed(t, "go"), "run", "../../examples/go/agent.go"} },
+		"go": func(t *testing.T) []string {
+			trial.Long(t, "compiles the example")
+			return []string{needed(t, "go"), "run", "../../examples/go/agent.go"}
+		},
 		"typescript": compiled,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,6 +69,7 @@ func needed(t *testing.T, program string) string {
 
 // compiled checks the types of the example in TypeScript, and makes a program for Node of it.
 func compiled(t *testing.T) []string {
+	trial.Long(t, "starts the compiler of TypeScript")
 	if out, err := exec.Command("sh", "../../scripts/typescript.sh").CombinedOutput(); err != nil {
 		t.Fatalf("scripts/typescript.sh: %v\n%s", err, out)
 	}
@@ -77,7 +83,7 @@ func compiled(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	modules := filepath.Join(at, "node_modules")
-	tsc := exec.Command(needed(t, "node"), filepath.Join(modules, "typescript", "bin", "tsc"), "--strict", "--target", "es2022",
+	tsc := exec.Command(needed(t, "node"), filepath.Join(modules, "typescript", "bin", "tsc"), "--strict", "--skipLibCheck", "--target", "es2022",
 		"--module", "nodenext", "--types", "node", "--typeRoots", filepath.Join(modules, "@types"), filepath.Join(dir, "agent.ts"))
 	if out, err := tsc.CombinedOutput(); err != nil {
 		t.Fatalf("tsc: %v\n%s", err, out)

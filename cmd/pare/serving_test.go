@@ -81,13 +81,14 @@ func (s *serving) reload(ts *testscript.TestScript, _ bool, args []string) {
 	v := started.(*served)
 	from := len(v.stderr.String())
 	ts.Check(v.cmd.Process.Signal(syscall.SIGHUP))
-	for range 3000 { // half a minute
-		if strings.Contains(v.stderr.String()[from:], args[1]) {
-			return
+	for !strings.Contains(v.stderr.String()[from:], args[1]) {
+		select {
+		case <-v.read:
+			ts.Fatalf("nobody said %q: %s", args[1], v.stderr.String()[from:])
+		default:
+			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	ts.Fatalf("nobody said %q: %s", args[1], v.stderr.String()[from:])
 }
 
 // said is what a server has said so far.
