@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "replay the whole corpus and write the f
 
 const (
 	page  = "../../../docs/replay.md"
-	begin = "<!-- figures: made by go test ./replay -run TestCorpus -update -timeout 2h -->\n"
+	begin = "<!-- figures: made by go test ./cmd/internal/replay -run TestCorpus -update -timeout 2h -->\n"
 	end   = "<!-- end of figures -->\n"
 )
 
