@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/pare-llm/pare"
@@ -25,6 +26,18 @@ func (internals) Learn(c *Conversations, key string, l Learned) {
 
 func (internals) Learned(c *Conversations, key string) Learned {
 	return c.learned(key)
+}
+
+func (internals) Bound(r *Record) {
+	r.bound()
+}
+
+func (internals) Enter(h *Handler, w http.ResponseWriter, r *http.Request) (on *http.Request, leave func(), err error) {
+	return h.enter(w, r)
+}
+
+func (internals) Turn(h *Handler, ctx context.Context, raw []byte) (in context.Context, done func(), err error) {
+	return h.turn(ctx, raw)
 }
 
 func (internals) Refuse(w http.ResponseWriter, r *http.Request, status int, message string) {

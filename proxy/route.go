@@ -123,7 +123,10 @@ func climbs(path string) bool {
 		return false
 	}
 	plain, err := url.PathUnescape(path)
-	return err != nil || slices.ContainsFunc(strings.FieldsFunc(plain, func(c rune) bool { return c == '/' || c == '\\' }), func(s string) bool { return s == ".." })
+	return err != nil || slices.ContainsFunc(strings.FieldsFunc(plain, func(c rune) bool { return c == '/' || c == '\\' }), func(s string) bool {
+		s, _, _ = strings.Cut(s, ";") // servers in Java take "..;" for ".."
+		return s == ".."
+	})
 }
 
 // versions are segments that both the URL of an upstream may end with and a path begin

@@ -189,6 +189,7 @@ type exchange struct {
 
 func (x *exchange) run() (*http.Response, error) {
 	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Scope: scopeOf(x.in.Context()), Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength, Trace: first(x.in.Header, "Traceparent"), Agent: agentOf(first(x.in.Header, "User-Agent"))}
+	x.rec.bound()
 	b, rest, err := readBody(x.in.Context(), x.in.Body, x.in.ContentLength, x.t.maxBody(), claim{of: x.t.ledger, client: x.t.client})
 	if err != nil {
 		x.in.Body.Close()
@@ -411,6 +412,7 @@ func (r *Record) fill(o *outcome) {
 	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
 	r.TokensIn, r.TokensOut, r.Requests = o.tokens[0], o.tokens[1], o.requests
 	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
+	r.bound()
 	r.Conversation = o.key
 	r.Rules, r.Known, r.Over = wirex.RulesOf(o.changes), o.known.Rules, o.over
 	r.Thrift = o.thrift

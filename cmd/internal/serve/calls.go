@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -26,6 +27,7 @@ type calls struct {
 	settings atomic.Pointer[Settings]
 	max      int64
 	log      *slog.Logger
+	turn     func(ctx context.Context, raw []byte) (in context.Context, done func(), err error)
 	note     func(from *http.Request, r *proxy.Record) // gets the receipts
 }
 
@@ -84,10 +86,21 @@ func (c *calls) do(w http.ResponseWriter, r *http.Request, name string) (m made,
 	if err != nil {
 		return m, err
 	}
+	set, ctx := c.settings.Load(), r.Context()
+	in, done, err := c.turn(ctx, raw)
+	if err != nil {
+		return m, err
+	}
+	defer done()
+	if name != "compact" && (set.Policy == nil || set.Policy.Compact == nil) { // a model that writes summaries has its own time
+		ctx = in
+	}
 	m.began = time.Now()
-	set := c.settings.Load()
-	m.Done, err = engine.Do(r.Context(), &engine.Settings{Config: set.Config, Getenv: set.getenv}, name, raw, options, engine.Callbacks{})
+	m.Done, err = engine.Do(ctx, &engine.Settings{Config: set.Config, Getenv: set.getenv}, name, raw, options, engine.Callbacks{})
 	m.took = time.Since(m.began)
+	if err != nil && context.Cause(in) == context.DeadlineExceeded {
+		err = context.DeadlineExceeded
+	}
 	return m, err
 }
 
@@ -141,6 +154,7 @@ func (c *calls) carry(w http.ResponseWriter, from *http.Request, m made) error {
 			Model: cmp.Or(p.Model, r.Model()), Messages: len(r.Transcript().Messages()), Status: http.StatusOK, BytesIn: int64(len(r.Raw())), BytesOut: int64(len(out)),
 			Changes: changes, Rules: wirex.RulesOf(changes), Saved: max(less, 0), Planned: m.took,
 		}
+		proxyx.Bound(rec)
 		c.note(from, rec)
 		h.Set("Pare-Receipt", rec.ID)
 	}
@@ -161,6 +175,11 @@ func fail(w http.ResponseWriter, err error) {
 	case errors.Is(err, errCoding):
 		w.Header().Set("Accept-Encoding", "identity")
 		problem(w, http.StatusUnsupportedMediaType, "unsupported", err.Error())
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		problem(w, http.StatusRequestTimeout, "timeout", err.Error())
+	case errors.Is(err, context.DeadlineExceeded):
+		problem(w, http.StatusServiceUnavailable, "time", "it took longer than it may")
 	case errors.Is(err, context.Canceled):
 	case !errors.As(err, &of):
 		problem(w, http.StatusBadRequest, "failed", err.Error())

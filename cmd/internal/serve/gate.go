@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -24,17 +25,25 @@ type gate struct {
 type keys struct {
 	given bool // by whoever runs the server
 	sums  [][sha256.Size]byte
+	gone  chan struct{} // closed when others take their place
 }
 
 func (g *gate) set(tokens []string) {
-	k := &keys{given: len(tokens) > 0}
+	k := &keys{given: len(tokens) > 0, gone: make(chan struct{})}
 	if !k.given {
 		tokens = []string{g.own}
 	}
 	for _, t := range tokens {
 		k.sums = append(k.sums, sha256.Sum256([]byte(t)))
 	}
+	was := g.keys.Load()
+	if was != nil && was.given == k.given && slices.Equal(was.sums, k.sums) {
+		return // the streams of those who listen go on
+	}
 	g.keys.Store(k)
+	if was != nil {
+		close(was.gone)
+	}
 }
 
 // shut reports whether a token is needed for everything.
@@ -100,7 +109,13 @@ func (g *gate) needsToken(path string) bool {
 // browser gets by opening /pare/?token=… once.
 func (g *gate) lets(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		gone := g.keys.Load().gone // before the token is looked at
 		if !g.needsToken(r.URL.Path) || g.opens(tokenOf(r)) {
+			if isStream(r) { // whose token is taken away hears no more
+				ctx, end := Until(r.Context(), gone)
+				defer end()
+				r = r.WithContext(ctx)
+			}
 			next.ServeHTTP(w, r)
 			return
 		}

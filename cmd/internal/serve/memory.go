@@ -37,7 +37,8 @@ type memory struct {
 const (
 	maxHeld     = 64 << 20         // bytes that may wait for the store
 	maxTogether = 64               // requests that are written at once
-	memoryTime  = 10 * time.Second // how long the store may take
+	memoryTime  = time.Minute      // how long the store may take: nobody waits for it,
+	lastTime    = 10 * time.Second // but for the end
 	// rests is for how many times as long as it has worked the memory leaves the processor to
 	// requests: a server that is busy to the full serves first, and drops what it cannot write.
 	rests = 4
@@ -90,7 +91,7 @@ func (m *memory) run(ended <-chan struct{}) {
 		select {
 		case p := <-m.queue:
 			began := time.Now()
-			m.write(p)
+			m.write(p, memoryTime)
 			if len(m.queue) == 0 {
 				continue
 			}
@@ -104,7 +105,7 @@ func (m *memory) run(ended <-chan struct{}) {
 			for {
 				select {
 				case p := <-m.queue:
-					m.write(p)
+					m.write(p, lastTime)
 				default:
 					return
 				}
@@ -114,7 +115,7 @@ func (m *memory) run(ended <-chan struct{}) {
 }
 
 // write writes a request, and those that wait behind it.
-func (m *memory) write(first *proxy.Passage) {
+func (m *memory) write(first *proxy.Passage, most time.Duration) {
 	together := []*proxy.Passage{first}
 	for len(together) < maxTogether {
 		select {
@@ -134,21 +135,21 @@ func (m *memory) write(first *proxy.Passage) {
 			m.watches.remembered(p.Record.Scope, false)
 		}
 	}
-	m.keep(all)
+	m.keep(all, most)
 }
 
 // keep writes requests together, or one by one if one of them cannot be kept.
-func (m *memory) keep(all []store.Passage) {
+func (m *memory) keep(all []store.Passage, most time.Duration) {
 	if len(all) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), memoryTime)
+	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	err := m.to.Remember(ctx, all...)
 	var bad *store.EntryError
 	if errors.As(err, &bad) && len(all) > 1 {
 		for i := range all {
-			m.keep(all[i : i+1])
+			m.keep(all[i:i+1], most)
 		}
 		return
 	}

@@ -53,7 +53,7 @@ func TestRememberWithoutAStore(t *testing.T) {
 	const n = 80
 	for range n {
 		w := httptest.NewRecorder()
-		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body)))
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://localhost/v1/messages", strings.NewReader(body)))
 		if w.Code != http.StatusOK {
 			t.Fatal(w.Code, w.Body)
 		}

@@ -66,7 +66,7 @@ func shareLessons(t *testing.T, dsn string) {
 		t.Helper()
 		got = nil
 		w := httptest.NewRecorder()
-		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body)))
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://localhost/v1/messages", strings.NewReader(body)))
 		if w.Code != http.StatusOK {
 			t.Fatal(w.Code, w.Body)
 		}

@@ -154,10 +154,13 @@ func New(o Options) *Server {
 		conf.Conversations = s.lessons.known
 	}
 	s.proxy = proxy.New(conf)
+	s.calls.turn = func(ctx context.Context, raw []byte) (context.Context, func(), error) {
+		return proxyx.Turn(s.proxy, ctx, raw)
+	}
 	s.setRecall(o.Settings)
 	s.setRemember(o.Settings)
 	s.serveSessions(o.Settings)
-	s.own = s.guard.wrap(s.gate.lets(s.routes()))
+	s.own = s.guard.wrap(s.gate.lets(s.sharing(s.routes())))
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
 		ErrorLog: log.New(quiet{o.Log}, "", 0), Protocols: new(http.Protocols),
@@ -265,15 +268,23 @@ func ownPath(r *http.Request) bool {
 	return r.URL.Path == "/pare" || strings.HasPrefix(r.URL.Path, "/pare/")
 }
 
+// isStream reports whether a request for Pare itself asks for what happens from now on.
+func isStream(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/events") }
+
 // ServeHTTP answers what begins with /pare/ itself, and sends on the rest.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ownPath(r) {
-		if strings.HasSuffix(r.URL.Path, "/events") {
+		if isStream(r) {
 			ctx, end := s.ending(r.Context())
 			defer end()
 			r = r.WithContext(ctx)
 		}
 		s.own.ServeHTTP(w, r)
+		return
+	}
+	if !s.gate.shut() && !s.guard.known(r.Host) {
+		// A page whose name was pointed here: the upstream, which hears its own name, cannot know.
+		proxyx.Refuse(w, r, http.StatusForbidden, "a foreign Host: without tokens, this server answers to the names of this machine; pare serve --host NAME adds one")
 		return
 	}
 	if r.URL.Path == "/" && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
@@ -372,6 +383,26 @@ func (s *Server) tunnelled(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// sharing lets those who call Pare itself share places and memory with those whose requests pass.
+// Health, figures and the page stay open to whoever wants to know what is going on.
+func (s *Server) sharing(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/pare/v1/") && !isStream(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if scope := s.gate.reader(r); scope != "" {
+			r = r.WithContext(proxy.WithScope(r.Context(), scope))
+		}
+		on, leave, err := proxyx.Enter(s.proxy, w, r)
+		if err != nil {
+			panic(http.ErrAbortHandler) // nobody waits for an answer any more
+		}
+		defer leave()
+		next.ServeHTTP(w, on)
+	})
 }
 
 // routes is everything below /pare/.

@@ -439,7 +439,7 @@ func TestSlowHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	io.WriteString(c, "POST /v1/messages HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+	io.WriteString(c, "POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
 	if text, err := io.ReadAll(c); err != nil && !errors.Is(err, net.ErrClosed) && !strings.Contains(err.Error(), "reset") {
 		t.Error(string(text), err)
 	}
@@ -453,7 +453,7 @@ func TestHugeHeaders(t *testing.T) {
 	}
 	defer c.Close()
 	go func() {
-		io.WriteString(c, "GET /v1/messages HTTP/1.1\r\nHost: x\r\n")
+		io.WriteString(c, "GET /v1/messages HTTP/1.1\r\nHost: localhost\r\n")
 		for range 1000 {
 			if _, err := io.WriteString(c, "X: "+strings.Repeat("x", 1000)+"\r\n"); err != nil {
 				return

@@ -33,7 +33,7 @@ func tunnel(t *testing.T) (address string, c net.Conn, in *bufio.Reader, end fun
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	io.WriteString(c, "GET /v1/messages HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	io.WriteString(c, "GET /v1/messages HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 	in = bufio.NewReader(c)
 	if resp, err := http.ReadResponse(in, nil); err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatal(resp, err)

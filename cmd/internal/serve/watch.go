@@ -43,7 +43,9 @@ type seen struct {
 const (
 	remembered = 1000 // requests
 	receipts   = 1000 // changes of one request
-	behind     = 256  // records that a listener may be late
+	// receiptText is how many bytes of ids, places and reasons they have at most.
+	receiptText = 256 << 10
+	behind      = 256 // records that a listener may be late
 )
 
 // NewWatch returns a watch that has seen nothing.
@@ -55,11 +57,22 @@ func NewWatch() *Watch {
 
 // shortened is a record that takes a bounded room.
 func shortened(r *proxy.Record) *proxy.Record {
-	if len(r.Changes) <= receipts {
+	n, room := min(len(r.Changes), receipts), receiptText
+	for i := range r.Changes[:n] {
+		c := &r.Changes[i]
+		for _, id := range c.IDs {
+			room -= len(id)
+		}
+		if room -= len(c.Path) + len(c.Reason); room < 0 { // a client chooses how long its ids are
+			n = i
+			break
+		}
+	}
+	if n == len(r.Changes) {
 		return r
 	}
 	short := *r
-	short.Changes = slices.Clone(r.Changes[:receipts])
+	short.Changes = slices.Clone(r.Changes[:n])
 	return &short
 }
 

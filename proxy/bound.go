@@ -1,0 +1,37 @@
+package proxy
+
+import "strings"
+
+// What a record keeps of texts that come from outside, in bytes. There are thousands of records, and
+// a client may write what it likes.
+const (
+	mostName = 512 // of a model
+	mostPath = 2 << 10
+)
+
+// bound cuts off what a record does not need of texts that come from outside.
+func (r *Record) bound() {
+	r.Model, r.Path, r.Trace = head(r.Model, mostName), head(r.Path, mostPath), traceparent(r.Trace)
+}
+
+// head is the beginning of a text, without the rest, which would stay in memory with it.
+func head(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
+}
+
+// traceparent is what a header of that name says: anything else in it may be a secret.
+func traceparent(h string) string {
+	const form = "00-00000000000000000000000000000000-0000000000000000-00"
+	if len(h) < len(form) {
+		return ""
+	}
+	for i := range form {
+		if form[i] == '-' != (h[i] == '-') || !strings.ContainsRune("0123456789abcdef-", rune(h[i])) {
+			return ""
+		}
+	}
+	return h[:len(form)]
+}

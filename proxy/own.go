@@ -1,0 +1,80 @@
+package proxy
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+)
+
+// errStopped is the error for a body that came too slowly, or stopped.
+var errStopped = fmt.Errorf("the body came too slowly, or stopped: %w", os.ErrDeadlineExceeded)
+
+// enter takes a place for a request that is answered here and not by an upstream, and lets its body
+// claim the memory that all requests share, as it comes. Leave gives both back.
+func (h *Handler) enter(w http.ResponseWriter, r *http.Request) (on *http.Request, leave func(), err error) {
+	client := clientOf(r)
+	out, err := h.ledger.admit(r.Context(), client)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Body == nil || r.Body == http.NoBody {
+		return r, out, nil
+	}
+	rc := http.NewResponseController(w)
+	arriving := h.ledger.arrives(func() { rc.SetReadDeadline(time.Unix(1, 0)) })
+	room := &claim{of: h.ledger, client: client}
+	on = r.WithContext(r.Context()) // the server asks the body of its own request, as for one that goes on
+	on.Body = &weighed{ReadCloser: &timed{ReadCloser: r.Body, rc: rc, most: h.conf.BodyTime, arriving: arriving}, ctx: r.Context(), room: room}
+	return on, func() { arriving.end(); room.free(); out() }, nil
+}
+
+// turn waits until a body that was read may be worked on, and bounds the time that it takes.
+func (h *Handler) turn(ctx context.Context, raw []byte) (in context.Context, done func(), err error) {
+	in, end := ctx, func() {}
+	if most := cmp.Or(h.conf.PlanTime, planTimeFor(len(raw))); most > 0 {
+		var stop context.CancelFunc
+		in, stop = withBudget(ctx, most)
+		end = stop
+	}
+	if weight(raw) <= smallClaim {
+		return in, end, nil
+	}
+	wait, stop := context.WithTimeout(ctx, planWait)
+	defer stop()
+	select {
+	case h.ledger.plans <- struct{}{}:
+		return in, func() { end(); <-h.ledger.plans }, nil
+	case <-wait.Done():
+		end()
+		return nil, nil, wait.Err()
+	}
+}
+
+// weighed claims for what comes of a body what working on it takes; see [weight].
+type weighed struct {
+	io.ReadCloser
+	ctx    context.Context
+	room   *claim
+	values int
+}
+
+func (b *weighed) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	values := min(bytes.Count(p[:n], []byte{','}), maxValues-b.values)
+	b.values += values
+	if n > 0 {
+		if err := b.room.take(b.ctx, 4*int64(n)+500*int64(values)); err != nil {
+			return 0, err
+		}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = errStopped
+	}
+	return n, err
+}
