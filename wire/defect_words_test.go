@@ -189,6 +189,22 @@ func TestDefectT3TypesThatNameASpeaker(t *testing.T) {
 	}
 }
 
+// TestReceiptsOfWrappedContent: a receipt about something in a content that was no list names where it
+// stood.
+func TestReceiptsOfWrappedContent(t *testing.T) {
+	r, err := Parse([]byte(`{"model":"claude-sonnet-4-5","messages":[{"role":"assistant","content":{"type":"image","toolCallId":"id_12345"}}]}`), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fixed, err := r.mend(Repair{}, CheckOptions{Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i := slices.IndexFunc(fixed.Changes, func(c Change) bool { return c.Action == "drop" && c.Path == "messages.0.content.toolCallId" }); i < 0 {
+		t.Errorf("%+v", fixed.Changes)
+	}
+}
+
 // TestDefectT1DroppedAsAsked: who asks for orphans to be dropped loses no words that are none of a
 // call, nor a person's.
 func TestDefectT1DroppedAsAsked(t *testing.T) {

@@ -30,7 +30,11 @@ func (m *mender) retypeContent(f *Finding, v transcript.Span) {
 	}
 	if f.Block == transcript.NoBlock {
 		m.taken[f.Index] = true
-		m.written(f.Index, []origin{atMessage(f.Index)}) // where the input has no such block
+		from := atMessage(f.Index) // the input has no such block
+		if m.g.blocks == inContent {
+			from.in = inString // but what stands there
+		}
+		m.written(f.Index, []origin{from})
 	} else {
 		m.settled[f.Block] = true
 	}
