@@ -254,6 +254,7 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		{Anthropic, false, `{"messages":[{"role":"assistant","content":[{"type":"text","text":"I see","logprobs":{"content":[{"token":"see it"}]}}]}]}`, "I see", "see it"},
 		{Gemini, false, `[{"type":"developer","parts":[{"text":"please look"}]},{"type":"user","parts":[{"text":"please wait"}]}]`, `"type":"user"`, ""},
 		{Gemini, false, `[{"role":"user","parts":[{"text":"please look"}]},{"role":"user","parts":[{"error":{"functionCall":{"id":"id_12345"}},"functionResponse":{"response":{}}}]}]`, "id_12345", ""},
+		{Anthropic, false, `[{"role":"rs_12345"}]`, "rs_12345", ""},
 		{OpenAIChat, true, `{"messages":[{"role":"assistant","content":{"thinking":"said elsewhere"}},{"role":"assistant","content":"I see"},{"content":"go on"}]}`, "said elsewhere", ""},
 	} {
 		r, err := Parse([]byte(c.in), Options{Dialect: c.d})

@@ -246,5 +246,8 @@ func (s *stringsIn) wordless(names bool) bool {
 		return false // of something that nobody has read
 	}
 	token := len(text) <= 200 && bytes.IndexByte(text, ' ') < 0
+	if key == "role" && bytes.ContainsAny(text, "0123456789") && bytes.IndexByte(text, '\\') < 0 {
+		return false // nobody is called so
+	}
 	return token && (wordlessMembers[key] || names && (key == "name" || strings.HasSuffix(key, "_name") || strings.HasSuffix(key, "Name") || strings.HasSuffix(key, "_id") || strings.HasSuffix(key, "Id")) || isStamp(text))
 }
