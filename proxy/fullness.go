@@ -2,16 +2,23 @@ package proxy
 
 import (
 	"bytes"
-	"fmt"
+	"cmp"
+	"io"
+	"net/http"
 	"sync"
 
-	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/internal/fullness"
 )
 
-// A fill is how large the last request of a conversation was, as the provider has counted it.
+// A Fullness is how full the window of a conversation is, and what is left of it at its pace.
+type Fullness = fullness.Outlook
+
+// A fill is how large the last request of a conversation was, as the provider has counted it, and
+// how the conversation grows.
 type fill struct {
-	text, tokens int     // text in bytes; see [textBytes]
-	growth       float64 // tokens per request; zero: not known yet
+	text int // in bytes; see [textBytes]
+	pace fullness.Pace
+	told bool // that it is nearly full
 }
 
 // fills are those of conversations, bounded.
@@ -20,39 +27,45 @@ type fills struct {
 	all recent[fill]
 }
 
-// recently is how much the newest request counts for the growth of a conversation.
-const recently = 0.3
-
-// filled notes what the provider has counted of a request with so much text. A request that is
-// smaller than the one before it was cut or is another branch, and says nothing of the growth.
-func (f *fills) filled(key string, text, counted int) {
+// filled notes what the provider has counted of a request with so much text.
+func (f *fills) filled(key string, text int, s fullness.Step) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	last := f.all.get(key)
 	if last == nil {
-		f.all.add(key, fill{text: text, tokens: counted})
-		return
+		last = f.all.add(key, fill{})
 	}
-	if more := float64(counted - last.tokens); more > 0 && last.growth == 0 {
-		last.growth = more
-	} else if more > 0 {
-		last.growth += recently * (more - last.growth)
-	}
-	last.text, last.tokens = text, counted
+	last.text = text
+	last.pace.Add(s)
 }
 
 // estimate is how many tokens a request with so much text has: those of the one before it, and what
-// came since at as many bytes a token, but at least two; zero: not known. growth is that of the
-// conversation.
-func (f *fills) estimate(key string, text int) (size int, growth float64) {
+// came since at as many bytes a token, but at least two; zero: not known.
+func (f *fills) estimate(key string, text int) (size int, pace fullness.Pace) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	last := f.all.get(key)
 	if last == nil || last.text == 0 {
-		return 0, 0
+		return 0, fullness.Pace{}
 	}
-	perByte := min(float64(last.tokens)/float64(last.text), 0.5)
-	return max(0, last.tokens+int(perByte*float64(text-last.text))), last.growth
+	perByte := min(float64(last.pace.Size)/float64(last.text), 0.5)
+	return max(0, last.pace.Size+int(perByte*float64(text-last.text))), last.pace
+}
+
+// nearlyFull is the share of the room at which the log tells of it, once.
+const nearlyFull = 0.8
+
+// tells reports whether that a conversation is so full is news.
+func (f *fills) tells(key string, share float64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := f.all.get(key)
+	if last == nil {
+		return false
+	}
+	was := last.told
+	last.told = share >= nearlyFull
+	return last.told && !was
 }
 
 // textBytes is how many bytes a body has without its pictures and files, which cost no tokens for
@@ -77,59 +90,88 @@ func textBytes(body []byte) int {
 	return max(n, 1)
 }
 
-// fullness says in the record how much of the window of its model a request takes, and how many
-// more there is room for. The provider has counted the one before it; where it has not, our own
-// count is taken, if there is one. A request that is taken although it is larger than the window
-// shows that this is not its window: then nothing is said.
+// fullness says in the record how full a request makes the window of its model, and what is left.
+// The provider has counted the one before it; where it has not, our own count is taken, if there is
+// one.
 func (x *exchange) fullness() {
-	r := &x.rec
-	m, known := tokens.Lookup(r.Model)
-	if !known || m.Window == 0 || r.Requests > 0 {
+	g := &x.o.glance
+	model := g.Profile.Model
+	m, known := lookup(model)
+	if !known || m.Window == 0 || x.o.requests > 0 || x.sight.counted {
 		return
 	}
-	size, growth := 0, 0.0
+	var pace fullness.Pace
+	size := 0
 	sent := x.o.body // unpacked
 	if sent == nil {
 		sent = x.plain
 	}
 	if x.t.Conversations != nil && x.o.key != "" && len(sent) > 0 {
 		x.text = textBytes(sent)
-		size, growth = x.t.Conversations.fills.estimate(x.o.key, x.text)
+		size, pace = x.t.Conversations.fills.estimate(x.o.key, x.text)
 	}
 	if size == 0 {
-		size = r.TokensIn
-		if r.TokensOut > 0 {
-			size = r.TokensOut
-		}
+		size = cmp.Or(x.o.tokens[1], x.o.tokens[0])
 	}
-	if size == 0 || size > m.Window && r.Status < 400 {
+	if size == 0 {
 		return
 	}
-	r.Tokens, r.Window = size, m.Window
-	if growth > 0 {
-		left := int(float64(max(0, m.Window-size)) / growth)
-		r.RequestsLeft = &left
+	at := fullness.Position{Tokens: size, Window: x.aim.window(m), Model: model}
+	at.Room = max(0, m.Input(min(g.MaxOutput, m.Output))+at.Window-m.Window)
+	if w := x.aim.policy.Window; w != nil {
+		at.CutAt = least0(w.Tokens, x.o.known.Limit)
+		if at.CutAt == 0 && w.ModelTokens {
+			at.CutAt = at.Window
+		}
+	}
+	o := pace.Outlook(at)
+	x.rec.Fullness = &o
+}
+
+// full takes back what was said of the window if the request was taken although it is larger: then
+// this is not its window. It tells the log, once, of a conversation that is nearly full.
+func (x *exchange) full() {
+	o := x.rec.Fullness
+	if o != nil && o.Tokens > o.Window && x.rec.Status < 400 {
+		x.rec.Fullness = nil
+	} else if o != nil && x.t.Conversations != nil && x.t.Conversations.fills.tells(x.o.key, o.Share) {
+		x.t.log().Warn("a conversation is nearly full", "id", x.rec.ID, "model", x.o.glance.Profile.Model, "window", o.Header())
 	}
 }
 
 // filled notes what the provider has counted of a request that it has taken. What it counts of
 // several, for recalls, is not the size of one.
 func (x *exchange) filled() {
-	u := x.rec.Usage
-	if n := u.Input + u.Read + u.Written; n > 0 && x.text > 0 && len(x.rec.Recalls) == 0 {
-		x.t.Conversations.fills.filled(x.o.key, x.text, n)
+	if x.text > 0 && len(x.rec.Recalls) == 0 {
+		x.t.Conversations.fills.filled(x.o.key, x.text, fullness.Step{Model: x.rec.Model, Usage: x.rec.Usage, Turns: x.o.glance.Turns})
 	}
 }
 
-// fullHeader is what a reply says of the window, as a dictionary of structured fields (RFC 9651);
-// "": it is not known.
-func (r *Record) fullHeader() string {
-	if r.Window == 0 {
-		return ""
+// stopped answers in the place of the provider if whoever runs the proxy wants no more of a
+// conversation that has come so far.
+func (x *exchange) stopped() *http.Response {
+	if x.t.stop == nil || x.rec.Fullness == nil {
+		return nil
 	}
-	text := fmt.Sprintf("tokens=%d, window=%d, share=%.3f", r.Tokens, r.Window, float64(r.Tokens)/float64(r.Window))
-	if r.RequestsLeft != nil {
-		text += fmt.Sprintf(", requests-left=%d", *r.RequestsLeft)
+	why := x.t.stop(x.rec.Fullness)
+	if why == "" {
+		return nil
 	}
-	return text
+	x.o = x.o.skipped(skipStopped, why)
+	a := answered{header: make(http.Header)}
+	refuse(&a, x.t.upstream, x.in.URL.Path, http.StatusForbidden, "pare: this conversation is above the limit of "+why+": begin another one, or raise the limit ([stop] in pare.toml)")
+	return &http.Response{
+		Status: "403 Forbidden", StatusCode: http.StatusForbidden, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: a.header, Body: io.NopCloser(&a.body), ContentLength: int64(a.body.Len()), Request: x.in,
+	}
 }
+
+// An answered is an answer that is written here and read by whoever asked a transport.
+type answered struct {
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (a *answered) Header() http.Header         { return a.header }
+func (a *answered) WriteHeader(int)             {}
+func (a *answered) Write(b []byte) (int, error) { return a.body.Write(b) }

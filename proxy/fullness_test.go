@@ -2,12 +2,14 @@ package proxy
 
 import (
 	"fmt"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// fullOf reads the header of a reply; left is -1 if it says nothing of that.
+// fullOf reads the header of a reply, with the room in the window; left is -1 if it says nothing of that.
 func fullOf(t *testing.T, resp *http.Response) (size, window int, share float64, left int) {
 	t.Helper()
 	drain(t, resp)
@@ -16,8 +18,22 @@ func fullOf(t *testing.T, resp *http.Response) (size, window int, share float64,
 		return 0, 0, 0, -1
 	}
 	left = -1
-	if n, err := fmt.Sscanf(text, "tokens=%d, window=%d, share=%g, requests-left=%d", &size, &window, &share, &left); n < 3 {
-		t.Fatalf("%q: %v", text, err)
+	for _, part := range strings.Split(text, ", ") {
+		name, value, _ := strings.Cut(part, "=")
+		x, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		switch name {
+		case "tokens":
+			size = int(x)
+		case "room":
+			window = int(x)
+		case "share":
+			share = x
+		case "requests-left":
+			left = int(x)
+		}
 	}
 	return size, window, share, left
 }
@@ -32,7 +48,7 @@ func near(t *testing.T, what string, got, want, percent int) {
 // TestWindowHeader: every reply says how full the window is, as the provider counts, and how many
 // more requests there is room for; the record says the same.
 func TestWindowHeader(t *testing.T) {
-	const window = 200_000
+	const window = 200_000 - 100 // max_tokens
 	var last Record
 	tr := &Transport{PlanTime: -1, Conversations: NewConversations(ConversationsOptions{}), Record: func(r *Record) { last = *r }, Base: base(func(r *http.Request, body []byte) *http.Response {
 		resp := answer(200, fmt.Sprintf(`{"usage":{"input_tokens":%d,"output_tokens":5}}`, counts(string(body))*12/10))
@@ -57,10 +73,10 @@ func TestWindowHeader(t *testing.T) {
 		if of != window || fmt.Sprintf("%.3f", float64(size)/window) != fmt.Sprintf("%.3f", share) {
 			t.Errorf("%d: %q", n, resp.Header.Get("Pare-Window"))
 		}
-		if n >= 12 {
+		if n >= 13 {
 			near(t, fmt.Sprintf("%d: left", n), left, (window-is)/each, 5)
-			if last.Tokens != size || last.Window != of || last.RequestsLeft == nil || *last.RequestsLeft != left {
-				t.Errorf("the record says %d of %d, the header %d of %d", last.Tokens, last.Window, size, of)
+			if last.Fullness.Header() != resp.Header.Get("Pare-Window") || last.Fullness.RequestsLeft == nil || *last.Fullness.RequestsLeft != left {
+				t.Errorf("the record says %+v, the header %q", last.Fullness, resp.Header.Get("Pare-Window"))
 			}
 		}
 	}
@@ -115,5 +131,59 @@ func TestWindowHeaderUnknown(t *testing.T) {
 				t.Errorf("%s: %q", model, resp.Header.Get("Pare-Window"))
 			}
 		}
+	}
+}
+
+// TestStopped: a conversation that is above a limit is refused in the words of its API, before it is
+// sent; others go on, and so does its first request.
+func TestStopped(t *testing.T) {
+	sent := 0
+	var last Record
+	tr := &Transport{PlanTime: -1, Conversations: NewConversations(ConversationsOptions{}), Record: func(r *Record) { last = *r }, Base: base(func(*http.Request, []byte) *http.Response {
+		sent++
+		return answer(200, `{"usage":{"input_tokens":100000,"output_tokens":5000}}`)
+	})}
+	tr.stop = func(f *Fullness) string {
+		if f.Dollars > 1 {
+			return "$1"
+		}
+		return ""
+	}
+	ask := func(body string) *http.Response {
+		t.Helper()
+		resp, err := tr.RoundTrip(request(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp
+	}
+	talk := func(first string) string {
+		return `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"` + first + `"},{"role":"assistant","content":"yes"},{"role":"user","content":"go on"}]}`
+	}
+	status := 0
+	for n := 1; n < 10; n++ { // each costs 0.3 + 0.075 dollars
+		resp := ask(talk("the task"))
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		text := string(body)
+		if status = resp.StatusCode; status == 200 {
+			continue
+		}
+		if n != 4 || sent != 3 || status != 403 || !strings.Contains(text, `"type":"error"`) || !strings.Contains(text, "$1") {
+			t.Fatalf("request %d, %d sent: %d %s", n, sent, status, text)
+		}
+		break
+	}
+	if status != 403 || last.Skipped != skipStopped || last.Status != 403 || last.Fullness == nil || last.Fullness.Dollars < 1 {
+		t.Errorf("%d, %+v", status, last)
+	}
+	if resp := ask(talk("another task")); resp.StatusCode != 200 {
+		t.Errorf("another conversation: %d", resp.StatusCode)
+	}
+	if resp := ask(talk("the task")); resp.StatusCode != 403 || sent != 4 {
+		t.Errorf("again: %d, %d sent", resp.StatusCode, sent)
 	}
 }

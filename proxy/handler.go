@@ -68,6 +68,7 @@ type Handler struct {
 	policy    atomic.Pointer[pare.Policy]
 	recall    atomic.Pointer[Recall]
 	keeper    atomic.Pointer[keeper]
+	stop      atomic.Pointer[func(*Fullness) string]
 	faults    faults
 	proxy     *httputil.ReverseProxy
 }
@@ -133,6 +134,9 @@ type keeper struct {
 func (h *Handler) setPassed(passed func(*Passage), passes func(*Record) bool) {
 	h.keeper.Store(&keeper{passes, passed})
 }
+
+// setStop says which conversations come to their end, from now on: those for which stop has a reason.
+func (h *Handler) setStop(stop func(*Fullness) string) { h.stop.Store(&stop) }
 
 // CloseIdle closes connections to upstreams that are not in use.
 func (h *Handler) CloseIdle() {
@@ -300,6 +304,9 @@ func (h *Handler) transport(to target) Transport {
 	}
 	if p := h.keeper.Load(); p != nil {
 		tr.Passed, tr.Passes = p.passed, p.passes
+	}
+	if p := h.stop.Load(); p != nil {
+		tr.stop = *p
 	}
 	if _, ours := vendors[to.upstream.Name]; !ours {
 		tr.Profile = to.upstream.Name

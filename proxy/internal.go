@@ -56,6 +56,10 @@ func (internals) SetPassed(h *Handler, passed func(*Passage), passes func(*Recor
 	h.setPassed(passed, passes)
 }
 
+func (internals) SetStop(h *Handler, stop func(*Fullness) string) {
+	h.setStop(stop)
+}
+
 func (internals) SetPolicy(h *Handler, p *pare.Policy) {
 	h.setPolicy(p)
 }

@@ -33,13 +33,9 @@ type Record struct {
 	// Tokens of the request before and after, as far as they had to be counted.
 	TokensIn  int `json:"tokens_in,omitempty"`
 	TokensOut int `json:"tokens_out,omitempty"`
-	// Tokens is how large the request was that was sent, estimated by what the provider has counted
-	// of the one before it, and Window how large that of its model is; zero: not known.
-	Tokens int `json:"tokens,omitempty"`
-	Window int `json:"window,omitempty"`
-	// RequestsLeft is how many more requests of the conversation there is room for if it grows as
-	// it did; nil: not known.
-	RequestsLeft *int `json:"requests_left,omitempty"`
+	// Fullness is how full the request makes the window of its model, by what the provider has
+	// counted of the ones before it, and what is left of that; nil: it is not known.
+	Fullness *Fullness `json:"fullness,omitempty"`
 	// Changes are the receipts of what was done.
 	Changes []wire.Change `json:"changes,omitempty"`
 	Rules   []string      `json:"rules,omitempty"`
@@ -114,6 +110,7 @@ const (
 	skipError       = "error"            // planning failed
 	skipSigned      = "signed"           // a change would break its signature
 	skipUnsupported = "unsupported"      // it has a body that is not looked at
+	skipStopped     = "stopped"          // its conversation is above a limit, and it was not sent
 )
 
 // newID is the name of a record: a hundred random bits.

@@ -83,6 +83,9 @@ type Transport struct {
 	client   string           // who has sent the request
 	// faults are those that the log has named; nil: it names them at every request.
 	faults *faults
+	// stop says why no more requests of a conversation are sent that has come so far; "": they are.
+	// Nil: they always are.
+	stop func(*Fullness) string
 }
 
 const (
@@ -203,6 +206,10 @@ func (x *exchange) run() (*http.Response, error) {
 	defer b.release()
 	x.body, x.rec.BytesIn = b, int64(len(b.buf))
 	x.plan()
+	x.fullness()
+	if resp := x.stopped(); resp != nil {
+		return x.replied(resp), nil
+	}
 	x.begun()
 	resp, err := x.send(x.out())
 	if err != nil {
@@ -367,7 +374,7 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 	x.rec.Waited = time.Since(x.began)
 	x.rec.Status = resp.StatusCode
 	x.rec.fill(&x.o)
-	x.fullness()
+	x.full()
 	x.rec.header(resp.Header)
 	if resp.StatusCode == http.StatusSwitchingProtocols {
 		x.end(nil)
@@ -447,7 +454,7 @@ func (r *Record) header(h http.Header) {
 	if r.Saved > 0 {
 		h.Set("Pare-Saved-Tokens", strconv.Itoa(r.Saved))
 	}
-	if full := r.fullHeader(); full != "" {
+	if full := r.Fullness.Header(); full != "" {
 		h.Set("Pare-Window", full)
 	}
 	if r.Healed != "" {

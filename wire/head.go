@@ -16,6 +16,12 @@ func (p *parser) headField(name []byte) {
 		if !f.absent() && f.kind != jsonspan.String {
 			p.noteHead(wrongType, string(name), "expected a string, found "+f.kind.String())
 		}
+	case "max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "maxTokens":
+		p.mostOutput(p.value())
+	case "generationConfig", "generation_config":
+		p.mostOutput(p.member("maxOutputTokens"))
+	case "inferenceConfig":
+		p.mostOutput(p.member("maxTokens"))
 	case "tools":
 		p.tools()
 	case "toolConfig":
@@ -263,3 +269,13 @@ func (p *parser) cacheControl() (ttl string, given bool) {
 
 // clearThinking is the type of the context edit that must be the first.
 const clearThinking = "clear_thinking_20251015"
+
+// mostOutput notes how long a reply may be.
+func (p *parser) mostOutput(f field) {
+	if f.kind != jsonspan.Number {
+		return
+	}
+	if n, err := strconv.Atoi(string(p.bytes(f.span))); err == nil {
+		p.head.mostOutput = max(p.head.mostOutput, n)
+	}
+}

@@ -216,6 +216,7 @@ type head struct {
 	thinking   string // thinking.type of Anthropic and its imitators
 	binding    bool   // thinking.block_binding is set
 	effort     string // reasoning.effort
+	mostOutput int    // tokens that the reply may have; 0: it does not say
 	storeFalse bool
 	stateful   bool // earlier items live on the server
 	remote     bool // so does all of it, if the list is not there
