@@ -10,9 +10,6 @@ import (
 	"github.com/pare-llm/pare/internal/fullness"
 )
 
-// A Fullness is how full the window of a conversation is, and what is left of it at its pace.
-type Fullness = fullness.Outlook
-
 // A fill is how large the last request of a conversation was, as the provider has counted it, and
 // how the conversation grows.
 type fill struct {
@@ -125,6 +122,7 @@ func (x *exchange) fullness() {
 		}
 	}
 	o := pace.Outlook(at)
+	o.Turns = g.Asked
 	x.rec.Fullness = &o
 }
 
@@ -143,7 +141,7 @@ func (x *exchange) full() {
 // several, for recalls, is not the size of one.
 func (x *exchange) filled() {
 	if x.text > 0 && len(x.rec.Recalls) == 0 {
-		x.t.Conversations.fills.filled(x.o.key, x.text, fullness.Step{Model: x.rec.Model, Usage: x.rec.Usage, Turns: x.o.glance.Turns})
+		x.t.Conversations.fills.filled(x.o.key, x.text, fullness.Step{Model: x.rec.Model, Usage: x.rec.Usage, Turns: x.o.glance.Asked})
 	}
 }
 

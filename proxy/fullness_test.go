@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/fullness"
 )
 
 // fullOf reads the header of a reply, with the room in the window; left is -1 if it says nothing of that.
@@ -143,7 +145,7 @@ func TestStopped(t *testing.T) {
 		sent++
 		return answer(200, `{"usage":{"input_tokens":100000,"output_tokens":5000}}`)
 	})}
-	tr.stop = func(f *Fullness) string {
+	tr.stop = func(f *fullness.Outlook) string {
 		if f.Dollars > 1 {
 			return "$1"
 		}

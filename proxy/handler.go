@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -68,7 +69,7 @@ type Handler struct {
 	policy    atomic.Pointer[pare.Policy]
 	recall    atomic.Pointer[Recall]
 	keeper    atomic.Pointer[keeper]
-	stop      atomic.Pointer[func(*Fullness) string]
+	stop      atomic.Pointer[func(*fullness.Outlook) string]
 	faults    faults
 	proxy     *httputil.ReverseProxy
 }
@@ -136,7 +137,7 @@ func (h *Handler) setPassed(passed func(*Passage), passes func(*Record) bool) {
 }
 
 // setStop says which conversations come to their end, from now on: those for which stop has a reason.
-func (h *Handler) setStop(stop func(*Fullness) string) { h.stop.Store(&stop) }
+func (h *Handler) setStop(stop func(*fullness.Outlook) string) { h.stop.Store(&stop) }
 
 // CloseIdle closes connections to upstreams that are not in use.
 func (h *Handler) CloseIdle() {

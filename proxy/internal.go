@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/internal/inside"
 )
 
@@ -56,7 +57,7 @@ func (internals) SetPassed(h *Handler, passed func(*Passage), passes func(*Recor
 	h.setPassed(passed, passes)
 }
 
-func (internals) SetStop(h *Handler, stop func(*Fullness) string) {
+func (internals) SetStop(h *Handler, stop func(*fullness.Outlook) string) {
 	h.setStop(stop)
 }
 

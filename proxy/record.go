@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"time"
 
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -35,7 +36,7 @@ type Record struct {
 	TokensOut int `json:"tokens_out,omitempty"`
 	// Fullness is how full the request makes the window of its model, by what the provider has
 	// counted of the ones before it, and what is left of that; nil: it is not known.
-	Fullness *Fullness `json:"fullness,omitempty"`
+	Fullness *fullness.Outlook `json:"fullness,omitempty"`
 	// Changes are the receipts of what was done.
 	Changes []wire.Change `json:"changes,omitempty"`
 	Rules   []string      `json:"rules,omitempty"`

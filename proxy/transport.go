@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -85,7 +86,7 @@ type Transport struct {
 	faults *faults
 	// stop says why no more requests of a conversation are sent that has come so far; "": they are.
 	// Nil: they always are.
-	stop func(*Fullness) string
+	stop func(*fullness.Outlook) string
 }
 
 const (

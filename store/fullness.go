@@ -2,27 +2,19 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
 
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
 )
 
-// A fullness is how much of the window of its model a session takes.
-type fullness struct {
-	// Tokens is what a request with all that is in force would have, estimated: the base, the last
-	// summary and what stands behind it.
-	Tokens int64   `json:"tokens"`
-	Window int     `json:"window"`
-	Share  float64 `json:"share"`
-	// TurnsLeft is how many turns like the last ones there is room for; nil: there was none yet.
-	TurnsLeft *int64 `json:"turns_left,omitempty"`
-}
-
-// paceTurns is how many turns at the end tell the pace.
-const paceTurns = 10
-
-// fullness says how full a session is; nil: its model, or its window, is not known. It goes by
-// the weights of the entries, and reads none but the last summary.
-func (s *Store) fullness(ctx context.Context, key Key) (f *fullness, err error) {
+// fullness says how full a session is, and what is left: by what the provider has counted, if it
+// passed through a proxy, else by the estimate; nil: its model, or its window, is not known. A
+// session with more than cutAbove tokens beyond its last summary is summarized; zero: none is.
+func (s *Store) fullness(ctx context.Context, key Key, cutAbove int64) (o *fullness.Outlook, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		x, err := s.live(ctx, t, key, false)
 		if err != nil {
@@ -32,6 +24,10 @@ func (s *Store) fullness(ctx context.Context, key Key) (f *fullness, err error) 
 		if !known || m.Window == 0 || x.Dialect == "" {
 			return nil
 		}
+		p, err := s.paced(ctx, t, x)
+		if err != nil {
+			return err
+		}
 		last, c, err := s.newestSummary(ctx, t, x)
 		if err != nil {
 			return err
@@ -40,26 +36,93 @@ func (s *Store) fullness(ctx context.Context, key Key) (f *fullness, err error) 
 		for _, m := range c.Prefix {
 			head = append(head, m)
 		}
-		f = &fullness{Tokens: x.cum - last.Cum, Window: m.Window}
-		if body, err := x.body(nil, head); err == nil {
-			if r, err := x.parse(body); err == nil {
-				f.Tokens += int64(r.Tokens(s.counter(x)))
+		before := 0 // of the base and the summary
+		if r, err := x.request(head); err == nil {
+			before, p.MaxOutput = r.Tokens(s.counter(x)), r.MaxOutputTokens()
+		}
+		at := p.position(x.Model, m)
+		if at.Tokens == 0 {
+			at.Tokens = before + int(x.cum-last.Cum)
+		}
+		if cutAbove > 0 {
+			at.CutAt = before + int(cutAbove)
+		}
+		billed := p.Requests > 0
+		if !billed {
+			if p.Pace, err = s.grown(ctx, t, x); err != nil {
+				return err
 			}
 		}
-		f.Share = float64(f.Tokens) / float64(f.Window)
-		turns, err := s.bearing(ctx, t, x, markTurn, last.To+1, x.Head, true, paceTurns)
-		if err != nil || len(turns) == 0 {
-			return err
+		out := p.Outlook(at)
+		if !billed { // a window may not have read all of it, and nobody knows who has sent it
+			out.Requests, out.Turns, out.Dollars = 0, 0, 0
 		}
-		before, err := s.cumAt(ctx, t, x, x.last(turns[len(turns)-1]-1))
-		if err != nil {
-			return err
-		}
-		if each := (x.cum - before) / int64(len(turns)); each > 0 {
-			left := max(0, int64(f.Window)-f.Tokens) / each
-			f.TurnsLeft = &left
-		}
+		o = &out
 		return nil
 	})
-	return f, err
+	return o, err
+}
+
+// request puts messages into the request around them.
+func (x *Session) request(messages [][]byte) (*wire.Request, error) {
+	body, err := x.body(nil, messages)
+	if err != nil {
+		return nil, err
+	}
+	return x.parse(body)
+}
+
+// grown is how what a window reads of a session grew, by the estimate.
+func (s *Store) grown(ctx context.Context, t *tx, x *Session) (fullness.Pace, error) {
+	h, err := s.load(ctx, t, x, reachOf(x, (&WindowOptions{}).policy(x)))
+	if err != nil {
+		return fullness.Pace{}, err
+	}
+	r, err := x.request(h.messages)
+	if err != nil {
+		return fullness.Pace{}, nil // it is said when a window is asked for
+	}
+	p := fullness.Of(fullness.Question{Request: r, Model: x.Model, Counter: s.counter(x)}).Pace(r, len(r.Transcript().Messages()))
+	return p, nil
+}
+
+// A paced is how a session grew that a proxy has seen, and how long the reply to its last request
+// may be.
+type paced struct {
+	fullness.Pace
+	MaxOutput int `json:"max_output,omitempty"`
+}
+
+// position is where a session stands by what the provider has counted; without Tokens if it has not.
+func (p *paced) position(model string, m tokens.Model) fullness.Position {
+	return fullness.Position{Tokens: p.Size, Window: m.Window, Room: m.Input(min(p.MaxOutput, m.Output)), Model: model}
+}
+
+// fullness is that of a session that a proxy has seen; nil: its window is not known, or nothing was
+// counted.
+func (p *paced) fullness(model string) *fullness.Outlook {
+	m, known := tokens.Lookup(model)
+	if !known || m.Window == 0 || p.Requests == 0 {
+		return nil
+	}
+	o := p.Outlook(p.position(model, m))
+	return &o
+}
+
+// paced reads how a session grew; the zero value if no proxy has seen it.
+func (s *Store) paced(ctx context.Context, t *tx, x *Session) (p paced, err error) {
+	var text string
+	err = t.row(ctx, `SELECT pace FROM remembered WHERE sid = ?`, x.sid).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, nil
+	}
+	return readPaced(text), err
+}
+
+// readPaced reads what was written; what cannot be read is as if it had not been counted.
+func readPaced(text string) (p paced) {
+	if json.Unmarshal([]byte(text), &p) != nil {
+		return paced{}
+	}
+	return p
 }

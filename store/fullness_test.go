@@ -17,9 +17,9 @@ import (
 func TestFullness(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		type full struct {
-			Tokens, Window int
-			Share          float64
-			TurnsLeft      *int `json:"turns_left"`
+			Tokens, Window, Room int
+			Share                float64
+			TurnsLeft            *int `json:"turns_left"`
 		}
 		handler := st.Handler(store.HandlerOptions{Scope: func(*http.Request) (string, bool) { return "", true }})
 		ask := func(key store.Key) *full {
@@ -53,7 +53,7 @@ func TestFullness(t *testing.T) {
 			}
 			f := ask(key)
 			near(what, f.Tokens, tokensOf(t, w.Body))
-			near(what+" in permille", int(1000*f.Share), 1000*f.Tokens/f.Window)
+			near(what+" in permille", int(1000*f.Share), 1000*f.Tokens/f.Room)
 			return f
 		}
 		for i := range 20 {
@@ -65,7 +65,7 @@ func TestFullness(t *testing.T) {
 			turn(t, st, key, 20+i)
 		}
 		g := check("forty turns")
-		near("turns left", *g.TurnsLeft, (g.Window-g.Tokens)*20/(g.Tokens-base))
+		near("turns left", *g.TurnsLeft, (g.Room-g.Tokens)*20/(g.Tokens-base))
 		compact(t, st, key, "they talked")
 		if h := check("compacted"); h.Tokens >= g.Tokens {
 			t.Errorf("a summary takes %d tokens, what it stands for %d", h.Tokens, g.Tokens)

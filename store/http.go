@@ -39,6 +39,9 @@ type HandlerOptions struct {
 	Policy *pare.Policy
 	// Compactor makes summaries. Nil: what is compacted is archived and named.
 	Compactor *pare.Compactor
+	// CompactAbove is above how many tokens beyond its last summary a session is summarized, by
+	// whoever does that; zero: nobody does. It is for what is said of sessions.
+	CompactAbove int64
 	// MaxBody is the size of the largest body that is read; zero: 64 MB.
 	MaxBody int64
 	// Log gets what failed without a fault of the client, which is not told. Nil: nobody does.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+
+	"github.com/pare-llm/pare/internal/fullness"
 )
 
 func (a *api) create(c *call) error {
@@ -66,13 +68,13 @@ func (a *api) get(c *call) error {
 	if err != nil {
 		return err
 	}
-	full, err := a.s.fullness(c.q.Context(), c.key)
+	full, err := a.s.fullness(c.q.Context(), c.key, a.o.CompactAbove)
 	if err != nil {
 		return err
 	}
 	return c.write(http.StatusOK, struct {
 		*Session
-		Fullness *fullness `json:"fullness,omitempty"`
+		Fullness *fullness.Outlook `json:"fullness,omitempty"`
 	}{x, full})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/internal/inside"
 )
 
@@ -14,6 +15,10 @@ func Internal(*inside.Key) internals { return internals{} }
 // internals has the functions and methods behind the door. Each does what its namesake in
 // lower case says.
 type internals struct{}
+
+func (internals) Fullness(s *Store, ctx context.Context, key Key) (*fullness.Outlook, error) {
+	return s.fullness(ctx, key, 0)
+}
 
 func (internals) Engine(s *Store) string {
 	return s.engine()

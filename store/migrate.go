@@ -18,7 +18,7 @@ import (
 var migrations embed.FS
 
 // schema is the version of the tables that this program knows.
-const schema = 16
+const schema = 17
 
 // oldest is the version from which on tables are brought up to date: those of before were
 // written by no release.

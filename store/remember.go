@@ -7,11 +7,13 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -39,6 +41,8 @@ type Remembered struct {
 	Agent    string       `json:"agent,omitempty"`
 	Requests int          `json:"requests"`
 	Usage    tokens.Usage `json:"usage"` // as the provider billed it, over all requests
+	// Fullness is how full the window was at the last request; nil: it is not known.
+	Fullness *fullness.Outlook `json:"fullness,omitempty"`
 }
 
 // Remember keeps requests that have passed, all or none, as sessions: exactly the messages that
@@ -369,11 +373,21 @@ func (s *Store) tally(ctx context.Context, t *tx, x *Session, c *chain, size int
 	if newest {
 		marks = "excluded.marks"
 	}
-	_, err := t.exec(ctx, `INSERT INTO remembered (sid, agent, requests, input, was_read, written, output, size, marks, at) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?)
+	p, err := s.paced(ctx, t, x)
+	if err != nil {
+		return err
+	}
+	p.Add(fullness.Step{Model: c.Request.Model(), Usage: u, Turns: transcriptx.Asked(c.Request.Transcript(), len(c.links))})
+	p.MaxOutput = c.Request.MaxOutputTokens()
+	pace, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, `INSERT INTO remembered (sid, agent, requests, input, was_read, written, output, size, marks, at, pace) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (sid) DO UPDATE SET agent = excluded.agent, requests = remembered.requests + 1, input = remembered.input + excluded.input,
 		was_read = remembered.was_read + excluded.was_read, written = remembered.written + excluded.written, output = remembered.output + excluded.output,
-		size = remembered.size + excluded.size, marks = `+marks+`, at = excluded.at`,
-		x.sid, clipped(c.Agent, 200), u.Input, u.Read, u.Written, u.Output, size, encodeMarks(c.links), s.now())
+		size = remembered.size + excluded.size, marks = `+marks+`, at = excluded.at, pace = excluded.pace`,
+		x.sid, clipped(c.Agent, 200), u.Input, u.Read, u.Written, u.Output, size, encodeMarks(c.links), s.now(), string(pace))
 	return err
 }
 

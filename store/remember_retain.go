@@ -24,10 +24,13 @@ func (s *Store) attest(ctx context.Context, t *tx, all ...*Session) error {
 		err := t.each(ctx, func(scan func(...any) error) error {
 			var sid int64
 			r := new(Remembered)
-			err := scan(&sid, &r.Agent, &r.Requests, &r.Usage.Input, &r.Usage.Read, &r.Usage.Written, &r.Usage.Output)
+			var pace string
+			err := scan(&sid, &r.Agent, &r.Requests, &r.Usage.Input, &r.Usage.Read, &r.Usage.Written, &r.Usage.Output, &pace)
+			p := readPaced(pace)
+			r.Fullness = p.fullness(by[sid].Model)
 			by[sid].Remembered = r
 			return err
-		}, `SELECT sid, agent, requests, input, was_read, written, output FROM remembered WHERE sid IN (?`+marks+`)`, ids...)
+		}, `SELECT sid, agent, requests, input, was_read, written, output, pace FROM remembered WHERE sid IN (?`+marks+`)`, ids...)
 		if err != nil {
 			return err
 		}

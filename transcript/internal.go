@@ -53,3 +53,14 @@ func (internals) Ties(t *Transcript) []Tie {
 func (internals) Turns(t *Transcript) int {
 	return t.turns
 }
+
+// Asked is how often the person spoke in the first n messages: those that a history may begin with,
+// neighbours once.
+func (internals) Asked(t *Transcript, n int) (asked int) {
+	for i := range min(n, len(t.messages)) {
+		if t.messages[i].Begins && (i == 0 || !t.messages[i-1].Begins) {
+			asked++
+		}
+	}
+	return asked
+}

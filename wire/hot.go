@@ -26,6 +26,7 @@ type Glance struct {
 	Messages          int
 	Calls             int // and strays
 	Turns             int
+	Asked             int // how often the person spoke
 	MaxOutput         int // tokens that the reply may have; 0: it does not say
 	Fingerprint       [16]byte
 }
@@ -87,7 +88,7 @@ func (p *Parser) judge(raw []byte, o Options, c checker) (Glance, error) {
 	c.Request, c.checkRoom = r, p.c.checkRoom
 	p.c = c
 	p.c.run()
-	return Glance{Clean: !p.c.dirty && len(p.c.found) == 0, ContinuesOnServer: r.continuesOnServer(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: transcriptx.Turns(r.t), MaxOutput: r.MaxOutputTokens()}, nil
+	return Glance{Clean: !p.c.dirty && len(p.c.found) == 0, ContinuesOnServer: r.continuesOnServer(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: transcriptx.Turns(r.t), Asked: transcriptx.Asked(r.t, len(r.t.Messages())), MaxOutput: r.MaxOutputTokens()}, nil
 }
 
 // Parse is like the function of that name, but the request, its transcript and what is

@@ -13,11 +13,11 @@ import (
 
 type countCmd struct {
 	ByMessage bool   `help:"Count each message, too."`
-	Above     string `placeholder:"PERCENT|N" help:"Exit with status 1 if a request is fuller than that, and say how full it is: 80% of the room in the model's window, or a number of tokens."`
+	Above     string `placeholder:"LIMIT" help:"Exit with status 1 if a request is above that, and say how full it is: 80% of the room in the model's window, a number of tokens, '40 turns' of the person, or $5 that were billed."`
 	counting  `embed:""`
 	reporting `embed:""`
 
-	threshold *threshold // what Above says
+	limit *fullness.Limit // what Above says; nil: nothing
 }
 
 // Help is the page's first paragraph.
@@ -27,6 +27,7 @@ func (c *countCmd) Help() string {
     pare count request.json
     pare count --by-message request.json
     pare count --above 80% request.json || pare trim request.json
+    pare count --above '$5' session.jsonl || echo enough
     pare count --tokenizer exact --model gpt-5 request.json
     pare count --json sessions/ | jq '[.source, .tokens] | @tsv' -r
 
@@ -45,7 +46,8 @@ kinds, marks and beside add up to tokens, and so do head, roles and beside; "unr
 many messages the provider has compacted; "recorded" is what the API itself has counted for
 the last reply of a session, "beside" how much of that the file does not hold: the system
 prompt and the tools. "over_window" is there if the provider will refuse it for its length.
-"above" says what --above asks. --by-message adds
+"above" says what --above asks. "fullness" has what is left at the pace so far: requests,
+turns, dollars, and the same with _left, until the window is full. --by-message adds
 "by_message":[{"message","path","role","tokens","kinds"}].`
 }
 
@@ -55,7 +57,7 @@ func (c *countCmd) run(w *world) int {
 	}
 	c.hosting = true
 	var err error
-	if c.threshold, err = readThreshold(c.Above); err != nil {
+	if c.limit, err = readLimit(c.Above); err != nil {
 		return w.usage(err, "count")
 	}
 	return c.tell(w, "count", "token", c.one, nil, func(sum *summary, many bool) {
@@ -67,22 +69,23 @@ func (c *countCmd) run(w *world) int {
 
 // A counted is what --json prints about a transcript.
 type counted struct {
-	Source    string   `json:"source"`
-	Line      int      `json:"line,omitempty"`
-	Thread    string   `json:"thread,omitempty"` // of a session file that has several
-	Dialect   string   `json:"dialect"`
-	Profile   string   `json:"profile"`
-	Model     string   `json:"model"`
-	Tokenizer string   `json:"tokenizer"`
-	Messages  int      `json:"messages"`
-	Tokens    int      `json:"tokens"`
-	Window    int      `json:"window,omitempty"`
-	Room      int      `json:"room,omitempty"`
-	Share     *float64 `json:"share,omitempty"`
-	Recorded  int      `json:"recorded,omitempty"` // by the API, for the last reply of a session
-	Beside    int      `json:"beside,omitempty"`   // of them are not in the file: the system prompt and the tools
-	Over      bool     `json:"over_window,omitempty"`
-	Above     *bool    `json:"above,omitempty"` // only with --above
+	Source    string            `json:"source"`
+	Line      int               `json:"line,omitempty"`
+	Thread    string            `json:"thread,omitempty"` // of a session file that has several
+	Dialect   string            `json:"dialect"`
+	Profile   string            `json:"profile"`
+	Model     string            `json:"model"`
+	Tokenizer string            `json:"tokenizer"`
+	Messages  int               `json:"messages"`
+	Tokens    int               `json:"tokens"`
+	Window    int               `json:"window,omitempty"`
+	Room      int               `json:"room,omitempty"`
+	Share     *float64          `json:"share,omitempty"`
+	Recorded  int               `json:"recorded,omitempty"` // by the API, for the last reply of a session
+	Beside    int               `json:"beside,omitempty"`   // of them are not in the file: the system prompt and the tools
+	Over      bool              `json:"over_window,omitempty"`
+	Above     *bool             `json:"above,omitempty"`    // only with --above
+	Fullness  *fullness.Outlook `json:"fullness,omitempty"` // what is left; nil: the window is not known
 	tally.Tally
 }
 
@@ -101,8 +104,12 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		share := math.Round(1e6*float64(n.Tokens)/float64(n.Room)) / 1e6
 		n.Share = &share
 	}
-	if c.threshold != nil {
-		if out.note, err = c.threshold.judge(from, n); err != nil {
+	full := outlook(from, req, size, model, n.Messages)
+	if full.Window > 0 {
+		n.Fullness = &full
+	}
+	if c.limit != nil {
+		if out.note, err = judge(c.limit, from, n, &full); err != nil {
 			return out, err
 		}
 		if *n.Above {
@@ -113,7 +120,7 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		}
 	}
 	out.size = &picture.Size{Messages: [2]int{n.Messages}, Tokens: [2]int{n.Tokens}}
-	drawn := &picture.Tally{Tally: n.Tally, Tokens: n.Tokens, Beside: n.Beside, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, Over: n.Over}
+	drawn := &picture.Tally{Tally: n.Tally, Tokens: n.Tokens, Beside: n.Beside, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, Over: n.Over, Left: warning(&full)}
 	switch {
 	case c.JSON:
 		out.out = encode(n)
@@ -123,4 +130,25 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		out.out = v.Style.Tally(from.String(), req, drawn)
 	}
 	return out, nil
+}
+
+// outlook is what is left of a window: by what the API has counted of a session so far, or by the
+// estimate.
+func outlook(from origin, req *wire.Request, size fullness.Size, model string, messages int) fullness.Outlook {
+	var pace fullness.Pace
+	if from.pace != nil {
+		pace = from.pace()
+	}
+	if pace.Requests == 0 {
+		pace = size.Pace(req, messages)
+	}
+	return pace.Outlook(size.Position(model))
+}
+
+// warning is what is left of a window that is half full: before, it is far away.
+func warning(f *fullness.Outlook) string {
+	if f.Share < 0.5 {
+		return ""
+	}
+	return f.String()
 }

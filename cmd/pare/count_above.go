@@ -2,65 +2,55 @@ package main
 
 import (
 	"fmt"
-	"math"
-	"strconv"
 	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/fullness"
 )
 
-// A threshold is what --above was given: a share of the room for a request, or a number of tokens.
-type threshold struct {
-	said   string
-	share  float64 // 0: it is a number of tokens
-	tokens int
-}
-
-// readThreshold reads the value of --above; nil: it was not given.
-func readThreshold(text string) (*threshold, error) {
+// readLimit reads the value of --above; nil: it was not given.
+func readLimit(text string) (*fullness.Limit, error) {
 	if text == "" {
 		return nil, nil
 	}
-	bad := hinted{fmt.Errorf("--above %s is neither a share nor a number of tokens", text), "for example --above 80% or --above 150000"}
-	if percent, ok := strings.CutSuffix(text, "%"); ok {
-		n, err := strconv.ParseFloat(strings.TrimSpace(percent), 64)
-		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) || n <= 0 {
-			return nil, bad
-		}
-		return &threshold{said: text, share: n / 100}, nil
+	l, ok := fullness.ParseLimit(text)
+	if !ok {
+		return nil, hinted{fmt.Errorf("--above %s is neither a share nor a number of tokens or turns, nor dollars", text), "for example --above 80%, --above 150000, --above '40 turns' or --above '$5'"}
 	}
-	n, err := strconv.Atoi(strings.NewReplacer(",", "", "_", "").Replace(text))
-	if err != nil || n < 1 {
-		return nil, bad
-	}
-	return &threshold{said: text, tokens: n}, nil
+	return &l, nil
 }
 
-// judge says whether a transcript is fuller than that, in a line for people. Its error is wrong
-// usage: a share of a window that nobody knows.
-func (t *threshold) judge(from origin, n *counted) (note []byte, err error) {
-	taken, counted := n.Tokens, ""
+// judge says whether a transcript is above a limit, in a line for people. Its error is wrong usage:
+// a share of a window, or dollars of a model, that nobody knows.
+func judge(l *fullness.Limit, from origin, n *counted, so *fullness.Outlook) (note []byte, err error) {
+	beside := ""
 	if n.Beside > 0 { // what the file does not show
-		counted = ", with the system prompt and the tools"
+		beside = ", with the system prompt and the tools"
 	}
-	limit := t.tokens
-	if t.share > 0 {
-		if n.Room == 0 {
-			return nil, misuse{hinted{fmt.Errorf("--above %s: the window of %s is not known", t.said, named(n.Model)), "give a number of tokens, or a model that is known: --model NAME"}}
-		}
-		limit = int(t.share * float64(n.Room))
+	above, known := l.Passed(so)
+	switch {
+	case !known && l.Share > 0:
+		return nil, misuse{hinted{fmt.Errorf("--above %s: the window of %s is not known", l.Said, named(n.Model)), "give a number of tokens, or a model that is known: --model NAME"}}
+	case !known:
+		return nil, misuse{hinted{fmt.Errorf("--above %s: nobody knows what %s costs", l.Said, named(n.Model)), "give a model that is known: --model NAME"}}
 	}
-	above := taken > limit
 	n.Above = &above
-	full := screen.Line(grouped(taken) + " tokens" + counted)
-	left := ""
+	full := screen.Line(grouped(n.Tokens) + " tokens" + beside)
 	if n.Room > 0 {
-		full = screen.Printf("%s full: %s of %s tokens%s (window of %s: %s)", strings.TrimSpace(screen.Percent(float64(taken)/float64(n.Room))), grouped(taken), grouped(n.Room), counted, named(n.Model), grouped(n.Window))
-		left = fmt.Sprintf(", %s left", grouped(max(n.Room-taken, 0)))
+		full = screen.Printf("%s full: %s of %s tokens%s (window of %s: %s), %s left", strings.TrimSpace(screen.Percent(float64(n.Tokens)/float64(n.Room))), grouped(n.Tokens), grouped(n.Room), beside, named(n.Model), grouped(n.Window), grouped(max(n.Room-n.Tokens, 0)))
+	}
+	switch {
+	case l.Dollars > 0:
+		full = screen.Printf("$%.2f so far", so.Dollars)
+	case l.Turns > 0:
+		full = screen.Line(plural(so.Turns, "turn"))
+	}
+	if left := so.String(); left != "" {
+		full = screen.Printf("%s; %s", full, left)
 	}
 	is := "not above"
 	if above {
 		is = "above"
 	}
-	return screen.Appendf(nil, "%s: %s%s; %s %s\n", from.String(), full, left, is, t.said), nil
+	return screen.Appendf(nil, "%s: %s; %s %s\n", from.String(), full, is, l.Said), nil
 }

@@ -137,6 +137,7 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"time", aSkip, "planning took longer than its budget", ""},
 	{"panic", aSkip, "Pare met a bug of its own; the log has it", "please report it"},
 	{"error", aSkip, "planning failed; the log says why", ""},
+	{"stopped", aSkip, "its conversation is above a limit of [stop], and it was not sent", "begin another conversation, or raise the limit"},
 	{"signed", aSkip, "the request is signed, and Pare has no key to sign a changed one", "docs/serve.md shows how to give it one"},
 	{"unsupported", aSkip, "requests to this path are not looked at", ""},
 

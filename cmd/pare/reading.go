@@ -185,13 +185,14 @@ type hinted struct {
 // An origin is where a transcript comes from.
 type origin struct {
 	source  string
-	line    int              // 0: it is a document of its own
-	lead    int              // bytes passed over in front of it
-	many    bool             // it is one of several
-	found   bool             // it lies in a folder, and nobody has named it
-	thread  string           // which of the threads of a session file; "": the only one
-	counted fullness.Counted // of a thread: what the API has counted
-	host    *hosts.List      // the list of a program that it is; nil: it is none
+	line    int                  // 0: it is a document of its own
+	lead    int                  // bytes passed over in front of it
+	many    bool                 // it is one of several
+	found   bool                 // it lies in a folder, and nobody has named it
+	thread  string               // which of the threads of a session file; "": the only one
+	counted fullness.Counted     // of a thread: what the API has counted
+	pace    func() fullness.Pace // of a thread: how it grew; nil: nobody has written it down
+	host    *hosts.List          // the list of a program that it is; nil: it is none
 }
 
 // originOf is where a text of a source comes from.

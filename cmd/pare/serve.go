@@ -71,6 +71,9 @@ func (c *serveCmd) options(w *world, command string) (o serve.Options, used stri
 	if err := cmp.Or(c.size(&o), positive("--compact-above", c.Compact)); err != nil {
 		return o, "", w.usage(err, command)
 	}
+	if c.Compact != nil {
+		o.CompactAbove = int64(*c.Compact)
+	}
 	if c.NoStore && c.Store != w.getenv("PARE_STORE") { // which --no-store is there to override
 		return o, "", w.usage(errors.New("--store and --no-store contradict each other"), command)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -64,6 +65,7 @@ func (s logFile) requests(from origin) iter.Seq2[origin, *wire.Request] {
 			if len(all) > 1 {
 				from.thread, from.many = t.Name, true
 			}
+			from.pace = func() fullness.Pace { return s.Pace(t) }
 			if from.counted = s.Counted(t); !yield(from, t.Stored()) {
 				return
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -83,6 +84,12 @@ func passed(x *store.Session) string {
 	said := []string{plural(r.Requests, "request")}
 	if in := r.Usage.Input + r.Usage.Read + r.Usage.Written; in+r.Usage.Output > 0 {
 		said = append(said, screen.Grouped(in)+" tokens in", screen.Grouped(r.Usage.Output)+" out")
+	}
+	if f := r.Fullness; f != nil {
+		if f.Dollars >= 0.005 {
+			said = append(said, fmt.Sprintf("$%.2f", f.Dollars))
+		}
+		said = append(said, strings.TrimSpace(screen.Percent(f.Share))+" full")
 	}
 	who := strings.Join(slices.DeleteFunc([]string{r.Agent, x.Model}, func(s string) bool { return s == "" }), ", ")
 	if who != "" {

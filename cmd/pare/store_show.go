@@ -55,6 +55,7 @@ func (c *sessionShowCmd) run(w *world) int {
 			return 0, err
 		}
 		c.noteSummary(ctx, w, st)
+		c.noteFullness(ctx, w, st)
 		if c.HTML {
 			return (&viewing{viewCmd: &viewCmd{Output: c.Output}, w: w}).write(s.page()), nil
 		}
@@ -68,6 +69,19 @@ func (c *sessionShowCmd) noteSummary(ctx context.Context, w *world, st *store.St
 	if err == nil && win.From > 1 {
 		screen.Fprintf(w.stderr, "a summary replaces the entries before %d in requests: pare session window %s\n", win.From, sessionName(c.key()))
 	}
+}
+
+// noteFullness says, beside what is shown, how full the window is and what is left.
+func (c *sessionShowCmd) noteFullness(ctx context.Context, w *world, st *store.Store) {
+	f, err := storex.Fullness(st, ctx, c.key())
+	if err != nil || f == nil {
+		return
+	}
+	note := strings.TrimSpace(screen.Percent(f.Share)) + " of the window is full"
+	if left := f.String(); left != "" {
+		note += ": " + left
+	}
+	screen.Fprintf(w.stderr, "%s\n", note)
 }
 
 // load reads the messages in force as one request.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -48,6 +49,27 @@ func (n Note) Cost(model string) (dollars float64, known bool) {
 // hourWrite is what a token costs that is written to a cache for an hour, in thousandths of one
 // that is not.
 const hourWrite = 2000
+
+// Pace is how a thread grew, by what the API has counted of its replies. One of which nothing is
+// written down has had no requests.
+func (l *Log) Pace(t *Thread) (p fullness.Pace) {
+	ms, turns := t.Request.Transcript().Messages(), 0
+	for i, n := range l.Notes(t) {
+		if ms[i].Begins && (i == 0 || !ms[i-1].Begins) {
+			turns++
+		}
+		if n.Usage == (tokens.Usage{}) {
+			continue
+		}
+		model := cmp.Or(n.Model, t.Request.Model())
+		dollars, _ := n.Cost(model)
+		p.Add(fullness.Step{Model: model, Usage: n.Usage, Turns: turns, Dollars: dollars})
+	}
+	if p.Requests > 0 {
+		p.Turns = turns
+	}
+	return p
+}
 
 // Notes returns what the file tells of each message of a thread.
 func (l *Log) Notes(t *Thread) []Note {

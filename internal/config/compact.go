@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/summary"
 )
 
@@ -90,6 +91,35 @@ type Recall struct {
 	Rounds int `json:"rounds,omitempty" min:"1" max:"100"`
 	// How many bytes one reply may fetch. Default: 131072.
 	MaxBytes int `json:"max_bytes,omitempty" min:"256" max:"16777216"`
+}
+
+// A Stop says how far a conversation may go that passes through the proxy: what is above a limit is
+// not sent, and the client is told so. Many goroutines may read it.
+type Stop struct {
+	// The limits, such as "95%" of the room in the window, "150000" tokens, "200 turns" of the person, or "$5" by list prices. Default: none.
+	Above []string `json:"above,omitempty"`
+}
+
+// Limits are what Above says.
+func (s *Stop) Limits() (all []fullness.Limit) {
+	if s == nil {
+		return nil
+	}
+	for _, text := range s.Above {
+		if l, ok := fullness.ParseLimit(text); ok {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// checkLimits reports limits that nobody understands.
+func (s *Stop) checkLimits(from *source) {
+	for _, text := range s.Above {
+		if _, ok := fullness.ParseLimit(text); !ok {
+			from.fail("stop.above", `for example ["95%", "200 turns", "$5"]`, "%q is neither a share nor a number of tokens or turns, nor dollars", text)
+		}
+	}
 }
 
 // A Remember says how long the conversations that pass through the proxy are kept in the store.

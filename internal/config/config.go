@@ -39,6 +39,8 @@ type Config struct {
 	Recall *Recall `json:"recall,omitempty"`
 	// How long pare serve remembers conversations. Without this table: it does not, unless --remember says so.
 	Remember *Remember `json:"remember,omitempty"`
+	// How far a conversation may go that passes through pare serve. Without this table: as far as its provider lets it.
+	Stop *Stop `json:"stop,omitempty"`
 	// The standard rules by name, with their options.
 	Standard Tables `json:"rules,omitempty"`
 	// What must stay, whatever the rules say.

@@ -47,6 +47,9 @@ func (c *Config) build(s *source) *pare.Policy {
 	if c.Archive != nil && c.Archive.File == "" {
 		c.Archive.checkFile(s)
 	}
+	if c.Stop != nil {
+		c.Stop.checkLimits(s)
+	}
 	if c.Window != nil {
 		p.Window = c.Window.window(s)
 	}

@@ -47,6 +47,7 @@ type Size struct {
 	Refused bool
 
 	counter wire.Counter
+	spent   tally.Tally
 }
 
 // Of weighs a request.
@@ -67,7 +68,7 @@ func Of(q Question) Size {
 			later += m.Tokens
 		}
 	}
-	s.Tokens, s.counter = counted+later, c
+	s.Tokens, s.counter, s.spent = counted+later, c, spent
 	if s.Recorded == 0 {
 		return s
 	}

@@ -40,7 +40,7 @@ type Position struct {
 // Position is where a conversation stands whose next request has this size.
 func (s Size) Position(model string) Position {
 	if s.Guess {
-		return Position{Tokens: s.Tokens, Model: model}
+		return Position{Tokens: s.Tokens, Model: model} // a window that is a guess says nothing
 	}
 	return Position{Tokens: s.Tokens, Window: s.Window, Room: s.Room(), Model: model}
 }
@@ -173,7 +173,7 @@ func (l Limit) Passed(o *Outlook) (passed, known bool) {
 	case l.Share > 0:
 		return float64(o.Tokens) > l.Share*float64(o.Room), o.Room > 0
 	case l.Dollars > 0:
-		return o.Dollars > l.Dollars, o.Dollars > 0
+		return o.Dollars > l.Dollars, o.Dollars > 0 || o.Requests == 0
 	case l.Turns > 0:
 		return o.Turns > l.Turns, true
 	}

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/pare-llm/pare/internal/ladder"
-	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -139,26 +138,33 @@ func termsOf(model string) terms {
 	return t
 }
 
-// Steps are the requests that led to the first n messages of r, as nobody has counted them: by the
-// estimate, with so many tokens beside what r shows, and with a cache that has always held.
-func Steps(r *wire.Request, c wire.Counter, n, beside int) (all []Step) {
-	spent := tally.Of(r, c, true)
-	size := spent.Head.System + spent.Head.Tools + spent.Head.Other + beside
-	ms, turns, before := r.Transcript().Messages(), 0, 0
-	for i, m := range ms[:n] {
-		if m.Begins {
+// Pace is how the first n messages of the request that was weighed grew, as nobody has counted it:
+// by the estimate, and with a cache that has always held.
+func (s Size) Pace(r *wire.Request, n int) (p Pace) {
+	size := s.spent.Head.System + s.spent.Head.Tools + s.spent.Head.Other + s.Beside
+	ms, turns := r.Transcript().Messages(), 0
+	var steps []Step
+	for i, m := range ms[:min(n, len(s.spent.ByMessage))] {
+		if m.Begins && (i == 0 || !ms[i-1].Begins) {
 			turns++
 		}
 		if ladder.Begins(ms, i) {
-			all = append(all, Step{Model: r.Model(), Usage: tokens.Usage{Read: before, Written: size - before}, Turns: turns})
-			before = size
+			before := 0
+			if k := len(steps); k > 0 {
+				before = steps[k-1].size()
+			}
+			steps = append(steps, Step{Model: r.Model(), Usage: tokens.Usage{Read: before, Written: size - before}, Turns: turns})
 		}
-		if m.Role == transcript.Assistant && len(all) > 0 {
-			all[len(all)-1].Usage.Output += spent.ByMessage[i].Tokens
+		if m.Role == transcript.Assistant && len(steps) > 0 {
+			steps[len(steps)-1].Usage.Output += s.spent.ByMessage[i].Tokens
 		}
-		size += spent.ByMessage[i].Tokens
+		size += s.spent.ByMessage[i].Tokens
 	}
-	return all
+	for _, step := range steps {
+		p.Add(step)
+	}
+	p.Turns = turns
+	return p
 }
 
 // round is a number of dollars as it is told: to a hundredth of a cent.

@@ -19,21 +19,22 @@ var watches = map[string]bool{
 // mayWatch are the tests that look at a clock, and why their verdict does not depend on
 // how busy the machine is. Benchmarks (*bench_test.go) measure and judge nothing.
 var mayWatch = map[string]string{
-	"cmd/internal/serve/waits_test.go": "a soak compares the latency of requests with and without a summarizer",
-	"cmd/pare/claude_client_test.go":   "no client outlives the run of tests",
-	"cmd/pare/doctor_test.go":          "samples memory",
-	"cmd/pare/folder_test.go":          "only a soak judges speed",
-	"cmd/pare/kill_test.go":            "kills at any time: whenever that is, nothing may be lost",
-	"cmd/pare/main_test.go":            "compares dates of files that lie hours apart",
-	"tools/engine/compactor_test.go":   "the clock of a bubble, which stands still while anybody works",
-	"cmd/internal/serve/crowd_test.go": "only a soak judges speed",
-	"proxy/ledger_test.go":             "the clock of a bubble, which stands still while anybody works",
-	"store/crash_test.go":              "kills at any time: whenever that is, nothing may be lost",
-	"store/endless_test.go":            "kills at any time: whenever that is, nothing may be lost",
-	"store/open_test.go":               "the clock of a bubble, which stands still unless somebody waits",
-	"summary/endpoint_test.go":         "what hangs ends by its deadline, whenever that is",
-	"cmd/internal/ui/chrome_test.go":   "waits as long as the run of tests lasts",
-	"cmd/internal/ui/serve_test.go":    "changes something while a page waits for it",
+	"cmd/internal/serve/waits_test.go":          "a soak compares the latency of requests with and without a summarizer",
+	"cmd/pare/claude_client_test.go":            "no client outlives the run of tests",
+	"cmd/pare/doctor_test.go":                   "samples memory",
+	"cmd/pare/folder_test.go":                   "only a soak judges speed",
+	"cmd/pare/kill_test.go":                     "kills at any time: whenever that is, nothing may be lost",
+	"cmd/pare/main_test.go":                     "compares dates of files that lie hours apart",
+	"tools/engine/compactor_test.go":            "the clock of a bubble, which stands still while anybody works",
+	"cmd/internal/serve/crowd_test.go":          "only a soak judges speed",
+	"proxy/ledger_test.go":                      "the clock of a bubble, which stands still while anybody works",
+	"cmd/internal/serve/pace_of_memory_test.go": "throughput, in a soak only",
+	"store/crash_test.go":                       "kills at any time: whenever that is, nothing may be lost",
+	"store/endless_test.go":                     "kills at any time: whenever that is, nothing may be lost",
+	"store/open_test.go":                        "the clock of a bubble, which stands still unless somebody waits",
+	"summary/endpoint_test.go":                  "what hangs ends by its deadline, whenever that is",
+	"cmd/internal/ui/chrome_test.go":            "waits as long as the run of tests lasts",
+	"cmd/internal/ui/serve_test.go":             "changes something while a page waits for it",
 }
 
 // TestNoClock: no test is decided by the clock. trial.Linear compares sizes by processor

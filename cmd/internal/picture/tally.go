@@ -20,6 +20,7 @@ type Tally struct {
 	Share        *float64 // of the room; nil: the window is not known
 	Recorded     int      // tokens that the API has counted for the last reply; 0: unknown
 	Over         bool     // it does not fit the window
+	Left         string   // what is left at this pace; "": nobody knows
 }
 
 // TallyLine is a transcript of many in one line.
@@ -47,6 +48,9 @@ func (s Style) Tally(from string, req *wire.Request, n *Tally) []byte {
 	if n.Share != nil {
 		screen.Fprintf(&b, " · %s of the %s tokens available (window %s, %s kept for the reply)",
 			strings.TrimSpace(screen.Percent(*n.Share)), screen.Grouped(n.Room), screen.Grouped(n.Window), screen.Grouped(n.Window-n.Room))
+	}
+	if n.Left != "" {
+		screen.Fprintf(&b, "\n  %s", s.Paint.Faint(n.Left))
 	}
 	if n.Over {
 		screen.Fprintf(&b, "\n  %s", s.Paint.Fault("over-window: the provider refuses it; pare trim shortens it"))

@@ -19,6 +19,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/ui"
 	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/internal/engine"
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/summary"
@@ -32,6 +33,9 @@ type Options struct {
 	// Settings is the configuration and what it makes of requests; see [Load]. Nil: what an
 	// empty one does.
 	Settings *Settings
+	// CompactAbove is above how many tokens sessions are summarized in the background; zero: they
+	// are not. It is for what is said of them.
+	CompactAbove int64
 	// Store keeps sessions and receipts. Nil: there are none.
 	Store *store.Store
 	// Log gets what happens. Nil: nobody does.
@@ -159,6 +163,7 @@ func New(o Options) *Server {
 	}
 	s.setRecall(o.Settings)
 	s.setRemember(o.Settings)
+	s.setStop(o.Settings)
 	s.serveSessions(o.Settings)
 	s.own = s.guard.wrap(s.gate.lets(s.sharing(s.routes())))
 	s.http = &http.Server{
@@ -187,13 +192,14 @@ func (s *Server) Set(to *Settings) {
 	proxyx.SetPolicy(s.proxy, to.Policy)
 	s.setRecall(to)
 	s.setRemember(to)
+	s.setStop(to)
 	s.serveSessions(to)
 }
 
 // serveSessions serves the sessions of the store by a policy.
 func (s *Server) serveSessions(to *Settings) {
 	if s.o.Store != nil {
-		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(storex.Memory(s.o.Store)), MaxBody: s.o.MaxBody, Log: s.o.Log})
+		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(storex.Memory(s.o.Store)), CompactAbove: s.o.CompactAbove, MaxBody: s.o.MaxBody, Log: s.o.Log})
 		s.sessions.Store(&h)
 	}
 }
@@ -215,6 +221,19 @@ func (s *Server) setRecall(to *Settings) {
 		}
 	}
 	proxyx.SetRecall(s.proxy, s.recall)
+}
+
+// setStop says how far conversations may go.
+func (s *Server) setStop(to *Settings) {
+	all := to.Config.Stop.Limits()
+	proxyx.SetStop(s.proxy, func(f *fullness.Outlook) string {
+		for _, l := range all {
+			if passed, _ := l.Passed(f); passed {
+				return l.Said
+			}
+		}
+		return ""
+	})
 }
 
 // setRemember says whether what passes is kept.

@@ -94,7 +94,7 @@ func (w *Watch) request(r *proxy.Record, seq int, done bool) ui.Request {
 		Own: float64(r.Planned) / milli, First: float64(r.Waited) / milli,
 		Input: r.Usage.Input + r.Usage.Written, Cached: r.Usage.Read, Output: r.Usage.Output, View: w.kept.has(r.ID),
 	}
-	v.Conversation, v.Agent, v.Over = r.Conversation, agentName(r.Agent), r.Over
+	v.Conversation, v.Agent, v.Over, v.Fullness = r.Conversation, agentName(r.Agent), r.Over, r.Fullness
 	v.Spent, v.Saved = w.totals.money(r)
 	v.Before, v.After = size(r)
 	if m, known := tokens.Lookup(r.Model); known {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/pare-llm/pare/internal/fullness"
 )
 
 // Traffic is what has passed through a proxy, as its live page shows it: sums since it
@@ -111,6 +113,8 @@ type Request struct {
 	Over         bool    `json:"over,omitempty"`         // it could not have been sent as it came
 	Spent        float64 `json:"spent,omitempty"`        // dollars, by list prices
 	Saved        float64 `json:"saved,omitempty"`        // dollars; see [Totals.Saved]
+
+	Fullness *fullness.Outlook `json:"fullness,omitempty"` // of the window, and what is left; nil: not known
 }
 
 // A TrafficSource tells what passes. Traffic(after) has the requests that changed after

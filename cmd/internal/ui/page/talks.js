@@ -89,7 +89,18 @@ function makeTalk({ key, requests, last }) {
 function makeFullness(r) {
   const box = element("span", "talk-full");
   box.append(...makeTokens(r));
+  const left = leftOf(r.fullness);
+  if (left) box.append(element("small", r.fullness.share >= 0.8 ? "talk-left nearly" : "talk-left muted", left));
   return box;
+}
+
+// leftOf says what is left of a window at the pace so far.
+function leftOf(f) {
+  if (f?.requests_left === undefined) return "";
+  const parts = [plural(f.requests_left, "request")];
+  if (f.turns_left) parts.push(plural(f.turns_left, "turn"));
+  if (f.dollars_left !== undefined) parts.push(money(f.dollars_left));
+  return "about " + parts.join(" · ") + " left" + (f.cut_in !== undefined ? ", cut in " + count.format(f.cut_in) : "");
 }
 
 // makeGood says what was done in all requests of a conversation, and what that saved.

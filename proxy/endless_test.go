@@ -1,0 +1,76 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/internal/wording"
+	"github.com/pare-llm/pare/summary"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// TestDefectC1Proxy: a client sends a history that grows to thousands of turns, and the proxy makes a
+// window with summaries of each request. All are answered, windows and summaries are within their
+// bounds, and each turn is there, or a summary says that it stands for it.
+func TestDefectC1Proxy(t *testing.T) {
+	rounds := 24
+	switch {
+	case trial.Soak():
+		rounds = 200
+	case testing.Short():
+		rounds = 10
+	}
+	const window, most = 6000, 1000
+	count := tokens.For("claude-sonnet-4-5")
+	c := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MaxTokens: most}
+	var sent []byte
+	tr := &Transport{PlanTime: -1, Conversations: NewConversations(ConversationsOptions{}), Policy: &pare.Policy{Window: &pare.Window{Tokens: window, LowPercent: 60}, Compact: c},
+		Base: base(func(_ *http.Request, body []byte) *http.Response {
+			sent = body
+			return answer(200, `{"usage":{"input_tokens":5,"output_tokens":5}}`)
+		})}
+	stands := regexp.MustCompile(`\[pare: (?:level \d+: )?(\d+) turns?, \d+ blocks? of`)
+	history, turns := "", 0
+	for round := range rounds {
+		for range 25 {
+			history += fmt.Sprintf(`,{"role":"user","content":"Please note that %s"},{"role":"assistant","content":"We decided to keep %s %s"}`, trial.Fact(turns), trial.Decision(turns), strings.Repeat("More words about it. ", 12))
+			turns++
+		}
+		resp, err := tr.RoundTrip(request(`{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[` + history[1:] + `,{"role":"user","content":"and now?"}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		drain(t, resp)
+		if resp.StatusCode != 200 || resp.Header.Get("Pare-Skipped") != "" || resp.Header.Get("Pare-Faults") != "" {
+			t.Fatalf("round %d: %d %v", round, resp.StatusCode, resp.Header)
+		}
+		r, err := wire.Parse(sent, wire.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, gone, left := "", 0, 0
+		for b := range r.Transcript().Blocks() {
+			text := r.Text(transcript.BlockID(b))
+			if _, after, ok := strings.Cut(text, wording.SummaryBegin); ok {
+				said, _, _ = strings.Cut(after, wording.SummaryEnd)
+			} else if strings.HasPrefix(text, "Please note that item-") {
+				left++
+			}
+		}
+		for _, m := range stands.FindAllStringSubmatch(said, -1) {
+			n, _ := strconv.Atoi(m[1])
+			gone += n
+		}
+		if n, all := count.Count([]byte(said)), r.Tokens(count); n > most || all > window || gone+left != turns {
+			t.Fatalf("round %d: %d tokens, %d of summaries; %d turns, %d are there and summaries stand for %d\n%s", round, all, n, turns, left, gone, said)
+		}
+	}
+}
