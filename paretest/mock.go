@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -284,6 +286,13 @@ func (a *answer) name() {
 func (a *answer) id(n int, which byte) string {
 	sum := sha256.Sum256(append(a.sum[:], which))
 	return hex.EncodeToString(sum[:])[:n]
+}
+
+// signature looks like n signed bytes, and is the same for the same text.
+func signature(of string, n int) string {
+	out := make([]byte, n)
+	rand.NewChaCha8(sha256.Sum256([]byte(of))).Read(out)
+	return base64.StdEncoding.EncodeToString(out)
 }
 
 // pieces are the parts in which a text is streamed: one to five words each, so that a

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/wire"
 )
@@ -136,7 +135,7 @@ func (a *answer) anthropicEvents(out events) {
 }
 
 // signed is the signature of what it thinks.
-func (a *answer) signed() string { return histories.Signature(a.Thinking, 96) }
+func (a *answer) signed() string { return signature(a.Thinking, 96) }
 
 // typed is an object whose first member is its type.
 func typed(kind string, members ...any) *jsontree.Node {

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/wire"
 )
@@ -81,7 +80,7 @@ func (a *answer) geminiCalls() []*jsontree.Node {
 	for i, c := range a.Calls {
 		part := jsontree.Object("functionCall", jsontree.Object("id", jsontree.Text(c.ID), "name", jsontree.Text(c.Tool), "args", c.input()))
 		if i == 0 { // the newer models sign the first call of a step
-			part.Add("thoughtSignature", jsontree.Text(histories.Signature(a.id(22, 200), 32)))
+			part.Add("thoughtSignature", jsontree.Text(signature(a.id(22, 200), 32)))
 		}
 		all = append(all, part)
 	}

@@ -84,8 +84,8 @@ func filler(seed string, n int) string {
 	return string(out)
 }
 
-// Signature returns what looks like n signed or encrypted bytes.
-func Signature(seed string, n int) string {
+// signature returns what looks like n signed or encrypted bytes.
+func signature(seed string, n int) string {
 	r := seeded(seed)
 	out := make([]byte, n)
 	for i := range out {

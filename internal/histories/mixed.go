@@ -191,7 +191,7 @@ func (g *mixer) fill(template, id, name string) string {
 		case 'N':
 			b.WriteString(inner(name))
 		case 'S':
-			b.WriteString(Signature(g.prose(), 96))
+			b.WriteString(signature(g.prose(), 96))
 		case 'J':
 			b.WriteString(g.arguments())
 		case 'Q':

@@ -22,7 +22,7 @@ func (r *renderer) anthropic(g group) {
 	r.message(jsontree.Object("role", jsontree.Text(g.role()), "content", r.blocks(g, func(_ int, step Step) *jsontree.Node {
 		switch step.Op {
 		case Think:
-			return jsontree.Object("type", jsontree.Text("thinking"), "thinking", jsontree.Text(step.Text), "signature", jsontree.Text(Signature(step.Text, 96)))
+			return jsontree.Object("type", jsontree.Text("thinking"), "thinking", jsontree.Text(step.Text), "signature", jsontree.Text(signature(step.Text, 96)))
 		case Call:
 			return jsontree.Object("type", jsontree.Text("tool_use"), "id", r.id(step), "name", jsontree.Text(step.Tool), "input", args(step))
 		case Result:

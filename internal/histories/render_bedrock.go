@@ -17,7 +17,7 @@ func (r *renderer) bedrock(g group) {
 	r.message(jsontree.Object("role", jsontree.Text(g.role()), "content", r.blocks(g, func(_ int, step Step) *jsontree.Node {
 		switch step.Op {
 		case Think:
-			return jsontree.Object("reasoningContent", jsontree.Object("reasoningText", jsontree.Object("text", jsontree.Text(step.Text), "signature", jsontree.Text(Signature(step.Text, 96)))))
+			return jsontree.Object("reasoningContent", jsontree.Object("reasoningText", jsontree.Object("text", jsontree.Text(step.Text), "signature", jsontree.Text(signature(step.Text, 96)))))
 		case Call:
 			return jsontree.Object("toolUse", jsontree.Object("toolUseId", r.id(step), "name", jsontree.Text(step.Tool), "input", args(step)))
 		case Result:

@@ -31,7 +31,7 @@ func (r *renderer) gemini(g group) {
 			part := jsontree.Object("functionCall", r.function(step, step.Tool, "args", args(step)))
 			// The first call of a step is signed, and one that was thought about.
 			if !signed || r.s[i-1].Op == Think {
-				part.Add("thoughtSignature", jsontree.Text(Signature(fmt.Sprint(i, step.ID), 60)))
+				part.Add("thoughtSignature", jsontree.Text(signature(fmt.Sprint(i, step.ID), 60)))
 			}
 			signed = true
 			return part

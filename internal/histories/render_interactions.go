@@ -37,7 +37,7 @@ func (r *renderer) interactions(g group) {
 		r.place(i, "")
 		switch step.Op {
 		case Think:
-			r.message(jsontree.Object("type", jsontree.Text("thought"), "summary", jsontree.List(jsontree.Object("type", jsontree.Text("text"), "text", jsontree.Text(step.Text))), "signature", jsontree.Text(Signature(fmt.Sprint(i, step.Text), 60))))
+			r.message(jsontree.Object("type", jsontree.Text("thought"), "summary", jsontree.List(jsontree.Object("type", jsontree.Text("text"), "text", jsontree.Text(step.Text))), "signature", jsontree.Text(signature(fmt.Sprint(i, step.Text), 60))))
 		case Call:
 			r.message(jsontree.Object("type", jsontree.Text("function_call"), "id", r.id(step), "name", jsontree.Text(step.Tool), "arguments", args(step)))
 		default:

@@ -38,7 +38,7 @@ func (r *renderer) responses(g group) {
 			}
 			r.place(i, "")
 			id := "rs_" + filler(fmt.Sprint(i, step.Text), 48)
-			r.message(jsontree.Object("type", jsontree.Text("reasoning"), "id", jsontree.Text(id), "summary", jsontree.List(), "encrypted_content", jsontree.Text("gAAAAAB"+Signature(id, 120))))
+			r.message(jsontree.Object("type", jsontree.Text("reasoning"), "id", jsontree.Text(id), "summary", jsontree.List(), "encrypted_content", jsontree.Text("gAAAAAB"+signature(id, 120))))
 		case Call:
 			r.place(i, "")
 			r.message(jsontree.Object("type", jsontree.Text("function_call"), "call_id", r.id(step), "name", jsontree.Text(step.Tool), "arguments", jsontree.Text(step.Args)))
