@@ -88,7 +88,11 @@ func (p *Parser) judge(raw []byte, o Options, c checker) (Glance, error) {
 	c.Request, c.checkRoom = r, p.c.checkRoom
 	p.c = c
 	p.c.run()
-	return Glance{Clean: !p.c.dirty && len(p.c.found) == 0, ContinuesOnServer: r.continuesOnServer(), Dialect: r.Dialect, Profile: r.Profile, Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: transcriptx.Turns(r.t), Asked: transcriptx.Asked(r.t, len(r.t.Messages())), MaxOutput: r.MaxOutputTokens()}, nil
+	return Glance{
+		Clean: !p.c.dirty && len(p.c.found) == 0, ContinuesOnServer: r.continuesOnServer(), Dialect: r.Dialect, Profile: r.Profile,
+		Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: transcriptx.Turns(r.t),
+		Asked: transcriptx.Asked(r.t, len(r.t.Messages())), MaxOutput: r.MaxOutputTokens(),
+	}, nil
 }
 
 // Parse is like the function of that name, but the request, its transcript and what is

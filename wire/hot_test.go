@@ -46,7 +46,8 @@ func sameReading(t *testing.T, p *wire.Parser, body []byte, o wire.Options) {
 		}
 		w := wire.Glance{
 			Clean: len(want.Check(c)) == 0, ContinuesOnServer: wirex.ContinuesOnServer(want), Dialect: want.Dialect, Profile: want.Profile,
-			Messages: len(want.Transcript().Messages()), Calls: len(want.Transcript().Exchanges()), Turns: transcriptx.Turns(want.Transcript()), Fingerprint: wirex.Fingerprint(want),
+			Messages: len(want.Transcript().Messages()), Calls: len(want.Transcript().Exchanges()), Turns: transcriptx.Turns(want.Transcript()),
+			Asked: transcriptx.Asked(want.Transcript(), len(want.Transcript().Messages())), MaxOutput: want.MaxOutputTokens(), Fingerprint: wirex.Fingerprint(want),
 		}
 		if g != w {
 			t.Fatalf("a glance tells %+v, want %+v\n%s", g, w, body)

@@ -1,9 +1,8 @@
 package wire
 
 import (
-	"strings"
-
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/wording"

@@ -43,7 +43,7 @@ var zeros = []any{
 	new(archive.File), new(archive.Item), new(archive.Line),
 	new(rules.Deduplication), new(rules.ErrorPurging), new(rules.Hazard), new(rules.OptionError), new(rules.OptionErrors),
 	new(rules.Oversized), new(rules.Protect), new(rules.Recency), new(rules.SupersededWrites),
-	new(config.Config), new(config.Duration), new(config.Error), new(config.Errors), new(config.EvalError), new(config.Limit), new(config.Mark),
+	new(config.Config), new(config.Duration), new(config.Error), new(config.Errors), new(config.EvalError), new(config.Limit), new(config.Mark), new(config.Stop),
 	new(config.Table), new(config.TiesError), new(config.UnknownRuleError), new(config.VocabularyError),
 	new(replay.Amount), new(replay.Result),
 	new(agentlog.Detector), new(agentlog.Effect), new(agentlog.Finding), new(agentlog.Format),

@@ -64,7 +64,7 @@ func TestManualKeys(t *testing.T) {
 		return
 	}
 	if was != "\n"+b.String() {
-		t.Errorf("the keys in %s are stale; run go test ./config -run TestManualKeys -update", manual)
+		t.Errorf("the keys in %s are stale; run go test ./internal/config -run TestManualKeys -update", manual)
 	}
 }
 
