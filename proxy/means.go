@@ -64,7 +64,7 @@ func (a *aim) bound(r *wire.Request, pl *pare.Plan) (keep bool) {
 	switch {
 	case lost == 0:
 		return false
-	case drop != nil, a.cold: // a cold cache has nothing to lose
+	case drop != nil, a.heat.cold: // a cold cache has nothing to lose
 		return true
 	}
 	// The option is part of what the cache of messages depends on: what stands in front of the

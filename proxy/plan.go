@@ -46,7 +46,7 @@ type aim struct {
 	raw           []byte  // the request as the client sent it
 	anthropic     bool    // the upstream is Anthropic's
 	before        beat    // the request before this one
-	cold          bool    // the cache has expired since
+	heat          heat    // what is known of the cache
 	own           bool    // the provider is asked for nothing
 	short         bool    // what the provider clears by itself is not enough
 	learned       int     // the limit that the provider's counts have taught just now
@@ -78,6 +78,7 @@ type outcome struct {
 	taught   Learned            // what is to be learned if this is accepted
 	betas    []string           // that the body needs; it asks the provider to do something by itself
 	over     bool               // it could not have been sent as it came
+	heat     heat               // what is known of the cache
 	thrift   string             // see [Record]
 	cut      int                // results that are left out because that is free
 	fetched  int                // of these, those that new calls ask for again
@@ -85,7 +86,7 @@ type outcome struct {
 
 // skipped is the outcome of doing nothing.
 func (o outcome) skipped(why string, detail string) outcome {
-	return outcome{skip: why, detail: detail, glance: o.glance, key: o.key, faults: o.faults, thrift: o.thrift}
+	return outcome{skip: why, detail: detail, glance: o.glance, key: o.key, faults: o.faults, heat: o.heat, thrift: o.thrift}
 }
 
 // plan reads a request and says what to send in its place. Whatever goes wrong, that is
@@ -124,6 +125,7 @@ func inspect(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, res
 		a.known = a.conversations.learned(o.key)
 		a.heed()
 		a.feel(o.key, o.glance, in)
+		o.heat = a.heat
 	}
 	a.spare(o.key, o.glance)
 	o.thrift = a.thrift

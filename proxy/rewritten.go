@@ -14,7 +14,7 @@ func (x *exchange) rewritten() int {
 		return 0
 	}
 	b := all[len(all)-1]
-	if !x.t.Conversations.cuts(x.o.key, cut{b.Messages, b.After}) || len(x.o.taught.Cold) > 0 {
+	if !x.t.Conversations.cuts(x.o.key, cut{b.Messages, b.After}) || x.o.heat.cold {
 		return 0 // what has expired is written in any case
 	}
 	return b.Kept

@@ -33,7 +33,9 @@ func (w *watched) Read(p []byte) (int, error) {
 }
 
 // listens reports whether somebody wants to know what the provider has counted.
-func (x *exchange) listens() bool { return x.t.Record != nil || x.counts || x.passage != nil }
+func (x *exchange) listens() bool {
+	return x.t.Record != nil || x.counts || x.passage != nil || x.o.heat.watched
+}
 
 func (x *exchange) counted() {
 	if u := x.rec.Usage; x.counts && u.Input+u.Read+u.Written > 0 {
@@ -57,7 +59,7 @@ func (w *watched) end(err error) {
 	x.rec.Usage, x.rec.Lost = w.heard.tell()
 	x.counted()
 	x.filled()
-	x.rec.Cached = x.t.Conversations.cached(x.o.key, x.rec.Usage.Read > 0)
+	x.rec.Cached = x.t.Conversations.cached(x.o.key, x.rec.Usage, x.o.heat.cold && !x.o.heat.none)
 	if x.spent != nil {
 		x.rec.Usage = *x.spent
 	}

@@ -1,0 +1,243 @@
+package proxy
+
+import (
+	"bytes"
+	"hash/fnv"
+	"hash/maphash"
+	"time"
+
+	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/jsonedit"
+	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A moment is cold when no cache holds what a request begins with: it has expired by the clock, the
+// client has changed the beginning itself, or the provider says that it keeps nothing. Everything is
+// written again then, whatever is sent. What the replies count has the last word: who was wrong once is
+// not believed again.
+
+const (
+	// steady is how many requests must have begun alike before a change is believed to be one: some
+	// clients have something new in front of each.
+	steady = 3
+	// linear is the same for a list that has become shorter: a client that compacts does that
+	// rarely, one that goes on in several branches all the time.
+	linear = 8
+	// leastKept is a size that every cache keeps, in tokens.
+	leastKept = 4096
+)
+
+// A beginning is what a request began with: what stands beside its messages, and the first quarter of
+// these. Marks for the cache wander at the end.
+type beginning struct {
+	head, list uint64
+	messages   int // that list is of
+	alike      int // how many requests in a row began so
+}
+
+// A heat is what is known of the cache of a request.
+type heat struct {
+	cold    bool // nothing in a cache begins as it does
+	none    bool // the provider keeps nothing at all
+	watched bool // what the reply says of it matters
+}
+
+var seed = maphash.MakeSeed()
+
+// beginningOf is what a body begins with, and whether it begins as another one did.
+func beginningOf(raw []byte, d wire.Dialect, was beginning) (now beginning, same bool) {
+	var head []byte
+	for name, value := range jsonedit.All(raw) {
+		switch name {
+		case "tools", "system", "instructions", "systemInstruction", "system_instruction", "toolConfig":
+			head = append(append(head, name...), value...)
+		}
+	}
+	all := jsonedit.Elements(raw, d.List())
+	n := len(all) / 4
+	now = beginning{head: digest(head), list: digest(all[:n]...), messages: n}
+	return now, now.head == was.head && len(all) >= was.messages && digest(all[:was.messages]...) == was.list
+}
+
+func digest(parts ...[]byte) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, p := range parts {
+		h.Write(p)
+	}
+	return h.Sum64()
+}
+
+// feel notes a request of a conversation, and what is known from the one before it: how large that was,
+// and whether it is cold. Nobody else, such as another replica, may have sent one in between: the model
+// has spoken once, or not at all.
+func (a *aim) feel(key string, g wire.Glance, raw []byte) {
+	if key == "" || a.unfitted {
+		return
+	}
+	if a.heal != nil {
+		a.accepted = a.conversations.taken(key)
+		return
+	}
+	now := a.conversations.now()
+	before, ok := a.conversations.swap(key, beat{at: now, turns: g.Turns})
+	changed, doubted := false, false
+	if w := a.policy.Window; w != nil && (w.ColdRules != nil || w.Cache != nil || w.ModelCache) {
+		a.heat.watched = true
+		changed, doubted, a.heat.none = a.conversations.begun(key, raw, g.Dialect, g.Turns-before.turns)
+	}
+	if !ok {
+		return
+	}
+	a.before = before
+	pause, more := now.Sub(before.at), g.Turns-before.turns
+	if pause > shortestLife && (more == 0 || more == 2) {
+		a.heat.cold = pause > lifeOf(g.Profile.Model, raw)
+	}
+	a.heat.cold = (a.heat.cold || changed) && !doubted || a.heat.none
+}
+
+// begun notes what a request begins with. Changed says that the client has changed it, doubted that it
+// was taken to be cold once and was not, and none that the provider keeps nothing. More is how many
+// turns longer the history is than the one before.
+func (b *beats) begun(key string, raw []byte, d wire.Dialect, more int) (changed, doubted, none bool) {
+	b.mu.Lock()
+	p := b.last.get(key)
+	if p == nil {
+		b.mu.Unlock()
+		return false, false, false
+	}
+	was, doubted, none := p.begins, p.doubted, p.missed >= 2
+	b.mu.Unlock()
+	now, same := beginningOf(raw, d, was)
+	if same {
+		now.alike = was.alike + 1
+	}
+	b.mu.Lock()
+	if p = b.last.get(key); p != nil {
+		p.begins = now
+	}
+	b.mu.Unlock()
+	switch {
+	case same:
+	case more == 0 || more == 2:
+		changed = was.alike >= steady
+	case more < 0: // compacted, if little is left of it
+		changed = was.alike >= linear && now.messages < was.messages/2
+	}
+	return changed, doubted, none
+}
+
+// cached notes what a reply says of the cache, and reports whether this one or an earlier one of the
+// conversation says that something was read from it. Cold is what it was taken for.
+func (c *Conversations) cached(key string, u tokens.Usage, cold bool) bool {
+	if c == nil || key == "" {
+		return u.Read > 0
+	}
+	b := &c.beats
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := b.last.get(key)
+	if p == nil {
+		return u.Read > 0
+	}
+	if cold && p.total > 0 && u.Read >= p.total*9/10 { // nearly all of the request before
+		p.doubted = true
+	}
+	switch {
+	case u.Read+u.Written > 0:
+		p.missed = 0
+	case u.Input >= leastKept:
+		p.missed++
+	}
+	p.total = u.Input + u.Read + u.Written
+	p.reads = p.reads || u.Read > 0
+	return p.reads
+}
+
+// shortestLife is how long every cache lives: no body is searched for less.
+const shortestLife = 5 * time.Minute
+
+// lifeOf is how long the cache of a request lives: what it asks for, or what the model's provider does.
+func lifeOf(model string, raw []byte) time.Duration {
+	switch {
+	case bytes.Contains(raw, []byte(`"ttl":"1h"`)), bytes.Contains(raw, []byte(`"ttl": "1h"`)):
+		return time.Hour
+	case jsonedit.TextAt(raw, "prompt_cache_retention") == "24h":
+		return 24 * time.Hour
+	}
+	return tokens.CacheOf(model).Life
+}
+
+// chills reports whether a window has rules for cold moments, and there was one.
+func (a *aim) chills(w *pare.Window) bool {
+	return w.ColdRules != nil && (a.heat.cold || len(a.known.Cold) > 0)
+}
+
+// chill says, in the window of a policy, before which requests it was cold, this one included. A window
+// that is not stable has no use for that.
+func (a *aim) chill(r *wire.Request, p *pare.Policy) (taught []int64) {
+	if a.conversations == nil || p.Window == nil || p.Window.Low+p.Window.LowPercent == 0 {
+		return nil
+	}
+	if !a.heat.cold && len(a.known.Cold) == 0 && p.Window.Cache == nil && !p.Window.ModelCache {
+		return nil // it is trimmed when it must be, and never was cold
+	}
+	ends := requestsOf(r.Transcript())
+	cold := []int{} // not nil: there is a clock
+	last := 0
+	for _, m := range a.known.Cold {
+		if n := int(m >> 32); n <= len(ends) && n > 0 && m == momentOf(r.Transcript(), n, ends[n-1]) {
+			cold, last = append(cold, n), n
+		}
+	}
+	// Where nothing is kept every request is free, but looking at all of them at each is not.
+	if n := len(ends); a.heat.cold && last < n && (!a.heat.none || n-last >= max(n/8, 4)) {
+		taught = []int64{momentOf(r.Transcript(), n, ends[n-1])}
+		if len(cold) < maxCold {
+			cold = append(cold, n)
+		}
+	}
+	w := *p.Window
+	w.Cold = cold
+	p.Window = &w
+	return taught
+}
+
+// requestsOf says, of each request that led to a history, how many messages it had.
+func requestsOf(t *transcript.Transcript) (ends []int) {
+	all := t.Messages()
+	for i := range all {
+		if ladder.Begins(all, i) {
+			ends = append(ends, i)
+		}
+	}
+	return append(ends, len(all))
+}
+
+// momentOf names a request by its number and by what stood last in it: if a client has compacted or
+// changed the history since, it means nothing any more.
+func momentOf(t *transcript.Transcript, request, end int) int64 {
+	h := fnv.New32a()
+	if end > 0 {
+		m := t.Messages()[end-1]
+		for b := m.First; b < m.End; b++ {
+			blk := t.Block(b)
+			if blk.CallID != "" {
+				h.Reset()
+				h.Write([]byte(blk.CallID))
+				break
+			}
+			if b == m.First {
+				h.Write([]byte{byte(blk.Kind)})
+				if blk.Body != blk.Span { // a text, and not an object to which marks come and go
+					h.Write(t.Bytes(blk.Body))
+				}
+			}
+		}
+	}
+	return int64(request)<<32 | int64(h.Sum32())
+}
