@@ -12,11 +12,11 @@ import (
 )
 
 // A FaultError is the error for something of the caller's that misbehaves: a rule that
-// panics or returns an error, a counter, a stub, a sink that panics, or a counter that counts
-// what cannot be. Nothing is done then, unless it is a rule that may be left out
+// panics or returns an error, a counter, a stub, a sink that panics, a counter that counts what
+// cannot be, or an archive that cannot be written. Nothing is done then, unless it is a rule that may be left out
 // ([Policy.SkipFailedRules]). Many goroutines may read it.
 type FaultError struct {
-	Part  string // whose fault it is: "rule no-bash", "counter", "stub", "sink", …
+	Part  string // whose fault it is: "rule no-bash", "counter", "stub", "sink", "archive", …
 	Err   error
 	Stack []byte // of the panic; nil if there was none
 }

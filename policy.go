@@ -103,12 +103,12 @@ func (p *Policy) Plan(ctx context.Context, r *wire.Request) (plan *Plan, err err
 		return nil, err
 	}
 	if err := p.archive(ctx, plan); err != nil {
-		return nil, fmt.Errorf("archive what is removed: %w", err)
+		return nil, &FaultError{Part: "archive", Err: err}
 	}
 	return plan, nil
 }
 
-// keep archives what a plan takes out.
+// archive keeps what a plan takes out.
 func (p *Policy) archive(ctx context.Context, plan *Plan) error {
 	if p.Archive == nil {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/paretest"
@@ -149,6 +150,41 @@ func TestDefectX6OtherPartsFail(t *testing.T) {
 		resp, _ := post(t, s.URL+"/v1/messages", broken)
 		if r, err := pare.Parse(u.last(t).body); err != nil || len(r.Check(wire.CheckOptions{})) > 0 || resp.Header.Get("Pare-Faults") != part {
 			t.Errorf("%s: %v", part, resp.Header)
+		}
+	}
+}
+
+// fullArchive is an archive that has no room, and panics if it is to.
+type fullArchive struct{ panics bool }
+
+func (a fullArchive) Put(context.Context, ...archive.Item) error {
+	if a.panics {
+		panic("no room")
+	}
+	return errors.New("no room")
+}
+
+// TestArchiveFails: what is too large is made to fit, by the rules, too, while the archive cannot be
+// written, whichever other part fails.
+func TestArchiveFails(t *testing.T) {
+	rule := faultyRules(t)["vote-panics"]
+	for _, c := range []struct {
+		named string
+		p     pare.Policy
+	}{
+		{"archive", pare.Policy{Archive: fullArchive{}}},
+		{"archive", pare.Policy{Archive: fullArchive{panics: true}}},
+		{"archive, rule vote-panics", pare.Policy{Archive: fullArchive{}, Rules: rule}},
+		{"sink, archive", pare.Policy{Archive: fullArchive{}, Sink: func(pare.Event) { panic("no drain") }}},
+	} {
+		u := standIn(t, &paretest.Mock{MaxTokens: 6000})
+		s := front(t, u, func(conf *proxy.Config) {
+			c.p.Window = &pare.Window{Tokens: 6000}
+			conf.Policy = &c.p
+		})
+		resp, answer := post(t, s.URL+"/v1/messages", string(many(60).Render(wire.Anthropic, histories.RenderOptions{})))
+		if resp.StatusCode != 200 || resp.Header.Get("Pare-Faults") != c.named || resp.Header.Get("Pare-Skipped") != "" {
+			t.Errorf("%s: %s %v %s", c.named, resp.Status, resp.Header, answer)
 		}
 	}
 }

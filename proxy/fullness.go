@@ -89,31 +89,44 @@ func textBytes(body []byte) int {
 
 // fullness says in the record how full a request makes the window of its model, and what is left.
 // The provider has counted the one before it; where it has not, our own count is taken, if there is
-// one.
+// one. Limits hold for models of which no window is known, too.
 func (x *exchange) fullness() {
 	g := &x.o.glance
-	model := g.Profile.Model
-	m, known := lookup(model)
-	if !known || m.Window == 0 || x.o.requests > 0 || x.sight.counted {
+	if x.o.requests > 0 || x.sight.counted || g.Messages == 0 {
 		return
 	}
+	at := fullness.Position{Model: g.Profile.Model}
 	var pace fullness.Pace
-	size := 0
 	sent := x.o.body // unpacked
 	if sent == nil {
 		sent = x.plain
 	}
 	if x.t.Conversations != nil && x.o.key != "" && len(sent) > 0 {
 		x.text = textBytes(sent)
-		size, pace = x.t.Conversations.fills.estimate(x.o.key, x.text)
+		at.Tokens, pace = x.t.Conversations.fills.estimate(x.o.key, x.text)
 	}
-	if size == 0 {
-		size = cmp.Or(x.o.tokens[1], x.o.tokens[0])
+	if at.Tokens == 0 {
+		at.Tokens = cmp.Or(x.o.tokens[1], x.o.tokens[0])
 	}
-	if size == 0 {
+	if at.Tokens > 0 {
+		x.within(&at, pace.Size)
+	}
+	o := pace.Outlook(at)
+	o.Turns = g.Asked
+	x.outlook = &o
+	if o.Window > 0 {
+		x.rec.Fullness = &o
+	}
+}
+
+// within says which window a request is to fit, if that is known: the provider has not taken more.
+func (x *exchange) within(at *fullness.Position, taken int) {
+	g := &x.o.glance
+	m, known := lookup(at.Model)
+	if !known || m.Window == 0 || taken > x.aim.window(m) {
 		return
 	}
-	at := fullness.Position{Tokens: size, Window: x.aim.window(m), Model: model}
+	at.Window = x.aim.window(m)
 	at.Room = max(0, m.Input(min(g.MaxOutput, m.Output))+at.Window-m.Window)
 	if w := x.aim.policy.Window; w != nil {
 		at.CutAt = least0(w.Tokens, x.o.known.Limit)
@@ -121,9 +134,6 @@ func (x *exchange) fullness() {
 			at.CutAt = at.Window
 		}
 	}
-	o := pace.Outlook(at)
-	o.Turns = g.Asked
-	x.rec.Fullness = &o
 }
 
 // full takes back what was said of the window if the request was taken although it is larger: then
@@ -148,10 +158,10 @@ func (x *exchange) filled() {
 // stopped answers in the place of the provider if whoever runs the proxy wants no more of a
 // conversation that has come so far.
 func (x *exchange) stopped() *http.Response {
-	if x.t.stop == nil || x.rec.Fullness == nil {
+	if x.t.stop == nil || x.outlook == nil {
 		return nil
 	}
-	why := x.t.stop(x.rec.Fullness)
+	why := x.t.stop(x.outlook)
 	if why == "" {
 		return nil
 	}

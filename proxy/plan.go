@@ -135,19 +135,30 @@ func inspect(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, res
 }
 
 // think is what is left to do for a request that is not clean, or may be too large. If a part
-// of the policy fails, the request is repaired, and made to fit, without any of its parts.
+// of the policy fails, the request is repaired, and made to fit, without it: without the archive,
+// since the client has what is removed, or without all that programs and configurations put in.
 func (o outcome) think(ctx context.Context, raw []byte, a aim, restored int) outcome {
 	first := o.thought(ctx, raw, a, restored)
-	if !first.failed() || ctx.Err() != nil {
-		return first
+	last, bare := first, false
+	var faults []*pare.FaultError
+	for last.failed() {
+		faults = slices.Concat(faults, last.faults)
+		switch {
+		case ctx.Err() != nil:
+			return first
+		case a.policy.Archive != nil && slices.ContainsFunc(last.faults, func(f *pare.FaultError) bool { return f.Part == "archive" }):
+			less := *a.policy
+			less.Archive = nil
+			a.policy = &less
+		case !bare:
+			a.policy, bare = withoutCode(a.policy), true
+		default:
+			return first
+		}
+		last = o.thought(ctx, raw, a, restored)
 	}
-	a.policy = withoutCode(a.policy)
-	again := o.thought(ctx, raw, a, restored)
-	if again.failed() {
-		return first
-	}
-	again.faults = slices.Concat(first.faults, again.faults)
-	return again
+	last.faults = slices.Concat(faults, last.faults)
+	return last
 }
 
 // failed reports whether there is no plan because something went wrong.

@@ -183,10 +183,11 @@ type exchange struct {
 	o     outcome
 	// counts says that the provider's count says something about ours: the request was
 	// counted, and sent as it is.
-	counts bool
-	text   int           // how much of it is text, in bytes; zero: not known
-	spent  *tokens.Usage // by all rounds of a reply; nil: there was one
-	passed *passed       // the body, if it is not looked at
+	counts  bool
+	text    int               // how much of it is text, in bytes; zero: not known
+	spent   *tokens.Usage     // by all rounds of a reply; nil: there was one
+	passed  *passed           // the body, if it is not looked at
+	outlook *fullness.Outlook // of the conversation; nil: it is none
 	// passage is what is kept of what passes; nil: nothing.
 	passage *Passage
 }

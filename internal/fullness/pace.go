@@ -85,15 +85,17 @@ func (p *Pace) each() float64 {
 	n := float64(p.Grew)
 	mean := p.Growth / n
 	doubt := max(p.Squares/n-mean*mean, 0) / (give * give)
-	return max((p.Growth+doubt*usual)/(n+doubt), 1)
+	return (p.Growth + doubt*usual) / (n + doubt)
 }
 
-// until is after how many more requests a conversation that has size tokens now has limit.
+// until is after how many more requests a conversation that has size tokens now has limit. It is
+// not known of one that does not grow.
 func (p *Pace) until(size, limit int) (requests int, known bool) {
-	if p.Grew < leastGrew {
+	each := p.each()
+	if p.Grew < leastGrew || each < 1 {
 		return 0, false
 	}
-	return int(float64(max(0, limit-size)) / p.each()), true
+	return int(float64(max(0, limit-size)) / each), true
 }
 
 // leastGrew is how often a conversation must have grown before anything is said of what comes.

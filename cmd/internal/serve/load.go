@@ -10,7 +10,7 @@ import (
 
 // Load makes settings of a configuration. A window that it does not have is the one of the
 // model, with the low mark of [proxy.Default]. What is removed is in the archive, if it
-// has one, before a request goes on. Getenv tells the key of an endpoint.
+// has one that can be written, before a request goes on. Getenv tells the key of an endpoint.
 func Load(conf *config.Config, getenv func(string) string) (*Settings, error) {
 	serving := conf.Clone()
 	if serving.Window == nil {

@@ -27,7 +27,7 @@ func beginning(name string, messages, words int) string {
 func TestOneOutlook(t *testing.T) {
 	r := remembering(t, filepath.Join(t.TempDir(), "pare.db"), 1, serve.Options{CompactAbove: 50_000}, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		fmt.Fprintf(w, `{"type":"message","role":"assistant","content":[{"type":"text","text":"well"}],"usage":{"input_tokens":%d,"output_tokens":50}}`, 1000+len(body)/4)
+		fmt.Fprintf(w, `{"type":"message","role":"assistant","content":[{"type":"text","text":"well"}],"usage":{"input_tokens":%d,"output_tokens":50}}`, len(body)/3)
 	})
 	at, header := r.at[0], ""
 	const requests = 8
@@ -84,28 +84,36 @@ func TestOneOutlook(t *testing.T) {
 }
 
 // TestStopAbove: with [stop] a conversation ends above its limit, and only that one; without it, all
-// go on.
+// go on. Turns and tokens are counted for models that nobody knows, too.
 func TestStopAbove(t *testing.T) {
-	for conf, want := range map[string]int{"": 6, "[stop]\nabove = [\"3 turns\"]\n": 2, "[stop]\nabove = [\"$0.5\"]\n": 2, "[stop]\nabove = [\"90%\", \"101000\"]\n": 1} {
+	const known, unknown = "claude-sonnet-4-5", "nobody-knows"
+	for _, q := range []struct {
+		model, conf string
+		want        int
+	}{
+		{known, "", 6}, {known, `above = ["3 turns"]`, 2}, {known, `above = ["$0.5"]`, 2}, {known, `above = ["90%", "101000"]`, 1},
+		{unknown, `above = ["3 turns"]`, 2}, {unknown, `above = ["101000"]`, 1}, {unknown, `above = ["90%", "$0.5"]`, 6},
+	} {
 		sent := 0
 		o := to(t, func(w http.ResponseWriter, r *http.Request) {
 			sent++
 			io.Copy(io.Discard, r.Body)
 			io.WriteString(w, `{"usage":{"input_tokens":102000,"output_tokens":50}}`)
 		})
-		o.Settings = settings(t, conf)
+		o.Settings = settings(t, strings.Repeat("[stop]\n", min(len(q.conf), 1))+q.conf)
 		at, _, _ := start(t, o)
+		talk := func(name string, turns int) string { return strings.Replace(talked(name, turns), known, q.model, 1) }
 		for n := range 6 {
-			resp, out := send(t, "POST", at+"/v1/messages", talked("same", 1+n))
-			if stopped := resp.StatusCode == http.StatusForbidden; stopped != (n >= want) && conf != "" || stopped && !strings.Contains(out, "above the limit of") {
-				t.Errorf("%q: request %d: %d %s", conf, n+1, resp.StatusCode, out)
+			resp, out := send(t, "POST", at+"/v1/messages", talk("same", 1+n))
+			if stopped := resp.StatusCode == http.StatusForbidden; stopped != (n >= q.want) || stopped && !strings.Contains(out, "above the limit of") {
+				t.Errorf("%s, %q: request %d: %d %s", q.model, q.conf, n+1, resp.StatusCode, out)
 			}
 		}
-		if sent != want {
-			t.Errorf("%q: %d were sent, want %d", conf, sent, want)
+		if sent != q.want {
+			t.Errorf("%s, %q: %d were sent, want %d", q.model, q.conf, sent, q.want)
 		}
-		if resp, out := send(t, "POST", at+"/v1/messages", talked("another", 1)); resp.StatusCode != 200 {
-			t.Errorf("%q: another conversation: %d %s", conf, resp.StatusCode, out)
+		if resp, out := send(t, "POST", at+"/v1/messages", talk("another", 1)); resp.StatusCode != 200 {
+			t.Errorf("%s, %q: another conversation: %d %s", q.model, q.conf, resp.StatusCode, out)
 		}
 	}
 }

@@ -228,7 +228,7 @@ func (s *Server) setStop(to *Settings) {
 	all := to.Config.Stop.Limits()
 	proxyx.SetStop(s.proxy, func(f *fullness.Outlook) string {
 		for _, l := range all {
-			if passed, _ := l.Passed(f); passed {
+			if passed, known := l.Passed(f); passed && known {
 				return l.Said
 			}
 		}

@@ -90,37 +90,50 @@ func TestDefectC2Serve(t *testing.T) {
 }
 
 // TestDefectC2Latency: a model that takes three seconds for a summary, or never answers, costs no request anything.
+// Several servers of each kind get the same requests in turns. Of a request the fastest of its kind counts: what else
+// the machine does holds up one or the other, what a server waits for would hold up all.
 func TestDefectC2Latency(t *testing.T) {
 	trial.SoakOnly(t, "the clock decides")
 	slow, _ := summarizing(t, func(*http.Request) { time.Sleep(3 * time.Second) })
 	over := make(chan struct{})
 	never, _ := summarizing(t, func(*http.Request) { <-over })
 	t.Cleanup(func() { close(over) })
-	names := []string{"none", "3 s", "never"}
-	all := make([][]time.Duration, 3)
-	var at [3]string
-	for i, conf := range []string{window, asksModel(slow), asksModel(never)} {
-		o := to(t, (&paretest.Mock{}).ServeHTTP)
-		o.Settings = settings(t, conf)
-		at[i], _, _ = start(t, o)
+	kinds := []string{"none", "3 s", "never"}
+	const alike, requests = 7, 1000
+	var at []string // of the kinds in turns
+	for range alike {
+		for _, conf := range []string{window, asksModel(slow), asksModel(never)} {
+			o := to(t, (&paretest.Mock{}).ServeHTTP)
+			o.Settings = settings(t, conf)
+			url, _, _ := start(t, o)
+			at = append(at, url)
+		}
 	}
-	for n := range 1500 {
+	all := make([][]time.Duration, len(kinds))
+	for n := range requests {
 		body := talked(fmt.Sprint("conversation ", n/100), 30+n%100)
+		fastest := make([]time.Duration, len(kinds))
 		for i := range at {
-			i = (i + n) % 3
+			i = (i + n) % len(at)
 			began := time.Now()
 			if resp, reply := send(t, "POST", at[i]+"/v1/messages", body); resp.StatusCode != 200 {
 				t.Fatal(resp.StatusCode, reply)
 			}
-			all[i] = append(all[i], time.Since(began))
+			if took, kind := time.Since(began), i%len(kinds); fastest[kind] == 0 || took < fastest[kind] {
+				fastest[kind] = took
+			}
+		}
+		for kind, took := range fastest {
+			all[kind] = append(all[kind], took)
 		}
 	}
-	for i := range all {
-		slices.Sort(all[i])
-		p50, p99 := all[i][len(all[i])/2], all[i][len(all[i])*99/100]
-		t.Logf("%-6s p50 %v  p99 %v", names[i], p50, p99)
-		if base := all[0]; i > 0 && (float64(p50) > 1.05*float64(base[len(base)/2]) || float64(p99) > 1.05*float64(base[len(base)*99/100])) {
-			t.Errorf("%s: more than 5 %% above none", names[i])
+	for kind := range all {
+		slices.Sort(all[kind])
+		p50, p99 := all[kind][requests/2], all[kind][requests*99/100]
+		base50, base99 := all[0][requests/2], all[0][requests*99/100]
+		t.Logf("%-6s p50 %v (%.1f %%)  p99 %v (%.1f %%)", kinds[kind], p50, 100*float64(p50)/float64(base50), p99, 100*float64(p99)/float64(base99))
+		if float64(p50) > 1.05*float64(base50) || float64(p99) > 1.05*float64(base99) {
+			t.Errorf("%s: more than 5 %% above none", kinds[kind])
 		}
 	}
 }
