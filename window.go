@@ -55,8 +55,9 @@ type Window struct {
 	// Cache, also when it need not, as nothing is written again that would not be anyway; at
 	// others it then waits until it must. Nil: the clock is not known.
 	Cold []int
-	// ColdRules vote at the requests in Cold, and only then, on the history as it was; what they
-	// want is done whether it must be or not, and stays done. What Rules protect they leave alone.
+	// ColdRules vote at the requests in Cold, and first of all where a stable window must be trimmed,
+	// on the history as it was; what they want is done whether it must be or not, and stays done.
+	// What Rules protect they leave alone.
 	// With Cache they are also asked at other moments, now and then, and what they want is done if
 	// it pays within a quarter of the requests so far. They are for a stable window. Nil: there are
 	// none.

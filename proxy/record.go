@@ -65,9 +65,9 @@ type Record struct {
 	Rewritten int `json:"rewritten_tokens,omitempty"`
 	// Thrift says whether results may be left out because that is free, as they arrive or while the
 	// cache is cold: "cut"; "control", for one conversation in ten, which is left as it is; "stopped",
-	// because too much was fetched again; "", where the policy leaves nothing out. Cut is of how
-	// many more results something is left out now, Fetched how many calls that came with this request
-	// ask for one of them again.
+	// because too much was fetched again; "", where the policy leaves nothing out, or the conversation
+	// has not begun. Cut is of how many more results something is left out now, Fetched how many calls
+	// that came with this request ask for one of them again.
 	Thrift  string `json:"thrift,omitempty"`
 	Cut     int    `json:"cut,omitempty"`
 	Fetched int    `json:"fetched,omitempty"`

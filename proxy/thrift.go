@@ -57,6 +57,8 @@ func (a *aim) spare(key string, g wire.Glance) {
 		return
 	}
 	switch a.thrift = thriftCut; {
+	case g.Fingerprint == ([16]byte{}): // it has not begun: nobody knows yet which one it is
+		a.thrift = ""
 	case g.Fingerprint[0] < leftAlone:
 		a.thrift = thriftControl
 	case a.conversations != nil && a.conversations.spares(key):

@@ -209,6 +209,38 @@ func TestColdWindow(t *testing.T) {
 	}
 }
 
+// TestForcedWindow: where a stable window must be trimmed the rules for cold moments go first, with lists
+// of names; in between it is left alone, and what they cleared stays cleared.
+func TestForcedWindow(t *testing.T) {
+	const limit = 12_000
+	w := pare.Window{Tokens: limit, LowPercent: 70, ColdRules: hazard(t, rules.Hazard{}), Cold: []int{}}
+	a, counter := newTalker(), tokens.For("claude-sonnet-4-5")
+	before, cleared, cuts := "", 0, 0
+	for i := 1; i <= 120; i++ {
+		a.call("Bash", `{"command":"make"}`, prose(40)+identifiers(fmt.Sprintf("x%d", i), 3))
+		r := a.parse(t)
+		plan, err := parex.Trim(r, w, pare.Options{Counter: counter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := string(plan.Result().Raw())
+		n := strings.Count(now, "cleared by hazard")
+		switch {
+		case plan.Result().Tokens(counter) > limit:
+			t.Fatalf("request %d: %d tokens", i, plan.Result().Tokens(counter))
+		case before == "" || strings.HasPrefix(now, strings.TrimSuffix(before, "]}")):
+		case n == 0:
+			t.Fatalf("request %d: trimmed, and the rules for cold moments had nothing to say", i)
+		default:
+			cuts++
+		}
+		before, cleared = now, max(cleared, n)
+	}
+	if cuts == 0 || cuts > 12 || cleared < 5 {
+		t.Errorf("%d cuts, %d results cleared at once", cuts, cleared)
+	}
+}
+
 // TestColdWindowProtects: what the rules of the window protect stays at cold moments, too.
 func TestColdWindowProtects(t *testing.T) {
 	a := newTalker()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -67,8 +68,9 @@ func sharedPrefix(a, b []byte) int {
 	return n
 }
 
-// pausedSessions are recorded sessions with their clocks: of real agents, where there are any, and one
-// that is made up, with a pause after every eighth request.
+// pausedSessions are recorded sessions with their clocks that rested for longer than the cache lives: of
+// real agents, where there are any (a soak takes all of them, else a few), and one that is made up, with a
+// pause after every eighth request.
 func pausedSessions(t *testing.T) (all []sessionPart) {
 	add := func(name string, raw []byte) {
 		l, err := agentlog.Read(name, raw, agentlog.Options{})
@@ -80,7 +82,7 @@ func pausedSessions(t *testing.T) (all []sessionPart) {
 			t.Fatal(name, err)
 		}
 		for _, p := range parts {
-			if p.Recording != nil {
+			if p.Recording != nil && p.pauses() > 0 {
 				all = append(all, p)
 			}
 		}
@@ -90,15 +92,21 @@ func pausedSessions(t *testing.T) (all []sessionPart) {
 	if dir == "" {
 		return all
 	}
-	for _, f := range corpus.Files(t, "claude_code/*") {
-		add(f.Base, f.Raw)
+	step := 8 * trial.Stride(5)
+	if trial.Soak() {
+		step = 1
+	}
+	for i, f := range corpus.Files(t, "claude_code/*") {
+		if i%step == 0 {
+			add(f.Base, f.Raw)
+		}
 	}
 	more, _ := filepath.Glob(filepath.Join(dir, "..", "trajectories", "c[lo][ad]*", "*.zst"))
 	z, err := zstd.NewReader(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := 0; i < len(more); i += trial.Stride(20) {
+	for i := 0; i < len(more); i += step {
 		packed, err := os.ReadFile(more[i])
 		if err != nil {
 			t.Fatal(err)
@@ -141,45 +149,95 @@ func pausedSession(requests int) string {
 	return b.String()
 }
 
+// pauses are how often a part of a session rested for longer than the cache lives.
+func (s *sessionPart) pauses() (n int) {
+	var before time.Time
+	for _, at := range s.Times {
+		if !at.IsZero() && !before.IsZero() && at.Sub(before) > cacheLife {
+			n++
+		}
+		if !at.IsZero() {
+			before = at
+		}
+	}
+	return n
+}
+
+// A paused is a session on its way to two providers: as it is, and with what is cut when that is free.
+type paused struct {
+	now     time.Time
+	ways    [2]*cachingProvider
+	through [2]*proxy.Transport
+	record  *proxy.Record // of the last request that was cut
+
+	requests, cut int
+	control       bool // it is left as it is, to compare with
+}
+
+func newPaused(t *testing.T, s *sessionPart) *paused {
+	t.Helper()
+	model := cmp.Or(s.request.Model(), "claude-opus-4-6")
+	plain := proxy.Default()
+	plain.Model = model
+	x := new(paused)
+	for w, p := range []*pare.Policy{plain, {Model: model, Rules: pipeline(t, rules.Oversized{Arrival: true}), Window: &pare.Window{ModelTokens: true, LowPercent: 70, ColdRules: pipeline(t, rules.Hazard{})}}} {
+		clock := func() time.Time { return x.now }
+		x.ways[w] = &cachingProvider{now: clock}
+		x.through[w] = &proxy.Transport{Base: x.ways[w], PlanTime: -1, Policy: p, Conversations: proxy.NewConversations(proxy.ConversationsOptions{Now: clock})}
+	}
+	x.through[1].Record = func(r *proxy.Record) { x.record = r }
+	return x
+}
+
+// pipeline is that of one rule.
+func pipeline(t *testing.T, o interface{ Rule() (pare.Rule, error) }) *pare.Pipeline {
+	t.Helper()
+	rule, err := o.Rule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pare.Compile(rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// send sends a request both ways. Cuts that the policy did not mean to make of a warm cache are an error.
+func (x *paused) send(t *testing.T, path string, body []byte) error {
+	t.Helper()
+	for _, tr := range x.through {
+		r := httptest.NewRequest(http.MethodPost, "http://host"+path, bytes.NewReader(body))
+		r.RequestURI = ""
+		resp, err := tr.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	x.requests, x.cut = x.requests+1, x.cut+x.record.Cut
+	x.control = x.control || x.record.Thrift == "control"
+	// What stands behind the list is written again each time, and a comma.
+	lost := func(w int) int { return x.ways[w].last.before - x.ways[w].last.shared }
+	if lost(1) > lost(0)+64 && x.record.Rewritten == 0 {
+		return fmt.Errorf("%d bytes of a warm cache are written again, %d without cuts", lost(1), lost(0))
+	}
+	return nil
+}
+
 // TestPauses: recorded sessions, with their pauses, go through the proxy to a provider with a cache. What
 // is cut as it arrives and while the cache is cold makes no session dearer, and rewrites no warm cache:
 // what was sent is the beginning of what is sent next, as far as the client itself left it so.
 func TestPauses(t *testing.T) {
-	arrival, err := rules.Oversized{Arrival: true}.Rule()
-	if err != nil {
-		t.Fatal(err)
+	type sum struct {
+		sessions, requests, pauses, cut int
+		with, without                   float64
 	}
-	hazard, err := rules.Hazard{}.Rule()
-	if err != nil {
-		t.Fatal(err)
-	}
-	first, err := pare.Compile(arrival)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cold, err := pare.Compile(hazard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	with, without, requests, cut, control := 0.0, 0.0, 0, 0, 0
-	sessions := pausedSessions(t)
-	for i, s := range sessions {
-		model := s.request.Model()
-		if model == "" {
-			model = "claude-opus-4-6"
-		}
-		thrifty := &pare.Policy{Model: model, Rules: first, Window: &pare.Window{ModelTokens: true, LowPercent: 70, ColdRules: cold}}
-		plain := proxy.Default()
-		plain.Model = model
-		var now time.Time
-		var ways [2]*cachingProvider
-		var through [2]*proxy.Transport
-		var record *proxy.Record
-		for w, p := range []*pare.Policy{plain, thrifty} {
-			ways[w] = &cachingProvider{now: func() time.Time { return now }}
-			through[w] = &proxy.Transport{Base: ways[w], PlanTime: -1, Policy: p, Conversations: proxy.NewConversations(proxy.ConversationsOptions{Now: func() time.Time { return now }})}
-		}
-		through[1].Record = func(r *proxy.Record) { record = r }
+	sums := make(map[bool]*sum) // by whether they are left alone
+	sums[false], sums[true] = new(sum), new(sum)
+	for i, s := range pausedSessions(t) {
+		x := newPaused(t, &s)
 		walk := replay.NewWalk(s.request)
 		path := "/v1/messages"
 		if s.request.Dialect == wire.OpenAIResponses {
@@ -187,37 +245,23 @@ func TestPauses(t *testing.T) {
 		}
 		for k := range walk.Len() {
 			if at := s.Times[walk.Messages(k)-1]; !at.IsZero() {
-				now = at
+				x.now = at
 			}
-			body := walk.Body(k)
-			for w, tr := range through {
-				r := httptest.NewRequest(http.MethodPost, "http://host"+path, bytes.NewReader(body))
-				r.RequestURI = ""
-				resp, err := tr.RoundTrip(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				io.Copy(io.Discard, resp.Body)
-				resp.Body.Close()
-				if w == 1 && record.Thrift == "control" {
-					control++
-				}
-			}
-			requests++
-			cut += record.Cut
-			// What stands behind the list is written again each time, and a comma.
-			lost := func(w int) int { return ways[w].last.before - ways[w].last.shared }
-			if lost(1) > lost(0)+64 && record.Rewritten == 0 {
-				t.Errorf("session %d, request %d: %d bytes of a warm cache are written again, %d without cuts", i, k+1, lost(1), lost(0))
+			if err := x.send(t, path, walk.Body(k)); err != nil {
+				t.Errorf("session %d, request %d: %v", i, k+1, err)
 			}
 		}
-		if ways[1].money() > 1.01*ways[0].money() {
-			t.Errorf("session %d costs %.0f, %.0f without cuts", i, ways[1].money(), ways[0].money())
+		if x.ways[1].money() > 1.01*x.ways[0].money() {
+			t.Errorf("session %d costs %.0f, %.0f without cuts", i, x.ways[1].money(), x.ways[0].money())
 		}
-		with, without = with+ways[1].money(), without+ways[0].money()
+		y := sums[x.control]
+		y.sessions, y.requests, y.pauses, y.cut = y.sessions+1, y.requests+x.requests, y.pauses+s.pauses(), y.cut+x.cut
+		y.with, y.without = y.with+x.ways[1].money(), y.without+x.ways[0].money()
 	}
-	t.Logf("%d sessions and parts, %d requests, %d of them left alone to compare with: %d results cut, %.1f%% of the money", len(sessions), requests, control, cut, 100*with/without)
-	if with >= without || cut == 0 {
-		t.Errorf("%.0f, %.0f without cuts; %d results cut", with, without, cut)
+	for control, y := range sums {
+		t.Logf("left alone %v: %d parts of sessions, %d requests, %d pauses: %d results cut, %.1f%% of the money", control, y.sessions, y.requests, y.pauses, y.cut, 100*y.with/max(y.without, 1))
+	}
+	if y := sums[false]; y.with >= y.without || y.cut == 0 {
+		t.Errorf("%.0f, %.0f without cuts; %d results cut", y.with, y.without, y.cut)
 	}
 }

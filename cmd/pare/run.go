@@ -21,7 +21,8 @@ import (
 
 type runCmd struct {
 	Upstream []string `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: what the base URLs in the environment say, else the vendors' own."`
-	Prune    bool     `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit."`
+	Prune    bool     `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit. While the provider's cache is warm that costs more than it saves: see --cold."`
+	Cold     bool     `help:"Save money where that is free: shorten results as they arrive, and clear what will hardly be needed again whenever the provider's cache is cold. Default: what the configuration says."`
 	Report   string   `type:"path" placeholder:"FILE" help:"Write what was done to each request that was changed, healed or refused, as JSON lines, when the command has ended."`
 	PrintEnv bool     `help:"Run nothing: print the variables for a shell, for a pare serve that listens at --listen."`
 	Listen   string   `default:"127.0.0.1:8811" placeholder:"HOST:PORT" help:"With --print-env: where pare serve listens. Default: 127.0.0.1:8811."`
@@ -63,7 +64,7 @@ func (c *runCmd) run(w *world) int {
 		return w.fail(err.Error(), "give the name or the path of a program, as in: pare run -- claude")
 	}
 	to, notes := destinations(w.getenv, c.Upstream)
-	s := serveCmd{Upstream: to.flags(), NoStore: true, Store: w.getenv("PARE_STORE"), Prune: c.Prune, settings: c.settings}
+	s := serveCmd{Upstream: to.flags(), NoStore: true, Store: w.getenv("PARE_STORE"), Prune: c.Prune, Cold: c.Cold, settings: c.settings}
 	o, _, status := s.options(w, "run")
 	if status != statusClean {
 		return status

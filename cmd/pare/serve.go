@@ -16,6 +16,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/serve"
 	"github.com/pare-llm/pare/cmd/internal/source"
+	"github.com/pare-llm/pare/internal/config"
 	"github.com/pare-llm/pare/proxy"
 )
 
@@ -25,7 +26,8 @@ type serveCmd struct {
 	Store     string        `placeholder:"DSN" env:"PARE_STORE" help:"The store of sessions: a file, or postgres://… . Default: pare.db in the user's data folder."`
 	NoStore   bool          `help:"Keep no sessions."`
 	Compact   *int          `name:"compact-above" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, in the background. Default: never."`
-	Prune     bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit."`
+	Prune     bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit. While the provider's cache is warm that costs more than it saves: see --cold."`
+	Cold      bool          `help:"Save money where that is free: shorten results as they arrive, and clear what will hardly be needed again whenever the provider's cache is cold. Default: what the configuration says."`
 	Recall    bool          `help:"Let models fetch what was removed from their history, with a tool that clients do not see."`
 	Remember  bool          `help:"Keep the conversations that pass as sessions of the store, with their replies; pare session list shows them. Keys and headers are never kept."`
 	MaxBody   string        `placeholder:"SIZE" help:"The largest request to inspect; larger ones pass through unchanged. Default: 64MB."`
@@ -214,6 +216,13 @@ func (c *serveCmd) configure(w *world, o *serve.Options) (used string, status in
 	conf, used, status := c.load(w, true)
 	if status != statusClean {
 		return used, status
+	}
+	if c.Cold {
+		conf = conf.Clone()
+		conf.CutWhenFree(config.Mark{Percent: proxy.Default().Window.LowPercent})
+	}
+	if c.Prune {
+		w.log.Warn("--prune changes what stands in front of what the provider has cached, which costs more than it saves: --cold cuts when that is free")
 	}
 	var err error
 	if o.Settings, err = serve.Load(conf, w.getenv); err != nil {

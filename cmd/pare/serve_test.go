@@ -21,7 +21,7 @@ func TestDefectX5NoFileIsAnEmptyFile(t *testing.T) {
 	}
 	flags := map[string][]string{
 		"Listen": {"--listen=127.0.0.1:0"}, "Upstream": {"--upstream=mine=http://127.0.0.1:1"}, "Store": {"--store=x.db"}, "NoStore": {"--no-store"},
-		"Compact": {"--compact-above=9"}, "Prune": {"--prune"}, "Recall": {"--recall"}, "Remember": {"--remember"}, "MaxBody": {"--max-body=1MB"}, "TokenFile": {"--token-file=" + tokens},
+		"Compact": {"--compact-above=9"}, "Prune": {"--prune"}, "Cold": {"--cold"}, "Recall": {"--recall"}, "Remember": {"--remember"}, "MaxBody": {"--max-body=1MB"}, "TokenFile": {"--token-file=" + tokens},
 		"Host": {"--host=here"}, "Grace": {"--grace=1s"},
 		"Config": nil, // it names the file
 	}
@@ -72,6 +72,10 @@ func effective(t *testing.T, args []string) string {
 	for _, r := range p.Rules.Rules() {
 		rules = append(rules, r.Name)
 	}
+	if cold := slices.Contains(args, "--cold"); cold != (p.Window.ColdRules != nil) || cold != slices.Contains(rules, "oversized") {
+		t.Errorf("%v: rules for cold moments %v, all rules %v", args, p.Window.ColdRules != nil, rules)
+	}
+	p.Window.ColdRules = nil // an address
 	above := value(g.Serve.Compact)
 	g.Serve.Compact = nil // an address
 	return fmt.Sprintf("%+v, compact above %d\n%+v %+v %+v\noff %v, rules %v, archive %v\nprune %v, recall %v, body %d, hosts %v, tokens %v, upstreams %v",

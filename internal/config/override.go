@@ -8,6 +8,7 @@ import (
 
 	"github.com/pare-llm/pare/internal/rulelist"
 	"github.com/pare-llm/pare/internal/suggest"
+	"github.com/pare-llm/pare/rules"
 )
 
 // RuleNames lists the rules that can run: the standard ones, then those of the file.
@@ -75,6 +76,26 @@ func (c *Config) Recent(n int) {
 	c.KeepRecent = &n
 	if t := c.Standard["recency"]; t != nil {
 		c.Standard["recency"] = &Table{Switch: Switch{After: t.After, Before: t.Before}}
+	}
+}
+
+// CutWhenFree switches on what is cut when that is free: results as they arrive, and what will hardly be
+// needed while the provider's cache is cold. A rule that the file has switched off stays off.
+func (c *Config) CutWhenFree(low Mark) {
+	w := Window{Low: low}
+	if c.Window != nil {
+		w = *c.Window
+	}
+	w.Cold = true
+	c.Window = &w
+	for _, e := range rulelist.All() {
+		if e.Name != "oversized" {
+			continue
+		}
+		t := c.table(e)
+		o, _ := t.Options.(*rules.Oversized)
+		own := *o // a clone shares them with the original
+		own.Arrival, t.Options = true, &own
 	}
 }
 

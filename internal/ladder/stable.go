@@ -113,12 +113,13 @@ func (s *past) cost(i int) int {
 // request trims the history of a request if it must be, or if that pays.
 func (s *past) request(end int) error {
 	s.requests++
-	if s.l.VoteCold != nil && (s.cold() || s.asksColdRules()) {
-		if err := s.trimBy(end, s.cold()); err != nil {
+	must := s.sum > s.high
+	if s.l.VoteCold != nil && (must || s.cold() || s.asksColdRules()) {
+		if err := s.trimBy(end, must); err != nil {
 			return err
 		}
 	}
-	if s.sum > s.high {
+	if must && s.sum > s.l.Window.Low {
 		return s.trim(end, true)
 	}
 	if s.l.Window.PaysAfter == nil || s.l.VoteCold != nil {
@@ -196,9 +197,9 @@ func (s *past) asksColdRules() bool {
 	return true
 }
 
-// trimBy does what the rules for cold moments want, and nothing else: on a cold cache all is
-// written anyway, on a warm one it has to pay.
-func (s *past) trimBy(end int, cold bool) error {
+// trimBy does what the rules for cold moments want, and nothing else: on a cold cache, or where the
+// history must be trimmed, all is written anyway; else it has to pay.
+func (s *past) trimBy(end int, must bool) error {
 	l := s.l
 	l.freezing = true
 	err := l.standAt(end)
@@ -210,10 +211,10 @@ func (s *past) trimBy(end int, cold bool) error {
 	l.rulesRung()
 	l.chain.at = len(l.chain.steps)
 	g, k := newGauge(l, Tokens), len(l.chain.steps)
-	if !cold && !s.pays(g.at(k), end) {
+	if !must && !s.cold() && !s.pays(g.at(k), end) {
 		k = 0
 	}
-	s.carry(end, g, k, false)
+	s.carry(end, g, k, must)
 	return nil
 }
 

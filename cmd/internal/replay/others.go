@@ -168,41 +168,6 @@ func behind(r *wire.Request, from int, summary string) (*wire.Request, error) {
 	return out, err
 }
 
-// Oracle knows the future: a result of which nothing is ever used is hidden as it arrives, and one of
-// which nothing is used any more whenever the cache has expired. Nobody can do better by hiding
-// results where nothing may be missed and no warm cache written again.
-func Oracle() Policy {
-	return Policy{"oracle", "knows the future: results of which nothing is used any more, hidden when that is free", func(s Setting) (Send, error) {
-		last := s.future.last()
-		gone := make(map[transcript.BlockID]bool)
-		return func(r *wire.Request) (*wire.Request, error) {
-			now := len(r.Transcript().Messages())
-			cold := slices.Contains(s.Cold, ladder.Requests(r.Transcript()))
-			return hideThose(r, func(b transcript.BlockID) bool {
-				at, used := last[b]
-				gone[b] = gone[b] || !used || cold && at < now
-				return gone[b]
-			})
-		}, nil
-	}}
-}
-
-// last is, by block, the message of the last call that uses something of it.
-func (m *memory) last() map[transcript.BlockID]int {
-	all := make(map[transcript.BlockID]int)
-	if m == nil {
-		return all
-	}
-	for at, deeds := range m.deeds {
-		for _, d := range deeds {
-			for _, n := range slices.Concat(d.lines, d.names) {
-				all[n.source] = max(all[n.source], at)
-			}
-		}
-	}
-	return all
-}
-
 // hide hides the results of the first exchanges.
 func hide(r *wire.Request, exchanges int) (*wire.Request, error) {
 	early := make(map[transcript.BlockID]bool)
