@@ -71,18 +71,26 @@ func cutAt(line, file string) int {
 	return around(line, file)
 }
 
-// tidied is what a tool prints without what it prints again and again: most numbers of the lines of
-// a file, and the files of lines that were found. note says what was left out and where the whole
-// is; "": nothing was.
-func tidied(text string, handle func() string) (tidy, note string) {
-	what := "line numbers but every tenth"
-	if tidy = unnumber(text); len(tidy) == len(text) {
-		tidy, what = underHeadings(text), "repeated file names"
+// tidied is what a tool prints without what says nothing: the colours of a terminal and, where it shows
+// files, what it prints again and again, most numbers of their lines and the files of lines that were
+// found. note says what was left out and where the whole is; "": nothing was.
+func tidied(text string, files bool, handle func() string) (tidy, note string) {
+	tidy = uncoloured(text)
+	var what []string
+	if len(tidy) < len(text) {
+		what = append(what, "colours")
+	}
+	if plain := len(tidy); files {
+		if tidy = unnumber(tidy); len(tidy) < plain {
+			what = append(what, "line numbers but every tenth")
+		} else if tidy = underHeadings(tidy); len(tidy) < plain {
+			what = append(what, "repeated file names")
+		}
 	}
 	if len(tidy)+noteRoom >= len(text) {
 		return text, ""
 	}
-	note = "\n" + mark + what + " left out by " + oversized
+	note = "\n" + mark + strings.Join(what, " and ") + " left out by " + oversized
 	if h := handle(); h != "" {
 		note += "; archived as " + ladder.Brief(h, 64)
 	}

@@ -25,7 +25,7 @@ type Oversized struct {
 	Tail int `json:"tail,omitempty"`
 	// Leave arguments alone and shorten results only. Default: false.
 	ResultsOnly bool `json:"results_only,omitempty"`
-	// Shorten results as they arrive, before they are first sent, whether the request fits or not: that costs no cache. The names that are left out are listed; arguments are left alone. Of the numbers of lines that a tool prints beside a file every tenth stays, and searches name a file once. Default: false.
+	// Shorten results as they arrive, before they are first sent, whether the request fits or not: that costs no cache. The names that are left out are listed; arguments are left alone. The colours of a terminal go; of the numbers of lines that a tool prints beside a file every tenth stays, and searches name a file once. Default: false.
 	Arrival bool `json:"arrival,omitempty"`
 	// With arrival, the bound for results that show a file or a part of it, which are needed to the letter more often; -1 leaves them alone. Default: 40960.
 	ReadBytes int `json:"read_bytes,omitempty" min:"-1"`
@@ -120,7 +120,7 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 		gist := o.gist(of)
 		gist.Call = x.CallID
 		if text, ok := s.plain(result); ok && wirex.Editable(s.r, x.Results[0]) && !wirex.PersonSpeaks([]byte(text)) {
-			s.shortenResult(b, x.Results[0], text, gist, o.Arrival && (gist.Outline || of.kind == kindSearch))
+			s.shortenResult(b, x.Results[0], text, gist, o.Arrival, gist.Outline || of.kind == kindSearch)
 		}
 		if o.Arrival || o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !wirex.Editable(s.r, x.Call) {
 			continue
@@ -136,16 +136,16 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 	}
 }
 
-// shortenResult shortens what a result says, if it is too long. Of what shows files, what it says
-// again and again goes first, however long it is, if it is to be tidied.
-func (s *sight) shortenResult(b *pare.Ballot, result transcript.BlockID, text string, gist ladder.Gist, tidy bool) {
+// shortenResult shortens what a result says, if it is too long. If it is to be tidied, what says nothing
+// goes first, however long it is.
+func (s *sight) shortenResult(b *pare.Ballot, result transcript.BlockID, text string, gist ladder.Gist, tidy, files bool) {
 	if len(text) <= gist.Most && !tidy || gist.Most <= 0 {
 		return
 	}
 	was, note := len(text), ""
 	handle := func() string { return b.Handle(result) }
 	if tidy {
-		text, note = tidied(text, handle)
+		text, note = tidied(text, files, handle)
 	}
 	switch {
 	case len(text) > gist.Most:

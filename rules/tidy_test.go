@@ -159,3 +159,37 @@ func TestNamesOfFilesFound(t *testing.T) {
 		}
 	}
 }
+
+// TestColours: what a program prints arrives without the colours of a terminal, its words to the letter;
+// other sequences stay, and so does what is hardly shorter without them.
+func TestColours(t *testing.T) {
+	var coloured, plain strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&coloured, "\x1b[32m✓\x1b[39m \x1b[1mtest %d\x1b[22m\x1b[K took \x1b[38;5;244m%d ms\x1b[0m\n", i, i*i)
+		fmt.Fprintf(&plain, "✓ test %d took %d ms\n", i, i*i)
+	}
+	got := shownBy(t, "Bash", `{"command":"npm test"}`, coloured.String())
+	text, note, ok := strings.Cut(got, "\n[pare: colours left out by oversized")
+	if !ok || text != plain.String() || !strings.HasSuffix(note, "]") {
+		t.Error(got)
+	}
+	if again := shownBy(t, "Bash", `{"command":"npm test"}`, got); again != got {
+		t.Errorf("changed again: %s", again)
+	}
+	for _, said := range []string{
+		"\x1b[32mok\x1b[0m",
+		strings.Repeat("\x1b[2J\x1b]0;title\x07\x1b", 40),
+		strings.Repeat("\x1b[12", 40),
+	} {
+		if got := shownBy(t, "Bash", `{"command":"npm test"}`, said); got != said {
+			t.Errorf("%q became %q", said, got)
+		}
+	}
+	numbered := "\x1b[0m"
+	for i := range 40 {
+		numbered += fmt.Sprintf("%6d\t\x1b[34mline\x1b[0m\n", i+1)
+	}
+	if got := shownBy(t, "Bash", `{"command":"cat -n x.go"}`, strings.TrimPrefix(numbered, "\x1b[0m")); !strings.Contains(got, "[pare: colours and line numbers but every tenth left out") {
+		t.Error(got)
+	}
+}

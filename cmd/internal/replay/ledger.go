@@ -17,6 +17,7 @@ type ledger struct {
 	head   int   // tokens of its head
 	steps  []Step
 	sight  showing
+	asked  int // tokens of a summary that a model was asked for, for the request to come
 }
 
 // play sends a request as the policy says.
@@ -84,6 +85,10 @@ func (l *ledger) add(p *player, k int, v *view, unfit bool) {
 	if s.Changed {
 		l.sight.show(p, v)
 		l.sight.regret(p, k, &s)
+	}
+	if l.asked > 0 && k > 0 { // it reads what was sent last, and what the model said to that
+		s.asked = usage{Read: l.steps[k-1].Sent, Written: l.steps[k-1].Output, Output: p.scale.text(l.asked)}
+		l.asked = 0
 	}
 	l.before = v
 	l.steps = append(l.steps, s)

@@ -10,9 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Oracle knows the future: of each result, and of the arguments of each call, only the lines and names
-// are ever sent that a later call uses, and from each cold moment on only those that are still to be
-// used. Nobody can do better by leaving something out of them where nothing may be missed and no warm
+// Oracle knows the future: of each result only the lines and names are ever sent that a later call uses,
+// and from each cold moment on, of results and arguments, only those that are still to be used. Nobody can do better by leaving something out of them where nothing may be missed and no warm
 // cache written again.
 func Oracle() Policy {
 	return Policy{"oracle", "knows the future: only what is still to be used of results and arguments, from where that is free", func(s Setting) (Send, error) {
@@ -58,7 +57,7 @@ func (o *oracle) send(r *wire.Request, cold bool) (*wire.Request, error) {
 			if cold {
 				o.since[b] = len(t.Messages())
 			}
-			if !wirex.Editable(r, b) {
+			if !wirex.Editable(r, b) || b == x.Call && o.since[b] == 0 {
 				continue
 			}
 			if text := o.left(r, b); len(text) < t.Block(b).Body.Len()*3/4 {

@@ -96,8 +96,8 @@ func Cline() Policy {
 }
 
 // Compact puts the task and a summary in the place of everything whenever 83.5 % of the limit are
-// passed, as Claude Code does. The summary is what persons said and the most frequent names; it costs
-// nothing here, and no model writes it.
+// passed, as Claude Code does. The summary is what persons said and the most frequent names. No model
+// writes it, but it is paid as if one had: with a request that reads what was sent last.
 func Compact() Policy {
 	const permille, said, named = 835, 6000, 2000
 	return Policy{"compact", "a summary in the place of everything, whenever 83.5 % of the limit are passed", func(s Setting) (Send, error) {
@@ -131,6 +131,9 @@ func Compact() Policy {
 				names.Each(text, func(name string) { count[name]++ })
 			}
 			from, summary = last, strings.ToValidUTF8(told.String(), "")+names.Digest(names.Frequent(count), len(count), named)
+			if s.asks != nil {
+				s.asks(summary)
+			}
 			return behind(r, from, summary)
 		}, nil
 	}}

@@ -50,6 +50,8 @@ type Setting struct {
 	costs []int
 	// What calls will need, for the policy that knows it.
 	future *memory
+	// asks says that a model has been asked for a summary, and what it wrote; nil: nobody counts.
+	asks func(text string)
 }
 
 // message is what message i of a request costs.

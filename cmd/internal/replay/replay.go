@@ -107,6 +107,7 @@ type Step struct {
 
 	regrets       []Regret
 	again         usage // reading again what is missed
+	asked         usage // for a summary
 	money, weighs float64
 	net, netted   float64 // money and weight with reading again
 }
@@ -159,7 +160,9 @@ func Replay(r *wire.Request, o Options) (*Result, error) {
 	p := newPlayer(r, o)
 	for i := range p.runs {
 		policy := p.policies[i]
-		send, err := policy.Prepare(p.setting)
+		setting := p.setting
+		setting.asks = func(text string) { p.runs[i].asked = setting.Counter.Count([]byte(text)) }
+		send, err := policy.Prepare(setting)
 		if err != nil {
 			return nil, fmt.Errorf("policy %s: %w", policy.Name, err)
 		}
@@ -371,7 +374,8 @@ func (p *player) charge(steps, first []Step) {
 	c := p.setting.Cache
 	for k := range steps {
 		s := &steps[k]
-		s.money, s.weighs = p.price.Cost(c, s.usage()), weightOf(c, s.usage())
+		u := tokens.Usage(usage(s.usage()).plus(s.asked))
+		s.money, s.weighs = p.price.Cost(c, u), weightOf(c, u)
 		if f := &first[k]; len(s.Refused)+len(f.Refused) > 0 {
 			s.money, s.weighs = max(s.money, f.money), max(s.weighs, f.weighs)
 		}

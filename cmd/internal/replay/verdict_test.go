@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/cmd/internal/replay"
+	"github.com/pare-llm/pare/tokens"
 )
 
 // TestVerdict: the first sentence has the sums of the table, says that they are estimates where no bill
@@ -34,7 +35,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestWaysOfOthers: what other agents do keeps every request valid, and the oracle misses nothing.
+// TestWaysOfOthers: what other agents do keeps every request valid, the oracle misses
+// nothing, and a summary is paid.
 func TestWaysOfOthers(t *testing.T) {
 	var all []replay.Policy
 	for _, name := range []string{"everything", "opencode", "cline", "compact", "keep", "mask", "oracle"} {
@@ -46,12 +48,20 @@ func TestWaysOfOthers(t *testing.T) {
 	}
 	r, _ := billed(t, 40, 30_000, 900)
 	res := mustReplay(t, r, replay.Options{Policies: all, Limit: replay.Amount{Percent: 50}})
+	price, _ := tokens.PriceOf(r.Model())
 	for _, run := range res.Runs {
 		if run.Refused != res.Runs[0].Refused {
 			t.Errorf("%s: %v", run.Policy, run.Reasons)
 		}
 		if small := run.Policy == "cline" || run.Policy == "compact"; small && (run.Sent > 3*res.Runs[0].Sent/4 || run.Changed == 0) {
 			t.Errorf("%s sends %d of %d tokens", run.Policy, run.Sent, res.Runs[0].Sent)
+		}
+		paid := 0.0
+		for _, s := range run.Steps {
+			paid += price.Cost(tokens.CacheOf(r.Model()), tokens.Usage{Input: s.Input, Read: s.Read, Written: s.Written, Output: s.Output})
+		}
+		if asked := run.Money > 1.0001*paid; asked != (run.Policy == "compact") {
+			t.Errorf("%s: %.4f, its requests alone %.4f", run.Policy, run.Money, paid)
 		}
 		if run.Policy == "oracle" && run.Missed > 0 {
 			t.Errorf("the oracle misses %d", run.Missed)

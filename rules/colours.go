@@ -1,0 +1,44 @@
+package rules
+
+import "strings"
+
+// uncoloured is what a program prints without the sequences that colour it on a terminal: nobody reads
+// them, and where each word has its own they are a good part of the text.
+func uncoloured(text string) string {
+	at := strings.IndexByte(text, escape)
+	if at < 0 {
+		return text
+	}
+	var out strings.Builder
+	for ; at >= 0; at = strings.IndexByte(text, escape) {
+		out.WriteString(text[:at])
+		text = text[at:]
+		n := sequence(text)
+		if n == 0 { // something else
+			out.WriteByte(escape)
+			n = 1
+		}
+		text = text[n:]
+	}
+	out.WriteString(text)
+	return out.String()
+}
+
+const escape = 0x1b
+
+// sequence is how long the sequence is that a text begins with; 0: it is none that colours.
+func sequence(text string) int {
+	if len(text) < 3 || text[1] != '[' {
+		return 0
+	}
+	for i := 2; i < len(text) && i < 32; i++ {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9', c == ';', c == ':':
+		case c == 'm', c == 'K':
+			return i + 1
+		default:
+			return 0
+		}
+	}
+	return 0
+}
