@@ -254,6 +254,7 @@ func TestMockEdge(t *testing.T) {
 		{"no model", "POST", "/v1/messages", `{"messages":[{"role":"user","content":"q"}]}`, key, 400, `model: Field required`},
 		{"no model", "POST", "/v1/chat/completions", `{"messages":[{"role":"user","content":"q"}]}`, key, 400, `you must provide a model parameter`},
 		{"no model", "POST", "/v1/responses", `{"input":"q"}`, key, 400, `"param":"model"`},
+		{"no length", "POST", "/v1/messages", `{"model":"claude-opus-4-6","messages":[{"role":"user","content":"q"}]}`, key, 400, `max_tokens: Field required`},
 		{"no history", "POST", "/v1/messages", `{"model":"claude-opus-4-6"}`, key, 400, `messages: Field required`},
 		{"a delta", "POST", "/v1/responses", `{"model":"gpt-5.5","previous_response_id":"resp_1"}`, key, 200, `"previous_response_id":"resp_1"`},
 		{"no JSON", "POST", "/v1/messages", `{"model":`, key, 400, `is not valid JSON`},

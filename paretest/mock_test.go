@@ -227,6 +227,9 @@ func requestOf(t testing.TB, f corpus.Fixture, raw json.RawMessage) (path, body 
 	if named["model"] == nil && named["modelId"] == nil {
 		body = fmt.Sprintf(`{"model":%q,`, plainModels[vendor]) + body[1:]
 	}
+	if dialect == "anthropic" && named["max_tokens"] == nil { // nor how long the reply may be
+		body = `{"max_tokens":1024,` + body[1:]
+	}
 	return pathOf(t, dialect, body), body
 }
 

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -87,6 +89,23 @@ func (x *Session) naming(d wire.Dialect, base []byte) ([]byte, error) {
 		}
 	}
 	return setMember(base, "model", name)
+}
+
+// A reply for which nobody has set a limit may have replyTokens, beside what the request lets the model
+// think: as many as the official libraries wait for without a stream. What a model is known to write at
+// most bounds it.
+const replyTokens, leastReply = 16_000, 4096
+
+// bounded is a request that says how long the reply may be, where the provider wants that said.
+func (x *Session) bounded(body []byte) ([]byte, error) {
+	if d, err := x.dialect(); err != nil || d != wire.Anthropic || jsonedit.Get(body, "max_tokens") != nil {
+		return body, err
+	}
+	most := leastReply
+	if m, known := tokens.Lookup(x.Model); known && m.Output > 0 {
+		most = min(replyTokens+jsonedit.NumberAt(body, "thinking", "budget_tokens"), m.Output)
+	}
+	return setMember(body, "max_tokens", strconv.AppendInt(nil, int64(most), 10))
 }
 
 // setMember gives a member of an object a value, where it stands or at the end.

@@ -41,7 +41,8 @@ type Window struct {
 
 // Window makes a request out of a session: summaries first, then the messages in
 // force, repaired, within the limit of the policy, checked. Calls that nobody has
-// answered are closed with a stub, in the body and nowhere else. What a placeholder takes
+// answered are closed with a stub, in the body and nowhere else. Where the provider requires max_tokens
+// and neither the base nor a setting has it, the body does. What a placeholder takes
 // the place of comes back by [Store.Recall], unless the policy has an archive of its own. A
 // rule that fails is left out, and [pare.Plan.Faults] names it.
 //
@@ -126,6 +127,9 @@ func (s *Store) gather(ctx context.Context, key Key, ask WindowOptions) (x *Sess
 		if d, err = x.dialect(); err == nil {
 			body, err = rename(d, body, ask.Model)
 		}
+	}
+	if err == nil {
+		body, err = x.bounded(body)
 	}
 	if err == nil {
 		r, err = x.parse(body)

@@ -88,7 +88,7 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	}
 	switch {
 	case c.JSON:
-		r := result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Counts: n, Findings: judged}
+		r := result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Counts: n, Findings: judged, Missing: missing(req)}
 		if c.Pairs {
 			r.Pairs = engine.Pairs(req, "")
 		}
@@ -104,8 +104,20 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		}
 	case !from.many:
 		out.note = screen.Appendf(nil, "%s: clean (%s, profile %s, %s)\n", from.String(), req.Dialect, req.Profile.Name, n)
+		if len(missing(req)) > 0 {
+			out.note = append(out.note, "it has no max_tokens, which the Messages API asks for: add it when you send this\n"...)
+		}
 	}
 	return out, nil
+}
+
+// missing names what a request to a model must have beside its history, and this one has not. It is no
+// finding: a history that is kept for later has no need of it.
+func missing(req *wire.Request) []string {
+	if req.Dialect != wire.Anthropic || req.Model() == "" || req.MaxOutputTokens() > 0 {
+		return nil
+	}
+	return []string{"max_tokens"}
 }
 
 // A result is what --json prints about a transcript.
@@ -117,4 +129,5 @@ type result struct {
 	picture.Counts
 	Findings []bodyFinding `json:"findings"`
 	Pairs    []engine.Pair `json:"pairs,omitzero"`
+	Missing  []string      `json:"missing,omitempty"` // beside the history
 }

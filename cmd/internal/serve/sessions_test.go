@@ -54,7 +54,7 @@ func TestSessionsAreServed(t *testing.T) {
 		t.Fatal(status, out)
 	}
 	status, out := ask(t, "POST", url+"/sessions/a/window", "", `{}`)
-	if status != 200 || out != `{"model":"claude-sonnet-4-5","messages":[{ "role":"user","content":"<hi>" }]}` {
+	if status != 200 || out != `{"model":"claude-sonnet-4-5","messages":[{ "role":"user","content":"<hi>" }],"max_tokens":16000}` {
 		t.Errorf("%d: %s", status, out)
 	}
 	lines := bufio.NewScanner(resp.Body)
