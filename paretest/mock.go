@@ -18,7 +18,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Mock stands in for the providers. It answers on their own paths, wherever those
+// A Mock is a fake provider for tests. It answers on the paths of the providers, wherever those
 // stand, in each API's shape: whole, or streamed when asked. A history that the provider
 // would refuse gets the provider's status, body and sentence, and one that is too long
 // its overflow error. It keeps no state, so that the same request always gets the same

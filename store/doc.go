@@ -1,5 +1,5 @@
 // Package store keeps conversations of agents so that they survive: crashes, two
-// writers at once, cuts, summaries, repairs and second thoughts.
+// writers at once, cuts, summaries, repairs and undo.
 //
 //	st, err := store.Open(ctx, "pare.db")             // SQLite, one file
 //	st, err := store.Open(ctx, "postgres://…")        // PostgreSQL, many machines

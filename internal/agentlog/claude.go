@@ -214,7 +214,7 @@ func (t *ccTree) threads(side bool) {
 	t.dormant(mine, side, all)
 }
 
-// nameOf names the talk of a sub-agent after its id or its first line.
+// nameOf names a sub-agent's conversation after its id or its first line.
 func (t *ccTree) nameOf(group []int) string {
 	if a := t.entries[group[0]].agent; a != "" {
 		return a

@@ -225,7 +225,9 @@ func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
 
 // dropOpen drops a call without a result.
 func (m *flatMender) dropOpen(f *Finding) {
-	m.letRead(f.unit, f.Block)
+	if len(f.IDs) > 0 { // else the receipt names nothing
+		m.letRead(f.unit, f.Block)
+	}
 	m.dropCall(f, "a tool call without a result")
 }
 

@@ -40,7 +40,7 @@ type Kind uint8
 
 const (
 	Main    Kind = iota // what is sent when the session is resumed
-	Side                // the talk of a sub-agent
+	Side                // a sub-agent's conversation
 	Dormant             // no longer sent: before a compaction, or a branch that was left
 )
 

@@ -37,7 +37,7 @@ func (openCode) sessionFile(l *Log, torn []byte, project, id string) []byte {
 	for _, u := range l.units {
 		m := objectAt(l.raw, u.span)
 		if m.Text("tool") == "task" && m.Object("state").Object("metadata").Text("sessionId") == id {
-			parent = m.Text("sessionID") // it is the talk of a sub-agent
+			parent = m.Text("sessionID") // it is a sub-agent's conversation
 		}
 		if m.Text("sessionID") != id || !m.Has("role") {
 			continue

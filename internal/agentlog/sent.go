@@ -21,7 +21,7 @@ func (l *Log) First() *wire.Request {
 }
 
 // ResumeRequest reads the lines of a session and returns the request that the agent would go on
-// with, as it is in the file. A file that holds nothing but the talk of a sub-agent is that
+// with, as it is in the file. A file that holds nothing but a sub-agent's conversation is that
 // talk.
 func ResumeRequest(lines []byte, o Options) (*wire.Request, error) {
 	l, err := Read("", lines, o)

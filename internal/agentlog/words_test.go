@@ -46,6 +46,19 @@ var wordy = map[string]struct{ file, raw string }{
 {"type":"assistant","uuid":"u3","parentUuid":"u2","sessionId":"s","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"assistant","content":[{"type":"text","text":"so it is"}]}}
 `},
 	"cline, a block of another API": {"api_conversation_history.json", `[{"role":"user","content":[{"type":"text","text":"please look","zork":"words beside it"}]},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":{}}],"ts":1}]`},
+	"copilot, a request without an id": {"events.jsonl", `{"type":"assistant.message","data":{"messageId":"m","model":"x","content":"","toolRequests":[{"role":"admin","name":"Ann Smith here"}]},"id":"e","timestamp":"2026-11-01T10:00:03.000Z","parentId":null}
+`},
+	"pi, a call without an id": {"s.jsonl", `{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/x"}
+{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"please look"}}
+{"type":"message","id":"b","parentId":"a","timestamp":"t","message":{"role":"assistant","content":[{"type":"toolCall","name":"Ann Smith here","arguments":{"a":"words of hers"}}]}}
+{"type":"message","id":"c","parentId":"b","timestamp":"t","message":{"role":"user","content":"and then this"}}
+`},
+	"goose, a request without an id": {"s.jsonl", `{"working_dir":"/x","description":"a talk","message_count":2}
+{"role":"user","created":1,"content":[{"type":"text","text":"please look"}]}
+{"role":"assistant","created":1,"content":[{"type":"toolRequest","toolCall":{"status":"success","value":{"name":"Ann Smith here","arguments":{"a":"words of hers"}}}}]}
+{"role":"user","created":1,"content":[{"type":"text","text":"and then this"}]}
+`},
+	"codex, a call without an id": {"rollout-x.jsonl", codexWrite(-1, codexMeta, codexSays("user", "please look"), `{"type":"function_call","name":"Ann Smith here","arguments":"{\"a\":\"words of hers\"}"}`, codexSays("user", "and then this"))},
 	"gemini cli, two responses": {"session-2026-01-01T00-00-01a1e58d.jsonl", `{"sessionId":"s","projectHash":"p","startTime":"t"}
 {"id":"1","timestamp":"t","type":"user","content":"please look"}
 {"id":"2","timestamp":"t","type":"gemini","content":"","toolCalls":[{"id":"c1","name":"f","args":{},"result":[{"functionResponse":{"id":"c1","name":"f","response":{"output":"found it there"}}},{"functionResponse":{"id":"c1","name":"f","response":{"output":"found it there"},"note":"beside the response"}}]}]}

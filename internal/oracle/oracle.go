@@ -15,7 +15,7 @@ import (
 type Kind string
 
 const (
-	// Unanswered: a call that no result answers where the provider looks for it.
+	// Unanswered: a tool call without a result where the provider looks for it.
 	Unanswered Kind = "unanswered"
 	// Orphan: a result that answers no call that it could answer from where it stands.
 	Orphan Kind = "orphan"

@@ -147,7 +147,7 @@ func (c *campaign) newest(s seat) (newest string) {
 		if err != nil || st.ModTime().Before(at) {
 			continue
 		}
-		if data, _ := os.ReadFile(f); c.client.stored != nil || len(marksIn(data)) > 0 { // not a title, nor the talk of a sub-agent
+		if data, _ := os.ReadFile(f); c.client.stored != nil || len(marksIn(data)) > 0 { // not a title, nor a sub-agent's conversation
 			newest, at = f, st.ModTime()
 		}
 	}
