@@ -196,8 +196,8 @@ func apiByHeaders(r *http.Request, path string) *api {
 // converse answers a request for the model's next turn.
 func (v *visit) converse() {
 	req, tree, bad := v.read()
-	if bad == nil && req.Dialect == wire.Anthropic && tree.Get("max_tokens") == nil {
-		bad = &refusal{message: "max_tokens: Field required"}
+	if need := v.api.required; bad == nil && need != "" && tree.Get(need) == nil {
+		bad = &refusal{message: need + ": Field required"}
 	}
 	if bad != nil {
 		v.refuse(*bad)

@@ -58,6 +58,7 @@ var invokeAPI = api{
 	within:   "/invoke",
 	thinking: "thinking.type",
 	callID:   "toolu_bdrk_01",
+	required: "max_tokens",
 	counted:  "inputTokens",
 	knows:    converseAPI.knows,
 

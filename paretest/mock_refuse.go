@@ -27,6 +27,8 @@ type api struct {
 	knows   []string
 	// thinking is where a request says whether the model is to think and show it.
 	thinking string
+	// required is a member that a request for a reply must have beside its history and its model.
+	required string
 	// remembers are the members by which a request continues what a server remembers.
 	remembers []string
 

@@ -98,14 +98,19 @@ const replyTokens, leastReply = 16_000, 4096
 
 // bounded is a request that says how long the reply may be, where the provider wants that said.
 func (x *Session) bounded(body []byte) ([]byte, error) {
-	if d, err := x.dialect(); err != nil || d != wire.Anthropic || jsonedit.Get(body, "max_tokens") != nil {
+	d, err := x.dialect()
+	if err != nil {
 		return body, err
+	}
+	member := wirex.Required(d)
+	if member == "" || jsonedit.Get(body, member) != nil {
+		return body, nil
 	}
 	most := leastReply
 	if m, known := tokens.Lookup(x.Model); known && m.Output > 0 {
 		most = min(replyTokens+jsonedit.NumberAt(body, "thinking", "budget_tokens"), m.Output)
 	}
-	return setMember(body, "max_tokens", strconv.AppendInt(nil, int64(most), 10))
+	return setMember(body, member, strconv.AppendInt(nil, int64(most), 10))
 }
 
 // setMember gives a member of an object a value, where it stands or at the end.

@@ -34,6 +34,8 @@ type grammar struct {
 	objectList bool
 	// modelInURL: the model is named in the URL.
 	modelInURL bool
+	// required is a member that a request must have beside the history, the model and who asks.
+	required string
 	// marksFailure: a result that failed is marked, so that one without mark did not.
 	marksFailure bool
 	// contextEdits: a request can ask the provider to drop thinking that is bound to something

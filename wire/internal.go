@@ -152,6 +152,10 @@ func (internals) ModelInURL(d Dialect) bool {
 	return d.modelInURL()
 }
 
+// Required is the member that a request of a dialect must have beside its history and its model; empty:
+// there is none.
+func (internals) Required(d Dialect) string { return grammars[d].required }
+
 func (internals) NoMessage(r *Request, i int) string {
 	return r.noMessage(i)
 }

@@ -104,8 +104,8 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		}
 	case !from.many:
 		out.note = screen.Appendf(nil, "%s: clean (%s, profile %s, %s)\n", from.String(), req.Dialect, req.Profile.Name, n)
-		if len(missing(req)) > 0 {
-			out.note = append(out.note, "it has no max_tokens, which the Messages API asks for: add it when you send this\n"...)
+		for _, member := range missing(req) {
+			out.note = screen.Appendf(out.note, "it has no %s, which the API asks for: add it when you send this\n", member)
 		}
 	}
 	return out, nil
@@ -114,10 +114,11 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 // missing names what a request to a model must have beside its history, and this one has not. It is no
 // finding: a history that is kept for later has no need of it.
 func missing(req *wire.Request) []string {
-	if req.Dialect != wire.Anthropic || req.Model() == "" || req.MaxOutputTokens() > 0 {
+	member := wirex.Required(req.Dialect)
+	if member == "" || req.Model() == "" || req.MaxOutputTokens() > 0 {
 		return nil
 	}
-	return []string{"max_tokens"}
+	return []string{member}
 }
 
 // A result is what --json prints about a transcript.
