@@ -19,7 +19,8 @@ import (
 
 // TestDefectC1Proxy: a client sends a history that grows to thousands of turns, and the proxy makes a
 // window with summaries of each request. All are answered, windows and summaries are within their
-// bounds, and each turn is there, or a summary says that it stands for it.
+// bounds, and each turn is there, or a summary says that it stands for it. In the end the model
+// fetches whatever has a handle, and has been told every fact.
 func TestDefectC1Proxy(t *testing.T) {
 	rounds := 24
 	switch {
@@ -32,23 +33,38 @@ func TestDefectC1Proxy(t *testing.T) {
 	count := tokens.For("claude-sonnet-4-5")
 	c := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MaxTokens: most}
 	var sent []byte
-	tr := &Transport{PlanTime: -1, Conversations: NewConversations(ConversationsOptions{}), Policy: &pare.Policy{Window: &pare.Window{Tokens: window, LowPercent: 60}, Compact: c},
+	fetches := false
+	handle := regexp.MustCompile(`archived as (pare-[0-9a-f]+)`)
+	tr := &Transport{PlanTime: -1, Recall: &Recall{MaxBytes: 1 << 24}, Conversations: NewConversations(ConversationsOptions{}), Policy: &pare.Policy{Window: &pare.Window{Tokens: window, LowPercent: 60}, Compact: c},
 		Base: base(func(_ *http.Request, body []byte) *http.Response {
 			sent = body
-			return answer(200, `{"usage":{"input_tokens":5,"output_tokens":5}}`)
+			var calls []string
+			for i, m := range handle.FindAllSubmatch(body, -1) {
+				calls = append(calls, fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"pare_recall","input":{"handle":%q}}`, i, m[1]))
+			}
+			if !fetches {
+				calls = nil
+			}
+			fetches = false
+			return answer(200, `{"type":"message","role":"assistant","content":[`+strings.Join(calls, ",")+`],"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":5}}`)
 		})}
 	stands := regexp.MustCompile(`\[pare: (?:level \d+: )?(\d+) turns?, \d+ blocks? of`)
 	history, turns := "", 0
-	for round := range rounds {
-		for range 25 {
-			history += fmt.Sprintf(`,{"role":"user","content":"Please note that %s"},{"role":"assistant","content":"We decided to keep %s %s"}`, trial.Fact(turns), trial.Decision(turns), strings.Repeat("More words about it. ", 12))
-			turns++
-		}
+	ask := func() *http.Response {
+		t.Helper()
 		resp, err := tr.RoundTrip(request(`{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[` + history[1:] + `,{"role":"user","content":"and now?"}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		drain(t, resp)
+		return resp
+	}
+	for round := range rounds {
+		for range 25 {
+			history += fmt.Sprintf(`,{"role":"user","content":"Please note that %s"},{"role":"assistant","content":"We decided to keep %s %s"}`, trial.Fact(turns), trial.Decision(turns), strings.Repeat("More words about it. ", 12))
+			turns++
+		}
+		resp := ask()
 		if resp.StatusCode != 200 || resp.Header.Get("Pare-Skipped") != "" || resp.Header.Get("Pare-Faults") != "" {
 			t.Fatalf("round %d: %d %v", round, resp.StatusCode, resp.Header)
 		}
@@ -72,5 +88,10 @@ func TestDefectC1Proxy(t *testing.T) {
 		if n, all := count.Count([]byte(said)), r.Tokens(count); n > most || all > window || gone+left != turns {
 			t.Fatalf("round %d: %d tokens, %d of summaries; %d turns, %d are there and summaries stand for %d\n%s", round, all, n, turns, left, gone, said)
 		}
+	}
+	fetches = true
+	ask()
+	if i := trial.Missing(string(sent), turns); i < turns {
+		t.Errorf("of %d turns that of %d is neither sent nor fetched: %d bytes", turns, i, len(sent))
 	}
 }

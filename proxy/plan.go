@@ -289,10 +289,10 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	drop := can && (a.known.Drop || a.healsByDropping(in)) && thinks(in)
 	p.KeepInvalidThinking = p.KeepInvalidThinking || drop || told
 	began := time.Now()
-	pl, err := a.fitted(ctx, p, in)
+	pl, err := a.roomy(ctx, p, in)
 	if err == nil && !p.KeepInvalidThinking && a.bound(in, pl) {
 		drop, p.KeepInvalidThinking = true, true
-		pl, err = a.fitted(ctx, p, in)
+		pl, err = a.roomy(ctx, p, in)
 	}
 	if err != nil {
 		var small *pare.WindowTooSmall

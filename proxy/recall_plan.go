@@ -28,27 +28,60 @@ const worthIt = 8
 // fetched is the share of a window that is left for what is fetched: a sixteenth.
 const fetched = 16
 
+// roomier is a policy whose window leaves room for the tool and what it fetches; nil: there is
+// none, and so no recall.
+func (a *aim) roomier(p *pare.Policy, c wire.Counter) *pare.Policy {
+	weight := recall.Weight(recall.For(a.read.Dialect), c)
+	if p.Window.Tokens < worthIt*weight {
+		a.recall = nil
+		return nil
+	}
+	smaller, w := *p, *p.Window
+	w.Tokens -= weight + w.Tokens/fetched
+	w.Low = min(w.Low, w.Tokens-1)
+	smaller.Window = &w
+	return &smaller
+}
+
+// counts is the counter of a window in tokens from which something may have to be fetched; nil: it
+// is not such a one.
+func (a *aim) counts(p *pare.Policy, in *wire.Request) wire.Counter {
+	if !a.recalls() || p.Window == nil || p.Window.Tokens == 0 {
+		return nil
+	}
+	return counterOf(p, a.model(in))
+}
+
+// roomy is [aim.fitted] with room for the tool, where a plan is made only once, since summaries are
+// written for it: for what does not fit.
+func (a *aim) roomy(ctx context.Context, p *pare.Policy, in *wire.Request) (*pare.Plan, error) {
+	if c := a.counts(p, in); c != nil && p.Compact != nil && in.Tokens(c) > p.Window.Tokens {
+		if smaller := a.roomier(p, c); smaller != nil {
+			if pl, err := a.fitted(ctx, smaller, in); err == nil {
+				return pl, nil
+			}
+			a.recall = nil
+		}
+	}
+	return a.fitted(ctx, p, in)
+}
+
 // spared is the plan for a window in which the tool and what it fetches find room, too, if one
 // removes anything: what fits as it is is not cut for their sake. Where the tool would take
 // too much there is no recall. Took is how long the plan has taken.
 func (a *aim) spared(ctx context.Context, p *pare.Policy, in *wire.Request, pl *pare.Plan, took time.Duration) *pare.Plan {
-	c := counterOf(p, a.model(in))
-	if !a.recalls() || p.Window == nil || p.Window.Tokens == 0 || p.Compact != nil || c == nil || len(pl.Archive()) == 0 {
+	c := a.counts(p, in)
+	if c == nil || p.Compact != nil || len(pl.Archive()) == 0 {
 		return pl
 	}
-	weight := recall.Weight(recall.For(a.read.Dialect), c)
-	if p.Window.Tokens < worthIt*weight {
-		a.recall = nil
+	smaller := a.roomier(p, c)
+	if smaller == nil {
 		return pl
 	}
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < 2*took {
 		a.recall = nil // no recall is better than no plan
 		return pl
 	}
-	smaller, w := *p, *p.Window
-	w.Tokens -= weight + w.Tokens/fetched
-	w.Low = min(w.Low, w.Tokens-1)
-	smaller.Window = &w
 	next, err := smaller.Plan(ctx, in)
 	if err != nil {
 		a.recall = nil
