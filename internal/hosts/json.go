@@ -4,30 +4,28 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// An object is one of the document, with its members; none if it is something else.
-type object struct {
-	raw     []byte
-	at      jsonspan.Span
-	members []jsonspan.Member
-}
+// What is written most often has a short name here.
+var (
+	write = jsonedit.New
+	array = jsonedit.List
+	quote = jsonedit.Quote
+)
 
-func open(raw []byte, at jsonspan.Span) object {
-	o := object{raw: raw, at: at}
-	if at.Len() > 0 && raw[at.Start] == '{' {
-		o.members = jsonspan.Members(raw, at)
-	}
-	return o
-}
+// An object is one of the document, asked by paths; without members if it is something else.
+type object struct{ jsonedit.Object }
+
+func open(raw []byte, at jsonspan.Span) object { return object{jsonedit.At(raw, at)} }
+
+func openAll(raw []byte) object { return object{jsonedit.Of(raw)} }
 
 // get is the value at a path such as "state.output"; of several, as in "input|args", the first that is
 // there. An empty span is none.
 func (o object) get(path string) jsonspan.Span {
-	for rest := path; rest != ""; {
-		var one string
-		one, rest, _ = strings.Cut(rest, "|")
+	for one := range strings.SplitSeq(path, "|") {
 		if at := o.only(one); at.Len() > 0 {
 			return at
 		}
@@ -37,10 +35,10 @@ func (o object) get(path string) jsonspan.Span {
 
 func (o object) only(path string) (at jsonspan.Span) {
 	name, rest, deep := strings.Cut(path, ".")
-	for i := len(o.members) - 1; i >= 0; i-- { // the last one of a name counts
-		if m := o.members[i]; jsonspan.Says(o.raw, m.Key, name) {
+	for i := len(o.Members) - 1; i >= 0; i-- { // the last one of a name counts
+		if m := o.Members[i]; jsonspan.Says(o.Raw, m.Key, name) {
 			if at = m.Value; deep {
-				return open(o.raw, at).only(rest)
+				return open(o.Raw, at).only(rest)
 			}
 			return at
 		}
@@ -48,20 +46,23 @@ func (o object) only(path string) (at jsonspan.Span) {
 	return at
 }
 
+// bytes is the value at a path, or nil.
 func (o object) bytes(path string) []byte {
-	at := o.get(path)
-	return o.raw[at.Start:at.End]
+	if at := o.get(path); at.Len() > 0 {
+		return o.Raw[at.Start:at.End]
+	}
+	return nil
 }
 
 // text is the string at a path, or "".
-func (o object) text(path string) string { return decode(o.bytes(path)) }
+func (o object) text(path string) string { return jsonedit.Text(o.Raw, o.get(path)) }
 
 // is reports whether the value at a path is true.
 func (o object) is(path string) bool { return string(o.bytes(path)) == "true" }
 
 func (o object) list(path string) []jsonspan.Span {
-	if at := o.get(path); at.Len() > 0 && o.raw[at.Start] == '[' {
-		return jsonspan.Elements(o.raw, at)
+	if at := o.get(path); at.Len() > 0 && o.Raw[at.Start] == '[' {
+		return jsonspan.Elements(o.Raw, at)
 	}
 	return nil
 }
@@ -75,44 +76,11 @@ func first(value []byte) byte {
 }
 
 // decode returns what a string says; "" if the value is none.
-func decode(value []byte) string {
-	if first(value) != '"' {
-		return ""
-	}
-	if in := value[1 : len(value)-1]; bytes.IndexByte(in, '\\') < 0 {
-		return string(in)
-	}
-	return string(jsonspan.Decode(nil, value[1:len(value)-1]))
-}
-
-func quote(text string) []byte { return jsonspan.AppendQuote(nil, text) }
-
-// write is an object of names and values by turns: text is quoted, bytes stay as they are, no bytes
-// leave the member out.
-func write(pairs ...any) []byte {
-	b := []byte{'{'}
-	for i := 0; i < len(pairs); i += 2 {
-		value, ok := pairs[i+1].([]byte)
-		if !ok {
-			value = quote(pairs[i+1].(string))
-		} else if len(value) == 0 {
-			continue
-		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, quote(pairs[i].(string))...), ':'), value...)
-	}
-	return append(b, '}')
-}
-
-func array(items ...[]byte) []byte {
-	return append(append([]byte{'['}, bytes.Join(items, []byte{','})...), ']')
-}
+func decode(value []byte) string { return jsonedit.Text(value, jsonspan.Span{End: len(value)}) }
 
 // set gives an object a value at a path: where there is one of several, else at the first.
 func set(raw []byte, path string, value []byte) []byte {
-	o := open(raw, jsonspan.Span{End: len(raw)})
+	o := openAll(raw)
 	for one := range strings.SplitSeq(path, "|") {
 		if o.only(one).Len() > 0 {
 			path = one
@@ -128,11 +96,7 @@ func set(raw []byte, path string, value []byte) []byte {
 		}
 		value = set(inner, rest, value)
 	}
-	out, err := jsonspan.Splice(raw, []jsonspan.Edit{jsonspan.SetMember(raw, o.at, name, value)})
-	if err != nil {
-		panic(err) // one edit, inside of raw
-	}
-	return out
+	return jsonedit.Set(raw, name, value)
 }
 
 // An item is an element of a list that is written: one that was there, or a new one.

@@ -164,8 +164,8 @@ func (l *List) find(top object, as string) bool {
 		}
 		return l.shape != nil
 	}
-	if len(top.members) == 0 {
-		return try(top.at, "")
+	if len(top.Members) == 0 {
+		return try(top.Span, "")
 	}
 	for _, name := range []string{"messages", "prompt", "input", "history"} {
 		if only == nil || slices.Contains(only.lists, name) {
@@ -213,8 +213,8 @@ func (l *List) element(i int, w *writer) {
 	s := l.shape
 	e := element{object: open(l.raw, l.spans[i])}
 	l.all = append(l.all, e)
-	if len(e.members) == 0 {
-		l.unknown(e.at, "wrong-type", "an element that is no object: expected a message")
+	if len(e.Members) == 0 {
+		l.unknown(e.Span, "wrong-type", "an element that is no object: expected a message")
 		l.seal(i, w, user)
 		return
 	}
@@ -230,7 +230,7 @@ func (l *List) element(i int, w *writer) {
 	case aside:
 		return
 	case nobody:
-		l.unknown(e.at, "unknown-role", "a message of a kind that is not known for "+s.doc)
+		l.unknown(e.Span, "unknown-role", "a message of a kind that is not known for "+s.doc)
 		l.seal(i, w, user)
 		return
 	}
@@ -247,7 +247,7 @@ func (l *List) element(i int, w *writer) {
 	}
 	if s.whole != nil {
 		if row := s.whole(e.message); row != nil {
-			l.part(i, w, row, e.message.at, nil)
+			l.part(i, w, row, e.message.Span, nil)
 			w.flush()
 			return
 		}

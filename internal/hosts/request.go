@@ -198,7 +198,7 @@ func resultBlock(id string, out []byte, failed bool) []byte {
 
 // outputText is the text of an output.
 func outputText(out []byte) string {
-	o := open(out, jsonspan.Span{End: len(out)})
+	o := openAll(out)
 	if o.get("type").Len() > 0 && o.get("value").Len() > 0 {
 		out = o.bytes("value")
 	} else if o.text("type") == "text" && first(o.bytes("text")) == '"' {

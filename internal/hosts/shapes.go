@@ -2,8 +2,6 @@ package hosts
 
 import (
 	"strings"
-
-	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
 // shapes is the table. A list is what most of its elements can only be.
@@ -112,7 +110,7 @@ var aiSDKUI = shape{
 			return false
 		}
 		for _, at := range o.list("parts") {
-			if open(o.raw, at).text("type") != "" {
+			if open(o.Raw, at).text("type") != "" {
 				return true
 			}
 		}
@@ -135,11 +133,11 @@ var aiSDKUI = shape{
 		{as: "dynamic-tool", kind: both, id: "toolCallId", name: "toolName", in: "input|rawInput", out: "output|errorText", ended: uiEnded, failed: uiFailed, pending: uiPending, server: truth("providerExecuted")},
 	},
 	end: func(part, said []byte) []byte {
-		if open(part, jsonspan.Span{End: len(part)}).get("toolInvocation").Len() > 0 {
+		if openAll(part).get("toolInvocation").Len() > 0 {
 			return set(set(part, "toolInvocation.state", quote("result")), "toolInvocation.result", said)
 		}
 		part = set(set(part, "state", quote("output-error")), "errorText", said)
-		if open(part, jsonspan.Span{End: len(part)}).get("input").Len() == 0 {
+		if openAll(part).get("input").Len() == 0 {
 			part = set(part, "input", []byte("{}"))
 		}
 		return part
@@ -188,7 +186,7 @@ var langChain = shape{
 			kind = ""
 			if ids := el.list("id"); len(ids) > 0 {
 				at := ids[len(ids)-1]
-				kind = decode(el.raw[at.Start:at.End])
+				kind = decode(el.Raw[at.Start:at.End])
 			}
 		}
 		return langChainRole(kind)
@@ -256,7 +254,7 @@ func langChainAs(near object, in, class, kind string, members ...any) []byte {
 		if ids := near.list("id"); len(ids) > 0 {
 			path = nil
 			for _, at := range ids[:len(ids)-1] {
-				path = append(path, near.raw[at.Start:at.End])
+				path = append(path, near.Raw[at.Start:at.End])
 			}
 		}
 		return write("lc", []byte("1"), "type", "constructor", "id", array(append(path, quote(class))...), "kwargs", write(members...))
@@ -291,7 +289,7 @@ var openCode = shape{
 		{as: "compaction", kind: sealed},
 	},
 	end: func(part, said []byte) []byte {
-		o := open(part, jsonspan.Span{End: len(part)})
+		o := openAll(part)
 		start := o.bytes("state.time.start")
 		if len(start) == 0 {
 			start = []byte("0")
@@ -301,7 +299,7 @@ var openCode = shape{
 			state = []byte("{}")
 		}
 		state = set(set(set(state, "status", quote("error")), "error", said), "time", write("start", start, "end", start))
-		if open(state, jsonspan.Span{End: len(state)}).get("input").Len() == 0 {
+		if openAll(state).get("input").Len() == 0 {
 			state = set(state, "input", []byte("{}"))
 		}
 		return set(part, "state", state)
@@ -332,7 +330,7 @@ func plainRole(name string) role {
 // hasPart reports whether the parts of an element have one of a type with a member.
 func hasPart(o object, list, kind, with string) bool {
 	for _, at := range o.list(list) {
-		if p := open(o.raw, at); p.text("type") == kind && p.get(with).Len() > 0 {
+		if p := open(o.Raw, at); p.text("type") == kind && p.get(with).Len() > 0 {
 			return true
 		}
 	}

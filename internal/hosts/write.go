@@ -255,7 +255,7 @@ func abs(n int) int { return max(n, -n) }
 // render writes what is left of an element.
 func (l *List) render(s *slot, fates []fate) ([]byte, error) {
 	e := &l.all[s.elem]
-	raw := l.raw[e.at.Start:e.at.End]
+	raw := l.raw[e.Span.Start:e.Span.End]
 	if len(e.units) == 0 {
 		return raw, nil
 	}
@@ -270,7 +270,7 @@ func (l *List) render(s *slot, fates []fate) ([]byte, error) {
 		return raw, nil
 	}
 	if !slices.IsSorted(s.units) {
-		return nil, fmt.Errorf("%w: the parts of %s in another order", ErrWrite, jsonspan.PathAt(l.raw, e.at.Start))
+		return nil, fmt.Errorf("%w: the parts of %s in another order", ErrWrite, jsonspan.PathAt(l.raw, e.Span.Start))
 	}
 	owner := make(map[place]int)
 	var edits []jsonspan.Edit
@@ -313,7 +313,7 @@ func (l *List) render(s *slot, fates []fate) ([]byte, error) {
 	}
 	slices.SortFunc(edits, func(a, b jsonspan.Edit) int { return a.Start - b.Start })
 	for i := range edits {
-		edits[i].Start, edits[i].End = edits[i].Start-e.at.Start, edits[i].End-e.at.Start
+		edits[i].Start, edits[i].End = edits[i].Start-e.Span.Start, edits[i].End-e.Span.Start
 	}
 	return jsonspan.Splice(raw, edits)
 }
@@ -324,7 +324,7 @@ func (l *List) rowOf(u int, raw []byte) *part {
 	if x.kind != call || bytes.Equal(raw, l.raw[x.at.Start:x.at.End]) {
 		return x.row
 	}
-	o := open(raw, jsonspan.Span{End: len(raw)})
+	o := openAll(raw)
 	if o.get("function").Len() > 0 {
 		return &functionCopy
 	}
@@ -348,7 +348,7 @@ func (l *List) edited(u int, raw []byte, f *fate, row *part) ([]byte, error) {
 	}
 	if f.input != nil {
 		in := f.input
-		if at := open(raw, jsonspan.Span{End: len(raw)}).bytes(row.in); first(at) == '"' { // an object, written as a text
+		if at := openAll(raw).bytes(row.in); first(at) == '"' { // an object, written as a text
 			in = quote(string(in))
 		}
 		raw = set(raw, row.in, in)
@@ -359,7 +359,7 @@ func (l *List) edited(u int, raw []byte, f *fate, row *part) ([]byte, error) {
 	if f.said == nil {
 		return raw, nil
 	}
-	o := open(raw, jsonspan.Span{End: len(raw)})
+	o := openAll(raw)
 	switch x.kind {
 	case text, reasoning:
 		return set(raw, row.say, quote(*f.said)), nil
@@ -371,7 +371,7 @@ func (l *List) edited(u int, raw []byte, f *fate, row *part) ([]byte, error) {
 
 // spoken is an output with another text, in the form that it has.
 func spoken(out []byte, said string) []byte {
-	o := open(out, jsonspan.Span{End: len(out)})
+	o := openAll(out)
 	if kind := o.text("type"); kind != "" && o.get("value").Len() > 0 {
 		if strings.HasPrefix(kind, "error") {
 			kind = "error-text"
