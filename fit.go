@@ -175,7 +175,7 @@ func (f *fitting) carryOut(l *ladder.Ladder, insert *insertion) (*Plan, error) {
 			blocks := t.Atoms()[a].Blocks
 			by, gone := l.Rung(blocks[len(blocks)-1])
 			if gone {
-				why = f.reason(a, rung(by))
+				why = f.reason(a, by)
 			}
 			return why, gone
 		},
@@ -188,15 +188,15 @@ func (f *fitting) carryOut(l *ladder.Ladder, insert *insertion) (*Plan, error) {
 
 // todo is what a state drops and edits, and why each edit is made, and counts what each rung did.
 func (f *fitting) todo(l *ladder.Ladder, p *Plan) ([]transcript.BlockID, blockEdits) {
-	drop, edits, rungs := l.Todo()
-	for r, n := range rungs {
+	drop, edits, touched := l.Todo()
+	for r, n := range touched {
 		if n > 0 {
-			p.rungs = append(p.rungs, RungCount{rung(r).String(), n})
+			p.rungs = append(p.rungs, RungCount{rungs[r].name, n})
 		}
 	}
 	return drop, blockEdits{edits, func(i int) Reason {
 		by, _ := l.Rung(edits[i].Block)
-		return f.reason(p.mended.Transcript().AtomOf(edits[i].Block), rung(by))
+		return f.reason(p.mended.Transcript().AtomOf(edits[i].Block), by)
 	}}
 }
 
@@ -210,8 +210,7 @@ func (f *fitting) decide(l *ladder.Ladder, t *transcript.Transcript) []Decision 
 		d := &all[a]
 		d.Atom, d.Protected = transcript.AtomID(a), l.Locked(transcript.AtomID(a))
 		for _, b := range atoms[a].Blocks {
-			at, gone := l.Rung(b)
-			by := rung(at)
+			by, gone := l.Rung(b)
 			if by == 0 {
 				continue
 			}
@@ -236,46 +235,30 @@ func (f *fitting) decide(l *ladder.Ladder, t *transcript.Transcript) []Decision 
 }
 
 // reasons appends why a rung touched an atom.
-func (f *fitting) reasons(all []Reason, a transcript.AtomID, by rung) []Reason {
-	if by == rungRules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
+func (f *fitting) reasons(all []Reason, a transcript.AtomID, by ladder.Rung) []Reason {
+	if by == ladder.Rules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
 		return append(all, f.votes[a].Reasons...)
 	}
-	return append(all, Reason{by.String(), by.why(), a})
+	return append(all, Reason{rungs[by].name, rungs[by].why, a})
 }
 
 // reason is the first one.
-func (f *fitting) reason(a transcript.AtomID, by rung) Reason {
-	if by == rungRules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
+func (f *fitting) reason(a transcript.AtomID, by ladder.Rung) Reason {
+	if by == ladder.Rules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
 		return f.votes[a].Reasons[0]
 	}
-	return Reason{by.String(), by.why(), a}
+	return Reason{rungs[by].name, rungs[by].why, a}
 }
 
-// A rung is a step of the ladder that a window climbs: gentle first, harsh last.
-type rung uint8
-
-const (
-	rungRules     rung = iota + 1 // what the rules vote for
-	rungClear                     // old results give way to a placeholder
-	rungShorten                   // huge results and arguments keep head and tail
-	rungExchanges                 // exchanges go, also inside one long run of tool use
-	rungTurns                     // turns go, but for what is pinned in them
-	rungSqueeze                   // results and arguments that are pinned are shortened, then cleared
-)
-
-func (r rung) String() string { return rungs[r].name }
-
+// rungs names the rungs of the ladder, and says why what they touched was touched, as receipts do.
 var rungs = [...]struct{ name, why string }{
-	rungRules:     {"rules", ""},
-	rungClear:     {"clear-results", "an old result, cleared to fit the window"},
-	rungShorten:   {"shorten", "shortened to fit the window"},
-	rungExchanges: {"drop-exchanges", "an exchange dropped to fit the window"},
-	rungTurns:     {"drop-turns", "a turn dropped to fit the window"},
-	rungSqueeze:   {"squeeze", "shortened although it must stay: nothing else is left to fit the window"},
+	ladder.Rules:         {"rules", ""},
+	ladder.Clear:         {"clear-results", "an old result, cleared to fit the window"},
+	ladder.Shorten:       {"shorten", "shortened to fit the window"},
+	ladder.DropExchanges: {"drop-exchanges", "an exchange dropped to fit the window"},
+	ladder.DropTurns:     {"drop-turns", "a turn dropped to fit the window"},
+	ladder.Squeeze:       {"squeeze", "shortened although it must stay: nothing else is left to fit the window"},
 }
-
-// why is the reason that receipts give.
-func (r rung) why() string { return rungs[r].why }
 
 // A RungCount is what one rung of the ladder did: "rules", "clear-results", "shorten",
 // "drop-exchanges", "drop-turns" or "squeeze". Many goroutines may read it.

@@ -100,7 +100,7 @@ func (f *fitting) mark(l *ladder.Ladder) *insertion {
 		id, blk := transcript.BlockID(b), &t.Blocks()[b]
 		by, gone := l.Rung(id)
 		switch {
-		case gone && first == transcript.NoBlock && (rung(by) == rungExchanges || rung(by) == rungTurns):
+		case gone && first == transcript.NoBlock && by.Loses():
 			first = id
 		case !gone && blk.Kind == transcript.Text && t.Messages()[blk.Message].Role == transcript.User && bytes.Contains(t.Bytes(blk.Body), []byte(wording.LeftOut)):
 			return nil

@@ -162,7 +162,7 @@ func (c *replayCmd) compared(trim, prune *pare.Policy) (o replay.Options, err er
 	o.Life, _ = time.ParseDuration(c.CacheLife) // "": zero
 	names := c.Policy
 	if len(names) == 0 {
-		names = []string{verdictPolicy, "trim", "trim:low", "trim:cache", "prune"}
+		names = []string{replay.Served, "trim", "trim:low", "trim:cache", "prune"}
 	}
 	for _, name := range append([]string{"everything", "sliding"}, names...) {
 		p, err := replay.ParsePolicy(name, trim, prune)
@@ -195,7 +195,7 @@ func (c *replayCmd) tables(all []*replay.Result) string {
 		table = (*replay.Result).Markdown
 	}
 	var parts []string
-	verdict := replay.Judge(all, verdictPolicy)
+	verdict := replay.Judge(all, replay.Served)
 	if len(all) <= fewTables {
 		for _, r := range all {
 			parts = append(parts, table(r))
@@ -206,9 +206,6 @@ func (c *replayCmd) tables(all []*replay.Result) string {
 	}
 	return verdict.Text() + strings.Join(parts, "\n")
 }
-
-// verdictPolicy is what pare serve does where that is switched on; the verdict is about it.
-const verdictPolicy = "trim:cold,shorten"
 
 // writePage brings the page to the disk, before anything is said that it belongs to.
 func writePage(page *atomicfile.Draft, all []*replay.Result) error {

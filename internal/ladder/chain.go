@@ -169,7 +169,7 @@ func (c *chain) bury(b transcript.BlockID, by Rung, n int) {
 	if f := &c.facts[b]; f.kind != transcript.Thinking {
 		c.left[f.message] -= n
 	}
-	if by.loses() {
+	if by.Loses() {
 		c.losses += n
 	}
 }

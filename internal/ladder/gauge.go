@@ -63,7 +63,7 @@ func (g *gauge) at(k int) int {
 		s := c.steps[n-len(g.sums)]
 		for _, o := range c.ops[s.from:s.to] {
 			g.bare += g.back(o.block, o.to, o.was)
-			if o.to == isGone && o.by.loses() {
+			if o.to == isGone && o.by.Loses() {
 				g.lost--
 			}
 			if g.unit != Exchanges || o.to != isGone {

@@ -36,8 +36,8 @@ const (
 	Squeeze                       // results and arguments that are pinned are shortened, then cleared
 )
 
-// loses reports whether a rung takes away what a summary should tell.
-func (r Rung) loses() bool { return r == DropExchanges || r == DropTurns }
+// Loses reports whether a rung takes away what a summary should tell.
+func (r Rung) Loses() bool { return r == DropExchanges || r == DropTurns }
 
 // A Pin is something that stays although it is old.
 type Pin uint8
@@ -247,7 +247,7 @@ func (l *Ladder) Lost() [][]transcript.BlockID {
 	}
 	all := make([][]transcript.BlockID, len(l.batches)+1)
 	for b, v := range l.chain.level {
-		if v == isGone && l.chain.by[b].loses() {
+		if v == isGone && l.chain.by[b].Loses() {
 			i := of[b]
 			if i == 0 {
 				i = len(all) // gone since the last batch

@@ -58,11 +58,8 @@ func WriteHTML(w io.Writer, all []*Result) error {
 	return p.Flush()
 }
 
-// judged is the policy that the verdict is about, as in the terminal.
-const judged = "trim:cold,shorten"
-
 func verdictOf(all []*Result) []string {
-	if v := Judge(all, judged); v != nil {
+	if v := Judge(all, Served); v != nil {
 		return v.Lines
 	}
 	return nil

@@ -21,6 +21,9 @@ type Verdict struct {
 // worst is how many regrets a verdict tells.
 const worst = 5
 
+// Served is what pare serve does where that is switched on; the verdict of commands and pages is about it.
+const Served = "trim:cold,shorten"
+
 // Judge says what came of a policy, which all results have; nil without money or requests.
 func Judge(all []*Result, policy string) *Verdict {
 	sum := Sum("", all)
