@@ -102,30 +102,6 @@ func (f Format) Readable() bool {
 	return r.form != nil
 }
 
-// Formats lists all formats that can be read.
-func Formats() []Format {
-	var all []Format
-	for _, r := range table {
-		if r.form != nil {
-			all = append(all, r.format)
-		}
-	}
-	return all
-}
-
-// ParseFormat returns the format of that name.
-func ParseFormat(name string) (Format, error) {
-	if name == "auto" {
-		return Auto, nil
-	}
-	for _, r := range table {
-		if r.name == name {
-			return r.format, nil
-		}
-	}
-	return Auto, fmt.Errorf("unknown format %q", name)
-}
-
 // An UnreadError says that a file is of a format that is known, and not read. Many
 // goroutines may read it.
 type UnreadError struct{ Format Format }

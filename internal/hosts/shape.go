@@ -119,8 +119,6 @@ func named(name string) *shape {
 	return nil
 }
 
-func never(object) bool { return false }
-
 func itself(object) string { return "" }
 
 func under(path string) func(object) string { return func(object) string { return path } }

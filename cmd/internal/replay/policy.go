@@ -67,12 +67,6 @@ func Standard() []Policy {
 	return []Policy{Everything(), Sliding(0), Trim(nil, TrimOptions{}), Trim(nil, TrimOptions{Stable: true}), Trim(nil, TrimOptions{Cache: true}), Prune(nil)}
 }
 
-// Of gives a policy a name. If it has a window, that is of the setting's tokens; model and
-// counter are those of the setting.
-func Of(name, doc string, p pare.Policy) Policy {
-	return Policy{name, doc, func(s Setting) (Send, error) { return sending(p, s), nil }}
-}
-
 // sending makes a policy of the engine that of a setting.
 func sending(p pare.Policy, s Setting) Send {
 	p.Model, p.SkipTokenCounts = s.Model, true // nobody reads the receipts
