@@ -2,6 +2,9 @@ package proxy
 
 import (
 	"crypto/rand"
+	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pare-llm/pare/internal/fullness"
@@ -123,4 +126,61 @@ func newID() string {
 		id[i] = letters[b%32]
 	}
 	return string(id[:])
+}
+
+// fill takes over what was planned.
+func (r *Record) fill(o *outcome) {
+	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
+	r.TokensIn, r.TokensOut, r.Requests = o.tokens[0], o.tokens[1], o.requests
+	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
+	r.bound()
+	r.Conversation = o.key
+	r.Rules, r.Known, r.Over = wirex.RulesOf(o.changes), o.known.Rules, o.over
+	r.Thrift = o.thrift
+	if o.tokens[1] > 0 {
+		r.Saved = max(o.tokens[0]-o.tokens[1], 0)
+	}
+}
+
+// first is the first value of a header whose name is written as [http.Header] does. Its Get
+// would look at every letter of it.
+func first(h http.Header, name string) string {
+	if all := h[name]; len(all) > 0 {
+		return all[0]
+	}
+	return ""
+}
+
+// ours are the headers of a reply that say what was done to the request. Those of another Pare
+// behind this one are about what it was sent.
+var ours = []string{"Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Window", "Pare-Healed", "Pare-Recalls", "Pare-Faults", "Pare-Skipped"}
+
+// header writes what a reply says about the request.
+func (r *Record) header(h http.Header) {
+	for _, name := range ours {
+		delete(h, name)
+	}
+	h["Pare-Changes"] = []string{strconv.Itoa(len(r.Changes))}
+	if len(r.Changes) > 0 {
+		h.Set("Pare-Rules", strings.Join(r.Rules, ","))
+		h.Set("Pare-Receipt", r.ID)
+	}
+	if r.Saved > 0 {
+		h.Set("Pare-Saved-Tokens", strconv.Itoa(r.Saved))
+	}
+	if full := r.Fullness.Header(); full != "" {
+		h.Set("Pare-Window", full)
+	}
+	if r.Healed != "" {
+		h.Set("Pare-Healed", r.Healed)
+	}
+	if len(r.Recalls) > 0 {
+		h.Set("Pare-Recalls", strconv.Itoa(len(r.Recalls)))
+	}
+	if len(r.Faults) > 0 {
+		h.Set("Pare-Faults", strings.Join(r.Faults, ", "))
+	}
+	if r.Skipped != "" {
+		h.Set("Pare-Skipped", string(r.Skipped))
+	}
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"log"
 	"log/slog"
@@ -459,58 +458,4 @@ func (s *Server) routes() http.Handler {
 		ui.TrafficHandler(s.seen(r)).ServeHTTP(w, r)
 	})))
 	return mux
-}
-
-// health says whether the server works, and whether its store does. Without the store requests
-// pass all the same, so that is no reason to restart the server, or to send nobody to it.
-func (s *Server) health(w http.ResponseWriter, r *http.Request) {
-	say := map[string]string{"status": "ok", "version": s.o.Version}
-	if s.o.Store != nil {
-		say["store"] = "ok"
-		if err := s.pulse.take(r.Context(), s.o.Store); err != nil {
-			say["status"], say["store"] = "degraded", "unavailable"
-		}
-		if s.watches.remembers.Load() {
-			say["remember"] = "on"
-		}
-	}
-	answer(w, http.StatusOK, say)
-}
-
-// A pulse remembers for a moment whether a store answers: everybody may ask. Many goroutines may
-// use it.
-type pulse struct {
-	mu  sync.Mutex
-	at  time.Time
-	err error
-}
-
-const (
-	pulseLife = time.Second
-	pulseWait = 2 * time.Second // for the store
-)
-
-// take returns an error if the store does not answer.
-func (p *pulse) take(ctx context.Context, st *store.Store) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.at.IsZero() && time.Since(p.at) < pulseLife {
-		return p.err
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pulseWait)
-	defer cancel()
-	p.err = storex.Ping(st, ctx)
-	p.at = time.Now()
-	return p.err
-}
-
-func answer(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(v)
-}
-
-// problem answers a request that failed, as the store does.
-func problem(w http.ResponseWriter, status int, kind, message string) {
-	answer(w, status, map[string]any{"error": map[string]string{"type": kind, "message": message}})
 }
