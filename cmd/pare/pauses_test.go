@@ -92,10 +92,7 @@ func pausedSessions(t *testing.T) (all []sessionPart) {
 	if dir == "" {
 		return all
 	}
-	step := 8 * trial.Stride(5)
-	if trial.Soak() {
-		step = 1
-	}
+	step := trial.Sparse(8)
 	for i, f := range corpus.Files(t, "claude_code/*") {
 		if i%step == 0 {
 			add(f.Base, f.Raw)

@@ -52,6 +52,14 @@ func Stride(n int) int {
 	return 1
 }
 
+// Sparse is the step through a list whose cases take long: n, 4n in a short run, and 1 in a soak.
+func Sparse(n int) int {
+	if Soak() {
+		return 1
+	}
+	return n * Stride(4)
+}
+
 // Histories is how many random histories are tried: as many as PARE_HISTORIES says,
 // or else Size(n).
 func Histories(n int) int {
