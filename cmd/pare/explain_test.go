@@ -279,7 +279,7 @@ func TestDefectB13EveryWord(t *testing.T) {
 	for _, e := range []agentlog.Effect{agentlog.Refused, agentlog.Cosmetic, agentlog.Unfixable} {
 		printed = append(printed, e.String())
 	}
-	source, err := os.ReadFile("../../proxy/transport.go")
+	source, err := os.ReadFile("../../proxy/record.go")
 	if err != nil {
 		t.Fatal(err)
 	}
