@@ -295,19 +295,12 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		pl, err = a.roomy(ctx, p, in)
 	}
 	if err != nil {
-		var small *pare.WindowTooSmall
-		if !errors.As(err, &small) {
+		if pl = a.repaired(ctx, p, in, err); pl == nil {
+			var small *pare.WindowTooSmall
+			if errors.As(err, &small) {
+				return o.skipped(skipTooSmall, small.Error())
+			}
 			return o.blaming(err)
-		}
-		if a.heal != nil {
-			return o.skipped(skipTooSmall, small.Error())
-		}
-		// What must stay does not fit; what is broken can be repaired all the same, and
-		// the provider may yet be content.
-		bare := *p
-		bare.Window, bare.Rules, bare.Compact = nil, nil, nil
-		if pl, err = bare.Plan(ctx, in); err != nil || pl.Empty() {
-			return o.skipped(skipTooSmall, small.Error())
 		}
 	}
 	o.faults = slices.Concat(o.faults, pl.Faults())
@@ -325,8 +318,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	if a.thrift == thriftCut {
 		o.cut, o.fetched = cutsOf(in, pl)
 	}
-	o.tokens[0] = size
-	a.kept = p.KeepInvalidThinking
+	o.tokens[0], a.kept = size, p.KeepInvalidThinking
 	if pl.Empty() && in == r && restored == 0 && !drop && clear == nil {
 		return o.offered(a, in, pl, 0)
 	}
@@ -337,13 +329,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 			Reason: "what the model fetched beside calls of the client is put back",
 		})
 	}
-	if c := counterOf(p, a.model(r)); c != nil && !p.SkipTokenCounts {
-		if size == 0 || in != r {
-			o.tokens[0] = r.Tokens(c)
-		}
-		o.tokens[1] = pl.Result().Tokens(c)
-	}
-	o.over = (a.must || a.exceeds(r, o.tokens[0])) && (len(pl.Rungs()) > 0 || clear != nil)
+	o.weigh(&a, p, r, pl, clear != nil)
 	o = o.offered(a, in, pl, restored)
 	if o.offer != nil && o.tokens[1] > 0 { // the tool that is offered is read, too
 		if sent, err := wire.Parse(o.body, a.read); err == nil {
@@ -357,6 +343,33 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		o = o.clearing(clear)
 	}
 	return o
+}
+
+// repaired is the plan for a request of which what must stay does not fit: what is broken can be
+// repaired all the same, and the provider may yet be content. It is nil if there is nothing to repair,
+// or if something else went wrong.
+func (a *aim) repaired(ctx context.Context, p *pare.Policy, in *wire.Request, err error) *pare.Plan {
+	var small *pare.WindowTooSmall
+	if a.heal != nil || !errors.As(err, &small) {
+		return nil
+	}
+	bare := *p
+	bare.Window, bare.Rules, bare.Compact = nil, nil, nil
+	if pl, err := bare.Plan(ctx, in); err == nil && !pl.Empty() {
+		return pl
+	}
+	return nil
+}
+
+// weigh counts what came and what is sent, and says whether that had to be made smaller.
+func (o *outcome) weigh(a *aim, p *pare.Policy, r *wire.Request, pl *pare.Plan, cleared bool) {
+	if c := counterOf(p, a.model(r)); c != nil && !p.SkipTokenCounts {
+		if o.tokens[0] == 0 || o.planned != r {
+			o.tokens[0] = r.Tokens(c)
+		}
+		o.tokens[1] = pl.Result().Tokens(c)
+	}
+	o.over = (a.must || a.exceeds(r, o.tokens[0])) && (len(pl.Rungs()) > 0 || cleared)
 }
 
 // dropping tells the provider to drop thinking, now and at every later request.

@@ -178,10 +178,7 @@ func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map
 			seqs[x.sid] = append(seqs[x.sid], m.seq)
 		}
 	}
-	var (
-		pairs []any
-		hits  [][2]int64 // owners and marks
-	)
+	var pairs []any
 	if x.settled >= x.state.from() {
 		for _, id := range ids {
 			pairs = append(pairs, x.sid, markID(id))
@@ -192,31 +189,9 @@ func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map
 			pairs = append(pairs, p.SID, markID(id))
 		}
 	}
-	for len(pairs) > 0 {
-		query, n := oneID, 1
-		if len(pairs) > 2 { // two statements are enough: the last one fills the larger one
-			query, n = manyIDs, mostIDs
-		}
-		list := slices.Clone(pairs[:min(2*n, len(pairs))])
-		pairs = pairs[len(list):]
-		for len(list) < 2*n {
-			list = append(list, list[len(list)-2], list[len(list)-1])
-		}
-		err := t.each(ctx, func(scan func(...any) error) error {
-			var (
-				sid, mark int64
-				seq       sql.NullInt64
-			)
-			if err := scan(&sid, &mark, &seq); err != nil || !seq.Valid {
-				return err
-			}
-			seqs[sid] = append(seqs[sid], seq.Int64)
-			hits = append(hits, [2]int64{sid, mark})
-			return nil
-		}, query, list...)
-		if err != nil {
-			return nil, err
-		}
+	hits, err := t.marked(ctx, pairs, seqs)
+	if err != nil {
+		return nil, err
 	}
 	keep := func(sid int64, list []int64) error {
 		all, err := s.look(ctx, t, x, sid, list)
@@ -248,6 +223,38 @@ func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map
 		}
 	}
 	return found, nil
+}
+
+// marked looks up pairs of an owner and a mark: seqs gets the entries by owner, and hits are the pairs
+// that there are.
+func (t *tx) marked(ctx context.Context, pairs []any, seqs map[int64][]int64) (hits [][2]int64, err error) {
+	for len(pairs) > 0 {
+		query, n := oneID, 1
+		if len(pairs) > 2 { // two statements are enough: the last one fills the larger one
+			query, n = manyIDs, mostIDs
+		}
+		list := slices.Clone(pairs[:min(2*n, len(pairs))])
+		pairs = pairs[len(list):]
+		for len(list) < 2*n {
+			list = append(list, list[len(list)-2], list[len(list)-1])
+		}
+		err = t.each(ctx, func(scan func(...any) error) error {
+			var (
+				sid, mark int64
+				seq       sql.NullInt64
+			)
+			if err := scan(&sid, &mark, &seq); err != nil || !seq.Valid {
+				return err
+			}
+			seqs[sid] = append(seqs[sid], seq.Int64)
+			hits = append(hits, [2]int64{sid, mark})
+			return nil
+		}, query, list...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return hits, nil
 }
 
 // byID finds an entry of the session, reverted ones included; seq is 0 if there is none.

@@ -248,36 +248,78 @@ func (p *parser) answeringFamily(b *transcript.Block) uint8 {
 	return own
 }
 
+// fileBlock adds a block of a kind, whose body is that of a field if that is there.
+func (p *parser) fileBlock(b transcript.Block, at place, k transcript.Kind, body field) {
+	if b.Kind = k; body.given() {
+		b.Body = tspan(body.span)
+	}
+	p.block(b, at)
+}
+
+// addServerBlock files a call that a server carries out, or its result.
+func (p *parser) addServerBlock(b transcript.Block, at place, t string, f *blockFields) {
+	tool, answers := strings.CutSuffix(t, "_tool_result")
+	if answers {
+		b.CallID, b.Tool = p.text(f.useID), tool
+		b.Family = p.answeringFamily(&b)
+	} else {
+		b.CallID, b.Tool = p.text(f.id), p.text(f.name)
+		b.Family = hostedFamily(b.Tool)
+	}
+	mcp := t == "mcp_tool_use" || t == "mcp_tool_result"
+	if mcp {
+		b.Family = mcpFamily
+	}
+	if answers {
+		p.fileBlock(b, at, transcript.ServerResult, f.content)
+	} else {
+		p.fileBlock(b, at, transcript.ServerCall, f.input)
+		if p.servers == nil {
+			p.servers = make(map[string]transcript.BlockID)
+		}
+		p.servers[b.CallID] = transcript.BlockID(len(p.blocks) - 1)
+	}
+	if !mcp && !serverID(b.CallID) {
+		p.noteBlock(serverIDFormat, "", b.CallID)
+	}
+	if !answers {
+		return
+	}
+	p.referenceNotes(f)
+	for _, i := range f.nested.bare {
+		p.noteBlock(encryptedMissing, "content."+strconv.Itoa(i), "")
+	}
+}
+
+// thinkingNotes notes what is odd about thinking.
+func (p *parser) thinkingNotes(t string, f *blockFields) {
+	if t == "thinking" && !f.signature.isSignature() {
+		p.noteBlock(signatureMissing, "", "")
+	}
+	switch {
+	case t == "thinking" && f.thinking.absent():
+		p.noteBlock(thinkingTextMissing, "", "")
+	case t == "redacted_thinking" && f.data.absent():
+		p.noteBlock(fieldMissing, "", "data")
+	}
+	if f.cache {
+		p.noteBlock(cacheMarkThinking, "", "")
+	}
+}
+
 // addAnthropicBlock files the block and notes what is odd about it.
 func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) {
 	b := transcript.Block{Span: span, Body: span}
 	at := place{inContent, int32(j)}
 	t := p.symbol(f.typ)
-	add := func(k transcript.Kind, body field) {
-		b.Kind = k
-		if body.given() {
-			b.Body = tspan(body.span)
-		}
-		p.block(b, at)
-	}
+	add := func(k transcript.Kind, body field) { p.fileBlock(b, at, k, body) }
 	switch {
 	case t == "text":
 		add(transcript.Text, f.text)
 		p.textNotes(f)
 	case t == "thinking", t == "redacted_thinking":
 		add(transcript.Thinking, f.thinking)
-		if t == "thinking" && !f.signature.isSignature() {
-			p.noteBlock(signatureMissing, "", "")
-		}
-		switch {
-		case t == "thinking" && f.thinking.absent():
-			p.noteBlock(thinkingTextMissing, "", "")
-		case t == "redacted_thinking" && f.data.absent():
-			p.noteBlock(fieldMissing, "", "data")
-		}
-		if f.cache {
-			p.noteBlock(cacheMarkThinking, "", "")
-		}
+		p.thinkingNotes(t, f)
 	case t == "tool_use":
 		b.CallID, b.Tool = p.text(f.id), p.text(f.name)
 		add(transcript.Call, f.input)
@@ -287,32 +329,8 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 		b.Failed = p.isTrue(f.isError)
 		add(transcript.Result, f.content)
 		p.resultNotes(f, b.CallID, b.Failed)
-	case t == "server_tool_use", t == "mcp_tool_use":
-		b.CallID, b.Tool = p.text(f.id), p.text(f.name)
-		if b.Family = hostedFamily(b.Tool); t == "mcp_tool_use" {
-			b.Family = mcpFamily
-		}
-		add(transcript.ServerCall, f.input)
-		if p.servers == nil {
-			p.servers = make(map[string]transcript.BlockID)
-		}
-		p.servers[b.CallID] = transcript.BlockID(len(p.blocks) - 1)
-		if t == "server_tool_use" && !serverID(b.CallID) {
-			p.noteBlock(serverIDFormat, "", b.CallID)
-		}
-	case strings.HasSuffix(t, "_tool_result"):
-		b.CallID, b.Tool = p.text(f.useID), strings.TrimSuffix(t, "_tool_result")
-		if b.Family = p.answeringFamily(&b); t == "mcp_tool_result" {
-			b.Family = mcpFamily
-		}
-		add(transcript.ServerResult, f.content)
-		if t != "mcp_tool_result" && !serverID(b.CallID) {
-			p.noteBlock(serverIDFormat, "", b.CallID)
-		}
-		p.referenceNotes(f)
-		for _, i := range f.nested.bare {
-			p.noteBlock(encryptedMissing, "content."+strconv.Itoa(i), "")
-		}
+	case t == "server_tool_use", t == "mcp_tool_use", strings.HasSuffix(t, "_tool_result"):
+		p.addServerBlock(b, at, t, f)
 	case t == "image", t == "document", t == "container_upload":
 		add(transcript.Media, field{})
 		if f.hollow {

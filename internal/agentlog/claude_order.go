@@ -12,45 +12,7 @@ import (
 // results, which it does only when it has all of them, or a line is lost behind them: then
 // the result was there.
 func (t *ccTree) order(path []int, all *talk) []int {
-	siblings := make(map[string][]int)                                            // by message id, beside the path
-	results := make(map[string][]int)                                             // by parent, beside the path
-	left := make(map[string][]int)                                                // siblings that stay out, by message id
-	lost := make(map[string][]int)                                                // results whose calls are lost, by the message that they stand behind
-	loose := make(map[string]int)                                                 // results that hang on nothing, by the call that they alone answer
-	answered := sync.OnceValue(func() map[string]bool { return t.answers(path) }) // calls that a result on the path answers
-	complete := sync.OnceValue(func() map[string]bool { return t.complete(path) })
-	foreign := t.stray != nil && len(path) > 0 && !t.stray[path[len(path)-1]] // strays are
-	onPath := t.seen
-	for _, i := range path {
-		onPath[i] = true
-	}
-	for i := range t.entries {
-		e := &t.entries[i]
-		if onPath[i] || t.used[i] || !e.speaking() || foreign && t.stray[i] {
-			continue
-		}
-		if e.linked && t.index[e.uuid] != i { // the agent knows the last line of a uuid only
-			continue
-		}
-		switch {
-		case slices.ContainsFunc(e.calls, func(id string) bool { return all.results[id] == 0 }) && !complete()[e.id]:
-			left[e.id] = append(left[e.id], i)
-		case e.assistant && e.id != "":
-			siblings[e.id] = append(siblings[e.id], i)
-		case len(e.results) > 0 && !e.speaks:
-			if slices.ContainsFunc(e.results, func(id string) bool { return !answered()[id] || all.calls[id] > 1 }) {
-				results[e.parent] = append(results[e.parent], i)
-				if id := t.astrayOf(i, all); id != "" {
-					lost[id] = append(lost[id], i)
-				} else if id := e.results[0]; t.hangsOnNothing(i) && all.calls[id] == 1 && all.results[id] == 1 {
-					loose[id] = i
-				}
-			}
-		}
-	}
-	for _, i := range path {
-		onPath[i] = false
-	}
+	x := t.beside(path, all)
 	out := make([]int, 0, len(path))
 	done := t.seen
 	put := func(i int) {
@@ -69,34 +31,34 @@ func (t *ccTree) order(path []int, all *talk) []int {
 			put(i)
 			continue
 		}
-		beside := siblings[e.id]
+		beside := x.siblings[e.id]
 		group = t.groupOf(group[:0], path[k:], beside)
 		for _, g := range group {
 			put(g)
 		}
-		delete(siblings, e.id)
+		delete(x.siblings, e.id)
 		for _, g := range group {
-			for _, r := range results[t.entries[g].uuid] {
+			for _, r := range x.results[t.entries[g].uuid] {
 				if t.entries[r].side == e.side {
 					put(r)
 				}
 			}
-			delete(results, t.entries[g].uuid)
+			delete(x.results, t.entries[g].uuid)
 			for _, id := range t.entries[g].calls {
-				if r, ok := loose[id]; ok && t.entries[r].side == e.side && !done[r] {
+				if r, ok := x.loose[id]; ok && t.entries[r].side == e.side && !done[r] {
 					t.hang(r, g)
 					put(r)
 				}
 			}
 		}
-		for _, g := range left[e.id] {
-			for _, r := range results[t.entries[g].uuid] {
+		for _, g := range x.left[e.id] {
+			for _, r := range x.results[t.entries[g].uuid] {
 				if t.entries[r].side == e.side && t.answersBeside(r, group, beside) {
 					put(r)
 				}
 			}
 		}
-		for _, r := range lost[e.id] {
+		for _, r := range x.lost[e.id] {
 			put(r)
 		}
 	}
@@ -104,6 +66,55 @@ func (t *ccTree) order(path []int, all *talk) []int {
 		done[i] = false
 	}
 	return out
+}
+
+// A beside is what stands beside a path and may be sent with it.
+type beside struct {
+	siblings map[string][]int // by message id
+	results  map[string][]int // by parent
+	left     map[string][]int // siblings that stay out, by message id
+	lost     map[string][]int // results whose calls are lost, by the message that they stand behind
+	loose    map[string]int   // results that hang on nothing, by the call that they alone answer
+}
+
+// beside sorts the lines beside a path.
+func (t *ccTree) beside(path []int, all *talk) beside {
+	x := beside{make(map[string][]int), make(map[string][]int), make(map[string][]int), make(map[string][]int), make(map[string]int)}
+	answered := sync.OnceValue(func() map[string]bool { return t.answers(path) }) // calls that a result on the path answers
+	complete := sync.OnceValue(func() map[string]bool { return t.complete(path) })
+	foreign := t.stray != nil && len(path) > 0 && !t.stray[path[len(path)-1]] // strays are
+	onPath := t.seen
+	for _, i := range path {
+		onPath[i] = true
+	}
+	for i := range t.entries {
+		e := &t.entries[i]
+		if onPath[i] || t.used[i] || !e.speaking() || foreign && t.stray[i] {
+			continue
+		}
+		if e.linked && t.index[e.uuid] != i { // the agent knows the last line of a uuid only
+			continue
+		}
+		switch {
+		case slices.ContainsFunc(e.calls, func(id string) bool { return all.results[id] == 0 }) && !complete()[e.id]:
+			x.left[e.id] = append(x.left[e.id], i)
+		case e.assistant && e.id != "":
+			x.siblings[e.id] = append(x.siblings[e.id], i)
+		case len(e.results) > 0 && !e.speaks:
+			if slices.ContainsFunc(e.results, func(id string) bool { return !answered()[id] || all.calls[id] > 1 }) {
+				x.results[e.parent] = append(x.results[e.parent], i)
+				if id := t.astrayOf(i, all); id != "" {
+					x.lost[id] = append(x.lost[id], i)
+				} else if id := e.results[0]; t.hangsOnNothing(i) && all.calls[id] == 1 && all.results[id] == 1 {
+					x.loose[id] = i
+				}
+			}
+		}
+	}
+	for _, i := range path {
+		onPath[i] = false
+	}
+	return x
 }
 
 // hangsOnNothing reports whether a line is linked to itself, or to a line that is not there.

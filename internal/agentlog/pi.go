@@ -258,27 +258,7 @@ func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 		}
 	}
 	b.reserve(n)
-	at := -1 // the last compaction
-	for k, i := range path {
-		if t.entries[i].kind == "compaction" {
-			at = k
-		}
-	}
-	kept, before := path, 0 // before: how many of them stand in front of the compaction
-	if at >= 0 {
-		p.summary(l, b, path[at], "summary")
-		first := at
-		u := p.firstKept(l, t, path[at])
-		if u < 0 {
-			u = p.behindLost(l, t, at)
-		}
-		if u >= 0 {
-			if k := slices.Index(path[:at], u); k >= 0 {
-				first = k
-			}
-		}
-		kept, before = slices.Concat(path[first:at], path[at+1:]), at-first
-	}
+	kept, before := p.compacted(l, t, b)
 	edits := make(map[string]object) // by id of the entry
 	for _, i := range kept {
 		if t.entries[i].kind == "context_edit" {
@@ -338,6 +318,33 @@ func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 		p.message(l, b, h, jsonspan.Span{})
 	}
 	return sent
+}
+
+// compacted adds the summary of the last compaction to a body, and returns what stands on the path
+// beside it, of which so many stand in front of the compaction.
+func (p pi) compacted(l *Log, t *piTree, b *bodyBuilder) (kept []int, before int) {
+	path := t.path
+	at := -1
+	for k, i := range path {
+		if t.entries[i].kind == "compaction" {
+			at = k
+		}
+	}
+	if at < 0 {
+		return path, 0
+	}
+	p.summary(l, b, path[at], "summary")
+	first := at
+	u := p.firstKept(l, t, path[at])
+	if u < 0 {
+		u = p.behindLost(l, t, at)
+	}
+	if u >= 0 {
+		if k := slices.Index(path[:at], u); k >= 0 {
+			first = k
+		}
+	}
+	return slices.Concat(path[first:at], path[at+1:]), at - first
 }
 
 // sends reports whether pi sends a message. Turns of the model that broke off are not

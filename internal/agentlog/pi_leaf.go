@@ -38,14 +38,7 @@ func (t *piTree) findLeaf() {
 	t.last, t.leaf = -1, -1
 	copied := false
 	roots = piRoots(up)
-	seen := -1 // the last line that pi sees; if it sees none, the last one
-	for i := len(t.entries) - 1; i >= 0; i-- {
-		if e := &t.entries[i]; e.id != "" && (seen < 0 || !e.hidden) {
-			if seen = t.index[e.id]; !e.hidden {
-				break
-			}
-		}
-	}
+	seen := t.lastSeen()
 	for i := len(t.entries) - 1; i >= 0 && t.last < 0; i-- {
 		e := &t.entries[i]
 		if e.id == "" {
@@ -88,6 +81,22 @@ func (t *piTree) findLeaf() {
 			t.leaf = k
 		}
 	}
+}
+
+// lastSeen is the last line that pi sees; if it sees none, the last one; -1: there is none.
+func (t *piTree) lastSeen() int {
+	last := -1
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		e := &t.entries[i]
+		switch {
+		case e.id == "":
+		case !e.hidden:
+			return t.index[e.id]
+		case last < 0:
+			last = t.index[e.id]
+		}
+	}
+	return last
 }
 
 // piRoots follows the links of all lines up, each once. A line in a circle is its own root.

@@ -172,6 +172,11 @@ func (s Sketch) fill(b *bytes.Buffer) {
 		screen.Fprintf(b, "%s%s %s  ", key, p.word, s.Paint.Faint(screen.Grouped(sums[i])))
 	}
 	b.Truncate(b.Len() - 2)
+	s.share(b, total)
+}
+
+// share says how much of the window that is, now and after a plan.
+func (s Sketch) share(b *bytes.Buffer, total int) {
 	screen.Fprintf(b, "\n  %s tokens", screen.Grouped(total))
 	after := total
 	if a := s.Page.After; a != nil {
