@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/fullness"
@@ -33,8 +34,8 @@ func (internals) Memory(s *Store) *memory {
 	return s.memory()
 }
 
-func (internals) NeedCompaction(s *Store, ctx context.Context, above int64, limit int) (keys []Key, err error) {
-	return s.needCompaction(ctx, above, limit)
+func (internals) NeedCompaction(s *Store, ctx context.Context, above, resting int64, now time.Time, limit int) (keys []Key, err error) {
+	return s.needCompaction(ctx, above, resting, now, limit)
 }
 
 func (internals) Ping(s *Store, ctx context.Context) error {

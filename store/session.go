@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -405,14 +406,27 @@ func (s *Store) recallEarlier(ctx context.Context, t *tx, x *Session, head int64
 }
 
 // needCompaction lists sessions of all scopes that weigh more than so many tokens beyond their last
-// summary, the heaviest first: they are worth being compacted.
-func (s *Store) needCompaction(ctx context.Context, above int64, limit int) (keys []Key, err error) {
-	all, err := s.sessions(ctx, `deleted_at IS NULL AND cum > ? ORDER BY cum DESC`, above)
+// summary, the heaviest first: they are worth being compacted. Of those that rest until the provider's
+// cache is about to expire fewer tokens may do; zero: none do.
+func (s *Store) needCompaction(ctx context.Context, above, resting int64, now time.Time, limit int) (keys []Key, err error) {
+	least := above
+	if resting > 0 {
+		least = min(above, resting)
+	}
+	all, err := s.sessions(ctx, `deleted_at IS NULL AND cum > ? ORDER BY cum DESC`, least)
 	for _, x := range all {
 		last, _ := x.state.compaction()
-		if len(keys) < limit && x.cum-last.Cum > above {
+		more := x.cum - last.Cum
+		if len(keys) < limit && (more > above || resting > 0 && more > resting && x.rests(now)) {
 			keys = append(keys, x.Key)
 		}
 	}
 	return keys, err
+}
+
+// rests reports whether nothing has come for most of the time for which the provider of the session's
+// model keeps a cache. When that has expired it is too late.
+func (x *Session) rests(now time.Time) bool {
+	life, pause := tokens.CacheOf(x.Model).Life, now.Sub(x.Updated)
+	return pause >= life*4/5 && pause < life
 }

@@ -26,6 +26,7 @@ type serveCmd struct {
 	Store     string        `placeholder:"DSN" env:"PARE_STORE" help:"The store of sessions: a file, or postgres://… . Default: pare.db in the user's data folder."`
 	NoStore   bool          `help:"Keep no sessions."`
 	Compact   *int          `name:"compact-above" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, in the background. Default: never."`
+	Resting   *int          `name:"compact-resting" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, too, that rest until the provider's cache is about to expire. Default: never."`
 	Prune     bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit. While the provider's cache is warm that costs more than it saves: see --cold."`
 	Cold      bool          `help:"Save money where that is free: shorten results as they arrive, and clear what will hardly be needed again whenever the provider's cache is cold. Default: what the configuration says."`
 	Recall    bool          `help:"Let models fetch what was removed from their history, with a tool that clients do not see."`
@@ -70,7 +71,7 @@ func (c *serveCmd) options(w *world, command string) (o serve.Options, used stri
 		}
 		o.Upstreams[u.Name] = u
 	}
-	if err := cmp.Or(c.size(&o), positive("--compact-above", c.Compact)); err != nil {
+	if err := cmp.Or(c.size(&o), positive("--compact-above", c.Compact), positive("--compact-resting", c.Resting)); err != nil {
 		return o, "", w.usage(err, command)
 	}
 	if c.Compact != nil {
@@ -114,7 +115,7 @@ func (c *serveCmd) run(w *world) int {
 	}
 	upkeep, err := c.upkeep(o)
 	if err != nil {
-		return w.fail(err.Error(), "omit --compact-above, or name a store with --store")
+		return w.fail(err.Error(), "omit --compact-above and --compact-resting, or name a store with --store")
 	}
 	defer upkeep()
 	l, err := serve.Listen(hostPort(c.Listen), w.getenv)

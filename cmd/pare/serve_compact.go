@@ -12,13 +12,13 @@ import (
 // that comes back ends it.
 func (c *serveCmd) upkeep(o serve.Options) (func(), error) {
 	switch {
-	case c.Compact == nil:
+	case c.Compact == nil && c.Resting == nil:
 		return func() {}, nil
 	case o.Store == nil:
-		return nil, errors.New("--compact-above needs a store")
+		return nil, errors.New("--compact-above and --compact-resting need a store")
 	}
 	by := o.Settings.Compactor(storex.Memory(o.Store))
-	r, err := background.Start(context.Background(), o.Store, c.Store, background.Options{Above: int64(*c.Compact), Compactor: by, Log: o.Log})
+	r, err := background.Start(context.Background(), o.Store, c.Store, background.Options{Above: int64(value(c.Compact)), Resting: int64(value(c.Resting)), Compactor: by, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}

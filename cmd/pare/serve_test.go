@@ -21,7 +21,7 @@ func TestDefectX5NoFileIsAnEmptyFile(t *testing.T) {
 	}
 	flags := map[string][]string{
 		"Listen": {"--listen=127.0.0.1:0"}, "Upstream": {"--upstream=mine=http://127.0.0.1:1"}, "Store": {"--store=x.db"}, "NoStore": {"--no-store"},
-		"Compact": {"--compact-above=9"}, "Prune": {"--prune"}, "Cold": {"--cold"}, "Recall": {"--recall"}, "Remember": {"--remember"}, "MaxBody": {"--max-body=1MB"}, "TokenFile": {"--token-file=" + tokens},
+		"Compact": {"--compact-above=9"}, "Resting": {"--compact-resting=9"}, "Prune": {"--prune"}, "Cold": {"--cold"}, "Recall": {"--recall"}, "Remember": {"--remember"}, "MaxBody": {"--max-body=1MB"}, "TokenFile": {"--token-file=" + tokens},
 		"Host": {"--host=here"}, "Grace": {"--grace=1s"},
 		"Config": nil, // it names the file
 	}
@@ -77,7 +77,7 @@ func effective(t *testing.T, args []string) string {
 	}
 	p.Window.ColdRules = nil // an address
 	above := value(g.Serve.Compact)
-	g.Serve.Compact = nil // an address
+	g.Serve.Compact, g.Serve.Resting = nil, nil // addresses
 	return fmt.Sprintf("%+v, compact above %d\n%+v %+v %+v\noff %v, rules %v, archive %v\nprune %v, recall %v, body %d, hosts %v, tokens %v, upstreams %v",
 		g.Serve, above, *p.Window, p.Check, p.ProviderEdits, p.Off, rules, p.Archive, o.Prune, o.Recall, o.MaxBody, o.Hosts, o.Tokens, o.Upstreams)
 }

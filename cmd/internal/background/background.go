@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"sync"
 	"time"
 
@@ -18,9 +19,12 @@ import (
 
 // Options says what is compacted, and how.
 type Options struct {
-	// Above is how many tokens a session may have beyond its last summary; it must be
-	// given.
+	// Above is how many tokens a session may have beyond its last summary. Zero: any number.
 	Above int64
+	// Resting is how many one may have that rests until its provider's cache is about to expire:
+	// what is said next would be written to that as a whole. Zero: any number. This or Above must be
+	// given.
+	Resting int64
 	// Compactor makes the summaries.
 	Compactor *pare.Compactor
 	// Every is how often the store is looked at. Zero: every 15 seconds.
@@ -42,8 +46,11 @@ func (r *Runner) Stop() { r.stop() }
 
 // Start begins the work on a store, whose address is needed for PostgreSQL.
 func Start(ctx context.Context, st *store.Store, dsn string, o Options) (*Runner, error) {
-	if o.Above <= 0 || o.Compactor == nil {
-		return nil, errors.New("background: Above and Compactor must be given")
+	if o.Above <= 0 && o.Resting <= 0 || o.Compactor == nil {
+		return nil, errors.New("background: Above or Resting, and Compactor must be given")
+	}
+	if o.Above == 0 {
+		o.Above = math.MaxInt64
 	}
 	if o.Every == 0 {
 		o.Every = 15 * time.Second
@@ -158,9 +165,14 @@ func startHere(ctx context.Context, w *work) *Runner {
 	return &Runner{func() { cancel(); wait.Wait() }}
 }
 
+// needed are the sessions that are worth being compacted now.
+func (w *work) needed(ctx context.Context) ([]store.Key, error) {
+	return storex.NeedCompaction(w.st, ctx, w.o.Above, w.o.Resting, time.Now(), most)
+}
+
 // look compacts what is heavy now, some at a time.
 func (w *work) look(ctx context.Context) {
-	keys, err := storex.NeedCompaction(w.st, ctx, w.o.Above, most)
+	keys, err := w.needed(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
 			w.o.Log.Warn("the store could not be looked at", "error", err)

@@ -3,6 +3,7 @@ package background_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,7 +96,7 @@ func TestHeavySessionsAreCompacted(t *testing.T) {
 				all = all[1:]
 			}
 			for {
-				left, err := storex.NeedCompaction(st, ctx, 1500, 100)
+				left, err := storex.NeedCompaction(st, ctx, 1500, 0, time.Now(), 100)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -120,5 +121,29 @@ func TestHeavySessionsAreCompacted(t *testing.T) {
 				t.Errorf("%d summaries for %d sessions", n, len(keys))
 			}
 		})
+	}
+}
+
+// TestResting: a session that rests is worth a summary while the provider's cache still lives and is
+// about to expire; not before, and not when it is too late.
+func TestResting(t *testing.T) {
+	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "a.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	keys := heavy(t, st, 3)
+	for pause, want := range map[time.Duration]int{0: 0, 3 * time.Minute: 0, 4*time.Minute + 20*time.Second: len(keys), 6 * time.Minute: 0, 24 * time.Hour: 0} {
+		for resting, want := range map[int64]int{0: 0, 1500: want, 1 << 40: 0} {
+			got, err := storex.NeedCompaction(st, ctx, math.MaxInt64, resting, time.Now().Add(pause), 100)
+			if err != nil || len(got) != want {
+				t.Errorf("after %v, above %d: %d sessions, want %d, %v", pause, resting, len(got), want, err)
+			}
+		}
+	}
+	for _, o := range []background.Options{{Compactor: new(pare.Compactor)}, {Resting: 1}} {
+		if _, err := background.Start(ctx, st, "", o); err == nil {
+			t.Errorf("%+v starts", o)
+		}
 	}
 }

@@ -51,7 +51,7 @@ type lookWorker struct {
 }
 
 func (l *lookWorker) Work(ctx context.Context, _ *river.Job[lookArgs]) error {
-	keys, err := storex.NeedCompaction(l.w.st, ctx, l.w.o.Above, most)
+	keys, err := l.w.needed(ctx)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
