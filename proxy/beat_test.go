@@ -101,18 +101,6 @@ func TestLongCache(t *testing.T) {
 	}
 }
 
-// TestLifeIsAsked: a request may say how long it is to be kept.
-func TestLifeIsAsked(t *testing.T) {
-	for body, want := range map[string]time.Duration{
-		`{"input":[]}`: 5 * time.Minute, `{"input":[],"prompt_cache_retention":"24h"}`: 24 * time.Hour,
-		`{"input":"\"prompt_cache_retention\":\"24h\""}`: 5 * time.Minute,
-	} {
-		if got := lifeOf("gpt-5", []byte(body)); got != want {
-			t.Errorf("%s: %v", body, got)
-		}
-	}
-}
-
 // TestColdCutIsDeeper: what must be cut on a cold cache is cut deeper.
 func TestColdCutIsDeeper(t *testing.T) {
 	sent := make(map[time.Duration]int)

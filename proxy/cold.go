@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"bytes"
 	"hash/fnv"
 	"hash/maphash"
 	"time"
@@ -95,7 +94,7 @@ func (a *aim) feel(key string, g wire.Glance, raw []byte) {
 	a.before = before
 	pause, more := now.Sub(before.at), g.Turns-before.turns
 	if pause > shortestLife && (more == 0 || more == 2) {
-		a.heat.cold = pause > lifeOf(g.Profile.Model, raw)
+		a.heat.cold = pause > tokensx.Life(g.Profile.Model, raw)
 	}
 	a.heat.cold = (a.heat.cold || changed) && !doubted || a.heat.none
 }
@@ -161,17 +160,6 @@ func (c *Conversations) cached(key string, u tokens.Usage, cold bool) bool {
 // shortestLife is how long every cache lives: no body is searched for less.
 const shortestLife = 5 * time.Minute
 
-// lifeOf is how long the cache of a request lives: what it asks for, or what the model's provider does.
-func lifeOf(model string, raw []byte) time.Duration {
-	switch {
-	case bytes.Contains(raw, []byte(`"ttl":"1h"`)), bytes.Contains(raw, []byte(`"ttl": "1h"`)):
-		return time.Hour
-	case jsonedit.TextAt(raw, "prompt_cache_retention") == "24h":
-		return 24 * time.Hour
-	}
-	return tokens.CacheOf(model).Life
-}
-
 // chills reports whether a window has rules for cold moments, and there was one.
 func (a *aim) chills(w *pare.Window) bool {
 	return w.ColdRules != nil && (a.heat.cold || len(a.known.Cold) > 0)
@@ -186,7 +174,7 @@ func (a *aim) chill(r *wire.Request, p *pare.Policy) (taught []int64) {
 	if !a.heat.cold && len(a.known.Cold) == 0 && p.Window.Cache == nil && !p.Window.ModelCache {
 		return nil // it is trimmed when it must be, and never was cold
 	}
-	ends := requestsOf(r.Transcript())
+	ends := ladder.Ends(r.Transcript())
 	cold := []int{} // not nil: there is a clock
 	last := 0
 	for _, m := range a.known.Cold {
@@ -205,17 +193,6 @@ func (a *aim) chill(r *wire.Request, p *pare.Policy) (taught []int64) {
 	w.Cold = cold
 	p.Window = &w
 	return taught
-}
-
-// requestsOf says, of each request that led to a history, how many messages it had.
-func requestsOf(t *transcript.Transcript) (ends []int) {
-	all := t.Messages()
-	for i := range all {
-		if ladder.Begins(all, i) {
-			ends = append(ends, i)
-		}
-	}
-	return append(ends, len(all))
 }
 
 // momentOf names a request by its number and by what stood last in it: if a client has compacted or

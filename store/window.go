@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -138,9 +140,34 @@ func (s *Store) gather(ctx context.Context, key Key, ask WindowOptions) (x *Sess
 		err = takes(r, ask.Model)
 	}
 	if err != nil {
-		err = fmt.Errorf("window of %s: %w", key, err)
+		return x, h, r, p, fmt.Errorf("window of %s: %w", key, err)
 	}
-	return x, h, r, p, err
+	h.chill(r, p)
+	return x, h, r, p, nil
+}
+
+// chill says, in the window of a policy with rules for cold moments, before which requests of a history
+// the provider's cache had expired: those whose last entry came so long after that of the request before.
+// The store remembers when, so every replica says the same.
+func (h *history) chill(r *wire.Request, p *pare.Policy) {
+	if p.Window == nil || p.Window.ColdRules == nil || p.Window.Cold != nil || len(r.Transcript().Messages()) != len(h.seqs) {
+		return
+	}
+	w := *p.Window
+	w.Cold = []int{} // not nil: there is a clock
+	life := tokensx.Life(r.Model(), r.Raw())
+	var before time.Time
+	for i, end := range ladder.Ends(r.Transcript()) {
+		var at time.Time
+		if end > 0 {
+			at = h.at[h.seqs[end-1]]
+		}
+		if !before.IsZero() && at.Sub(before) > life {
+			w.Cold = append(w.Cold, i+1)
+		}
+		before = at
+	}
+	p.Window = &w
 }
 
 // least makes the minimum of a window that is too small one that works: for a larger limit
@@ -202,15 +229,16 @@ func unlimited(of *pare.Policy) *pare.Policy {
 
 // A history is what a window is made of.
 type history struct {
-	messages [][]byte // as they will be sent
-	seqs     []int64  // by message: its entry; 0 for those of a summary
+	messages [][]byte            // as they will be sent
+	seqs     []int64             // by message: its entry; 0 for those of a summary
+	at       map[int64]time.Time // by entry
 	from     int64
 	prior    compacted
 }
 
 // load reads what of a session can be sent.
 func (s *Store) load(ctx context.Context, t *tx, x *Session, r reach) (history, error) {
-	h := history{from: 1}
+	h := history{from: 1, at: make(map[int64]time.Time)}
 	last, c, err := s.newestSummary(ctx, t, x)
 	if err != nil {
 		return h, err
@@ -274,6 +302,7 @@ func (s *Store) messages(ctx context.Context, t *tx, x *Session, h *history, fro
 				continue // one mark for all of them
 			}
 			h.messages, h.seqs = append(h.messages, found[i].Raw), append(h.seqs, found[i].Seq)
+			h.at[found[i].Seq] = found[i].At
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"bytes"
 	"math"
 	"time"
 )
@@ -45,6 +46,22 @@ func CacheOf(model string, own ...Cache) Cache {
 	}
 	return best
 }
+
+// life is how long the cache of a request lives: what it asks for, or what the model's provider does.
+func life(model string, body []byte) time.Duration {
+	for _, a := range asked {
+		if bytes.Contains(body, []byte(a.text)) {
+			return a.life
+		}
+	}
+	return CacheOf(model).Life
+}
+
+// asked are the ways in which a request asks for a life.
+var asked = []struct {
+	text string
+	life time.Duration
+}{{`"ttl":"1h"`, hour}, {`"ttl": "1h"`, hour}, {`"prompt_cache_retention":"24h"`, 24 * hour}, {`"prompt_cache_retention": "24h"`, 24 * hour}}
 
 const (
 	minute = time.Minute

@@ -1,6 +1,10 @@
 package tokens
 
-import "github.com/pare-llm/pare/internal/inside"
+import (
+	"time"
+
+	"github.com/pare-llm/pare/internal/inside"
+)
 
 // Internal opens what the packages of this module use of each other and users do not see:
 // nobody else can import the key.
@@ -21,6 +25,10 @@ func (internals) ImageSize(data []byte) (width int, height int, ok bool) {
 // Spelled is the vocabulary of an encoding, by rank.
 func (internals) Spelled(e *Encoding) []string {
 	return spelled(e)
+}
+
+func (internals) Life(model string, body []byte) time.Duration {
+	return life(model, body)
 }
 
 func (internals) Least(e Estimator, n int, foreign bool) int {

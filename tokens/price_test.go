@@ -3,6 +3,7 @@ package tokens
 import (
 	"math"
 	"testing"
+	"time"
 )
 
 func TestPriceOf(t *testing.T) {
@@ -65,6 +66,18 @@ func TestCost(t *testing.T) {
 	} {
 		if got := p.Cost(c, x.u); math.Abs(got-x.want) > 1e-9*max(1, x.want) {
 			t.Errorf("%+v costs %v, want %v", x.u, got, x.want)
+		}
+	}
+}
+
+// TestLifeIsAsked: a request may say how long it is to be kept.
+func TestLifeIsAsked(t *testing.T) {
+	for body, want := range map[string]time.Duration{
+		`{"input":[]}`: 5 * time.Minute, `{"input":[],"prompt_cache_retention":"24h"}`: 24 * time.Hour,
+		`{"input":"\"prompt_cache_retention\":\"24h\""}`: 5 * time.Minute,
+	} {
+		if got := life("gpt-5", []byte(body)); got != want {
+			t.Errorf("%s: %v", body, got)
 		}
 	}
 }

@@ -146,14 +146,17 @@ func (s *past) cold() bool { return slices.Contains(s.l.Window.Cold, s.requests)
 
 // Requests is how many requests led to a history, the one that sends it included: the model
 // spoke in between.
-func Requests(t *transcript.Transcript) int {
-	n, all := 1, t.Messages()
+func Requests(t *transcript.Transcript) int { return len(Ends(t)) }
+
+// Ends says, of each request that led to a history, how many messages it had.
+func Ends(t *transcript.Transcript) (ends []int) {
+	all := t.Messages()
 	for i := range all {
 		if Begins(all, i) {
-			n++
+			ends = append(ends, i)
 		}
 	}
-	return n
+	return append(ends, len(all))
 }
 
 // Begins reports whether the model's turn begins with a message: a request ended in front of
