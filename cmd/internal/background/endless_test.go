@@ -58,7 +58,7 @@ func TestDefectC1Endless(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.look(ctx)
-		if again, err := storex.NeedCompaction(st, ctx, w.o.Above, 1); err != nil || len(again) > 0 || log.Len() > 0 {
+		if again, err := storex.NeedCompaction(st, ctx, w.o.Above, 0, time.Now(), 1); err != nil || len(again) > 0 || log.Len() > 0 {
 			t.Fatalf("round %d: %v, still to be compacted: %v: %s", round, err, again, log.String())
 		}
 		if round%10 == 9 || round == rounds-1 {
