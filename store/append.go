@@ -194,7 +194,7 @@ func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map
 		return nil, err
 	}
 	keep := func(sid int64, list []int64) error {
-		all, err := s.look(ctx, t, x, sid, list)
+		all, err := s.readKnown(ctx, t, x, sid, list)
 		for _, e := range all {
 			// What stands behind what is shared is none of its.
 			if x.owner(e.Seq) == sid && e.Seq <= x.Head && slices.Contains(wanted[markID(e.ID)], e.ID) {

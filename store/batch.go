@@ -35,7 +35,7 @@ func (s *Store) insert(ctx context.Context, t *tx, x *Session, fresh []*row) err
 		x.tail = x.tail.add(&r.Entry, r.flags)
 	}
 	if x.tail.entries() >= longTail {
-		if err := s.settle(ctx, t, x); err != nil {
+		if err := s.writeMarks(ctx, t, x); err != nil {
 			return err
 		}
 	}
@@ -245,7 +245,7 @@ func (s *Store) callsIn(ctx context.Context, t *tx, x *Session, c Call, st stret
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.look(ctx, t, x, st.sid, seqs)
+	all, err := s.readKnown(ctx, t, x, st.sid, seqs)
 	if err != nil {
 		return nil, err
 	}

@@ -289,7 +289,7 @@ func (s *Store) fork(ctx context.Context, t *tx, x *Session, at int64, to Key) (
 		return nil, err
 	}
 	// What is shared is found by its marks.
-	if err := s.settleNow(ctx, t, x); err != nil {
+	if err := s.writeMarksNow(ctx, t, x); err != nil {
 		return nil, err
 	}
 	var err error

@@ -381,7 +381,7 @@ func (c *checkup) pairs() error {
 			if made, err := c.s.entry(c.ctx, c.t, c.x, c.x.owner(a.Seq), a.Seq); err == nil && made.codec&codecQuarantined != 0 {
 				continue // the call may be in there
 			}
-			all, err := c.s.look(c.ctx, c.t, c.x, c.x.owner(a.Seq), []int64{a.Seq})
+			all, err := c.s.readKnown(c.ctx, c.t, c.x, c.x.owner(a.Seq), []int64{a.Seq})
 			if err != nil || len(all) == 0 || a.No >= len(all[0].Calls) || all[0].Calls[a.No].ID != a.ID || a.Seq >= e.Seq {
 				c.report(e.Seq, false, "the answer to call %q names entry %d, which does not make that call", a.ID, a.Seq)
 			}

@@ -69,7 +69,7 @@ func (c *checkup) remark(all tail) error {
 		return err
 	}
 	again := &Session{Key: c.x.Key, sid: c.x.sid, Head: c.x.settled, tail: all, traced: true}
-	return c.s.settle(c.ctx, c.t, again)
+	return c.s.writeMarks(c.ctx, c.t, again)
 }
 
 // repair1 writes the calls and answers of an entry again, and what it is found by.
@@ -95,5 +95,5 @@ func (c *checkup) repair1(e *scanned, r *row) error {
 	if c.x.tail, c.x.traced = nil, false; e.Seq > c.x.settled {
 		return nil
 	}
-	return c.s.settle(c.ctx, c.t, &Session{Key: c.x.Key, sid: c.x.sid, Head: e.Seq, tail: tail{}.add(&r.Entry, r.flags), traced: true})
+	return c.s.writeMarks(c.ctx, c.t, &Session{Key: c.x.Key, sid: c.x.sid, Head: e.Seq, tail: tail{}.add(&r.Entry, r.flags), traced: true})
 }

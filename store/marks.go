@@ -215,9 +215,9 @@ func (s *Store) bearingIn(ctx context.Context, t *tx, x *Session, mark int64, st
 // noLimit is for those who want all.
 const noLimit = math.MaxInt32
 
-// settle writes the marks of the tail. The row of the session, which says so, is written by
+// writeMarks writes the marks of the tail. The row of the session, which says so, is written by
 // who calls it.
-func (s *Store) settle(ctx context.Context, t *tx, x *Session) error {
+func (s *Store) writeMarks(ctx context.Context, t *tx, x *Session) error {
 	all, err := s.unsettled(ctx, t, x)
 	if err != nil || len(all) == 0 {
 		return err
@@ -230,12 +230,12 @@ func (s *Store) settle(ctx context.Context, t *tx, x *Session) error {
 	return r.flush(ctx, t)
 }
 
-// settleNow is settle, with the row of the session.
-func (s *Store) settleNow(ctx context.Context, t *tx, x *Session) error {
+// writeMarksNow is writeMarks, with the row of the session.
+func (s *Store) writeMarksNow(ctx context.Context, t *tx, x *Session) error {
 	if x.settled >= x.Head {
 		return nil
 	}
-	if err := s.settle(ctx, t, x); err != nil {
+	if err := s.writeMarks(ctx, t, x); err != nil {
 		return err
 	}
 	_, err := t.exec(ctx, `UPDATE sessions SET settled = ? WHERE sid = ?`, x.settled, x.sid)

@@ -203,13 +203,13 @@ func (s *Store) answering(ctx context.Context, t *tx, x *Session, st stretch, be
 		if err != nil {
 			return nil, err
 		}
-		return s.look(ctx, t, x, st.sid, seqs)
+		return s.readKnown(ctx, t, x, st.sid, seqs)
 	}
 	var seqs []int64
 	for seq := st.from; seq <= min(st.to, before+near); seq++ {
 		seqs = append(seqs, seq)
 	}
-	return s.look(ctx, t, x, st.sid, seqs)
+	return s.readKnown(ctx, t, x, st.sid, seqs)
 }
 
 // straddle asks something of the exchanges whose call stands in front of an entry and

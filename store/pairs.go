@@ -109,9 +109,9 @@ type known struct {
 	sum []byte
 }
 
-// look reads entries of one owner by their numbers, without their bytes; those that stand near
+// readKnown reads entries of one owner by their numbers, without their bytes; those that stand near
 // each other with one statement.
-func (s *Store) look(ctx context.Context, t *tx, x *Session, sid int64, seqs []int64) ([]known, error) {
+func (s *Store) readKnown(ctx context.Context, t *tx, x *Session, sid int64, seqs []int64) ([]known, error) {
 	seqs = slices.Clone(seqs)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)

@@ -84,12 +84,12 @@ func (k *sessionCache) follow(a *cachedSession) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if old := k.of[a.x.Key]; old == nil || old.x.Head < a.x.Head {
-		k.keep(a)
+		k.add(a)
 	}
 }
 
-// keep remembers a session. It is locked.
-func (k *sessionCache) keep(a *cachedSession) {
+// add remembers a session. It is locked.
+func (k *sessionCache) add(a *cachedSession) {
 	if k.of == nil || len(k.of) >= maxKnown {
 		k.of = make(map[Key]*cachedSession)
 	}
@@ -122,7 +122,7 @@ func (k *sessionCache) learn(x *Session, entries []Entry) {
 			open, _, _ = open.without(openCall{c.ID, c.family})
 		}
 	}
-	k.keep(&cachedSession{x: *x, open: open})
+	k.add(&cachedSession{x: *x, open: open})
 }
 
 // forget is for a session that is not what it was taken for.

@@ -186,11 +186,11 @@ func (s *sqliteQuick) append(ctx context.Context, m *member) error {
 			return errNotQuick
 		}
 	}
-	return s.settle(ctx, x, q)
+	return s.writeMarks(ctx, x, q)
 }
 
-// settle writes the marks of the entries in front.
-func (s *sqliteQuick) settle(ctx context.Context, x *Session, q *quickly) error {
+// writeMarks writes the marks of the entries in front.
+func (s *sqliteQuick) writeMarks(ctx context.Context, x *Session, q *quickly) error {
 	if len(q.settle) == 0 {
 		return nil
 	}

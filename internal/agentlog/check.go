@@ -40,7 +40,7 @@ var pairRules = map[string]bool{
 // refuse the session when it is resumed, in the order of the file. A session that is
 // longer than the window of its model is reported, too; Fix leaves that to Shorten.
 func (l *Log) Check(o wire.CheckOptions) []Finding {
-	return l.placed(append(l.faulty(o), l.overWindow()...))
+	return l.inFileOrder(append(l.faulty(o), l.overWindow()...))
 }
 
 // faulty reports what Fix is for.
@@ -57,8 +57,8 @@ func (l *Log) faulty(o wire.CheckOptions) []Finding {
 	return all
 }
 
-// placed puts findings in the order of the file.
-func (l *Log) placed(all []Finding) []Finding {
+// inFileOrder puts findings in the order of the file.
+func (l *Log) inFileOrder(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.at, b.at) })
 	for i := range all {
 		if f := &all[i]; l.patches != nil {
@@ -114,7 +114,7 @@ func (l *Log) locate(t *Thread, f wire.Finding) Finding {
 	if out.Dormant || f.Advice {
 		out.Effect = Cosmetic
 	}
-	out.unit, out.Offset = t.place(l, f.Index, f.Block)
+	out.unit, out.Offset = t.locate(l, f.Index, f.Block)
 	out.at = out.Offset
 	out.Line, out.Column = l.position(out.Offset)
 	if l.files != nil {
@@ -129,8 +129,8 @@ func (l *Log) locate(t *Thread, f wire.Finding) Finding {
 	return out
 }
 
-// place returns the unit of a message and where its block stands in the file.
-func (t *Thread) place(l *Log, message int, block transcript.BlockID) (unit, offset int) {
+// locate returns the unit of a message and where its block stands in the file.
+func (t *Thread) locate(l *Log, message int, block transcript.BlockID) (unit, offset int) {
 	tr := t.Request.Transcript()
 	p := t.parts[message]
 	m := tr.Messages()[message]

@@ -207,8 +207,8 @@ func (e *edits) parentOf(es []entry, u int) string {
 	return es[u].parent
 }
 
-// settled climbs past lines that go.
-func (e *edits) settled(c *ccChain, uuid string) string {
+// firstStaying climbs past lines that go.
+func (e *edits) firstStaying(c *ccChain, uuid string) string {
 	for range len(c.entries) {
 		u, ok := c.index[uuid]
 		if !ok || !e.gone[u] {
@@ -223,9 +223,9 @@ func (e *edits) settled(c *ccChain, uuid string) string {
 func (r *relay) front(next int) string {
 	c := r.t.tree
 	if next < 0 {
-		return r.e.settled(c, r.tail)
+		return r.e.firstStaying(c, r.tail)
 	}
-	p := r.e.settled(c, r.e.parentOf(c.entries, next))
+	p := r.e.firstStaying(c, r.e.parentOf(c.entries, next))
 	if to, ok := r.e.l.links[next]; ok {
 		if _, set := r.e.parents[next]; !set {
 			p = c.entries[to].uuid
@@ -338,7 +338,7 @@ func (claude) finish(e *edits) {
 		p := e.parentOf(c.entries, u)
 		if g, ok := c.index[p]; ok && e.gone[g] {
 			if _, ok := known[p]; !ok {
-				known[p] = e.settled(c, p)
+				known[p] = e.firstStaying(c, p)
 			}
 			p = known[p]
 		}

@@ -109,7 +109,7 @@ func Examine(x Place) (d *Diagnosis) {
 	d.Messages, d.Calls, d.Results = l.Count()
 	found := l.Check(wire.CheckOptions{})
 	d.Faults, d.Remedy = Faults(found), l.Remedy(found)
-	d.look(l.Log, found)
+	d.addOutlook(l.Log, found)
 	return d
 }
 

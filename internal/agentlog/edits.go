@@ -65,7 +65,7 @@ func (e *edits) dropped(u int) bool { return e.units[u] != nil && e.units[u].dro
 
 // body returns the bytes of a unit as they will be.
 func (e *edits) body(u int) []byte {
-	e.settle(u)
+	e.rewriteUnit(u)
 	if x := e.units[u]; x != nil && x.body != nil {
 		return x.body
 	}
@@ -86,8 +86,8 @@ func (e *edits) replaceIn(u, offset, length int, text []byte) {
 	e.inner[u] = append(e.inner[u], jsonspan.Edit{Span: jsonspan.Span{Start: offset - s.Start, End: offset - s.Start + length}, New: text})
 }
 
-// settle carries out the replacements inside a unit.
-func (e *edits) settle(u int) {
+// rewriteUnit carries out the replacements inside a unit.
+func (e *edits) rewriteUnit(u int) {
 	inner := e.inner[u]
 	if inner == nil {
 		return

@@ -61,7 +61,7 @@ func Find(s Search) *Found {
 	f := &finder{Search: s}
 	for i := range agents {
 		if len(s.Agents) == 0 || slices.Contains(s.Agents, agents[i].Name) {
-			f.look(&agents[i])
+			f.findSessions(&agents[i])
 		}
 	}
 	if !s.Since.IsZero() {
@@ -76,8 +76,8 @@ type finder struct {
 	Found
 }
 
-// look finds all sessions of an agent, sorted by path.
-func (s *finder) look(a *Agent) {
+// findSessions finds all sessions of an agent, sorted by path.
+func (s *finder) findSessions(a *Agent) {
 	patterns := a.files
 	if s.Aside {
 		patterns = slices.Concat(a.files, a.aside)

@@ -84,7 +84,7 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 		}
 	}
 	l.encode(kept, o)
-	for _, f := range last.placed(last.faulty(o.Check)) {
+	for _, f := range last.inFileOrder(last.faulty(o.Check)) {
 		if f.Effect == Cosmetic || f.Open && o.Repair.Open { // what was to be left open is not left over
 			continue
 		}

@@ -102,7 +102,7 @@ func changeFlat(w pen, e *edits, t *Thread, o Options) {
 	for i := range found {
 		m.mend(&found[i])
 	}
-	m.settle()
+	m.writeLeft()
 }
 
 type flatMender struct {
@@ -162,8 +162,8 @@ func (m *flatMender) carve(result transcript.BlockID, unit int) []byte {
 	return c.alone(m.e.l, unit, m.e.l.raw[at.Start:at.End])
 }
 
-// settle writes the units that results have moved out of.
-func (m *flatMender) settle() {
+// writeLeft writes the units that results have moved out of.
+func (m *flatMender) writeLeft() {
 	for unit, gone := range m.carved {
 		all := m.pen.(carver).elements(m.e.l.object(unit))
 		var stay [][]byte
@@ -193,7 +193,7 @@ func (m *flatMender) mend(f *Finding) {
 		m.stray(f)
 	case "displaced-result":
 		if x.Call != transcript.NoBlock {
-			call, _ := m.t.place(m.e.l, m.tr.Block(x.Call).Message, x.Call)
+			call, _ := m.t.locate(m.e.l, m.tr.Block(x.Call).Message, x.Call)
 			m.move(f, f.Block, f.unit, call)
 		}
 	case "duplicate-result":
@@ -295,7 +295,7 @@ func (m *flatMender) says(result transcript.BlockID) (text, shown string) {
 	if strings.TrimSpace(text+shown) != "" {
 		return text, shown
 	}
-	unit, _ := m.t.place(m.e.l, m.tr.Block(result).Message, result)
+	unit, _ := m.t.locate(m.e.l, m.tr.Block(result).Message, result)
 	at, some := m.element(result), false
 	if at != m.e.l.units[unit].span {
 		eachWord(m.e.l.raw, at, func(jsonspan.Span) { some = true })
@@ -397,7 +397,7 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 	}
 	again(best)
 	for _, r := range x.Results {
-		u, _ := m.t.place(m.e.l, m.tr.Block(r).Message, r)
+		u, _ := m.t.locate(m.e.l, m.tr.Block(r).Message, r)
 		if r == best || m.touched[u] || !m.reach(u) {
 			continue
 		}

@@ -25,7 +25,7 @@ func (m *flatMender) twin(f *Finding, x transcript.Exchange) {
 	}
 	halves := append([]transcript.BlockID{x.Call}, x.Results...)
 	for _, b := range halves {
-		unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
+		unit, _ := m.t.locate(m.e.l, m.tr.Block(b).Message, b)
 		if _, nests := m.pen.(nester); m.touched[unit] || m.e.l.sealed[unit] && !nests {
 			return // in the next round
 		}
@@ -33,11 +33,11 @@ func (m *flatMender) twin(f *Finding, x transcript.Exchange) {
 	id := m.ids.mint(x.CallID)
 	for _, b := range halves {
 		m.rename(b, x.CallID, id)
-		unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
+		unit, _ := m.t.locate(m.e.l, m.tr.Block(b).Message, b)
 		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[unit].line}, "rename", f.Rule, []string{x.CallID}, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
 	}
 	for _, b := range halves {
-		unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
+		unit, _ := m.t.locate(m.e.l, m.tr.Block(b).Message, b)
 		m.touched[unit] = true
 	}
 }
@@ -79,7 +79,7 @@ func sameCall(tr *transcript.Transcript, a, b transcript.BlockID) bool {
 
 // rename gives a call or a result another id, wherever its element names it.
 func (m *flatMender) rename(b transcript.BlockID, old, id string) {
-	unit, _ := m.t.place(m.e.l, m.tr.Block(b).Message, b)
+	unit, _ := m.t.locate(m.e.l, m.tr.Block(b).Message, b)
 	at := m.element(b)
 	var all []jsonspan.Edit
 	eachString(m.e.l.raw, at, func(_, s jsonspan.Span, key bool) {

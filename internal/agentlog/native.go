@@ -54,13 +54,13 @@ func piecesOf(t *Thread, before, after *wire.Request, joined bool) []piece {
 		}
 		w.weave(m, from)
 	}
-	w.settle()
+	w.reusePlaces()
 	return w.out
 }
 
-// settle gives messages that are all new the place of an old one that goes in their
+// reusePlaces gives messages that are all new the place of an old one that goes in their
 // stead: a result that became a quotation stays in its line.
-func (w *weaver) settle() {
+func (w *weaver) reusePlaces() {
 	kept := make([]bool, len(w.t.parts))
 	for _, p := range w.out {
 		if p.message >= 0 {
@@ -326,7 +326,7 @@ func (e *edits) letBody(t *Thread, b transcript.BlockID) {
 	default:
 		return
 	}
-	unit, start := t.place(e.l, blk.Message, b)
+	unit, start := t.locate(e.l, blk.Message, b)
 	start -= blk.Span.Start
 	e.let(unit, jsonspan.Span{Start: start + blk.Body.Start, End: start + blk.Body.End})
 }

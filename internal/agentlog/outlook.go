@@ -141,8 +141,8 @@ func (l *Log) repeated(f Finding) Outlook {
 	return Mends
 }
 
-// look adds to a diagnosis what will happen, and why.
-func (d *Diagnosis) look(l *Log, found []Finding) {
+// addOutlook adds to a diagnosis what will happen, and why.
+func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
 	all := 0 // messages that are forgotten at once
 	for _, f := range found {
 		o := l.outlook(f)

@@ -176,8 +176,8 @@ func (p pi) finish(e *edits) {
 	}
 }
 
-// keep lets the compactions on the path name the first line they keep that is there.
-func (p pi) keep(e *edits, t *piTree) {
+// nameFirstKept lets the compactions on the path name the first line they keep that is there.
+func (p pi) nameFirstKept(e *edits, t *piTree) {
 	for at, c := range t.path {
 		if t.entries[c].kind != "compaction" || e.dropped(c) {
 			continue
@@ -205,7 +205,7 @@ func (p pi) relink(e *edits, t *piTree) {
 	if len(t.path) == 0 {
 		return
 	}
-	p.keep(e, t)
+	p.nameFirstKept(e, t)
 	prev, there := t.entries[t.path[0]].parent, make(map[string]bool)
 	for _, i := range t.path {
 		x := e.units[i]

@@ -76,14 +76,14 @@ func (l *Log) mended(o Options) (*edits, []byte, error) {
 // returns the units whose words would be lost.
 func (e *edits) conserve() (held []int) {
 	for u := range e.l.units {
-		e.settle(u)
+		e.rewriteUnit(u)
 	}
 	c := wordCheck{e: e, missing: make(map[string]bool)}
 	c.findCopies()
 	for u := range e.l.units {
 		c.take(u)
 	}
-	if c.look(); len(c.missing) == 0 {
+	if c.findMissing(); len(c.missing) == 0 {
 		return nil
 	}
 	for i := 0; i < len(c.taken); {
@@ -220,9 +220,9 @@ func (c *wordCheck) take(u int) {
 	})
 }
 
-// look looks for the words that were taken: in what the round puts in and, at last, in the units
+// findMissing looks for the words that were taken: in what the round puts in and, at last, in the units
 // that it leaves alone.
-func (c *wordCheck) look() {
+func (c *wordCheck) findMissing() {
 	if len(c.missing) == 0 {
 		return
 	}
