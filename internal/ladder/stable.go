@@ -114,13 +114,17 @@ func (s *past) cost(i int) int {
 func (s *past) request(end int) error {
 	s.requests++
 	must := s.sum > s.high
-	if s.l.VoteCold != nil && (must || s.cold() || s.asksColdRules()) {
+	if s.l.VoteCold != nil && (s.cold() || must && s.requests >= s.next || s.asksColdRules()) {
 		if err := s.trimBy(end, must); err != nil {
 			return err
 		}
 	}
 	if must && s.sum > s.l.Window.Low {
-		return s.trim(end, true)
+		err := s.trim(end, true)
+		if 2*s.sum > s.high+s.l.Window.Low { // it is full again soon: they read the whole history
+			s.later()
+		}
+		return err
 	}
 	if s.l.Window.PaysAfter == nil || s.l.VoteCold != nil {
 		return nil
@@ -196,9 +200,12 @@ func (s *past) asksColdRules() bool {
 	if s.l.Window.PaysAfter == nil || s.requests < s.next {
 		return false
 	}
-	s.next = s.requests + max(s.requests/8, 4)
+	s.later()
 	return true
 }
+
+// later lets the rules for cold moments rest for a while.
+func (s *past) later() { s.next = s.requests + max(s.requests/8, 4) }
 
 // trimBy does what the rules for cold moments want, and nothing else: on a cold cache, or where the
 // history must be trimmed, all is written anyway; else it has to pay.
