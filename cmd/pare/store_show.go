@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -77,7 +79,7 @@ func (c *sessionShowCmd) noteFullness(ctx context.Context, w *world, st *store.S
 	if err != nil || f == nil {
 		return
 	}
-	note := strings.TrimSpace(screen.Percent(f.Share)) + " of the window is full"
+	note := "the window is " + strings.TrimSpace(screen.Percent(f.Share)) + " full"
 	if left := f.String(); left != "" {
 		note += ": " + left
 	}
@@ -91,10 +93,25 @@ func (c *sessionShowCmd) load(ctx context.Context, st *store.Store) (*shown, err
 	if err != nil {
 		return nil, err
 	}
+	x, err := st.Session(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	found := r.Check(wire.CheckOptions{})
+	if x.Remembered != nil {
+		found = slices.DeleteFunc(found, func(f wire.Finding) bool { return isReply(r, f.Index) })
+	}
 	return &shown{
-		from: origin{source: key.String()}, req: r, found: r.Check(wire.CheckOptions{}),
+		from: origin{source: key.String()}, req: r, found: found,
 		line: func(i int) int { return int(seqs[i]) },
 	}, nil
+}
+
+// isReply reports whether a message is of the reply with which a conversation of the proxy ends. That
+// nobody has answered it, or its calls, is no fault: the next request is still to come.
+func isReply(r *wire.Request, i int) bool {
+	ms := r.Transcript().Messages()
+	return i >= 0 && !slices.ContainsFunc(ms[min(i, len(ms)):], func(m transcript.Message) bool { return m.Role != transcript.Assistant })
 }
 
 // list prints the entries.
