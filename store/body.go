@@ -110,7 +110,7 @@ func (x *Session) bounded(body []byte) ([]byte, error) {
 	if m, known := tokens.Lookup(x.Model); known && m.Output > 0 {
 		most = min(replyTokens+jsonedit.NumberAt(body, "thinking", "budget_tokens"), m.Output)
 	}
-	return setMember(body, member, strconv.AppendInt(nil, int64(most), 10))
+	return jsonedit.Set(body, member, strconv.AppendInt(nil, int64(most), 10)), nil
 }
 
 // setMember gives a member of an object a value, where it stands or at the end.
