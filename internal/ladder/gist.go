@@ -145,6 +145,9 @@ type line struct {
 
 // pick finds the lines that matter most and have room, each with a marker in front of it, in order.
 func (g Gist) pick(text string, room int) (kept []line) {
+	if room <= shortMarker {
+		return nil // a window leaves no room for lines in between, and shortens much
+	}
 	var ranks [lastRank + 1][]line
 	diff := !g.Outline && (strings.Contains(text, "\n@@ ") || strings.Contains(text, "\ndiff --git "))
 	at, behind := 0, false
