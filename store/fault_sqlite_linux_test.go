@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,9 +77,23 @@ func TestFaultsSQLite(t *testing.T) {
 		if err := r.st.Close(); err != nil {
 			t.Error(err)
 		}
+		if open := openFiles(dir); len(open) > 0 {
+			t.Errorf("the store is closed, and its files are not: %v", open)
+		}
 		tally.Add(s, r.ops)
 	})
 	t.Log(&tally)
+}
+
+// openFiles are the files of a folder that this process has open, deleted ones included.
+func openFiles(dir string) (open []string) {
+	all, _ := os.ReadDir("/proc/self/fd")
+	for _, fd := range all {
+		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(to, dir) {
+			open = append(open, to)
+		}
+	}
+	return open
 }
 
 // faultFolder is a folder in memory where there is one: a file that only this process reads need

@@ -170,6 +170,7 @@ func (*postgresEngine) backup(context.Context, string) error {
 // verify: the server looks after its files itself, and a client may not.
 func (*postgresEngine) verify(context.Context) ([]string, error) { return nil, nil }
 func (*postgresEngine) spoiled(error) bool                       { return false }
+func (*postgresEngine) release(any)                              {}
 func (*postgresEngine) reindex(context.Context, *tx) error       { return nil }
 
 // maxPosition is the last place of a word that a tsvector knows.

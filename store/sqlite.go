@@ -104,7 +104,6 @@ func ownTables(path string) error {
 	return fmt.Errorf("open store: %s is a database of another program", path)
 }
 
-// close ends the statements: a connection that has some is not closed for good.
 func (e *sqliteEngine) close() {
 	e.checks.end()
 	if e.salvaged {
@@ -112,10 +111,8 @@ func (e *sqliteEngine) close() {
 	}
 	if conn, err := e.write.Conn(context.Background()); err == nil {
 		conn.Raw(func(c any) error {
-			if e.statements.conn != c {
-				e.statements.forget()
-			}
-			e.statements.close()
+			e.release(c)
+			e.statements.forget() // those of one that database/sql has closed
 			return nil
 		})
 		conn.Close()
@@ -185,6 +182,13 @@ func (*sqliteEngine) spoiled(err error) bool {
 		return true
 	}
 	return false
+}
+
+// release ends the statements of a connection: SQLite keeps the files of one that has some open for ever.
+func (e *sqliteEngine) release(conn any) {
+	if e.statements.conn == conn {
+		e.statements.close()
+	}
 }
 
 func (*sqliteEngine) damaged(err error) bool { return sqliteCode(err) == lib.SQLITE_CORRUPT }

@@ -92,6 +92,8 @@ type engine interface {
 	broken(err error) bool
 	// spoiled reports whether a connection may remember what a transaction left that failed so.
 	spoiled(err error) bool
+	// release frees what is kept with a connection that is about to be closed.
+	release(conn any)
 	// damaged reports whether the files of the database are not what it wrote.
 	damaged(err error) bool
 	// backup writes a copy of the database to a file that is not there yet.
@@ -294,9 +296,17 @@ func (s *Store) once(ctx context.Context, f func(*tx) error) error {
 		return s.eng.there()
 	}
 	if s.eng.spoiled(err) {
-		conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
+		s.discard(conn)
 	}
 	return err
+}
+
+// discard closes a connection for good.
+func (s *Store) discard(conn *sql.Conn) {
+	conn.Raw(func(c any) error {
+		s.eng.release(c)
+		return driver.ErrBadConn // for which database/sql closes it
+	})
 }
 
 // read runs f on a snapshot.
@@ -338,7 +348,7 @@ func (s *Store) begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (*sql.C
 			stale = 0
 		}
 		if s.eng.broken(err) {
-			conn.Raw(func(any) error { return driver.ErrBadConn }) // which closes it
+			s.discard(conn)
 		}
 		conn.Close()
 		if stale == 0 || !s.eng.broken(err) || ctx.Err() != nil {
