@@ -17,7 +17,11 @@ func (c *pruneCmd) Help() string {
 The transcript is repaired as by pare fix, then the rules vote on what it can do
 without; no vote can break a pair. pare rules lists them. --rules runs exactly the
 rules it names; --keep-recent adds recency to them. Status and files are as with
-pare fix.`
+pare fix.
+
+Before each request of a conversation, that costs more than it saves while the provider's
+cache is warm: what stands in front changes, and the rest is written to the cache again.
+After a pause pare trim --cold clears what will hardly be needed.`
 }
 
 func (c *pruneCmd) run(w *world) int {
