@@ -175,6 +175,14 @@ func TestDefectT3TypesThatNameASpeaker(t *testing.T) {
 				t.Errorf("the assistant says what %q does:\n%s", typ, out)
 			}
 		}
+		for _, d := range []Dialect{Anthropic, OpenAIChat, Bedrock} {
+			for _, name := range []string{"type", "kind", "author", "sender"} {
+				body := fmt.Sprintf(`{"messages":[{%q:%q,"content":[{"text":"please look"}]}]}`, name, typ)
+				if out := mended(t, []byte(body), Options{Dialect: d}, Repair{}).Request.Raw(); !bytes.Contains(out, []byte(`"`+typ+`"`)) {
+					t.Errorf("%s: nobody says any more who speaks in %s: %s", d, body, out)
+				}
+			}
+		}
 		for _, body := range []string{
 			fmt.Sprintf(`{"role":%q,"contents":["please look"]}`, typ), fmt.Sprintf(`{"type":%q,"contents":["please look"]}`, typ), fmt.Sprintf(`{"source":{"role":%q},"contents":["please look"]}`, typ),
 		} {

@@ -9,10 +9,19 @@ import (
 
 // strip removes a member of a message.
 func (m *mender) strip(f *Finding, name string) {
-	if m.removeMember(m.t.Messages()[f.Index].Span, name) {
+	if !m.onlySpeaker(f.Index, name) && m.removeMember(m.t.Messages()[f.Index].Span, name) {
 		m.taken[f.Index] = true
 		m.logMember(f, transcript.NoBlock, name, "%s removed: %s", name, m.why(f))
 	}
+}
+
+// onlySpeaker reports whether a member of a message is all that says who speaks in it.
+func (m *mender) onlySpeaker(i int, name string) bool {
+	at := m.t.Messages()[i].Span
+	if m.text(at, "role") != "" {
+		return false
+	}
+	return speakerMembers[name] || (name == "type" || name == "kind") && speakerTypes[strings.ToLower(m.text(at, name))]
 }
 
 // stripNamed removes the member that the finding's path ends with.
@@ -32,6 +41,9 @@ func (m *mender) stripNamed(f *Finding) {
 			return
 		}
 		at, path = inner, path[1:]
+	}
+	if f.Block == transcript.NoBlock && m.onlySpeaker(f.Index, field) {
+		return
 	}
 	if m.removeMember(at, path[0]) {
 		m.logMember(f, f.Block, field, "%s removed: %s", path[0], m.why(f))
