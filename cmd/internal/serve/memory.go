@@ -41,7 +41,7 @@ const (
 	lastTime    = 10 * time.Second // but for the end
 	// rests is for how many times as long as it has worked the memory leaves the processor to
 	// requests: a server that is busy to the full serves first, and drops what it cannot write.
-	rests = 4
+	rests = 6
 )
 
 func newMemory(to sessionKeeper, w *watches) *memory {
