@@ -346,14 +346,25 @@ func (p *tab) is(expression string) (ok bool) {
 	return ok
 }
 
-// until waits for a condition, as long as the run of tests lasts.
+// until waits for a condition, as long as the run of tests lasts. What it asks about may not be there yet,
+// and the page may be on its way to another one.
 func (p *tab) until(condition string) {
 	p.Helper()
-	for ; !p.is(condition); time.Sleep(20 * time.Millisecond) {
+	now := map[string]any{"expression": "(() => { try { return Boolean(" + condition + ") } catch { return false } })()", "returnByValue": true}
+	for {
+		var out struct{ Result struct{ Value bool } }
+		err := p.b.call(p.Context(), p.session, "Runtime.evaluate", now, &out)
+		switch {
+		case err == nil && out.Result.Value:
+			return
+		case err != nil && !strings.Contains(err.Error(), "navigated"):
+			p.Fatal(err)
+		}
 		if end, ok := p.Deadline(); ok && time.Until(end) < 10*time.Second {
 			p.quiet()
 			p.Fatalf("waited in vain for %s", condition)
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
