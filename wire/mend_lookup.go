@@ -13,6 +13,10 @@ import (
 // may have tens of thousands of blocks, each with a finding: what one of them asks about its
 // surroundings, the others ask too.
 type lookups struct {
+	unnamed struct { // the message that was last asked for its role, and whether it has none
+		at transcript.Span
+		is bool
+	}
 	calls    map[string][]transcript.ExchangeID // with a call, by id; see callsOf
 	asked    int                                // how often one was looked for without that
 	twins    map[string][]twin                  // by id; see firstTwin

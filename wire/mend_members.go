@@ -17,11 +17,15 @@ func (m *mender) strip(f *Finding, name string) {
 
 // onlySpeaker reports whether a member of a message is all that says who speaks in it.
 func (m *mender) onlySpeaker(i int, name string) bool {
-	at := m.t.Messages()[i].Span
-	if m.text(at, "role") != "" {
+	kind := name == "type" || name == "kind"
+	if !speakerMembers[name] && !kind {
 		return false
 	}
-	return speakerMembers[name] || (name == "type" || name == "kind") && speakerTypes[strings.ToLower(m.text(at, name))]
+	at := m.t.Messages()[i].Span
+	if m.unnamed.at != at { // once for all members of a message
+		m.unnamed.at, m.unnamed.is = at, m.text(at, "role") == ""
+	}
+	return m.unnamed.is && (!kind || speakerTypes[strings.ToLower(m.text(at, name))])
 }
 
 // stripNamed removes the member that the finding's path ends with.
