@@ -169,7 +169,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, name, path, http.StatusMethodNotAllowed, "this is a proxy for the APIs of models, not for tunnels")
 		return
 	case name == "":
-		refuse(w, name, path, http.StatusNotFound, "unknown path, and no key that shows whose it is; the live page of pare serve is /pare/")
+		refuse(w, name, path, http.StatusNotFound, "unknown path, and no key that shows whose it is; the live page of pare serve is /pare/, with the token that it printed")
 		return
 	case up == nil:
 		refuse(w, name, path, http.StatusNotFound, fmt.Sprintf("there is no upstream %q", name))

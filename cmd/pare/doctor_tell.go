@@ -109,7 +109,7 @@ func (r *rounds) sum() {
 		screen.Fprintln(r.w.stderr, paint.Faint("Nothing changed. pare doctor --fix repairs them one by one"))
 	}
 	if broken+mended > 0 {
-		screen.Fprintln(r.w.stderr, paint.Faint("To keep it from happening, start the agent by pare run: pare run -- "+r.program()))
+		screen.Fprintln(r.w.stderr, paint.Faint("Next time start the agent with: pare run -- "+r.program()))
 	}
 }
 

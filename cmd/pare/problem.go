@@ -260,6 +260,8 @@ func syntaxHint(raw []byte, e *wire.SyntaxError) string {
 		return "it is cut off there; was it still being written?"
 	case strings.Contains(e.Reason, "more data") && e.Offset < len(raw) && raw[e.Offset] == ',':
 		return "JSON lines have no commas between them: sed 's/,$//' FILE"
+	case strings.Contains(e.Reason, "more data") && isRefusal(raw):
+		return "this is the error of a provider: pare explain FILE says what it means"
 	case strings.Contains(e.Reason, "more data"):
 		return "several documents in one file need a line each: jq -c . FILE"
 	case e.Reason == jsonspan.TooMany:

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/refusal"
 )
 
@@ -118,18 +119,15 @@ func (r refusedBy) steps() []string {
 	if r.foreign {
 		return []string{r.next}
 	}
-	repair := r.command() + " REQUEST"
+	repair, rule := r.command()+" REQUEST", r.Rule
+	does := [4]string{"repairs the request that was refused", "finds the session of an agent, and repairs it", "repairs every request on its way", "explains the rule"}
+	if rule == refusal.Overflow {
+		rule = agentlog.OverWindow
+		does[0], does[1], does[2] = "makes the refused request fit", "finds the session of an agent, and says how to shorten it", "makes every request fit on its way"
+	}
 	var lines []string
-	for _, step := range [][2]string{
-		{repair, "repairs the request that was refused"},
-		{"pare doctor", "finds the session of an agent, and repairs it"},
-		{"pare serve", "repairs every request on its way"},
-		{"pare explain " + r.Rule, "explains the rule"},
-	} {
-		if r.Rule == refusal.Overflow && step[0] == "pare doctor" {
-			continue // which shortens nothing
-		}
-		lines = append(lines, fmt.Sprintf("%-*s  %s", max(len(repair), len("pare explain ")+len(r.Rule)), step[0], step[1]))
+	for i, step := range [4]string{repair, "pare doctor", "pare serve", "pare explain " + rule} {
+		lines = append(lines, fmt.Sprintf("%-*s  %s", max(len(repair), len("pare explain ")+len(rule)), step, does[i]))
 	}
 	return lines
 }

@@ -122,7 +122,7 @@ func (c *changer) busy(l logFile) error {
 // leftAlone reports a session that its agent may still be writing. Of several files the
 // others are mended.
 func (c *changer) leftAlone(from origin, raw []byte, why error) outcome {
-	const hint = "end the agent, or wait until it is done; --force rewrites it anyway"
+	const hint = "end the agent, or wait ten seconds after its last write; --force rewrites it anyway"
 	p := failure(hinted{fmt.Errorf("left as it is: %w", why), hint})
 	if from.many {
 		return c.stuck(from, raw, p)

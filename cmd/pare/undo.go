@@ -57,9 +57,24 @@ func (c *undoCmd) run(w *world) int {
 			continue
 		}
 		screen.Fprintf(w.stderr, "  to revert that: pare undo %s\n", quoted(name))
+		if n := len(done); n == 1 {
+			tellOlder(w, done[0])
+		}
 	}
 	printSkipped(w.stderr, source.Skipped{Again: again})
 	return status
+}
+
+// tellOlder names the backups from before the one that was restored, the oldest: a further undo goes
+// forward again.
+func tellOlder(w *world, d restored) {
+	all := atomicfile.Backups(d.name)
+	if len(all) == 0 {
+		return
+	}
+	if oldest := atomicfile.BackupName(d.name, all[len(all)-1]); oldest != d.kept {
+		screen.Fprintf(w.stderr, "  the oldest version: cp %s %s\n", quoted(oldest), quoted(d.name))
+	}
 }
 
 // An undoing is one run of undo.

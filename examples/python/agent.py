@@ -44,4 +44,4 @@ def main(base):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1]) if len(sys.argv) == 2 else sys.exit(__doc__)

@@ -203,7 +203,7 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	case agentlog.Mends:
 		mark, will = v.Paint.Faint("·"), "resumes: the agent repairs it itself"
 	case agentlog.Forgets:
-		mark, will = v.Paint.Advice("!"), fmt.Sprintf("resumes, but the agent forgets %d of what was said and done", d.Forgotten)
+		mark, will = v.Paint.Advice("!"), fmt.Sprintf("resumes, but without %d of its messages, calls and results", d.Forgotten)
 	case agentlog.Full:
 		mark, will = v.Paint.Fault("▣"), "full: longer than the window of its model"
 		if s := d.Size; s.Window > 0 && s.Tokens > 0 {
