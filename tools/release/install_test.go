@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pare-llm/pare/internal/trial"
 )
@@ -220,13 +221,25 @@ new MutationObserver(() => { if (by("says").textContent) fetch("/said", { method
 	})
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	cmd := exec.Command(browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--user-data-dir="+t.TempDir(), server.URL+"/#example")
+	profile, err := os.MkdirTemp("", "pare-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--user-data-dir="+profile, server.URL+"/#example")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
 		cmd.Process.Kill()
 		cmd.Wait()
+		// Its other processes end when they see that, and write until then.
+		for range 100 {
+			if os.RemoveAll(profile) == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Errorf("%s cannot be removed", profile)
 	}()
 	out := <-said
 	if !strings.HasPrefix(out, "anthropic: 2 faults, ") || !strings.Contains(out, ", clean now\n<!doctype html>") || !strings.Contains(out, "toolu_01") {
