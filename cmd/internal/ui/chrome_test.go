@@ -346,6 +346,13 @@ func (p *tab) is(expression string) (ok bool) {
 	return ok
 }
 
+// follow clicks on what leads to another page. It answers before it clicks: the page that is left may
+// answer no more.
+func (p *tab) follow(selector string) {
+	p.Helper()
+	p.eval("setTimeout(() => document.querySelector('"+selector+"').click())", nil)
+}
+
 // until waits for a condition, as long as the run of tests lasts. What it asks about may not be there yet,
 // and the page may be on its way to another one.
 func (p *tab) until(condition string) {

@@ -176,7 +176,7 @@ func testTalks(t *testing.T, b *browser) {
 	p.quiet()
 	source.page.Back = true
 	view := b.open(t, server.URL+"/request/r2", 1280, 900, "light")
-	view.click("#back")
+	view.follow("#back")
 	view.until("document.querySelector('#talks')")
 }
 
