@@ -57,7 +57,7 @@ func (c *undoCmd) run(w *world) int {
 			continue
 		}
 		screen.Fprintf(w.stderr, "  to revert that: pare undo %s\n", quoted(name))
-		if n := len(done); n == 1 {
+		if len(done) == 1 {
 			tellOlder(w, done[0])
 		}
 	}
