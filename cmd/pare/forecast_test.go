@@ -162,19 +162,7 @@ func TestForecasts(t *testing.T) {
 func recordedParts(t *testing.T) map[string][]sessionPart {
 	all := map[string][]sessionPart{"made up": nil}
 	add := func(agent, name string, raw []byte) {
-		l, err := agentlog.Read(name, raw, agentlog.Options{})
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		parts, err := sessionParts(l)
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		for _, p := range parts {
-			if p.Recording != nil {
-				all[agent] = append(all[agent], p)
-			}
-		}
+		all[agent] = append(all[agent], recordingsIn(t, name, raw)...)
 	}
 	r := rand.New(rand.NewPCG(7, 8))
 	for i := range 10 {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,21 +69,27 @@ func sharedPrefix(a, b []byte) int {
 	return n
 }
 
+// recordingsIn are the parts of a session that tell when their requests were sent.
+func recordingsIn(t *testing.T, name string, raw []byte) []sessionPart {
+	t.Helper()
+	l, err := agentlog.Read(name, raw, agentlog.Options{})
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	parts, err := sessionParts(l)
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	return slices.DeleteFunc(parts, func(p sessionPart) bool { return p.Recording == nil })
+}
+
 // pausedSessions are recorded sessions with their clocks that rested for longer than the cache lives: of
 // real agents, where there are any (a soak takes all of them, else a few), and one that is made up, with a
 // pause after every eighth request.
 func pausedSessions(t *testing.T) (all []sessionPart) {
 	add := func(name string, raw []byte) {
-		l, err := agentlog.Read(name, raw, agentlog.Options{})
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		parts, err := sessionParts(l)
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		for _, p := range parts {
-			if p.Recording != nil && p.pauses() > 0 {
+		for _, p := range recordingsIn(t, name, raw) {
+			if p.pauses() > 0 {
 				all = append(all, p)
 			}
 		}
