@@ -340,7 +340,7 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 	if err != nil {
 		return nil, err
 	}
-	l, plan, err := f.fit(c.maxTokens())
+	l, plan, err := f.fit(c.maxTokens(), nil)
 	if err != nil { // no room for a summary
 		if plan, err = f.fitMarked(); err != nil {
 			return nil, err

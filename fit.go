@@ -22,9 +22,11 @@ type fitting struct {
 	early []*FaultError // rules that failed when something arrived
 }
 
-// fit climbs. Reserve is room for a summary of what is lost.
-func (f *fitting) fit(reserve int) (*ladder.Ladder, *Plan, error) {
-	s := ladder.Setting{Request: f.base.mended, Unended: f.base.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve, Stop: f.o.context().Err}
+// fit climbs. Reserve is room for a summary of what is lost, and mark what a mark costs instead.
+func (f *fitting) fit(reserve int, mark func() int) (*ladder.Ladder, *Plan, error) {
+	s := ladder.Setting{
+		Request: f.base.mended, Unended: f.base.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve, Mark: mark, Stop: f.o.context().Err,
+	}
 	if f.w.Rules != nil {
 		s.Vote = func(r *wire.Request) (ladder.Votes, error) { return f.vote(f.w.Rules, r) }
 	}

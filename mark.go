@@ -2,7 +2,6 @@ package pare
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/ladder"
@@ -15,29 +14,18 @@ import (
 const Mark = wording.Mark
 
 // fitMarked climbs and, if exchanges or turns are dropped, puts a mark where the first of them
-// were. The mark counts: the state is that of a window of fewer tokens, by what it costs, but not of
-// fewer than what works. So the least limit is what it is without a mark, and a larger limit keeps
-// whatever a smaller one keeps; only within that much of the least there is no mark. Nor is there
-// one where a limit of messages leaves no room: it is not worth a message of somebody's.
+// were. There is none within what a mark costs of the least limit, nor where a limit of messages
+// leaves no room: it is not worth a message of somebody's.
 func (f *fitting) fitMarked() (*Plan, error) {
-	l, plan, err := f.fit(0)
+	mark := f.markTokens
+	if f.w.Unmarked {
+		mark = nil
+	}
+	l, plan, err := f.fit(0, mark)
 	if err != nil || f.w.Unmarked || len(l.Lost()) == 0 {
 		return plan, err
 	}
-	full := f.w
-	defer func() { f.w = full }()
-	if full.Tokens > 0 {
-		f.w.Tokens = max(full.Tokens-f.markTokens(), full.Low+1)
-		l, plan, err = f.fit(0)
-	}
-	if small := new(WindowTooSmall); errors.As(err, &small) {
-		f.w.Tokens = min(small.Minimum, full.Tokens)
-		l, plan, err = f.fit(0)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return f.marked(l, plan, full)
+	return f.marked(l, plan)
 }
 
 // archived is the line that names what is left out.
@@ -54,7 +42,7 @@ func (f *fitting) markTokens() int {
 
 // marked is the plan of the state that a ladder is at with a mark, or as it is where that does not
 // fit, or the provider takes none there.
-func (f *fitting) marked(l *ladder.Ladder, plan *Plan, w Window) (*Plan, error) {
+func (f *fitting) marked(l *ladder.Ladder, plan *Plan) (*Plan, error) {
 	mark := f.mark(l)
 	if mark == nil {
 		return plan, nil
@@ -72,7 +60,7 @@ func (f *fitting) marked(l *ladder.Ladder, plan *Plan, w Window) (*Plan, error) 
 		return nil, err
 	}
 	p.indexes = kept
-	t := p.out.Transcript()
+	t, w := p.out.Transcript(), &f.w
 	fits := (w.Messages == 0 || len(t.Messages())-transcriptx.StartMessage(t) <= w.Messages) && (w.Tokens == 0 || p.out.Tokens(f.o.Counter) <= w.Tokens)
 	if !fits || !(attempt{p, len(f.base.left) > 0}).Sound() {
 		return plan, nil
@@ -82,7 +70,7 @@ func (f *fitting) marked(l *ladder.Ladder, plan *Plan, w Window) (*Plan, error) 
 
 // orMarked is the plan of the state that a ladder is at with a mark, if that can be.
 func (f *fitting) orMarked(l *ladder.Ladder, bare *Plan) *Plan {
-	p, err := f.marked(l, bare, f.w)
+	p, err := f.marked(l, bare)
 	if err != nil || f.w.Unmarked {
 		return bare
 	}

@@ -198,7 +198,7 @@ func (c *Compactor) prepare(ctx context.Context, f *fitting) {
 		if err != nil {
 			return err
 		}
-		l, _, err := f.fit(c.maxTokens())
+		l, _, err := f.fit(c.maxTokens(), nil)
 		if err != nil || len(l.Lost()) == 0 {
 			return errLater
 		}

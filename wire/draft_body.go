@@ -29,7 +29,7 @@ func (d *draft) bodyObject() *bodyDraft {
 		end--
 	}
 	o.at = transcript.Span{Start: start, End: end}
-	o.members = jsonspan.Members(d.raw, jsonspan.Span(o.at))
+	jsonspan.Visit(d.raw, jsonspan.Span(o.at), jsonspan.Span(d.list), func(m jsonspan.Member) { o.members = append(o.members, m) })
 	return o
 }
 

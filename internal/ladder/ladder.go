@@ -1,6 +1,7 @@
 package ladder
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -96,6 +97,8 @@ type Setting struct {
 	Stop func() error
 	// Reserve is room for a summary, taken as soon as anything is lost.
 	Reserve int
+	// Mark is what a mark costs that will stand where something is lost; nil: there will be none.
+	Mark func() int
 }
 
 // TooSmall is the error for a window that what must be kept does not fit.
@@ -120,6 +123,7 @@ type Ladder struct {
 	scratch *scratch // nil: it has been given back
 	batches []Batch
 	trying  bool // only whether it fits is asked
+	sparing bool // what loses anything will need room for a mark
 
 	freezing bool // the rules for cold moments vote
 }
@@ -132,8 +136,15 @@ func New(s Setting) *Ladder {
 	return l
 }
 
+// errLoses says that whatever fits loses something.
+var errLoses = errors.New("something is lost")
+
 // Fit meets one limit after the other; a ladder fits once. The error is a *TooSmall if
 // nothing fits, or one of Vote or Try.
+//
+// A mark counts: if anything is lost, the state is that of a window of fewer tokens, by what the
+// mark costs, but not of fewer than what works. So the least limit is what it is without a mark,
+// and a larger limit keeps whatever a smaller one keeps.
 func (l *Ladder) Fit() (Outcome, error) {
 	defer l.leave()
 	limits := l.Window.Limits
@@ -143,29 +154,57 @@ func (l *Ladder) Fit() (Outcome, error) {
 		}
 	}
 	l.survey()
+	i := slices.IndexFunc(limits, func(m Limit) bool { return m.Unit == Tokens })
+	l.sparing = l.Mark != nil && i >= 0
+	out, err := l.meetAll(limits)
+	if !l.sparing || err != errLoses && (err != nil || l.chain.losses == 0) {
+		return out, err
+	}
+	l.sparing = false
+	full, less := limits[i], slices.Clone(limits)
+	less[i].Most = max(full.Most-l.Mark(), l.Window.Low+1)
+	out, err = l.meetAll(less)
+	small := new(TooSmall)
+	switch {
+	case !errors.As(err, &small):
+		return out, err
+	case small.Limit.Unit == Tokens && small.Minimum > full.Most:
+		return nil, &TooSmall{full, small.Minimum}
+	case small.Limit.Unit == Tokens:
+		full.Most = small.Minimum
+	}
+	less[i] = full
+	return l.meetAll(less)
+}
+
+// meetAll climbs from the history as it is.
+func (l *Ladder) meetAll(limits []Limit) (done Outcome, err error) {
+	l.batches = nil
+	l.putBack()
 	if err := l.standAt(len(l.t.Messages())); err != nil {
 		return nil, err
 	}
 	l.chain = newChain(l.t, l.scratch)
-	var done Outcome
 	for i, m := range limits {
-		next, err := l.meet(m, limits[:i])
-		if err != nil {
+		if done, err = l.meet(m, limits[:i]); err != nil {
 			return nil, err
 		}
-		done = next
 	}
 	return done, nil
 }
 
 // leave gives the memory back that only a climb needs. Of the chain, levels are left, and who raised them.
 func (l *Ladder) leave() {
+	l.putBack()
+	l.scratch.back()
+	l.scratch = nil
+}
+
+func (l *Ladder) putBack() {
 	if c := l.chain; c != nil {
 		l.scratch.steps, l.scratch.ops, l.scratch.queue = c.steps, c.ops, c.queue
 		c.steps, c.ops, c.queue, c.left, c.facts = nil, nil, nil, nil, nil
 	}
-	l.scratch.back()
-	l.scratch = nil
 }
 
 // standAt looks at the history as it was when it had so many messages.

@@ -22,6 +22,9 @@ func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 			return nil, err
 		}
 	}
+	if l.sparing && m.Unit == Tokens && l.chain.losses > 0 {
+		return nil, errLoses
+	}
 	if o, err := l.stay(m, earlier); o != nil || err != nil {
 		return o, err
 	}
@@ -36,6 +39,9 @@ func (l *Ladder) meet(m Limit, earlier []Limit) (Outcome, error) {
 	l.goOn(m.Unit)
 	g := newGauge(l, m.Unit)
 	if g.at(len(l.chain.steps)) <= m.Most && tiny <= m.Most {
+		if l.sparing && m.Unit == Tokens && l.losesAt(g.first(m.Most)) {
+			return nil, errLoses
+		}
 		if o, err := l.climb(g, m, earlier); o != nil || err != nil {
 			return o, err
 		}
@@ -126,6 +132,12 @@ func (l *Ladder) climb(g *gauge, m Limit, earlier []Limit) (Outcome, error) {
 // worthTrying reports whether a state can have less than the one before it. Where something
 // is put behind the end, dropping that end saves what no sum tells.
 func (l *Ladder) worthTrying(g *gauge, k int) bool { return l.Unended || g.falls(k) }
+
+// losesAt reports whether a state has lost anything, and so have all behind it.
+func (l *Ladder) losesAt(k int) bool {
+	l.chain.move(k)
+	return l.chain.losses > 0
+}
 
 func (l *Ladder) tryAt(k int) (Outcome, error) {
 	l.chain.move(k)

@@ -324,7 +324,7 @@ func (s *past) recount(from, end int) {
 func (l *Ladder) stableMinimum(m Limit, guess int) int {
 	works := func(n int) bool {
 		s := l.Setting
-		s.Window.Limits = slices.Clone(s.Window.Limits)
+		s.Mark, s.Window.Limits = nil, slices.Clone(s.Window.Limits)
 		for i := range s.Window.Limits {
 			if s.Window.Limits[i].Unit == Tokens {
 				s.Window.Limits[i].Most = n
