@@ -23,6 +23,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	standInByName() // does not return, where it is one
 	testscript.Main(m, map[string]func(){"pare": main, "agent": agent})
 }
 

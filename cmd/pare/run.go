@@ -46,7 +46,7 @@ the signal that ended it. The last line on standard error says what was done.
 
 claude, codex, gemini, qwen, opencode and pi get what they need beside the usual
 variables (ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL); any other command
-gets those. Requests to Bedrock are left alone unless --upstream bedrock=URL is given.`
+gets those, and the variables of aider, goose, Crush and OpenHands. Requests to Bedrock are left alone unless --upstream bedrock=URL is given.`
 }
 
 func (c *runCmd) run(w *world) int {

@@ -28,6 +28,25 @@ var runVendors = []vendor{
 	{"codeassist", "CODE_ASSIST_ENDPOINT", nil, ""}, // Gemini CLI with the login of a person
 }
 
+// An ownVariable is one that a client reads in the place of the vendor's, or beside it.
+type ownVariable struct {
+	name    string
+	vendor  string // whose requests go there; "": it is pointed at the proxy only where it is set
+	version string // what is in it of the path
+}
+
+var ownVariables = []ownVariable{
+	{"ANTHROPIC_API_BASE", "anthropic", ""},                                                           // LiteLLM, which aider, OpenHands and mini-swe-agent send with
+	{"ANTHROPIC_HOST", "anthropic", ""}, {"OPENAI_HOST", "openai", ""}, {"GOOGLE_HOST", "gemini", ""}, // goose
+	{"ANTHROPIC_API_ENDPOINT", "anthropic", ""}, {"OPENAI_API_ENDPOINT", "openai", "/v1"}, {"GEMINI_API_ENDPOINT", "gemini", ""}, // Crush
+	{"COPILOT_PROVIDER_BASE_URL", "", ""}, // Copilot CLI with a key of one's own
+	{"LLM_BASE_URL", "", ""},              // OpenHands
+	{"KIMI_BASE_URL", "", ""},             // Kimi CLI
+}
+
+// upstream is what the address in a variable of its own is called.
+func (v ownVariable) upstream() string { return strings.ToLower(strings.ReplaceAll(v.name, "_", "-")) }
+
 // Upstreams that no path names, beside those of the vendors' APIs.
 const (
 	codeAssist = "https://cloudcode-pa.googleapis.com"
@@ -37,7 +56,7 @@ const (
 // A destination says where the requests of an agent go on to.
 type destination struct {
 	flag     []string          // --upstream as given
-	set      map[string]string // base URLs of the environment, by vendor
+	set      map[string]string // base URLs of the environment, by vendor, or by the name of a client's own variable
 	bedrock  bool              // requests to it are to be changed
 	loggedIn bool              // Codex is used by a person's login, not by a key
 }
@@ -61,6 +80,15 @@ func destinations(getenv func(string) string, flags []string) (d destination, no
 		case address == "" || given[v.name] || v.name == "bedrock":
 		case dead(address):
 			notes = append(notes, fmt.Sprintf("%s is %s, but nothing is listening there: requests go to the vendor", v.variable, address))
+		default:
+			d.set[v.name] = address
+		}
+	}
+	for _, v := range ownVariables {
+		switch address := getenv(v.name); {
+		case address == "" || given[v.vendor]:
+		case dead(address):
+			notes = append(notes, fmt.Sprintf("%s is %s, but nothing is listening there: requests go to the vendor", v.name, address))
 		default:
 			d.set[v.name] = address
 		}
@@ -113,6 +141,11 @@ func (d destination) flags() []string {
 			all, named[v.name] = append(all, v.name+"="+address), true
 		}
 	}
+	for _, v := range ownVariables {
+		if address, ok := d.set[v.name]; ok {
+			all = append(all, v.upstream()+"="+address)
+		}
+	}
 	for _, own := range [][2]string{{"codeassist", codeAssist}, {"chatgpt", chatGPT}} {
 		if !named[own[0]] {
 			all = append(all, own[0]+"="+own[1])
@@ -138,6 +171,21 @@ func (b bases) of(v vendor) string {
 	return b.address + v.version
 }
 
+// own is what a client's own variable says; "" if it is none of ours to set.
+func (b bases) own(v ownVariable) string {
+	_, vendors := b.set[v.vendor]
+	_, owns := b.set[v.name]
+	switch {
+	case owns:
+		return b.address + "/u/" + v.upstream()
+	case v.vendor == "openai" && vendors && v.version == "":
+		return "" // the path of a base URL of OpenAI's has the version in it, or something else
+	case v.vendor == "openai" && v.version == "":
+		return b.address
+	}
+	return b.named(v.vendor, "")
+}
+
 // named is the base URL of a vendor by the name of its upstream, with the version of its API, which
 // some clients want in it.
 func (b bases) named(name, version string) string {
@@ -160,6 +208,11 @@ func (b bases) variables(getenv func(string) string) (all [][2]string) {
 		}
 		for _, name := range append([]string{v.variable}, v.also...) {
 			all = append(all, [2]string{name, b.of(v)})
+		}
+	}
+	for _, v := range ownVariables {
+		if base := b.own(v); base != "" {
+			all = append(all, [2]string{v.name, base})
 		}
 	}
 	// Claude Code sends all tools at once to a base URL that is not Anthropic's, unless it is told
