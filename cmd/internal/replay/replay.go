@@ -480,7 +480,7 @@ func Sum(source string, all []*Result) *Result {
 		sum.Calls += r.Calls
 		sum.Edits += r.Edits
 		sum.Repeats += r.Repeats
-		sum.Bills.add(&r.Bills)
+		sum.Bills.Add(&r.Bills)
 		sum.Breaks = append(sum.Breaks, r.Breaks...)
 		for i, run := range r.Runs {
 			if i == len(sum.Runs) {

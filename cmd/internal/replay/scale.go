@@ -94,9 +94,16 @@ type Bills struct {
 	// ten: in thousandths of the bill.
 	Median int `json:"median"`
 	Most   int `json:"most"`
+	// Near is how many requests the fit misses by 2 % at most, and PaidNear of how many the money
+	// that is counted is that near.
+	Near     int `json:"near"`
+	PaidNear int `json:"paid_near"`
 
 	off []int // by request, in thousandths of the bill
 }
+
+// near is so many thousandths of a bill.
+const near = 20
 
 // bills compares the bills of a recording with what the replay counts.
 func (p *player) bills() (b Bills) {
@@ -115,10 +122,14 @@ func (p *player) bills() (b Bills) {
 			five := c
 			five.Write = min(c.Write, 1250)
 			hour := tokens.Usage{Input: bill.Input, Read: bill.Read, Written: bill.Hour}
-			b.Money += p.price.Cost(used, hour) + p.price.Cost(five, tokens.Usage{Written: bill.Written - bill.Hour})
+			money := p.price.Cost(used, hour) + p.price.Cost(five, tokens.Usage{Written: bill.Written - bill.Hour})
 			u := first[k].usage()
 			u.Output = 0
-			b.Paid += p.price.Cost(c, u)
+			paid := p.price.Cost(c, u)
+			b.Money, b.Paid = b.Money+money, b.Paid+paid
+			if 1000*math.Abs(paid-money) <= near*money {
+				b.PaidNear++
+			}
 		}
 	}
 	b.spread()
@@ -129,12 +140,15 @@ func (b *Bills) spread() {
 	if n := len(b.off); n > 0 {
 		slices.Sort(b.off)
 		b.Median, b.Most = b.off[n/2], b.off[n*9/10]
+		b.Near, _ = slices.BinarySearch(b.off, near+1)
 	}
 }
 
-func (b *Bills) add(o *Bills) {
+// Add adds the bills of another history.
+func (b *Bills) Add(o *Bills) {
 	b.Requests, b.Sent, b.Read, b.Fitted, b.Counted = b.Requests+o.Requests, b.Sent+o.Sent, b.Read+o.Read, b.Fitted+o.Fitted, b.Counted+o.Counted
 	b.Money, b.Paid, b.off = b.Money+o.Money, b.Paid+o.Paid, append(b.off, o.off...)
+	b.PaidNear += o.PaidNear
 	b.spread()
 }
 

@@ -102,6 +102,9 @@ func (r *Result) billed() string {
 	}
 	text := fmt.Sprintf("Counted as billed for %s of %s; one head and one factor for each history are %s off in the sum, %s for half of the requests and %s at most for nine of ten.",
 		grouped(b.Requests), plural(r.Requests, "request", "requests"), change(float64(b.Fitted), float64(b.Sent)), permille(b.Median), permille(b.Most))
+	if b.Money > 0 {
+		text += fmt.Sprintf(" Of %s of them the money is within 2%% of the bill.", grouped(b.PaidNear))
+	}
 	if b.Requests < r.Requests {
 		text += " The others are estimates."
 	}
