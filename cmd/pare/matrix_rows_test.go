@@ -14,6 +14,7 @@ import (
 type failing struct {
 	name    string
 	model   func(http.ResponseWriter, *http.Request) // that writes summaries; nil: a good one
+	timeout string                                   // of the summarizer; "": long enough for any machine
 	conf    string                                   // behind the configuration
 	archive string                                   // "": one that works
 	shell   string                                   // in front of the command
@@ -32,7 +33,7 @@ func matrixFailings(never chan struct{}) []failing {
 		{name: "the summarizer answers 500", model: func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "overloaded", http.StatusInternalServerError)
 		}},
-		{name: "the summarizer never answers", model: func(_ http.ResponseWriter, r *http.Request) {
+		{name: "the summarizer never answers", timeout: "400ms", model: func(_ http.ResponseWriter, r *http.Request) {
 			select {
 			case <-never:
 			case <-r.Context().Done():

@@ -25,7 +25,7 @@ var updateMatrix = flag.Bool("update-matrix", false, "write the table of docs/fa
 const matrixConf = `[compact]
 endpoint = "MODEL"
 model = "small"
-timeout = "400ms"
+timeout = "TIMEOUT"
 max_summary = 400
 [archive]
 file = "ARCHIVE"
@@ -95,13 +95,13 @@ func (c *matrixCell) write(t *testing.T, name, text string) {
 
 func (c *matrixCell) configure(t *testing.T, first ...string) {
 	t.Helper()
-	file, more := "removed.jsonl", ""
+	file, more, timeout := "removed.jsonl", "", "1m"
 	if c.fails != nil {
-		file, more = cmp.Or(c.fails.archive, file), c.fails.conf
+		file, more, timeout = cmp.Or(c.fails.archive, file), c.fails.conf, cmp.Or(c.fails.timeout, timeout)
 	}
-	conf := strings.Join(first, "") + strings.NewReplacer("MODEL", c.model.URL, "ARCHIVE", file).Replace(matrixConf) + more
+	conf := strings.Join(first, "") + strings.NewReplacer("MODEL", c.model.URL, "ARCHIVE", file, "TIMEOUT", timeout).Replace(matrixConf) + more
 	c.write(t, "pare.toml", conf)
-	c.write(t, "calls", fmt.Sprintf(`{"call":"compact","options":{"min_keep":8,"config":{"compact":{"endpoint":%q,"model":"small","timeout":"400ms","max_summary":400}}},"body":%s}`+"\n", c.model.URL, matrixBody()))
+	c.write(t, "calls", fmt.Sprintf(`{"call":"compact","options":{"min_keep":8,"config":{"compact":{"endpoint":%q,"model":"small","timeout":%q,"max_summary":400}}},"body":%s}`+"\n", c.model.URL, timeout, matrixBody()))
 }
 
 // mend ends what fails.

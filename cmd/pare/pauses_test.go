@@ -2,9 +2,9 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,24 +12,22 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/replay"
+	"github.com/pare-llm/pare/cmd/internal/serve"
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/trial"
-	"github.com/pare-llm/pare/proxy"
-	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )
 
 // A cachingProvider is a stand-in for a provider that keeps the last request in a cache for five
-// minutes, by a clock that the test sets. It counts bytes.
+// minutes. It counts bytes.
 type cachingProvider struct {
-	now    func() time.Time
 	before []byte
 	at     time.Time
 	read   int
@@ -46,11 +44,11 @@ func (c *cachingProvider) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	found := 0
 	c.last.shared, c.last.before = 0, 0
-	if now := c.now(); len(c.before) > 0 && now.Sub(c.at) <= cacheLife {
+	if len(c.before) > 0 && time.Since(c.at) <= cacheLife {
 		found = sharedPrefix(body, c.before)
 		c.last.shared, c.last.before = found, len(c.before)
 	}
-	c.before, c.at = body, c.now()
+	c.before, c.at = body, time.Now()
 	c.read, c.wrote = c.read+found, c.wrote+len(body)-found
 	reply := fmt.Sprintf(`{"id":"m","type":"message","role":"assistant","content":[],"usage":{"input_tokens":1,"cache_read_input_tokens":%d,"cache_creation_input_tokens":%d,"output_tokens":1}}`, found/4, (len(body)-found)/4)
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(reply)), Request: r}, nil
@@ -167,70 +165,58 @@ func (s *sessionPart) pauses() (n int) {
 	return n
 }
 
-// A paused is a session on its way to two providers: as it is, and with what is cut when that is free.
+// A paused is a session on its way through two servers: as it is, and with what is cut when that is
+// free.
 type paused struct {
-	now     time.Time
-	ways    [2]*cachingProvider
-	through [2]*proxy.Transport
-	record  *proxy.Record // of the last request that was cut
+	servers [2]*serve.Server
+	behind  [2]*cachingProvider
 
 	requests, cut int
 	control       bool // it is left as it is, to compare with
 }
 
-func newPaused(t *testing.T, s *sessionPart) *paused {
+// newPaused starts pare serve twice, the second time with --cold.
+func newPaused(t *testing.T) *paused {
 	t.Helper()
-	model := cmp.Or(s.request.Model(), "claude-opus-4-6")
-	plain := proxy.Default()
-	plain.Model = model
 	x := new(paused)
-	for w, p := range []*pare.Policy{plain, {Model: model, Rules: pipeline(t, rules.Oversized{Arrival: true}), Window: &pare.Window{ModelTokens: true, LowPercent: 70, ColdRules: pipeline(t, rules.Hazard{})}}} {
-		clock := func() time.Time { return x.now }
-		x.ways[w] = &cachingProvider{now: clock}
-		x.through[w] = &proxy.Transport{Base: x.ways[w], PlanTime: -1, Policy: p, Conversations: proxy.NewConversations(proxy.ConversationsOptions{Now: clock})}
+	for i, flags := range [][]string{nil, {"--cold"}} {
+		g, w := new(grammar), &world{stdout: io.Discard, stderr: t.Output(), getenv: func(string) string { return "" }, log: slog.New(slog.DiscardHandler)}
+		if _, err := parserOf(g, w, nil).Parse(slices.Concat([]string{"serve", "--no-store"}, flags)); err != nil {
+			t.Fatal(err)
+		}
+		o, _, status := g.Serve.options(w, "serve")
+		if status != statusClean {
+			t.Fatal(flags, "status", status)
+		}
+		x.behind[i] = new(cachingProvider)
+		o.Base, o.PlanTime = x.behind[i], -1
+		x.servers[i] = serve.New(o)
 	}
-	x.through[1].Record = func(r *proxy.Record) { x.record = r }
 	return x
-}
-
-// pipeline is that of one rule.
-func pipeline(t *testing.T, o interface{ Rule() (pare.Rule, error) }) *pare.Pipeline {
-	t.Helper()
-	rule, err := o.Rule()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := pare.Compile(rule)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
 
 // send sends a request both ways. Cuts that the policy did not mean to make of a warm cache are an error.
 func (x *paused) send(t *testing.T, path string, body []byte) error {
 	t.Helper()
-	for _, tr := range x.through {
-		r := httptest.NewRequest(http.MethodPost, "http://host"+path, bytes.NewReader(body))
-		r.RequestURI = ""
-		resp, err := tr.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
+	for _, s := range x.servers {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://127.0.0.1"+path, bytes.NewReader(body)))
+		if w.Code != http.StatusOK {
+			t.Fatal(w.Code, w.Body)
 		}
-		io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
 	}
-	x.requests, x.cut = x.requests+1, x.cut+x.record.Cut
-	x.control = x.control || x.record.Thrift == "control"
+	r := x.servers[1].Watch().Last(1)[0]
+	x.requests, x.cut = x.requests+1, x.cut+r.Cut
+	x.control = x.control || r.Thrift == "control"
 	// What stands behind the list is written again each time, and a comma.
-	lost := func(w int) int { return x.ways[w].last.before - x.ways[w].last.shared }
-	if lost(1) > lost(0)+64 && x.record.Rewritten == 0 {
+	lost := func(w int) int { return x.behind[w].last.before - x.behind[w].last.shared }
+	if lost(1) > lost(0)+64 && r.Rewritten == 0 {
 		return fmt.Errorf("%d bytes of a warm cache are written again, %d without cuts", lost(1), lost(0))
 	}
 	return nil
 }
 
-// TestPauses: recorded sessions, with their pauses, go through the proxy to a provider with a cache. What
+// TestPauses: recorded sessions, with their pauses, go through pare serve to a provider with a cache. What
 // is cut as it arrives and while the cache is cold makes no session dearer, and rewrites no warm cache:
 // what was sent is the beginning of what is sent next, as far as the client itself left it so.
 func TestPauses(t *testing.T) {
@@ -241,31 +227,42 @@ func TestPauses(t *testing.T) {
 	sums := make(map[bool]*sum) // by whether they are left alone
 	sums[false], sums[true] = new(sum), new(sum)
 	for i, s := range pausedSessions(t) {
-		x := newPaused(t, &s)
-		walk := replay.NewWalk(s.request)
-		path := "/v1/messages"
-		if s.request.Dialect == wire.OpenAIResponses {
-			path = "/v1/responses"
-		}
-		for k := range walk.Len() {
-			if at := s.Times[walk.Messages(k)-1]; !at.IsZero() {
-				x.now = at
-			}
-			if err := x.send(t, path, walk.Body(k)); err != nil {
-				t.Errorf("session %d, request %d: %v", i, k+1, err)
-			}
-		}
-		if x.ways[1].money() > 1.01*x.ways[0].money() {
-			t.Errorf("session %d costs %.0f, %.0f without cuts", i, x.ways[1].money(), x.ways[0].money())
-		}
+		var x *paused
+		synctest.Test(t, func(t *testing.T) {
+			x = newPaused(t)
+			x.resume(t, fmt.Sprintf("session %d", i), &s)
+		})
 		y := sums[x.control]
 		y.sessions, y.requests, y.pauses, y.cut = y.sessions+1, y.requests+x.requests, y.pauses+s.pauses(), y.cut+x.cut
-		y.with, y.without = y.with+x.ways[1].money(), y.without+x.ways[0].money()
+		y.with, y.without = y.with+x.behind[1].money(), y.without+x.behind[0].money()
 	}
 	for control, y := range sums {
 		t.Logf("left alone %v: %d parts of sessions, %d requests, %d pauses: %d results cut, %.1f%% of the money", control, y.sessions, y.requests, y.pauses, y.cut, 100*y.with/max(y.without, 1))
 	}
 	if y := sums[false]; y.with >= y.without || y.cut == 0 {
 		t.Errorf("%.0f, %.0f without cuts; %d results cut", y.with, y.without, y.cut)
+	}
+}
+
+// resume sends the requests of a session at the times at which they were recorded.
+func (x *paused) resume(t *testing.T, name string, s *sessionPart) {
+	t.Helper()
+	walk, path, before := replay.NewWalk(s.request), "/v1/messages", time.Time{}
+	if s.request.Dialect == wire.OpenAIResponses {
+		path = "/v1/responses"
+	}
+	for k := range walk.Len() {
+		if at := s.Times[walk.Messages(k)-1]; !at.IsZero() {
+			if !before.IsZero() {
+				time.Sleep(at.Sub(before))
+			}
+			before = at
+		}
+		if err := x.send(t, path, walk.Body(k)); err != nil {
+			t.Errorf("%s, request %d: %v", name, k+1, err)
+		}
+	}
+	if x.behind[1].money() > 1.01*x.behind[0].money() {
+		t.Errorf("%s costs %.0f, %.0f without cuts", name, x.behind[1].money(), x.behind[0].money())
 	}
 }
