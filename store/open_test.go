@@ -50,10 +50,15 @@ func TestNoDatabaseIsSaidAtOnce(t *testing.T) {
 
 // A file that cannot be written to, or a disk that is full, will be so the next time, too.
 func TestUpgradeWaitsForOthersOnly(t *testing.T) {
-	for name, how := range map[string]string{"read-only": "?mode=ro", "full": "?_pragma=max_page_count(1)"} {
+	for name, how := range map[string]string{"read-only": "?mode=ro", "full": "?_pragma=max_page_count(1)", "nothing can be kept beside it": "?_pragma=journal_mode(WAL)"} {
 		path := filepath.Join(t.TempDir(), "empty.db")
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
+		}
+		if strings.HasSuffix(how, "(WAL)") {
+			if err := os.Symlink("/dev/full", path+"-shm"); err != nil {
+				t.Fatal(err)
+			}
 		}
 		synctest.Test(t, func(t *testing.T) {
 			db, err := sql.Open("sqlite", "file:"+path+how)

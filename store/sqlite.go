@@ -197,7 +197,15 @@ func (*sqliteEngine) damaged(err error) bool { return sqliteCode(err) == lib.SQL
 // not help.
 func lasting(err error) bool {
 	switch sqliteCode(err) {
-	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_READONLY, lib.SQLITE_FULL, lib.SQLITE_PERM, lib.SQLITE_AUTH:
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_READONLY, lib.SQLITE_FULL, lib.SQLITE_PERM, lib.SQLITE_AUTH, lib.SQLITE_CANTOPEN:
+		return true
+	case lib.SQLITE_IOERR:
+		var e *sqlite.Error
+		errors.As(err, &e)
+		switch e.Code() { // locks are of other processes
+		case lib.SQLITE_IOERR_LOCK, lib.SQLITE_IOERR_UNLOCK, lib.SQLITE_IOERR_RDLOCK, lib.SQLITE_IOERR_CHECKRESERVEDLOCK, lib.SQLITE_IOERR_SHMLOCK, lib.SQLITE_IOERR_BLOCKED:
+			return false
+		}
 		return true
 	}
 	return false
