@@ -43,6 +43,7 @@ func Profiles(d Dialect) []string {
 func ResolveProfile(d Dialect, name, model string) (Profile, error) {
 	p := Profile{Model: model}
 	lower := strings.ToLower(model)
+	typed := name
 	if to, ok := aliases[strings.ToLower(name)]; ok {
 		name = to
 	}
@@ -56,7 +57,13 @@ func ResolveProfile(d Dialect, name, model string) (Profile, error) {
 		}
 	}
 	if p.Name == "" {
-		return p, fmt.Errorf("unknown profile %q for %s; the profiles are %s", name, d, strings.Join(Profiles(d), ", "))
+		elsewhere := ""
+		for _, v := range vendors {
+			if v.name == strings.ToLower(name) { // a dialect's, and not of this one
+				elsewhere = fmt.Sprintf("; %s is a profile of %v", v.name, v.dialect)
+			}
+		}
+		return p, fmt.Errorf("unknown profile %q for %s; the profiles are %s%s", typed, d, strings.Join(Profiles(d), ", "), elsewhere)
 	}
 	grammars[d].version(&p, lower)
 	return p, nil

@@ -97,7 +97,9 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		out.out = v.Transcript(from.String(), req, n, found)
 		if !from.many {
 			command := "pare fix"
-			if from.source != source.Stdin {
+			if from.source == source.Stdin {
+				command += " < FILE"
+			} else {
 				command += " " + quoted(from.source)
 			}
 			out.note = remedyOf(judged, command)

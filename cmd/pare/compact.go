@@ -13,6 +13,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/source"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/config"
 	summaries "github.com/pare-llm/pare/summary"
@@ -62,6 +63,9 @@ split finds it, gives way to a summary, but for what the system says and the fir
 message of the user. A summary that an earlier compaction left there is carried on, word
 for word. --dry-run shows the summary; with --endpoint the model is asked for it, too.
 
+The session file of an agent that is full is also made to fit half of the room that its
+model's window has, as by pare trim, with the summary in the place of what goes.
+
 A transcript that cannot be cut, that is not --above the mark, or in which the note of
 --offload would save nothing is repaired and nothing else, with a note (status 0). If the summary fails, is larger than what it stands for or does
 not conserve what was asked for, the transcript comes back as it is, with the reason
@@ -97,7 +101,7 @@ func (c *compactCmd) run(w *world) int {
 	t := task{
 		command: "compact", whole: true, archive: archiveOf(conf),
 		plan:    c.remedied(by(p)),
-		mending: forSessions(p), shorten: bySession(c.remedied(by(p))),
+		mending: forSessions(p), shorten: c.session(p),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	}
 	switch {
@@ -107,6 +111,20 @@ func (c *compactCmd) run(w *world) int {
 		t.single = "--summary-file"
 	}
 	return c.changing.run(w, t)
+}
+
+// session plans what becomes of a session. One that is full has to fit afterwards, however little can be
+// summarized, so that goes by the window, too.
+func (c *compactCmd) session(p *pare.Policy) shortening {
+	return func(t *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
+		_, full := s.Limits()
+		return c.remedied(func(r *wire.Request) (*pare.Plan, error) {
+			if full {
+				return agentlog.Rescued(t, s, *p, 0)
+			}
+			return by(p)(r)
+		})(t.Request)
+	}
 }
 
 // check is wrong usage that kong could not see, whatever the configuration says.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"math"
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -99,10 +98,8 @@ func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	size := fullness.Of(fullness.Question{Request: req, Model: model, Counter: counter, Counted: from.counted})
 	n := &counted{Source: from.source, Line: from.line, Thread: from.thread, Dialect: from.dialect(req), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizer(), Tally: tally.Of(req, size.Counter(), c.ByMessage)}
 	n.Messages, n.Tokens, n.Beside, n.Recorded, n.Over = n.Tally.Messages, size.Tokens, size.Beside, size.Recorded, size.Over()
-	if !size.Guess && size.Room() > 0 {
-		n.Window, n.Room = size.Window, size.Room()
-		share := math.Round(1e6*float64(n.Tokens)/float64(n.Room)) / 1e6
-		n.Share = &share
+	if share, known := size.Share(); known {
+		n.Window, n.Room, n.Share = size.Window, size.Room(), &share
 	}
 	full := outlook(from, req, size, model, n.Messages)
 	if full.Window > 0 {

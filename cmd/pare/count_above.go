@@ -36,8 +36,12 @@ func judge(l *fullness.Limit, from origin, n *counted, so *fullness.Outlook) (no
 	}
 	n.Above = &above
 	full := screen.Line(grouped(n.Tokens) + " tokens" + beside)
-	if n.Room > 0 {
-		full = screen.Printf("%s full: %s of %s tokens%s (window of %s: %s), %s left", strings.TrimSpace(screen.Percent(float64(n.Tokens)/float64(n.Room))), grouped(n.Tokens), grouped(n.Room), beside, named(n.Model), grouped(n.Window), grouped(max(n.Room-n.Tokens, 0)))
+	if n.Share != nil {
+		left := grouped(n.Room-n.Tokens) + " left"
+		if n.Tokens > n.Room {
+			left = grouped(n.Tokens-n.Room) + " too many"
+		}
+		full = screen.Printf("%s full: %s of %s tokens%s (window of %s: %s), %s", strings.TrimSpace(screen.Percent(*n.Share)), grouped(n.Tokens), grouped(n.Room), beside, named(n.Model), grouped(n.Window), left)
 	}
 	switch {
 	case l.Dollars > 0:

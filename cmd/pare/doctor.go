@@ -24,6 +24,7 @@ type doctorCmd struct {
 	All   bool     `help:"Leave nothing out: check archived sessions and those of sub-agents, too, and list everything."`
 	Fix   bool     `help:"Repair broken sessions: each change is shown first, and made if you agree. The original becomes FILE.bak."`
 	Yes   bool     `short:"y" help:"With --fix: repair every broken session without asking."`
+	Watch bool     `help:"Then follow the agents that run: a session that breaks, is nearly full, or is well again is shown, until Ctrl-C."`
 	Home  string   `placeholder:"DIR" help:"The home folder to look in. Default: yours, or what the variables of the agents say."`
 	JSON  bool     `name:"json" help:"Print one JSON object per session."`
 	Color string   `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
@@ -36,6 +37,7 @@ func (c *doctorCmd) Help() string {
     pare doctor                                   check the sessions of all agents
     pare doctor --fix                             and repair what is broken, asking each time
     pare doctor --agent claude-code --since 7d --fix --yes
+    pare doctor --watch --since 1h                follow the agents that run
     pare doctor --json | jq -r 'select(.findings != []) | .path'
 
 The folders in which the agents keep their sessions are found, and every session is
@@ -73,7 +75,7 @@ func (c *doctorCmd) run(w *world) int {
 	if c.Home == "" {
 		deadBases(w)
 	}
-	r := &rounds{doctorCmd: c, w: w, home: picture.Home{Dir: s.Home, Tilde: c.Home == "" && runtime.GOOS != "windows"}, Found: agentlog.Find(s), now: time.Now()}
+	r := &rounds{doctorCmd: c, w: w, home: picture.Home{Dir: s.Home, Tilde: c.Home == "" && runtime.GOOS != "windows"}, search: s, Found: agentlog.Find(s), now: time.Now()}
 	if c.Home != "" {
 		r.home.Flag = " --home " + quoted(s.Home)
 	}
@@ -90,6 +92,8 @@ func (c *doctorCmd) check() (since time.Duration, err error) {
 	switch {
 	case c.Yes && !c.Fix:
 		return 0, hinted{errors.New("--yes is for --fix"), "pare doctor --fix --yes repairs everything"}
+	case c.Watch && c.Fix:
+		return 0, hinted{errors.New("--watch only looks: sessions of agents that run are not repaired"), "end the agent, then pare doctor --fix"}
 	case c.JSON && c.Fix && !c.Yes:
 		return 0, hinted{errors.New("--json leaves no way to ask"), "add --yes to repair without asking, or omit --json"}
 	case c.Since == "":
@@ -166,10 +170,11 @@ func (c *doctorCmd) search(w *world, since time.Duration) (agentlog.Search, erro
 type rounds struct {
 	*doctorCmd
 	*agentlog.Found
-	w    *world
-	home picture.Home
-	now  time.Time
-	all  []*treated
+	w      *world
+	search agentlog.Search
+	home   picture.Home
+	now    time.Time
+	all    []*treated
 
 	empty int      // session files with nothing in them
 	other []string // files that are no sessions, where sessions are
@@ -179,11 +184,11 @@ func (r *rounds) run() int {
 	if err := r.examine(); err != nil {
 		return r.w.unwritten(err)
 	}
+	v := &picture.Doctor{
+		Style: r.w.report(r.w.stdout, r.Color).Style, Notes: palette(r.w.colour(r.w.stderr, r.Color)),
+		Now: r.now, All: r.All, Home: r.home,
+	}
 	if !r.JSON {
-		v := &picture.Doctor{
-			Style: r.w.report(r.w.stdout, r.Color).Style, Notes: palette(r.w.colour(r.w.stderr, r.Color)),
-			Now: r.now, All: r.All, Home: r.home,
-		}
 		var all []*agentlog.Diagnosis
 		for _, d := range r.all {
 			all = append(all, d.Diagnosis)
@@ -196,6 +201,13 @@ func (r *rounds) run() int {
 		}
 	}
 	r.tell()
+	if r.Watch {
+		again := r.w.again
+		if again == nil {
+			again = everyFew
+		}
+		r.watch(v, again)
+	}
 	return r.status()
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"slices"
 	"strings"
 	"time"
@@ -65,7 +66,7 @@ func (r *rounds) mendAll(v *picture.Doctor) {
 		screen.Fprintf(r.w.stderr, "\n%s\n", v.Notes.Bold(v.Home.Short(d.Path)))
 		r.mend(d, func(m *agentlog.RepairPlan) bool {
 			r.w.stderr.Write(v.Changes(m))
-			return asked.ask(r.w)
+			return asked.ask(r.w, func(what string) { r.look(v, d, m, what) })
 		})
 		r.w.stderr.Write(cured(v, d))
 	}
@@ -93,12 +94,13 @@ type consent struct {
 	all, quit bool
 }
 
-// ask asks whether to go on. The end of the input is a no, to everything.
-func (c *consent) ask(w *world) bool {
+// ask asks whether to go on. The end of the input is a no, to everything. Whoever is not sure may look
+// at the session, or at the difference, first.
+func (c *consent) ask(w *world, look func(what string)) bool {
 	for !c.all && !c.quit {
-		screen.Fprint(w.stderr, "  repair it? yes, no, all, quit [y/n/a/q] ")
+		screen.Fprint(w.stderr, "  repair it? yes, no, all, quit, view, difference, help [y/n/a/q/v/d/?] ")
 		line, err := c.in.ReadString('\n')
-		switch strings.ToLower(strings.TrimSpace(line)) {
+		switch answer := strings.ToLower(strings.TrimSpace(line)); answer {
 		case "y", "yes":
 			return true
 		case "n", "no":
@@ -107,6 +109,10 @@ func (c *consent) ask(w *world) bool {
 			c.all = true
 		case "q", "quit":
 			c.quit = true
+		case "v", "view", "d", "diff", "difference":
+			look(answer[:1])
+		case "?", "h", "help":
+			screen.Fprint(w.stderr, consentHelp)
 		default:
 			if err != nil {
 				screen.Fprintln(w.stderr)
@@ -115,4 +121,29 @@ func (c *consent) ask(w *world) bool {
 		}
 	}
 	return c.all
+}
+
+const consentHelp = `  y  repair this session; the original becomes FILE.bak, and pare undo FILE restores it
+  n  leave it as it is
+  a  repair this one and all that follow
+  q  leave this one and all that follow
+  v  view the end of the session
+  d  show the lines that the repair takes away (−) and adds (+)
+`
+
+// look shows the end of a session, or what its repair changes.
+func (r *rounds) look(v *picture.Doctor, d *treated, m *agentlog.RepairPlan, what string) {
+	if what == "d" {
+		r.w.stderr.Write(v.Difference(m))
+		return
+	}
+	const most = 24
+	var page bytes.Buffer
+	_ = run(&world{args: []string{"view", "--text", "--color", "never", d.Path}, stdin: strings.NewReader(""), stdout: &page, stderr: &page, getenv: r.w.getenv})
+	lines := bytes.SplitAfter(page.Bytes(), []byte("\n"))
+	if len(lines) > most {
+		lines = lines[len(lines)-most:]
+		screen.Fprintf(r.w.stderr, "  %s\n", v.Notes.Faint("…; all of it: pare view "+quoted(d.Path)))
+	}
+	r.w.stderr.Write(bytes.Join(lines, nil))
 }

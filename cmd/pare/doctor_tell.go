@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -46,13 +48,30 @@ func (r *rounds) tell() {
 		screen.Fprintf(r.w.stderr, "pare: skipped %s%s: it lies where sessions are, and is none\n", r.home.Short(r.other[0]), more)
 	}
 	if len(r.all) == 0 {
-		screen.Fprintf(r.w.stderr, "pare: no sessions found in %s\n      To check another file: pare check FILE\n", r.home.Short(r.home.Dir))
+		r.tellNone()
 		return
 	}
 	if r.Fix {
 		screen.Fprintln(r.w.stderr)
 	}
 	r.sum()
+}
+
+// tellNone says whose sessions were looked for, and where.
+func (r *rounds) tellNone() {
+	screen.Fprintf(r.w.stderr, "pare: no sessions found in %s\n", r.home.Short(r.home.Dir))
+	agents := agentlog.Agents()
+	for i, name := range agentlog.AgentNames() {
+		if len(r.Agent) > 0 && !slices.Contains(r.Agent, name) {
+			continue
+		}
+		var folders []string
+		for _, f := range agentlog.Folders(r.search, &agents[i]) {
+			folders = append(folders, r.home.Short(f))
+		}
+		screen.Fprintf(r.w.stderr, "      %-15s %s\n", name, strings.Join(folders, ", "))
+	}
+	screen.Fprintf(r.w.stderr, "      To check another file: pare check FILE\n")
 }
 
 // tellUnread names stores that cannot be read, a line for each agent.

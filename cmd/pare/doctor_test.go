@@ -51,13 +51,13 @@ func TestClipFront(t *testing.T) {
 
 func TestConsent(t *testing.T) {
 	for answers, want := range map[string]string{
-		"y\nn\ny\n": "yny", "maybe\nYES\nno\n": "ynn", "n\na\n": "nyy", "y\nq\n": "ynn", "": "nnn", "y": "ynn",
+		"y\nn\ny\n": "yny", "maybe\nYES\nno\n": "ynn", "n\na\n": "nyy", "y\nq\n": "ynn", "": "nnn", "y": "ynn", "v\nd\n?\ny\nq\n": "ynn",
 	} {
 		c := &consent{in: bufio.NewReader(strings.NewReader(answers))}
 		w := &world{stderr: new(bytes.Buffer)}
 		got := ""
 		for range 3 {
-			got += map[bool]string{true: "y", false: "n"}[c.ask(w)]
+			got += map[bool]string{true: "y", false: "n"}[c.ask(w, func(string) {})]
 		}
 		if got != want {
 			t.Errorf("%q: %s, want %s", answers, got, want)

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -95,7 +96,7 @@ func tellings(t *testing.T, report []byte) (lines, found int) {
 	for line := range bytes.Lines(report) {
 		var r struct {
 			Source   string
-			Findings []json.RawMessage
+			Findings []struct{ Rule string }
 		}
 		if err := json.Unmarshal(line, &r); err != nil {
 			t.Fatalf("%v: %s", err, line)
@@ -105,7 +106,7 @@ func tellings(t *testing.T, report []byte) (lines, found int) {
 		}
 		last = r.Source
 		lines++
-		if len(r.Findings) > 0 {
+		if slices.ContainsFunc(r.Findings, func(f struct{ Rule string }) bool { return f.Rule != "over-window" }) { // long ones may be too long
 			found++
 		}
 	}

@@ -72,12 +72,24 @@ func headwords() []picture.Word {
 // the name of a step.
 func lookup(word string) []picture.Word {
 	var found []picture.Word
+	if own, ok := othersWords[strings.ReplaceAll(strings.ToLower(word), "_", "-")]; ok {
+		word = own
+	}
 	for _, t := range headwords() {
 		if strings.EqualFold(t.Word, word) {
 			found = append(found, t)
 		}
 	}
 	return found
+}
+
+// othersWords are words of providers and agents, and what they are called here.
+var othersWords = map[string]string{
+	"prompt-too-long": agentlog.OverWindow, "prompt-is-too-long": agentlog.OverWindow, "context-length-exceeded": agentlog.OverWindow,
+	"context-window-exceeded": agentlog.OverWindow, "too-long": agentlog.OverWindow, "context-overflow": agentlog.OverWindow,
+	"tool-use": "call", "tool-call": "call", "tool-calls": "call", "toolcall": "call", "tooluse": "call", "function-call": "call", "functioncall": "call",
+	"tool-result": "result", "toolresult": "result", "function-call-output": "result", "functionresponse": "result", "function-response": "result",
+	"context-window": "window",
 }
 
 // fixedWords are the words that no other table has.

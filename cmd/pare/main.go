@@ -37,6 +37,7 @@ import (
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/hosts"
+	"github.com/pare-llm/pare/internal/suggest"
 )
 
 // The exit status. Of several the highest counts.
@@ -60,6 +61,7 @@ type world struct {
 	log            *slog.Logger   // set when the flags are known
 	logTo          *logWriter     // where it goes
 	signals        chan os.Signal // that end the program, until a command sees to them itself
+	again          func() bool    // waits until what is watched is looked at again; nil: some seconds, for ever
 }
 
 // ownSignals leaves signals, from now on, to the command that calls it.
@@ -370,17 +372,32 @@ func (w *world) misused(err error) int {
 	what := strings.Replace(err.Error(), `must be one of "",`, "must be one of ", 1)
 	if rest, ok := strings.CutPrefix(what, "unknown flag "); ok {
 		flag, _, _ := strings.Cut(rest, ",")
+		what = "unknown flag " + flag
 		switch other := w.commandWith(flag, help); {
 		case other != "":
-			what, hint = "unknown flag "+flag, "that is a flag of "+other+": see "+other+" --help"
-		case len(flag) == 2: // no letter is a slip of another
-			what = "unknown flag " + flag
-			fallthrough
+			hint = "that is a flag of " + other + ": see " + other + " --help"
 		default:
+			if near := nearFlag(flag, parse); near != "" {
+				what += ", did you mean " + near + "?"
+			}
 			hint += "; a name that begins with - goes after --, as in: pare COMMAND -- -NAME"
 		}
 	}
 	return w.fail(what, hint)
+}
+
+// nearFlag is the flag of a command that is nearest to what was written; "": none is near.
+func nearFlag(flag string, parse *kong.ParseError) string {
+	if len(flag) <= len("-x") || parse == nil || parse.Context == nil || parse.Context.Selected() == nil {
+		return "" // no letter is a slip of another
+	}
+	var names []string
+	for _, group := range parse.Context.Selected().AllFlags(true) {
+		for _, f := range group {
+			names = append(names, "--"+f.Name)
+		}
+	}
+	return suggest.Nearest(flag, names)
 }
 
 // commandWith is the command that has a flag which the one with this page of help has not;

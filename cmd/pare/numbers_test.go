@@ -89,9 +89,64 @@ func TestDefectB7OneNumber(t *testing.T) {
 			t.Errorf("%s: count does not say %q:\n%s", name, percent, said)
 		}
 		_, said = told(t, "check", name)
-		found := regexp.MustCompile(`it is (\d+) tokens`).FindStringSubmatch(said)
-		if (found != nil) != n.Over || found != nil && found[1] != strconv.Itoa(n.Tokens) {
+		found := regexp.MustCompile(`(?:it|the request) is ([\d,]+) tokens`).FindStringSubmatch(said)
+		if (found != nil) != n.Over || found != nil && found[1] != grouped(n.Tokens) {
 			t.Errorf("%s: count says %d tokens, over %v, and check %q", name, n.Tokens, n.Over, found)
+		}
+	}
+}
+
+// TestOneShare: count, check, view and doctor say one share of fullness, whatever the replies of a
+// session have written down: nothing, zero, a count that cannot be, one that is right, one of more
+// than the window.
+func TestOneShare(t *testing.T) {
+	for name, c := range map[string]struct {
+		words int
+		usage string
+		over  bool
+	}{
+		"short, not counted": {10, `{}`, false},
+		"long, not counted":  {160_000, `{}`, true},
+		"long, zero":         {160_000, `{"input_tokens":0,"output_tokens":0}`, true},
+		"long, false":        {160_000, `{"input_tokens":2,"output_tokens":2}`, true},
+		"long, counted":      {160_000, `{"input_tokens":150000,"output_tokens":2}`, false},
+		"above the room":     {160_000, `{"input_tokens":190000,"output_tokens":2}`, false},
+		"above the window":   {160_000, `{"input_tokens":199000,"output_tokens":5000}`, true},
+	} {
+		home := t.TempDir()
+		file := filepath.Join(home, ".claude/projects/-x/s.jsonl")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		lines := fmt.Sprintf(`{"parentUuid":null,"isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":"First. %s"},"uuid":"u1","timestamp":"2026-03-01T10:00:00.000Z"}
+{"parentUuid":"u1","isSidechain":false,"sessionId":"s1","type":"assistant","message":{"id":"msg_1","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Done."}],"usage":%s},"uuid":"u2","timestamp":"2026-03-01T10:00:05.000Z"}
+`, strings.Repeat("word ", c.words), c.usage)
+		if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var n struct {
+			Share float64
+			Over  bool `json:"over_window"`
+		}
+		_, counted := told(t, "count", "--json", file)
+		if err := json.Unmarshal([]byte(counted), &n); err != nil || n.Over != c.over {
+			t.Fatalf("%s: %v: %s", name, err, counted)
+		}
+		percent := fmt.Sprintf("%.1f %% of the 168,000 ", 100*n.Share)
+		for _, args := range [][]string{{"count", file}, {"view", "--text", file}, {"check", file}, {"doctor", "--home", home}, {"count", "--above", "1%", file}} {
+			_, said := told(t, args...)
+			said = strings.Join(strings.Fields(strings.ReplaceAll(said, "│", "")), " ")
+			switch {
+			case args[0] != "check" && args[0] != "doctor":
+				if !strings.Contains(said, percent) && !strings.Contains(said, fmt.Sprintf("%.1f %% full", 100*n.Share)) {
+					t.Errorf("%s: %v does not say %q:\n%s", name, args, percent, said)
+				}
+			case strings.Contains(said, "over-window") != c.over || c.over && !strings.Contains(said, percent):
+				t.Errorf("%s: %v does not say %q, or over-window without need:\n%s", name, args, percent, said)
+			}
+			if n.Share > 1 && strings.Contains(said, "at this pace about") {
+				t.Errorf("%s: %v has a pace for what is full:\n%s", name, args, said)
+			}
 		}
 	}
 }

@@ -22,7 +22,7 @@ func overWindow(req *wire.Request) (f wire.Finding, over bool) {
 	}
 	return wire.Finding{
 		Rule: agentlog.OverWindow, Path: req.Dialect.List(), IDs: []string{}, Source: "pare/" + agentlog.OverWindow,
-		Message: fmt.Sprintf("the request is %s tokens (estimated), and the window has %s (published for %s)", grouped(s.Tokens), grouped(s.Window), req.Model()),
+		Message: fmt.Sprintf("the request is %s tokens (estimated), %s", grouped(s.Tokens), s.Fill()),
 		Index:   -1, Block: transcript.NoBlock,
 	}, true
 }

@@ -202,6 +202,10 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 	if around := aroundChanges(l, fixed); around != 0 {
 		screen.Fprintf(&b, "%s\n", c.view.Paint.Faint("around these changes:"+picture.BytesChanged(around)+": the records that they stand in, and links between lines"))
 	}
+	if len(fixed.Files) == 0 {
+		const most = 12
+		picture.Difference(&b, c.view.Paint, c.view.Width, most, l.Raw(), fixed.Raw)
+	}
 	if len(fixed.Left) > 0 {
 		screen.Fprintf(&b, "\n%s\n", c.view.Paint.Bold("cannot be fixed; lines are those of the result"))
 		for _, f := range fixed.Left {

@@ -190,6 +190,9 @@ func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
 	switch {
 	case s.size != nil:
 		screen.Fprint(w, dot, s.size.String())
+		if dryRun && s.before != s.after {
+			screen.Fprint(w, dot, screen.FromTo(s.before, s.after, "bytes"))
+		}
 	case s.number > 0:
 		screen.Fprint(w, dot, screen.FromTo(s.before, s.after, "bytes"))
 	}

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -17,7 +19,7 @@ import (
 )
 
 type undoCmd struct {
-	Files []string `arg:"" name:"file" help:"Files that --in-place has rewritten, or the folder of a session of opencode."`
+	Files []string `arg:"" optional:"" name:"file" help:"Files that --in-place has rewritten, or the folder of a session of opencode."`
 	Force bool     `help:"Restore even if the file has changed since, or its agent may still be writing to it."`
 }
 
@@ -36,6 +38,9 @@ rewritten is left alone (status 2): going back would undo that change, too.`
 }
 
 func (c *undoCmd) run(w *world) int {
+	if len(c.Files) == 0 {
+		return w.fail("which file?", undoWhat())
+	}
 	status := statusClean
 	u := &undoing{undoCmd: c, held: agentlog.NewBusy(time.Now()), back: agentlog.Undoer{Files: &w.files}, seen: map[string]bool{}}
 	again := 0
@@ -63,6 +68,23 @@ func (c *undoCmd) run(w *world) int {
 	}
 	printSkipped(w.stderr, source.Skipped{Again: again})
 	return status
+}
+
+// undoWhat says which files could be named: those of this folder that have a backup.
+func undoWhat() string {
+	const most = 4
+	var names []string
+	all, _ := filepath.Glob("*.bak*")
+	for _, name := range all {
+		of, _, _ := strings.Cut(name, ".bak")
+		if atomicfile.IsBackup(name) && !slices.Contains(names, quoted(of)) && len(names) < most {
+			names = append(names, quoted(of))
+		}
+	}
+	if names == nil {
+		return "name the file that was rewritten: the command that did it has printed the line, pare undo FILE"
+	}
+	return "pare undo " + strings.Join(names, " or ")
 }
 
 // tellOlder names the backups from before the one that was restored, the oldest: a further undo goes

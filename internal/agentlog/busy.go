@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
 // settled is how long a session file must have been left alone before it is rewritten:
@@ -37,8 +39,15 @@ func (b *Busy) Why(name string, st fs.FileInfo) error {
 	if st == nil {
 		return nil
 	}
+	written := st.ModTime()
+	for _, k := range Originals(name) { // what Pare itself wrote a moment ago is nobody's work
+		if was, err := os.Stat(k.Backup); err == nil && k.Path == name {
+			written = atomicfile.WrittenBefore(st, was)
+			break
+		}
+	}
 	// A time in the future is another machine's.
-	if age := b.now.Sub(st.ModTime()); age > -settled && age < settled {
+	if age := b.now.Sub(written); age > -settled && age < settled {
 		return fmt.Errorf("it was changed %s, and its agent may still be writing", ago(age))
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type Diagnosis struct {
 	Faults                   []Fault
 	Title                    string  // what the user said first
 	Outlook                  Outlook // what happens when it is resumed
+	Running                  Outlook // the same if the agent runs, and calls at the end are still open
 	Cause                    string  // of that, as people would say it
 	Forgotten                int     // what the agent would have forgotten then: messages, calls, results
 	Size                     Size    // of what is sent, as far as it had to be counted
@@ -208,6 +210,24 @@ func (x Place) Treat(busy *Busy) (*RepairPlan, error) {
 		return nil, ErrNoRemedy
 	}
 	return &RepairPlan{l, fixed}, nil
+}
+
+// A Difference is a file before and after a repair. Many goroutines may read it.
+type Difference struct {
+	Path          string
+	Before, After []byte
+}
+
+// Differences are the files that a repair changes.
+func (t *RepairPlan) Differences() (all []Difference) {
+	for _, f := range t.session.Replacements(t.Fixed) {
+		before := t.session.Raw()
+		if len(t.Fixed.Files) > 0 {
+			before, _ = os.ReadFile(f.Path) // a new one has none
+		}
+		all = append(all, Difference{f.Path, before, f.Raw})
+	}
+	return all
 }
 
 // Replace replaces the files, each as a whole, and returns where the originals are.

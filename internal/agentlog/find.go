@@ -70,6 +70,24 @@ func Find(s Search) *Found {
 	return &f.Found
 }
 
+// Folders are where a search looks for the sessions of an agent, whether they are there or not.
+func Folders(s Search, a *Agent) (all []string) {
+	f := &finder{Search: s}
+	for _, p := range slices.Concat(a.files, a.databases) {
+		folder, rest := f.root(p)
+		for name := range strings.SplitSeq(rest, "/") {
+			if strings.Contains(name, "*") {
+				break
+			}
+			folder = filepath.Join(folder, name)
+		}
+		if !slices.Contains(all, folder) {
+			all = append(all, folder)
+		}
+	}
+	return all
+}
+
 // A finder is one search.
 type finder struct {
 	Search

@@ -149,6 +149,9 @@ func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
 		if o > d.Outlook {
 			d.Outlook, d.Cause = o, strings.Clone(l.cause(f))
 		}
+		if !f.Open {
+			d.Running = max(d.Running, o)
+		}
 		switch {
 		case o != Forgets:
 		case front[f.Rule]:
@@ -159,8 +162,8 @@ func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
 	}
 	d.Forgotten += all
 	if d.Title = strings.Clone(l.title()); len(l.Sent()) > 0 {
-		d.Size = l.size(l.Sent()[0])
-		d.Size.Source = ""
+		s := l.Size(l.Sent()[0])
+		d.Size = Size{Tokens: s.Tokens, Window: s.Window, Guess: s.Guess, Reply: s.Reply} // without what holds on to the file
 	}
 }
 
@@ -187,6 +190,8 @@ func (l *Log) cause(f Finding) string {
 		call = callName(f.of.Request, f.Block)
 	}
 	switch {
+	case f.Rule == OverWindow && f.of != nil && !l.Counted(f.of).Refused:
+		return tooLong(l.Size(f.of).Amount()) // how full that is is said beside it
 	case f.Rule == OverWindow:
 		return f.Message
 	case f.Rule == "orphan-call" && call != "":

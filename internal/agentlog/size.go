@@ -68,22 +68,6 @@ func (l *Log) Counted(t *Thread) fullness.Counted {
 	return k
 }
 
-// size weighs a thread; one that cannot be over its window is not counted.
-func (l *Log) size(t *Thread) Size {
-	k := l.Counted(t)
-	q := fullness.Question{Request: t.Request, Messages: t.Messages(), Counted: k}
-	s := fullness.Frame(q)
-	switch {
-	case k.Refused || s.Guess && k.Messages == 0:
-		return s
-	case k.Messages == 0 && len(t.Request.Raw()) <= s.Window: // a token has a byte at least
-		return s
-	case k.Messages == t.Messages():
-		return s
-	}
-	return fullness.Of(q)
-}
-
 // usage finds what the API has counted last. A reply that stands in the file in front of
 // something that is sent before it was counted when other messages were sent: by a
 // compaction, the agent has kept it.
@@ -191,13 +175,13 @@ func (l *Log) overWindow() (all []Finding) {
 		if !l.sends(t) || len(t.parts) == 0 {
 			continue
 		}
-		s := l.size(t)
+		s := l.Size(t)
 		message := ""
 		switch {
 		case s.Refused:
 			message = "the provider has refused the session as too long, and the agent has noted that in its last line"
 		case s.Over():
-			message = "when it is resumed it is " + s.String() + "; the provider refuses it, and the agent's own compaction, too"
+			message = tooLong(s.String())
 		default:
 			continue
 		}
@@ -208,6 +192,11 @@ func (l *Log) overWindow() (all []Finding) {
 		all = append(all, f)
 	}
 	return all
+}
+
+// tooLong says what becomes of a session of a size.
+func tooLong(size string) string {
+	return "when it is resumed it is " + size + ": the provider refuses it, and the agent's own compaction, too"
 }
 
 // shortenIt is what to do about a session that is too long.

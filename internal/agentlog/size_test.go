@@ -61,7 +61,7 @@ func TestOverWindowRecorded(t *testing.T) {
 	}
 	grown := new(ccFile).user("hello").assistant("hi", 199_000, 20).user(strings.Repeat("several words of a log. ", 2000))
 	f, over := overOf(t, grown.String())
-	if !over || f.Effect != Refused || !strings.Contains(f.Message, "199020 counted by the API, the rest estimated") || !strings.Contains(f.Message, "200000 (published for claude-sonnet-4-5)") {
+	if !over || f.Effect != Refused || !strings.Contains(f.Message, "199,020 counted by the API, the rest estimated") || !strings.Contains(f.Message, "(window 200,000, published for claude-sonnet-4-5; ") {
 		t.Errorf("%v %+v", over, f)
 	}
 	fixed, err := mustRead(t, "s.jsonl", []byte(grown.String())).Fix(Options{})
@@ -130,7 +130,7 @@ func TestOverWindowCodex(t *testing.T) {
 	if f, over := overOf(t, r(200_000)); over {
 		t.Errorf("%+v", f)
 	}
-	if f, over := overOf(t, r(258_300)); !over || !strings.Contains(f.Message, "258400 (recorded in the session)") {
+	if f, over := overOf(t, r(258_300)); !over || !strings.Contains(f.Message, "(window 258,400, recorded in the session; ") {
 		t.Errorf("%v %+v", over, f)
 	}
 }

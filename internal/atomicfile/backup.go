@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // maxBackup is the highest number of a backup. What has a higher one is none of ours.
@@ -168,4 +169,14 @@ func ChangedSince(now, was fs.FileInfo) bool {
 	}
 	replaced, ok := changeTime(was)
 	return ok && !now.ModTime().Before(replaced)
+}
+
+// WrittenBefore is when somebody wrote to a file for the last time before it took the place of its
+// backup; if it was written to after that, or nobody can tell, when that was.
+func WrittenBefore(now, was fs.FileInfo) time.Time {
+	replaced, ok := changeTime(was)
+	if ok && was.ModTime().Before(now.ModTime()) && !now.ModTime().After(replaced) {
+		return was.ModTime()
+	}
+	return now.ModTime()
 }

@@ -4,7 +4,9 @@ package fullness
 
 import (
 	"fmt"
+	"math"
 
+	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -69,6 +71,9 @@ func Of(q Question) Size {
 		}
 	}
 	s.Tokens, s.counter, s.spent = counted+later, c, spent
+	if s.Recorded*believed < counted {
+		s.Recorded = 0 // a gateway that counts wrong, or does not count
+	}
 	if s.Recorded == 0 {
 		return s
 	}
@@ -81,6 +86,10 @@ func Of(q Question) Size {
 	}
 	return s
 }
+
+// believed is how many times the estimate of what was counted may be the count that is written down:
+// estimates err on the high side, but never so far.
+const believed = 4
 
 func (q *Question) model() string {
 	if q.Model != "" {
@@ -124,6 +133,20 @@ func Frame(q Question) Size {
 // Room is what the window has for a request, beside the reply; 0: the window is not known.
 func (s Size) Room() int { return max(0, s.Window-s.Reply) }
 
+// Share is how much of the room is taken; it is not known of a window that is a guess. Above 1 there
+// is no room for the reply, or not for a long one.
+func (s Size) Share() (share float64, known bool) {
+	if s.Guess || s.Room() == 0 {
+		return 0, false
+	}
+	return shareOf(s.Tokens, s.Room()), true
+}
+
+// shareOf is the share of the room that so many tokens take, as everything says it.
+func shareOf(tokens, room int) float64 {
+	return math.Round(1e6*float64(tokens)/float64(room)) / 1e6
+}
+
 // Over reports whether the request does not fit its window. A window that is a guess says nothing.
 func (s Size) Over() bool { return s.Refused || s.Window > 0 && !s.Guess && s.Tokens > s.Window }
 
@@ -157,15 +180,28 @@ func (s Size) Limits() (limit int, over bool) {
 }
 
 // String is the size of a session in a sentence.
-func (s Size) String() string {
+func (s Size) String() string { return s.Amount() + ", " + s.Fill() }
+
+// Amount is how many tokens a session has, and who has counted them.
+func (s Size) Amount() string {
 	how := "estimated, without the system prompt and the tools"
 	switch {
 	case s.Recorded == s.Tokens && s.Recorded > 0:
 		how = "counted by the API"
 	case s.Recorded > 0:
-		how = fmt.Sprintf("%d counted by the API, the rest estimated", s.Recorded)
+		how = plain.Grouped(s.Recorded) + " counted by the API, the rest estimated"
 	}
-	return fmt.Sprintf("%d tokens (%s), and the window has %d (%s)", s.Tokens, how, s.Window, s.Source)
+	return fmt.Sprintf("%s tokens (%s)", plain.Grouped(s.Tokens), how)
+}
+
+// Fill is how full the window is, in words; the window alone if nobody knows.
+func (s Size) Fill() string {
+	window := fmt.Sprintf("window %s, %s", plain.Grouped(s.Window), s.Source)
+	share, known := s.Share()
+	if !known {
+		return window
+	}
+	return fmt.Sprintf("%.1f %% of the %s available (%s; %s kept for the reply)", 100*share, plain.Grouped(s.Room()), window, plain.Grouped(s.Reply))
 }
 
 // A fitted counter makes an estimate come to what was counted: all texts by the same share, and

@@ -51,7 +51,7 @@ func (p Pace) Outlook(at Position) Outlook {
 	if at.Room <= 0 {
 		return o
 	}
-	o.Share = math.Round(1e6*float64(at.Tokens)/float64(at.Room)) / 1e6
+	o.Share = shareOf(at.Tokens, at.Room)
 	left, known := p.until(at.Tokens, at.Room)
 	if !known {
 		return o
@@ -111,6 +111,9 @@ func (o *Outlook) String() string {
 			one += "s"
 		}
 		return strconv.Itoa(n) + " " + one
+	}
+	if o.Share >= 1 {
+		return "no room is left for another request and its reply"
 	}
 	text := "at this pace about " + say(*o.RequestsLeft, "request")
 	if o.TurnsLeft != nil && *o.TurnsLeft > 0 {

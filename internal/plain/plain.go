@@ -1,15 +1,25 @@
 // Package plain makes text from elsewhere (conversations, names of files, models and tools,
-// messages of other programs) safe to show: it cannot move a cursor, change colours, turn a
+// messages of other programs) safe to show, and numbers easy to read: it cannot move a cursor, change colours, turn a
 // line around, or look like a line that it is not.
 package plain
 
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
+
+// Grouped writes n with its thousands apart.
+func Grouped(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
 
 // Line is text from elsewhere on one line. Tabs and line breaks become spaces, whatever else
 // cannot be printed becomes a dot.

@@ -39,8 +39,6 @@ type client struct {
 	proof    map[string]string        // words that the file of a kind of session holds, or it is not one
 	storage  string                   // the folder of its sessions, below the home; "": they are files of their own
 	stored   func(file string) []byte // the conversation in its database; nil: it has none
-	early    bool                     // it compacts before four fifths of the window are full
-	piped    bool                     // a prompt may come from standard input, in front of the other one
 	small    string                   // a model of a small window, for sessions that are full; "": the first one
 }
 
@@ -103,8 +101,8 @@ func claudeCode(version string) *client {
 		compact, task["run_in_background"] = "/compact", false
 	}
 	return &client{
-		compact: compact, early: true,
-		name: "Claude Code " + version, dialect: wire.Anthropic, folder: "claude-code@" + version,
+		compact: compact,
+		name:    "Claude Code " + version, dialect: wire.Anthropic, folder: "claude-code@" + version,
 		program: []string{"node_modules/@anthropic-ai/claude-code-linux-*/claude", "node_modules/@anthropic-ai/claude-code/cli.js"},
 		env: []string{
 			"ANTHROPIC_BASE_URL=URL", "ANTHROPIC_API_KEY=sk-ant-none", "CLAUDE_CODE_MAX_RETRIES=0", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1",
@@ -212,7 +210,6 @@ func gemini() *client {
 		agent: func(n string) call {
 			return call{id: n, tool: "invoke_agent", args: object{"agent_name": "generalist", "prompt": "look around"}}
 		},
-		piped:    true,
 		large:    1_000_000,
 		overflow: `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`,
 		say:      sayGemini, damages: lineDamages(`"toolCalls":[{`, `"functionResponse"`), notes: []string{"resultDisplay", "description"},

@@ -10,8 +10,9 @@
 //	go build -o /some/pare ./cmd/pare
 //	go run ./tools/campaign [--doctor] [--only Codex] [--session killed] [--damage head] [--page FILE] --pare /some/pare
 //
-// With --doctor, pare doctor is asked what will happen to some of those sessions, and to one that is
-// longer than its model's window, before the client resumes them: what it says has to come true.
+// With --doctor, pare doctor is asked what will happen to some of those sessions, and to the same with
+// results that are longer than the model's window, before the client resumes them: what it says has to
+// come true, and after pare trim and pare compact the client has to send a clean request that fits.
 //
 // The clients run without a network but for loopback, where there is a right to make such a
 // place; with a home and a key of their own. The status is 1 if a repaired session fails.
@@ -179,8 +180,7 @@ type campaign struct {
 	keep string // where sessions are kept; "": nowhere
 	all  bool   // those that do not fail too
 
-	stdin  string // what the client reads from it; "": nothing
-	window int    // of the model, in tokens, for a stand-in that counts; 0: it says what it likes
+	window int // of the model, in tokens, for a stand-in that counts; 0: it says what it likes
 }
 
 // run holds the sessions, damages, repairs and resumes them, and prints a row for each.

@@ -68,12 +68,15 @@ func (o opinion) cell() string {
 	return cell
 }
 
-// judge asks doctor about sessions of the client, and the client itself.
-func (c *campaign) judge(all []kind) (rows []opinion) {
+// judge asks doctor about sessions of the client, and the client itself: damaged, and filled.
+func (c *campaign) judge(all []kind, fill bool) (rows []opinion) {
 	fmt.Printf("\n## %s\n\n", c.name)
 	add := func(o opinion) {
 		fmt.Printf("%-16s %-26s %s\n", o.session, o.damage, o.cell())
 		rows = append(rows, o)
+	}
+	if c.small != "" {
+		c.models = [2]string{c.small, c.small}
 	}
 	for _, k := range all {
 		held, err := c.hold(k)
@@ -86,27 +89,33 @@ func (c *campaign) judge(all []kind) (rows []opinion) {
 		for _, d := range append([]damage{{name: none}}, c.damages...) {
 			add(c.opinion(held, sound, k, d))
 		}
+		if fill {
+			for _, o := range c.full(held, sound, k) {
+				add(o)
+			}
+		}
 		c.put(sound.dir, k.name, "sound", false)
 		c.put(held.dir, k.name, "held", false)
-	}
-	if len(all) != 1 { // one kind alone is a quick look
-		for _, o := range c.overfull() {
-			add(o)
-		}
 	}
 	return rows
 }
 
 // askDoctor judges the client's sessions, writes them into a page, and returns how many opinions
-// were wrong or remedies failed. Without a choice of kinds or damages it is a few of them.
+// were wrong or remedies failed. Without a choice of kinds or damages it is a few of them; the
+// damage "results too long" alone is a choice, too.
 func (c *campaign) askDoctor(chosen []kind, session, harm, page string) (failed int) {
+	fill := harm == "" || strings.Contains(overfull, harm)
 	if session == "" {
-		chosen = slices.DeleteFunc(slices.Clone(chosen), func(k kind) bool { return !slices.Contains(judgedKinds, k.name) })
+		some := judgedKinds
+		if fill && harm != "" {
+			some = fullKinds
+		}
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(k kind) bool { return !slices.Contains(some, k.name) })
 	}
 	if harm == "" {
 		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !slices.Contains(judgedDamages, d.name) })
 	}
-	rows := c.judge(chosen)
+	rows := c.judge(chosen, fill)
 	for _, o := range rows {
 		if o.says != "" && (!o.right() || len(o.faults) > 0) {
 			failed++

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
+	"database/sql"
 	"encoding/json"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/pare-llm/pare/tokens"
@@ -13,74 +17,55 @@ import (
 
 type findingOf = wire.Finding
 
-// overfull lets the client hold a session that is longer than the window of its model, and asks
-// what doctor says, what the client sends, and what it sends after pare trim and pare compact.
-func (c *campaign) overfull() (rows []opinion) {
-	old := c.models
-	defer func() { c.models = old }()
-	if c.small != "" {
-		c.models = [2]string{c.small, c.small}
-	}
-	// Three prompts and what clients say of themselves take about four fifths of the window, at which
-	// no client compacts yet; the fourth is too long for the rest.
+// overfull is the damage of a session whose results are longer than the window of its model.
+const overfull = "results too long"
+
+// fullKinds are the sessions that are filled: each ends with something that the user said.
+var fullKinds = []string{"plain", "parallel calls", "killed, resumed", "compacted", "calls in a row"}
+
+// remedies are the commands that make a full session one that is resumed.
+var remedies = []string{"trim", "compact"}
+
+// full makes the results of a session longer than the window, and asks what doctor says, what the
+// client sends, and what it sends after pare trim and pare compact.
+func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 	m, _ := tokens.Lookup(c.models[0])
-	c.window = m.Window
-	defer func() { c.window, c.stdin = 0, "" }()
-	dir := c.place()
-	held := seat{dir, filepath.Join(dir, "work")}
-	if write(held.cwd, map[string]string{"a.txt": "contents alpha\n", "b.txt": "contents beta\n"}) != nil {
+	c.window = m.Window // the stand-in counts now, and refuses what is longer
+	defer func() { c.window = 0 }()
+	each := 0
+	for _, text := range sound.marks {
+		if outputs.MatchString(text) && !isCall(text) {
+			each++
+		}
+	}
+	if each == 0 {
 		return nil
 	}
-	defer c.put(dir, "full", "held", false)
-	for i, order := range []string{"read", "thanks", "run", "thanks"} {
-		share := 0.24
-		switch {
-		case i == 3:
-			share = 0.36
-		case c.early:
-			share = 0.22
-		}
-		pad := filler(int(share * float64(c.window) / 1.15))
-		prompt := fmt.Sprintf("prompt %d: %s", i+1, order)
-		if c.stdin = ""; c.piped {
-			c.stdin = pad
-		} else {
-			prompt += " " + pad
-		}
-		api, err := newStandIn(c.client, held.cwd)
-		if err != nil {
-			fail(err)
-		}
-		api.window = c.window
-		args := c.begin(prompt, c.models[0])
-		if file := c.newest(held); i > 0 && file != "" {
-			args = c.resumed(prompt, c.models[0], c.id(file))
-		}
-		out, err := c.start(held, api, args, ends)
-		api.server.Close()
-		if len(api.sent()) == 0 {
-			fmt.Printf("full: prompt %d is not sent: %v %s\n", i+1, err, oneLine(out))
-			return nil
-		}
-	}
-	c.stdin = ""
-	one := func(what string, do func(s seat) []string) {
-		o := opinion{session: "full", damage: what}
+	pad := " " + filler(int(1.5*1.15*float64(m.Window))/each)
+	one := func(what string, do func() []string) {
+		o := opinion{session: k.name, damage: what}
 		r := c.resume(held, func(string) bool {
-			o.says = c.doctor(held)
-			if do != nil {
-				o.says, o.faults = "", do(held)
-				if again := c.doctor(held); again != whole && again != "repairs" {
-					o.faults = append(o.faults, "doctor still says "+again)
+			if !c.lengthen(held, pad) {
+				return false
+			}
+			if o.says = c.doctor(held); do != nil {
+				o.faults = do()
+				if o.says = c.doctor(held); o.says == full {
+					o.faults = append(o.faults, "still full")
 				}
-				o.says = whole
 			}
 			return true
 		})
+		if r == nil {
+			return
+		}
 		sent, window := c.weigh(r)
 		switch {
-		case r.body == nil || r.err != nil || len(r.found) > 0:
+		case r.body == nil || r.err != nil:
 			o.does = dead
+		case len(r.found) > 0 && len(sound.found) == 0:
+			o.does = dead
+			o.faults = append(o.faults, "sends "+string(r.found[0].Rule))
 		case sent > window:
 			o.does = full
 		default:
@@ -88,21 +73,75 @@ func (c *campaign) overfull() (rows []opinion) {
 		}
 		o.count = fmt.Sprintf("%d of %d tokens", sent, window)
 		rows = append(rows, o)
-		c.put(r.dir, "full", what, !o.right())
+		c.put(r.dir, k.name, what, !o.right() || len(o.faults) > 0)
 	}
-	one("resumed as it is", nil)
-	for _, command := range []string{"trim", "compact"} {
-		one("after "+command, func(s seat) []string {
-			was := c.bytes(s)
-			c.age(s)
-			out, err := exec.Command(c.pare, command, "--in-place", c.target(s)).CombinedOutput()
+	one(overfull, nil)
+	for _, command := range remedies {
+		one("after "+command, func() []string {
+			was := c.bytes(held)
+			c.age(held)
+			out, err := exec.Command(c.pare, command, "--in-place", c.target(held)).CombinedOutput()
 			if err != nil {
-				return []string{fmt.Sprintf("%s: %s", command, oneLine(strings.ReplaceAll(string(out), s.home(), "~")))}
+				return []string{fmt.Sprintf("%s: %s", command, oneLine(strings.ReplaceAll(string(out), held.home(), "~")))}
 			}
-			return c.twice(s, was, command)
+			return c.twice(held, was, command)
 		})
 	}
 	return rows
+}
+
+// outputs are what tools say, of which the name of a call may be the beginning.
+var outputs = regexp.MustCompile(`(echo )?(?:output [1-8] of the program|contents (?:alpha|beta))`)
+
+func isCall(text string) bool { return strings.HasPrefix(text, "echo ") }
+
+// lengthened puts words behind each output in a text.
+func lengthened(text []byte, pad string) []byte {
+	return outputs.ReplaceAllFunc(text, func(said []byte) []byte {
+		if isCall(string(said)) {
+			return said
+		}
+		return append(bytes.Clone(said), pad...)
+	})
+}
+
+// lengthen puts words behind each output in the files of a session, and reports whether there was any.
+func (c *campaign) lengthen(s seat, pad string) (changed bool) {
+	if c.client.stored != nil {
+		_ = inTables(c.newest(s), func(db *sql.DB) error {
+			parts := map[string][]byte{}
+			rows, err := db.Query(`SELECT id, data FROM part`)
+			if err != nil {
+				return err
+			}
+			for rows.Next() {
+				var id, data string
+				if rows.Scan(&id, &data) == nil {
+					parts[id] = []byte(data)
+				}
+			}
+			rows.Close()
+			for id, was := range parts {
+				if now := lengthened(was, pad); !bytes.Equal(now, was) {
+					_, err := db.Exec(`UPDATE part SET data = ? WHERE id = ?`, string(now), id)
+					changed = changed || err == nil
+				}
+			}
+			return nil
+		})
+		return changed
+	}
+	files := []string{c.newest(s)}
+	if c.storage != "" {
+		files, _ = filepath.Glob(filepath.Join(s.home(), c.sessions))
+	}
+	for _, f := range files {
+		was, _ := os.ReadFile(f)
+		if now := lengthened(was, pad); !bytes.Equal(now, was) {
+			changed = os.WriteFile(f, now, 0o600) == nil || changed
+		}
+	}
+	return changed
 }
 
 // weigh counts the tokens of a request, as the provider would, and its model's window.

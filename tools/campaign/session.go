@@ -104,9 +104,6 @@ func (c *campaign) start(s seat, api *standIn, args []string, end ending) (strin
 	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if c.stdin != "" {
-		cmd.Stdin = strings.NewReader(c.stdin)
-	}
 	group := grouped(cmd)
 	cmd.Cancel = func() error { return group(syscall.SIGKILL) }
 	cmd.WaitDelay = 3 * time.Second

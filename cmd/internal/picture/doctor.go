@@ -206,20 +206,11 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 		mark, will = v.Paint.Advice("!"), fmt.Sprintf("resumes, but without %d of its messages, calls and results", d.Forgotten)
 	case agentlog.Full:
 		mark, will = v.Paint.Fault("▣"), "full: longer than the window of its model"
-		if s := d.Size; s.Window > 0 && s.Tokens > 0 {
-			will = fmt.Sprintf("full: %d %% of the window", 100*s.Tokens/s.Window)
+		if share, known := d.Size.Share(); known && share > 1 {
+			will = fmt.Sprintf("full: %.1f %% of the %s tokens available", 100*share, screen.Grouped(d.Size.Room()))
 		}
 	}
-	name := d.Title
-	if name == "" {
-		name = filepath.Base(d.Path)
-	}
-	project := ""
-	if d.Project != "" {
-		project = filepath.Base(d.Project) + " — "
-	}
-	screen.Fprintf(b, "\n%s %s  %s\n", mark, v.Paint.Bold(plain.Line(project+"“"+name+"”")),
-		v.Paint.Faint(fmt.Sprintf("%s · %s · %s · %s", d.Agent.Name, screen.Ago(v.Now, d.Modified), screen.Plural(d.Messages, "message"), sizeOf(d.Bytes))))
+	v.heading(b, mark, d)
 	screen.Fprintf(b, "  %s\n", will)
 	for _, line := range screen.Wrap(plain.Line(d.Cause), max(v.Width-4, 30)) {
 		screen.Fprintf(b, "  %s\n", line)
@@ -231,6 +222,20 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	if next := v.Next(d); next != "" {
 		screen.Fprintf(b, "  %s\n", v.Paint.Faint(next))
 	}
+}
+
+// heading says which session it is.
+func (v *Doctor) heading(b *bytes.Buffer, mark screen.Text, d *agentlog.Diagnosis) {
+	name := d.Title
+	if name == "" {
+		name = filepath.Base(d.Path)
+	}
+	project := ""
+	if d.Project != "" {
+		project = filepath.Base(d.Project) + " — "
+	}
+	screen.Fprintf(b, "\n%s %s  %s\n", mark, v.Paint.Bold(plain.Line(project+"“"+name+"”")),
+		v.Paint.Faint(fmt.Sprintf("%s · %s · %s · %s", d.Agent.Name, screen.Ago(v.Now, d.Modified), screen.Plural(d.Messages, "message"), sizeOf(d.Bytes))))
 }
 
 // Next is what to do when a session is repaired.
@@ -284,6 +289,39 @@ func (v *Doctor) Changes(t *agentlog.RepairPlan) []byte {
 	}
 	return b.Bytes()
 }
+
+// Difference shows the lines that a repair takes away and adds, before anybody is asked.
+func (v *Doctor) Difference(t *agentlog.RepairPlan) []byte {
+	const most = 24
+	var b bytes.Buffer
+	for _, d := range t.Differences() {
+		screen.Fprintf(&b, "  %s\n", v.Notes.Faint(v.Home.Short(d.Path)))
+		Difference(&b, v.Notes, v.Width, most, d.Before, d.After)
+	}
+	return b.Bytes()
+}
+
+// News tells what has become of a session whose agent is running.
+func (v *Doctor) News(d *agentlog.Diagnosis) []byte {
+	var b bytes.Buffer
+	switch share, known := d.Size.Share(); {
+	case d.Err != nil:
+		v.heading(&b, v.Paint.Fault("✗"), d)
+		screen.Fprintf(&b, "  cannot be read: %s\n", d.Unreadable())
+	case d.Running > agentlog.Mends:
+		v.session(&b, d)
+	case known && share >= NearlyFull:
+		v.heading(&b, v.Paint.Advice("▣"), d)
+		screen.Fprintf(&b, "  %.1f %% of the %s tokens available: let the agent compact it now\n", 100*share, screen.Grouped(d.Size.Room()))
+	default:
+		v.heading(&b, v.Paint.Good("✓"), d)
+		screen.Fprintf(&b, "  resumes as it was left\n")
+	}
+	return b.Bytes()
+}
+
+// NearlyFull is the share of the room from which on it is told: the agent's own compaction still works.
+const NearlyFull = 0.9
 
 // remedy is what to do about a session that is ill, if command fixes it.
 func remedy(r agentlog.Remedy, command string) string {

@@ -28,14 +28,9 @@ type Plan struct {
 
 // A lookup finds blocks for very many changes: what it looks through, it looks through once.
 type lookup struct {
-	paths  map[int]map[string]transcript.BlockID // by message
-	halves map[half]transcript.BlockID           // of the result; NoBlock: there are several
-}
-
-// A half is one side of an exchange.
-type half struct {
-	kind transcript.Kind
-	id   string
+	paths map[int]map[string]transcript.BlockID // by message
+	made  map[string][]transcript.BlockID       // blocks of the result, by the paths of what they were made from
+	added map[string]transcript.BlockID         // those that were made from nothing, by their own path
 }
 
 // A Size is how much a transcript was, and will be.
@@ -179,15 +174,7 @@ func (v Plan) change(b *bytes.Buffer, c wire.Change) {
 	if summed {
 		v.summary(b)
 	}
-	old := v.blockAt(c.Path)
-	if old == transcript.NoBlock || c.Action == "insert" || c.Action == "move" {
-		return
-	}
-	before := v.snippet(v.Request, old)
-	after := ""
-	if c.Action == "edit" || c.Action == "archive" {
-		after = v.counterpart(v.Request.Transcript().Block(old))
-	}
+	before, after := v.sides(c)
 	if before != "" && before != after {
 		screen.Fprintf(b, "            %s\n", v.Paint.Fault("− "+before))
 	}
@@ -244,28 +231,65 @@ func (v Plan) blockAt(path string) transcript.BlockID {
 	return transcript.NoBlock
 }
 
-// counterpart shows the block of the result that is the same half of the same
-// exchange, or "" if there is none or several.
-func (v Plan) counterpart(old transcript.Block) string {
-	if old.CallID == "" {
-		return ""
+// sides are what was there and is not any more, and what is there in its place; "" for nothing.
+func (v Plan) sides(c wire.Change) (before, after string) {
+	old := v.blockAt(c.Path)
+	switch {
+	case c.Action == "insert":
+		return "", v.inserted(c.Path)
+	case old == transcript.NoBlock || c.Action == "move":
+		return "", ""
 	}
-	if v.seen.halves == nil {
-		v.seen.halves = make(map[half]transcript.BlockID)
-		for i, b := range v.Plan.Result().Transcript().Blocks() {
-			k := half{b.Kind, b.CallID}
-			if _, several := v.seen.halves[k]; several {
-				v.seen.halves[k] = transcript.NoBlock
-			} else {
-				v.seen.halves[k] = transcript.BlockID(i)
+	before = v.snippet(v.Request, old)
+	if c.Action == "edit" || c.Action == "archive" {
+		after = v.became(c.Path, before)
+	}
+	return before, after
+}
+
+// became shows what the block at a path of the original is in the result: of several blocks the
+// first that says something else than before.
+func (v Plan) became(path, before string) (after string) {
+	v.compare()
+	for _, b := range v.seen.made[path] {
+		if after = v.snippet(v.Plan.Result(), b); after != before {
+			break
+		}
+	}
+	return after
+}
+
+// inserted shows what is new at a path of the result.
+func (v Plan) inserted(path string) string {
+	v.compare()
+	if b, ok := v.seen.added[path]; ok {
+		return v.snippet(v.Plan.Result(), b)
+	}
+	return ""
+}
+
+// compare finds out what the blocks of the result were made from.
+func (v Plan) compare() {
+	if v.seen.made != nil {
+		return
+	}
+	v.seen.made, v.seen.added = make(map[string][]transcript.BlockID), make(map[string]transcript.BlockID)
+	var room wire.Paths
+	r := v.Plan.Result()
+	for i := range r.Transcript().Blocks() {
+		b := transcript.BlockID(i)
+		from := wirex.PathsIn(r, v.Request, b, &room)
+		for _, path := range from {
+			v.seen.made[path] = append(v.seen.made[path], b)
+		}
+		if len(from) == 0 {
+			v.seen.added[r.Path(b)] = b
+			m := r.MessagePath(r.Transcript().Block(b).Message)
+			if _, ok := v.seen.added[m]; !ok { // a whole message may be new
+				v.seen.added[m] = b
 			}
 		}
 	}
-	found, ok := v.seen.halves[half{old.Kind, old.CallID}]
-	if !ok || found == transcript.NoBlock {
-		return ""
-	}
-	return v.snippet(v.Plan.Result(), found)
 }
 
 // snippet is the beginning of what a block says.

@@ -34,13 +34,7 @@ func FromTo(before, after int, unit string) string {
 }
 
 // Grouped writes n with its thousands apart.
-func Grouped(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
+func Grouped(n int) string { return plain.Grouped(n) }
 
 // Percent is a share in percent, in a column.
 func Percent(share float64) string { return fmt.Sprintf("%5.1f %%", 100*share) }
