@@ -24,6 +24,7 @@ var mayWatch = map[string]string{
 	"cmd/pare/doctor_test.go":                   "samples memory",
 	"cmd/pare/folder_test.go":                   "only a soak judges speed",
 	"cmd/pare/kill_test.go":                     "kills at any time: whenever that is, nothing may be lost",
+	"cmd/pare/pauses_test.go":                   "the clock of a bubble, which stands still unless somebody waits",
 	"cmd/pare/main_test.go":                     "compares dates of files that lie hours apart",
 	"tools/engine/compactor_test.go":            "the clock of a bubble, which stands still while anybody works",
 	"cmd/internal/serve/crowd_test.go":          "only a soak judges speed",
