@@ -30,18 +30,18 @@ type refusedBy struct {
 // refusalIn reads a provider's error: its JSON, the sentence alone, or a log with it inside.
 func refusalIn(text []byte) (refusedBy, bool) {
 	text = text[:min(len(text), maxPasted)]
-	if r, ok := refusal.Classify(http.StatusBadRequest, jsonWithin(text)); ok && r.Rule != refusal.Unexplained {
-		return refusedBy{Refusal: r, where: place(text), cause: causeOf(r)}, true
-	}
-	for _, e := range otherErrors() {
-		if e.is.Match(text) {
-			return refusedBy{foreign: true, cause: e.cause, next: e.next}, true
+	r, ok := refusal.Classify(http.StatusBadRequest, jsonWithin(text))
+	if !ok || r.Rule == refusal.Unexplained {
+		for _, e := range otherErrors() {
+			if e.is.Match(text) {
+				return refusedBy{foreign: true, cause: e.cause, next: e.next}, true
+			}
 		}
 	}
-	if r, ok := refusal.Classify(http.StatusBadRequest, jsonWithin(text)); ok {
-		return refusedBy{Refusal: r, where: place(text), cause: causeOf(r)}, true
+	if !ok {
+		return refusedBy{}, false
 	}
-	return refusedBy{}, false
+	return refusedBy{Refusal: r, where: place(text), cause: causeOf(r)}, true
 }
 
 // jsonWithin is the JSON behind what a client or a log puts in front of it: "API Error: 400

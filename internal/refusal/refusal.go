@@ -6,8 +6,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
 	"sync"
 
@@ -69,10 +72,11 @@ func Classify(status int, body []byte) (Refusal, bool) {
 			return r, true
 		}
 	}
+	lower := strings.ToLower(text)
 	for _, rows := range [][]row{refusals(), sentences(), loose()} {
-		for _, row := range rows {
-			if row.pattern.MatchString(text) {
-				return refusal(row.id), true
+		for i := range rows {
+			if rows[i].matches(text, lower) {
+				return refusal(rows[i].id), true
 			}
 		}
 	}
@@ -159,10 +163,54 @@ func appendWords(b *strings.Builder, raw []byte, depth int) bool {
 // A row is a sentence of a provider, and the rule that it is about.
 type row struct {
 	pattern *regexp.Regexp
+	words   []string // one of them is in whatever it matches, in small letters; none: nobody knows
 	id      string
 }
 
-func is(pattern, id string) row { return row{regexp.MustCompile(`(?is)` + pattern), id} }
+func is(pattern, id string) row {
+	pattern = `(?is)` + pattern
+	parsed, _ := syntax.Parse(pattern, syntax.Perl) // MustCompile panics for both
+	return row{regexp.MustCompile(pattern), wordsIn(parsed), id}
+}
+
+// matches looks for the words first, which takes a fiftieth of the time.
+func (r *row) matches(text, lower string) bool {
+	found := func(words string) bool { return strings.Contains(lower, words) }
+	return (len(r.words) == 0 || slices.ContainsFunc(r.words, found)) && r.pattern.MatchString(text)
+}
+
+// wordsIn are words of which one is in whatever a pattern matches: the longest that it has, or
+// those of each of its alternatives.
+func wordsIn(p *syntax.Regexp) (words []string) {
+	switch p.Op {
+	case syntax.OpLiteral:
+		return []string{strings.ToLower(string(p.Rune))}
+	case syntax.OpCapture, syntax.OpPlus:
+		return wordsIn(p.Sub[0])
+	case syntax.OpAlternate:
+		for _, sub := range p.Sub {
+			of := wordsIn(sub)
+			if len(of) == 0 {
+				return nil
+			}
+			words = append(words, of...)
+		}
+	case syntax.OpConcat:
+		shortest := func(words []string) int {
+			n := math.MaxInt
+			for _, w := range words {
+				n = min(n, len(w))
+			}
+			return n
+		}
+		for _, sub := range p.Sub {
+			if of := wordsIn(sub); len(of) > 0 && (len(words) == 0 || shortest(of) > shortest(words)) {
+				words = of
+			}
+		}
+	}
+	return words
+}
 
 // refusals are known sentences; where two fit, the first one counts.
 var refusals = sync.OnceValue(func() []row {

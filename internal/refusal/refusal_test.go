@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -304,6 +305,28 @@ func TestClassifyIncidents(t *testing.T) {
 		got, ok := Classify(400, fmt.Appendf(nil, `{"error":{"message":%q}}`, z.Error))
 		if ok == slices.Contains(unknown, id) || got.Rule == Overflow {
 			t.Errorf("%s: %+v %v: %s", id, got, ok, z.Error)
+		}
+	}
+}
+
+// TestWordsOfPatterns: each pattern has words that are looked for first, and where these are missing
+// the pattern does not match either.
+func TestWordsOfPatterns(t *testing.T) {
+	var texts []string
+	for _, r := range wire.Rules() {
+		texts = append(texts, r.Says, strings.ToUpper(r.Says), placeholder.ReplaceAllString(r.Says, "x7"))
+	}
+	for _, z := range corpus.Zoo(t) {
+		texts = append(texts, z.Error)
+	}
+	for _, row := range slices.Concat(refusals(), sentences(), loose()) {
+		if len(row.words) == 0 || slices.ContainsFunc(row.words, func(w string) bool { return len(w) < 5 }) {
+			t.Errorf("%s: %v has no words to look for, or short ones: %q", row.id, row.pattern, row.words)
+		}
+		for _, text := range texts {
+			if row.pattern.MatchString(text) != row.matches(text, strings.ToLower(text)) {
+				t.Errorf("%s: %v matches %.200q, which has none of %q", row.id, row.pattern, text, row.words)
+			}
 		}
 	}
 }
