@@ -197,9 +197,10 @@ func TestBatchOrderAndMemory(t *testing.T) {
 			t.Fatalf("line %d reports %s", i+1, line)
 		}
 	}
-	// The batch has 80 MB; a few chunks and what the collector has not yet swept is
-	// far less.
-	if most := int64(watched.peak) - int64(before); most > 32<<20 {
+	// The batch has 80 MB; a few chunks are far less.
+	most := int64(watched.peak) - int64(before)
+	t.Logf("the heap grew by %d KB", most>>10)
+	if most > 8<<20 {
 		t.Errorf("the heap grew by %d MB", most>>20)
 	}
 }
@@ -218,7 +219,9 @@ func (w *watch) Read(p []byte) (int, error) {
 	return w.r.Read(p)
 }
 
+// heap is what is in use: the collector runs first, which a busy machine lets wait.
 func heap() uint64 {
+	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
