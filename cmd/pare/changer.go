@@ -21,6 +21,7 @@ type changer struct {
 	task
 	opts         wire.Options
 	host         string // the shape of a list of a program that was asked for
+	way          field  // to the transcript in each text
 	dryRun, json bool
 	receipts     bool // somebody wants them
 	inPlace      bool
@@ -39,8 +40,13 @@ type batch struct {
 
 // chunk changes the transcripts of a chunk. What needs no change, and blank lines
 // between, leave byte for byte as they came.
-func (c *changer) chunk(in source.Chunk) batch {
-	b := batch{Part: source.Part{Source: in.Source, Whole: in.Line == 0, Packed: in.Packed, File: in.File}}
+func (c *changer) chunk(in source.Chunk) (b batch) {
+	defer func() {
+		for i := range b.outs {
+			b.outs[i].source = in.Source
+		}
+	}()
+	b = batch{Part: source.Part{Source: in.Source, Whole: in.Line == 0, Packed: in.Packed, File: in.File}}
 	if in.Err != nil {
 		b.outs = []outcome{c.unreadable(origin{source: in.Source}, failure(in.Err))}
 		return b
@@ -57,7 +63,7 @@ func (c *changer) chunk(in source.Chunk) batch {
 			b.outs = append(b.outs, c.gap(t.Whole))
 			continue
 		}
-		b.outs = append(b.outs, c.one(originOf(&in, t, c.many), t.Whole, len(t.Raw)))
+		b.outs = append(b.outs, c.entry(originOf(&in, t, c.many), t.Whole, len(t.Raw)))
 	}
 	return b
 }
@@ -91,6 +97,11 @@ func (c *changer) vet(in source.Chunk) (outs []outcome) {
 func (c *changer) readable(from origin, raw []byte) (fault *problem) {
 	// A bug is for the pass that does the work to report.
 	defer func() { _ = recover() }()
+	at, fault := c.way.cut(&from, raw)
+	if fault != nil {
+		return fault
+	}
+	raw = raw[at.Start:at.End]
 	if l, fault := listIn(raw, c.host, c.opts); l != nil || fault != nil {
 		return fault
 	}

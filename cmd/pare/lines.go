@@ -129,20 +129,23 @@ func (r *reporting) tellLines(w *world, command string, l *lining, tell teller) 
 	if err == nil {
 		err = w.claimAll(in)
 	}
+	if err == nil {
+		err = r.begin(w, in)
+	}
 	if err != nil {
 		return w.usage(err, command)
 	}
 	r.JSON = true
-	t := &telling{memory: &w.memory, opts: opts, hosting: r.hosting, host: r.host, tell: tell, json: true, lines: true, many: true}
-	status := statusClean
+	t := &telling{memory: &w.memory, opts: opts, hosting: r.hosting, host: r.host, tell: tell, json: true, lines: true, many: true, way: r.way}
+	sum := r.summary("finding")
 	err = w.converse(in, t.line, func(o *outcome) error {
-		status = max(status, o.status)
+		sum.add(o)
 		return nil
 	})
 	if err != nil {
 		return w.unanswered(err)
 	}
-	return status
+	return r.write(w, sum, sum.status)
 }
 
 // line reports on one line.
@@ -188,7 +191,7 @@ func (c *changer) line(from origin, text source.Text) outcome {
 	if text.Blank {
 		return c.unreadable(from, failure(errEmptyLine))
 	}
-	o := c.one(from, text.Whole, len(text.Raw))
+	o := c.entry(from, text.Whole, len(text.Raw))
 	if text.Lead > 0 && !c.dryRun && (o.status == statusClean || o.status == statusFindings) {
 		o.out = slices.Concat(text.Mark(), o.out)
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
+const shareGPTHint = "check, count, fix, prune, trim and compact read conversations with from and value; this command does not"
+
 // A mistake is something that people give to Pare although it is no request, how it is
 // recognised, and what they should do instead.
 type mistake struct {
@@ -159,7 +161,7 @@ var otherJSON = []mistake{
 	{is: isChatGPT, what: "an export of ChatGPT, which Pare does not read", next: exported},
 	{is: members("chat_messages"), what: "an export of claude.ai, which Pare does not read", next: exported},
 	{is: anyMembers("chunkedPrompt", "runSettings"), what: "a prompt of Google AI Studio, which Pare does not read", next: exported},
-	{is: members("conversations"), what: "training data: conversations, not requests", next: "conversations with from and value are not read; messages with role and content are"},
+	{is: members("conversations"), what: "training data: conversations, not requests", next: shareGPTHint},
 
 	{is: isMessage, tell: tellMessage},
 	{is: anyMembers("type=tool_use id", "type=tool_result tool_use_id", "type=text text", "type=function_call call_id", "type=function_call_output call_id"),
@@ -308,7 +310,7 @@ func converted(looks string) string {
 		{"LangChain", "convert_to_openai_messages(messages) of langchain_core makes messages that Pare reads"},
 		{"LlamaIndex", "to_openai_message_dicts(messages) of llama_index.llms.openai makes messages that Pare reads"},
 		{"Vercel", "record what the SDK sends: point its baseURL at pare mock --record OUT.jsonl"},
-		{"ShareGPT", "conversations with from and value are not read; messages with role and content are"},
+		{"ShareGPT", shareGPTHint},
 	} {
 		if strings.Contains(looks, way.whose) {
 			return way.by

@@ -88,7 +88,6 @@ func TestMistakenInputs(t *testing.T) {
 		{"ChatGPT", `[{"title":"t","mapping":{"a":{"id":"a","message":null}},"current_node":"a"}]`, "an export of ChatGPT", "not what was sent"},
 		{"one of ChatGPT", `{"title":"t","create_time":1,"mapping":{}}`, "an export of ChatGPT", ""},
 		{"claude.ai", `[{"uuid":"u","name":"n","chat_messages":[{"text":"hi","sender":"human"}]}]`, "an export of claude.ai", ""},
-		{"ShareGPT", `{"conversations":[{"from":"human","value":"hi"}]}`, "ShareGPT", "messages with role and content are"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, input := range []string{c.input, "\n  " + c.input} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -118,7 +119,7 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 		return p
 	case errors.As(err, &syntax):
 		p.Offset, p.Path, p.hint = b.At+syntax.Offset, b.Pointer+syntax.Pointer, syntaxHint(raw, syntax)
-		said := wire.SyntaxError{Offset: from.lead + p.Offset, Pointer: screen.Clip(p.Path, 120), Reason: syntax.Reason}
+		said := wire.SyntaxError{Offset: from.lead + len(from.front) + p.Offset, Pointer: screen.Clip(p.Path, 120), Reason: syntax.Reason}
 		p.Message = said.Error()
 		if what, next, ok := mistaken(err, from, raw); ok {
 			p.hint = next
@@ -138,10 +139,10 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 	default:
 		return p
 	}
-	before := raw[:min(p.Offset, len(raw))]
+	before := slices.Concat(from.front, raw[:min(p.Offset, len(raw))])
 	p.Line = max(from.line, 1) + bytes.Count(before, []byte{'\n'})
 	p.Column = len(before) - bytes.LastIndexByte(before, '\n')
-	p.Offset += from.lead
+	p.Offset += from.lead + len(from.front)
 	return p
 }
 

@@ -187,6 +187,7 @@ type origin struct {
 	source  string
 	line    int                  // 0: it is a document of its own
 	lead    int                  // bytes passed over in front of it
+	front   []byte               // what stands in front of it in its line or document
 	many    bool                 // it is one of several
 	found   bool                 // it lies in a folder, and nobody has named it
 	thread  string               // which of the threads of a session file; "": the only one

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"sync/atomic"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -12,6 +13,7 @@ import (
 // reporting is the flags of all commands that report on transcripts and change none.
 type reporting struct {
 	reading `embed:""`
+	dataset `embed:""`
 	JSON    bool   `name:"json" help:"Print one JSON object per transcript."`
 	Color   string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
@@ -35,10 +37,10 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 	if err != nil {
 		return w.usage(err, command)
 	}
-	if err := w.claimAll(in); err != nil {
+	if err := cmp.Or(w.claimAll(in), r.begin(w, in)); err != nil {
 		return w.usage(err, command)
 	}
-	t := &telling{memory: &w.memory, opts: opts, hosting: r.hosting, host: r.host, tell: tell, logs: logs, json: r.JSON, many: in.Many()}
+	t := &telling{memory: &w.memory, opts: opts, hosting: r.hosting, host: r.host, tell: tell, logs: logs, json: r.JSON, many: in.Many(), way: r.way, totals: r.Totals != ""}
 	t.report = w.report(w.stdout, r.Color)
 	in.Lend = logs != nil // such a report is written at once, and keeps nothing
 	// Reports are small, so many of them may wait.
@@ -50,7 +52,7 @@ func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTe
 		end(sum, t.many)
 	}
 	printSkipped(w.stderr, in.Skipped.With(sum.others))
-	return w.nothingFound(in, sum)
+	return r.write(w, sum, w.nothingFound(in, sum))
 }
 
 // telling is one run of a command that reports.
@@ -58,6 +60,8 @@ type telling struct {
 	opts    wire.Options
 	hosting bool   // lists of programs are read, too
 	host    string // the shape of one that was asked for
+	way     field  // to the transcript in each text
+	totals  bool   // somebody wants to know what each file comes to
 	tell    teller
 	logs    logTeller                                        // nil: session files are told of thread by thread
 	parts   func(report, origin, logFile) ([]outcome, error) // of session files; nil: what would be sent next
@@ -74,12 +78,19 @@ type telling struct {
 func (t *telling) run(w *world, in *source.Input, jobs, queue int, noun string, see func(*outcome)) (*summary, error) {
 	defer w.memory.Roomy(t.many)()
 	sum := newSummary(noun)
+	if t.totals {
+		sum.files = map[string]*summary{}
+	}
 	bar := startProgress(w, in, sum)
 	bar.worked = t.worked
 	bar.late = t.many && !t.lines
 	source.Work(jobs, queue, in.Each, func(in source.Chunk) []outcome {
 		w.logRead(&in)
-		return t.chunk(in)
+		outs := t.chunk(in)
+		for i := range outs {
+			outs[i].source = in.Source
+		}
+		return outs
 	}, func(outs []outcome) bool {
 		for i := range outs {
 			see(&outs[i])
@@ -168,6 +179,11 @@ func (t *telling) one(from origin, raw []byte) (out outcome) {
 
 // read reads a request, or the list of a program.
 func (t *telling) read(from *origin, raw []byte) (*wire.Request, *problem) {
+	at, fault := t.way.cut(from, raw)
+	if fault != nil {
+		return nil, fault
+	}
+	raw = raw[at.Start:at.End]
 	if t.hosting {
 		l, fault := listIn(raw, t.host, t.opts)
 		if fault != nil {

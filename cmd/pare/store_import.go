@@ -77,11 +77,16 @@ func (c *sessionImportCmd) look(w *world) int {
 	if err != nil {
 		return w.usage(err, "session import")
 	}
+	way, err := parseField(c.Field)
+	if err != nil {
+		return w.usage(err, "session import")
+	}
+	in.Data = way != nil
 	if !in.Lasting() {
 		return statusClean
 	}
 	ids := importIDs{id: c.ID, first: make(map[string]origin)}
-	t := &telling{memory: &w.memory, opts: opts, json: c.JSON, many: in.Many(), tell: func(_ report, from origin, _ *wire.Request) (out outcome, err error) {
+	t := &telling{memory: &w.memory, opts: opts, json: c.JSON, many: in.Many(), way: way, tell: func(_ report, from origin, _ *wire.Request) (out outcome, err error) {
 		_, err = ids.take(from)
 		return out, err
 	}}

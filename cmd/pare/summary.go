@@ -21,6 +21,7 @@ type outcome struct {
 	hint      string // what to do about it; said once per run
 	status    int
 	rules     []string // the rule of each finding, or of each change
+	source    string   // where it is from
 
 	other *source.Other // it lies in a folder and is no transcript
 
@@ -47,6 +48,9 @@ type summary struct {
 	status                          int
 	byRule                          map[string]int
 	others                          []source.Other
+	troubled                        int                 // of transcripts: those with findings or changes, or that could not be done
+	files                           map[string]*summary // by source; nil: nobody asks
+	order                           []string
 }
 
 func newSummary(noun string) *summary { return &summary{noun: noun, byRule: map[string]int{}} }
@@ -56,10 +60,19 @@ func (s *summary) add(o *outcome) {
 	if o.other != nil {
 		s.others = append(s.others, *o.other)
 	}
+	if s.files != nil && o.other == nil {
+		if s.files[o.source] == nil {
+			s.files[o.source], s.order = newSummary(s.noun), append(s.order, o.source)
+		}
+		s.files[o.source].add(o)
+	}
 	if o.gap {
 		return
 	}
 	s.transcripts++
+	if o.status != statusClean || o.changed || len(o.rules) > 0 {
+		s.troubled++
+	}
 	s.status = max(s.status, o.status)
 	s.number += len(o.rules)
 	s.weigh(o.size)

@@ -53,6 +53,14 @@ var scenes = map[string]string{
  {"type":"function_call_result","callId":"b","name":"read","status":"completed","output":{"type":"text","text":"out"}},
  {"type":"function_call_result","callId":"zz","name":"read","status":"completed","output":"lost"},
  {"role":"user","content":"go on"}]`,
+	"sharegpt": `[{"from":"system","value":"s"},{"from":"human","value":"hi"},
+ {"from":"function_call","value":"{\"name\":\"a\",\"arguments\":{\"x\":1}}", "weight":0},
+ {"from":"human","value":"and?"},
+ {"from":"function_call","value":"{\"name\":\"read\",\"arguments\":{}}"},
+ {"from":"observation","value":"out"},
+ {"from":"gpt","value":"it says out"},
+ {"from":"observation","value":"lost"},
+ {"from":"human","value":"go on"}]`,
 	"opencode": `[{"info":{"id":"m1","sessionID":"s","role":"user","time":{"created":1}},"parts":[{"id":"p1","sessionID":"s","messageID":"m1","type":"text","text":"hi"}]},
  {"info":{"id":"m2","sessionID":"s","role":"assistant","time":{"created":1}},"parts":[{"id":"p2","type":"step-start"},{"id":"p3","type":"tool","callID":"a","tool":"bash","state":{"status":"running","input":{"x":1},"time":{"start":5}}},{"id":"p4","type":"tool","callID":"b","tool":"read","state":{"status":"completed","input":{},"output":"out","title":"","metadata":{},"time":{"start":5,"end":6}}},{"id":"p5","type":"step-finish"}]},
  {"info":{"id":"m3","sessionID":"s","role":"user","time":{"created":1}},"parts":[{"id":"p6","sessionID":"s","messageID":"m3","type":"text","text":"go on"}]}]`,
@@ -118,6 +126,20 @@ func TestScenes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestShareGPT: calls in the tags of Hermes, the names of the data set.
+func TestShareGPT(t *testing.T) {
+	clean := `{"id":"x","conversations":[{"from":"system","value":"s"},{"from":"user","value":"hi"},{"from":"gpt","value":"<tool_call>\n{}\n</tool_call><tool_call>{}</tool_call>"},{"from":"tool","value":"one, two"},{"from":"gpt","value":"done"}],"tools":"[]"}`
+	l := read(t, []byte(clean))
+	if found := l.Check(wire.CheckOptions{}); l.Shape != "sharegpt" || len(found) > 0 {
+		t.Errorf("%s: %v", l.Shape, found)
+	}
+	broken := `[{"from":"user","value":"hi"},{"from":"assistant","value":"<tool_call>\n{}\n</tool_call>"},{"from":"user","value":"well?"}]`
+	want := `[{"from":"user","value":"hi"},{"from":"assistant","value":"<tool_call>\n{}\n</tool_call>"},{"from":"tool","value":"The outcome of this call is unknown: no result was recorded."},{"from":"user","value":"well?"}]`
+	if out := apply(t, read(t, []byte(broken)), &pare.Policy{}); string(out) != want {
+		t.Errorf("%s", out)
 	}
 }
 
@@ -257,7 +279,7 @@ func judge(l *List, p *pare.Policy, m *maker, k int) string {
 // mutable are the members that hold what Pare decides about.
 var mutable = map[string]bool{
 	"content": true, "parts": true, "messages": true, "history": true, "tool_calls": true, "output": true, "text": true, "state": true, "errorText": true, "status": true,
-	"callId": true, "name": true, "toolName": true, "arguments": true, "toolCallId": true, "id": true, "tool_call_id": true, "callID": true, "input": true, "args": true, "metadata": true, "additional_kwargs": true,
+	"callId": true, "name": true, "toolName": true, "arguments": true, "toolCallId": true, "id": true, "tool_call_id": true, "callID": true, "input": true, "args": true, "value": true, "conversations": true, "metadata": true, "additional_kwargs": true,
 }
 
 // marked collects the other members of all objects that bear a mark.

@@ -129,6 +129,8 @@ func (m *maker) says(role, text string) any {
 		return m.envelope("text", role, text, obj{}, obj{})
 	case "openai-agents":
 		return obj{"type": "message", "role": role, "content": text, "mine": m.mark()}
+	case "sharegpt":
+		return obj{"from": map[string]string{"system": "system", "user": "human", "assistant": "gpt"}[role], "value": text, "mine": m.mark()}
 	}
 	return obj{"info": obj{"id": fmt.Sprint("m", m.mark()), "sessionID": "s", "role": role, "time": obj{"created": m.n}, "mine": m.n}, "parts": parts}
 }
@@ -156,6 +158,8 @@ func (m *maker) turns(t turn) (all []any) {
 		return m.envelopes(t)
 	case "openai-agents":
 		return m.items(t)
+	case "sharegpt":
+		return m.lines(t)
 	case "langchain":
 		return m.langChainTurn(t)
 	case "ai-sdk-ui", "opencode":
@@ -320,4 +324,26 @@ func (m *maker) items(t turn) (all []any) {
 		}
 	}
 	return append(all, results...)
+}
+
+// lines is a turn in the form of ShareGPT: each call in front of its result.
+func (m *maker) lines(t turn) (all []any) {
+	if t.say != "" {
+		all = append(all, m.says("assistant", t.say))
+	}
+	for _, c := range t.calls {
+		if m.n/1000 == 1 { // one form for a list
+			all = append(all, obj{"from": "gpt", "value": "<tool_call>{\"name\":\"" + c.name + "\"}</tool_call>", "mine": m.mark()})
+		} else {
+			all = append(all, obj{"from": "function_call", "value": `{"name":"` + c.name + `"}`, "mine": m.mark()})
+		}
+		if c.answered {
+			from := "observation"
+			if m.n/1000 == 1 {
+				from = "tool"
+			}
+			all = append(all, obj{"from": from, "value": c.output, "mine": m.mark()})
+		}
+	}
+	return all
 }

@@ -167,7 +167,7 @@ func (l *List) find(top object, as string) bool {
 	if len(top.Members) == 0 {
 		return try(top.Span, "")
 	}
-	for _, name := range []string{"messages", "prompt", "input", "history"} {
+	for _, name := range []string{"messages", "prompt", "input", "history", "conversations", "conversation"} {
 		if only == nil || slices.Contains(only.lists, name) {
 			if try(top.get(name), name) {
 				return true
@@ -246,7 +246,11 @@ func (l *List) element(i int, w *writer) {
 		w.close()
 	}
 	if s.whole != nil {
-		if row := s.whole(e.message); row != nil {
+		row := s.whole(e.message)
+		if s.adjacent && (row == nil || row.kind != result) {
+			w.calls = nil
+		}
+		if row != nil {
 			l.part(i, w, row, e.message.Span, nil)
 			w.flush()
 			return

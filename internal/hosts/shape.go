@@ -74,6 +74,8 @@ type shape struct {
 	copies []string
 	// nameless: calls may have no ids; then results belong to them by name, in order.
 	nameless bool
+	// adjacent: a result answers the call right in front of it.
+	adjacent bool
 	// strict: the results of a message stand in front of the next one of the model. Else neighbours of the
 	// model are one turn.
 	strict bool

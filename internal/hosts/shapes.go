@@ -5,7 +5,7 @@ import (
 )
 
 // shapes is the table. A list is what most of its elements can only be.
-var shapes = []shape{pi, aiSDK, aiSDKUI, langChain, agentsAPI, openCode, openAIAgents}
+var shapes = []shape{pi, aiSDK, aiSDKUI, langChain, agentsAPI, openCode, openAIAgents, shareGPT}
 
 // pi's live list, as its extensions get it. Sources: AgentMessage of its packages, 1.5.
 var pi = shape{

@@ -340,7 +340,7 @@ var functionCopy = part{kind: call, id: "id", name: "function.name", in: "functi
 // edited is a part with what was decided about it.
 func (l *List) edited(u int, raw []byte, f *fate, row *part) ([]byte, error) {
 	x := &l.units[u]
-	if f.id != "" {
+	if f.id != "" && row.id != "" {
 		raw = set(raw, row.id, quote(f.id))
 	}
 	if f.name != "" && row.name != "" {

@@ -20,6 +20,7 @@ var handedOn = map[string]int{
 	"cmd/pare/doctor.go":       1, // the table, made by screen
 	"cmd/pare/doctor_mend.go":  4, // notes, made by screen
 	"cmd/pare/doctor_watch.go": 2, // JSON, and notes made by screen
+	"cmd/pare/field.go":        1, // JSON
 	"cmd/pare/lines.go":        2, // a result, and notes made by screen
 	"cmd/pare/log.go":          2, // lines of the log, in which its handler quotes what is not printable
 	"cmd/pare/main.go":         1, // say

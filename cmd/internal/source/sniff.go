@@ -23,7 +23,10 @@ const (
 
 // sniff looks at a stream once, and tells what it is and, of a session, whose. It reads no
 // further than it must, for somebody may be writing the lines of a batch one by one.
-func (s *stream) sniff(name string) (kind, agentlog.Format) {
+func (s *stream) sniff(name string, data bool) (kind, agentlog.Format) {
+	if !s.opensJSON() && data {
+		return foreign, agentlog.Auto
+	}
 	if !s.opensJSON() {
 		if f, ok := s.damagedSession(); ok {
 			return session, f
@@ -33,7 +36,12 @@ func (s *stream) sniff(name string) (kind, agentlog.Format) {
 	d := detectors.Get().(*agentlog.Detector)
 	defer detectors.Put(d)
 	d.Reset()
-	if s.isBatch(d) {
+	switch lines := s.isBatch(d); {
+	case data && lines:
+		return batch, agentlog.Auto
+	case data:
+		return document, agentlog.Auto
+	case lines:
 		if f, ok := s.sessionOfLines(d); ok {
 			return session, f
 		}

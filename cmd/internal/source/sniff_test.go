@@ -77,7 +77,7 @@ func TestDefectHoles(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.skipMark()
-		if got, agent := s.sniff("x"); got != c.want || (agent == agentlog.ClaudeCode) != (c.want == session) {
+		if got, agent := s.sniff("x", false); got != c.want || (agent == agentlog.ClaudeCode) != (c.want == session) {
 			t.Errorf("%s: %v, %v", c.name, got, agent)
 		}
 	}

@@ -112,6 +112,8 @@ type Input struct {
 	MaxSize int64
 	// BatchesOnly passes over everything but JSON lines.
 	BatchesOnly bool
+	// Data says that no file is the session of an agent: what is JSON is a document, or lines of them.
+	Data bool
 	// Lend lets one document after the other be read into the same memory: whoever gets a
 	// chunk frees it, and keeps nothing of its data.
 	Lend bool
@@ -388,7 +390,7 @@ func (in *Input) stream(source string, r io.Reader, st fs.FileInfo, inFolder boo
 	if in.BatchesOnly && s.opensJSON() && s.oneLine() {
 		return true
 	}
-	kind, agent := s.sniff(source)
+	kind, agent := s.sniff(source, in.Data)
 	if inFolder && kind != foreign {
 		if own, err := in.free(source, st); own {
 			s.drop()
@@ -397,7 +399,7 @@ func (in *Input) stream(source string, r io.Reader, st fs.FileInfo, inFolder boo
 			return emit(Chunk{Source: source, Err: err})
 		}
 	}
-	if inFolder {
+	if inFolder && !in.Data {
 		if why := s.other(kind, agent); why != nil {
 			in.Skipped.Others = append(in.Skipped.Others, Other{source, why})
 			s.drop()
