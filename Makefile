@@ -37,11 +37,12 @@ adapters: postgres
 	PARE_ADAPTERS=1 $(GO) test -count=1 ./store -run TestClaudeAgentSDK
 
 # Real agents with damaged and repaired sessions, those that scripts/client.sh has installed; ONLY=Codex is one,
-# and PAGE=docs/campaign.md writes its table there.
+# and PAGE=docs/campaign.md writes its table there. DOCTOR="too long" asks pare doctor about full sessions instead.
 ONLY ?=
 PAGE ?=
+DOCTOR ?=
 campaign: build
-	$(GO) run ./tools/campaign --pare ./pare --only "$(ONLY)" --page "$(PAGE)"
+	$(GO) run ./tools/campaign --pare ./pare --only "$(ONLY)" --page "$(PAGE)" $(if $(DOCTOR),--doctor --damage "$(DOCTOR)")
 
 # The example in TypeScript is compiled and run in a test; this installs the compiler where it is missing.
 typescript:

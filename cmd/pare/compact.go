@@ -114,18 +114,29 @@ func (c *compactCmd) run(w *world) int {
 }
 
 // session plans what becomes of a session. One that is full has to fit afterwards, however little can be
-// summarized, so that goes by the window, too.
+// summarized, so that goes by a window, too: one of as many messages as a compaction leaves, so that a
+// second compaction finds nothing to do.
 func (c *compactCmd) session(p *pare.Policy) shortening {
 	return func(t *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
 		_, full := s.Limits()
 		return c.remedied(func(r *wire.Request) (*pare.Plan, error) {
-			if full {
+			if !full {
+				return by(p)(r)
+			}
+			fits := *p
+			fits.Window = &pare.Window{Messages: cmp.Or(p.Compact.MinKeep, defaultMinKeep)}
+			plan, err := agentlog.Rescued(t, s, fits, 0)
+			var small *pare.WindowTooSmall
+			if errors.As(err, &small) && small.Unit == "messages" { // an unbroken run of calls, or what is pinned
 				return agentlog.Rescued(t, s, *p, 0)
 			}
-			return by(p)(r)
+			return plan, err
 		})(t.Request)
 	}
 }
+
+// defaultMinKeep is how many messages a compaction leaves.
+const defaultMinKeep = 12
 
 // check is wrong usage that kong could not see, whatever the configuration says.
 func (c *compactCmd) check() error {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/store"
@@ -35,34 +36,37 @@ func (c *sessionExportCmd) run(w *world) int {
 		return w.usage(err, "session export")
 	}
 	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		out := bufio.NewWriter(w.stdout)
-		between, end := "[", "]\n"
-		if c.Lines {
-			between, end = "", ""
-		}
-		n := 0
-		err := st.Export(ctx, c.key(), part, func(e store.Entry) error {
-			n++
-			w.noteDamaged(e)
-			out.WriteString(between)
-			if between = ","; c.Lines {
-				between = ""
-			}
-			if c.Lines {
-				e.Raw = oneLineOf(e.Raw)
-			}
-			_, err := out.Write(e.Raw)
-			return err
-		})
-		if err != nil {
-			return 0, err
-		}
-		if n == 0 && !c.Lines {
-			out.WriteString("[")
-		}
-		out.WriteString(end)
-		return statusClean, out.Flush()
+		return statusClean, w.export(ctx, st, c.key(), part, c.Lines, w.stdout)
 	})
+}
+
+// export writes the messages of a session, as a list or as lines.
+func (w *world) export(ctx context.Context, st *store.Store, key store.Key, part store.Export, asLines bool, to io.Writer) error {
+	out := bufio.NewWriter(to)
+	between, end := "[", "]\n"
+	if asLines {
+		between, end = "", ""
+	}
+	n := 0
+	err := st.Export(ctx, key, part, func(e store.Entry) error {
+		n++
+		w.noteDamaged(e)
+		out.WriteString(between)
+		if between = ","; asLines {
+			between = ""
+			e.Raw = oneLineOf(e.Raw)
+		}
+		_, err := out.Write(e.Raw)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if n == 0 && !asLines {
+		out.WriteString("[")
+	}
+	out.WriteString(end)
+	return out.Flush()
 }
 
 // noteDamaged says, beside what is printed, that a mark stands in the place of an entry.

@@ -27,6 +27,7 @@ const (
 	Copilot               // events.jsonl of GitHub Copilot CLI
 	OpenCodeExport        // a session of opencode in one object: an export, or rows of its database
 	ATIF                  // a trajectory of a benchmark: one object with steps
+	OpenHandsEvent        // one event of a folder of OpenHands; it is told apart, not read
 )
 
 // A row is all that the rest of the package knows about a format. A new format is a
@@ -58,7 +59,7 @@ type row struct {
 
 // table is the list of all formats. Of two with as much evidence the first counts.
 var table = []row{
-	claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsRow, openCodeRow, openCodeExportRow, adkRow, copilotRow, qwenRow,
+	claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsEventRow, openHandsRow, openCodeRow, openCodeExportRow, adkRow, copilotRow, qwenRow,
 	cline3Row, continueRow, atifRow,
 }
 

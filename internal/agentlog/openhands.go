@@ -3,6 +3,7 @@ package agentlog
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -16,6 +17,21 @@ import (
 type openHands struct{}
 
 var openHandsRow = row{format: OpenHands, name: "openhands", maker: "OpenHands", dialect: wire.Anthropic, form: openHands{}, line: openHandsLine, document: isEventList}
+
+// openHandsEventRow is a file with a single event: OpenHands keeps a conversation as a folder of such. By
+// itself a result has no call there, and none of it is a session.
+var openHandsEventRow = row{format: OpenHandsEvent, name: "openhands-event", maker: "OpenHands, one event of a folder", dialect: wire.Anthropic, document: isLoneEvent}
+
+// isLoneEvent knows the events of both: those with an action or an observation, and those of the SDK, with
+// a kind.
+func isLoneEvent(raw []byte, at jsonspan.Span) bool {
+	if at.Len() == 0 || raw[at.Start] != '{' {
+		return false
+	}
+	o := objectAt(raw, at)
+	kind := o.Text("kind")
+	return isEvent(o) || o.Has("id") && o.Has("source") && o.Has("timestamp") && (strings.HasSuffix(kind, "Event") || strings.HasSuffix(kind, "Observation"))
+}
 
 func openHandsLine(o object) evidence {
 	if o.Has("history") && isEvents(o.Raw, o, "history") || isEvent(o) {

@@ -39,6 +39,7 @@ type client struct {
 	proof    map[string]string        // words that the file of a kind of session holds, or it is not one
 	storage  string                   // the folder of its sessions, below the home; "": they are files of their own
 	stored   func(file string) []byte // the conversation in its database; nil: it has none
+	long     *regexp.Regexp           // the texts that are made longer in a full session; nil: what tools say
 	small    string                   // a model of a small window, for sessions that are full; "": the first one
 }
 
@@ -148,7 +149,7 @@ func codex() *client {
 		},
 		sessions: ".codex/sessions/*/*/*/rollout-*.jsonl",
 		id:       func(file string) string { s := stem(file); return s[max(0, len(s)-36):] },
-		models:   [2]string{"gpt-5", "gpt-5-codex"}, small: "gpt-4o",
+		models:   [2]string{"gpt-5", "gpt-5-codex"}, long: regexp.MustCompile(`reply [1-8]: done`), // it clips what tools say itself
 		read: func(n, file, _ string) call {
 			return call{id: n, tool: "exec_command", args: object{"cmd": "cat " + file}}
 		},

@@ -34,7 +34,7 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 	defer func() { c.window = 0 }()
 	each := 0
 	for _, text := range sound.marks {
-		if outputs.MatchString(text) && !isCall(text) {
+		if c.lengthens().MatchString(text) && !isCall(text) {
 			each++
 		}
 	}
@@ -95,9 +95,17 @@ var outputs = regexp.MustCompile(`(echo )?(?:output [1-8] of the program|content
 
 func isCall(text string) bool { return strings.HasPrefix(text, "echo ") }
 
-// lengthened puts words behind each output in a text.
-func lengthened(text []byte, pad string) []byte {
-	return outputs.ReplaceAllFunc(text, func(said []byte) []byte {
+// lengthens finds the texts that are made longer.
+func (c *client) lengthens() *regexp.Regexp {
+	if c.long != nil {
+		return c.long
+	}
+	return outputs
+}
+
+// lengthened puts words behind each of them.
+func (c *client) lengthened(text []byte, pad string) []byte {
+	return c.lengthens().ReplaceAllFunc(text, func(said []byte) []byte {
 		if isCall(string(said)) {
 			return said
 		}
@@ -105,7 +113,7 @@ func lengthened(text []byte, pad string) []byte {
 	})
 }
 
-// lengthen puts words behind each output in the files of a session, and reports whether there was any.
+// lengthen puts words behind texts in the files of a session, and reports whether there was any.
 func (c *campaign) lengthen(s seat, pad string) (changed bool) {
 	if c.client.stored != nil {
 		_ = inTables(c.newest(s), func(db *sql.DB) error {
@@ -122,7 +130,7 @@ func (c *campaign) lengthen(s seat, pad string) (changed bool) {
 			}
 			rows.Close()
 			for id, was := range parts {
-				if now := lengthened(was, pad); !bytes.Equal(now, was) {
+				if now := c.lengthened(was, pad); !bytes.Equal(now, was) {
 					_, err := db.Exec(`UPDATE part SET data = ? WHERE id = ?`, string(now), id)
 					changed = changed || err == nil
 				}
@@ -137,7 +145,7 @@ func (c *campaign) lengthen(s seat, pad string) (changed bool) {
 	}
 	for _, f := range files {
 		was, _ := os.ReadFile(f)
-		if now := lengthened(was, pad); !bytes.Equal(now, was) {
+		if now := c.lengthened(was, pad); !bytes.Equal(now, was) {
 			changed = os.WriteFile(f, now, 0o600) == nil || changed
 		}
 	}

@@ -141,7 +141,7 @@ func (c *campaign) newest(s seat) (newest string) {
 	var at time.Time
 	for _, f := range files {
 		st, err := os.Stat(f)
-		if err != nil || st.ModTime().Before(at) {
+		if err != nil || st.ModTime().Before(at) || strings.Contains(filepath.Base(f), ".bak") {
 			continue
 		}
 		if data, _ := os.ReadFile(f); c.client.stored != nil || len(marksIn(data)) > 0 { // not a title, nor a sub-agent's conversation
