@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare/internal/pgtest"
+	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/store"
 )
 
@@ -31,7 +32,7 @@ func TestDefectD7BackupOfAStoreInUse(t *testing.T) {
 			}
 		}
 	})
-	for i := range 5 {
+	for i := range 1 + trial.Size(10)/5 {
 		before := int64(0)
 		if x, err := st.Session(ctx, key); err == nil {
 			before = x.Head

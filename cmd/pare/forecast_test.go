@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -158,8 +159,19 @@ func TestForecasts(t *testing.T) {
 }
 
 // recordedParts are recorded sessions by agent, where there are any, and some that are made up: their
-// requests grow by as much each time, give or take.
+// requests grow by as much each time, give or take. They are read once.
 func recordedParts(t *testing.T) map[string][]sessionPart {
+	t.Helper()
+	recorded.Do(func() { recorded.parts = readRecorded(t) })
+	return recorded.parts
+}
+
+var recorded struct {
+	sync.Once
+	parts map[string][]sessionPart
+}
+
+func readRecorded(t *testing.T) map[string][]sessionPart {
 	all := map[string][]sessionPart{"made up": nil}
 	add := func(agent, name string, raw []byte) {
 		all[agent] = append(all[agent], recordingsIn(t, name, raw)...)
