@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -47,7 +49,7 @@ func checkSums(t *testing.T, dir string) {
 			t.Errorf("SHA256SUMS does not have %s", line)
 		}
 	}
-	for _, kind := range []string{".tgz", ".whl", ".cdx.json"} {
+	for _, kind := range []string{".tgz", ".whl", ".cdx.json", ".intoto.json"} {
 		if !strings.Contains(string(text), kind+"\n") {
 			t.Errorf("there is no %s among\n%s", kind, text)
 		}
@@ -58,7 +60,7 @@ func checkSums(t *testing.T, dir string) {
 // the same files by TestArchives, so that what is in them is made again: the documents, and the library,
 // on which two compilers work. A soak makes everything again.
 func sameAgain(t *testing.T, dir string, first *release) {
-	again := release{root: "../..", out: t.TempDir(), version: "v9.8.7", cached: true}
+	again := release{root: "../..", out: t.TempDir(), version: "v9.8.7", cached: first.cached}
 	if trial.Soak() {
 		if err := again.run([]string{"host"}); err != nil {
 			t.Fatal(err)
@@ -244,5 +246,63 @@ new MutationObserver(() => { if (by("says").textContent) fetch("/said", { method
 	out := <-said
 	if !strings.HasPrefix(out, "anthropic: 2 faults, ") || !strings.Contains(out, ", clean now\n<!doctype html>") || !strings.Contains(out, "toolu_01") {
 		t.Errorf("the page does not say that its example was repaired:\n%.3000s", out)
+	}
+}
+
+// readProvenance wants every file but the statement itself among its subjects, with the commit.
+func readProvenance(t *testing.T, dir string, r *release) {
+	var says struct {
+		Type    string `json:"_type"`
+		Subject []struct {
+			Name   string
+			Digest map[string]string
+		}
+		Predicate struct {
+			BuildDefinition struct {
+				ResolvedDependencies []struct {
+					URI    string
+					Digest map[string]string
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(read(t, find(t, dir, "*.intoto.json")), &says); err != nil {
+		t.Fatal(err)
+	}
+	if len(says.Subject) != len(r.files)-1 || says.Type != "https://in-toto.io/Statement/v1" {
+		t.Errorf("%d files, %d in the statement, which is a %s", len(r.files), len(says.Subject), says.Type)
+	}
+	for _, s := range says.Subject {
+		if got := sum(read(t, filepath.Join(dir, s.Name))); got != s.Digest["sha256"] {
+			t.Errorf("%s is %s, the statement says %s", s.Name, got, s.Digest["sha256"])
+		}
+	}
+	if r.commit != "" && says.Predicate.BuildDefinition.ResolvedDependencies[0].Digest["gitCommit"] != r.commit {
+		t.Errorf("%+v", says.Predicate)
+	}
+	brew := read(t, filepath.Join(dir, "pare.rb"))
+	archive := read(t, find(t, dir, "pare_*_"+runtime.GOOS+"_"+runtime.GOARCH+".tar.gz"))
+	if !bytes.Contains(brew, []byte(sum(archive))) || !bytes.Contains(brew, []byte("pare_#{version}_"+runtime.GOOS)) {
+		t.Errorf("the formula does not name the archive:\n%s", brew)
+	}
+}
+
+// TestCompose: what compose.yaml gives to the program is something that it takes.
+func TestCompose(t *testing.T) {
+	text := string(read(t, "../../compose.yaml"))
+	code := string(read(t, "../../cmd/pare/serve.go"))
+	for _, flag := range regexp.MustCompile(`"--([a-z-]+)"`).FindAllStringSubmatch(text, -1) {
+		name := regexp.MustCompile(`-?\b[a-z]`).ReplaceAllStringFunc(flag[1], func(s string) string { return strings.ToUpper(strings.TrimPrefix(s, "-")) })
+		if !regexp.MustCompile(`\t` + name + `\b`).MatchString(code) {
+			t.Errorf("serve has no --%s", flag[1])
+		}
+	}
+	for _, name := range regexp.MustCompile(`(?m)^      (PARE_[A-Z]+):`).FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(code, name[1]) {
+			t.Errorf("serve does not read %s", name[1])
+		}
+	}
+	if !strings.Contains(text, `user: "65532:65532"`) {
+		t.Error("the program runs as another user than in its image")
 	}
 }

@@ -1,6 +1,6 @@
 // Command release builds a release: archives with the program for each system, the licence, the
-// man pages and the completions; packages for npm and Python; a list of what they are made of, and
-// checksums. The same commit gives the same bytes, wherever it is built with the same Go (and, for
+// man pages and the completions; packages for npm and Python; an image for containers, a formula for
+// Homebrew; a list of what they are made of, a statement of where they are from, and checksums. The same commit gives the same bytes, wherever it is built with the same Go (and, for
 // the library in a wheel, the same C compiler).
 package main
 
@@ -35,10 +35,13 @@ type release struct {
 	version, commit string
 	at              time.Time
 	docs            []entry
-	sums            bytes.Buffer
+	files           []file
 	cached          bool              // built as go build does, with what its cache holds, and hardly compressed: for tests
 	made            map[string][]byte // what go build has built, by its command
 }
+
+// A file is one of the release.
+type file struct{ name, sum string }
 
 // An entry is a file of an archive.
 type entry struct {
@@ -89,15 +92,27 @@ func (r *release) run(targets []string) error {
 	if err := r.write("pare_"+r.version+".cdx.json", bill); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), r.sums.Bytes(), 0o666)
+	if err := errors.Join(r.image(systems), r.formula(systems)); err != nil {
+		return err
+	}
+	if err := r.provenance(targets); err != nil {
+		return err
+	}
+	var sums bytes.Buffer
+	for _, f := range r.files {
+		fmt.Fprintf(&sums, "%s  %s\n", f.sum, f.name)
+	}
+	return os.WriteFile(filepath.Join(r.out, "SHA256SUMS"), sums.Bytes(), 0o666)
 }
 
 // write writes a file of the release, and its checksum.
 func (r *release) write(name string, data []byte) error {
-	fmt.Fprintf(&r.sums, "%x  %s\n", sha256.Sum256(data), name)
+	r.files = append(r.files, file{name, sum(data)})
 	fmt.Println(filepath.Join(r.out, name))
 	return os.WriteFile(filepath.Join(r.out, name), data, 0o666)
 }
+
+func sum(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // A system is one that programs are built for.
 type system struct {
@@ -112,6 +127,15 @@ func parseSystem(target string) (system, error) {
 		return system{}, fmt.Errorf("%q is not one of %s", target, everywhere)
 	}
 	return system{os: goos, arch: goarch}, nil
+}
+
+// archiveName is what the archive for a system is called.
+func (r *release) archiveName(s system) string {
+	ext := ".tar.gz"
+	if s.os == "windows" {
+		ext = ".zip"
+	}
+	return fmt.Sprintf("pare_%s_%s_%s", r.version, s.os, s.arch) + ext
 }
 
 // program is what the program is called there.
@@ -276,17 +300,17 @@ func (r *release) archive(s *system) error {
 			return err
 		}
 	}
-	base := fmt.Sprintf("pare_%s_%s_%s", r.version, s.os, s.arch)
+	name := r.archiveName(*s)
 	files := append([]entry{{s.program(), 0o755, s.built}}, r.docs...)
-	pack, ext := r.tar, ".tar.gz"
+	pack, base := r.tar, strings.TrimSuffix(name, ".tar.gz")
 	if s.os == "windows" {
-		pack, ext = r.zip, ".zip"
+		pack, base = r.zip, strings.TrimSuffix(name, ".zip")
 	}
 	packed, err := pack(base, files)
 	if err != nil {
 		return err
 	}
-	return r.write(base+ext, packed)
+	return r.write(name, packed)
 }
 
 // level is how hard archives are compressed.
@@ -298,12 +322,23 @@ func (r *release) level() int {
 }
 
 func (r *release) tar(base string, files []entry) ([]byte, error) {
+	plain, err := r.plainTar(base, files)
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	z, err := gzip.NewWriterLevel(&b, r.level())
 	if err != nil {
 		return nil, err
 	}
-	w := tar.NewWriter(z)
+	_, err = z.Write(plain)
+	err = errors.Join(err, z.Close())
+	return b.Bytes(), err
+}
+
+func (r *release) plainTar(base string, files []entry) ([]byte, error) {
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
 	for _, f := range files {
 		h := &tar.Header{Name: path.Join(base, f.name), Mode: int64(f.mode), Size: int64(len(f.data)), ModTime: r.at}
 		if err := w.WriteHeader(h); err != nil {
@@ -313,7 +348,7 @@ func (r *release) tar(base string, files []entry) ([]byte, error) {
 			return nil, err
 		}
 	}
-	err = errors.Join(w.Close(), z.Close())
+	err := w.Close()
 	return b.Bytes(), err
 }
 

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pare-llm/pare/internal/trial"
 )
 
 // TestRelease builds the archive for this system, unpacks it and asks the program which
@@ -25,7 +27,7 @@ func TestRelease(t *testing.T) {
 		t.Skip("builds the program several times; left to make test")
 	}
 	dir := t.TempDir()
-	r := release{root: "../..", out: dir, version: "v9.8.7", cached: true, made: built}
+	r := release{root: "../..", out: dir, version: "v9.8.7", cached: !trial.Soak(), made: built}
 	if err := r.run([]string{"host"}); err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +42,8 @@ func TestRelease(t *testing.T) {
 	}
 	checkSums(t, dir)
 	t.Run("same bytes", func(t *testing.T) { sameAgain(t, dir, &r) })
+	t.Run("image", func(t *testing.T) { runImage(t, dir, r.cached) })
+	t.Run("provenance", func(t *testing.T) { readProvenance(t, dir, &r) })
 	t.Run("npm", func(t *testing.T) { installNPM(t, dir) })
 	t.Run("wheel", func(t *testing.T) { installWheel(t, dir) })
 	files := map[string][]byte{}
@@ -123,7 +127,12 @@ func untar(packed []byte, files map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	for r := tar.NewReader(z); ; {
+	plain, err := io.ReadAll(z)
+	return errors.Join(err, untarPlain(plain, files))
+}
+
+func untarPlain(plain []byte, files map[string][]byte) error {
+	for r := tar.NewReader(bytes.NewReader(plain)); ; {
 		h, err := r.Next()
 		if err == io.EOF {
 			return nil

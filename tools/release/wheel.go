@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"debug/elf"
 	"encoding/base64"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -88,16 +90,36 @@ func (r *release) pythonVersion() string {
 
 var libraryNames = map[string]string{"linux": "libpare.so", "darwin": "libpare.dylib", "windows": "pare.dll"}
 
-// library builds the C library; nil, if nobody compiles C for that system here. CC_OS_ARCH names who does.
+// crossCompilers are the compilers of C for other systems, by the names that distributions give them.
+var crossCompilers = map[string]string{
+	"linux/amd64": "x86_64-linux-gnu-gcc", "linux/arm64": "aarch64-linux-gnu-gcc",
+	"windows/amd64": "x86_64-w64-mingw32-gcc", "windows/arm64": "aarch64-w64-mingw32-gcc",
+}
+
+// compiler compiles C for a system; "" if nobody does here. CC_OS_ARCH names who does.
+func compiler(s system) string {
+	if cc := os.Getenv("CC_" + s.os + "_" + s.arch); cc != "" {
+		return cc
+	}
+	names := []string{crossCompilers[s.os+"/"+s.arch]}
+	if s.os == runtime.GOOS && s.arch == runtime.GOARCH {
+		names = []string{cmp.Or(os.Getenv("CC"), "gcc"), "cc"}
+	}
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// library builds the C library; nil, if nobody compiles C for that system here.
 func (r *release) library(s system) ([]byte, error) {
-	cc := os.Getenv("CC_" + s.os + "_" + s.arch)
-	if cc == "" && (s.os != runtime.GOOS || s.arch != runtime.GOARCH) {
+	cc := compiler(s)
+	if cc == "" {
 		return nil, nil
 	}
-	env := []string{"CGO_ENABLED=1", "GOOS=" + s.os, "GOARCH=" + s.arch}
-	if cc != "" {
-		env = append(env, "CC="+cc)
-	}
+	env := []string{"CGO_ENABLED=1", "GOOS=" + s.os, "GOARCH=" + s.arch, "CC=" + cc}
 	flags := "-s -w"
 	if s.os == "linux" {
 		flags += " -extldflags=-Wl,--build-id=none" // it depends on names of temporary files
