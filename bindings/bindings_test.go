@@ -99,6 +99,14 @@ func run(t *testing.T, env []string, command ...string) {
 	t.Logf("%s", out)
 }
 
+// calls is how many calls with callbacks are made: a million in a soak.
+func calls() string {
+	if trial.Soak() {
+		return "PARE_CALLS=1000000"
+	}
+	return "PARE_CALLS=4000"
+}
+
 // TestC: a program in C calls, is called back, by threads and beside a fork.
 func TestC(t *testing.T) {
 	lib := library(t)
@@ -112,7 +120,7 @@ func TestPython(t *testing.T) {
 	need(t, "python3")
 	lib := library(t)
 	program := build(t, "pare", nil, "go", "build", "-o", "OUT", "../cmd/pare")
-	env := []string{"PYTHONPATH=python", "PARE_LIBRARY=" + lib, "PARE_PROGRAM=" + program, "PARE_CLEAN=" + clean(t), "PYTHONDONTWRITEBYTECODE=1"}
+	env := []string{calls(), "PYTHONPATH=python", "PARE_LIBRARY=" + lib, "PARE_PROGRAM=" + program, "PARE_CLEAN=" + clean(t), "PYTHONDONTWRITEBYTECODE=1"}
 	run(t, env, "python3", "-m", "unittest", "discover", "-s", "python/tests", "-v")
 }
 
@@ -120,7 +128,7 @@ func TestPython(t *testing.T) {
 func TestJavaScript(t *testing.T) {
 	dir := npm(t)
 	program := build(t, "pare", nil, "go", "build", "-o", "OUT", "../cmd/pare")
-	run(t, []string{"PARE_CLEAN=" + clean(t), "PARE_PROGRAM=" + program}, "node", "--test", filepath.Join(dir, "tests"))
+	run(t, []string{calls(), "PARE_CLEAN=" + clean(t), "PARE_PROGRAM=" + program}, "node", "--expose-gc", "--test", filepath.Join(dir, "tests"))
 }
 
 // TestSeeds: the programs that stand in the place of five others, each in its user's language.
