@@ -38,7 +38,7 @@ func (r *rounds) watch(v *picture.Doctor, again func() bool) {
 			f.bytes, f.at = x.Bytes, x.Info.ModTime()
 		}
 	}
-	screen.Fprintf(r.w.stderr, "watching %s; Ctrl-C ends it\n", plural(len(all), "session"))
+	screen.Fprintf(r.w.stderr, "watching %s; Ctrl-C stops\n", plural(len(all), "session"))
 	for again() {
 		there := map[string]bool{}
 		for _, x := range agentlog.Find(r.search).Sessions {

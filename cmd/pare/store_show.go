@@ -79,7 +79,7 @@ func (c *sessionShowCmd) noteFullness(ctx context.Context, w *world, st *store.S
 	if err != nil || f == nil {
 		return
 	}
-	note := "the window is " + strings.TrimSpace(screen.Percent(f.Share)) + " full"
+	note := strings.TrimSpace(screen.Percent(f.Share)) + " of the " + grouped(f.Room) + " tokens available"
 	if left := f.String(); left != "" {
 		note += ": " + left
 	}
