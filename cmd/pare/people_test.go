@@ -154,3 +154,20 @@ func TestEverySessionCommandHasAnExample(t *testing.T) {
 		}
 	}
 }
+
+// TestOthersInOneLine: a folder with node_modules says in one line what was passed over.
+func TestOthersInOneLine(t *testing.T) {
+	folder := t.TempDir()
+	request, err := os.ReadFile("../../examples/clean-openai-chat.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(folder, "request.json"), string(request), 1)
+	for i := range 9 {
+		put(t, filepath.Join(folder, "node_modules", fmt.Sprintf("m%d/index.json", i)), `{"version":3,"sources":["a.ts"],"mappings":"AAAA"}`, 1)
+	}
+	status, said := told(t, "check", folder)
+	if status != statusClean || strings.Count(said, "skipped") != 1 || !strings.Contains(said, "skipped 9 files such as ") {
+		t.Errorf("%d %s", status, said)
+	}
+}

@@ -32,20 +32,26 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 	m, _ := tokens.Lookup(c.models[0])
 	c.window = m.Window // the stand-in counts now, and refuses what is longer
 	defer func() { c.window = 0 }()
-	each := 0
+	each, last := 0, ""
 	for _, text := range sound.marks {
 		if c.lengthens().MatchString(text) && !isCall(text) {
 			each++
+			last = text
 		}
 	}
-	if each == 0 {
+	if c.long == nil {
+		last = "" // results can be cleared; what was said last stays
+	} else {
+		each--
+	}
+	if each <= 0 {
 		return nil
 	}
 	pad := " " + filler(int(1.5*1.15*float64(m.Window))/each)
 	one := func(what string, do func() []string) {
 		o := opinion{session: k.name, damage: what}
 		r := c.resume(held, func(string) bool {
-			if !c.lengthen(held, pad) {
+			if !c.lengthen(held, pad, last) {
 				return false
 			}
 			if o.says = c.doctor(held); do != nil {
@@ -104,17 +110,17 @@ func (c *client) lengthens() *regexp.Regexp {
 }
 
 // lengthened puts words behind each of them.
-func (c *client) lengthened(text []byte, pad string) []byte {
+func (c *client) lengthened(text []byte, pad, but string) []byte {
 	return c.lengthens().ReplaceAllFunc(text, func(said []byte) []byte {
-		if isCall(string(said)) {
+		if isCall(string(said)) || string(said) == but {
 			return said
 		}
 		return append(bytes.Clone(said), pad...)
 	})
 }
 
-// lengthen puts words behind texts in the files of a session, and reports whether there was any.
-func (c *campaign) lengthen(s seat, pad string) (changed bool) {
+// lengthen puts words behind texts in the files of a session, all but one, and reports whether there was any.
+func (c *campaign) lengthen(s seat, pad, but string) (changed bool) {
 	if c.client.stored != nil {
 		_ = inTables(c.newest(s), func(db *sql.DB) error {
 			parts := map[string][]byte{}
@@ -130,7 +136,7 @@ func (c *campaign) lengthen(s seat, pad string) (changed bool) {
 			}
 			rows.Close()
 			for id, was := range parts {
-				if now := c.lengthened(was, pad); !bytes.Equal(now, was) {
+				if now := c.lengthened(was, pad, but); !bytes.Equal(now, was) {
 					_, err := db.Exec(`UPDATE part SET data = ? WHERE id = ?`, string(now), id)
 					changed = changed || err == nil
 				}
@@ -145,7 +151,7 @@ func (c *campaign) lengthen(s seat, pad string) (changed bool) {
 	}
 	for _, f := range files {
 		was, _ := os.ReadFile(f)
-		if now := c.lengthened(was, pad); !bytes.Equal(now, was) {
+		if now := c.lengthened(was, pad, but); !bytes.Equal(now, was) {
 			changed = os.WriteFile(f, now, 0o600) == nil || changed
 		}
 	}
