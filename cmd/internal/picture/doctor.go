@@ -103,9 +103,44 @@ func (v *Doctor) Render(all []*agentlog.Diagnosis) []byte {
 	if len(all) == 0 {
 		return nil
 	}
+	if head := headline(all); head != "" {
+		screen.Fprintf(&b, "%s\n\n", v.Paint.Bold(head))
+	}
 	v.table(&b, rowsOf(all))
 	v.list(&b, Newest(all))
 	return b.Bytes()
+}
+
+// headline says how many sessions have which trouble; "" for none.
+func headline(all []*agentlog.Diagnosis) string {
+	n := map[agentlog.Outlook]int{}
+	unread := 0
+	for _, d := range all {
+		if d.Err != nil {
+			unread++
+		} else {
+			n[d.Outlook]++
+		}
+	}
+	var parts []string
+	add := func(n int, one, many string) {
+		switch {
+		case n == 0:
+			return
+		case n == 1:
+			many = one
+		}
+		count := fmt.Sprint(n)
+		if len(parts) == 0 {
+			count = screen.Plural(n, "session")
+		}
+		parts = append(parts, count+" "+many)
+	}
+	add(n[agentlog.Unusable], "cannot be resumed", "cannot be resumed")
+	add(n[agentlog.Forgets], "resumes with something lost", "resume with something lost")
+	add(n[agentlog.Full], "is full", "are full")
+	add(unread, "cannot be read", "cannot be read")
+	return strings.Join(parts, ", ")
 }
 
 func (v *Doctor) table(b *bytes.Buffer, rows []*row) {
