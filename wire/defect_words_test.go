@@ -235,6 +235,26 @@ func TestDefectT1DroppedAsAsked(t *testing.T) {
 	}
 }
 
+// TestDefectT1BesideThoughts: what stands beside a thought of Bedrock's, whatever it is called, is no part of it.
+func TestDefectT1BesideThoughts(t *testing.T) {
+	for _, name := range thoughtMembers {
+		if name == "" || name == "reasoningContent" {
+			continue
+		}
+		r, err := Parse(fmt.Appendf(nil, `{"messages":[{"role":"assistant","content":[{%q:"said beside it","reasoningContent":{"reasoningText":true}}]}]}`, name), Options{Dialect: Bedrock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fixed, err := r.mend(Repair{}, CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := string(fixed.Request.Raw()); !strings.Contains(out, "said beside it") {
+			t.Errorf("%s: %s\n%+v", name, out, fixed.Changes)
+		}
+	}
+}
+
 // TestDefectT1OddPlaces: words and ids where no reader looks for them are kept or named: in the
 // media of a response that are none, beside results in a mouth that is not the user's, in a block
 // that says nothing, in a thought that is a message.

@@ -238,6 +238,9 @@ func (w *wordCheck) isRead(id transcript.BlockID, s *stringsIn, message int) boo
 		}
 		return in || b.Body.Start == s.at.Start+1 || named || s.has(w.g.words.call...)
 	case transcript.Thinking:
+		if _, nested := w.member(b.Span, "reasoningContent"); nested && !s.has("reasoningContent") {
+			return false // it stands beside what was thought
+		}
 		return w.t.Messages()[message].Role == transcript.Assistant && (w.where[id].in == inMember && !w.replaced || s.only(thoughtMembers) && s.top() != "content")
 	case transcript.Media:
 		return mediaMembers[s.top()] && bytes.IndexByte(s.raw[s.at.Start:s.at.End], ' ') < 0 || s.top() == "filename" || s.top() == "title"
