@@ -12,8 +12,11 @@ export class PareSession {
   constructor(session, options = {}) {
     this.session = session;
     this.options = options;
-    for (const name of ["replaceHistoryWithCompaction", "prepareHistoryItemForModelInput", "prepareHistoryItemsForPersistenceComparison", "preserveReasoningItemIdsForPersistence"]) {
-      if (typeof session[name] === "function") this[name] = (...given) => session[name](...given);
+    // What else a session can do (transactions, compaction) is asked of it by looking for its methods.
+    for (let at = session; at && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+      for (const name of Object.getOwnPropertyNames(at)) {
+        if (!(name in this) && typeof session[name] === "function") this[name] = (...given) => session[name](...given);
+      }
     }
   }
 

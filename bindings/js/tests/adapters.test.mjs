@@ -74,6 +74,21 @@ test("OpenAI Agents: the filter, and a session that cuts between pairs", async (
   assert.equal((await session.getItems(3)).length, 3);
 });
 
+test("whatever else a session can do, one around it can", async () => {
+  class Other {
+    #done = [];
+    getItems = async () => [];
+    applyHistoryTransaction(args) {
+      this.#done.push(args);
+      return this.#done.length;
+    }
+  }
+  const session = new PareSession(new Other());
+  session.applyHistoryTransaction(1);
+  assert.equal(session.applyHistoryTransaction(2), 2);
+  assert.deepEqual(await session.getItems(), []);
+});
+
 test("pi's extension and opencode's plugin", async () => {
   const handlers = {};
   pareExtension()({ on: (name, handler) => (handlers[name] = handler) });
