@@ -25,7 +25,7 @@ def repair(batch):
             out, plan = text, {"changes": [{"rule": e.type}]}
         fixed.append(out)
         changed.append(out is not text)
-        rules.append(sorted({c["rule"] for c in plan.get("changes") or []}))
+        rules.append(sorted({c["rule"] for c in (plan or {}).get("changes", [])}))
     return {**batch, COLUMN: fixed, "changed": changed, "rules": rules}
 
 
