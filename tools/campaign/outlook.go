@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -68,8 +69,9 @@ func (o opinion) cell() string {
 	return cell
 }
 
-// judge asks doctor about sessions of the client, and the client itself: damaged, and filled.
-func (c *campaign) judge(all []kind, fill bool) (rows []opinion) {
+// judge asks doctor about sessions of the client, and the client itself: damaged, and filled. After each it
+// hands over what it knows so far.
+func (c *campaign) judge(all []kind, fill bool, held func(rows []opinion)) (rows []opinion) {
 	fmt.Printf("\n## %s\n\n", c.name)
 	add := func(o opinion) {
 		fmt.Printf("%-16s %-26s %s\n", o.session, o.damage, o.cell())
@@ -79,23 +81,24 @@ func (c *campaign) judge(all []kind, fill bool) (rows []opinion) {
 		c.models = [2]string{c.small, c.small}
 	}
 	for _, k := range all {
-		held, err := c.hold(k)
+		s, err := c.hold(k)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "campaign: %s: not held: %s\n", k.name, oneLine(err.Error()))
-			c.put(held.dir, k.name, "not held", true)
+			c.put(s.dir, k.name, "not held", true)
 			continue
 		}
-		sound := c.resume(held, nil)
+		sound := c.resume(s, nil)
 		for _, d := range append([]damage{{name: none}}, c.damages...) {
-			add(c.opinion(held, sound, k, d))
+			add(c.opinion(s, sound, k, d))
 		}
 		if fill {
-			for _, o := range c.full(held, sound, k) {
+			for _, o := range c.full(s, sound, k) {
 				add(o)
 			}
 		}
 		c.put(sound.dir, k.name, "sound", false)
-		c.put(held.dir, k.name, "held", false)
+		c.put(s.dir, k.name, "held", false)
+		held(rows)
 	}
 	return rows
 }
@@ -115,15 +118,16 @@ func (c *campaign) askDoctor(chosen []kind, session, harm, page string) (failed 
 	if harm == "" {
 		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !slices.Contains(judgedDamages, d.name) })
 	}
-	rows := c.judge(chosen, fill)
+	rows := c.judge(chosen, fill, func(rows []opinion) { // so that nothing is lost when somebody ends it
+		if page != "" {
+			if err := writeOpinions(page, c.name, rows); err != nil {
+				fail(err)
+			}
+		}
+	})
 	for _, o := range rows {
 		if o.says != "" && (!o.right() || len(o.faults) > 0) {
 			failed++
-		}
-	}
-	if page != "" {
-		if err := writeOpinions(page, c.name, rows); err != nil {
-			fail(err)
 		}
 	}
 	return failed
@@ -285,9 +289,13 @@ func (c *campaign) age(s seat) {
 // lines reports whether the session is a file of lines.
 func (c *campaign) lines() bool { return strings.HasSuffix(c.sessions, ".jsonl") }
 
+// ordinals count the lines of Codex: where one is added in the middle, those behind it are counted on.
+var ordinals = regexp.MustCompile(`"ordinal":\d+`)
+
 // kept reports whether at least those lines are still there, byte for byte, that no damage and no
 // repair is near: all but six.
 func kept(was, now []byte) bool {
+	was, now = ordinals.ReplaceAll(was, nil), ordinals.ReplaceAll(now, nil)
 	there := map[string]int{}
 	for line := range bytes.Lines(now) {
 		there[string(line)]++

@@ -151,7 +151,14 @@ func (c *campaign) lengthen(s seat, pad, but string) (changed bool) {
 	}
 	for _, f := range files {
 		was, _ := os.ReadFile(f)
-		if now := c.lengthened(was, pad, but); !bytes.Equal(now, was) {
+		var now []byte
+		for line := range bytes.Lines(was) {
+			if c.spoken(line) { // what repeats it is not sent
+				line = c.lengthened(line, pad, but)
+			}
+			now = append(now, line...)
+		}
+		if !bytes.Equal(now, was) {
 			changed = os.WriteFile(f, now, 0o600) == nil || changed
 		}
 	}
