@@ -56,6 +56,10 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req, err := wire.Parse(body, wire.Options{Dialect: s.client.dialect})
 	if err != nil || !strings.Contains(string(body), `"tools"`) && !strings.Contains(string(body), `"toolConfig"`) || strings.Contains(path, ":generateContent") {
+		if s.window > 0 && err == nil && req.Tokens(tokens.For(req.Model())) > s.window { // a summary is asked for
+			s.refuse(w)
+			return
+		}
 		a := answer{text: "A title", tokens: 2} // not the conversation
 		if summaries.Match(body) {
 			a.text = "summary of what was said"
@@ -111,9 +115,7 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := answer{text: "reply " + number + ": done", tokens: said, thinks: thinks.Match(body)}
 	switch {
 	case order == "overflow":
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, s.client.overflow)
+		s.refuse(w)
 	case order == "slow" && !answered:
 		s.asked <- order
 		<-r.Context().Done()
@@ -129,6 +131,13 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.client.say(w, a)
 	}
+}
+
+// refuse says that a request is too long, as the API of the client does.
+func (s *standIn) refuse(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	fmt.Fprint(w, s.client.overflow)
 }
 
 // summaries finds in the newest message that it asks for a summary.
