@@ -57,6 +57,9 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req, err := wire.Parse(body, wire.Options{Dialect: s.client.dialect})
 	if err != nil || !strings.Contains(string(body), `"tools"`) && !strings.Contains(string(body), `"toolConfig"`) || strings.Contains(path, ":generateContent") {
 		if s.window > 0 && err == nil && req.Tokens(tokens.For(req.Model())) > s.window { // a summary is asked for
+			s.mu.Lock()
+			s.bodies = append(s.bodies, body) // it may be all that the client sends
+			s.mu.Unlock()
 			s.refuse(w)
 			return
 		}
