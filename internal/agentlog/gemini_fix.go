@@ -169,6 +169,8 @@ func (m *geminiMender) responseAmong(f *Finding, call object, parts [][]byte) []
 		case own < 0 && len(r.Members) == 0 && plainText(p) != "":
 		case len(r.Members) == 0, k == own && exact:
 			out = append(out, p)
+		case k != own && somebodySpeaks(p): // whom a quotation would make the tool
+			out = append(out, p)
 		case k == own:
 			out = append(out, write("functionResponse", r.With("id", id, "name", name)))
 			m.e.log(c, "edit", f.Rule, f.IDs, 0, "the result of a call carries its id")
@@ -178,6 +180,16 @@ func (m *geminiMender) responseAmong(f *Finding, call object, parts [][]byte) []
 		}
 	}
 	return out
+}
+
+// somebodySpeaks reports whether a message stands in a part, as such and not as a text.
+func somebodySpeaks(part []byte) bool {
+	for at := range wirex.QuotedIn(part, transcript.Span{End: len(part)}) {
+		if part[at] != '{' && part[at] != '[' {
+			return true
+		}
+	}
+	return false
 }
 
 // quotedResponse are the parts that take the place of a response: what it says as a
@@ -263,6 +275,9 @@ func (m *geminiMender) response(f *Finding, at jsonspan.Span, part object) {
 			m.e.log(c, "drop", f.Rule, f.IDs, -at.Len(), "a copy of the result that its call holds")
 			return
 		}
+	}
+	if somebodySpeaks(m.e.l.raw[at.Start:at.End]) {
+		return
 	}
 	text := m.t.Request.Text(f.Block)
 	x.parts[at.Start] = bytes.Join(quotedResponse(r, text), []byte{','})

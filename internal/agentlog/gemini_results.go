@@ -70,6 +70,9 @@ func (m *geminiMender) sortResults(f *Finding, x *geminiEdit) bool {
 				m.e.log(c, "move", "displaced-result", []string{of.id}, 0, "moved to its call")
 			case bytes.Equal(r.Value("response"), responseOf(of.own).Value("response")) && bytes.Equal(r.Value("parts"), responseOf(of.own).Value("parts")):
 				m.e.log(c, "drop", "duplicate-result", []string{of.id}, -len(p), "a copy of the result that its call holds")
+			case somebodySpeaks(p):
+				stay = append(stay, p)
+				continue
 			default:
 				stay = append(stay, quotedResponse(r, string(r.Value("response")))...)
 				m.e.log(c, "edit", "duplicate-result", []string{of.id}, 0, "another result of a call, kept as quoted text")
