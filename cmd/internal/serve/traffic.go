@@ -229,33 +229,39 @@ func (c *conversation) bytes() int {
 
 // conversations are the newest ones, as far as there is room for them.
 type conversations struct {
-	all  []conversation // oldest first
-	ids  map[string]bool
-	size int
+	byID  map[string]conversation
+	order []string // of their ids, oldest first
+	size  int
 }
 
 // keptBytes is the room for conversations.
 const keptBytes = 64 << 20
 
 func (k *conversations) put(c conversation) {
-	if k.ids == nil {
-		k.ids = make(map[string]bool)
+	if k.byID == nil {
+		k.byID = make(map[string]conversation)
 	}
-	k.all, k.ids[c.id] = append(k.all, c), true
+	if was, known := k.byID[c.id]; known {
+		k.size -= was.bytes()
+	} else {
+		k.order = append(k.order, c.id)
+	}
+	k.byID[c.id] = c
 	k.size += c.bytes()
-	n := 0
-	for ; (k.size > keptBytes || len(k.all)-n > remembered) && n < len(k.all)-1; n++ {
-		k.size -= k.all[n].bytes()
-		delete(k.ids, k.all[n].id)
+	for (k.size > keptBytes || len(k.order) > remembered) && len(k.order) > 1 {
+		oldest := k.byID[k.order[0]]
+		k.size -= oldest.bytes()
+		delete(k.byID, oldest.id)
+		k.order = k.order[1:]
 	}
-	k.all = slices.Delete(k.all, 0, n)
 }
 
 func (k *conversations) find(id string) (conversation, bool) {
-	if i := slices.IndexFunc(k.all, func(c conversation) bool { return c.id == id }); k.ids[id] && i >= 0 {
-		return k.all[i], true
-	}
-	return conversation{}, false
+	c, ok := k.byID[id]
+	return c, ok
 }
 
-func (k *conversations) has(id string) bool { return k.ids[id] }
+func (k *conversations) has(id string) bool {
+	_, ok := k.byID[id]
+	return ok
+}
