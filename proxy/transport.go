@@ -66,7 +66,7 @@ type Transport struct {
 	// and may keep it; both hold the conversation. Nil: nobody does.
 	Planned func(id string, r *wire.Request, p *pare.Plan)
 	// Untouched gets the body of a request that goes on as it came, unpacked, by the id of its record,
-	// and may keep it. Larger ones than a megabyte are left out. Nil: nobody does.
+	// and may read it until it returns. Larger ones than a megabyte are left out. Nil: nobody does.
 	Untouched func(id string, body []byte)
 	// Passed gets every request that was answered, with its history and its reply, when that has
 	// been read to the end, or closed. It must not wait. Nil: nobody does.
@@ -389,7 +389,7 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 		x.call("callback Planned", func() { x.t.Planned(x.rec.ID, x.o.planned, x.o.plan) })
 	}
 	if x.t.Untouched != nil && x.o.key != "" && x.o.plan == nil && x.o.body == nil && len(x.plain) <= mostUntouched {
-		x.call("callback Untouched", func() { x.t.Untouched(x.rec.ID, slices.Clone(x.plain)) })
+		x.call("callback Untouched", func() { x.t.Untouched(x.rec.ID, x.plain) })
 	}
 	x.counts = x.t.Conversations != nil && x.o.key != "" && x.o.tokens[0] > 0 && x.o.body == nil
 	x.rec.Rewritten = x.rewritten()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/proxy"
@@ -24,6 +25,7 @@ type watches struct {
 	by  map[string]*Watch
 	// remembers says that conversations are kept.
 	remembers atomic.Bool
+	rate      rate // at which requests that went on as they came are kept
 }
 
 func newWatches() *watches {
@@ -89,7 +91,33 @@ func (w *watches) keep(id string, r *wire.Request, p *pare.Plan) {
 }
 
 // came keeps the body of a request that has begun, and goes on as it came.
-func (w *watches) came(id string, body []byte) { w.hold(conversation{id: id, raw: body}) }
+func (w *watches) came(id string, body []byte) {
+	if w.rate.allows(time.Now()) {
+		w.hold(conversation{id: id, raw: slices.Clone(body)})
+	}
+}
+
+// A rate is a token bucket: of many requests in a second only some are kept to be looked at, as there
+// is no room to keep all of them for as long as somebody takes to look.
+type rate struct {
+	mu   sync.Mutex
+	left float64
+	at   time.Time
+}
+
+// keptASecond is how many requests in a second are kept, beyond the first thousand.
+const keptASecond = 100
+
+func (r *rate) allows(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = min(r.left+keptASecond*now.Sub(r.at).Seconds(), remembered)
+	if r.at = now; r.left < 1 {
+		return false
+	}
+	r.left--
+	return true
+}
 
 func (w *watches) hold(c conversation) {
 	w.all.hold(c)
