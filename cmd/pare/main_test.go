@@ -19,12 +19,21 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/pare-llm/pare/internal/pgtest"
 	"github.com/pare-llm/pare/internal/trial"
 )
 
 func TestMain(m *testing.M) {
 	standInByName() // does not return, where it is one
-	testscript.Main(m, map[string]func(){"pare": main, "agent": agent})
+	testscript.Main(tests{m}, map[string]func(){"pare": main, "agent": agent})
+}
+
+// tests are all tests, behind which no server is left.
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	defer pgtest.Stop()
+	return t.M.Run()
 }
 
 // programPath is where the program lies for tests that run it as a process of its own:
