@@ -36,6 +36,9 @@ func (internals) IsPaired(r *wire.Request) bool {
 	return isPaired(r)
 }
 
+// MinKeep is how many messages a compaction of c leaves.
+func (internals) MinKeep(c *Compactor) int { return c.minKeep() }
+
 func (internals) Mended(p *Plan) *wire.Request {
 	return p.mendedRequest()
 }

@@ -160,7 +160,7 @@ func (c *changing) run(w *world, t task) int {
 	ch.view = w.report(w.stdout, c.Color)
 	ch.notes = w.report(w.stderr, c.Color)
 	defer w.memory.Roomy(ch.many)()
-	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: c.summary("change")}
+	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: newSummary("change").byFile(c.Totals != "")}
 	if t.lines != nil && t.lines.Lines {
 		ch.lines, ch.many = true, true
 		ch.json = ch.json || ch.dryRun

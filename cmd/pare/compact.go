@@ -124,7 +124,7 @@ func (c *compactCmd) session(p *pare.Policy) shortening {
 				return by(p)(r)
 			}
 			fits := *p
-			fits.Window = &pare.Window{Messages: cmp.Or(p.Compact.MinKeep, defaultMinKeep)}
+			fits.Window = &pare.Window{Messages: parex.MinKeep(p.Compact)}
 			plan, err := agentlog.Rescued(t, s, fits, 0)
 			var small *pare.WindowTooSmall
 			if errors.As(err, &small) && small.Unit == "messages" { // an unbroken run of calls, or what is pinned
@@ -134,9 +134,6 @@ func (c *compactCmd) session(p *pare.Policy) shortening {
 		})(t.Request)
 	}
 }
-
-// defaultMinKeep is how many messages a compaction leaves.
-const defaultMinKeep = 12
 
 // check is wrong usage that kong could not see, whatever the configuration says.
 func (c *compactCmd) check() error {

@@ -32,15 +32,6 @@ func (d *dataset) begin(w *world, in *source.Input) (err error) {
 	return w.claimOutput("--totals", d.Totals)
 }
 
-// summary is a new one, which tells by file if that is wanted.
-func (d *dataset) summary(noun string) *summary {
-	s := newSummary(noun)
-	if d.Totals != "" {
-		s.files = map[string]*summary{}
-	}
-	return s
-}
-
 // A totals is what --totals writes about a file, or about all of them.
 type totals struct {
 	Source      string         `json:"source,omitempty"`

@@ -137,7 +137,7 @@ func (r *reporting) tellLines(w *world, command string, l *lining, tell teller) 
 	}
 	r.JSON = true
 	t := &telling{memory: &w.memory, opts: opts, hosting: r.hosting, host: r.host, tell: tell, json: true, lines: true, many: true, way: r.way}
-	sum := r.summary("finding")
+	sum := newSummary("finding").byFile(r.Totals != "")
 	err = w.converse(in, t.line, func(o *outcome) error {
 		sum.add(o)
 		return nil

@@ -77,10 +77,7 @@ type telling struct {
 // of standard output.
 func (t *telling) run(w *world, in *source.Input, jobs, queue int, noun string, see func(*outcome)) (*summary, error) {
 	defer w.memory.Roomy(t.many)()
-	sum := newSummary(noun)
-	if t.totals {
-		sum.files = map[string]*summary{}
-	}
+	sum := newSummary(noun).byFile(t.totals)
 	bar := startProgress(w, in, sum)
 	bar.worked = t.worked
 	bar.late = t.many && !t.lines

@@ -55,6 +55,14 @@ type summary struct {
 
 func newSummary(noun string) *summary { return &summary{noun: noun, byRule: map[string]int{}} }
 
+// byFile makes s tell by file, too, if that is wanted.
+func (s *summary) byFile(wanted bool) *summary {
+	if wanted {
+		s.files = map[string]*summary{}
+	}
+	return s
+}
+
 func (s *summary) add(o *outcome) {
 	s.before, s.after = s.before+o.before, s.after+o.after
 	if o.other != nil {

@@ -1,6 +1,6 @@
 // Package plain makes text from elsewhere (conversations, names of files, models and tools,
-// messages of other programs) safe to show, and numbers easy to read: it cannot move a cursor, change colours, turn a
-// line around, or look like a line that it is not.
+// messages of other programs) safe to show: it cannot move a cursor, change colours, turn a line around, or look like
+// a line that it is not. Beside that it makes numbers easy to read.
 package plain
 
 import (
