@@ -334,25 +334,22 @@ func holdsCalls(text string) bool {
 func (p *Plan) removes(h Removed) blockEdits {
 	t := p.mended.Transcript()
 	if p.decisions == nil {
-		p.decisions = make([]Decision, len(t.Atoms()))
-		for a := range p.decisions {
-			p.decisions[a].Atom = transcript.AtomID(a)
-		}
+		p.decisions = keepAll(t)
 	}
-	decide := func(b transcript.BlockID, what Action) {
+	decide := func(b transcript.BlockID, what wire.Action) {
 		a := t.AtomOf(b)
 		p.decisions[a].Action, p.decisions[a].Reasons = what, []Reason{{"compaction", "a summary stands for it", a}}
 	}
 	for _, b := range h.Blocks {
-		decide(b, ActionDrop)
+		decide(b, wire.ActionDrop)
 	}
 	var edits []wire.BlockEdit
 	for _, told := range h.told {
 		if told.before == "" {
-			decide(told.block, ActionDrop)
+			decide(told.block, wire.ActionDrop)
 			continue
 		}
-		decide(told.block, ActionEdit)
+		decide(told.block, wire.ActionEdit)
 		edits = append(edits, wire.BlockEdit{Block: told.block, Text: told.before})
 	}
 	return blockEdits{edits, func(i int) Reason { return p.decisions[t.AtomOf(edits[i].Block)].Reasons[0] }}

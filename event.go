@@ -93,7 +93,7 @@ func pairsEvent(before, after size, orphans []Orphan) Event {
 		return Event{eventPairsValidated, m}
 	}
 	for _, o := range orphans {
-		if o.Done == "drop" {
+		if o.Done == wire.ActionDrop {
 			m.RemovedIndices = append(m.RemovedIndices, o.Index)
 		}
 	}
@@ -110,7 +110,7 @@ func done(orphans []Orphan, changes []wire.Change) {
 	if len(orphans) == 0 {
 		return
 	}
-	did := make(map[string]string, len(changes))
+	did := make(map[string]wire.Action, len(changes))
 	for _, c := range changes {
 		if pairRules[c.Rule] || did[c.Path] == "" {
 			did[c.Path] = c.Action // the last word on a pair holds

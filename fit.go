@@ -110,7 +110,7 @@ func (f *fitting) vote(rules *Pipeline, r *wire.Request) (out ladder.Votes, err 
 		Edits: make(map[transcript.BlockID]string, len(edits.all)), Needs: v.needs,
 	}
 	for a, d := range decisions {
-		out.Drop[a], out.Protect[a] = d.Action == ActionDrop, d.Protected
+		out.Drop[a], out.Protect[a] = d.Action == wire.ActionDrop, d.Protected
 	}
 	for _, e := range edits.all {
 		out.Edits[e.Block] = e.Text
@@ -206,27 +206,27 @@ func (f *fitting) todo(l *ladder.Ladder, p *Plan) ([]transcript.BlockID, blockEd
 // go, or none.
 func (f *fitting) decide(l *ladder.Ladder, t *transcript.Transcript) []Decision {
 	atoms := t.Atoms()
-	all := make([]Decision, len(atoms))
+	all := keepAll(t)
 	reasons := make([]Reason, 0, len(atoms)) // one array for nearly all of them
 	for a := range all {
 		d := &all[a]
-		d.Atom, d.Protected = transcript.AtomID(a), l.Locked(transcript.AtomID(a))
+		d.Protected = l.Locked(d.Atom)
 		for _, b := range atoms[a].Blocks {
 			by, gone := l.Rung(b)
 			if by == 0 {
 				continue
 			}
-			if gone && d.Action == ActionDrop {
+			if gone && d.Action == wire.ActionDrop {
 				reasons = reasons[:len(reasons)-len(d.Reasons)] // the next block of the same atom says the same
 			}
 			from := len(reasons)
 			reasons = f.reasons(reasons, d.Atom, by)
 			why := reasons[from:len(reasons):len(reasons)]
 			if gone {
-				d.Action, d.Reasons = ActionDrop, why
+				d.Action, d.Reasons = wire.ActionDrop, why
 				continue
 			}
-			if d.Action = ActionEdit; d.Reasons == nil {
+			if d.Action = wire.ActionEdit; d.Reasons == nil {
 				d.Reasons = why
 			} else {
 				d.Reasons = append(d.Reasons, why...)

@@ -23,7 +23,7 @@ type Orphan struct {
 	CallID string `json:"tool_call_id,omitempty"`
 	// Done is what a plan has done about it: drop, insert (a stub), move, merge, rename, edit (a
 	// quotation); "" where nothing was planned.
-	Done string `json:"done,omitempty"`
+	Done wire.Action `json:"done,omitempty"`
 
 	block transcript.BlockID
 }
@@ -126,7 +126,7 @@ func DropOrphans(r *wire.Request) (body []byte, removed []Orphan, event Event, e
 		}
 	}
 	for i := range removed {
-		removed[i].Done = "drop"
+		removed[i].Done = wire.ActionDrop
 	}
 	return next.Raw(), removed, pairsEvent(sizeOf(r), sizeOf(next), removed), nil
 }

@@ -166,7 +166,7 @@ func (p *Plan) drops(a transcript.AtomID) (why Reason, drops bool) {
 	switch {
 	case p.undecided != nil:
 		return p.undecided.drops(a)
-	case len(p.decisions) == 0 || p.decisions[a].Action != ActionDrop:
+	case len(p.decisions) == 0 || p.decisions[a].Action != wire.ActionDrop:
 		return why, false
 	}
 	return p.decisions[a].Reasons[0], true
@@ -325,7 +325,7 @@ func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, 
 	if in := p.insert; in != nil {
 		insert = []wire.Insertion{in.Insertion}
 		p.changes = append(p.changes, wire.Change{
-			Action: "insert", Rule: in.rule, IDs: []string{}, Bytes: len(in.Text), Tokens: o.weighText(in.Text), Reason: in.why,
+			Action: wire.ActionInsert, Rule: in.rule, IDs: []string{}, Bytes: len(in.Text), Tokens: o.weighText(in.Text), Reason: in.why,
 		})
 	}
 	next, also, err := wirex.RewriteSince(p.mended, p.in, drop, edits.all, insert...)
@@ -351,7 +351,7 @@ func (p *Plan) finish(o Options) error {
 		for _, b := range stale {
 			for _, path := range wirex.PathsIn(p.out, p.in, b, &paths) {
 				p.changes = append(p.changes, wire.Change{
-					Action: "drop", Rule: "thinking-altered", Path: path, IDs: []string{}, Bytes: -p.out.Transcript().Block(b).Span.Len(),
+					Action: wire.ActionDrop, Rule: "thinking-altered", Path: path, IDs: []string{}, Bytes: -p.out.Transcript().Block(b).Span.Len(),
 					Reason: "a change in front of it makes this thinking invalid on this model",
 				})
 			}
@@ -468,7 +468,7 @@ func (p *Plan) sizes() (in, out size) {
 func (p *Plan) decided() []Decision {
 	var all []Decision
 	for _, d := range p.verdicts() {
-		if d.Action != ActionKeep || d.Protected {
+		if d.Action != wire.ActionKeep || d.Protected {
 			all = append(all, d)
 		}
 	}

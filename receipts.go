@@ -77,14 +77,14 @@ func (p *Plan) writeOwed() {
 			continue
 		}
 		for _, b := range t.Atoms()[a].Blocks {
-			w.log("drop", &why, b, -t.Blocks()[b].Span.Len(), -due.weigh(p.mended, b))
+			w.log(wire.ActionDrop, &why, b, -t.Blocks()[b].Span.Len(), -due.weigh(p.mended, b))
 		}
 		left -= len(t.Atoms()[a].Blocks)
 	}
 	for i := range p.edits.all {
 		e, why := &p.edits.all[i], p.edits.why(i)
 		was := t.Blocks()[e.Block].Body
-		w.log("archive", &why, e.Block, len(e.Text)-was.Len(), due.weighSaid(p.mended, e)-due.weigh(p.mended, e.Block))
+		w.log(wire.ActionArchive, &why, e.Block, len(e.Text)-was.Len(), due.weighSaid(p.mended, e)-due.weigh(p.mended, e.Block))
 	}
 	p.changes = append(p.changes, later...)
 }
@@ -120,7 +120,7 @@ type logger struct {
 }
 
 // log records a change that was decided.
-func (w *logger) log(action string, why *Reason, b transcript.BlockID, bytes, tokens int) {
+func (w *logger) log(action wire.Action, why *Reason, b transcript.BlockID, bytes, tokens int) {
 	id := w.mended.Transcript().Blocks()[b].CallID
 	ids := []string{}
 	if id != "" {
@@ -162,7 +162,7 @@ func (w *receiptWriter) back() {
 // add adds a line.
 func (w *receiptWriter) add(c *wire.Change) error {
 	if c.Action != w.last.Action || c.Rule != w.last.Rule || c.Reason != w.last.Reason {
-		if !ordinary(c.Action) || !ordinary(c.Rule) || !ordinary(c.Reason) {
+		if !ordinary(string(c.Action)) || !ordinary(c.Rule) || !ordinary(c.Reason) {
 			return w.addAny(c)
 		}
 		w.last = *c

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
 )
 
 // Archive returns everything that the plan drops, clears or shortens, as it was:
@@ -23,14 +24,14 @@ func (p *Plan) taken() []archive.Item {
 	for i, m := range t.Messages() {
 		whole := m.First < m.End
 		for b := m.First; b < m.End; b++ {
-			whole = whole && p.action(b) == ActionDrop
+			whole = whole && p.action(b) == wire.ActionDrop
 		}
 		if whole {
 			all = append(all, archive.New(wirex.MessagePathIn(p.mended, p.in, i), t.Bytes(m.Span)))
 			continue
 		}
 		for b := m.First; b < m.End; b++ {
-			if p.action(b) == ActionDrop || p.edited(b) {
+			if p.action(b) == wire.ActionDrop || p.edited(b) {
 				all = append(all, archive.New(wirex.PathIn(p.mended, p.in, b), t.Bytes(t.Block(b).Span)))
 			}
 		}
@@ -39,10 +40,10 @@ func (p *Plan) taken() []archive.Item {
 }
 
 // action is what the plan does with the atom of a block.
-func (p *Plan) action(b transcript.BlockID) Action {
+func (p *Plan) action(b transcript.BlockID) wire.Action {
 	all := p.verdicts()
 	if len(all) == 0 {
-		return ActionKeep
+		return wire.ActionKeep
 	}
 	return all[p.mended.Transcript().AtomOf(b)].Action
 }

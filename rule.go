@@ -39,23 +39,6 @@ type Rule struct {
 // A Process votes.
 type Process func(*Ballot)
 
-// An Action is what a verdict does to an atom.
-type Action uint8
-
-const (
-	// ActionKeep: keep every byte.
-	ActionKeep Action = iota
-	// ActionEdit: change some of its blocks.
-	ActionEdit
-	// ActionDrop: remove it.
-	ActionDrop
-)
-
-func (a Action) String() string { return [...]string{"keep", "edit", "drop"}[a] }
-
-// MarshalText writes the action's name.
-func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
 // A Reason says why: which rule, in its own words, and which atom pulled this one
 // in, or itself. Many goroutines may read it.
 type Reason struct {

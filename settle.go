@@ -38,7 +38,7 @@ import (
 // may read it.
 type Decision struct {
 	Atom    transcript.AtomID `json:"atom"`
-	Action  Action            `json:"action"`
+	Action  wire.Action       `json:"action"`
 	Reasons []Reason          `json:"reasons"`
 	// Protected is set if a vote to keep every byte stood.
 	Protected bool `json:"protected,omitempty"`
@@ -122,11 +122,20 @@ func trimOptional(name string) string {
 // decide makes decisions of votes, and returns what is to be dropped and edited.
 func (p *Plan) decide(v *votes) ([]transcript.BlockID, blockEdits) {
 	decisions, edits := settle(p.mended, v)
-	if slices.ContainsFunc(decisions, func(d Decision) bool { return d.Action == ActionDrop }) {
+	if slices.ContainsFunc(decisions, func(d Decision) bool { return d.Action == wire.ActionDrop }) {
 		decisions = keepLast(dropIdleThoughts(p.mended.Transcript(), decisions))
 	}
 	p.decisions = decisions
 	return p.dropped(), edits
+}
+
+// keepAll decides to keep every atom of t.
+func keepAll(t *transcript.Transcript) []Decision {
+	all := make([]Decision, len(t.Atoms()))
+	for i := range all {
+		all[i].Atom, all[i].Action = transcript.AtomID(i), wire.ActionKeep
+	}
+	return all
 }
 
 // settle turns all votes into one verdict per atom. Protection spreads along
@@ -135,11 +144,7 @@ func (p *Plan) decide(v *votes) ([]transcript.BlockID, blockEdits) {
 func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 	t := r.Transcript()
 	graph := needs.New(t, v.needs)
-	out := make([]Decision, len(t.Atoms()))
-	for i := range out {
-		out[i].Atom = transcript.AtomID(i)
-	}
-
+	out := keepAll(t)
 	marked := func(is func(*Decision) bool) (all []transcript.AtomID) {
 		if graph == nil {
 			return nil // nothing spreads
@@ -172,14 +177,14 @@ func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 
 	for _, why := range v.drop {
 		if d := &out[why.Via]; !d.Protected {
-			d.Action, d.Reasons = ActionDrop, append(d.Reasons, why)
+			d.Action, d.Reasons = wire.ActionDrop, append(d.Reasons, why)
 		}
 	}
-	graph.Drop(marked(func(d *Decision) bool { return d.Action == ActionDrop }), func(a, via transcript.AtomID) bool {
-		if out[a].Action == ActionDrop {
+	graph.Drop(marked(func(d *Decision) bool { return d.Action == wire.ActionDrop }), func(a, via transcript.AtomID) bool {
+		if out[a].Action == wire.ActionDrop {
 			return false
 		}
-		out[a].Action, out[a].Reasons = ActionDrop, []Reason{{out[via].Reasons[0].Rule, "needs what is dropped", via}}
+		out[a].Action, out[a].Reasons = wire.ActionDrop, []Reason{{out[via].Reasons[0].Rule, "needs what is dropped", via}}
 		return true
 	})
 	return out, settleEdits(r, v, out)
@@ -204,7 +209,7 @@ func settleEdits(r *wire.Request, v *votes, out []Decision) blockEdits {
 		all := order[:n]
 		order = order[n:]
 		d := &out[t.AtomOf(id)]
-		if d.Protected || d.Action == ActionDrop || !wirex.Editable(r, id) {
+		if d.Protected || d.Action == wire.ActionDrop || !wirex.Editable(r, id) {
 			continue
 		}
 		best, first := &v.edits[uint32(all[0])], len(reasons)
@@ -215,7 +220,7 @@ func settleEdits(r *wire.Request, v *votes, out []Decision) blockEdits {
 			}
 			reasons = append(reasons, e.reason)
 		}
-		d.Action = ActionEdit
+		d.Action = wire.ActionEdit
 		if own := slices.Clip(reasons[first:]); d.Reasons == nil {
 			d.Reasons = own
 		} else {
@@ -268,15 +273,15 @@ func dropIdle(t *transcript.Transcript, all []Decision, first, end transcript.Bl
 		d := &all[t.AtomOf(b)]
 		switch {
 		case t.Block(b).Kind == transcript.Thinking:
-		case d.Action == ActionDrop:
+		case d.Action == wire.ActionDrop:
 			cause = d
 		default:
 			return
 		}
 	}
 	for b := first; b < end && cause != nil; b++ {
-		if d := &all[t.AtomOf(b)]; d.Action != ActionDrop && !d.Protected {
-			d.Action = ActionDrop
+		if d := &all[t.AtomOf(b)]; d.Action != wire.ActionDrop && !d.Protected {
+			d.Action = wire.ActionDrop
 			d.Reasons = append(d.Reasons, Reason{cause.Reasons[0].Rule, "thinking that leads to nothing any more", cause.Atom})
 		}
 	}
@@ -285,11 +290,11 @@ func dropIdle(t *transcript.Transcript, all []Decision, first, end transcript.Bl
 // keepLast keeps the last atom if the rules would leave nothing: a history must not
 // become empty.
 func keepLast(all []Decision) []Decision {
-	if len(all) == 0 || slices.ContainsFunc(all, func(d Decision) bool { return d.Action != ActionDrop }) {
+	if len(all) == 0 || slices.ContainsFunc(all, func(d Decision) bool { return d.Action != wire.ActionDrop }) {
 		return all
 	}
 	last := &all[len(all)-1]
-	last.Action = ActionKeep
+	last.Action = wire.ActionKeep
 	last.Reasons = append(last.Reasons, Reason{"", "a history must not become empty", last.Atom})
 	return all
 }
@@ -298,7 +303,7 @@ func keepLast(all []Decision) []Decision {
 func (p *Plan) dropped() (drop []transcript.BlockID) {
 	t, drops := p.mended.Transcript(), 0
 	for _, d := range p.decisions {
-		if d.Action == ActionDrop {
+		if d.Action == wire.ActionDrop {
 			drops += len(t.Atoms()[d.Atom].Blocks)
 		}
 	}
@@ -307,7 +312,7 @@ func (p *Plan) dropped() (drop []transcript.BlockID) {
 	}
 	drop = make([]transcript.BlockID, 0, drops)
 	for b := range t.Blocks() {
-		if id := transcript.BlockID(b); p.decisions[t.AtomOf(id)].Action == ActionDrop {
+		if id := transcript.BlockID(b); p.decisions[t.AtomOf(id)].Action == wire.ActionDrop {
 			drop = append(drop, id)
 		}
 	}

@@ -104,7 +104,7 @@ func (o outcome) clearing(k *clearing) outcome {
 	}
 	body := jsonedit.Put(o.body, []byte(`{"edits":[`+edits+`]}`), "context_management")
 	o.changes = append(o.changes, wire.Change{
-		Action: "insert", Rule: "clear-results", Path: "context_management", IDs: []string{}, Bytes: len(body) - len(o.body), Tokens: -k.saves,
+		Action: wire.ActionInsert, Rule: "clear-results", Path: "context_management", IDs: []string{}, Bytes: len(body) - len(o.body), Tokens: -k.saves,
 		Reason: "the provider is to clear old results itself, which leaves thinking valid",
 	})
 	o.body, o.betas = body, append(o.betas, clearBeta)

@@ -108,7 +108,7 @@ func dropping(body []byte) ([]byte, wire.Change) {
 		out = jsonedit.Put(body, []byte(`{"type":"adaptive","block_binding":`+option+`}`), "thinking")
 	}
 	return out, wire.Change{
-		Action: "insert", Rule: boundRule, Path: "thinking.block_binding", IDs: []string{}, Bytes: len(out) - len(body),
+		Action: wire.ActionInsert, Rule: boundRule, Path: "thinking.block_binding", IDs: []string{}, Bytes: len(out) - len(body),
 		Reason: "the provider is to drop thinking that a change in front of it has made invalid",
 	}
 }

@@ -325,7 +325,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	o.body, o.planned, o.plan, o.changes, o.known = out, in, pl, slices.Concat(stripped, pl.Changes()), a.known
 	if restored > 0 {
 		o.changes = append(o.changes, wire.Change{
-			Action: "insert", Rule: ruleRecall, IDs: []string{}, Bytes: len(r.Raw()) - len(a.raw),
+			Action: wire.ActionInsert, Rule: ruleRecall, IDs: []string{}, Bytes: len(r.Raw()) - len(a.raw),
 			Reason: "what the model fetched beside calls of the client is put back",
 		})
 	}

@@ -140,7 +140,7 @@ func (o outcome) offered(a aim, in *wire.Request, pl *pare.Plan, restored int) o
 	o.offer = &offer{tongue: tongue, bare: out.Raw(), source: recall.Source{Requests: []*wire.Request{in, parex.Mended(pl)}, Removed: removed}}
 	o.body = body
 	o.changes = append(append(o.changes[:len(o.changes):len(o.changes)], changes...), wire.Change{
-		Action: "insert", Rule: ruleRecall, Path: "tools", IDs: []string{}, Bytes: len(body) - len(next.Raw()),
+		Action: wire.ActionInsert, Rule: ruleRecall, Path: "tools", IDs: []string{}, Bytes: len(body) - len(next.Raw()),
 		Reason: "a tool lets the model fetch what was removed",
 	})
 	return o
@@ -162,7 +162,7 @@ func (a *aim) unbound(r *wire.Request) (*wire.Request, []wire.Change) {
 			b := transcript.BlockID(i)
 			drop = append(drop, b)
 			changes = append(changes, wire.Change{
-				Action: "drop", Rule: "thinking-altered", Path: r.Path(b), IDs: []string{}, Bytes: -blk.Span.Len(),
+				Action: wire.ActionDrop, Rule: "thinking-altered", Path: r.Path(b), IDs: []string{}, Bytes: -blk.Span.Len(),
 				Reason: "another tool makes this thinking invalid on this model",
 			})
 		}

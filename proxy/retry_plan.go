@@ -64,7 +64,7 @@ func (a *aim) stripped(r *wire.Request) (*wire.Request, []wire.Change, error) {
 		b := transcript.BlockID(i)
 		drop = append(drop, b)
 		changes = append(changes, wire.Change{
-			Action: "drop", Rule: rule, Path: r.Path(b), IDs: []string{}, Bytes: -blk.Span.Len(),
+			Action: wire.ActionDrop, Rule: rule, Path: r.Path(b), IDs: []string{}, Bytes: -blk.Span.Len(),
 			Reason: "the provider refused the request for its thinking",
 		})
 	}

@@ -123,7 +123,7 @@ func replay(b *testing.B, p *pare.Pipeline, body []byte) *pare.Pipeline {
 	}
 	var edits []transcript.BlockID
 	for _, d := range plan.Decisions() {
-		if d.Action != pare.ActionEdit {
+		if d.Action != wire.ActionEdit {
 			continue
 		}
 		for _, id := range parex.Mended(plan).Transcript().Atoms()[d.Atom].Blocks {

@@ -172,7 +172,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	}
 	onlyWhole(t, at, plan)
 	untouched(t, at, plan)
-	if !slices.ContainsFunc(plan.Decisions(), func(d pare.Decision) bool { return d.Action == pare.ActionDrop }) && len(out) > len(parex.Mended(plan).Raw()) {
+	if !slices.ContainsFunc(plan.Decisions(), func(d pare.Decision) bool { return d.Action == wire.ActionDrop }) && len(out) > len(parex.Mended(plan).Raw()) {
 		t.Errorf("%s: clearing made the history longer", at)
 	}
 	return plan
@@ -183,7 +183,7 @@ func onlyWhole(t *testing.T, at string, plan *pare.Plan) {
 	t.Helper()
 	tr := parex.Mended(plan).Transcript()
 	for _, d := range plan.Decisions() {
-		if d.Action == pare.ActionKeep {
+		if d.Action == wire.ActionKeep {
 			continue
 		}
 		halves := 0
@@ -197,7 +197,7 @@ func onlyWhole(t *testing.T, at string, plan *pare.Plan) {
 				t.Errorf("%s: %s an exchange that is %s", at, d.Action, x.State)
 			}
 		}
-		if halves != 2 && d.Action == pare.ActionDrop && !slices.ContainsFunc(d.Reasons, func(r pare.Reason) bool { return r.Via != d.Atom }) {
+		if halves != 2 && d.Action == wire.ActionDrop && !slices.ContainsFunc(d.Reasons, func(r pare.Reason) bool { return r.Via != d.Atom }) {
 			t.Errorf("%s: drop an atom with %d halves", at, halves)
 		}
 	}
@@ -298,7 +298,7 @@ func TestSpelling(t *testing.T) {
 func verdicts(p *pare.Plan) string {
 	var b strings.Builder
 	for _, d := range p.Decisions() {
-		if d.Action != pare.ActionKeep {
+		if d.Action != wire.ActionKeep {
 			fmt.Fprintln(&b, d.Atom, d.Action, d.Reasons)
 		}
 	}

@@ -24,5 +24,5 @@ func (anthropicPen) retagPart(m *mender, f *Finding) {
 	text := allText(m.raw, m.t.Block(f.Block).Span, 1)
 	m.dropBlock(f.Block)
 	m.insertMessage(f.Index+1, m.g.textMessage(transcript.User, "[A search result]\n"+text), m.fresh(), m.at(f.Block))
-	m.log(f, "edit", f.Block, f.Index, 0, "not allowed in the assistant's message; kept as text behind it")
+	m.log(f, ActionEdit, f.Block, f.Index, 0, "not allowed in the assistant's message; kept as text behind it")
 }

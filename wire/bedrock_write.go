@@ -55,7 +55,7 @@ func (bedrockPen) wrapResult(m *mender, f *Finding) {
 		}
 	}
 	if done {
-		m.log(f, "edit", f.Block, f.Index, 11, "structured results must be objects; this is the result of one now")
+		m.log(f, ActionEdit, f.Block, f.Index, 11, "structured results must be objects; this is the result of one now")
 	}
 }
 
@@ -66,7 +66,7 @@ func (bedrockPen) thinkingOff(m *mender, f *Finding) {
 	}
 	for _, name := range []string{"thinking", "reasoning_config"} {
 		if _, ok := m.member(inner, name); ok && m.setMember(inner, name, []byte(`{"type":"disabled"}`)) {
-			m.logHead(f, "edit", "additionalModelRequestFields."+name, 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
+			m.logHead(f, ActionEdit, "additionalModelRequestFields."+name, 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
 		}
 	}
 }

@@ -293,7 +293,7 @@ func TestHoistedBeside(t *testing.T) {
 	}
 	var got []string
 	for _, c := range m.Changes {
-		got = append(got, c.Action+" "+c.Path)
+		got = append(got, string(c.Action)+" "+c.Path)
 	}
 	all, out := strings.Join(got, "\n"), string(m.Request.Raw())
 	for _, want := range []string{"drop messages.1.content.0.tool\n", "drop messages.1.content.0.note"} {

@@ -132,7 +132,7 @@ func keepsWords(t *testing.T, body string, at int, o Options) {
 		if !bytes.Contains(out.Request.Raw(), []byte(lostWords)) {
 			var why []string
 			for _, c := range out.Changes {
-				why = append(why, c.Action+" "+c.Rule+" "+c.Path)
+				why = append(why, string(c.Action)+" "+c.Rule+" "+c.Path)
 			}
 			t.Errorf("strict %v, as %s\n%s\n%s\n%s", strict, o.Dialect, body, out.Request.Raw(), strings.Join(why, "\n"))
 		}

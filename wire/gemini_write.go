@@ -66,6 +66,6 @@ func (geminiPen) wrapResult(m *mender, f *Finding) {
 		value = object("output", raw)
 	}
 	if m.setAt(blk.Span, []string{geminiMember(m.draft, f.Block, false), "response"}, value) {
-		m.log(f, "edit", f.Block, f.Index, len(value)-blk.Body.Len(), "a response must be an object; it is the output of one now")
+		m.log(f, ActionEdit, f.Block, f.Index, len(value)-blk.Body.Len(), "a response must be an object; it is the output of one now")
 	}
 }

@@ -43,7 +43,7 @@ func (interactionsPen) wrapResult(m *mender, f *Finding) {
 	}
 	if m.setResult(f.Block, value) {
 		m.settled[f.Block] = true
-		m.log(f, "edit", f.Block, f.Index, len(value)-blk.Body.Len(), "a result is a text, an object or a list of parts: %s", value[:min(len(value), 60)])
+		m.log(f, ActionEdit, f.Block, f.Index, len(value)-blk.Body.Len(), "a result is a text, an object or a list of parts: %s", value[:min(len(value), 60)])
 	}
 }
 
@@ -74,20 +74,20 @@ func (interactionsPen) joined(d *draft, all []transcript.BlockID) ([]byte, bool)
 func (interactionsPen) skipSignature(m *mender, f *Finding) {
 	if blk := m.t.Block(f.Block); blk.Kind == transcript.Thinking {
 		if m.setMember(blk.Span, "signature", quote(skippedSignature)) {
-			m.log(f, "edit", f.Block, f.Index, 0, "the signature is lost; the documented skip value stands in its place")
+			m.log(f, ActionEdit, f.Block, f.Index, 0, "the signature is lost; the documented skip value stands in its place")
 		}
 		return
 	}
 	raw := object("type", "thought", "signature", skippedSignature)
 	m.insertMessage(m.turns[m.t.Messages()[f.Index].Turn], raw, m.fresh())
-	m.log(f, "insert", f.Block, f.Index, len(raw), "the signed thought in front of the call is lost; one with the documented skip value stands in its place")
+	m.log(f, ActionInsert, f.Block, f.Index, len(raw), "the signed thought in front of the call is lost; one with the documented skip value stands in its place")
 }
 
 // ownName gives a half the id that it has under the name of the other half's.
 func (m *mender) ownName(f *Finding) {
 	if id := m.t.Block(f.Block).CallID; m.setID(f.Block, id) {
 		m.settled[f.Block] = true
-		m.log(f, "edit", f.Block, f.Index, len(id), "its id %q has another name here than %s", id, f.arg)
+		m.log(f, ActionEdit, f.Block, f.Index, len(id), "its id %q has another name here than %s", id, f.arg)
 	}
 }
 
@@ -122,9 +122,9 @@ func (m *mender) asSteps(f *Finding) {
 		}
 	}
 	say()
-	action := "edit"
+	action := ActionEdit
 	if msg.First == msg.End {
-		action = "drop"
+		action = ActionDrop
 	}
 	m.log(f, action, transcript.NoBlock, i, 0, "a turn is written as steps now")
 }

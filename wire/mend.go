@@ -83,11 +83,33 @@ type Repair struct {
 	Stub func(transcript.Exchange) string
 }
 
+// An Action is what is done to a part of a request.
+type Action string
+
+const (
+	// ActionKeep: every byte stays.
+	ActionKeep Action = "keep"
+	// ActionEdit: some of it is changed.
+	ActionEdit Action = "edit"
+	// ActionDrop: it is removed.
+	ActionDrop Action = "drop"
+	// ActionArchive: a placeholder or an excerpt stands for it.
+	ActionArchive Action = "archive"
+	// ActionInsert: it is new.
+	ActionInsert Action = "insert"
+	// ActionMove: it stands elsewhere.
+	ActionMove Action = "move"
+	// ActionRename: it has another id or name.
+	ActionRename Action = "rename"
+	// ActionMerge: it is part of its neighbour.
+	ActionMerge Action = "merge"
+)
+
 // A Change is one thing that was done to a request. Many goroutines may read it.
 type Change struct {
-	Action string   `json:"action"` // drop, edit, insert, move, rename, merge
-	Rule   string   `json:"rule"`   // the finding it mends
-	Path   string   `json:"path"`   // where it was in the original; "" if it is new
+	Action Action   `json:"action"`
+	Rule   string   `json:"rule"` // the finding it mends
+	Path   string   `json:"path"` // where it was in the original; "" if it is new
 	IDs    []string `json:"ids"`
 	Reason string   `json:"reason"`
 	Tokens int      `json:"tokens"`
@@ -263,7 +285,7 @@ func (m *mender) neverEmpty() {
 	}
 	raw := m.g.textMessage(transcript.User, wording.Empty)
 	m.insertMessage(0, raw, m.fresh())
-	m.log(&Finding{Rule: "empty-content"}, "insert", transcript.NoBlock, -1, len(raw), "a history must not be empty: %s", wording.Empty)
+	m.log(&Finding{Rule: "empty-content"}, ActionInsert, transcript.NoBlock, -1, len(raw), "a history must not be empty: %s", wording.Empty)
 }
 
 // otherList reports whether something else stands in the place of the list of messages.
@@ -287,7 +309,7 @@ type mender struct {
 }
 
 // log records a change to a block or, if block is NoBlock, to a message.
-func (m *mender) log(f *Finding, action string, block transcript.BlockID, message int, bytes int, format string, args ...any) {
+func (m *mender) log(f *Finding, action Action, block transcript.BlockID, message int, bytes int, format string, args ...any) {
 	c := Change{Action: action, Rule: f.Rule, IDs: f.IDs, Reason: fmt.Sprintf(format, args...), Bytes: bytes}
 	at := atMessage(message)
 	if block != transcript.NoBlock {
@@ -295,14 +317,14 @@ func (m *mender) log(f *Finding, action string, block transcript.BlockID, messag
 		if id := m.t.Block(block).CallID; id != "" && len(c.IDs) == 0 {
 			c.IDs = []string{id}
 		}
-		if action == "drop" && m.hollow[block] {
+		if action == ActionDrop && m.hollow[block] {
 			c.Reason += m.idsIn(m.t.Block(block).Span)
 		}
 	}
 	if c.IDs == nil {
 		c.IDs = []string{}
 	}
-	if action == "insert" {
+	if action == ActionInsert {
 		c.born = birth{len(m.steps), m.made}
 	}
 	paths := m.paths.in(m.Request, m.before, at)
@@ -310,19 +332,19 @@ func (m *mender) log(f *Finding, action string, block transcript.BlockID, messag
 		_, made := m.trace(m.before, at, nil)
 		c.own = len(made) > 0
 		paths = []string{""}
-		if at.message < 0 && block == transcript.NoBlock && action != "insert" {
+		if at.message < 0 && block == transcript.NoBlock && action != ActionInsert {
 			paths[0] = f.Path // beside the messages, where nothing moves
 		}
 	}
 	for i, path := range paths {
-		if i > 0 && action != "drop" {
+		if i > 0 && action != ActionDrop {
 			break
 		}
 		c.Path = path
 		m.changes = append(m.changes, c)
 		c.Bytes = 0 // the others were joined to the first
 	}
-	if action == "drop" && block == transcript.NoBlock && message >= 0 {
+	if action == ActionDrop && block == transcript.NoBlock && message >= 0 {
 		m.logGuests(c, message, paths)
 	}
 }
@@ -348,7 +370,7 @@ func (m *mender) logGuests(c Change, message int, told []string) {
 // logMember records that a member of a block or, if block is NoBlock, of a message goes.
 func (m *mender) logMember(f *Finding, block transcript.BlockID, member, format string, args ...any) {
 	first := len(m.changes)
-	m.log(f, "drop", block, f.Index, 0, format, args...)
+	m.log(f, ActionDrop, block, f.Index, 0, format, args...)
 	m.changes = m.changes[:first+1] // what was joined to it has its members still
 	if c := &m.changes[first]; c.Path != "" {
 		c.Path += "." + member
@@ -356,7 +378,7 @@ func (m *mender) logMember(f *Finding, block transcript.BlockID, member, format 
 }
 
 // logHead records a change beside the messages.
-func (m *mender) logHead(f *Finding, action, path string, bytes int, format string, args ...any) {
+func (m *mender) logHead(f *Finding, action Action, path string, bytes int, format string, args ...any) {
 	m.changes = append(m.changes, Change{Action: action, Rule: f.Rule, Path: path, IDs: []string{}, Reason: fmt.Sprintf(format, args...), Bytes: bytes})
 }
 
@@ -416,7 +438,7 @@ func (m *mender) dropFound(f *Finding) {
 		m.saysNothing(f.Block)
 	}
 	m.dropBlock(f.Block)
-	m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "%s", m.why(f))
+	m.log(f, ActionDrop, f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "%s", m.why(f))
 }
 
 // why says in our words what is wrong.
@@ -433,7 +455,7 @@ func (m *mender) dropExchange(f *Finding) {
 	for _, b := range append(slices.Clone(x.Results), x.Call) {
 		if b != transcript.NoBlock && m.free(b) {
 			m.dropBlock(b)
-			m.log(f, "drop", b, 0, -m.t.Block(b).Span.Len(), "%s; the exchange goes as a whole", m.why(f))
+			m.log(f, ActionDrop, b, 0, -m.t.Block(b).Span.Len(), "%s; the exchange goes as a whole", m.why(f))
 		}
 	}
 }

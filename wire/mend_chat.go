@@ -30,7 +30,7 @@ func (m *mender) retagChat(f *Finding) {
 		}
 	}
 	if done {
-		m.log(f, "edit", f.Block, f.Index, 0, "a part as the chat API has it; its type is that of the Responses API now")
+		m.log(f, ActionEdit, f.Block, f.Index, 0, "a part as the chat API has it; its type is that of the Responses API now")
 	}
 }
 
@@ -67,7 +67,7 @@ func (m *mender) asInput(f *Finding) {
 			continue
 		}
 		if !done {
-			m.log(f, "edit", f.Block, f.Index, 0, "only what the assistant says is %s; this is input_text", f.arg)
+			m.log(f, ActionEdit, f.Block, f.Index, 0, "only what the assistant says is %s; this is input_text", f.arg)
 		}
 		done = true
 		path := ""
@@ -92,14 +92,14 @@ func (m *mender) joinTexts(f *Finding) {
 		texts = append(texts, quote(m.text(tspan(e), "text")))
 	}
 	if m.setMember(m.t.Messages()[f.Index].Span, "content", joinStrings(closeQuotations(texts), `\n`)) {
-		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "this vendor wants a string here; the texts are joined")
+		m.log(f, ActionEdit, transcript.NoBlock, f.Index, 0, "this vendor wants a string here; the texts are joined")
 	}
 }
 
 // emptyOutput says that a call returned nothing.
 func (m *mender) emptyOutput(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "output", quote("")) {
-		m.log(f, "edit", f.Block, f.Index, 0, "an output must be given; an empty text stands for nothing")
+		m.log(f, ActionEdit, f.Block, f.Index, 0, "an output must be given; an empty text stands for nothing")
 	}
 }
 
@@ -113,7 +113,7 @@ func (m *mender) asBlock(f *Finding) {
 		done = m.edit(jsonspan.Edit{Span: jsonspan.Span(at), New: image})
 	}
 	if done {
-		m.log(f, "edit", f.Block, f.Index, 0, "a block as OpenAI's APIs have it, written as this one does")
+		m.log(f, ActionEdit, f.Block, f.Index, 0, "a block as OpenAI's APIs have it, written as this one does")
 	}
 }
 

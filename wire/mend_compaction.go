@@ -32,11 +32,11 @@ func (m *mender) dropCompacted(f *Finding) {
 	m.superseded = at
 	for i := range at {
 		m.dropMessage(i)
-		m.log(f, "drop", transcript.NoBlock, i, -m.t.Messages()[i].Span.Len(), why)
+		m.log(f, ActionDrop, transcript.NoBlock, i, -m.t.Messages()[i].Span.Len(), why)
 	}
 	for b := m.t.Messages()[at].First; b < last; b++ {
 		m.dropBlock(b)
-		m.log(f, "drop", b, at, -m.t.Block(b).Span.Len(), why)
+		m.log(f, ActionDrop, b, at, -m.t.Block(b).Span.Len(), why)
 	}
 }
 
@@ -64,7 +64,7 @@ func (m *mender) allowBeta(f *Finding) {
 		end := len(l.elems)
 		if !slices.ContainsFunc(l.put[end], func(it item) bool { return bytes.Equal(it.raw, raw) }) {
 			l.insert(end, item{raw: raw})
-			m.logHead(f, "insert", name, len(header), "%s: a block of the history needs it", header)
+			m.logHead(f, ActionInsert, name, len(header), "%s: a block of the history needs it", header)
 		}
 		return
 	}

@@ -97,7 +97,7 @@ func (m *mender) giveType(f *Finding) {
 	if t == "" {
 		m.dropFound(f)
 	} else if m.setMember(at, "type", quote(t)) {
-		m.log(f, "edit", f.Block, f.Index, 0, "a block without type; its members show that it is %s", t)
+		m.log(f, ActionEdit, f.Block, f.Index, 0, "a block without type; its members show that it is %s", t)
 	}
 }
 
@@ -141,7 +141,7 @@ func (m *mender) dropEmpty(f *Finding) {
 	m.dropMessage(f.Index)
 	m.isEmpty(f.Index)
 	at := m.t.Messages()[f.Index].Span
-	m.log(f, "drop", transcript.NoBlock, f.Index, -at.Len(), "a message without content%s", m.idsIn(at))
+	m.log(f, ActionDrop, transcript.NoBlock, f.Index, -at.Len(), "a message without content%s", m.idsIn(at))
 }
 
 // idsIn lists the ids in a value, for a receipt of what goes with it; "" if there are none.
@@ -164,7 +164,7 @@ func (m *mender) idsIn(at transcript.Span) string {
 func (m *mender) fillNull(f *Finding) {
 	if f.Block != transcript.NoBlock || m.t.Messages()[f.Index].Role == transcript.Tool || m.extra[f.Index]&saysBeside != 0 {
 		if m.setMember(m.t.Messages()[f.Index].Span, "content", quote("")) {
-			m.log(f, "edit", f.Block, f.Index, 0, "null content becomes an empty string")
+			m.log(f, ActionEdit, f.Block, f.Index, 0, "null content becomes an empty string")
 		}
 		return
 	}
@@ -183,7 +183,7 @@ func (m *mender) besideReasoning(f *Finding) bool {
 		if !m.hasMember(f.Index, "content") {
 			m.written(f.Index, []origin{m.fresh()}) // there is no such place in the input
 		}
-		m.log(f, "edit", transcript.NoBlock, f.Index, 1, "a blank stands beside the reasoning: the message says nothing else")
+		m.log(f, ActionEdit, transcript.NoBlock, f.Index, 1, "a blank stands beside the reasoning: the message says nothing else")
 	}
 	return true
 }
@@ -200,7 +200,7 @@ func (m *mender) fillContent(f *Finding) {
 		if fresh {
 			m.written(f.Index, []origin{m.fresh()}) // there is no such place in the input
 		}
-		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "a message must say something; a blank stands for nothing")
+		m.log(f, ActionEdit, transcript.NoBlock, f.Index, 0, "a message must say something; a blank stands for nothing")
 		if fresh {
 			m.changes[len(m.changes)-1].born = birth{len(m.steps), m.made}
 		}
@@ -218,7 +218,7 @@ func (m *mender) nullContent(f *Finding) {
 		return
 	}
 	if m.setMember(m.t.Messages()[f.Index].Span, "content", []byte("null")) {
-		m.log(f, "edit", transcript.NoBlock, f.Index, 2, "an empty list becomes null")
+		m.log(f, ActionEdit, transcript.NoBlock, f.Index, 2, "an empty list becomes null")
 	}
 }
 
@@ -229,7 +229,7 @@ func (m *mender) emptyPart(f *Finding) {
 	for _, name := range []string{"thoughtSignature", "thought_signature"} {
 		if v, ok := m.member(at, name); ok && m.raw[v.Start] == '"' && v.Len() > 2 {
 			if m.setMember(at, "text", quote("")) {
-				m.log(f, "edit", f.Block, f.Index, len(`,"text":""`), "a signature stands beside a text; an empty one carries it")
+				m.log(f, ActionEdit, f.Block, f.Index, len(`,"text":""`), "a signature stands beside a text; an empty one carries it")
 			}
 			return
 		}
@@ -249,7 +249,7 @@ func (m *mender) retagPart(f *Finding) {
 		return
 	}
 	if m.setMember(m.t.Block(f.Block).Span, "type", quote("output_text")) {
-		m.log(f, "edit", f.Block, f.Index, 1, "what the assistant says is output_text")
+		m.log(f, ActionEdit, f.Block, f.Index, 1, "what the assistant says is output_text")
 	}
 }
 
@@ -258,7 +258,7 @@ func (m *mender) nameImage(f *Finding) {
 	blk := m.t.Block(f.Block)
 	text := m.g.text(transcript.User, "[An image was here; this model takes none.]")
 	if m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: text}) {
-		m.log(f, "drop", f.Block, f.Index, len(text)-blk.Span.Len(), "the model takes no images; a text says that there was one")
+		m.log(f, ActionDrop, f.Block, f.Index, len(text)-blk.Span.Len(), "the model takes no images; a text says that there was one")
 	}
 }
 
@@ -277,7 +277,7 @@ func (m *mender) nameHollow(f *Finding) {
 	text := m.g.text(transcript.User, "[An image or a document without any data was here.]")
 	if m.edit(jsonspan.Edit{Span: at, New: text}) {
 		m.saysNothing(f.Block)
-		m.log(f, "edit", f.Block, f.Index, len(text)-at.Len(), "media without data; a text says that there was something")
+		m.log(f, ActionEdit, f.Block, f.Index, len(text)-at.Len(), "media without data; a text says that there was something")
 	}
 }
 
@@ -295,7 +295,7 @@ func (m *mender) trimEnd(f *Finding) {
 	}
 	body := m.t.Block(f.Block).Body
 	if m.edit(jsonspan.Edit{Span: jsonspan.Span{Start: body.Start + n, End: body.End}}) {
-		m.log(f, "edit", f.Block, f.Index, n-len(raw), "white space at the end of the last text removed")
+		m.log(f, ActionEdit, f.Block, f.Index, n-len(raw), "white space at the end of the last text removed")
 	}
 }
 
@@ -330,7 +330,7 @@ func (m *mender) replaceHalf(f *Finding) {
 	}
 	for _, at := range m.halvesIn(in) {
 		if m.edit(jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at + 6}, New: []byte(`\ufffd`)}) {
-			m.log(f, "edit", f.Block, f.Index, 0, "half of a surrogate pair becomes U+FFFD")
+			m.log(f, ActionEdit, f.Block, f.Index, 0, "half of a surrogate pair becomes U+FFFD")
 		}
 	}
 }
@@ -377,12 +377,12 @@ func (m *mender) parted(f *Finding) {
 		m.logPause(f, end-1, raw)
 	}
 	m.insertMessage(end, m.g.turn(moved), m.fresh(), origins...)
-	m.log(f, "move", f.Block, from, 0, "what is no result stands in a turn of its own now")
+	m.log(f, ActionMove, f.Block, from, 0, "what is no result stands in a turn of its own now")
 }
 
 // logPause records the short turn of the assistant beside message i that was made last.
 func (m *mender) logPause(f *Finding, i int, raw []byte) {
-	m.log(f, "insert", transcript.NoBlock, i, len(raw), "results may not share a turn with what the user says: a short turn of the assistant parts them")
+	m.log(f, ActionInsert, transcript.NoBlock, i, len(raw), "results may not share a turn with what the user says: a short turn of the assistant parts them")
 }
 
 // holdsStray reports whether a message holds a result that answers no call.
@@ -404,7 +404,7 @@ func (m *mender) dropPending(f *Finding) {
 	for _, x := range m.t.Exchanges() {
 		if x.Server && x.Call != transcript.NoBlock && len(x.Results) == 0 && m.free(x.Call) {
 			m.dropBlock(x.Call)
-			m.log(f, "drop", x.Call, 0, -m.t.Block(x.Call).Span.Len(), "a server call that is still pending while the user speaks")
+			m.log(f, ActionDrop, x.Call, 0, -m.t.Block(x.Call).Span.Len(), "a server call that is still pending while the user speaks")
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (m *mender) dropCopy(f *Finding) {
 		if path == "" {
 			path = m.pathAt(f.Index, offset, f.Path)
 		}
-		m.logHead(f, "drop", path, -gone.Len(), "%q stands twice and says the same; the copy goes", o.name(m.raw, i))
+		m.logHead(f, ActionDrop, path, -gone.Len(), "%q stands twice and says the same; the copy goes", o.name(m.raw, i))
 	}
 }
 

@@ -77,14 +77,14 @@ func (m *mender) renameExchange(f *Finding) {
 			return
 		}
 		m.settled[b] = true
-		m.log(f, "rename", b, 0, len(id)-len(m.t.Block(b).CallID), "id %q becomes %q on both halves", x.CallID, id)
+		m.log(f, ActionRename, b, 0, len(id)-len(m.t.Block(b).CallID), "id %q becomes %q on both halves", x.CallID, id)
 	}
 	if x.Call == transcript.NoBlock || !m.g.flat || m.t.Block(x.Call).Family != programFamily {
 		return
 	}
 	for _, b := range m.calleesOf(x.Call) {
 		if m.setAt(m.t.Block(b).Span, []string{"caller", "caller_id"}, quote(id)) {
-			m.log(f, "rename", b, 0, len(id)-len(x.CallID), "the program that called has the id %q now", id)
+			m.log(f, ActionRename, b, 0, len(id)-len(x.CallID), "the program that called has the id %q now", id)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (m *mender) giveID(f *Finding) {
 		return
 	}
 	if m.setID(f.Block, x.CallID) {
-		m.log(f, "edit", f.Block, f.Index, len(x.CallID), "takes the id of the call it answers: %s", x.CallID)
+		m.log(f, ActionEdit, f.Block, f.Index, len(x.CallID), "takes the id of the call it answers: %s", x.CallID)
 	}
 }
 
@@ -173,7 +173,7 @@ func (m *mender) rename(f *Finding) {
 	if !m.setAt(blk.Span, m.namePath(f.Block), quote(name)) {
 		return
 	}
-	m.log(f, "rename", f.Block, f.Index, len(name)-len(blk.Tool), "tool %q becomes %q", blk.Tool, name)
+	m.log(f, ActionRename, f.Block, f.Index, len(name)-len(blk.Tool), "tool %q becomes %q", blk.Tool, name)
 	if !m.g.namesResults && m.where[f.Block].in != inFunction {
 		return
 	}
@@ -189,7 +189,7 @@ func (m *mender) giveName(f *Finding) {
 		return
 	}
 	if m.setAt(m.t.Block(f.Block).Span, m.namePath(f.Block), quote(x.Tool)) {
-		m.log(f, "edit", f.Block, f.Index, len(x.Tool), "takes the name of the call it answers: %s", x.Tool)
+		m.log(f, ActionEdit, f.Block, f.Index, len(x.Tool), "takes the name of the call it answers: %s", x.Tool)
 	}
 }
 
@@ -263,12 +263,12 @@ func (m *mender) retype(f *Finding) {
 		text := m.g.textBlock(m.t.Messages()[f.Index].Role, m.t.Bytes(at))
 		if m.edit(jsonspan.Edit{Span: jsonspan.Span(at), New: text}) {
 			m.settled[f.Block] = true
-			m.log(f, "edit", f.Block, f.Index, len(text)-at.Len(), "a bare string becomes a text")
+			m.log(f, ActionEdit, f.Block, f.Index, len(text)-at.Len(), "a bare string becomes a text")
 		}
 	case !inside:
 		m.saysNothing(f.Block)
 		m.dropBlock(f.Block)
-		m.log(f, "drop", f.Block, f.Index, -at.Len(), "%s", f.arg)
+		m.log(f, ActionDrop, f.Block, f.Index, -at.Len(), "%s", f.arg)
 	default:
 		m.quoteScalar(f, at, strings.Split(field, "."))
 	}
@@ -313,10 +313,10 @@ func (m *mender) retypeMessage(f *Finding, at transcript.Span) {
 	if raw[0] == '"' && len(raw) > 2 {
 		text := string(jsonspan.Decode(nil, raw[1:len(raw)-1]))
 		m.insertMessage(f.Index, m.g.textMessage(transcript.User, text), m.fresh(), atMessage(f.Index))
-		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "a bare string, taken for a message of the user")
+		m.log(f, ActionEdit, transcript.NoBlock, f.Index, 0, "a bare string, taken for a message of the user")
 		return
 	}
-	m.log(f, "drop", transcript.NoBlock, f.Index, -at.Len(), "not a message: %s", f.arg)
+	m.log(f, ActionDrop, transcript.NoBlock, f.Index, -at.Len(), "not a message: %s", f.arg)
 }
 
 // quoteScalar writes a number or boolean as the string it should be, and a content as one.
@@ -341,6 +341,6 @@ func (m *mender) quoteScalar(f *Finding, at transcript.Span, path []string) {
 		return
 	}
 	if m.edit(jsonspan.Edit{Span: jsonspan.Span(v), New: quote(string(raw))}) {
-		m.log(f, "edit", f.Block, f.Index, 2, "%s becomes the string %q", raw, raw)
+		m.log(f, ActionEdit, f.Block, f.Index, 2, "%s becomes the string %q", raw, raw)
 	}
 }

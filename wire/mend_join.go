@@ -36,7 +36,7 @@ func (m *mender) extraResult(f *Finding) {
 		if !stays[r] {
 			m.dropBlock(r)
 			m.isCopyAt(m.t.Block(r).Message, m.copied(r, keep))
-			m.log(f, "drop", r, 0, -m.t.Block(r).Span.Len(), "a call has one result; another one was kept that says all of it")
+			m.log(f, ActionDrop, r, 0, -m.t.Block(r).Span.Len(), "a call has one result; another one was kept that says all of it")
 		}
 	}
 	if len(keep) > 1 && x.CallID != "" && m.joinResults(f, keep) {
@@ -98,7 +98,7 @@ func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
 		m.join(m.at(all[0]), m.at(r))
 		m.dropBlock(r)
 		m.isQuoted(r) // what it says elsewhere is joined to nothing
-		m.log(f, "merge", r, 0, 0, "results of one call, joined in order")
+		m.log(f, ActionMerge, r, 0, 0, "results of one call, joined in order")
 		m.tellApart(f, known, path, r)
 	}
 	return true
@@ -122,7 +122,7 @@ func (m *mender) tellApart(f *Finding, known map[string]string, path string, fro
 		if v, ok := known[name]; string(value) == "null" || ok && v == string(canonical(value)) {
 			return
 		}
-		m.log(f, "drop", from, 0, -len(value), "%s of a result that was joined to another", name)
+		m.log(f, ActionDrop, from, 0, -len(value), "%s of a result that was joined to another", name)
 		if c := &m.changes[len(m.changes)-1]; c.Path != "" {
 			c.Path = join(join(c.Path, path), name)
 		}

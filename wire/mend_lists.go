@@ -90,7 +90,7 @@ func (m *mender) dropEmptyParts(f *Finding) {
 		for _, i := range empty {
 			m.dropIn(f.Block, l, i)
 		}
-		m.log(f, "edit", f.Block, f.Index, 0, "texts with nothing in them removed from the result")
+		m.log(f, ActionEdit, f.Block, f.Index, 0, "texts with nothing in them removed from the result")
 	case blk.Failed:
 		delete(m.refs, f.Block)
 		m.wordError(f)
@@ -138,7 +138,7 @@ func (m *mender) dropSystemText(f *Finding) {
 	}
 	if gone == len(l.elems) {
 		if m.removeBodyMember("system") {
-			m.logHead(f, "drop", "system", -at.Len(), "a system prompt that says nothing")
+			m.logHead(f, ActionDrop, "system", -at.Len(), "a system prompt that says nothing")
 		}
 		return
 	}
@@ -148,13 +148,13 @@ func (m *mender) dropSystemText(f *Finding) {
 			last = i
 			continue
 		}
-		m.logHead(f, "drop", "system."+strconv.Itoa(i), -e.Len(), "a text that says nothing")
+		m.logHead(f, ActionDrop, "system."+strconv.Itoa(i), -e.Len(), "a text that says nothing")
 		mark, marked := m.member(e, "cache_control")
 		if !marked || last < 0 || m.raw[l.elems[last].Start] != '{' {
 			continue
 		}
 		if _, has := m.member(l.elems[last], "cache_control"); !has && m.setMember(l.elems[last], "cache_control", m.t.Bytes(mark)) {
-			m.logHead(&Finding{Rule: "cache-breakpoint"}, "move", "system."+strconv.Itoa(last), 0, "takes the cache mark of a block that is dropped")
+			m.logHead(&Finding{Rule: "cache-breakpoint"}, ActionMove, "system."+strconv.Itoa(last), 0, "takes the cache mark of a block that is dropped")
 		}
 	}
 	for _, e := range l.edits(m.raw) {

@@ -20,14 +20,14 @@ func (m *mender) stripMark(f *Finding) {
 		at = tspan(elems[i])
 	}
 	if m.removeMember(at, "cache_control") {
-		m.log(f, "edit", f.Block, f.Index, 0, "a cache mark that may not stand here, removed")
+		m.log(f, ActionEdit, f.Block, f.Index, 0, "a cache mark that may not stand here, removed")
 	}
 }
 
 // shortenMark makes a long-lived mark behind a short-lived one short-lived too.
 func (m *mender) shortenMark(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "cache_control", []byte(`{"type":"ephemeral"}`)) {
-		m.log(f, "edit", f.Block, f.Index, 0, "a long-lived cache mark behind a short-lived one, shortened")
+		m.log(f, ActionEdit, f.Block, f.Index, 0, "a long-lived cache mark behind a short-lived one, shortened")
 	}
 }
 
@@ -48,7 +48,7 @@ func (m *mender) dropMarks(f *Finding) {
 			continue
 		}
 		have--
-		m.log(f, "edit", b, 0, 0, "the oldest cache marks go; four may stay")
+		m.log(f, ActionEdit, b, 0, 0, "the oldest cache marks go; four may stay")
 	}
 }
 
@@ -82,7 +82,7 @@ func (m *mender) moveMarks() {
 		}
 		marked[to] = true
 		if m.setMember(m.t.Block(to).Span, m.g.cacheMark, m.t.Bytes(mark)) {
-			m.log(&Finding{Rule: "cache-breakpoint"}, "move", to, 0, mark.Len(), "takes the cache mark of a block that is dropped")
+			m.log(&Finding{Rule: "cache-breakpoint"}, ActionMove, to, 0, mark.Len(), "takes the cache mark of a block that is dropped")
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (m *mender) unansweredCall(f *Finding) {
 	}
 	if m.repeatsAnswered(x) {
 		m.dropBlock(f.Block)
-		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a copy of a call that is answered")
+		m.log(f, ActionDrop, f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a copy of a call that is answered")
 		m.dropIfAlone(f, f.Block)
 		return
 	}
@@ -47,7 +47,7 @@ func (m *mender) unansweredCall(f *Finding) {
 	raw := m.pen.stub(m.draft, f.Block, text)
 	if m.repair.OrphanCall == RemedyDrop || raw == nil || text == "" || x.CallID == "" && !m.g.countsCalls && m.where[f.Block].in != inFunction {
 		m.dropBlock(f.Block)
-		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a tool call without a result")
+		m.log(f, ActionDrop, f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a tool call without a result")
 		m.dropIfAlone(f, f.Block)
 		m.dismiss(f, f.Block)
 		return
@@ -61,7 +61,7 @@ func (m *mender) unansweredCall(f *Finding) {
 	}
 	it := item{raw: raw, from: m.fresh()}
 	if m.putResult(f, f.Block, it) {
-		m.log(f, "insert", f.Block, f.Index, len(raw), "a stub: %s", text)
+		m.log(f, ActionInsert, f.Block, f.Index, len(raw), "a stub: %s", text)
 		m.changes[len(m.changes)-1].born.index = it.from.index // a pause may have been made since
 	}
 }
@@ -106,7 +106,7 @@ func (m *mender) bringHome(f *Finding, call, result transcript.BlockID) {
 		m.moved = make(map[int]bool)
 	}
 	m.moved[m.t.Messages()[m.t.Block(call).Message].Turn] = true
-	m.log(f, "move", result, blk.Message, 0, "moved to the place behind its call")
+	m.log(f, ActionMove, result, blk.Message, 0, "moved to the place behind its call")
 }
 
 // dropIfAlone drops the reasoning that led to a dropped call, where the API wants
@@ -126,7 +126,7 @@ func (m *mender) dropIfAlone(f *Finding, call transcript.BlockID) {
 	for _, b := range m.leads[call] {
 		if m.free(b) {
 			m.dropBlock(b)
-			m.log(f, "drop", b, 0, -m.t.Block(b).Span.Len(), "reasoning whose call is gone")
+			m.log(f, ActionDrop, b, 0, -m.t.Block(b).Span.Len(), "reasoning whose call is gone")
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (m *mender) relink(f *Finding, x transcript.Exchange, result transcript.Blo
 		return false
 	}
 	m.settled[f.Block], m.settled[result] = true, true
-	m.log(f, "rename", result, 0, 0, "the only result behind the only call of its turn, under an id that no call has: %q", m.t.Block(result).CallID)
+	m.log(f, ActionRename, result, 0, 0, "the only result behind the only call of its turn, under an id that no call has: %q", m.t.Block(result).CallID)
 	return true
 }
 
@@ -239,7 +239,7 @@ func (m *mender) callsDown(f *Finding) {
 		if blk := m.t.Block(b); blk.Kind != transcript.Call {
 			m.dropBlock(b)
 			l.insert(int(m.where[first].index), item{raw: m.t.Bytes(blk.Span), from: m.at(b)})
-			m.log(f, "move", b, f.Index, 0, "the calls stand last in their turn now")
+			m.log(f, ActionMove, b, f.Index, 0, "the calls stand last in their turn now")
 		}
 	}
 }
@@ -258,10 +258,10 @@ func (m *mender) twinCall(f *Finding) {
 	}
 	for _, r := range x.Results {
 		m.dropBlock(r)
-		m.log(f, "drop", r, 0, -m.t.Block(r).Span.Len(), "the result of a repeated call")
+		m.log(f, ActionDrop, r, 0, -m.t.Block(r).Span.Len(), "the result of a repeated call")
 	}
 	m.dropBlock(x.Call)
-	m.log(f, "drop", x.Call, f.Index, -m.t.Block(x.Call).Span.Len(), "a copy of a call of the same turn")
+	m.log(f, ActionDrop, x.Call, f.Index, -m.t.Block(x.Call).Span.Len(), "a copy of a call of the same turn")
 }
 
 // isCopy reports whether an exchange adds nothing to that of an earlier call of

@@ -36,7 +36,7 @@ func (m *mender) dropThinking(f *Finding) {
 	for b := msg.First; b < msg.End; b++ {
 		if m.t.Block(b).Kind == transcript.Thinking && m.free(b) {
 			m.dropBlock(b)
-			m.log(f, "drop", b, f.Index, -m.t.Block(b).Span.Len(), "%s", m.why(f))
+			m.log(f, ActionDrop, b, f.Index, -m.t.Block(b).Span.Len(), "%s", m.why(f))
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (m *mender) dropLastThinking(f *Finding) {
 			return
 		}
 		m.dropBlock(b)
-		m.log(f, "drop", b, blk.Message, -blk.Span.Len(), "the reply broke off here; thinking may not be the last of a turn")
+		m.log(f, ActionDrop, b, blk.Message, -blk.Span.Len(), "the reply broke off here; thinking may not be the last of a turn")
 	}
 }
 
@@ -65,7 +65,7 @@ func (m *mender) emptyThinking(f *Finding) {
 	}
 	if m.raw[at.Start] == '"' && at.Len() > 2 {
 		if m.edit(jsonspan.Edit{Span: jsonspan.Span(at), New: object(member, m.t.Bytes(at))}) {
-			m.log(f, "edit", f.Block, f.Index, len(`{"":}`)+len(member), "thinking is an object: its words are its %s", member)
+			m.log(f, ActionEdit, f.Block, f.Index, len(`{"":}`)+len(member), "thinking is an object: its words are its %s", member)
 		}
 		return
 	}
@@ -77,7 +77,7 @@ func (m *mender) emptyThinking(f *Finding) {
 		return
 	}
 	if m.setMember(at, member, quote("")) {
-		m.log(f, "edit", f.Block, f.Index, 0, "thinking without words; an empty text says so, and the signature stays")
+		m.log(f, ActionEdit, f.Block, f.Index, 0, "thinking without words; an empty text says so, and the signature stays")
 	}
 }
 
@@ -92,7 +92,7 @@ func (m *mender) thinkingUp(f *Finding) {
 			if o := m.t.Block(b); o.Kind == transcript.Thinking && b > f.Block && m.free(b) {
 				m.dropBlock(b)
 				l.insert(int(m.where[f.Block].index), item{raw: m.t.Bytes(o.Span), from: m.at(b)})
-				m.log(f, "move", b, i, 0, "thinking goes first")
+				m.log(f, ActionMove, b, i, 0, "thinking goes first")
 			}
 		}
 	}
@@ -113,7 +113,7 @@ func (m *mender) thinkingOff(f *Finding) {
 // emptyReasoning says that there is no reasoning, where the vendor takes that.
 func (m *mender) emptyReasoning(f *Finding) {
 	if m.setMember(m.t.Messages()[f.Index].Span, "reasoning_content", quote("")) {
-		m.log(f, "edit", transcript.NoBlock, f.Index, 23, "the reasoning is lost; the field says so by being empty")
+		m.log(f, ActionEdit, transcript.NoBlock, f.Index, 23, "the reasoning is lost; the field says so by being empty")
 	}
 }
 
@@ -122,7 +122,7 @@ func (m *mender) emptyReasoning(f *Finding) {
 // came in between, they are those that the model goes on with.
 func (m *mender) dropReasoning(f *Finding) {
 	m.dropBlock(f.Block)
-	m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "%s", m.why(f))
+	m.log(f, ActionDrop, f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "%s", m.why(f))
 	ms := m.t.Messages()
 	from := f.Index + 1
 	for from < len(ms) && ms[from].Role != transcript.Assistant {
@@ -150,7 +150,7 @@ func (m *mender) emptyItem(f *Finding) {
 
 func (m *mender) addSummary(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "summary", []byte("[]")) {
-		m.log(f, "edit", f.Block, f.Index, 13, "an empty summary added")
+		m.log(f, ActionEdit, f.Block, f.Index, 13, "an empty summary added")
 	}
 }
 
@@ -160,7 +160,7 @@ const skippedSignature = "skip_thought_signature_validator"
 
 func (commonPen) skipSignature(m *mender, f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "thoughtSignature", quote(skippedSignature)) {
-		m.log(f, "edit", f.Block, f.Index, 0, "the signature is lost; the documented skip value stands in its place")
+		m.log(f, ActionEdit, f.Block, f.Index, 0, "the signature is lost; the documented skip value stands in its place")
 	}
 }
 
@@ -202,11 +202,11 @@ func (m *mender) editFirst(f *Finding) {
 			if first = canonical(raw); i > 0 {
 				l.drop[i] = true
 				l.insert(0, item{raw: raw})
-				m.logHead(f, "move", path, 0, "clear_thinking must be the first context edit")
+				m.logHead(f, ActionMove, path, 0, "clear_thinking must be the first context edit")
 			}
 		case bytes.Equal(canonical(raw), first):
 			l.drop[i] = true
-			m.logHead(f, "drop", path, -len(raw), "a copy of the first context edit")
+			m.logHead(f, ActionDrop, path, -len(raw), "a copy of the first context edit")
 		}
 	}
 	for _, e := range l.edits(m.raw) {
@@ -227,7 +227,7 @@ func (m *mender) dropPrograms(f *Finding) {
 		for _, b := range m.t.Atoms()[m.t.AtomOf(transcript.BlockID(n.block))].Blocks {
 			if m.free(b) {
 				m.dropBlock(b)
-				m.log(f, "drop", b, 0, -m.t.Block(b).Span.Len(), "code execution cannot go on without its container")
+				m.log(f, ActionDrop, b, 0, -m.t.Block(b).Span.Len(), "code execution cannot go on without its container")
 			}
 		}
 	}
@@ -235,13 +235,13 @@ func (m *mender) dropPrograms(f *Finding) {
 
 func (m *mender) stripHead(f *Finding, name string) {
 	if m.removeBodyMember(name) {
-		m.logHead(f, "drop", name, 0, "%s removed: %s", name, m.why(f))
+		m.logHead(f, ActionDrop, name, 0, "%s removed: %s", name, m.why(f))
 	}
 }
 
 func (m *mender) stripBinding(f *Finding) {
 	if at, ok := m.bodyMember("thinking"); ok && m.removeMember(at, "block_binding") {
-		m.logHead(f, "drop", "thinking.block_binding", 0, "block_binding needs a header that is not sent")
+		m.logHead(f, ActionDrop, "thinking.block_binding", 0, "block_binding needs a header that is not sent")
 	}
 }
 
@@ -262,6 +262,6 @@ func (m *mender) declareTools(f *Finding) {
 	}
 	raw := object("tools", array(specs...))
 	if m.setBodyMember("toolConfig", raw) {
-		m.logHead(f, "insert", "toolConfig", len(raw), "%s", fmt.Sprintf("%d tools that the history uses, declared", len(specs)))
+		m.logHead(f, ActionInsert, "toolConfig", len(raw), "%s", fmt.Sprintf("%d tools that the history uses, declared", len(specs)))
 	}
 }

@@ -21,13 +21,13 @@ func (m *mender) setResult(b transcript.BlockID, raw []byte) bool {
 
 func (m *mender) wordError(f *Finding) {
 	if m.setResult(f.Block, m.pen.resultContent(m.draft, emptyErrorText)) {
-		m.log(f, "edit", f.Block, f.Index, len(emptyErrorText), "an error needs a text: %s", emptyErrorText)
+		m.log(f, ActionEdit, f.Block, f.Index, len(emptyErrorText), "an error needs a text: %s", emptyErrorText)
 	}
 }
 
 func (m *mender) wordEmpty(f *Finding) {
 	if m.setResult(f.Block, m.pen.resultContent(m.draft, emptyResultText)) {
-		m.log(f, "edit", f.Block, f.Index, len(emptyResultText), "%s", emptyResultText)
+		m.log(f, ActionEdit, f.Block, f.Index, len(emptyResultText), "%s", emptyResultText)
 	}
 }
 
@@ -54,7 +54,7 @@ func (m *mender) partError(f *Finding) {
 	for _, raw := range others {
 		l.insert(m.behindResults(m.t.Block(f.Block).Message), item{raw: raw, from: m.at(f.Block)})
 	}
-	m.log(f, "edit", f.Block, f.Index, 0, "an error result holds text only; the rest stands behind the results now")
+	m.log(f, ActionEdit, f.Block, f.Index, 0, "an error result holds text only; the rest stands behind the results now")
 }
 
 // wrapArgs makes an object of arguments that are none. What was complete JSON in
@@ -71,7 +71,7 @@ func (m *mender) wrapArgs(f *Finding) {
 		value = quote(string(value))
 	}
 	if m.setAt(blk.Span, m.pen.argsPath(m.draft, f.Block), value) {
-		m.log(f, "edit", f.Block, f.Index, len(value)-blk.Body.Len(), "arguments must be an object: %s", value[:min(len(value), 60)])
+		m.log(f, ActionEdit, f.Block, f.Index, len(value)-blk.Body.Len(), "arguments must be an object: %s", value[:min(len(value), 60)])
 	}
 }
 
@@ -119,7 +119,7 @@ func (m *mender) textItem(f *Finding) {
 		done = m.edit(jsonspan.Edit{Span: e, New: text}) || done
 	}
 	if done {
-		m.log(f, "edit", f.Block, f.Index, 0, "a result may not hold this; it is written as one may")
+		m.log(f, ActionEdit, f.Block, f.Index, 0, "a result may not hold this; it is written as one may")
 	}
 }
 
@@ -142,7 +142,7 @@ func (m *mender) moveImage(f *Finding) {
 		return
 	}
 	m.insertMessage(m.behindTool(f.Index), object("role", "user", "content", array(media...)), m.fresh(), repeat(m.at(f.Block), len(media))...)
-	m.log(f, "move", f.Block, f.Index, 0, "images may not stand in a tool message; moved to a user message behind the results")
+	m.log(f, ActionMove, f.Block, f.Index, 0, "images may not stand in a tool message; moved to a user message behind the results")
 }
 
 // gather moves the responses of a later message to the first one of their turn or, where nothing else may
@@ -165,6 +165,6 @@ func (m *mender) gather(f *Finding) {
 // giveToolset gives a result the toolset of its call.
 func (m *mender) giveToolset(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "toolset_name", quote(f.arg)) {
-		m.log(f, "edit", f.Block, f.Index, len(f.arg), "takes the toolset of the call it answers: %s", f.arg)
+		m.log(f, ActionEdit, f.Block, f.Index, len(f.arg), "takes the toolset of the call it answers: %s", f.arg)
 	}
 }

@@ -42,7 +42,7 @@ func (m *mender) goOn(f *Finding) {
 	}
 	raw := m.g.textMessage(transcript.User, wording.GoOn)
 	m.insertMessage(n, raw, m.fresh())
-	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the history ended with the %s: %s", last, wording.GoOn)
+	m.log(f, ActionInsert, transcript.NoBlock, f.Index, len(raw), "the history ended with the %s: %s", last, wording.GoOn)
 }
 
 // begin puts a minimal turn of the user in front.
@@ -57,7 +57,7 @@ func (m *mender) begin(f *Finding) {
 	if f.fault == nobodySpeaks {
 		why = "nobody speaks to the model in this history"
 	}
-	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "%s: %s", why, wording.Beginning)
+	m.log(f, ActionInsert, transcript.NoBlock, f.Index, len(raw), "%s: %s", why, wording.Beginning)
 }
 
 // mergeUp merges a message into the one of the same role before it.
@@ -85,12 +85,12 @@ func (m *mender) mergeUp(f *Finding) {
 		m.join(atMessage(stays), atMessage(gone))
 		for b := m.t.Messages()[gone].First; b < m.t.Messages()[gone].End; b++ {
 			if m.where[b].in == inMember && m.t.Block(b).Kind == transcript.Thinking {
-				m.log(f, "drop", b, gone, -m.t.Block(b).Span.Len(), "reasoning of a message that is joined to another")
+				m.log(f, ActionDrop, b, gone, -m.t.Block(b).Span.Len(), "reasoning of a message that is joined to another")
 			}
 		}
 		m.dropMessage(gone)
 		m.taken[stays] = true
-		m.log(f, "merge", transcript.NoBlock, gone, 0, "two messages of one role in a row, joined")
+		m.log(f, ActionMerge, transcript.NoBlock, gone, 0, "two messages of one role in a row, joined")
 	}
 }
 
@@ -214,7 +214,7 @@ func (m *mender) remind(f *Finding) {
 	text = "<system-reminder>\n" + text + "\n</system-reminder>"
 	m.dropMessage(i)
 	m.insertMessage(i, m.g.textMessage(transcript.User, text), m.fresh(), atMessage(i))
-	m.log(f, "edit", transcript.NoBlock, i, 0, "a system message that may not stand here becomes a reminder in the user's turn")
+	m.log(f, ActionEdit, transcript.NoBlock, i, 0, "a system message that may not stand here becomes a reminder in the user's turn")
 }
 
 // slide moves a system message behind the user's turn that follows, where the API
@@ -243,7 +243,7 @@ func (m *mender) slide(f *Finding) {
 		raw := m.t.Bytes(ms[i].Span)
 		m.dropMessage(i)
 		m.insertMessage(to, raw, atMessage(i))
-		m.log(f, "move", transcript.NoBlock, i, 0, "a system message goes behind the user's turn")
+		m.log(f, ActionMove, transcript.NoBlock, i, 0, "a system message goes behind the user's turn")
 	}
 }
 
@@ -251,7 +251,7 @@ func (m *mender) slide(f *Finding) {
 func (m *mender) bridge(f *Finding) {
 	raw := m.g.textMessage(transcript.Assistant, wording.Understood)
 	m.insertMessage(f.Index, raw, m.fresh())
-	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "the user may not speak right behind a result: %s", wording.Understood)
+	m.log(f, ActionInsert, transcript.NoBlock, f.Index, len(raw), "the user may not speak right behind a result: %s", wording.Understood)
 }
 
 // textBefore lets the assistant say its text in a message of its own, in front of
@@ -262,7 +262,7 @@ func (m *mender) textBefore(f *Finding) {
 		return
 	}
 	m.insertMessage(f.Index, object("role", "assistant", "content", m.t.Bytes(content)), m.fresh(), m.contentOrigins(f.Index)...)
-	m.log(f, "move", transcript.NoBlock, f.Index, 0, "the text stands in a message of its own in front of the calls")
+	m.log(f, ActionMove, transcript.NoBlock, f.Index, 0, "the text stands in a message of its own in front of the calls")
 }
 
 // mapRole maps roles of other formats, and those that are spelled in another way.
@@ -277,7 +277,7 @@ func (m *mender) mapRole(f *Finding) {
 		return
 	}
 	if m.setMember(m.t.Messages()[f.Index].Span, "role", quote(to)) {
-		m.log(f, "edit", transcript.NoBlock, f.Index, len(to)-len(f.arg), "role %q is %q here", f.arg, to)
+		m.log(f, ActionEdit, transcript.NoBlock, f.Index, len(to)-len(f.arg), "role %q is %q here", f.arg, to)
 	}
 }
 
@@ -361,6 +361,6 @@ func (m *mender) swapRole(f *Finding, to string) {
 	}
 	if m.setMember(m.t.Messages()[f.Index].Span, "role", quote(to)) {
 		m.taken[f.Index] = true
-		m.log(f, "edit", transcript.NoBlock, f.Index, 0, "only %q can say this", to)
+		m.log(f, ActionEdit, transcript.NoBlock, f.Index, 0, "only %q can say this", to)
 	}
 }

@@ -22,7 +22,7 @@ func (m *mender) strayResult(f *Finding) {
 	text, media := m.quotation(f.Block)
 	if m.repair.OrphanResult == RemedyDrop || len(media) == 0 && (isSynthetic(text) || strings.TrimSpace(text) == "") {
 		m.dropBlock(f.Block)
-		m.log(f, "drop", f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a result whose call is not in the history")
+		m.log(f, ActionDrop, f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a result whose call is not in the history")
 		return
 	}
 	m.quote(f, f.Block, text, media, "a result whose call is not in the history, kept as quoted text")
@@ -48,7 +48,7 @@ func (m *mender) quote(f *Finding, b transcript.BlockID, text string, media [][]
 		raw = m.textMessage(quoted, media)
 		m.insertMessage(m.behindTool(blk.Message), raw, m.fresh(), repeat(m.at(b), 1+len(media))...)
 	}
-	m.log(f, "edit", b, blk.Message, len(raw)-blk.Span.Len(), "%s", why)
+	m.log(f, ActionEdit, b, blk.Message, len(raw)-blk.Span.Len(), "%s", why)
 }
 
 // quotation returns all that a result holds: its texts, anything that is no text as JSON,

@@ -41,7 +41,7 @@ func (m *mender) anchor(f *Finding) bool {
 		raw = m.g.textMessage(transcript.User, wording.Beginning)
 	}
 	m.insertMessage(f.Index, raw, m.fresh())
-	m.log(f, "insert", transcript.NoBlock, f.Index, len(raw), "a message of the system that changes tools follows the user")
+	m.log(f, ActionInsert, transcript.NoBlock, f.Index, len(raw), "a message of the system that changes tools follows the user")
 	return true
 }
 
@@ -96,9 +96,9 @@ func (m *mender) hoistTools(f *Finding) bool {
 		m.hoisted[m.t.Block(d.by).Tool] = true
 	}
 	m.dropMessage(f.Index)
-	m.log(f, "move", transcript.NoBlock, f.Index, 0, "the model takes no such message; what it defines is declared in tools")
+	m.log(f, ActionMove, transcript.NoBlock, f.Index, 0, "the model takes no such message; what it defines is declared in tools")
 	for _, b := range gone {
-		m.log(f, "drop", b, f.Index, -m.t.Block(b).Span.Len(), "the model takes no changes of tools in mid-conversation")
+		m.log(f, ActionDrop, b, f.Index, -m.t.Block(b).Span.Len(), "the model takes no changes of tools in mid-conversation")
 	}
 	for _, d := range defined {
 		m.logBeside(f, d.by, way)
@@ -176,7 +176,7 @@ func (m *mender) moveCalls(f *Finding, in container, member string) {
 	if m.removeMember(msg.Span, member) {
 		m.taken[f.Index] = true
 		m.messages.insert(f.Index+1, item{raw: object(moved...), from: m.fresh(), inner: from, calls: in})
-		m.log(f, "move", f.Block, f.Index, 0, "the calls stand in a message of the assistant")
+		m.log(f, ActionMove, f.Block, f.Index, 0, "the calls stand in a message of the assistant")
 	}
 }
 

@@ -38,7 +38,7 @@ func (m *mender) retypeContent(f *Finding, v transcript.Span) {
 	} else {
 		m.settled[f.Block] = true
 	}
-	m.log(f, "edit", f.Block, f.Index, len(content)-len(raw), "%s: what stands there %s now", f.arg, how)
+	m.log(f, ActionEdit, f.Block, f.Index, len(content)-len(raw), "%s: what stands there %s now", f.arg, how)
 }
 
 // asText is a value as the text of a content.

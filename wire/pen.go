@@ -105,6 +105,6 @@ func (commonPen) retagPart(m *mender, f *Finding) { m.dropFound(f) }
 
 func (commonPen) thinkingOff(m *mender, f *Finding) {
 	if m.setBodyMember("thinking", []byte(`{"type":"disabled"}`)) {
-		m.logHead(f, "edit", "thinking", 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
+		m.logHead(f, ActionEdit, "thinking", 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
 	}
 }

@@ -95,6 +95,6 @@ func (responsesPen) shown(d *draft, item transcript.Span) []byte {
 // thinkingOff switches reasoning off.
 func (responsesPen) thinkingOff(m *mender, f *Finding) {
 	if m.setBodyMember("reasoning", []byte(`{"effort":"none"}`)) {
-		m.logHead(f, "edit", "reasoning", 0, "reasoning is switched off for this request: the reasoning of a run of calls is lost")
+		m.logHead(f, ActionEdit, "reasoning", 0, "reasoning is switched off for this request: the reasoning of a run of calls is lost")
 	}
 }

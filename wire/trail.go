@@ -96,7 +96,7 @@ func (m *mender) tellMembers() {
 	}
 	whole := make(map[string]bool)
 	for _, c := range m.changes {
-		whole[c.Path] = whole[c.Path] || c.Action == "drop"
+		whole[c.Path] = whole[c.Path] || c.Action == ActionDrop
 	}
 	var members []jsonspan.Member
 	for i, goes := range m.messages.drop {
@@ -135,7 +135,7 @@ func (m *mender) tellMembers() {
 				continue // a repair has given it
 			}
 			m.changes = append(m.changes, Change{
-				Action: "drop", Rule: "empty-content", Path: path + "." + name, IDs: []string{}, Bytes: -member.Value.Len(), Reason: "goes with the message that it stood in" + m.idsIn(tspan(member.Value)),
+				Action: ActionDrop, Rule: "empty-content", Path: path + "." + name, IDs: []string{}, Bytes: -member.Value.Len(), Reason: "goes with the message that it stood in" + m.idsIn(tspan(member.Value)),
 			})
 		}
 	}
@@ -331,7 +331,7 @@ func (r *Request) pathIn(before *Request, at origin) string {
 // without those that tell of something new which did not stay, and of what was done to
 // something new.
 func (r *Request) explain(before *Request, changes []Change) []Change {
-	told := func(c *Change) bool { return !c.own || c.Action == "insert" }
+	told := func(c *Change) bool { return !c.own || c.Action == ActionInsert }
 	first := 0 // that does not go without saying
 	for first < len(changes) && told(&changes[first]) && changes[first].born == (birth{}) {
 		first++

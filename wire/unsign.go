@@ -27,7 +27,7 @@ func (r *Request) unsigned(rule string, messages int) (*Request, []Change, error
 			found := pens[r.Dialect].unsign(r, b, first)
 			for _, e := range found {
 				changes = append(changes, Change{
-					Action: "edit", Rule: rule, Path: r.Path(b), IDs: []string{}, Bytes: len(e.New) - (e.Span.End - e.Span.Start),
+					Action: ActionEdit, Rule: rule, Path: r.Path(b), IDs: []string{}, Bytes: len(e.New) - (e.Span.End - e.Span.Start),
 					Reason: fmt.Sprintf("the provider refused the thought behind message %d; what names it is taken off", i),
 				})
 			}

@@ -85,7 +85,7 @@ func wordsInSource(t *testing.T) map[string]string {
 }
 
 // namedWord is what constants are called that are words.
-var namedWord = regexp.MustCompile(`^(event|reason|skip|action)[A-Z]`)
+var namedWord = regexp.MustCompile(`^(event|reason|skip|[aA]ction)[A-Z]`)
 
 // wordsOfNode returns the expressions of a node that name an action, a rule, an event or a
 // reason.
@@ -96,22 +96,17 @@ func wordsOfNode(n ast.Node) []ast.Expr {
 		if typ != nil && typ.Name == "Effect" || namedWord.MatchString(n.Names[0].Name) {
 			return n.Values
 		}
-	case *ast.KeyValueExpr: // Change{Action: "insert", Rule: "compaction"}
+	case *ast.KeyValueExpr: // Change{Action: wire.ActionInsert, Rule: "compaction"}
 		key, _ := n.Key.(*ast.Ident)
 		if row, ok := n.Value.(*ast.CompositeLit); ok && key != nil && strings.HasPrefix(key.Name, "rung") {
 			return row.Elts[:1] // rungClear: {"clear-results", …}
 		}
-		if key != nil && (key.Name == "Action" || key.Name == "Rule") {
+		if key != nil && key.Name == "Rule" {
 			return []ast.Expr{n.Value}
 		}
-	case *ast.CallExpr: // m.log(f, "edit", …), e.log(c, "edit", "relink", …)
-		sel, _ := n.Fun.(*ast.SelectorExpr)
-		switch {
-		case sel == nil || len(n.Args) < 3:
-		case sel.Sel.Name == "log":
-			return n.Args[1:3]
-		case sel.Sel.Name == "logHead": // the third is a path
-			return n.Args[1:2]
+	case *ast.CallExpr: // e.log(c, wire.ActionEdit, "relink", …)
+		if sel, _ := n.Fun.(*ast.SelectorExpr); sel != nil && len(n.Args) >= 3 && sel.Sel.Name == "log" {
+			return n.Args[2:3]
 		}
 	case *ast.CompositeLit: // Event{"plan_made", …}, Reason{"compaction", …}
 		typ, _ := n.Type.(*ast.Ident)

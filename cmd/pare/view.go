@@ -224,7 +224,7 @@ func (s *shown) page() *ui.Page {
 				at = i
 			}
 		}
-		p.Changes = append(p.Changes, ui.Change{Action: c.Action, Rule: c.Rule, Reason: c.Reason, Path: c.Path, Message: at, Block: -1})
+		p.Changes = append(p.Changes, ui.Change{Action: string(c.Action), Rule: c.Rule, Reason: c.Reason, Path: c.Path, Message: at, Block: -1})
 	}
 	return p
 }

@@ -33,7 +33,7 @@ var handedOut = []string{
 
 // zeros are pointers to the zero values of the other exported types that have methods.
 var zeros = []any{
-	new(pare.Action), new(pare.CompactionError), new(pare.Compactor), new(pare.Conservation), new(pare.FaultError),
+	new(pare.CompactionError), new(pare.Compactor), new(pare.Conservation), new(pare.FaultError),
 	new(pare.Pipeline), new(pare.PipelineError), new(pare.Policy), new(pare.RefusedError),
 	new(pare.UnknownModelError), new(pare.WindowTooSmall),
 	new(transcript.Builder), new(transcript.Cut), new(transcript.Kind), new(transcript.Outcome), new(transcript.Role), new(transcript.Span),

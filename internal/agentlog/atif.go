@@ -124,19 +124,19 @@ func (a atif) mend(e *edits, t *Thread, o Options) error {
 				}
 				a.observe(e, f.unit, raw)
 				delete(strays, id)
-				e.log(ch, "move", f.Rule, f.IDs, 0, "a result moved to the step of its call")
+				e.log(ch, wire.ActionMove, f.Rule, f.IDs, 0, "a result moved to the step of its call")
 				continue
 			}
 			text := stubText(o.Repair, tr, f.Block)
 			a.observe(e, f.unit, write("source_call_id", id, "content", text))
-			e.log(ch, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
+			e.log(ch, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
 		case "orphan-result", "displaced-result", "duplicate-result":
 			if f.Rule != "duplicate-result" && strays[id] == nil {
 				continue // it was moved
 			}
 			text := t.Request.Text(f.Block)
 			if a.take(e, f.unit, id, write("content", quotation+text)) != nil {
-				e.log(ch, "edit", f.Rule, f.IDs, 0, "a result whose call is not in the step, kept as what the environment says")
+				e.log(ch, wire.ActionEdit, f.Rule, f.IDs, 0, "a result whose call is not in the step, kept as what the environment says")
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package agentlog
 import (
 	"crypto/sha256"
 	"fmt"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 // appendBranch adds the mended thread behind everything: from the first message
@@ -34,7 +36,7 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 		return false
 	}
 	if gap < len(t.parts) {
-		e.log(Change{Thread: t.Name, Line: e.l.units[t.parts[gap].unit].line}, "insert", "dangling-parent", nil, 0, "written once more, linked to what was in front of the gap")
+		e.log(Change{Thread: t.Name, Line: e.l.units[t.parts[gap].unit].line}, wire.ActionInsert, "dangling-parent", nil, 0, "written once more, linked to what was in front of the gap")
 	}
 	parent, stamp := "", ""
 	before := make(map[int]bool)

@@ -69,7 +69,7 @@ func (r *relay) run(pieces []piece) {
 	}
 	if c := t.tree; c.named >= 0 && r.tail != c.entries[leaf].uuid { // or the agent would go on in front of what is new
 		r.e.set(c.named, "leafUuid", r.tail)
-		r.e.log(Change{Line: r.e.l.units[c.named].line}, "edit", "relink", nil, 0, "names the line that is the last one now")
+		r.e.log(Change{Line: r.e.l.units[c.named].line}, wire.ActionEdit, "relink", nil, 0, "names the line that is the last one now")
 	}
 }
 
@@ -344,7 +344,7 @@ func (claude) finish(e *edits) {
 		}
 		if p != en.parent {
 			e.set(u, "parentUuid", uuidValue(p))
-			e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, 0, "now linked to the previous line")
+			e.log(Change{Line: e.l.units[u].line}, wire.ActionEdit, "relink", nil, 0, "now linked to the previous line")
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package agentlog
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/wire"
+)
 
 // A ccKept is what a compaction of 2.1 keeps of the lines in front of its boundary. They
 // are sent behind its summary: by the links from the last to the first of them, and by a
@@ -148,5 +152,5 @@ func (k *ccKept) rewrite(e *edits, c *ccChain) {
 		set("preservedSegment", "headUuid", uuids[0], "tailUuid", uuids[len(uuids)-1])
 	}
 	e.set(k.boundary, "compactMetadata", raw)
-	e.log(Change{Line: e.l.units[k.boundary].line}, "edit", "relink", nil, 0, "the compaction names the lines that it keeps as they are now")
+	e.log(Change{Line: e.l.units[k.boundary].line}, wire.ActionEdit, "relink", nil, 0, "the compaction names the lines that it keeps as they are now")
 }

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 // retired is the type of a line that the agent is to pass over.
@@ -128,6 +130,6 @@ func (claude) passOver(record []byte) []byte { return retire(record) }
 func (l *Log) retire(e *edits) {
 	for _, u := range l.strays {
 		e.set(u, "type", retired)
-		e.log(Change{Line: l.units[u].line}, "edit", "stray-line", []string{}, 0, "a line of another session, which the agent now passes over")
+		e.log(Change{Line: l.units[u].line}, wire.ActionEdit, "stray-line", []string{}, 0, "a line of another session, which the agent now passes over")
 	}
 }

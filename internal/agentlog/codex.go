@@ -329,7 +329,7 @@ func codexReferences(e *edits, moved map[int]int) {
 		n, err := strconv.Atoi(string(p.Value(name)))
 		if to, ok := moved[n]; err == nil && ok {
 			e.set(i, "payload", p.With(name, to))
-			e.log(Change{Line: e.l.units[i].line}, "edit", "relink", nil, 0, "the record that it names has another number")
+			e.log(Change{Line: e.l.units[i].line}, wire.ActionEdit, "relink", nil, 0, "the record that it names has another number")
 		}
 	}
 }

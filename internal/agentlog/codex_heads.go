@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
 )
 
 // secondHeadRule is the damage of a head in the middle of a rollout.
@@ -57,7 +58,7 @@ func (f *codexFold) goOn(id string) {
 func (codex) behead(e *edits) {
 	for _, u := range e.l.strays {
 		e.unit(u).drop = true
-		e.log(Change{Line: e.l.units[u].line}, "drop", secondHeadRule, nil, -e.l.units[u].span.Len(), "a second head, in front of which the agent forgets everything")
+		e.log(Change{Line: e.l.units[u].line}, wire.ActionDrop, secondHeadRule, nil, -e.l.units[u].span.Len(), "a second head, in front of which the agent forgets everything")
 	}
 }
 

@@ -3,6 +3,8 @@ package agentlog
 import (
 	"slices"
 	"strconv"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 // maxOrdinal bounds the numbers of records: Codex keeps them in 64 bits, and so many lines no
@@ -115,7 +117,7 @@ func renumber(e *edits) (moved map[int]int) {
 				if to != n {
 					moved[n] = to
 					e.set(i, "ordinal", to)
-					e.log(Change{Line: u.line}, "edit", "relink", nil, 0, "its number follows its place")
+					e.log(Change{Line: u.line}, wire.ActionEdit, "relink", nil, 0, "its number follows its place")
 				}
 			default:
 				last = max(last, n)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonedit"
+	"github.com/pare-llm/pare/wire"
 )
 
 // Codex writes what the user says twice: as an item, which is sent, and as an event for those who
@@ -220,6 +221,6 @@ func (c codex) restore(e *edits) {
 			x.before = append([][]byte{line}, x.before...)
 		}
 		at, _ := l.position(l.units[p.event].span.Start)
-		e.log(Change{Line: at}, "insert", promptRule, nil, len(line), "the words of the user, of which the line is torn, from the event that repeats them%s", lost)
+		e.log(Change{Line: at}, wire.ActionInsert, promptRule, nil, len(line), "the words of the user, of which the line is torn, from the event that repeats them%s", lost)
 	}
 }

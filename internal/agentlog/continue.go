@@ -99,14 +99,14 @@ func (c continues) mend(e *edits, t *Thread, o Options) error {
 		case f.Rule == "orphan-call":
 			text := stubText(o.Repair, tr, f.Block)
 			e.addTo(f.unit, "toolCallStates", continueState(e.l, t, f.Block, text))
-			e.log(ch, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
+			e.log(ch, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
 		case f.Rule == "orphan-result" && c.restores(e, f.unit, id):
-			e.log(ch, "insert", f.Rule, f.IDs, 0, "the call, which the state of the result has a copy of")
+			e.log(ch, wire.ActionInsert, f.Rule, f.IDs, 0, "the call, which the state of the result has a copy of")
 		case f.Rule == "orphan-result" || f.Rule == "duplicate-result" || f.Rule == "displaced-result":
 			text := t.Request.Text(f.Block)
 			c.dropResult(e, f.unit, id)
 			e.unit(f.unit).after = append(e.unit(f.unit).after, continueSays("user", quote(quotation+text)))
-			e.log(ch, "edit", f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
+			e.log(ch, wire.ActionEdit, f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
 )
 
 // A finisher has something to do after all threads are mended.
@@ -100,7 +101,7 @@ func (e *edits) rewriteUnit(u int) {
 	}
 }
 
-func (e *edits) log(c Change, action, rule string, ids []string, n int, format string, args ...any) {
+func (e *edits) log(c Change, action wire.Action, rule string, ids []string, n int, format string, args ...any) {
 	if ids == nil {
 		ids = []string{}
 	}
@@ -143,7 +144,7 @@ func (e *edits) render() ([]byte, error) {
 	if err == nil && e.l.open && !bytes.Equal(out, e.l.raw) && !bytes.HasSuffix(out, []byte{'\n'}) {
 		out = append(slices.Clip(out), e.eol()...)
 		line, _ := e.l.position(len(e.l.raw))
-		e.log(Change{Line: line}, "edit", "no-final-newline", nil, len(e.eol()), "a newline behind the last line")
+		e.log(Change{Line: line}, wire.ActionEdit, "no-final-newline", nil, len(e.eol()), "a newline behind the last line")
 	}
 	return out, err
 }

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 // encodingRule is the damage of bytes that are no UTF-8 in a line that is JSON otherwise.
@@ -152,7 +154,7 @@ func (l *Log) decode(kept *Fixed, cur *Log, o Options) (next Fixed, bare *Log) {
 		for ; i < len(l.patches) && l.patches[i].line == line; i++ {
 			n, bytes = n+l.patches[i].size, bytes+len(replacement)-l.patches[i].size
 		}
-		e.log(Change{Line: line}, "edit", encodingRule, nil, bytes, "bytes that are no UTF-8 become a replacement character (%d in this line)", n)
+		e.log(Change{Line: line}, wire.ActionEdit, encodingRule, nil, bytes, "bytes that are no UTF-8 become a replacement character (%d in this line)", n)
 	}
 	next.Raw, next.Changes = l.raw, append(slices.Clip(kept.Changes), e.changes...)
 	if r, _ := l.Format.row(); r.lenient {

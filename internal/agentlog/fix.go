@@ -112,7 +112,7 @@ func (l *Log) unmark(o *Options) (*Fixed, *Log) {
 		return kept, l
 	}
 	e := &edits{l: l}
-	e.log(Change{Line: 1}, "edit", markRule, nil, -len(byteOrderMark), "the byte order mark in front of the first line goes")
+	e.log(Change{Line: 1}, wire.ActionEdit, markRule, nil, -len(byteOrderMark), "the byte order mark in front of the first line goes")
 	kept.Changes, kept.Unmarked = e.changes, true
 	bare := *l
 	bare.o.Marked = false
@@ -161,11 +161,11 @@ func (l *Log) mendDamage(e *edits, o Options) {
 		switch f.Rule {
 		case "joined-lines":
 			if !o.AppendOnly {
-				e.log(Change{Line: f.Line}, "edit", f.Rule, nil, 1, "a newline between two objects")
+				e.log(Change{Line: f.Line}, wire.ActionEdit, f.Rule, nil, 1, "a newline between two objects")
 			}
 		case "truncated-line":
 			e.ended = true
-			e.log(Change{Line: f.Line}, "edit", f.Rule, nil, 1, "a newline behind a line that breaks off, so that nothing is appended to it")
+			e.log(Change{Line: f.Line}, wire.ActionEdit, f.Rule, nil, 1, "a newline behind a line that breaks off, so that nothing is appended to it")
 		}
 	}
 	if o.AppendOnly {
@@ -174,7 +174,7 @@ func (l *Log) mendDamage(e *edits, o Options) {
 	e.split = true
 	for _, u := range l.copies {
 		e.unit(u).drop = true // whatever hangs on it hangs on the first one
-		e.log(Change{Line: l.units[u].line}, "drop", "duplicate-line", nil, -l.units[u].span.Len(), "a copy of an earlier line")
+		e.log(Change{Line: l.units[u].line}, wire.ActionDrop, "duplicate-line", nil, -l.units[u].span.Len(), "a copy of an earlier line")
 	}
 }
 

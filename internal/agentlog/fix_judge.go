@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
 )
 
 // A round of repairs is kept if nobody is worse off for it.
@@ -25,7 +26,7 @@ func (l *Log) holds(after *Log, fixed *Fixed, o Options) bool {
 	}
 	taken := 0 // messages that may be gone
 	for _, c := range fixed.Changes {
-		if _, physical := damages[c.Rule]; !physical && c.Action != "insert" && c.Action != "edit" {
+		if _, physical := damages[c.Rule]; !physical && c.Action != wire.ActionInsert && c.Action != wire.ActionEdit {
 			taken++ // a copy of a line, or a head, is no message
 		}
 	}

@@ -78,7 +78,7 @@ func appendStubs(w pen, e *edits, t *Thread, o Options) error {
 			return ErrAppendOnly
 		}
 		e.end = append(e.end, raw)
-		e.log(Change{Thread: t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(raw), "a stub: %s", text)
+		e.log(Change{Thread: t.Name, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(raw), "a stub: %s", text)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (m *flatMender) move(f *Finding, result transcript.BlockID, unit, call int)
 	}
 	x := m.e.unit(call)
 	x.after = append(x.after, moved)
-	m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[unit].line}, "move", f.Rule, f.IDs, 0, "moved to the place behind its call")
+	m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[unit].line}, wire.ActionMove, f.Rule, f.IDs, 0, "moved to the place behind its call")
 	return true
 }
 
@@ -220,7 +220,7 @@ func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
 	}
 	u := m.e.unit(f.unit)
 	u.after = append(u.after, raw)
-	m.e.log(m.change(f), "insert", f.Rule, f.IDs, len(raw), "a stub: %s", text)
+	m.e.log(m.change(f), wire.ActionInsert, f.Rule, f.IDs, len(raw), "a stub: %s", text)
 }
 
 // dropOpen drops a call without a result.
@@ -264,7 +264,9 @@ func (m *flatMender) element(b transcript.BlockID) jsonspan.Span {
 
 // dropCall takes a call out of its unit.
 func (m *flatMender) dropCall(f *Finding, why string) {
-	gone := func() { m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.tr.Block(f.Block).Span.Len(), "%s", why) }
+	gone := func() {
+		m.e.log(m.change(f), wire.ActionDrop, f.Rule, f.IDs, -m.tr.Block(f.Block).Span.Len(), "%s", why)
+	}
 	if m.e.l.sealed[f.unit] {
 		if n, ok := m.pen.(nester); ok && !m.e.held[f.unit] {
 			n.nest(m.e, m.t, f.Block, nil)
@@ -314,11 +316,11 @@ func (m *flatMender) stray(f *Finding) {
 	text, shown := m.says(f.Block)
 	if m.o.Repair.OrphanResult == wire.RemedyDrop || wirex.IsSynthetic(text) || strings.TrimSpace(text+shown) == "" {
 		m.letRead(f.unit, f.Block)
-		m.e.log(m.change(f), "drop", f.Rule, f.IDs, -m.dropResult(f.unit, f.Block), "a result whose call is not in the history")
+		m.e.log(m.change(f), wire.ActionDrop, f.Rule, f.IDs, -m.dropResult(f.unit, f.Block), "a result whose call is not in the history")
 		return
 	}
 	m.quoteResult(f.unit, f.Block, text)
-	m.e.log(m.change(f), "edit", f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
+	m.e.log(m.change(f), wire.ActionEdit, f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
 }
 
 // reach reports whether the results of a unit can be changed, and keeps others from changing a
@@ -404,11 +406,11 @@ func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
 		c := Change{Thread: m.t.Name, Line: m.e.l.units[u].line}
 		text, shown := m.says(r)
 		if again(r) && said[[2]string{text, shown}] || wirex.IsSynthetic(text) || strings.TrimSpace(text+shown) == "" {
-			m.e.log(c, "drop", f.Rule, f.IDs, -m.dropResult(u, r), "a call has one result; another one was kept")
+			m.e.log(c, wire.ActionDrop, f.Rule, f.IDs, -m.dropResult(u, r), "a call has one result; another one was kept")
 			continue
 		}
 		said[[2]string{text, shown}] = true
 		m.quoteResult(u, r, text)
-		m.e.log(c, "edit", f.Rule, f.IDs, 0, "a call has one result; this one is kept as quoted text")
+		m.e.log(c, wire.ActionEdit, f.Rule, f.IDs, 0, "a call has one result; this one is kept as quoted text")
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
 )
 
 // twin settles a call that repeats the id of an earlier one: a copy goes, and another call gets
@@ -34,7 +35,7 @@ func (m *flatMender) twin(f *Finding, x transcript.Exchange) {
 	for _, b := range halves {
 		m.rename(b, x.CallID, id)
 		unit, _ := m.t.locate(m.e.l, m.tr.Block(b).Message, b)
-		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[unit].line}, "rename", f.Rule, []string{x.CallID}, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
+		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[unit].line}, wire.ActionRename, f.Rule, []string{x.CallID}, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
 	}
 	for _, b := range halves {
 		unit, _ := m.t.locate(m.e.l, m.tr.Block(b).Message, b)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
 )
 
 // A geminiEdit is what happens to a message of a chat.
@@ -123,7 +124,7 @@ func (m *geminiMender) answerCall(f *Finding, at jsonspan.Span, call object) {
 		text := stubText(m.o.Repair, m.tr, f.Block)
 		// What the call holds beside a response, such as a picture, is said all the same.
 		result, pairs = append([][]byte{stubPart(id, name, text)}, parts...), []any{"status", "error"}
-		m.e.log(Change{Thread: m.t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(result[0]), "a stub: %s", text)
+		m.e.log(Change{Thread: m.t.Name, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(result[0]), "a stub: %s", text)
 	}
 	x.calls[at.Start] = call.With(append(pairs, "result", array(result...))...)
 }
@@ -161,7 +162,7 @@ func (m *geminiMender) responseAmong(f *Finding, call object, parts [][]byte) []
 			return nil
 		}
 		out = append(out, write("functionResponse", write("id", id, "name", name, "response", write("output", texts))))
-		m.e.log(c, "edit", f.Rule, f.IDs, 0, "what a call holds as text is its result")
+		m.e.log(c, wire.ActionEdit, f.Rule, f.IDs, 0, "what a call holds as text is its result")
 	}
 	for k, p := range parts {
 		r := responseOf(p)
@@ -173,10 +174,10 @@ func (m *geminiMender) responseAmong(f *Finding, call object, parts [][]byte) []
 			out = append(out, p)
 		case k == own:
 			out = append(out, write("functionResponse", r.With("id", id, "name", name)))
-			m.e.log(c, "edit", f.Rule, f.IDs, 0, "the result of a call carries its id")
+			m.e.log(c, wire.ActionEdit, f.Rule, f.IDs, 0, "the result of a call carries its id")
 		default:
 			out = append(out, quotedResponse(r, string(r.Value("response")))...)
-			m.e.log(c, "edit", f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
+			m.e.log(c, wire.ActionEdit, f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
 		}
 	}
 	return out
@@ -220,7 +221,7 @@ func (m *geminiMender) answerPart(f *Finding, at jsonspan.Span, call object) {
 	if result == nil {
 		text := stubText(m.o.Repair, m.tr, f.Block)
 		result, status = stubPart(id, name, text), "error"
-		m.e.log(Change{Thread: m.t.Name, Line: f.Line}, "insert", f.Rule, f.IDs, len(result), "a stub: %s", text)
+		m.e.log(Change{Thread: m.t.Name, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(result), "a stub: %s", text)
 	}
 	args := call.Value("args")
 	if args == nil {
@@ -248,7 +249,7 @@ func (m *geminiMender) strayFor(id, name string) []byte {
 		x := m.edit(at.Start)
 		m.busy[at.Start] = true
 		x.parts[at.Start] = nil
-		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[x.unit].line}, "move", "displaced-result", []string{id}, 0, "moved to the place behind its call")
+		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[x.unit].line}, wire.ActionMove, "displaced-result", []string{id}, 0, "moved to the place behind its call")
 		return m.e.l.raw[at.Start:at.End]
 	}
 	return nil
@@ -272,7 +273,7 @@ func (m *geminiMender) response(f *Finding, at jsonspan.Span, part object) {
 		}
 		if m.sameResponse(id, f.Block) {
 			x.parts[at.Start] = nil
-			m.e.log(c, "drop", f.Rule, f.IDs, -at.Len(), "a copy of the result that its call holds")
+			m.e.log(c, wire.ActionDrop, f.Rule, f.IDs, -at.Len(), "a copy of the result that its call holds")
 			return
 		}
 	}
@@ -281,7 +282,7 @@ func (m *geminiMender) response(f *Finding, at jsonspan.Span, part object) {
 	}
 	text := m.t.Request.Text(f.Block)
 	x.parts[at.Start] = bytes.Join(quotedResponse(r, text), []byte{','})
-	m.e.log(c, "edit", f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
+	m.e.log(c, wire.ActionEdit, f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
 }
 
 // sameResponse reports whether two results say and show the same.

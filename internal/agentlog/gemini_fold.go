@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
 )
 
 // A geminiFold goes through the lines of a chat as Gemini CLI does. When it resumes one, it
@@ -237,5 +238,5 @@ func (c geminiCLI) finish(e *edits) {
 		x := e.unit(g.in)
 		x.before = append(x.before, line)
 	}
-	e.log(Change{Line: e.l.units[g.hollow].line}, "insert", "lost-snapshot", nil, len(line), "the messages from before the session was resumed, said again")
+	e.log(Change{Line: e.l.units[g.hollow].line}, wire.ActionInsert, "lost-snapshot", nil, len(line), "the messages from before the session was resumed, said again")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
 )
 
 // A geminiHeld is a toolCall of a message and the parts that it holds as its result.
@@ -67,15 +68,15 @@ func (m *geminiMender) sortResults(f *Finding, x *geminiEdit) bool {
 				continue
 			case of != h && of.own == nil: // its call has lost it
 				of.own, of.changed = p, true
-				m.e.log(c, "move", "displaced-result", []string{of.id}, 0, "moved to its call")
+				m.e.log(c, wire.ActionMove, "displaced-result", []string{of.id}, 0, "moved to its call")
 			case bytes.Equal(r.Value("response"), responseOf(of.own).Value("response")) && bytes.Equal(r.Value("parts"), responseOf(of.own).Value("parts")):
-				m.e.log(c, "drop", "duplicate-result", []string{of.id}, -len(p), "a copy of the result that its call holds")
+				m.e.log(c, wire.ActionDrop, "duplicate-result", []string{of.id}, -len(p), "a copy of the result that its call holds")
 			case somebodySpeaks(p):
 				stay = append(stay, p)
 				continue
 			default:
 				stay = append(stay, quotedResponse(r, string(r.Value("response")))...)
-				m.e.log(c, "edit", "duplicate-result", []string{of.id}, 0, "another result of a call, kept as quoted text")
+				m.e.log(c, wire.ActionEdit, "duplicate-result", []string{of.id}, 0, "another result of a call, kept as quoted text")
 			}
 			h.changed = true
 		}

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 // Some agents open a file only if it begins with a head, or if there is one at all. What the
@@ -33,7 +35,7 @@ func (l *Log) headless() bool {
 // crown puts a head in front of everything.
 func (e *edits) crown(head []byte) {
 	e.top = append(e.top, head)
-	e.log(Change{Line: 1}, "insert", headRule, nil, len(head), "a head, without which the agent does not open the file")
+	e.log(Change{Line: 1}, wire.ActionInsert, headRule, nil, len(head), "a head, without which the agent does not open the file")
 }
 
 // begins reports whether a unit is the first thing in the file, and has its line for itself.

@@ -285,7 +285,7 @@ func (e *edits) letDropped(t *Thread, changes []wire.Change) {
 	tr := t.Request.Transcript()
 	var blocks map[string]transcript.BlockID // by path
 	for _, c := range changes {
-		if c.Action != "drop" {
+		if c.Action != wire.ActionDrop {
 			continue
 		}
 		if blocks == nil {

@@ -325,7 +325,7 @@ func (c openCode) mend(e *edits, t *Thread, o Options) error {
 		state, ok := part.Get("state")
 		if !ok || e.l.raw[state.Start] != '{' { // not opened without one
 			e.set(f.unit, "state", write("status", "error", "input", []byte("{}"), "error", text, "time", write("start", []byte("0"), "end", []byte("0"))))
-			e.log(Change{Thread: t.Name, File: f.File, Line: f.Line}, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
+			e.log(Change{Thread: t.Name, File: f.File, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
 			continue
 		}
 		s := objectAt(e.l.raw, state)
@@ -346,11 +346,11 @@ func (c openCode) mend(e *edits, t *Thread, o Options) error {
 				}
 			}
 			e.replaceIn(f.unit, state.Start, state.Len(), objectAt(e.l.raw, state).With(pairs...))
-			e.log(c, "edit", f.Rule, f.IDs, 0, "the output is there: the call has ended")
+			e.log(c, wire.ActionEdit, f.Rule, f.IDs, 0, "the output is there: the call has ended")
 			continue
 		}
 		e.replaceIn(f.unit, state.Start, state.Len(), objectAt(e.l.raw, state).With("status", "error", "error", text, "time", write("start", start, "end", start)))
-		e.log(c, "insert", f.Rule, f.IDs, len(text), "a stub: %s", text)
+		e.log(c, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
 	}
 	return nil
 }
@@ -376,7 +376,7 @@ func (c openCode) twin(e *edits, t *Thread, f *Finding, part object, ids *callID
 	}
 	id := ids.mint(x.CallID)
 	e.set(f.unit, "callID", id)
-	e.log(Change{Thread: t.Name, File: f.File, Line: f.Line}, "rename", f.Rule, f.IDs, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
+	e.log(Change{Thread: t.Name, File: f.File, Line: f.Line}, wire.ActionRename, f.Rule, f.IDs, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
 }
 
 // silence puts a part that says nothing in the place of one that makes the call of another
@@ -388,9 +388,9 @@ func (openCode) silence(e *edits, t *Thread, f *Finding, part object) {
 	}
 	e.unit(f.unit).body = raw
 	c := Change{Thread: t.Name, File: f.File, Line: f.Line}
-	e.log(c, "drop", f.Rule, f.IDs, len(raw)-part.Span.Len(), "a call that another file makes, too; a part that says nothing stands in its place")
+	e.log(c, wire.ActionDrop, f.Rule, f.IDs, len(raw)-part.Span.Len(), "a call that another file makes, too; a part that says nothing stands in its place")
 	if state := part.Object("state"); state.Has("output") || state.Has("error") {
-		e.log(c, "drop", "duplicate-result", f.IDs, 0, "the result goes with its call")
+		e.log(c, wire.ActionDrop, "duplicate-result", f.IDs, 0, "the result goes with its call")
 	}
 }
 
@@ -409,7 +409,7 @@ func (c openCode) finish(e *edits) {
 		}
 		if ok {
 			e.whole[i] = raw[len(byteOrderMark):]
-			e.log(Change{File: f.path, Line: 1}, "edit", markRule, nil, -len(byteOrderMark), "the byte order mark goes")
+			e.log(Change{File: f.path, Line: 1}, wire.ActionEdit, markRule, nil, -len(byteOrderMark), "the byte order mark goes")
 			continue
 		}
 		if lost == nil {
@@ -417,7 +417,7 @@ func (c openCode) finish(e *edits) {
 		}
 		if front, ok := f.front(e.l.raw); ok {
 			e.whole[i] = e.l.raw[front.Start:front.End]
-			e.log(Change{File: f.path, Line: 1}, "edit", "torn-file", nil, len(e.whole[i])-len(raw), "what stands behind its object goes")
+			e.log(Change{File: f.path, Line: 1}, wire.ActionEdit, "torn-file", nil, len(e.whole[i])-len(raw), "what stands behind its object goes")
 			continue
 		}
 		folder, name := path.Split(strings.TrimSuffix(f.path, ".json"))
@@ -437,7 +437,7 @@ func (c openCode) finish(e *edits) {
 				e.whole[i] = said
 			}
 		}
-		e.log(Change{File: f.path, Line: 1}, "edit", "torn-file", nil, len(e.whole[i])-len(raw), "%s", kind)
+		e.log(Change{File: f.path, Line: 1}, wire.ActionEdit, "torn-file", nil, len(e.whole[i])-len(raw), "%s", kind)
 	}
 }
 

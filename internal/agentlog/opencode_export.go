@@ -134,7 +134,7 @@ func (c openCodeExport) finish(e *edits) {
 		}
 		e.unit(u).body = now
 		e.let(u, torn)
-		e.log(Change{Line: e.l.units[u].line}, "edit", "torn-row", nil, len(now)-o.Span.Len(), "%s", kind)
+		e.log(Change{Line: e.l.units[u].line}, wire.ActionEdit, "torn-row", nil, len(now)-o.Span.Len(), "%s", kind)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
 )
 
 func (p pi) mend(e *edits, t *Thread, o Options) error {
@@ -193,7 +194,7 @@ func (p pi) nameFirstKept(e *edits, t *piTree) {
 			}
 			if lost || u != was {
 				e.set(c, "firstKeptEntryId", t.entries[u].id)
-				e.log(Change{Line: e.l.units[c].line}, "edit", "lost-kept-line", nil, 0, "names the first line it keeps that is there")
+				e.log(Change{Line: e.l.units[c].line}, wire.ActionEdit, "lost-kept-line", nil, 0, "names the first line it keeps that is there")
 			}
 			break
 		}
@@ -259,7 +260,7 @@ func (p pi) relink(e *edits, t *piTree) {
 
 func (e *edits) linkPi(u int, parent string) {
 	e.set(u, "parentId", uuidValue(parent))
-	e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, 0, "now linked to the previous line")
+	e.log(Change{Line: e.l.units[u].line}, wire.ActionEdit, "relink", nil, 0, "now linked to the previous line")
 }
 
 // renumber writes the numbers of entries anew where lines came or went in front of them.
@@ -290,6 +291,6 @@ func (p pi) renumber(e *edits, t *piTree) {
 			continue
 		}
 		e.set(i, "firstKeptEntryIndex", now[u])
-		e.log(Change{Line: e.l.units[i].line}, "edit", "relink", nil, 0, "the number of the first entry it keeps follows that entry")
+		e.log(Change{Line: e.l.units[i].line}, wire.ActionEdit, "relink", nil, 0, "the number of the first entry it keeps follows that entry")
 	}
 }

@@ -1,5 +1,7 @@
 package agentlog
 
+import "github.com/pare-llm/pare/wire"
+
 // pi goes on from the last line, and appends every line behind the one that it hangs on. So the
 // last line is one that nothing hangs on, or it has come there by an accident.
 
@@ -176,7 +178,7 @@ func (pi) bringUp(e *edits, t *piTree) {
 	}
 	home.after = append(home.after, x.after...)
 	x.before, x.after, x.drop = nil, nil, true
-	e.log(Change{Line: e.l.units[u].line}, "move", rule, nil, 0, "moved to the end: the agent goes on from the last line")
+	e.log(Change{Line: e.l.units[u].line}, wire.ActionMove, rule, nil, 0, "moved to the end: the agent goes on from the last line")
 }
 
 // ends reports whether pi goes on from the leaf as the file is.

@@ -167,7 +167,7 @@ func (q qwen) finish(e *edits) {
 			if was != up && i > 0 {
 				e.set(u, "parentUuid", up)
 				if x == nil || len(x.after)+len(x.before) == 0 {
-					e.log(Change{Line: e.l.units[u].line}, "edit", "relink", nil, len(up)-len(was), "now linked to the previous line")
+					e.log(Change{Line: e.l.units[u].line}, wire.ActionEdit, "relink", nil, len(up)-len(was), "now linked to the previous line")
 				}
 			}
 			up = e.l.object(u).Text("uuid")

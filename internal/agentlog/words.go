@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/wire"
 )
 
 // No repair of a file may lose words. A mend knows what a record says where its format says it;
@@ -130,7 +131,7 @@ func (e *edits) rescue(u int, taken []takenWord, lost map[int]bool) bool {
 	if e.l.files != nil {
 		c.File = e.l.fileAt(old.Start).path
 	}
-	e.log(c, "edit", keptRule, nil, 0, "what else the record says stays in the file, where the agent passes it over")
+	e.log(c, wire.ActionEdit, keptRule, nil, 0, "what else the record says stays in the file, where the agent passes it over")
 	return true
 }
 

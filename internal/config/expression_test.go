@@ -260,7 +260,7 @@ func checkRun(t *testing.T, seed uint64, c *Config, p *pare.Pipeline, body []byt
 		t.Errorf("seed %d: %v", seed, found[0])
 	}
 	for _, d := range plan.Decisions() {
-		if d.Protected && d.Action != pare.ActionKeep {
+		if d.Protected && d.Action != wire.ActionKeep {
 			t.Errorf("seed %d: atom %d is protected and %s", seed, d.Atom, d.Action)
 		}
 	}

@@ -217,8 +217,8 @@ func Lost(leaves []Leaf, out []byte, changes []wire.Change) []Loss {
 			if !covers(c.Path, l.Path) {
 				continue
 			}
-			by = c.Action + " " + c.Rule
-			if c.Action == "drop" || c.Action == "archive" {
+			by = string(c.Action) + " " + c.Rule
+			if c.Action == wire.ActionDrop || c.Action == wire.ActionArchive {
 				covered = true
 				break
 			}
@@ -276,7 +276,7 @@ func Unresolved(in []byte, changes []wire.Change) []wire.Change {
 	}
 	var all []wire.Change
 	for _, c := range changes {
-		if c.Action != "insert" && (c.Path == "" || root.At(c.Path) == nil) || c.Path != "" && root.At(c.Path) == nil {
+		if c.Action != wire.ActionInsert && (c.Path == "" || root.At(c.Path) == nil) || c.Path != "" && root.At(c.Path) == nil {
 			all = append(all, c)
 		}
 	}

@@ -78,7 +78,7 @@ func TestDefectT15EventsTellWhatWasDone(t *testing.T) {
 		m := e.Metadata.(pare.PairsChecked)
 		var done []string
 		for _, o := range m.Orphans {
-			done = append(done, o.Done)
+			done = append(done, string(o.Done))
 		}
 		if e.Type != c.event || !slices.Equal(m.RemovedIndices, c.removed) || !slices.Equal(done, c.done) {
 			t.Errorf("%s: %s, removed %v, done %q", c.name, e.Type, m.RemovedIndices, done)

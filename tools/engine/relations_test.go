@@ -176,7 +176,7 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 		}
 	}
 	for _, dec := range plan.Decisions() {
-		if dec.Action != pare.ActionKeep {
+		if dec.Action != wire.ActionKeep {
 			continue
 		}
 		for _, b := range mended.Atoms()[dec.Atom].Blocks {

@@ -60,17 +60,17 @@ func TestSettlement(t *testing.T) {
 				v.Needs(c, b) // so the second is protected too
 			}))
 		got := plan.Decisions()
-		if got[a].Action != pare.ActionDrop || len(got[a].Reasons) != 2 {
+		if got[a].Action != wire.ActionDrop || len(got[a].Reasons) != 2 {
 			t.Errorf("%s: first: %+v, want a drop with two reasons", d, got[a])
 		}
-		if got[b].Action != pare.ActionKeep || !got[b].Protected || got[b].Reasons[0].Via != c {
+		if got[b].Action != wire.ActionKeep || !got[b].Protected || got[b].Reasons[0].Via != c {
 			t.Errorf("%s: second: %+v, want it protected via the third", d, got[b])
 		}
 		back := decide(t, r, voter("x", nil, func(v *pare.Ballot, _ *transcript.Transcript) {
 			v.Together(a, c)
 			v.Drop(a, "first")
 		}))
-		if got := back.Decisions()[c]; got.Action != pare.ActionDrop || got.Reasons[0].Via != a {
+		if got := back.Decisions()[c]; got.Action != wire.ActionDrop || got.Reasons[0].Via != a {
 			t.Errorf("%s: third: %+v, want it dropped via the first", d, got)
 		}
 	}

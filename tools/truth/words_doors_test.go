@@ -235,7 +235,7 @@ func throughSession(d *document, raw []byte, format agentlog.Format, p *pare.Pol
 		if !d.lines {
 			line = 0
 		}
-		res.changes = append(res.changes, change{action: c.Action, rule: c.Rule, line: line, path: append([]string{anywhere}, tail...), ids: c.IDs, reason: c.Reason})
+		res.changes = append(res.changes, change{action: string(c.Action), rule: c.Rule, line: line, path: append([]string{anywhere}, tail...), ids: c.IDs, reason: c.Reason})
 	}
 	switch {
 	case len(fixed.Left) > 0:

@@ -235,7 +235,7 @@ type change struct {
 func ofWire(all []wire.Change, root *node, prefix []string) []change {
 	var out []change
 	for _, c := range all {
-		out = append(out, change{action: c.Action, rule: c.Rule, path: pathInside(c.Path, root, prefix), ids: c.IDs, reason: c.Reason})
+		out = append(out, change{action: string(c.Action), rule: c.Rule, path: pathInside(c.Path, root, prefix), ids: c.IDs, reason: c.Reason})
 	}
 	return out
 }

@@ -152,15 +152,15 @@ func (v Plan) heading(m int) screen.Text {
 func (v Plan) change(b *bytes.Buffer, c wire.Change) {
 	action := screen.Printf("%-7s", c.Action)
 	switch c.Action {
-	case "drop":
+	case wire.ActionDrop:
 		action = v.Paint.Fault(action)
-	case "insert":
+	case wire.ActionInsert:
 		action = v.Paint.Good(action)
 	default:
 		action = v.Paint.Advice(action)
 	}
 	path := c.Path
-	summed := c.Action == "insert" && c.Rule == "compaction"
+	summed := c.Action == wire.ActionInsert && c.Rule == "compaction"
 	switch {
 	case summed:
 		path = "(the summary)"
@@ -235,13 +235,13 @@ func (v Plan) blockAt(path string) transcript.BlockID {
 func (v Plan) sides(c wire.Change) (before, after string) {
 	old := v.blockAt(c.Path)
 	switch {
-	case c.Action == "insert":
+	case c.Action == wire.ActionInsert:
 		return "", v.inserted(c.Path)
-	case old == transcript.NoBlock || c.Action == "move":
+	case old == transcript.NoBlock || c.Action == wire.ActionMove:
 		return "", ""
 	}
 	before = v.snippet(v.Request, old)
-	if c.Action == "edit" || c.Action == "archive" {
+	if c.Action == wire.ActionEdit || c.Action == wire.ActionArchive {
 		after = v.became(c.Path, before)
 	}
 	return before, after

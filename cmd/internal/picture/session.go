@@ -127,9 +127,9 @@ func placeOf(from Name, file string, line, column int) string {
 func (s Style) Change(b *bytes.Buffer, from Name, c agentlog.Change) {
 	action := s.Paint.Advice(c.Action)
 	switch c.Action {
-	case "drop":
+	case wire.ActionDrop:
 		action = s.Paint.Fault(c.Action)
-	case "insert":
+	case wire.ActionInsert:
 		action = s.Paint.Good(c.Action)
 	}
 	place := placeOf(from, c.File, c.Line, 0)

@@ -329,13 +329,13 @@ func checkReceipts(t *testing.T, p *tab, plan *pare.Plan) {
 			t.Errorf("%s %s is not shown", c.Action, c.Path)
 			continue
 		}
-		if s.Class != "change change-"+c.Action {
+		if s.Class != "change change-"+string(c.Action) {
 			t.Errorf("%s %s has class %q", c.Action, c.Path, s.Class)
 		}
 		if !strings.Contains(s.Text, c.Rule) {
 			t.Errorf("%s %s says %q, not %s", c.Action, c.Path, s.Text, c.Rule)
 		}
-		if s.Block != "" && c.Action != "insert" && !strings.Contains(s.Block, "is-"+c.Action) {
+		if s.Block != "" && string(c.Action) != "insert" && !strings.Contains(s.Block, "is-"+string(c.Action)) {
 			t.Errorf("the block of %s %s has class %q", c.Action, c.Path, s.Block)
 		}
 	}
@@ -362,7 +362,7 @@ func testEveryAction(t *testing.T, b *browser) {
 		page, plan := planned(t, body, "x.json", policy)
 		p := b.open(t, file(t, page), 1360, 3000, "light")
 		for _, c := range plan.Changes() {
-			seen[c.Action] = true
+			seen[string(c.Action)] = true
 		}
 		checkReceipts(t, p, plan)
 		p.press("b")
@@ -382,7 +382,7 @@ func testEveryAction(t *testing.T, b *browser) {
 		t.Fatal(err)
 	}
 	for _, c := range o.Plan.Changes() {
-		seen[c.Action] = true
+		seen[string(c.Action)] = true
 	}
 	p := b.open(t, file(t, New(r, o)), 1360, 3000, "light")
 	checkReceipts(t, p, o.Plan)

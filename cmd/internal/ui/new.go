@@ -240,7 +240,7 @@ func (p *Page) changes(plan *pare.Plan, at places) {
 	for _, c := range plan.Changes() {
 		m, b := at.find(c.Path)
 		p.Changes = append(p.Changes, Change{
-			Action: c.Action, Rule: c.Rule, Reason: valid(c.Reason), Path: c.Path, IDs: c.IDs, Tokens: c.Tokens, Message: m, Block: b,
+			Action: string(c.Action), Rule: c.Rule, Reason: valid(c.Reason), Path: c.Path, IDs: c.IDs, Tokens: c.Tokens, Message: m, Block: b,
 		})
 	}
 }

@@ -170,7 +170,7 @@ func TestPlan(t *testing.T) {
 	before, after := page.Before.flat(), page.After.flat()
 	kept := 0
 	for i, c := range page.Changes {
-		if w := plan.Changes()[i]; c.Action != w.Action || c.Rule != w.Rule || c.Reason != w.Reason || c.Path != w.Path || c.Tokens != w.Tokens {
+		if w := plan.Changes()[i]; c.Action != string(w.Action) || c.Rule != w.Rule || c.Reason != w.Reason || c.Path != w.Path || c.Tokens != w.Tokens {
 			t.Errorf("change %d is %+v, want %+v", i, c, w)
 		}
 		if c.Block < 0 || before[c.Block].Path != c.Path {
