@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,41 @@ import (
 	"syscall"
 	"testing"
 )
+
+// inEngine loads the image into Podman and runs it as compose.yaml does: without rights, in a root that nobody
+// can write to, without a network.
+func inEngine(t *testing.T, dir string, static bool) {
+	podman, err := exec.LookPath("podman")
+	switch {
+	case err != nil:
+		t.Skip("no podman is installed")
+	case os.Geteuid() != 0 || !static:
+		t.Skip("needs root, and a program without libraries of this machine")
+	}
+	place, err := os.MkdirTemp("", "pare-podman-") // a short path, or podman minds
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(place)
+	call := func(in string, args ...string) (string, error) {
+		cmd := exec.Command(podman, append([]string{"--root", place + "/root", "--runroot", place + "/run", "--storage-driver", "vfs", "--cgroup-manager", "cgroupfs", "--events-backend", "none"}, args...)...)
+		cmd.Stdin = strings.NewReader(in)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := call("", "load", "--input", find(t, dir, "pare_*_image.tar")); err != nil || !strings.Contains(out, "localhost/pare:9.8.7") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	hard := []string{"run", "--rm", "-i", "--pull", "never", "--network", "none", "--cgroups", "disabled", "--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024", "--read-only", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"}
+	out, err := call(`{"messages":[{"role":"user","content":"hi"}]}`, append(hard, "pare:9.8.7", "check", "-")...)
+	var status *exec.ExitError
+	if errors.As(err, &status) && (status.ExitCode() == 125 || status.ExitCode() == 126) {
+		t.Skipf("podman runs nothing here: %s", out)
+	}
+	if err != nil || !strings.HasPrefix(out, "stdin: clean") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
 
 // runImage goes through the image as an engine does, by its digests, and runs what is in it: alone in its root,
 // as the user that it names, where this process may do that.
@@ -90,7 +126,8 @@ func runImage(t *testing.T, dir string, cached bool) {
 	cmd := exec.Command(filepath.Join(root, "pare"), "check", "-")
 	cmd.Dir, cmd.Env, cmd.Stdin = "/", []string{}, strings.NewReader(`{"messages":[{"role":"user","content":"hi"}]}`)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65532, Gid: 65532}}
-	switch linked := slices.ContainsFunc(binary.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }); {
+	linked := slices.ContainsFunc(binary.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
+	switch {
 	case !linked:
 		cmd.Path, cmd.SysProcAttr.Chroot = "/pare", root
 	case !cached:
@@ -101,4 +138,5 @@ func runImage(t *testing.T, dir string, cached bool) {
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "clean") {
 		t.Errorf("%v: %s", err, out)
 	}
+	t.Run("engine", func(t *testing.T) { inEngine(t, dir, !linked) })
 }

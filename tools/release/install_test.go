@@ -287,6 +287,39 @@ func readProvenance(t *testing.T, dir string, r *release) {
 	}
 }
 
+// TestFormula: each system has one block, as brew style wants it, with an archive for each processor.
+func TestFormula(t *testing.T) {
+	r := release{out: t.TempDir(), version: "1.2.3"}
+	var systems []system
+	for _, target := range strings.Split(everywhere, ",") {
+		s, err := parseSystem(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		systems = append(systems, s)
+		r.files = append(r.files, file{r.archiveName(s), sum([]byte(target))})
+	}
+	if err := r.formula(systems); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(r.out, "pare.rb")
+	text := string(read(t, path))
+	for _, os := range [][2]string{{"macos", "darwin"}, {"linux", "linux"}} {
+		want := "\n  on_" + os[0] + " do\n"
+		for _, cpu := range [][2]string{{"arm", "arm64"}, {"intel", "amd64"}} {
+			want += fmt.Sprintf("    on_%s do\n      url \"%spare_#{version}_%s_%s.tar.gz\"\n      sha256 %q\n    end\n", cpu[0], downloads, os[1], cpu[1], sum([]byte(os[1]+"/"+cpu[1])))
+		}
+		if strings.Count(text, "  on_"+os[0]+" do") != 1 || !strings.Contains(text, want+"  end\n") {
+			t.Errorf("want one block\n%s\nin\n%s", want, text)
+		}
+	}
+	if ruby, err := exec.LookPath("ruby"); err == nil {
+		if out, err := exec.Command(ruby, "-wc", path).CombinedOutput(); err != nil || string(out) != "Syntax OK\n" {
+			t.Errorf("%v: %s", err, out)
+		}
+	}
+}
+
 // TestCompose: what compose.yaml gives to the program is something that it takes.
 func TestCompose(t *testing.T) {
 	text := string(read(t, "../../compose.yaml"))
@@ -301,6 +334,15 @@ func TestCompose(t *testing.T) {
 		if !strings.Contains(code, name[1]) {
 			t.Errorf("serve does not read %s", name[1])
 		}
+	}
+	for _, v := range regexp.MustCompile(`\$\{\w+:?\?\}`).FindAllString(text, -1) {
+		t.Errorf("%s says nothing when it is missing, and podman-compose takes it for a value", v)
+	}
+	if regexp.MustCompile(`//[^/]*\$\{`).MatchString(text) {
+		t.Error("a password in an address has to be one that needs no escapes")
+	}
+	if strings.Contains(text, `["CMD", `) {
+		t.Error("podman-compose takes the words of a check for one")
 	}
 	if !strings.Contains(text, `user: "65532:65532"`) {
 		t.Error("the program runs as another user than in its image")

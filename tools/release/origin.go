@@ -18,16 +18,20 @@ func (r *release) formula(systems []system) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "class Pare < Formula\n  desc \"Repairs and fits the histories that agents send to language models\"\n  homepage %q\n  version %q\n  license \"Apache-2.0\"\n\n", home, r.version)
 	some := false
-	for _, on := range [][2]string{{"darwin", "macos"}, {"linux", "linux"}} {
+	for _, on := range [][2]string{{"darwin", "macos"}, {"linux", "linux"}} { // one block for each, or brew style minds
+		var inner strings.Builder
 		for _, cpu := range [][2]string{{"arm64", "arm"}, {"amd64", "intel"}} {
 			i := slices.IndexFunc(systems, func(s system) bool { return s.os == on[0] && s.arch == cpu[0] })
 			if i < 0 {
 				continue
 			}
-			some = true
 			name := r.archiveName(systems[i])
 			at := slices.IndexFunc(r.files, func(f file) bool { return f.name == name })
-			fmt.Fprintf(&b, "  on_%s do\n    on_%s do\n      url \"%s%s\"\n      sha256 %q\n    end\n  end\n\n", on[1], cpu[1], downloads, strings.ReplaceAll(name, r.version, "#{version}"), r.files[at].sum)
+			fmt.Fprintf(&inner, "    on_%s do\n      url \"%s%s\"\n      sha256 %q\n    end\n", cpu[1], downloads, strings.ReplaceAll(name, r.version, "#{version}"), r.files[at].sum)
+		}
+		if inner.Len() > 0 {
+			some = true
+			fmt.Fprintf(&b, "  on_%s do\n%s  end\n\n", on[1], inner.String())
 		}
 	}
 	b.WriteString(`  def install
