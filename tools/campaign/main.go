@@ -8,7 +8,11 @@
 //
 //	scripts/client.sh                       # installs the clients
 //	go build -o /some/pare ./cmd/pare
-//	go run ./tools/campaign [--doctor] [--only Codex] [--session killed] [--damage head] [--page FILE] --pare /some/pare
+//	go run ./tools/campaign [--doctor | --run] [--only Codex] [--session killed] [--damage head] [--page FILE] --pare /some/pare
+//
+// With --run, the client goes on with some of those sessions, and with one that is longer than the model's
+// window, by itself and as pare run starts it: there what is sent has to be clean, and fit. Pare is killed in
+// the middle, and the client started again, with it and without.
 //
 // With --doctor, pare doctor is asked what will happen to some of those sessions, and to the same with
 // results that are longer than the model's window, before the client resumes them: what it says has to
@@ -43,6 +47,7 @@ func main() {
 	keep := flag.String("keep", "", "a folder that gets the homes and requests of sessions that fail; all with --all")
 	everything := flag.Bool("all", false, "with --keep: also of those that do not fail")
 	doctor := flag.Bool("doctor", false, "ask pare doctor what will happen to damaged and full sessions, and compare with what the clients do")
+	run := flag.Bool("run", false, "let clients go on with damaged and full sessions by themselves and under pare run, and kill that")
 	each := flag.Duration("each", 60*time.Second, "how long one run of a client may take")
 	flag.Parse()
 	if os.Getenv(inside) == "" && alone() {
@@ -74,12 +79,15 @@ func main() {
 			return !slices.ContainsFunc(strings.Split(*harm, ";"), func(h string) bool { return strings.Contains(d.name, h) })
 		})
 		ran++
+		if *run {
+			c = c.hired()
+		}
 		k := &campaign{client: c, pare: path, each: *each, keep: *keep, all: *everything}
 		if *doctor {
 			failed += k.askDoctor(chosen, *session, *harm, *page)
 			continue
 		}
-		rows := k.run(chosen)
+		rows := k.rows(*run, chosen, *session, *harm)
 		fmt.Printf("\n%s\n", sum(rows))
 		for _, r := range rows {
 			if r.failed() {
@@ -145,6 +153,7 @@ const (
 	ends        ending = iota
 	killed             // while a tool runs
 	interrupted        // while the model speaks
+	bereft             // Pare is killed, while the model speaks
 )
 
 // A kind is a session that is held.
@@ -181,6 +190,9 @@ type campaign struct {
 	all  bool   // those that do not fail too
 
 	window int // of the model, in tokens, for a stand-in that counts; 0: it says what it likes
+
+	through bool   // the client is started by pare run
+	url     string // of the stand-in of the last run
 }
 
 // run holds the sessions, damages, repairs and resumes them, and prints a row for each.

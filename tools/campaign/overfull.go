@@ -32,22 +32,10 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 	m, _ := tokens.Lookup(c.models[0])
 	c.window = m.Window // the stand-in counts now, and refuses what is longer
 	defer func() { c.window = 0 }()
-	each, last := 0, ""
-	for _, text := range sound.marks {
-		if c.lengthens().MatchString(text) && !isCall(text) {
-			each++
-			last = text
-		}
-	}
-	if c.long == nil {
-		last = "" // results can be cleared; what was said last stays
-	} else {
-		each--
-	}
-	if each <= 0 {
+	pad, last := c.padding(sound.marks, m.Window)
+	if pad == "" {
 		return nil
 	}
-	pad := " " + filler(int(1.5*1.15*float64(m.Window))/each)
 	one := func(what string, do func() []string) {
 		o := opinion{session: k.name, damage: what}
 		r := c.resume(held, func(string) bool {
@@ -94,6 +82,27 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 		})
 	}
 	return rows
+}
+
+// padding is what is put behind each text of a session so that it is too long, and the text that stays as it
+// is; nothing if there is none to put it behind.
+func (c *campaign) padding(texts []string, window int) (pad, last string) {
+	each := 0
+	for _, text := range texts {
+		if c.lengthens().MatchString(text) && !isCall(text) {
+			each++
+			last = text
+		}
+	}
+	if c.long == nil {
+		last = "" // results can be cleared; what was said last stays
+	} else {
+		each--
+	}
+	if each <= 0 {
+		return "", ""
+	}
+	return " " + filler(int(1.5*1.15*float64(window))/each), last
 }
 
 // outputs are what tools say, of which the name of a call may be the beginning.

@@ -92,6 +92,10 @@ func (c *campaign) start(s seat, api *standIn, args []string, end ending) (strin
 		}
 	}
 	argv := slices.Clone(c.argv)
+	if c.through {
+		argv = append([]string{c.pare, "run", "--"}, argv...)
+	}
+	c.url = api.url
 	for _, arg := range args {
 		argv = append(argv, strings.Replace(arg, "HOME/", s.home()+"/", 1))
 	}
@@ -120,12 +124,17 @@ func (c *campaign) start(s seat, api *standIn, args []string, end ending) (strin
 					continue
 				}
 				time.Sleep(2 * time.Second) // the tool runs now, the file is written
+				if end == bereft {
+					_ = cmd.Process.Kill() // the client is on its own now, for as long as Wait has patience
+					continue
+				}
 				if end == interrupted {
 					_ = group(syscall.SIGINT)
 					time.Sleep(2 * time.Second)
 				}
 				_ = group(syscall.SIGKILL)
 			case err := <-done:
+				_ = group(syscall.SIGKILL) // whom Pare has left alone
 				return out.String(), err
 			}
 		}
@@ -185,16 +194,17 @@ func (s seat) restore() {
 
 // A resumption is what came of resuming a session.
 type resumption struct {
-	dir   string
-	body  []byte // the first request; nil: none
-	found []wire.Finding
-	err   error
-	marks []string       // what the request holds of the session
-	times map[string]int // how often
-	pairs []string       // calls and what came of them
-	left  []string       // what the file held, when the client found it
-	out   string
-	noted bool // the file holds the new prompt afterwards, where the client finds it the next time
+	dir    string
+	body   []byte // the first request; nil: none
+	found  []wire.Finding
+	err    error
+	marks  []string       // what the request holds of the session
+	times  map[string]int // how often
+	pairs  []string       // calls and what came of them
+	left   []string       // what the file held, when the client found it
+	out    string
+	status error
+	noted  bool // the file holds the new prompt afterwards, where the client finds it the next time
 }
 
 // resume lets the client go on with a session that something was done to. It returns nil if
@@ -204,6 +214,11 @@ func (c *campaign) resume(s seat, do func(dir string) bool) *resumption {
 	if do != nil && !do(s.dir) {
 		return nil
 	}
+	return c.goOn(s, "prompt 90: thanks", c.through, ends)
+}
+
+// goOn lets the client go on with a session as it is.
+func (c *campaign) goOn(s seat, prompt string, through bool, end ending) *resumption {
 	r := &resumption{dir: c.place()}
 	r.left = marksIn(c.stored(s))
 	file := c.newest(s)
@@ -212,7 +227,10 @@ func (c *campaign) resume(s seat, do func(dir string) bool) *resumption {
 		fail(err)
 	}
 	api.window = c.window
-	r.out, _ = c.start(s, api, c.resumed("prompt 90: thanks", c.models[0], c.id(file)), ends)
+	was := c.through
+	c.through = through
+	r.out, r.status = c.start(s, api, c.resumed(prompt, c.models[0], c.id(file)), end)
+	c.through = was
 	api.server.Close()
 	r.noted = bytes.Contains(c.stored(s), []byte("prompt 90: "))
 	if c.keep != "" {
@@ -221,8 +239,8 @@ func (c *campaign) resume(s seat, do func(dir string) bool) *resumption {
 	sent := api.sent()
 	for _, b := range sent { // a client may compact first: what it says of the session comes last
 		r.body = b
-		if bytes.Contains(b, []byte("prompt 90: ")) {
-			break
+		if bytes.Contains(b, []byte("prompt 90: ")) && !through {
+			break // what Pare sends once more comes last
 		}
 	}
 	_ = os.WriteFile(filepath.Join(r.dir, "output.txt"), []byte(r.out), 0o644)

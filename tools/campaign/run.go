@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pare-llm/pare/tokens"
+	"github.com/pare-llm/pare/wire"
+)
+
+// hiredKinds and hiredDamages are what clients are asked to go on with under pare run, without a choice.
+var (
+	hiredKinds   = []string{"parallel calls", "killed, resumed"}
+	hiredDamages = []string{"result lost", "call lost", "torn in the result", "output lost", "call still running", "part of a call lost", "states lost", "calls lost"}
+)
+
+// hired is the client at the API of a vendor, which is what pare run knows: where the campaign otherwise
+// gives it a provider of its own, that has the address in its files, it says here what users have.
+func (c *client) hired() *client {
+	h := *c
+	h.env = slices.Clone(c.env)
+	atAnthropic := func(begin, resumed func(prompt, model string) []string) {
+		h.dialect, h.say, h.small, h.models = wire.Anthropic, sayAnthropic, "", [2]string{"claude-sonnet-4-5", "claude-sonnet-4-5"}
+		h.overflow = claudeCode("2").overflow
+		h.env = append(h.env, "ANTHROPIC_API_KEY=sk-ant-none", "ANTHROPIC_BASE_URL=URL")
+		h.begin = begin
+		h.resumed = func(prompt, model, _ string) []string { return resumed(prompt, model) }
+	}
+	switch name, _, _ := strings.Cut(c.folder, "@"); name {
+	case "codex":
+		h.env = append(h.env, "OPENAI_BASE_URL=URL/v1")
+		h.setup = func(_, url string) map[string]string {
+			return map[string]string{
+				".codex/config.toml": fmt.Sprintf("openai_base_url = \"%s/v1\"\napproval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"\n", url),
+				".codex/auth.json":   `{"OPENAI_API_KEY":"none"}`,
+			}
+		}
+	case "pi":
+		modules, _, _ := strings.Cut(c.argv[1], "/@") // pare run knows it by its name
+		h.argv = []string{filepath.Join(modules, ".bin", "pi")}
+		h.env = append(h.env, "PATH="+filepath.Dir(c.argv[0])+":"+os.Getenv("PATH"))
+		atAnthropic(func(prompt, model string) []string {
+			return []string{"--provider", "anthropic", "--model", model, "-p", prompt}
+		}, func(prompt, model string) []string {
+			return []string{"--provider", "anthropic", "--model", model, "--continue", "-p", prompt}
+		})
+		h.setup = func(_, url string) map[string]string {
+			return map[string]string{".pi/agent/models.json": fmt.Sprintf(`{"providers":{"anthropic":{"baseUrl":%q}}}`, url)}
+		}
+	case "opencode":
+		atAnthropic(func(prompt, model string) []string {
+			return []string{"run", "--model", "anthropic/" + model, prompt}
+		}, func(prompt, model string) []string {
+			return []string{"run", "--model", "anthropic/" + model, "--continue", prompt}
+		})
+		h.setup = func(_, url string) map[string]string {
+			return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{"autoupdate":false,"share":"disabled","provider":{"anthropic":{"options":{"baseURL":"%s/v1"}}}}`, url)}
+		}
+	case "continue":
+		h.env = append(h.env, "OPENAI_BASE_URL=URL/v1")
+		h.setup = func(home, _ string) map[string]string { return c.setup(home, "${{ secrets.OPENAI_BASE_URL }}") }
+	}
+	return &h
+}
+
+// rows are what comes of sessions after a repair, or under pare run.
+func (c *campaign) rows(run bool, chosen []kind, session, harm string) []row {
+	if !run {
+		return c.run(chosen)
+	}
+	if session == "" {
+		chosen = slices.DeleteFunc(slices.Clone(chosen), func(k kind) bool { return !slices.Contains(hiredKinds, k.name) })
+	}
+	if harm == "" {
+		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !slices.Contains(hiredDamages, d.name) })
+	}
+	return c.employ(chosen)
+}
+
+// employ lets the client go on with sessions that are damaged or too long, by itself and under pare run, ends
+// Pare in the middle, and lets it go on again, both ways.
+func (c *campaign) employ(all []kind) (rows []row) {
+	fmt.Printf("\n## %s\n\n", c.name)
+	add := func(r row) {
+		fmt.Print(r)
+		rows = append(rows, r)
+	}
+	for _, k := range all {
+		held, err := c.hold(k)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "campaign: %s: not held: %s\n", k.name, oneLine(err.Error()))
+			add(row{session: k.name, damage: none, before: "not held", after: "not held"})
+			continue
+		}
+		whole := c.resume(held, nil)
+		for _, d := range append([]damage{{name: none}}, c.damages...) {
+			hit := func(dir string) bool { return d.hit == nil || d.hit(c, dir) }
+			before, after := c.both(held, hit)
+			if before == nil {
+				continue
+			}
+			r := row{k.name, d.name, before.verdict(wanted(whole, before)), after.hiredVerdict(sends(whole, before))}
+			if before.body == nil && after.body == nil {
+				r.after = clean + " nothing" // what a client does not send, nobody on the way can mend
+			}
+			add(r)
+		}
+		add(c.tooLong(held, whole, k))
+		c.bereave(held, whole, k, add)
+		c.put(held.dir, k.name, "held", false)
+	}
+	return rows
+}
+
+// sends is what the client sends of a session by itself: that has to arrive from under pare run, and be clean.
+func sends(whole, before *resumption) wish {
+	w := wish{texts: both(whole.marks, before.marks), times: whole.times}
+	w.pairs = both(whole.pairs, before.pairs)
+	return w
+}
+
+// both goes on with a session without Pare and under it.
+func (c *campaign) both(held seat, hit func(dir string) bool) (before, after *resumption) {
+	if before = c.resume(held, hit); before == nil {
+		return nil, nil
+	}
+	c.through = true
+	defer func() { c.through = false }()
+	return before, c.resume(held, hit)
+}
+
+// hiredVerdict is that of a client under pare run, which has to say that it was there.
+func (r *resumption) hiredVerdict(w wish) string {
+	last := lastLine(r.out)
+	switch {
+	case !strings.HasPrefix(last, "pare: ") || strings.Contains(last, "no request"):
+		return "past Pare: " + oneLine(last)
+	case r.status != nil:
+		return fmt.Sprintf("%v: %s", r.status, oneLine(r.out))
+	}
+	return r.verdict(w)
+}
+
+func lastLine(out string) string {
+	out = strings.TrimSpace(out)
+	return out[strings.LastIndexByte(out, '\n')+1:]
+}
+
+// tooLong makes the session longer than the window of its model.
+func (c *campaign) tooLong(held seat, whole *resumption, k kind) row {
+	m, _ := tokens.Lookup(c.models[0])
+	c.window = m.Window
+	defer func() { c.window = 0 }()
+	pad, last := c.padding(whole.marks, m.Window)
+	before, after := c.both(held, func(string) bool { return pad != "" && c.lengthen(held, pad, last) })
+	r := row{session: k.name, damage: overfull}
+	if before == nil {
+		return r
+	}
+	r.before, r.after = c.room(before), c.room(after)
+	if v := after.hiredVerdict(wish{}); !strings.HasPrefix(v, clean) {
+		r.after = v
+	}
+	return r
+}
+
+// room says whether what was sent last fits.
+func (c *campaign) room(r *resumption) string {
+	switch sent, window := c.weigh(r); {
+	case r.body == nil:
+		return "nothing"
+	case sent > window:
+		return fmt.Sprintf("full: %d of %d tokens", sent, window)
+	default:
+		return fmt.Sprintf("%s %d of %d tokens", clean, sent, window)
+	}
+}
+
+// bereave kills Pare while the model speaks, and starts the client again: under pare run, then without it. What
+// was set up for the client has to be as it was, and its status what it is without Pare.
+func (c *campaign) bereave(held seat, whole *resumption, k kind, add func(row)) {
+	held.restore()
+	want := wanted(whole, whole)
+	before := c.goOn(held, "prompt 89: slow", true, bereft)
+	after := c.goOn(held, "prompt 90: thanks", true, ends)
+	killed := "asked"
+	if before.body == nil {
+		killed = "not asked"
+	}
+	add(row{k.name, "Pare killed, started with it", killed, after.hiredVerdict(want)})
+	after = c.goOn(held, "prompt 90: thanks", false, ends)
+	add(row{k.name, "Pare killed, started without it", killed, cmp.Or(c.left(held), after.verdict(want))})
+	var status [2]string
+	for i := range status {
+		c.through = i == 1
+		api, err := newStandIn(c.client, held.cwd)
+		if err != nil {
+			fail(err)
+		}
+		_, err = c.start(held, api, []string{"--no-such-flag-of-this-client"}, ends)
+		api.server.Close()
+		if status[i] = "0"; err != nil {
+			var e *exec.ExitError
+			if status[i] = err.Error(); errors.As(err, &e) {
+				status[i] = fmt.Sprint(e.ExitCode())
+			}
+		}
+	}
+	c.through = false
+	if status[0] == status[1] {
+		status[1] = clean + " " + status[1]
+	}
+	add(row{k.name, "status of a mistake", status[0], status[1]})
+}
+
+// left says what is not as it was set up, or was left behind; "": nothing.
+func (c *campaign) left(s seat) string {
+	if folders, _ := filepath.Glob(filepath.Join(s.dir, "pare-run-*")); len(folders) > 1 {
+		return fmt.Sprintf("left behind: %d folders", len(folders))
+	}
+	if c.setup == nil {
+		return ""
+	}
+	for name, was := range c.setup(s.home(), c.url) {
+		now, err := os.ReadFile(filepath.Join(s.home(), name))
+		if err != nil || !bytes.Contains(now, []byte(strings.TrimSpace(was))) {
+			return "changed: " + name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// TestHiredVerdict: a client under pare run has to come through it, end well, and send all that it sends alone.
+func TestHiredVerdict(t *testing.T) {
+	whole := &resumption{marks: []string{"prompt 1: run", "reply 1: done", "prompt 2: read"}}
+	before := &resumption{marks: []string{"prompt 2: read", "reply 1: done"}}
+	w := sends(whole, before)
+	sent := []byte(`{"messages":[]}`)
+	for want, r := range map[string]*resumption{
+		"clean 2/2": {body: sent, out: "done\npare: 1 request, nothing to repair\n", marks: []string{"reply 1: done", "prompt 2: read"}},
+		"1/2":       {body: sent, out: "done\npare: 1 request, nothing to repair\n", marks: []string{"prompt 2: read"}},
+		"nothing":   {out: "pare: 1 request, nothing to repair"},
+		"past Pare: pare: no request came through": {body: sent, out: "pare: no request came through"},
+		"past Pare: done":                          {body: sent, out: "done\n"},
+		"exit status 3: pare: 1 request":           {body: sent, out: "pare: 1 request", status: errors.New("exit status 3")},
+	} {
+		if got := r.hiredVerdict(w); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestHired: no client is left at the stand-in by what pare run cannot know.
+func TestHired(t *testing.T) {
+	for _, c := range known() {
+		c.argv = []string{"/clients/node", "/clients/node_modules/@scope/cli.js"}
+		h := c.hired()
+		if h.setup == nil {
+			continue
+		}
+		for name, text := range h.setup("/home", "ADDRESS") {
+			named := map[string]string{".codex/config.toml": "openai_base_url = ", ".pi/agent/models.json": `"anthropic":{"baseUrl":`, ".config/opencode/opencode.json": `"anthropic":{"options":{"baseURL":`}
+			if strings.Contains(text, "ADDRESS") && !(named[name] != "" && strings.Contains(text, named[name])) {
+				t.Errorf("%s: %s names the stand-in: %s", c.name, name, text)
+			}
+		}
+	}
+}
