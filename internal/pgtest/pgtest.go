@@ -167,11 +167,11 @@ func start(folder string, settings []string) (s *Server, err error) {
 	if s.Dir, err = os.MkdirTemp(folder, "pg"); err != nil {
 		return nil, err
 	}
-	defer func() {
+	defer func(dir string) {
 		if err != nil {
-			os.RemoveAll(s.Dir)
+			os.RemoveAll(dir)
 		}
-	}()
+	}(s.Dir)
 	if os.Getuid() == 0 { // which PostgreSQL refuses
 		if s.cred, err = nobody(); err != nil {
 			return nil, err
