@@ -73,21 +73,27 @@ type waiter struct {
 	n     int64
 	try   func() bool
 	ready chan struct{}
+	most  time.Duration // that it waits; zero: as long as its context lasts
 }
 
-// take waits for so many bytes more.
+// take waits for so many bytes more; for a plan, no longer than planWait.
 func (c *claim) take(ctx context.Context, n int64) error {
 	l := c.of
 	if l == nil {
 		return nil
 	}
-	return l.wait(ctx, &waiter{claim: c, n: n, try: func() bool {
+	w := &waiter{claim: c, n: n}
+	if c.body != nil {
+		w.most = planWait
+	}
+	w.try = func() bool {
 		if l.overdraw != c.request() && !l.fits(c, n) {
 			return false
 		}
 		l.add(c, n)
 		return true
-	}})
+	}
+	return l.wait(ctx, w)
 }
 
 // give gives so many bytes back.
@@ -181,6 +187,11 @@ func (l *ledger) wait(ctx context.Context, w *waiter) error {
 		time.AfterFunc(lookEvery, l.hurry)
 	}
 	l.mu.Unlock()
+	if w.most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.most)
+		defer cancel()
+	}
 	select {
 	case <-w.ready:
 		return nil
@@ -230,8 +241,6 @@ func (c *claim) planning(ctx context.Context, weight int64) (done func(), err er
 	if l == nil {
 		return func() {}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, planWait)
-	defer cancel()
 	plan := &claim{of: l, client: c.client, body: c}
 	if err := plan.take(ctx, weight); err != nil {
 		return nil, err
@@ -239,6 +248,8 @@ func (c *claim) planning(ctx context.Context, weight int64) (done func(), err er
 	if weight <= smallClaim {
 		return plan.free, nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, planWait)
+	defer cancel()
 	select {
 	case l.plans <- struct{}{}:
 		return func() { plan.free(); <-l.plans }, nil
