@@ -63,7 +63,7 @@ func (r *rounds) mendAll(v *picture.Doctor) {
 		if asked.quit {
 			return
 		}
-		screen.Fprintf(r.w.stderr, "\n%s\n", v.Notes.Bold(v.Home.Short(d.Path)))
+		screen.Fprintf(r.w.stderr, "\n%s\n%s\n", v.Notes.Bold(picture.Called(d.Diagnosis)), v.Notes.Faint(v.Home.Short(d.Path)))
 		r.mend(d, func(m *agentlog.RepairPlan) bool {
 			r.w.stderr.Write(v.Changes(m))
 			return asked.ask(r.w, func(what string) { r.look(v, d, m, what) })

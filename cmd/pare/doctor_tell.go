@@ -57,6 +57,9 @@ func (r *rounds) tell() {
 	r.sum()
 }
 
+// foldersTold is how many folders of an agent are named, unless it was asked for.
+const foldersTold = 2
+
 // tellNone says whose sessions were looked for, and where.
 func (r *rounds) tellNone() {
 	screen.Fprintf(r.w.stderr, "pare: no sessions found in %s\n", r.home.Short(r.home.Dir))
@@ -69,9 +72,12 @@ func (r *rounds) tellNone() {
 		for _, f := range agentlog.Folders(r.search, &agents[i]) {
 			folders = append(folders, r.home.Short(f))
 		}
+		if more := len(folders) - foldersTold; more > 0 && len(r.Agent) == 0 {
+			folders = append(folders[:foldersTold], fmt.Sprintf("and %d more", more))
+		}
 		screen.Fprintf(r.w.stderr, "      %-15s %s\n", name, strings.Join(folders, ", "))
 	}
-	screen.Fprintf(r.w.stderr, "      To check another file: pare check FILE\n")
+	screen.Fprintf(r.w.stderr, "      Are they elsewhere? pare doctor --home DIR, or for one file: pare check FILE\n")
 }
 
 // tellUnread names stores that cannot be read, a line for each agent.
@@ -119,7 +125,7 @@ func (r *rounds) sum() {
 		}
 	}
 	add(len(r.all)-broken-mended-unreadable-own, "clean", paint.Good)
-	add(own, "repaired by the agent itself", paint.Good)
+	add(own, "that the agent repairs itself", paint.Good)
 	add(mended, "repaired", paint.Good)
 	add(broken, "broken", paint.Fault)
 	add(unreadable, "unreadable", paint.Fault)

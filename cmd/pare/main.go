@@ -383,6 +383,14 @@ func (w *world) misused(err error) int {
 			hint += "; a name that begins with - goes after --, as in: pare COMMAND -- -NAME"
 		}
 	}
+	if arg, ok := strings.CutPrefix(what, "unexpected argument "); ok && isRegular(arg) {
+		switch help {
+		case "pare --help":
+			hint = "which command? pare check " + quoted(arg) + " says what is wrong with it"
+		case "pare doctor --help":
+			hint = "pare doctor finds the sessions itself; for one file: pare check " + quoted(arg)
+		}
+	}
 	return w.fail(what, hint)
 }
 

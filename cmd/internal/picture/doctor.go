@@ -251,7 +251,7 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 		screen.Fprintf(b, "  %s\n", line)
 	}
 	if n := agentlog.Refusals(d.Faults); n > 1 {
-		screen.Fprintf(b, "  %s\n", v.Paint.Faint(fmt.Sprintf("and %s more", screen.Plural(n-1, "finding"))))
+		screen.Fprintf(b, "  %s\n", v.Paint.Faint("and "+screen.Plural(n-1, "more finding")))
 	}
 	screen.Fprintf(b, "  %s %s\n", v.Paint.Faint("fix:"), remedy(d.Remedy, v.Home.Command(d)))
 	if next := v.Next(d); next != "" {
@@ -261,6 +261,12 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 
 // heading says which session it is.
 func (v *Doctor) heading(b *bytes.Buffer, mark screen.Text, d *agentlog.Diagnosis) {
+	screen.Fprintf(b, "\n%s %s  %s\n", mark, v.Paint.Bold(Called(d)),
+		v.Paint.Faint(fmt.Sprintf("%s · %s · %s · %s", d.Agent.Name, screen.Ago(v.Now, d.Modified), screen.Plural(d.Messages, "message"), sizeOf(d.Bytes))))
+}
+
+// Called is what people know a session by: its project, and what was said first.
+func Called(d *agentlog.Diagnosis) string {
 	name := d.Title
 	if name == "" {
 		name = filepath.Base(d.Path)
@@ -269,8 +275,7 @@ func (v *Doctor) heading(b *bytes.Buffer, mark screen.Text, d *agentlog.Diagnosi
 	if d.Project != "" {
 		project = filepath.Base(d.Project) + " — "
 	}
-	screen.Fprintf(b, "\n%s %s  %s\n", mark, v.Paint.Bold(plain.Line(project+"“"+name+"”")),
-		v.Paint.Faint(fmt.Sprintf("%s · %s · %s · %s", d.Agent.Name, screen.Ago(v.Now, d.Modified), screen.Plural(d.Messages, "message"), sizeOf(d.Bytes))))
+	return plain.Line(project + "“" + name + "”")
 }
 
 // Next is what to do when a session is repaired.
