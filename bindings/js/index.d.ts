@@ -58,6 +58,7 @@ export interface Compacting extends Omit<Changing, "rule" | "rules" | "keep_rece
   summary?: string;
   /** How many tokens all summaries of a history together may have. */
   max_summary?: number;
+  /** Answers at once. Where a model is asked in between: split first, then give its text as summary. */
   summarize?: (removed: { blocks: Block[]; prior: string; max_tokens: number }) => string;
 }
 

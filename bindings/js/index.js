@@ -35,8 +35,13 @@ function call(name, body, options = {}) {
   function guard(key, f) {
     return (given) => {
       try {
-        if (key === "count") return Number(f(given));
-        const answer = f(JSON.parse(given));
+        const answer = f(key === "count" ? given : JSON.parse(given));
+        if (typeof answer?.then === "function") {
+          answer.then(null, () => {}); // nobody else waits for it
+          throw new TypeError(`${key} returned a promise, and a callback answers at once: await first, and give what it came to, such as summary`);
+        }
+        if (key === "count") return Number(answer);
+        if (key === "summarize" && typeof answer !== "string") throw new TypeError(`summarize returns a text, not ${answer === null ? "null" : typeof answer}`);
         return typeof answer === "string" ? answer : JSON.stringify(answer);
       } catch (problem) {
         thrown ??= { problem };
@@ -52,6 +57,8 @@ function call(name, body, options = {}) {
 
 function bytes(body) {
   if (body instanceof Uint8Array) return body;
+  if (body === undefined || body === null) throw new PareError({ type: "unreadable", message: `there is no body: it is ${body}` });
+  if (typeof body.then === "function") throw new PareError({ type: "unreadable", message: "the body is a promise: await it" });
   return encoder.encode(typeof body === "string" ? body : JSON.stringify(body));
 }
 

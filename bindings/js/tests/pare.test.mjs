@@ -50,12 +50,25 @@ test("fit, count, split, compact", () => {
   assert.ok(fix(long(5), { rules: ["deduplication"], keep_recent: 2 }).messages.length > 0);
 });
 
+test("a callback answers at once, and with what is asked for", () => {
+  for (const summarize of [async () => "In short.", () => undefined, () => null, () => ({ text: "In short." })])
+    assert.throws(() => compact(long(9), { min_keep: 4, summarize }), TypeError);
+  assert.throws(() => count(broken, { count: async () => 1 }), /promise/);
+  // A model is asked in between.
+  const body = long(9);
+  const { head } = split(body, { min_keep: 4 });
+  const small = compact(body, { summary: `Of ${head.messages.length} messages.`, min_keep: 4 });
+  assert.match(JSON.stringify(small), /Of \d+ messages\./);
+});
+
 test("errors", () => {
   const type = (want) => (problem) => problem instanceof PareError && problem.type === want;
   assert.throws(() => fix('{"no":1}'), type("unreadable"));
   assert.throws(() => fit(clean, { max_token: 5 }), type("options"));
   assert.throws(() => fit(broken, { max_tokens: 1 }), type("window_too_small"));
   assert.throws(() => fix(clean, { config: {} }), type("options"));
+  assert.throws(() => fix(undefined), { type: "unreadable", message: /no body/ });
+  assert.throws(() => fix(Promise.resolve(clean)), { type: "unreadable", message: /await/ });
   assert.equal(fix(clean), clean); // one error ends nothing
 });
 

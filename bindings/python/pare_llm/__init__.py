@@ -5,7 +5,7 @@
     body = pare_llm.fit(body, max_tokens=100_000)
     pare_llm.check(body)["findings"]
 
-What comes back has the type of what went in. receipts=True adds what was done. Callbacks are functions:
+What comes back has the type of what went in; objects of an SDK in it come back as dicts. receipts=True adds what was done. Callbacks are functions:
 count(text) -> int, rule(blocks) -> votes, summarize(removed) -> text; what they raise, the call raises.
 """
 
@@ -77,7 +77,18 @@ def _bytes(body):
         return bytes(body)
     if isinstance(body, str):
         return body.encode()
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=_plain).encode()
+
+
+def _plain(value):
+    """An object of an SDK as it sends it itself, such as the blocks of a reply that was put back into messages."""
+    dump = getattr(value, "model_dump", None)
+    of = type(value)
+    if of.__module__.startswith("langchain"):
+        raise TypeError(f"{of.__name__} is an object of LangChain: pare_llm.langchain.mend_messages takes a list of them")
+    if dump is None:
+        raise TypeError(f"{of.__name__} is neither JSON nor an object of an SDK: give dicts, lists, strings and numbers")
+    return dump(mode="json", exclude_unset=True)
 
 
 def _like(body, raw):

@@ -1,6 +1,7 @@
 """The ways into the engine: the library in this process, or the program beside it."""
 
 import ctypes
+import inspect
 import json
 import os
 import shutil
@@ -76,6 +77,11 @@ class Library:
         def text(_, given, size, answer_size):
             try:
                 answer = function(json.loads(ctypes.string_at(given, size)))
+                if inspect.iscoroutine(answer):
+                    answer.close()
+                    raise TypeError(f"{kind} is an async function, and a callback answers at once: await first, and give what it came to, such as summary")
+                if kind == "summarize" and not isinstance(answer, str):
+                    raise TypeError(f"summarize returns a text, not {type(answer).__name__}")
                 answer = (answer if isinstance(answer, str) else json.dumps(list(answer))).encode()
             except BaseException as problem:
                 raised.append(problem)
@@ -98,7 +104,7 @@ class Program:
 
     def call(self, name, body, options, callbacks):
         if callbacks:
-            raise PareError({"type": "callback", "message": "callbacks need the library, and it could not be loaded"})
+            raise PareError({"type": "callback", "message": "callbacks need the library, which this package lacks or could not load: a wheel for this system brings it, and summary=… needs no callback"})
         line = b'{"call":"%s","options":%s,"body":%s}\n' % (name.encode(), options or b"{}", body.replace(b"\n", b" ").replace(b"\r", b" "))
         with self.lock:
             self.process.stdin.write(line)
@@ -106,7 +112,14 @@ class Program:
             answer = self.process.stdout.readline()
         if not answer:
             raise PareError({"type": "failed", "message": "pare --lines has ended"})
-        return _answered(answer)
+        try:
+            return _answered(answer)
+        except PareError:
+            try:
+                json.loads(body)
+            except ValueError as why:  # the program sees a line that is broken
+                raise PareError({"type": "unreadable", "message": f"invalid JSON: {why}"}) from None
+            raise
 
 
 def _answered(answer):

@@ -71,6 +71,29 @@ class Calls:
             self.assertEqual(raised.exception.type, want)
         self.assertIs(pare_llm.fix(CLEAN), CLEAN)  # one error ends nothing
 
+    def test_broken_json(self):
+        with self.assertRaises(pare_llm.PareError) as raised:
+            pare_llm.fix('{"messages":[')
+        self.assertEqual(raised.exception.type, "unreadable")
+        self.assertIn("invalid JSON", str(raised.exception))
+
+    def test_objects_of_an_sdk(self):
+        class Block:  # as pydantic has it
+            def model_dump(self, mode, exclude_unset):
+                return {"type": "tool_use", "id": "t1", "name": "bash", "input": {}}
+
+        reply = {"role": "assistant", "content": [Block()]}
+        body = {**BROKEN, "messages": [BROKEN["messages"][0], reply, BROKEN["messages"][2]]}
+        self.assertEqual(pare_llm.fix(body), pare_llm.fix(BROKEN))
+        with self.assertRaisesRegex(TypeError, "object is neither JSON"):
+            pare_llm.fix([object()])
+
+        class HumanMessage:
+            __module__ = "langchain_core.messages.human"
+
+        with self.assertRaisesRegex(TypeError, "pare_llm.langchain.mend_messages"):
+            pare_llm.fix([HumanMessage()])
+
     def test_threads(self):
         problems = []
 
@@ -128,6 +151,14 @@ class OnLibrary(Calls, unittest.TestCase):
             with self.assertRaises((KeyError, ValueError)) as raised:
                 call()
             self.assertNotIsInstance(raised.exception, pare_llm.PareError)
+
+    def test_callbacks_answer_at_once(self):
+        async def later(_):
+            return "In short."
+
+        for summarize, said in ((later, "async function"), (lambda _: None, "not NoneType"), (lambda _: ["In short."], "not list")):
+            with self.assertRaisesRegex(TypeError, said):
+                pare_llm.compact(long(9), min_keep=4, summarize=summarize)
 
     def test_memory_is_flat(self):
         body = json.dumps(long(3)).encode()
