@@ -114,18 +114,19 @@ func (c *compactCmd) run(w *world) int {
 }
 
 // session plans what becomes of a session. One that is full has to fit afterwards, however little can be
-// summarized, so that goes by a window, too: one of as many messages as a compaction leaves, so that a
-// second compaction finds nothing to do.
+// summarized: if what a compaction leaves does not, that goes by a window, too, of as many messages, so
+// that a second compaction finds nothing to do.
 func (c *compactCmd) session(p *pare.Policy) shortening {
 	return func(t *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
 		_, full := s.Limits()
 		return c.remedied(func(r *wire.Request) (*pare.Plan, error) {
-			if !full {
-				return by(p)(r)
+			plan, err := by(p)(r)
+			if !full || err == nil && agentlog.Roomy(t, s, plan.Result()) {
+				return plan, err
 			}
 			fits := *p
 			fits.Window = &pare.Window{Messages: parex.MinKeep(p.Compact)}
-			plan, err := agentlog.Rescued(t, s, fits, 0)
+			plan, err = agentlog.Rescued(t, s, fits, 0)
 			var small *pare.WindowTooSmall
 			if errors.As(err, &small) && small.Unit == "messages" { // an unbroken run of calls, or what is pinned
 				return agentlog.Rescued(t, s, *p, 0)

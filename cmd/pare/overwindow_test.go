@@ -78,6 +78,9 @@ func TestCompactFull(t *testing.T) {
 			if status, said := told(t, "count", "--above", "50%", name); status != statusClean {
 				t.Errorf("%d turns, %d: %s", turns, huge, said)
 			}
+			if _, said := told(t, "count", name); turns == 12 && huge < 2 && strings.Contains(said, "0 calls") { // the log is long past
+				t.Errorf("%d turns, %d: the calls that were last are gone: %s", turns, huge, said)
+			}
 			if status, said := told(t, "check", name); status != statusClean {
 				t.Errorf("%d turns, %d: %s", turns, huge, said)
 			}

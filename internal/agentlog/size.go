@@ -31,20 +31,11 @@ func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 	if p.Window = nil; !over {
 		return p.Plan(context.Background(), t.Request)
 	}
-	if target == 0 {
-		target = 50
-	}
-	if target < 100 {
-		target = limit * target / 100
-	}
 	var w pare.Window
 	if window != nil {
 		w = *window
 	}
-	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = min(target, limit), false, 0, 0
-	if n := t.Request.Tokens(tokens.For(t.Request.Model())); n <= w.Tokens { // the count of the API goes by more than the file has
-		w.Tokens = n / 2
-	}
+	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = aim(t, limit, target), false, 0, 0
 	p.Window = &w
 	plan, err := p.Plan(context.Background(), t.Request)
 	var small *pare.WindowTooSmall
@@ -53,6 +44,29 @@ func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 		plan, err = p.Plan(context.Background(), t.Request)
 	}
 	return plan, err
+}
+
+// aim is how many tokens a thread is to have that is full: so many, or so many percent of the limit;
+// zero: half of it.
+func aim(t *Thread, limit, target int) int {
+	if target == 0 {
+		target = 50
+	}
+	if target < 100 {
+		target = limit * target / 100
+	}
+	target = min(target, limit)
+	if n := t.Request.Tokens(tokens.For(t.Request.Model())); n <= target { // the count of the API goes by more than the file has
+		return n / 2
+	}
+	return target
+}
+
+// Roomy reports whether what is left of a thread that was full has half of the room, so that it does not
+// fill up at once.
+func Roomy(t *Thread, s Size, left *wire.Request) bool {
+	limit, _ := s.Limits()
+	return left.Tokens(tokens.For(left.Model())) <= aim(t, limit, 0)
 }
 
 // Size weighs a thread.
@@ -200,4 +214,4 @@ func tooLong(size string) string {
 }
 
 // shortenIt is what to do about a session that is too long.
-const shortenIt = "shorten it: pare trim --in-place FILE keeps the newest part, pare compact --in-place FILE puts a summary in front of that"
+const shortenIt = "shorten it: pare trim --in-place FILE keeps the newest part, pare compact --in-place FILE puts a summary before that"
