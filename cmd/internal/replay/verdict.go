@@ -83,30 +83,34 @@ func (r *Result) missed(run *Run) string {
 	if r.Calls == 0 {
 		return "There were no calls."
 	}
+	again := "."
+	if r.Repeats > 0 {
+		again = fmt.Sprintf("; the agent itself did so %s, with what it still had.", plural(r.Repeats, "time", "times"))
+	}
 	if run.Missed == 0 {
-		return fmt.Sprintf("None of %s would have missed anything; the agent itself looked up again %s what it had.", plural(r.Calls, "call", "calls"), plural(r.Repeats, "time", "times"))
+		return fmt.Sprintf("None of %s would have had to look something up again", plural(r.Calls, "call", "calls")) + again
 	}
 	edits := ""
 	if r.Edits > 0 {
 		edits = fmt.Sprintf(", %s of %s among them", grouped(run.Blind), plural(r.Edits, "edit", "edits"))
 	}
-	return fmt.Sprintf("Of %s %s would have had to look something up again%s; the agent itself did that %s with what it had.",
-		plural(r.Calls, "call", "calls"), grouped(run.Missed), edits, plural(r.Repeats, "time", "times"))
+	return fmt.Sprintf("Of %s, %s would have had to look something up again%s", plural(r.Calls, "call", "calls"), grouped(run.Missed), edits) + again
 }
 
 // billed says how far the figures can be trusted.
 func (r *Result) billed() string {
 	b := &r.Bills
 	if b.Requests == 0 {
-		return "No bill is recorded, so this is an estimate, and the prompt of the system and the tools are not in it."
+		return "No bill is recorded, so this is an estimate, and the system prompt and the tools are not in it."
 	}
-	text := fmt.Sprintf("Counted as billed for %s of %s; one head and one factor for each history are %s off in the sum, %s for half of the requests and %s at most for nine of ten.",
-		grouped(b.Requests), plural(r.Requests, "request", "requests"), change(float64(b.Fitted), float64(b.Sent)), permille(b.Median), permille(b.Most))
-	if b.Money > 0 {
-		text += fmt.Sprintf(" Of %s of them the money is within 2%% of the bill.", grouped(b.PaidNear))
-	}
+	text := fmt.Sprintf("The bill is recorded for %s of %s.", grouped(b.Requests), plural(r.Requests, "request", "requests"))
 	if b.Requests < r.Requests {
 		text += " The others are estimates."
+	}
+	text += fmt.Sprintf(" Where there is a bill, an estimate of the tokens is off by %s in all, by at most %s for half of the requests, and by at most %s for nine of ten.",
+		change(float64(b.Fitted), float64(b.Sent)), permille(b.Median), permille(b.Most))
+	if b.Money > 0 {
+		text += fmt.Sprintf(" For %s of them the money is within 2%% of the bill.", grouped(b.PaidNear))
 	}
 	return text
 }

@@ -21,7 +21,7 @@ func TestVerdict(t *testing.T) {
 		want []string
 	}{
 		{guess, []string{"1 session would cost about " + replay.Dollars(guess.Runs[0].Money), "No bill is recorded"}},
-		{paid, []string{"1 session cost " + replay.Dollars(paid.Runs[0].Money), "Counted as billed for 40 of 40 requests"}},
+		{paid, []string{"1 session cost " + replay.Dollars(paid.Runs[0].Money), "The bill is recorded for 40 of 40 requests."}},
 	} {
 		got := replay.Judge([]*replay.Result{x.r}, "sliding:messages=3").Text()
 		for _, want := range append(x.want, "With sliding:messages=3 "+replay.Dollars(x.r.Runs[1].Money)) {
