@@ -196,9 +196,7 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 	slices.SortStableFunc(all, func(x, y agentlog.Change) int {
 		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(lineOrLast(x), lineOrLast(y)))
 	})
-	for _, ch := range all {
-		c.view.Change(&b, from.name(), ch)
-	}
+	c.view.Changes(&b, from.name(), all)
 	if around := aroundChanges(l, fixed); around != 0 {
 		screen.Fprintf(&b, "%s\n", c.view.Paint.Faint("around these changes:"+picture.BytesChanged(around)+": the records that they stand in, and links between lines"))
 	}

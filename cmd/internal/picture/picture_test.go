@@ -8,6 +8,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
@@ -98,5 +99,27 @@ func TestStart(t *testing.T) {
 	got := Start(r.Transcript(), r.Transcript().Block(0).Body, 10)
 	if !strings.HasPrefix(got, "one two ·[31mé") || len(got) > 100 {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestChangesInARow: what is done to many lines in a row for one reason is told once, with the bytes of all;
+// a few are told one by one.
+func TestChangesInARow(t *testing.T) {
+	var all []agentlog.Change
+	for line := range 9 {
+		c := agentlog.Change{Change: wire.Change{Action: wire.ActionDrop, Rule: "drop-turns", Reason: "a turn", Bytes: -10}, Line: line + 3}
+		if line >= 6 {
+			c.Reason = "another"
+		}
+		all = append(all, c)
+	}
+	var b bytes.Buffer
+	Style{Width: 80, Paint: screen.Palette(false)}.Changes(&b, Name{Shown: "s.jsonl"}, all)
+	one := func(line int) string {
+		return fmt.Sprintf("s.jsonl:%d: drop  drop-turns  -10 bytes\n    another\n", line)
+	}
+	want := "s.jsonl:3–8: drop  drop-turns ×6  -60 bytes\n    a turn\n" + one(9) + one(10) + one(11)
+	if got := b.String(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }

@@ -123,8 +123,34 @@ func placeOf(from Name, file string, line, column int) string {
 	return fmt.Sprintf("%s:%d:%d", name, line, column)
 }
 
-// Change renders one change behind its place.
-func (s Style) Change(b *bytes.Buffer, from Name, c agentlog.Change) {
+// Changes renders changes, each behind its place. A run of lines with which the same is done for the
+// same reason is one.
+func (s Style) Changes(b *bytes.Buffer, from Name, all []agentlog.Change) {
+	for len(all) > 0 {
+		one, n := all[0], 1
+		for n < len(all) && alike(all[n], one) {
+			one.Bytes += all[n].Bytes
+			n++
+		}
+		last := all[n-1].Line
+		if n < fewest {
+			n, one, last = 1, all[0], all[0].Line
+		}
+		s.change(b, from, one, last, n)
+		all = all[n:]
+	}
+}
+
+// fewest is how many changes of a kind are told as one.
+const fewest = 4
+
+// alike reports whether two changes differ in their places alone.
+func alike(a, b agentlog.Change) bool {
+	return a.Action == b.Action && a.Rule == b.Rule && a.Reason == b.Reason && a.File == b.File && a.Thread == b.Thread && a.Line > 0 && b.Line > 0
+}
+
+// change renders n changes behind the place of the first, and the line of the last.
+func (s Style) change(b *bytes.Buffer, from Name, c agentlog.Change, last, n int) {
 	action := s.Paint.Advice(c.Action)
 	switch c.Action {
 	case wire.ActionDrop:
@@ -133,6 +159,10 @@ func (s Style) Change(b *bytes.Buffer, from Name, c agentlog.Change) {
 		action = s.Paint.Good(c.Action)
 	}
 	place := placeOf(from, c.File, c.Line, 0)
+	times := ""
+	if n > 1 {
+		place, times = fmt.Sprintf("%s–%d", place, last), fmt.Sprintf(" ×%d", n)
+	}
 	if c.Line == 0 {
 		place += ":new"
 	}
@@ -140,7 +170,7 @@ func (s Style) Change(b *bytes.Buffer, from Name, c agentlog.Change) {
 	if c.Thread != "" && c.Thread != "main" {
 		thread = "  " + c.Thread
 	}
-	screen.Fprintf(b, "%s %s  %s%s\n", s.Paint.Bold(place+":"), action, c.Rule, s.Paint.Faint(BytesChanged(c.Bytes)+thread))
+	screen.Fprintf(b, "%s %s  %s%s\n", s.Paint.Bold(place+":"), action, c.Rule+times, s.Paint.Faint(BytesChanged(c.Bytes)+thread))
 	for _, line := range screen.Wrap(c.Reason, s.Width-6) {
 		screen.Fprintf(b, "    %s\n", line)
 	}
