@@ -2,10 +2,13 @@ package main
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
+	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/engine"
 	"github.com/pare-llm/pare/wire"
 )
@@ -63,7 +66,30 @@ func (c *checkCmd) run(w *world) int {
 	}
 	return c.tell(w, "check", "finding", c.one, c.session, func(sum *summary, many bool) {
 		sum.print(w.stderr, palette(w.colour(w.stderr, c.Color)), many || sum.transcripts != 1)
+		if many {
+			screen.Fprint(w.stderr, c.cure(sum))
+		}
 	})
+}
+
+// cure says, of several files, what to do about those with findings.
+func (c *checkCmd) cure(sum *summary) screen.Text {
+	if sum.faulty == 0 || slices.Contains(c.Paths, source.Stdin) {
+		return ""
+	}
+	command := "pare fix"
+	if sum.byRule[agentlog.OverWindow] == sum.number {
+		command = "pare trim"
+	}
+	var paths []string
+	for _, p := range c.Paths {
+		paths = append(paths, quoted(p))
+	}
+	them := "them"
+	if sum.faulty == 1 {
+		them = "it"
+	}
+	return screen.Printf("to fix %s: %s --in-place %s\n", them, command, strings.Join(paths, " "))
 }
 
 // one checks one transcript.

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/source"
+	"github.com/pare-llm/pare/internal/refusal"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
 )
@@ -69,9 +71,28 @@ func explained(word string) ([]picture.Word, []wire.Rule) {
 	case word == "":
 		return headwords(), nil
 	case len(rows) > 0: // a fault, or one provider's rule about it
-		return lookup(rows[0].Slug), rows
+		found := lookup(rows[0].Slug)
+		for i := range found {
+			if found[i].Fault {
+				found[i].Steps = waysOut(rows)
+			}
+		}
+		return found, rows
 	}
 	return lookup(word), nil
+}
+
+// waysOut are what to do about a fault that a provider refuses.
+func waysOut(rows []wire.Rule) []string {
+	if !slices.ContainsFunc(rows, func(r wire.Rule) bool { return r.Severity == "refused" }) {
+		return nil
+	}
+	steps := refusedBy{Refusal: refusal.Refusal{Rule: rows[0].Slug}}.steps()
+	steps = steps[:len(steps)-1] // the last one leads here
+	if by := insteadOf[rows[0].Slug]; by != "" {
+		steps = append(steps, "where that cannot repair it: "+by)
+	}
+	return steps
 }
 
 // pasted explains what is no word: an error of a provider, or a file with one.

@@ -130,7 +130,9 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 	case errors.Is(err, wire.ErrNotRequest):
 		p.Offset, p.Path = b.At, b.Pointer
 		what, next, ok := mistaken(err, from, raw)
-		p.hint = cmp.Or(next, partHint(raw))
+		if p.hint = cmp.Or(next, partHint(raw)); p.hint == partOf && from.line > 0 {
+			p.hint = unknownAgent
+		}
 		if r, err := wire.Parse(b.Body, wire.Options{}); err == nil { // it was to be of another dialect
 			p.hint = "it looks like " + r.Dialect.String() + ": give --as " + r.Dialect.String() + ", or omit it"
 		} else if ok {
@@ -188,6 +190,11 @@ func laidOut(raw []byte) (whose, way string) {
 	return "", ""
 }
 
+const (
+	partOf       = "if the request is a part of this, check that part alone, for example: jq .request FILE | pare check"
+	unknownAgent = "if these lines are a session, its agent is none that Pare reads: pare run -- AGENT repairs what it sends; of other logs check the part that is the request, as in: jq -c .request FILE | pare check"
+)
+
 // partHint says what to do about JSON that is no request: where one lies in it, if that can
 // be seen.
 func partHint(raw []byte) string {
@@ -210,7 +217,7 @@ func partHint(raw []byte) string {
 		if way != "" {
 			return "the request may be a part of this; check that part alone: jq -c '" + way + "' FILE | pare check"
 		}
-		return "if the request is a part of this, check that part alone, for example: jq .request FILE | pare check"
+		return partOf
 	}
 	return "expected a request body, a list of messages, or JSON lines of either"
 }

@@ -163,5 +163,5 @@ func (r report) others(all []*shown) []byte {
 	for _, s := range all[1:] {
 		names = append(names, fmt.Sprintf("%s (%s)", quoted(s.from.thread), plural(len(s.req.Transcript().Messages()), "message")))
 	}
-	return screen.Appendf(nil, "\n%s\n", r.Paint.Faint("not sent, and shown by --thread NAME: "+strings.Join(names, ", ")))
+	return screen.Appendf(nil, "\n%s\n", r.Paint.Faint("not sent: "+strings.Join(names, ", ")+"; --thread NAME shows it"))
 }

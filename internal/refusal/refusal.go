@@ -263,6 +263,7 @@ var refusals = sync.OnceValue(func() []row {
 var loose = sync.OnceValue(func() []row {
 	return []row{
 		is("Messages following .?tool_use.? blocks must begin with", "anthropic/tool-use-without-result"),
+		is(`due to tool use concurrency issues`, "anthropic/tool-use-without-result"), // as Claude Code puts it
 		is(`must have non-empty content except for the optional final assistant`, "anthropic/empty-message"),
 		is(`all content must be type .text. if .is_error. is true`, "anthropic/error-result-nontext"),
 		is(`tool_use\.input: Input should be`, "anthropic/tool-input-object"),

@@ -110,7 +110,8 @@ func TestClassifyRules(t *testing.T) {
 		"messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1.":                                                                                                  "orphan-result",
 		"unexpected `tool_use_id` found in `web_search_tool_result` blocks: srvtoolu_1":                                                                                                           "server-tool-unpaired",
 		"`web_search` tool use with id `srvtoolu_1` was found without a corresponding `web_search_tool_result` block":                                                                             "server-tool-unpaired",
-		"messages: `tool_use` ids must be unique": "duplicate-call-id",
+		"messages: `tool_use` ids must be unique":                                                                                                                           "duplicate-call-id",
+		"API Error: 400 due to tool use concurrency issues. Run /rewind to recover the conversation.":                                                                       "orphan-call", // what Claude Code makes of the first two
 		"messages.1.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: x":                                                     "duplicate-result",
 		"messages.1.content.0: Invalid `signature` in `thinking` block":                                                                                                     "thinking-signature-missing",
 		"messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.":                                                "thinking-altered",

@@ -14,9 +14,10 @@ type Word struct {
 	Word    string
 	Kind    string // what it is about
 	Meaning string
-	More    string // what else there is to know; "": nothing
-	Fault   bool   // providers have rules about it
-	Repair  string // of damage to a session file: what is done about it
+	More    string   // what else there is to know; "": nothing
+	Fault   bool     // providers have rules about it
+	Repair  string   // of damage to a session file: what is done about it
+	Steps   []string // of a fault: what to do
 }
 
 // A WordKind is what words are about, and the title of their list.
@@ -59,6 +60,12 @@ func (s Style) Word(t Word, rows []wire.Rule) []byte {
 	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(t.Word), s.Paint.Faint(t.Kind))
 	for _, line := range screen.Paragraphs(t.Meaning, s.Width-2) {
 		screen.Fprintf(&b, "  %s\n", line)
+	}
+	if len(t.Steps) > 0 {
+		screen.Fprintln(&b)
+	}
+	for _, step := range t.Steps {
+		screen.Fprintf(&b, "  %s\n", step)
 	}
 	switch {
 	case t.Repair != "":
