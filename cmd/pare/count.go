@@ -31,7 +31,7 @@ func (c *countCmd) Help() string {
     pare count --json sessions/ | jq '[.source, .tokens] | @tsv' -r
 
 Everything that the model reads is counted: the system prompt, the declared tools, all
-messages, and the marks around them. What stands in front of the provider's own
+messages, and the marks around them. What comes before the provider's own
 compaction is not read, and counts for nothing. An estimate is fitted to the model's family and
 errs on the high side; media are always estimated, by what they show. What the API has
 counted for the last reply of a session is taken as it is, and only the rest is estimated.
@@ -39,7 +39,7 @@ counted for the last reply of a session is taken as it is, and only the rest is 
 --json prints {"source","line","dialect","profile","model","tokenizer","messages",
 "tokens","window","room","share","recorded","beside",
 "over_window","above","head":{"system","tools","other"},
-"roles","kinds","marks"}: window is the model's, room what it has for a request beside the reply, share
+"roles","kinds","marks"}: window is the model's, room what it has for a request besides the reply, share
 how much of that is taken; all three are left out for a model that is not known. head,
 kinds, marks and beside add up to tokens, and so do head, roles and beside; "unread" is how
 many messages the provider has compacted; "recorded" is what the API itself has counted for

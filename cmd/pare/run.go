@@ -38,13 +38,12 @@ func (c *runCmd) Help() string {
     pare run -- codex exec "fix the tests"
     pare run --print-env                      the variables, for a shell
 
-Starts an agent with a proxy of its own: what pare serve does, for as long as the agent
-runs, and for it alone. The base URLs are in the environment of the agent only, so that
+The proxy does what pare serve does, for as long as the agent runs, and for it alone. The base URLs are in the environment of the agent only, so that
 nothing has to be set up and nothing is left behind. Base URLs that are set already say
 where requests go on to. The exit status is that of the agent, or 128 and the number of
 the signal that ended it. The last line on standard error says what was done.
 
-claude, codex, gemini, qwen, opencode and pi get what they need beside the usual
+claude, codex, gemini, qwen, opencode and pi get what they need besides the usual
 variables (ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL); any other command
 gets those, and the variables of aider, goose, Crush and OpenHands. Requests to Bedrock are left alone unless --upstream bedrock=URL is given.`
 }

@@ -223,7 +223,7 @@ func (c *serveCmd) configure(w *world, o *serve.Options) (used string, status in
 		conf.CutWhenFree(config.Mark{Percent: proxy.Default().Window.LowPercent})
 	}
 	if c.Prune {
-		w.log.Warn("--prune changes what stands in front of what the provider has cached, which costs more than it saves: --cold cuts when that is free")
+		w.log.Warn("--prune changes what comes before what the provider has cached, which costs more than it saves: --cold cuts when that is free")
 	}
 	var err error
 	if o.Settings, err = serve.Load(conf, w.getenv); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 type trimCmd struct {
-	MaxTokens    *tokenLimit `placeholder:"N|P%" help:"At most N tokens, of the whole request (50k and 1M are numbers, too), or P % of what the model's window has room for beside the reply. Default, without any limit: 100%."`
+	MaxTokens    *tokenLimit `placeholder:"N|P%" help:"At most N tokens, of the whole request (50k and 1M are numbers, too), or P % of what the model's window has room for besides the reply. Default, without any limit: 100%."`
 	MaxMessages  *int        `placeholder:"N" help:"At most N messages."`
 	MaxExchanges *int        `placeholder:"N" help:"The last N exchanges: calls with their results."`
 	MaxTurns     *int        `placeholder:"N" help:"At most N turns; a turn starts with a message of the user, and the first one always stays."`

@@ -219,7 +219,7 @@ func (t *ccTree) walk(leaf, size int) []int {
 				break
 			}
 			t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, "dangling-parent")
-			t.l.damage[len(t.l.damage)-1].Message = "this line belongs to the reply in front of it, and refers to no line; the agent loses everything before it"
+			t.l.damage[len(t.l.damage)-1].Message = "this line belongs to the reply before it, and refers to no line; the agent loses everything before it"
 			t.l.link(at, next)
 			at = next
 			continue

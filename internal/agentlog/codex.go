@@ -127,7 +127,7 @@ func (f *codexFold) copied(i int, o object) bool {
 	case kind == "response_item":
 		f.l.worsen("the agent sends both, which the provider refuses")
 	case kind == "session_meta" && f.paged, kind == "compacted", payload.Text("type") == rolledBack:
-		f.l.worsen("the agent goes by both, and forgets what stands in front of the second one")
+		f.l.worsen("the agent goes by both, and forgets what comes before the second one")
 	}
 	return true
 }

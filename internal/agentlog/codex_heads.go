@@ -58,7 +58,7 @@ func (f *codexFold) goOn(id string) {
 func (codex) behead(e *edits) {
 	for _, u := range e.l.strays {
 		e.unit(u).drop = true
-		e.log(Change{Line: e.l.units[u].line}, wire.ActionDrop, secondHeadRule, nil, -e.l.units[u].span.Len(), "a second head, in front of which the agent forgets everything")
+		e.log(Change{Line: e.l.units[u].line}, wire.ActionDrop, secondHeadRule, nil, -e.l.units[u].span.Len(), "a second head; the agent forgets everything before it")
 	}
 }
 

@@ -112,7 +112,7 @@ func (l *Log) unmark(o *Options) (*Fixed, *Log) {
 		return kept, l
 	}
 	e := &edits{l: l}
-	e.log(Change{Line: 1}, wire.ActionEdit, markRule, nil, -len(byteOrderMark), "the byte order mark in front of the first line goes")
+	e.log(Change{Line: 1}, wire.ActionEdit, markRule, nil, -len(byteOrderMark), "the byte order mark before the first line goes")
 	kept.Changes, kept.Unmarked = e.changes, true
 	bare := *l
 	bare.o.Marked = false
