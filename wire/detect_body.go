@@ -14,7 +14,8 @@ type bodyScan struct {
 	messages bool // there is such a member,
 	listed   bool // it is a list, or null,
 	spoken   bool // and there is something in it
-	input    bool // there is one, which tells nothing by itself
+	input    bool // there is one, which tells nothing by itself,
+	object   bool // and it is one object: without a model the arguments of a tool, say
 	contents bool // the same
 	shared   Dialect
 	beside   told // by a member beside the messages
@@ -67,7 +68,7 @@ var bodyRows = []struct {
 		is: guessed(GeminiInteractions, theModel),
 	},
 	{
-		when: func(_ *parser, s *bodyScan) bool { return s.input },
+		when: func(_ *parser, s *bodyScan) bool { return s.input && (!s.object || s.model != "") },
 		is:   guessed(OpenAIResponses, theModel),
 	},
 	{
@@ -162,7 +163,7 @@ func (p *parser) detectMember(s *bodyScan, k []byte) Dialect {
 // detectInput looks at an input.
 func (p *parser) detectInput(s *bodyScan) Dialect {
 	if p.Peek() != jsonspan.Array || p.hollow() { // one beside it may say more
-		s.input = true
+		s.input, s.object = true, p.Peek() == jsonspan.Object
 		p.Skip()
 		return Auto
 	}
