@@ -222,7 +222,7 @@ func Fix(body []byte) ([]byte, *Plan, error) {
 var looks = sync.Pool{New: func() any { return new(wire.Parser) }}
 
 // Fit repairs a request body and makes it fit so many tokens; zero is what
-// the window of its model has room for beside the reply. Tokens are estimated for the
+// the window of its model has room for besides the reply. Tokens are estimated for the
 // model that the body names. If what must be kept does not fit, the error is a
 // *[WindowTooSmall], and for zero and a model that nobody knows an *[UnknownModelError];
 // otherwise errors and plan are those of [Fix].

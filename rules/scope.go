@@ -15,7 +15,7 @@ import (
 // Scope is what the rules that remove something have in common. Many goroutines may read
 // it.
 type Scope struct {
-	// Globs of tools that are left alone, beside those that hold plans, tasks, skills and questions. Default: none.
+	// Globs of tools that are left alone, besides those that hold plans, tasks, skills and questions. Default: none.
 	ProtectTools []string `json:"protect_tools,omitempty"`
 	// Globs of files whose exchanges are left alone; ** stands for any number of folders. Default: none.
 	ProtectPaths []string `json:"protect_paths,omitempty"`

@@ -15,7 +15,7 @@ import (
 // A Window says what a request must fit. Without any limit it is the window of the
 // request's model. Many goroutines may read it.
 type Window struct {
-	// Tokens of the whole request: a number, or "model" for what the window of its model has room for beside the reply. Default: "model", unless there is another limit.
+	// Tokens of the whole request: a number, or "model" for what the window of its model has room for besides the reply. Default: "model", unless there is another limit.
 	Tokens Limit `json:"tokens,omitempty"`
 	// How many messages. Default: no limit.
 	Messages int `json:"messages,omitempty" min:"1"`
