@@ -50,6 +50,8 @@ type task struct {
 	whole bool
 	// archive is the file for what plans take out; "": none.
 	archive string
+	// fits is what to say where nothing had to be done; "": that says itself.
+	fits string
 	// letGo is what more can go by, where the window is too small: the pins in force.
 	letGo []string
 	// single is the flag that makes sense for one transcript only; "": none does.
@@ -417,6 +419,9 @@ func (r *changeRun) print() {
 	paint := palette(r.w.colour(r.w.stderr, r.Color))
 	if !r.JSON {
 		r.sum.printChanges(r.w.stderr, paint, r.DryRun)
+		if r.ch.fits != "" && r.sum.transcripts == 1 && r.sum.number == 0 && r.sum.status == statusClean {
+			screen.Fprintf(r.w.stderr, "  %s\n", paint.Faint(r.ch.fits))
+		}
 		r.w.printBackups(paint, r.out.Done())
 		if r.DryRun && (r.InPlace || r.Output != "" || r.Receipt != "" || r.ch.archive != "") {
 			screen.Fprintln(r.w.stderr, "pare: dry run: no file was written")

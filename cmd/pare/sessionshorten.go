@@ -41,14 +41,14 @@ func (c *changer) shortenLog(l logFile, how agentlog.Options) (*shortened, error
 		}
 		out.plans = append(out.plans, p)
 		if c.tokens != nil {
-			out.size.Messages[0] += t.Messages()
-			out.size.Tokens[0] += c.tokens(t.Stored())
-			n := len(p.Result().Transcript().Messages())
-			if t.Messages() < len(t.Request.Transcript().Messages()) {
-				n-- // the prompt that stands in for the next one
+			n, was, is := len(p.Result().Transcript().Messages()), c.tokens(t.Stored()), c.tokens(p.Result())
+			if t.Messages() < len(t.Request.Transcript().Messages()) { // the prompt that stands in for the next one
+				n, is = n-1, is-(c.tokens(t.Request)-was)
 			}
+			out.size.Messages[0] += t.Messages()
 			out.size.Messages[1] += n
-			out.size.Tokens[1] += c.tokens(p.Result())
+			out.size.Tokens[0] += was
+			out.size.Tokens[1] += is
 		}
 		return p, nil
 	})

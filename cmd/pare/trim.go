@@ -101,9 +101,13 @@ func (c *trimCmd) run(w *world) int {
 		p.Rules = nil // nobody has asked for any
 	}
 	p.Model = c.Model
+	fits := ""
+	if c.MaxTokens == nil && p.Window != nil && p.Window.ModelTokens {
+		fits = "it fits the window of its model; --max-tokens N makes it smaller"
+	}
 	p.SkipTokenCounts = !c.DryRun && c.Receipt == "" // nobody will read it
 	return c.changing.run(w, task{
-		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf), letGo: letGo(p, conf),
+		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf), letGo: letGo(p, conf), fits: fits,
 		plan:    c.MaxTokens.of(p, below(p, c.now(p))),
 		mending: forSessions(p), shorten: c.session(p),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
