@@ -383,15 +383,23 @@ func (w *world) misused(err error) int {
 			hint += "; a name that begins with - goes after --, as in: pare COMMAND -- -NAME"
 		}
 	}
-	if arg, ok := strings.CutPrefix(what, "unexpected argument "); ok && isRegular(arg) {
-		switch help {
-		case "pare --help":
+	if arg, ok := strings.CutPrefix(what, "unexpected argument "); ok {
+		switch meant := otherNames[arg]; {
+		case help == "pare --help" && meant != "":
+			hint = "that is pare " + meant + "; " + hint
+		case help == "pare --help" && isRegular(arg):
 			hint = "which command? pare check " + quoted(arg) + " says what is wrong with it"
-		case "pare doctor --help":
+		case help == "pare doctor --help" && isRegular(arg):
 			hint = "pare doctor finds the sessions itself; for one file: pare check " + quoted(arg)
 		}
 	}
 	return w.fail(what, hint)
+}
+
+// otherNames are what other programs call what a command does.
+var otherNames = map[string]string{
+	"repair": "fix", "validate": "check", "lint": "check", "restore": "undo", "revert": "undo", "show": "view",
+	"summarize": "compact", "proxy": "serve", "tokens": "count", "shrink": "trim", "cut": "trim", "sessions": "session list",
 }
 
 // nearFlag is the flag of a command that is nearest to what was written; "": none is near.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -23,9 +24,18 @@ func (w *world) printBackups(paint palette, done []agentlog.Rewritten) {
 			screen.Fprintf(w.stderr, "%s\n", paint.Faint(fmt.Sprintf("and %s more, each with its backup", plural(len(done)-most, "file"))))
 			return
 		}
-		screen.Fprintf(w.stderr, "%s rewritten, the original is %s\n", r.Path, r.Backup)
+		screen.Fprintf(w.stderr, "%s rewritten, the original is %s\n", r.Path, besideIt(r.Path, r.Backup))
 		screen.Fprintf(w.stderr, "  undo: pare undo %s\n", quoted(r.Path))
 	}
+}
+
+// besideIt is how a backup is named behind its file: by its name alone where it lies in the same folder,
+// since paths of sessions are long.
+func besideIt(file, backup string) string {
+	if filepath.Dir(file) == filepath.Dir(backup) {
+		return filepath.Base(backup)
+	}
+	return backup
 }
 
 // newDraft begins a file, packed as its name says.

@@ -47,9 +47,9 @@ func (c *undoCmd) run(w *world) int {
 	for _, name := range c.Files {
 		done, err := u.undo(name)
 		for _, d := range done {
-			screen.Fprintf(w.stderr, "Restored %s from %s", d.name, d.from)
+			screen.Fprintf(w.stderr, "Restored %s from %s", d.name, besideIt(d.name, d.from))
 			if d.kept != "" {
-				screen.Fprintf(w.stderr, "; the replaced version is %s", d.kept)
+				screen.Fprintf(w.stderr, "; the replaced version is %s", besideIt(d.name, d.kept))
 			}
 			screen.Fprintln(w.stderr)
 		}
