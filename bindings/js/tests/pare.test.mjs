@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import test from "node:test";
 
 import { PareError, check, compact, count, fit, fix, pareFetch, split } from "../index.js";
@@ -110,12 +110,15 @@ test("fetch", async () => {
 test("figures", { skip: !process.env.PARE_CLEAN }, () => {
   const body = new Uint8Array(readFileSync(process.env.PARE_CLEAN));
   const text = new TextDecoder().decode(body);
+  // Where others have the machine, too, only the processor time of this thread says something; it is counted
+  // in steps, so that several calls are taken together.
+  const clock = existsSync("/proc/thread-self/schedstat") ? () => Number(readFileSync("/proc/thread-self/schedstat", "latin1").split(" ")[0]) / 1e6 : () => performance.now();
   const best = (f) => {
     let least = Infinity;
-    for (let i = 0; i < 30; i++) {
-      const from = performance.now();
-      f();
-      least = Math.min(least, performance.now() - from);
+    for (let i = 0; i < 6; i++) {
+      const from = clock();
+      for (let j = 0; j < 10; j++) f();
+      least = Math.min(least, (clock() - from) / 10);
     }
     return least.toFixed(1);
   };
