@@ -105,7 +105,11 @@ func (c *changer) readable(from origin, raw []byte) (fault *problem) {
 	if l, fault := listIn(raw, c.host, c.opts); l != nil || fault != nil {
 		return fault
 	}
-	_, _, fault = parse(from, raw, c.opts)
+	if _, _, fault = parse(from, raw, c.opts); fault != nil && c.mending != nil {
+		if _, ok := trajectory(from, raw, c.host, c.opts); ok {
+			return nil
+		}
+	}
 	return fault
 }
 
@@ -127,6 +131,11 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 		return c.unreadable(from, *fault)
 	}
 	req, b, fault := parse(from, raw[:n], c.opts)
+	if fault != nil && c.mending != nil {
+		if in, ok := trajectory(from, raw[:n], c.host, c.opts); ok {
+			return c.trajectory(from, in, raw[n:])
+		}
+	}
 	if fault != nil && fault.other(from) {
 		return passedOver(from, fault.err)
 	}

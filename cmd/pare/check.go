@@ -62,7 +62,7 @@ func (c *checkCmd) run(w *world) int {
 	}
 	c.Strict, c.Advice = c.Strict || conf.Check.Strict, c.Advice || conf.Check.Advice
 	if c.Lines {
-		return c.tellLines(w, "check", &c.lining, c.one)
+		return c.tellLines(w, "check", &c.lining, c.one, c.session)
 	}
 	return c.tell(w, "check", "finding", c.one, c.session, func(sum *summary, many bool) {
 		sum.print(w.stderr, palette(w.colour(w.stderr, c.Color)), many || sum.transcripts != 1)

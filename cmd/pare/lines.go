@@ -116,8 +116,8 @@ func (l *lining) single(in *source.Input) error {
 	return nil
 }
 
-// tellLines reports on every line as tell does.
-func (r *reporting) tellLines(w *world, command string, l *lining, tell teller) int {
+// tellLines reports on every line as tell does, or as logs does if it is a session.
+func (r *reporting) tellLines(w *world, command string, l *lining, tell teller, logs logTeller) int {
 	opts, err := r.options()
 	if err != nil {
 		return w.usage(err, command)
@@ -136,7 +136,7 @@ func (r *reporting) tellLines(w *world, command string, l *lining, tell teller) 
 		return w.usage(err, command)
 	}
 	r.JSON = true
-	t := &telling{memory: &w.memory, opts: opts, hosting: r.hosting, host: r.host, tell: tell, json: true, lines: true, many: true, way: r.way}
+	t := &telling{memory: &w.memory, opts: opts, hosting: r.hosting, host: r.host, tell: tell, logs: logs, json: true, lines: true, many: true, way: r.way}
 	sum := newSummary("finding").byFile(r.Totals != "")
 	err = w.converse(in, t.line, func(o *outcome) error {
 		sum.add(o)
@@ -153,7 +153,7 @@ func (t *telling) line(from origin, text source.Text) outcome {
 	if text.Blank {
 		return t.unreadable(from, failure(errEmptyLine))
 	}
-	return t.one(from, text.Raw)
+	return t.one(from, text.Raw)[0]
 }
 
 // converse does the task on every line.

@@ -105,20 +105,19 @@ func (t *telling) chunk(in source.Chunk) []outcome {
 	case in.Err != nil:
 		return []outcome{t.unreadable(origin{source: in.Source}, failure(in.Err))}
 	case in.Agent != agentlog.Auto:
-		return t.session(in)
+		return t.session(origin{source: in.Source, lead: in.Lead, many: t.many}, in)
 	}
 	var outs []outcome
 	for text := range in.Texts() {
 		if !text.Blank {
-			outs = append(outs, t.one(originOf(&in, text, t.many), text.Raw))
+			outs = append(outs, t.one(originOf(&in, text, t.many), text.Raw)...)
 		}
 	}
 	return outs
 }
 
 // session reports on a session file.
-func (t *telling) session(in source.Chunk) (outs []outcome) {
-	from := origin{source: in.Source, lead: in.Lead, many: t.many}
+func (t *telling) session(from origin, in source.Chunk) (outs []outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			outs = []outcome{t.unreadable(from, ownBug(p))}
@@ -152,35 +151,38 @@ func (t *telling) session(in source.Chunk) (outs []outcome) {
 }
 
 // one reports on one transcript.
-func (t *telling) one(from origin, raw []byte) (out outcome) {
+func (t *telling) one(from origin, raw []byte) (outs []outcome) {
 	// A bug that one line of a long batch meets must not cost the other lines.
 	defer func() {
 		if p := recover(); p != nil {
-			out = t.unreadable(from, ownBug(p))
+			outs = []outcome{t.unreadable(from, ownBug(p))}
 		}
 	}()
 	defer t.memory.Frugal(len(raw))()
-	req, fault := t.read(&from, raw)
-	if fault != nil && fault.other(from) {
-		return passedOver(from, fault.err)
-	}
+	at, fault := t.way.cut(&from, raw)
 	if fault != nil {
-		return t.unreadable(from, *fault)
+		return []outcome{t.unreadable(from, *fault)}
+	}
+	raw = raw[at.Start:at.End]
+	req, fault := t.read(&from, raw)
+	if fault != nil {
+		if in, ok := trajectory(from, raw, t.host, t.opts); ok {
+			return t.session(from, in)
+		}
+		if fault.other(from) {
+			return []outcome{passedOver(from, fault.err)}
+		}
+		return []outcome{t.unreadable(from, *fault)}
 	}
 	out, err := t.tell(t.report, from, req)
 	if err != nil {
-		return t.unreadable(from, failure(err))
+		out = t.unreadable(from, failure(err))
 	}
-	return out
+	return []outcome{out}
 }
 
 // read reads a request, or the list of a program.
 func (t *telling) read(from *origin, raw []byte) (*wire.Request, *problem) {
-	at, fault := t.way.cut(from, raw)
-	if fault != nil {
-		return nil, fault
-	}
-	raw = raw[at.Start:at.End]
 	if t.hosting {
 		l, fault := listIn(raw, t.host, t.opts)
 		if fault != nil {

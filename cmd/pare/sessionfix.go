@@ -133,6 +133,7 @@ func (c *changer) leftAlone(from origin, raw []byte, why error) outcome {
 // A logLeftover is what --json prints about a session that is not all mended.
 type logLeftover struct {
 	Source string             `json:"source"`
+	Line   int                `json:"line,omitempty"` // of a data set
 	Format string             `json:"format"`
 	Left   []agentlog.Finding `json:"left"`
 }
@@ -140,7 +141,7 @@ type logLeftover struct {
 // leftInSession reports what could not be repaired.
 func (c *changer) leftInSession(from origin, l logFile, left []agentlog.Finding) []byte {
 	if c.json {
-		return encode(logLeftover{from.source, l.Format.String(), left})
+		return encode(logLeftover{from.source, from.line, l.Format.String(), left})
 	}
 	var b bytes.Buffer
 	screen.Fprintf(&b, "pare: %s: %s cannot be fixed; lines are those of the result\n", from.String(), plural(len(left), "finding"))
@@ -169,6 +170,9 @@ func (c *changer) logReceipt(from origin, changes []agentlog.Change) lines {
 		if from.many {
 			r.Source = from.source
 		}
+		if from.line > 0 { // it has no lines of its own
+			r.Line = from.line
+		}
 		all.add(r)
 	}
 	return all
@@ -177,6 +181,7 @@ func (c *changer) logReceipt(from origin, changes []agentlog.Change) lines {
 // A logPlan is what --dry-run --json prints about a session file.
 type logPlan struct {
 	Source  string             `json:"source"`
+	Line    int                `json:"line,omitempty"` // of a data set
 	Format  string             `json:"format"`
 	Changes []agentlog.Change  `json:"changes"`
 	Left    []agentlog.Finding `json:"left"`
@@ -185,7 +190,7 @@ type logPlan struct {
 // showSession renders what would be done to a session file.
 func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []byte {
 	if c.json {
-		return encode(logPlan{from.source, l.Format.String(), append([]agentlog.Change{}, fixed.Changes...), append([]agentlog.Finding{}, fixed.Left...)})
+		return encode(logPlan{from.source, from.line, l.Format.String(), append([]agentlog.Change{}, fixed.Changes...), append([]agentlog.Finding{}, fixed.Left...)})
 	}
 	if len(fixed.Changes)+len(fixed.Left) == 0 {
 		return nil

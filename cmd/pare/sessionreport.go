@@ -14,6 +14,7 @@ import (
 // A logResult is what check --json prints about a session file.
 type logResult struct {
 	Source  string `json:"source"`
+	Line    int    `json:"line,omitempty"` // of a data set
 	Format  string `json:"format"`
 	Dialect string `json:"dialect"`
 	Profile string `json:"profile"`
@@ -36,7 +37,7 @@ func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 	dialect, profile := l.profile(wire.Options{Profile: c.Profile, Model: c.Model})
 	switch {
 	case c.JSON:
-		r := logResult{from.source, l.Format.String(), dialect, profile, n, append([]agentlog.Finding{}, found...), nil}
+		r := logResult{from.source, from.line, l.Format.String(), dialect, profile, n, append([]agentlog.Finding{}, found...), nil}
 		if c.Pairs {
 			r.Pairs = l.pairs()
 		}

@@ -42,7 +42,7 @@ func (s *stream) sniff(name string, data bool) (kind, agentlog.Format) {
 	case data:
 		return document, agentlog.Auto
 	case lines:
-		if f, ok := s.sessionOfLines(d); ok {
+		if f, ok := s.sessionOfLines(d); ok && !(f == agentlog.ATIF && s.several()) {
 			return session, f
 		}
 		return batch, agentlog.Auto
@@ -113,6 +113,14 @@ func (s *stream) isBatch(d *agentlog.Detector) bool {
 		}
 	}
 	return false
+}
+
+// several reports whether another object is begun behind a line that is a whole value: a session that is one
+// document has no second one.
+func (s *stream) several() bool {
+	first, at := s.line(0)
+	second, _ := s.line(at)
+	return whole(first) && len(second) > 0 && second[0] == '{'
 }
 
 // breaksOff reports whether the line at start is no beginning of a document that the next line
