@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -228,11 +229,20 @@ func (c *campaign) left(s seat) string {
 	if c.setup == nil {
 		return ""
 	}
-	for name, was := range c.setup(s.home(), c.url) {
-		now, err := os.ReadFile(filepath.Join(s.home(), name))
-		if err != nil || !bytes.Contains(now, []byte(strings.TrimSpace(was))) {
+	for name := range c.setup(s.home(), c.url) {
+		was, _ := os.ReadFile(filepath.Join(s.dir, "held", name)) // what the client has made of it by itself
+		now, _ := os.ReadFile(filepath.Join(s.home(), name))
+		for _, at := range addresses.FindAll(now, -1) {
+			if !strings.HasSuffix(c.url, string(at)) {
+				return "changed: " + name + " has " + string(at)
+			}
+		}
+		if !bytes.Equal(addresses.ReplaceAll(was, nil), addresses.ReplaceAll(now, nil)) {
 			return "changed: " + name
 		}
 	}
 	return ""
 }
+
+// addresses are those of stand-ins and proxies.
+var addresses = regexp.MustCompile(`127\.0\.0\.1:\d+`)

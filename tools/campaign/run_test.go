@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -39,6 +40,26 @@ func TestHired(t *testing.T) {
 			if strings.Contains(text, "ADDRESS") && !(named[name] != "" && strings.Contains(text, named[name])) {
 				t.Errorf("%s: %s names the stand-in: %s", c.name, name, text)
 			}
+		}
+	}
+}
+
+// TestLeft: what a client changes in its settings by itself is no trace of Pare; an address that is not the stand-in's is.
+func TestLeft(t *testing.T) {
+	s := seat{dir: t.TempDir()}
+	c := &campaign{client: &client{setup: func(_, url string) map[string]string { return map[string]string{"settings": url} }}, url: "http://127.0.0.1:22"}
+	for want, files := range map[string][2]string{
+		"":                                   {"of the client at 127.0.0.1:11", "of the client at 127.0.0.1:22"},
+		"changed: settings":                  {"one", "another"},
+		"changed: settings has 127.0.0.1:33": {"at 127.0.0.1:11", "at 127.0.0.1:33"},
+	} {
+		for i, dir := range []string{filepath.Join(s.dir, "held"), s.home()} {
+			if err := write(dir, map[string]string{"settings": files[i]}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := c.left(s); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
