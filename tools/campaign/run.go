@@ -55,14 +55,14 @@ func (c *client) hired() *client {
 		h.setup = func(_, url string) map[string]string {
 			return map[string]string{".pi/agent/models.json": fmt.Sprintf(`{"providers":{"anthropic":{"baseUrl":%q}}}`, url)}
 		}
-	case "opencode":
+	case "opencode", "kilo":
 		atAnthropic(func(prompt, model string) []string {
 			return []string{"run", "--model", "anthropic/" + model, prompt}
 		}, func(prompt, model string) []string {
 			return []string{"run", "--model", "anthropic/" + model, "--continue", prompt}
 		})
 		h.setup = func(_, url string) map[string]string {
-			return map[string]string{".config/opencode/opencode.json": fmt.Sprintf(`{"autoupdate":false,"share":"disabled","provider":{"anthropic":{"options":{"baseURL":"%s/v1"}}}}`, url)}
+			return map[string]string{".config/" + name + "/" + name + ".json": fmt.Sprintf(`{"autoupdate":false,"share":"disabled","provider":{"anthropic":{"options":{"baseURL":"%s/v1"}}}}`, url)}
 		}
 	case "continue":
 		h.env = append(h.env, "OPENAI_BASE_URL=URL/v1")
@@ -83,6 +83,20 @@ func (c *campaign) rows(run bool, chosen []kind, session, harm string) []row {
 		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !slices.Contains(hiredDamages, d.name) })
 	}
 	return c.employ(chosen)
+}
+
+// kilo is made from opencode, and has names of its own for what is the same. Its sessions are not held or mended
+// here otherwise.
+func kilo() *client {
+	c := opencodeSQL()
+	c.name, c.folder, c.program = "Kilo 7.7.9", "kilo@7.7.9", []string{"node_modules/@kilocode/cli-linux-*/bin/kilo"}
+	c.sessions = ".local/share/kilo/kilo.db"
+	c.env = slices.Clone(c.env)
+	for i, e := range c.env {
+		c.env[i] = strings.Replace(e, "OPENCODE_", "KILO_", 1)
+	}
+	c.env = append(c.env, "KILO_DISABLE_SHARE=1", "KILO_DISABLE_SESSION_INGEST=1")
+	return c
 }
 
 // employ lets the client go on with sessions that are damaged or too long, by itself and under pare run, ends

@@ -29,14 +29,14 @@ func TestHiredVerdict(t *testing.T) {
 
 // TestHired: no client is left at the stand-in by what pare run cannot know.
 func TestHired(t *testing.T) {
-	for _, c := range known() {
+	for _, c := range append(known(), kilo()) {
 		c.argv = []string{"/clients/node", "/clients/node_modules/@scope/cli.js"}
 		h := c.hired()
 		if h.setup == nil {
 			continue
 		}
 		for name, text := range h.setup("/home", "ADDRESS") {
-			named := map[string]string{".codex/config.toml": "openai_base_url = ", ".pi/agent/models.json": `"anthropic":{"baseUrl":`, ".config/opencode/opencode.json": `"anthropic":{"options":{"baseURL":`}
+			named := map[string]string{".codex/config.toml": "openai_base_url = ", ".pi/agent/models.json": `"anthropic":{"baseUrl":`, ".config/opencode/opencode.json": `"anthropic":{"options":{"baseURL":`, ".config/kilo/kilo.json": `"anthropic":{"options":{"baseURL":`}
 			if strings.Contains(text, "ADDRESS") && !(named[name] != "" && strings.Contains(text, named[name])) {
 				t.Errorf("%s: %s names the stand-in: %s", c.name, name, text)
 			}
