@@ -37,7 +37,7 @@ adapters: postgres
 	PARE_ADAPTERS=1 $(GO) test -count=1 ./store -run TestClaudeAgentSDK
 
 # Real agents with damaged and repaired sessions, those that scripts/client.sh has installed; ONLY=Codex is one,
-# and PAGE=docs/campaign.md writes its table there. DOCTOR="too long" asks pare doctor about full sessions instead.
+# and PAGE=docs/internals/campaign.md writes its table there. DOCTOR="too long" asks pare doctor about full sessions instead.
 ONLY ?=
 PAGE ?=
 DOCTOR ?=
