@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 
 	"github.com/pare-llm/pare/wire"
 )
@@ -39,7 +40,7 @@ type client struct {
 	proof    map[string]string        // words that the file of a kind of session holds, or it is not one
 	storage  string                   // the folder of its sessions, below the home; "": they are files of their own
 	stored   func(file string) []byte // the conversation in its database; nil: it has none
-	long     *regexp.Regexp           // the texts that are made longer in a full session; nil: what tools say
+	clips    bool                     // it clips what tools say before it sends it
 	small    string                   // a model of a small window, for sessions that are full; "": the first one
 }
 
@@ -81,7 +82,14 @@ func (c *client) calls(order, n, cwd string) []call {
 			return []call{c.look(n, "picture.png", cwd)}
 		}
 		return []call{c.read(n, "picture.png", cwd)}
-	case "chain": // one after the other
+	case "many": // one after the other, as all of these
+		var all []call
+		for i := range 24 {
+			id := n + strings.NewReplacer("0", "a", "1", "b").Replace(fmt.Sprintf("%05b", i))
+			all = append(all, c.run(id, fmt.Sprintf("echo output %s of the program in step %d", n, i)))
+		}
+		return all
+	case "chain":
 		return []call{c.run(n, "echo output "+n+" of the program"), c.read(n+"a", "a.txt", cwd), c.read(n+"b", "b.txt", cwd)}
 	}
 	return nil
@@ -149,7 +157,7 @@ func codex() *client {
 		},
 		sessions: ".codex/sessions/*/*/*/rollout-*.jsonl",
 		id:       func(file string) string { s := stem(file); return s[max(0, len(s)-36):] },
-		models:   [2]string{"gpt-5", "gpt-5-codex"}, long: regexp.MustCompile(`reply [1-8]: done`), // it clips what tools say itself
+		models:   [2]string{"gpt-5", "gpt-5-codex"}, clips: true,
 		read: func(n, file, _ string) call {
 			return call{id: n, tool: "exec_command", args: object{"cmd": "cat " + file}}
 		},

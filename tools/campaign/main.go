@@ -48,7 +48,7 @@ func main() {
 	everything := flag.Bool("all", false, "with --keep: also of those that do not fail")
 	doctor := flag.Bool("doctor", false, "ask pare doctor what will happen to damaged and full sessions, and compare with what the clients do")
 	run := flag.Bool("run", false, "let clients go on with damaged and full sessions by themselves and under pare run, and kill that")
-	each := flag.Duration("each", 60*time.Second, "how long one run of a client may take")
+	each := flag.Duration("each", 5*time.Minute, "how long one run of a client may take")
 	flag.Parse()
 	if os.Getenv(inside) == "" && alone() {
 		return
@@ -60,12 +60,7 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	var chosen []kind
-	for _, k := range kinds {
-		if slices.ContainsFunc(strings.Split(*session, ";"), func(s string) bool { return strings.Contains(k.name, s) }) {
-			chosen = append(chosen, k)
-		}
-	}
+	chosen := named(kinds, *session)
 	ran, failed := 0, 0
 	all := known()
 	if *run {
@@ -86,7 +81,7 @@ func main() {
 		if *run {
 			c = c.hired()
 		}
-		k := &campaign{client: c, pare: path, each: *each, keep: *keep, all: *everything}
+		k := &campaign{client: c, pare: path, each: *each, keep: *keep, all: *everything, seen: map[string]*resumption{}}
 		if *doctor {
 			failed += k.askDoctor(chosen, *session, *harm, *page)
 			continue
@@ -164,22 +159,30 @@ const (
 type kind struct {
 	name  string
 	steps []step
+	fill  filling // what is made longer when it is filled
 }
 
 // kinds are the sessions that are held.
 var kinds = []kind{
-	{"plain", []step{{order: "hello"}, {order: "run"}, {order: "thanks"}}},
-	{"parallel calls", []step{{order: "read"}, {order: "thanks"}}},
-	{"killed", []step{{order: "run"}, {order: "sleep", end: killed}}},
-	{"interrupted, resumed", []step{{order: "run"}, {order: "slow", end: interrupted}, {order: "read"}}},
-	{"compacted", []step{{order: "run"}, {order: "large"}, {order: "read"}, {order: "run"}}},
-	{"overflowed", []step{{order: "run"}, {order: "overflow"}, {order: "read"}}},
-	{"sub-agent", []step{{order: "agent"}, {order: "run"}}},
-	{"another model", []step{{order: "run"}, {order: "read", other: true}}},
-	{"killed, resumed", []step{{order: "run"}, {order: "sleep", end: killed}, {order: "read"}}},
-	{"calls in a row", []step{{order: "chain"}, {order: "thanks"}}},
-	{"failed call", []step{{order: "run"}, {order: "miss"}, {order: "thanks"}}},
-	{"image", []step{{order: "look"}, {order: "run"}}},
+	{name: "plain", steps: []step{{order: "hello"}, {order: "run"}, {order: "thanks"}}},
+	{name: "parallel calls", steps: []step{{order: "read"}, {order: "thanks"}}},
+	{name: "killed", steps: []step{{order: "run"}, {order: "sleep", end: killed}}},
+	{name: "interrupted, resumed", steps: []step{{order: "run"}, {order: "slow", end: interrupted}, {order: "read"}}},
+	{name: "compacted", steps: []step{{order: "run"}, {order: "large"}, {order: "read"}, {order: "run"}}},
+	{name: "overflowed", steps: []step{{order: "run"}, {order: "overflow"}, {order: "read"}}},
+	{name: "sub-agent", steps: []step{{order: "agent"}, {order: "run"}}},
+	{name: "another model", steps: []step{{order: "run"}, {order: "read", other: true}}},
+	{name: "killed, resumed", steps: []step{{order: "run"}, {order: "sleep", end: killed}, {order: "read"}}},
+	{name: "calls in a row", steps: []step{{order: "chain"}, {order: "thanks"}}},
+	{name: "failed call", steps: []step{{order: "run"}, {order: "miss"}, {order: "thanks"}}},
+	{name: "image", steps: []step{{order: "look"}, {order: "run"}}},
+}
+
+// named returns the kinds whose name contains one of some words, parted by semicolons.
+func named(all []kind, words string) []kind {
+	return slices.DeleteFunc(slices.Clone(all), func(k kind) bool {
+		return !slices.ContainsFunc(strings.Split(words, ";"), func(s string) bool { return strings.Contains(k.name, s) })
+	})
 }
 
 // none is the damage of a healthy session.
@@ -192,6 +195,8 @@ type campaign struct {
 	each time.Duration
 	keep string // where sessions are kept; "": nowhere
 	all  bool   // those that do not fail too
+
+	seen map[string]*resumption // by what the session was
 
 	window int // of the model, in tokens, for a stand-in that counts; 0: it says what it likes
 
@@ -254,7 +259,7 @@ func (c *campaign) run(kinds []kind) (rows []row) {
 
 // put keeps the folder of a session if that was asked for, else it goes.
 func (c *campaign) put(dir, session, what string, failed bool) {
-	if c.keep != "" && dir != "" && (c.all || failed) {
+	if _, err := os.Stat(dir); err == nil && c.keep != "" && (c.all || failed) {
 		to := filepath.Join(c.keep, c.folder, session, what)
 		if os.MkdirAll(filepath.Dir(to), 0o755) == nil && os.RemoveAll(to) == nil && exec.Command("cp", "-a", dir, to).Run() != nil {
 			fmt.Fprintln(os.Stderr, "campaign: cannot keep", to)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 // What becomes of a session that is resumed, worst last, as doctor tells it and as the client shows.
@@ -108,12 +110,10 @@ func (c *campaign) judge(all []kind, fill bool, held func(rows []opinion)) (rows
 // damage "results too long" alone is a choice, too.
 func (c *campaign) askDoctor(chosen []kind, session, harm, page string) (failed int) {
 	fill := harm == "" || strings.Contains(overfull, harm)
-	if session == "" {
-		some := judgedKinds
-		if fill && harm != "" {
-			some = fullKinds
-		}
-		chosen = slices.DeleteFunc(slices.Clone(chosen), func(k kind) bool { return !slices.Contains(some, k.name) })
+	if fill && harm != "" {
+		chosen = named(fullKinds, session)
+	} else if session == "" {
+		chosen = pick(judgedKinds...)
 	}
 	if harm == "" {
 		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !slices.Contains(judgedDamages, d.name) })
@@ -188,10 +188,8 @@ func (c *campaign) shown(sound, r *resumption, w wish) (does, count string) {
 	}
 	got := both(r.marks, w.texts)
 	count = fmt.Sprintf("%d/%d", len(got), len(w.texts))
-	for _, f := range r.found { // what a sound session sends, too, is no damage
-		if !slices.ContainsFunc(sound.found, func(s findingOf) bool { return s.Rule == f.Rule }) {
-			return dead, string(f.Rule) + " " + count
-		}
+	if rule := c.fresh(sound, r); rule != "" {
+		return dead, rule + " " + count
 	}
 	switch {
 	case len(got) < len(w.texts) || len(both(w.pairs, r.pairs)) < len(w.pairs):
@@ -200,6 +198,16 @@ func (c *campaign) shown(sound, r *resumption, w wish) (does, count string) {
 		return forgets, count + ", and the next prompt later"
 	}
 	return whole, count
+}
+
+// fresh is the first rule that a request breaks and that of the sound session does not; "": none.
+func (c *campaign) fresh(sound, r *resumption) string {
+	for _, f := range r.found {
+		if !slices.ContainsFunc(sound.found, func(s wire.Finding) bool { return s.Rule == f.Rule }) {
+			return string(f.Rule)
+		}
+	}
+	return ""
 }
 
 // doctor is what pare says of the session.
@@ -250,7 +258,7 @@ func (c *campaign) bytes(s seat) []byte {
 // undo restores every byte. The session is left as the first run has made it.
 func (c *campaign) twice(s seat, was []byte, command string) (faults []string) {
 	now := c.bytes(s)
-	if c.lines() && !kept(was, now) {
+	if c.lines() && !kept(was, now, command != "fix") {
 		faults = append(faults, "other lines changed")
 	}
 	args := []string{command, "--in-place", c.target(s)}
@@ -293,8 +301,8 @@ func (c *campaign) lines() bool { return strings.HasSuffix(c.sessions, ".jsonl")
 var ordinals = regexp.MustCompile(`"ordinal":\d+`)
 
 // kept reports whether at least those lines are still there, byte for byte, that no damage and no
-// repair is near: all but six.
-func kept(was, now []byte) bool {
+// repair is near: all but six. What is shortened are lines with texts of the conversation.
+func kept(was, now []byte, shortened bool) bool {
 	was, now = ordinals.ReplaceAll(was, nil), ordinals.ReplaceAll(now, nil)
 	there := map[string]int{}
 	for line := range bytes.Lines(now) {
@@ -302,7 +310,7 @@ func kept(was, now []byte) bool {
 	}
 	lost := 0
 	for line := range bytes.Lines(was) {
-		if there[string(line)] == 0 {
+		if there[string(line)] == 0 && !(shortened && marks.Match(line)) {
 			lost++
 		}
 	}

@@ -9,19 +9,41 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/tokens"
-	"github.com/pare-llm/pare/wire"
 )
 
-type findingOf = wire.Finding
+// overfull is the damage of a session that is longer than the window of its model.
+const overfull = "too long"
 
-// overfull is the damage of a session whose results are longer than the window of its model.
-const overfull = "results too long"
+// fullKinds are the sessions that are filled: each ends with something that the user said. The last three are
+// held for this alone.
+var fullKinds = append(pick("plain", "parallel calls", "killed, resumed", "compacted", "calls in a row"),
+	kind{name: "one huge result", steps: []step{{order: "chain"}, {order: "thanks"}}, fill: oneResult},
+	kind{name: "long replies", steps: []step{{order: "hello"}, {order: "run"}, {order: "hello"}, {order: "thanks"}}, fill: replies},
+	kind{name: "many small messages", steps: []step{{order: "many"}, {order: "thanks"}}},
+)
 
-// fullKinds are the sessions that are filled: each ends with something that the user said.
-var fullKinds = []string{"plain", "parallel calls", "killed, resumed", "compacted", "calls in a row"}
+// pick returns the kinds of these names.
+func pick(names ...string) (some []kind) {
+	for _, k := range kinds {
+		if slices.Contains(names, k.name) {
+			some = append(some, k)
+		}
+	}
+	return some
+}
+
+// A filling says what is made longer in a session.
+type filling int
+
+const (
+	results   filling = iota // all of them; of a client that clips them itself, replies
+	oneResult                // the first one
+	replies                  // all but the last
+)
 
 // remedies are the commands that make a full session one that is resumed.
 var remedies = []string{"trim", "compact"}
@@ -32,14 +54,14 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 	m, _ := tokens.Lookup(c.models[0])
 	c.window = m.Window // the stand-in counts now, and refuses what is longer
 	defer func() { c.window = 0 }()
-	pad, last := c.padding(sound.marks, m.Window)
+	pad, texts := c.padding(k, sound, m.Window)
 	if pad == "" {
 		return nil
 	}
 	one := func(what string, do func() []string) {
 		o := opinion{session: k.name, damage: what}
 		r := c.resume(held, func(string) bool {
-			if !c.lengthen(held, pad, last) {
+			if !c.lengthen(held, pad, texts) {
 				return false
 			}
 			if o.says = c.doctor(held); do != nil {
@@ -57,9 +79,11 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 		switch {
 		case r.body == nil || r.err != nil:
 			o.does = dead
-		case len(r.found) > 0 && len(sound.found) == 0:
+		case c.fresh(sound, r) != "":
 			o.does = dead
-			o.faults = append(o.faults, "sends "+string(r.found[0].Rule))
+			o.faults = append(o.faults, "sends "+c.fresh(sound, r))
+		case both(sound.marks, r.marks) == nil:
+			o.does = forgets
 		case sent > window:
 			o.does = full
 		default:
@@ -84,52 +108,54 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 	return rows
 }
 
-// padding is what is put behind each text of a session so that it is too long, and the text that stays as it
-// is; nothing if there is none to put it behind.
-func (c *campaign) padding(texts []string, window int) (pad, last string) {
+// padding is what is put behind some texts of a session so that it is too long, and those texts; nothing if
+// there are none.
+func (c *campaign) padding(k kind, sound *resumption, window int) (pad string, texts []string) {
+	texts = c.filled(k, sound)
 	each := 0
 	for _, text := range texts {
-		if c.lengthens().MatchString(text) && !isCall(text) {
-			each++
-			last = text
-		}
+		each += sound.times[text]
 	}
-	if c.long == nil {
-		last = "" // results can be cleared; what was said last stays
-	} else {
-		each--
+	if each == 0 {
+		return "", nil
 	}
-	if each <= 0 {
-		return "", ""
-	}
-	return " " + filler(int(1.5*1.15*float64(window))/each), last
+	return " " + filler(int(1.5*1.15*float64(window))/each), texts
 }
 
-// outputs are what tools say, of which the name of a call may be the beginning.
-var outputs = regexp.MustCompile(`(echo )?(?:output [1-8] of the program|contents (?:alpha|beta))`)
+// filled are the texts of a session that are made longer: results can be cleared, and what was said last stays.
+func (c *client) filled(k kind, sound *resumption) (texts []string) {
+	said := k.fill == replies || k.fill == results && c.clips
+	for _, text := range sound.marks {
+		if longer.MatchString(text) && !isCall(text) && strings.HasPrefix(text, "reply ") == said {
+			texts = append(texts, text)
+		}
+	}
+	switch {
+	case said && len(texts) > 0:
+		texts = texts[:len(texts)-1]
+	case k.fill == oneResult && len(texts) > 0:
+		texts = texts[:1]
+	}
+	return texts
+}
+
+// longer finds what may be made longer: what tools say, of which the name of a call may be the beginning, and replies.
+var longer = regexp.MustCompile(`(echo )?(?:output [1-8] of the program|contents (?:alpha|beta))|reply [1-8]: done`)
 
 func isCall(text string) bool { return strings.HasPrefix(text, "echo ") }
 
-// lengthens finds the texts that are made longer.
-func (c *client) lengthens() *regexp.Regexp {
-	if c.long != nil {
-		return c.long
-	}
-	return outputs
-}
-
-// lengthened puts words behind each of them.
-func (c *client) lengthened(text []byte, pad, but string) []byte {
-	return c.lengthens().ReplaceAllFunc(text, func(said []byte) []byte {
-		if isCall(string(said)) || string(said) == but {
+// lengthened puts words behind each of some texts.
+func lengthened(in []byte, pad string, texts []string) []byte {
+	return longer.ReplaceAllFunc(in, func(said []byte) []byte {
+		if !slices.Contains(texts, string(said)) {
 			return said
 		}
 		return append(bytes.Clone(said), pad...)
 	})
 }
 
-// lengthen puts words behind texts in the files of a session, all but one, and reports whether there was any.
-func (c *campaign) lengthen(s seat, pad, but string) (changed bool) {
+// lengthen puts words behind texts in the files of a session, and reports whether there was any.
+func (c *campaign) lengthen(s seat, pad string, texts []string) (changed bool) {
 	if c.client.stored != nil {
 		_ = inTables(c.newest(s), func(db *sql.DB) error {
 			parts := map[string][]byte{}
@@ -145,7 +171,7 @@ func (c *campaign) lengthen(s seat, pad, but string) (changed bool) {
 			}
 			rows.Close()
 			for id, was := range parts {
-				if now := c.lengthened(was, pad, but); !bytes.Equal(now, was) {
+				if now := lengthened(was, pad, texts); !bytes.Equal(now, was) {
 					_, err := db.Exec(`UPDATE part SET data = ? WHERE id = ?`, string(now), id)
 					changed = changed || err == nil
 				}
@@ -163,7 +189,7 @@ func (c *campaign) lengthen(s seat, pad, but string) (changed bool) {
 		var now []byte
 		for line := range bytes.Lines(was) {
 			if c.spoken(line) { // what repeats it is not sent
-				line = c.lengthened(line, pad, but)
+				line = lengthened(line, pad, texts)
 			}
 			now = append(now, line...)
 		}
@@ -176,7 +202,9 @@ func (c *campaign) lengthen(s seat, pad, but string) (changed bool) {
 
 // weigh counts the tokens of a request, as the provider would, and its model's window.
 func (c *campaign) weigh(r *resumption) (tokens, window int) {
-	out, _ := exec.Command(c.pare, "count", "--json", "--model", c.models[0], filepath.Join(r.dir, "request.json")).Output()
+	cmd := exec.Command(c.pare, "count", "--json", "--model", c.models[0], "-")
+	cmd.Stdin = bytes.NewReader(r.body)
+	out, _ := cmd.Output()
 	var n struct{ Tokens, Window int }
 	_ = json.Unmarshal(out, &n)
 	return n.Tokens, n.Window

@@ -1,22 +1,42 @@
 package main
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
-// TestLengthened: results are made longer wherever they stand, calls and what was said last are not.
+// TestLengthened: the texts that are asked for are made longer wherever they stand, calls and others are not.
 func TestLengthened(t *testing.T) {
-	c := &client{}
+	results := []string{"output 2 of the program", "contents alpha", "contents beta"}
 	for was, want := range map[string]string{
 		`{"content":"output 2 of the program\n"}`:                       `{"content":"output 2 of the program +\n"}`,
 		`{"command":"echo output 2 of the program"}`:                    `{"command":"echo output 2 of the program"}`,
 		`"{\"cmd\":\"echo output 2 of the program\"}","contents alpha"`: `"{\"cmd\":\"echo output 2 of the program\"}","contents alpha +"`,
 		`reply 2: done, contents beta`:                                  `reply 2: done, contents beta +`,
+		`output 3 of the program`:                                       `output 3 of the program`,
 	} {
-		if got := string(c.lengthened([]byte(was), " +", "")); got != want {
+		if got := string(lengthened([]byte(was), " +", results)); got != want {
 			t.Errorf("%s: %s, want %s", was, got, want)
 		}
 	}
-	c = codex()
-	if got := string(c.lengthened([]byte(`reply 1: done reply 2: done contents beta`), " +", "reply 2: done")); got != "reply 1: done + reply 2: done contents beta" {
-		t.Errorf("%s", got)
+}
+
+// TestFilled: results are made longer, replies where results are clipped, but never what was said last.
+func TestFilled(t *testing.T) {
+	sound := &resumption{marks: []string{"prompt 1: run", "echo output 1 of the program", "output 1 of the program", "reply 1: done", "a.txt", "contents alpha", "reply 2: done"}}
+	for name, test := range map[string]struct {
+		c    *client
+		fill filling
+		want []string
+	}{
+		"results":                  {gemini(), results, []string{"output 1 of the program", "contents alpha"}},
+		"one result":               {gemini(), oneResult, []string{"output 1 of the program"}},
+		"replies":                  {gemini(), replies, []string{"reply 1: done"}},
+		"results that are clipped": {codex(), results, []string{"reply 1: done"}},
+		"one that is clipped":      {codex(), oneResult, []string{"output 1 of the program"}},
+	} {
+		if got := test.c.filled(kind{fill: test.fill}, sound); !slices.Equal(got, test.want) {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

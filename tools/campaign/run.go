@@ -173,8 +173,8 @@ func (c *campaign) tooLong(held seat, whole *resumption, k kind) row {
 	m, _ := tokens.Lookup(c.models[0])
 	c.window = m.Window
 	defer func() { c.window = 0 }()
-	pad, last := c.padding(whole.marks, m.Window)
-	before, after := c.both(held, func(string) bool { return pad != "" && c.lengthen(held, pad, last) })
+	pad, texts := c.padding(k, whole, m.Window)
+	before, after := c.both(held, func(string) bool { return pad != "" && c.lengthen(held, pad, texts) })
 	r := row{session: k.name, damage: overfull}
 	if before == nil {
 		return r

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -214,7 +215,13 @@ func (c *campaign) resume(s seat, do func(dir string) bool) *resumption {
 	if do != nil && !do(s.dir) {
 		return nil
 	}
-	return c.goOn(s, "prompt 90: thanks", c.through, ends)
+	is := fmt.Sprintf("%s %d %v %x", s.dir, c.window, c.through, sha256.Sum256(c.bytes(s)))
+	if r := c.seen[is]; r != nil { // the client would do the same once more
+		return r
+	}
+	r := c.goOn(s, "prompt 90: thanks", c.through, ends)
+	c.seen[is] = r
+	return r
 }
 
 // goOn lets the client go on with a session as it is.
@@ -237,6 +244,9 @@ func (c *campaign) goOn(s seat, prompt string, through bool, end ending) *resump
 		copyTo(seat{dir: r.dir}.home(), s.home())
 	}
 	sent := api.sent()
+	for i, b := range sent {
+		_ = os.WriteFile(filepath.Join(r.dir, fmt.Sprintf("request-%02d.json", i+1)), b, 0o644)
+	}
 	for _, b := range sent { // a client may compact first: what it says of the session comes last
 		r.body = b
 		if bytes.Contains(b, []byte("prompt 90: ")) && !through {

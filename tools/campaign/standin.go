@@ -105,7 +105,7 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	calls := s.client.calls(order, number, s.cwd)
-	if order == "chain" {
+	if order == "chain" || order == "many" {
 		answered = len(results) >= len(calls)
 		calls = calls[min(len(results), len(calls)-1):][:1]
 	}
