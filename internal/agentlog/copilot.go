@@ -19,7 +19,7 @@ import (
 type copilot struct{}
 
 var copilotRow = row{
-	format: Copilot, name: "copilot", maker: "GitHub Copilot CLI", dialect: wire.Anthropic, form: copilot{}, line: copilotLine, lenient: true,
+	format: Copilot, name: "copilot", maker: "GitHub Copilot CLI", dialect: wire.Anthropic, form: copilot{}, line: copilotLine, lenient: true, counts: copilotUsage, shortens: true,
 }
 
 func copilotLine(o object) evidence {

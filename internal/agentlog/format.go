@@ -3,6 +3,7 @@ package agentlog
 import (
 	"fmt"
 
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
@@ -53,6 +54,10 @@ type row struct {
 	// usage reads what the API has counted for a reply, off its unit; nil: the agent does not
 	// note it there.
 	usage func(o object) (in, out int)
+	// counts does so where lines of their own say it; nil: none do.
+	counts func(l *Log, t *Thread) fullness.Counted
+	// shortens: the agent leaves the oldest messages out of what it sends if that is too long.
+	shortens bool
 	// document reports whether a value is the whole of a file; nil: files are lines.
 	document func(raw []byte, at jsonspan.Span) bool
 }

@@ -40,11 +40,14 @@ var forgetful = map[string]bool{
 var front = map[string]bool{"dangling-parent": true, "parent-loop": true, secondHeadRule: true, "idless-line": true, "stray-line": true}
 
 // outlook says what a finding means to whoever resumes the session. What agents do was seen by
-// running them, in the versions of docs/campaign.md; of others the worst is said.
+// running them, in the versions of docs/internals/campaign.md; of others the worst is said.
 func (l *Log) outlook(f Finding) Outlook {
+	row, _ := l.Format.row()
 	switch {
 	case f.Effect != Refused:
 		return Resumes
+	case f.Rule == OverWindow && row.shortens:
+		return Forgets
 	case f.Rule == OverWindow:
 		return Full
 	case f.Rule == "truncated-line" && l.beginsLine():
@@ -153,7 +156,7 @@ func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
 			d.Running = max(d.Running, o)
 		}
 		switch {
-		case o != Forgets:
+		case o != Forgets || f.Rule == OverWindow: // how many it leaves out, only the agent knows
 		case front[f.Rule]:
 			all = max(all, l.inFront(f))
 		default:
@@ -191,7 +194,7 @@ func (l *Log) cause(f Finding) string {
 	}
 	switch {
 	case f.Rule == OverWindow && f.of != nil && !l.Counted(f.of).Refused:
-		return tooLong(l.Size(f.of).Amount()) // how full that is is said beside it
+		return l.tooLong(l.Size(f.of).Amount()) // how full that is is said beside it
 	case f.Rule == OverWindow:
 		return f.Message
 	case f.Rule == "orphan-call" && call != "":

@@ -86,11 +86,11 @@ func (l *Log) Counted(t *Thread) fullness.Counted {
 // something that is sent before it was counted when other messages were sent: by a
 // compaction, the agent has kept it.
 func (l *Log) usage(t *Thread) fullness.Counted {
-	if l.Format == Codex {
-		return l.codexUsage(t)
-	}
 	row, _ := l.Format.row()
-	if row.usage == nil {
+	switch {
+	case row.counts != nil:
+		return row.counts(l, t)
+	case row.usage == nil:
 		return fullness.Counted{}
 	}
 	first := make([]int, len(t.parts)+1) // by message: the last unit in front of it
@@ -135,7 +135,7 @@ func geminiUsage(o object) (in, out int) {
 
 // codexUsage reads the last event that tells what a reply has cost, if it comes behind the last
 // compaction.
-func (l *Log) codexUsage(t *Thread) (use fullness.Counted) {
+func codexUsage(l *Log, t *Thread) (use fullness.Counted) {
 	for u := len(l.units) - 1; u >= 0; u-- {
 		o := l.object(u)
 		if o.Text("type") == "compacted" {
@@ -151,14 +151,39 @@ func (l *Log) codexUsage(t *Thread) (use fullness.Counted) {
 			use.Window = info.Number("model_context_window")
 		}
 		if in := last.Number("input_tokens"); in > 0 {
-			n := 0
-			for n < len(t.parts) && t.parts[n].unit < u {
-				n++
-			}
-			if n > 0 {
+			if n := t.before(u); n > 0 {
 				use.Input, use.Output, use.Messages = in, last.Number("output_tokens"), n
 			}
 			break
+		}
+	}
+	return use
+}
+
+// before is how many messages are of units in front of one.
+func (t *Thread) before(u int) (n int) {
+	for n < len(t.parts) && t.parts[n].unit < u {
+		n++
+	}
+	return n
+}
+
+// copilotUsage reads the last event that tells what a request has cost, in front of its reply, and how
+// long a prompt may be. A request that Copilot has shortened says nothing of what the file holds.
+func copilotUsage(l *Log, t *Thread) (use fullness.Counted) {
+	for u := len(l.units) - 1; u >= 0; u-- {
+		o := l.object(u)
+		data := o.Object("data")
+		switch kind := o.Text("type"); {
+		case kind == "session.compaction_complete" && data.Is("success"), kind == "session.truncation" && use.Messages > 0:
+			return fullness.Counted{Window: use.Window}
+		case kind == "user.message" && use.Messages > 0:
+			return use
+		case kind == "session.usage_record" && use.Messages == 0 && o.Text("agentId") == "":
+			usage := data.Object("usage")
+			if in := usage.Number("inputTokens"); in > 0 && usage.Text("interactionType") == "conversation-agent" {
+				use = fullness.Counted{Input: in, Output: usage.Number("outputTokens"), Messages: min(t.before(u)+1, len(t.parts)), Window: usage.Number("maxPromptTokens")}
+			}
 		}
 	}
 	return use
@@ -195,7 +220,7 @@ func (l *Log) overWindow() (all []Finding) {
 		case s.Refused:
 			message = "the provider has refused the session as too long, and the agent has noted that in its last line"
 		case s.Over():
-			message = tooLong(s.String())
+			message = l.tooLong(s.String())
 		default:
 			continue
 		}
@@ -209,7 +234,10 @@ func (l *Log) overWindow() (all []Finding) {
 }
 
 // tooLong says what becomes of a session of a size.
-func tooLong(size string) string {
+func (l *Log) tooLong(size string) string {
+	if row, _ := l.Format.row(); row.shortens {
+		return "when it is resumed it is " + size + ": the agent leaves the oldest messages out until it fits"
+	}
 	return "when it is resumed it is " + size + ": the provider refuses it, and the agent's own compaction, too"
 }
 

@@ -2,9 +2,11 @@ package agentlog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -132,5 +134,34 @@ func TestOverWindowCodex(t *testing.T) {
 	}
 	if f, over := overOf(t, r(258_300)); !over || !strings.Contains(f.Message, "(window 258,400, recorded in the session; ") {
 		t.Errorf("%v %+v", over, f)
+	}
+}
+
+// Copilot notes the cost of a request in front of its reply, and how long one may be; what it has
+// shortened before says nothing, and one that is too long it shortens itself. Seen by running 1.0.102.
+func TestOverWindowCopilot(t *testing.T) {
+	said := func(used int, before ...string) string {
+		lines := strings.SplitAfter(makeCopilot(3), "\n")
+		record := fmt.Sprintf(`{"type":"session.usage_record","data":{"usage":{"model":"claude-sonnet-4-5","inputTokens":%d,"outputTokens":3,"interactionType":"conversation-agent","maxPromptTokens":64000}},"id":"u","timestamp":"2026-11-18T10:00:00.000Z","parentId":"p"}`+"\n", used)
+		at := len(lines) - 2 // of the last reply
+		return strings.Join(slices.Concat(lines[:at], before, []string{record}, lines[at:]), "")
+	}
+	if f, over := overOf(t, said(50_000)); over {
+		t.Errorf("%+v", f)
+	}
+	full := said(63_990) + `{"type":"user.message","data":{"content":"` + strings.Repeat("words ", 400) + `"},"id":"q","timestamp":"2026-11-18T10:10:00.000Z","parentId":"p"}` + "\n"
+	if f, over := overOf(t, full); !over || !strings.Contains(f.Message, "(window 64,000, recorded in the session; ") || !strings.Contains(f.Message, "leaves the oldest messages out") {
+		t.Errorf("%v %+v", over, f)
+	}
+	if got := worst(t, "events.jsonl", full); got != Forgets {
+		t.Errorf("%v", got)
+	}
+	cut := `{"type":"session.truncation","data":{"tokenLimit":64000,"messagesRemovedDuringTruncation":3},"id":"t","timestamp":"2026-11-18T10:00:00.000Z","parentId":"p"}` + "\n"
+	l, err := Read("events.jsonl", []byte(said(9_000, cut)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := l.Counted(l.Sent()[0]); got != (fullness.Counted{Window: 64_000}) {
+		t.Errorf("%+v", got)
 	}
 }

@@ -238,7 +238,10 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	case agentlog.Mends:
 		mark, will = v.Paint.Faint("·"), "resumes: the agent repairs it itself"
 	case agentlog.Forgets:
-		mark, will = v.Paint.Advice("!"), fmt.Sprintf("resumes, but without %d of its messages, calls and results", d.Forgotten)
+		if mark, will = v.Paint.Advice("!"), "resumes, but without its oldest messages"; d.Forgotten == 0 {
+			break
+		}
+		will = fmt.Sprintf("resumes, but without %d of its messages, calls and results", d.Forgotten)
 	case agentlog.Full:
 		mark, will = v.Paint.Fault("▣"), "full: longer than the window of its model"
 		if share, known := d.Size.Share(); known && share > 1 {
