@@ -64,8 +64,60 @@ func opinionsOf(rows []opinion) (table, sum string) {
 	return b.String(), fmt.Sprintf("%d | %d | %d | %d | %d of %d | %d |", asked, right, kind, asked-right-kind, clean, remedies, faults)
 }
 
+// opinionsIn reads the opinions of a table.
+func opinionsIn(text string) (rows []opinion) {
+	var sessions []string
+	for _, c := range cellsIn(text) {
+		if sessions == nil {
+			sessions = c[1:]
+			continue
+		}
+		for i, cell := range c[1:] {
+			if o := opinionIn(cell); o.says != "" {
+				o.session, o.damage = sessions[i], c[0]
+				rows = append(rows, o)
+			}
+		}
+	}
+	return rows
+}
+
+// opinionIn reads what cell has written.
+func opinionIn(cell string) (o opinion) {
+	for i, part := range strings.Split(cell, "; ") {
+		inner := strings.TrimSuffix(strings.TrimPrefix(part, "**"), "**")
+		switch {
+		case cell == untouched || cell == "":
+		case i == 0:
+			if before, after, ok := strings.Cut(part, ", **but "); ok {
+				o.says = before
+				o.does, o.count, _ = strings.Cut(after, "**")
+			} else {
+				o.says, o.count, _ = strings.Cut(part, " ")
+				if o.does = o.says; o.says == "repairs" {
+					o.does = whole
+				}
+			}
+			o.count = strings.TrimSpace(o.count)
+		case inner != part:
+			o.faults = append(o.faults, inner)
+		default:
+			o.after = part
+		}
+	}
+	return o
+}
+
+// besides are the old opinions of sessions that were not asked about anew, and the new ones.
+func besides(old, rows []opinion) []opinion {
+	old = slices.DeleteFunc(old, func(o opinion) bool {
+		return slices.ContainsFunc(rows, func(r opinion) bool { return r.session == o.session && r.damage == o.damage })
+	})
+	return append(old, rows...)
+}
+
 // writeOpinions puts the section of a client into the page, in place of the one that is there, and
-// its row into the table of all.
+// its row into the table of all. Cells that were not asked about this time stay.
 func writeOpinions(file, client string, rows []opinion) error {
 	old, err := os.ReadFile(file)
 	if err != nil {
@@ -76,8 +128,12 @@ func writeOpinions(file, client string, rows []opinion) error {
 		return fmt.Errorf("%s has no section %q", file, verdicts)
 	}
 	mine, behind, more := strings.Cut(rest, "\n## ")
-	table, sum := opinionsOf(rows)
 	parts := strings.Split(mine, "\n### ")
+	at := slices.IndexFunc(parts, func(s string) bool { return strings.HasPrefix(s, client+"\n") })
+	if at > 0 {
+		rows = besides(opinionsIn(parts[at]), rows)
+	}
+	table, sum := opinionsOf(rows)
 	row := fmt.Sprintf("| %s | %s\n", client, sum)
 	before, list, ok := strings.Cut(parts[0], heads)
 	if !ok {
@@ -93,7 +149,7 @@ func writeOpinions(file, client string, rows []opinion) error {
 	}
 	parts[0] = before + heads + strings.Join(append(lines, row), "") + after
 	section := client + "\n\n" + table
-	if at := slices.IndexFunc(parts, func(s string) bool { return strings.HasPrefix(s, client+"\n") }); at > 0 {
+	if at > 0 {
 		parts[at] = section
 	} else {
 		parts = append(parts, section)

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -52,5 +53,42 @@ func TestWriteOpinions(t *testing.T) {
 	}
 	if strings.Contains(got, "but") || strings.Count(got, "### one") != 1 {
 		t.Errorf("the old section is there:\n%s", got)
+	}
+}
+
+// TestOpinionIn: what a cell says is read as it was.
+func TestOpinionIn(t *testing.T) {
+	for _, o := range []opinion{
+		{says: whole, does: whole, count: "8/8"},
+		{says: "repairs", does: whole, count: "8/8", after: "fix 8/8"},
+		{says: full, does: forgets, count: "14372 of 128000 tokens"},
+		{says: dead, does: dead, after: "not repaired"},
+		{says: forgets, does: forgets, count: "3/8", after: "fix 7/8", faults: []string{"not clean after fix", "a second fix changes more"}},
+		{},
+	} {
+		if got := opinionIn(o.cell()); !reflect.DeepEqual(got, o) {
+			t.Errorf("%q: %+v, want %+v", o.cell(), got, o)
+		}
+	}
+}
+
+// TestOpinionsStay: what was not asked about anew stays on the page, and counts.
+func TestOpinionsStay(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(page, []byte("# P\n\n## "+verdicts+"\n\nwords\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	one := opinion{session: "one", damage: overfull, says: full, does: full, count: "9 of 8 tokens"}
+	two := opinion{session: "two", damage: overfull, says: full, does: whole, count: "7 of 8 tokens"}
+	again := two
+	again.does = full
+	for _, rows := range [][]opinion{{one, two}, {again}} {
+		if err := writeOpinions(page, "c", rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, _ := os.ReadFile(page)
+	if want := "| damage | one | two |\n| --- | --- | --- |\n| too long | full 9 of 8 tokens | full 7 of 8 tokens |\n"; !strings.Contains(string(got), want) || !strings.Contains(string(got), "| c | 2 | 2 | 0 |") {
+		t.Errorf("%s", got)
 	}
 }

@@ -82,8 +82,8 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 		case c.fresh(sound, r) != "":
 			o.does = dead
 			o.faults = append(o.faults, "sends "+c.fresh(sound, r))
-		case both(sound.marks, r.marks) == nil:
-			o.does = forgets
+		case do == nil && len(both(sound.marks, r.marks)) < len(sound.marks), both(sound.marks, r.marks) == nil:
+			o.does = forgets // the client has shortened it, or begins anew
 		case sent > window:
 			o.does = full
 		default:

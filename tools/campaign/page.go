@@ -103,9 +103,8 @@ func table(rows []row) string {
 	return b.String()
 }
 
-// rowsIn reads the rows of a table.
-func rowsIn(text string) (rows []row) {
-	var sessions []string
+// cellsIn are the cells of the lines of a table, its head first.
+func cellsIn(text string) (lines [][]string) {
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "|") {
 			continue
@@ -114,11 +113,19 @@ func rowsIn(text string) (rows []row) {
 		for i := range c {
 			c[i] = strings.TrimSpace(c[i])
 		}
-		switch {
-		case sessions == nil:
+		if lines == nil || c[0] != "---" && len(c) == len(lines[0]) {
+			lines = append(lines, c)
+		}
+	}
+	return lines
+}
+
+// rowsIn reads the rows of a table.
+func rowsIn(text string) (rows []row) {
+	var sessions []string
+	for _, c := range cellsIn(text) {
+		if sessions == nil {
 			sessions = c[1:]
-			continue
-		case c[0] == "---" || len(c) != len(sessions)+1:
 			continue
 		}
 		for i, s := range sessions {
