@@ -67,13 +67,7 @@ type ranked struct {
 
 // freshest makes hits of entries that are in force, the best first.
 func (s *Store) freshest(ctx context.Context, t *tx, sessions []*Session, found []ranked, words []string, limit int) ([]Hit, error) {
-	holders := make(map[int64][]*Session) // by owner
-	for _, x := range sessions {
-		holders[x.sid] = append(holders[x.sid], x)
-		for _, p := range x.state.Lineage {
-			holders[p.SID] = append(holders[p.SID], x)
-		}
-	}
+	holders := holdersOf(sessions)
 	type hit struct {
 		x     *Session
 		e     scanned
@@ -83,11 +77,13 @@ func (s *Store) freshest(ctx context.Context, t *tx, sessions []*Session, found 
 	now := s.now()
 	for _, f := range found {
 		sid, seq := f.pos>>seqBits, seqOf(f.pos)
-		i := slices.IndexFunc(holders[sid], func(x *Session) bool { return x.owner(seq) == sid && seq <= x.Head && x.state.visible(seq) })
-		if i < 0 {
+		var x *Session
+		for x = range holders.of(sid, seq) {
+			break
+		}
+		if x == nil {
 			continue // it was reverted, or deleted
 		}
-		x := holders[sid][i]
 		e, err := s.entry(ctx, t, x, sid, seq)
 		if err != nil {
 			return nil, err
@@ -113,7 +109,7 @@ func (s *Store) freshest(ctx context.Context, t *tx, sessions []*Session, found 
 			return nil, err
 		}
 		text := textOf(h.x, h.e.Raw)
-		hits = append(hits, Hit{Key: h.x.Key, Seq: h.e.Seq, ID: h.e.ID, Snippet: snippet(text, longestIn(text, words)), Score: h.score})
+		hits = append(hits, Hit{Key: h.x.Key, Seq: h.e.Seq, ID: h.e.ID, Snippet: snippet(text, longestIn(text, words)), Score: h.score, Also: holders.beside(h.x, h.x.owner(h.e.Seq), h.e.Seq)})
 	}
 	return hits, nil
 }

@@ -243,6 +243,53 @@ func TestSearchFindsAsManyAsThereAre(t *testing.T) {
 	})
 }
 
+// A hit that forks share names all of them that hold it, the one that was written last first.
+func TestSearchNamesAllForks(t *testing.T) {
+	both(t, func(t *testing.T, st *store.Store) {
+		key := create(t, st, "parent")
+		put(t, st, key, user("needle shared"))
+		kept, err := st.Append(ctx, key, store.Anywhere, store.Message("kept", assistant("yes")))
+		if err != nil || len(kept.Entries) == 0 {
+			t.Fatal(err)
+		}
+		put(t, st, key, user("needle late"))
+		for _, id := range []string{"a", "b", "c"} {
+			if _, err := st.Fork(ctx, key, "kept", store.ID(id)); err != nil {
+				t.Fatal(err)
+			}
+			put(t, st, store.ID(id), user("needle of "+id))
+		}
+		if err := st.Delete(ctx, store.ID("b")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.Fork(ctx, key, "", store.Key{ID: "whole"}); err != nil {
+			t.Fatal(err)
+		}
+		for name, find := range map[string]func(text string) ([]store.Hit, error){
+			"search": func(text string) ([]store.Hit, error) { return st.Search(ctx, store.Key{}, text, 0) },
+			"about":  func(text string) ([]store.Hit, error) { return st.About(ctx, "", text, 1) },
+		} {
+			for text, want := range map[string][]string{
+				"shared": {"a", "c", "parent", "whole"},
+				"late":   {"parent", "whole"},
+				"of c":   {"c"},
+			} {
+				hits, err := find(text)
+				if err != nil || len(hits) != 1 {
+					t.Fatalf("%s %s: %v %+v", name, text, err, hits)
+				}
+				got := []string{hits[0].Key.ID}
+				for _, k := range hits[0].Also {
+					got = append(got, k.ID)
+				}
+				if slices.Sort(got); !slices.Equal(got, want) {
+					t.Errorf("%s %s: in %v, want %v", name, text, got, want)
+				}
+			}
+		}
+	})
+}
+
 // The handle of a summary brings back what it stands for: not what was reverted in front of
 // it, and, in a fork, also after the session is gone in which it was made.
 func TestRecallIsWhatASummaryStandsFor(t *testing.T) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
@@ -14,6 +15,9 @@ type Hit struct {
 	Seq     int64  `json:"seq"`
 	ID      string `json:"id"`
 	Snippet string `json:"snippet"`
+	// Also are other sessions of the scope that hold the same entry, at most 20: a fork, and what it
+	// was made from.
+	Also []Key `json:"also,omitempty"`
 	// Score says how much the entry is about a question; see [Store.About]. Zero: nobody asked.
 	Score float64 `json:"score,omitempty"`
 }
@@ -21,7 +25,8 @@ type Hit struct {
 // Search looks for entries in force that hold all words, in one session, or in all of a
 // scope if the id of the key is empty. Words in quotes must stand together. The newest
 // entry of a session comes first, and of several the session that was written last; an
-// entry that forks share is found once.
+// entry that forks share is found once, in the one that was written last, with the names of
+// the others.
 //
 // The words of an entry are indexed when somebody searches, and not when it is appended.
 func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]Hit, error) {
@@ -138,6 +143,7 @@ func textOf(x *Session, raw []byte) string {
 
 func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase, limit int) (hits []Hit, err error) {
 	where, args := s.eng.find(words)
+	all := holdersOf(sessions)
 	err = s.read(ctx, func(t *tx) error {
 		type place struct{ sid, seq int64 }
 		seen := make(map[place]bool)
@@ -182,13 +188,48 @@ func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase,
 							continue // what the client sent back in its place is found
 						}
 					}
-					hits = append(hits, Hit{Key: x.Key, Seq: e.Seq, ID: e.ID, Snippet: snippet(textOf(x, e.Raw), words[0])})
+					hits = append(hits, Hit{Key: x.Key, Seq: e.Seq, ID: e.ID, Snippet: snippet(textOf(x, e.Raw), words[0]), Also: all.beside(x, p.sid, p.seq)})
 				}
 			}
 		}
 		return nil
 	})
 	return hits, err
+}
+
+// holders are sessions by those whose entries they have.
+type holders map[int64][]*Session
+
+func holdersOf(sessions []*Session) holders {
+	all := make(holders)
+	for _, x := range sessions {
+		all[x.sid] = append(all[x.sid], x)
+		for _, p := range x.state.Lineage {
+			all[p.SID] = append(all[p.SID], x)
+		}
+	}
+	return all
+}
+
+// of returns the sessions that an entry of an owner is in force in, in their order.
+func (h holders) of(sid, seq int64) iter.Seq[*Session] {
+	return func(yield func(*Session) bool) {
+		for _, x := range h[sid] {
+			if x.owner(seq) == sid && seq <= x.Head && x.state.visible(seq) && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+// beside are the keys of such sessions but for one.
+func (h holders) beside(x *Session, sid, seq int64) (keys []Key) {
+	for other := range h.of(sid, seq) {
+		if other != x && len(keys) < 20 {
+			keys = append(keys, other.Key)
+		}
+	}
+	return keys
 }
 
 // snippet is what stands around a word, in one line.

@@ -62,6 +62,6 @@ func (c *sessionRecallCmd) about(ctx context.Context, w *world, st *store.Store)
 		return 0, err
 	}
 	return w.hits(hits, c.JSON, func(out io.Writer, h store.Hit) {
-		screen.Fprintf(out, "%s  entry %d  %s\n", sessionName(h.Key), h.Seq, h.Snippet)
+		screen.Fprintf(out, "%s  entry %d  %s\n%s", sessionName(h.Key), h.Seq, h.Snippet, alsoIn(h))
 	})
 }

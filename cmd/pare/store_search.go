@@ -29,9 +29,25 @@ func (c *sessionSearchCmd) run(w *world) int {
 			return 0, err
 		}
 		return w.hits(hits, c.JSON, func(out io.Writer, h store.Hit) {
-			screen.Fprintf(out, "%s  entry %d (%s)  %s\n", sessionName(h.Key), h.Seq, h.ID, h.Snippet)
+			screen.Fprintf(out, "%s  entry %d (%s)  %s\n%s", sessionName(h.Key), h.Seq, h.ID, h.Snippet, alsoIn(h))
 		})
 	})
+}
+
+// alsoIn names the other sessions that share an entry, on a line of its own.
+func alsoIn(h store.Hit) screen.Text {
+	const most = 3
+	var names []string
+	for _, k := range h.Also[:min(len(h.Also), most)] {
+		names = append(names, sessionName(k))
+	}
+	switch more := len(h.Also) - most; {
+	case len(names) == 0:
+		return ""
+	case more > 0:
+		return screen.Printf("  also in %s and more\n", screen.Join(names, ", "))
+	}
+	return screen.Printf("  also in %s\n", screen.Join(names, ", "))
 }
 
 // hits lists entries that were found, as JSON or as show writes one.
