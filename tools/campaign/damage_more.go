@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"database/sql"
 	"encoding/json"
 	"os"
@@ -146,18 +145,16 @@ func historyDamages() []damage {
 	return all
 }
 
-// filler is a text of some tokens that says nothing: words of random letters would be as long.
-func filler(bytesLong int) string {
+// filler is a text of about so many tokens that says nothing, in words: some clients count characters, and of
+// random letters they would think less than the provider.
+func filler(tokens int) string {
+	words := strings.Fields("about after again below could every first found great house large learn never other place plant point right small sound spell still study their there these thing think three water where which world would write years")
 	var b strings.Builder
-	for n := uint64(88172645463325252); b.Len() < bytesLong; {
+	for n := uint64(88172645463325252); b.Len() < 5*tokens; {
 		n ^= n << 13
 		n ^= n >> 7
 		n ^= n << 17
-		for k := n; k > 1<<20; k >>= 12 {
-			b.WriteByte("abcdefghijklmnopqrstuvwxyz"[k%26])
-			b.WriteByte("0123456789"[k>>6%10])
-		}
-		b.WriteByte(' ')
+		b.WriteString(words[n%uint64(len(words))] + " ")
 	}
-	return string(bytes.TrimSpace([]byte(b.String()[:bytesLong])))
+	return strings.TrimSpace(b.String())
 }

@@ -82,7 +82,7 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 		case c.fresh(sound, r) != "":
 			o.does = dead
 			o.faults = append(o.faults, "sends "+c.fresh(sound, r))
-		case do == nil && len(both(sound.marks, r.marks)) < len(sound.marks), both(sound.marks, r.marks) == nil:
+		case do == nil && r.lacks(sound), both(sound.marks, r.marks) == nil:
 			o.does = forgets // the client has shortened it, or begins anew
 		case sent > window:
 			o.does = full
@@ -108,6 +108,11 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 	return rows
 }
 
+// lacks reports whether a request has some text less often than that of the sound session.
+func (r *resumption) lacks(sound *resumption) bool {
+	return slices.ContainsFunc(sound.marks, func(m string) bool { return r.times[m] < sound.times[m] })
+}
+
 // padding is what is put behind some texts of a session so that it is too long, and those texts; nothing if
 // there are none.
 func (c *campaign) padding(k kind, sound *resumption, window int) (pad string, texts []string) {
@@ -119,7 +124,7 @@ func (c *campaign) padding(k kind, sound *resumption, window int) (pad string, t
 	if each == 0 {
 		return "", nil
 	}
-	return " " + filler(int(1.5*1.15*float64(window))/each), texts
+	return " " + filler(int(1.5*float64(window))/each), texts
 }
 
 // filled are the texts of a session that are made longer: results can be cleared, and what was said last stays.
