@@ -19,7 +19,7 @@ import (
 // and leaves their ids out, so only pairs are checked.
 type codex struct{}
 
-var codexRow = row{format: Codex, name: "codex", maker: "Codex", dialect: wire.OpenAIResponses, form: codex{}, line: codexLine, counts: codexUsage}
+var codexRow = row{format: Codex, name: "codex", maker: "Codex", dialect: wire.OpenAIResponses, form: codex{}, line: codexLine, counts: codexUsage, clips: 48_000}
 
 func codexLine(o object) evidence {
 	kind := o.Kind()

@@ -17,7 +17,7 @@ import (
 type continues struct{}
 
 // continueRow is Continue: a history of items around messages.
-var continueRow = row{format: Continue, name: "continue", maker: "Continue", dialect: wire.Anthropic, form: continues{}, usage: continueUsage, lenient: true, document: func(raw []byte, at jsonspan.Span) bool {
+var continueRow = row{format: Continue, name: "continue", maker: "Continue", dialect: wire.Anthropic, form: continues{}, usage: continueUsage, lenient: true, shortens: true, document: func(raw []byte, at jsonspan.Span) bool {
 	o := objectAt(raw, at)
 	list, ok := o.Get("history")
 	if !ok || raw[list.Start] != '[' || !o.Has("sessionId") {

@@ -56,8 +56,10 @@ type row struct {
 	usage func(o object) (in, out int)
 	// counts does so where lines of their own say it; nil: none do.
 	counts func(l *Log, t *Thread) fullness.Counted
-	// shortens: the agent leaves the oldest messages out of what it sends if that is too long.
+	// shortens: the agent leaves out of what it sends what does not fit.
 	shortens bool
+	// clips is how many bytes of a result the agent sends at most. Zero: all.
+	clips int
 	// document reports whether a value is the whole of a file; nil: files are lines.
 	document func(raw []byte, at jsonspan.Span) bool
 }

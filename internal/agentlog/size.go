@@ -219,7 +219,7 @@ func (l *Log) overWindow() (all []Finding) {
 		switch {
 		case s.Refused:
 			message = "the provider has refused the session as too long, and the agent has noted that in its last line"
-		case s.Over():
+		case s.Over() && !l.clipped(t, s):
 			message = l.tooLong(s.String())
 		default:
 			continue
@@ -233,10 +233,25 @@ func (l *Log) overWindow() (all []Finding) {
 	return all
 }
 
+// clipped reports whether the thread fits its window once the agent has clipped results.
+func (l *Log) clipped(t *Thread, s Size) bool {
+	row, _ := l.Format.row()
+	if row.clips == 0 {
+		return false
+	}
+	tr, left := t.Request.Transcript(), s.Tokens
+	for _, b := range tr.Blocks() {
+		if raw := tr.Bytes(b.Span); b.Kind == transcript.Result && len(raw) > row.clips {
+			left -= s.Counter().Count(raw[row.clips:])
+		}
+	}
+	return left <= s.Window
+}
+
 // tooLong says what becomes of a session of a size.
 func (l *Log) tooLong(size string) string {
 	if row, _ := l.Format.row(); row.shortens {
-		return "when it is resumed it is " + size + ": the agent leaves the oldest messages out until it fits"
+		return "when it is resumed it is " + size + ": the agent shortens it itself, and leaves out what does not fit"
 	}
 	return "when it is resumed it is " + size + ": the provider refuses it, and the agent's own compaction, too"
 }

@@ -150,7 +150,7 @@ func TestOverWindowCopilot(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	full := said(63_990) + `{"type":"user.message","data":{"content":"` + strings.Repeat("words ", 400) + `"},"id":"q","timestamp":"2026-11-18T10:10:00.000Z","parentId":"p"}` + "\n"
-	if f, over := overOf(t, full); !over || !strings.Contains(f.Message, "(window 64,000, recorded in the session; ") || !strings.Contains(f.Message, "leaves the oldest messages out") {
+	if f, over := overOf(t, full); !over || !strings.Contains(f.Message, "(window 64,000, recorded in the session; ") || !strings.Contains(f.Message, "leaves out what does not fit") {
 		t.Errorf("%v %+v", over, f)
 	}
 	if got := worst(t, "events.jsonl", full); got != Forgets {
@@ -163,5 +163,47 @@ func TestOverWindowCopilot(t *testing.T) {
 	}
 	if got := l.Counted(l.Sent()[0]); got != (fullness.Counted{Window: 64_000}) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Continue sums a session up that is too long, and leaves out of that what does not fit. Seen by running 1.5.47.
+func TestOverWindowContinue(t *testing.T) {
+	full := strings.NewReplacer(
+		`"content": "answer 1"`, `"content": "`+strings.Repeat("several words of a log. ", 60_000)+`"`,
+		`"content": "answer 2"`, `"content": "answer 2", "usage": {"prompt_tokens": 2, "completion_tokens": 1, "model": "gpt-4o"}`,
+	).Replace(makeContinue(3))
+	if f, over := overOf(t, full); !over || !strings.Contains(f.Message, "leaves out what does not fit") {
+		t.Errorf("%v %+v", over, f)
+	}
+	if got := worst(t, "s.json", full); got != Forgets {
+		t.Errorf("%v", got)
+	}
+}
+
+// Codex clips long results before it sends them; what it does not clip counts whole. Seen by running 0.166.0.
+func TestOverWindowClipped(t *testing.T) {
+	long := strings.Repeat("several words of a log. ", 120_000)
+	rollout := func(result, reply string) string {
+		var b strings.Builder
+		for _, payload := range []string{
+			`"session_meta","payload":{"id":"0199","timestamp":"2026-11-01T10:00:00.000Z","cwd":"/home/dev","originator":"codex","cli_version":"0.166.0"}`,
+			`"turn_context","payload":{"cwd":"/home/dev","model":"gpt-5"}`,
+			`"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}`,
+			`"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{}","call_id":"call_1"}`,
+			`"response_item","payload":{"type":"function_call_output","call_id":"call_1","output":"` + result + `"}`,
+			`"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"` + reply + `"}]}`,
+			`"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}`,
+		} {
+			b.WriteString(`{"timestamp":"2026-11-01T10:00:00.000Z","type":` + payload + "}\n")
+		}
+		return b.String()
+	}
+	if f, over := overOf(t, rollout(long, "done")); over {
+		t.Errorf("%+v", f)
+	}
+	for name, raw := range map[string]string{"a reply": rollout("ok", long), "both": rollout(long, long)} {
+		if _, over := overOf(t, raw); !over {
+			t.Errorf("%s: it fits", name)
+		}
 	}
 }

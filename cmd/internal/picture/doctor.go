@@ -238,7 +238,7 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	case agentlog.Mends:
 		mark, will = v.Paint.Faint("·"), "resumes: the agent repairs it itself"
 	case agentlog.Forgets:
-		if mark, will = v.Paint.Advice("!"), "resumes, but without its oldest messages"; d.Forgotten == 0 {
+		if mark, will = v.Paint.Advice("!"), "resumes, but the agent leaves out what does not fit"; d.Forgotten == 0 {
 			break
 		}
 		will = fmt.Sprintf("resumes, but without %d of its messages, calls and results", d.Forgotten)
