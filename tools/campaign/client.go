@@ -33,6 +33,7 @@ type client struct {
 	large    int    // tokens, at which it compacts
 	compact  string // what tells it to compact, if it does not by itself
 	late     bool   // it looks at the last answer for that
+	gains    bool   // it compacts only what becomes shorter by that
 	say      func(w http.ResponseWriter, a answer)
 	damages  []damage
 	speech   *regexp.Regexp           // of the lines that requests are made from; nil: all

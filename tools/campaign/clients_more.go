@@ -38,10 +38,11 @@ func qwen() *client {
 			return call{id: n, tool: "run_shell_command", args: object{"command": command, "is_background": false, "description": "run it"}}
 		},
 		large:    1_000_000,
+		gains:    true,
 		overflow: tooLongChat,
 		say:      sayChat, damages: lineDamages(`"functionCall":`, `"functionResponse":`),
-		speech: regexp.MustCompile(`"type":"(user|assistant|tool_result)"`), notes: []string{"toolCallResult", "resultDisplay"},
-		proof: map[string]string{"killed": "sleep 100", "overflowed": "prompt 2: overflow"},
+		speech: regexp.MustCompile(`"type":"(user|assistant|tool_result)"|"subtype":"chat_compression"`), notes: []string{"toolCallResult", "resultDisplay"},
+		proof: map[string]string{"compacted": "summary of what was said", "killed": "sleep 100", "overflowed": "prompt 2: overflow"},
 	}
 }
 

@@ -129,6 +129,9 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		s.client.say(w, a)
 	default:
+		if order == "large" && s.client.gains {
+			a.text += " " + filler(3000)
+		}
 		if order == "large" && s.client.late {
 			a.tokens = s.client.large
 		}

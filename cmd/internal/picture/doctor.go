@@ -27,6 +27,7 @@ type Doctor struct {
 // How much is shown without --all.
 const (
 	cleanRows    = 20 // projects without a broken session
+	besideBroken = 3  // the same, where others have one: what is broken comes behind the table
 	brokenListed = 20 // sessions
 )
 
@@ -147,10 +148,13 @@ func (v *Doctor) table(b *bytes.Buffer, rows []*row) {
 	head := []string{"AGENT", "PROJECT", "SESSIONS", "BROKEN", "WHY", "LAST USED"}
 	cells := [][]string{head}
 	broken := []bool{false}
-	clean, hidden := 0, 0
+	clean, hidden, most := 0, 0, cleanRows
+	if slices.ContainsFunc(rows, func(r *row) bool { return r.broken > 0 }) {
+		most = besideBroken
+	}
 	for _, r := range rows {
 		if r.broken == 0 {
-			if clean++; clean > cleanRows && !v.All {
+			if clean++; clean > most && !v.All {
 				hidden++
 				continue
 			}

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,5 +29,44 @@ func TestDoctorListsNewestFirst(t *testing.T) {
 	}
 	if all[0].Path != "/s/000.jsonl" {
 		t.Error("the caller's list is sorted, too")
+	}
+}
+
+// TestDoctorTableIsShort: what is broken is seen on the first screen, however many projects there are
+// without a broken session; the sessions of one folder are one row.
+func TestDoctorTableIsShort(t *testing.T) {
+	now := time.Unix(1_700_000_000, 0)
+	agents := agentlog.Agents()
+	gemini := agents[slices.IndexFunc(agents, func(a agentlog.Agent) bool { return a.Format == agentlog.GeminiCLI })]
+	home := func(broken bool, project func(i int) string) []*agentlog.Diagnosis {
+		var all []*agentlog.Diagnosis
+		for i := range 33 {
+			d := &agentlog.Diagnosis{Project: project(i), Modified: now.Add(-time.Duration(i) * time.Hour)}
+			d.Agent, d.Path = &gemini, fmt.Sprintf("/g/%02d/chats/session.jsonl", i)
+			all = append(all, d)
+		}
+		if last := all[32]; broken {
+			last.Outlook, last.Faults = agentlog.Unusable, []agentlog.Fault{{Rule: "orphan-result", Line: 1, Message: "x", Effect: agentlog.Refused}}
+		}
+		return all
+	}
+	each := func(i int) string { return fmt.Sprintf("/home/dev/p%02d", i) }
+	one := func(int) string { return "/home/dev/shop" }
+	for name, test := range map[string]struct {
+		all   []*agentlog.Diagnosis
+		lines int // to the broken session, or in all
+		want  string
+	}{
+		"33 folders":          {home(true, each), 9, "and 29 projects without a broken session; --all shows them"},
+		"33 folders, no harm": {home(false, each), 22, "and 13 projects without a broken session; --all shows them"},
+		"one folder":          {home(true, one), 5, "gemini-cli  /home/dev/shop        33       1"},
+		"one folder, no harm": {home(false, one), 2, "gemini-cli  /home/dev/shop        33       0"},
+	} {
+		v := &Doctor{Style: Style{Width: 80, Paint: screen.Palette(false)}, Now: now}
+		got := string(v.Render(test.all))
+		front, _, _ := strings.Cut(got, "✗")
+		if !strings.Contains(got, test.want) || strings.Count(front, "\n") != test.lines {
+			t.Errorf("%s: %d lines in front:\n%s", name, strings.Count(front, "\n"), got)
+		}
 	}
 }
