@@ -383,3 +383,55 @@ func TestOpenCodeTail(t *testing.T) {
 		}
 	}
 }
+
+// TestCopilotCopies: Copilot sends events that stand in the file twice twice. A repair takes the copies out,
+// wherever they are, and what was not twice stays. Seen by running 1.0.102.
+func TestCopilotCopies(t *testing.T) {
+	whole := makeCopilot(3)
+	lines := strings.SplitAfter(strings.TrimSuffix(whole, "\n"), "\n")
+	lines[len(lines)-1] += "\n"
+	call := slices.IndexFunc(lines, func(line string) bool {
+		return strings.Contains(line, `"call_2_0","toolName"`) || strings.Contains(line, `"toolCallId":"call_2_0"`)
+	})
+	for name, raw := range map[string]string{
+		"all":              whole + whole,
+		"all but the head": whole + strings.Join(lines[1:], ""),
+		"the head":         strings.Join(slices.Insert(slices.Clone(lines), 5, lines[0]), ""),
+		"a call":           whole + lines[call],
+		"each": strings.Join(slices.Collect(func(yield func(string) bool) {
+			for _, l := range lines {
+				_ = yield(l) && yield(l)
+			}
+		}), ""),
+	} {
+		l := mustRead(t, "events.jsonl", []byte(raw))
+		if n := len(l.Check(wire.CheckOptions{})); n == 0 {
+			t.Errorf("%s: nothing is found", name)
+		}
+		fixed, err := l.Fix(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(fixed.Raw) != whole {
+			t.Errorf("%s: %d bytes instead of %d", name, len(fixed.Raw), len(whole))
+		}
+	}
+	other := strings.Replace(lines[1], "prompt 0", "prompt 9", 1) // the id again, and other words
+	if found := mustRead(t, "events.jsonl", []byte(whole+other)).Check(wire.CheckOptions{}); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+}
+
+// TestCopilotBytes: Copilot does not read a line with bytes that are no UTF-8, and makes up a result. Seen by
+// running 1.0.102.
+func TestCopilotBytes(t *testing.T) {
+	raw := strings.Replace(makeCopilot(2), `"success":true`, "\"note\":\"\xff\xfe\",\"success\":true", 1)
+	found := mustRead(t, "events.jsonl", []byte(raw)).Check(wire.CheckOptions{})
+	if !Broken(found) {
+		t.Errorf("%+v", found)
+	}
+	fixed, err := mustRead(t, "events.jsonl", []byte(raw)).Fix(Options{})
+	if err != nil || strings.Count(string(fixed.Raw), "\ufffd") != 1 || strings.Contains(string(fixed.Raw), "\xff") {
+		t.Errorf("%v %q", err, fixed.Raw)
+	}
+}
