@@ -139,7 +139,7 @@ func lineDamages(call, result string) []damage {
 }
 
 // asked is what the user said, in all formats.
-var asked = regexp.MustCompile(`"(role|type)":"user".*"(text|content)":"prompt `)
+var asked = regexp.MustCompile(`"(role|type)":"user(\.message)?".*"(text|content)":"prompt `)
 
 // foul is a line with bytes that are no UTF-8 behind its first word.
 func foul(line []byte) []byte {

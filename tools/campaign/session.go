@@ -298,6 +298,9 @@ func (c *campaign) stored(s seat) (all []byte) {
 				all = append(append(all, raw(c.words(v))...), '\n')
 			}
 		}
+		if all == nil && c.storage == "" { // a document that is torn, or there twice: something of it can be read
+			all = data
+		}
 	}
 	return all
 }
