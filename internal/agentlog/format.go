@@ -58,6 +58,8 @@ type row struct {
 	counts func(l *Log, t *Thread) fullness.Counted
 	// shortens: the agent leaves out of what it sends what does not fit.
 	shortens bool
+	// aim is how full a session that was too long is made, in percent. Zero: 50.
+	aim int
 	// clips is how many bytes of a result the agent sends at most. Zero: all.
 	clips int
 	// document reports whether a value is the whole of a file; nil: files are lines.

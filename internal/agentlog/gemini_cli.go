@@ -17,7 +17,7 @@ import (
 // message and all behind it back, $set may replace all of them.
 type geminiCLI struct{}
 
-var geminiRow = row{format: GeminiCLI, name: "gemini-cli", maker: "Gemini CLI", dialect: wire.Gemini, form: geminiCLI{}, lenient: true, line: geminiLine, document: isChat, usage: geminiUsage}
+var geminiRow = row{format: GeminiCLI, name: "gemini-cli", maker: "Gemini CLI", dialect: wire.Gemini, form: geminiCLI{}, lenient: true, line: geminiLine, document: isChat, usage: geminiUsage, aim: 40}
 
 // isChat reports whether a value is a chat of the older versions.
 func isChat(raw []byte, at jsonspan.Span) bool {

@@ -61,6 +61,7 @@ type Thread struct {
 	pairs  bool   // only pairs are checked: the agent writes everything else anew
 	tree   *ccChain
 	talk   *talk // of the conversation that a dormant part belongs to
+	aim    int   // how full it is made when it is too long, in percent
 }
 
 // A part is the unit that a message comes from.
@@ -403,7 +404,10 @@ func (b *bodyBuilder) put(unit int, message []byte, blocks []jsonspan.Span) {
 // thread parses what was put together. A body that cannot be parsed is reported,
 // and has no thread: everything in it was read as JSON before.
 func (l *Log) thread(name string, kind Kind, d wire.Dialect, model string, b *bodyBuilder, prompt []byte) *Thread {
-	t := &Thread{Name: name, Kind: kind, parts: b.parts}
+	t := &Thread{Name: name, Kind: kind, parts: b.parts, aim: 50}
+	if row, _ := l.Format.row(); row.aim > 0 {
+		t.aim = row.aim
+	}
 	if prompt != nil {
 		b.comma()
 		b.body = append(b.body, prompt...)

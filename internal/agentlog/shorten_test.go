@@ -196,6 +196,27 @@ func TestShortenCorpus(t *testing.T) {
 	t.Log(wrote)
 }
 
+// Gemini CLI compacts a session by itself that is more than half full, so one that was too long is made
+// shorter than that.
+func TestRescueGemini(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(headed()[GeminiCLI].lines[0])
+	for i := range 40 {
+		fmt.Fprintf(&b, `{"id":"u%d","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":"prompt %d %s"}`+"\n", i, i, strings.Repeat("several words of a log. ", 1000))
+		fmt.Fprintf(&b, `{"id":"g%d","timestamp":"2026-01-01T00:00:00.000Z","type":"gemini","content":"answer","model":"gemma-3"}`+"\n", i)
+	}
+	l := mustRead(t, headed()[GeminiCLI].name, []byte(b.String()))
+	limit, over := l.Size(l.Sent()[0]).Limits()
+	short, err := l.Shorten(Options{}, Rescue)
+	if err != nil || !over {
+		t.Fatal(over, err)
+	}
+	after := mustRead(t, headed()[GeminiCLI].name, short.Raw)
+	if s := after.Size(after.Sent()[0]); s.Tokens > limit*2/5 || s.Tokens < limit/5 {
+		t.Errorf("%d of %d tokens", s.Tokens, limit)
+	}
+}
+
 // A session that is full gets half of the room that there is, and is not full then; its old
 // lines stay, and what the API had counted for them is not taken for what is sent now.
 func TestRescue(t *testing.T) {

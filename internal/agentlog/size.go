@@ -24,7 +24,7 @@ type Size = fullness.Size
 func Rescue(t *Thread, s Size) (*pare.Plan, error) { return Rescued(t, s, pare.Policy{}, 0) }
 
 // Rescued is Rescue with a policy that says what else is done, and a target in tokens, or as a
-// share in percent if it is below 100. Zero: 50 %.
+// share in percent if it is below 100. Zero: 50 %, or less where the agent compacts from there on.
 func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 	limit, over := s.Limits()
 	window := p.Window
@@ -47,10 +47,10 @@ func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 }
 
 // aim is how many tokens a thread is to have that is full: so many, or so many percent of the limit;
-// zero: half of it.
+// zero: half of it, or less where the agent compacts from there on.
 func aim(t *Thread, limit, target int) int {
 	if target == 0 {
-		target = 50
+		target = t.aim
 	}
 	if target < 100 {
 		target = limit * target / 100

@@ -82,10 +82,10 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 		case c.fresh(sound, r) != "":
 			o.does = dead
 			o.faults = append(o.faults, "sends "+c.fresh(sound, r))
-		case do == nil && r.lacks(sound), both(sound.marks, r.marks) == nil:
-			o.does = forgets // the client has shortened it, or begins anew
 		case sent > window:
 			o.does = full
+		case do == nil && r.lacks(sound), both(sound.marks, r.marks) == nil:
+			o.does = forgets // the client has shortened it, or begins anew
 		default:
 			o.does = whole
 		}

@@ -356,8 +356,9 @@ func content(path string) (all []byte) {
 // calls, and what tools said.
 var marks = regexp.MustCompile(`prompt [1-8]: [a-z]+|reply [1-8]: done|contents alpha|contents beta|(echo )?output [1-8] of the program\b|\b[ab]\.txt\b|sleep 100|\bmissing\.txt\b|\bpicture\.png\b`)
 
-// listed are the names of files in a list that clients put in front of the conversation.
-var listed = regexp.MustCompile(`───[a-z.]+`)
+// listed are the names of files in a list that clients put in front of the conversation, and calls that they
+// repeat in what came of them.
+var listed = regexp.MustCompile(`───[a-z.]+|Command: echo output [1-8] of the program`)
 
 func allMarks(text []byte) [][]byte { return marks.FindAll(listed.ReplaceAll(text, nil), -1) }
 
