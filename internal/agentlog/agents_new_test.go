@@ -384,15 +384,21 @@ func TestOpenCodeTail(t *testing.T) {
 	}
 }
 
-// TestCopilotCopies: Copilot sends events that stand in the file twice twice. A repair takes the copies out,
-// wherever they are, and what was not twice stays. Seen by running 1.0.102.
-func TestCopilotCopies(t *testing.T) {
-	whole := makeCopilot(3)
+// TestCopiesGo: Copilot and qwen-code send lines that stand in the file twice twice. A repair takes the copies
+// out, wherever they are, and what was not twice stays. Seen by running 1.0.102 and 0.24.4.
+func TestCopiesGo(t *testing.T) {
+	testCopies(t, "events.jsonl", makeCopilot(3), `"toolCallId":"call_2_0"`)
+	testCopies(t, "s.jsonl", makeQwen(3), `"functionCall"`)
+	other := strings.Replace(makeCopilot(1), "prompt 0", "prompt 9", 1) // the ids again, and other words
+	if found := mustRead(t, "events.jsonl", []byte(makeCopilot(1)+strings.SplitAfter(other, "\n")[1])).Check(wire.CheckOptions{}); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+}
+
+func testCopies(t *testing.T, file, whole, words string) {
 	lines := strings.SplitAfter(strings.TrimSuffix(whole, "\n"), "\n")
 	lines[len(lines)-1] += "\n"
-	call := slices.IndexFunc(lines, func(line string) bool {
-		return strings.Contains(line, `"call_2_0","toolName"`) || strings.Contains(line, `"toolCallId":"call_2_0"`)
-	})
+	call := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, words) })
 	for name, raw := range map[string]string{
 		"all":              whole + whole,
 		"all but the head": whole + strings.Join(lines[1:], ""),
@@ -404,21 +410,17 @@ func TestCopilotCopies(t *testing.T) {
 			}
 		}), ""),
 	} {
-		l := mustRead(t, "events.jsonl", []byte(raw))
+		l := mustRead(t, file, []byte(raw))
 		if n := len(l.Check(wire.CheckOptions{})); n == 0 {
-			t.Errorf("%s: nothing is found", name)
+			t.Errorf("%s, %s: nothing is found", file, name)
 		}
 		fixed, err := l.Fix(Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if string(fixed.Raw) != whole {
-			t.Errorf("%s: %d bytes instead of %d", name, len(fixed.Raw), len(whole))
+			t.Errorf("%s, %s: %d bytes instead of %d", file, name, len(fixed.Raw), len(whole))
 		}
-	}
-	other := strings.Replace(lines[1], "prompt 0", "prompt 9", 1) // the id again, and other words
-	if found := mustRead(t, "events.jsonl", []byte(whole+other)).Check(wire.CheckOptions{}); len(found) > 0 {
-		t.Errorf("%+v", found)
 	}
 }
 

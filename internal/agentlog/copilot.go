@@ -1,7 +1,6 @@
 package agentlog
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"path"
@@ -51,12 +50,12 @@ func (c copilot) read(l *Log) {
 	k, n, model := newTalk(), 0, ""
 	live, rest := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
 	var prompts []string
-	seen := make(map[string]int) // events by their ids
+	copies := l.findCopies("id") // of which the agent sends both
 	for u := range l.units {
-		o := l.object(u)
-		if c.copied(l, u, o, seen) {
+		if copies[u] {
 			continue
 		}
+		o := l.object(u)
 		data := o.Object("data")
 		if data.Text("parentToolCallId") != "" || o.Text("agentId") != "" { // of a sub-agent
 			continue
@@ -86,21 +85,6 @@ func (c copilot) read(l *Log) {
 	l.count(k, n)
 	l.written("dormant", Dormant, "", rest, k)
 	l.written("main", Main, model, live, k)
-}
-
-// copied notes an event that stands in the file twice: the agent sends both.
-func (copilot) copied(l *Log, u int, o object, seen map[string]int) bool {
-	id := o.Text("id")
-	first, known := seen[id]
-	if !known && id != "" {
-		seen[id] = u
-	}
-	if !known || !bytes.Equal(l.object(first).Bytes(), o.Bytes()) {
-		return false
-	}
-	l.copies = append(l.copies, u)
-	l.damageAt(l.units[u].span.Start, l.units[u].line, "duplicate-line")
-	return true
 }
 
 // join puts what is no longer sent behind what was not sent before.

@@ -92,6 +92,26 @@ func salvage(line []byte, from int, torn bool) (int, bool) {
 	return 0, false
 }
 
+// findCopies notes the lines that repeat an earlier one with the same id, byte for byte.
+func (l *Log) findCopies(member string) map[int]bool {
+	seen, all := make(map[string]int), make(map[int]bool)
+	for u := range l.units {
+		o := l.object(u)
+		id := o.Text(member)
+		first, known := seen[id]
+		switch {
+		case id == "":
+		case !known:
+			seen[id] = u
+		case bytes.Equal(l.object(first).Bytes(), o.Bytes()):
+			all[u] = true
+			l.copies = append(l.copies, u)
+			l.damageAt(l.units[u].span.Start, l.units[u].line, "duplicate-line")
+		}
+	}
+	return all
+}
+
 // isLine reports whether an object in a line that is torn is a line of its own.
 func isLine(line []byte, at jsonspan.Span) bool {
 	if bytes.HasSuffix(bytes.TrimRight(line[:at.Start], " \t"), []byte{','}) {

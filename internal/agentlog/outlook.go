@@ -84,7 +84,7 @@ func (l *Log) outlook(f Finding) Outlook {
 		switch f.Rule {
 		case "orphan-call":
 			return Mends
-		case "orphan-result":
+		case "orphan-result", "duplicate-line":
 			return Forgets
 		}
 	case Copilot: // it answers calls itself, takes the first of several results, and leaves others out

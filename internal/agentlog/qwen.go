@@ -75,15 +75,22 @@ func (q qwen) read(l *Log) {
 // one is not there, it goes on with the line in front.
 func (qwen) path(l *Log) (path, off []int) {
 	at := make(map[string]int) // by uuid
+	copies := l.findCopies("uuid")
 	for u := range l.units {
+		if copies[u] {
+			continue
+		}
 		if id := l.object(u).Text("uuid"); id != "" {
 			at[id] = u
 		}
 	}
 	on := make(map[int]bool)
 	u := len(l.units) - 1
-	for u >= 0 && l.object(u).Text("uuid") == "" {
+	for u >= 0 && (copies[u] || l.object(u).Text("uuid") == "") {
 		u--
+	}
+	if last := len(l.units) - 1; copies[last] && l.object(last).Text("uuid") != l.object(u).Text("uuid") {
+		l.worsen("the agent goes on from the first one, and forgets what came behind it")
 	}
 	for u >= 0 && !on[u] {
 		on[u] = true
@@ -97,14 +104,15 @@ func (qwen) path(l *Log) (path, off []int) {
 			u = -1 // a beginning
 		default:
 			l.damageAt(l.units[u].span.Start, l.units[u].line, "dangling-parent", parent)
-			for u--; u >= 0 && l.object(u).Text("uuid") == ""; u-- {
+			for u--; u >= 0 && (copies[u] || l.object(u).Text("uuid") == ""); u-- {
 			}
 		}
 	}
 	for u := range l.units {
-		if on[u] {
+		switch {
+		case on[u]:
 			path = append(path, u)
-		} else {
+		case !copies[u]:
 			off = append(off, u)
 		}
 	}
