@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -161,6 +162,12 @@ func (d *day) live(server, name string, session corpus.Body, last int) {
 	r, err := wire.Parse(session.Raw, wire.Options{Model: session.Model})
 	if err != nil || paths[r.Dialect] == "" || r.Model() == "" {
 		return // not what a client sends
+	}
+	if rest, ok := bytes.CutPrefix(session.Raw, []byte("{")); ok && r.Dialect == wire.Anthropic && r.MaxOutputTokens() == 0 { // who recorded it left that out
+		if r, err = wire.Parse(slices.Concat([]byte(`{"max_tokens":8192,`), rest), wire.Options{Model: session.Model}); err != nil {
+			d.t.Error(err)
+			return
+		}
 	}
 	sum, window, room := &d.fits, 1<<60, 1<<60
 	if m, known := tokens.Lookup(r.Model()); known {
