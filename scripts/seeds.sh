@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the suites of the systems that Pare replaces, unchanged, against the thin modules of adapters/seeds.
-# PARE_SEEDS names a folder with copies of their repositories (pi-dcp, agent-message-window, agents-api); none of their
-# code is kept here. PARE_NPM is a folder with @pare-llm/pare in its node_modules, as a release packs it.
+# PARE_SEEDS names a folder with copies of their repositories (pi-dcp, agent-message-window, agents-api), and of a host
+# whose suites our adapter has to pass (langchainjs); none of their code is kept here. PARE_NPM is a folder with
+# @pare-llm/pare in its node_modules, as a release packs it, and for langchainjs what that depends on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${PARE_SEEDS:?a folder with copies of pi-dcp, agent-message-window and agents-api}"
@@ -26,6 +27,21 @@ if [ -d "$PARE_SEEDS/pi-dcp/tests" ] && [ -d "${PARE_NPM:-}/node_modules/@pare-l
   (cd "$work/dcp" && bun test)
 else
   echo "pi-dcp: no copy in $PARE_SEEDS, no PARE_NPM or no bun, left out"
+fi
+
+middleware=$PARE_SEEDS/langchainjs/libs/langchain/src/agents/middleware
+if [ -d "$middleware/tests" ] && [ -d "${PARE_NPM:-}/node_modules/@langchain/langgraph" ] && command -v bun >/dev/null; then
+  echo "langchainjs:"
+  mkdir -p "$work/langchain"
+  cp -r "$PARE_SEEDS/langchainjs/libs/langchain/src" "$work/langchain"
+  ln -s "$PARE_NPM/node_modules" "$work/langchain/node_modules"
+  for module in contextEditing summarization; do
+    mv "$work/langchain/src/agents/middleware/$module.ts" "$work/langchain/src/agents/middleware/$module.theirs.ts"
+    cp "adapters/seeds/langchain/$module.ts" "$work/langchain/src/agents/middleware"
+  done
+  (cd "$work/langchain" && bun test src/agents/middleware/tests/contextEditing.test.ts src/agents/middleware/tests/summarization.test.ts)
+else
+  echo "langchainjs: no copy in $PARE_SEEDS, not what it depends on in PARE_NPM, or no bun, left out"
 fi
 
 if [ -f "$PARE_SEEDS/agents-api/tests/tool-pair-validator-smoke.php" ] && command -v php >/dev/null; then

@@ -211,7 +211,11 @@ func (c *campaign) bereave(held seat, whole *resumption, k kind, add func(row)) 
 	}
 	add(row{k.name, "Pare killed, started with it", killed, after.hiredVerdict(want)})
 	after = c.goOn(held, "prompt 90: thanks", false, ends)
-	add(row{k.name, "Pare killed, started without it", killed, cmp.Or(c.left(held), after.verdict(want))})
+	alone := after.verdict(want)
+	if alone == whole.verdict(want) && !strings.HasPrefix(alone, clean) {
+		alone = clean + " as ever: " + alone // what it sends of a sound session, too
+	}
+	add(row{k.name, "Pare killed, started without it", killed, cmp.Or(c.left(held), alone)})
 	var status [2]string
 	for i := range status {
 		c.through = i == 1
