@@ -12,7 +12,8 @@ import (
 // stays as it is.
 func TestPage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.md")
-	if err := os.WriteFile(file, []byte("# Page\n\nWords.\n\n"+overview+"| --- |\n| old |\n\nMore words.\n"), 0o644); err != nil {
+	other := "## Something else\n\n| agent | sound |\n| --- | --- |\n| one | 1/1 → 1/1 |\n"
+	if err := os.WriteFile(file, []byte("# Page\n\nWords.\n\n"+overview+"| --- |\n| old |\n\nMore words.\n\n"+other), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	damages := []string{none, "call lost", "torn"}
@@ -29,7 +30,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "# Page\n\nWords.\n\n" + overview + "| --- | --- | --- | --- | --- | --- |\n| one | 2 | 2 | 4 | 1 | 3 |\n| two | 1 | 0 | 1 | 1 | 1 |\n\nMore words.\n\n" +
+	want := "# Page\n\nWords.\n\n" + overview + "| --- | --- | --- | --- | --- | --- |\n| one | 2 | 2 | 4 | 1 | 3 |\n| two | 1 | 0 | 1 | 1 | 1 |\n\nMore words.\n\n" + other + "\n" +
 		"## one\n\n3 of 4 sessions are sent whole and clean after the fix, 1 before it.\n\n" +
 		"| damage | plain | killed |\n| --- | --- | --- |\n" +
 		"| none |  | 1/1 → 1/1 |\n| call lost | orphan-result 2/3 → 3/3 | – |\n| torn | 3/4 → 4/4 | nothing → **twice 3/3** |\n\n" +
