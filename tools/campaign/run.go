@@ -134,9 +134,10 @@ func (c *campaign) employ(all []kind) (rows []row) {
 	return rows
 }
 
-// sends is what the client sends of a session by itself: that has to arrive from under pare run, and be clean.
+// sends is what the client sends of a session by itself: that has to arrive from under pare run in that order, and
+// be clean.
 func sends(whole, before *resumption) wish {
-	w := wish{texts: both(whole.marks, before.marks), times: whole.times}
+	w := wish{texts: both(before.marks, whole.marks), times: whole.times}
 	w.pairs = both(whole.pairs, before.pairs)
 	return w
 }

@@ -14,9 +14,10 @@ func TestHiredVerdict(t *testing.T) {
 	w := sends(whole, before)
 	sent := []byte(`{"messages":[]}`)
 	for want, r := range map[string]*resumption{
-		"clean 2/2": {body: sent, out: "done\npare: 1 request, nothing to repair\n", marks: []string{"reply 1: done", "prompt 2: read"}},
-		"1/2":       {body: sent, out: "done\npare: 1 request, nothing to repair\n", marks: []string{"prompt 2: read"}},
-		"nothing":   {out: "pare: 1 request, nothing to repair"},
+		"clean 2/2":    {body: sent, out: "done\npare: 1 request, nothing to repair\n", marks: []string{"prompt 2: read", "reply 1: done"}},
+		"disorder 2/2": {body: sent, out: "pare: 1 request, nothing to repair", marks: []string{"reply 1: done", "prompt 2: read"}},
+		"1/2":          {body: sent, out: "done\npare: 1 request, nothing to repair\n", marks: []string{"prompt 2: read"}},
+		"nothing":      {out: "pare: 1 request, nothing to repair"},
 		"past Pare: pare: no request came through": {body: sent, out: "pare: no request came through"},
 		"past Pare: done":                          {body: sent, out: "done\n"},
 		"exit status 3: pare: 1 request":           {body: sent, out: "pare: 1 request", status: errors.New("exit status 3")},
