@@ -62,8 +62,8 @@ func aim(t *Thread, limit, target int) int {
 	return target
 }
 
-// Roomy reports whether what is left of a thread that was full has half of the room, so that it does not
-// fill up at once.
+// Roomy reports whether what is left of a thread that was full is as short as Rescue makes it, so that it does
+// not fill up at once.
 func Roomy(t *Thread, s Size, left *wire.Request) bool {
 	limit, _ := s.Limits()
 	return left.Tokens(tokens.For(left.Model())) <= aim(t, limit, 0)
@@ -233,16 +233,22 @@ func (l *Log) overWindow() (all []Finding) {
 	return all
 }
 
-// clipped reports whether the thread fits its window once the agent has clipped results.
+// clipped reports whether the thread fits its window once the agent has clipped results. What the API has
+// counted it has counted clipped.
 func (l *Log) clipped(t *Thread, s Size) bool {
 	row, _ := l.Format.row()
 	if row.clips == 0 {
 		return false
 	}
-	tr, left := t.Request.Transcript(), s.Tokens
-	for _, b := range tr.Blocks() {
-		if raw := tr.Bytes(b.Span); b.Kind == transcript.Result && len(raw) > row.clips {
-			left -= s.Counter().Count(raw[row.clips:])
+	tr, left, counted := t.Request.Transcript(), s.Tokens, 0
+	if s.Recorded > 0 {
+		counted = l.Counted(t).Messages
+	}
+	for _, m := range tr.Messages()[min(counted, len(tr.Messages())):] {
+		for _, b := range tr.Blocks()[m.First:m.End] {
+			if raw := tr.Bytes(b.Span); b.Kind == transcript.Result && len(raw) > row.clips {
+				left -= s.Counter().Count(raw[row.clips:])
+			}
 		}
 	}
 	return left <= s.Window

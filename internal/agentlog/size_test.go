@@ -183,7 +183,7 @@ func TestOverWindowContinue(t *testing.T) {
 // Codex clips long results before it sends them; what it does not clip counts whole. Seen by running 0.166.0.
 func TestOverWindowClipped(t *testing.T) {
 	long := strings.Repeat("several words of a log. ", 120_000)
-	rollout := func(result, reply string) string {
+	rollout := func(result, reply, count string) string {
 		var b strings.Builder
 		for _, payload := range []string{
 			`"session_meta","payload":{"id":"0199","timestamp":"2026-11-01T10:00:00.000Z","cwd":"/home/dev","originator":"codex","cli_version":"0.166.0"}`,
@@ -192,16 +192,22 @@ func TestOverWindowClipped(t *testing.T) {
 			`"response_item","payload":{"type":"function_call","name":"exec_command","arguments":"{}","call_id":"call_1"}`,
 			`"response_item","payload":{"type":"function_call_output","call_id":"call_1","output":"` + result + `"}`,
 			`"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"` + reply + `"}]}`,
+			count,
 			`"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}`,
 		} {
+			if payload == "" {
+				continue
+			}
 			b.WriteString(`{"timestamp":"2026-11-01T10:00:00.000Z","type":` + payload + "}\n")
 		}
 		return b.String()
 	}
-	if f, over := overOf(t, rollout(long, "done")); over {
+	// The API has counted what was sent, so that nothing is to be taken off.
+	full := `"event_msg","payload":{"type":"token_count","info":{"last_token_usage":{"input_tokens":399990,"output_tokens":20},"model_context_window":400000}}`
+	if f, over := overOf(t, rollout(long, "done", "")); over {
 		t.Errorf("%+v", f)
 	}
-	for name, raw := range map[string]string{"a reply": rollout("ok", long), "both": rollout(long, long)} {
+	for name, raw := range map[string]string{"a reply": rollout("ok", long, ""), "both": rollout(long, long, ""), "counted": rollout(long, "done", full)} {
 		if _, over := overOf(t, raw); !over {
 			t.Errorf("%s: it fits", name)
 		}

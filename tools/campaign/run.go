@@ -77,7 +77,7 @@ func (c *campaign) rows(run bool, chosen []kind, session, harm string) []row {
 		return c.run(chosen)
 	}
 	if session == "" {
-		chosen = slices.DeleteFunc(slices.Clone(chosen), func(k kind) bool { return !slices.Contains(hiredKinds, k.name) })
+		chosen = pick(hiredKinds...)
 	}
 	if harm == "" {
 		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !slices.Contains(hiredDamages, d.name) })
