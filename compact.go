@@ -64,6 +64,7 @@ const (
 	reasonNothing      = "nothing-to-compact" // there is nothing before the cut
 	reasonSummarizer   = "summarizer"         // the summarizer failed
 	reasonTimeout      = "timeout"            // it took too long
+	reasonLeftOut      = "left-out"           // the summarizer failed too often and was not called
 )
 
 // A CompactionError says why a history was not compacted. The history is untouched. Many

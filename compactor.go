@@ -6,10 +6,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/breaker"
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -52,10 +54,13 @@ type Compactor struct {
 	// Options says how summaries are placed, and what is repaired and counted.
 	Options CompactOptions
 
-	mu    sync.Mutex
-	runs  map[runKey]*run
-	known map[string]string
-	ahead map[runKey]*writing
+	mu       sync.Mutex
+	runs     map[runKey]*run
+	known    map[string]string
+	failures breaker.Breaker
+
+	writing  map[runKey]bool // histories that are summarized in the background
+	prepared map[runKey]bool // histories that were, and need not be again
 }
 
 // A Memory keeps texts by name. Its methods are called by many goroutines.
@@ -194,10 +199,7 @@ func (c *Compactor) levels(ctx context.Context, r *wire.Request, o Options) *lev
 			s.Text, err = c.remember(ctx, h)
 			return s, err
 		}
-		if s, err = c.summary(ctx, h); err == nil {
-			err = s.wrong()
-		}
-		return s, err
+		return c.summary(ctx, h)
 	}
 	if c.Summarize == nil {
 		v.whole = func(r record) bool { return r.text != offloaded }
@@ -217,7 +219,8 @@ func (p *Plan) skip(o Options, format string, args ...any) *Plan {
 	return p
 }
 
-// summary runs the summarizer, or waits for the run that another caller began.
+// summary calls the summarizer, or waits for the call that another caller began. It returns an
+// error without a call while the summarizer is left out because it keeps failing.
 func (c *Compactor) summary(ctx context.Context, h Removed) (Summary, error) {
 	key := h.key()
 	c.mu.Lock()
@@ -226,6 +229,10 @@ func (c *Compactor) summary(ctx context.Context, h Removed) (Summary, error) {
 	}
 	x := c.runs[key]
 	if x == nil {
+		if err := c.leftOut(key); err != nil {
+			c.mu.Unlock()
+			return Summary{}, err
+		}
 		// The run outlives the caller that began it as long as another one waits.
 		bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.timeout())
 		x = &run{done: make(chan struct{}), cancel: cancel}
@@ -241,6 +248,15 @@ func (c *Compactor) summary(ctx context.Context, h Removed) (Summary, error) {
 		c.leave(key, x)
 		return Summary{}, &CompactionError{reasonTimeout, fmt.Errorf("wait for the summary: %w", ctx.Err())}
 	}
+}
+
+// leftOut returns an error if the summarizer must not be called for a batch, because it has failed
+// too often. A batch that it refuses counts as left out, once.
+func (c *Compactor) leftOut(batch runKey) error {
+	if err := c.failures.Start(breaker.Job(batch)); err != nil {
+		return &CompactionError{reasonLeftOut, fmt.Errorf("the summarizer is %w", err)}
+	}
+	return nil
 }
 
 // leave ends a run that nobody waits for any more.
@@ -275,7 +291,7 @@ func (c *Compactor) run(ctx context.Context, key runKey, x *run, h Removed) {
 	}()
 	select {
 	case o := <-got:
-		x.summary, x.err = o.s, o.err
+		x.summary, x.err = o.s, o.s.wrong()
 		if o.err != nil {
 			x.err = &CompactionError{reasonSummarizer, fmt.Errorf("summarize: %w", o.err)}
 		}
@@ -283,6 +299,9 @@ func (c *Compactor) run(ctx context.Context, key runKey, x *run, h Removed) {
 		x.err = &CompactionError{reasonTimeout, fmt.Errorf("the summarizer did not answer within %v", c.timeout())}
 	}
 	c.mu.Lock()
+	if isCanceled := errors.Is(ctx.Err(), context.Canceled); !isCanceled || x.err == nil {
+		c.failures.Record(breaker.Job(key), x.err)
+	}
 	if c.runs[key] == x {
 		delete(c.runs, key)
 	}
@@ -359,11 +378,14 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 // place; if there is no place, a mark stands for everything.
 func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost [][]transcript.BlockID, bare *Plan) *Plan {
 	note := func(e Event) { bare.events = append(bare.events, e) }
-	failed := func(err error) { note(Event{eventCompactionFailed, CompactionFailed{Error: err.Error()}}) }
+	failed := func(err error) {
+		note(Event{eventCompactionFailed, CompactionFailed{Error: err.Error()}})
+		bare.faults = withSummarizerFault(bare.faults, err)
+	}
 	o := f.o
 	s := &story{c: c, r: f.base.mended, o: o, lost: lost, archived: f.w.Archive, frame: l.Frame()}
 	if o.later {
-		if s.chunk(f.w.Tokens); s.readAhead(ctx) {
+		if s.chunk(f.w.Tokens); s.readAhead(ctx, failed) {
 			note(Event{eventCompactionSkipped, CompactionSkipped{"a summary is being written, for a later request"}})
 		}
 	} else {
@@ -385,9 +407,31 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 		failed(err)
 		return f.orMarked(l, bare)
 	}
-	p.events, p.indexes = bare.events, s.indexes
+	p.events, p.indexes, p.faults = bare.events, s.indexes, bare.faults
 	return p
 }
+
+// withSummarizerFault adds err to the faults of a plan if the summarizer is to blame for it, unless
+// the faults name the summarizer already.
+func withSummarizerFault(faults []*FaultError, err error) []*FaultError {
+	var failure *CompactionError
+	if !errors.As(err, &failure) {
+		return faults
+	}
+	switch failure.Reason {
+	case reasonSummarizer, reasonTimeout, reasonLeftOut, reasonBlank, reasonNotText, reasonCalls:
+	default:
+		return faults
+	}
+	isNamed := func(f *FaultError) bool { return f.Part == partSummarizer }
+	if slices.ContainsFunc(faults, isNamed) {
+		return faults
+	}
+	return append(slices.Clip(faults), &FaultError{Part: partSummarizer, Err: err})
+}
+
+// partSummarizer names the summarizer in a FaultError.
+const partSummarizer = "summarizer"
 
 // remember returns the text of a summary: from memory, or a new one.
 func (c *Compactor) remember(ctx context.Context, h Removed) (string, error) {
@@ -396,9 +440,6 @@ func (c *Compactor) remember(ctx context.Context, h Removed) (string, error) {
 		return text, nil
 	}
 	s, err := c.summary(ctx, h)
-	if err == nil {
-		err = s.wrong()
-	}
 	if err != nil {
 		return "", err
 	}

@@ -5,8 +5,11 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/grapheme"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -87,7 +90,8 @@ func (v *levels) note(prior string, lost loss) string {
 // unsummarized is the text where there is no summary.
 const unsummarized = "What stood here was not summarized."
 
-// weigh is how many tokens a summary of what is removed may have at most, for it to be smaller.
+// weigh returns how many tokens a summary of the removed blocks may have at most, so that the history
+// gets smaller: their own, less those of the marks around a summary.
 func (v *levels) weigh(h *Removed) int {
 	if v.lenient {
 		return v.most // there is room for it in any case
@@ -99,7 +103,7 @@ func (v *levels) weigh(h *Removed) int {
 			n, last = n+wirex.FrameTokens(v.counter), m
 		}
 	}
-	return n
+	return n - v.count(wording.SummaryBegin) - v.count(wording.SummaryEnd) - wirex.FrameTokens(v.counter) - 2
 }
 
 // line is what the line over a summary costs.
@@ -256,26 +260,65 @@ func below(texts []string, level int) (Removed, error) {
 	return h, nil
 }
 
-// crop leaves out lines at the end of a text, or sentences if there is only one line, and says how many, so
-// that with the line over it, it has at most so many tokens. A text of which not even one sentence fits is an error.
-func (v *levels) crop(text string, lost loss, most int) (string, error) {
-	fits := func(text string) bool { return v.count(lost.over(text)) <= most }
+// crop shortens a text so that, with the line over it, it has at most maxTokens tokens. It keeps the
+// longest beginning that fits, cut at the end of a line, a sentence or a word if one is near and
+// between two characters otherwise, and adds a line with the length of the rest. The error is that of
+// a text of which not one character fits.
+func (v *levels) crop(text string, lost loss, maxTokens int) (string, error) {
+	fits := func(text string) bool { return v.count(lost.over(text)) <= maxTokens }
 	if fits(text) {
 		return text, nil
 	}
-	for _, by := range []struct{ sep, end, what string }{{"\n", "", "line"}, {". ", ".", "sentence"}} {
-		parts := strings.Split(text, by.sep)
-		first := func(k int) string {
-			return strings.Join(parts[:k], by.sep) + by.end + fmt.Sprintf("\n(Left out for room: %s.)", several(len(parts)-k, by.what))
+	n := sort.Search(len(text), func(n int) bool { return !fits(shortened(text, n+1)) })
+	for n > 0 {
+		if end := goodEnd(text[:grapheme.Cut(text, n)]); end > 0 && fits(shortened(text, end)) {
+			return shortened(text, end), nil
 		}
-		k := sort.Search(len(parts)-1, func(k int) bool { return !fits(first(k + 1)) })
-		for ; k > 0; k-- { // a counter need not grow with its text
-			if fits(first(k)) {
-				return first(k), nil
-			}
+		n-- // a counter need not grow with its text
+	}
+	return "", uncompacted(reasonLarger, "the summary has %d tokens, it may have %d, and no character of it fits", v.count(lost.over(text)), maxTokens)
+}
+
+// shortened returns the first n bytes of a text, with a line that gives the length of the rest.
+func shortened(text string, n int) string {
+	n = grapheme.Cut(text, n)
+	if n == 0 {
+		return ""
+	}
+	rest := utf8.RuneCountInString(text[n:])
+	return strings.TrimSpace(text[:n]) + fmt.Sprintf("\n(Left out for room: %s.)", several(rest, "character"))
+}
+
+// goodEnd returns where to cut a text that goes on: after the last line, else the last sentence, else
+// the last word, if that keeps at least half of the text, and otherwise at its end.
+func goodEnd(text string) int {
+	ends := []int{
+		strings.LastIndexByte(text, '\n'),
+		lastSentenceEnd(text),
+		strings.LastIndexByte(text, ' '),
+	}
+	for _, end := range ends {
+		if end >= len(text)/2 && end > 0 {
+			return end
 		}
 	}
-	return "", uncompacted(reasonLarger, "the summary has %d tokens, it may have %d, and no line of it fits", v.count(lost.over(text)), most)
+	return len(text)
+}
+
+// lastSentenceEnd returns the offset after the last sentence of a text, or -1. A full stop of a
+// script with spaces ends a sentence only before a space.
+func lastSentenceEnd(text string) int {
+	end := strings.LastIndexFunc(text, func(r rune) bool { return strings.ContainsRune("。！？｡؟۔।", r) })
+	if end >= 0 {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
+	}
+	for _, stop := range []string{". ", "! ", "? "} {
+		if at := strings.LastIndex(text, stop); at >= 0 {
+			end = max(end, at+1)
+		}
+	}
+	return end
 }
 
 // indexed names what several summaries stand for, and keeps their texts, as an item of the

@@ -2,15 +2,14 @@ package pare
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/breaker"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -124,59 +123,64 @@ func (s *story) chunk(limit int) {
 // errLater says that a summary is not there so far.
 var errLater = errors.New("the summary is not written yet")
 
-// A writing is summaries that are written while requests go on.
-type writing struct {
-	fails int
-	until time.Time // nobody tries again before that; zero: it is under way
-}
+// maxWriters is how many histories a Compactor summarizes in the background at the same time.
+const maxWriters = 4
 
-const (
-	mostAhead  = 4                // that are written at the same time, of all conversations
-	firstPause = 15 * time.Second // after a failure; then twice as long each time
-	mostPause  = 30 * time.Minute
-)
+// maxPrepared is how many histories a Compactor remembers as prepared; then it forgets all of them.
+const maxPrepared = 1000
 
-// readAhead tells the summaries that are known. If one is missing, all are written in the background, for
-// later requests, and it reports so.
-func (s *story) readAhead(ctx context.Context) (missing bool) {
+// readAhead places the summaries that exist. A line takes the place of a batch for which the
+// summarizer is left out. If another summary is missing, readAhead starts to write all of them in the
+// background, for later requests, and returns true.
+func (s *story) readAhead(ctx context.Context, failed func(error)) (missing bool) {
 	var first runKey
 	s.tell(func(h Removed) (string, error) {
-		if !missing {
-			key := h.key()
-			if text, ok := s.c.loadKey(key); ok {
-				return text, nil
-			}
-			first, missing = key, true
+		if missing {
+			return "", errLater // the summaries before it will have other words
 		}
-		return "", errLater // what stands in front of it will be other words
-	}, func(error) {})
+		key := h.key()
+		if text, ok := s.c.loadKey(key); ok {
+			return text, nil
+		}
+		if err := s.c.leftOut(key); err != nil {
+			return "", err
+		}
+		first, missing = key, true
+		return "", errLater
+	}, failed)
 	if missing {
 		s.c.writeAhead(ctx, first, s)
+		if err := s.c.failures.Err(); err != nil {
+			failed(&CompactionError{reasonSummarizer, fmt.Errorf("summarize: %w", err)})
+		}
 	}
 	return missing
 }
 
-// writeAhead writes the summaries of a story in the background: once at a time, and after a failure not again
-// at once.
+// writeAhead writes the summaries of a story in the background, once at a time.
 func (c *Compactor) writeAhead(ctx context.Context, key runKey, s *story) {
 	mine := *s
-	c.behind(ctx, key, s.r, func(ctx context.Context, r *wire.Request) error {
+	c.behind(ctx, key, s.r, func(ctx context.Context, r *wire.Request) bool {
 		mine.r = r
-		return mine.write(ctx)
+		mine.write(ctx)
+		return false
 	})
 }
 
-// write writes all summaries, until one fails.
-func (s *story) write(ctx context.Context) (failed error) {
+// write writes all summaries. It stops at the first failure, but passes batches for which the
+// summarizer is left out.
+func (s *story) write(ctx context.Context) {
+	var failed error
 	s.tell(func(h Removed) (string, error) {
 		if failed != nil {
 			return "", failed
 		}
 		text, err := s.c.remember(ctx, h)
-		failed = err
+		if err != nil && !errors.Is(err, breaker.ErrLeftOut) {
+			failed = err
+		}
 		return text, err
 	}, func(error) {})
-	return failed
 }
 
 // prepare writes the summaries that a history will need soon: from four fifths of its window on, as if that were
@@ -191,87 +195,68 @@ func (c *Compactor) prepare(ctx context.Context, f *fitting) {
 	first := t.Bytes(transcript.Span{Start: t.Messages()[0].Span.Start, End: t.Messages()[2].Span.End})
 	key := runKey(sha256.Sum256(fmt.Appendf(nil, "%d %s", n/8, first)))
 	o.Sink, o.ctx = nil, nil
-	c.behind(ctx, key, r, func(ctx context.Context, r *wire.Request) error {
+	c.behind(ctx, key, r, func(ctx context.Context, r *wire.Request) bool {
 		full := w // and smaller: then turns go as a whole, the same ones as later
 		full.Low, full.Tokens = w.Low/2, w.Tokens/2
 		f, err := toFit(r, full, o)
 		if err != nil {
-			return err
+			return true
 		}
 		l, _, err := f.fit(c.maxTokens(), nil)
 		if err != nil || len(l.Lost()) == 0 {
-			return errLater
+			return true
 		}
 		s := &story{c: c, r: f.base.mended, o: o, lost: l.Lost(), archived: w.Archive, frame: l.Frame()}
 		s.chunk(w.Tokens)
-		return cmp.Or(s.write(ctx), errLater) // so that it is not done again
+		s.write(ctx)
+		return true
 	})
 }
 
-// behind does something in the background. The request is copied, for its bytes are somebody else's when it
-// has been answered.
-func (c *Compactor) behind(ctx context.Context, key runKey, r *wire.Request, do func(context.Context, *wire.Request) error) {
+// behind calls write in the background, unless a call with the same key is under way, or was, and
+// returned true: once is enough. It copies the request, whose bytes the caller may reuse.
+func (c *Compactor) behind(ctx context.Context, key runKey, r *wire.Request, write func(context.Context, *wire.Request) (once bool)) {
 	if !c.begin(key) {
 		return
 	}
 	body, dialect, model := bytes.Clone(r.Raw()), r.Dialect, r.Model()
 	ctx = context.WithoutCancel(ctx)
 	go func() {
-		err := errors.New("a part of the policy panicked")
+		once := false
 		defer func() {
-			recover()
-			c.end(key, err)
+			recover() // a part of the policy panicked: the next request names it
+			c.end(key, once)
 		}()
-		mine, failed := wire.Parse(body, wire.Options{Dialect: dialect, Model: model})
-		if failed == nil {
-			failed = do(ctx, mine)
+		if copied, err := wire.Parse(body, wire.Options{Dialect: dialect, Model: model}); err == nil {
+			once = write(ctx, copied)
 		}
-		err = failed
 	}()
 }
 
-// begin reports whether summaries may be written now.
+// begin reports whether summaries may be written in the background now, and if so, notes that they are.
 func (c *Compactor) begin(key runKey) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ahead == nil {
-		c.ahead = make(map[runKey]*writing)
-	}
-	w, running := c.ahead[key], 0
-	for _, x := range c.ahead {
-		if x.until.IsZero() {
-			running++
-		}
-	}
-	if w != nil && (w.until.IsZero() || time.Now().Before(w.until)) || running >= mostAhead {
+	if c.writing[key] || c.prepared[key] || len(c.writing) >= maxWriters {
 		return false
 	}
-	if w == nil {
-		w = &writing{}
-		c.ahead[key] = w
+	if c.writing == nil {
+		c.writing = make(map[runKey]bool)
 	}
-	w.until = time.Time{}
+	c.writing[key] = true
 	return true
 }
 
-// end says that summaries are written, or that this has failed.
-func (c *Compactor) end(key runKey, err error) {
+// end notes that summaries are no longer being written. If once is set, begin refuses the key from now on.
+func (c *Compactor) end(key runKey, once bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := c.ahead[key]
-	if err == nil {
-		delete(c.ahead, key)
+	delete(c.writing, key)
+	if !once {
 		return
 	}
-	w.until = time.Now().Add(min(firstPause<<min(w.fails, 10), mostPause))
-	if !errors.Is(err, errLater) {
-		w.fails++
+	if c.prepared == nil || len(c.prepared) >= maxPrepared {
+		c.prepared = make(map[runKey]bool)
 	}
-	if len(c.ahead) > 1000 { // conversations that have ended
-		for k, x := range c.ahead {
-			if !x.until.IsZero() && time.Now().After(x.until) {
-				delete(c.ahead, k)
-			}
-		}
-	}
+	c.prepared[key] = true
 }

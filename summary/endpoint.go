@@ -11,6 +11,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,8 +68,8 @@ const (
 
 // Endpoint returns a summarizer that asks a model. A response that is no summary is
 // an error: a status that is not 2xx, another content than JSON, a call, nothing, or a
-// text that was cut off. If the API is busy (429 and 5xx) it is asked up to two times
-// more, unless the context ends before that. The error of Endpoint itself is about the
+// text that was cut off. If the API is busy (429, 503 and 529), Endpoint waits and sends the request
+// once more, unless the context ends before that. The error of Endpoint itself is about the
 // options.
 func Endpoint(o EndpointOptions) (pare.Summarizer, error) {
 	e := endpoint{EndpointOptions: o}
@@ -188,28 +189,27 @@ func (e *endpoint) ask(h pare.Removed) ([]byte, error) {
 	return json.Marshal(request{Model: e.Model, Messages: []message{{"system", e.Prompt}, user}})
 }
 
-// send posts the request, again if the API is busy, and returns the body of a response
+// send posts the request, once more if the API is busy, and returns the body of a response
 // that is JSON.
 func (e *endpoint) send(ctx context.Context, body []byte) ([]byte, error) {
-	const retries = 2
-	for i := 0; ; i++ {
-		reply, wait, err := e.post(ctx, body)
-		if err == nil || wait < 0 || i == retries {
-			return reply, err
-		}
-		if wait == 0 {
-			wait = time.Second << i
-		}
-		if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
-			return nil, err
-		}
-		pause := time.NewTimer(wait)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return nil, fmt.Errorf("%w while waiting to ask again: %w", ctx.Err(), err)
-		}
+	reply, wait, err := e.post(ctx, body)
+	if err == nil || wait < 0 {
+		return reply, err
+	}
+	if wait == 0 {
+		wait = time.Second
+	}
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
+		return nil, err
+	}
+	pause := time.NewTimer(wait)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+		reply, _, err = e.post(ctx, body)
+		return reply, err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w while waiting to ask again: %w", ctx.Err(), err)
 	}
 }
 
@@ -239,7 +239,7 @@ func (e *endpoint) post(ctx context.Context, body []byte) (reply []byte, wait ti
 	reply, err = io.ReadAll(io.LimitReader(resp.Body, int64(e.MaxBody)+1))
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
-	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500:
+	case slices.Contains(busyStatuses, resp.StatusCode):
 		return nil, pauseOf(resp), e.refused(resp, reply)
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
 		return nil, -1, e.refused(resp, reply)
@@ -252,6 +252,10 @@ func (e *endpoint) post(ctx context.Context, body []byte) (reply []byte, wait ti
 	}
 	return reply, -1, nil
 }
+
+// busyStatuses are those of an API that is working and asks the client to come back. Anthropic
+// answers 529 when it is overloaded.
+var busyStatuses = []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, 529}
 
 // pauseOf is how long the API asks to wait, within reason; zero if it does not say.
 func pauseOf(resp *http.Response) time.Duration {

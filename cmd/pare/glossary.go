@@ -136,6 +136,7 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"nothing-to-compact", aRefusal, "there is nothing before the cut", ""},
 	{"summarizer", aRefusal, "the summary could not be made", ""},
 	{"timeout", aRefusal, "the summary took too long", "--timeout sets how long it may take"},
+	{"left-out", aRefusal, "the summarizer was not called, because it failed twice for these messages or five times in a row", "check its endpoint; Pare calls it again after 50 more summaries, or after a restart"},
 
 	{"off", aSkip, "the configuration says that such requests are left alone", ""},
 	{"too-large", aSkip, "the body is larger than pare serve reads", "--max-body sets how large it may be"},

@@ -3,7 +3,10 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -117,31 +120,51 @@ func TestDefectC2Before(t *testing.T) {
 	}
 }
 
-// TestDefectC2Down: a model that is down is not asked again at every request, and costs none.
-func TestDefectC2Down(t *testing.T) {
-	var asked atomic.Int32
-	c := &pare.Compactor{MaxTokens: 1000, Summarize: func(context.Context, pare.Removed) (pare.Summary, error) {
-		asked.Add(1)
-		return pare.Summary{}, errors.New("down")
-	}}
-	p := &pare.Policy{Window: &pare.Window{Tokens: 6000, Low: 3500}, Compact: c, SummarizeLater: true}
+// TestFailingSummarizerIsLeftOut: a summarizer that fails is asked at most twice for the same messages
+// and five times in a row, whether requests wait for summaries or not. Every plan is clean and names
+// the summarizer among its faults.
+func TestFailingSummarizerIsLeftOut(t *testing.T) {
 	var list []string
 	for i := range 60 {
 		list = append(list, factTurn(wire.Anthropic, i))
 	}
 	body := []byte(`{"model":"claude-sonnet-4-5","max_tokens":1000,"messages":[` + strings.Join(list, ",") + `]}`)
-	for range 50 {
-		r, err := wire.Parse(body, wire.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, err := p.Plan(context.Background(), r)
-		if err != nil || len(plan.Left()) > 0 {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if n := asked.Load(); n != 1 {
-		t.Errorf("asked %d times", n)
+	for _, later := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			asked := make(map[string]int)
+			calls := 0
+			var mu sync.Mutex
+			c := &pare.Compactor{MaxTokens: 1000, Summarize: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				calls++
+				asked[fmt.Sprint(h.Prior, h.Blocks)]++
+				return pare.Summary{}, errors.New("down")
+			}}
+			p := &pare.Policy{Window: &pare.Window{Tokens: 6000, Low: 3500}, Compact: c, SummarizeLater: later}
+			for i := range 50 {
+				r, err := wire.Parse(body, wire.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				plan, err := p.Plan(context.Background(), r)
+				if err != nil || len(plan.Left()) > 0 {
+					t.Fatal(err, plan)
+				}
+				synctest.Wait()
+				isNamed := slices.ContainsFunc(plan.Faults(), func(f *pare.FaultError) bool { return f.Part == "summarizer" })
+				if firstOfLater := later && i == 0; !isNamed && !firstOfLater {
+					t.Errorf("later %v, request %d: the faults are %v", later, i, plan.Faults())
+				}
+			}
+			if calls > 5 {
+				t.Errorf("later %v: asked %d times", later, calls)
+			}
+			for batch, n := range asked {
+				if n > 2 {
+					t.Errorf("later %v: asked %d times for %.80s", later, n, batch)
+				}
+			}
+		})
 	}
 }

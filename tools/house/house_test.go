@@ -34,6 +34,8 @@ var floors = map[string]floor{
 	"internal/atomicfile":     {0, nil, "writes files for every floor"},
 	"internal/plain":          {0, nil, "makes text safe to show, for every floor"},
 	"internal/suggest":        {0, nil, "compares names and knows none"},
+	"internal/breaker":        {0, nil, "counts the failures of a function and knows nothing of it"},
+	"internal/grapheme":       {0, nil, "cuts texts and knows nothing of them"},
 	"internal/names":          {0, nil, "finds names in texts and knows nobody who needs them"},
 	"tools/doctest":           {0, nil, "tests only"},
 	"tools/extend":            {0, nil, "tests only"},

@@ -40,6 +40,7 @@ type Totals struct {
 	Failed       map[string]int64 `json:"failed"`  // heals that did not help, by rule
 	Recalls      map[string]int64 `json:"recalls"` // calls of the tool for recalls, by answer
 	Skipped      map[string]int64 `json:"skipped"` // by reason
+	Faults       map[string]int64 `json:"faults"`  // requests by the part of the policy that failed
 	Status       map[string]int64 `json:"status"`  // replies by status; "0": none came
 }
 
@@ -73,7 +74,7 @@ func (t *totals) terms(model string) terms {
 
 func newTotals() totals {
 	return totals{Totals: Totals{
-		Rules: map[string]int64{}, Healed: map[string]int64{}, Failed: map[string]int64{}, Recalls: map[string]int64{}, Skipped: map[string]int64{}, Status: map[string]int64{},
+		Rules: map[string]int64{}, Healed: map[string]int64{}, Failed: map[string]int64{}, Recalls: map[string]int64{}, Skipped: map[string]int64{}, Faults: map[string]int64{}, Status: map[string]int64{},
 	}, planned: newHistogram(), waited: newHistogram(), priced: make(map[string]terms)}
 }
 
@@ -100,6 +101,9 @@ func (t *totals) add(r *proxy.Record) {
 	}
 	if r.Skipped != "" {
 		t.Skipped[string(r.Skipped)]++
+	}
+	for _, part := range r.Faults {
+		t.Faults[part]++
 	}
 	for _, c := range r.Recalls {
 		t.Recalls[string(c.Answer)]++
@@ -183,7 +187,7 @@ func (w *Watch) Totals() Totals {
 		now := *t.Thrift
 		t.Thrift = &now
 	}
-	t.Rules, t.Healed, t.Failed, t.Recalls, t.Skipped, t.Status = maps.Clone(t.Rules), maps.Clone(t.Healed), maps.Clone(t.Failed), maps.Clone(t.Recalls), maps.Clone(t.Skipped), maps.Clone(t.Status)
+	t.Rules, t.Healed, t.Failed, t.Recalls, t.Skipped, t.Faults, t.Status = maps.Clone(t.Rules), maps.Clone(t.Healed), maps.Clone(t.Failed), maps.Clone(t.Recalls), maps.Clone(t.Skipped), maps.Clone(t.Faults), maps.Clone(t.Status)
 	return t
 }
 
@@ -267,6 +271,7 @@ func (w *Watch) metrics() []byte {
 		{"pare_heal_failed_total", "Refusals that could not be healed.", "rule", t.Failed},
 		{"pare_recalls_total", "What models fetched of what was removed, by answer.", "answer", t.Recalls},
 		{"pare_skipped_total", "Requests that went on as they came, by reason.", "reason", t.Skipped},
+		{"pare_faults_total", "Requests that were planned without a part of the policy, because the part failed.", "part", t.Faults},
 		{"pare_replies_total", "Replies by status; 0 is none.", "status", t.Status},
 	} {
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s counter\n", m.name, m.help, m.name)
