@@ -49,7 +49,7 @@ func summarizing(later bool, s pare.Summarizer, change ...func(*proxy.Config)) f
 // drops something a summary, and each request fits its window.
 func TestProxySummarizesInEveryScript(t *testing.T) {
 	counter := tokens.For("claude-sonnet-4-5")
-	requests := min(trial.Size(40), 200)
+	requests := max(40, min(trial.Size(40), 200))
 	for _, language := range trial.Languages() {
 		var calls atomic.Int32
 		u := newUpstream(t, nil)

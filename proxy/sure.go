@@ -12,8 +12,7 @@ import (
 )
 
 // fitting is the policy for a request, and its size if that had to be counted. A window
-// that is the model's own applies to what is surely larger, and to no model that nobody
-// knows.
+// that is the model's own applies to what is surely larger, and only to a model whose window is known.
 func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 	p := *a.policy
 	if a.unfitted {
@@ -48,6 +47,9 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 		}
 	}
 	if a.chills(&w) && w.LowPercent > 0 {
+		if !known {
+			return &p, a.coldRulesOnly(r, &w)
+		}
 		return &p, a.early(r, m, &w)
 	}
 	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = 0, false, 0, 0
@@ -95,6 +97,18 @@ func (a *aim) early(r *wire.Request, m tokens.Model, w *pare.Window) (size int) 
 	size, room := r.Tokens(c), m.Input(min(r.MaxOutputTokens(), m.Output))
 	w.Low = max(1, room*w.LowPercent/100)
 	w.Tokens = max(room, size, w.Low+1)
+	return size
+}
+
+// coldRulesOnly modifies a window so that a cold request loses only the blocks that the rules for
+// cold moments vote for: without a known window there is no size to trim to.
+func (a *aim) coldRulesOnly(r *wire.Request, w *pare.Window) (size int) {
+	c := a.counterOf(a.model(r))
+	if c == nil {
+		return 0
+	}
+	size = r.Tokens(c)
+	w.Low, w.Tokens = size+1, size+2
 	return size
 }
 

@@ -6,10 +6,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/internal/trial"
+	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -94,6 +97,47 @@ func TestFitsAsSoonAsItIsOver(t *testing.T) {
 				t.Error(err, "it does not fit")
 			}
 		})
+	}
+}
+
+// TestOnlyKnownWindowsCut: a request that is larger than the window of its model's family is sent
+// as it came if the window of that very model is not known, also on a cold cache.
+func TestOnlyKnownWindowsCut(t *testing.T) {
+	rule, err := rules.Hazard{}.Rule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hazard, err := pare.Compile(rule)
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies := map[string]*pare.Policy{
+		"default": nil,
+		"cold":    {Window: &pare.Window{ModelTokens: true, LowPercent: 10, ColdRules: hazard}},
+		"cache":   {Window: &pare.Window{ModelTokens: true, LowPercent: 10, ModelCache: true}},
+	}
+	words := `{"model":"MODEL","messages":[` + strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"`+strings.Repeat("Keep these words. ", 100)+`"},{"role":"assistant","content":"Yes."},`, 600), `,{"role":"assistant","content":"Yes."},`) + `]}`
+	for model, cut := range map[string]bool{
+		"gpt-4o": true, "openai/gpt-4o-2024-11-20": true,
+		"gpt-4o-next": false, "kimi-k9": false, "kimi-k3": false, "deepseek-flash": false, "glm-5.9": false, "minimax-m4": false,
+		"grok-4.8": false, "claude-sonnet-4-9": false, "our-own": false,
+	} {
+		for name, policy := range policies {
+			body := strings.Replace(words, "MODEL", model, 1)
+			var sent []byte
+			tr := &Transport{PlanTime: -1, Policy: policy, Base: base(func(r *http.Request, body []byte) *http.Response {
+				sent = body
+				return answer(200, `{}`)
+			})}
+			if policy != nil {
+				c := &clock{now: time.Unix(1_000_000, 0)}
+				tr.Conversations = c.conversations()
+			}
+			_, err := tr.RoundTrip(httptest.NewRequest(http.MethodPost, "http://host/v1/chat/completions", strings.NewReader(body)))
+			if err != nil || (string(sent) != body) != cut {
+				t.Errorf("%s, policy %s: %v, %d of %d bytes", model, name, err, len(sent), len(body))
+			}
+		}
 	}
 }
 

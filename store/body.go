@@ -107,7 +107,7 @@ func (x *Session) bounded(body []byte) ([]byte, error) {
 		return body, nil
 	}
 	most := leastReply
-	if m, known := tokens.Lookup(x.Model); known && m.Output > 0 {
+	if m, _ := tokens.Lookup(x.Model); m.Prefix != "" {
 		most = min(replyTokens+jsonedit.NumberAt(body, "thinking", "budget_tokens"), m.Output)
 	}
 	return jsonedit.Set(body, member, strconv.AppendInt(nil, int64(most), 10)), nil

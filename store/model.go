@@ -24,9 +24,9 @@ var own = map[wire.Dialect]string{wire.Anthropic: "Anthropic", wire.Gemini: "Goo
 
 // madeBy is the maker of a model of which the plain name is given; "": it is not known.
 func madeBy(model string) string {
-	m, known := tokens.Lookup(model)
+	m, _ := tokens.Lookup(model)
 	name := strings.ToLower(model)
-	if !known || strings.Contains(name, "/") {
+	if m.Prefix == "" || strings.Contains(name, "/") {
 		return ""
 	}
 	for maker, words := range makers {

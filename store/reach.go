@@ -29,8 +29,9 @@ func reachOf(x *Session, p *pare.Policy) (r reach) {
 	}
 	limit := w.Tokens
 	if limit == 0 && w.ModelTokens {
-		m, _ := tokens.Lookup(x.Model)
-		limit = m.Window
+		if m, known := tokens.Lookup(x.Model); known {
+			limit = m.Window
+		}
 	}
 	return reach{tokens: 2 * int64(limit), messages: 2 * w.Messages, turns: w.Turns, keep: w.MinKeep}
 }

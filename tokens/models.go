@@ -42,28 +42,38 @@ func (m Model) Estimator() Estimator {
 // For returns the estimator of a model, by its name on the wire. An unknown or empty
 // name gets the default, which is fitted to the hungriest of the open vocabularies.
 func For(model string) Estimator {
-	m, _ := Lookup(model)
+	m, _ := findModel(model, nil)
 	return m.Estimator()
 }
 
-// Lookup finds what is known of a model by its name on the wire, with or without a
-// provider in front ("us.anthropic.claude-…", "openai/gpt-5"). The longest prefix
-// wins, and one of own before an equal one of the built-in table. An unknown name
-// gets 128,000 tokens and false.
+// Lookup returns the properties of a model by its name on the wire, with or without a
+// provider before it ("us.anthropic.claude-…", "openai/gpt-5"). The longest prefix
+// wins, and one of own before an equal one of the built-in table.
+//
+// known reports whether the window is that of the model: own names it, or the
+// table has its exact name, apart from route, date, "-latest" and version. For any other
+// name the window is a guess, that of the family or 128,000 tokens: a request must not be cut to
+// it. Prefix is empty for a name of no known family.
 func Lookup(model string, own ...Model) (m Model, known bool) {
+	m, isOwn := findModel(model, own)
+	return m, isOwn || m.Prefix != "" && hasExactWindow(strings.ToLower(model))
+}
+
+// findModel returns the row with the longest prefix of a model's name, and whether it is one of own.
+func findModel(model string, own []Model) (m Model, isOwn bool) {
 	model = canonical(model)
 	m = Model{Window: 128_000, Output: 16_384}
 	for i := range own {
 		if len(own[i].Prefix) > len(m.Prefix) && begins(model, canonical(own[i].Prefix)) {
-			m, known = own[i], true
+			m, isOwn = own[i], true
 		}
 	}
 	for i := range models { // whose prefixes are canonical
 		if len(models[i].Prefix) > len(m.Prefix) && begins(model, models[i].Prefix) {
-			m, known = models[i], true
+			m, isOwn = models[i], false
 		}
 	}
-	return m, known
+	return m, isOwn
 }
 
 // canonical writes Claude's versions as Anthropic does: other hosts put a point.
@@ -140,6 +150,9 @@ var models = []Model{
 	{Prefix: "gpt-oss", Family: "o200k", Window: 131_072, Output: 65_536},
 	{Prefix: "chatgpt", Family: "o200k", Window: 128_000, Output: 16_384, vision: &tiles85},
 	{Prefix: "codex", Family: "o200k", Window: 200_000, Output: 100_000, vision: &patchesO4},
+	{Prefix: "gpt-4-32k", Family: "cl100k", Window: 32_768, Output: 4096},
+	{Prefix: "o1-mini", Family: "o200k", Window: 128_000, Output: 65_536, vision: &tiles75},
+	{Prefix: "o1-preview", Family: "o200k", Window: 128_000, Output: 32_768, vision: &tiles75},
 	{Prefix: "o1", Family: "o200k", Window: 200_000, Output: 100_000, vision: &tiles75},
 	{Prefix: "o3", Family: "o200k", Window: 200_000, Output: 100_000, vision: &tiles75},
 	{Prefix: "o4-mini", Family: "o200k", Window: 200_000, Output: 100_000, vision: &patchesO4},
@@ -153,6 +166,7 @@ var models = []Model{
 	{Prefix: "gemma-4", Family: "gemini", Window: 262_144, Output: 32_768},
 
 	{Prefix: "deepseek", Window: 128_000, Output: 8192},
+	{Prefix: "deepseek-flash", Window: 1_000_000, Output: 384_000},
 	{Prefix: "deepseek-v4", Window: 1_000_000, Output: 384_000},
 	{Prefix: "mistral", Window: 128_000, Output: 128_000},
 	{Prefix: "mistral-large", Window: 262_144, Output: 262_144},
@@ -171,18 +185,24 @@ var models = []Model{
 	{Prefix: "kimi", Window: 131_072, Output: 16_384},
 	{Prefix: "kimi-k2", Window: 262_144, Output: 65_536},
 	{Prefix: "kimi-k2-0711", Window: 131_072, Output: 16_384},
+	{Prefix: "kimi-k3", Window: 1_048_576, Output: 65_536},
 	{Prefix: "glm", Window: 128_000, Output: 96_000},
 	{Prefix: "glm-4.6", Window: 200_000, Output: 128_000},
 	{Prefix: "glm-4.7", Window: 200_000, Output: 128_000},
 	{Prefix: "glm-5", Window: 200_000, Output: 128_000},
 	{Prefix: "glm-5.2", Window: 1_000_000, Output: 128_000},
+	{Prefix: "glm-5.3", Window: 1_000_000, Output: 128_000},
 	{Prefix: "qwen", Window: 131_072, Output: 8192},
 	{Prefix: "qwen3-coder", Window: 262_144, Output: 65_536},
 	{Prefix: "qwen3-max", Window: 262_144, Output: 65_536},
 	{Prefix: "minimax", Window: 200_000, Output: 128_000},
+	{Prefix: "minimax-m3", Window: 1_000_000, Output: 128_000},
 	{Prefix: "grok", Window: 131_072, Output: 8192},
 	{Prefix: "grok-4", Window: 256_000, Output: 30_000},
 	{Prefix: "grok-4.20", Window: 2_000_000, Output: 30_000},
+	{Prefix: "grok-4.5", Window: 500_000, Output: 30_000},
+	{Prefix: "grok-4.6", Window: 500_000, Output: 30_000},
+	{Prefix: "grok-4.7", Window: 500_000, Output: 30_000},
 	{Prefix: "grok-4.3", Window: 1_000_000, Output: 30_000},
 	{Prefix: "llama", Window: 128_000, Output: 8192},
 }
@@ -190,10 +210,8 @@ var models = []Model{
 // exactFor returns the encoding of a model of OpenAI, or false if its vocabulary is
 // not published.
 func exactFor(model string) (*Encoding, bool) {
-	m, known := Lookup(model)
+	m, _ := findModel(model, nil)
 	switch {
-	case !known:
-		return nil, false
 	case m.Family == "o200k":
 		return o200k, true
 	case strings.HasPrefix(m.Prefix, "gpt-"):

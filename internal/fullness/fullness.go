@@ -117,7 +117,7 @@ func Frame(q Question) Size {
 	if known {
 		s.Source = "published for " + q.model()
 	} else {
-		s.Source = "a guess: the model is not known"
+		s.Source = "a guess: the window of " + q.model() + " is not known"
 	}
 	switch {
 	case k.Window > 0:
