@@ -132,7 +132,7 @@ func TestUpstreamTalksGarbage(t *testing.T) {
 		}
 	}()
 	for path, want := range map[string]string{
-		"/v1/messages": `{"error":{"message":"Pare reached the upstream anthropic, which gave no reply: `, "/v1/chat/completions": `{"error":{"code":null,"message":"Pare reached`,
+		"/v1/messages": `{"error":{"message":"Pare reached the upstream anthropic at `, "/v1/chat/completions": `{"error":{"code":null,"message":"Pare reached`,
 		"/v1beta/models/g:generateContent": `{"error":{"code":502,"message":"Pare`, "/model/m/converse": `{"message":"Pare`,
 	} {
 		s := front(t, &upstream{Server: &httptest.Server{URL: "http://" + l.Addr().String()}})
@@ -197,9 +197,9 @@ func TestReachedOrNot(t *testing.T) {
 			}
 		}
 	}
-	ask("Pare reached the upstream anthropic, which gave no reply: ")
+	ask("Pare reached the upstream anthropic at " + u.URL + ", which gave no reply: ")
 	u.Close()
-	ask("Pare cannot reach the upstream anthropic: ")
+	ask("Pare cannot reach the upstream anthropic at " + u.URL + ": ")
 }
 
 // TestGarbageIsNotQuoted: what an upstream sends instead of HTTP may be words of a conversation,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 )
@@ -36,21 +37,30 @@ func (f final) WriteHeader(status int) {
 	}
 }
 
-// refused answers for an upstream that did not, though it may have been reached.
+// refused answers a request that the upstream did not answer, although it may have received the
+// request. No other upstream is tried.
 func (h *Handler) refused(w http.ResponseWriter, ctx context.Context, to target, err error) {
 	var body *BodyError
 	switch {
 	case errors.As(err, &body) && errors.Is(err, os.ErrDeadlineExceeded):
 		w.Header().Set("Connection", "close")
-		refuse(w, to.upstream.Name, to.path, http.StatusRequestTimeout, "the body of the request came too slowly, or stopped")
+		to.refuse(w, http.StatusRequestTimeout, "the body of the request came too slowly, or stopped")
 	case errors.As(err, &body):
 		w.Header().Set("Connection", "close")
-		refuse(w, to.upstream.Name, to.path, http.StatusBadRequest, "the body of the request cannot be read")
+		to.refuse(w, http.StatusBadRequest, "the body of the request cannot be read")
 	case ctx.Err() != nil:
 		panic(http.ErrAbortHandler) // nobody is there any more
 	case to.reached.Load():
-		refuse(w, to.upstream.Name, to.path, http.StatusBadGateway, "Pare reached the upstream "+to.upstream.Name+", which gave no reply: "+cause(err))
+		to.refuse(w, http.StatusBadGateway, "Pare reached the upstream "+to.describe()+", which gave no reply: "+cause(err)+"; check the server at this address")
 	default:
-		refuse(w, to.upstream.Name, to.path, http.StatusBadGateway, "Pare cannot reach the upstream "+to.upstream.Name+": "+cause(err))
+		to.refuse(w, http.StatusBadGateway, "Pare cannot reach the upstream "+to.describe()+": "+cause(err)+"; start the server at this address, or change the base URL. Pare tries no other address")
 	}
+}
+
+// describe returns the name and the address of the upstream.
+func (t target) describe() string { return t.upstream.Name + " at " + t.upstream.URL.Redacted() }
+
+// refuse answers in the place of the upstream.
+func (t target) refuse(w http.ResponseWriter, status int, message string) {
+	refuse(w, t.upstream.Name, t.upstream.address(t.path, new(url.URL)).EscapedPath(), status, message)
 }

@@ -3,6 +3,7 @@ package proxy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -438,9 +439,10 @@ func (x *exchange) end(err error) {
 		x.call("callback Record", func() { x.t.Record(&rec) })
 	}
 	level := slog.LevelDebug
-	if err != nil || x.rec.Status >= 500 || x.rec.Skipped == skipPanic {
+	interrupted := errors.Is(err, context.Canceled) // by the user, which is no fault
+	if err != nil && !interrupted || x.rec.Status >= 500 || x.rec.Skipped == skipPanic {
 		level = slog.LevelWarn
-	} else if len(x.rec.Changes) > 0 || x.rec.Skipped != "" || x.rec.Tried != "" {
+	} else if interrupted || len(x.rec.Changes) > 0 || x.rec.Skipped != "" || x.rec.Tried != "" {
 		level = slog.LevelInfo
 	}
 	if l := x.t.log(); l.Enabled(context.Background(), level) {
@@ -454,7 +456,7 @@ var quotation = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|line: .*`)
 // cause names an error without the URL, whose query may hold a key, and without what the
 // upstream sent, which may be words of the conversation: it goes into records and logs.
 func cause(err error) string {
-	if err == context.Canceled {
+	if errors.Is(err, context.Canceled) {
 		return "the client went away"
 	}
 	return quotation.ReplaceAllString(err.Error(), "[…]")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 
@@ -40,23 +41,32 @@ func (w *world) startLog(flag string) error {
 	return nil
 }
 
-// A logWriter can hold back what is written to it: the first line of a server on standard error
-// is its address, whatever the log has to say before.
+// A logWriter can hold lines back while other output must come first or stay undisturbed: the
+// address of a server, or the screen of an agent.
 type logWriter struct {
 	mu   sync.Mutex
 	w    io.Writer
-	held []byte
+	held [][]byte
+	lost int // lines beyond maxHeldLines, the oldest ones
 	hold bool
 }
 
+// maxHeldLines bounds the memory of a log that is held back for hours.
+const maxHeldLines = 200
+
+// Write writes one line of the log, or keeps it until release.
 func (l *logWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.hold {
-		l.held = append(l.held, p...)
-		return len(p), nil
+	if !l.hold {
+		return l.w.Write(p)
 	}
-	return l.w.Write(p)
+	if len(l.held) == maxHeldLines {
+		l.held = slices.Delete(l.held, 0, 1)
+		l.lost++
+	}
+	l.held = append(l.held, slices.Clone(p))
+	return len(p), nil
 }
 
 func (l *logWriter) holdBack() {
@@ -65,14 +75,17 @@ func (l *logWriter) holdBack() {
 	l.hold = true
 }
 
-// release writes what was held back, and from then on everything at once.
+// release writes the lines that were held back. Later lines are written immediately.
 func (l *logWriter) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.held) > 0 {
-		l.w.Write(l.held)
+	if l.lost > 0 {
+		screen.Fprintf(l.w, "pare: %s of the log left out; the newest follow\n", plural(l.lost, "older line"))
 	}
-	l.held, l.hold = nil, false
+	for _, line := range l.held {
+		l.w.Write(line)
+	}
+	l.held, l.lost, l.hold = nil, 0, false
 }
 
 // A server is a command whose first line on standard error says where it listens.

@@ -62,7 +62,10 @@ func (c *runCmd) run(w *world) int {
 	if err != nil {
 		return w.fail(err.Error(), "give the name or the path of a program, as in: pare run -- claude")
 	}
-	to, notes := destinations(w.getenv, c.Upstream)
+	to, err := destinations(w.getenv, c.Upstream)
+	if err != nil {
+		return w.usage(err, "run")
+	}
 	s := serveCmd{Upstream: to.flags(), NoStore: true, Store: w.getenv("PARE_STORE"), Prune: c.Prune, Cold: c.Cold, settings: c.settings}
 	o, _, status := s.options(w, "run")
 	if status != statusClean {
@@ -74,19 +77,19 @@ func (c *runCmd) run(w *world) int {
 	if err != nil {
 		return w.fail(err.Error(), "")
 	}
-	for _, n := range notes {
-		screen.Fprintf(w.stderr, "pare: %s\n", n)
-	}
 	server := serve.New(o)
 	if isTerminal(w.stderr) {
 		screen.Fprintf(w.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), server.Page())
 	}
+	w.logTo.holdBack() // the terminal is the agent's while it runs
+	serve.RedirectLog(w.log)
 	ctx, end := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, l, time.Second, nil) }()
 	status, err = c.start(w, program, to.forBase("http://"+l.Addr().String()))
 	end()
 	<-served
+	w.logTo.release()
 	if err != nil {
 		return w.fail(err.Error(), "")
 	}
@@ -152,12 +155,12 @@ func sentence(t serve.Totals, where string) screen.Text {
 	for _, n := range []struct {
 		n    int64
 		what string
-	}{{repaired, "repaired"}, {t.Fitted, "made to fit"}, {total(t.Healed), "healed after a refusal"}, {t.Status["400"] + t.Status["413"] + t.Status["422"], "refused"}} {
+	}{{t.Status["0"], "without a reply"}, {repaired, "repaired"}, {t.Fitted, "made to fit"}, {total(t.Healed), "healed after a refusal"}, {t.Status["400"] + t.Status["413"] + t.Status["422"], "refused"}} {
 		if n.n > 0 {
 			text += screen.Printf(", %s %s", grouped(int(n.n)), n.what)
 		}
 	}
-	if t.Changed == 0 {
+	if t.Changed+t.Status["0"] == 0 {
 		text += ", nothing to repair"
 	}
 	if rules := most(t.Rules); rules != "" {

@@ -61,9 +61,10 @@ type destination struct {
 	loggedIn bool              // Codex is used by a person's login, not by a key
 }
 
-// destinations reads them from the environment and the flags. A base URL at which nobody listens
-// is one that another proxy has left behind, and is not used.
-func destinations(getenv func(string) string, flags []string) (d destination, notes []string) {
+// destinations reads the upstreams from the environment and the flags. It returns an error if a
+// base URL of the environment names a port of this machine on which nothing listens: the requests
+// would fail, and no other host may get them.
+func destinations(getenv func(string) string, flags []string) (d destination, err error) {
 	d = destination{flag: flags, set: map[string]string{}}
 	given := map[string]bool{}
 	for _, f := range flags {
@@ -79,7 +80,7 @@ func destinations(getenv func(string) string, flags []string) (d destination, no
 		switch {
 		case address == "" || given[v.name] || v.name == "bedrock":
 		case dead(address):
-			notes = append(notes, fmt.Sprintf("%s is %s, but nothing is listening there: requests go to the vendor", v.variable, address))
+			return d, deadError(v.variable, address)
 		default:
 			d.set[v.name] = address
 		}
@@ -88,13 +89,18 @@ func destinations(getenv func(string) string, flags []string) (d destination, no
 		switch address := getenv(v.name); {
 		case address == "" || given[v.vendor]:
 		case dead(address):
-			notes = append(notes, fmt.Sprintf("%s is %s, but nothing is listening there: requests go to the vendor", v.name, address))
+			return d, deadError(v.name, address)
 		default:
 			d.set[v.name] = address
 		}
 	}
 	d.loggedIn = codexLogin(getenv)
-	return d, notes
+	return d, nil
+}
+
+// deadError returns the error for a base URL at which nothing listens, with the next step.
+func deadError(source, address string) error {
+	return hinted{fmt.Errorf("%s is %s, and nothing listens there", source, address), "start the server at this address, or unset " + source + "; Pare sends the requests to no other host"}
 }
 
 // dead reports whether an address is one of this machine at which nobody listens.

@@ -18,10 +18,15 @@ const (
 // Steady sets a process up to be a server and nothing else. Whoever has set GOGC or GOMEMLIMIT
 // knows better. What the standard library says of its own accord goes to the log.
 func Steady(getenv func(string) string, to *slog.Logger) {
-	log.SetFlags(0)
-	log.SetOutput(quiet{to})
+	RedirectLog(to)
 	if getenv("GOGC") == "" && getenv("GOMEMLIMIT") == "" {
 		debug.SetGCPercent(garbage)
 		debug.SetMemoryLimit(memoryGoal)
 	}
+}
+
+// RedirectLog sends the log of the standard library, which would go to standard error, to a log.
+func RedirectLog(to *slog.Logger) {
+	log.SetFlags(0)
+	log.SetOutput(quiet{to})
 }
