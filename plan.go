@@ -256,7 +256,7 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	if err := plan.mend(r, o); err != nil {
 		return nil, err
 	}
-	if p == nil {
+	if p == nil || wirex.Delta(r) != "" {
 		return plan, plan.finish(o)
 	}
 	first, rest := p.part()

@@ -84,6 +84,7 @@ type ArchiveWriter interface {
 // Plan is the one way of a request: it is repaired, the rules vote on it, it is made to
 // fit the window, what goes is summarized and archived, and what comes of it is checked.
 // Soon after the context has ended it stops, with the error of that.
+// A request that continues a conversation on the server is never changed: it has new messages only.
 // The error is a *WindowTooSmall if what must stay does not fit, a *CompactionError if
 // there is a compactor but no window and the summary fails, and an *UnknownModelError if
 // the window is that of a model which nobody knows.
@@ -123,6 +124,8 @@ func (p *Policy) archive(ctx context.Context, plan *Plan) error {
 
 func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, error) {
 	switch {
+	case wirex.Delta(r) != "":
+		return repair(r, o) // which changes nothing
 	case p.Window != nil:
 		w, err := p.window(r)
 		switch {

@@ -110,8 +110,12 @@ func (e *WindowTooSmall) Error() string {
 // mends, then lets the rules vote, clears old results, shortens huge ones, drops
 // exchanges, drops turns, and shortens what is pinned last of all. A larger limit
 // keeps whatever a smaller one keeps. The error is a *WindowTooSmall if nothing fits.
-// A history that fits comes back as it is, rules or not.
+// A history that fits comes back as it is, rules or not, and so does a request that
+// continues a conversation on the server.
 func trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
+	if wirex.Delta(r) != "" {
+		return repair(r, o)
+	}
 	if w, err = w.of(r.Model(), r); err != nil {
 		return nil, err
 	}

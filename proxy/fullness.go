@@ -103,7 +103,7 @@ var isBase64 = func() (is [256]bool) {
 // one. Limits hold for models of which no window is known, too.
 func (x *exchange) fullness() {
 	g := &x.o.glance
-	if x.o.requests > 0 || x.sight.counted || g.Messages == 0 {
+	if x.o.requests > 0 || x.sight.counted || g.Messages == 0 || g.Delta != "" {
 		return
 	}
 	at := fullness.Position{Model: g.Profile.Model}

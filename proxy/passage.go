@@ -31,7 +31,7 @@ const maxHeard = 8 << 20
 
 // pass begins to keep what passes, if somebody wants it: a history that is all there.
 func (x *exchange) pass(resp *http.Response) *Passage {
-	if x.t.Passed == nil || resp.StatusCode != http.StatusOK || x.sight.counted || x.sight.batch || x.o.requests > 0 || x.o.glance.Messages == 0 || x.o.glance.ContinuesOnServer {
+	if x.t.Passed == nil || resp.StatusCode != http.StatusOK || x.sight.counted || x.sight.batch || x.o.requests > 0 || x.o.glance.Messages == 0 || x.o.glance.Delta != "" {
 		return nil
 	}
 	wanted := true

@@ -117,8 +117,8 @@ func inspect(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, res
 	if o.glance, err = glance(in, *a); err != nil {
 		return o.skipped(unread(err)), in, 0, true
 	}
-	if o.glance.ContinuesOnServer {
-		return o.skipped(skipState, ""), in, 0, true
+	if o.glance.Delta != "" {
+		return o.skipped(skipState, o.glance.Delta), in, 0, true
 	}
 	if a.conversations != nil {
 		o.key = keyOf(ctx, a.upstream, o.glance)

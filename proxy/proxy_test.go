@@ -325,6 +325,13 @@ func TestDoubtfulGoesOnAsItCame(t *testing.T) {
 	for _, tt := range []struct{ name, path, body, want string }{
 		{"delta", "/v1/responses", `{"model":"gpt-5","previous_response_id":"resp_1","input":[{"type":"function_call_output","call_id":"c1","output":"x"}]}`, "server-state"},
 		{"conversation", "/v1/responses", `{"model":"gpt-5","conversation":"conv_1","input":[{"type":"function_call_output","call_id":"c1","output":"x"}]}`, "server-state"},
+		{"thread", "/v1/messages", `{"model":"claude-opus-5-5","max_tokens":9,"thread":{"type":"continue","previous_message_id":"msg_1"},"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}]}]}`, "server-state"},
+		{"thread, counted", "/v1/messages/count_tokens", `{"model":"claude-opus-5-5","thread":{"type":"continue","previous_message_id":"msg_1"},"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}]}]}`, "server-state"},
+		{"interaction", "/v1beta/interactions", `{"model":"gemini-3.8-flash","previous_interaction_id":"v1_x","input":[{"type":"function_result","call_id":"c1","name":"f","result":"x"}]}`, "server-state"},
+		{"invented, Anthropic", "/v1/messages", `{"conversation_ref":"c","model":"claude-opus-5-5","max_tokens":9,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}]}]}`, "server-state"},
+		{"invented, Chat", "/v1/chat/completions", `{"conversation_ref":"c","model":"gpt-5","messages":[{"role":"tool","tool_call_id":"c1","content":"x"}]}`, "server-state"},
+		{"invented, Gemini", "/v1beta/models/gemini-3-pro:generateContent", `{"conversationRef":"c","contents":[{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}]}`, "server-state"},
+		{"invented, Bedrock", "/model/anthropic.claude-sonnet-4-5/converse", `{"conversationRef":"c","messages":[{"role":"user","content":[{"toolResult":{"toolUseId":"t1","content":[{"text":"x"}]}}]}]}`, "server-state"},
 		{"no JSON", "/v1/messages", `{"messages":[`, "invalid-json"},
 		{"foreign", "/v1/messages", `{"messages":[{"role":"tool","content":[{"type":"tool-result","toolCallId":"c","toolName":"n","result":1}]},{"role":"user","content":[{"type":"tool-call","toolCallId":"c"}]}]}`, "foreign-shape"},
 		{"calls of another dialect", "/v1/messages", `{"model":"gpt-5","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"go on"}]}`, "foreign-shape"},
@@ -418,15 +425,38 @@ func TestAHealThatFailsReturnsTheFirstAnswer(t *testing.T) {
 	}
 }
 
-func TestADeltaIsNeverSentTwice(t *testing.T) {
-	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
-		w.WriteHeader(400)
-		io.WriteString(w, `{"error":{"message":"No tool output found for function call c1."}}`)
-	})
-	s := front(t, u)
-	resp, body := post(t, s.URL+"/v1/responses", `{"model":"gpt-5","previous_response_id":"resp_1","input":"go on"}`)
-	if resp.StatusCode != 400 || !strings.Contains(body, "No tool output") || len(u.all()) != 1 {
-		t.Error(resp.Status, body, len(u.all()))
+// TestDeltaIsNeverSentTwice: whatever the provider objects to, and however often, a request that
+// continues a conversation on the server is sent as it came and once. Nothing is learned from it.
+func TestDeltaIsNeverSentTwice(t *testing.T) {
+	const answered = `{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}`
+	bodies := map[string]string{
+		"/v1/responses":        `{"model":"gpt-5","previous_response_id":"resp_1","input":"go on"}`,
+		"/v1/messages":         `{"model":"claude-opus-5-5","max_tokens":9,"thread":{"type":"continue","previous_message_id":"msg_1"},"messages":[{"role":"user","content":[` + answered + `]}]}`,
+		"/v1/chat/completions": `{"model":"gpt-5","conversation_ref":"c","messages":[{"role":"tool","tool_call_id":"c1","content":"x"}]}`,
+	}
+	for _, said := range []string{
+		`{"error":{"message":"No tool output found for function call c1."}}`,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9000 tokens > 3000 maximum"}}`,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"The thread was changed.","details":{"error_code":"thread_fingerprint_mismatch"}}}`,
+	} {
+		u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
+			w.WriteHeader(400)
+			io.WriteString(w, said)
+		})
+		s := front(t, u)
+		sent := 0
+		for path, body := range bodies {
+			for range 2 {
+				resp, answer := post(t, s.URL+path, body)
+				sent++
+				if got := u.all(); resp.StatusCode != 400 || answer != said || len(got) != sent || string(got[sent-1].body) != body {
+					t.Error(path, resp.Status, answer, len(got))
+				}
+				if h := resp.Header; h.Get("Pare-Window") != "" || h.Get("Pare-Healed") != "" || h.Get("Pare-Skipped") != "server-state" {
+					t.Error(path, h)
+				}
+			}
+		}
 	}
 }
 

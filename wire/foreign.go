@@ -413,10 +413,6 @@ func (r *Request) unseen() *ForeignError {
 	return nil
 }
 
-// continuesOnServer reports whether the request goes on from a history that the server holds: what is
-// in it cannot be judged, repaired or cut by itself.
-func (r *Request) continuesOnServer() bool { return r.head.stateful }
-
 // roleMeant is the role that a word of another format, or another spelling, stands for; the word itself
 // if it is not known.
 func (g *grammar) roleMeant(said string) string {

@@ -30,10 +30,8 @@ func (p *parser) headField(name []byte) {
 		p.system()
 	case "thinking":
 		p.thinking()
-	case "continuation_token", "prompt":
+	case "prompt":
 		p.head.remote = !p.value().absent() && slices.Contains(p.g.remote, string(name)) || p.head.remote
-	case "previous_interaction_id":
-		p.head.stateful = !p.value().absent() || p.head.stateful
 	case "reasoning":
 		p.head.effort = p.text(p.member("effort"))
 	case "additionalModelRequestFields":
@@ -41,14 +39,6 @@ func (p *parser) headField(name []byte) {
 	case "store":
 		f := p.value()
 		p.head.storeFalse = f.kind == jsonspan.Bool && p.raw[f.span.Start] == 'f'
-	case "previous_response_id", "conversation":
-		if f := p.value(); !f.absent() {
-			if p.head.stateful {
-				p.noteHead(stateConflict, "conversation", "")
-			}
-			p.head.stateful = true
-			p.head.remote = slices.Contains(p.g.remote, string(name))
-		}
 	case "betas", "anthropic_beta":
 		p.head.betasGiven = true
 		p.strings(&p.head.betas)
@@ -61,7 +51,7 @@ func (p *parser) headField(name []byte) {
 	case "cache_control":
 		p.head.autoTTL, p.head.autoCache = p.cacheControl()
 	default:
-		p.Skip()
+		p.conversationMember(name)
 	}
 }
 

@@ -2,9 +2,7 @@ package wire
 
 import "github.com/pare-llm/pare/transcript"
 
-// check raises the faults that show in the finished transcript. What goes on from an
-// interaction that the server keeps is a part of a history: where it begins and ends, and
-// what it answers, the server knows.
+// check raises the faults that show in the finished transcript.
 func (interactions) check(c *checker) {
 	if c.turnsGiven() {
 		return // refused before anybody looks at what they hold
@@ -15,9 +13,6 @@ func (interactions) check(c *checker) {
 		if c.extra[i]&emptyList != 0 {
 			c.message(emptyMessage, i, "")
 		}
-	}
-	if c.head.stateful {
-		return
 	}
 	turns := c.turnsOf()
 	c.signedThoughts(turns)

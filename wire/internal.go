@@ -60,9 +60,9 @@ func (internals) ContextEdits(d Dialect) bool {
 	return d.contextEdits()
 }
 
-func (internals) ContinuesOnServer(r *Request) bool {
-	return r.continuesOnServer()
-}
+// Delta returns the member that names the conversation on the server which r continues, or "" if r
+// has its whole history.
+func (internals) Delta(r *Request) string { return r.head.delta }
 
 func (internals) DetectElement(element []byte) Dialect {
 	return detectElement(element)

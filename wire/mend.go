@@ -157,6 +157,9 @@ func (r *Request) mendSince(ctx context.Context, before *Request, p Repair, o Ch
 	o.Advice = false
 	out := &mendedRequest{Request: r, Found: r.Check(o)}
 	out.Left = r.toMend(out.Found, p)
+	if r.head.delta != "" {
+		return out, nil
+	}
 	for range maxRounds {
 		if len(out.Left) == 0 || len(out.Left) >= maxFindings {
 			break

@@ -218,12 +218,14 @@ type head struct {
 	effort     string // reasoning.effort
 	mostOutput int    // tokens that the reply may have; 0: it does not say
 	storeFalse bool
-	stateful   bool // earlier items live on the server
-	remote     bool // so does all of it, if the list is not there
-	betas      []string
-	betasGiven bool
-	container  bool
-	compaction bool // the compaction parameter is set
+	delta      string // the member that names the conversation on the server which the request continues; "": it is no delta
+	// startsThread: the server is asked to hold the conversation from here on.
+	startsThread bool
+	remote       bool // so does all of it, if the list is not there
+	betas        []string
+	betasGiven   bool
+	container    bool
+	compaction   bool // the compaction parameter is set
 	// contextEdits: context_management is set; thresholdEdit: with compaction in it.
 	contextEdits, thresholdEdit bool
 	cacheMarks                  int  // outside of the messages

@@ -35,13 +35,15 @@ func TestDefectP5Unions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, typ := range u.Types {
-			seen++
+			if seen++; u.Place == "request" {
+				continue // TestRequestMembersHaveClass
+			}
 			if !knows(t, d, u.Place, typ) {
 				t.Errorf("%s: wire does not know %q (%s of %s): give it a kind, or list it as carried in foreign.go", d, typ, u.Place, u.From)
 			}
 		}
 	}
-	if seen < 100 || len(list.Modules) != 4 {
+	if seen < 100 || len(list.Modules) != 5 {
 		t.Errorf("only %d types of %d libraries", seen, len(list.Modules))
 	}
 	t.Logf("%d types of %v", seen, list.Modules)

@@ -161,12 +161,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	if len(plan.Left()) > 0 {
 		o.status, o.note = statusFindings, c.left(from, plan.Left())
 	}
-	if why := skipped(plan); why != "" {
-		o.note = c.skipped(from, why)
-	}
-	if why := unsummarized(plan); why != "" {
-		o.note = append(o.note, c.unsummarized(from, why)...)
-	}
+	o.note = append(o.note, c.passedBy(from, req, plan)...)
 	o.changed = !plan.Empty()
 	// What is called clean, or is overwritten, must be understood.
 	if o.changed && c.overwrites || c.opts.Dialect != wire.Auto && !o.changed && len(plan.Left()) == 0 {
@@ -223,6 +218,21 @@ func (c *changer) refused(from origin, raw []byte, err error) outcome {
 	return c.stuck(from, raw, failure(err))
 }
 
+// passedBy reports what a plan leaves undone: all of a request that continues a conversation on the
+// server, or a summary.
+func (c *changer) passedBy(from origin, req *wire.Request, plan *pare.Plan) (note []byte) {
+	if member := wirex.Delta(req); member != "" {
+		note = c.deltaNote(from, member)
+	}
+	if why := skipped(plan); why != "" {
+		note = append(note, c.skipped(from, why)...)
+	}
+	if why := unsummarized(plan); why != "" {
+		note = append(note, c.unsummarized(from, why)...)
+	}
+	return note
+}
+
 // skipped says why a compaction left a transcript alone, or "".
 func skipped(plan *pare.Plan) string {
 	for _, e := range plan.Events() {
@@ -266,6 +276,24 @@ func (c *changer) skipped(from origin, why string) []byte {
 		Line    int    `json:"line,omitempty"`
 		Skipped string `json:"skipped"`
 	}{from.source, from.line, why})
+}
+
+// deltaNote reports a transcript that stays as it is because its history is on the server.
+func (c *changer) deltaNote(from origin, member string) []byte {
+	if !c.json {
+		return deltaNote(from, member)
+	}
+	return encode(struct {
+		Source  string `json:"source"`
+		Line    int    `json:"line,omitempty"`
+		Skipped string `json:"skipped"`
+		Member  string `json:"member"`
+	}{from.source, from.line, "server-state", member})
+}
+
+// deltaNote says that a transcript continues a conversation on the server, which a member names.
+func deltaNote(from origin, member string) []byte {
+	return screen.Appendf(nil, "pare: %s: left as it is: it continues the conversation that %q names, and has only the new messages\n", from.String(), member)
 }
 
 // A misfit is what --json prints about a window that is too small.

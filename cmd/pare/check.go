@@ -114,7 +114,7 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	}
 	switch {
 	case c.JSON:
-		r := result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Counts: n, Findings: judged, Missing: missing(req)}
+		r := result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Counts: n, Delta: wirex.Delta(req), Findings: judged, Missing: missing(req)}
 		if c.Pairs {
 			r.Pairs = engine.Pairs(req, "")
 		}
@@ -134,6 +134,9 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		out.note = screen.Appendf(nil, "%s: clean (%s, profile %s, %s)\n", from.String(), req.Dialect, req.Profile.Name, n)
 		for _, member := range missing(req) {
 			out.note = screen.Appendf(out.note, "it has no %s, which the API asks for: add it when you send this\n", member)
+		}
+		if member := wirex.Delta(req); member != "" {
+			out.note = screen.Appendf(out.note, "it continues the conversation that %q names: calls, results and turns were not checked\n", member)
 		}
 	}
 	return out, nil
@@ -156,6 +159,7 @@ type result struct {
 	Dialect string `json:"dialect"`
 	Profile string `json:"profile"`
 	picture.Counts
+	Delta    string        `json:"delta,omitempty"` // the member that names the conversation on the server which it continues
 	Findings []bodyFinding `json:"findings"`
 	Pairs    []engine.Pair `json:"pairs,omitzero"`
 	Missing  []string      `json:"missing,omitempty"` // beside the history

@@ -144,7 +144,7 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"invalid-json", aSkip, "the body is not JSON", ""},
 	{"unknown-shape", aSkip, "the body holds no conversation", ""},
 	{"foreign-shape", aSkip, "the body holds a conversation in a format that Pare does not read, such as that of a framework", ""},
-	{"server-state", aSkip, "the request continues a conversation that the provider keeps, so that only its last messages are in it", "previous_response_id, conversation and previous_interaction_id say so"},
+	{"server-state", aSkip, "the request continues a conversation that the provider keeps, so that only its last messages are in it", "a member such as thread, previous_response_id, conversation or previous_interaction_id names the conversation"},
 	{"still-refused", aSkip, "some finding cannot be repaired, so the provider gets the request as it came and answers itself", "pare check on the request shows which"},
 	{"window-too-small", aSkip, "what must stay is larger than the limit", "a larger limit, or fewer pins, in pare.toml"},
 	{"time", aSkip, "planning took longer than its budget", ""},

@@ -8,6 +8,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -133,6 +134,11 @@ func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	t := req.Transcript()
 	d := &picture.Division{Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}, MinKeep: c.MinKeep, Within: c.Inside}
 	cut, found := t.Split(c.MinKeep, c.Inside)
+	cuts := t.Cuts()
+	if member := wirex.Delta(req); member != "" {
+		found, cuts = false, func(func(transcript.Cut) bool) {}
+		out.note = deltaNote(from, member)
+	}
 	if c.Head != "" || c.Tail != "" {
 		if from.many {
 			return out, errors.New("--head and --tail are for one transcript, and this is one of several")
@@ -147,7 +153,7 @@ func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		out.rules = []string{"cut"}
 	}
 	preamble := transcriptx.Preamble(t)
-	for cut := range t.Cuts() {
+	for cut := range cuts {
 		switch {
 		case cut.Before() <= preamble:
 		case cut.Inside():

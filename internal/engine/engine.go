@@ -173,8 +173,9 @@ func (o *options) check(r *wire.Request, _ *caller) (Result, error) {
 		Messages int            `json:"messages"`
 		Calls    int            `json:"calls"`
 		Results  int            `json:"results"`
+		Delta    string         `json:"delta,omitempty"`
 		Findings []wire.Finding `json:"findings"`
-	}{r.Dialect.String(), r.Profile.Name, len(t.Messages()), n[transcript.Call], n[transcript.Result], append([]wire.Finding{}, found...)})
+	}{r.Dialect.String(), r.Profile.Name, len(t.Messages()), n[transcript.Call], n[transcript.Result], wirex.Delta(r), append([]wire.Finding{}, found...)})
 }
 
 // count counts tokens.
@@ -196,7 +197,7 @@ func (o *options) count(r *wire.Request, cb *caller) (Result, error) {
 	if err := cb.failed(); err != nil {
 		return Result{}, err
 	}
-	if m, known := tokens.Lookup(model); known {
+	if m, known := tokens.Lookup(model); known && wirex.Delta(r) == "" {
 		t.Window, t.Room = m.Window, m.Input(min(r.MaxOutputTokens(), m.Output))
 		share := math.Round(1e6*float64(t.Tally.Tokens)/float64(t.Room)) / 1e6
 		t.Share = &share
@@ -245,6 +246,10 @@ func (o *options) pairs(r *wire.Request, _ *caller) (Result, error) {
 func (o *options) split(r *wire.Request, _ *caller) (Result, error) {
 	t := r.Transcript()
 	cut, found := t.Split(or(o.MinKeep, 12), o.Inside)
+	cuts := t.Cuts()
+	if wirex.Delta(r) != "" { // its beginning is on the server
+		found, cuts = false, func(func(transcript.Cut) bool) {}
+	}
 	d := struct {
 		Cut    int   `json:"cut"`
 		Head   int   `json:"head"`
@@ -252,7 +257,7 @@ func (o *options) split(r *wire.Request, _ *caller) (Result, error) {
 		Cuts   []int `json:"cuts"`
 		Inside []int `json:"inside"`
 	}{Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}}
-	for c := range t.Cuts() {
+	for c := range cuts {
 		switch {
 		case c.Before() <= transcriptx.Preamble(t):
 		case c.Inside():

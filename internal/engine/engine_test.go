@@ -12,6 +12,10 @@ import (
 
 const broken = `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"run"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"bash","input":{}}]},{"role":"user","content":"and?"}]}`
 
+// continued has the new messages of a conversation that the server holds, and calls answered there.
+var continued = []byte(`{"model":"claude-opus-5-5","max_tokens":9,"thread":{"type":"continue","previous_message_id":"msg_1"},"messages":[` + exchange("a") +
+	`{"role":"user","content":[{"type":"tool_result","tool_use_id":"z","content":"42"}]},{"role":"assistant","content":"so"},{"role":"user","content":"and?"}]}`)
+
 // long is a clean history with many exchanges.
 func long(n int) []byte {
 	var b strings.Builder
@@ -72,6 +76,12 @@ func TestCalls(t *testing.T) {
 		{"split", "", long(1), false, `"cut":0`},
 		{"compact", `{"summary":"It was about questions.","min_keep":4}`, long(9), true, `"rule":"compaction"`},
 		{"compact", `{"min_keep":4}`, long(9), true, `"conserved":`},
+		{"fix", `{"orphan_result":"drop"}`, continued, false, ""},
+		{"fit", `{"max_tokens":5}`, continued, false, ""},
+		{"prune", "", continued, false, ""},
+		{"compact", `{"min_keep":1}`, continued, false, ""},
+		{"check", "", continued, false, `"delta":"thread","findings":[]`},
+		{"split", `{"min_keep":1}`, continued, false, `"cuts":[]`},
 	} {
 		before := bytes.Clone(c.body)
 		r, err := Call(c.name, c.body, []byte(c.options), Callbacks{})

@@ -22,7 +22,7 @@ import (
 // A Union is the types of what may stand in one place. Any number of goroutines may read it.
 type Union struct {
 	Dialect string   `json:"dialect"`
-	Place   string   `json:"place"` // item, block, result or system
+	Place   string   `json:"place"` // item, block, result, system or request: the members beside the history
 	From    string   `json:"from"`  // the library's name for it
 	Types   []string `json:"types"` // types, or members where these tell
 }
@@ -41,6 +41,7 @@ type source struct {
 
 const (
 	anthropicSDK = "github.com/anthropics/anthropic-sdk-go"
+	anthropicV2  = anthropicSDK + "/v2"
 	openaiSDK    = "github.com/openai/openai-go/v3"
 	genaiSDK     = "google.golang.org/genai"
 	bedrockSDK   = "github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
@@ -65,6 +66,17 @@ var sources = []source{
 	{bedrockSDK, "types", "bedrock", "block", "ContentBlockMember", (*library).named},
 	{bedrockSDK, "types", "bedrock", "result", "ToolResultContentBlockMember", (*library).named},
 	{bedrockSDK, "types", "bedrock", "system", "SystemContentBlockMember", (*library).named},
+	{anthropicV2, "", "anthropic", "request", "MessageNewParams", (*library).members},
+	{anthropicV2, "", "anthropic", "request", "BetaMessageNewParams", (*library).members},
+	{anthropicV2, "", "anthropic", "request", "BetaMessageCountTokensParams", (*library).members},
+	{openaiSDK, "", "openai-chat", "request", "ChatCompletionNewParams", (*library).members},
+	{openaiSDK, "responses", "openai-responses", "request", "ResponseNewParams", (*library).members},
+	{openaiSDK, "responses", "openai-responses", "request", "ResponseCompactParams", (*library).members},
+	{openaiSDK, "responses", "openai-responses", "request", "InputTokenCountParams", (*library).members},
+	{openaiSDK, "", "openai-responses", "request", "BetaResponseNewParams", (*library).members},
+	{genaiSDK, steps, "gemini-interactions", "request", "CreateModelInteraction", (*library).members},
+	{genaiSDK, steps, "gemini-interactions", "request", "CreateAgentInteraction", (*library).members},
+	{bedrockSDK, "", "bedrock", "request", "ConverseInput", (*library).fields},
 }
 
 // Read reads the unions of the libraries in the versions that are given, or in the newest
@@ -223,6 +235,20 @@ func (l *library) members(name string) (all []string) {
 	return all
 }
 
+// fields are the fields of a struct without tags, as they are written on the wire.
+func (l *library) fields(name string) (all []string) {
+	if t := l.structs[name]; t != nil {
+		for _, f := range t.Fields.List {
+			for _, n := range f.Names {
+				all = append(all, lowerFirst(n.Name))
+			}
+		}
+	}
+	return all
+}
+
+func lowerFirst(name string) string { return string(unicode.ToLower(rune(name[0]))) + name[1:] }
+
 // constants are the values of a type.
 func (l *library) constants(name string) []string {
 	return slices.DeleteFunc(slices.Clone(l.values[name]), func(v string) bool { return v == "UNKNOWN" })
@@ -232,7 +258,7 @@ func (l *library) constants(name string) []string {
 func (l *library) named(prefix string) (all []string) {
 	for _, name := range l.order {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && rest != "" {
-			all = append(all, string(unicode.ToLower(rune(rest[0])))+rest[1:])
+			all = append(all, lowerFirst(rest))
 		}
 	}
 	return all

@@ -19,7 +19,7 @@ const stored = "../../wire/testdata/unions.json"
 // soak the newest ones are asked: what they have more is to be known before they are used.
 func TestDefectP5List(t *testing.T) {
 	if testing.Short() {
-		t.Skip("asks for the sources of four modules")
+		t.Skip("asks for the sources of five modules")
 	}
 	var list List
 	data, err := os.ReadFile(stored)

@@ -381,7 +381,7 @@ var markers = regexp.MustCompile(`,\s*"cache_control"\s*:\s*\{[^{}]*\}|"cache_co
 func historyOf(t *testing.T, raw []byte, d wire.Dialect, model string) (sentHistory, bool) {
 	t.Helper()
 	r, err := wire.Parse(raw, wire.Options{Dialect: d, Model: model})
-	if err != nil || wirex.ContinuesOnServer(r) || len(r.Transcript().Messages()) == 0 {
+	if err != nil || wirex.Delta(r) != "" || len(r.Transcript().Messages()) == 0 {
 		return sentHistory{}, false
 	}
 	h := sentHistory{dialect: d}
