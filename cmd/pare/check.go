@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -77,19 +76,15 @@ func (c *checkCmd) cure(sum *summary) screen.Text {
 	if sum.faulty == 0 || slices.Contains(c.Paths, source.Stdin) {
 		return ""
 	}
-	command := "pare fix"
+	verb := "fix"
 	if sum.byRule[agentlog.OverWindow] == sum.number {
-		command = "pare trim"
-	}
-	var paths []string
-	for _, p := range c.Paths {
-		paths = append(paths, quoted(p))
+		verb = "trim"
 	}
 	them := "them"
 	if sum.faulty == 1 {
 		them = "it"
 	}
-	return screen.Printf("to fix %s: %s --in-place %s\n", them, command, strings.Join(paths, " "))
+	return screen.Printf("to fix %s: %s\n", them, screen.NewCommand("pare", verb, "--in-place").Files(c.Paths...))
 }
 
 // one checks one transcript.
@@ -122,11 +117,9 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 	case len(found) > 0:
 		out.out = v.Transcript(from.String(), req, n, found)
 		if !from.many {
-			command := "pare fix"
+			command := screen.NewCommand("pare", "fix").Files(from.source)
 			if from.source == source.Stdin {
-				command += " < FILE"
-			} else {
-				command += " " + quoted(from.source)
+				command = screen.NewCommand("pare", "fix").Input("FILE")
 			}
 			out.note = remedyOf(judged, command)
 		}

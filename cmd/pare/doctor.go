@@ -77,7 +77,7 @@ func (c *doctorCmd) run(w *world) int {
 	}
 	r := &rounds{doctorCmd: c, w: w, home: picture.Home{Dir: s.Home, Tilde: c.Home == "" && runtime.GOOS != "windows"}, search: s, Found: agentlog.Find(s), now: time.Now()}
 	if c.Home != "" {
-		r.home.Flag = " --home " + quoted(s.Home)
+		r.home.Flag = []string{"--home", s.Home}
 	}
 	return r.run()
 }

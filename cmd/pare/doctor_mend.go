@@ -143,7 +143,7 @@ func (r *rounds) look(v *picture.Doctor, d *treated, m *agentlog.RepairPlan, wha
 	lines := bytes.SplitAfter(page.Bytes(), []byte("\n"))
 	if len(lines) > most {
 		lines = lines[len(lines)-most:]
-		screen.Fprintf(r.w.stderr, "  %s\n", v.Notes.Faint("…; all of it: pare view "+quoted(d.Path)))
+		screen.Fprintf(r.w.stderr, "  %s\n", v.Notes.Faint(screen.Printf("…; all of it: %s", screen.NewCommand("pare", "view").Files(d.Path))))
 	}
 	r.w.stderr.Write(bytes.Join(lines, nil))
 }

@@ -134,12 +134,12 @@ func (r *rounds) sum() {
 		screen.Fprintln(r.w.stderr, paint.Faint("Nothing changed. pare doctor --fix repairs them one by one"))
 	}
 	if broken+mended > 0 {
-		screen.Fprintln(r.w.stderr, paint.Faint("Next time start the agent with: pare run -- "+r.program()))
+		screen.Fprintln(r.w.stderr, paint.Faint(screen.Printf("Next time start the agent with: %s", screen.NewCommand("pare", "run", "--", r.program()))))
 	}
 }
 
 // program is the agent that has the first broken session, as people start it.
-func (r *rounds) program() screen.Text {
+func (r *rounds) program() string {
 	for _, d := range r.all {
 		if name, ok := programs[d.Agent.Name]; ok && (d.broken() || d.mended) {
 			return name
@@ -149,4 +149,4 @@ func (r *rounds) program() screen.Text {
 }
 
 // programs are the programs of agents whose requests pass a proxy.
-var programs = map[string]screen.Text{"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini", "opencode": "opencode", "pi": "pi", "qwen-code": "qwen"}
+var programs = map[string]string{"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini", "opencode": "opencode", "pi": "pi", "qwen-code": "qwen"}

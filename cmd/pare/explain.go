@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/refusal"
 	"github.com/pare-llm/pare/internal/suggest"
@@ -109,7 +110,7 @@ func (c *explainCmd) pasted(w *world, v report, text string) int {
 	r, ok := refusalIn(raw)
 	switch {
 	case !ok && string(raw) != text && wirex.IsRequest(raw):
-		return w.fail(name+" is a request, not an error", "pare check "+quoted(name)+" reports what is wrong with it")
+		return w.fail(name+" is a request, not an error", screen.NewCommand("pare", "check").Files(name).String()+" reports what is wrong with it")
 	case !ok && (string(raw) != text || strings.Contains(text, " ")):
 		return w.fail("no provider's error is recognised in this", "pare explain lists the words of reports; pare check FILE checks the request that was refused")
 	case !ok:

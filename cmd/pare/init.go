@@ -38,7 +38,7 @@ func (c *initCmd) run(w *world) int {
 		return w.say(text)
 	}
 	if _, err := os.Lstat(name); err == nil && !c.Force {
-		return w.fail(name+" is there already", "give another name, or --force to replace it; pare rules --check "+name+" checks it")
+		return w.fail(name+" is there already", "give another name, or --force to replace it; "+screen.NewCommand("pare", "rules", "--check").Files(name).String()+" checks it")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return w.fail("write "+name+": "+failure(err).Message, "")
 	}
@@ -46,6 +46,6 @@ func (c *initCmd) run(w *world) int {
 		return w.fail(err.Error(), writeHint(err, false))
 	}
 	status := w.say(screen.Appendf(nil, "%s\n", name))
-	screen.Fprintf(w.stderr, "      uncomment what you want to change, then see what runs: pare rules %s\n", quoted(name))
+	screen.Fprintf(w.stderr, "      uncomment what you want to change, then see what runs: %s\n", screen.NewCommand("pare", "rules").Files(name))
 	return status
 }

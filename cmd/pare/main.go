@@ -388,9 +388,9 @@ func (w *world) misused(err error) int {
 		case help == "pare --help" && meant != "":
 			hint = "that is pare " + meant + "; " + hint
 		case help == "pare --help" && isRegular(arg):
-			hint = "which command? pare check " + quoted(arg) + " says what is wrong with it"
+			hint = "which command? " + screen.NewCommand("pare", "check").Files(arg).String() + " says what is wrong with it"
 		case help == "pare doctor --help" && isRegular(arg):
-			hint = "pare doctor finds the sessions itself; for one file: pare check " + quoted(arg)
+			hint = "pare doctor finds the sessions itself; for one file: " + screen.NewCommand("pare", "check").Files(arg).String()
 		}
 	}
 	return w.fail(what, hint)

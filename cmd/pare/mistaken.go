@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/plain"
@@ -57,7 +58,7 @@ func mistaken(err error, from origin, raw []byte) (what, next string, ok bool) {
 			what, next = m.tell(&g)
 		}
 		if from.source != source.Stdin {
-			next = strings.ReplaceAll(next, "FILE", quoted(from.source))
+			next = screen.ForFile(next, from.source)
 		}
 		return "this is " + what, next, true
 	}

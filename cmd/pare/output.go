@@ -25,7 +25,7 @@ func (w *world) printBackups(paint palette, done []agentlog.Rewritten) {
 			return
 		}
 		screen.Fprintf(w.stderr, "%s rewritten, the original is %s\n", r.Path, besideIt(r.Path, r.Backup))
-		screen.Fprintf(w.stderr, "  undo: pare undo %s\n", quoted(r.Path))
+		screen.Fprintf(w.stderr, "  undo: %s\n", undoCommand(r.Path))
 	}
 }
 

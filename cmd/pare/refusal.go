@@ -98,7 +98,7 @@ func (r refusedBy) nextLine() string {
 	if r.foreign {
 		return r.next
 	}
-	return "what it means: pare explain " + r.Rule + "; to repair it: " + r.command() + " on the request that was refused, or pare doctor for a session of an agent"
+	return "what it means: " + screen.NewCommand("pare", "explain", r.Rule).String() + "; to repair it: " + r.command() + " on the request that was refused, or pare doctor for a session of an agent"
 }
 
 // command is the one that repairs the request.
@@ -126,8 +126,9 @@ func (r refusedBy) steps() []string {
 		does[0], does[1], does[2] = "makes the refused request fit", "finds the session of an agent, and says how to shorten it", "makes every request fit on its way"
 	}
 	var lines []string
-	for i, step := range [4]string{repair, "pare doctor", "pare serve", "pare explain " + rule} {
-		lines = append(lines, fmt.Sprintf("%-*s  %s", max(len(repair), len("pare explain ")+len(rule)), step, does[i]))
+	explain := screen.NewCommand("pare", "explain", rule).String()
+	for i, step := range [4]string{repair, "pare doctor", "pare serve", explain} {
+		lines = append(lines, fmt.Sprintf("%-*s  %s", max(len(repair), len(explain)), step, does[i]))
 	}
 	return lines
 }

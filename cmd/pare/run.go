@@ -120,9 +120,10 @@ func (c *runCmd) printEnv(w *world) int {
 		if v[0] == "CODE_ASSIST_ENDPOINT" {
 			continue // a server has no such upstream, unless it is told
 		}
-		out = screen.Appendf(out, "export %s=%s\n", v[0], quoted(v[1]))
+		out = screen.Appendf(out, "%s\n", screen.NewCommand("export").Assign(v[0], v[1]))
 	}
-	out = screen.Appendf(out, "alias codex=%s\n", quoted("codex -c "+quoted(b.codex()[1])))
+	codex := screen.NewCommand("codex", "-c", b.codex()[1])
+	out = screen.Appendf(out, "%s\n", screen.NewCommand("alias").Assign("codex", codex.String()))
 	return w.say(out)
 }
 

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
@@ -45,7 +43,7 @@ func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 	case len(found) > 0:
 		out.out = v.Session(from.name(), l.Stored, found)
 		if !from.many && from.source != source.Stdin {
-			out.note = []byte(remedyFor(l.Remedy(found), "pare fix --in-place "+quoted(from.source)) + "\n")
+			out.note = screen.Appendf(nil, "%s\n", remedyFor(l.Remedy(found), from.source))
 		}
 	case !from.many:
 		out.note = screen.Appendf(nil, "%s: clean (a session of %s, profile %s, %s)\n", from.String(), l.Format.Maker(), profile, n)
@@ -53,15 +51,16 @@ func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
 	return out
 }
 
-// remedyFor says what to do about the findings of a session: command, if that helps.
-func remedyFor(r agentlog.Remedy, command string) string {
+// remedyFor says what to do about the findings of a session in a file.
+func remedyFor(r agentlog.Remedy, file string) screen.Text {
+	command := screen.NewCommand("pare", picture.RepairVerb(r), "--in-place").Files(file)
 	switch {
 	case r.Full: // which repairs it, too
-		return "to repair and shorten it: " + strings.Replace(command, "pare fix", "pare trim", 1)
+		return screen.Printf("to repair and shorten it: %s", command)
 	case !r.Needed:
 		return "nothing has to be done: the session can be resumed"
 	case !r.Leaves:
-		return "to fix it: " + command
+		return screen.Printf("to fix it: %s", command)
 	}
 	return picture.Partly(r, command)
 }

@@ -135,7 +135,7 @@ func threadHint(all []*agentlog.Thread) string {
 			names = append(names, fmt.Sprintf("and %d more", len(all)-most))
 			break
 		}
-		names = append(names, quoted(t.Name))
+		names = append(names, screen.Word(t.Name))
 	}
 	return "--thread is one of " + strings.Join(names, ", ")
 }
@@ -161,7 +161,7 @@ func (r report) others(all []*shown) []byte {
 	}
 	var names []string
 	for _, s := range all[1:] {
-		names = append(names, fmt.Sprintf("%s (%s)", quoted(s.from.thread), plural(len(s.req.Transcript().Messages()), "message")))
+		names = append(names, fmt.Sprintf("%s (%s)", screen.Word(s.from.thread), plural(len(s.req.Transcript().Messages()), "message")))
 	}
 	return screen.Appendf(nil, "\n%s\n", r.Paint.Faint("not sent: "+strings.Join(names, ", ")+"; --thread NAME shows it"))
 }

@@ -189,11 +189,14 @@ func entryID(ctx context.Context, st *store.Store, key store.Key, name string) (
 }
 
 // sessionName writes which session a key means as the commands take it.
-func sessionName(k store.Key) string {
+func sessionName(k store.Key) string { return screen.NewCommand(sessionWords(k)...).String() }
+
+// sessionWords are the words by which commands name a session.
+func sessionWords(k store.Key) []string {
 	if k.Path == "" {
-		return screen.Word(k.ID)
+		return []string{k.ID}
 	}
-	return screen.Word(k.ID) + " --path " + screen.Word(k.Path)
+	return []string{k.ID, "--path", k.Path}
 }
 
 // session is which session a command is about, and in which store.

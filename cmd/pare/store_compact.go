@@ -75,6 +75,6 @@ func (c *sessionCompactCmd) run(w *world) int {
 			screen.Fprintln(w.stderr, "nothing to compact")
 			return statusClean, nil
 		}
-		return w.say(screen.Appendf(nil, "%s up to entry %d are summarized; pare session recall %s shows them\n", plural(made.Messages, "message"), made.To, quoted(made.Archive))), nil
+		return w.say(screen.Appendf(nil, "%s up to entry %d are summarized; %s shows them\n", plural(made.Messages, "message"), made.To, screen.NewCommand("pare", "session", "recall", made.Archive))), nil
 	})
 }

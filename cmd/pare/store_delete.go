@@ -39,7 +39,7 @@ func (c *sessionDeleteCmd) run(w *world) int {
 		}
 		screen.Fprintf(w.stderr, "deleted %s with %s; its id stays taken\n", sessionName(c.key()), entries(int(s.Head)))
 		if c.Keep != "" {
-			screen.Fprintf(w.stderr, "  to bring its messages back: pare session import --id NEW %s\n", quoted(c.Keep))
+			screen.Fprintf(w.stderr, "  to bring its messages back: %s\n", screen.NewCommand("pare", "session", "import", "--id", "NEW").Files(c.Keep))
 		}
 		return statusClean, nil
 	})

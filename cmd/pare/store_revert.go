@@ -34,6 +34,6 @@ func (c *sessionRevertCmd) run(w *world) int {
 		if err != nil {
 			return 0, err
 		}
-		return w.say(screen.Appendf(nil, "%s reverted; pare session undo %s undoes that\n", plural(n, "message"), sessionName(c.key()))), nil
+		return w.say(screen.Appendf(nil, "%s reverted; %s undoes that\n", plural(n, "message"), screen.NewCommand("pare", "session", "undo").Words(sessionWords(c.key())...))), nil
 	})
 }

@@ -69,7 +69,7 @@ func (c *sessionShowCmd) run(w *world) int {
 func (c *sessionShowCmd) noteSummary(ctx context.Context, w *world, st *store.Store) {
 	win, err := st.Window(ctx, c.key(), store.WindowOptions{})
 	if err == nil && win.From > 1 {
-		screen.Fprintf(w.stderr, "a summary replaces the entries before %d in requests: pare session window %s\n", win.From, sessionName(c.key()))
+		screen.Fprintf(w.stderr, "a summary replaces the entries before %d in requests: %s\n", win.From, screen.NewCommand("pare", "session", "window").Words(sessionWords(c.key())...))
 	}
 }
 

@@ -134,7 +134,7 @@ func (s *summary) print(w io.Writer, paint palette, many bool) {
 		if i > 0 {
 			lead = strings.Repeat(" ", len(lead))
 		}
-		screen.Fprintf(w, "%s pare explain %s\n", paint.Faint(lead), r)
+		screen.Fprintf(w, "%s %s\n", paint.Faint(lead), screen.NewCommand("pare", "explain", r))
 	}
 }
 

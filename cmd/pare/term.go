@@ -46,7 +46,6 @@ var (
 	plural  = screen.Plural
 	grouped = screen.Grouped
 	isAre   = screen.IsAre
-	quoted  = screen.Quoted
 )
 
 // report is how reports to out look.

@@ -61,7 +61,7 @@ func (c *undoCmd) run(w *world) int {
 			again++
 			continue
 		}
-		screen.Fprintf(w.stderr, "  to revert that: pare undo %s\n", quoted(name))
+		screen.Fprintf(w.stderr, "  to revert that: %s\n", undoCommand(name))
 		if len(done) == 1 {
 			tellOlder(w, done[0])
 		}
@@ -73,19 +73,23 @@ func (c *undoCmd) run(w *world) int {
 // undoWhat says which files could be named: those of this folder that have a backup.
 func undoWhat() string {
 	const most = 4
-	var names []string
+	var commands []string
 	all, _ := filepath.Glob("*.bak*")
 	for _, name := range all {
 		of, _, _ := strings.Cut(name, ".bak")
-		if atomicfile.IsBackup(name) && !slices.Contains(names, quoted(of)) && len(names) < most {
-			names = append(names, quoted(of))
+		command := undoCommand(of).String()
+		if atomicfile.IsBackup(name) && !slices.Contains(commands, command) && len(commands) < most {
+			commands = append(commands, command)
 		}
 	}
-	if names == nil {
+	if commands == nil {
 		return "name the file that was rewritten: the command that did it has printed the line, pare undo FILE"
 	}
-	return "pare undo " + strings.Join(names, " or ")
+	return strings.Join(commands, " or ")
 }
+
+// undoCommand returns the command that restores a file.
+func undoCommand(name string) screen.Command { return screen.NewCommand("pare", "undo").Files(name) }
 
 // tellOlder names the backups from before the one that was restored, the oldest: a further undo goes
 // forward again.
@@ -95,7 +99,7 @@ func tellOlder(w *world, d restored) {
 		return
 	}
 	if oldest := atomicfile.BackupName(d.name, all[len(all)-1]); oldest != d.kept {
-		screen.Fprintf(w.stderr, "  the oldest version: cp %s %s\n", quoted(oldest), quoted(d.name))
+		screen.Fprintf(w.stderr, "  the oldest version: %s\n", screen.NewCommand("cp").Files(oldest, d.name))
 	}
 }
 

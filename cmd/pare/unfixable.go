@@ -74,7 +74,7 @@ func (c *checkCmd) judge(req *wire.Request, found []wire.Finding) []bodyFinding 
 }
 
 // remedy says what to do about the findings of a request.
-func remedyOf(all []bodyFinding, command string) []byte {
+func remedyOf(all []bodyFinding, command screen.Command) []byte {
 	var fixable, unfixable []bodyFinding
 	for _, f := range all {
 		switch f.Effect {

@@ -35,6 +35,7 @@ type Diagnosis struct {
 	Foreign                  bool    // it is no session at all
 	Empty                    bool    // because nothing is in it yet
 	Other                    bool    // because somebody has put another file where sessions are
+	recordedID               string  // of the session, if its agent resumes it by that
 }
 
 // A Fault is a finding without the file it was made in. Many goroutines may read it.
@@ -112,6 +113,9 @@ func Examine(x Place) (d *Diagnosis) {
 	found := l.Check(wire.CheckOptions{})
 	d.Faults, d.Remedy = Faults(found), l.Remedy(found)
 	d.addOutlook(l.Log, found)
+	if l.Format == GeminiCLI {
+		d.recordedID = l.headID()
+	}
 	return d
 }
 

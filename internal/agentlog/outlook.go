@@ -3,7 +3,6 @@ package agentlog
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -266,43 +265,6 @@ func clipped(text string, most int) string {
 		return string(words[:most-1]) + "…"
 	}
 	return strings.ToValidUTF8(string(words), "")
-}
-
-// Resume is the command with which the agent goes on with the session; "": it has none.
-func (x Place) Resume() string {
-	if x.Agent == nil {
-		return ""
-	}
-	id := strings.TrimSuffix(filepath.Base(x.Path), ".jsonl")
-	switch x.Agent.Name {
-	case "claude-code":
-		return "claude --resume " + id
-	case "codex":
-		if n := len("01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d"); len(id) > n {
-			id = id[len(id)-n:]
-		}
-		return "codex resume " + id
-	case "pi":
-		return "pi --continue"
-	case "gemini-cli":
-		return "gemini --resume latest"
-	case "opencode":
-		if _, session, ok := strings.Cut(filepath.Base(x.Path), "#"); ok {
-			return "opencode --session " + session
-		}
-		return "opencode run --continue"
-	case "copilot":
-		return "copilot --resume=" + filepath.Base(filepath.Dir(x.Path))
-	case "continue":
-		return "cn --resume"
-	case "qwen-code":
-		return "qwen --resume " + id
-	case "goose":
-		if _, session, ok := strings.Cut(filepath.Base(x.Path), "#"); ok {
-			return "goose session --resume --session-id " + session
-		}
-	}
-	return ""
 }
 
 // noSession reports whether nothing in a file of lines is a record: it is no session at all.

@@ -260,7 +260,7 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	if n := agentlog.Refusals(d.Faults); n > 1 {
 		screen.Fprintf(b, "  %s\n", v.Paint.Faint("and "+screen.Plural(n-1, "more finding")))
 	}
-	screen.Fprintf(b, "  %s %s\n", v.Paint.Faint("fix:"), remedy(d.Remedy, v.Home.Command(d)))
+	screen.Fprintf(b, "  %s %s\n", v.Paint.Faint("fix:"), remedy(d.Remedy, v.Home.RepairCommand(d)))
 	if next := v.Next(d); next != "" {
 		screen.Fprintf(b, "  %s\n", v.Paint.Faint(next))
 	}
@@ -285,20 +285,19 @@ func Called(d *agentlog.Diagnosis) string {
 	return plain.Line(project + "“" + name + "”")
 }
 
-// Next is what to do when a session is repaired.
-func (v *Doctor) Next(d *agentlog.Diagnosis) string {
-	command := d.Resume()
-	switch {
-	case command == "":
+// Next is the command that goes on with a session once it is repaired; "" if it would not go on with that
+// one.
+func (v *Doctor) Next(d *agentlog.Diagnosis) screen.Text {
+	words := d.Resume()
+	elsewhere := v.Home.Flag != nil && !slices.Contains(words, d.Path) // the agent looks in the user's home
+	if words == nil || elsewhere {
 		return ""
-	case filepath.IsAbs(d.Project):
-		folder := screen.Quoted(d.Project)
-		if rest, ok := v.Home.below(d.Project); ok {
-			folder = "~/" + screen.Quoted(rest)
-		}
-		return "then: cd " + folder + " && " + command
 	}
-	return "then: " + command
+	command := screen.NewCommand(words...)
+	if filepath.IsAbs(d.Project) {
+		command = v.Home.addFile(screen.NewCommand("cd"), d.Project).Then(command)
+	}
+	return screen.Printf("then: %s", command)
 }
 
 // sizeOf is the size of a file, in words.
@@ -371,22 +370,27 @@ func (v *Doctor) News(d *agentlog.Diagnosis) []byte {
 const NearlyFull = 0.9
 
 // remedy is what to do about a session that is ill, if command fixes it.
-func remedy(r agentlog.Remedy, command string) string {
-	if r.Full { // which repairs it, too
-		command = strings.Replace(command, "pare fix", "pare trim", 1)
-	}
+func remedy(r agentlog.Remedy, command screen.Command) screen.Text {
 	if !r.Leaves {
-		return command
+		return screen.Printf("%s", command)
 	}
 	return Partly(r, command)
 }
 
 // Partly is what to do about a session of which command fixes a part, or nothing.
-func Partly(r agentlog.Remedy, command string) string {
+func Partly(r agentlog.Remedy, command screen.Command) screen.Text {
 	if !r.Fixes {
-		return "pare fix cannot fix it: " + r.Instead
+		return screen.Printf("pare fix cannot fix it: %s", r.Instead)
 	}
-	return "to fix a part of it: " + command + "; for the rest: " + r.Instead
+	return screen.Printf("to fix a part of it: %s; for the rest: %s", command, r.Instead)
+}
+
+// RepairVerb is the command of Pare that helps: trim repairs a session, too.
+func RepairVerb(r agentlog.Remedy) string {
+	if r.Full {
+		return "trim"
+	}
+	return "fix"
 }
 
 // A Home writes names below the home folder with a tilde, where that is the
@@ -394,7 +398,7 @@ func Partly(r agentlog.Remedy, command string) string {
 type Home struct {
 	Dir   string
 	Tilde bool
-	Flag  string // names the home in commands; "" if it is the user's
+	Flag  []string // names the home in commands; nil if it is the user's
 }
 
 func (a Home) below(name string) (string, bool) {
@@ -415,13 +419,18 @@ func (a Home) Short(name string) string {
 	return name
 }
 
-// Command is what fixes one session, to be copied into a shell.
-func (a Home) Command(d *agentlog.Diagnosis) string {
+// RepairCommand returns the command that repairs one session.
+func (a Home) RepairCommand(d *agentlog.Diagnosis) screen.Command {
 	if d.Agent.Format == agentlog.OpenCode {
-		return "pare doctor --fix --agent opencode" + a.Flag
+		return screen.NewCommand("pare", "doctor", "--fix", "--agent", "opencode").Words(a.Flag...)
 	}
-	if rest, ok := a.below(d.Path); ok {
-		return "pare fix --in-place ~/" + screen.Quoted(rest)
+	return a.addFile(screen.NewCommand("pare", RepairVerb(d.Remedy), "--in-place"), d.Path)
+}
+
+// addFile returns a command with the name of a file, written with a tilde where that is possible.
+func (a Home) addFile(c screen.Command, name string) screen.Command {
+	if rest, ok := a.below(name); ok {
+		return c.HomeFile(rest)
 	}
-	return "pare fix --in-place " + screen.Quoted(d.Path)
+	return c.Files(name)
 }

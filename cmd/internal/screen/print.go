@@ -22,6 +22,8 @@ func safe(v any) any {
 	switch v := v.(type) {
 	case nil, Text, int, int64, float64, bool, rune:
 		return v
+	case Command:
+		return Text(v.line)
 	case string:
 		return Line(v)
 	case []byte:

@@ -76,13 +76,3 @@ func TestColumns(t *testing.T) {
 		}
 	}
 }
-
-func TestQuoted(t *testing.T) {
-	for name, want := range map[string]string{
-		"a/b-c.jsonl": "a/b-c.jsonl", "a b": "'a b'", "it's": `'it'\''s'`, "-x": "./-x", "~x": "'~x'", "$x": "'$x'", "": "''",
-	} {
-		if got := Quoted(name); got != want {
-			t.Errorf("Quoted(%q) = %s, want %s", name, got, want)
-		}
-	}
-}

@@ -80,37 +80,3 @@ func Ago(now, then time.Time) string {
 	}
 	return then.Format("2006-01-02")
 }
-
-// Quoted is the name of a file as a shell takes it, and is no flag: see [Word].
-func Quoted(name string) string {
-	if strings.HasPrefix(name, "-") {
-		name = "./" + name
-	}
-	return Word(name)
-}
-
-// Word is a text as a shell takes it, on one line and without a sign that a terminal obeys: what
-// is copied from the screen is what was meant, whoever chose it.
-func Word(name string) string {
-	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/+,:@%=~", r)
-	}
-	if name != "" && name[0] != '~' && strings.IndexFunc(name, func(r rune) bool { return !safe(r) }) < 0 {
-		return name
-	}
-	if plain.Line(name) == name {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-	}
-	var text []byte
-	for _, c := range []byte(name) {
-		switch {
-		case c == '\'' || c == '\\':
-			text = append(text, '\\', c)
-		case c >= ' ' && c < 0x7f:
-			text = append(text, c)
-		default: // three digits, so that what follows is not taken for one
-			text = append(text, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
-		}
-	}
-	return "$'" + string(text) + "'"
-}
