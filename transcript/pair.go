@@ -13,7 +13,8 @@ import (
 //   1. a result answers the first unanswered call of its id in the turn before it: whole;
 //   2. if all calls of that id in the turn before are answered: duplicate;
 //   3. else it answers a call of its id that an earlier turn left unanswered, the latest
-//      such turn first and in it the first call: displaced;
+//      such turn first and in it the first call, unless both name their tools and the
+//      names differ: displaced;
 //   4. else, where an id is missing on one side, the first unanswered call of the same tool
 //      in the turn before, or of any tool if the result names none: whole, and marked
 //      guessed;
@@ -337,11 +338,7 @@ func (p *pairer) answers(b BlockID, last bool) {
 	} else if x := p.asked.guess(p.t, blk); x != NoExchange {
 		p.answer(x, b, Whole)
 		p.t.exchanges[x].Guessed = true
-	} else if x := p.late.take(p.t, &p.names, blk); x != NoExchange {
-		if !last && p.t.namedOtherwise(x, blk) {
-			p.others = append(p.others, b)
-			return
-		}
+	} else if x := p.late.take(p.t, &p.names, blk); x != NoExchange && !p.t.namedOtherwise(x, blk) {
 		p.answer(x, b, Displaced)
 	} else if x := p.asked.answered(p.t, blk); x != NoExchange && p.goesOn(x) {
 		p.another(x, b)

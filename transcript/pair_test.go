@@ -125,7 +125,7 @@ func TestPair(t *testing.T) {
 		{"what one tool answered is no late answer of another", "c:1:f | t | c:1:g | r:1:g | t | r:1:g", "orphan call 0, whole 2>3, orphan result>5", "orphan call 0, duplicate 2>3 repeats, orphan result>5"},
 		{"the other way round", "c:1:g | r:1:g | c:1:f | t | r:1:g", "whole 0>1, orphan call 2, orphan result>4", "="},
 		{"nor a call's without id behind which it stands", "c:1:f | t | c::g | r:1:g", "orphan call 0, whole 2>3 guessed", "whole 0>3, orphan call 2"},
-		{"a name that nobody called does not decide", "c:1:f | t | r:1:g", "displaced 0>2", "whole 0>2"},
+		{"a late result moves to no call of another name", "c:1:f | t | r:1:g", "orphan call 0, orphan result>2", "whole 0>2"},
 		{"nor one that a result does not have", "c:1:g | t | c:1:f | t | r:1", "orphan call 0, displaced 2>4", "orphan call 0, duplicate 2>4 repeats"},
 		{"the answer that has the name is the call's, whichever stands first", "c:1:f | r:1:g r:1:f", "whole 0>2, orphan result>1", "-"},
 		{"a stray keeps its place among the others", "c:1:f | r:1:f r:1:g r:2 c:3:h C:4 r:1:g r:5 R:4 | r:3", "whole 0>1, orphan result>2, orphan result>3, whole 4>9, whole 5>8 server, orphan result>6, orphan result>7", "-"},

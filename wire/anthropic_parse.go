@@ -29,7 +29,7 @@ var anthropicGrammar = grammar{
 		types:   []string{"tool_use", "tool_result", "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "search_result", "container_upload", "compaction", "tool_addition", "tool_removal"},
 		kinds:   []typeTell{{typ: "image", with: "source"}, {typ: "document", with: "source"}, {typ: "*_tool_result"}},
 	},
-	words:  pairWords{ids: []string{"id", "tool_use_id"}},
+	words:  pairWords{ids: []string{"id", "tool_use_id"}, resultName: true},
 	rules:  anthropicRules,
 	speech: anthropic{},
 }
@@ -325,7 +325,7 @@ func (p *parser) addAnthropicBlock(j int, span transcript.Span, f *blockFields) 
 		add(transcript.Call, f.input)
 		p.callNotes(f, b.CallID)
 	case t == "tool_result":
-		b.CallID = p.text(f.useID)
+		b.CallID, b.Tool = p.text(f.useID), p.text(f.name) // some programs keep the name of the tool
 		b.Failed = p.isTrue(f.isError)
 		add(transcript.Result, f.content)
 		p.resultNotes(f, b.CallID, b.Failed)

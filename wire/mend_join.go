@@ -15,7 +15,7 @@ func (m *mender) extraResult(f *Finding) {
 	if x.Repeats && !m.g.countsCalls {
 		return // settled with the call
 	}
-	if c := m.laterCall(x); c != transcript.NoBlock && m.differs(x.Results[0], f.Block) && !m.sameCall(x.Call, c) {
+	if c := m.laterCall(x); c != transcript.NoBlock && !m.namedOtherwise(x, f.Block) && m.differs(x.Results[0], f.Block) && !m.sameCall(x.Call, c) {
 		m.bringHome(f, c, f.Block) // a later call of the same id has none
 		return
 	}

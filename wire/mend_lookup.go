@@ -270,7 +270,17 @@ func (m *mender) ownResult(x transcript.Exchange) transcript.BlockID {
 	if k.id == "" {
 		k.tool = x.Tool
 	}
-	return own.results[k].behind(x.Call, m.free)
+	r := own.results[k].behind(x.Call, m.free)
+	if r != transcript.NoBlock && m.namedOtherwise(x, r) {
+		return transcript.NoBlock
+	}
+	return r
+}
+
+// namedOtherwise reports whether a result names another tool than a call.
+func (m *mender) namedOtherwise(x transcript.Exchange, result transcript.BlockID) bool {
+	name := m.t.Block(result).Tool
+	return name != "" && x.Tool != "" && name != x.Tool
 }
 
 // isHomeless reports whether the result stands in the assistant's turn behind a
@@ -350,7 +360,7 @@ func (m *mender) findLoneStray(x transcript.Exchange, turn int) transcript.Block
 	if m.t.Block(stray).Family != m.t.Block(x.Call).Family {
 		return transcript.NoBlock
 	}
-	if name := m.t.Block(stray).Tool; name != "" && x.Tool != "" && name != x.Tool {
+	if m.namedOtherwise(x, stray) {
 		return transcript.NoBlock
 	}
 	return stray

@@ -408,12 +408,12 @@ func (l *List) part(i int, w *writer, row *part, at jsonspan.Span, places []plac
 		w.open[u.id] = true
 	case result:
 		delete(w.open, u.id)
-		w.add(half{unit: id}, user, resultBlock(u.id, o.bytes(row.out), is(row.failed)))
+		w.add(half{unit: id}, user, resultBlock(&u, o.bytes(row.out), is(row.failed)))
 	case both:
 		w.add(half{unit: id}, assistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", inputOf(o.bytes(row.in))))
 		if u.ended = row.ended(o); u.ended {
 			w.results = append(w.results, func() {
-				w.add(half{unit: id, result: true}, user, resultBlock(u.id, o.bytes(row.out), is(row.failed)))
+				w.add(half{unit: id, result: true}, user, resultBlock(&u, o.bytes(row.out), is(row.failed)))
 			})
 		}
 	case serverCall:

@@ -187,13 +187,17 @@ func mediaBlock(o *object, row *part) []byte {
 	return write("type", "image", "source", write("type", "base64", "media_type", cmp.Or(mime, "image/png"), "data", data))
 }
 
-// resultBlock is a result. Texts are texts, whatever holds them; anything else is its JSON.
-func resultBlock(id string, out []byte, failed bool) []byte {
-	var mark []byte
+// resultBlock writes a result as a tool_result. Texts are texts, whatever holds them; anything else is its
+// JSON. The name of the tool, if the host keeps it, says which calls it may answer.
+func resultBlock(u *unit, out []byte, failed bool) []byte {
+	var mark, name []byte
 	if failed {
 		mark = []byte("true")
 	}
-	return write("type", "tool_result", "tool_use_id", id, "content", quote(outputText(out)), "is_error", mark)
+	if u.name != "" && u.kind == result {
+		name = quote(u.name)
+	}
+	return write("type", "tool_result", "tool_use_id", u.id, "name", name, "content", quote(outputText(out)), "is_error", mark)
 }
 
 // outputText is the text of an output.

@@ -62,8 +62,8 @@ func (l *List) write(after *wire.Request, named bool) ([]byte, error) {
 		return nil, err
 	}
 	for i := range l.units {
-		if u := &l.units[i]; named && strings.HasPrefix(u.id, madeUp) {
-			fates[i].id = newID(u.id, nil)
+		if id := cmp.Or(fates[i].id, l.units[i].id); named && strings.HasPrefix(id, madeUp) {
+			fates[i].id = newID(id, nil)
 		}
 	}
 	slots = l.others(slots)
@@ -340,7 +340,7 @@ var functionCopy = part{kind: call, id: "id", name: "function.name", in: "functi
 // edited is a part with what was decided about it.
 func (l *List) edited(u int, raw []byte, f *fate, row *part) ([]byte, error) {
 	x := &l.units[u]
-	if f.id != "" && row.id != "" {
+	if f.id != "" && row.id != "" && !strings.HasPrefix(f.id, madeUp) { // a made-up id is not written: names pair then
 		raw = set(raw, row.id, quote(f.id))
 	}
 	if f.name != "" && row.name != "" {
