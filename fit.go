@@ -65,10 +65,46 @@ func toFit(r *wire.Request, w Window, o Options) (*fitting, error) {
 		return nil, err
 	}
 	f.base, f.early, f.w.Rules = p, p.faults, rest
+	f.w.Cold = messagesNow(p.mended, r, w.Cold)
 	if o.Repair.Unended {
 		p.unended = slices.ContainsFunc(p.mended.Check(o.Check), func(f wire.Finding) bool { return f.Rule == "last-role" })
 	}
 	return f, nil
+}
+
+// messagesNow returns, for each of some numbers of messages of an earlier state, how many messages of
+// r contain everything that was made of that many first messages, in order and without repetitions.
+// The numbers differ because repair adds, joins and moves messages. Numbers that the earlier state
+// does not have are left out; nil stays nil.
+func messagesNow(r, before *wire.Request, counts []int) []int {
+	if counts == nil {
+		return nil
+	}
+	was := len(before.Transcript().Messages())
+	ends := make([]int, was+1) // by number of messages of the earlier state
+	last := 0
+	for i, m := range r.Transcript().Messages() {
+		origin := wirex.MessageIn(r, before, i)
+		switch {
+		case origin >= 0:
+			last = origin + 1
+		case m.Role == transcript.Assistant:
+			continue // repair put it before the next request
+		}
+		ends[last] = max(ends[last], i+1)
+	}
+	for n := range was {
+		ends[n+1] = max(ends[n+1], ends[n])
+	}
+	ends[was] = len(r.Transcript().Messages()) // with what repair added at the end
+	now := make([]int, 0, len(counts))
+	for _, n := range counts {
+		if n >= 0 && n <= was {
+			now = append(now, ends[n])
+		}
+	}
+	slices.Sort(now)
+	return slices.Compact(now)
 }
 
 // ladder is the window in the ladder's words.

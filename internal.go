@@ -51,10 +51,6 @@ func (internals) Repair(r *wire.Request, o Options) (*Plan, error) {
 	return repair(r, o)
 }
 
-func (internals) Requests(r *wire.Request) int {
-	return requests(r)
-}
-
 func (internals) Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	return trim(r, w, o)
 }

@@ -50,10 +50,11 @@ type Window struct {
 	Cache CachePricing
 	// ModelCache makes Cache, if that is nil, the terms of the model's provider.
 	ModelCache bool
-	// Cold are the requests before which the provider's cache had expired: the first request of
-	// a history is 1, and one ends wherever a turn of the model begins. At those a stable window trims to three quarters of Low, and, with
-	// Cache, also when it need not, as nothing is written again that would not be anyway; at
-	// others it then waits until it must. Nil: the clock is not known.
+	// Cold lists the requests before which the provider's cache had expired, each by the number of
+	// messages that it had. At those requests a stable window trims to three quarters of Low, and,
+	// with Cache, also when it need not, because everything is written to the cache again anyway;
+	// at other requests it then waits until it must. A cold request decides by its own messages, so
+	// later requests repeat its cuts and add none to them. Nil: the clock is not known.
 	Cold []int
 	// ColdRules vote at the requests in Cold, and first of all where a stable window must be trimmed,
 	// on the history as it was; what they want is done whether it must be or not, and stays done.
@@ -183,10 +184,6 @@ func (w *Window) recent() int {
 	}
 	return w.Recent
 }
-
-// requests is how many requests led to the history of one, itself included: one ends wherever
-// a turn of the model begins.
-func requests(r *wire.Request) int { return ladder.Requests(r.Transcript()) }
 
 // CachePricing are what a provider's cache costs; tokens.CacheOf(model) are some. Many
 // goroutines may read it.

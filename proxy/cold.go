@@ -3,6 +3,7 @@ package proxy
 import (
 	"hash/fnv"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	"github.com/pare-llm/pare"
@@ -174,17 +175,20 @@ func (a *aim) chill(r *wire.Request, p *pare.Policy) (taught []int64) {
 	if !a.heat.cold && len(a.known.Cold) == 0 && p.Window.Cache == nil && !p.Window.ModelCache {
 		return nil // it is trimmed when it must be, and never was cold
 	}
-	ends := ladder.Ends(r.Transcript())
+	t := r.Transcript()
+	n := len(t.Messages())
 	cold := []int{} // not nil: there is a clock
 	last := 0
 	for _, m := range a.known.Cold {
-		if n := int(m >> 32); n <= len(ends) && n > 0 && m == momentOf(r.Transcript(), n, ends[n-1]) {
-			cold, last = append(cold, n), n
+		if end := int(m >> 32); end <= n && end > 0 && m == momentOf(t, end) {
+			cold, last = append(cold, end), end
 		}
 	}
+	ends := ladder.Ends(t)
+	seen, _ := slices.BinarySearch(ends, last+1)
 	// Where nothing is kept every request is free, but looking at all of them at each is not.
-	if n := len(ends); a.heat.cold && last < n && (!a.heat.none || n-last >= max(n/8, 4)) {
-		taught = []int64{momentOf(r.Transcript(), n, ends[n-1])}
+	if a.heat.cold && last < n && (!a.heat.none || len(ends)-seen >= max(len(ends)/8, 4)) {
+		taught = []int64{momentOf(t, n)}
 		if len(cold) < maxCold {
 			cold = append(cold, n)
 		}
@@ -195,9 +199,9 @@ func (a *aim) chill(r *wire.Request, p *pare.Policy) (taught []int64) {
 	return taught
 }
 
-// momentOf names a request by its number and by what stood last in it: if a client has compacted or
-// changed the history since, it means nothing any more.
-func momentOf(t *transcript.Transcript, request, end int) int64 {
+// momentOf names a request by the number of its messages and a hash of the last one. The name of a
+// request does not match the history any more once a client has compacted or changed it.
+func momentOf(t *transcript.Transcript, end int) int64 {
 	h := fnv.New32a()
 	if end > 0 {
 		m := t.Messages()[end-1]
@@ -216,5 +220,5 @@ func momentOf(t *transcript.Transcript, request, end int) int64 {
 			}
 		}
 	}
-	return int64(request)<<32 | int64(h.Sum32())
+	return int64(end)<<32 | int64(h.Sum32())
 }

@@ -40,8 +40,8 @@ type Learned struct {
 	Clear         int  `json:"clear,omitempty"`
 	ClearThinking bool `json:"clear_thinking,omitempty"`
 	Short         bool `json:"short,omitempty"`
-	// Cold are the requests before which no cache held the conversation: the upper half of each is its
-	// number, as [pare.Window.Cold] counts them, the lower one a hash of what stood last in it.
+	// Cold lists the requests before which no cache held the conversation: the upper half of each is the
+	// number of its messages, the lower half a hash of the last of them.
 	Cold []int64 `json:"cold,omitempty"`
 	// Own says that the provider has refused to do anything by itself.
 	Own bool `json:"own,omitempty"`

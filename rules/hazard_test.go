@@ -182,10 +182,10 @@ func TestColdWindow(t *testing.T) {
 		w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: cold, Cold: []int{}}
 		moment := false
 		for _, at := range []int{11, 31, 80} {
-			if parex.Requests(r) >= at {
-				w.Cold = append(w.Cold, at)
+			if i >= at {
+				w.Cold = append(w.Cold, 1+2*at)
 			}
-			moment = moment || parex.Requests(r) == at
+			moment = moment || i == at
 		}
 		plan, err := parex.Trim(r, w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
 		if err != nil {
@@ -256,7 +256,7 @@ func TestColdWindowProtects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: hazard(t, rules.Hazard{}), Cold: []int{parex.Requests(r)}, Rules: protects}
+	w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: hazard(t, rules.Hazard{}), Cold: []int{len(r.Transcript().Messages())}, Rules: protects}
 	plan, err := parex.Trim(r, w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
 	if err != nil {
 		t.Fatal(err)

@@ -157,13 +157,13 @@ func (h *history) chill(r *wire.Request, p *pare.Policy) {
 	w.Cold = []int{} // not nil: there is a clock
 	life := tokensx.Life(r.Model(), r.Raw())
 	var before time.Time
-	for i, end := range ladder.Ends(r.Transcript()) {
+	for _, end := range ladder.Ends(r.Transcript()) {
 		var at time.Time
 		if end > 0 {
 			at = h.at[h.seqs[end-1]]
 		}
 		if !before.IsZero() && at.Sub(before) > life {
-			w.Cold = append(w.Cold, i+1)
+			w.Cold = append(w.Cold, end)
 		}
 		before = at
 	}

@@ -121,7 +121,7 @@ func (c *trimCmd) now(p *pare.Policy) planner {
 	}
 	return func(r *wire.Request) (*pare.Plan, error) {
 		cold, w := *p, *p.Window
-		w.Cold = []int{parex.Requests(r)}
+		w.Cold = []int{len(r.Transcript().Messages())}
 		cold.Window = &w
 		return by(&cold)(r)
 	}

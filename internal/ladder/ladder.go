@@ -59,7 +59,7 @@ type Window struct {
 	Recent    int                                          // exchanges at the end whose results are not cleared
 	Low       int                                          // the mark of a stable window; zero: it is none
 	PaysAfter func(removed, kept int) int                  // the terms of a cache; nil: there are none
-	Cold      []int                                        // requests before which the cache had expired, counted from 1; nil: the clock is not known
+	Cold      []int                                        // requests before which the cache had expired, by how many messages they had, in order; nil: the clock is not known
 	AllowTiny bool                                         // smaller than the smallest exchange
 	Name      func(raw []byte) string                      // how a placeholder names what is archived; nil: it does not
 	Told      func(*wire.Request, transcript.BlockID) bool // whether a block stands for what is gone already

@@ -31,7 +31,8 @@ func (l *Ladder) replay(high int) error {
 				return err
 			}
 		}
-		if Begins(all, i) {
+		_, cold := slices.BinarySearch(l.Window.Cold, i)
+		if cold || Begins(all, i) {
 			if err := s.request(i); err != nil {
 				return err
 			}
@@ -54,6 +55,7 @@ type past struct {
 	sum      int   // tokens of the history as it would be sent now
 	costs    []int // by message, as it came
 	requests int
+	end      int // messages of the request that is looked at
 	next     int // the request at which rules for cold moments are asked next
 
 	old      int // exchanges that are no longer recent
@@ -113,6 +115,7 @@ func (s *past) cost(i int) int {
 // request trims the history of a request if it must be, or if that pays.
 func (s *past) request(end int) error {
 	s.requests++
+	s.end = end
 	must := s.sum > s.high
 	if s.l.VoteCold != nil && (s.cold() || must && s.requests >= s.next || s.asksColdRules()) {
 		if err := s.trimBy(end, must); err != nil {
@@ -146,7 +149,10 @@ func (s *past) request(end int) error {
 }
 
 // cold reports whether the cache had expired before the request.
-func (s *past) cold() bool { return slices.Contains(s.l.Window.Cold, s.requests) }
+func (s *past) cold() bool {
+	_, found := slices.BinarySearch(s.l.Window.Cold, s.end)
+	return found
+}
 
 // Requests is how many requests led to a history, the one that sends it included: the model
 // spoke in between.

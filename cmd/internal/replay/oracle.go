@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/internal/names"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -17,7 +16,7 @@ func Oracle() Policy {
 	return Policy{"oracle", "knows the future: only what is still to be used of results and arguments, from where that is free", func(s Setting) (Send, error) {
 		o := oracle{last: s.future.last(), since: make(map[transcript.BlockID]int)}
 		return func(r *wire.Request) (*wire.Request, error) {
-			return o.send(r, slices.Contains(s.Cold, ladder.Requests(r.Transcript())))
+			return o.send(r, slices.Contains(s.Cold, len(r.Transcript().Messages())))
 		}, nil
 	}}
 }

@@ -41,8 +41,8 @@ type Setting struct {
 	// Beside is how many tokens each request has that the history does not show; Tokens leaves
 	// room for them.
 	Beside int
-	// Cold are the requests before which the cache had expired, as [pare.Requests] counts. Nil:
-	// the clock is not known.
+	// Cold lists the requests before which the cache had expired, by how many messages they had.
+	// Nil: the clock is not known.
 	Cold []int
 
 	// What the history costs, if that is known: beside the list, and by message.

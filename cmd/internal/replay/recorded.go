@@ -51,7 +51,7 @@ func (r *Recording) at(w *Walk, k int) time.Time {
 	return time.Time{}
 }
 
-// cold lists the requests before which a cache that lives so long had expired, counted from 1.
+// cold lists the requests before which a cache with this life had expired, by how many messages they had.
 // A request that takes its time is answered late, so it is the pause since the request before,
 // which is when the cache was used last.
 func (r *Recording) cold(w *Walk, life time.Duration) (all []int) {
@@ -59,7 +59,7 @@ func (r *Recording) cold(w *Walk, life time.Duration) (all []int) {
 	for k := 1; k < w.Len(); k++ {
 		before, now := r.at(w, k-1), r.at(w, k)
 		if !before.IsZero() && !now.IsZero() && now.Sub(before) > life {
-			all = append(all, k+1)
+			all = append(all, w.ends[k])
 		}
 	}
 	return all

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -273,20 +272,6 @@ func (p *player) record(o Options) {
 		p.broken[b.Request-1] = b.Read
 		b.Money = p.price.Cost(c, tokens.Usage{Written: b.Again}) - p.price.Cost(c, tokens.Usage{Read: b.Again})
 	}
-	p.setting.Cold = p.numbered(p.setting.Cold)
-}
-
-// numbered are requests of the walk as [pare.Requests] counts them.
-func (p *player) numbered(all []int) []int {
-	ms, n, from := p.walk.whole.Transcript().Messages(), 1, 0
-	out := make([]int, 0, len(all))
-	for _, k := range all {
-		for ; from < p.walk.ends[k-1]; from++ {
-			n += one(ladder.Begins(ms, from))
-		}
-		out = append(out, n)
-	}
-	return out
 }
 
 // readable is how many of the tokens that a request has in common with the one before were really
