@@ -14,7 +14,7 @@ import (
 
 // dialing makes the transport to the upstreams. Nothing of a request is changed by it: no
 // coding is asked for and no redirect followed.
-func dialing(upstreams map[string]*Upstream) *http.Transport {
+func dialing(upstreams map[string]*Upstream, observe func(address string)) *http.Transport {
 	// Names that must be on the internet. A name that somebody has pointed at this machine
 	// would make the proxy talk to whatever listens here.
 	guarded := make(map[string]bool)
@@ -37,6 +37,9 @@ func dialing(upstreams map[string]*Upstream) *http.Transport {
 			return http.ProxyFromEnvironment(r)
 		},
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if observe != nil {
+				observe(address)
+			}
 			dialer := plain
 			if host, _, err := net.SplitHostPort(address); err == nil && guarded[strings.ToLower(host)] {
 				dialer = outside

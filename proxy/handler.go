@@ -26,6 +26,11 @@ type Config struct {
 	// Upstreams by name; those of the vendors, such as anthropic, need not be listed. A name of theirs takes
 	// their place.
 	Upstreams map[string]Upstream
+	// OnlyUpstreams keeps the vendors' own hosts from being added to Upstreams.
+	OnlyUpstreams bool
+	// Dialing, if set, is called with the host and port of each connection before it is opened: those of
+	// an upstream, or of the HTTP proxy that leads there. Base must be nil.
+	Dialing func(address string)
 	// Policy says what is done to requests. Nil: [Default].
 	Policy *pare.Policy
 	// Base sends the requests. Nil: a transport that reaches the upstreams only.
@@ -77,14 +82,17 @@ type Handler struct {
 // New makes a proxy.
 func New(c Config) *Handler {
 	h := &Handler{conf: c, upstreams: make(map[string]*Upstream), base: c.Base}
-	all := knownVendors()
+	all := map[string]Upstream{}
+	if !c.OnlyUpstreams {
+		all = knownVendors()
+	}
 	maps.Copy(all, c.Upstreams)
 	for name, u := range all {
 		u.Name = name
 		h.upstreams[name] = &u
 	}
 	if h.base == nil {
-		h.base = dialing(h.upstreams)
+		h.base = dialing(h.upstreams, c.Dialing)
 	}
 	if c.Memory == 0 {
 		c.Memory = 1 << 30

@@ -61,6 +61,7 @@ type world struct {
 	log            *slog.Logger   // set when the flags are known
 	logTo          *logWriter     // where it goes
 	signals        chan os.Signal // that end the program, until a command sees to them itself
+	dialing        func(string)   // is called with the address of each connection of pare run; nil: nothing is
 	again          func() bool    // waits until what is watched is looked at again; nil: some seconds, for ever
 }
 
@@ -71,8 +72,11 @@ func (w *world) ownSignals() {
 	}
 }
 
-func main() {
-	w := &world{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
+func main() { runProcess(nil) }
+
+// runProcess is the program. It ends the process.
+func runProcess(dialing func(string)) {
+	w := &world{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, dialing: dialing}
 	w.signals = make(chan os.Signal, 1)
 	signal.Notify(w.signals, os.Interrupt, syscall.SIGTERM)
 	go func() {

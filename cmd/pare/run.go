@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,13 +15,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pare-llm/pare/cmd/internal/agentconf"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/serve"
 	"github.com/pare-llm/pare/proxy"
 )
 
 type runCmd struct {
-	Upstream []string `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: what the base URLs in the environment say, else the vendors' own."`
+	Upstream []string `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: the hosts that the agent is configured with."`
 	Prune    bool     `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit. While the provider's cache is warm that costs more than it saves: see --cold."`
 	Cold     bool     `help:"Save money where that is free: shorten results as they arrive, and clear what will hardly be needed again whenever the provider's cache is cold. Default: what the configuration says."`
 	Report   string   `type:"path" placeholder:"FILE" help:"Write what was done to each request that was changed, healed or refused, as JSON lines, when the command has ended."`
@@ -38,14 +40,16 @@ func (c *runCmd) Help() string {
     pare run -- codex exec "fix the tests"
     pare run --print-env                      the variables, for a shell
 
-The proxy does what pare serve does, for as long as the agent runs, and for it alone. The base URLs are in the environment of the agent only, so that
-nothing has to be set up and nothing is left behind. Base URLs that are set already say
-where requests go on to. The exit status is that of the agent, or 128 and the number of
-the signal that ended it. The last line on standard error says what was done.
+The proxy does what pare serve does, for as long as the agent runs, and for it alone. Only the
+agent is pointed at the proxy, so that nothing has to be set up and nothing is left behind.
+The exit status is that of the agent, or 128 and the number of the signal that ended it. While
+the agent runs, Pare prints nothing. The last line on standard error says what was done.
 
-claude, codex, gemini, qwen, opencode, kilo and pi get what they need besides the usual
-variables (ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL); any other command
-gets those, and the variables of aider, goose, Crush and OpenHands. Requests to Bedrock are left alone unless --upstream bedrock=URL is given.`
+Pare forwards the requests for each provider to the host that the agent itself would use. For
+claude, codex, gemini, qwen, opencode, kilo, pi and goose it reads their settings files; for any other
+command, the variables that vendors and agents use, such as ANTHROPIC_BASE_URL. A file of the
+project counts if you have accepted it with pare trust. If the host does not answer, the
+request fails; no other host is tried. Requests to Bedrock are left alone unless --upstream bedrock=URL is given.`
 }
 
 func (c *runCmd) run(w *world) int {
@@ -62,20 +66,27 @@ func (c *runCmd) run(w *world) int {
 	if err != nil {
 		return w.fail(err.Error(), "give the name or the path of a program, as in: pare run -- claude")
 	}
-	to, err := destinations(w.getenv, c.Upstream)
-	if err != nil {
-		return w.usage(err, "run")
+	launch, status := c.launch(w, agentconf.Command{Name: filepath.Base(program), Args: c.Command[1:]})
+	if status != statusClean {
+		return status
 	}
-	s := serveCmd{Upstream: to.flags(), NoStore: true, Store: w.getenv("PARE_STORE"), Prune: c.Prune, Cold: c.Cold, settings: c.settings}
+	s := serveCmd{Upstream: c.Upstream, NoStore: true, Store: w.getenv("PARE_STORE"), Prune: c.Prune, Cold: c.Cold, settings: c.settings}
 	o, _, status := s.options(w, "run")
 	if status != statusClean {
 		return status
 	}
 	o.Tokens = nil // they are for clients elsewhere; the agent does not have one
 	o.OverHTTP = true
+	o.Dialing = w.dialing
+	if err := addRoutes(&o, launch.Routes); err != nil {
+		return w.fail(err.Error(), "correct the base URL")
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return w.fail(err.Error(), "")
+	}
+	for _, note := range launch.Notes {
+		screen.Fprintf(w.stderr, "pare: %s\n", note)
 	}
 	server := serve.New(o)
 	if isTerminal(w.stderr) {
@@ -86,7 +97,7 @@ func (c *runCmd) run(w *world) int {
 	ctx, end := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, l, time.Second, nil) }()
-	status, err = c.start(w, program, to.forBase("http://"+l.Addr().String()))
+	status, err = c.start(w, program, launch, "http://"+l.Addr().String())
 	end()
 	<-served
 	w.logTo.release()
@@ -97,33 +108,58 @@ func (c *runCmd) run(w *world) int {
 }
 
 // start runs the agent and returns its status.
-func (c *runCmd) start(w *world, program string, b bases) (int, error) {
-	own, dir, err := b.arguments(filepath.Base(program), c.Command[1:])
-	if err != nil {
-		return 0, err
+func (c *runCmd) start(w *world, program string, launch *agentconf.Launch, address string) (int, error) {
+	folder := filepath.Join(os.TempDir(), "pare-run-"+rand.Text())
+	o := launch.Override(address, folder)
+	if len(o.Files) > 0 {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			return 0, err
+		}
+		defer os.RemoveAll(folder)
 	}
-	defer os.RemoveAll(dir)
-	cmd := exec.Command(program, slices.Concat(own, c.Command[1:])...)
+	for _, f := range o.Files {
+		if err := os.WriteFile(f.Path, []byte(f.Text), 0o600); err != nil {
+			return 0, err
+		}
+	}
+	cmd := exec.Command(program, o.Args...)
 	cmd.Args[0] = c.Command[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = b.environ(os.Environ())
+	cmd.Env = withVariables(os.Environ(), o.Env)
 	w.ownSignals()
 	return runChild(cmd)
 }
 
-// printEnv prints the variables for a shell.
+// printEnv prints the variables for a shell. The server that they lead to forwards requests to the
+// vendors, so that providers with another host are left out.
 func (c *runCmd) printEnv(w *world) int {
-	to, _ := destinations(func(string) string { return "" }, nil) // a server knows its own
-	b := to.forBase("http://" + hostPort(c.Listen))
-	var out []byte
-	for _, v := range b.variables(w.getenv) {
-		if v[0] == "CODE_ASSIST_ENDPOINT" {
-			continue // a server has no such upstream, unless it is told
-		}
-		out = screen.Appendf(out, "%s\n", screen.NewCommand("export").Assign(v[0], v[1]))
+	s, err := w.surroundings()
+	if err != nil {
+		return w.fail(err.Error(), "set HOME to your home folder")
 	}
-	codex := screen.NewCommand("codex", "-c", b.codex()[1])
-	out = screen.Appendf(out, "%s\n", screen.NewCommand("alias").Assign("codex", codex.String()))
+	s.IsDead = func(string) bool { return false }
+	address := "http://" + hostPort(c.Listen)
+	var out []byte
+	for _, name := range []string{"", "codex"} {
+		launch, err := agentconf.Read(s, agentconf.Command{Name: name}, nil)
+		if err != nil {
+			return w.fail(err.Error(), "correct the file")
+		}
+		launch.KeepVendors([]string{"anthropic", "openai", "gemini"})
+		for _, note := range launch.Notes {
+			screen.Fprintf(w.stderr, "pare: %s\n", note)
+		}
+		o := launch.Override(address, "")
+		for _, v := range o.Env {
+			if name == "" {
+				out = screen.Appendf(out, "%s\n", screen.NewCommand("export").Assign(v.Name, v.Value))
+			}
+		}
+		if len(o.Args) == 2 {
+			codex := screen.NewCommand("codex").Words(o.Args...)
+			out = screen.Appendf(out, "%s\n", screen.NewCommand("alias").Assign("codex", codex.String()))
+		}
+	}
 	return w.say(out)
 }
 
@@ -132,7 +168,7 @@ func (c *runCmd) printEnv(w *world) int {
 func (c *runCmd) tell(w *world, watch *serve.Watch, status int) int {
 	t := watch.Totals()
 	if t.Requests == 0 {
-		screen.Fprintf(w.stderr, "pare: no request came through: %s may have a base URL of its own in its settings\n", c.Command[0])
+		screen.Fprintf(w.stderr, "pare: no request came through: %s sent none, or reached the provider by itself\n", c.Command[0])
 		return status
 	}
 	where := "pare run --report FILE writes down each change"

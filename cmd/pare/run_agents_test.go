@@ -65,6 +65,9 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	r.next.ServeHTTP(w, q)
 }
 
+// withoutBaseURLs clears the variables by which the machine that runs the tests may name hosts.
+var withoutBaseURLs = []string{"ANTHROPIC_BASE_URL=", "OPENAI_BASE_URL=", "OPENAI_API_BASE=", "GOOGLE_GEMINI_BASE_URL=", "GEMINI_BASE_URL=", "XDG_CONFIG_HOME=", "XDG_DATA_HOME="}
+
 // filesIn are the files below a folder, with what is in them.
 func filesIn(t *testing.T, dir string) string {
 	t.Helper()
@@ -119,11 +122,7 @@ func (a agentStandIn) start(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := append(os.Environ(), "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"), "HOME="+home, "TMPDIR="+temp, "CODEX_HOME=")
-	for _, v := range runVendors {
-		for _, name := range append([]string{v.variable}, v.also...) {
-			env = append(env, name+"=")
-		}
-	}
+	env = append(env, withoutBaseURLs...)
 	run := []string{"run", "--upstream", "anthropic=" + server.URL, "--upstream", "openai=" + server.URL, "--upstream", "gemini=" + server.URL}
 	if a.set != "" {
 		run, env = []string{"run"}, append(env, a.set+"="+server.URL+"/v1")

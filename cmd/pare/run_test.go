@@ -9,8 +9,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -143,65 +141,5 @@ echo agent ends`
 	}
 	if strings.Contains(string(out), "the client went away") {
 		t.Errorf("the interrupt is a warning:\n%s", out)
-	}
-}
-
-// TestRunEnvironment: base URLs that are set say where requests go on to, and agents get what they
-// need.
-func TestRunEnvironment(t *testing.T) {
-	home := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(home, ".codex"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(home, ".codex/auth.json"), []byte(`{"OPENAI_API_KEY":null,"tokens":{"id_token":"x"}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	has := []string{
-		"HOME=" + home, "OPENAI_BASE_URL=https://gate.example/api/v4", "NO_PROXY=intern",
-		`OPENCODE_CONFIG_CONTENT={"share":"disabled","provider":{"google":{"options":{"baseURL":"https://mine"}}}}`, "ENABLE_TOOL_SEARCH=auto:5",
-		`KILO_CONFIG_CONTENT={"provider":{"anthropic":{"options":{"apiKey":"k"}}}}`,
-	}
-	getenv := func(name string) string {
-		for _, line := range has {
-			if value, ok := strings.CutPrefix(line, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
-	d, err := destinations(getenv, []string{"mine=https://mine.example"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"mine=https://mine.example", "openai=https://gate.example/api/v4", "codeassist=" + codeAssist, "chatgpt=" + chatGPT}
-	if got := d.flags(); !slices.Equal(got, want) {
-		t.Errorf("upstreams %q, want %q", got, want)
-	}
-	b := d.forBase("http://P")
-	env := b.environ(has)
-	for _, line := range []string{
-		"ANTHROPIC_BASE_URL=http://P", "OPENAI_BASE_URL=http://P/u/openai", "GOOGLE_GEMINI_BASE_URL=http://P", "CODE_ASSIST_ENDPOINT=http://P/u/codeassist",
-		"NO_PROXY=intern,127.0.0.1,localhost", "HOME=" + home, "ENABLE_TOOL_SEARCH=auto:5",
-		`OPENCODE_CONFIG_CONTENT={"provider":{"anthropic":{"options":{"baseURL":"http://P/v1"}},"google":{"options":{"baseURL":"https://mine"}},"openai":{"options":{"baseURL":"http://P/u/openai"}}},"share":"disabled"}`,
-		`KILO_CONFIG_CONTENT={"provider":{"anthropic":{"options":{"apiKey":"k","baseURL":"http://P/v1"}},"google":{"options":{"baseURL":"http://P/v1beta"}},"openai":{"options":{"baseURL":"http://P/u/openai"}}}}`,
-	} {
-		if n := slices.Index(env, line); n < 0 {
-			t.Errorf("%s is missing in %q", line, env)
-		}
-	}
-	if slices.ContainsFunc(env, func(line string) bool { return strings.Contains(line, "BEDROCK") }) {
-		t.Error("requests to Bedrock are signed for its host, and are left alone")
-	}
-	for _, program := range []string{"claude", "codex", "opencode"} { // who is killed leaves nothing of theirs behind
-		if _, dir, err := b.arguments(program, nil); err != nil || dir != "" {
-			t.Errorf("%s has a folder %q, %v", program, dir, err)
-		}
-	}
-	if got := b.codex()[1]; got != `openai_base_url="http://P/u/openai"` {
-		t.Errorf("codex gets %s", got)
-	}
-	delete(d.set, "openai")
-	if got := d.forBase("http://P").codex()[1]; got != `openai_base_url="http://P/u/chatgpt"` {
-		t.Errorf("codex with a login gets %s", got)
 	}
 }

@@ -79,6 +79,7 @@ var floors = map[string]floor{
 	"tools/truth":             {5, nil, "tests only"},
 	"internal/oracle":         {0, nil, "knows the providers' rules by itself, so that it can contradict wire"},
 	"cmd/internal/trust":      {1, nil, "lists files by path and hash, and does not read their content"},
+	"cmd/internal/agentconf":  {5, []string{}, "reads the settings of agents, and opens no connection"},
 	"cmd/internal/screen":     {5, []string{}, "prints for people: safe, measured, painted"},
 	"cmd/internal/manual":     {6, []string{}, "makes pages of any grammar"},
 	"cmd/internal/picture":    {6, []string{}, "draws messages for people"},

@@ -55,6 +55,9 @@ type Options struct {
 	// Secret knows the secrets of AWS by access key; see [Secrets]. They are used for requests
 	// that were sent to a name of this machine, by no page of somebody else.
 	Secret func(accessKey string) (secret string, ok bool)
+	// OnlyUpstreams and Dialing are those of [proxy.Config].
+	OnlyUpstreams bool
+	Dialing       func(address string)
 	// Base sends requests to the upstreams. Nil: the proxy's own.
 	Base http.RoundTripper
 	// Tokens are what clients must send, one of them: see [Server.SetTokens]. One that is
@@ -147,7 +150,7 @@ func New(o Options) *Server {
 	s.gate.own = rand.Text()
 	s.gate.set(o.Tokens)
 	conf := proxy.Config{
-		Upstreams: o.Upstreams, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
+		Upstreams: o.Upstreams, OnlyUpstreams: o.OnlyUpstreams, Dialing: o.Dialing, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
 		Record: s.record, Begun: s.watches.begin, Planned: s.watches.keep, Untouched: s.watches.came, Log: o.Log, BodyTime: o.BodyTime,
 	}
 	if o.Secret != nil {

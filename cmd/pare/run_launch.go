@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pare-llm/pare/cmd/internal/agentconf"
+	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/cmd/internal/serve"
+	"github.com/pare-llm/pare/cmd/internal/trust"
+	"github.com/pare-llm/pare/proxy"
+)
+
+// surroundings returns everything that decides which hosts an agent uses if it is started here.
+func (w *world) surroundings() (agentconf.Surroundings, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return agentconf.Surroundings{}, err
+	}
+	home := w.getenv("HOME")
+	if home == "" {
+		home, err = os.UserHomeDir()
+	}
+	return agentconf.Surroundings{Getenv: w.getenv, Folder: folder, Home: home, IsTrusted: isTrustedFile, IsDead: dead}, err
+}
+
+// isTrustedFile reports whether the user has accepted this content of a file. A list that cannot
+// be read contains no file.
+func isTrustedFile(path string, content []byte) bool {
+	folder, err := os.UserConfigDir()
+	if err != nil {
+		return false
+	}
+	trusted, err := trust.Open(filepath.Join(folder, "pare")).IsTrusted(path, content)
+	return trusted && err == nil
+}
+
+// launch finds the hosts of the agent. A status other than clean has been explained.
+func (c *runCmd) launch(w *world, command agentconf.Command) (*agentconf.Launch, int) {
+	s, err := w.surroundings()
+	if err != nil {
+		return nil, w.fail(err.Error(), "set HOME to your home folder")
+	}
+	var given []string
+	for _, flag := range c.Upstream {
+		name, _, _ := strings.Cut(flag, "=")
+		given = append(given, name)
+	}
+	launch, err := agentconf.Read(s, command, given)
+	var untrusted *agentconf.UntrustedError
+	var gone *agentconf.DeadError
+	switch {
+	case err == nil:
+		return launch, statusClean
+	case errors.As(err, &untrusted):
+		return nil, w.fail(err.Error(), "read the file; to accept its current content: "+screen.NewCommand("pare", "trust").Files(untrusted.Path).String())
+	case errors.As(err, &gone):
+		return nil, w.fail(err.Error(), "start the server at this address, or remove "+gone.Source+"; Pare sends the requests to no other host")
+	}
+	return nil, w.fail(err.Error(), "correct the file: Pare forwards requests only to the hosts that the agent is configured with")
+}
+
+// addRoutes adds the routes of an agent to the upstreams of a server, which then has no others.
+// It modifies o.
+func addRoutes(o *serve.Options, routes []agentconf.Route) error {
+	o.OnlyUpstreams = true
+	for _, r := range routes {
+		u, err := proxy.ParseUpstream(r.Upstream + "=" + r.URL)
+		if err != nil {
+			return err
+		}
+		u.Private = !r.IsVendor // a vendor's name must not lead to a private network
+		o.Upstreams[r.Upstream] = u
+	}
+	return nil
+}
+
+// withVariables returns an environment with other values for some variables.
+func withVariables(env []string, set []agentconf.Variable) (all []string) {
+	replaced := map[string]bool{}
+	for _, v := range set {
+		replaced[v.Name] = true
+		all = append(all, v.Name+"="+v.Value)
+	}
+	for _, line := range env {
+		if name, _, _ := strings.Cut(line, "="); !replaced[name] {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// dead reports whether an address is one of this machine at which nothing listens.
+func dead(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || !loopback(u.Hostname()) {
+		return false
+	}
+	port := u.Port()
+	if port == "" {
+		port = u.Scheme
+	}
+	c, err := net.DialTimeout("tcp", net.JoinHostPort(u.Hostname(), port), time.Second)
+	if err == nil {
+		c.Close()
+	}
+	return err != nil
+}
