@@ -31,7 +31,7 @@ func (o Recency) Rule() (pare.Rule, error) {
 		Doc:    "protect the last messages, turns or exchanges; 10 messages by default",
 		Prepare: func(r *wire.Request) (pare.Process, error) {
 			t := r.Transcript()
-			from, why := o.from(t)
+			from, why := o.from(r)
 			return func(b *pare.Ballot) {
 				for id := from; int(id) < len(t.Blocks()); id++ {
 					a := t.AtomOf(id)
@@ -65,12 +65,13 @@ const recency = "recency"
 
 // from returns the first block that is protected, and why it is. It need not be the
 // first of its message: a person may speak behind the results of the turn before.
-func (o Recency) from(t *transcript.Transcript) (from transcript.BlockID, why string) {
+func (o Recency) from(r *wire.Request) (from transcript.BlockID, why string) {
+	t := r.Transcript()
 	ms := t.Messages()
 	from = transcript.BlockID(len(t.Blocks()))
 	switch {
 	case o.Turns != nil:
-		return lastTurns(t, *o.Turns), fmt.Sprintf("in the last %d turns", *o.Turns)
+		return lastTurns(r, *o.Turns), fmt.Sprintf("in the last %d turns", *o.Turns)
 	case o.Exchanges != nil:
 		xs := t.Exchanges()
 		for i, n := len(xs)-1, *o.Exchanges; i >= 0 && n > 0; i-- {
@@ -93,15 +94,16 @@ func (o Recency) from(t *transcript.Transcript) (from transcript.BlockID, why st
 
 // lastTurns returns the block at which the last n turns begin. What a person says
 // in several messages in a row begins one turn.
-func lastTurns(t *transcript.Transcript, n int) transcript.BlockID {
+func lastTurns(r *wire.Request, n int) transcript.BlockID {
+	t := r.Transcript()
 	ms := t.Messages()
 	from := transcript.BlockID(len(t.Blocks()))
 	for i := len(ms) - 1; i >= 0 && n > 0; i-- {
-		speaks := spoken(t, ms[i])
+		speaks := spoken(r, ms[i])
 		if from = ms[i].First; speaks == transcript.NoBlock {
 			continue
 		}
-		if i > 0 && speaks == ms[i].First && spoken(t, ms[i-1]) != transcript.NoBlock {
+		if i > 0 && speaks == ms[i].First && spoken(r, ms[i-1]) != transcript.NoBlock {
 			continue
 		}
 		from = speaks
@@ -113,10 +115,10 @@ func lastTurns(t *transcript.Transcript, n int) transcript.BlockID {
 	return from
 }
 
-// spoken returns the block with which a person begins to speak in a message.
-func spoken(t *transcript.Transcript, m transcript.Message) transcript.BlockID {
+// spoken returns the first block of a message that a person wrote or attached, or NoBlock.
+func spoken(r *wire.Request, m transcript.Message) transcript.BlockID {
 	for b := m.First; b < m.End && m.Speaks; b++ {
-		if k := t.Block(b).Kind; k == transcript.Text || k == transcript.Media {
+		if wirex.FromPerson(r, b) {
 			return b
 		}
 	}

@@ -11,6 +11,7 @@ import (
 // anthropicGrammar is the Anthropic Messages API.
 var anthropicGrammar = grammar{
 	name: "anthropic", contextEdits: true, list: "messages", required: "max_tokens", blocks: inContent, nested: true, marksFailure: true, cacheMark: "cache_control", assistant: "assistant",
+	types: anthropicTypes,
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
 	roles:   []namedRole{{"user", transcript.User}, {"assistant", transcript.Assistant}, {"system", transcript.System}},
 	idLimit: 64, nameLimit: 200,

@@ -8,6 +8,7 @@ import (
 // bedrockGrammar is the Converse API of AWS Bedrock.
 var bedrockGrammar = grammar{
 	name: "bedrock", list: "messages", blocks: inContent, nested: true, modelInURL: true, addsTools: true, marksFailure: true, assistant: "assistant",
+	types: bedrockTypes, keyed: true,
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
 	roles:   []namedRole{{"user", transcript.User}, {"assistant", transcript.Assistant}, {"system", transcript.System}},
 	idLimit: 64, nameLimit: 64,

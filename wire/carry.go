@@ -279,6 +279,7 @@ func (c *carrier) take(of *Request, i int, m *transcript.Message, s *shifts, o f
 	to.Turn = c.turnOf(m.Role)
 	c.turn = to.Turn
 	c.extra[at] = of.extra[i]
+	c.setShown(at)
 	c.frame[at] = frame{s.moved(of.frame[i].content), s.moved(of.frame[i].calls)}
 	for b := m.First; b < m.End; b++ {
 		blk := of.t.Block(b)

@@ -36,6 +36,9 @@ func (c *carrier) over(of *Request, from, end, shift, turn int) {
 			m.First, m.End, m.Turn = m.First+by, m.End+by, m.Turn+turns
 		}
 	}
+	for i := at; i < len(c.messages) && c.extra[i]&attaches != 0; i++ {
+		c.setShown(i)
+	}
 	if older != 0 {
 		for i := range blocks {
 			blocks[i].Message += older

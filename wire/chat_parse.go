@@ -10,6 +10,7 @@ import (
 // chatGrammar is OpenAI's Chat Completions API and its many imitations.
 var chatGrammar = grammar{
 	name: "openai-chat", list: "messages", blocks: inContent, nullContent: true, resultMember: "tool_call_id", assistant: "assistant",
+	types: chatTypes,
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.Tool: true},
 	roles: []namedRole{
 		{"user", transcript.User}, {"assistant", transcript.Assistant}, {"system", transcript.System}, {"developer", transcript.System},

@@ -128,7 +128,7 @@ func (p *parser) detectType(e *elementScan) {
 	}
 	e.call, e.compacted = p.items && p.is(f, "function_call"), p.is(f, "compaction")
 	p.clue = clue{what: anItem, word: p.word(f)}
-	if loose := stepKinds[p.text(f)].kind; p.input && (loose == transcript.Text || loose == transcript.Media) {
+	if loose := findType(interactionsTypes, p.text(f)).kind; p.input && (loose == transcript.Text || loose == transcript.Media) {
 		e.step = GeminiInteractions
 	}
 }

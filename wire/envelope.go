@@ -105,7 +105,7 @@ func isPart(raw []byte) bool {
 	var p parser
 	p.raw = raw
 	p.Reset(raw, jsonspan.Structural)
-	kind := stepKinds[p.text(p.member("type"))].kind
+	kind := findType(interactionsTypes, p.text(p.member("type"))).kind
 	return kind == transcript.Text || kind == transcript.Media
 }
 

@@ -81,7 +81,7 @@ func (r *Request) foreignBlocks() *ForeignError {
 			}
 			typ = []byte(w.keys[0])
 		}
-		if len(typ) == 0 || carried[string(typ)] {
+		if len(typ) == 0 || r.isKnown(string(typ)) {
 			continue
 		}
 		if unknown, sample = unknown+1, typ; looksLikeCall(string(typ)) && !r.minds(i, foreignPart) {
@@ -314,20 +314,11 @@ func (r *Request) foreignRoles() *ForeignError {
 	return nil
 }
 
-// carried are types of blocks, and members of parts and blocks that have no type, that no
-// rule looks into and that are handed on as they are. What the official libraries know is
-// either of a kind or in this list: TestDefectP5Unions.
-var carried = map[string]bool{
-	"compaction": true, "compaction_trigger": true, "compaction_summary": true, "tool_addition": true, "tool_removal": true, "fallback": true, "container_upload": true,
-	"mid_conv_system": true, "additional_tools": true, "item_reference": true, "refusal": true, "text": true, "tool_search_tool_result": true,
-	"browser_state": true, "context": true, "program": true, "advisor": true,
-	"content": true, "elicitation_call": true, "elicitation_result": true, "transcription": true, "audio_truncation": true,
-	"playback_awaiting": true, "playback_interruption": true, "playback_complete": true, "agent_message": true,
-	"mcp_tool_listing": true, "configuration_update": true, "code_interpreter_call": true, "file_search_call": true, "image_generation_call": true,
-	"mcp_call": true, "mcp_list_tools": true, "tool_search_call": true, "tool_search_output": true,
-	"audioTranscription": true, "mediaProcessing": true, "mediaResolution": true, "partMetadata": true, "speechMetadata": true, "thought": true,
-	"thoughtSignature": true, "videoMetadata": true,
-	"cachePoint": true, "citationsContent": true, "guardContent": true, "toolAddition": true, "toolRemoval": true,
+// isKnown reports whether a block that is of no kind is of a type that the dialect has. A call or
+// a result is of a kind, unless it is malformed.
+func (r *Request) isKnown(typ string) bool {
+	row := findType(r.g.types, typ)
+	return row.name != "" && (row.kind == transcript.Other || !looksLikeCall(typ))
 }
 
 // typeOf is the type that an object says it has, or "".

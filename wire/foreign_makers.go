@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/transcript"
 )
 
 // A maker is a framework or a program whose histories look like requests, and what they have
@@ -114,12 +115,23 @@ func wordsOf(raw []byte, at, skip jsonspan.Span) (w objectWords) {
 		default:
 			w.keys = append(w.keys, string(key))
 		}
-		w.known = w.known || elementKeys[string(key)] || carried[string(key)]
+		w.known = w.known || elementKeys[string(key)] || isBlockMember(string(key))
 	})
 	if skip.Len() > 0 {
 		w.known = true // it has a content
 	}
 	return w
+}
+
+// isBlockMember reports whether a name is that of a part of Gemini or a block of Bedrock that is of no
+// kind.
+func isBlockMember(name string) bool {
+	for _, types := range [][]blockType{geminiTypes, bedrockTypes} {
+		if row := findType(types, name); row.name != "" && (row.kind == transcript.Other || row.kind == transcript.Text) {
+			return true
+		}
+	}
+	return false
 }
 
 // maker says whose an object is, and by what; "": nobody's that is known.

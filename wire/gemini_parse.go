@@ -10,6 +10,7 @@ import (
 // geminiGrammar is Google's generateContent.
 var geminiGrammar = grammar{
 	name: "gemini", list: "contents", blocks: inParts, nested: true, modelInURL: true, countsCalls: true, namesResults: true, partsMessages: true, assistant: "model",
+	types: geminiTypes, keyed: true,
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.System: true, transcript.User: true, transcript.Assistant: true, transcript.Tool: true},
 	roles:   []namedRole{{"user", transcript.User}, {"model", transcript.Assistant}, {"function", transcript.User}},
 	idLimit: 64, nameLimit: 64,

@@ -13,6 +13,10 @@ type grammar struct {
 	roles []namedRole
 	// assistant is the assistant's role as it is written.
 	assistant string
+	// types are the types of its blocks, items, parts and steps; keyed: a block has its type for a
+	// member, and no member "type".
+	types []blockType
+	keyed bool
 	// blocks is the list of a message that its blocks stand in.
 	blocks container
 	// nested: results are blocks of a message, and not elements of the list.

@@ -12,6 +12,7 @@ import (
 var interactionsGrammar = grammar{
 	name: "gemini-interactions", list: "input", blocks: inContent, flat: true, typed: true, stringList: true, objectList: true,
 	marksFailure: true, namesResults: true, assistant: "model",
+	types: interactionsTypes,
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.Assistant: true, transcript.Tool: true},
 	roles:   []namedRole{{"user", transcript.User}, {"model", transcript.Assistant}},
 	idLimit: 64, nameLimit: 64,
@@ -33,26 +34,6 @@ var interactionsGrammar = grammar{
 }
 
 type interactions struct{ common }
-
-// stepKind is what a step of a type is. What the provider runs itself has a family for
-// each tool: a result answers a call of its own.
-type stepKind struct {
-	kind   transcript.Kind
-	family uint8
-}
-
-var stepKinds = func() map[string]stepKind {
-	all := map[string]stepKind{
-		"function_call": {kind: transcript.Call}, "function_result": {kind: transcript.Result}, "thought": {kind: transcript.Thinking},
-		"text": {kind: transcript.Text}, "image": {kind: transcript.Media}, "audio": {kind: transcript.Media}, "video": {kind: transcript.Media},
-		"document": {kind: transcript.Media}, "compaction": {kind: transcript.Compaction},
-	}
-	for i, tool := range servedTools {
-		all[tool+"_call"] = stepKind{transcript.ServerCall, serverFamily + uint8(i)}
-		all[tool+"_result"] = stepKind{transcript.ServerResult, serverFamily + uint8(i)}
-	}
-	return all
-}()
 
 // servedTools are the tools that Google runs.
 var servedTools = []string{"code_execution", "url_context", "google_search", "google_maps", "file_search", "retrieval", "processing", "mcp_server_tool"}
@@ -180,7 +161,7 @@ func (p *parser) stepPart(w place) {
 
 // stepBlock files a step, or a part, that is one block.
 func (p *parser) stepBlock(span jsonspan.Span, t string, f *stepFields, w place) {
-	kind := stepKinds[t]
+	kind := findType(interactionsTypes, t)
 	b := transcript.Block{Kind: kind.kind, Family: kind.family, Span: tspan(span), Body: tspan(span)}
 	body := field{}
 	switch b.Kind {
@@ -336,7 +317,7 @@ func (p *parser) closeParts(i int, f *stepFields) {
 // the user's, and all that stand in a row are one turn.
 func (p *parser) closeBlock(i int, span jsonspan.Span, t string, f *stepFields) {
 	loose := false
-	switch stepKinds[t].kind {
+	switch findType(interactionsTypes, t).kind {
 	case transcript.Result:
 		p.messages[i].Role = transcript.Tool
 	case transcript.Text, transcript.Media:

@@ -24,7 +24,7 @@ func (interactionsPen) sayCall(m *mender, b transcript.BlockID, text string) {
 
 // shown: parts of a result are parts of a step.
 func (interactionsPen) shown(d *draft, item transcript.Span) []byte {
-	if stepKinds[d.text(item, "type")].kind == transcript.Media {
+	if findType(interactionsTypes, d.text(item, "type")).kind == transcript.Media {
 		return d.t.Bytes(item)
 	}
 	return nil

@@ -176,6 +176,18 @@ func (internals) PersonSpeaks(text []byte) bool {
 	return personSpeaks(text)
 }
 
+// PersonText returns the words of a person in a block: without reminders, quotations and other text that
+// a client or Pare wrote. It is "" in messages of other roles than the user's, and for attachments.
+func (internals) PersonText(r *Request, b transcript.BlockID) string {
+	return r.personText(b)
+}
+
+// FromPerson reports whether a person wrote or attached a block: the message is one in which a person
+// speaks, and the block is neither a result nor a mark of the client.
+func (internals) FromPerson(r *Request, b transcript.BlockID) bool {
+	return r.fromPerson(b)
+}
+
 func (internals) PersonsWords(text string) string {
 	return personsWords(text)
 }

@@ -51,8 +51,17 @@ func (p *parser) endMessage(s jsonspan.Span, begins bool) {
 	m := &p.messages[len(p.messages)-1]
 	m.Span, m.End, m.Begins = tspan(s), transcript.BlockID(len(p.blocks)), begins
 	p.turn = m.Turn
-	m.Speaks = m.Role == transcript.User && speaks(p.raw, p.blocks[m.First:])
 	var f facts
+	if m.Role == transcript.User {
+		switch p.g.presenceIn(p.raw, p.blocks[m.First:]) {
+		case writes:
+			m.Speaks = true
+		case shows:
+			f |= attaches | shown
+		case belonging:
+			f |= attaches
+		}
+	}
 	for i := m.First; i < m.End; i++ {
 		b := &p.blocks[i]
 		switch b.Kind {
@@ -65,6 +74,25 @@ func (p *parser) endMessage(s jsonspan.Span, begins bool) {
 		}
 	}
 	p.extra[len(p.extra)-1] |= f
+	p.setShown(len(p.messages) - 1)
+}
+
+// setShown sets whether a person speaks in message i, and so begins a turn, if a person writes nothing
+// there. An attachment that follows results belongs to them: in several dialects a result cannot hold
+// a picture.
+func (p *parser) setShown(i int) {
+	if p.extra[i]&attaches == 0 {
+		return
+	}
+	follows, goesOn := false, false
+	if i > 0 {
+		before := &p.messages[i-1]
+		follows = !before.Speaks && (p.extra[i-1]&hasResults != 0 || p.extra[i-1]&attaches != 0 && !before.Begins)
+		goesOn = p.extra[i]&p.extra[i-1]&loosePart != 0 // a turn made of parts
+	}
+	m := &p.messages[i]
+	m.Speaks = p.extra[i]&shown != 0 && !follows
+	m.Begins = !follows && !goesOn
 }
 
 // turnOf returns the turn of a message of a role: that of the message in front of it, if

@@ -319,6 +319,8 @@ const (
 	loosePart                      // a part of what the user says, by itself in the list
 	saysBeside                     // a refusal or a recording stands beside its content
 	besideCalls                    // its content is a string that says something, and calls stand beside it
+	attaches                       // it is the user's and holds attachments, and neither results nor words of a person
+	shown                          // and a person attached them, as far as its blocks tell
 	holdsOnly                      // it has no members but those that hold its blocks; not all that have none are known
 )
 

@@ -37,14 +37,14 @@ func (p *parser) partOfModel(at jsonspan.Span) string {
 	return ""
 }
 
-func (p *parser) itemNotes(t string, kind itemType, f *itemFields) {
+func (p *parser) itemNotes(t string, kind blockType, f *itemFields) {
 	b := &p.blocks[len(p.blocks)-1]
 	n := len(p.blocks) - 1
 	p.wantString(&f.id, n, "id")
 	p.wantString(&f.callID, n, "call_id")
 	p.wantString(&f.name, n, "name")
-	if kind.prefix != "" {
-		p.itemID(f.id, kind.prefix)
+	if kind.idPrefix != "" {
+		p.itemID(f.id, kind.idPrefix)
 	}
 	half := b.Kind == transcript.Call || b.Kind == transcript.Result
 	switch {

@@ -11,6 +11,7 @@ import (
 // responsesGrammar is OpenAI's Responses API.
 var responsesGrammar = grammar{
 	name: "openai-responses", list: "input", blocks: inContent, flat: true, discipline: transcript.Anywhere, stringList: true, assistant: "assistant",
+	types: responsesTypes,
 	apart: true, joins: [transcript.Tool + 1]bool{transcript.Assistant: true, transcript.Tool: true},
 	roles:   []namedRole{{"user", transcript.User}, {"assistant", transcript.Assistant}, {"system", transcript.System}, {"developer", transcript.System}},
 	idLimit: 64, nameLimit: 64,
@@ -47,49 +48,6 @@ const (
 	approvalFamily
 	agentFamily
 )
-
-// An itemType is what an item of a type is, and how its id must begin.
-type itemType struct {
-	kind   transcript.Kind
-	family uint8
-	prefix string
-}
-
-var itemTypes = map[string]itemType{
-	"local_shell_call":        {transcript.Call, localShellFamily, ""},
-	"tool_search_call":        {transcript.Call, toolSearchFamily, ""},
-	"custom_tool_call":        {transcript.Call, customFamily, "ctc_"},
-	"shell_call":              {transcript.Call, shellFamily, ""},
-	"apply_patch_call":        {transcript.Call, patchFamily, ""},
-	"computer_call":           {transcript.Call, computerFamily, ""},
-	"program":                 {transcript.Call, programFamily, ""},
-	"mcp_approval_request":    {transcript.Call, approvalFamily, ""},
-	"local_shell_call_output": {transcript.Result, localShellFamily, ""},
-	"tool_search_output":      {transcript.Result, toolSearchFamily, ""},
-	"custom_tool_call_output": {transcript.Result, customFamily, ""},
-	"shell_call_output":       {transcript.Result, shellFamily, ""},
-	"apply_patch_call_output": {transcript.Result, patchFamily, ""},
-	"computer_call_output":    {transcript.Result, computerFamily, ""},
-	"program_output":          {transcript.Result, programFamily, ""},
-	"mcp_approval_response":   {transcript.Result, approvalFamily, ""},
-	"multi_agent_call":        {transcript.ServerCall, agentFamily, ""},
-	"multi_agent_call_output": {transcript.ServerResult, agentFamily, ""},
-	"reasoning":               {transcript.Thinking, 0, "rs_"},
-	"web_search_call":         {transcript.Other, 0, "ws_"},
-	"compaction":              {transcript.Compaction, 0, ""},
-	"compaction_summary":      {transcript.Compaction, 0, ""},
-}
-
-// itemTypeOf looks a type up: nearly all items are of two.
-func itemTypeOf(t string) itemType {
-	switch t {
-	case "function_call":
-		return itemType{transcript.Call, functionFamily, "fc_"}
-	case "function_call_output":
-		return itemType{transcript.Result, functionFamily, ""}
-	}
-	return itemTypes[t]
-}
 
 // itemFields are the members of an item that rules look at.
 type itemFields struct {
@@ -261,7 +219,7 @@ func (p *parser) closeResponsesMessage(i int, span jsonspan.Span, f *itemFields)
 // closeItem files an item that is no message; the item is the block.
 func (p *parser) closeItem(i int, span jsonspan.Span, t string, f *itemFields) {
 	p.dropBlocks(i)
-	kind := itemTypeOf(t)
+	kind := findType(responsesTypes, t)
 	b := transcript.Block{Kind: kind.kind, Family: kind.family, Span: tspan(span), Body: tspan(span), CallID: p.text(f.callID), Tool: p.text(f.name)}
 	if b.Kind == transcript.Call && b.Tool == "" && t != "function_call" {
 		b.Tool = strings.TrimSuffix(t, "_call") // shells and the like have no name

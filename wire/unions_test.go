@@ -4,16 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare/transcript"
 )
 
-// TestDefectP5Unions: every type of block that the official libraries know is known here, or
-// carried through on purpose. The list is made by package tools/unions.
-func TestDefectP5Unions(t *testing.T) {
+// TestBlockTypesCoverUnions: the table of block types has a row for every type that the official libraries
+// know, and the parser gives a block the kind of its row. Package tools/unions makes the list.
+func TestBlockTypesCoverUnions(t *testing.T) {
 	data, err := os.ReadFile("testdata/unions.json")
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +36,16 @@ func TestDefectP5Unions(t *testing.T) {
 			if seen++; u.Place == "request" {
 				continue // TestRequestMembersHaveClass
 			}
-			if !knows(t, d, u.Place, typ) {
-				t.Errorf("%s: wire does not know %q (%s of %s): give it a kind, or list it as carried in foreign.go", d, typ, u.Place, u.From)
+			row := findType(grammars[d].types, typ)
+			if row.name == "" {
+				t.Errorf("%s: the table of block types has no row for %q (%s of %s)", d, typ, u.Place, u.From)
+				continue
+			}
+			if u.Place == "result" || u.Place == "system" { // such parts are no blocks of messages
+				continue
+			}
+			if got := kindOf(t, d, u.Place, typ); got != row.kind {
+				t.Errorf("%s: %q is parsed as %s, and its row has %s", d, typ, got, row.kind)
 			}
 		}
 	}
@@ -49,34 +55,25 @@ func TestDefectP5Unions(t *testing.T) {
 	t.Logf("%d types of %v", seen, list.Modules)
 }
 
-// bodies has a place for a block in each dialect; %s is the type.
+// bodies have a place for a block in each dialect; %s is the type.
 var bodies = map[Dialect]map[string]string{
-	Anthropic: {"block": `{"messages":[{"role":"assistant","content":[{"type":%s}]}]}`},
+	Anthropic: {"block": `{"messages":[{"role":"assistant","content":[{"type":%s,"content":"x"}]}]}`},
 	OpenAIChat: {
 		"block": `{"messages":[{"role":"assistant","content":[{"type":%s}]}]}`,
 		"call":  `{"messages":[{"role":"assistant","tool_calls":[{"id":"a","type":%s}]}]}`,
 	},
-	OpenAIResponses: {"item": `{"input":[{"type":%s,"execution":"client"}]}`, "block": `{"input":[{"role":"user","content":[{"type":%s}]}]}`},
-	Gemini:          {"block": `{"contents":[{"parts":[{%s:{}}]}]}`},
-	Bedrock: {
-		"block": `{"messages":[{"role":"user","content":[{%s:{}}]}]}`, "system": `{"messages":[{"role":"user","content":[{%s:{}}]}]}`,
+	OpenAIResponses: {
+		"item":  `{"input":[{"type":%s,"execution":"client","encrypted_content":"x"}]}`,
+		"block": `{"input":[{"role":"user","content":[{"type":%s}]}]}`,
 	},
+	Gemini:             {"block": `{"contents":[{"parts":[{%s:{}}]}]}`},
+	Bedrock:            {"block": `{"messages":[{"role":"user","content":[{%s:{}}]}]}`},
 	GeminiInteractions: {"item": `{"input":[{"type":%s}]}`, "block": `{"input":[{"type":"user_input","content":[{"type":%s}]}]}`},
 }
 
-// knows reports whether a type has a meaning here, or is one that is handed on as it is.
-func knows(t *testing.T, d Dialect, place, typ string) bool {
+// kindOf returns the kind of the block that a body with one block of a type has; Other if it has none.
+func kindOf(t *testing.T, d Dialect, place, typ string) transcript.Kind {
 	t.Helper()
-	if place == "result" && d == Anthropic {
-		return resultParts[typ] // what it may not hold becomes text
-	}
-	if carried[typ] {
-		return true
-	}
-	if place == "result" {
-		return slices.Contains(textTypes, typ) || resultParts[typ] || stepKinds[typ].kind == transcript.Media ||
-			slices.Contains([]string{"text", "image", "document", "video", "json", "searchResult", "input_image", "input_file"}, typ)
-	}
 	body := bodies[d][place]
 	if body == "" {
 		t.Fatalf("%s: no body for %s", d, place)
@@ -85,10 +82,8 @@ func knows(t *testing.T, d Dialect, place, typ string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range r.t.Blocks() {
-		if b.Kind != transcript.Other {
-			return true
-		}
+	if blocks := r.t.Blocks(); len(blocks) > 0 {
+		return blocks[0].Kind
 	}
-	return place == "item" && (typ == "user_input" || typ == "model_output" || typ == "message" || strings.HasSuffix(typ, "_call") && itemTypeOf(typ).prefix != "")
+	return transcript.Other
 }

@@ -2,11 +2,11 @@ package wire
 
 import (
 	"bytes"
+	"math"
 	"strconv"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/wording"
-	"github.com/pare-llm/pare/transcript"
 )
 
 // quoteHead is how long the line over a quotation may be.
@@ -24,29 +24,6 @@ func personsWords(text string) string {
 // two turns of the user.
 func ownReply(text string) bool { return text == wording.Understood || text == wording.Pause }
 
-// speaks reports whether a person says or shows something in blocks of a message of the user's. Clients put
-// what is typed while a tool runs beside the results.
-func speaks(raw []byte, blocks []transcript.Block) bool {
-	attached := 0 // parts that belong to the quotation in front of them
-	for i := range blocks {
-		b := &blocks[i]
-		switch {
-		case b.Kind == transcript.Result || b.Kind == transcript.ServerResult:
-		case b.Kind == transcript.Text:
-			text := raw[b.Body.Start:b.Body.End]
-			if len(words(text)) > 0 {
-				return true
-			}
-			attached = attachments(text)
-		case attached > 0:
-			attached--
-		default:
-			return true
-		}
-	}
-	return false
-}
-
 // words is Words for the content of a JSON string: it returns the rest of the text from the first word on
 // that is a person's.
 func words(text []byte) []byte {
@@ -61,6 +38,8 @@ func words(text []byte) []byte {
 			text, ok = cutReminder(text)
 		case '(':
 			text, ok = cutFiller(text, wording.Beginning, wording.Empty)
+		case 'A':
+			text, ok = cutFiller(text, toolImages)
 		case 'C':
 			text, ok = cutFiller(text, wording.GoOn)
 		case '[':
@@ -109,11 +88,18 @@ func quotationHead(text []byte) []byte {
 	return text[:end]
 }
 
+// toolImages is the text over the pictures of a result, which pi sends in a message of the user on APIs
+// whose results hold text only.
+const toolImages = "Attached image(s) from tool result:"
+
 // attachments returns how many parts behind a text belong to it.
 func attachments(text []byte) int {
 	text = trimSpace(text)
 	if len(text) == 0 {
 		return 0
+	}
+	if string(text) == toolImages {
+		return math.MaxInt
 	}
 	_, count, _ := bytes.Cut(quotationHead(text), []byte(wording.QuotedWith))
 	n, _ := strconv.Atoi(string(count))
