@@ -22,6 +22,7 @@ type Ballot struct {
 	closed bool
 
 	archived bool // what is taken out is kept
+	isCut    func(transcript.BlockID) bool
 }
 
 // Drop votes to remove an atom. A vote on one that the transcript does not have counts for

@@ -31,7 +31,7 @@ func (f *fitting) fit(reserve int, mark func() int) (*ladder.Ladder, *Plan, erro
 		s.Vote = func(r *wire.Request) (ladder.Votes, error) { return f.vote(f.w.Rules, r) }
 	}
 	if f.w.ColdRules != nil {
-		s.VoteCold = f.voteCold
+		s.VoteCold = f.coldVoter()
 	}
 	l := ladder.New(s)
 	done, err := l.Fit()
@@ -154,8 +154,96 @@ func (f *fitting) vote(rules *Pipeline, r *wire.Request) (out ladder.Votes, err 
 	return out, nil
 }
 
+// coldVoter returns how the rules for cold moments vote. Rules that can vote on all beginnings of a
+// history read it when they are first asked.
+func (f *fitting) coldVoter() func(ladder.Beginning) (ladder.Votes, error) {
+	reads := func(r Rule) bool { return r.replay == nil }
+	if f.w.Rules != nil || slices.ContainsFunc(f.w.ColdRules.rules, reads) {
+		return f.voteCold
+	}
+	var voters []voter
+	return func(begin ladder.Beginning) (out ladder.Votes, err error) {
+		if voters == nil {
+			if voters, err = f.voters(); err != nil {
+				return out, err
+			}
+		}
+		return f.voteReplayed(voters, begin)
+	}
+}
+
+// A voter is how a rule votes on a number of first messages.
+type voter struct {
+	rule string
+	vote func(b *Ballot, messages int)
+}
+
+// cast lets the rule fill in a ballot, and closes it.
+func (v voter) cast(b *Ballot, messages int) (fault *FaultError) {
+	defer func() {
+		b.closed = true
+		if p := recover(); p != nil {
+			fault = faultOf("rule "+v.rule, p)
+		}
+	}()
+	v.vote(b, messages)
+	return nil
+}
+
+// voters lets the rules for cold moments read the repaired history.
+func (f *fitting) voters() ([]voter, error) {
+	all := make([]voter, 0, len(f.w.ColdRules.rules))
+	for _, rule := range f.w.ColdRules.rules {
+		vote, err := rule.replay(f.base.mended)
+		if err != nil {
+			return nil, &FaultError{"rule " + rule.Name, err, nil}
+		}
+		all = append(all, voter{rule.Name, vote})
+	}
+	return all, nil
+}
+
+// voteReplayed takes the edits that rules vote for.
+func (f *fitting) voteReplayed(voters []voter, begin ladder.Beginning) (out ladder.Votes, err error) {
+	if err := f.o.context().Err(); err != nil {
+		return out, err
+	}
+	r, v := f.base.mended, new(votes)
+	t := r.Transcript()
+	for _, rule := range voters {
+		b := &Ballot{rule: rule.rule, t: t, votes: new(votes), archived: f.o.archived, isCut: begin.IsCut}
+		fault := rule.cast(b, begin.Messages)
+		switch {
+		case fault == nil:
+			v.edits = append(v.edits, b.votes.edits...)
+		case f.o.SkipFailedRules:
+			v.faults = append(v.faults, fault)
+		default:
+			return out, fault
+		}
+	}
+	f.base.faults = slices.Concat(f.early, v.faults)
+	if f.votes == nil {
+		f.votes = keepAll(t)
+	}
+	for _, e := range v.edits { // forget the reasons of an earlier attempt
+		a := t.AtomOf(e.block)
+		f.votes[a] = Decision{Atom: a, Action: wire.ActionKeep}
+	}
+	edits := settleEdits(r, v, f.votes)
+	out.Edits = make(map[transcript.BlockID]string, len(edits.all))
+	for _, e := range edits.all {
+		out.Edits[e.Block] = e.Text
+	}
+	return out, nil
+}
+
 // voteCold asks the rules for cold moments; what the others protect, they may not touch.
-func (f *fitting) voteCold(r *wire.Request) (out ladder.Votes, err error) {
+func (f *fitting) voteCold(begin ladder.Beginning) (out ladder.Votes, err error) {
+	r, err := begin.Request()
+	if err != nil {
+		return out, err
+	}
 	var others ladder.Votes
 	if f.w.Rules != nil {
 		if others, err = f.vote(f.w.Rules, r); err != nil {

@@ -71,6 +71,16 @@ func (internals) Receipts(all ...wire.Change) ([]byte, error) {
 	return w.lines, nil
 }
 
+// Replayed is the rule with a way to vote on all beginnings of a history that reads it only once. Only
+// edits count there.
+func (internals) Replayed(r Rule, replay func(*wire.Request) (func(b *Ballot, messages int), error)) Rule {
+	r.replay = replay
+	return r
+}
+
+// IsCut reports whether an earlier request has cut a block that the rule votes on.
+func (internals) IsCut(b *Ballot, id transcript.BlockID) bool { return b.isCut != nil && b.isCut(id) }
+
 func (internals) Arriving(p *Pipeline) *Pipeline {
 	return p.arriving()
 }

@@ -34,6 +34,11 @@ type Rule struct {
 	// Prepare may run beside those of other rules. It may return a nil Process: the
 	// rule has nothing to say.
 	Prepare func(*wire.Request) (Process, error)
+
+	// replay takes the place of Prepare where a window looks at the requests that led to a history: it
+	// reads the whole history once and returns how the rule votes on a number of first messages. Only
+	// edits count. Nil: Prepare reads each beginning.
+	replay func(*wire.Request) (func(b *Ballot, messages int), error)
 }
 
 // A Process votes.

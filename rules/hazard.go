@@ -45,10 +45,14 @@ func (o Hazard) Rule() (pare.Rule, error) {
 		Before: protectors(),
 		Recent: true,
 	}
-	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.sightOf(r)
-		return s.votes(rule.Name, o.MinBytes, func() []victim { return s.unlikely(o) }), nil
+	replay := func(r *wire.Request) (func(b *pare.Ballot, messages int), error) {
+		return guard.sightOf(r).resultsOf(o).vote, nil
 	}
+	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
+		vote, err := replay(r)
+		return func(b *pare.Ballot) { vote(b, len(r.Transcript().Messages())) }, err
+	}
+	rule = parex.Replayed(rule, replay)
 	var wrong faults
 	wrong.atLeast("horizon", o.Horizon, 0)
 	wrong.atLeast("pin", o.Pin, -1)
@@ -67,128 +71,166 @@ const (
 	replyTokens = 100
 )
 
-// A chance is what is known of a result.
-type chance struct {
+// A candidate is a result, or the arguments of a call, that may be cleared.
+type candidate struct {
 	exchange int
+	block    transcript.BlockID
 	about    about
-	age      int      // in requests
-	own      []string // names that nothing newer holds, the most frequent first
-	newest   bool     // it is the newest text of a file
-	size     int      // bytes
-	args     bool     // it is not the result but the arguments of the call
+	size     int                // bytes
+	args     bool               // it is the arguments of the call
+	shows    bool               // it has the text of a file
+	replaced transcript.BlockID // the next block that has a text of the file
 }
 
-// hazard is the chance that what the result says is needed again. The weights were fitted to
-// sessions of coding agents; docs/value.md says how well they do.
-func (c *chance) hazard() float64 {
-	x := -1.83 + 0.61*math.Log(float64(1+len(c.own))) - 0.48*math.Log(float64(max(c.age, 1)))
+// hazard is the chance that a candidate is needed again. The weights were fitted to sessions of coding
+// agents; docs/value.md has the figures.
+func hazard(names, age int, newest bool) float64 {
+	x := -1.83 + 0.61*math.Log(float64(1+names)) - 0.48*math.Log(float64(max(age, 1)))
 	p := 1 / (1 + math.Exp(-x))
-	if c.newest {
+	if newest {
 		p *= 4
 	}
 	return min(p, 1)
 }
 
-// unlikely finds the results that are better read again, should they be needed, than sent along.
-func (s *sight) unlikely(o Hazard) (all []victim) {
-	terms, reply := tokens.CacheOf(s.r.Model()), 5.0
-	if price, ok := tokens.PriceOf(s.r.Model()); ok && price.Input > 0 {
-		reply = float64(price.Output) / float64(price.Input)
-	}
-	read, write := float64(terms.Read)/1000, float64(terms.Write)/1000
-	requests := float64(ladder.Requests(s.t)) * float64(cmp.Or(o.Horizon, 200)) / 100
-	context := float64(len(s.r.Raw())/bytesPerToken + o.Beside)
-	for _, c := range s.chances(o) {
-		if c.age < leastAge || s.guards(c.about.file) || c.newest && c.age < cmp.Or(o.Pin, 32) {
-			continue
-		}
-		digest := names.Digest(c.own, cmp.Or(o.Names, 60), c.size/4)
-		saved := float64((c.size - len(digest)) / bytesPerToken)
-		again := context*read + float64(c.size/bytesPerToken)*write + replyTokens*reply
-		if saved*read*requests <= c.hazard()*again {
-			continue
-		}
-		all = append(all, victim{exchange: c.exchange, about: c.about, why: "it will hardly be needed again", names: digest, keepArgs: !c.args, keepSaid: c.args})
-	}
-	return all
+// Results are the candidates of a history in the order of exchanges, with an index of the names in all
+// of its blocks. They answer for every beginning of the history.
+type results struct {
+	*sight
+	o          Hazard
+	candidates []candidate
+	names      names.Index
+	requests   []int // by message, as requestsOf numbers them
+	reply      float64
+	terms      tokens.Cache
 }
 
-// chances looks at all results, from the newest back to the oldest: a name belongs to the newest
-// block that has it, so that it does not matter what has been cleared before. They are in order of
-// exchanges.
-func (s *sight) chances(o Hazard) (all []chance) {
-	at := requestsOf(s.t)
-	results, calls := make(map[transcript.BlockID]int), make(map[transcript.BlockID]int)
-	for i, x := range s.exchanges {
-		results[x.Results[0]], calls[x.Call] = i, i
+// resultsOf reads a history.
+func (s *sight) resultsOf(o Hazard) *results {
+	x := &results{sight: s, o: o, requests: requestsOf(s.t), reply: 5, terms: tokens.CacheOf(s.r.Model())}
+	if price, ok := tokens.PriceOf(s.r.Model()); ok && price.Input > 0 {
+		x.reply = float64(price.Output) / float64(price.Input)
 	}
-	held, shown := make(map[uint64]bool), make(map[string]bool)
-	least := minOf(o.MinBytes)
-	for id := len(s.t.Blocks()) - 1; id >= 0; id-- {
-		b := transcript.BlockID(id)
-		blk := s.t.Block(b)
-		i, isResult := results[b]
+	x.names = names.NewIndex(len(s.t.Blocks()), func(i int) string { return s.blockText(transcript.BlockID(i)) })
+	x.candidates = s.candidates(minOf(o.MinBytes))
+	return x
+}
+
+// candidates lists what is at least so many bytes long, in the order of exchanges.
+func (s *sight) candidates(least int) (all []candidate) {
+	exchanges := make(map[transcript.BlockID]int) // by call and by result
+	for i, x := range s.exchanges {
+		exchanges[x.Results[0]], exchanges[x.Call] = i, i
+	}
+	newest := make(map[string]transcript.BlockID) // by file: the first block so far that has its text
+	for b := transcript.BlockID(len(s.t.Blocks()) - 1); b >= 0; b-- {
+		i, found := exchanges[b]
+		if !found {
+			continue
+		}
+		x := &s.t.Exchanges()[i]
+		c := candidate{exchange: i, block: b, size: s.t.Block(b).Body.Len(), args: b == x.Call}
 		var of use
-		if x := s.t.ExchangeOf(b); isResult {
-			of = s.used(s.tool(s.t.Exchanges()[i].Tool), &s.t.Exchanges()[i])
-		} else if j, ok := calls[b]; ok {
-			i, of = j, s.written(&s.t.Exchanges()[x])
+		if c.args {
+			of = s.written(x)
+		} else {
+			of = s.used(s.tool(x.Tool), x)
 		}
-		c := chance{exchange: i, size: blk.Body.Len(), about: about{of.kind, of.file}, age: at[len(at)-1] - at[blk.Message], args: !isResult}
-		var own map[string]int
-		if c.size >= least && (isResult || of.file != "") {
-			own = make(map[string]int)
-			c.newest = of.file != "" && !shown[of.file] && (!isResult || of.kind == kindRead)
+		c.about = about{of.kind, of.file}
+		c.shows = of.file != "" && (c.args || of.kind == kindRead)
+		c.replaced = transcript.BlockID(len(s.t.Blocks()))
+		if next, found := newest[of.file]; found {
+			c.replaced = next
 		}
-		if of.file != "" && (isResult && of.kind == kindRead || !isResult && of.kind == kindWrite) {
-			shown[of.file] = true
+		if of.file != "" && (!c.args && of.kind == kindRead || c.args && of.kind == kindWrite) {
+			newest[of.file] = b
 		}
-		s.own(b, held, own)
-		if own != nil {
-			c.own = names.Frequent(own)
+		if c.size >= least && (!c.args || of.file != "") {
 			all = append(all, c)
 		}
 	}
-	slices.SortFunc(all, func(a, b chance) int { return a.exchange - b.exchange })
+	slices.SortFunc(all, func(a, b candidate) int { return cmp.Or(a.exchange-b.exchange, int(a.block-b.block)) })
 	return all
 }
 
-// requestsOf numbers, for each message, the request that brought it first; the last number is that
-// of the request that is made now.
+// vote clears what is better read again, should it be needed, than sent along, of the first messages
+// of the history.
+func (x *results) vote(b *pare.Ballot, messages int) {
+	if messages == 0 {
+		return
+	}
+	ballots := x.ballots("hazard", x.o.MinBytes)
+	last := &x.t.Messages()[messages-1]
+	spared := x.exchangesBefore(last.End) - x.KeepLast
+	for i := range x.candidates {
+		c := &x.candidates[i]
+		if c.exchange >= spared {
+			break
+		}
+		isThere := x.t.Exchanges()[c.exchange].Results[0] < last.End
+		if !isThere || parex.IsCut(b, c.block) || x.guards(c.about.file) {
+			continue
+		}
+		if digest, unlikely := x.unlikely(c, messages); unlikely {
+			ballots.one(b, &victim{exchange: c.exchange, about: c.about, why: "it will hardly be needed again", names: digest, keepArgs: !c.args, keepSaid: c.args})
+		}
+	}
+}
+
+// exchangesBefore is how many exchanges have a call before a block.
+func (x *results) exchangesBefore(end transcript.BlockID) int {
+	all := x.t.Exchanges()
+	n, _ := slices.BinarySearchFunc(all, end, func(e transcript.Exchange, end transcript.BlockID) int {
+		first := e.Call
+		if first == transcript.NoBlock {
+			first = e.Results[0]
+		}
+		return cmp.Compare(first, end)
+	})
+	return n
+}
+
+// unlikely reports whether it is expected to cost less to read a candidate again than to send it with
+// the requests to come, and lists the names in it that no newer block of the first messages has.
+func (x *results) unlikely(c *candidate, messages int) (digest string, unlikely bool) {
+	ms := x.t.Messages()
+	last := &ms[messages-1]
+	request := x.requests[messages-1]
+	age := request - x.requests[x.t.Block(c.block).Message]
+	newest := c.shows && c.replaced >= last.End
+	if age < leastAge || newest && age < cmp.Or(x.o.Pin, 32) {
+		return "", false
+	}
+	beside := len(x.r.Raw()) - (ms[len(ms)-1].Span.End - last.Span.End) // the head, and all messages that were there
+	read, write := float64(x.terms.Read)/1000, float64(x.terms.Write)/1000
+	again := float64(beside/bytesPerToken+x.o.Beside)*read + float64(c.size/bytesPerToken)*write + replyTokens*x.reply
+	risk := hazard(x.names.CountLast(int(c.block), int(last.End)), age, newest) * again
+	carried := read * float64(request) * float64(cmp.Or(x.o.Horizon, 200)) / 100
+	if float64(c.size/bytesPerToken)*carried <= risk {
+		return "", false // even without a list of names
+	}
+	own := x.names.Last(int(c.block), int(last.End), x.blockText(c.block))
+	digest = names.Digest(own, cmp.Or(x.o.Names, 60), c.size/4)
+	return digest, float64((c.size-len(digest))/bytesPerToken)*carried > risk
+}
+
+// requestsOf numbers, for each message, the request that brought it first.
 func requestsOf(t *transcript.Transcript) []int {
 	ms := t.Messages()
-	at, n := make([]int, len(ms)+1), 1
+	at, n := make([]int, len(ms)), 1
 	for i := range ms {
 		if ladder.Begins(ms, i) {
 			n++
 		}
 		at[i] = n
 	}
-	at[len(ms)] = n
 	return at
 }
 
-// own counts the names of a block that nothing newer holds, if own is not nil, and holds all of
-// them.
-func (s *sight) own(b transcript.BlockID, held map[uint64]bool, own map[string]int) {
-	var text string
+// blockText is the text of a block; of a call, its arguments.
+func (s *sight) blockText(b transcript.BlockID) string {
 	if k := s.t.Block(b).Kind; k == transcript.Call || k == transcript.ServerCall {
-		text = string(wire.Arguments(s.t, b))
-	} else {
-		text = s.r.Text(b)
+		return string(wire.Arguments(s.t, b))
 	}
-	var hold []uint64
-	names.Each(text, func(name string) {
-		mark := names.Hash(name)
-		if held[mark] {
-			return
-		}
-		hold = append(hold, mark)
-		if own != nil {
-			own[name]++
-		}
-	})
-	for _, mark := range hold {
-		held[mark] = true
-	}
+	return s.r.Text(b)
 }

@@ -342,3 +342,21 @@ func TestWarmWindow(t *testing.T) {
 		t.Errorf("%d cuts at %d looks", cuts, looks)
 	}
 }
+
+// TestColdWindowIsLinear: a stable window that looks at many earlier requests reads the history once.
+func TestColdWindowIsLinear(t *testing.T) {
+	counter := tokens.For("claude-sonnet-4-5")
+	trial.Linear(t, "trim with rules for cold requests", 12_800, func(n int) func() {
+		a := newTalker()
+		for i := range n {
+			a.call("Read", fmt.Sprintf(`{"file_path":"f%d.go"}`, i%50), prose(20)+identifiers(fmt.Sprintf("y%d", i), 20))
+		}
+		r := a.parse(t)
+		w := pare.Window{Tokens: 6000, LowPercent: 50, ColdRules: hazard(t, rules.Hazard{}), Cold: []int{}}
+		return func() {
+			if _, err := parex.Trim(r, w, pare.Options{Counter: counter, SkipTokenCounts: true}); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -72,6 +72,15 @@ type Votes struct {
 	Needs         [][2]transcript.AtomID        // the second is kept if the first is
 }
 
+// A Beginning is the first messages of a history, and what earlier requests left of them.
+type Beginning struct {
+	Messages int
+	// Request makes a request of the messages. Its blocks and atoms are numbered as in the whole.
+	Request func() (*wire.Request, error)
+	// IsCut reports whether an earlier request has cut a block.
+	IsCut func(transcript.BlockID) bool
+}
+
 // An Outcome is what came of trying a state.
 type Outcome interface {
 	Request() *wire.Request
@@ -89,8 +98,9 @@ type Setting struct {
 	Counter wire.Counter // nil if no limit is one of tokens
 	// Vote asks the rules about the history, or a beginning of it; nil: there are none.
 	Vote func(*wire.Request) (Votes, error)
-	// VoteCold asks the rules that vote at cold moments only; nil: there are none.
-	VoteCold func(*wire.Request) (Votes, error)
+	// VoteCold asks the rules for cold moments about the history or a beginning of it. Their edits of
+	// blocks that were cut before do not count. Nil: there are no such rules.
+	VoteCold func(Beginning) (Votes, error)
 	// Try carries out the state that the ladder is at.
 	Try func(*Ladder) (Outcome, error)
 	// Stop says why the climb is to end before it is done; nil: nothing does.

@@ -1,10 +1,12 @@
 package ladder
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/pare-llm/pare/internal/needs"
 	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
 )
 
 // A scene is the history as it was when it had so many messages: what is pinned then, and
@@ -111,27 +113,19 @@ func firstBlock(x *transcript.Exchange) transcript.BlockID {
 	return x.Results[0]
 }
 
-// poll lets the rules vote on the history. Blocks and atoms of its beginning are
-// numbered as in the whole.
-func (l *Ladder) poll(s *scene) (err error) {
-	vote := l.Vote
+// poll lets the rules vote on the history.
+func (l *Ladder) poll(s *scene) error {
 	if l.freezing {
-		vote = l.VoteCold
+		return l.pollCold(s)
 	}
-	if vote == nil {
+	if l.Vote == nil {
 		return nil
 	}
-	r := l.Request
-	if s.end < len(l.t.Messages()) {
-		var later []transcript.BlockID
-		for b := s.blocks(); b < len(l.t.Blocks()); b++ {
-			later = append(later, transcript.BlockID(b))
-		}
-		if r, _, err = wirex.Rewrite(r, later, nil); err != nil {
-			return err
-		}
+	r, err := l.beginning(s)
+	if err != nil {
+		return err
 	}
-	if s.votes, err = vote(r); err != nil {
+	if s.votes, err = l.Vote(r); err != nil {
 		return err
 	}
 	for b := range s.votes.Edits {
@@ -144,6 +138,38 @@ func (l *Ladder) poll(s *scene) (err error) {
 	}
 	l.words.edits = s.votes.Edits
 	return nil
+}
+
+// pollCold lets the rules for cold moments vote on the history. It keeps the words of earlier cuts.
+func (l *Ladder) pollCold(s *scene) (err error) {
+	isCut := func(b transcript.BlockID) bool { return l.chain.level[b] != asIs }
+	s.votes, err = l.VoteCold(Beginning{s.end, func() (*wire.Request, error) { return l.beginning(s) }, isCut})
+	if err != nil {
+		return err
+	}
+	if l.words.edits == nil {
+		l.words.edits = make(map[transcript.BlockID]string)
+	}
+	maps.DeleteFunc(s.votes.Edits, func(b transcript.BlockID, _ string) bool { return isCut(b) })
+	for b, text := range s.votes.Edits {
+		l.meter.forget(b) // the cost of other words
+		l.words.edits[b] = text
+	}
+	return nil
+}
+
+// beginning makes a request of the history of a scene. Its blocks and atoms are numbered as in the
+// whole.
+func (l *Ladder) beginning(s *scene) (*wire.Request, error) {
+	if s.end == len(l.t.Messages()) {
+		return l.Request, nil
+	}
+	var later []transcript.BlockID
+	for b := s.blocks(); b < len(l.t.Blocks()); b++ {
+		later = append(later, transcript.BlockID(b))
+	}
+	r, _, err := wirex.Rewrite(l.Request, later, nil)
+	return r, err
 }
 
 // pin marks what stays.
