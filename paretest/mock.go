@@ -21,8 +21,9 @@ import (
 // A Mock is a fake provider for tests. It answers on the paths of the providers, wherever those
 // stand, in each API's shape: whole, or streamed when asked. A history that the provider
 // would refuse gets the provider's status, body and sentence, and one that is too long
-// its overflow error. It keeps no state, so that the same request always gets the same
-// answer; a request that continues what a server remembers is believed.
+// its overflow error. The same request always gets the same answer; a request that continues
+// what a server remembers is believed. Message threads of Anthropic are held, and their rules
+// enforced.
 //
 // The zero value is ready. Many goroutines may use it; its fields must not change while
 // they do.
@@ -45,7 +46,8 @@ type Mock struct {
 	// bytes. Nil: gzip is known. The one of package proxy knows more.
 	Unpack func(coding string, packed []byte, most int64) ([]byte, error)
 
-	mu sync.Mutex // of Record
+	mu      sync.Mutex // of Record
+	threads threadStore
 }
 
 // A Reply is what the model of a [Mock] answers. It is a value. Many goroutines may read
@@ -225,6 +227,7 @@ func (v *visit) converse() {
 	for _, c := range a.Calls {
 		a.output += estimator.Count([]byte(c.Tool + c.Arguments))
 	}
+	a.hold()
 	if v.stream || isTrue(tree.Get("stream")) {
 		v.api.stream(&a)
 		return

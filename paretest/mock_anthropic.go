@@ -20,7 +20,11 @@ var anthropicAPI = api{
 	whole:  anthropicMessage,
 	stream: func(a *answer) { a.anthropicEvents(newEvents(a.w, "text/event-stream; charset=utf-8")) },
 	shape: func(v *visit, f refusal) *jsontree.Node {
-		return jsontree.Object("type", jsontree.Text("error"), "error", jsontree.Object("type", jsontree.Text(anthropicError(f.status)), "message", jsontree.Text(f.message)), "request_id", jsontree.Text("req_"+v.requestID()))
+		said := jsontree.Object("type", jsontree.Text(anthropicError(f.status)), "message", jsontree.Text(f.message))
+		if f.code != "" {
+			said.Add("details", jsontree.Object("error_code", jsontree.Text(f.code)))
+		}
+		return jsontree.Object("type", jsontree.Text("error"), "error", said, "request_id", jsontree.Text("req_"+v.requestID()))
 	},
 	aModel: anthropicModel,
 	listModels: func(ids []string) *jsontree.Node {

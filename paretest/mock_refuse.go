@@ -97,7 +97,15 @@ func (v *visit) read() (*wire.Request, *jsontree.Node, *refusal) {
 	if err != nil {
 		return nil, nil, &v.api.badJSON
 	}
-	req, err := wire.Parse(v.body, wire.Options{Dialect: v.dialect, Model: v.model})
+	whole, bad := v.threaded(tree)
+	if bad != nil {
+		return nil, nil, bad
+	}
+	body := v.body
+	if whole != tree {
+		tree, body = whole, whole.Write(nil, jsontree.Spelling{}, 0)
+	}
+	req, err := wire.Parse(body, wire.Options{Dialect: v.dialect, Model: v.model})
 	if errors.Is(err, wire.ErrNotRequest) {
 		if req = v.continues(tree); req == nil {
 			return nil, nil, &v.api.noHistory

@@ -120,6 +120,10 @@ func inspect(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, res
 	if o.glance.Delta != "" {
 		return o.skipped(skipState, o.glance.Delta), in, 0, true
 	}
+	if o.glance.StartsThread {
+		// Later requests of the thread come without what is added here, and are refused then.
+		a.own, a.recall = true, nil
+	}
 	if a.conversations != nil {
 		o.key = keyOf(ctx, a.upstream, o.glance)
 		a.known = a.conversations.learned(o.key)

@@ -209,3 +209,11 @@ var knownInDelta = [faults]bool{
 	wrongType: true, typeMissing: true, fieldMissing: true, loneSurrogate: true, duplicateKey: true, unknownRole: true,
 	roleMissing: true, bodyTooLarge: true, stateConflict: true,
 }
+
+// pinnedInThread are the faults whose repair changes thinking, betas, cache_control or
+// context_management. The server compares these with the requests that will continue a thread, and
+// the client sends them as they were.
+var pinnedInThread = [faults]bool{
+	thinkingRequired: true, reasoningRequired: true, betaHeaderMissing: true, bindingHeaderMissing: true,
+	cacheAutoConflict: true, contextEditConflict: true, contextEditOrder: true,
+}

@@ -139,3 +139,36 @@ func TestRequestMembersHaveClass(t *testing.T) {
 		t.Errorf("only %d members", seen)
 	}
 }
+
+// TestThreadStartKeepsPinnedMembers: a request that starts a thread has its whole history and is
+// repaired, but for members that later requests of the thread have to repeat.
+func TestThreadStartKeepsPinnedMembers(t *testing.T) {
+	open := `{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"f","input":{}}]},{"role":"user","content":"on"}`
+	loop := `{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"x"}]}`
+	for _, c := range []struct {
+		name, head, messages string
+		repaired             bool
+	}{
+		{"open call", ``, open, true},
+		{"thinking that is required", `"thinking":{"type":"enabled","budget_tokens":2000},`, loop, false},
+		{"betas", `"betas":["message-threads-2026-08-12"],`, `{"role":"user","content":"go"},{"role":"assistant","content":[{"type":"compaction","content":"so far"}]},{"role":"user","content":"on"}`, false},
+	} {
+		for _, thread := range []string{"", `"thread":{"type":"create"},`} {
+			body := `{"model":"claude-sonnet-4-5","max_tokens":4000,` + c.head + thread + `"messages":[` + c.messages + `]}`
+			r, err := Parse([]byte(body), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := r.mend(Repair{}, CheckOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if changed := m.Request != r; changed != (c.repaired || thread == "") {
+				t.Errorf("%s, %q: changed %t: %v, left %v", c.name, thread, changed, m.Changes, m.Left)
+			}
+			if thread != "" && !strings.Contains(string(m.Request.Raw()), c.head+thread) {
+				t.Errorf("%s: a pinned member was changed: %s", c.name, m.Request.Raw())
+			}
+		}
+	}
+}

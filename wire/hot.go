@@ -19,16 +19,17 @@ type Parser struct {
 // A Glance is what can be told of a request without keeping anything of it. It is a value
 // that many goroutines may use.
 type Glance struct {
-	Clean       bool   // Check would find nothing, and Mend would do nothing
-	Delta       string // the member that names the conversation on the server which the request continues; "": it has its whole history
-	Dialect     Dialect
-	Profile     Profile // its Model is the one that the request names, or else the one of the options
-	Messages    int
-	Calls       int // and strays
-	Turns       int
-	Asked       int // how often the person spoke
-	MaxOutput   int // tokens that the reply may have; 0: it does not say
-	Fingerprint [16]byte
+	Clean        bool   // Check would find nothing, and Mend would do nothing
+	Delta        string // the member that names the conversation on the server which the request continues; "": it has its whole history
+	StartsThread bool   // the server is asked to hold the conversation from this request on
+	Dialect      Dialect
+	Profile      Profile // its Model is the one that the request names, or else the one of the options
+	Messages     int
+	Calls        int // and strays
+	Turns        int
+	Asked        int // how often the person spoke
+	MaxOutput    int // tokens that the reply may have; 0: it does not say
+	Fingerprint  [16]byte
 }
 
 // check reads and checks a request body and keeps nothing of it: raw may be changed
@@ -89,7 +90,7 @@ func (p *Parser) judge(raw []byte, o Options, c checker) (Glance, error) {
 	p.c = c
 	p.c.run()
 	return Glance{
-		Clean: !p.c.dirty && len(p.c.found) == 0, Delta: r.head.delta, Dialect: r.Dialect, Profile: r.Profile,
+		Clean: !p.c.dirty && len(p.c.found) == 0, Delta: r.head.delta, StartsThread: r.head.startsThread, Dialect: r.Dialect, Profile: r.Profile,
 		Messages: len(r.t.Messages()), Calls: len(r.t.Exchanges()), Turns: transcriptx.Turns(r.t),
 		Asked: transcriptx.Asked(r.t, len(r.t.Messages())), MaxOutput: r.MaxOutputTokens(),
 	}, nil

@@ -45,7 +45,7 @@ func sameReading(t *testing.T, p *wire.Parser, body []byte, o wire.Options) {
 			continue
 		}
 		w := wire.Glance{
-			Clean: len(want.Check(c)) == 0, Delta: wirex.Delta(want), Dialect: want.Dialect, Profile: want.Profile,
+			Clean: len(want.Check(c)) == 0, Delta: wirex.Delta(want), StartsThread: wirex.StartsThread(want), Dialect: want.Dialect, Profile: want.Profile,
 			Messages: len(want.Transcript().Messages()), Calls: len(want.Transcript().Exchanges()), Turns: transcriptx.Turns(want.Transcript()),
 			Asked: transcriptx.Asked(want.Transcript(), len(want.Transcript().Messages())), MaxOutput: want.MaxOutputTokens(), Fingerprint: wirex.Fingerprint(want),
 		}

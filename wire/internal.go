@@ -64,6 +64,9 @@ func (internals) ContextEdits(d Dialect) bool {
 // has its whole history.
 func (internals) Delta(r *Request) string { return r.head.delta }
 
+// StartsThread reports whether r asks the server to hold the conversation from here on.
+func (internals) StartsThread(r *Request) bool { return r.head.startsThread }
+
 func (internals) DetectElement(element []byte) Dialect {
 	return detectElement(element)
 }

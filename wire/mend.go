@@ -416,9 +416,11 @@ func (m *mender) mend(f *Finding) {
 	if f.Block != transcript.NoBlock && !m.free(f.Block) || f.Index >= 0 && m.taken[f.Index] || f.Index < 0 && m.beside {
 		return
 	}
-	if fix := mends[f.fault]; fix != nil {
-		fix(m, f)
+	fix := mends[f.fault]
+	if fix == nil || m.head.startsThread && pinnedInThread[f.fault] {
+		return
 	}
+	fix(m, f)
 }
 
 // A mend mends one finding, or leaves it alone.

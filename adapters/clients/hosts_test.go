@@ -11,10 +11,9 @@ import (
 	"testing"
 )
 
-// TestHosts: ten thousand random histories, built by the packages of five hosts, go through our adapters for
-// them; the hosts' own checks find every pair whole, and every element that no repair was about is the same.
-func TestHosts(t *testing.T) {
-	dir := installed(t, "ai", "@langchain/core", "@openai/agents-core", "@earendil-works/pi-ai")
+// linkOwn builds our package and puts it among the packages of npm in a folder.
+func linkOwn(t *testing.T, dir string) {
+	t.Helper()
 	own := filepath.Join(t.TempDir(), "node_modules", "@pare-llm", "pare")
 	if err := os.CopyFS(own, os.DirFS("../../bindings/js")); err != nil {
 		t.Fatal(err)
@@ -41,6 +40,13 @@ func TestHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(link) })
+}
+
+// TestHosts: ten thousand random histories, built by the packages of five hosts, go through our adapters for
+// them; the hosts' own checks find every pair whole, and every element that no repair was about is the same.
+func TestHosts(t *testing.T) {
+	dir := installed(t, "ai", "@langchain/core", "@openai/agents-core", "@earendil-works/pi-ai")
+	linkOwn(t, dir)
 	script, err := os.ReadFile("testdata/hosts.mjs")
 	if err != nil {
 		t.Fatal(err)

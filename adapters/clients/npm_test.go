@@ -16,7 +16,7 @@ import (
 
 // versions are the packages that are tried, and which of them.
 var versions = map[string]string{
-	"@anthropic-ai/sdk": "1.8.0", "openai": "6.49.0", "@google/genai": "2.32.0", "@aws-sdk/client-bedrock-runtime": "3.1162.0",
+	"@anthropic-ai/sdk": "1.10.0", "openai": "6.49.0", "@google/genai": "2.32.0", "@aws-sdk/client-bedrock-runtime": "3.1162.0",
 	"ai": "6.0.326", "@ai-sdk/anthropic": "3.0.138", "@ai-sdk/openai": "3.0.139", "@ai-sdk/google": "3.0.141",
 	"@langchain/core": "1.2.13", "@langchain/anthropic": "1.5.11", "@langchain/openai": "1.6.0", "@langchain/google-genai": "2.3.2",
 	"@openai/agents-core": "0.20.0", "@earendil-works/pi-ai": "0.74.2",

@@ -141,6 +141,10 @@ type otherError struct {
 
 var otherErrors = sync.OnceValue(func() (all []otherError) {
 	for _, e := range []struct{ is, cause, next string }{
+		{`thread_fingerprint_mismatch`, "a member that a thread keeps differs from the request that started it; the history is not the cause", "send model, thinking, tool_choice, cache_control and betas as at the start, or the whole history with \"thread\": {\"type\": \"create\"}"},
+		{`thread_unsupported_request`, "the request has a member that threads do not take; the history is not the cause", "remove the member that the message names, or send the whole history without thread"},
+		{`thread_(?:not_found|already_continued|continue_in_flight)`, "the server cannot continue this thread; the history is not the cause", "send the whole history with \"thread\": {\"type\": \"create\"}"},
+		{`previous_response_not_found|conversation_locked`, "the server cannot continue this conversation now; the history is not the cause", "send it again later, or the whole history without previous_response_id and conversation"},
 		{`credit balance|insufficient_quota|billing|exceeded your current quota`, "the account has no money or quota left; the history is not the cause", "see the billing page of the provider"},
 		{`authentication_error|invalid x-api-key|incorrect api key|api key not valid|invalid_api_key|UnrecognizedClientException|security token included|\b401\b`, "the key is missing or wrong; the history is not the cause", "check the key that the client sends"},
 		{`permission_error|AccessDenied|PERMISSION_DENIED|\b403\b`, "the key may not use this model or service; the history is not the cause", "check what the key is allowed to do"},

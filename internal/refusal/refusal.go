@@ -72,6 +72,9 @@ func Classify(status int, body []byte) (Refusal, bool) {
 			return r, true
 		}
 	}
+	if aboutServerState().MatchString(text) {
+		return Refusal{}, false
+	}
 	lower := strings.ToLower(text)
 	for _, rows := range [][]row{refusals(), sentences(), loose()} {
 		for i := range rows {
@@ -85,6 +88,13 @@ func Classify(status int, body []byte) (Refusal, bool) {
 	}
 	return Refusal{}, false
 }
+
+// aboutServerState matches the codes of errors about a conversation that the server holds, or does
+// not hold any more. The client can send the whole history again; another form of the same request
+// does not help.
+var aboutServerState = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(?:thread_(?:already_continued|continue_in_flight|fingerprint_mismatch|not_found|unsupported_request)|previous_response_not_found|conversation_locked)\b`)
+})
 
 // tooLarge reads what a 413 says.
 func tooLarge(text string) Refusal {

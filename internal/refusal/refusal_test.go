@@ -334,3 +334,23 @@ func TestWordsOfPatterns(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsAboutServerStateAreNotHealed: whatever their words are, no other form of the request helps.
+func TestErrorsAboutServerStateAreNotHealed(t *testing.T) {
+	for _, code := range []string{
+		"thread_already_continued", "thread_continue_in_flight", "thread_fingerprint_mismatch", "thread_not_found", "thread_unsupported_request",
+		"previous_response_not_found", "conversation_locked",
+	} {
+		for _, body := range []string{
+			`{"type":"error","error":{"type":"invalid_request_error","message":"unexpected tool_use_id found in tool_result blocks","details":{"error_code":"` + code + `"}}}`,
+			`{"error":{"message":"INVALID_ARGUMENT","code":"` + code + `"}}`,
+			`{"error":{"message":"{\"error\":{\"details\":{\"error_code\":\"` + code + `\"},\"message\":\"text content blocks must be non-empty\"}}"}}`,
+		} {
+			for _, status := range []int{400, 404, 422, 502} {
+				if r, ok := Classify(status, []byte(body)); ok {
+					t.Errorf("%d %s: %+v", status, body, r)
+				}
+			}
+		}
+	}
+}
