@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	standInByName() // does not return, where it is one
-	testscript.Main(tests{m}, map[string]func(){"pare": main, "agent": agent})
+	testscript.Main(tests{m}, map[string]func(){"pare": main, "pare-recorded": recordedPare, "agent": agent})
 }
 
 // tests are all tests, behind which no server is left.
