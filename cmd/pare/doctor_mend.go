@@ -34,6 +34,10 @@ const skippedByUser = "skipped"
 
 // mend mends a session if agree does, and notes what came of it.
 func (r *rounds) mend(d *treated, agree func(*agentlog.RepairPlan) bool) {
+	if err := r.w.files.Recover(d.Path); err != nil {
+		d.why = failure(err).Message
+		return
+	}
 	m, err := d.Treat(agentlog.NewBusy(time.Now()))
 	if err != nil {
 		d.why = failure(err).Message
@@ -43,10 +47,15 @@ func (r *rounds) mend(d *treated, agree func(*agentlog.RepairPlan) bool) {
 		d.why = skippedByUser
 		return
 	}
-	if d.backup, err = m.Replace(&r.w.files); err != nil {
+	done, err := m.Replace(&r.w.files)
+	if err != nil {
 		d.why = failure(err).Message
 		return
 	}
+	if len(done) > 0 {
+		d.backup = done[0].Backup
+	}
+	r.w.printNotes(done)
 	d.mended, d.left = true, agentlog.Faults(m.Fixed.Left)
 }
 

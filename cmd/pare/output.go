@@ -18,6 +18,7 @@ func (w *world) printBackups(paint palette, done []agentlog.Rewritten) {
 	for _, f := range done {
 		w.log.Info("rewritten", "file", f.Path, "backup", f.Backup)
 	}
+	w.printNotes(done)
 	const most = 10
 	for i, r := range done {
 		if i == most {
@@ -26,6 +27,15 @@ func (w *world) printBackups(paint palette, done []agentlog.Rewritten) {
 		}
 		screen.Fprintf(w.stderr, "%s rewritten, the original is %s\n", r.Path, besideIt(r.Path, r.Backup))
 		screen.Fprintf(w.stderr, "  undo: %s\n", undoCommand(r.Path))
+	}
+}
+
+// printNotes prints the notes about files that were replaced.
+func (w *world) printNotes(done []agentlog.Rewritten) {
+	for _, r := range done {
+		if r.Note != "" {
+			screen.Fprintf(w.stderr, "pare: %s: %s\n", r.Path, r.Note)
+		}
 	}
 }
 
@@ -56,8 +66,20 @@ func writeHint(err error, inPlace bool) string {
 		return "give the name of a new file, or of an archive that pare made"
 	case errors.Is(err, atomicfile.ErrMoved), errors.Is(err, atomicfile.ErrLocked):
 		return "run it again when no other program writes to it"
+	case isType[*atomicfile.OpenError](err):
+		return "end that program, and run it again"
+	case isType[*atomicfile.RecoveredError](err):
+		return "nothing else was changed; run it again"
+	case isType[*atomicfile.StrayError](err):
+		return "compare the two files, and copy the missing lines"
 	case errors.Is(err, atomicfile.ErrManyBackups):
 		return "move the old ones, FILE.bak.N, elsewhere"
 	}
 	return "no file was changed"
+}
+
+// isType reports whether an error wraps one of a type.
+func isType[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }

@@ -42,7 +42,7 @@ func (c *undoCmd) run(w *world) int {
 		return w.fail("which file?", undoWhat())
 	}
 	status := statusClean
-	u := &undoing{undoCmd: c, held: agentlog.NewBusy(time.Now()), back: agentlog.Undoer{Files: &w.files}, seen: map[string]bool{}}
+	u := &undoing{undoCmd: c, held: agentlog.NewBusy(time.Now()), back: agentlog.Undoer{Files: &w.files, Force: c.Force}, seen: map[string]bool{}}
 	again := 0
 	for _, name := range c.Files {
 		done, err := u.undo(name)
@@ -52,6 +52,7 @@ func (c *undoCmd) run(w *world) int {
 				screen.Fprintf(w.stderr, "; the replaced version is %s", besideIt(d.name, d.kept))
 			}
 			screen.Fprintln(w.stderr)
+			w.printNotes([]agentlog.Rewritten{{Path: d.name, Note: d.note}})
 		}
 		if err != nil {
 			status = max(status, w.undone(name, err))
@@ -112,7 +113,7 @@ type undoing struct {
 }
 
 // A restored is a file that is what it was.
-type restored struct{ name, from, kept string }
+type restored struct{ name, from, kept, note string }
 
 // undone reports a file that stays as it is.
 func (w *world) undone(name string, err error) int {
@@ -136,6 +137,9 @@ func (u *undoing) undo(name string) ([]restored, error) {
 	path := name
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		path = real // a link stays a link
+	}
+	if err := u.back.Files.Recover(path); err != nil {
+		return nil, err
 	}
 	whole, err := filepath.Abs(path)
 	if err != nil || u.seen[whole] {
@@ -163,11 +167,11 @@ func (u *undoing) undo(name string) ([]restored, error) {
 	}
 	var done []restored
 	for _, k := range all {
-		kept, err := u.back.Undo(k)
+		undone, err := u.back.Undo(k)
 		if err != nil {
 			return done, err
 		}
-		d := restored{name, k.Backup, kept}
+		d := restored{name, k.Backup, undone.Backup, undone.Note}
 		if len(all) > 1 || k.Path != path && now != nil && now.IsDir() {
 			d.name = k.Path
 		}
@@ -193,7 +197,7 @@ func (u *undoing) rows(name, path, id string) ([]restored, error) {
 		return nil, err
 	}
 	u.seen[name] = true
-	return []restored{{session, from, kept}}, nil
+	return []restored{{session, from, kept, ""}}, nil
 }
 
 // newest finds the newest backup that is not the file itself under another name, or a copy of it,

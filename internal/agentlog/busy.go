@@ -6,9 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/pare-llm/pare/internal/atomicfile"
@@ -22,14 +19,11 @@ const settled = 10 * time.Second
 // on the safe side: most agents open the file for each line and lock nothing. Several
 // goroutines may use one.
 type Busy struct {
-	now  time.Time
-	open func() map[string][]string // files that other processes have open, by path; the values lead to /proc
+	now time.Time
 }
 
-// NewBusy looks at what processes have open, once, when it is first asked.
-func NewBusy(now time.Time) *Busy {
-	return &Busy{now: now, open: sync.OnceValue(openFiles)}
-}
+// NewBusy returns a Busy that compares times with now.
+func NewBusy(now time.Time) *Busy { return &Busy{now} }
 
 // Why says who, or what, may be writing to a file, which st is about; nil: nobody, as far as can be seen.
 func (b *Busy) Why(name string, st fs.FileInfo) error {
@@ -62,10 +56,8 @@ func (b *Busy) Held(name string) error {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil
 	}
-	for _, fd := range b.open()[path] {
-		if forWriting(fd) {
-			return fmt.Errorf("%s has it open for writing", processOf(fd))
-		}
+	if program := atomicfile.Writer(path); program != "" {
+		return &atomicfile.OpenError{Program: program}
 	}
 	if locked(path) {
 		return errors.New("another process has locked it")
@@ -84,52 +76,4 @@ func ago(age time.Duration) string {
 		return fmt.Sprintf("%d seconds ago", n)
 	}
 	return "1 second ago"
-}
-
-// openFiles lists the files that processes have open, where the system tells.
-func openFiles() map[string][]string {
-	all := map[string][]string{}
-	processes, _ := os.ReadDir("/proc")
-	for _, p := range processes {
-		if n, err := strconv.Atoi(p.Name()); err != nil || n == os.Getpid() {
-			continue
-		}
-		folder := filepath.Join("/proc", p.Name(), "fd")
-		fds, err := os.ReadDir(folder)
-		if err != nil {
-			continue // somebody else's, or gone
-		}
-		for _, fd := range fds {
-			link := filepath.Join(folder, fd.Name())
-			if path, err := os.Readlink(link); err == nil && strings.HasPrefix(path, "/") {
-				all[path] = append(all[path], link)
-			}
-		}
-	}
-	return all
-}
-
-// forWriting reports whether an open file, /proc/PID/fd/N, can be written to.
-func forWriting(fd string) bool {
-	info, err := os.ReadFile(filepath.Join(filepath.Dir(filepath.Dir(fd)), "fdinfo", filepath.Base(fd)))
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(info)) {
-		if flags, ok := strings.CutPrefix(line, "flags:"); ok {
-			n, err := strconv.ParseUint(strings.TrimSpace(flags), 8, 64)
-			return err == nil && n&(uint64(os.O_WRONLY|os.O_RDWR)) != 0
-		}
-	}
-	return false
-}
-
-// processOf names the process of an open file.
-func processOf(fd string) string {
-	folder := filepath.Dir(filepath.Dir(fd))
-	name, err := os.ReadFile(filepath.Join(folder, "comm"))
-	if err != nil || len(name) == 0 {
-		name = []byte("a process")
-	}
-	return fmt.Sprintf("%s (pid %s)", strings.TrimSpace(string(name)), filepath.Base(folder))
 }

@@ -234,18 +234,14 @@ func (t *RepairPlan) Differences() (all []Difference) {
 	return all
 }
 
-// Replace replaces the files, each as a whole, and returns where the originals are.
-func (t *RepairPlan) Replace(files *atomicfile.Files) (backup string, err error) {
+// Replace replaces the files, each as a whole, and returns them.
+func (t *RepairPlan) Replace(files *atomicfile.Files) ([]Rewritten, error) {
 	out := Writer{Files: files}
 	defer out.Discard() // does nothing to what is committed
 	for _, f := range t.session.Replacements(t.Fixed) {
 		if err := out.Stage(f); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	done, err := out.Commit()
-	if err != nil || len(done) == 0 {
-		return "", err
-	}
-	return done[0].Backup, nil
+	return out.Commit()
 }

@@ -177,6 +177,12 @@ func (s *Stored) replacement(name string, raw []byte) Replacement {
 	if r.Was != nil {
 		r.Modified = r.Was.ModTime()
 	}
+	if name == "" {
+		r.Read = s.Raw()
+		if len(s.mark) > 0 {
+			r.Read = slices.Concat(s.mark, r.Read)
+		}
+	}
 	return r
 }
 

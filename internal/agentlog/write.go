@@ -1,6 +1,7 @@
 package agentlog
 
 import (
+	"crypto/sha256"
 	"io"
 	"io/fs"
 	"os"
@@ -17,6 +18,7 @@ type Replacement struct {
 	Path string
 	Raw  []byte
 	Was  fs.FileInfo // when it was read
+	Read []byte      // the content that was read, unpacked; nil: it is not known
 	// Modified is the time that the file is to bear; zero: that of its writing. Agents
 	// list sessions by time and go on with the newest, and fixing is not using.
 	Modified time.Time
@@ -27,10 +29,21 @@ type Replacement struct {
 	was  []byte // and what they were
 }
 
+// readSum returns the hash of the content that was read; nil: it is not known.
+func (r *Replacement) readSum() *[sha256.Size]byte {
+	isWhole := r.Was != nil && r.Pack == nil && int64(len(r.Read)) == r.Was.Size()
+	if !isWhole {
+		return nil
+	}
+	sum := sha256.Sum256(r.Read)
+	return &sum
+}
+
 // A Rewritten is a file that was replaced. Many goroutines may read it.
 type Rewritten struct {
 	Path   string
 	Backup string // where its old content is
+	Note   string // a sentence for the user; "": there is nothing to report
 }
 
 // A Writer replaces the files of sessions: all of them or, as far as can be told
@@ -46,7 +59,8 @@ type Writer struct {
 
 type staged struct {
 	*atomicfile.Draft
-	was fs.FileInfo
+	was  fs.FileInfo
+	read *[sha256.Size]byte // of the content; nil: it is not known
 }
 
 // Stage writes what is to become the content of a file, where nobody sees it. A file that
@@ -63,7 +77,7 @@ func (w *Writer) Stage(r Replacement) error {
 	if err != nil {
 		return err
 	}
-	w.staged = append(w.staged, staged{d, r.Was})
+	w.staged = append(w.staged, staged{d, r.Was, r.readSum()})
 	if r.Pack != nil {
 		if err := d.Pack(r.Pack); err != nil {
 			return err
@@ -97,18 +111,18 @@ func (w *Writer) Commit() ([]Rewritten, error) {
 	w.keeper.files = w.Files
 	var done []Rewritten
 	for _, s := range w.staged {
-		kept, err := s.CommitOver(s.was, atomicfile.Over{Keep: w.keeper.keep, Force: w.Force})
+		r, err := s.CommitOver(s.was, atomicfile.Over{Keep: w.keeper.keep, Read: s.read, Force: w.Force})
 		if err != nil {
 			return done, err
 		}
-		done = append(done, Rewritten{s.Name(), kept})
+		done = append(done, Rewritten{s.Name(), r.Backup, r.Note})
 	}
 	for _, r := range w.rows {
 		kept, err := r.rows.Write(r.was, r.Raw)
 		if err != nil {
 			return done, err
 		}
-		done = append(done, Rewritten{r.Path, kept})
+		done = append(done, Rewritten{r.Path, kept, ""})
 	}
 	w.rows = nil
 	return done, nil
@@ -129,10 +143,11 @@ type keeper struct {
 	folders map[string]string // by storage
 }
 
-func (k *keeper) keep(path string) (string, error) {
+// keep keeps the file at from as an original of path.
+func (k *keeper) keep(from, path string) (string, error) {
 	storage, below, ok := storageOf(path)
 	if !ok {
-		return k.files.Backup(path)
+		return k.files.BackupAs(from, path)
 	}
 	if k.folders[storage] == "" {
 		folder, err := newGeneration(storage)
@@ -148,7 +163,7 @@ func (k *keeper) keep(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return "", err
 	}
-	return to, k.files.Copy(path, to)
+	return to, k.files.LinkOrCopy(from, to)
 }
 
 // newGeneration makes the folder for the originals of a run.
@@ -187,8 +202,17 @@ func storageOf(path string) (storage, below string, ok bool) {
 
 // A Backup is the original of a file that was replaced. Many goroutines may read it.
 type Backup struct {
-	Path   string // the file
-	Backup string // what it was
+	Path   string      // the file
+	Backup string      // what it was
+	Now    fs.FileInfo // the file as it is; nil: there is none
+}
+
+func newBackup(path, backup string) Backup {
+	now, err := os.Stat(path)
+	if err != nil {
+		now = nil
+	}
+	return Backup{path, backup, now}
 }
 
 // Originals lists what the newest backups of a file were, the newest first; for a storage
@@ -198,7 +222,7 @@ func Originals(path string) []Backup {
 	if !inside {
 		var all []Backup
 		for _, n := range atomicfile.Backups(path) {
-			all = append(all, Backup{path, atomicfile.BackupName(path, n)})
+			all = append(all, newBackup(path, atomicfile.BackupName(path, n)))
 		}
 		return all
 	}
@@ -207,7 +231,7 @@ func Originals(path string) []Backup {
 		folder := atomicfile.BackupName(storage, n)
 		for _, name := range filesBelow(folder) {
 			if name == below || belongs(storage, folder, below, name) {
-				all = append(all, Backup{filepath.Join(storage, name), filepath.Join(folder, name)})
+				all = append(all, newBackup(filepath.Join(storage, name), filepath.Join(folder, name)))
 			}
 		}
 		if st, err := os.Stat(path); err == nil && st.IsDir() && len(all) > 0 {
@@ -257,16 +281,17 @@ func filesBelow(folder string) []string {
 // goroutine.
 type Undoer struct {
 	Files  *atomicfile.Files
+	Force  bool // even if another process has a file open or locked
 	keeper keeper
 }
 
 // Undo makes the original the file again, in one step, and keeps what the file was until
 // then like an original: a second undo reverts the first one.
-func (u *Undoer) Undo(k Backup) (kept string, err error) {
+func (u *Undoer) Undo(k Backup) (Rewritten, error) {
 	u.keeper.files = u.Files
-	kept, err = u.Files.Restore(k.Path, k.Backup, u.keeper.keep)
+	done, err := u.Files.Restore(k.Path, k.Backup, k.Now, atomicfile.Over{Keep: u.keeper.keep, Force: u.Force})
 	if err != nil {
-		return kept, err
+		return Rewritten{}, err
 	}
 	if storage, _, ok := storageOf(k.Path); ok { // empty folders of the backup go, too
 		for folder := filepath.Dir(k.Backup); strings.HasPrefix(folder, storage+".bak"); folder = filepath.Dir(folder) {
@@ -275,5 +300,5 @@ func (u *Undoer) Undo(k Backup) (kept string, err error) {
 			}
 		}
 	}
-	return kept, nil
+	return Rewritten{k.Path, done.Backup, done.Note}, nil
 }

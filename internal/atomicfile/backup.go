@@ -75,26 +75,42 @@ func Backups(path string) []int {
 
 // Backup gives a file a second name: FILE.bak, or FILE.bak.1 and so on, always behind
 // those that there are, so that the highest number is the newest. It returns the name.
-func (f *Files) Backup(path string) (string, error) {
+func (f *Files) Backup(path string) (string, error) { return f.BackupAs(path, path) }
+
+// BackupAs gives the file at from a name as the newest backup of path.
+func (f *Files) BackupAs(from, path string) (string, error) {
 	n := 0
 	if all := Backups(path); len(all) > 0 {
 		n = all[0] + 1
 	}
 	for ; n <= maxBackup; n++ {
 		name := BackupName(path, n)
-		err := f.link(path, name)
-		switch {
-		case errors.Is(err, fs.ErrExist):
-			continue
-		case err != nil: // a file system without hard links
-			err = f.Copy(path, name)
-			if errors.Is(err, fs.ErrExist) {
-				continue
-			}
+		err := f.LinkOrCopy(from, name)
+		if !errors.Is(err, fs.ErrExist) {
+			return name, err
 		}
-		return name, err
 	}
 	return "", ErrManyBackups
+}
+
+// findBackup returns the backup of path that is the same file as st; "": there is none.
+func findBackup(path string, st fs.FileInfo) string {
+	for _, n := range Backups(path) {
+		name := BackupName(path, n)
+		if kept, err := os.Stat(name); err == nil && os.SameFile(kept, st) {
+			return name
+		}
+	}
+	return ""
+}
+
+// LinkOrCopy gives a file a further name or, in a file system without hard links, makes a copy.
+func (f *Files) LinkOrCopy(from, to string) error {
+	err := f.link(from, to)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return f.Copy(from, to)
 }
 
 // Copy makes a copy that did not exist yet, as a whole or not at all, with the mode and the time
@@ -130,42 +146,64 @@ func (f *Files) Copy(from, to string) error {
 	return err
 }
 
-// Restore makes a backup the file again, in one step. What the file was until then, if
-// there is one, is kept as a further backup, by keep (nil: beside it), whose name is
-// returned. Its error is an *[Error].
-func (f *Files) Restore(path, backup string, keep func(path string) (string, error)) (kept string, err error) {
+// Restore makes a backup the file again, in one step. If the file at path is not was, or a program
+// has it open for writing, it stays, unless how forces it; nil: there is none. The content of the
+// file until then is kept as a further backup, whose name is returned. Its error is an *[Error].
+func (f *Files) Restore(path, backup string, was fs.FileInfo, how Over) (Replaced, error) {
+	if was == nil {
+		if err := f.rename(backup, path); err != nil {
+			return Replaced{}, &Error{path, err}
+		}
+		SyncFolder(path)
+		return Replaced{}, nil
+	}
+	temp, err := f.hiddenLink(backup, path)
+	if err != nil {
+		return Replaced{}, &Error{path, err}
+	}
+	keep := how.Keep
 	if keep == nil {
-		keep = f.Backup
+		keep = f.BackupAs
 	}
-	if st, err := os.Stat(path); err == nil {
-		unlock, err := f.lock(path, true)
-		if err != nil {
-			return "", &Error{path, err}
+	done, err := f.carryOut(exchangeOrder{path: path, temp: temp, was: was, how: how, keep: keep, spent: backup, unlock: func() {}})
+	if err != nil {
+		var unfinished *unfinishedError
+		if !errors.As(err, &unfinished) {
+			f.remove(temp)
+			if now, err := os.Stat(path); err == nil && !isSame(now, was) {
+				f.markWritten(path)
+			}
 		}
-		defer unlock()
-		if now, err := os.Stat(path); err != nil || !os.SameFile(st, now) {
-			return "", &Error{path, ErrMoved}
-		}
-		if kept, err = keep(path); err != nil {
-			return "", &Error{path, fmt.Errorf("keep a backup: %w", err)}
-		}
-	}
-	if err := f.rename(backup, path); err != nil {
-		if kept != "" {
-			f.remove(kept) // a second name for what stays
-		}
-		return "", &Error{path, err}
+		return Replaced{}, &Error{path, err}
 	}
 	SyncFolder(path)
-	return kept, nil
+	return done, nil
 }
 
-// ChangedSince reports whether a file was written to after it took the place of its
-// backup. It then bore the time of the backup, or one a little earlier; and the last
-// thing that happened to the backup is that its old name was taken away.
+// hiddenLink gives a backup of path a hidden name.
+func (f *Files) hiddenLink(backup, path string) (string, error) {
+	folder, base := filepath.Split(path)
+	for n := 0; ; n++ {
+		temp := filepath.Join(folder, hiddenName(base, n, canLock))
+		if hasJournal(temp) && n < maxTries {
+			continue
+		}
+		err := f.LinkOrCopy(backup, temp)
+		if !errors.Is(err, fs.ErrExist) || n == maxTries {
+			return temp, err
+		}
+	}
+}
+
+// ChangedSince reports whether a file was written to after it took the place of its backup. Until
+// then it has the time of the backup, or one before the exchange, and a change time that is later
+// than that: a write makes the two equal.
 func ChangedSince(now, was fs.FileInfo) bool {
 	if now.ModTime().Equal(was.ModTime()) {
 		return false
+	}
+	if changed, ok := changeTime(now); ok && changed.Equal(now.ModTime()) {
+		return true
 	}
 	replaced, ok := changeTime(was)
 	return ok && !now.ModTime().Before(replaced)

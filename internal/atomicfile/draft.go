@@ -2,8 +2,8 @@ package atomicfile
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -104,7 +104,7 @@ func (d *Draft) open(perm fs.FileMode) error {
 	for n := 0; ; n++ {
 		locks := canLock && f.locks < maxLocks
 		temp := filepath.Join(folder, hiddenName(base, n, locks))
-		if f.taken(temp) && n < maxTries {
+		if (f.taken(temp) || hasJournal(temp)) && n < maxTries {
 			continue
 		}
 		file, err := f.create(temp, perm)
@@ -240,26 +240,30 @@ func (d *Draft) Commit() error {
 type Over struct {
 	// Backup keeps the old content under another name.
 	Backup bool
-	// Keep, if there is one, keeps the old content instead, and returns where it is.
-	Keep func(path string) (string, error)
-	// Force replaces the file even if another process has locked it.
+	// Keep, if set, keeps the file at from instead, as old content of path, and returns its new name.
+	Keep func(from, path string) (string, error)
+	// Read is the SHA-256 of the content that was read; nil: it is not known, and only size and time
+	// are compared.
+	Read *[sha256.Size]byte
+	// Force replaces the file even if another process has locked it or has it open.
 	Force bool
 }
 
-// CommitOver is Commit for a draft that was made from what was (nil: from nothing). If
-// the file is another one by now, or was written to, it stays: the error wraps
-// [ErrMoved]. Of several runs that replace one file one goes first, and the others find
-// it moved. It returns the name of the backup.
-func (d *Draft) CommitOver(was fs.FileInfo, how Over) (kept string, err error) {
+// CommitOver is Commit for a draft that was made from was (nil: from nothing). If the file is
+// another one by now, or was written to before, during or just after the exchange, it stays: the
+// error wraps [ErrMoved], or an [OpenError] if a program has it open for writing. Of several runs
+// that replace one file one goes first, and the others find it moved. A [StrayError] names the
+// file with the lines that programs wrote to the wrong one.
+func (d *Draft) CommitOver(was fs.FileInfo, how Over) (Replaced, error) {
 	if err := d.Close(); err != nil {
-		return "", err
+		return Replaced{}, err
 	}
 	if d.temp == "" {
-		return "", nil
+		return Replaced{}, nil
 	}
 	keep := how.Keep
 	if keep == nil && how.Backup {
-		keep = d.files.Backup
+		keep = d.files.BackupAs
 	}
 	if keep != nil && d.modified.IsZero() {
 		// So that an undo can tell it from what is written in the very moment after this:
@@ -267,37 +271,29 @@ func (d *Draft) CommitOver(was fs.FileInfo, how Over) (kept string, err error) {
 		d.modified = time.Now().Add(-20 * time.Millisecond)
 	}
 	if err := d.date(); err != nil {
-		return "", err
+		return Replaced{}, err
 	}
 	if was == nil {
-		return "", d.appear()
+		return Replaced{}, d.appear()
 	}
-	unlock, err := d.files.lock(d.path, how.Force)
+	e := exchangeOrder{path: d.path, temp: d.temp, was: was, how: how, keep: keep, unlock: d.release}
+	done, err := d.files.carryOut(e)
+	var unfinished *unfinishedError
+	if errors.As(err, &unfinished) {
+		d.forget() // the journal knows the hidden file
+	}
 	if err != nil {
-		return "", &Error{d.name, err}
+		return Replaced{}, &Error{d.name, err}
 	}
-	defer unlock()
-	if err := d.Unmoved(was); err != nil {
-		return "", err
-	}
-	if keep != nil {
-		if kept, err = keep(d.path); err != nil {
-			return "", &Error{d.name, fmt.Errorf("keep a backup: %w", err)}
-		}
-	}
-	if err := d.rename(); err != nil {
-		if kept != "" {
-			d.files.remove(kept) // nothing was replaced
-		}
-		return "", err
-	}
-	return kept, nil
+	d.forget()
+	SyncFolder(d.path)
+	return done, nil
 }
 
 // Unmoved is an error if the file is not what it was when it was read.
 func (d *Draft) Unmoved(was fs.FileInfo) error {
 	now, err := os.Stat(d.path)
-	if err == nil && (!os.SameFile(now, was) || now.Size() != was.Size() || !now.ModTime().Equal(was.ModTime())) {
+	if err == nil && !isSame(now, was) {
 		err = ErrMoved
 	}
 	if err != nil {
@@ -347,10 +343,21 @@ func (d *Draft) appear() error {
 
 // settle ends a draft that has its name.
 func (d *Draft) settle() {
+	d.forget()
+	SyncFolder(d.path)
+}
+
+// release closes the hidden file, which a journal protects from now on.
+func (d *Draft) release() {
+	d.files.gone(d.temp)
+	d.unlock()
+}
+
+// forget leaves the hidden file as it is.
+func (d *Draft) forget() {
 	d.files.gone(d.temp)
 	d.temp = ""
 	d.unlock()
-	SyncFolder(d.path)
 }
 
 // SyncFolder brings the names beside path to the disk.

@@ -80,7 +80,8 @@ func TestCommitOver(t *testing.T) {
 	place(t, "a")
 	var f Files
 	was := stat(t, "a")
-	kept, err := draft(t, &f, "a", "text").CommitOver(was, Over{Backup: true})
+	done, err := draft(t, &f, "a", "text").CommitOver(was, Over{Backup: true})
+	kept := done.Backup
 	must(t, err)
 	if kept == "" || content(t, kept) != "a" || content(t, "a") != "text" {
 		t.Errorf("kept %q", kept)
@@ -230,17 +231,17 @@ func TestDefectR7BackupNumbers(t *testing.T) {
 func TestRestore(t *testing.T) {
 	place(t, "a", "a.bak")
 	var f Files
-	kept, err := f.Restore("a", "a.bak", nil)
+	done, err := f.Restore("a", "a.bak", stat(t, "a"), Over{})
 	must(t, err)
-	if content(t, "a") != "a.bak" || content(t, kept) != "a" {
-		t.Errorf("kept %q", kept)
+	if content(t, "a") != "a.bak" || content(t, done.Backup) != "a" {
+		t.Errorf("kept %q", done.Backup)
 	}
 	must(t, os.Remove("a"))
-	if kept, err = f.Restore("a", kept, nil); err != nil || kept != "" || content(t, "a") != "a" {
-		t.Errorf("%q, %v", kept, err)
+	if done, err = f.Restore("a", done.Backup, nil, Over{}); err != nil || done.Backup != "" || content(t, "a") != "a" {
+		t.Errorf("%q, %v", done.Backup, err)
 	}
 	var we *Error
-	if _, err := f.Restore("a", "gone", nil); !errors.As(err, &we) {
+	if _, err := f.Restore("a", "gone", stat(t, "a"), Over{}); !errors.As(err, &we) {
 		t.Errorf("%v", err)
 	}
 	alone(t, "a")
@@ -368,7 +369,8 @@ func TestCopy(t *testing.T) {
 func TestChangedSince(t *testing.T) {
 	place(t, "a")
 	var f Files
-	kept, err := draft(t, &f, "a", "new").CommitOver(stat(t, "a"), Over{Backup: true})
+	done, err := draft(t, &f, "a", "new").CommitOver(stat(t, "a"), Over{Backup: true})
+	kept := done.Backup
 	must(t, err)
 	if _, known := changeTime(stat(t, kept)); !known {
 		t.Skip("the system does not tell when a name was taken away")

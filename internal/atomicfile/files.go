@@ -44,6 +44,8 @@ type Files struct {
 	private fs.FileMode     // permissions that new files do without
 	swept   map[string]bool // folders in which leftovers were looked for
 	locks   int             // hidden files that bear a lock
+
+	testSystem *system // nil: the operating system
 }
 
 // CreateFile makes a file that does not exist yet.

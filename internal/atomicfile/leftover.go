@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -51,6 +52,7 @@ func hiddenName(base string, n int, locks bool) string {
 // IsHidden reports whether a file is called like one that a run has not yet given its name.
 func IsHidden(name string) bool {
 	name = filepath.Base(name)
+	name = strings.TrimSuffix(strings.TrimSuffix(name, journalSuffix), asideSuffix)
 	return hiddenPattern.MatchString(name) || unlocked.MatchString(name)
 }
 
@@ -89,7 +91,11 @@ func (f *Files) sweep(folder string) {
 	}
 	names, _ := d.Readdirnames(-1)
 	d.Close()
+	f.sweepJournals(folder)
 	for _, name := range names {
+		if IsHidden(name) && hasJournal(filepath.Join(folder, name)) {
+			continue
+		}
 		if hiddenPattern.MatchString(name) {
 			removeLeftover(filepath.Join(folder, name))
 		} else if m := unlocked.FindStringSubmatch(name); m != nil {

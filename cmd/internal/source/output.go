@@ -166,11 +166,11 @@ func (o *Output) Commit() error {
 		return err
 	}
 	for _, r := range o.rewritings {
-		kept, err := r.CommitOver(r.read, atomicfile.Over{Backup: true, Force: o.Force})
+		done, err := r.CommitOver(r.read, atomicfile.Over{Backup: true, Force: o.Force})
 		if err != nil {
 			return err
 		}
-		o.done = append(o.done, agentlog.Rewritten{Path: r.Name(), Backup: kept})
+		o.done = append(o.done, agentlog.Rewritten{Path: r.Name(), Backup: done.Backup, Note: done.Note})
 	}
 	done, err := o.sessions.Commit()
 	o.done = append(o.done, done...)

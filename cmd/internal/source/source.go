@@ -325,6 +325,11 @@ func (in *Input) file(path string, inFolder bool, emit func(Chunk) bool) bool {
 	if inFolder {
 		open = openFound
 	}
+	if in.Use == atomicfile.Replace && in.Files != nil {
+		if err := in.Files.Recover(path); err != nil {
+			return emit(Chunk{Source: path, Err: err})
+		}
+	}
 	f, err := open(path)
 	if err != nil {
 		return emit(Chunk{Source: path, Err: err})
