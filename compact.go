@@ -3,6 +3,7 @@ package pare
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -122,6 +123,13 @@ func (base *Plan) compact(h Removed, o CompactOptions, add func(h Removed, lost 
 	if err := p.finish(o.Options); err != nil {
 		return nil, err
 	}
+	var unpin Pin
+	if o.FoldTask {
+		unpin = PinTask
+	}
+	if err := p.verify(unpin); err != nil {
+		return nil, err
+	}
 	if err := p.smaller(o.Options); err != nil {
 		return nil, err
 	}
@@ -215,6 +223,16 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 		start, task = transcriptx.Start(t)+1, true
 		h.Compacted = wirex.Compaction(r, transcriptx.Start(t))
 	}
+	taskTexts, newest := personTexts(r)
+	if foldTask && len(taskTexts) > 0 && len(newest) > 0 && taskTexts[0].block == newest[0].block {
+		newest = nil
+	}
+	if foldTask {
+		taskTexts = nil
+	}
+	isIn := func(texts []personText, b transcript.BlockID) bool {
+		return slices.ContainsFunc(texts, func(p personText) bool { return p.block == b })
+	}
 	for i, m := range t.Messages()[:cut.Before()] {
 		if m.Role == transcript.System || m.End <= start && start > 0 {
 			continue
@@ -234,7 +252,7 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 		for b := max(m.First, start); b < m.End; b++ {
 			told, ok := toldIn(r, b)
 			if !ok {
-				if !task && isTask && !past {
+				if !task && isTask && !past || isIn(taskTexts, b) || isIn(newest, b) {
 					kept = true
 				} else {
 					remove(b)
@@ -242,7 +260,10 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 				continue
 			}
 			h.Prior = strings.TrimSpace(h.Prior + "\n\n" + told.prior)
-			if own := !kept && !task && told.before != ""; own {
+			if isIn(newest, b) {
+				told.before, told.rest = strings.TrimSpace(told.before+"\n\n"+told.rest), ""
+				kept = true
+			} else if own := !kept && !task && told.before != ""; own {
 				kept = true // the task stands in front of the summary, in the same text
 			} else {
 				told.rest, told.before = strings.TrimSpace(told.before+"\n\n"+told.rest), ""

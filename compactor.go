@@ -400,8 +400,12 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 			err = uncompacted(reasonLarger, "with its summary the history has %d tokens, the limit is %d", n, f.w.Tokens)
 		}
 	}
-	if err == nil && !(attempt{p, len(f.base.left) > 0}).Sound() {
-		err = &RefusedError{p.left}
+	if err == nil {
+		if a := f.attempt(p); a.broken != nil {
+			err = a.broken
+		} else if !a.Sound() {
+			err = &RefusedError{p.left}
+		}
 	}
 	if err != nil {
 		failed(err)

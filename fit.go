@@ -273,12 +273,18 @@ func (f *fitting) remember(now []Decision) {
 // An attempt is the plan of a state that was tried.
 type attempt struct {
 	*Plan
-	hopeless bool // not all could be repaired in the first place
+	hopeless bool  // not all could be repaired in the first place
+	broken   error // a promise that it breaks
 }
 
 func (a attempt) Request() *wire.Request { return a.out }
 func (a attempt) AsRewritten() bool      { return a.asRewritten }
-func (a attempt) Sound() bool            { return len(a.left) == 0 || a.hopeless }
+func (a attempt) Sound() bool            { return a.broken == nil && (len(a.left) == 0 || a.hopeless) }
+
+// attempt returns a plan as an attempt.
+func (f *fitting) attempt(p *Plan) attempt {
+	return attempt{p, len(f.base.left) > 0, p.verify(f.w.Unpin)}
+}
 
 // try carries out the state that the ladder is at.
 func (f *fitting) try(l *ladder.Ladder) (ladder.Outcome, error) {
@@ -286,7 +292,10 @@ func (f *fitting) try(l *ladder.Ladder) (ladder.Outcome, error) {
 		return nil, err
 	}
 	p, err := f.carryOut(l, nil)
-	return attempt{p, len(f.base.left) > 0}, err
+	if err != nil {
+		return nil, err
+	}
+	return f.attempt(p), nil
 }
 
 // carryOut makes a plan of the state that the ladder is at, with what is to be put in, if anything.

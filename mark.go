@@ -62,7 +62,7 @@ func (f *fitting) marked(l *ladder.Ladder, plan *Plan) (*Plan, error) {
 	p.indexes = kept
 	t, w := p.out.Transcript(), &f.w
 	fits := (w.Messages == 0 || len(t.Messages())-transcriptx.StartMessage(t) <= w.Messages) && (w.Tokens == 0 || p.out.Tokens(f.o.Counter) <= w.Tokens)
-	if !fits || !(attempt{p, len(f.base.left) > 0}).Sound() {
+	if !fits || !f.attempt(p).Sound() {
 		return plan, nil
 	}
 	return p, nil

@@ -246,6 +246,9 @@ func (p *Pipeline) planWith(r *wire.Request, o Options) (plan *Plan, err error) 
 	if plan, err = p.plan(r, o); err != nil {
 		return nil, err
 	}
+	if err := plan.verify(0); err != nil {
+		return nil, err
+	}
 	plan.report(o)
 	return plan, nil
 }

@@ -2,6 +2,7 @@ package pare
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/internal/needs"
 	"github.com/pare-llm/pare/transcript"
@@ -138,10 +139,29 @@ func keepAll(t *transcript.Transcript) []Decision {
 	return all
 }
 
-// settle turns all votes into one verdict per atom. Protection spreads along
+// settle turns all votes into one verdict per atom. It protects the task and the person's newest words
+// where rules would drop them, because no rule may.
+func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
+	decisions, edits := settleVotes(r, v)
+	task, newest := personTexts(r)
+	var saved []Reason
+	for _, p := range slices.Concat(task, newest) {
+		if a := r.Transcript().AtomOf(p.block); decisions[a].Action == wire.ActionDrop {
+			saved = append(saved, Reason{"words", "the task and the newest words of the user stay", a})
+		}
+	}
+	if len(saved) == 0 {
+		return decisions, edits
+	}
+	protecting := *v
+	protecting.protect = slices.Concat(v.protect, saved)
+	return settle(r, &protecting)
+}
+
+// settleVotes turns votes into verdicts. Protection spreads along
 // needs first, so a later drop can never meet it; then drops spread backwards.
 // The outcome is the least fixpoint of both and does not depend on any order.
-func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
+func settleVotes(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 	t := r.Transcript()
 	graph := needs.New(t, v.needs)
 	out := keepAll(t)
@@ -194,6 +214,11 @@ func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 // not protected.
 func settleEdits(r *wire.Request, v *votes, out []Decision) blockEdits {
 	t := r.Transcript()
+	var guarded []personText // that an edit must not remove
+	if len(v.edits) > 0 {
+		task, newest := personTexts(r)
+		guarded = slices.Concat(task, newest)
+	}
 	order := make([]uint64, len(v.edits)) // by block, and then as they were made
 	for i := range order {
 		order[i] = uint64(v.edits[i].block)<<32 | uint64(i)
@@ -208,8 +233,13 @@ func settleEdits(r *wire.Request, v *votes, out []Decision) blockEdits {
 		}
 		all := order[:n]
 		order = order[n:]
+		for _, p := range guarded {
+			if p.block == id {
+				all = slices.DeleteFunc(slices.Clone(all), func(i uint64) bool { return !strings.Contains(v.edits[uint32(i)].text, p.words) })
+			}
+		}
 		d := &out[t.AtomOf(id)]
-		if d.Protected || d.Action == wire.ActionDrop || !wirex.Editable(r, id) {
+		if len(all) == 0 || d.Protected || d.Action == wire.ActionDrop || !wirex.Editable(r, id) {
 			continue
 		}
 		best, first := &v.edits[uint32(all[0])], len(reasons)

@@ -163,6 +163,7 @@ var models = []Model{
 	{Prefix: "gemini-2.5", Family: "gemini", Window: 1_048_576, Output: 65_536, Apart: true, vision: &gemini2},
 	{Prefix: "gemini-3", Family: "gemini", Window: 1_048_576, Output: 65_536, Apart: true},
 	{Prefix: "gemma", Family: "gemini", Window: 128_000, Output: 8192},
+	{Prefix: "gemma-3", Family: "gemini", Window: 131_072, Output: 8192},
 	{Prefix: "gemma-4", Family: "gemini", Window: 262_144, Output: 32_768},
 
 	{Prefix: "deepseek", Window: 128_000, Output: 8192},

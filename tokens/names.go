@@ -26,6 +26,7 @@ const exactNames = `
 	gemini-1.5-pro gemini-1.5-flash gemini-1.5-flash-8b gemini-2.0-flash gemini-2.0-flash-lite gemini-2.5-pro gemini-2.5-flash
 	gemini-2.5-flash-lite gemini-3-pro gemini-3-pro-preview gemini-3-flash gemini-3-flash-preview gemini-3.1-pro
 	gemini-3.1-pro-preview gemini-3.1-flash-lite gemini-3.5-flash gemini-3.5-flash-lite gemini-3.8-flash
+	gemma-3-4b-it gemma-3-12b-it gemma-3-27b-it
 
 	deepseek-flash deepseek-v4-flash deepseek-v4-pro
 	mistral-large mistral-large-2411 mistral-medium mistral-medium-2505 mistral-small-2603 open-mistral-7b codestral

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"iter"
 
@@ -221,6 +222,12 @@ func (internals) RuleSlugs() map[string]string {
 
 func (internals) RulesOf(changes []Change) (names []string) {
 	return rulesOf(changes)
+}
+
+// SameOutside reports whether the bytes before and after the list of messages are those of another
+// request.
+func (internals) SameOutside(r, other *Request) bool {
+	return bytes.Equal(r.raw[:r.list.Start], other.raw[:other.list.Start]) && bytes.Equal(r.raw[r.list.End:], other.raw[other.list.End:])
 }
 
 func (internals) SaidTokens(r *Request, c Counter, b transcript.BlockID, text string) int {

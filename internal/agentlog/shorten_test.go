@@ -203,7 +203,7 @@ func TestRescueGemini(t *testing.T) {
 	b.WriteString(headed()[GeminiCLI].lines[0])
 	for i := range 40 {
 		fmt.Fprintf(&b, `{"id":"u%d","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":"prompt %d %s"}`+"\n", i, i, strings.Repeat("several words of a log. ", 1000))
-		fmt.Fprintf(&b, `{"id":"g%d","timestamp":"2026-01-01T00:00:00.000Z","type":"gemini","content":"answer","model":"gemma-3"}`+"\n", i)
+		fmt.Fprintf(&b, `{"id":"g%d","timestamp":"2026-01-01T00:00:00.000Z","type":"gemini","content":"answer","model":"gemma-3-27b-it"}`+"\n", i)
 	}
 	l := mustRead(t, headed()[GeminiCLI].name, []byte(b.String()))
 	limit, over := l.Size(l.Sent()[0]).Limits()

@@ -40,12 +40,29 @@ func isPerson(m transcript.Message) bool {
 // taskOf is the first message in which a person speaks, or -1.
 func taskOf(r *wire.Request) int { return slices.IndexFunc(r.Transcript().Messages(), isPerson) }
 
-// goes lists the messages in front of a cut that a compaction is to replace.
+// newestOf returns the last message with a text of the user, or -1.
+func newestOf(r *wire.Request) int {
+	ms := r.Transcript().Messages()
+	for i := len(ms) - 1; i >= 0; i-- {
+		for b := ms[i].First; b < ms[i].End && ms[i].Role == transcript.User && ms[i].Speaks; b++ {
+			if r.Transcript().Block(b).Kind == transcript.Text && wirex.PersonsWords(r.Text(b)) != "" {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// goes lists the messages before a cut that a compaction is to replace: all but the task and the
+// newest words of the user.
 func goes(r *wire.Request, cut transcript.Cut, foldTask bool) []int {
 	var all []int
-	task := taskOf(r)
+	task, newest := taskOf(r), newestOf(r)
+	if foldTask && newest == task {
+		newest = -1
+	}
 	for i, m := range r.Transcript().Messages()[:cut.Before()] {
-		if m.Role != transcript.System && m.First < m.End && (foldTask || i != task) {
+		if m.Role != transcript.System && m.First < m.End && i != newest && (foldTask || i != task) {
 			all = append(all, i)
 		}
 	}

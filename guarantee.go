@@ -1,0 +1,141 @@
+package pare
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// A lostText is a text of the person that a plan's result does not contain.
+type lostText struct{ path, role string }
+
+func (e *lostText) Error() string {
+	return fmt.Sprintf("the result would lose %s of the user at %s; the request is left as it was", e.role, e.path)
+}
+
+// errOutside is the error for a plan that would change a member of the body next to the history,
+// such as the system prompt or the parameters, without a finding in the request that calls for it.
+var errOutside = errors.New("the result would change a part of the request outside of its history; the request is left as it was")
+
+// verify returns a *FaultError if the result of p breaks a promise that holds for all rules,
+// windows and summaries: the texts of the person's newest turn and of the task are in it, unless the
+// caller has unpinned them, and nothing outside of the history differs from the repaired request.
+func (p *Plan) verify(unpin Pin) error {
+	if p.out == p.in {
+		return nil
+	}
+	err := findLostText(p.in, p.out, unpin)
+	if err == nil && !wirex.SameOutside(p.out, p.mended) {
+		err = errOutside
+	}
+	if err == nil {
+		return nil
+	}
+	return &FaultError{Part: "plan", Err: err}
+}
+
+// findLostText returns a *lostText for the first text of the person's newest turn or of the task in
+// r that out does not contain.
+func findLostText(r, out *wire.Request, unpin Pin) error {
+	task, newest := personTexts(r)
+	if unpin&PinTask != 0 {
+		if len(task) > 0 && len(newest) > 0 && task[0].block == newest[0].block {
+			newest = nil
+		}
+		task = nil
+	}
+	if unpin&PinNewest != 0 {
+		newest = nil
+	}
+	for _, p := range newest {
+		if !containsWords(out, p.words, true) {
+			return &lostText{r.Path(p.block), "the newest words"}
+		}
+	}
+	for _, p := range task {
+		if !containsWords(out, p.words, false) {
+			return &lostText{r.Path(p.block), "the task"}
+		}
+	}
+	return nil
+}
+
+// A personText is a text of the person: a block, or the part of it before or after a summary.
+type personText struct {
+	block transcript.BlockID
+	words string
+}
+
+// personTexts returns the texts of the task and of the person's newest turn. The task is in the first
+// message with a text of the person, before any summary; a history that the provider has compacted has
+// none, because its compaction contains the task. The newest turn is the last such message.
+func personTexts(r *wire.Request) (task, newest []personText) {
+	t := r.Transcript()
+	ms := t.Messages()
+	first, isCompacted := 0, transcriptx.Compacted(t)
+	if isCompacted {
+		first = transcriptx.StartMessage(t)
+	}
+	for i := len(ms) - 1; i >= first && len(newest) == 0; i-- {
+		before, after := personTextsOf(r, &ms[i])
+		newest = append(before, after...)
+	}
+	for i := first; i < len(ms) && !isCompacted; i++ {
+		before, after := personTextsOf(r, &ms[i])
+		if len(before)+len(after) > 0 {
+			return before, newest
+		}
+	}
+	return nil, newest
+}
+
+// personTextsOf returns the texts of the person in a message, before and after its first summary.
+func personTextsOf(r *wire.Request, m *transcript.Message) (before, after []personText) {
+	if m.Role != transcript.User || !m.Speaks {
+		return nil, nil
+	}
+	hasSummary := false
+	for b := m.First; b < m.End; b++ {
+		if r.Transcript().Block(b).Kind != transcript.Text {
+			continue
+		}
+		head, _, tail, isSummary := cutSummary(r.Text(b))
+		for i, text := range []string{head, tail} {
+			hasSummary = hasSummary || i == 1 && isSummary
+			words := strings.TrimSpace(wirex.PersonsWords(text))
+			switch {
+			case words == "":
+			case hasSummary:
+				after = append(after, personText{b, words})
+			default:
+				before = append(before, personText{b, words})
+			}
+		}
+	}
+	return before, after
+}
+
+// containsWords reports whether a text of the user contains words. It begins with the last message or
+// with the first one.
+func containsWords(r *wire.Request, words string, fromEnd bool) bool {
+	t := r.Transcript()
+	ms := t.Messages()
+	for i := range ms {
+		m := &ms[i]
+		if fromEnd {
+			m = &ms[len(ms)-1-i]
+		}
+		if m.Role == transcript.Assistant {
+			continue
+		}
+		for b := m.First; b < m.End; b++ {
+			if t.Block(b).Kind == transcript.Text && strings.Contains(r.Text(b), words) {
+				return true
+			}
+		}
+	}
+	return false
+}
