@@ -46,15 +46,16 @@ changed without --fix. Close the agent before you repair its session: one that i
 still be writing to is left alone. pare undo reverts a repair.
 
 A session is listed if it cannot be resumed (✗), if it can but the agent then has
-forgotten something (!), or if it is longer than the window of its model (▣); --fix
-shortens that one, as pare trim does. What the agent repairs itself is listed and repaired
-with --all only.
+forgotten something (!), if it is longer than the window of its model (▣), or if it is
+damaged in a way that was not recorded for this version of the agent (?). --fix shortens
+a session that is too long, as pare trim does. What the agent repairs itself is listed and
+repaired with --all only.
 
 --json prints {"agent","project","title","outlook","path","messages","calls","results","findings":
 [{"rule","line","message","effect"}],"bytes","modified"}; with --fix --yes also "repaired",
 "backup" and "remaining", the findings that stay. "outlook" is resumes, repairs (the agent does
-it itself), forgets, full or unusable; the last three count as broken. A session that
-cannot be read has "error".
+it itself), unknown, forgets, full or unusable; the last four count as broken. It comes from
+recorded runs of the agents, by version. A session that cannot be read has "error".
 
 A base URL in the environment (ANTHROPIC_BASE_URL, …) that points at a port of this
 machine on which nothing is listening is named, too.
@@ -76,6 +77,9 @@ func (c *doctorCmd) run(w *world) int {
 		deadBases(w)
 	}
 	r := &rounds{doctorCmd: c, w: w, home: picture.Home{Dir: s.Home, Tilde: c.Home == "" && runtime.GOOS != "windows"}, search: s, Found: agentlog.Find(s), now: time.Now()}
+	for i := range r.Sessions {
+		r.Sessions[i].Client = installedVersion(s.Getenv, r.Sessions[i].Agent.Name)
+	}
 	if c.Home != "" {
 		r.home.Flag = []string{"--home", s.Home}
 	}

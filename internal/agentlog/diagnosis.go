@@ -28,7 +28,8 @@ type Diagnosis struct {
 	Outlook                  Outlook // what happens when it is resumed
 	Running                  Outlook // the same if the agent runs, and calls at the end are still open
 	Cause                    string  // of that, as people would say it
-	Forgotten                int     // what the agent would have forgotten then: messages, calls, results
+	Version                  string  // of the agent; "" if it is not known
+	Recorded                 string  // the version of the agent whose resumptions the outlook comes from; "": none
 	Size                     Size    // of what is sent, as far as it had to be counted
 	Remedy                   Remedy  // against the faults
 	Err                      error   // why it cannot be read

@@ -64,6 +64,7 @@ var damages = map[string]damage{
 	"idless-line":      {means: "this line has no id and is the last; the agent goes on from it and forgets everything before it"},
 	lateRule:           {means: "this line is the last, and earlier lines link to it; the agent goes on from it and forgets those"},
 	"stray-line":       {means: "this line is from another session and newer than all others; the agent would go on from it and forget everything else"},
+	otherSessionRule:   {means: "this line is from another session; the agent does not open the file with it"},
 	"lost-snapshot":    {means: "the line that says again what was said before the session was resumed is not in the file; the agent forgets all of it"},
 	"lost-kept-line":   {means: "a line that a compaction keeps is not in the file; the agent forgets all that it keeps"},
 	promptRule:         {means: "the line with what the user said here is torn or lost; the agent forgets it, but an event has the words, too"},
@@ -79,6 +80,8 @@ var damages = map[string]damage{
 	"unreadable": {means: "this cannot be read as a session; it is left as it is", effect: Unfixable,
 		instead: "go back to a copy of the file, or begin a new session"},
 }
+
+const otherSessionRule = "other-session"
 
 // Damages returns the rules about the bytes and links of files, and what each means.
 func Damages() map[string]string {

@@ -33,7 +33,9 @@ type Place struct {
 	Path  string
 	Info  fs.FileInfo // of the file, or of the newest message of a folder
 	Bytes int64
-	Rows  Rows // of a session in a database; nil: it is a file or a folder
+	// Client is the version of the agent that is installed, for files that do not name one.
+	Client string
+	Rows   Rows // of a session in a database; nil: it is a file or a folder
 }
 
 // Rows is a session in a database. The package brings no driver along: a program that has one says

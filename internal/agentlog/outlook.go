@@ -2,7 +2,9 @@ package agentlog
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -16,6 +18,7 @@ type Outlook uint8
 const (
 	Resumes  Outlook = iota // as it was left
 	Mends                   // the agent itself puts right what is wrong, and loses nothing
+	Unknown                 // it is damaged, and no resumption of such a session was recorded
 	Forgets                 // it is resumed, and the agent has forgotten something
 	Full                    // it is longer than the window of its model, and refused
 	Unusable                // it is refused, or not opened at all
@@ -23,162 +26,39 @@ const (
 
 // String is the outlook's name in JSON.
 func (o Outlook) String() string {
-	return [...]string{"resumes", "repairs", "forgets", "full", "unusable"}[o]
+	return [...]string{"resumes", "repairs", "unknown", "forgets", "full", "unusable"}[o]
 }
 
 // MarshalText writes the outlook's name.
 func (o Outlook) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// forgetful are the damages after which every agent that has them goes on, without something.
-var forgetful = map[string]bool{
-	"joined-lines": true, "truncated-line": true, "dangling-parent": true, "parent-loop": true, secondHeadRule: true, "idless-line": true,
-	lateRule: true, "stray-line": true, "lost-snapshot": true, "lost-kept-line": true, promptRule: true,
-}
-
-// front are those after which it has forgotten everything in front of the line.
-var front = map[string]bool{"dangling-parent": true, "parent-loop": true, secondHeadRule: true, "idless-line": true, "stray-line": true}
-
-// outlook says what a finding means to whoever resumes the session. What agents do was seen by
-// running them, in the versions of docs/internals/campaign.md; of others the worst is said.
-func (l *Log) outlook(f Finding) Outlook {
-	row, _ := l.Format.row()
-	switch {
-	case f.Effect != Refused:
-		return Resumes
-	case f.Rule == OverWindow && row.shortens:
-		return Forgets
-	case f.Rule == OverWindow:
-		return Full
-	case f.Rule == "truncated-line" && l.beginsLine():
-		return Mends
-	case forgetful[f.Rule]:
-		return Forgets
-	}
-	switch pair := pairRules[f.Rule]; l.Format {
-	case ClaudeCode:
-		if pair && claudeSince(l, 2, 1) { // results for calls at the end, and half pairs in the middle are left out
-			if f.Open {
-				return Mends
-			}
-			return Forgets
-		}
-	case Codex:
-		switch f.Rule {
-		case "orphan-call": // it says that they were aborted
-			return Mends
-		case "orphan-result":
-			return Forgets
-		case "duplicate-line":
-			return l.repeated(f)
-		}
-	case Pi:
-		if f.Rule == "orphan-call" {
-			return Mends
-		}
-	case GeminiCLI:
-		if f.Rule == "duplicate-result" { // it writes them itself, at every resume
-			return Mends
-		}
-	case QwenCode: // it answers calls itself, and leaves results without a call out
-		switch f.Rule {
-		case "orphan-call":
-			return Mends
-		case "orphan-result", "duplicate-line":
-			return Forgets
-		}
-	case Copilot: // it answers calls itself, takes the first of several results, and leaves others out
-		switch f.Rule {
-		case "orphan-call", "duplicate-result":
-			return Mends
-		case "orphan-result", "displaced-result":
-			return Forgets
-		}
-	case OpenCode, OpenCodeExport:
-		// It answers a call that is still running; one that has ended without a word keeps the
-		// session from being opened.
-		if f.Rule == "orphan-call" && l.object(f.unit).Object("state").Text("status") != "completed" {
-			return Mends
-		}
-	}
-	return Unusable
-}
-
-// beginsLine reports whether the agent goes on with a line of its own behind one that broke off, so
-// that nothing is lost but what the broken line held.
-func (l *Log) beginsLine() bool {
-	return l.Format == Codex || l.Format == Pi || l.Format == ClaudeCode && claudeSince(l, 2, 1)
-}
-
-// repeated is the outlook of a copied record of Codex, which sends both. Where the head comes again,
-// it forgets what stands in front of that: copies behind it are sent once, and nothing is lost if
-// all that was said is said again there.
-func (l *Log) repeated(f Finding) Outlook {
-	head, before, after := 0, 0, 0
-	if l.object(0).Object("payload").Text("history_mode") == "paginated" {
-		for _, u := range l.copies {
-			if l.object(u).Text("type") == "session_meta" {
-				head = l.units[u].line
-			}
-		}
-	}
-	if head == 0 {
-		return Unusable
-	}
-	if f.Line != head {
-		return Mends
-	}
-	for u := range l.units {
-		if l.units[u].line < head && l.object(u).Text("type") == "response_item" {
-			before++
-		}
-	}
-	for _, u := range l.copies {
-		if l.units[u].line > head && l.object(u).Text("type") == "response_item" {
-			after++
-		}
-	}
-	if after < before {
-		return Forgets
-	}
-	return Mends
-}
-
-// addOutlook adds to a diagnosis what will happen, and why.
+// addOutlook adds to a diagnosis the recorded outcome of such damage, and its cause.
 func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
-	all := 0 // messages that are forgotten at once
-	for _, f := range found {
-		o := l.outlook(f)
-		if o > d.Outlook {
-			d.Outlook, d.Cause = o, strings.Clone(l.cause(f))
-		}
-		if !f.Open {
-			d.Running = max(d.Running, o)
-		}
-		switch {
-		case o != Forgets || f.Rule == OverWindow: // how many it leaves out, only the agent knows
-		case front[f.Rule]:
-			all = max(all, l.inFront(f))
-		default:
-			d.Forgotten++
-		}
-	}
-	d.Forgotten += all
 	if d.Title = strings.Clone(l.title()); len(l.Sent()) > 0 {
 		s := l.Size(l.Sent()[0])
 		d.Size = Size{Tokens: s.Tokens, Window: s.Window, Guess: s.Guess, Reply: s.Reply} // without what holds on to the file
 	}
-}
-
-// inFront counts the messages that are sent from lines in front of a finding.
-func (l *Log) inFront(f Finding) (n int) {
-	for _, t := range l.Sent() {
-		for _, p := range t.parts {
-			if l.units[p.unit].line < f.Line {
-				n++
-			}
+	d.Version = strings.Clone(cmp.Or(l.agentVersion(), d.Client))
+	kinds := l.damageKinds(found)
+	p := l.predict(d.Agent.Name, d.Version, kinds)
+	d.Outlook, d.Recorded = p.outlook, p.version
+	d.Running = l.predict(d.Agent.Name, d.Version, slices.DeleteFunc(slices.Clone(kinds), func(k damageKind) bool { return k.open })).outlook
+	switch {
+	case p.worst.name == "":
+	case p.worst.finding == noFinding:
+		d.Cause = fmt.Sprintf("the last line is not linked to this session (line %d)", p.worst.line)
+	default:
+		d.Cause = strings.Clone(l.cause(found[p.worst.finding]))
+	}
+	for _, f := range found {
+		o := Full
+		if row, _ := l.Format.row(); row.shortens {
+			o = Forgets
+		}
+		if f.Rule == OverWindow && o > d.Outlook {
+			d.Outlook, d.Running, d.Cause = o, max(d.Running, o), strings.Clone(l.cause(f))
 		}
 	}
-	return n
 }
 
 // cause says what a finding is about, as people would.

@@ -2,6 +2,7 @@ package agentlog
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -71,11 +72,36 @@ func (q qwen) read(l *Log) {
 	l.written("main", Main, model, live, k)
 }
 
+// findOtherSessions reports the lines of other sessions, with which qwen-code does not open the file, and a
+// first line that names none.
+func (l *Log) findOtherSessions() []int {
+	count := make(map[string]int)
+	most := ""
+	for u := range l.units {
+		id := l.object(u).Text("sessionId")
+		if count[id]++; id != "" && count[id] > count[most] {
+			most = id
+		}
+	}
+	for u := range l.units {
+		id := l.object(u).Text("sessionId")
+		if most == "" || id == most || id == "" && u > 0 {
+			continue
+		}
+		l.strays = append(l.strays, u)
+		l.damageAt(l.units[u].span.Start, l.units[u].line, otherSessionRule)
+	}
+	return l.strays
+}
+
 // path returns the units that the last line hangs on, in order, and the others. Where the parent of
 // one is not there, it goes on with the line in front.
 func (qwen) path(l *Log) (path, off []int) {
 	at := make(map[string]int) // by uuid
 	copies := l.findCopies("uuid")
+	for _, u := range l.findOtherSessions() {
+		copies[u] = true
+	}
 	for u := range l.units {
 		if copies[u] {
 			continue
@@ -89,7 +115,7 @@ func (qwen) path(l *Log) (path, off []int) {
 	for u >= 0 && (copies[u] || l.object(u).Text("uuid") == "") {
 		u--
 	}
-	if last := len(l.units) - 1; copies[last] && l.object(last).Text("uuid") != l.object(u).Text("uuid") {
+	if last := len(l.units) - 1; u >= 0 && slices.Contains(l.copies, last) && l.object(last).Text("uuid") != l.object(u).Text("uuid") {
 		l.worsen("the agent goes on from the first one, and forgets what came behind it")
 	}
 	for u >= 0 && !on[u] {
@@ -158,6 +184,10 @@ func (q qwen) mend(e *edits, t *Thread, o Options) error { return mendFlat(q, e,
 
 // finish lets each line hang on the one in front of it.
 func (q qwen) finish(e *edits) {
+	for _, u := range e.l.strays {
+		e.unit(u).drop = true
+		e.log(Change{Line: e.l.units[u].line}, wire.ActionDrop, otherSessionRule, nil, -e.l.units[u].span.Len(), "a line of another session; the agent does not open the file with it")
+	}
 	if e.appendOnly {
 		return
 	}

@@ -153,7 +153,7 @@ func TestOverWindowCopilot(t *testing.T) {
 	if f, over := overOf(t, full); !over || !strings.Contains(f.Message, "(window 64,000, recorded in the session; ") || !strings.Contains(f.Message, "leaves out what does not fit") {
 		t.Errorf("%v %+v", over, f)
 	}
-	if got := worst(t, "events.jsonl", full); got != Forgets {
+	if got := outlookOf(t, "copilot", "events.jsonl", full); got != Forgets {
 		t.Errorf("%v", got)
 	}
 	cut := `{"type":"session.truncation","data":{"tokenLimit":64000,"messagesRemovedDuringTruncation":3},"id":"t","timestamp":"2026-11-18T10:00:00.000Z","parentId":"p"}` + "\n"
@@ -175,7 +175,7 @@ func TestOverWindowContinue(t *testing.T) {
 	if f, over := overOf(t, full); !over || !strings.Contains(f.Message, "leaves out what does not fit") {
 		t.Errorf("%v %+v", over, f)
 	}
-	if got := worst(t, "s.json", full); got != Forgets {
+	if got := outlookOf(t, "continue", "s.json", full); got != Forgets {
 		t.Errorf("%v", got)
 	}
 }

@@ -188,10 +188,10 @@ func pi() *client {
 		begin: func(prompt, model string) []string {
 			return []string{"--provider", "local", "--model", model, "-p", prompt}
 		},
-		resumed: func(prompt, model, _ string) []string {
-			return []string{"--provider", "local", "--model", model, "--continue", "-p", prompt}
+		resumed: func(prompt, model, file string) []string {
+			return []string{"--provider", "local", "--model", model, "--session", file, "-p", prompt}
 		},
-		sessions: ".pi/agent/sessions/*/*.jsonl", id: stem, models: [2]string{"m", "n"}, small: "gpt-4o",
+		sessions: ".pi/agent/sessions/*/*.jsonl", id: func(file string) string { return file }, models: [2]string{"m", "n"}, small: "gpt-4o",
 		read:     func(n, file, _ string) call { return call{id: n, tool: "read", args: object{"path": file}} },
 		run:      func(n, command string) call { return call{id: n, tool: "bash", args: object{"command": command}} },
 		large:    1_000_000,
@@ -209,10 +209,10 @@ func gemini() *client {
 		},
 		env:   []string{"GEMINI_API_KEY=x", "GOOGLE_GEMINI_BASE_URL=URL", "GEMINI_CLI_TRUST_WORKSPACE=true", "NO_BROWSER=1"},
 		begin: func(prompt, model string) []string { return []string{"-m", model, "--yolo", "-p", prompt} },
-		resumed: func(prompt, model, _ string) []string {
-			return []string{"-m", model, "--yolo", "--resume", "latest", "-p", prompt}
+		resumed: func(prompt, model, id string) []string {
+			return []string{"-m", model, "--yolo", "--resume", id, "-p", prompt}
 		},
-		sessions: ".gemini/tmp/*/chats/session-*.json*", id: stem, models: [2]string{"gemini-2.5-pro", "gemini-2.5-flash"},
+		sessions: ".gemini/tmp/*/chats/session-*.json*", id: geminiID, models: [2]string{"gemini-2.5-pro", "gemini-2.5-flash"},
 		read: func(n, file, _ string) call { return call{id: n, tool: "read_file", args: object{"file_path": file}} },
 		run: func(n, command string) call {
 			return call{id: n, tool: "run_shell_command", args: object{"command": command}}
@@ -254,6 +254,17 @@ func opencode() *client {
 		proof: map[string]string{"compacted": `"type":"compaction"`, "killed": "sleep 100", "overflowed": "prompt 2: overflow"},
 	}
 }
+
+// geminiID is the id in the head of a file of Gemini CLI, without which it resumes the latest session.
+func geminiID(file string) string {
+	data, _ := os.ReadFile(file)
+	if id := sessionIDs.FindSubmatch(data); id != nil {
+		return string(id[1])
+	}
+	return "latest"
+}
+
+var sessionIDs = regexp.MustCompile(`"sessionId": ?"([0-9a-f-]{36})"`)
 
 func stem(file string) string {
 	name := filepath.Base(file)

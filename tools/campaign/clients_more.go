@@ -27,8 +27,8 @@ func qwen() *client {
 		begin: func(prompt, model string) []string {
 			return []string{"-m", model, "--auth-type", "openai", "--yolo", "-p", prompt}
 		},
-		resumed: func(prompt, model, _ string) []string {
-			return []string{"-m", model, "--auth-type", "openai", "--yolo", "--continue", "-p", prompt}
+		resumed: func(prompt, model, id string) []string {
+			return []string{"-m", model, "--auth-type", "openai", "--yolo", "--resume", id, "-p", prompt}
 		},
 		sessions: ".qwen/projects/*/chats/*.jsonl", id: stem, models: [2]string{"gpt-4o", "gpt-4o-mini"},
 		read: func(n, file, cwd string) call {
@@ -55,8 +55,8 @@ func copilot() *client {
 		begin: func(prompt, model string) []string {
 			return []string{"--model", model, "--allow-all-tools", "--allow-all-paths", "-p", prompt}
 		},
-		resumed: func(prompt, model, _ string) []string {
-			return []string{"--model", model, "--allow-all-tools", "--allow-all-paths", "--continue", "-p", prompt}
+		resumed: func(prompt, model, id string) []string {
+			return []string{"--model", model, "--allow-all-tools", "--allow-all-paths", "--resume=" + id, "-p", prompt}
 		},
 		sessions: ".copilot/session-state/*/events.jsonl", id: func(file string) string { return filepath.Base(filepath.Dir(file)) },
 		models: [2]string{"gpt-4o", "gpt-4o-mini"},

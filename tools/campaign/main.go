@@ -48,8 +48,17 @@ func main() {
 	everything := flag.Bool("all", false, "with --keep: also of those that do not fail")
 	doctor := flag.Bool("doctor", false, "ask pare doctor what will happen to damaged and full sessions, and compare with what the clients do")
 	run := flag.Bool("run", false, "let clients go on with damaged and full sessions by themselves and under pare run, and kill that")
+	recorded := flag.String("record", "", "a folder that gets records: damaged sessions, and the outcome of resuming each")
+	pack := flag.String("pack", "", "no run: write the records below a folder into one file per client")
+	positions := flag.Int("positions", 2, "with --record: how many lines each damage is done to")
 	each := flag.Duration("each", 5*time.Minute, "how long one run of a client may take")
 	flag.Parse()
+	if *pack != "" {
+		if err := packRecords(*pack); err != nil {
+			fail(err)
+		}
+		return
+	}
 	if os.Getenv(inside) == "" && alone() {
 		return
 	}
@@ -82,6 +91,12 @@ func main() {
 			c = c.hired()
 		}
 		k := &campaign{client: c, pare: path, each: *each, keep: *keep, all: *everything, seen: map[string]*resumption{}}
+		if *recorded != "" {
+			if err := k.recordOutcomes(named(recordedKinds, *session), *recorded, *positions, *harm); err != nil {
+				fail(err)
+			}
+			continue
+		}
 		if *doctor {
 			failed += k.askDoctor(chosen, *session, *harm, *page)
 			continue

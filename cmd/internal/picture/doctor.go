@@ -140,6 +140,7 @@ func headline(all []*agentlog.Diagnosis) string {
 	add(n[agentlog.Unusable], "cannot be resumed", "cannot be resumed")
 	add(n[agentlog.Forgets], "resumes with something lost", "resume with something lost")
 	add(n[agentlog.Full], "is full", "are full")
+	add(n[agentlog.Unknown], "is damaged, with an outcome that is not recorded", "are damaged, with an outcome that is not recorded")
 	add(unread, "cannot be read", "cannot be read")
 	return strings.Join(parts, ", ")
 }
@@ -241,11 +242,10 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	switch d.Outlook {
 	case agentlog.Mends:
 		mark, will = v.Paint.Faint("·"), "resumes: the agent repairs it itself"
+	case agentlog.Unknown:
+		mark, will = v.Paint.Advice("?"), "damaged: no record of how "+agentOf(d)+" resumes such a session"
 	case agentlog.Forgets:
-		if mark, will = v.Paint.Advice("!"), "resumes, but the agent leaves out what does not fit"; d.Forgotten == 0 {
-			break
-		}
-		will = fmt.Sprintf("resumes, but without %d of its messages, calls and results", d.Forgotten)
+		mark, will = v.Paint.Advice("!"), "resumes, but the agent forgets a part of it"
 	case agentlog.Full:
 		mark, will = v.Paint.Fault("▣"), "full: longer than the window of its model"
 		if share, known := d.Size.Share(); known && share > 1 {
@@ -253,6 +253,10 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 		}
 	}
 	v.heading(b, mark, d)
+	recorded := d.Recorded != "" && d.Outlook != agentlog.Unknown
+	if recorded && d.Version == "" {
+		will += " (as recorded with " + d.Agent.Name + " " + d.Recorded + ")"
+	}
 	screen.Fprintf(b, "  %s\n", will)
 	for _, line := range screen.Wrap(plain.Line(d.Cause), max(v.Width-4, 30)) {
 		screen.Fprintf(b, "  %s\n", line)
@@ -265,6 +269,9 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 		screen.Fprintf(b, "  %s\n", v.Paint.Faint(next))
 	}
 }
+
+// agentOf is the agent with its version, if that is known.
+func agentOf(d *agentlog.Diagnosis) string { return strings.TrimSpace(d.Agent.Name + " " + d.Version) }
 
 // heading says which session it is.
 func (v *Doctor) heading(b *bytes.Buffer, mark screen.Text, d *agentlog.Diagnosis) {
