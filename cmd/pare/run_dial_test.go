@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -43,7 +44,7 @@ type dialCase struct {
 }
 
 // dialFaults are the ways in which the configured host fails.
-var dialFaults = []string{"refuses", "has no address", "hangs, then closes", "redirects to a vendor", "answers 503"}
+var dialFaults = []string{"refuses", "has no address", "speaks no TLS", "hangs, then closes", "redirects to a vendor", "answers 503"}
 
 // dialCases returns the product of agents, sources and faults.
 func dialCases() (all []dialCase) {
@@ -115,7 +116,10 @@ func newDialLab(t *testing.T, inside func(func())) *dialLab {
 			l.bases[fault] = "http://gate.invalid:8080/gw"
 			continue
 		}
-		server := &http.Server{Handler: l.handler(fault)}
+		if fault == "speaks no TLS" {
+			l.bases[fault] = "https://" + listener.Addr().String() + "/gw"
+		}
+		server := &http.Server{Handler: l.handler(fault), ErrorLog: log.New(io.Discard, "", 0)}
 		go server.Serve(listener)
 		t.Cleanup(func() { server.Close() })
 	}
@@ -149,6 +153,15 @@ func (l *dialLab) handler(fault string) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 	})
+}
+
+// takeRequests returns the requests that the hosts got since the last call.
+func (l *dialLab) takeRequests() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	came := l.came
+	l.came = nil
+	return came
 }
 
 // A dialResult is the result of one start.
@@ -199,7 +212,7 @@ func (l *dialLab) start(t *testing.T, c dialCase, base string) (r dialResult) {
 	case fromArgument:
 		args = append(args, c.agent.args(base)...)
 	}
-	l.came = nil
+	l.takeRequests()
 	program, err := exec.LookPath("pare-recorded")
 	if err != nil {
 		t.Fatal(err)
@@ -213,7 +226,7 @@ func (l *dialLab) start(t *testing.T, c dialCase, base string) (r dialResult) {
 		t.Fatal(err)
 	}
 	cmd.Wait()
-	r = dialResult{status: cmd.ProcessState.ExitCode(), text: out.String(), arrived: l.came}
+	r = dialResult{status: cmd.ProcessState.ExitCode(), text: out.String(), arrived: l.takeRequests()}
 	text, _ := os.ReadFile(dials) // no file: nothing was dialed
 	for line := range strings.Lines(string(text)) {
 		kind, what, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -299,7 +312,7 @@ func (r dialResult) outcome(c dialCase, base string) string {
 		want = hostOf(c.agent.vendor)
 	}
 	named, _, _ := strings.Cut(want, ":443")
-	isError := strings.Contains(r.text, "status 502") && strings.Contains(r.text, `"message":"Pare `) && strings.Contains(r.text, named)
+	isError := strings.Contains(r.text, "status 502") && strings.Contains(r.text, c.agent.errorKind()) && strings.Contains(r.text, `"message":"Pare `) && strings.Contains(r.text, named)
 	switch {
 	case !ok && r.status == 2 && strings.Contains(r.text, "pare: ") && len(r.dialed)+len(r.arrived) == 0:
 		return notStarted
@@ -313,6 +326,17 @@ func (r dialResult) outcome(c dialCase, base string) string {
 		return asItIs
 	}
 	return "has another outcome"
+}
+
+// errorKind returns the part of an error by which clients of the dialect know it.
+func (a *dialAgent) errorKind() string {
+	switch {
+	case strings.HasSuffix(a.path, "/messages"):
+		return `"type":"api_error"`
+	case strings.HasSuffix(a.path, ":generateContent"):
+		return `"status":"UNAVAILABLE"`
+	}
+	return `"type":"server_error"`
 }
 
 // hostOf returns host and port of a base URL; "" for none.

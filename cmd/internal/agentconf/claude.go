@@ -3,7 +3,6 @@ package agentconf
 import (
 	"encoding/json"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -56,10 +55,7 @@ func (r *reader) claudeTree(inline *file) map[string]any {
 
 // claudeManaged returns the settings files of the administrator, the strongest first.
 func (r *reader) claudeManaged() (all []*file) {
-	folder := map[string]string{"darwin": "/Library/Application Support/ClaudeCode", "windows": `C:\Program Files\ClaudeCode`}[runtime.GOOS]
-	if folder == "" {
-		folder = "/etc/claude-code"
-	}
+	folder := systemFolder("/etc/claude-code", "/Library/Application Support/ClaudeCode", `C:\Program Files\ClaudeCode`)
 	extra, err := filepath.Glob(filepath.Join(folder, "managed-settings.d", "*.json"))
 	if err != nil {
 		return nil // the pattern is constant

@@ -27,7 +27,7 @@ var codexFlags = []string{"-c", "--config"}
 // a project.
 func readCodex(r *reader) reading {
 	home := r.folderOr("CODEX_HOME", ".codex")
-	files := []*file{r.user("/etc/codex/config.toml"), r.user(home, "config.toml")}
+	files := []*file{r.user(systemFolder("/etc/codex", "/etc/codex", `C:\ProgramData\OpenAI\Codex`), "config.toml"), r.user(home, "config.toml")}
 	if profile, ok := flagValue(r.command.Args, "-p", "--profile"); ok && !strings.ContainsAny(profile.value, `/\`) {
 		files = append(files, r.user(home, profile.value+".config.toml"))
 	}

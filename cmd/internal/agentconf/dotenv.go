@@ -60,7 +60,8 @@ type qwenSettings struct {
 // name their own hosts, which a variable does not replace.
 func readQwen(r *reader) reading {
 	home := r.folderOr("QWEN_HOME", ".qwen")
-	layers := []*file{r.user("/etc/qwen-code/settings.json"), r.project(r.Folder, ".qwen", "settings.json"), r.user(home, "settings.json"), r.user("/etc/qwen-code/system-defaults.json")}
+	system := systemFolder("/etc/qwen-code", "/Library/Application Support/QwenCode", `C:\ProgramData\qwen-code`)
+	layers := []*file{r.user(system, "settings.json"), r.project(r.Folder, ".qwen", "settings.json"), r.user(home, "settings.json"), r.user(system, "system-defaults.json")}
 	var below []map[string]setting
 	dotenv := []*file{r.projectDotenv(".qwen"), r.user(home, ".env"), r.user(r.Home, ".qwen", ".env"), r.user(r.Home, ".env")}
 	for _, f := range dotenv {
@@ -137,5 +138,5 @@ func (r *reader) gooseConfig() *file {
 	if root := r.Getenv("GOOSE_PATH_ROOT"); root != "" {
 		return r.user(root, "config", "config.yaml")
 	}
-	return r.user(r.configHome(), "goose", "config.yaml")
+	return r.user(systemFolder(filepath.Join(r.configHome(), "goose"), filepath.Join(r.configHome(), "goose"), filepath.Join(r.Getenv("APPDATA"), "Block", "goose", "config")), "config.yaml")
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -199,6 +200,17 @@ func (r *reader) configHome() string {
 		return dir
 	}
 	return filepath.Join(r.Home, ".config")
+}
+
+// systemFolder returns the folder for settings of the administrator on this system.
+func systemFolder(linux, darwin, windows string) string {
+	switch runtime.GOOS {
+	case "darwin":
+		return darwin
+	case "windows":
+		return windows
+	}
+	return linux
 }
 
 // folderOr returns the folder that a variable names, or one below the home folder.
