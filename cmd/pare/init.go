@@ -24,8 +24,9 @@ func (c *initCmd) Help() string {
     pare init - | less            only look at it
 
 The file has every option, with its default and a line that says what it does. All of it
-is commented out, so that it changes nothing until you remove a #. fix, prune, trim,
-compact, replay and view use the pare.toml of the folder in which they are run.`
+is commented out, so that it changes nothing until you remove a #. All commands use the
+pare.toml of the folder in which they are run; its addresses, files and texts count after
+pare trust.`
 }
 
 func (c *initCmd) run(w *world) int {

@@ -58,11 +58,12 @@ type world struct {
 	getenv         func(string) string
 	files          atomicfile.Files // those of this run
 	memory         source.Memory
-	log            *slog.Logger   // set when the flags are known
-	logTo          *logWriter     // where it goes
-	signals        chan os.Signal // that end the program, until a command sees to them itself
-	dialing        func(string)   // is called with the address of each connection of pare run; nil: nothing is
-	again          func() bool    // waits until what is watched is looked at again; nil: some seconds, for ever
+	log            *slog.Logger           // set when the flags are known
+	logTo          *logWriter             // where it goes
+	signals        chan os.Signal         // that end the program, until a command sees to them itself
+	dialing        func(string)           // is called with the address of each connection of pare run; nil: nothing is
+	configDir      func() (string, error) // the parent of the folder of the user configuration; nil: there is none
+	again          func() bool            // waits until what is watched is looked at again; nil: some seconds, for ever
 }
 
 // ownSignals leaves signals, from now on, to the command that calls it.
@@ -76,7 +77,7 @@ func main() { runProcess(nil) }
 
 // runProcess is the program. It ends the process.
 func runProcess(dialing func(string)) {
-	w := &world{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, dialing: dialing}
+	w := &world{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, configDir: os.UserConfigDir, dialing: dialing}
 	w.signals = make(chan os.Signal, 1)
 	signal.Notify(w.signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -114,6 +115,7 @@ type grammar struct {
 
 	Lines      linesCmd      `cmd:"" group:"setup" help:"Answer the calls of a program in another language, a line of JSON for each."`
 	Init       initCmd       `cmd:"" group:"setup" help:"Write a commented pare.toml with every option and its default."`
+	Trust      trustCmd      `cmd:"" group:"setup" help:"Accept the sensitive settings of a pare.toml, or end the trust."`
 	Completion completionCmd `cmd:"" group:"setup" help:"Print the completions for a shell: bash, zsh or fish."`
 	Man        manCmd        `cmd:"" group:"setup" help:"Write the man pages."`
 

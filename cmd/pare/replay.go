@@ -24,7 +24,7 @@ type replayCmd struct {
 	Policy    []string `placeholder:"NAME" sep:"none" help:"A policy to compare with everything and sliding; may be given several times. Default: trim:cold,shorten, trim, trim:low, trim:cache and prune."`
 	CacheLife string   `placeholder:"5m|1h" enum:",5m,1h" default:"" help:"How long the provider's cache lives. Default: as recorded in session files, else what the provider does."`
 	Every     int      `placeholder:"N" help:"Replay one request of N, and always the last: for very long histories. Default: all."`
-	Config    string   `placeholder:"FILE" help:"The configuration of pare trim and pare prune. Default: pare.toml in this folder, if there is one."`
+	Config    string   `placeholder:"FILE" help:"The configuration of pare trim and pare prune. Default: pare.toml of the user, then pare.toml in this folder."`
 	HTML      string   `name:"html" placeholder:"FILE" help:"Also write a page with the tables and the curves."`
 	JSON      bool     `name:"json" help:"Print one JSON object per transcript, with every request."`
 	Markdown  bool     `help:"Print the tables as Markdown."`

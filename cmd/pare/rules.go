@@ -14,7 +14,7 @@ import (
 
 type rulesCmd struct {
 	File   string `arg:"" optional:"" help:"A configuration in TOML or JSON, as with --config."`
-	Config string `placeholder:"FILE" help:"Show the rules of this configuration. Default: pare.toml in this folder, if there is one."`
+	Config string `placeholder:"FILE" help:"Show the rules of this configuration. Default: pare.toml of the user, then pare.toml in this folder."`
 	Check  bool   `help:"Only check the configuration, and say what to write instead of what is wrong."`
 	JSON   bool   `name:"json" help:"Print JSON: one object per rule and line; with --check one for the file."`
 	Color  string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`

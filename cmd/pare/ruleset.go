@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/screen"
-	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/config"
 )
 
@@ -22,7 +20,7 @@ type ruleset struct {
 
 // settings is the flag that names a configuration.
 type settings struct {
-	Config string `placeholder:"FILE" help:"A configuration in TOML or JSON. Default: pare.toml in this folder, if there is one."`
+	Config string `placeholder:"FILE" help:"A configuration in TOML or JSON, in the place of all others. Default: pare.toml of the user, then pare.toml in this folder."`
 }
 
 // load reads the configuration and says which one it is, unless that was asked for. A
@@ -52,34 +50,6 @@ func (w *world) compile(conf *config.Config, used string) (*pare.Policy, int) {
 		screen.Fprintf(w.stderr, "pare: %s says enabled = false: nothing is changed\n", used)
 	}
 	return p, statusClean
-}
-
-// configName is the configuration that is used where it lies.
-const configName = "pare.toml"
-
-// loadConfig reads the configuration at path or, if that is "", the one in this
-// folder; used is "" if there is none.
-func (w *world) loadConfig(path string) (c *config.Config, used string, err error) {
-	if path == "" {
-		st, err := os.Stat(configName)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			if to, err := os.Readlink(configName); err == nil {
-				// Somebody wants a configuration: to run without it would be a surprise.
-				return nil, configName, hinted{fmt.Errorf("it links to %s, which is not there", to), "remove the link, or --config FILE names another configuration"}
-			}
-			return config.Default(), "", nil
-		case err == nil && !st.Mode().IsRegular():
-			// A pipe that nobody writes to would keep us waiting, and nobody has named it.
-			return nil, configName, hinted{errors.New("it is not a regular file"), "--config FILE names another configuration"}
-		}
-		path = configName
-	}
-	if err := w.files.Claim("the configuration", path, atomicfile.Read); err != nil {
-		return nil, path, err
-	}
-	c, err = config.Load(path)
-	return c, path, err
 }
 
 // override lets the flags that were given decide over the file. Its error is wrong

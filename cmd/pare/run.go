@@ -71,7 +71,7 @@ func (c *runCmd) run(w *world) int {
 		return status
 	}
 	s := serveCmd{Upstream: c.Upstream, NoStore: true, Store: w.getenv("PARE_STORE"), Prune: c.Prune, Cold: c.Cold, settings: c.settings}
-	o, _, status := s.options(w, "run")
+	o, used, status := s.options(w, "run")
 	if status != statusClean {
 		return status
 	}
@@ -87,6 +87,9 @@ func (c *runCmd) run(w *world) int {
 	}
 	for _, note := range launch.Notes {
 		screen.Fprintf(w.stderr, "pare: %s\n", note)
+	}
+	if used != "" {
+		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
 	}
 	server := serve.New(o)
 	if isTerminal(w.stderr) {

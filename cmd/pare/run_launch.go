@@ -5,14 +5,12 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/pare-llm/pare/cmd/internal/agentconf"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/serve"
-	"github.com/pare-llm/pare/cmd/internal/trust"
 	"github.com/pare-llm/pare/proxy"
 )
 
@@ -26,18 +24,7 @@ func (w *world) surroundings() (agentconf.Surroundings, error) {
 	if home == "" {
 		home, err = os.UserHomeDir()
 	}
-	return agentconf.Surroundings{Getenv: w.getenv, Folder: folder, Home: home, IsTrusted: isTrustedFile, IsDead: dead}, err
-}
-
-// isTrustedFile reports whether the user has accepted this content of a file. A list that cannot
-// be read contains no file.
-func isTrustedFile(path string, content []byte) bool {
-	folder, err := os.UserConfigDir()
-	if err != nil {
-		return false
-	}
-	trusted, err := trust.Open(filepath.Join(folder, "pare")).IsTrusted(path, content)
-	return trusted && err == nil
+	return agentconf.Surroundings{Getenv: w.getenv, Folder: folder, Home: home, IsTrusted: w.isTrusted, IsDead: dead}, err
 }
 
 // launch finds the hosts of the agent. A status other than clean has been explained.

@@ -138,7 +138,7 @@ func (e *entry) checkOrder(s *source, entries []entry) {
 func blame(s *source, entries []entry, err error) {
 	var p *pare.PipelineError
 	if !errors.As(err, &p) {
-		s.failAt(-1, "", "", "%v", err)
+		s.failAt(place{}, "", "", "%v", err)
 		return
 	}
 	// The user's own constraint is what can be changed; the rules' own cannot.

@@ -2,10 +2,7 @@ package config
 
 import (
 	"bytes"
-	"io"
-	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 
 	"github.com/pare-llm/pare"
@@ -79,42 +76,19 @@ func Default() *Config { return &Config{} }
 
 // Load reads a file. What is wrong with its content is an [Errors].
 func Load(path string) (*Config, error) {
-	f, err := os.Open(path)
+	f, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, err
-	}
-	return Parse(path, data)
+	return Parse(path, f.Data)
 }
 
 // Parse reads a configuration; the name says where it is from and, by its ending,
 // whether it is JSON. Without an ending, the first character tells. The error is an
 // [Errors] with everything that is wrong.
 func Parse(name string, data []byte) (*Config, error) {
-	s := newSource(name, data)
-	s.json = isJSON(name, data)
-	c := &Config{}
-	if len(data) > maxFile {
-		s.failAt(-1, "", "", "the file is larger than %d bytes", maxFile)
-		return nil, s.errors
-	}
-	root := s.read()
-	if root == nil {
-		return nil, s.errors
-	}
-	s.index(root, "", 0)
-	s.decode(root, reflect.ValueOf(c).Elem(), "", "")
-	// Keys that do not fit leave nothing behind, so what else is wrong can still be
-	// told in the same run.
-	c.build(s)
-	if len(s.errors) > 0 {
-		return nil, s.errors.sorted()
-	}
-	return c, nil
+	c, _, err := Merge(File{Name: name, Data: data, Trusted: true})
+	return c, err
 }
 
 func isJSON(name string, data []byte) bool {
@@ -129,7 +103,6 @@ func isJSON(name string, data []byte) bool {
 
 // read reads the bytes into a tree, or reports why not and returns nil.
 func (s *source) read() *value {
-	s.data = bytes.TrimPrefix(s.data, []byte("\ufeff"))
 	if s.json {
 		return s.readJSON()
 	}
@@ -139,7 +112,7 @@ func (s *source) read() *value {
 // Pipeline compiles the rules as they run without a window. It fails only on a Config
 // that was changed, or made, after it was parsed; the error is an [Errors] then too.
 func (c *Config) Pipeline() (*pare.Pipeline, error) {
-	s, bare := newSource("", nil), *c
+	s, bare := newSource(new(document)), *c
 	bare.Window = nil
 	p := bare.build(s)
 	if len(s.errors) > 0 {

@@ -13,10 +13,10 @@ func (s *source) readJSON() *value {
 	if err := jsonspan.Valid(s.data); err != nil {
 		var syntax *jsonspan.SyntaxError
 		if errors.As(err, &syntax) {
-			s.failAt(syntax.Offset, "", "", "invalid JSON: %s", syntax.Reason)
+			s.failAt(place{s.document, syntax.Offset}, "", "", "invalid JSON: %s", syntax.Reason)
 			return nil
 		}
-		s.failAt(-1, "", "", "invalid JSON: %v", err)
+		s.failAt(place{}, "", "", "invalid JSON: %v", err)
 		return nil
 	}
 	return s.jsonValue(jsonspan.Span{Start: 0, End: len(s.data)}, 0)

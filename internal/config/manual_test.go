@@ -26,7 +26,11 @@ func TestManualKeys(t *testing.T) {
 		}
 		if len(inside.Properties) == 0 {
 			n++
-			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", path, typeOf(p), strings.ReplaceAll(p.Description, "|", "\\|"))
+			is := typeOf(p)
+			if c, _ := rowOf(strings.ReplaceAll(path, "[]", "")); c.isSensitive() {
+				is += "; [sensitive](#trust)"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s |\n", path, is, strings.ReplaceAll(p.Description, "|", "\\|"))
 			return
 		}
 		for _, o := range inside.Properties {

@@ -18,7 +18,7 @@ import (
 // [pare.Plan.Archive] returns in the file that the configuration names. A program that
 // runs for long sets Archive to what archive.Open makes of that file, and closes it.
 func (c *Config) Policy(getenv func(string) string) (*pare.Policy, error) {
-	s := newSource("", nil)
+	s := newSource(new(document))
 	if getenv == nil {
 		getenv = func(string) string { return "" }
 	}

@@ -103,13 +103,13 @@ func (s *source) failInside(path string, r *refusal) {
 		s.fail(path, r.hint, "%s", r.message)
 		return
 	}
-	inner := strings.Index(string(s.data[v.at:v.end]), v.text)
+	inner := strings.Index(string(v.doc.data[v.at:v.end]), v.text)
 	runes := []rune(v.text)
 	if inner < 0 || r.at > len(runes) {
 		s.fail(path, r.hint, "%s", r.message)
 		return
 	}
-	s.failAt(v.at+inner+len(string(runes[:r.at])), path, r.hint, "%s", r.message)
+	s.failAt(place{v.doc, v.at + inner + len(string(runes[:r.at]))}, path, r.hint, "%s", r.message)
 }
 
 func isName(s string) bool {
@@ -187,6 +187,7 @@ func settled(t *transcript.Transcript, x transcript.Exchange, open []bool) bool 
 	return x.State == transcript.Whole && !x.Server && !open[t.AtomOf(x.Call)]
 }
 
+// reason is the text for receipts.
 func (e *Expression) reason() string {
 	if e.Reason != "" {
 		return e.Reason
@@ -225,9 +226,14 @@ func (e *Expression) vote(b *pare.Ballot, r *wire.Request, x transcript.Exchange
 // standard rules know it too, and take it as proof of nothing.
 const mark = "[pare: "
 
-// placeholder says what was here and why it is gone.
-func (e *Expression) placeholder(what string, x transcript.Exchange, size int) string {
-	return fmt.Sprintf("%s%s of %s (%d bytes)%s cleared by %s: %s]", mark, what, x.Tool, size, named(x), e.Name, e.reason())
+// placeholder returns the text that replaces a part of an exchange. The name and the condition
+// of the rule are not in it, because they can be words of a file that the user does not trust.
+func (e *Expression) placeholder(part string, x transcript.Exchange, size int) string {
+	why := " by a rule"
+	if e.Reason != "" {
+		why = ": " + e.Reason
+	}
+	return fmt.Sprintf("%s%s of %s (%d bytes)%s cleared%s]", mark, part, x.Tool, size, named(x), why)
 }
 
 func named(x transcript.Exchange) string {
@@ -262,7 +268,7 @@ func (e *Expression) shorten(says string, x transcript.Exchange) string {
 	for from < len(says) && !utf8.RuneStart(says[from]) {
 		from++
 	}
-	marker := fmt.Sprintf("%s%d of %d bytes left out here by %s%s]", mark, from-head, len(says), e.Name, named(x))
+	marker := fmt.Sprintf("%s%d of %d bytes left out here by a rule%s]", mark, from-head, len(says), named(x))
 	if len(marker) > room-2 {
 		marker = marker[:room-8] + "…]" // an id can have any length
 		marker = strings.ToValidUTF8(marker, "")

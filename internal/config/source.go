@@ -27,7 +27,8 @@ func (k kind) String() string {
 // A value is one value of a file and where it stands.
 type value struct {
 	kind    kind
-	at, end int // bytes of the file; end is 0 where the reader does not know
+	doc     *document // set by index
+	at, end int       // bytes of the file; end is 0 where the reader does not know
 	text    string
 	integer int64
 	decimal float64
@@ -56,19 +57,32 @@ func (v *value) add(key string, at int, of *value) {
 	v.members = append(v.members, member{key, at, of})
 }
 
-// A source is a file that is being read: its bytes, where each path stands, and
-// what is wrong with it.
+// A document is the content of one file.
+type document struct {
+	name string
+	data []byte
+	json bool // written as JSON; hints show what to write in the same format
+}
+
+// A place is an offset in a document. The zero value is no place in a file.
+type place struct {
+	doc    *document
+	offset int
+}
+
+func (v *value) place() place { return place{v.doc, v.at} }
+
+// A source is the configuration that is being read, from one or more documents: where each
+// path is and everything that is wrong. Its document is the one of the highest precedence.
 type source struct {
-	name   string
-	data   []byte
-	json   bool              // written as JSON; hints show what to write in the same format
+	*document
 	values map[string]*value // by path, such as expression.0.when
-	keys   map[string]int    // offset of the key, by path
+	keys   map[string]place  // of the key, by path
 	errors Errors
 }
 
-func newSource(name string, data []byte) *source {
-	return &source{name: name, data: data, values: make(map[string]*value), keys: make(map[string]int)}
+func newSource(doc *document) *source {
+	return &source{document: doc, values: make(map[string]*value), keys: make(map[string]place)}
 }
 
 // maxErrors is as many as anybody reads, and keeps a hostile file from being slow.
@@ -76,22 +90,26 @@ const maxErrors = 50
 
 func (s *source) full() bool { return len(s.errors) >= maxErrors }
 
-// failAt reports what is wrong at an offset.
-func (s *source) failAt(offset int, path, hint, format string, args ...any) {
+// failAt reports what is wrong at a place.
+func (s *source) failAt(at place, path, hint, format string, args ...any) {
 	if s.full() {
 		return
 	}
-	line, column := s.position(offset)
-	s.errors = append(s.errors, &Error{File: s.name, Line: line, Column: column, Path: path, Message: fmt.Sprintf(format, args...), Hint: hint})
+	e := &Error{File: s.name, Path: path, Message: fmt.Sprintf(format, args...), Hint: hint}
+	if at.doc != nil {
+		e.File = at.doc.name
+		e.Line, e.Column = at.doc.position(at.offset)
+	}
+	s.errors = append(s.errors, e)
 }
 
 // fail reports what is wrong with the value at a path.
 func (s *source) fail(path, hint, format string, args ...any) {
 	if v, ok := s.values[path]; ok {
-		s.failAt(v.at, path, hint, format, args...)
+		s.failAt(v.place(), path, hint, format, args...)
 		return
 	}
-	s.failAt(-1, path, hint, format, args...)
+	s.failAt(place{}, path, hint, format, args...)
 }
 
 // failKey reports what is wrong with the key at a path.
@@ -117,32 +135,32 @@ func (s *source) failedBelow(path string) bool {
 func (s *source) has(path string) bool { return s.values[path] != nil }
 
 // position turns an offset into line and column, in characters as editors count.
-func (s *source) position(offset int) (line, column int) {
-	if offset < 0 {
-		return 0, 0
-	}
-	offset = min(offset, len(s.data))
+func (d *document) position(offset int) (line, column int) {
+	offset = min(offset, len(d.data))
 	line, start := 1, 0
-	for i, c := range s.data[:offset] {
+	for i, c := range d.data[:offset] {
 		if c == '\n' {
 			line++
 			start = i + 1
 		}
 	}
-	return line, utf8.RuneCount(s.data[start:offset]) + 1
+	return line, utf8.RuneCount(d.data[start:offset]) + 1
 }
 
-// index notes where each path of the tree stands. Nothing that is known lies deep,
-// and paths of paths would be long.
+// index notes where each path of the tree stands, and gives each value of the tree its
+// document, unless it has one. Nothing that is known lies deep, and paths of paths would be long.
 func (s *source) index(v *value, path string, depth int) {
+	if v.doc == nil {
+		v.doc = s.document
+	}
 	s.values[path] = v
 	if depth > deepest {
 		return
 	}
 	for _, m := range v.members {
 		p := join(path, m.key)
-		s.keys[p] = m.at
 		s.index(m.value, p, depth+1)
+		s.keys[p] = place{m.value.doc, m.at}
 	}
 	for i, item := range v.items {
 		s.index(item, join(path, fmt.Sprint(i)), depth+1)
@@ -186,7 +204,7 @@ func (s *source) shown(v *value) string {
 	case table, list:
 		return v.kind.String()
 	default:
-		t = string(s.data[v.at:max(v.at, v.end)])
+		t = string(v.doc.data[v.at:max(v.at, v.end)])
 	}
 	if utf8.RuneCountInString(t) > most {
 		t = string([]rune(t)[:most]) + "…"

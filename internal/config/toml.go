@@ -17,12 +17,12 @@ func (s *source) readTOML() *value {
 	if err := toml.Unmarshal(s.data, &discard); err != nil {
 		var decode *toml.DecodeError
 		if !errors.As(err, &decode) {
-			s.failAt(-1, "", "", "invalid TOML: %v", err)
+			s.failAt(place{}, "", "", "invalid TOML: %v", err)
 			return nil
 		}
 		line, column := decode.Position()
 		path := strings.Join(decode.Key(), ".")
-		s.failAt(s.offset(line, column), path, "", "invalid TOML: %s", strings.TrimPrefix(decode.Error(), "toml: "))
+		s.failAt(place{s.document, s.offset(line, column)}, path, "", "invalid TOML: %s", strings.TrimPrefix(decode.Error(), "toml: "))
 		return nil
 	}
 	r := tomlReader{source: s, root: &value{kind: table}}
