@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/guidance"
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
@@ -111,7 +112,7 @@ func messagesNow(r, before *wire.Request, counts []int) []int {
 func (w *Window) ladder() ladder.Window {
 	out := ladder.Window{
 		Limits: w.limits(), MinKeep: w.MinKeep, Unpin: ladder.Pin(w.Unpin), MiddleOut: w.MiddleOut, Priority: w.Priority,
-		Recent: w.recent(), Low: w.Low, Cold: w.Cold, AllowTiny: w.AllowTiny, Told: tells,
+		Recent: w.recent(), Low: w.Low, Cold: w.Cold, AllowTiny: w.AllowTiny, Told: tells, Guides: guides,
 	}
 	if w.Cache != nil {
 		out.PaysAfter = w.Cache.PaysAfter
@@ -120,6 +121,16 @@ func (w *Window) ladder() ladder.Window {
 		out.Name = archive.ID
 	}
 	return out
+}
+
+// guides reports, by exchange, whether the agent works by its text.
+func guides(r *wire.Request) []bool {
+	kinds := guidance.OfExchanges(r)
+	all := make([]bool, len(kinds))
+	for i, k := range kinds {
+		all[i] = k != guidance.None
+	}
+	return all
 }
 
 // tells reports whether a block holds a summary of an earlier compaction.

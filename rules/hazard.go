@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/guidance"
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/internal/names"
 	"github.com/pare-llm/pare/tokens"
@@ -17,7 +18,8 @@ import (
 // it come to that, is expected to cost less than sending them along with the requests to come. How
 // likely a result is to be needed follows from how many names nothing newer holds, and from its
 // age. What it was about stays, as a list of those names. The newest text of a file is four times
-// as likely to be needed, and stays for some time whatever the odds.
+// as likely to be needed, and stays for some time whatever the odds. Instructions, skills, plans, tasks
+// and to-do lists stay.
 //
 // It is for moments at which the provider's cache has expired: see [pare.Window]. It is a value
 // that many goroutines may use.
@@ -98,6 +100,7 @@ func hazard(names, age int, newest bool) float64 {
 type results struct {
 	*sight
 	o          Hazard
+	guidance   []guidance.Kind // by exchange
 	candidates []candidate
 	names      names.Index
 	requests   []int // by message, as requestsOf numbers them
@@ -107,7 +110,7 @@ type results struct {
 
 // resultsOf reads a history.
 func (s *sight) resultsOf(o Hazard) *results {
-	x := &results{sight: s, o: o, requests: requestsOf(s.t), reply: 5, terms: tokens.CacheOf(s.r.Model())}
+	x := &results{sight: s, o: o, guidance: guidance.OfExchanges(s.r), requests: requestsOf(s.t), reply: 5, terms: tokens.CacheOf(s.r.Model())}
 	if price, ok := tokens.PriceOf(s.r.Model()); ok && price.Input > 0 {
 		x.reply = float64(price.Output) / float64(price.Input)
 	}
@@ -168,7 +171,7 @@ func (x *results) vote(b *pare.Ballot, messages int) {
 			break
 		}
 		isThere := x.t.Exchanges()[c.exchange].Results[0] < last.End
-		if !isThere || parex.IsCut(b, c.block) || x.guards(c.about.file) {
+		if !isThere || parex.IsCut(b, c.block) || x.guidance[c.exchange] != guidance.None || x.guards(c.about.file) {
 			continue
 		}
 		if digest, unlikely := x.unlikely(c, messages); unlikely {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/guidance"
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -15,7 +16,7 @@ import (
 // whole lines where there are lines, and of what lies between the lines that matter: errors,
 // failed tests, changed lines of a diff, declarations of a file. A marker says how much
 // is left out. What it made is short enough not to be shortened again. Results with
-// pictures are left alone. It is a value that many goroutines may use.
+// pictures are left alone, and so are instructions, skills, plans, tasks and to-do lists. It is a value that many goroutines may use.
 type Oversized struct {
 	// Results and arguments that are longer are shortened. Default: 16384; with arrival, 3072.
 	MaxBytes int `json:"max_bytes,omitempty" min:"1024"`
@@ -105,7 +106,11 @@ func (o Oversized) sizes() (most, head, tail int) {
 
 func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 	most, head, tail := o.sizes()
+	kinds := guidance.OfExchanges(s.r)
 	for i, x := range s.exchanges {
+		if kinds[i] != guidance.None {
+			continue // the agent works by every line of it
+		}
 		call, result := s.t.Block(x.Call), s.t.Block(x.Results[0])
 		// Decoding makes nothing longer: what is short enough as it is written is short
 		// enough. Numbers are taken off shorter files, too.

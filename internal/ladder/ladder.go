@@ -61,6 +61,7 @@ type Window struct {
 	PaysAfter func(removed, kept int) int                  // the terms of a cache; nil: there are none
 	Cold      []int                                        // requests before which the cache had expired, by how many messages they had, in order; nil: the clock is not known
 	AllowTiny bool                                         // smaller than the smallest exchange
+	Guides    func(*wire.Request) []bool                   // by exchange: whether the agent works by its text, which goes last; nil: none does
 	Name      func(raw []byte) string                      // how a placeholder names what is archived; nil: it does not
 	Told      func(*wire.Request, transcript.BlockID) bool // whether a block stands for what is gone already
 }

@@ -17,6 +17,7 @@ type outline struct {
 	runs      []run  // of messages, in order
 	runOf     []int  // by message
 	needs     *needs.Graph
+	guides    []bool // by exchange; nil: none
 }
 
 // A fact is what is asked of a block again and again, in little room.
@@ -42,6 +43,9 @@ func (o *outline) forget() {
 func (l *Ladder) survey() {
 	o, ms, blocks := &l.scratch.outline, l.t.Messages(), l.t.Blocks()
 	o.needs = needs.New(l.t, nil)
+	if l.Window.Guides != nil {
+		o.guides = l.Window.Guides(l.Request)
+	}
 	o.facts, o.runOf = slices.Grow(o.facts, len(blocks)), slices.Grow(o.runOf, len(ms))
 	for i := range ms {
 		if i == 0 || ms[i].Role != ms[i-1].Role {

@@ -48,6 +48,7 @@ func (l *Ladder) begin(u Unit) {
 		l.clearRung()
 		l.shortenRung(atMost16K, false)
 		l.shortenRung(atMost4K, false)
+		l.clearGuidance()
 	}
 	l.chain.at = len(l.chain.steps)
 }
@@ -97,6 +98,9 @@ func (l *Ladder) squeezable() bool {
 // gentlest is the level of a pinned block behind the rungs that drop nothing.
 func (l *Ladder) gentlest(b transcript.BlockID) level {
 	v := l.chain.level[b]
+	if x := l.t.ExchangeOf(b); x != transcript.NoExchange && l.guides(&l.t.Exchanges()[x]) {
+		return v
+	}
 	if v < atMost4K && l.shortenable(b, atMost4K) {
 		return atMost4K
 	}
@@ -154,8 +158,26 @@ func sorted(n int, rank func(int) int) []int {
 func (l *Ladder) clearRung() {
 	all := l.ordered(old(l.scene.exchanges(), l.Window.Recent))
 	for i := range all {
-		l.clearResults(&all[i], Clear)
+		if !l.guides(&all[i]) {
+			l.clearResults(&all[i], Clear)
+		}
 	}
+}
+
+// clearGuidance clears the results that the agent works by, after everything else was shortened.
+func (l *Ladder) clearGuidance() {
+	all := l.ordered(old(l.scene.exchanges(), l.Window.Recent))
+	for i := range all {
+		if l.guides(&all[i]) {
+			l.clearResults(&all[i], Clear)
+		}
+	}
+}
+
+// guides reports whether the agent works by the text of an exchange.
+func (l *Ladder) guides(x *transcript.Exchange) bool {
+	g := l.scratch.outline.guides
+	return g != nil && g[l.t.ExchangeOf(firstBlock(x))]
 }
 
 // clearResults clears the results of an exchange, a step each.
@@ -185,6 +207,9 @@ func (l *Ladder) shortenRung(to level, pinnedOnly bool) {
 	}
 	all := l.scene.exchanges()
 	shorten := func(x *transcript.Exchange) {
+		if !pinnedOnly && l.guides(x) {
+			return // it is cleared as a whole, after the others
+		}
 		if pinnedOnly && !l.scene.pinned.on[l.t.AtomOf(firstBlock(x))] {
 			return // all blocks of an exchange are of one atom
 		}

@@ -179,6 +179,9 @@ func Begins(all []transcript.Message, i int) bool {
 func (s *past) age(end int) {
 	old := old(exchangesOf(s.l.t, end), s.l.Window.Recent)
 	for ; s.old < len(old); s.old++ {
+		if s.l.guides(&old[s.old]) {
+			continue // it goes only where it must
+		}
 		for _, b := range old[s.old].Results {
 			if !s.l.clearable(b, false) {
 				continue

@@ -50,6 +50,7 @@ var floors = map[string]floor{
 	"archive":                 {2, nil, "keeps bytes by what they are, for whoever takes them out"},
 	"internal/needs":          {2, nil, "spreads marks over atoms, for the settlement and the ladder"},
 	"internal/refusal":        {3, nil, "knows what providers say when they refuse a request, and nothing of who sends it"},
+	"internal/guidance":       {3, nil, "recognizes texts that agents work by; rules and windows decide what follows"},
 	"internal/tally":          {3, nil, "says what the tokens of a request go to, for whoever shows them"},
 	"internal/rulelist":       {4, nil, "lists the standard rules by name, for configurations and the command line"},
 	"internal/wording":        {0, nil, "has texts and knows nobody who writes them"},
@@ -109,7 +110,7 @@ var below = map[string][]string{
 
 // parts lists, for packages that are made of several, those of their own floor.
 var parts = map[string][]string{
-	"":                  {"internal/ladder"},
+	"":                  {"internal/guidance", "internal/ladder"},
 	"internal/jsonspan": {"internal/cpu"},
 	"internal/rulelist": {"rules"},
 }

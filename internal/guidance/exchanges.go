@@ -1,0 +1,69 @@
+package guidance
+
+import (
+	"strings"
+
+	"github.com/pare-llm/pare/transcript"
+	"github.com/pare-llm/pare/wire"
+)
+
+// OfExchanges returns the kind of text of each exchange of a request, in their order. The result of a
+// command can come with a later call that names its session, as Codex and shells in the background
+// have it; then that call has the kind of the command, too.
+func OfExchanges(r *wire.Request) []Kind {
+	t := r.Transcript()
+	kinds := make([]Kind, len(t.Exchanges()))
+	sessions := make(map[string]Kind) // by id
+	for i, x := range t.Exchanges() {
+		if x.Call == transcript.NoBlock {
+			continue
+		}
+		args, result := string(wire.Arguments(t, x.Call)), ""
+		for _, b := range x.Results {
+			result += r.Text(b)
+		}
+		kinds[i] = KindOf(x.Tool, args, result)
+		if kinds[i] == None {
+			kinds[i] = kindOfSession(sessions, args)
+		}
+		if id := sessionOf(result); id != "" && kinds[i] != None {
+			sessions[id] = kinds[i]
+		}
+	}
+	return kinds
+}
+
+// kindOfSession is the kind of the command whose session the arguments name.
+func kindOfSession(sessions map[string]Kind, args string) Kind {
+	if len(sessions) == 0 {
+		return None
+	}
+	named := false
+	for _, word := range strings.FieldsFunc(args, isBetweenWords) {
+		if named {
+			return sessions[word]
+		}
+		named = strings.HasSuffix(strings.ToLower(word), "id")
+	}
+	return None
+}
+
+// sessionOf is the id of the session in which a command goes on after its result; empty if there is
+// none.
+func sessionOf(result string) string {
+	const head = 512
+	result = result[:min(len(result), head)]
+	words := strings.FieldsFunc(result, isBetweenWords)
+	for i, word := range words[:max(len(words)-1, 0)] {
+		isID := strings.EqualFold(word, "id") && i > 0
+		isNamedID := strings.EqualFold(word, "session_id") || strings.EqualFold(word, "bash_id") || strings.EqualFold(word, "shell_id")
+		if isID || isNamedID {
+			id := words[i+1]
+			goesOn := isNamedID || strings.EqualFold(words[i-1], "session") || strings.EqualFold(words[i-1], "with") || strings.EqualFold(words[i-1], "background") || strings.EqualFold(words[i-1], "shell")
+			if goesOn {
+				return strings.TrimSuffix(id, ".")
+			}
+		}
+	}
+	return ""
+}
