@@ -105,7 +105,7 @@ func (v *visit) read() (*wire.Request, *jsontree.Node, *refusal) {
 	if whole != tree {
 		tree, body = whole, whole.Write(nil, jsontree.Spelling{}, 0)
 	}
-	req, err := wire.Parse(body, wire.Options{Dialect: v.dialect, Model: v.model})
+	req, err := wire.Parse(body, wire.Options{Dialect: v.dialect, Model: v.model, Conditions: wirex.ReadConditions(v.r.URL.Path, v.r.Header)})
 	if errors.Is(err, wire.ErrNotRequest) {
 		if req = v.continues(tree); req == nil {
 			return nil, nil, &v.api.noHistory

@@ -127,3 +127,23 @@ func TestThreadStartIsRepairedInItsMessagesOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestRulesOfAPIVersionFollowHeader: the version that the client names decides whether a parameter is
+// removed.
+func TestRulesOfAPIVersionFollowHeader(t *testing.T) {
+	u := newUpstream(t, nil)
+	s := front(t, u)
+	const body = `{"model":"claude-sonnet-4-6","max_tokens":100,"temperature":0.2,"messages":[{"role":"user","content":"hi"}]}`
+	for version, removed := range map[string]bool{"2023-06-01": false, "2026-10-21": true} {
+		resp, _ := post(t, s.URL+"/v1/messages", body, "Anthropic-Version", version)
+		if got := u.last(t); strings.Contains(string(got.body), "temperature") == removed || (resp.Header.Get("Pare-Changes") == "1") != removed {
+			t.Errorf("version %s: %v %s", version, resp.Header, got.body)
+		}
+	}
+	// A beta that the header does not name may be added by a gateway.
+	const summary = `{"model":"claude-opus-5-5","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"compaction","content":"so far"}]},{"role":"user","content":"go on"}]}`
+	resp, _ := post(t, s.URL+"/v1/messages", summary, "Anthropic-Version", "2026-10-21", "Anthropic-Beta", "a-1")
+	if got := u.last(t); string(got.body) != summary || resp.Header.Get("Pare-Skipped") != "" {
+		t.Errorf("%v %s", resp.Header, got.body)
+	}
+}

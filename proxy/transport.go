@@ -147,10 +147,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // carry sends a request that is looked at.
 func (t *Transport) carry(req *http.Request, s sight) (*http.Response, error) {
+	// The betas of the header may be more by the time the provider reads them: a gateway adds its own.
+	sent := wirex.ReadConditions(req.URL.Path, req.Header)
+	sent.AllBetas = false
 	x := &exchange{
 		t: t, in: req, began: time.Now(), sight: s,
 		aim: aim{
-			policy: t.policy(), read: wire.Options{Dialect: s.dialect, Model: s.model, Profile: t.profile(s.dialect)}, unfitted: s.counted, prune: t.Prune, long: asksLong(req.Header),
+			policy: t.policy(), read: wire.Options{Dialect: s.dialect, Model: s.model, Profile: t.profile(s.dialect), Conditions: sent}, unfitted: s.counted, prune: t.Prune, long: asksLong(req.Header),
 			conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host), anthropic: anthropics(t.upstream, req.URL.Hostname()), recall: t.Recall,
 		},
 	}

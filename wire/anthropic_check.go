@@ -344,6 +344,11 @@ func (c *checker) judgeNotes() {
 			if c.t.Messages()[n.message].Role == transcript.Assistant {
 				c.block(partType, b, "search_result")
 			}
+		case documentOfAssistant, citationsOfUser:
+			role := c.t.Messages()[n.message].Role
+			if role == transcript.Assistant == (n.fault == documentOfAssistant) {
+				c.reportNote(n)
+			}
 		case toolDefined:
 			defined[n.arg] = true
 		case toolChangeUnknown:
@@ -359,7 +364,7 @@ func (c *checker) judgeNotes() {
 				c.block(serverResult4Client, b, "")
 			}
 		case betaHeaderMissing:
-			if c.head.betasGiven && !slices.ContainsFunc(c.head.betas, func(h string) bool { return allows(h, n.arg) }) {
+			if c.lacksBeta(func(name string) bool { return allows(name, n.arg) }) {
 				c.block(betaHeaderMissing, b, n.arg)
 			}
 		case compactionNotFirst:
@@ -423,8 +428,11 @@ func allows(beta, block string) bool {
 }
 
 func (c *checker) anthropicHead() {
-	if c.head.binding && c.head.betasGiven && !slices.ContainsFunc(c.head.betas, func(h string) bool { return strings.HasPrefix(h, "thinking-binding-controls") }) {
+	if c.head.binding {
 		c.headFault(bindingHeaderMissing, "thinking.block_binding", "")
+	}
+	if c.head.startsThread || c.head.delta == "thread" {
+		c.headFault(threadGiven, "thread", "")
 	}
 	if c.head.compaction && c.head.contextEdits {
 		c.headFault(contextEditConflict, "context_management", "")

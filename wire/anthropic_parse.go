@@ -116,7 +116,7 @@ type blockFields struct {
 	program                                                                                 bool  // caller is code execution
 	cache                                                                                   bool
 	ttl                                                                                     string
-	citations                                                                               bool
+	citations, cited                                                                        bool
 	tool                                                                                    field // tool.name of tool_addition
 	encrypted                                                                               field
 	defines                                                                                 bool // tool holds a definition
@@ -171,6 +171,7 @@ func (p *parser) anyBlock(j, start int, begun blockBegin) {
 		case "caller":
 			p.readCaller(&f)
 		case "citations":
+			f.cited = p.Peek() == jsonspan.Array && !p.hollow()
 			f.citations = p.readCitations()
 		case "tool":
 			p.readTool(&f)

@@ -38,6 +38,8 @@ func (p *parser) sharedNotes(t string, f *blockFields) {
 		p.note(cacheMarkNested, n, "content."+strconv.Itoa(m-1), "")
 	}
 	switch t {
+	case "document":
+		p.noteBlock(documentOfAssistant, "", "")
 	case "compaction", "advisor_tool_result", "tool_addition", "tool_removal", "fallback":
 		if f.defines {
 			t = "tool_definition"
@@ -47,6 +49,9 @@ func (p *parser) sharedNotes(t string, f *blockFields) {
 }
 
 func (p *parser) textNotes(f *blockFields) {
+	if f.cited {
+		p.noteBlock(citationsOfUser, "citations", "")
+	}
 	switch {
 	case f.text.absent():
 		p.noteBlock(fieldMissing, "", "text")

@@ -109,7 +109,7 @@ func (c *checker) run() {
 // judged are the faults whose notes are only half of the matter: the checker of
 // the dialect looks at the rest of the request before it reports them.
 var judged = [faults]bool{
-	citationsMixed: true, toolChangeUnknown: true, toolDefined: true, toolAdded: true, calledBy: true, searched: true, thinkingBeforeFallback: true, tooManyCacheMarks: true, betaHeaderMissing: true,
+	citationsMixed: true, citationsOfUser: true, documentOfAssistant: true, toolChangeUnknown: true, toolDefined: true, toolAdded: true, calledBy: true, searched: true, thinkingBeforeFallback: true, tooManyCacheMarks: true, betaHeaderMissing: true,
 	serverResult4Client: true, programMixed: true, programNonText: true, toolsetMismatch: true, referenceUnknown: true, compactionNotFirst: true,
 	freeForm: true, repeatedItemID: true, reasoningOrphan: true, reasoningUnresolvable: true, itemUnresolvable: true, safetyUnacknowledged: true,
 	thoughtSignatureMissing: true, mixedMedia: true, reasoningField: true,
@@ -308,7 +308,7 @@ func (c *checker) row(f fault) *Rule {
 	var other *Rule
 	for _, r := range byFault[c.Dialect][f] {
 		switch {
-		case !r.active(&c.Profile, c.o):
+		case !r.active(&c.Profile, c.o), r.when != nil && !r.when(c.Request):
 		case r.only == nil || r.only(&c.Profile):
 			return r
 		case other == nil:

@@ -207,7 +207,8 @@ func nameWords(name string) []string {
 // knownInDelta are the faults that show in a delta without the conversation that it continues.
 var knownInDelta = [faults]bool{
 	wrongType: true, typeMissing: true, fieldMissing: true, loneSurrogate: true, duplicateKey: true, unknownRole: true,
-	roleMissing: true, bodyTooLarge: true, stateConflict: true,
+	roleMissing: true, bodyTooLarge: true, stateConflict: true, threadGiven: true, samplingGiven: true,
+	citationsOfUser: true, documentOfAssistant: true,
 }
 
 // pinnedInThread are the faults whose repair changes thinking, betas, cache_control or

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -17,7 +18,9 @@ type Envelope struct {
 	Pointer string  // what leads to it, as a JSON pointer; "" is the whole
 	Dialect Dialect // what the URL of the exchange says, or Auto
 	Model   string  // what the URL of the exchange says, or ""
-	packed  int     // how many bytes stand for it there, in base64; zero: it does itself
+	// Conditions are what the exchange says of the request beside its body.
+	Conditions Conditions
+	packed     int // how many bytes stand for it there, in base64; zero: it does itself
 }
 
 // Unwrap takes the request out of its envelope: an object without a history of its
@@ -30,6 +33,7 @@ func Unwrap(raw []byte) Envelope {
 		if takesNoHistory(m.url) {
 			break
 		}
+		e.Conditions = readConditions(m.url, m.header).or(e.Conditions)
 		d, model := ParseURL(m.url)
 		if d != Auto {
 			e.Dialect = d
@@ -63,7 +67,8 @@ type topLevel struct {
 	history bool // it has a list that some dialect keeps its history in
 	kept    bool // somebody keeps records in such objects: it has a type or a session
 	url     string
-	objects []wrapped // those that may hold the request
+	header  map[string][]string // those of the request, by name
+	objects []wrapped           // those that may hold the request
 }
 
 type wrapped struct {
@@ -132,6 +137,9 @@ func membersOf(raw []byte) topLevel {
 		case (string(key) == "url" || string(key) == "uri") && kind == jsonspan.String:
 			at := s.Str()
 			m.url = string(jsonspan.Decode(nil, raw[at.Start:at.End]))
+		case string(key) == "headers" || string(key) == "header" || string(key) == "request_headers" || string(key) == "requestHeaders":
+			at := s.Skip()
+			m.header = headersIn(raw[at.Start:at.End])
 		case string(key) == "type" || string(key) == "sessionId" || string(key) == "projectHash" || string(key) == "lastUpdated" || string(key) == "updated_at":
 			m.kept = true
 			s.Skip()
@@ -146,6 +154,36 @@ func membersOf(raw []byte) topLevel {
 		m.objects = nil // let the parser find the fault in the whole
 	}
 	return m
+}
+
+// headersIn reads headers as recorders write them: an object of texts or lists, or a list of objects
+// with name and value. Anything else has none.
+func headersIn(raw []byte) map[string][]string {
+	if len(raw) == 0 || raw[0] != '{' && raw[0] != '[' {
+		return nil
+	}
+	header := make(map[string][]string)
+	whole := jsonspan.Span{End: len(raw)}
+	if raw[0] == '[' {
+		for _, e := range jsonspan.Elements(raw, whole) {
+			o := jsonedit.At(raw, e)
+			if raw[e.Start] == '{' && o.Has("name") {
+				header[o.Text("name")] = append(header[o.Text("name")], o.Text("value"))
+			}
+		}
+		return header
+	}
+	for _, m := range jsonspan.Members(raw, whole) {
+		name := string(jsonspan.Decode(nil, raw[m.Key.Start:m.Key.End]))
+		values := []jsonspan.Span{m.Value}
+		if raw[m.Value.Start] == '[' {
+			values = jsonspan.Elements(raw, m.Value)
+		}
+		for _, v := range values {
+			header[name] = append(header[name], jsonedit.Text(raw, v))
+		}
+	}
+	return header
 }
 
 // inner returns the member that holds the request, or an envelope that does.

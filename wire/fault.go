@@ -87,6 +87,8 @@ const (
 	betaHeaderMissing
 	bindingHeaderMissing
 	stateConflict
+	threadGiven
+	samplingGiven
 	contextEditOrder
 	contextEditConflict
 
@@ -152,6 +154,8 @@ const (
 	unknownBlockMember
 	encryptedMissing
 	citationsMixed
+	citationsOfUser
+	documentOfAssistant
 	imageInTool
 	imageUnsupported
 	hollowMedia

@@ -48,6 +48,10 @@ func (p *parser) headField(name []byte) {
 		p.head.compaction = !p.value().absent()
 	case "context_management":
 		p.contextManagement()
+	case "temperature", "top_p", "top_k":
+		if !p.value().absent() {
+			p.noteHead(samplingGiven, string(name), string(name))
+		}
 	case "cache_control":
 		p.head.autoTTL, p.head.autoCache = p.cacheControl()
 	default:

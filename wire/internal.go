@@ -68,6 +68,13 @@ func (internals) Delta(r *Request) string { return r.head.delta }
 // StartsThread reports whether r asks the server to hold the conversation from here on.
 func (internals) StartsThread(r *Request) bool { return r.head.startsThread }
 
+// JoinConditions returns c with those of other where c knows none.
+func (internals) JoinConditions(c, other Conditions) Conditions { return c.or(other) }
+
+func (internals) ReadConditions(address string, header map[string][]string) Conditions {
+	return readConditions(address, header)
+}
+
 func (internals) DetectElement(element []byte) Dialect {
 	return detectElement(element)
 }

@@ -50,8 +50,11 @@ var betaHeaders = map[string]string{
 const signedBeta = "compact-2026-09-04"
 
 // allowBeta adds the header that a block needs to those that the body lists. Without a list
-// that can be added to, the block goes.
+// that can be added to, the block goes; headers are not changed here.
 func (m *mender) allowBeta(f *Finding) {
+	if !m.head.betasGiven {
+		return
+	}
 	header := betaHeaders[f.arg]
 	if _, signed := m.member(m.t.Block(f.Block).Span, "signature"); signed && f.arg == "compaction" {
 		header = signedBeta

@@ -171,6 +171,7 @@ var headMends = map[fault]mend{
 	bindingHeaderMissing: (*mender).stripBinding,
 	contextEditConflict:  func(m *mender, f *Finding) { m.stripHead(f, "context_management") },
 	contextEditOrder:     (*mender).editFirst,
+	samplingGiven:        func(m *mender, f *Finding) { m.stripHead(f, f.arg) },
 	containerMissing:     (*mender).dropPrograms,
 }
 

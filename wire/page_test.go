@@ -46,6 +46,7 @@ type group struct {
 type rowSource struct {
 	groups []group
 	only   map[string]ast.Expr // by id
+	when   map[string]ast.Expr // likewise
 	words  map[string]string   // by condition: the first sentence of its comment
 }
 
@@ -55,7 +56,7 @@ func readSource(t *testing.T) *rowSource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &rowSource{only: map[string]ast.Expr{}, words: map[string]string{}}
+	s := &rowSource{only: map[string]ast.Expr{}, when: map[string]ast.Expr{}, words: map[string]string{}}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
@@ -108,6 +109,8 @@ func (s *rowSource) row(lit *ast.CompositeLit) {
 			id, _ = strconv.Unquote(v.Value)
 		case key.Name == "only":
 			s.only[id] = kv.Value
+		case key.Name == "when":
+			s.when[id] = kv.Value
 		}
 	}
 }
@@ -137,8 +140,11 @@ func (s *rowSource) whom(t *testing.T, r Rule) string {
 	if r.Provider() != r.dialect.String() && r.Provider() != "*" {
 		all = append(all, "on "+r.dialect.String())
 	}
-	if only := s.only[r.ID]; only != nil {
-		words := s.called(only)
+	for _, condition := range []ast.Expr{s.only[r.ID], s.when[r.ID]} {
+		if condition == nil {
+			continue
+		}
+		words := s.called(condition)
 		if words == "" {
 			t.Errorf("%s: its condition has no words: write a comment that begins with its name and a colon", r.ID)
 		}

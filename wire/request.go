@@ -19,6 +19,8 @@ type Options struct {
 	// Structural skips the checks inside strings (escapes, control characters,
 	// UTF-8, surrogates); for a proxy that passes on what it does not understand.
 	Structural bool
+	// Conditions are what is known of the request beside its body.
+	Conditions Conditions
 }
 
 // A Request is one parsed request body or bare list of messages. It is never changed;

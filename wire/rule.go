@@ -30,6 +30,8 @@ type Rule struct {
 	// check ignores it, unless keep says that the row contradicts another vendor's.
 	only func(*Profile) bool
 	keep bool
+	// when limits the row to some requests, also in a strict check; nil is all of the profile's.
+	when func(*Request) bool
 }
 
 // active reports whether the row applies under p and o.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
@@ -14,9 +16,10 @@ import (
 
 type checkCmd struct {
 	reporting `embed:""`
-	Strict    bool `help:"Also report what any vendor would refuse."`
-	Advice    bool `help:"Also report what is accepted but costs quality or money."`
-	Pairs     bool `help:"With --json, also list which results answer which call, and the state of each pair."`
+	Strict    bool     `help:"Also report what any vendor would refuse."`
+	Advice    bool     `help:"Also report what is accepted but costs quality or money."`
+	Header    []string `sep:"none" placeholder:"NAME: VALUE" help:"A header of the requests, such as \"anthropic-version: 2026-10-21\": rules may depend on it. Default: that of a recorded exchange."`
+	Pairs     bool     `help:"With --json, also list which results answer which call, and the state of each pair."`
 	settings  `embed:""`
 	lining    `embed:""`
 }
@@ -54,6 +57,10 @@ func (c *checkCmd) run(w *world) int {
 	if c.Pairs && !c.JSON && !c.Lines {
 		return w.usage(hinted{errors.New("--pairs lists pairs as JSON"), "give --json with it"}, "check")
 	}
+	var err error
+	if c.sent, err = conditionsOf(c.Header); err != nil {
+		return w.usage(err, "check")
+	}
 	c.hosting = true
 	conf, _, status := c.load(w, c.JSON || c.Lines)
 	if status != statusClean {
@@ -69,6 +76,19 @@ func (c *checkCmd) run(w *world) int {
 			screen.Fprint(w.stderr, c.cure(sum))
 		}
 	})
+}
+
+// conditionsOf reads headers as curl takes them. Its error is wrong usage.
+func conditionsOf(lines []string) (wire.Conditions, error) {
+	header := make(map[string][]string)
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return wire.Conditions{}, hinted{fmt.Errorf("--header %q: no name and value", line), `for example --header "anthropic-version: 2026-10-21"`}
+		}
+		header[strings.TrimSpace(name)] = append(header[strings.TrimSpace(name)], strings.TrimSpace(value))
+	}
+	return wirex.ReadConditions("", header), nil
 }
 
 // cure says, of several files, what to do about those with findings.

@@ -33,6 +33,7 @@ type problem struct {
 // parse reads the request that raw is, or that lies in it as an envelope.
 func parse(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Envelope, *problem) {
 	b := wire.Unwrap(raw)
+	opts.Conditions = wirex.JoinConditions(opts.Conditions, b.Conditions)
 	if b.Model != "" {
 		opts.Model = b.Model
 	}

@@ -20,14 +20,15 @@ import (
 
 // reading is the flags of all commands that read transcripts.
 type reading struct {
-	Paths   []string `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): ${inputs}, also as .gz or .zst."`
-	As      string   `placeholder:"DIALECT" help:"Read as ${dialects}, or as the list of a program: ${hosts}. Default: detected."`
-	Profile string   `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
-	Model   string   `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. It overrides the model for counting and window size."`
-	Jobs    *int     `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
-	hosting bool     // lists of programs are read, too
-	host    string   // the shape of one that was asked for
-	MaxSize string   `placeholder:"SIZE" help:"The largest unpacked size of a .gz or .zst file, such as 500MB or 4GB. Default: 1GB."`
+	Paths   []string        `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): ${inputs}, also as .gz or .zst."`
+	As      string          `placeholder:"DIALECT" help:"Read as ${dialects}, or as the list of a program: ${hosts}. Default: detected."`
+	Profile string          `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
+	Model   string          `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. It overrides the model for counting and window size."`
+	Jobs    *int            `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
+	hosting bool            // lists of programs are read, too
+	host    string          // the shape of one that was asked for
+	sent    wire.Conditions // what the flags say of requests beside their bodies
+	MaxSize string          `placeholder:"SIZE" help:"The largest unpacked size of a .gz or .zst file, such as 500MB or 4GB. Default: 1GB."`
 }
 
 // input makes what finds and reads the transcripts that are named. Its error is wrong
@@ -115,7 +116,7 @@ func (w *world) nothingFound(in *source.Input, sum *summary) int {
 
 // options turns the flags into what wire wants. Its error is wrong usage.
 func (r *reading) options() (wire.Options, error) {
-	o := wire.Options{Profile: r.Profile, Model: r.Model}
+	o := wire.Options{Profile: r.Profile, Model: r.Model, Conditions: r.sent}
 	if hosts.Known(r.As) && r.hosting {
 		r.host = strings.ToLower(r.As)
 	} else if r.As != "" {
