@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"bytes"
-
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -232,11 +230,11 @@ func (gemini) resultTokens(r *Request, c Counter, blk *transcript.Block) int {
 	if blk.Body == blk.Span {
 		return r.bodyTokens(c, blk)
 	}
-	return c.Count(r.t.Bytes(blk.Body)) + geminiMedia(r, c, blk)
+	return c.Count(r.t.Bytes(blk.Body))
 }
 
-func (gemini) saidTokens(r *Request, c Counter, blk *transcript.Block, text string) int {
-	return c.Count(geminiSaid(*blk, text)) + geminiMedia(r, c, blk)
+func (gemini) saidTokens(_ *Request, c Counter, blk *transcript.Block, text string) int {
+	return c.Count(geminiSaid(*blk, text))
 }
 
 func (gemini) textBlock(_ transcript.Role, raw []byte) []byte { return object("text", raw) }
@@ -255,20 +253,4 @@ func geminiSaid(blk transcript.Block, text string) []byte {
 		return object("error", text)
 	}
 	return object("output", text)
-}
-
-// geminiMedia counts the media beside a function's response.
-func geminiMedia(r *Request, c Counter, blk *transcript.Block) int {
-	if !bytes.Contains(r.raw[blk.Span.Start:blk.Body.Start], []byte(`"parts"`)) && !bytes.Contains(r.raw[blk.Body.End:blk.Span.End], []byte(`"parts"`)) {
-		return 0
-	}
-	n := 0
-	for _, name := range []string{"functionResponse", "function_response"} {
-		if f, ok := jsonspan.Find(r.raw, jsonspan.Span(blk.Span), name); ok {
-			if parts, ok := jsonspan.Find(r.raw, f.Value, "parts"); ok {
-				n += r.content(c, tspan(parts.Value), medium{}, 0)
-			}
-		}
-	}
-	return n
 }

@@ -154,10 +154,6 @@ func (m *mender) addSummary(f *Finding) {
 	}
 }
 
-// skippedSignature is the documented value that asks the API not to look for a lost
-// signature.
-const skippedSignature = "skip_thought_signature_validator"
-
 func (commonPen) skipSignature(m *mender, f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "thoughtSignature", quote(skippedSignature)) {
 		m.log(f, ActionEdit, f.Block, f.Index, 0, "the signature is lost; the documented skip value stands in its place")

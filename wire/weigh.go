@@ -77,25 +77,78 @@ func (r *Request) headTokens(c Counter) int {
 	return n + c.Overhead(0, tools)
 }
 
-// blockTokens counts one block.
+// blockTokens counts one block: its body as its kind is read, and every text around the body.
 func (r *Request) blockTokens(c Counter, b transcript.BlockID) int {
 	blk := &r.t.Blocks()[b]
 	switch blk.Kind {
 	case transcript.Call, transcript.ServerCall:
-		n := frameTokens(c) + c.Count(lend(blk.Tool))
+		n := frameTokens(c) + c.Count(lend(blk.Tool)) + r.aroundTokens(c, blk, medium{})
 		if blk.Body != blk.Span && !r.inString(blk.Body) {
 			return n + c.Count(r.t.Bytes(blk.Body))
 		}
 		return n + r.bodyTokens(c, blk)
 	case transcript.Result, transcript.ServerResult:
-		return frameTokens(c) + r.g.resultTokens(r, c, blk)
+		return frameTokens(c) + r.g.resultTokens(r, c, blk) + r.aroundTokens(c, blk, medium{})
 	case transcript.Media:
 		if w := r.where[b]; w.in == inMember {
 			return r.recording(c, w.member(), blk.Span)
 		}
 	}
-	return r.bodyTokens(c, blk)
+	if blk.Kind == transcript.Thinking {
+		return r.thinkingTokens(c, blk)
+	}
+	return r.bodyTokens(c, blk) + r.aroundTokens(c, blk, medium{})
 }
+
+// thinkingTokens counts the words of thinking or its encrypted data, whichever is more: both hold the same
+// thoughts, and either may be left out or shortened.
+func (r *Request) thinkingTokens(c Counter, blk *transcript.Block) int {
+	hidden := 0
+	m := medium{opaque: &hidden}
+	n := r.aroundTokens(c, blk, m)
+	if r.inString(blk.Body) {
+		n += c.CountJSON(r.t.Bytes(blk.Body))
+	} else {
+		n += r.content(c, blk.Body, m, 0)
+	}
+	return max(n, hidden)
+}
+
+// skeleton is the size of a block without its body, its id and its tool below which aroundTokens does not
+// read the block: that much the usual members take, which count for nothing.
+const skeleton = 64
+
+// aroundTokens counts the texts of a block outside of its body, such as a signature, the output of a call
+// that the provider ran, or the pictures of a result.
+func (r *Request) aroundTokens(c Counter, blk *transcript.Block, m medium) int {
+	if blk.Span.Len()-blk.Body.Len() <= skeleton+len(blk.CallID)+len(blk.Tool) || blk.Body == blk.Span || r.raw[blk.Span.Start] != '{' {
+		return 0
+	}
+	return r.around(c, blk.Span, blk.Body, m, 0)
+}
+
+// around counts the texts of an object outside of a span in it.
+func (r *Request) around(c Counter, s, body transcript.Span, m medium, depth int) int {
+	n := 0
+	m = r.mediumOf(s, m)
+	jsonspan.Visit(r.raw, jsonspan.Span(s), jsonspan.Span(body), func(e jsonspan.Member) {
+		v := tspan(e.Value)
+		switch open := r.raw[v.Start]; {
+		case v.Start <= body.Start && body.End <= v.End:
+			if open == '{' && v != body {
+				n += r.around(c, v, body, m, depth+1)
+			}
+		case open == '"' || open == '{' || open == '[':
+			if name := r.name(e.Key); !isToolName(name) {
+				n += r.member(c, name, v, m, depth)
+			}
+		}
+	})
+	return n
+}
+
+// isToolName reports whether a member names the tool of a call or a result. A call's tool counts anyway.
+func isToolName(name string) bool { return name == "name" || name == "tool_name" }
 
 // recording counts a recording beside the content by what was said and by its data, or else by its id.
 func (r *Request) recording(c Counter, kind string, s transcript.Span) int {
@@ -119,8 +172,7 @@ func (r *Request) bodyTokens(c Counter, blk *transcript.Block) int {
 	return r.content(c, blk.Body, medium{}, 0)
 }
 
-// saidTokens counts a text in the place of what a block says, as a rewrite
-// would write it.
+// saidTokens counts a block whose body a text replaces, as a rewrite would write it.
 func (r *Request) saidTokens(c Counter, b transcript.BlockID, text string) int {
 	blk := &r.t.Blocks()[b]
 	switch blk.Kind {
@@ -128,9 +180,11 @@ func (r *Request) saidTokens(c Counter, b transcript.BlockID, text string) int {
 		if r.where[b].in != inFunction && !r.g.freeForm(r, blk) {
 			text = string(noteOf(text))
 		}
-		return frameTokens(c) + c.Count(lend(blk.Tool)) + c.Count(lend(text))
+		return frameTokens(c) + c.Count(lend(blk.Tool)) + c.Count(lend(text)) + r.aroundTokens(c, blk, medium{})
 	case transcript.Result, transcript.ServerResult:
-		return frameTokens(c) + r.g.saidTokens(r, c, blk, text)
+		return frameTokens(c) + r.g.saidTokens(r, c, blk, text) + r.aroundTokens(c, blk, medium{})
+	case transcript.Text:
+		return c.Count(lend(text)) + r.aroundTokens(c, blk, medium{})
 	}
 	return c.Count(lend(text))
 }
@@ -190,6 +244,8 @@ type medium struct {
 	mime string // or only its kind
 	low  bool
 	text bool // the data is text
+	// opaque, if set, takes the tokens of encrypted data, which are counted apart then.
+	opaque *int
 }
 
 // shown reports whether it is a medium at all: search results have links, too.
@@ -225,8 +281,17 @@ func (r *Request) name(key jsonspan.Span) string {
 
 // object counts a block: media by what they show, everything else as it is written.
 func (r *Request) object(c Counter, s transcript.Span, m medium, depth int) int {
-	all := jsonspan.Members(r.raw, jsonspan.Span(s))
-	for _, e := range all {
+	n := 0
+	m = r.mediumOf(s, m)
+	jsonspan.Visit(r.raw, jsonspan.Span(s), jsonspan.Span{}, func(e jsonspan.Member) {
+		n += r.member(c, r.name(e.Key), tspan(e.Value), m, depth)
+	})
+	return n
+}
+
+// mediumOf returns what the members of an object add to m.
+func (r *Request) mediumOf(s transcript.Span, m medium) medium {
+	jsonspan.Visit(r.raw, jsonspan.Span(s), jsonspan.Span{}, func(e jsonspan.Member) {
 		v := r.raw[e.Value.Start:e.Value.End]
 		switch r.name(e.Key) {
 		case "media_type", "mimeType", "mime_type", "format", "type":
@@ -238,47 +303,47 @@ func (r *Request) object(c Counter, s transcript.Span, m medium, depth int) int 
 		case "detail", "resolution":
 			m.low = string(v) == `"low"`
 		}
-	}
-	n := 0
-	for _, e := range all {
-		n += r.member(c, r.name(e.Key), tspan(e.Value), m, depth)
-	}
-	return n
+	})
+	return m
 }
 
 // member counts one member of a block.
 func (r *Request) member(c Counter, key string, s transcript.Span, m medium, depth int) int {
 	v := r.t.Bytes(s)
 	str := len(v) > 1 && v[0] == '"'
-	switch key {
-	case "type", "id", "tool_use_id", "toolUseId", "call_id", "role", "status", "is_error", "cache_control", "cachePoint", "citations", "annotations",
-		"media_type", "mimeType", "mime_type", "format", "detail", "resolution", "filename", "logprobs":
+	switch weightOf(m.mime, key) {
+	case uncounted:
 		return 0
-	case "signature", "thoughtSignature", "thought_signature", "encrypted_content", "redactedContent":
-		return len(v) / 6 // opaque; about what it stands for
-	case "json", "input", "args", "response":
+	case opaque:
+		if string(v) == `"`+skippedSignature+`"` {
+			return 0
+		}
+		if m.opaque != nil {
+			*m.opaque += len(v) / opaqueBytes
+			return 0
+		}
+		return len(v) / opaqueBytes
+	case asJSON:
 		return c.Count(v)
-	case "result":
-		if str && m.mime == "image_generation_call" {
+	case asPicture:
+		if str {
 			return c.Media("image", v[1:len(v)-1], m.low)
 		}
-	case "data", "bytes", "file_data":
-		if m.mime == "redacted_thinking" {
-			return len(v) / 6
-		}
+	case asData:
 		if text, ok := m.plain(v); ok {
 			return c.Count(text)
 		}
 		if str && !m.text && m.shown() {
 			return c.Media(m.mime, v[1:len(v)-1], m.low)
 		}
-	case "image", "document", "audio", "video", "file", "image_url", "input_audio", "inlineData", "inline_data":
+	case asMedium:
 		if m.mime == "" || !str || key == "image_url" {
 			m.mime = strings.TrimSuffix(strings.TrimPrefix(key, "input_"), "_url")
 		}
-	}
-	switch key {
-	case "image_url", "url", "uri", "fileUri", "file_uri", "file_id", "fileId":
+		if str && key == "image_url" && m.shown() {
+			return c.Media(m.mime, v[1:len(v)-1], m.low)
+		}
+	case asAddress:
 		if str && m.shown() {
 			return c.Media(m.mime, v[1:len(v)-1], m.low)
 		}
