@@ -165,11 +165,14 @@ const (
 	leastBoxes = 3
 )
 
+// members are those of the front matter of a skill, and of the header of an issue.
+var members = [5]string{"name:", "description:", "title:", "state:", "number:"}
+
 // KindOfText is the kind of a text by its form: the front matter of a skill, the title of instructions,
 // the header of an issue, or boxes to tick. Numbers of lines before each line do not matter.
 func KindOfText(text string) Kind {
 	lines, boxes, open := 0, 0, 0
-	matter := make(map[string]bool) // members at the beginning of a line
+	var matter [5]bool // members at the beginning of a line, in the order of members
 	for line := range strings.Lines(text) {
 		line = unnumbered(strings.TrimRight(line, "\r\n"))
 		if isBox(line) {
@@ -186,13 +189,13 @@ func KindOfText(text string) Kind {
 		if isInstructionTitle(line) {
 			return Instructions
 		}
-		if name, _, found := strings.Cut(line, ":"); found {
-			matter[name] = true
+		for i, name := range members {
+			matter[i] = matter[i] || strings.HasPrefix(line, name)
 		}
 		switch {
-		case open > 0 && matter["name"] && matter["description"]:
+		case open > 0 && matter[0] && matter[1]:
 			return Skill
-		case matter["title"] && matter["state"] && matter["number"]:
+		case matter[2] && matter[3] && matter[4]:
 			return Task
 		}
 	}
@@ -212,6 +215,9 @@ func isBox(line string) bool {
 
 // isInstructionTitle reports whether instructions for agents begin with a line.
 func isInstructionTitle(line string) bool {
+	if len(line) == 0 || line[0] != '#' && line[0] != 'T' && line[0] != 't' {
+		return false
+	}
 	line = strings.ToLower(line)
 	if strings.HasPrefix(line, "this file provides guidance to ") {
 		return true
@@ -223,6 +229,9 @@ func isInstructionTitle(line string) bool {
 
 // unnumbered is a line without the number that tools print before it.
 func unnumbered(line string) string {
+	if line == "" || line[0] != ' ' && (line[0] < '0' || line[0] > '9') {
+		return line
+	}
 	rest := strings.TrimLeft(strings.TrimLeft(line, " "), "0123456789")
 	if rest == strings.TrimLeft(line, " ") {
 		return line
