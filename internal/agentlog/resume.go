@@ -2,7 +2,6 @@ package agentlog
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
@@ -19,7 +18,7 @@ func (d *Diagnosis) Resume() []string {
 	case "claude-code":
 		return withID(name, "claude", "--resume")
 	case "codex":
-		return withID(uuidAtEnd.FindString(name), "codex", "resume")
+		return withID(name[max(0, len(name)-len("01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d")):], "codex", "resume")
 	case "pi":
 		return []string{"pi", "--session", d.Path}
 	case "gemini-cli":
@@ -27,7 +26,7 @@ func (d *Diagnosis) Resume() []string {
 	case "opencode":
 		return withID(name, "opencode", "--session")
 	case "copilot":
-		if id := filepath.Base(filepath.Dir(d.Path)); agentIDs.MatchString(id) {
+		if id := filepath.Base(filepath.Dir(d.Path)); isAgentID(id) {
 			return []string{"copilot", "--resume=" + id}
 		}
 	case "qwen-code":
@@ -42,16 +41,20 @@ func (d *Diagnosis) Resume() []string {
 
 // withID adds the id of a session to a command; nil if it is not one that an agent gives.
 func withID(id string, command ...string) []string {
-	if !agentIDs.MatchString(id) {
+	if !isAgentID(id) {
 		return nil
 	}
 	return append(command, id)
 }
 
-var (
-	agentIDs  = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z_-]*$`)
-	uuidAtEnd = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-)
+// isAgentID reports whether an id is of letters, digits, dashes and underscores, as agents make them, and no flag.
+func isAgentID(id string) bool {
+	other := func(r rune) bool {
+		letter := r|0x20 >= 'a' && r|0x20 <= 'z' || r >= '0' && r <= '9'
+		return !letter && r != '-' && r != '_'
+	}
+	return id != "" && id[0] != '-' && strings.IndexFunc(id, other) < 0
+}
 
 // headID returns the id that the first record of a file of Gemini CLI has.
 func (l *Log) headID() string {
