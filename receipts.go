@@ -161,6 +161,9 @@ func (w *receiptWriter) back() {
 
 // add adds a line.
 func (w *receiptWriter) add(c *wire.Change) error {
+	if c.Removed != "" {
+		return w.addAny(c)
+	}
 	if c.Action != w.last.Action || c.Rule != w.last.Rule || c.Reason != w.last.Reason {
 		if !ordinary(string(c.Action)) || !ordinary(c.Rule) || !ordinary(c.Reason) {
 			return w.addAny(c)

@@ -326,7 +326,7 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	if pl.Empty() && in == r && restored == 0 && !drop && clear == nil {
 		return o.offered(a, in, pl, 0)
 	}
-	o.body, o.planned, o.plan, o.changes, o.known = out, in, pl, slices.Concat(stripped, pl.Changes()), a.known
+	o.body, o.planned, o.plan, o.changes, o.known = out, in, pl, withoutWords(slices.Concat(stripped, pl.Changes())), a.known
 	if restored > 0 {
 		o.changes = append(o.changes, wire.Change{
 			Action: wire.ActionInsert, Rule: ruleRecall, IDs: []string{}, Bytes: len(r.Raw()) - len(a.raw),

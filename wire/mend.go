@@ -114,6 +114,9 @@ type Change struct {
 	Reason string   `json:"reason"`
 	Tokens int      `json:"tokens"`
 	Bytes  int      `json:"bytes"` // how many more, or fewer if negative
+	// Removed is the JSON that a repair took out of the conversation, or quoted in another form, as it was.
+	// Of what a rule, a window or a summary takes out, [github.com/pare-llm/pare.Plan.Archive] has it.
+	Removed string `json:"removed,omitempty"`
 
 	born birth // of what it puts in
 	own  bool  // done to something that was put in
@@ -313,7 +316,16 @@ type mender struct {
 
 // log records a change to a block or, if block is NoBlock, to a message.
 func (m *mender) log(f *Finding, action Action, block transcript.BlockID, message int, bytes int, format string, args ...any) {
-	c := Change{Action: action, Rule: f.Rule, IDs: f.IDs, Reason: fmt.Sprintf(format, args...), Bytes: bytes}
+	removed := ""
+	if action == ActionDrop {
+		removed = m.removedBlock(block, message)
+	}
+	m.logRemoved(f, removed, action, block, message, bytes, format, args...)
+}
+
+// logRemoved records a change that removes some JSON.
+func (m *mender) logRemoved(f *Finding, removed string, action Action, block transcript.BlockID, message int, bytes int, format string, args ...any) {
+	c := Change{Action: action, Rule: f.Rule, IDs: f.IDs, Reason: fmt.Sprintf(format, args...), Bytes: bytes, Removed: removed}
 	at := atMessage(message)
 	if block != transcript.NoBlock {
 		at = m.at(block)
@@ -345,7 +357,7 @@ func (m *mender) log(f *Finding, action Action, block transcript.BlockID, messag
 		}
 		c.Path = path
 		m.changes = append(m.changes, c)
-		c.Bytes = 0 // the others were joined to the first
+		c.Bytes, c.Removed = 0, "" // the others were joined to the first
 	}
 	if action == ActionDrop && block == transcript.NoBlock && message >= 0 {
 		m.logGuests(c, message, paths)
@@ -372,8 +384,12 @@ func (m *mender) logGuests(c Change, message int, told []string) {
 
 // logMember records that a member of a block or, if block is NoBlock, of a message goes.
 func (m *mender) logMember(f *Finding, block transcript.BlockID, member, format string, args ...any) {
+	at := m.t.Messages()[f.Index].Span
+	if block != transcript.NoBlock {
+		at = m.t.Block(block).Span
+	}
 	first := len(m.changes)
-	m.log(f, ActionDrop, block, f.Index, 0, format, args...)
+	m.logRemoved(f, m.removedMember(jsonspan.Span(at), member), ActionDrop, block, f.Index, 0, format, args...)
 	m.changes = m.changes[:first+1] // what was joined to it has its members still
 	if c := &m.changes[first]; c.Path != "" {
 		c.Path += "." + member
@@ -382,7 +398,11 @@ func (m *mender) logMember(f *Finding, block transcript.BlockID, member, format 
 
 // logHead records a change beside the messages.
 func (m *mender) logHead(f *Finding, action Action, path string, bytes int, format string, args ...any) {
-	m.changes = append(m.changes, Change{Action: action, Rule: f.Rule, Path: path, IDs: []string{}, Reason: fmt.Sprintf(format, args...), Bytes: bytes})
+	c := Change{Action: action, Rule: f.Rule, Path: path, IDs: []string{}, Reason: fmt.Sprintf(format, args...), Bytes: bytes}
+	if body := m.bodyObject(); f.Index < 0 && len(body.members) > 0 && (action == ActionDrop || action == ActionEdit) {
+		c.Removed = m.removedMember(jsonspan.Span(body.at), path)
+	}
+	m.changes = append(m.changes, c)
 }
 
 // free reports whether no earlier mend of this round has claimed the block or its

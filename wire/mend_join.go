@@ -99,6 +99,7 @@ func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
 		m.dropBlock(r)
 		m.isQuoted(r) // what it says elsewhere is joined to nothing
 		m.log(f, ActionMerge, r, 0, 0, "results of one call, joined in order")
+		m.noteRemoved(r)
 		m.tellApart(f, known, path, r)
 	}
 	return true
@@ -122,7 +123,7 @@ func (m *mender) tellApart(f *Finding, known map[string]string, path string, fro
 		if v, ok := known[name]; string(value) == "null" || ok && v == string(canonical(value)) {
 			return
 		}
-		m.log(f, ActionDrop, from, 0, -len(value), "%s of a result that was joined to another", name)
+		m.logRemoved(f, string(value), ActionDrop, from, 0, -len(value), "%s of a result that was joined to another", name)
 		if c := &m.changes[len(m.changes)-1]; c.Path != "" {
 			c.Path = join(join(c.Path, path), name)
 		}

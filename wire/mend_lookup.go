@@ -28,19 +28,20 @@ type lookups struct {
 	last     map[int]int                        // by message: the place of its last result
 	answered map[int]int                        // by turn: its last message with results
 	runs     messageRuns
-	spoken   map[transcript.BlockID]string               // what results say; see said
-	spelled  map[transcript.Span]string                  // values in one spelling
-	items    map[transcript.BlockID][]jsonspan.Span      // of results; see elements
-	refs     map[transcript.BlockID]*refList             // what goes of lists inside of blocks; see listIn
-	usedIDs  map[string]note                             // the first note about an item id that is used again
-	tried    map[attempt]bool                            // what could not be done in this round
-	flawed   map[jsonspan.FlawKind][]int                 // where flaws of a kind stand, in order
-	way      way                                         // to the copies of keys; see dropCopy
-	leads    map[transcript.BlockID][]transcript.BlockID // by call: the reasoning that leads to it
-	callees  map[transcript.BlockID][]transcript.BlockID // by program: what it called, and the outputs
-	home     map[transcript.BlockID]bool                 // calls that got a result back in this round
-	retools  map[int]bool                                // messages that change tools; see changesTools
-	hoisted  map[string]bool                             // tools that the head got in this round
+	spoken   map[transcript.BlockID]string                // what results say; see said
+	spelled  map[transcript.Span]string                   // values in one spelling
+	items    map[transcript.BlockID][]jsonspan.Span       // of results; see elements
+	refs     map[transcript.BlockID]*refList              // what goes of lists inside of blocks; see listIn
+	usedIDs  map[string]note                              // the first note about an item id that is used again
+	tried    map[attempt]bool                             // what could not be done in this round
+	flawed   map[jsonspan.FlawKind][]int                  // where flaws of a kind stand, in order
+	way      way                                          // to the copies of keys; see dropCopy
+	leads    map[transcript.BlockID][]transcript.BlockID  // by call: the reasoning that leads to it
+	callees  map[transcript.BlockID][]transcript.BlockID  // by program: what it called, and the outputs
+	inners   map[jsonspan.Span]map[string][]jsonspan.Span // of objects and lists that lose some; see innerOf
+	home     map[transcript.BlockID]bool                  // calls that got a result back in this round
+	retools  map[int]bool                                 // messages that change tools; see changesTools
+	hoisted  map[string]bool                              // tools that the head got in this round
 }
 
 // An attempt is a mend of a message, turn or exchange as a whole.

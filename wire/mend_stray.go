@@ -49,6 +49,7 @@ func (m *mender) quote(f *Finding, b transcript.BlockID, text string, media [][]
 		m.insertMessage(m.behindTool(blk.Message), raw, m.fresh(), repeat(m.at(b), 1+len(media))...)
 	}
 	m.log(f, ActionEdit, b, blk.Message, len(raw)-blk.Span.Len(), "%s", why)
+	m.noteRemoved(b)
 }
 
 // quotation returns all that a result holds: its texts, anything that is no text as JSON,
@@ -105,7 +106,7 @@ func (m *mender) shows(s transcript.Span) []byte {
 // plumbing are the members of a result that say nothing of what a tool did.
 var plumbing = []string{
 	"type", "role", "id", "name", "tool_use_id", "toolUseId", "tool_call_id", "call_id", "content", "output", "response", "parts",
-	"is_error", "status", "cache_control", "willContinue", "will_continue", "scheduling",
+	"is_error", "status", "cache_control", "willContinue", "will_continue", "scheduling", "host_digest",
 }
 
 // sayingMembers are those of them in which some API has what a tool said.

@@ -125,7 +125,8 @@ func (m *mender) tellMembers() {
 		for k, member := range members {
 			name := string(jsonspan.Decode(nil, m.raw[member.Key.Start:member.Key.End]))
 			says := m.raw[member.Value.Start]
-			if slices.Contains(blockMembers, name) && last[name] == k || says != '"' && says != '[' && says != '{' || member.Value.Len() == 2 {
+			isEmpty := 'a' <= says && says <= 'z' || member.Value.Len() == 2 && (says == '"' || says == '[' || says == '{')
+			if slices.Contains(blockMembers, name) && last[name] == k || isEmpty {
 				continue
 			}
 			if name == "tool_call_id" && m.holdsResult(msg) {
@@ -136,6 +137,7 @@ func (m *mender) tellMembers() {
 			}
 			m.changes = append(m.changes, Change{
 				Action: ActionDrop, Rule: "empty-content", Path: path + "." + name, IDs: []string{}, Bytes: -member.Value.Len(), Reason: "goes with the message that it stood in" + m.idsIn(tspan(member.Value)),
+				Removed: string(m.raw[member.Value.Start:member.Value.End]),
 			})
 		}
 	}

@@ -70,6 +70,8 @@ export interface Change {
   reason: string;
   tokens: number;
   bytes: number;
+  /** The JSON that a repair took out, or quoted in another form. */
+  removed?: string;
 }
 
 export interface Finding {

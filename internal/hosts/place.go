@@ -46,27 +46,61 @@ func sayable(message string) string {
 	return message
 }
 
-// Changes are the changes of a plan, at the places of the host.
+// Changes returns the changes of a plan, at the places of the host. The JSON that is removed is the host's.
 func (l *List) Changes(all []wire.Change) []wire.Change {
 	out := make([]wire.Change, 0, len(all))
+	left := make(map[int]int) // by element: how many of its units stay
+	for i := range l.all {
+		left[i] = len(l.all[i].units)
+	}
+	gone := make(map[int]bool) // units
 	for _, c := range all {
+		if u := l.unitAt(c.Path); c.Removed != "" && u >= 0 {
+			c.Removed = ""
+			if !gone[u] {
+				left[l.units[u].elem]--
+				c.Removed = l.removed(u, left[l.units[u].elem] == 0)
+			}
+			gone[u] = true
+		}
 		c.Path = l.Place(c.Path)
 		out = append(out, c)
 	}
 	return out
 }
 
+// removed returns the JSON of a unit wherever its element has it or, if nothing else of its element stays, that of
+// the element.
+func (l *List) removed(u int, whole bool) string {
+	x := &l.units[u]
+	e := &l.all[x.elem]
+	if whole {
+		return string(l.raw[e.Span.Start:e.Span.End])
+	}
+	all := string(l.raw[x.at.Start:x.at.End])
+	for _, p := range x.places {
+		if at := e.lists[p.list].items[p.item]; at != x.at {
+			all += "\n" + string(l.raw[at.Start:at.End])
+		}
+	}
+	return all
+}
+
+// unitAt returns the unit that a path of the request leads to, or into; -1 if there is none.
+func (l *List) unitAt(path string) int {
+	for path != "" {
+		if h, ok := l.blocks[path]; ok && h.unit >= 0 {
+			return h.unit
+		}
+		path = path[:max(0, strings.LastIndexByte(path, '.'))]
+	}
+	return -1
+}
+
 // Place is the path of the document that a path of the request stands for.
 func (l *List) Place(path string) string {
-	for p := path; p != ""; {
-		if h, ok := l.blocks[p]; ok && h.unit >= 0 {
-			return jsonspan.PathAt(l.raw, l.units[h.unit].at.Start)
-		}
-		i := strings.LastIndexByte(p, '.')
-		if i < 0 {
-			break
-		}
-		p = p[:i]
+	if u := l.unitAt(path); u >= 0 {
+		return jsonspan.PathAt(l.raw, l.units[u].at.Start)
 	}
 	if rest, ok := strings.CutPrefix(path, "messages."); ok {
 		n, _, _ := strings.Cut(rest, ".")

@@ -65,7 +65,8 @@ type unit struct {
 	inline bool    // a text that is the content
 	id     string
 	name   string
-	ended  bool // of a call that may hold its result
+	digest string // of the members of a result that are not in the request
+	ended  bool   // of a call that may hold its result
 }
 
 // A half is what a block stands for: a unit, or the result of one that holds both.
@@ -408,12 +409,13 @@ func (l *List) part(i int, w *writer, row *part, at jsonspan.Span, places []plac
 		w.open[u.id] = true
 	case result:
 		delete(w.open, u.id)
-		w.add(half{unit: id}, user, resultBlock(&u, o.bytes(row.out), is(row.failed)))
+		u.digest = digestOf(o, row)
+		w.add(half{unit: id}, user, resultBlock(&u, outputOf(o, row), is(row.failed)))
 	case both:
 		w.add(half{unit: id}, assistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", inputOf(o.bytes(row.in))))
 		if u.ended = row.ended(o); u.ended {
 			w.results = append(w.results, func() {
-				w.add(half{unit: id, result: true}, user, resultBlock(&u, o.bytes(row.out), is(row.failed)))
+				w.add(half{unit: id, result: true}, user, resultBlock(&u, outputOf(o, row), is(row.failed)))
 			})
 		}
 	case serverCall:

@@ -2,6 +2,10 @@ package hosts
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -189,15 +193,52 @@ func mediaBlock(o *object, row *part) []byte {
 
 // resultBlock writes a result as a tool_result. Texts are texts, whatever holds them; anything else is its
 // JSON. The name of the tool, if the host keeps it, says which calls it may answer.
+//
+// host_digest stands for all else that the host keeps of a result: two results that differ in it are no copies.
 func resultBlock(u *unit, out []byte, failed bool) []byte {
-	var mark, name []byte
+	var mark, name, digest []byte
 	if failed {
 		mark = []byte("true")
 	}
 	if u.name != "" && u.kind == result {
 		name = quote(u.name)
 	}
-	return write("type", "tool_result", "tool_use_id", u.id, "name", name, "content", quote(outputText(out)), "is_error", mark)
+	if u.digest != "" {
+		digest = quote(u.digest)
+	}
+	return write("type", "tool_result", "tool_use_id", u.id, "name", name, "host_digest", digest, "content", quote(outputText(out)), "is_error", mark)
+}
+
+// outputOf returns the output of a result: of the members that may hold it, the first that is not empty.
+func outputOf(o object, row *part) []byte {
+	for path := range strings.SplitSeq(row.out, "|") {
+		if out := o.bytes(path); len(out) > 2 && string(out) != "null" {
+			return out
+		}
+	}
+	return o.bytes(row.out)
+}
+
+// unsaid are the members of a result that two copies of it may have different values of.
+var unsaid = []string{"type", "role", "schema", "version", "id", "timestamp", "created_at", "updated_at", "time"}
+
+// digestOf returns a digest of the members of a result that are not in the request; "" if there are none.
+func digestOf(o object, row *part) string {
+	sum := sha256.New()
+	some := false
+	for _, m := range o.Members {
+		key := decode(o.Raw[m.Key.Start-1 : m.Key.End+1])
+		read := slices.ContainsFunc([]string{row.id, row.name, row.out}, func(path string) bool { return path == key || strings.HasPrefix(path, key+"|") })
+		if read || slices.Contains(unsaid, key) {
+			continue
+		}
+		some = true
+		fmt.Fprintf(sum, "%q:%s,", key, o.Raw[m.Value.Start:m.Value.End])
+	}
+	if !some {
+		return ""
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // outputText is the text of an output.
@@ -242,9 +283,20 @@ func plainText(value []byte) string {
 	return string(value)
 }
 
+// holdsMore reports whether a list of parts holds some that are not in its text.
+func holdsMore(list []byte) bool {
+	if plainText(list) == string(list) {
+		return false
+	}
+	return slices.ContainsFunc(jsonspan.Elements(list, jsonspan.Span{End: len(list)}), func(at jsonspan.Span) bool {
+		text := open(list, at).get("text")
+		return text.Len() == 0 || list[text.Start] != '"'
+	})
+}
+
 // isMedia reports whether parts of a type are pictures or files.
 func isMedia(kind string) bool {
-	for _, name := range []string{"image", "file", "media", "audio", "video", "document"} {
+	for _, name := range []string{"image", "file", "media", "audio", "video", "document", "input_image", "input_file", "input_audio"} {
 		if strings.HasPrefix(kind, name) {
 			return true
 		}

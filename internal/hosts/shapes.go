@@ -298,7 +298,7 @@ var openCode = shape{
 		if first(state) != '{' {
 			state = []byte("{}")
 		}
-		state = set(set(set(state, "status", quote("error")), "error", said), "time", write("start", start, "end", start))
+		state = set(set(set(set(state, "status", quote("error")), "error", said), "time.start", start), "time.end", start)
 		if openAll(state).get("input").Len() == 0 {
 			state = set(state, "input", []byte("{}"))
 		}

@@ -64,7 +64,7 @@ var agentsParts = []part{
 	{as: "image", kind: media, say: "data|url"},
 	{as: "file", kind: media, say: "data|url"},
 	{as: "tool_call", kind: call, id: "metadata.tool_call_id", name: "payload.tool_name", in: "payload.parameters"},
-	{as: "tool_result", kind: result, id: "metadata.tool_call_id", name: "payload.tool_name", out: "content", failed: func(o object) bool { return string(o.bytes("payload.success")) == "false" }},
+	{as: "tool_result", kind: result, id: "metadata.tool_call_id", name: "payload.tool_name", out: "content|payload.result|payload.error", failed: func(o object) bool { return string(o.bytes("payload.success")) == "false" }},
 }
 
 func agentsRow(kind string) *part {

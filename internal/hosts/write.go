@@ -373,6 +373,9 @@ func (l *List) edited(u int, raw []byte, f *fate, row *part) ([]byte, error) {
 func spoken(out []byte, said string) []byte {
 	o := openAll(out)
 	if kind := o.text("type"); kind != "" && o.get("value").Len() > 0 {
+		if value := o.bytes("value"); first(value) == '[' && holdsMore(value) {
+			return set(out, "value", spoken(value, said))
+		}
 		if strings.HasPrefix(kind, "error") {
 			kind = "error-text"
 		} else {
@@ -389,7 +392,7 @@ func spoken(out []byte, said string) []byte {
 	whole := jsonspan.Span{End: len(out)}
 	items := jsonspan.Elements(out, whole)
 	var now []item
-	done := false
+	done, partly := false, holdsMore(out)
 	for k, at := range items {
 		raw := out[at.Start:at.End]
 		if o := open(out, at); o.get("text").Len() > 0 {
@@ -397,7 +400,7 @@ func spoken(out []byte, said string) []byte {
 				continue
 			}
 			raw, done = set(raw, "text", quote(said)), true
-		} else if !isMedia(o.text("type")) {
+		} else if !partly && !isMedia(o.text("type")) {
 			continue // its words are in what is said
 		}
 		now = append(now, item{k, raw})
