@@ -147,7 +147,7 @@ func settle(r *wire.Request, v *votes) ([]Decision, blockEdits) {
 	var saved []Reason
 	for _, p := range slices.Concat(task, newest) {
 		if a := r.Transcript().AtomOf(p.block); decisions[a].Action == wire.ActionDrop {
-			saved = append(saved, Reason{"words", "the task and the newest words of the user stay", a})
+			saved = append(saved, Reason{"user-words", "the task and the newest words of the user stay", a})
 		}
 	}
 	if len(saved) == 0 {

@@ -105,7 +105,7 @@ func (r *Request) whose(typ []byte) string {
 	if whose := r.g.foreign[string(typ)]; whose != "" {
 		return whose
 	}
-	return makerOfType[string(typ)]
+	return findMaker(typesOf, string(typ))
 }
 
 // maxBeside is how long the role of a message, and the marks around it, are at most.
@@ -290,7 +290,7 @@ func (r *Request) foreignParts() *ForeignError {
 	for i := range blocks[:min(len(blocks), 3)] {
 		w := wordsOf(r.raw, jsonspan.Span(blocks[i].Span), jsonspan.Span{})
 		for _, k := range w.keys {
-			if looks := makerOfPart[k]; looks != "" {
+			if looks := findMaker(partsOf, k); looks != "" {
 				return &ForeignError{Looks: looks, Why: fmt.Sprintf("parts with the member %q", k)}
 			}
 		}
@@ -304,7 +304,7 @@ func (r *Request) foreignRoles() *ForeignError {
 		if n.fault != unknownRole || n.arg == "tool_result" { // which is mapped
 			continue
 		}
-		if looks := makerOfRole[n.arg]; looks != "" {
+		if looks := findMaker(rolesOf, n.arg); looks != "" {
 			return &ForeignError{Looks: looks, Why: fmt.Sprintf("the role %q", n.arg)}
 		}
 		if looksLikeCall(n.arg) {

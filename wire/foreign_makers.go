@@ -56,22 +56,19 @@ var makers = []maker{
 	{looks: "a transcript of agents-api", keys: []string{"tool_call"}, sets: [][]string{{"type", "message", "!role"}}},
 }
 
-// makerOf are the makers by one word that tells.
-var (
-	makerOfType = wordsOfMakers(func(m *maker) []string { return m.types })
-	makerOfKey  = wordsOfMakers(func(m *maker) []string { return m.keys })
-	makerOfRole = wordsOfMakers(func(m *maker) []string { return m.roles })
-	makerOfPart = wordsOfMakers(func(m *maker) []string { return m.parts })
-)
+func typesOf(m *maker) []string { return m.types }
+func keysOf(m *maker) []string  { return m.keys }
+func rolesOf(m *maker) []string { return m.roles }
+func partsOf(m *maker) []string { return m.parts }
 
-func wordsOfMakers(of func(*maker) []string) map[string]string {
-	all := make(map[string]string)
-	for i := range makers {
-		for _, word := range of(&makers[i]) {
-			all[word] = makers[i].looks
+// findMaker returns the maker that one word identifies, or "". The last row with the word decides.
+func findMaker(wordsOf func(*maker) []string, word string) string {
+	for i := len(makers) - 1; i >= 0; i-- {
+		if slices.Contains(wordsOf(&makers[i]), word) {
+			return makers[i].looks
 		}
 	}
-	return all
+	return ""
 }
 
 // objectWords are the words of an object that may tell whose it is.
@@ -136,11 +133,11 @@ func isBlockMember(name string) bool {
 
 // maker says whose an object is, and by what; "": nobody's that is known.
 func (w *objectWords) maker() (looks, by string) {
-	if looks := makerOfType[w.typ]; looks != "" && w.typ != "" {
+	if looks := findMaker(typesOf, w.typ); looks != "" && w.typ != "" {
 		return looks, fmt.Sprintf("type %q", w.typ)
 	}
 	for _, k := range w.keys {
-		if looks := makerOfKey[k]; looks != "" {
+		if looks := findMaker(keysOf, k); looks != "" {
 			return looks, k
 		}
 	}

@@ -1,7 +1,6 @@
 package wire
 
-// A weight is how a string in a block is counted. Strings without a row in the table count as text, so
-// that a member of tomorrow counts.
+// A weight is how a string in a block is counted.
 type weight uint8
 
 const (
@@ -22,34 +21,39 @@ const opaqueBytes = 6
 // signature.
 const skippedSignature = "skip_thought_signature_validator"
 
-// A leaf is the weight of the members of a name, in blocks of any type of any dialect.
-type leaf struct {
-	weight weight
-	// reason says why the member does not count, or not as text.
-	reason string
-}
-
-// memberWeights has a row for each member that does not count as text.
-var memberWeights = func() map[string]leaf {
-	all := make(map[string]leaf, 64)
-	add := func(w weight, reason string, names ...string) {
-		for _, name := range names {
-			all[name] = leaf{w, reason}
-		}
+// memberWeight returns the weight of a member by its name, in blocks of any type of any dialect. A member
+// without a case counts as text.
+func memberWeight(name string) weight {
+	switch name {
+	// Ids, which providers do not bill.
+	case "id", "tool_use_id", "toolUseId", "call_id", "container_id":
+		return uncounted
+	// One of a few words that the API knows.
+	case "type", "role", "status", "is_error", "media_type", "mimeType", "mime_type", "format", "detail", "resolution":
+		return uncounted
+	// A setting of the cache.
+	case "cache_control", "cachePoint":
+		return uncounted
+	// Sources of a text. Providers do not bill the quoted passages.
+	case "citations", "annotations":
+		return uncounted
+	// The name of a file, which the model reads by its data, and probabilities, which are not sent to it.
+	case "filename", "logprobs":
+		return uncounted
+	// Encrypted thoughts or results.
+	case "signature", "thoughtSignature", "thought_signature", "encrypted_content", "encrypted_index", "encrypted_stdout", "redactedContent":
+		return opaque
+	case "json", "input", "args", "response", "tools", "input_schema":
+		return asJSON
+	case "data", "bytes", "file_data":
+		return asData
+	case "image", "document", "audio", "video", "file", "image_url", "input_audio", "inlineData", "inline_data":
+		return asMedium
+	case "url", "uri", "fileUri", "file_uri", "file_id", "fileId":
+		return asAddress
 	}
-	add(uncounted, "an id, which providers do not bill", "id", "tool_use_id", "toolUseId", "call_id", "container_id")
-	add(uncounted, "one of a few words that the API knows", "type", "role", "status", "is_error", "media_type", "mimeType", "mime_type", "format", "detail", "resolution")
-	add(uncounted, "a setting of the cache", "cache_control", "cachePoint")
-	add(uncounted, "sources of a text; providers do not bill the quoted passages", "citations", "annotations")
-	add(uncounted, "a name of a file that the model reads by its data", "filename")
-	add(uncounted, "probabilities, which are not sent to the model", "logprobs")
-	add(opaque, "encrypted thoughts or results", "signature", "thoughtSignature", "thought_signature", "encrypted_content", "encrypted_index", "encrypted_stdout", "redactedContent")
-	add(asJSON, "JSON", "json", "input", "args", "response", "tools", "input_schema")
-	add(asData, "base64 of a medium", "data", "bytes", "file_data")
-	add(asMedium, "a medium", "image", "document", "audio", "video", "file", "image_url", "input_audio", "inlineData", "inline_data")
-	add(asAddress, "the address of a medium", "url", "uri", "fileUri", "file_uri", "file_id", "fileId")
-	return all
-}()
+	return asText
+}
 
 // weightOf returns the weight of a member of an object of a type.
 func weightOf(typ, member string) weight {
@@ -59,5 +63,5 @@ func weightOf(typ, member string) weight {
 	case member == "result" && typ == "image_generation_call":
 		return asPicture
 	}
-	return memberWeights[member].weight
+	return memberWeight(member)
 }

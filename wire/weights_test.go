@@ -135,7 +135,7 @@ func TestLongStringsCount(t *testing.T) {
 					return
 				}
 				for _, n := range path {
-					if w := memberWeights[n]; w.weight == uncounted && w.reason != "" || isToolName(n) || shortNames[n] != "" {
+					if memberWeight(n) == uncounted || isToolName(n) || shortNames[n] != "" {
 						return
 					}
 				}

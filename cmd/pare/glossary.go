@@ -98,6 +98,7 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 		"session files such as Claude Code's name the line before each line; where a line was added, removed or lost, the next one is given another parent"},
 	{"kept-words", aRule, "words of a record in a session file that a repair would have lost stay in that record, where the agent passes them over",
 		"in its member pare_kept; a record that would have gone stays with a type or a mark that the agent passes over"},
+	{"user-words", aRule, "the task and the newest words of the user stay, although a rule voted to drop them", ""},
 	{"cache-breakpoint", aRule, "a cache mark moved to the block before it, because its own block was dropped", ""},
 	{"compaction", aRule, "a summary replaced older messages",
 		"drop: a message that the summary replaces; insert: the summary itself"},
