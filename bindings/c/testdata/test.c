@@ -20,6 +20,9 @@ static int failures;
 	} while (0)
 
 static const char clean[] = "{\"model\":\"claude-sonnet-4-5\",\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}";
+static const char answered[] =
+    "{\"model\":\"claude-sonnet-4-5\",\"messages\":[{\"role\":\"user\",\"content\":\"hello\"},{\"role\":\"assistant\",\"content\":\"run\"},"
+    "{\"role\":\"user\",\"content\":\"and?\"}]}";
 static const char broken[] =
     "{\"model\":\"claude-sonnet-4-5\",\"messages\":[{\"role\":\"user\",\"content\":\"run\"},{\"role\":\"assistant\",\"content\":"
     "[{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"bash\",\"input\":{}}]},{\"role\":\"user\",\"content\":\"and?\"}]}";
@@ -79,11 +82,11 @@ static void callbacks(void) {
 	cb.count = refuse;
 	WANT(call("count", broken, NULL, &cb, &r) == 1 && strstr(r.error, "the counter failed") != NULL);
 	pare_free(&r);
-	cb = (pare_callbacks){.user = "[{\"block\":0,\"vote\":\"edit\",\"text\":\"walk\",\"reason\":\"slower\"}]", .rule = rule};
-	WANT(call("fix", clean, NULL, &cb, &r) == 0 && r.body != NULL && strstr(r.body, "\"walk\"") != NULL);
+	cb = (pare_callbacks){.user = "[{\"block\":1,\"vote\":\"edit\",\"text\":\"walk\",\"reason\":\"slower\"}]", .rule = rule};
+	WANT(call("fix", answered, NULL, &cb, &r) == 0 && r.body != NULL && strstr(r.body, "\"walk\"") != NULL);
 	pare_free(&r);
 	cb.user = NULL;
-	WANT(call("fix", clean, NULL, &cb, &r) == 1 && strstr(r.error, "the rule failed") != NULL);
+	WANT(call("fix", answered, NULL, &cb, &r) == 1 && strstr(r.error, "the rule failed") != NULL);
 	pare_free(&r);
 }
 
