@@ -43,7 +43,7 @@ func (p *Plan) arrive(first *Pipeline, o Options) (*Plan, error) {
 	if first == nil {
 		return p, nil
 	}
-	v, err := first.poll(p.mended, o)
+	v, err := first.poll(p.repaired, o)
 	if err != nil {
 		return nil, err
 	}

@@ -354,7 +354,7 @@ func holdsCalls(text string) bool {
 // removes decides to drop what was removed. The edits are of blocks that hold more than an
 // earlier summary.
 func (p *Plan) removes(h Removed) blockEdits {
-	t := p.mended.Transcript()
+	t := p.repaired.Transcript()
 	if p.decisions == nil {
 		p.decisions = keepAll(t)
 	}
@@ -379,9 +379,9 @@ func (p *Plan) removes(h Removed) blockEdits {
 
 // smaller is an error if the summary has made the history no smaller.
 func (p *Plan) smaller(o Options) error {
-	before, after, unit := len(p.mended.Raw()), len(p.out.Raw()), "bytes"
+	before, after, unit := len(p.repaired.Raw()), len(p.out.Raw()), "bytes"
 	if o.Counter != nil {
-		before, after, unit = p.mended.Tokens(o.Counter), p.out.Tokens(o.Counter), "tokens"
+		before, after, unit = p.repaired.Tokens(o.Counter), p.out.Tokens(o.Counter), "tokens"
 	}
 	if after >= before {
 		return uncompacted(reasonLarger, "the summary is larger than what it stands for: the history would grow from %d to %d %s", before, after, unit)

@@ -383,7 +383,7 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 		bare.faults = withSummarizerFault(bare.faults, err)
 	}
 	o := f.o
-	s := &story{c: c, r: f.base.mended, o: o, lost: lost, archived: f.w.Archive, frame: l.Frame()}
+	s := &story{c: c, r: f.base.repaired, o: o, lost: lost, archived: f.w.Archive, frame: l.Frame()}
 	if o.later {
 		if s.chunk(f.w.Tokens); s.readAhead(ctx, failed) {
 			note(Event{eventCompactionSkipped, CompactionSkipped{"a summary is being written, for a later request"}})

@@ -2,7 +2,7 @@
 //
 // An agent's history is a list of messages in which every tool call must be
 // answered by its result, in the place where the provider looks for it. Pare reads
-// such a history, mends what the provider would refuse, lets rules vote on what to
+// such a history, repairs what the provider would refuse, lets rules vote on what to
 // remove or shorten, and writes the result byte for byte as it came wherever
 // nothing was decided.
 //

@@ -26,7 +26,7 @@ type fitting struct {
 // fit climbs. Reserve is room for a summary of what is lost, and mark what a mark costs instead.
 func (f *fitting) fit(reserve int, mark func() int) (*ladder.Ladder, *Plan, error) {
 	s := ladder.Setting{
-		Request: f.base.mended, Unended: f.base.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve, Mark: mark, Stop: f.o.context().Err,
+		Request: f.base.repaired, Unended: f.base.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve, Mark: mark, Stop: f.o.context().Err,
 	}
 	if f.w.Rules != nil {
 		s.Vote = func(r *wire.Request) (ladder.Votes, error) { return f.vote(f.w.Rules, r) }
@@ -57,7 +57,7 @@ func toFit(r *wire.Request, w Window, o Options) (*fitting, error) {
 	if n := len(ms); n > 0 && ms[n-1].Role == transcript.Assistant {
 		o.Repair.Unended = true
 	}
-	if err := p.mend(r, o); err != nil {
+	if err := p.repair(r, o); err != nil {
 		return nil, err
 	}
 	first, rest := f.w.Rules.part()
@@ -66,9 +66,9 @@ func toFit(r *wire.Request, w Window, o Options) (*fitting, error) {
 		return nil, err
 	}
 	f.base, f.early, f.w.Rules = p, p.faults, rest
-	f.w.Cold = messagesNow(p.mended, r, w.Cold)
+	f.w.Cold = messagesNow(p.repaired, r, w.Cold)
 	if o.Repair.Unended {
-		p.unended = slices.ContainsFunc(p.mended.Check(o.Check), func(f wire.Finding) bool { return f.Rule == "last-role" })
+		p.unended = slices.ContainsFunc(p.repaired.Check(o.Check), func(f wire.Finding) bool { return f.Rule == "last-role" })
 	}
 	return f, nil
 }
@@ -205,7 +205,7 @@ func (v voter) cast(b *Ballot, messages int) (fault *FaultError) {
 func (f *fitting) voters() ([]voter, error) {
 	all := make([]voter, 0, len(f.w.ColdRules.rules))
 	for _, rule := range f.w.ColdRules.rules {
-		vote, err := rule.replay(f.base.mended)
+		vote, err := rule.replay(f.base.repaired)
 		if err != nil {
 			return nil, &FaultError{"rule " + rule.Name, err, nil}
 		}
@@ -219,7 +219,7 @@ func (f *fitting) voteReplayed(voters []voter, begin ladder.Beginning) (out ladd
 	if err := f.o.context().Err(); err != nil {
 		return out, err
 	}
-	r, v := f.base.mended, new(votes)
+	r, v := f.base.repaired, new(votes)
 	t := r.Transcript()
 	for _, rule := range voters {
 		b := &Ballot{rule: rule.rule, t: t, votes: new(votes), archived: f.o.archived, isCut: begin.IsCut}
@@ -311,7 +311,7 @@ func (f *fitting) try(l *ladder.Ladder) (ladder.Outcome, error) {
 
 // carryOut makes a plan of the state that the ladder is at, with what is to be put in, if anything.
 func (f *fitting) carryOut(l *ladder.Ladder, insert *insertion) (*Plan, error) {
-	p, t := *f.base, f.base.mended.Transcript()
+	p, t := *f.base, f.base.repaired.Transcript()
 	p.changes, p.insert = slices.Clone(p.changes), insert
 	p.batches = l.Batches()
 	drop, edits := f.todo(l, &p)
@@ -342,7 +342,7 @@ func (f *fitting) todo(l *ladder.Ladder, p *Plan) ([]transcript.BlockID, blockEd
 	}
 	return drop, blockEdits{edits, func(i int) Reason {
 		by, _ := l.Rung(edits[i].Block)
-		return f.reason(p.mended.Transcript().AtomOf(edits[i].Block), by)
+		return f.reason(p.repaired.Transcript().AtomOf(edits[i].Block), by)
 	}}
 }
 

@@ -28,7 +28,7 @@ func (p *Plan) verify(unpin Pin) error {
 		return nil
 	}
 	err := findLostText(p.in, p.out, unpin)
-	if err == nil && !wirex.SameOutside(p.out, p.mended) {
+	if err == nil && !wirex.SameOutside(p.out, p.repaired) {
 		err = errOutside
 	}
 	if err == nil {

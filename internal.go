@@ -39,8 +39,8 @@ func (internals) IsPaired(r *wire.Request) bool {
 // MinKeep is how many messages a compaction of c leaves.
 func (internals) MinKeep(c *Compactor) int { return c.minKeep() }
 
-func (internals) Mended(p *Plan) *wire.Request {
-	return p.mendedRequest()
+func (internals) Repaired(p *Plan) *wire.Request {
+	return p.repairedRequest()
 }
 
 func (internals) PlanRules(p *Pipeline, r *wire.Request, o Options) (plan *Plan, err error) {

@@ -50,7 +50,7 @@ func (f *fitting) marked(l *ladder.Ladder, plan *Plan) (*Plan, error) {
 	var kept []archive.Item
 	if f.w.Archive {
 		for _, blocks := range l.Lost() {
-			kept = append(kept, itemsOf(f.base.mended, blocks)...)
+			kept = append(kept, itemsOf(f.base.repaired, blocks)...)
 		}
 		kept = append(kept, archive.Index(kept)...)
 		mark.Text += archived(kept[len(kept)-1].ID)
@@ -82,7 +82,7 @@ func (f *fitting) orMarked(l *ladder.Ladder, bare *Plan) *Plan {
 // model's, or behind its turn if results stay there, which belong to the calls in front. Nil: nothing follows, or a mark of an
 // earlier window is still there.
 func (f *fitting) mark(l *ladder.Ladder) *insertion {
-	t := f.base.mended.Transcript()
+	t := f.base.repaired.Transcript()
 	first := transcript.NoBlock
 	for b := range t.Blocks() {
 		id, blk := transcript.BlockID(b), &t.Blocks()[b]

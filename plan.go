@@ -26,7 +26,7 @@ import (
 //      everything go. A cache mark of a block that goes moves to the nearest block before it
 //      that stays and may carry one;
 //   3. thinking that a change has invalidated is dropped (below);
-//   4. the dialect finishes: the result is mended like any other input, because removal
+//   4. the dialect finishes: the result is repaired like any other input, because removal
 //      makes new neighbours. Alternation, first and last role, results first, cache marks:
 //      there is no second set of rules for that;
 //   5. if that changed what thinking is bound to, 3 and 4 are done again, at most three
@@ -42,7 +42,7 @@ import (
 // differs, all thinking is invalid and goes, with a receipt under thinking-altered. Which
 // models bind is a question to the profile; the others lose none.
 
-// Options says how to make a plan. The zero value mends what is broken, for a
+// Options says how to make a plan. The zero value repairs what is broken, for a
 // request that is about to be sent. Many goroutines may use one that nobody changes.
 type Options struct {
 	Repair wire.Repair
@@ -94,20 +94,20 @@ type Plan struct {
 	batches   []ladder.Batch
 	faults    []*FaultError // rules that were left out
 
-	unended         bool // mended may end with the assistant, which the provider refuses
-	in, mended, out *wire.Request
-	sent            *wire.Request  // the input with what was shortened as it arrived; nil: nothing was
-	found           []wire.Finding // by the check, in the input
-	checked         bool           // found is all
-	edits           blockEdits     // that were decided
-	asRewritten     bool           // finishing had nothing to do
-	insert          *insertion     // to be put in when the plan is carried out; nil: nothing
-	earlier         []archive.Item // taken out by the plan that this one goes on from
-	indexes         []archive.Item // what the handles of summaries stand for
-	owed            *owing         // receipts that are still to be written; nil: none
-	later           *deferred      // the report, if nobody had asked for it when the plan was made
-	clean           *unread        // the body, if there is nothing to do and nothing of it was kept; nil: it was
-	unjudged        *sync.Once     // the result has not been checked, and is when somebody asks what is left; nil: it has been
+	unended           bool // repaired may end with the assistant, which the provider refuses
+	in, repaired, out *wire.Request
+	sent              *wire.Request  // the input with what was shortened as it arrived; nil: nothing was
+	found             []wire.Finding // by the check, in the input
+	checked           bool           // found is all
+	edits             blockEdits     // that were decided
+	asRewritten       bool           // finishing had nothing to do
+	insert            *insertion     // to be put in when the plan is carried out; nil: nothing
+	earlier           []archive.Item // taken out by the plan that this one goes on from
+	indexes           []archive.Item // what the handles of summaries stand for
+	owed              *owing         // receipts that are still to be written; nil: none
+	later             *deferred      // the report, if nobody had asked for it when the plan was made
+	clean             *unread        // the body, if there is nothing to do and nothing of it was kept; nil: it was
+	unjudged          *sync.Once     // the result has not been checked, and is when somebody asks what is left; nil: it has been
 }
 
 // An unread is a clean body. It is read again if somebody asks for the request.
@@ -132,7 +132,7 @@ func (p *Plan) whole() *Plan {
 			if err != nil {
 				panic("pare: the body of a plan has been changed: " + err.Error())
 			}
-			p.in, p.mended, p.out = r, r, r
+			p.in, p.repaired, p.out = r, r, r
 		})
 	}
 	return p
@@ -211,13 +211,13 @@ func (p *Plan) Conserved() Conservation {
 
 // untouched is the plan of doing nothing. What is wrong with the request is found when somebody asks.
 func untouched(r *wire.Request) *Plan {
-	return &Plan{in: r, mended: r, out: r, unjudged: new(sync.Once)}
+	return &Plan{in: r, repaired: r, out: r, unjudged: new(sync.Once)}
 }
 
 // further is a plan that goes on from what another one has made.
 func (p *Plan) further() *Plan {
 	p.writeOwed()
-	return &Plan{in: p.in, mended: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, found: p.found, checked: p.checked, earlier: p.taken(), indexes: slices.Clip(p.indexes), faults: p.faults, sent: p.sent}
+	return &Plan{in: p.in, repaired: p.out, out: p.out, changes: slices.Clone(p.changes), left: p.left, found: p.found, checked: p.checked, earlier: p.taken(), indexes: slices.Clip(p.indexes), faults: p.faults, sent: p.sent}
 }
 
 // A RefusedError is the error for a result that the provider would still refuse. Many
@@ -236,7 +236,7 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("still refused: %s at %s: %s%s", f.Rule, f.Path, f.Message, more)
 }
 
-// planWith mends the request, lets the rules vote on it, settles the votes and lets
+// planWith repairs the request, lets the rules vote on it, settles the votes and lets
 // the dialect finish: messages that lost everything go, neighbours are joined or
 // parted as the provider wants, thinking that a change invalidates is dropped. The
 // result is checked before the plan is returned.
@@ -256,7 +256,7 @@ func (p *Pipeline) planWith(r *wire.Request, o Options) (plan *Plan, err error) 
 // plan is Plan without a report. A nil pipeline has no rules.
 func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	plan := &Plan{in: r}
-	if err := plan.mend(r, o); err != nil {
+	if err := plan.repair(r, o); err != nil {
 		return nil, err
 	}
 	if p == nil || wirex.Delta(r) != "" {
@@ -270,7 +270,7 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 	if rest == nil {
 		return plan, plan.finish(o)
 	}
-	v, err := rest.poll(plan.mended, o)
+	v, err := rest.poll(plan.repaired, o)
 	if err != nil {
 		return nil, err
 	}
@@ -285,13 +285,13 @@ func (p *Pipeline) plan(r *wire.Request, o Options) (*Plan, error) {
 // repair plans nothing but the repair.
 func repair(r *wire.Request, o Options) (*Plan, error) { return (*Pipeline)(nil).planWith(r, o) }
 
-// mend repairs the input before anybody votes.
-func (p *Plan) mend(r *wire.Request, o Options) error {
-	m, err := wirex.MendSince(r, o.context(), r, o.Repair, o.Check)
+// repair repairs the input before anybody votes.
+func (p *Plan) repair(r *wire.Request, o Options) error {
+	m, err := wirex.RepairSince(r, o.context(), r, o.Repair, o.Check)
 	if err != nil {
 		return err
 	}
-	p.mended, p.out, p.changes, p.left, p.unjudged = m.Request, m.Request, m.Changes, m.Left, nil
+	p.repaired, p.out, p.changes, p.left, p.unjudged = m.Request, m.Request, m.Changes, m.Left, nil
 	p.found, p.checked = m.Found, !o.Check.Strict
 	return nil
 }
@@ -331,7 +331,7 @@ func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, 
 			Action: wire.ActionInsert, Rule: in.rule, IDs: []string{}, Bytes: len(in.Text), Tokens: o.weighText(in.Text), Reason: in.why,
 		})
 	}
-	next, also, err := wirex.RewriteSince(p.mended, p.in, drop, edits.all, insert...)
+	next, also, err := wirex.RewriteSince(p.repaired, p.in, drop, edits.all, insert...)
 	if err != nil {
 		return err
 	}
@@ -341,11 +341,11 @@ func (p *Plan) carryOut(drop []transcript.BlockID, edits blockEdits, o Options, 
 
 // finish lets the dialect put right what removal brought about.
 func (p *Plan) finish(o Options) error {
-	done := p.mended
+	done := p.repaired
 	if p.unended {
 		done = nil // there is something to do in any case
 	}
-	for range 3 { // mending may change what thinking is bound to, once or twice
+	for range 3 { // repairing may change what thinking is bound to, once or twice
 		var stale []transcript.BlockID
 		if !o.KeepInvalidThinking {
 			stale = wirex.InvalidThinking(p.out, p.before())
@@ -368,7 +368,7 @@ func (p *Plan) finish(o Options) error {
 			return nil
 		}
 		first := p.out
-		m, err := wirex.MendSince(next, o.context(), p.in, o.Repair, o.Check)
+		m, err := wirex.RepairSince(next, o.context(), p.in, o.Repair, o.Check)
 		if err != nil {
 			return err
 		}
@@ -385,9 +385,9 @@ func (p *Plan) Empty() bool { return p.clean != nil || p.out == p.in }
 // Result returns the request as it will be, also if it would still be refused.
 func (p *Plan) Result() *wire.Request { return p.whole().out }
 
-// mendedRequest returns the request after repair and before any rule; Decisions are about
+// repairedRequest returns the request after repair and before any rule; Decisions are about
 // its atoms.
-func (p *Plan) mendedRequest() *wire.Request { return p.whole().mended }
+func (p *Plan) repairedRequest() *wire.Request { return p.whole().repaired }
 
 // Apply returns the new body: the input itself if there is nothing to do. The
 // error is a *RefusedError if the provider would still refuse it.

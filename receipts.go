@@ -67,7 +67,7 @@ func (p *Plan) writeOwed() {
 	due := p.owed
 	p.owed = nil
 	repairs, later := p.changes[:due.at:due.at], p.changes[due.at:]
-	t := p.mended.Transcript()
+	t := p.repaired.Transcript()
 	n := due.drops + len(p.edits.all)
 	p.changes = slices.Grow(repairs, n+len(later))
 	w := logger{Plan: p, ids: make([]string, 0, n)}
@@ -77,14 +77,14 @@ func (p *Plan) writeOwed() {
 			continue
 		}
 		for _, b := range t.Atoms()[a].Blocks {
-			w.log(wire.ActionDrop, &why, b, -t.Blocks()[b].Span.Len(), -due.weigh(p.mended, b))
+			w.log(wire.ActionDrop, &why, b, -t.Blocks()[b].Span.Len(), -due.weigh(p.repaired, b))
 		}
 		left -= len(t.Atoms()[a].Blocks)
 	}
 	for i := range p.edits.all {
 		e, why := &p.edits.all[i], p.edits.why(i)
 		was := t.Blocks()[e.Block].Body
-		w.log(wire.ActionArchive, &why, e.Block, len(e.Text)-was.Len(), due.weighSaid(p.mended, e)-due.weigh(p.mended, e.Block))
+		w.log(wire.ActionArchive, &why, e.Block, len(e.Text)-was.Len(), due.weighSaid(p.repaired, e)-due.weigh(p.repaired, e.Block))
 	}
 	p.changes = append(p.changes, later...)
 }
@@ -121,14 +121,14 @@ type logger struct {
 
 // log records a change that was decided.
 func (w *logger) log(action wire.Action, why *Reason, b transcript.BlockID, bytes, tokens int) {
-	id := w.mended.Transcript().Blocks()[b].CallID
+	id := w.repaired.Transcript().Blocks()[b].CallID
 	ids := []string{}
 	if id != "" {
 		n := len(w.ids)
 		w.ids = append(w.ids, id)
 		ids = w.ids[n : n+1 : n+1]
 	}
-	for _, path := range wirex.PathsIn(w.mended, w.in, b, &w.paths) {
+	for _, path := range wirex.PathsIn(w.repaired, w.in, b, &w.paths) {
 		w.changes = append(w.changes, wire.Change{Action: action, Rule: why.Rule, Path: path, IDs: ids, Reason: why.Text, Bytes: bytes, Tokens: tokens})
 		bytes, tokens = 0, 0 // the others were joined to the first
 	}

@@ -19,7 +19,7 @@ func (p *Plan) taken() []archive.Item {
 	if p.clean != nil {
 		return nil
 	}
-	t := p.mended.Transcript()
+	t := p.repaired.Transcript()
 	all := slices.Clip(p.earlier)
 	for i, m := range t.Messages() {
 		whole := m.First < m.End
@@ -27,12 +27,12 @@ func (p *Plan) taken() []archive.Item {
 			whole = whole && p.action(b) == wire.ActionDrop
 		}
 		if whole {
-			all = append(all, archive.New(wirex.MessagePathIn(p.mended, p.in, i), t.Bytes(m.Span)))
+			all = append(all, archive.New(wirex.MessagePathIn(p.repaired, p.in, i), t.Bytes(m.Span)))
 			continue
 		}
 		for b := m.First; b < m.End; b++ {
 			if p.action(b) == wire.ActionDrop || p.edited(b) {
-				all = append(all, archive.New(wirex.PathIn(p.mended, p.in, b), t.Bytes(t.Block(b).Span)))
+				all = append(all, archive.New(wirex.PathIn(p.repaired, p.in, b), t.Bytes(t.Block(b).Span)))
 			}
 		}
 	}
@@ -45,5 +45,5 @@ func (p *Plan) action(b transcript.BlockID) wire.Action {
 	if len(all) == 0 {
 		return wire.ActionKeep
 	}
-	return all[p.mended.Transcript().AtomOf(b)].Action
+	return all[p.repaired.Transcript().AtomOf(b)].Action
 }

@@ -122,9 +122,9 @@ func trimOptional(name string) string {
 
 // decide makes decisions of votes, and returns what is to be dropped and edited.
 func (p *Plan) decide(v *votes) ([]transcript.BlockID, blockEdits) {
-	decisions, edits := settle(p.mended, v)
+	decisions, edits := settle(p.repaired, v)
 	if slices.ContainsFunc(decisions, func(d Decision) bool { return d.Action == wire.ActionDrop }) {
-		decisions = keepLast(dropIdleThoughts(p.mended.Transcript(), decisions))
+		decisions = keepLast(dropIdleThoughts(p.repaired.Transcript(), decisions))
 	}
 	p.decisions = decisions
 	return p.dropped(), edits
@@ -331,7 +331,7 @@ func keepLast(all []Decision) []Decision {
 
 // dropped lists the blocks of the atoms that go, in order.
 func (p *Plan) dropped() (drop []transcript.BlockID) {
-	t, drops := p.mended.Transcript(), 0
+	t, drops := p.repaired.Transcript(), 0
 	for _, d := range p.decisions {
 		if d.Action == wire.ActionDrop {
 			drops += len(t.Atoms()[d.Atom].Blocks)

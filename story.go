@@ -186,7 +186,7 @@ func (s *story) write(ctx context.Context) {
 // prepare writes the summaries that a history will need soon: from four fifths of its window on, as if that were
 // full. It does so every eight messages, not at every request.
 func (c *Compactor) prepare(ctx context.Context, f *fitting) {
-	r, w, o := f.base.mended, f.w, f.o
+	r, w, o := f.base.repaired, f.w, f.o
 	t := r.Transcript()
 	if len(t.Messages()) < 3 || r.Tokens(o.Counter) < w.Tokens/5*4 {
 		return
@@ -206,7 +206,7 @@ func (c *Compactor) prepare(ctx context.Context, f *fitting) {
 		if err != nil || len(l.Lost()) == 0 {
 			return true
 		}
-		s := &story{c: c, r: f.base.mended, o: o, lost: l.Lost(), archived: w.Archive, frame: l.Frame()}
+		s := &story{c: c, r: f.base.repaired, o: o, lost: l.Lost(), archived: w.Archive, frame: l.Frame()}
 		s.chunk(w.Tokens)
 		s.write(ctx)
 		return true

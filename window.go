@@ -108,7 +108,7 @@ func (e *WindowTooSmall) Error() string {
 }
 
 // trim makes a history fit a window by climbing the ladder as far as needed: it
-// mends, then lets the rules vote, clears old results, shortens huge ones, drops
+// repairs, then lets the rules vote, clears old results, shortens huge ones, drops
 // exchanges, drops turns, and shortens what is pinned last of all. A larger limit
 // keeps whatever a smaller one keeps. The error is a *WindowTooSmall if nothing fits.
 // A history that fits comes back as it is, rules or not, and so does a request that

@@ -137,7 +137,7 @@ func (o outcome) offered(a aim, in *wire.Request, pl *pare.Plan, restored int) o
 	if o.body == nil {
 		o.planned, o.plan = in, pl
 	}
-	o.offer = &offer{tongue: tongue, bare: out.Raw(), source: recall.Source{Requests: []*wire.Request{in, parex.Mended(pl)}, Removed: removed}}
+	o.offer = &offer{tongue: tongue, bare: out.Raw(), source: recall.Source{Requests: []*wire.Request{in, parex.Repaired(pl)}, Removed: removed}}
 	o.body = body
 	o.changes = append(append(o.changes[:len(o.changes):len(o.changes)], changes...), wire.Change{
 		Action: wire.ActionInsert, Rule: ruleRecall, Path: "tools", IDs: []string{}, Bytes: len(body) - len(next.Raw()),
@@ -174,7 +174,7 @@ func (a *aim) unbound(r *wire.Request) (*wire.Request, []wire.Change) {
 	if err != nil {
 		return nil, nil
 	}
-	m, err := wirex.Mend(next, a.policy.Repair, a.policy.Check)
+	m, err := wirex.Repair(next, a.policy.Repair, a.policy.Check)
 	if err != nil || len(m.Left) > 0 {
 		return nil, nil
 	}

@@ -124,7 +124,7 @@ func (q *rounds) asked(t *recall.Turn, results []string) []byte {
 		return nil
 	}
 	p := q.x.aim.policy
-	m, err := wirex.Mend(r, p.Repair, p.Check)
+	m, err := wirex.Repair(r, p.Repair, p.Check)
 	if err != nil || len(m.Left) > 0 {
 		return nil
 	}

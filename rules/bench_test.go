@@ -126,8 +126,8 @@ func replay(b *testing.B, p *pare.Pipeline, body []byte) *pare.Pipeline {
 		if d.Action != wire.ActionEdit {
 			continue
 		}
-		for _, id := range parex.Mended(plan).Transcript().Atoms()[d.Atom].Blocks {
-			if k := parex.Mended(plan).Transcript().Block(id).Kind; k == transcript.Result {
+		for _, id := range parex.Repaired(plan).Transcript().Atoms()[d.Atom].Blocks {
+			if k := parex.Repaired(plan).Transcript().Block(id).Kind; k == transcript.Result {
 				edits = append(edits, id)
 			}
 		}

@@ -172,7 +172,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	}
 	onlyWhole(t, at, plan)
 	untouched(t, at, plan)
-	if !slices.ContainsFunc(plan.Decisions(), func(d pare.Decision) bool { return d.Action == wire.ActionDrop }) && len(out) > len(parex.Mended(plan).Raw()) {
+	if !slices.ContainsFunc(plan.Decisions(), func(d pare.Decision) bool { return d.Action == wire.ActionDrop }) && len(out) > len(parex.Repaired(plan).Raw()) {
 		t.Errorf("%s: clearing made the history longer", at)
 	}
 	return plan
@@ -181,7 +181,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 // onlyWhole: what is decided against is a whole exchange, of the client.
 func onlyWhole(t *testing.T, at string, plan *pare.Plan) {
 	t.Helper()
-	tr := parex.Mended(plan).Transcript()
+	tr := parex.Repaired(plan).Transcript()
 	for _, d := range plan.Decisions() {
 		if d.Action == wire.ActionKeep {
 			continue
@@ -206,7 +206,7 @@ func onlyWhole(t *testing.T, at string, plan *pare.Plan) {
 // untouched: what is protected, and what people said, leaves as it came.
 func untouched(t *testing.T, at string, plan *pare.Plan) {
 	t.Helper()
-	tr := parex.Mended(plan).Transcript()
+	tr := parex.Repaired(plan).Transcript()
 	keep := make([]bool, len(tr.Blocks()))
 	for _, d := range plan.Decisions() {
 		for _, b := range tr.Atoms()[d.Atom].Blocks {

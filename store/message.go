@@ -78,16 +78,16 @@ func sendable(r *wire.Request) error {
 	if !slices.ContainsFunc(r.Check(wire.CheckOptions{}), func(f wire.Finding) bool { return !slices.Contains(forWantOfOthers, f.Rule) }) {
 		return nil // most messages, without the time that a repair takes
 	}
-	mended, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+	repaired, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 	if err != nil {
 		return err
 	}
-	bad := slices.Clone(mended.Left)
+	bad := slices.Clone(repaired.Left)
 	// A message that is alone here has no neighbours: a result, say, is quoted for want of its call,
 	// and with it what is wrong inside of it. Beside its call it would not be.
-	for _, f := range mended.Found {
-		repaired := func(c wire.Change) bool { return mends(c, f) }
-		if f.Rule == "duplicate-key" || f.Rule == "wrong-type" && !slices.ContainsFunc(mended.Changes, repaired) {
+	for _, f := range repaired.Found {
+		isRepaired := func(c wire.Change) bool { return repairs(c, f) }
+		if f.Rule == "duplicate-key" || f.Rule == "wrong-type" && !slices.ContainsFunc(repaired.Changes, isRepaired) {
 			bad = append(bad, f)
 		}
 	}
@@ -101,8 +101,8 @@ func sendable(r *wire.Request) error {
 // forWantOfOthers are the rules that a message breaks because it is alone; each has a repair.
 var forWantOfOthers = []string{"orphan-call", "orphan-result", "first-role", "last-role", "tools-undefined"}
 
-// mends reports whether a change was made because of a finding.
-func mends(c wire.Change, f wire.Finding) bool {
+// repairs reports whether a change was made because of a finding.
+func repairs(c wire.Change, f wire.Finding) bool {
 	return c.Rule == f.Rule && (strings.HasPrefix(f.Path, c.Path) || strings.HasPrefix(c.Path, f.Path))
 }
 

@@ -15,12 +15,12 @@ func (anthropicPen) idPath(_ *draft, _ transcript.BlockID, call bool) []string {
 
 func (anthropicPen) argsPath(*draft, transcript.BlockID) []string { return []string{"input"} }
 
-func (anthropicPen) sayCall(m *mender, b transcript.BlockID, text string) {
+func (anthropicPen) sayCall(m *repairer, b transcript.BlockID, text string) {
 	m.setMember(m.t.Block(b).Span, "input", noteOf(text))
 }
 
 // retagPart keeps what the assistant may not show as a text behind its message.
-func (anthropicPen) retagPart(m *mender, f *Finding) {
+func (anthropicPen) retagPart(m *repairer, f *Finding) {
 	text := allText(m.raw, m.t.Block(f.Block).Span, 1)
 	m.dropBlock(f.Block)
 	m.insertMessage(f.Index+1, m.g.textMessage(transcript.User, "[A search result]\n"+text), m.fresh(), m.at(f.Block))

@@ -32,7 +32,7 @@ func (bedrockPen) contentPath(*draft, transcript.BlockID) []string {
 	return []string{"toolResult", "content"}
 }
 
-func (bedrockPen) sayCall(m *mender, b transcript.BlockID, text string) {
+func (bedrockPen) sayCall(m *repairer, b transcript.BlockID, text string) {
 	m.setAt(m.t.Block(b).Span, []string{"toolUse", "input"}, noteOf(text))
 }
 
@@ -46,7 +46,7 @@ func (bedrockPen) shown(d *draft, item transcript.Span) []byte {
 	return nil
 }
 
-func (bedrockPen) wrapResult(m *mender, f *Finding) {
+func (bedrockPen) wrapResult(m *repairer, f *Finding) {
 	done := false
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(m.t.Block(f.Block).Body)) {
 		j, ok := jsonspan.Find(m.raw, e, "json")
@@ -59,7 +59,7 @@ func (bedrockPen) wrapResult(m *mender, f *Finding) {
 	}
 }
 
-func (bedrockPen) thinkingOff(m *mender, f *Finding) {
+func (bedrockPen) thinkingOff(m *repairer, f *Finding) {
 	inner, ok := m.bodyMember("additionalModelRequestFields")
 	if !ok {
 		return

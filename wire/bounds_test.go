@@ -38,7 +38,7 @@ func TestDefectX4TooManyValues(t *testing.T) {
 	}
 }
 
-// TestDefectX4TooManyFaults: what has more faults than anybody reads is not mended, and its
+// TestDefectX4TooManyFaults: what has more faults than anybody reads is not repaired, and its
 // faults are not all listed.
 func TestDefectX4TooManyFaults(t *testing.T) {
 	const one = `{"role":"tool","tool_call_id":"c","content":"x"}`
@@ -47,21 +47,21 @@ func TestDefectX4TooManyFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+	m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 	if err != nil || m.Request != r || len(m.Changes) > 0 || len(m.Left) != 100_000 {
 		t.Errorf("%v: %d changes, %d left", err, len(m.Changes), len(m.Left))
 	}
 }
 
-// TestDefectX4MendingStops as soon as nobody waits for it any more.
-func TestDefectX4MendingStops(t *testing.T) {
+// TestDefectX4RepairingStops as soon as nobody waits for it any more.
+func TestDefectX4RepairingStops(t *testing.T) {
 	r, err := wire.Parse([]byte(`{"model":"gpt-5","messages":[{"role":"user","content":"a"},{"role":"tool","tool_call_id":"c","content":"x"}]}`), wire.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := wirex.MendSince(r, ctx, r, wire.Repair{}, wire.CheckOptions{}); err != context.Canceled {
+	if _, err := wirex.RepairSince(r, ctx, r, wire.Repair{}, wire.CheckOptions{}); err != context.Canceled {
 		t.Error(err)
 	}
 }

@@ -41,7 +41,7 @@ func TestCarryOver(t *testing.T) {
 			"append": func(d *draft) {
 				d.insertMessage(len(d.t.Messages()), d.g.textMessage(transcript.User, "new"), d.fresh())
 			},
-			"edit": func(d *draft) { (&mender{draft: d, before: r}).say(last-2, "short") },
+			"edit": func(d *draft) { (&repairer{draft: d, before: r}).say(last-2, "short") },
 		} {
 			d := newDraft(r)
 			change(d)
@@ -104,7 +104,7 @@ func TestRewords(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := newDraft(r)
-		(&mender{draft: d, before: r}).say(c.block, "gone")
+		(&repairer{draft: d, before: r}).say(c.block, "gone")
 		raw, step, err := d.render()
 		if err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ func (chatPen) argsPath(d *draft, b transcript.BlockID) []string {
 }
 
 // ownID: Mistral wants nine letters and digits.
-func (chatPen) ownID(m *mender, sum [sha256.Size]byte) (string, bool) {
+func (chatPen) ownID(m *repairer, sum [sha256.Size]byte) (string, bool) {
 	if m.Profile.Name != "mistral" && !m.strict {
 		return "", false
 	}
@@ -52,7 +52,7 @@ func (chatPen) ownID(m *mender, sum [sha256.Size]byte) (string, bool) {
 	return string(id), true
 }
 
-func (chatPen) sayCall(m *mender, b transcript.BlockID, text string) {
+func (chatPen) sayCall(m *repairer, b transcript.BlockID, text string) {
 	blk := &m.t.Blocks()[b]
 	if m.g.freeForm(m.Request, blk) {
 		m.setAt(blk.Span, []string{"custom", "input"}, quote(text))

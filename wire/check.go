@@ -48,7 +48,7 @@ type Finding struct {
 	order int
 }
 
-// maxFindings is how many findings a check reports. A request with as many is not mended: it is
+// maxFindings is how many findings a check reports. A request with as many is not repaired: it is
 // something else than a history.
 const maxFindings = 100_000
 

@@ -46,7 +46,7 @@ func TestRulesDependOnAPIVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := r.mend(Repair{}, CheckOptions{})
+		m, err := r.repair(Repair{}, CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

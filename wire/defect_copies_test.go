@@ -33,13 +33,13 @@ var pairShapes = []struct {
 
 // Results are copies only if they agree in every member that means something.
 func TestDefectT6CopiesAgreeInEverything(t *testing.T) {
-	mended := func(t *testing.T, as wire.Dialect, model, body string) (string, []wire.Change) {
+	repaired := func(t *testing.T, as wire.Dialect, model, body string) (string, []wire.Change) {
 		t.Helper()
 		r, err := wire.Parse([]byte(body), wire.Options{Dialect: as, Model: model})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+		m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil || len(m.Left) > 0 {
 			t.Fatalf("left %v: %v", m.Left, err)
 		}
@@ -50,12 +50,12 @@ func TestDefectT6CopiesAgreeInEverything(t *testing.T) {
 			return fmt.Sprintf(s.body, fmt.Sprintf(s.result, first, `"one"`)+","+fmt.Sprintf(s.result, second, text))
 		}
 		t.Run(s.name, func(t *testing.T) {
-			out, _ := mended(t, s.as, s.model, two("", "", `"o\u006ee"`))
+			out, _ := repaired(t, s.as, s.model, two("", "", `"o\u006ee"`))
 			if strings.Count(out, "one") != 1 || strings.Contains(out, "006e") {
 				t.Errorf("a copy stays: %s", out)
 			}
 			for _, member := range []string{"details", "zqx7", "exit"} {
-				out, changes := mended(t, s.as, s.model, two("", `"`+member+`":{"n":[4711]},`, `"one"`))
+				out, changes := repaired(t, s.as, s.model, two("", `"`+member+`":{"n":[4711]},`, `"one"`))
 				told := strings.Contains(out, "4711")
 				for _, c := range changes {
 					told = told || strings.HasSuffix(c.Path, "."+member)
@@ -69,7 +69,7 @@ func TestDefectT6CopiesAgreeInEverything(t *testing.T) {
 			}
 			for _, order := range [][2]string{{"", s.failed}, {s.failed, ""}} {
 				for _, text := range []string{`"one"`, `"two"`} {
-					out, _ := mended(t, s.as, s.model, two(order[0], order[1], text))
+					out, _ := repaired(t, s.as, s.model, two(order[0], order[1], text))
 					if !strings.Contains(out, strings.Trim(s.failed, ",")) || !strings.Contains(out, "one") || !strings.Contains(out, strings.Trim(text, `"`)) {
 						t.Errorf("the failure is lost: %s", out)
 					}

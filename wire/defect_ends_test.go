@@ -36,7 +36,7 @@ func TestResponseOfAnotherName(t *testing.T) {
 		if !slices.Equal(got, found) {
 			t.Errorf("%s: found %q, want %q", name, got, found)
 		}
-		m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: true})
+		m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: true})
 		if err != nil || len(m.Left) > 0 || !strings.Contains(string(m.Request.Raw()), `"functionResponse":{"id":"a","name":"f",`) {
 			t.Errorf("%s: %v, left %v: %s", name, err, m.Left, m.Request.Raw())
 		}
@@ -53,7 +53,7 @@ func TestSignedCompactionBegins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: strict})
+		m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: strict})
 		if err != nil || len(m.Found) > 0 || string(m.Request.Raw()) != string(body) {
 			t.Errorf("strict %v: %v, found %v: %s", strict, err, m.Found, m.Request.Raw())
 		}
@@ -62,7 +62,7 @@ func TestSignedCompactionBegins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: true}); err != nil || len(m.Found) != 1 || m.Found[0].Rule != "first-role" || len(m.Left) > 0 {
+	if m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: true}); err != nil || len(m.Found) != 1 || m.Found[0].Rule != "first-role" || len(m.Left) > 0 {
 		t.Errorf("without a signature: %v, found %v, left %v", err, m.Found, m.Left)
 	}
 }
@@ -77,7 +77,7 @@ func TestSystemEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: true})
+	m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: true})
 	if out := string(m.Request.Raw()); err != nil || len(m.Left) > 0 || strings.Contains(out, "Continue.") || !strings.Contains(out, "system-reminder") {
 		t.Errorf("strict: %v, left %v: %s", err, m.Left, out)
 	}

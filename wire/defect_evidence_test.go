@@ -96,7 +96,7 @@ func TestDefectT3Calls(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			if m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{}); err != nil || len(m.Left) == 0 {
+			if m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{}); err != nil || len(m.Left) == 0 {
 				t.Errorf("repaired: %s: %v", body, err)
 			}
 		}

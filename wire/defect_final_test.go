@@ -32,7 +32,7 @@ func TestDefectThinkingAtTheEnd(t *testing.T) {
 		{"the assistant may end, and somebody else sees to it", "claude-sonnet-4-5", think + "," + say, wire.Repair{Unended: true}, false},
 	} {
 		r := parsed(t, wire.Anthropic, `{"model":"`+c.model+`","messages":[{"role":"user","content":"q"},{"role":"assistant","content":[`+c.content+`]}]}`)
-		m, err := wirex.Mend(r, c.repair, wire.CheckOptions{})
+		m, err := wirex.Repair(r, c.repair, wire.CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func TestDefectT9EveryInsertionIsTold(t *testing.T) {
 			if err != nil {
 				return
 			}
-			m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: strict})
+			m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: strict})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestDefectT9PersonStays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+			m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 			if err != nil || len(m.Left) > 0 {
 				t.Fatalf("%v: %v", m.Left, err)
 			}

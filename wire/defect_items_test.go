@@ -80,7 +80,7 @@ func TestDefectP9Refusals(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, strict := range []bool{false, true} {
-					m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: strict})
+					m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: strict})
 					if err != nil || !strings.Contains(string(m.Request.Raw()), "I will not") {
 						t.Errorf("%s %s, strict %v: %s, %v", prof, body, strict, m.Request.Raw(), err)
 					}
@@ -156,22 +156,22 @@ func TestDefectP27StubApart(t *testing.T) {
 					t.Errorf("%+v", change)
 				}
 			}
-			again, err := wirex.Mend(m.Request, wire.Repair{}, wire.CheckOptions{})
+			again, err := wirex.Repair(m.Request, wire.Repair{}, wire.CheckOptions{})
 			if err != nil || len(again.Changes) > 0 {
-				t.Errorf("a second mend changes again: %v, %v", again.Changes, err)
+				t.Errorf("a second repair changes again: %v, %v", again.Changes, err)
 			}
 		})
 	}
 }
 
 // repaired is a body that was repaired as it is by default.
-func repaired(t *testing.T, body string, o wire.Options) *wire.MendedRequest {
+func repaired(t *testing.T, body string, o wire.Options) *wire.RepairedRequest {
 	t.Helper()
 	r, err := wire.Parse([]byte(body), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+	m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func TestDefectP14Guests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := wirex.Mend(r, d.repair, wire.CheckOptions{})
+			m, err := wirex.Repair(r, d.repair, wire.CheckOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +149,7 @@ func TestDefectP11AcrossTurns(t *testing.T) {
 				if slices.Sort(found); !slices.Equal(found, d.found) {
 					t.Errorf("%s: found %q, want %q", body, found, d.found)
 				}
-				m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+				m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 				if err != nil || len(m.Left) > 0 {
 					t.Fatal(m.Left, err)
 				}
@@ -203,7 +203,7 @@ func TestDefectP7WrongType(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+			m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 			if left := v.value == unknown; err != nil || len(m.Left) > 0 != left {
 				t.Errorf("%s, %s: left %v, %v", name, v.value, m.Left, err)
 			}
@@ -246,7 +246,7 @@ func TestDefectP8BlankResponses(t *testing.T) {
 				t.Errorf("%s: %s", name, f.Rule)
 			}
 		}
-		m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+		m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil || len(m.Left) > 0 {
 			t.Fatalf("%s: left %v, %v", name, m.Left, err)
 		}
@@ -272,7 +272,7 @@ func TestDefectP14GivenName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: true})
+	m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +324,7 @@ func TestServerTwins(t *testing.T) {
 			if found != want {
 				t.Errorf("%s, strict %v: %d ids stand twice, want %d", name, strict, found, want)
 			}
-			m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: strict})
+			m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: strict})
 			if err != nil || len(m.Left) > 0 || len(m.Changes) != 2*want {
 				t.Errorf("%s, strict %v: %d changes, left %v, %v", name, strict, len(m.Changes), m.Left, err)
 			}
@@ -352,9 +352,9 @@ func TestHalfIDs(t *testing.T) {
 	defect{name: "known to want ids", body: body("gpt-5.2", ``, ``), found: []string{"field-missing", "id-missing"}, keeps: []string{`"content":"x"`}}.run(t)
 }
 
-// TestMendRoleOfResults: a message that holds nothing but results is no model's, whatever its role
+// TestRepairRoleOfResults: a message that holds nothing but results is no model's, whatever its role
 // is called; they stay where they answer.
-func TestMendRoleOfResults(t *testing.T) {
+func TestRepairRoleOfResults(t *testing.T) {
 	for _, role := range []string{"bot", "AI", "assistant", "model"} {
 		for _, d := range []struct{ body, keeps string }{
 			{
@@ -377,7 +377,7 @@ func TestMendRoleOfResults(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fixed, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+			fixed, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -52,7 +52,7 @@ func TestDefectManyOfOneKind(t *testing.T) {
 			if len(r.Check(wire.CheckOptions{})) == 0 {
 				t.Fatal("nothing is wrong with the input")
 			}
-			fixed, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+			fixed, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestDefectP4Redefined(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixed, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+	fixed, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

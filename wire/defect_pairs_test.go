@@ -169,7 +169,7 @@ func TestDefectP9Words(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: true})
+	m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: true})
 	if err != nil || !strings.Contains(string(m.Request.Raw()), "I will not") {
 		t.Errorf("%s, %v", m.Request.Raw(), err)
 	}
@@ -222,11 +222,11 @@ func TestDefectP17NeighboursOfOneRole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mended, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+		repaired, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := mended.Request
+		out := repaired.Request
 		if n := len(out.Transcript().Messages()); n != map[bool]int{true: 3, false: 5}[c.merged] || !c.merged && !bytes.Equal(out.Raw(), body) {
 			t.Errorf("%s, %s, %s: %d messages: %s", c.d, c.profile, c.model, n, out.Raw())
 		}

@@ -51,7 +51,7 @@ func TestProgramsCodeIsFree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: o.strict})
+		m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: o.strict})
 		if err != nil || len(m.Found) > 0 || string(m.Request.Raw()) != body {
 			t.Errorf("%+v: %v, found %v: %s", o, err, m.Found, m.Request.Raw())
 		}

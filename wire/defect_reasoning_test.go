@@ -43,7 +43,7 @@ func TestDroppedReasoningTakesIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fixed, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+		fixed, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil || len(fixed.Left) > 0 {
 			t.Fatalf("%s: %v, left %v", name, err, fixed.Left)
 		}

@@ -44,7 +44,7 @@ func TestDefectT10QuotationBehindTheStep(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := wirex.Mend(req, wire.Repair{}, wire.CheckOptions{})
+			m, err := wirex.Repair(req, wire.Repair{}, wire.CheckOptions{})
 			if err != nil || len(m.Left) > 0 {
 				t.Fatalf("%s: left %v: %v", body, m.Left, err)
 			}
@@ -133,7 +133,7 @@ func TestDefectT11SplitResults(t *testing.T) {
 				t.Errorf("%s %v: %s", f.Path, f.IDs, f.Message)
 			}
 		}
-		m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+		m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil || len(m.Left) > 0 || found != 1 {
 			t.Errorf("found %d, left %v: %v", found, m.Left, err)
 		}

@@ -42,7 +42,7 @@ func TestSystemSaysNothing(t *testing.T) {
 			if got := strings.Join(rules, " "); got != c.rules {
 				t.Errorf("found %q, not %q", got, c.rules)
 			}
-			fixed, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+			fixed, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestSystemTwice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fixed, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+		fixed, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A defect is an input, what must be found in it, and what must come of mending it.
+// A defect is an input, what must be found in it, and what must come of repairing it.
 type defect struct {
 	name  string
 	as    wire.Dialect
@@ -37,7 +37,7 @@ func (d defect) run(t *testing.T) {
 		if got := slugs(r.Check(wire.CheckOptions{})); !slices.Equal(got, d.found) {
 			t.Errorf("found %v, want %v", got, d.found)
 		}
-		m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+		m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,9 +55,9 @@ func (d defect) run(t *testing.T) {
 				t.Errorf("%q is still there: %s", s, out)
 			}
 		}
-		again, err := wirex.Mend(m.Request, wire.Repair{}, wire.CheckOptions{})
+		again, err := wirex.Repair(m.Request, wire.Repair{}, wire.CheckOptions{})
 		if err != nil || len(again.Changes) > 0 {
-			t.Errorf("a second mend changes again: %v, %v", again.Changes, err)
+			t.Errorf("a second repair changes again: %v, %v", again.Changes, err)
 		}
 		if len(d.found) == 0 && out != d.body {
 			t.Errorf("clean, but changed: %s", out)
@@ -123,7 +123,7 @@ func TestDefectP23ExtraMembers(t *testing.T) {
 	if found := r.Check(wire.CheckOptions{Strict: true}); len(found) != 1 || found[0].Rule != "unknown-field" || found[0].Path != "messages.0.content.0.sparkle" {
 		t.Errorf("strict: %v", found)
 	}
-	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: true})
+	m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: true})
 	if err != nil || len(m.Changes) != 1 || m.Changes[0].Action != "drop" || m.Changes[0].Path != "messages.0.content.0.sparkle" {
 		t.Errorf("%+v, %v", m.Changes, err)
 	}

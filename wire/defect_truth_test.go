@@ -92,7 +92,7 @@ func TestReferencesAreNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+		out, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil || len(out.Left) > 0 {
 			t.Fatal(err, out.Left)
 		}
@@ -115,7 +115,7 @@ func TestStrippedMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+	m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestHoistedBeside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: true})
+	m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,8 +313,8 @@ func TestHiddenCopy(t *testing.T) {
 	defect{name: "seen", body: strings.Replace(body, `,"content":"b"`, "", 1), found: []string{"duplicate-key"}, keeps: []string{`[{"type":"text","text":"a"}]`}}.run(t)
 }
 
-// TestMendManyCopies: very many keys that stand twice take time by their number.
-func TestMendManyCopies(t *testing.T) {
+// TestRepairManyCopies: very many keys that stand twice take time by their number.
+func TestRepairManyCopies(t *testing.T) {
 	trial.Linear(t, "copies", 4000, func(n int) func() {
 		body := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[` + strings.Repeat(`{"role":"user","content":[{"type":"text","text":"x","text":"x"}]},{"role":"assistant","content":"y"},`, n/2) + `{"role":"user","content":"z"}]}`
 		r, err := wire.Parse([]byte(body), wire.Options{})
@@ -322,7 +322,7 @@ func TestMendManyCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 		return func() {
-			if m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{}); err != nil || len(m.Left) > 0 {
+			if m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{}); err != nil || len(m.Left) > 0 {
 				t.Fatal(err, len(m.Left))
 			}
 		}
@@ -335,9 +335,9 @@ func TestCopyOfAnEarlierValue(t *testing.T) {
 	defect{name: "between", body: body, found: []string{"duplicate-key"}, left: []string{"duplicate-key"}, keeps: []string{`"text":"a","text":"b","text":"a"`}}.run(t)
 }
 
-// TestMendCopiesOfOneMessage: however many keys of one message stand twice, and wherever, one
+// TestRepairCopiesOfOneMessage: however many keys of one message stand twice, and wherever, one
 // repair finds them all, at their places.
-func TestMendCopiesOfOneMessage(t *testing.T) {
+func TestRepairCopiesOfOneMessage(t *testing.T) {
 	repeat := func(n int, format string) string {
 		all := make([]string, n)
 		for i := range all {
@@ -357,7 +357,7 @@ func TestMendCopiesOfOneMessage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+			m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 			if err != nil || len(m.Left) > 0 || len(m.Changes) != 2000 {
 				t.Fatal(err, len(m.Left), len(m.Changes))
 			}
@@ -423,7 +423,7 @@ func TestDefectP16Many(t *testing.T) {
 			if err != nil {
 				t.Fatal(as, err)
 			}
-			m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+			m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 			if err != nil || len(m.Changes) != c.changes || len(m.Found) != c.found || len(m.Left) != c.left {
 				t.Errorf("%s, %s: %d found, %d changes, %d left, want %d, %d, %d: %v", as, c.name, len(m.Found), len(m.Changes), len(m.Left), c.found, c.changes, c.left, err)
 			}

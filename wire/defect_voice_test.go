@@ -19,7 +19,7 @@ func TestDefectVoice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+		m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestDefectVoiceBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+		m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

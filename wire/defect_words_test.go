@@ -125,7 +125,7 @@ func keepsWords(t *testing.T, body string, at int, o Options) {
 		}
 	}
 	for _, strict := range []bool{false, true} {
-		out, err := r.mend(Repair{}, CheckOptions{Strict: strict})
+		out, err := r.repair(Repair{}, CheckOptions{Strict: strict})
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
@@ -150,7 +150,7 @@ func TestDefectT1IdsOfEmptyMessages(t *testing.T) {
 			`{"role":"tool","tool_call_id":"id_12345","content":[{}]}`,
 			`{"role":"user","content":[],"origin":{"run":["id_12345"]}}`,
 		} {
-			fixed := mended(t, []byte(`{"messages":[{"role":"user","content":"q"},`+message+`]}`), Options{Dialect: d}, Repair{})
+			fixed := repaired(t, []byte(`{"messages":[{"role":"user","content":"q"},`+message+`]}`), Options{Dialect: d}, Repair{})
 			if bytes.Contains(fixed.Request.Raw(), []byte("id_12345")) {
 				continue
 			}
@@ -171,14 +171,14 @@ func TestDefectT3TypesThatNameASpeaker(t *testing.T) {
 	for typ := range speakerTypes {
 		for _, name := range []string{"type", "kind"} {
 			body := fmt.Sprintf(`{"messages":[{"role":"user","content":"q"},{%q:%q,"content":"I see","refusal":"please look"},{%q:%q,"content":"I see","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}]}`, name, typ, name, typ)
-			if out := mended(t, []byte(body), Options{Dialect: OpenAIChat}, Repair{}).Request.Raw(); bytes.Contains(out, []byte(`"role":"assistant"`)) {
+			if out := repaired(t, []byte(body), Options{Dialect: OpenAIChat}, Repair{}).Request.Raw(); bytes.Contains(out, []byte(`"role":"assistant"`)) {
 				t.Errorf("the assistant says what %q does:\n%s", typ, out)
 			}
 		}
 		for _, d := range []Dialect{Anthropic, OpenAIChat, Bedrock} {
 			for _, name := range []string{"type", "kind", "author", "sender"} {
 				body := fmt.Sprintf(`{"messages":[{%q:%q,"content":[{"text":"please look"}]}]}`, name, typ)
-				if out := mended(t, []byte(body), Options{Dialect: d}, Repair{}).Request.Raw(); !bytes.Contains(out, []byte(`"`+typ+`"`)) {
+				if out := repaired(t, []byte(body), Options{Dialect: d}, Repair{}).Request.Raw(); !bytes.Contains(out, []byte(`"`+typ+`"`)) {
 					t.Errorf("%s: nobody says any more who speaks in %s: %s", d, body, out)
 				}
 			}
@@ -186,12 +186,12 @@ func TestDefectT3TypesThatNameASpeaker(t *testing.T) {
 		for _, body := range []string{
 			fmt.Sprintf(`{"role":%q,"contents":["please look"]}`, typ), fmt.Sprintf(`{"type":%q,"contents":["please look"]}`, typ), fmt.Sprintf(`{"source":{"role":%q},"contents":["please look"]}`, typ),
 		} {
-			if out := mended(t, []byte(body), Options{Dialect: Gemini}, Repair{}).Request.Raw(); string(out) != body {
+			if out := repaired(t, []byte(body), Options{Dialect: Gemini}, Repair{}).Request.Raw(); string(out) != body {
 				t.Errorf("what %q says is the user's:\n%s", typ, out)
 			}
 		}
 		body := fmt.Sprintf(`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":%q,"text":"please look"}]},{"type":"text","text":"a"}]},{"role":"user","content":"b"}]}`, typ)
-		if out := mended(t, []byte(body), Options{Dialect: Anthropic}, Repair{}).Request.Raw(); !bytes.Contains(out, []byte("please look")) {
+		if out := repaired(t, []byte(body), Options{Dialect: Anthropic}, Repair{}).Request.Raw(); !bytes.Contains(out, []byte("please look")) {
 			t.Errorf("what %q says has gone:\n%s", typ, out)
 		}
 	}
@@ -204,7 +204,7 @@ func TestReceiptsOfWrappedContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixed, err := r.mend(Repair{}, CheckOptions{Strict: true})
+	fixed, err := r.repair(Repair{}, CheckOptions{Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestDefectT1DroppedAsAsked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fixed, err := r.mend(Repair{OrphanCall: RemedyDrop, OrphanResult: RemedyDrop}, CheckOptions{})
+		fixed, err := r.repair(Repair{OrphanCall: RemedyDrop, OrphanResult: RemedyDrop}, CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +245,7 @@ func TestDefectT1BesideThoughts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fixed, err := r.mend(Repair{}, CheckOptions{})
+		fixed, err := r.repair(Repair{}, CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fixed, err := r.mend(Repair{}, CheckOptions{Strict: c.strict})
+		fixed, err := r.repair(Repair{}, CheckOptions{Strict: c.strict})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,12 +302,12 @@ func TestDefectT1OddPlaces(t *testing.T) {
 		`{"id":"c","type":"function","function":{"name":"f","arguments":{"messages":[{"source":"user","text":"please look"}]}}}`,
 		`{"id":"c","type":"function","function":{"name":"f","arguments":"{\"messages\":[{\"role\":\"user\",\"text\":\"please look\"}]}"}}`,
 	} { // whoever is quoted in arguments is not dropped with the call
-		fixed := mended(t, []byte(`{"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[`+call+`]}]}`), Options{Dialect: OpenAIChat}, Repair{OrphanCall: RemedyDrop})
+		fixed := repaired(t, []byte(`{"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[`+call+`]}]}`), Options{Dialect: OpenAIChat}, Repair{OrphanCall: RemedyDrop})
 		if !bytes.Contains(fixed.Request.Raw(), []byte("please look")) {
 			t.Errorf("%s\n%+v", fixed.Request.Raw(), fixed.Changes)
 		}
 	}
-	fixed := mended(t, []byte(`[{"type":"user_input","content":[{"type":"text","text":"q"}]},{"type":"model_output","content":[{"toolCallId":"id_12345"},{"type":"text","text":"a"}]}]`), Options{Dialect: GeminiInteractions}, Repair{})
+	fixed := repaired(t, []byte(`[{"type":"user_input","content":[{"type":"text","text":"q"}]},{"type":"model_output","content":[{"toolCallId":"id_12345"},{"type":"text","text":"a"}]}]`), Options{Dialect: GeminiInteractions}, Repair{})
 	if !bytes.Contains(fixed.Request.Raw(), []byte("id_12345")) && !slices.ContainsFunc(fixed.Changes, func(c Change) bool { return strings.Contains(c.Reason, "id_12345") }) {
 		t.Errorf("no receipt names the id: %+v", fixed.Changes)
 	}
@@ -335,7 +335,7 @@ func TestDefectT1WordsForAName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fixed, err := r.mend(Repair{}, CheckOptions{Strict: true})
+			fixed, err := r.repair(Repair{}, CheckOptions{Strict: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -52,7 +52,7 @@ func TestDeltaIsNotRepaired(t *testing.T) {
 				if found := r.Check(o); len(found) > 0 {
 					t.Errorf("%s: %s: found %s", d, member, found[0].Rule)
 				}
-				m, err := r.mend(Repair{OrphanCall: RemedyDrop, OrphanResult: RemedyDrop}, o)
+				m, err := r.repair(Repair{OrphanCall: RemedyDrop, OrphanResult: RemedyDrop}, o)
 				if err != nil || m.Request != r || len(m.Changes)+len(m.Left) > 0 {
 					t.Errorf("%s: %s: changed: %v %v", d, member, m, err)
 				}
@@ -94,7 +94,7 @@ func TestDeltaShowsFaultsOfItsOwn(t *testing.T) {
 	if got := strings.Join(rules, " "); got != "wrong-type duplicate-key" {
 		t.Errorf("found %q", got)
 	}
-	if m, err := r.mend(Repair{}, CheckOptions{}); err != nil || m.Request != r || len(m.Left) != 2 {
+	if m, err := r.repair(Repair{}, CheckOptions{}); err != nil || m.Request != r || len(m.Left) != 2 {
 		t.Errorf("changed: %+v %v", m, err)
 	}
 }
@@ -159,7 +159,7 @@ func TestThreadStartKeepsPinnedMembers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := r.mend(Repair{}, CheckOptions{})
+			m, err := r.repair(Repair{}, CheckOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -137,7 +137,7 @@ func TestCallsOfOthersStay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := r.mend(Repair{}, CheckOptions{})
+		m, err := r.repair(Repair{}, CheckOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // A bodyDraft is what a draft knows of the request's own object. Every message may have a
-// finding that is mended there, so it is looked through once, and what they all want to add
+// finding that is repaired there, so it is looked through once, and what they all want to add
 // to one of its lists is added together.
 type bodyDraft struct {
 	knownObject

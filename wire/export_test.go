@@ -11,12 +11,12 @@ func init() {
 	proveCarried = !slices.ContainsFunc(os.Args, func(a string) bool { return strings.HasPrefix(a, "-test.bench") })
 }
 
-// MendedRequest is what came of mending.
-type MendedRequest = mendedRequest
+// RepairedRequest is what came of repairing.
+type RepairedRequest = repairedRequest
 
-// Untold lists the messages and blocks of a mended request that are new and that no change tells of: by what
+// Untold lists the messages and blocks of a repaired request that are new and that no change tells of: by what
 // it puts in or, in a message that was there before, by an edit of that.
-func (m *mendedRequest) Untold(before *Request) (paths []string) {
+func (m *repairedRequest) Untold(before *Request) (paths []string) {
 	told, edited := make(map[birth]bool), make(map[string]bool)
 	for _, c := range m.Changes {
 		told[c.born] = true

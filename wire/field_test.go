@@ -110,7 +110,7 @@ func TestListsWhereAStringIsWanted(t *testing.T) {
 	if err != nil || len(r.Check(wire.CheckOptions{})) > 0 {
 		t.Fatal(err, r.Check(wire.CheckOptions{}))
 	}
-	m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{Strict: true})
+	m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}

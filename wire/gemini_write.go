@@ -37,11 +37,11 @@ func (geminiPen) argsPath(d *draft, b transcript.BlockID) []string {
 	return []string{geminiMember(d, b, true), "args"}
 }
 
-func (geminiPen) sayResult(m *mender, b transcript.BlockID, text string) {
+func (geminiPen) sayResult(m *repairer, b transcript.BlockID, text string) {
 	m.setAt(m.t.Block(b).Span, []string{geminiMember(m.draft, b, false), "response"}, geminiSaid(m.t.Block(b), text))
 }
 
-func (geminiPen) sayCall(m *mender, b transcript.BlockID, text string) {
+func (geminiPen) sayCall(m *repairer, b transcript.BlockID, text string) {
 	m.setAt(m.t.Block(b).Span, []string{geminiMember(m.draft, b, true), "args"}, noteOf(text))
 }
 
@@ -55,7 +55,7 @@ func (geminiPen) shown(d *draft, item transcript.Span) []byte {
 	return nil
 }
 
-func (geminiPen) wrapResult(m *mender, f *Finding) {
+func (geminiPen) wrapResult(m *repairer, f *Finding) {
 	blk := m.t.Block(f.Block)
 	value := []byte(`{"output":""}`)
 	if blk.Body != blk.Span {

@@ -121,7 +121,7 @@ func (g *grammar) turn(blocks [][]byte) []byte {
 }
 
 // A speech is how a dialect is read, judged and counted, and how it writes a text; common
-// does it the usual way. How a dialect is mended is for its [pen].
+// does it the usual way. How a dialect is repaired is for its [pen].
 type speech interface {
 	// element reads one element of the list, an object.
 	element(*parser)

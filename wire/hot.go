@@ -19,7 +19,7 @@ type Parser struct {
 // A Glance is what can be told of a request without keeping anything of it. It is a value
 // that many goroutines may use.
 type Glance struct {
-	Clean        bool   // Check would find nothing, and Mend would do nothing
+	Clean        bool   // Check would find nothing, and Repair would do nothing
 	Delta        string // the member that names the conversation on the server which the request continues; "": it has its whole history
 	StartsThread bool   // the server is asked to hold the conversation from this request on
 	Dialect      Dialect

@@ -167,8 +167,8 @@ func TestLook(t *testing.T) {
 				t.Fatalf("findings %v, want %v\n%s", a, b, k.want.Raw())
 			}
 		}
-		a, err := wirex.Mend(k.got, wire.Repair{}, wire.CheckOptions{})
-		b, wantErr := wirex.Mend(k.want, wire.Repair{}, wire.CheckOptions{})
+		a, err := wirex.Repair(k.got, wire.Repair{}, wire.CheckOptions{})
+		b, wantErr := wirex.Repair(k.want, wire.Repair{}, wire.CheckOptions{})
 		if fails(err) != fails(wantErr) || err == nil && (!bytes.Equal(a.Request.Raw(), b.Request.Raw()) || !reflect.DeepEqual(a.Changes, b.Changes)) {
 			t.Fatalf("a repair comes to something else: %v, %v\n%s", err, wantErr, k.want.Raw())
 		}

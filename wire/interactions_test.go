@@ -116,7 +116,7 @@ func TestDefectP3Interactions(t *testing.T) {
 			if !slices.Equal(found, c.found) {
 				t.Errorf("found %q, want %q", found, c.found)
 			}
-			m, err := wirex.Mend(r, wire.Repair{}, wire.CheckOptions{})
+			m, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 			if err != nil || len(m.Left) > 0 {
 				t.Fatalf("%v, left %v", err, m.Left)
 			}

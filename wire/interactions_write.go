@@ -18,7 +18,7 @@ func (interactionsPen) argsPath(*draft, transcript.BlockID) []string { return []
 
 func (interactionsPen) contentPath(*draft, transcript.BlockID) []string { return []string{"result"} }
 
-func (interactionsPen) sayCall(m *mender, b transcript.BlockID, text string) {
+func (interactionsPen) sayCall(m *repairer, b transcript.BlockID, text string) {
 	m.setMember(m.t.Block(b).Span, "arguments", noteOf(text))
 }
 
@@ -31,7 +31,7 @@ func (interactionsPen) shown(d *draft, item transcript.Span) []byte {
 }
 
 // wrapResult makes a text of a number, and an object of a list that holds no parts.
-func (interactionsPen) wrapResult(m *mender, f *Finding) {
+func (interactionsPen) wrapResult(m *repairer, f *Finding) {
 	blk := m.t.Block(f.Block)
 	value := quote("")
 	switch {
@@ -71,7 +71,7 @@ func (interactionsPen) joined(d *draft, all []transcript.BlockID) ([]byte, bool)
 }
 
 // skipSignature signs the thought that opens a run, or opens the run with one.
-func (interactionsPen) skipSignature(m *mender, f *Finding) {
+func (interactionsPen) skipSignature(m *repairer, f *Finding) {
 	if blk := m.t.Block(f.Block); blk.Kind == transcript.Thinking {
 		if m.setMember(blk.Span, "signature", quote(skippedSignature)) {
 			m.log(f, ActionEdit, f.Block, f.Index, 0, "the signature is lost; the documented skip value stands in its place")
@@ -84,7 +84,7 @@ func (interactionsPen) skipSignature(m *mender, f *Finding) {
 }
 
 // ownName gives a half the id that it has under the name of the other half's.
-func (m *mender) ownName(f *Finding) {
+func (m *repairer) ownName(f *Finding) {
 	if id := m.t.Block(f.Block).CallID; m.setID(f.Block, id) {
 		m.settled[f.Block] = true
 		m.log(f, ActionEdit, f.Block, f.Index, len(id), "its id %q has another name here than %s", id, f.arg)
@@ -93,7 +93,7 @@ func (m *mender) ownName(f *Finding) {
 
 // asSteps writes a turn as the steps that the API takes now: what is said in a row is one
 // step, and everything else is one by itself. Not a byte of any part changes.
-func (m *mender) asSteps(f *Finding) {
+func (m *repairer) asSteps(f *Finding) {
 	i := f.Index
 	msg := m.t.Messages()[i]
 	if !m.untouched(i) || m.extra[i]&badRole != 0 {

@@ -139,12 +139,12 @@ func (internals) Media(r *Request) iter.Seq[transcript.Span] {
 	return r.media()
 }
 
-func (internals) Mend(r *Request, p Repair, o CheckOptions) (*mendedRequest, error) {
-	return r.mend(p, o)
+func (internals) Repair(r *Request, p Repair, o CheckOptions) (*repairedRequest, error) {
+	return r.repair(p, o)
 }
 
-func (internals) MendSince(r *Request, ctx context.Context, before *Request, p Repair, o CheckOptions) (*mendedRequest, error) {
-	return r.mendSince(ctx, before, p, o)
+func (internals) RepairSince(r *Request, ctx context.Context, before *Request, p Repair, o CheckOptions) (*repairedRequest, error) {
+	return r.repairSince(ctx, before, p, o)
 }
 
 func (internals) MessageIn(r *Request, before *Request, i int) int {

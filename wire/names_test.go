@@ -29,17 +29,17 @@ func TestRepairKeepsResultOfAnotherTool(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mended, err := r.mend(Repair{}, CheckOptions{})
+			repaired, err := r.repair(Repair{}, CheckOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := string(mended.Request.Raw())
-			if len(mended.Left) > 0 || !strings.Contains(out, "A result of list_orders without its call") || !strings.Contains(out, "outcome of this call is unknown") {
-				t.Errorf("left %v in %s", mended.Left, out)
+			out := string(repaired.Request.Raw())
+			if len(repaired.Left) > 0 || !strings.Contains(out, "A result of list_orders without its call") || !strings.Contains(out, "outcome of this call is unknown") {
+				t.Errorf("left %v in %s", repaired.Left, out)
 			}
-			for _, x := range mended.Request.t.Exchanges() {
+			for _, x := range repaired.Request.t.Exchanges() {
 				for _, b := range x.Results {
-					if strings.Contains(mended.Request.Text(b), "the orders") {
+					if strings.Contains(repaired.Request.Text(b), "the orders") {
 						t.Errorf("the result belongs to a call of %s in %s", x.Tool, out)
 					}
 				}

@@ -23,7 +23,7 @@ type noted struct {
 	z    zooCase
 	in   *Request
 	out  *Request
-	m    *mendedRequest
+	m    *repairedRequest
 	note string
 }
 
@@ -79,7 +79,7 @@ var kinds = map[string][]caseSpec{
 	"ServerTools":     {on("006"), on("057")},
 	"MixedTurn":       {on("180")},
 	"ReasoningFields": {on("248"), on("249")},
-	"NothingToMend":   {on("166")},
+	"NothingToRepair": {on("166")},
 	"Undecidable":     {on("015"), on("038"), on("115"), on("116"), on("120"), on("125"), on("139"), on("157"), on("207"), on("237"), on("238")},
 	"Legacy":          {on("050"), on("193"), on("195"), on("252"), on("253")},
 	"Control":         {on("227"), on("228"), on("229"), on("231")},
@@ -117,7 +117,7 @@ func TestNotesCovered(t *testing.T) {
 	}
 }
 
-// eachNote mends every case of a kind and checks that nothing else has changed.
+// eachNote repairs every case of a kind and checks that nothing else has changed.
 func eachNote(t *testing.T, kind string, p Repair, f func(c noted)) {
 	t.Helper()
 	cases, notes := zoo(t), repairNotes(t)
@@ -133,7 +133,7 @@ func eachNote(t *testing.T, kind string, p Repair, f func(c noted)) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := mended(t, z.body(), Options{}, p)
+			m := repaired(t, z.body(), Options{}, p)
 			for _, l := range slices.DeleteFunc(slices.Clone(m.Left), mayStay) {
 				t.Errorf("left: %s at %s", l.Rule, l.Path)
 			}
@@ -639,7 +639,7 @@ func TestNoteTrailingSpace(t *testing.T) {
 	})
 	// An earlier text keeps its white space, and so does an escape at the end.
 	body := []byte(`{"model":"claude-3-5-sonnet-20241022","max_tokens":9,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"early \n\t"},{"role":"user","content":"q \n"},{"role":"assistant","content":"caf\u00e9 \\n \u0020\n\t "}]}`)
-	out := mended(t, body, Options{}, Repair{}).Request.raw
+	out := repaired(t, body, Options{}, Repair{}).Request.raw
 	want := strings.Replace(string(body), ` \u0020\n\t "}]}`, `"}]}`, 1)
 	if string(out) != want {
 		t.Errorf("got  %s\nwant %s", out, want)
@@ -705,7 +705,7 @@ func TestNoteRenameIDs(t *testing.T) {
 			alias := make(map[string]string) // what each id becomes in the longest history
 			for n := len(turns); n > 0; n-- {
 				body := []byte(fmt.Sprintf(target.format, strings.Join(turns[:n], ",")))
-				m := mended(t, body, Options{}, Repair{})
+				m := repaired(t, body, Options{}, Repair{})
 				if len(m.Left) > 0 {
 					t.Fatalf("left %+v", m.Left)
 				}
@@ -1007,9 +1007,9 @@ func TestNoteReasoningFields(t *testing.T) {
 	})
 }
 
-// TestNoteNothingToMend: an empty history is reported, or gets a minimal turn.
-func TestNoteNothingToMend(t *testing.T) {
-	eachNote(t, "NothingToMend", Repair{}, func(c noted) {
+// TestNoteNothingToRepair: an empty history is reported, or gets a minimal turn.
+func TestNoteNothingToRepair(t *testing.T) {
+	eachNote(t, "NothingToRepair", Repair{}, func(c noted) {
 		if len(c.out.t.Messages()) == 0 && len(c.m.Left) == 0 {
 			c.t.Error("an empty list, and no report")
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// A pen is how a dialect is mended, where each has its own way; commonPen is the usual one.
+// A pen is how a dialect is repaired, where each has its own way; commonPen is the usual one.
 // What reads and judges does not know about pens.
 type pen interface {
 	// resultContent writes a text as the content of a result.
@@ -23,11 +23,11 @@ type pen interface {
 	argsPath(d *draft, b transcript.BlockID) []string
 	contentPath(d *draft, b transcript.BlockID) []string
 	// ownID makes an id out of a hash where the usual form will not do.
-	ownID(m *mender, sum [sha256.Size]byte) (id string, ok bool)
+	ownID(m *repairer, sum [sha256.Size]byte) (id string, ok bool)
 
 	// sayResult and sayCall replace what a result says and what a call asks.
-	sayResult(m *mender, b transcript.BlockID, text string)
-	sayCall(m *mender, b transcript.BlockID, text string)
+	sayResult(m *repairer, b transcript.BlockID, text string)
+	sayCall(m *repairer, b transcript.BlockID, text string)
 
 	// beside returns the media of a result that do not stand in its body.
 	beside(d *draft, b transcript.BlockID) (transcript.Span, bool)
@@ -40,21 +40,21 @@ type pen interface {
 	// joined joins what results of one call say, if it can be, and setJoined makes the
 	// first of them say it.
 	joined(d *draft, all []transcript.BlockID) (value []byte, ok bool)
-	setJoined(m *mender, all []transcript.BlockID, joined []byte) bool
+	setJoined(m *repairer, all []transcript.BlockID, joined []byte) bool
 	// markWorst gives the first of several results that are joined the mark of the worst of
 	// them, where the dialect has marks.
-	markWorst(m *mender, all []transcript.BlockID)
+	markWorst(m *repairer, all []transcript.BlockID)
 	// wrapResult makes an object of a structured result that is none.
-	wrapResult(m *mender, f *Finding)
-	// retagPart mends a part that its role may not use.
-	retagPart(m *mender, f *Finding)
+	wrapResult(m *repairer, f *Finding)
+	// retagPart repairs a part that its role may not use.
+	retagPart(m *repairer, f *Finding)
 	// skipSignature asks the API not to look for the lost signature of a call.
-	skipSignature(m *mender, f *Finding)
+	skipSignature(m *repairer, f *Finding)
 	// unsign takes the signature of thought off a block; first says that it is the first call
 	// of its message.
 	unsign(r *Request, b transcript.BlockID, first bool) []jsonspan.Edit
 	// thinkingOff switches thinking off in the head of the request.
-	thinkingOff(m *mender, f *Finding)
+	thinkingOff(m *repairer, f *Finding)
 }
 
 // pens has a row for each dialect, as [grammars] has.
@@ -85,9 +85,9 @@ func (commonPen) namePath(*draft, transcript.BlockID, bool) []string { return []
 
 func (commonPen) contentPath(*draft, transcript.BlockID) []string { return []string{"content"} }
 
-func (commonPen) ownID(*mender, [sha256.Size]byte) (string, bool) { return "", false }
+func (commonPen) ownID(*repairer, [sha256.Size]byte) (string, bool) { return "", false }
 
-func (commonPen) sayResult(m *mender, b transcript.BlockID, text string) {
+func (commonPen) sayResult(m *repairer, b transcript.BlockID, text string) {
 	m.setResult(b, m.pen.resultContent(m.draft, text))
 }
 
@@ -99,11 +99,11 @@ func (commonPen) shown(d *draft, item transcript.Span) []byte {
 	return nil
 }
 
-func (commonPen) wrapResult(*mender, *Finding) {}
+func (commonPen) wrapResult(*repairer, *Finding) {}
 
-func (commonPen) retagPart(m *mender, f *Finding) { m.dropFound(f) }
+func (commonPen) retagPart(m *repairer, f *Finding) { m.dropFound(f) }
 
-func (commonPen) thinkingOff(m *mender, f *Finding) {
+func (commonPen) thinkingOff(m *repairer, f *Finding) {
 	if m.setBodyMember("thinking", []byte(`{"type":"disabled"}`)) {
 		m.logHead(f, ActionEdit, "thinking", 0, "thinking is switched off for this request: the thinking of the open tool loop is lost")
 	}

@@ -56,7 +56,7 @@ func (responsesPen) contentPath(d *draft, b transcript.BlockID) []string {
 
 func (responsesPen) argsPath(*draft, transcript.BlockID) []string { return []string{"arguments"} }
 
-func (responsesPen) sayResult(m *mender, b transcript.BlockID, text string) {
+func (responsesPen) sayResult(m *repairer, b transcript.BlockID, text string) {
 	switch blk := m.t.Block(b); {
 	case !m.g.takesText(m.Request, blk):
 	case blk.Body != blk.Span: // it is the last member of that name
@@ -66,7 +66,7 @@ func (responsesPen) sayResult(m *mender, b transcript.BlockID, text string) {
 	}
 }
 
-func (responsesPen) sayCall(m *mender, b transcript.BlockID, text string) {
+func (responsesPen) sayCall(m *repairer, b transcript.BlockID, text string) {
 	switch blk := m.t.Block(b); blk.Family {
 	case functionFamily:
 		m.setMember(blk.Span, "arguments", quote(string(noteOf(text))))
@@ -93,7 +93,7 @@ func (responsesPen) shown(d *draft, item transcript.Span) []byte {
 }
 
 // thinkingOff switches reasoning off.
-func (responsesPen) thinkingOff(m *mender, f *Finding) {
+func (responsesPen) thinkingOff(m *repairer, f *Finding) {
 	if m.setBodyMember("reasoning", []byte(`{"effort":"none"}`)) {
 		m.logHead(f, ActionEdit, "reasoning", 0, "reasoning is switched off for this request: the reasoning of a run of calls is lost")
 	}

@@ -56,8 +56,8 @@ func (r *Request) messageIn(before *Request, i int) int {
 // rewrite returns the request without some blocks, with others edited and with new
 // messages. A message that loses its last block goes. Blocks that cannot be edited without
 // harm, such as signed thinking, are left as they are. Nothing to do returns the
-// request itself. The result may need Mend: removal makes new neighbours. It is what plans
-// are carried out with; whoever only wants a valid history calls Mend, or package pare.
+// request itself. The result may need Repair: removal makes new neighbours. It is what plans
+// are carried out with; whoever only wants a valid history calls Repair, or package pare.
 func (r *Request) rewrite(drop []transcript.BlockID, edits []BlockEdit, insert ...Insertion) (*Request, []Change, error) {
 	return r.rewriteSince(r, drop, edits, insert...)
 }
@@ -73,7 +73,7 @@ func (r *Request) rewriteSince(before *Request, drop []transcript.BlockID, edits
 		d.insertMessage(n.Before, r.g.textMessage(n.Role, n.Text), d.fresh())
 	}
 	d.dropBlocks(drop)
-	m := &mender{draft: d, before: before}
+	m := &repairer{draft: d, before: before}
 	m.moveMarks()
 	d.edits.expect(len(edits))
 	for _, e := range edits {
@@ -130,7 +130,7 @@ func (d *draft) readBack(raw []byte, edits []jsonspan.Edit) (*Request, error) {
 }
 
 // say replaces what a block says.
-func (m *mender) say(b transcript.BlockID, text string) {
+func (m *repairer) say(b transcript.BlockID, text string) {
 	blk := m.t.Block(b)
 	switch blk.Kind {
 	case transcript.Result:

@@ -21,7 +21,7 @@ type Rule struct {
 	Severity string // "refused", "refused by some" or, where it only costs quality or money, "degrades"
 	Doc      string // one line: when it is broken
 	Says     string // the provider's own sentence, {ids} {path} {i} {arg} to be filled in; "" if it is not published
-	Mend     string // how it is mended
+	Repair   string // how it is repaired
 	Source   string // where the sentence or the behaviour was seen
 
 	dialect Dialect

@@ -84,7 +84,7 @@ func (d *draft) holdsBlocks(e jsonspan.Member) bool {
 
 // tellMembers records what stood beside the blocks of messages that go in this round, such as
 // annotations. What is one block goes as a whole.
-func (m *mender) tellMembers() {
+func (m *repairer) tellMembers() {
 	if !slices.Contains(m.messages.drop, true) {
 		return
 	}
@@ -144,7 +144,7 @@ func (m *mender) tellMembers() {
 }
 
 // holdsResult reports whether a message holds a result.
-func (m *mender) holdsResult(msg transcript.Message) bool {
+func (m *repairer) holdsResult(msg transcript.Message) bool {
 	return slices.ContainsFunc(m.t.Blocks()[msg.First:msg.End], func(b transcript.Block) bool { return b.Kind == transcript.Result })
 }
 
@@ -306,7 +306,7 @@ func (p *Paths) in(r, before *Request, at origin) []string {
 
 // pathAt translates the path of something inside message i, at an offset, to what it was
 // in the state that changes are told in.
-func (m *mender) pathAt(i, offset int, path string) string {
+func (m *repairer) pathAt(i, offset int, path string) string {
 	if i < 0 {
 		return path
 	}

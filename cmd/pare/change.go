@@ -60,8 +60,8 @@ type task struct {
 	lines *lining
 	// off leaves everything as it is, session files too.
 	off bool
-	// mending is how session files are mended.
-	mending *mending
+	// repairing is how session files are repaired.
+	repairing *repairing
 	// shorten plans what becomes of session files; nil: they are repaired, and nothing else.
 	shorten shortening
 }
@@ -218,7 +218,7 @@ func (r *changeRun) run() int {
 
 // open begins the files that will be written.
 func (r *changeRun) open() (err error) {
-	r.out = source.Output{Stdout: r.w.stdout, Files: &r.w.files, Force: r.ch.mending != nil && r.ch.mending.force}
+	r.out = source.Output{Stdout: r.w.stdout, Files: &r.w.files, Force: r.ch.repairing != nil && r.ch.repairing.force}
 	if r.DryRun {
 		return nil
 	}

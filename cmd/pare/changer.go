@@ -105,7 +105,7 @@ func (c *changer) readable(from origin, raw []byte) (fault *problem) {
 	if l, fault := listIn(raw, c.host, c.opts); l != nil || fault != nil {
 		return fault
 	}
-	if _, _, fault = parse(from, raw, c.opts); fault != nil && c.mending != nil {
+	if _, _, fault = parse(from, raw, c.opts); fault != nil && c.repairing != nil {
 		if _, ok := trajectory(from, raw, c.host, c.opts); ok {
 			return nil
 		}
@@ -131,7 +131,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 		return c.unreadable(from, *fault)
 	}
 	req, b, fault := parse(from, raw[:n], c.opts)
-	if fault != nil && c.mending != nil {
+	if fault != nil && c.repairing != nil {
 		if in, ok := trajectory(from, raw[:n], c.host, c.opts); ok {
 			return c.trajectory(from, in, raw[n:])
 		}
@@ -142,7 +142,7 @@ func (c *changer) one(from origin, raw []byte, n int) (o outcome) {
 	if fault != nil {
 		return c.unreadable(from, *fault)
 	}
-	if c.mending != nil && c.mending.AppendOnly {
+	if c.repairing != nil && c.repairing.AppendOnly {
 		return c.unreadable(from, failure(hinted{errors.New("--append-only is for session files of agents, and this is a request"), "omit it"}))
 	}
 	if c.single != "" && from.many {
@@ -357,7 +357,7 @@ func (c *changer) stuck(from origin, raw []byte, p problem) outcome {
 	return o
 }
 
-// A leftover is what --json prints about a transcript that is not all mended.
+// A leftover is what --json prints about a transcript that is not all repaired.
 type leftover struct {
 	Source string         `json:"source"`
 	Line   int            `json:"line,omitempty"`

@@ -641,9 +641,9 @@ func textsSent(body []byte) []string {
 	return marksIn(found)
 }
 
-// TestClaudeClient resumes broken and mended sessions with the real Claude Code,
+// TestClaudeClient resumes broken and repaired sessions with the real Claude Code,
 // against a stand-in for the API: whatever the client makes of the broken file, what
-// it makes of the mended one is accepted and holds all that was said. The session
+// it makes of the repaired one is accepted and holds all that was said. The session
 // is one that the client itself has held.
 //
 // It runs where scripts/client.sh has installed the client: briefly by default, with
@@ -702,14 +702,14 @@ func (c *claudeCode) test(t *testing.T, s held, full bool) {
 		}
 	})
 	rows = slices.DeleteFunc(rows, func(r string) bool { return r == "" })
-	head := "| damage | findings | mended |"
+	head := "| damage | findings | repaired |"
 	if full {
-		head = "| damage | findings | broken | mended | mended, append only |"
+		head = "| damage | findings | broken | repaired | repaired, append only |"
 	}
 	t.Logf("Claude Code %s\n%s\n%s", c.version, head, strings.Join(rows, "\n"))
 }
 
-// testWound resumes the broken file and the mended ones, and returns a row for the
+// testWound resumes the broken file and the repaired ones, and returns a row for the
 // table.
 func (c *claudeCode) testWound(t *testing.T, s held, w wound, full bool) (row string) {
 	raw := bytes.Join(w.hit(t, s), nil)
@@ -726,19 +726,19 @@ func (c *claudeCode) testWound(t *testing.T, s held, w wound, full bool) (row st
 		ways = append(ways, agentlog.Options{AppendOnly: true})
 	}
 	for _, o := range ways {
-		fixed := mendSession(t, raw, o)
+		fixed := repairSession(t, raw, o)
 		r := c.resume(t, s, fixed)
 		row += " " + r.verdict(said) + " |"
 		switch {
 		case !r.sent || r.err != nil || !strings.Contains(r.out, "reply 9: done"):
-			t.Errorf("append only %v: the client fails on the mended file: %v: %s", o.AppendOnly, r.err, r.out)
+			t.Errorf("append only %v: the client fails on the repaired file: %v: %s", o.AppendOnly, r.err, r.out)
 		case r.asked.err != nil || len(r.found) > 0:
-			t.Errorf("append only %v: the mended session is refused: %v %v", o.AppendOnly, r.asked.err, r.found)
+			t.Errorf("append only %v: the repaired session is refused: %v %v", o.AppendOnly, r.asked.err, r.found)
 		}
 		// New versions go on where the last line of the type last-prompt says, so a branch
 		// behind it is not taken: docs/clients.md.
 		if lost := lacking(said, textsSent(r.body)); len(lost) > 0 && !o.AppendOnly {
-			t.Errorf("the mended session has lost %q", lost)
+			t.Errorf("the repaired session has lost %q", lost)
 		}
 		if len(r.others) > 0 {
 			t.Logf("it also asked for %q", r.others)
@@ -763,8 +763,8 @@ func sessionRules(t *testing.T, raw []byte) (rules []string) {
 	return rules
 }
 
-// mendSession mends a session file by the program, which does what the library does.
-func mendSession(t *testing.T, raw []byte, o agentlog.Options) []byte {
+// repairSession repairs a session file by the program, which does what the library does.
+func repairSession(t *testing.T, raw []byte, o agentlog.Options) []byte {
 	t.Helper()
 	l, err := agentlog.Read("session.jsonl", raw, o)
 	if err != nil {
@@ -785,9 +785,9 @@ func mendSession(t *testing.T, raw []byte, o agentlog.Options) []byte {
 	if status, _, errs := program(strings.NewReader(""), args...); status > statusFindings {
 		t.Fatalf("status %d: %s", status, errs)
 	}
-	mended, err := os.ReadFile(path)
-	if err != nil || !bytes.Equal(mended, fixed.Raw) {
-		t.Fatalf("pare fix and the library differ: %v, %d and %d bytes", err, len(mended), len(fixed.Raw))
+	repaired, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(repaired, fixed.Raw) {
+		t.Fatalf("pare fix and the library differ: %v, %d and %d bytes", err, len(repaired), len(fixed.Raw))
 	}
-	return mended
+	return repaired
 }

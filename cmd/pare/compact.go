@@ -100,8 +100,8 @@ func (c *compactCmd) run(w *world) int {
 	p.Model = c.Model
 	t := task{
 		command: "compact", whole: true, archive: archiveOf(conf),
-		plan:    c.remedied(by(p)),
-		mending: forSessions(p), shorten: c.session(p),
+		plan:      c.remedied(by(p)),
+		repairing: forSessions(p), shorten: c.session(p),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	}
 	switch {

@@ -201,7 +201,7 @@ func (r *rounds) run() int {
 			return r.w.unwritten(err)
 		}
 		if r.Fix {
-			r.mendAll(v)
+			r.repairAll(v)
 		}
 	}
 	r.tell()
@@ -267,7 +267,7 @@ func (r *rounds) outcome(d *treated) (o outcome) {
 		return o
 	}
 	if r.Fix && r.treats(d) {
-		r.mend(d, func(*agentlog.RepairPlan) bool { return true })
+		r.repair(d, func(*agentlog.RepairPlan) bool { return true })
 	}
 	o.out = encode(d.json())
 	return o
@@ -304,8 +304,8 @@ type diagnosisJSON struct {
 	Findings []agentlog.Fault `json:"findings"`
 	Bytes    int64            `json:"bytes"`
 	Modified string           `json:"modified"`
-	Mended   *bool            `json:"repaired,omitempty"`
-	Why      string           `json:"why,omitempty"` // it was not mended
+	Repaired *bool            `json:"repaired,omitempty"`
+	Why      string           `json:"why,omitempty"` // it was not repaired
 	Backup   string           `json:"backup,omitempty"`
 	Left     []agentlog.Fault `json:"remaining,omitempty"`
 	Error    string           `json:"error,omitempty"`
@@ -318,8 +318,8 @@ func (d *treated) json() diagnosisJSON {
 		Findings: append([]agentlog.Fault{}, d.Faults...), Bytes: d.Bytes, Modified: d.Modified.UTC().Format(time.RFC3339),
 		Why: d.why, Backup: d.backup, Left: d.left,
 	}
-	if d.mended || d.why != "" {
-		j.Mended = &d.mended
+	if d.repaired || d.why != "" {
+		j.Repaired = &d.repaired
 	}
 	if j.Error = d.Unreadable(); j.Error != "" {
 		j.Outlook = agentlog.Unusable.String()

@@ -13,9 +13,9 @@ import (
 // cured tells what became of a session.
 func cured(v *picture.Doctor, d *treated) []byte {
 	switch {
-	case d.mended && agentlog.Refusals(d.left) > 0:
+	case d.repaired && agentlog.Refusals(d.left) > 0:
 		return screen.Appendf(nil, "  repaired except for %s; the original: %s\n", plural(len(d.left), "finding"), v.Home.Short(d.backup))
-	case d.mended:
+	case d.repaired:
 		out := screen.Appendf(nil, "  %s; the original: %s\n", v.Notes.Good("repaired"), v.Home.Short(d.backup))
 		if next := v.Next(d.Diagnosis); next != "" {
 			out = screen.Appendf(out, "  %s\n", next)
@@ -102,7 +102,7 @@ func (r *rounds) tellUnread() {
 }
 
 func (r *rounds) sum() {
-	var broken, mended, unreadable, own int
+	var broken, repaired, unreadable, own int
 	names := map[string]bool{}
 	for _, d := range r.all {
 		names[d.Agent.Name] = true
@@ -111,9 +111,9 @@ func (r *rounds) sum() {
 			unreadable++
 		case d.broken():
 			broken++
-		case d.mended:
-			mended++
-		case d.Outlook == agentlog.Mends:
+		case d.repaired:
+			repaired++
+		case d.Outlook == agentlog.Repairs:
 			own++
 		}
 	}
@@ -124,16 +124,16 @@ func (r *rounds) sum() {
 			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
 		}
 	}
-	add(len(r.all)-broken-mended-unreadable-own, "clean", paint.Good)
+	add(len(r.all)-broken-repaired-unreadable-own, "clean", paint.Good)
 	add(own, "that the agent repairs itself", paint.Good)
-	add(mended, "repaired", paint.Good)
+	add(repaired, "repaired", paint.Good)
 	add(broken, "broken", paint.Fault)
 	add(unreadable, "unreadable", paint.Fault)
 	screen.Fprintf(r.w.stderr, "%s of %s: %s\n", paint.Bold(plural(len(r.all), "session")), plural(len(names), "agent"), screen.Join(parts, ", "))
 	if broken > 0 && !r.Fix {
 		screen.Fprintln(r.w.stderr, paint.Faint("Nothing changed. pare doctor --fix repairs them one by one"))
 	}
-	if broken+mended > 0 {
+	if broken+repaired > 0 {
 		screen.Fprintln(r.w.stderr, paint.Faint(screen.Printf("Next time start the agent with: %s", screen.NewCommand("pare", "run", "--", r.program()))))
 	}
 }
@@ -141,7 +141,7 @@ func (r *rounds) sum() {
 // program is the agent that has the first broken session, as people start it.
 func (r *rounds) program() string {
 	for _, d := range r.all {
-		if name, ok := programs[d.Agent.Name]; ok && (d.broken() || d.mended) {
+		if name, ok := programs[d.Agent.Name]; ok && (d.broken() || d.repaired) {
 			return name
 		}
 	}

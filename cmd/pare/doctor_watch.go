@@ -84,7 +84,7 @@ func trouble(d *agentlog.Diagnosis) string {
 	switch {
 	case d.Err != nil:
 		return "unreadable"
-	case d.Running > agentlog.Mends:
+	case d.Running > agentlog.Repairs:
 		return d.Running.String()
 	case known && share >= picture.NearlyFull:
 		return "nearly full"

@@ -190,7 +190,7 @@ func jsonOf(t picture.Word, rows []wire.Rule) wordJSON {
 		return r
 	}
 	for _, row := range rows {
-		r.Providers = append(r.Providers, rowJSON{row.ID, row.Provider(), row.Severity, row.Doc, row.Says, row.Mend, row.Source})
+		r.Providers = append(r.Providers, rowJSON{row.ID, row.Provider(), row.Severity, row.Doc, row.Says, row.Repair, row.Source})
 	}
 	return r
 }

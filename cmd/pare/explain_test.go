@@ -23,7 +23,7 @@ import (
 // Whatever can be wrong with a file can be explained.
 func TestExplainDamage(t *testing.T) {
 	for rule := range agentlog.Damages() {
-		if damageMends[rule] == "" {
+		if damageRepairs[rule] == "" {
 			t.Errorf("explain does not say how %s is repaired", rule)
 		}
 		if status, out, errs := program(nil, "explain", rule); status != statusClean || out == "" {

@@ -54,7 +54,7 @@ func (c *fixCmd) run(w *world) int {
 	}
 	return c.changing.run(w, task{
 		command: "fix", off: p.Off, lines: &c.lining,
-		plan:    by(p),
-		mending: &mending{Options: agentlog.Options{Repair: p.Repair, Check: p.Check, AppendOnly: c.AppendOnly}, force: c.Force, busy: agentlog.NewBusy(time.Now())},
+		plan:      by(p),
+		repairing: &repairing{Options: agentlog.Options{Repair: p.Repair, Check: p.Check, AppendOnly: c.AppendOnly}, force: c.Force, busy: agentlog.NewBusy(time.Now())},
 	})
 }

@@ -47,7 +47,7 @@ func headwords() []picture.Word {
 		all = append(all, picture.Word{Word: word, Kind: aFault, Meaning: meaning, Fault: true})
 	}
 	for word, meaning := range agentlog.Damages() {
-		all = append(all, picture.Word{Word: word, Kind: aDamage, Meaning: meaning, Repair: damageMends[word]})
+		all = append(all, picture.Word{Word: word, Kind: aDamage, Meaning: meaning, Repair: damageRepairs[word]})
 	}
 	for _, r := range rulelist.All() {
 		all = append(all, picture.Word{Word: r.Name, Kind: aRule, Meaning: r.Doc, More: "pare rules lists the rules in their order; docs/config.md has the options"})
@@ -234,8 +234,8 @@ func words() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// damageMends says what is done about damage to a session file.
-var damageMends = map[string]string{
+// damageRepairs says what is done about damage to a session file.
+var damageRepairs = map[string]string{
 	"joined-lines":     "a newline is added between the records",
 	"no-final-newline": "a newline is added, if anything else is repaired",
 	"truncated-line":   "a newline is added to the line, so that nothing is appended to it",

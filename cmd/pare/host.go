@@ -77,7 +77,7 @@ func listed(from origin, l *hosts.List, found []wire.Finding) []byte {
 func (c *changer) list(from origin, raw []byte, n int, l *hosts.List) (o outcome) {
 	from.host = l
 	switch {
-	case c.mending != nil && c.mending.AppendOnly:
+	case c.repairing != nil && c.repairing.AppendOnly:
 		return c.unreadable(from, failure(hinted{errors.New("--append-only is for session files of agents, and this is the list of a program"), "omit it"}))
 	case c.single != "" && from.many:
 		return c.unreadable(from, failure(errors.New(c.single+" is for one transcript, and this is one of a batch")))

@@ -38,11 +38,11 @@ func patients(t *testing.T, lines int) []patient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mended, err := l.Fix(agentlog.Options{})
-	if err != nil || len(mended.Left) > 0 || bytes.Equal(mended.Raw, session) {
-		t.Fatalf("%v, left: %v", err, mended.Left)
+	repaired, err := l.Fix(agentlog.Options{})
+	if err != nil || len(repaired.Left) > 0 || bytes.Equal(repaired.Raw, session) {
+		t.Fatalf("%v, left: %v", err, repaired.Left)
 	}
-	return []patient{{"batch", batch, []byte(fixed)}, {"session", session, mended.Raw}}
+	return []patient{{"batch", batch, []byte(fixed)}, {"session", session, repaired.Raw}}
 }
 
 // brokenSession is a session of Claude Code in which every fifth result is lost.
@@ -119,7 +119,7 @@ func (p *patient) again(t *testing.T, pare, path string) {
 		t.Errorf("a second run: %v: %s", err, out)
 	}
 	if !p.inspect(t, path) {
-		t.Error("a second run has not mended the file")
+		t.Error("a second run has not repaired the file")
 	}
 	// One that writes takes away what the first has left.
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".x.jsonl.pare-*")); err != nil || !done && len(left) > 0 {
@@ -436,7 +436,7 @@ func mount(t *testing.T, folder, options string) {
 }
 
 // diskFull: on a disk that has room for the file, but not for another one, the
-// file stays; once there is room, it is mended.
+// file stays; once there is room, it is repaired.
 func diskFull(t *testing.T, pare string) {
 	ownMounts(t)
 	for _, p := range patients(t, 1500) {
@@ -558,7 +558,7 @@ func noPermission(t *testing.T, pare string) {
 	}
 }
 
-// symlinks: a link stays a link; what it leads to is mended, with its backup
+// symlinks: a link stays a link; what it leads to is repaired, with its backup
 // beside it. Links that lead nowhere are named.
 func symlinks(t *testing.T, pare string) {
 	for _, p := range patients(t, 100) {

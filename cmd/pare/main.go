@@ -1,5 +1,5 @@
 // Command pare finds, in the history that an agent is about to send to a language
-// model, every fault that the provider would refuse, mends it, takes out what is
+// model, every fault that the provider would refuse, repairs it, takes out what is
 // useless, and makes it fit.
 //
 // There is one file per command. What they share: [world] is everything outside
@@ -10,7 +10,7 @@
 // work on each transcript, output.go writes what comes of it, and roles.go sees to it that
 // no two roles meet in one file. Agents' session files are
 // documents of their own kind: session.go recognises and reads them, and the files
-// beside it check, mend and show them; package agentlog finds them, and tells which are in use.
+// beside it check, repair and show them; package agentlog finds them, and tells which are in use.
 package main
 
 import (

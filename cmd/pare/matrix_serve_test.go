@@ -113,7 +113,7 @@ func (f *failing) proxied(t *testing.T, stores matrixStore) (said string) {
 		s.exhaust(t)
 	}
 	lasting := c.fails.shell != ""
-	c.mend(t, window)
+	c.repair(t, window)
 	if !lasting {
 		s.ask(t, "afterwards") // the same server goes on
 	}

@@ -104,8 +104,8 @@ func (c *matrixCell) configure(t *testing.T, first ...string) {
 	c.write(t, "calls", fmt.Sprintf(`{"call":"compact","options":{"min_keep":8,"config":{"compact":{"endpoint":%q,"model":"small","timeout":%q,"max_summary":400}}},"body":%s}`+"\n", c.model.URL, timeout, matrixBody()))
 }
 
-// mend ends what fails.
-func (c *matrixCell) mend(t *testing.T, first ...string) {
+// repair ends what fails.
+func (c *matrixCell) repair(t *testing.T, first ...string) {
 	f := c.fails
 	c.fails = nil
 	c.configure(t, first...)
@@ -174,7 +174,7 @@ func (f *failing) cell(t *testing.T, stores matrixStore, q matrixCommand, usual 
 	if raw, err := os.ReadFile(filepath.Join(c.dir, "s.json")); err != nil || string(raw) != matrixBody() {
 		t.Errorf("%s, %s: the input is not what it was: %v", f.name, q.args, err)
 	}
-	c.mend(t)
+	c.repair(t)
 	if q.once && said != "says so" { // it is done, and cannot be done twice
 		if got = c.run(t, "session list --store STORE"); got.status != 0 {
 			t.Errorf("%s, %s: afterwards status %d: %s", f.name, q.args, got.status, got.stderr)

@@ -132,7 +132,7 @@ func pausedSession(requests int) string {
 		fmt.Fprintf(&b, `{"parentUuid":%s,"isSidechain":false,"sessionId":"s","type":%q,"message":%s,"uuid":"u%d","timestamp":%q}`+"\n", parent, kind, message, n, at.Format(time.RFC3339))
 		parent = fmt.Sprintf(`"u%d"`, n)
 	}
-	line("user", `{"role":"user","content":"mend the tests"}`)
+	line("user", `{"role":"user","content":"repair the tests"}`)
 	for i := range requests {
 		if at = at.Add(time.Minute); i%8 == 7 {
 			at = at.Add(10 * time.Minute)

@@ -40,5 +40,5 @@ func (c *pruneCmd) run(w *world) int {
 	if err := c.changing.override(p); err != nil {
 		return w.usage(err, "prune")
 	}
-	return c.changing.run(w, task{command: "prune", plan: by(p), lines: &c.lining, mending: forSessions(p), shorten: bySession(by(p))})
+	return c.changing.run(w, task{command: "prune", plan: by(p), lines: &c.lining, repairing: forSessions(p), shorten: bySession(by(p))})
 }

@@ -59,7 +59,7 @@ func sessionCorpus(t *testing.T) (files []string) {
 	return files
 }
 
-// Every real session can be checked, is clean once it is mended, and mended only once;
+// Every real session can be checked, is clean once it is repaired, and repaired only once;
 // lines that no receipt names are as they were.
 func TestSessionCorpus(t *testing.T) {
 	for _, file := range sessionCorpus(t) {
@@ -84,7 +84,7 @@ func TestSessionCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			if status, report, _ := program(nil, "check", file); status != statusClean {
-				t.Errorf("after the mend: status %d\n%s", status, report)
+				t.Errorf("after the repair: status %d\n%s", status, report)
 			}
 			wantLines(t, before, after, receipt)
 			if status, out, _ := program(bytes.NewReader(after), "fix"); !strings.Contains(file, "api_conv") && (status != statusClean || out != string(after)) {
@@ -166,7 +166,7 @@ func TestSessionInPlaceFails(t *testing.T) {
 	}
 }
 
-// What the agent appends while its session is mended is not lost.
+// What the agent appends while its session is repaired is not lost.
 func TestSessionMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	aged(t, path, []byte(interrupted))

@@ -14,14 +14,14 @@ import (
 	"github.com/pare-llm/pare/internal/agentlog"
 )
 
-// mending is how the session files of a run are mended.
-type mending struct {
+// repairing is how the session files of a run are repaired.
+type repairing struct {
 	agentlog.Options
 	force bool // even if the agent is still writing
 	busy  *agentlog.Busy
 }
 
-// session mends the session file of a chunk.
+// session repairs the session file of a chunk.
 func (c *changer) session(in source.Chunk, b *batch) {
 	from := origin{source: in.Source, lead: in.Lead, many: c.many}
 	o := func() (o outcome) {
@@ -32,7 +32,7 @@ func (c *changer) session(in source.Chunk, b *batch) {
 			}
 		}()
 		defer c.memory.Frugal(len(in.Data))()
-		return c.mend(from, in, b)
+		return c.repair(from, in, b)
 	}()
 	if in.Lead > 0 && !o.unmarked {
 		b.outs = append(b.outs, c.gap(in.Mark()))
@@ -40,8 +40,8 @@ func (c *changer) session(in source.Chunk, b *batch) {
 	b.outs = append(b.outs, o)
 }
 
-// mend mends one session file.
-func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
+// repair repairs one session file.
+func (c *changer) repair(from origin, in source.Chunk, b *batch) (o outcome) {
 	if c.shorten != nil {
 		return c.shortenSession(from, in, b)
 	}
@@ -55,7 +55,7 @@ func (c *changer) mend(from origin, in source.Chunk, b *batch) (o outcome) {
 	if err != nil {
 		return c.unreadable(from, failure(err))
 	}
-	how := c.mending.Options
+	how := c.repairing.Options
 	how.Profile, how.Model = c.opts.Profile, c.opts.Model
 	fixed, err := l.Fix(how)
 	switch {
@@ -113,14 +113,14 @@ func replacements(in source.Chunk, files []agentlog.Replacement, news bool) []ag
 // busy says why the agent may still be writing to the session; nil: it is not, or
 // nobody minds.
 func (c *changer) busy(l logFile) error {
-	if !c.inPlace || c.mending.force {
+	if !c.inPlace || c.repairing.force {
 		return nil
 	}
-	return c.mending.busy.Why(l.Newest())
+	return c.repairing.busy.Why(l.Newest())
 }
 
 // leftAlone reports a session that its agent may still be writing. Of several files the
-// others are mended.
+// others are repaired.
 func (c *changer) leftAlone(from origin, raw []byte, why error) outcome {
 	const hint = "end the agent, or wait ten seconds after its last write; --force rewrites it anyway"
 	p := failure(hinted{fmt.Errorf("left as it is: %w", why), hint})
@@ -130,7 +130,7 @@ func (c *changer) leftAlone(from origin, raw []byte, why error) outcome {
 	return c.unreadable(from, p)
 }
 
-// A logLeftover is what --json prints about a session that is not all mended.
+// A logLeftover is what --json prints about a session that is not all repaired.
 type logLeftover struct {
 	Source string             `json:"source"`
 	Line   int                `json:"line,omitempty"` // of a data set

@@ -20,8 +20,8 @@ func bySession(plan planner) shortening {
 }
 
 // forSessions is how a command that takes things out writes sessions.
-func forSessions(p *pare.Policy) *mending {
-	return &mending{Options: agentlog.Options{Repair: p.Repair, Check: p.Check}, busy: agentlog.NewBusy(time.Now())}
+func forSessions(p *pare.Policy) *repairing {
+	return &repairing{Options: agentlog.Options{Repair: p.Repair, Check: p.Check}, busy: agentlog.NewBusy(time.Now())}
 }
 
 // shortened is a session that a command has made shorter.
@@ -62,7 +62,7 @@ func (c *changer) shortenSession(from origin, in source.Chunk, b *batch) (o outc
 	if err != nil {
 		return c.unreadable(from, failure(err))
 	}
-	how := c.mending.Options
+	how := c.repairing.Options
 	how.Profile, how.Model = c.opts.Profile, c.opts.Model
 	s, err := c.shortenLog(l, how)
 	switch {

@@ -21,7 +21,7 @@ func trajectory(from origin, raw []byte, host string, opts wire.Options) (in sou
 func (c *changer) trajectory(from origin, in source.Chunk, end []byte) outcome {
 	alone := *c
 	alone.inPlace = false // the file is written when all of its lines are
-	o := alone.mend(from, in, nil)
+	o := alone.repair(from, in, nil)
 	o.before, o.after = o.before+len(end), o.after+len(end)
 	if !c.dryRun && (o.status == statusClean || o.status == statusFindings) {
 		o.out = append(o.out[:len(o.out):len(o.out)], end...)

@@ -108,8 +108,8 @@ func (c *trimCmd) run(w *world) int {
 	p.SkipTokenCounts = !c.DryRun && c.Receipt == "" // nobody will read it
 	return c.changing.run(w, task{
 		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf), letGo: letGo(p, conf), fits: fits,
-		plan:    c.MaxTokens.of(p, below(p, c.now(p))),
-		mending: forSessions(p), shorten: c.session(p),
+		plan:      c.MaxTokens.of(p, below(p, c.now(p))),
+		repairing: forSessions(p), shorten: c.session(p),
 		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
 	})
 }

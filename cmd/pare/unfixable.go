@@ -50,7 +50,7 @@ func (c *checkCmd) judge(req *wire.Request, found []wire.Finding) []bodyFinding 
 	if len(found) == 0 {
 		return all
 	}
-	m, err := wirex.Mend(req, wire.Repair{}, wire.CheckOptions{Strict: c.Strict})
+	m, err := wirex.Repair(req, wire.Repair{}, wire.CheckOptions{Strict: c.Strict})
 	if err != nil {
 		return all
 	}

@@ -79,8 +79,8 @@ func (adk) event(b *bodyBuilder, i int, content object, k *talk) {
 	t.put(b, i, role)
 }
 
-func (a adk) mend(e *edits, t *Thread, o Options) error {
-	return mendFlat(a, e, t, o)
+func (a adk) repair(e *edits, t *Thread, o Options) error {
+	return repairFlat(a, e, t, o)
 }
 
 // event writes an event in the manner of another one.

@@ -95,9 +95,9 @@ func (atif) step(l *Log, b *bodyBuilder, u int, step object, k *talk) {
 	}
 }
 
-// mend answers open calls in their own step, takes results to the step of their call, and lets those
+// repair answers open calls in their own step, takes results to the step of their call, and lets those
 // without one stand as what the environment says.
-func (a atif) mend(e *edits, t *Thread, o Options) error {
+func (a atif) repair(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
 	found := e.l.checkThread(t, o.Check)
 	strays := make(map[string]*Finding)

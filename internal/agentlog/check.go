@@ -20,7 +20,7 @@ type Finding struct {
 	Column  int    `json:"column"` // in bytes
 	Offset  int    `json:"offset"`
 	Dormant bool   `json:"dormant,omitempty"` // in a part that the agent does not send
-	// Open: the call stands at the end and may still be running. It is mended all the
+	// Open: the call stands at the end and may still be running. It is repaired all the
 	// same, because resuming would send it.
 	Open     bool `json:"open,omitempty"`
 	Physical bool `json:"physical,omitempty"` // about the bytes and links of the file

@@ -157,7 +157,7 @@ func randomClaude1(r *rand.Rand) []string {
 // TestDefectS10Random: what the client could resume it can resume after a fix, and it
 // sends everything that it sent; what it could not, it can, whatever line is lost.
 func TestDefectS10Random(t *testing.T) {
-	worked, mended := 0, 0
+	worked, repaired := 0, 0
 	for seed := range trial.Size(300) {
 		r := rand.New(rand.NewPCG(5, uint64(seed)))
 		lines := randomClaude1(r)
@@ -195,7 +195,7 @@ func TestDefectS10Random(t *testing.T) {
 				}
 			}
 		} else if bad == "" {
-			mended++
+			repaired++
 		}
 		if Broken(l.Check(wire.CheckOptions{})) && Broken(fixed.Left) {
 			bad = fmt.Sprint("left: ", fixed.Left[0].Rule)
@@ -204,7 +204,7 @@ func TestDefectS10Random(t *testing.T) {
 			t.Fatalf("seed %d: %s\nsent %q\nthen %q\n%s\nbecame\n%s", seed, bad, before, after, raw, fixed.Raw)
 		}
 	}
-	if n := trial.Size(20); worked < n || mended < n {
-		t.Errorf("%d worked before, %d were mended", worked, mended)
+	if n := trial.Size(20); worked < n || repaired < n {
+		t.Errorf("%d worked before, %d were repaired", worked, repaired)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// appendBranch adds the mended thread behind everything: from the first message
+// appendBranch adds the repaired thread behind everything: from the first message
 // that changes or lies behind a gap on, every line once more, with a uuid of its
 // own. It returns false if it adds nothing: a side chain that would begin anew would
 // be another one, and the old one stay as it is.

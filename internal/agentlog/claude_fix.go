@@ -7,7 +7,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A relay writes the pieces of a mended thread into the file and hangs them up in
+// A relay writes the pieces of a repaired thread into the file and hangs them up in
 // their order.
 type relay struct {
 	e     *edits
@@ -349,7 +349,7 @@ func (claude) finish(e *edits) {
 	}
 }
 
-func (claude) mend(e *edits, t *Thread, o Options) error {
+func (claude) repair(e *edits, t *Thread, o Options) error {
 	var pieces []piece
 	var changes []wire.Change
 	if len(e.l.checkThread(t, o.Check)) > 0 {

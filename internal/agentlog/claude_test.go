@@ -115,7 +115,7 @@ func TestStubBehindCall(t *testing.T) {
 	}
 }
 
-// TestLastPrompt: a mended branch ends with a line that names its leaf, and such a line
+// TestLastPrompt: a repaired branch ends with a line that names its leaf, and such a line
 // is heeded, unless what comes after it is only cut off by a gap.
 func TestLastPrompt(t *testing.T) {
 	old := ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))) + ccWrite("u2", "a1", 5, said("well")) +

@@ -84,8 +84,8 @@ func clineSays(l *Log, b *bodyBuilder, i int, o object) {
 	b.say(i, l.raw, l.units[i].span, role, content)
 }
 
-// mend writes what the provider's own rules make of the list.
-func (cline) mend(e *edits, t *Thread, o Options) error {
+// repair writes what the provider's own rules make of the list.
+func (cline) repair(e *edits, t *Thread, o Options) error {
 	found := e.l.checkThread(t, o.Check)
 	if len(found) == 0 || e.holds(t) {
 		return nil
@@ -111,7 +111,7 @@ func (cline) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// putPieces makes the list of a file that of a mended thread.
+// putPieces makes the list of a file that of a repaired thread.
 func (e *edits) putPieces(t *Thread, pieces []piece) {
 	stays := increasing(pieces)
 	e.dropUnused(t, pieces)

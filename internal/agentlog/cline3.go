@@ -90,7 +90,7 @@ func cline3Said(c object) string {
 	return strings.Join(all, "\n")
 }
 
-func (c cline3) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, e, t, o) }
+func (c cline3) repair(e *edits, t *Thread, o Options) error { return repairFlat(c, e, t, o) }
 
 // beside writes a message beside another one.
 func (cline3) beside(l *Log, u int, role string, content ...[]byte) []byte {

@@ -292,7 +292,7 @@ func (f *codexFold) thread(name string, kind Kind, items []codexItem) {
 	f.l.written(name, kind, f.model, b, f.all)
 }
 
-func (c codex) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, e, t, o) }
+func (c codex) repair(e *edits, t *Thread, o Options) error { return repairFlat(c, e, t, o) }
 
 // wrap writes an item as the unit of another one is written, with every member that it
 // has.

@@ -83,8 +83,8 @@ func continueOutput(s object) string {
 	return strings.Join(all, "\n\n")
 }
 
-// mend gives calls without a state one, and states without a call theirs, which they keep a copy of.
-func (c continues) mend(e *edits, t *Thread, o Options) error {
+// repair gives calls without a state one, and states without a call theirs, which they keep a copy of.
+func (c continues) repair(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
 	for _, f := range e.l.checkThread(t, o.Check) {
 		if f.Block == transcript.NoBlock || e.held[f.unit] || f.Open && o.Repair.Open {

@@ -136,7 +136,7 @@ func (copilot) message(l *Log, b *bodyBuilder, u int, data object, k *talk) int 
 	return t.put(b, u, role)
 }
 
-func (c copilot) mend(e *edits, t *Thread, o Options) error { return mendFlat(c, e, t, o) }
+func (c copilot) repair(e *edits, t *Thread, o Options) error { return repairFlat(c, e, t, o) }
 
 // finish puts a head in front, without which the session is not loaded.
 func (c copilot) finish(e *edits) {

@@ -96,7 +96,7 @@ func TestCorpusCounts(t *testing.T) {
 	}
 }
 
-// TestCorpusFix mends every file: the result is clean, a second fix has nothing to
+// TestCorpusFix repairs every file: the result is clean, a second fix has nothing to
 // do, and lines that no change names are as they were.
 func TestCorpusFix(t *testing.T) {
 	for _, s := range samples(t, agentFolders...) {
@@ -118,7 +118,7 @@ func TestCorpusFix(t *testing.T) {
 	}
 }
 
-// verify checks what every mended file must be.
+// verify checks what every repaired file must be.
 func verify(t testing.TB, name string, raw []byte, fixed *Fixed) {
 	t.Helper()
 	for _, f := range fixed.Left {

@@ -68,9 +68,9 @@ func Refusals(all []Fault) (n int) {
 	return n
 }
 
-// Broken reports whether the session cannot be resumed as it should be. One that its agent mends
+// Broken reports whether the session cannot be resumed as it should be. One that its agent repairs
 // itself can.
-func (d *Diagnosis) Broken() bool { return d.Outlook > Mends }
+func (d *Diagnosis) Broken() bool { return d.Outlook > Repairs }
 
 // Unreadable says why the session cannot be read, without its name; "": it can.
 func (d *Diagnosis) Unreadable() string {

@@ -1,5 +1,5 @@
 // Package agentlog reads the files in which coding agents keep their sessions,
-// finds what would break the session when it is resumed, and mends it in place.
+// finds what would break the session when it is resumed, and repairs it in place.
 //
 // # Terminology
 //
@@ -17,7 +17,7 @@
 // objects on one line are two units; a line that breaks off does not hide the
 // next. Links between units that lead nowhere are followed to the line before.
 //
-// # Mending
+// # Repairing
 //
 // [Log.Fix] changes only what it must: a line that needs no change leaves byte for
 // byte as it came. New lines are written in the shape of the agent's own, and

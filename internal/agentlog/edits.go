@@ -10,7 +10,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A finisher has something to do after all threads are mended.
+// A finisher has something to do after all threads are repaired.
 type finisher interface{ finish(*edits) }
 
 // edits collects what happens to the units of a file.

@@ -11,7 +11,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// ErrAppendOnly says that the format has no way to add a mended branch behind what
+// ErrAppendOnly says that the format has no way to add a repaired branch behind what
 // is there.
 var ErrAppendOnly = errors.New("append only: this format cannot hold a repaired branch beside the original lines")
 
@@ -23,7 +23,7 @@ type Change struct {
 	Line   int    `json:"line"`           // in the file as it was; 0 if it is new
 }
 
-// Fixed is what came of mending a file. Many goroutines may read it.
+// Fixed is what came of repairing a file. Many goroutines may read it.
 type Fixed struct {
 	Raw      []byte    // the original slice if nothing was done
 	Files    []File    // of a folder: the files that are changed
@@ -32,11 +32,11 @@ type Fixed struct {
 	Unmarked bool      // the byte order mark in front of the original is to go
 }
 
-// maxRounds bounds how often a file is read again to mend what a mend brought
+// maxRounds bounds how often a file is read again to repair what a repair brought
 // about.
 const maxRounds = 12
 
-// Fix mends what Check finds and the agent sends. Lines that need no change leave byte
+// Fix repairs what Check finds and the agent sends. Lines that need no change leave byte
 // for byte; a file without findings comes back as the same slice. What is made of the
 // file is read again: a repair that brings about a fault that was not there, or hides a
 // message that was sent, is not made.
@@ -59,7 +59,7 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 	var held map[int]bool // units of it that a repair would take words from
 	var origin origins
 	for range maxRounds {
-		e, raw, err := cur.mended(o)
+		e, raw, err := cur.repaired(o)
 		if err != nil {
 			return nil, fmt.Errorf("fix %s: %w", l.name, err)
 		}
@@ -120,15 +120,15 @@ func (l *Log) unmark(o *Options) (*Fixed, *Log) {
 	return kept, &bare
 }
 
-// collect asks all mends what is to be done.
+// collect asks all repairs what is to be done.
 func (e *edits) collect(o Options) error {
 	l := e.l
-	l.mendDamage(e, o)
+	l.repairDamage(e, o)
 	for _, t := range l.Threads {
 		if !l.sends(t) {
 			continue
 		}
-		if err := l.form.mend(e, t, o); err != nil {
+		if err := l.form.repair(e, t, o); err != nil {
 			return err
 		}
 	}
@@ -155,8 +155,8 @@ func mergeFiles(old, changed []File) []File {
 	return out
 }
 
-// mendDamage puts newlines where they are missing and takes copies out.
-func (l *Log) mendDamage(e *edits, o Options) {
+// repairDamage puts newlines where they are missing and takes copies out.
+func (l *Log) repairDamage(e *edits, o Options) {
 	for _, f := range l.damage {
 		switch f.Rule {
 		case "joined-lines":

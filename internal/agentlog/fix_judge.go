@@ -12,7 +12,7 @@ import (
 
 // A round of repairs is kept if nobody is worse off for it.
 
-// holds reports whether a mended file has no fault that it did not have before, is one JSON value
+// holds reports whether a repaired file has no fault that it did not have before, is one JSON value
 // if it has to be, and sends what it sent.
 func (l *Log) holds(after *Log, fixed *Fixed, o Options) bool {
 	if l.isDocument() && !after.isDocument() {
@@ -43,7 +43,7 @@ func (l *Log) isDocument() bool {
 	return ok
 }
 
-// heard reports whether all words of the user that were sent are sent of a mended file, too, be
+// heard reports whether all words of the user that were sent are sent of a repaired file, too, be
 // it as a part of others.
 func (l *Log) heard(after *Log) bool {
 	missing := make(map[string]bool)

@@ -55,9 +55,9 @@ type matcher interface {
 	mates(t *Thread, call, result transcript.BlockID) bool
 }
 
-// mendFlat mends what is wrong with the pairs of a thread, one change for each
+// repairFlat repairs what is wrong with the pairs of a thread, one change for each
 // finding.
-func mendFlat(w pen, e *edits, t *Thread, o Options) error {
+func repairFlat(w pen, e *edits, t *Thread, o Options) error {
 	if o.AppendOnly {
 		return appendStubs(w, e, t, o)
 	}
@@ -84,7 +84,7 @@ func appendStubs(w pen, e *edits, t *Thread, o Options) error {
 }
 
 func changeFlat(w pen, e *edits, t *Thread, o Options) {
-	m := flatMender{pen: w, e: e, t: t, o: o, tr: t.Request.Transcript(), touched: maps.Clone(e.held), home: make(map[transcript.BlockID]bool), weighed: make(map[transcript.BlockID]bool)}
+	m := flatRepairer{pen: w, e: e, t: t, o: o, tr: t.Request.Transcript(), touched: maps.Clone(e.held), home: make(map[transcript.BlockID]bool), weighed: make(map[transcript.BlockID]bool)}
 	found := e.l.checkThread(t, wire.CheckOptions{Strict: o.Check.Strict})
 	strays := make(map[string]*Finding)
 	for i := range found {
@@ -100,12 +100,12 @@ func changeFlat(w pen, e *edits, t *Thread, o Options) {
 		}
 	}
 	for i := range found {
-		m.mend(&found[i])
+		m.repair(&found[i])
 	}
 	m.writeLeft()
 }
 
-type flatMender struct {
+type flatRepairer struct {
 	pen
 	e       *edits
 	t       *Thread
@@ -118,16 +118,16 @@ type flatMender struct {
 	ids     *callIDs                    // filled when a call has to be told from another
 }
 
-func (m *flatMender) change(f *Finding) Change { return Change{Thread: m.t.Name, Line: f.Line} }
+func (m *flatRepairer) change(f *Finding) Change { return Change{Thread: m.t.Name, Line: f.Line} }
 
 // mates reports whether a result can answer a call of its id.
-func (m *flatMender) mates(call, result transcript.BlockID) bool {
+func (m *flatRepairer) mates(call, result transcript.BlockID) bool {
 	k, ok := m.pen.(matcher)
 	return !ok || k.mates(m.t, call, result)
 }
 
 // move puts a result behind the unit of its call: its unit, or the element of it that it is.
-func (m *flatMender) move(f *Finding, result transcript.BlockID, unit, call int) bool {
+func (m *flatRepairer) move(f *Finding, result transcript.BlockID, unit, call int) bool {
 	if unit == call || m.e.l.sealed[unit] || m.touched[unit] && m.carved[unit] == nil {
 		return false
 	}
@@ -145,7 +145,7 @@ func (m *flatMender) move(f *Finding, result transcript.BlockID, unit, call int)
 
 // carve takes a result out of a unit that holds more, and returns a unit of its own; nil: it
 // holds nothing else.
-func (m *flatMender) carve(result transcript.BlockID, unit int) []byte {
+func (m *flatRepairer) carve(result transcript.BlockID, unit int) []byte {
 	c, ok := m.pen.(carver)
 	if !ok || len(c.elements(m.e.l.object(unit))) < 2 {
 		return nil
@@ -163,7 +163,7 @@ func (m *flatMender) carve(result transcript.BlockID, unit int) []byte {
 }
 
 // writeLeft writes the units that results have moved out of.
-func (m *flatMender) writeLeft() {
+func (m *flatRepairer) writeLeft() {
 	for unit, gone := range m.carved {
 		all := m.pen.(carver).elements(m.e.l.object(unit))
 		var stay [][]byte
@@ -181,7 +181,7 @@ func (m *flatMender) writeLeft() {
 	}
 }
 
-func (m *flatMender) mend(f *Finding) {
+func (m *flatRepairer) repair(f *Finding) {
 	if f.Block == transcript.NoBlock || m.touched[f.unit] && f.Rule != "orphan-call" {
 		return
 	}
@@ -204,7 +204,7 @@ func (m *flatMender) mend(f *Finding) {
 }
 
 // answer gives a call its stub, or drops it.
-func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
+func (m *flatRepairer) answer(f *Finding, x transcript.Exchange) {
 	if m.o.Repair.Open && f.Open || m.home[f.Block] {
 		return
 	}
@@ -224,7 +224,7 @@ func (m *flatMender) answer(f *Finding, x transcript.Exchange) {
 }
 
 // dropOpen drops a call without a result.
-func (m *flatMender) dropOpen(f *Finding) {
+func (m *flatRepairer) dropOpen(f *Finding) {
 	if len(f.IDs) > 0 { // else the receipt names nothing
 		m.letRead(f.unit, f.Block)
 	}
@@ -233,7 +233,7 @@ func (m *flatMender) dropOpen(f *Finding) {
 
 // letRead says that a receipt names what the format has read of a call or a result, apart from what
 // somebody else is quoted with in it.
-func (m *flatMender) letRead(unit int, b transcript.BlockID) {
+func (m *flatRepairer) letRead(unit int, b transcript.BlockID) {
 	at := m.element(b)
 	if at == m.e.l.units[unit].span {
 		return // a whole record says more than its call
@@ -250,7 +250,7 @@ func (m *flatMender) letRead(unit int, b transcript.BlockID) {
 }
 
 // element is the part of a file that a block was made of.
-func (m *flatMender) element(b transcript.BlockID) jsonspan.Span {
+func (m *flatRepairer) element(b transcript.BlockID) jsonspan.Span {
 	blk := m.tr.Block(b)
 	p, msg := m.t.parts[blk.Message], m.tr.Messages()[blk.Message]
 	switch i := int(b - msg.First); {
@@ -263,7 +263,7 @@ func (m *flatMender) element(b transcript.BlockID) jsonspan.Span {
 }
 
 // dropCall takes a call out of its unit.
-func (m *flatMender) dropCall(f *Finding, why string) {
+func (m *flatRepairer) dropCall(f *Finding, why string) {
 	gone := func() {
 		m.e.log(m.change(f), wire.ActionDrop, f.Rule, f.IDs, -m.tr.Block(f.Block).Span.Len(), "%s", why)
 	}
@@ -289,7 +289,7 @@ func (m *flatMender) dropCall(f *Finding, why string) {
 
 // says returns the words of a result, and the bytes of what it shows beside them. One that says
 // nothing where its format says it, and something elsewhere, is said as it is written.
-func (m *flatMender) says(result transcript.BlockID) (text, shown string) {
+func (m *flatRepairer) says(result transcript.BlockID) (text, shown string) {
 	if s, ok := m.pen.(shower); ok {
 		shown = string(bytes.Join(s.shows(m.e.l, m.t, result), []byte{','}))
 	}
@@ -309,7 +309,7 @@ func (m *flatMender) says(result transcript.BlockID) (text, shown string) {
 }
 
 // stray quotes a result that answers no call, or drops it.
-func (m *flatMender) stray(f *Finding) {
+func (m *flatRepairer) stray(f *Finding) {
 	if !m.reach(f.unit) {
 		return
 	}
@@ -325,7 +325,7 @@ func (m *flatMender) stray(f *Finding) {
 
 // reach reports whether the results of a unit can be changed, and keeps others from changing a
 // unit that holds one alone.
-func (m *flatMender) reach(unit int) bool {
+func (m *flatRepairer) reach(unit int) bool {
 	if m.e.l.sealed[unit] {
 		_, ok := m.pen.(nester)
 		return ok && !m.e.held[unit]
@@ -336,7 +336,7 @@ func (m *flatMender) reach(unit int) bool {
 
 // dropResult takes a result out of its unit, which goes if nothing else is in it, and returns
 // how many bytes that were.
-func (m *flatMender) dropResult(unit int, result transcript.BlockID) int {
+func (m *flatRepairer) dropResult(unit int, result transcript.BlockID) int {
 	if n, ok := m.pen.(nester); ok && m.e.l.sealed[unit] {
 		n.nest(m.e, m.t, result, nil)
 		return m.tr.Block(result).Span.Len()
@@ -352,7 +352,7 @@ func (m *flatMender) dropResult(unit int, result transcript.BlockID) int {
 }
 
 // quoteResult writes a result anew as words of nobody.
-func (m *flatMender) quoteResult(unit int, result transcript.BlockID, text string) {
+func (m *flatRepairer) quoteResult(unit int, result transcript.BlockID, text string) {
 	if n, ok := m.pen.(nester); ok && m.e.l.sealed[unit] {
 		n.nest(m.e, m.t, result, n.quoted(m.e.l, m.t, result, quotation+text))
 		return
@@ -373,7 +373,7 @@ const quotation = "[A tool result without its call; quoted, not written by the u
 
 // extra keeps one result of a call as its answer: the first real one, before one that was
 // made up. Copies of it and those that were made up go; what else a tool said is quoted.
-func (m *flatMender) extra(f *Finding, x transcript.Exchange) {
+func (m *flatRepairer) extra(f *Finding, x transcript.Exchange) {
 	if m.weighed[x.Results[0]] {
 		return // with the first finding about this call
 	}

@@ -12,7 +12,7 @@ import (
 
 // twin settles a call that repeats the id of an earlier one: a copy goes, and another call gets
 // an id of its own, as do its results.
-func (m *flatMender) twin(f *Finding, x transcript.Exchange) {
+func (m *flatRepairer) twin(f *Finding, x transcript.Exchange) {
 	if m.ids == nil {
 		m.ids = newCallIDs(m.tr)
 	}
@@ -79,7 +79,7 @@ func sameCall(tr *transcript.Transcript, a, b transcript.BlockID) bool {
 }
 
 // rename gives a call or a result another id, wherever its element names it.
-func (m *flatMender) rename(b transcript.BlockID, old, id string) {
+func (m *flatRepairer) rename(b transcript.BlockID, old, id string) {
 	unit, _ := m.t.locate(m.e.l, m.tr.Block(b).Message, b)
 	at := m.element(b)
 	var all []jsonspan.Edit

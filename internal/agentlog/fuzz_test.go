@@ -57,7 +57,7 @@ null
 	`[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]},{"role":"user","content":"next"}]`,
 }
 
-// FuzzLog reads, checks and mends whatever comes: it never panics, says what is
+// FuzzLog reads, checks and repairs whatever comes: it never panics, says what is
 // left, and a second fix has nothing to do.
 func FuzzLog(f *testing.F) {
 	for i, s := range seeds {

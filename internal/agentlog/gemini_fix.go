@@ -19,9 +19,9 @@ type geminiEdit struct {
 	parts map[int][]byte // what is written for parts of the content, by where they begin; nil: they go
 }
 
-// A geminiMender fixes the pairs of a chat. Results are written where the program writes
+// A geminiRepairer fixes the pairs of a chat. Results are written where the program writes
 // them itself: into the toolCalls of the message that calls.
-type geminiMender struct {
+type geminiRepairer struct {
 	e     *edits
 	t     *Thread
 	o     Options
@@ -36,10 +36,10 @@ type geminiMender struct {
 	results map[string][]transcript.BlockID // by call id
 }
 
-func (g geminiCLI) mend(e *edits, t *Thread, o Options) error {
-	m := &geminiMender{e: e, t: t, o: o, tr: t.Request.Transcript(), edits: make(map[int]*geminiEdit), busy: make(map[int]bool), sorted: make(map[int]bool)}
+func (g geminiCLI) repair(e *edits, t *Thread, o Options) error {
+	m := &geminiRepairer{e: e, t: t, o: o, tr: t.Request.Transcript(), edits: make(map[int]*geminiEdit), busy: make(map[int]bool), sorted: make(map[int]bool)}
 	found := e.l.checkThread(t, o.Check)
-	if len(found) == 0 || e.l.gap != nil { // what is said again is mended where it is said last
+	if len(found) == 0 || e.l.gap != nil { // what is said again is repaired where it is said last
 		return nil
 	}
 	m.records = slices.SortedFunc(slices.Values(e.l.records), func(a, b record) int { return cmp.Compare(a.at.Start, b.at.Start) })
@@ -57,19 +57,19 @@ func (g geminiCLI) mend(e *edits, t *Thread, o Options) error {
 		if o.AppendOnly && e.l.lists != nil {
 			return ErrAppendOnly
 		}
-		m.mend(f)
+		m.repair(f)
 	}
 	return m.write()
 }
 
 // spanOf is where a block comes from.
-func (m *geminiMender) spanOf(b transcript.BlockID) jsonspan.Span {
+func (m *geminiRepairer) spanOf(b transcript.BlockID) jsonspan.Span {
 	message := m.tr.Block(b).Message
 	return m.t.parts[message].blocks[b-m.tr.Messages()[message].First]
 }
 
 // edit returns what happens to the message that a place is in.
-func (m *geminiMender) edit(at int) *geminiEdit {
+func (m *geminiRepairer) edit(at int) *geminiEdit {
 	i, ok := slices.BinarySearchFunc(m.records, at, func(r record, at int) int { return cmp.Compare(r.at.Start, at) })
 	if !ok {
 		i-- // the one that begins in front of it
@@ -84,7 +84,7 @@ func (m *geminiMender) edit(at int) *geminiEdit {
 	return x
 }
 
-func (m *geminiMender) mend(f *Finding) {
+func (m *geminiRepairer) repair(f *Finding) {
 	at := m.spanOf(f.Block)
 	if m.busy[at.Start] {
 		return
@@ -106,7 +106,7 @@ func (m *geminiMender) mend(f *Finding) {
 
 // answerCall writes a toolCall with a result that carries its id: the one it has, or a
 // stub.
-func (m *geminiMender) answerCall(f *Finding, at jsonspan.Span, call object) {
+func (m *geminiRepairer) answerCall(f *Finding, at jsonspan.Span, call object) {
 	id, name := call.Text("id"), call.Text("name")
 	x := m.edit(at.Start)
 	if m.sortResults(f, x) && m.busy[at.Start] {
@@ -142,7 +142,7 @@ func plainText(part []byte) string {
 // responseAmong returns what a call holds as its result with one response that carries its
 // id: the one that does, the first that is there, or one made of the texts. Other responses
 // become quotations. nil: there is nothing to make one of.
-func (m *geminiMender) responseAmong(f *Finding, call object, parts [][]byte) [][]byte {
+func (m *geminiRepairer) responseAmong(f *Finding, call object, parts [][]byte) [][]byte {
 	id, name := call.Text("id"), call.Text("name")
 	own, exact, texts := -1, false, ""
 	for k, p := range parts {
@@ -213,7 +213,7 @@ func stubPart(id, name, text string) []byte {
 
 // answerPart answers a call that is a part of the content: with a toolCall that holds the
 // result, since that is where the program takes it from.
-func (m *geminiMender) answerPart(f *Finding, at jsonspan.Span, call object) {
+func (m *geminiRepairer) answerPart(f *Finding, at jsonspan.Span, call object) {
 	id, name := call.Text("id"), call.Text("name")
 	x := m.edit(at.Start)
 	m.busy[at.Start] = true
@@ -233,7 +233,7 @@ func (m *geminiMender) answerPart(f *Finding, at jsonspan.Span, call object) {
 
 // strayFor takes the response to a call from where it stands too late; nil if there is
 // none.
-func (m *geminiMender) strayFor(id, name string) []byte {
+func (m *geminiRepairer) strayFor(id, name string) []byte {
 	if id == "" {
 		return nil
 	}
@@ -256,13 +256,13 @@ func (m *geminiMender) strayFor(id, name string) []byte {
 }
 
 // answers reports whether a result is the first of a call and stands where it must.
-func (m *geminiMender) answers(b transcript.BlockID) bool {
+func (m *geminiRepairer) answers(b transcript.BlockID) bool {
 	x := m.tr.Exchanges()[m.tr.ExchangeOf(b)]
 	return x.State == transcript.Whole && len(x.Results) > 0 && x.Results[0] == b
 }
 
 // response deals with a part of a message of the user that is no answer, or one too many.
-func (m *geminiMender) response(f *Finding, at jsonspan.Span, part object) {
+func (m *geminiRepairer) response(f *Finding, at jsonspan.Span, part object) {
 	r := part.Object("functionResponse")
 	x := m.edit(at.Start)
 	m.busy[at.Start] = true
@@ -286,13 +286,13 @@ func (m *geminiMender) response(f *Finding, at jsonspan.Span, part object) {
 }
 
 // sameResponse reports whether two results say and show the same.
-func (m *geminiMender) sameResponse(a, b transcript.BlockID) bool {
+func (m *geminiRepairer) sameResponse(a, b transcript.BlockID) bool {
 	shows := func(b transcript.BlockID) []byte { return responseOf(m.tr.Bytes(m.tr.Block(b).Span)).Value("parts") }
 	return m.t.Request.Text(a) == m.t.Request.Text(b) && bytes.Equal(shows(a), shows(b))
 }
 
 // write puts the changed messages into the file, or behind it.
-func (m *geminiMender) write() error {
+func (m *geminiRepairer) write() error {
 	for _, start := range m.order {
 		x := m.edits[start]
 		raw := x.render(m.e.l.raw)

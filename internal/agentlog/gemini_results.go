@@ -18,7 +18,7 @@ type geminiHeld struct {
 }
 
 // held reads the toolCalls of a message.
-func (m *geminiMender) held(x *geminiEdit) []*geminiHeld {
+func (m *geminiRepairer) held(x *geminiEdit) []*geminiHeld {
 	var all []*geminiHeld
 	message := objectAt(m.e.l.raw, x.at)
 	for _, c := range message.List("toolCalls") {
@@ -42,7 +42,7 @@ func responseOf(part []byte) object {
 // sortResults lets each toolCall of a message hold its own response, once. After a
 // compaction Gemini CLI writes the responses to all parallel calls into each of them. It
 // returns whether there was something to sort.
-func (m *geminiMender) sortResults(f *Finding, x *geminiEdit) bool {
+func (m *geminiRepairer) sortResults(f *Finding, x *geminiEdit) bool {
 	if m.sorted[x.at.Start] { // once in a round, however many findings are about it
 		return false
 	}

@@ -154,8 +154,8 @@ func (goose) message(l *Log, b *bodyBuilder, i int, o object, k *talk) {
 	t.put(b, i, roleOf(o.Text("role")))
 }
 
-func (g goose) mend(e *edits, t *Thread, o Options) error {
-	return mendFlat(g, e, t, o)
+func (g goose) repair(e *edits, t *Thread, o Options) error {
+	return repairFlat(g, e, t, o)
 }
 
 func (goose) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {

@@ -28,7 +28,7 @@ var hostile = map[string]func(n int) string{
 	},
 	"one message on many lines": func(n int) string {
 		var b strings.Builder
-		for i := range n / 4 { // the mends of package wire look at all calls of a turn for each
+		for i := range n / 4 { // the repairs of package wire look at all calls of a turn for each
 			fmt.Fprintf(&b, `{"parentUuid":"u","uuid":"u%d","sessionId":"s","type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"n","input":{}}]}}`+"\n", i, i)
 		}
 		return b.String()
@@ -168,7 +168,7 @@ func chain(n int, say func(int) string) string {
 	return b.String()
 }
 
-// TestLinear reads, checks and mends hostile files: that takes time by their size.
+// TestLinear reads, checks and repairs hostile files: that takes time by their size.
 func TestLinear(t *testing.T) {
 	all := maps.Clone(hostile)
 	maps.Copy(all, hostileLinks)

@@ -16,8 +16,8 @@ import (
 // ErrFormat is wrapped by the error for a file of no known agent.
 var ErrFormat = errors.New("not the session file of an agent that is known")
 
-// Options says how to read and mend a file. The zero value detects the format and
-// mends for a session that is about to be resumed. Many goroutines may read it.
+// Options says how to read and repair a file. The zero value detects the format and
+// repairs for a session that is about to be resumed. Many goroutines may read it.
 type Options struct {
 	Format  Format // Auto: detect
 	Profile string // whose rules apply; "": those of the model that the file names
@@ -27,9 +27,9 @@ type Options struct {
 	Marked bool
 
 	Repair wire.Repair
-	// Check says what Fix mends beyond what the provider refuses.
+	// Check says what Fix repairs beyond what the provider refuses.
 	Check wire.CheckOptions
-	// AppendOnly keeps every line that is there and adds the mended branch behind
+	// AppendOnly keeps every line that is there and adds the repaired branch behind
 	// them, where the format can tell branches apart; else Fix returns
 	// ErrAppendOnly.
 	AppendOnly bool
@@ -213,8 +213,8 @@ func (l *Log) readItems(name string, add func(b *bodyBuilder, u int, item object
 type form interface {
 	// read fills units and threads.
 	read(*Log)
-	// mend changes what must be changed to make the findings of a thread go.
-	mend(*edits, *Thread, Options) error
+	// repair changes what must be changed to make the findings of a thread go.
+	repair(*edits, *Thread, Options) error
 }
 
 // A Tally counts what a file holds, all threads together. Many goroutines may read it.

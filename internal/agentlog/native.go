@@ -11,7 +11,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A piece is one message of a mended thread, as the file is to hold it.
+// A piece is one message of a repaired thread, as the file is to hold it.
 type piece struct {
 	message int    // of the thread before; -1 if it is new
 	raw     []byte // the message; nil if it stays as it is
@@ -19,14 +19,14 @@ type piece struct {
 	beside  bool // Claude Code: it hangs on the line of its call, which is not on the path
 }
 
-// A source is where a block of a mended thread was before.
+// A source is where a block of a repaired thread was before.
 type source struct {
 	message int                // -1: it is new
 	was     transcript.BlockID // in the thread before
 	now     transcript.BlockID
 }
 
-// piecesOf says how the messages of a mended Anthropic thread come from those
+// piecesOf says how the messages of a repaired Anthropic thread come from those
 // before. What was moved or put in becomes a message of its own, since the provider
 // joins neighbours of one role: the message it was put into then stays as it was.
 //
@@ -118,7 +118,7 @@ func (w *weaver) weave(m transcript.Message, from []source) {
 	w.strangers(m, from[last:])
 }
 
-// homeOf returns the message that a mended one was before: the one whose words it
+// homeOf returns the message that a repaired one was before: the one whose words it
 // has, since only results are moved between messages. One of another speaker it is only if
 // nothing in it was said by its own.
 func (w *weaver) homeOf(role transcript.Role, from []source) int {

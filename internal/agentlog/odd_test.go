@@ -14,7 +14,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// fix mends a file and checks what every mended file must be.
+// fix repairs a file and checks what every repaired file must be.
 func fix(t *testing.T, name string, raw []byte) (*Log, []Finding, *Fixed) {
 	t.Helper()
 	l := mustRead(t, name, raw)
@@ -133,7 +133,7 @@ func TestDanglingParent(t *testing.T) {
 }
 
 // TestEveryLineIsARoot: hand-made files without links. Only the last line is sent on
-// resume, but every half is found and mended.
+// resume, but every half is found and repaired.
 func TestEveryLineIsARoot(t *testing.T) {
 	s := find(t, "edge_cases")
 	l, found, fixed := fix(t, s.name, s.raw)
@@ -203,7 +203,7 @@ func TestUnfinishedCall(t *testing.T) {
 	}
 }
 
-// TestAppendOnly: every line stays, and the mended branch behind them is what is
+// TestAppendOnly: every line stays, and the repaired branch behind them is what is
 // sent.
 func TestAppendOnly(t *testing.T) {
 	for _, s := range samples(t, "claude_code") {
@@ -254,7 +254,7 @@ func TestAppendOnlyPi(t *testing.T) {
 }
 
 // TestGeminiLines: in a chat of lines the last line of a message counts, what was
-// rewound does not, and a mended message can be written once more.
+// rewound does not, and a repaired message can be written once more.
 func TestGeminiLines(t *testing.T) {
 	for _, raw := range seeds {
 		if !strings.Contains(raw, "rewindTo") {

@@ -299,8 +299,8 @@ func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
 // ocCleared is what opencode sends in place of an output that it has pruned.
 const ocCleared = "[Old tool result content cleared]"
 
-// mend ends calls that are still running: with their output, or with a stub.
-func (c openCode) mend(e *edits, t *Thread, o Options) error {
+// repair ends calls that are still running: with their output, or with a stub.
+func (c openCode) repair(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
 	var ids *callIDs
 	for _, f := range e.l.checkThread(t, o.Check) {

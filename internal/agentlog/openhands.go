@@ -127,8 +127,8 @@ func (openHands) event(l *Log, b *bodyBuilder, i int, o object, k *talk) {
 	t.put(b, i, role)
 }
 
-func (h openHands) mend(e *edits, t *Thread, o Options) error {
-	return mendFlat(h, e, t, o)
+func (h openHands) repair(e *edits, t *Thread, o Options) error {
+	return repairFlat(h, e, t, o)
 }
 
 func (openHands) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {

@@ -400,7 +400,7 @@ func (f forecast) prediction(damaged bool) prediction {
 	switch f.outcome {
 	case keepsAll:
 		if damaged {
-			p.outlook = Mends
+			p.outlook = Repairs
 		}
 	case losesSome, losesEarlier:
 		p.outlook = Forgets

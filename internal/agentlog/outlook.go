@@ -17,7 +17,7 @@ type Outlook uint8
 
 const (
 	Resumes  Outlook = iota // as it was left
-	Mends                   // the agent itself puts right what is wrong, and loses nothing
+	Repairs                 // the agent itself puts right what is wrong, and loses nothing
 	Unknown                 // it is damaged, and no resumption of such a session was recorded
 	Forgets                 // it is resumed, and the agent has forgotten something
 	Full                    // it is longer than the window of its model, and refused

@@ -11,9 +11,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-func (p pi) mend(e *edits, t *Thread, o Options) error {
+func (p pi) repair(e *edits, t *Thread, o Options) error {
 	if !o.AppendOnly || !e.l.pi.linked {
-		return mendFlat(p, e, t, o)
+		return repairFlat(p, e, t, o)
 	}
 	changeFlat(p, e, t, o)
 	return nil

@@ -180,7 +180,7 @@ func qwenSaid(r object) string {
 	return string(r.Bytes())
 }
 
-func (q qwen) mend(e *edits, t *Thread, o Options) error { return mendFlat(q, e, t, o) }
+func (q qwen) repair(e *edits, t *Thread, o Options) error { return repairFlat(q, e, t, o) }
 
 // finish lets each line hang on the one in front of it.
 func (q qwen) finish(e *edits) {

@@ -119,7 +119,7 @@ func resume(raw []byte) (calls, results map[string]int) {
 	return calls, results
 }
 
-// resumable checks that every call of a mended file is answered once, as the agent
+// resumable checks that every call of a repaired file is answered once, as the agent
 // itself sees it.
 func resumable(t testing.TB, name string, raw []byte) {
 	t.Helper()
@@ -136,7 +136,7 @@ func resumable(t testing.TB, name string, raw []byte) {
 	}
 }
 
-// TestResume compares the mended files with an oracle that shares no code.
+// TestResume compares the repaired files with an oracle that shares no code.
 func TestResume(t *testing.T) {
 	for i, s := range samples(t, "claude_code") {
 		if i%trial.Stride(4) > 0 || bytes.Count(s.raw, []byte(`"uuid":"[trimmed for fixture]"`)) > 0 {

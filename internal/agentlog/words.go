@@ -10,9 +10,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// No repair of a file may lose words. A mend knows what a record says where its format says it;
+// No repair of a file may lose words. A repair knows what a record says where its format says it;
 // an extension, another version or another program may say something elsewhere in it. So
-// whatever the mends of a round take out of a record is looked through once more, before it is
+// whatever the repairs of a round take out of a record is looked through once more, before it is
 // written. Words that would be nowhere any more are kept in the record or, if it goes, in one that
 // the agent passes over. Where a format has neither, the record is held: the round begins anew
 // without it, and its finding stays.
@@ -52,9 +52,9 @@ func (e *edits) holds(t *Thread) bool {
 	return len(e.held) > 0 && slices.ContainsFunc(t.parts, func(p part) bool { return e.held[p.unit] })
 }
 
-// mended collects what is to be done to the file as it is, and carries it out, apart from what
+// repaired collects what is to be done to the file as it is, and carries it out, apart from what
 // would lose words.
-func (l *Log) mended(o Options) (*edits, []byte, error) {
+func (l *Log) repaired(o Options) (*edits, []byte, error) {
 	held := make(map[int]bool)
 	for range maxHolds {
 		e := newEdits(l, o.AppendOnly, held)

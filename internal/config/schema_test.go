@@ -29,7 +29,7 @@ func TestSchemaFresh(t *testing.T) {
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.ID = "https://github.com/pare-llm/pare/blob/main/internal/config/pare.schema.json"
 	s.Title = "pare"
-	s.Description = "How pare mends and prunes histories. pare.toml has the same keys."
+	s.Description = "How pare repairs and prunes histories. pare.toml has the same keys."
 	raw, err := json.Marshal(s)
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestOpinions: what doctor says is right if it comes true, and a client that mends something loses
+// TestOpinions: what doctor says is right if it comes true, and a client that repairs something loses
 // nothing; a promise that is not kept is told from a warning that was not needed.
 func TestOpinions(t *testing.T) {
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ type opinion struct {
 	faults          []string
 }
 
-// right reports whether doctor says what happens: a client that mends something loses nothing.
+// right reports whether doctor says what happens: a client that repairs something loses nothing.
 func (o opinion) right() bool { return o.says == o.does || o.says == "repairs" && o.does == whole }
 
 // kind reports whether doctor promises more than the client keeps.

@@ -85,7 +85,7 @@ func (c *campaign) rows(run bool, chosen []kind, session, harm string) []row {
 	return c.employ(chosen)
 }
 
-// kilo is made from opencode, and has names of its own for what is the same. Its sessions are not held or mended
+// kilo is made from opencode, and has names of its own for what is the same. Its sessions are not held or repaired
 // here otherwise.
 func kilo() *client {
 	c := opencodeSQL()
@@ -123,7 +123,7 @@ func (c *campaign) employ(all []kind) (rows []row) {
 			}
 			r := row{k.name, d.name, before.verdict(wanted(whole, before)), after.hiredVerdict(sends(whole, before))}
 			if before.body == nil && after.body == nil {
-				r.after = clean + " nothing" // what a client does not send, nobody on the way can mend
+				r.after = clean + " nothing" // what a client does not send, nobody on the way can repair
 			}
 			add(r)
 		}

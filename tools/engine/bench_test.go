@@ -49,9 +49,9 @@ func BenchmarkFix(b *testing.B) {
 	b.ReportMetric(float64(len(body))/float64(d[1].Nanoseconds()), "GB/s")
 }
 
-// BenchmarkMend repairs bodies of growing size in which every tenth result is lost
+// BenchmarkRepair repairs bodies of growing size in which every tenth result is lost
 // and prints the time per message: it must not grow.
-func BenchmarkMend(b *testing.B) {
+func BenchmarkRepair(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 99_000} {
 		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
 			body := brokenTalk(n)

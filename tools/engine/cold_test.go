@@ -94,7 +94,7 @@ func coldCuts(plan *pare.Plan) (paths []string, cuts int) {
 // repairsAlike reports whether the repaired history of a request begins with that of an earlier one: a
 // result that comes late can change the repair of older messages.
 func repairsAlike(plan, later *pare.Plan) bool {
-	was, is := parex.Mended(plan), parex.Mended(later)
+	was, is := parex.Repaired(plan), parex.Repaired(later)
 	messages := was.Transcript().Messages()
 	return bytes.HasPrefix(is.Raw(), was.Raw()[:messages[len(messages)-1].Span.End])
 }

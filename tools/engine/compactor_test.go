@@ -970,7 +970,7 @@ func TestFitSummariesFull(t *testing.T) {
 			dropped := 0
 			for _, d := range plan.Decisions() {
 				if d.Action == wire.ActionDrop && strings.HasPrefix(d.Reasons[0].Rule, "drop-") {
-					dropped += len(parex.Mended(plan).Transcript().Atoms()[d.Atom].Blocks)
+					dropped += len(parex.Repaired(plan).Transcript().Atoms()[d.Atom].Blocks)
 				}
 			}
 			if size := (quarters{}).Count([]byte(text)); size > most || blocks != dropped || plan.Result().Tokens(quarters{}) > w.Tokens {

@@ -148,18 +148,18 @@ func answered(us []utterance) string {
 	return strings.Join(all, " ")
 }
 
-// A mended is what a repair makes of a talk in one hand.
-type mendedTalk struct {
+// A repaired is what a repair makes of a talk in one hand.
+type repairedTalk struct {
 	found, left []string
 	out         []byte
 	pairs       string
 	users, said string
 }
 
-func mendTalk(t *testing.T, h hand, body []byte) mendedTalk {
+func repairTalk(t *testing.T, h hand, body []byte) repairedTalk {
 	t.Helper()
 	r := reading(t, h.d, body)
-	var m mendedTalk
+	var m repairedTalk
 	for _, f := range r.Check(wire.CheckOptions{}) {
 		m.found = append(m.found, f.Rule)
 	}
@@ -266,15 +266,15 @@ func struck(seed uint64) (k parley, did []string) {
 	return k, did
 }
 
-// TestCrossMend: whatever is broken in a talk, every dialect finds the same pairs in it and mends
+// TestCrossRepair: whatever is broken in a talk, every dialect finds the same pairs in it and repairs
 // them in the same way; no word is lost, the result is accepted, and a second repair leaves it.
-func TestCrossMend(t *testing.T) {
+func TestCrossRepair(t *testing.T) {
 	for seed := range uint64(historyCount(t) / 10) {
 		k, did := struck(seed)
-		var first mendedTalk
+		var first repairedTalk
 		for i, h := range hands {
 			body := h.body(t, k)
-			m := mendTalk(t, h, body)
+			m := repairTalk(t, h, body)
 			wrong := func(format string, args ...any) {
 				t.Errorf("seed %d, %s, %v: %s\n%s\nfound %v and %v", seed, h.name, did, fmt.Sprintf(format, args...), k, m.found, first.found)
 				t.Logf("in  %s\nout %s", body, m.out)

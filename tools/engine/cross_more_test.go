@@ -160,7 +160,7 @@ func TestCrossBehind(t *testing.T) {
 		}
 		for _, h := range hands {
 			body := h.body(t, k)
-			m := mendTalk(t, h, body)
+			m := repairTalk(t, h, body)
 			clean, whole := elementsOf(t, h.body(t, parley{system: front.system, beats: front.beats})), elementsOf(t, m.out)
 			for i, e := range clean {
 				if i >= len(whole) || !bytes.Equal(e, whole[i]) {

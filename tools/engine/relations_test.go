@@ -160,18 +160,18 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 		}
 	}
 	raw := out.Raw()
-	mended := parex.Mended(plan).Transcript()
+	repaired := parex.Repaired(plan).Transcript()
 	for _, dec := range plan.Decisions() {
 		if !dec.Protected {
 			continue
 		}
-		for _, b := range mended.Atoms()[dec.Atom].Blocks {
-			blk := mended.Block(b)
-			if blk.Kind == transcript.Thinking || len(bytes.TrimSpace(mended.Bytes(blk.Body))) == 0 {
+		for _, b := range repaired.Atoms()[dec.Atom].Blocks {
+			blk := repaired.Block(b)
+			if blk.Kind == transcript.Thinking || len(bytes.TrimSpace(repaired.Bytes(blk.Body))) == 0 {
 				continue // thinking may have to go with what it was bound to
 			}
-			if !bytes.Contains(raw, mended.Bytes(blk.Body)) {
-				t.Errorf("%s: protected block %s is lost or changed", name, parex.Mended(plan).Path(b))
+			if !bytes.Contains(raw, repaired.Bytes(blk.Body)) {
+				t.Errorf("%s: protected block %s is lost or changed", name, parex.Repaired(plan).Path(b))
 			}
 		}
 	}
@@ -179,9 +179,9 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 		if dec.Action != wire.ActionKeep {
 			continue
 		}
-		for _, b := range mended.Atoms()[dec.Atom].Blocks {
-			if blk := mended.Block(b); blk.Kind == transcript.Text && mended.Messages()[blk.Message].Role == transcript.User && !bytes.Contains(raw, mended.Bytes(blk.Body)) {
-				t.Errorf("%s: the user's text %s is lost", name, parex.Mended(plan).Path(b))
+		for _, b := range repaired.Atoms()[dec.Atom].Blocks {
+			if blk := repaired.Block(b); blk.Kind == transcript.Text && repaired.Messages()[blk.Message].Role == transcript.User && !bytes.Contains(raw, repaired.Bytes(blk.Body)) {
+				t.Errorf("%s: the user's text %s is lost", name, parex.Repaired(plan).Path(b))
 			}
 		}
 	}
@@ -196,9 +196,9 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 	t.Helper()
 	var all strings.Builder
-	after := parex.Mended(plan).Transcript()
+	after := parex.Repaired(plan).Transcript()
 	for b := range after.Blocks() {
-		all.WriteString(parex.Mended(plan).Text(transcript.BlockID(b)))
+		all.WriteString(parex.Repaired(plan).Text(transcript.BlockID(b)))
 		all.WriteByte('\n')
 	}
 	said := all.String()

@@ -132,11 +132,11 @@ func sound(t *testing.T, name string, d wire.Dialect, body []byte, rules ...pare
 	}
 	us := utterances(t, d, out)
 	wholePairs(t, name, d, us)
-	mended := parex.Mended(plan).Transcript()
+	repaired := parex.Repaired(plan).Transcript()
 	for _, dec := range plan.Decisions() {
-		for _, b := range mended.Atoms()[dec.Atom].Blocks {
-			if dec.Protected && !bytes.Contains(out, mended.Bytes(mended.Block(b).Body)) {
-				t.Errorf("%s: protected, but lost: %s", name, mended.Bytes(mended.Block(b).Span))
+		for _, b := range repaired.Atoms()[dec.Atom].Blocks {
+			if dec.Protected && !bytes.Contains(out, repaired.Bytes(repaired.Block(b).Body)) {
+				t.Errorf("%s: protected, but lost: %s", name, repaired.Bytes(repaired.Block(b).Span))
 			}
 		}
 	}

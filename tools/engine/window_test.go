@@ -142,7 +142,7 @@ func TestWindowRelations(t *testing.T) {
 		seed := uint64(i)
 		name, r := seeded(t, seed)
 		if fixed, err := parex.Repair(r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
-			continue // what no repair mends, such as an empty list
+			continue // what no repair repairs, such as an empty list
 		}
 		u := units[i%len(units)]
 		checkWindow(t, name, r, u, func(w *pare.Window) {

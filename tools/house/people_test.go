@@ -15,25 +15,25 @@ var forPeople = []string{"cmd/pare", "cmd/internal/picture"}
 // handedOn are the files that write bytes which were made elsewhere, and how often: results
 // of commands, or notes that cmd/internal/screen has made.
 var handedOn = map[string]int{
-	"cmd/pare/call.go":         1, // answers
-	"cmd/pare/change.go":       1, // receipts
-	"cmd/pare/doctor.go":       1, // the table, made by screen
-	"cmd/pare/doctor_mend.go":  4, // notes, made by screen
-	"cmd/pare/doctor_watch.go": 2, // JSON, and notes made by screen
-	"cmd/pare/field.go":        1, // JSON
-	"cmd/pare/lines.go":        2, // a result, and notes made by screen
-	"cmd/pare/log.go":          2, // lines of the log, in which its handler quotes what is not printable
-	"cmd/pare/main.go":         1, // say
-	"cmd/pare/progress.go":     2, // a result, and notes made by screen
-	"cmd/pare/replay.go":       1, // tables, made safe by replay
-	"cmd/pare/shorten.go":      1, // what is left of a text, or JSON
-	"cmd/pare/split.go":        1, // the parts
-	"cmd/pare/store_export.go": 3, // entries as they are stored
-	"cmd/pare/store_fsck.go":   1, // JSON
-	"cmd/pare/store_list.go":   1, // JSON
-	"cmd/pare/store_search.go": 1, // JSON
-	"cmd/pare/store_show.go":   2, // JSON, and entries as they are stored
-	"cmd/pare/view.go":         1, // a note, made by screen
+	"cmd/pare/call.go":          1, // answers
+	"cmd/pare/change.go":        1, // receipts
+	"cmd/pare/doctor.go":        1, // the table, made by screen
+	"cmd/pare/doctor_repair.go": 4, // notes, made by screen
+	"cmd/pare/doctor_watch.go":  2, // JSON, and notes made by screen
+	"cmd/pare/field.go":         1, // JSON
+	"cmd/pare/lines.go":         2, // a result, and notes made by screen
+	"cmd/pare/log.go":           2, // lines of the log, in which its handler quotes what is not printable
+	"cmd/pare/main.go":          1, // say
+	"cmd/pare/progress.go":      2, // a result, and notes made by screen
+	"cmd/pare/replay.go":        1, // tables, made safe by replay
+	"cmd/pare/shorten.go":       1, // what is left of a text, or JSON
+	"cmd/pare/split.go":         1, // the parts
+	"cmd/pare/store_export.go":  3, // entries as they are stored
+	"cmd/pare/store_fsck.go":    1, // JSON
+	"cmd/pare/store_list.go":    1, // JSON
+	"cmd/pare/store_search.go":  1, // JSON
+	"cmd/pare/store_show.go":    2, // JSON, and entries as they are stored
+	"cmd/pare/view.go":          1, // a note, made by screen
 }
 
 // TestDefectR2OneWriter: commands print through cmd/internal/screen, which makes text from

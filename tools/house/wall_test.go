@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// mends are the files of wire that change requests. The others read and judge them.
-var mends = []string{"mend*.go", "pen.go", "*_write.go", "write.go", "draft*.go", "list.go", "edits.go", "editset.go", "rewrite.go", "reword.go", "unsign.go", "carry*.go", "trail.go"}
+// repairs are the files of wire that change requests. The others read and judge them.
+var repairs = []string{"repair*.go", "pen.go", "*_write.go", "write.go", "draft*.go", "list.go", "edits.go", "editset.go", "rewrite.go", "reword.go", "unsign.go", "carry*.go", "trail.go"}
 
 // doors are open to both sides.
 var doors = []string{"internal.go", "inside.go"}
 
-// Who reads and judges cannot mend: a file of wire that reads uses nothing that one that mends declares.
+// Who reads and judges cannot repair: a file of wire that reads uses nothing that one that repairs declares.
 func TestWall(t *testing.T) {
 	files, err := filepath.Glob("../../wire/*.go")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestWall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !matches(mends, name) {
+		if !matches(repairs, name) {
 			reads[name] = f
 			continue
 		}
@@ -59,7 +59,7 @@ func TestWall(t *testing.T) {
 		}
 	}
 	if len(reads) < 50 || len(declared) < 100 || len(methods) < 200 {
-		t.Fatalf("%d files read; those that mend declare %d names and %d methods: files are missing", len(reads), len(declared), len(methods))
+		t.Fatalf("%d files read; those that repair declare %d names and %d methods: files are missing", len(reads), len(declared), len(methods))
 	}
 	for _, f := range reads { // a method of that name may be meant
 		for _, name := range fieldsAndMethods(f) {
@@ -69,12 +69,12 @@ func TestWall(t *testing.T) {
 	for name, f := range reads {
 		for _, id := range f.Unresolved {
 			if in := declared[id.Name]; in != "" {
-				t.Errorf("%s:%d reads, and uses %s of %s, which mends", name, fset.Position(id.Pos()).Line, id.Name, in)
+				t.Errorf("%s:%d reads, and uses %s of %s, which repairs", name, fset.Position(id.Pos()).Line, id.Name, in)
 			}
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok && methods[sel.Sel.Name] != "" {
-				t.Errorf("%s:%d reads, and calls %s of %s, which mends", name, fset.Position(sel.Pos()).Line, sel.Sel.Name, methods[sel.Sel.Name])
+				t.Errorf("%s:%d reads, and calls %s of %s, which repairs", name, fset.Position(sel.Pos()).Line, sel.Sel.Name, methods[sel.Sel.Name])
 			}
 			return true
 		})

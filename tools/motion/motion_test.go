@@ -17,7 +17,7 @@ func TestMain(m *testing.M) {
 	if name != "before" && name != "after" {
 		os.Exit(m.Run())
 	}
-	words := map[string]string{"before": "2 faults mended", "after": "2 faults fixed"}[name]
+	words := map[string]string{"before": "2 faults repaired", "after": "2 faults fixed"}[name]
 	switch os.Args[1] {
 	case "fix":
 		fmt.Fprintln(os.Stderr, words)
@@ -57,10 +57,10 @@ func TestMotion(t *testing.T) {
 	cases := every(in, []command{"fix IN", "check IN", "count IN"})
 	o := options{workers: 2, each: time.Minute}
 	for name, want := range map[string][]string{
-		"": {"3 cases, 3 commands", "4 differences without a name, in 4 groups", "1 × fix · stderr", "- 0 faults mended", "+ 0 faults fixed",
+		"": {"3 cases, 3 commands", "4 differences without a name, in 4 groups", "1 × fix · stderr", "- 0 faults repaired", "+ 0 faults fixed",
 			"1 × fix · file in.json.bak", "+ not written", "1 × check · status", "1 × check · stdout", `smallest: x (15 bytes), stdout: pare check in.json`},
-		"words ~ mended => fixed\nR1 = file .*\\.bak\n# a comment\ncalls = (?s)^check (stdout|status)": {"0 differences without a name", "named: words, 1 times", "named: R1, 1 times", "named: calls, 2 times"},
-		"words ~ mended => repaired\nR1 = file .*\\.bak\ncalls = (?s)^check (stdout|status)":           {"1 differences without a name"},
+		"words ~ repaired => fixed\nR1 = file .*\\.bak\n# a comment\ncalls = (?s)^check (stdout|status)": {"0 differences without a name", "named: words, 1 times", "named: R1, 1 times", "named: calls, 2 times"},
+		"words ~ repaired => repaired\nR1 = file .*\\.bak\ncalls = (?s)^check (stdout|status)":           {"1 differences without a name"},
 	} {
 		file := ""
 		if name != "" {

@@ -209,7 +209,7 @@ func (n *node) down(keys []string) *node {
 	return nil
 }
 
-// throughSession mends a session file.
+// throughSession repairs a session file.
 func throughSession(d *document, raw []byte, format agentlog.Format, p *pare.Policy) result {
 	o := agentlog.Options{Format: format}
 	if p != nil {

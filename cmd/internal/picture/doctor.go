@@ -213,11 +213,11 @@ func Newest(all []*agentlog.Diagnosis) []*agentlog.Diagnosis {
 	return slices.SortedStableFunc(slices.Values(all), func(a, b *agentlog.Diagnosis) int { return b.Modified.Compare(a.Modified) })
 }
 
-// list shows the sessions that are broken, and how to mend each.
+// list shows the sessions that are broken, and how to repair each.
 func (v *Doctor) list(b *bytes.Buffer, all []*agentlog.Diagnosis) {
 	shown, hidden := 0, 0
 	for _, d := range all {
-		if d.Err == nil && !d.Broken() && !(v.All && d.Outlook == agentlog.Mends) {
+		if d.Err == nil && !d.Broken() && !(v.All && d.Outlook == agentlog.Repairs) {
 			continue
 		}
 		if shown++; shown > brokenListed && !v.All {
@@ -240,7 +240,7 @@ func (v *Doctor) list(b *bytes.Buffer, all []*agentlog.Diagnosis) {
 func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	mark, will := v.Paint.Fault("✗"), "cannot be resumed"
 	switch d.Outlook {
-	case agentlog.Mends:
+	case agentlog.Repairs:
 		mark, will = v.Paint.Faint("·"), "resumes: the agent repairs it itself"
 	case agentlog.Unknown:
 		mark, will = v.Paint.Advice("?"), "damaged: no record of how "+agentOf(d)+" resumes such a session"
@@ -361,7 +361,7 @@ func (v *Doctor) News(d *agentlog.Diagnosis) []byte {
 	case d.Err != nil:
 		v.heading(&b, v.Paint.Fault("✗"), d)
 		screen.Fprintf(&b, "  cannot be read: %s\n", d.Unreadable())
-	case d.Running > agentlog.Mends:
+	case d.Running > agentlog.Repairs:
 		v.session(&b, d)
 	case known && share >= NearlyFull:
 		v.heading(&b, v.Paint.Advice("▣"), d)

@@ -121,7 +121,7 @@ func (s Style) rows(b *bytes.Buffer, rows []wire.Rule) {
 		screen.Fprintf(b, "\n%s  %s\n", s.Paint.Place(r.ID), severity)
 		s.field(b, "broken", r.Doc)
 		s.field(b, "says", r.Says)
-		s.field(b, "repair", r.Mend)
+		s.field(b, "repair", r.Repair)
 		s.field(b, "source", r.Source)
 	}
 }

@@ -12,10 +12,10 @@ import (
 type history struct {
 	group, name string
 	r           *wire.Request
-	mended      int // changes that were needed
+	repaired    int // changes that were needed
 }
 
-// corpus reads the histories of the corpus and mends them: of requests that continue
+// corpus reads the histories of the corpus and repairs them: of requests that continue
 // one another only the last. The figures of docs/replay.md are of these.
 func corpus(t testing.TB) []history {
 	var all []history

@@ -55,13 +55,13 @@ func TestCorpus(t *testing.T) {
 		all = slices.DeleteFunc(all, func(h history) bool { return len(h.r.Raw()) > most })
 	}
 	var out strings.Builder
-	mended := 0
+	repaired := 0
 	for _, h := range all {
-		if h.mended > 0 {
-			mended++
+		if h.repaired > 0 {
+			repaired++
 		}
 	}
-	fmt.Fprintf(&out, "\n%d histories, %d of which had to be mended before they could be replayed.\n", len(all), mended)
+	fmt.Fprintf(&out, "\n%d histories, %d of which had to be repaired before they could be replayed.\n", len(all), repaired)
 	for _, limit := range []replay.Amount{{}, {Percent: 50}, {Percent: 25}} {
 		if limit.Percent == 25 && !*update {
 			break

@@ -13,7 +13,7 @@ import (
 // ten calls later.
 func readAndEdited() string {
 	var b strings.Builder
-	b.WriteString(`{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"mend it"}`)
+	b.WriteString(`{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"repair it"}`)
 	call := func(id, tool, args, said string) {
 		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"tool_use","id":%q,"name":%q,"input":%s}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]}`, id, tool, args, id, said)
 	}

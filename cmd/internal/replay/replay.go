@@ -152,7 +152,7 @@ type Reason struct {
 	Requests int    `json:"requests"`
 }
 
-// Replay walks a history, which should have been mended, and sends each request of it
+// Replay walks a history, which should have been repaired, and sends each request of it
 // as each policy says. Each request is read once for all policies, which then work
 // side by side; sending everything reads none.
 func Replay(r *wire.Request, o Options) (*Result, error) {

@@ -246,7 +246,7 @@ func TestRefusedIsNotSaved(t *testing.T) {
 	}
 }
 
-// randoms yields mended random histories in all dialects.
+// randoms yields repaired random histories in all dialects.
 func randoms(t testing.TB, n uint64, yield func(name string, r *wire.Request)) {
 	for seed := range n {
 		d := wire.Dialects()[seed%uint64(len(wire.Dialects()))]

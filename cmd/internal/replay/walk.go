@@ -21,7 +21,7 @@ type Walk struct {
 // An outcome is the rules that a request breaks, each once, in order.
 type outcome []string
 
-// NewWalk finds the requests of a history, which should have been mended: what is
+// NewWalk finds the requests of a history, which should have been repaired: what is
 // wrong with it is wrong with the requests, too. It looks at the history once.
 func NewWalk(r *wire.Request) *Walk { return newWalk(r, nil, 1) }
 
@@ -65,7 +65,7 @@ func (w *Walk) judge() {
 	w.o.Structural = len(found) == 0
 	for _, f := range found {
 		from, _ := slices.BinarySearch(w.ends, f.Index+1)
-		for k := from; k < len(w.ends); k++ { // bounded by findings × requests, of a mended history none
+		for k := from; k < len(w.ends); k++ { // bounded by findings × requests, of a repaired history none
 			w.faults[k] = w.faults[k].and(f.Rule)
 		}
 	}

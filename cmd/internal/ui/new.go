@@ -247,7 +247,7 @@ func (p *Page) changes(plan *pare.Plan, at places) {
 
 // kept notes which blocks the rules protect, and why.
 func (p *Page) kept(plan *pare.Plan, at places) {
-	t := parex.Mended(plan).Transcript()
+	t := parex.Repaired(plan).Transcript()
 	seen := make(map[Reason]int)
 	flat := p.Before.flat()
 	for _, d := range plan.Decisions() {
@@ -260,7 +260,7 @@ func (p *Page) kept(plan *pare.Plan, at places) {
 			seen[why] = len(p.Kept)
 		}
 		for _, b := range t.Atoms()[d.Atom].Blocks {
-			if _, old := at.find(wirex.PathIn(parex.Mended(plan), at.r, b)); old >= 0 {
+			if _, old := at.find(wirex.PathIn(parex.Repaired(plan), at.r, b)); old >= 0 {
 				flat[old].Kept = seen[why]
 			}
 		}

@@ -5,11 +5,11 @@ var toyRules = []Rule{
 	{ID: "toy/unanswered", Slug: "orphan-call", on: orphanCall,
 		Doc:    "a call without a result",
 		Says:   "Somebody has to answer {ids}.",
-		Mend:   "stub the result",
+		Repair: "stub the result",
 		Source: "made up"},
 	{ID: "toy/unasked", Slug: "orphan-result", on: orphanResult,
 		Doc:    "a result without a call",
 		Says:   "Nobody has asked for {ids}.",
-		Mend:   "quote the result",
+		Repair: "quote the result",
 		Source: "made up"},
 }

@@ -15,15 +15,15 @@ import (
 // A treated session is one that was examined, and what was done about it.
 type treated struct {
 	*agentlog.Diagnosis
-	mended bool
-	backup string
-	left   []agentlog.Fault // what could not be repaired
-	why    string           // it was not mended
+	repaired bool
+	backup   string
+	left     []agentlog.Fault // what could not be repaired
+	why      string           // it was not repaired
 }
 
 // broken reports whether the session cannot be resumed as it should be, as it is now.
 func (d *treated) broken() bool {
-	if d.mended {
+	if d.repaired {
 		return agentlog.Refusals(d.left) > 0
 	}
 	return d.Broken()
@@ -32,8 +32,8 @@ func (d *treated) broken() bool {
 // skippedByUser is why a session was not repaired that a person has been asked about.
 const skippedByUser = "skipped"
 
-// mend mends a session if agree does, and notes what came of it.
-func (r *rounds) mend(d *treated, agree func(*agentlog.RepairPlan) bool) {
+// repair repairs a session if agree does, and notes what came of it.
+func (r *rounds) repair(d *treated, agree func(*agentlog.RepairPlan) bool) {
 	if err := r.w.files.Recover(d.Path); err != nil {
 		d.why = failure(err).Message
 		return
@@ -56,11 +56,11 @@ func (r *rounds) mend(d *treated, agree func(*agentlog.RepairPlan) bool) {
 		d.backup = done[0].Backup
 	}
 	r.w.printNotes(done)
-	d.mended, d.left = true, agentlog.Faults(m.Fixed.Left)
+	d.repaired, d.left = true, agentlog.Faults(m.Fixed.Left)
 }
 
-// mendAll mends broken sessions one by one: shows what is to be done, asks, does it.
-func (r *rounds) mendAll(v *picture.Doctor) {
+// repairAll repairs broken sessions one by one: shows what is to be done, asks, does it.
+func (r *rounds) repairAll(v *picture.Doctor) {
 	asked := &consent{all: r.Yes, in: bufio.NewReader(r.w.stdin)}
 	if !r.Yes && (!isTerminal(r.w.stdin) || !isTerminal(r.w.stderr)) {
 		if len(r.treatable()) > 0 {
@@ -73,7 +73,7 @@ func (r *rounds) mendAll(v *picture.Doctor) {
 			return
 		}
 		screen.Fprintf(r.w.stderr, "\n%s\n%s\n", v.Notes.Bold(picture.Called(d.Diagnosis)), v.Notes.Faint(v.Home.Short(d.Path)))
-		r.mend(d, func(m *agentlog.RepairPlan) bool {
+		r.repair(d, func(m *agentlog.RepairPlan) bool {
 			r.w.stderr.Write(v.Changes(m))
 			return asked.ask(r.w, func(what string) { r.look(v, d, m, what) })
 		})
@@ -93,9 +93,9 @@ func (r *rounds) treatable() []*treated {
 	return all
 }
 
-// treats reports whether a session is repaired: one that its agent mends itself only if nothing
+// treats reports whether a session is repaired: one that its agent repairs itself only if nothing
 // is to be left out.
-func (r *rounds) treats(d *treated) bool { return d.Broken() || r.All && d.Outlook == agentlog.Mends }
+func (r *rounds) treats(d *treated) bool { return d.Broken() || r.All && d.Outlook == agentlog.Repairs }
 
 // consent asks before each change, until an answer settles the rest.
 type consent struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// lookups are what a round of mending finds out once. A turn, a message, a result or an id
+// lookups are what a round of repairing finds out once. A turn, a message, a result or an id
 // may have tens of thousands of blocks, each with a finding: what one of them asks about its
 // surroundings, the others ask too.
 type lookups struct {
@@ -44,15 +44,15 @@ type lookups struct {
 	hoisted  map[string]bool                              // tools that the head got in this round
 }
 
-// An attempt is a mend of a message, turn or exchange as a whole.
+// An attempt is a repair of a message, turn or exchange as a whole.
 type attempt struct {
 	fault fault
 	index int
 }
 
-// again reports whether a mend was tried before, and remembers that it is now: what could
+// again reports whether a repair was tried before, and remembers that it is now: what could
 // not be done for one finding of this round cannot be done for the next of the same kind.
-func (m *mender) again(f *Finding, index int) bool {
+func (m *repairer) again(f *Finding, index int) bool {
 	a := attempt{f.fault, index}
 	if m.tried[a] {
 		return true
@@ -112,7 +112,7 @@ type twin struct {
 
 // callsOf lists the exchanges that have a call of that id, in order. Nearly always few are
 // looked for, and that is quicker than to know where all are.
-func (m *mender) callsOf(id string) []transcript.ExchangeID {
+func (m *repairer) callsOf(id string) []transcript.ExchangeID {
 	const few = 8
 	all := m.t.Exchanges()
 	if m.asked++; m.asked <= few {
@@ -148,12 +148,12 @@ func earlier(all []transcript.ExchangeID, x transcript.ExchangeID) int {
 }
 
 // asks reports whether any call has that id.
-func (m *mender) asks(id string) bool {
+func (m *repairer) asks(id string) bool {
 	return id != "" && len(m.callsOf(id)) > 0
 }
 
 // firstTwin returns the call in front of another one whose id it repeats.
-func (m *mender) firstTwin(x transcript.Exchange) transcript.BlockID {
+func (m *repairer) firstTwin(x transcript.Exchange) transcript.BlockID {
 	all, known := m.twins[x.CallID]
 	if !known {
 		for _, id := range m.callsOf(x.CallID) {
@@ -189,7 +189,7 @@ func (m *mender) firstTwin(x transcript.Exchange) transcript.BlockID {
 }
 
 // laterCall returns a later call of the same id and tool that nothing answers.
-func (m *mender) laterCall(x transcript.Exchange) transcript.BlockID {
+func (m *repairer) laterCall(x transcript.Exchange) transcript.BlockID {
 	if m.waiting == nil {
 		m.waiting = make(map[waitKey]*freeList)
 		for _, o := range m.t.Exchanges() {
@@ -216,7 +216,7 @@ type ownTurn struct {
 }
 
 // ownKey is by what a result in the assistant's turn belongs to a call.
-func (m *mender) ownKey(b transcript.BlockID) waitKey {
+func (m *repairer) ownKey(b transcript.BlockID) waitKey {
 	blk := m.t.Block(b)
 	k := waitKey{id: blk.CallID, family: uint8(blk.Family)}
 	if k.id == "" {
@@ -227,7 +227,7 @@ func (m *mender) ownKey(b transcript.BlockID) waitKey {
 
 // ownOf looks a turn through once for results that stand in it although the assistant speaks
 // there; nil if there are none, which is the rule.
-func (m *mender) ownOf(turn int) *ownTurn {
+func (m *repairer) ownOf(turn int) *ownTurn {
 	own, known := m.own[turn]
 	if known {
 		return own
@@ -262,7 +262,7 @@ func (m *mender) ownOf(turn int) *ownTurn {
 }
 
 // ownResult returns the result of a call that stands in the assistant's own turn.
-func (m *mender) ownResult(x transcript.Exchange) transcript.BlockID {
+func (m *repairer) ownResult(x transcript.Exchange) transcript.BlockID {
 	own := m.ownOf(m.t.Messages()[m.t.Block(x.Call).Message].Turn)
 	if own == nil {
 		return transcript.NoBlock
@@ -279,14 +279,14 @@ func (m *mender) ownResult(x transcript.Exchange) transcript.BlockID {
 }
 
 // namedOtherwise reports whether a result names another tool than a call.
-func (m *mender) namedOtherwise(x transcript.Exchange, result transcript.BlockID) bool {
+func (m *repairer) namedOtherwise(x transcript.Exchange, result transcript.BlockID) bool {
 	name := m.t.Block(result).Tool
 	return name != "" && x.Tool != "" && name != x.Tool
 }
 
 // isHomeless reports whether the result stands in the assistant's turn behind a
 // call of its own that nothing answers.
-func (m *mender) isHomeless(b transcript.BlockID) bool {
+func (m *repairer) isHomeless(b transcript.BlockID) bool {
 	msg := m.t.Messages()[m.t.Block(b).Message]
 	if msg.Role != transcript.Assistant || !m.g.nested {
 		return false
@@ -302,7 +302,7 @@ func (m *mender) isHomeless(b transcript.BlockID) bool {
 }
 
 // awaitsRelink reports whether the result will be given to the call before it.
-func (m *mender) awaitsRelink(b transcript.BlockID) bool {
+func (m *repairer) awaitsRelink(b transcript.BlockID) bool {
 	turn := m.t.Messages()[m.t.Block(b).Message].Turn - 1
 	first, known := m.starts[turn]
 	if !known {
@@ -326,7 +326,7 @@ func (m *mender) awaitsRelink(b transcript.BlockID) bool {
 
 // loneStray returns the only result behind the only call of a turn, if it answers
 // no call of the whole history by its id: it can belong nowhere else.
-func (m *mender) loneStray(x transcript.Exchange) transcript.BlockID {
+func (m *repairer) loneStray(x transcript.Exchange) transcript.BlockID {
 	turn := m.t.Messages()[m.t.Block(x.Call).Message].Turn
 	lone, known := m.lone[turn]
 	if !known {
@@ -339,7 +339,7 @@ func (m *mender) loneStray(x transcript.Exchange) transcript.BlockID {
 	return lone
 }
 
-func (m *mender) findLoneStray(x transcript.Exchange, turn int) transcript.BlockID {
+func (m *repairer) findLoneStray(x transcript.Exchange, turn int) transcript.BlockID {
 	if m.g.discipline == transcript.Anywhere {
 		return transcript.NoBlock
 	}
@@ -368,7 +368,7 @@ func (m *mender) findLoneStray(x transcript.Exchange, turn int) transcript.Block
 }
 
 // firstItem returns the first note about an item id that is used again.
-func (m *mender) firstItem(id string) (note, bool) {
+func (m *repairer) firstItem(id string) (note, bool) {
 	if m.usedIDs == nil {
 		m.usedIDs = make(map[string]note)
 		for _, n := range m.notes {
@@ -382,7 +382,7 @@ func (m *mender) firstItem(id string) (note, bool) {
 }
 
 // flawsIn lists where in a span flaws of a kind stand.
-func (m *mender) flawsIn(s transcript.Span, kind jsonspan.FlawKind) []int {
+func (m *repairer) flawsIn(s transcript.Span, kind jsonspan.FlawKind) []int {
 	if m.flawed == nil {
 		m.flawed = make(map[jsonspan.FlawKind][]int)
 		for _, flaw := range m.flaws {
@@ -399,7 +399,7 @@ func (m *mender) flawsIn(s transcript.Span, kind jsonspan.FlawKind) []int {
 }
 
 // halvesIn lists where in a span halves of surrogate pairs stand.
-func (m *mender) halvesIn(s transcript.Span) []int { return m.flawsIn(s, jsonspan.LoneSurrogate) }
+func (m *repairer) halvesIn(s transcript.Span) []int { return m.flawsIn(s, jsonspan.LoneSurrogate) }
 
 // flawOffset is the byte that a finding about the text itself names.
 func flawOffset(f *Finding) (int, bool) {
@@ -409,7 +409,7 @@ func flawOffset(f *Finding) (int, bool) {
 }
 
 // calleesOf lists what a program called, and the outputs of that.
-func (m *mender) calleesOf(program transcript.BlockID) []transcript.BlockID {
+func (m *repairer) calleesOf(program transcript.BlockID) []transcript.BlockID {
 	if m.callees == nil {
 		m.callees = make(map[transcript.BlockID][]transcript.BlockID)
 		callees(m.t.Blocks(), m.notes, func(callee, program transcript.BlockID) {
@@ -420,7 +420,7 @@ func (m *mender) calleesOf(program transcript.BlockID) []transcript.BlockID {
 }
 
 // dismiss lets what a program called stand for itself: the program goes.
-func (m *mender) dismiss(f *Finding, program transcript.BlockID) {
+func (m *repairer) dismiss(f *Finding, program transcript.BlockID) {
 	for _, b := range m.calleesOf(program) {
 		if m.free(b) && m.removeMember(m.t.Block(b).Span, "caller") {
 			m.logMember(f, b, "caller", "caller removed: the program is gone that called")

@@ -10,7 +10,7 @@ import (
 
 // retagChat gives parts that are written as the chat API has them the types of the Responses
 // API: those of a message, or all that an output holds.
-func (m *mender) retagChat(f *Finding) {
+func (m *repairer) retagChat(f *Finding) {
 	blk := m.t.Block(f.Block)
 	spans := []jsonspan.Span{jsonspan.Span(blk.Span)}
 	text := "input_text"
@@ -35,7 +35,7 @@ func (m *mender) retagChat(f *Finding) {
 }
 
 // retagImage does that for an image, whose address lies in an object of its own there.
-func (m *mender) retagImage(at transcript.Span) bool {
+func (m *repairer) retagImage(at transcript.Span) bool {
 	image, ok := m.member(at, "image_url")
 	if !ok || m.raw[image.Start] != '{' {
 		return ok && m.setMember(at, "type", quote("input_image"))
@@ -53,7 +53,7 @@ func (m *mender) retagImage(at transcript.Span) bool {
 }
 
 // asInput writes parts that only the assistant may speak in as those of everybody else.
-func (m *mender) asInput(f *Finding) {
+func (m *repairer) asInput(f *Finding) {
 	blk := m.t.Block(f.Block)
 	spans := []jsonspan.Span{jsonspan.Span(blk.Span)}
 	if blk.Kind == transcript.Result {
@@ -83,7 +83,7 @@ func (m *mender) asInput(f *Finding) {
 }
 
 // joinTexts makes one string of the texts of a message. A list that holds anything else stays.
-func (m *mender) joinTexts(f *Finding) {
+func (m *repairer) joinTexts(f *Finding) {
 	var texts [][]byte
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(m.frame[f.Index].content)) {
 		if !m.memberIs(tspan(e), "type", "text") {
@@ -97,14 +97,14 @@ func (m *mender) joinTexts(f *Finding) {
 }
 
 // emptyOutput says that a call returned nothing.
-func (m *mender) emptyOutput(f *Finding) {
+func (m *repairer) emptyOutput(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "output", quote("")) {
 		m.log(f, ActionEdit, f.Block, f.Index, 0, "an output must be given; an empty text stands for nothing")
 	}
 }
 
 // asBlock writes a block of OpenAI's APIs as the Messages API does.
-func (m *mender) asBlock(f *Finding) {
+func (m *repairer) asBlock(f *Finding) {
 	at := m.t.Block(f.Block).Span
 	done := false
 	if strings.HasSuffix(f.arg, "_text") {
@@ -120,7 +120,7 @@ func (m *mender) asBlock(f *Finding) {
 // imageBlock is an image of OpenAI's APIs as the Messages API has it: its address, or what lies
 // in a data URL, and its cache mark. It is false if this is no image, or one that lies
 // elsewhere.
-func (m *mender) imageBlock(at transcript.Span) ([]byte, bool) {
+func (m *repairer) imageBlock(at transcript.Span) ([]byte, bool) {
 	switch m.text(at, "type") {
 	case "image_url", "input_image":
 	default:

@@ -12,7 +12,7 @@ import (
 
 // strayResult quotes a result that answers no call, or drops it. A result that
 // some repair made up says nothing worth keeping.
-func (m *mender) strayResult(f *Finding) {
+func (m *repairer) strayResult(f *Finding) {
 	if m.isHomeless(f.Block) {
 		return // its call is about to fetch it
 	}
@@ -20,7 +20,7 @@ func (m *mender) strayResult(f *Finding) {
 		return
 	}
 	text, media := m.quotation(f.Block)
-	if m.repair.OrphanResult == RemedyDrop || len(media) == 0 && (isSynthetic(text) || strings.TrimSpace(text) == "") {
+	if m.options.OrphanResult == RemedyDrop || len(media) == 0 && (isSynthetic(text) || strings.TrimSpace(text) == "") {
 		m.dropBlock(f.Block)
 		m.log(f, ActionDrop, f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a result whose call is not in the history")
 		return
@@ -30,7 +30,7 @@ func (m *mender) strayResult(f *Finding) {
 
 // quote lets the user quote a result that cannot stay one: its words as text, its media as
 // they are.
-func (m *mender) quote(f *Finding, b transcript.BlockID, text string, media [][]byte, why string) {
+func (m *repairer) quote(f *Finding, b transcript.BlockID, text string, media [][]byte, why string) {
 	blk := m.t.Block(b)
 	quoted := m.quoteResult(b, text, len(media))
 	m.dropBlock(b)
@@ -54,7 +54,7 @@ func (m *mender) quote(f *Finding, b transcript.BlockID, text string, media [][]
 
 // quotation returns all that a result holds: its texts, anything that is no text as JSON,
 // and what it shows.
-func (m *mender) quotation(b transcript.BlockID) (string, [][]byte) {
+func (m *repairer) quotation(b transcript.BlockID) (string, [][]byte) {
 	blk := m.t.Block(b)
 	if blk.Body == blk.Span {
 		return allText(m.raw, blk.Span, 0), nil
@@ -91,12 +91,12 @@ func (m *mender) quotation(b transcript.BlockID) (string, [][]byte) {
 
 // doubled reports whether a key stands twice in a block and says different things: then only
 // the whole of it leaves nothing out.
-func (m *mender) doubled(b transcript.BlockID) bool {
+func (m *repairer) doubled(b transcript.BlockID) bool {
 	return len(m.flaws) > 0 && len(m.flawsIn(m.t.Block(b).Span, jsonspan.DuplicateKey)) > 0
 }
 
 // shows is what an item of a result shows, if it is an object.
-func (m *mender) shows(s transcript.Span) []byte {
+func (m *repairer) shows(s transcript.Span) []byte {
 	if s.Len() == 0 || m.raw[s.Start] != '{' {
 		return nil
 	}
@@ -116,13 +116,13 @@ var sayingMembers = []string{"content", "output", "response", "parts"}
 var textlessMembers = []string{"is_error", "cache_control", "willContinue", "will_continue"}
 
 // saidIn is the member of a result that holds what it says.
-func (m *mender) saidIn(b transcript.BlockID) string {
+func (m *repairer) saidIn(b transcript.BlockID) string {
 	path := m.pen.contentPath(m.draft, b)
 	return path[len(path)-1]
 }
 
 // otherMembers writes the members of a result beside what it says, or nil.
-func (m *mender) otherMembers(b transcript.BlockID) []byte {
+func (m *repairer) otherMembers(b transcript.BlockID) []byte {
 	at, _ := m.pen.resultObject(m.draft, b)
 	body := m.t.Block(b).Body
 	var rest []any
@@ -142,7 +142,7 @@ func (m *mender) otherMembers(b transcript.BlockID) []byte {
 }
 
 // holdsWords reports whether there are words in a value.
-func (m *mender) holdsWords(at transcript.Span) bool {
+func (m *repairer) holdsWords(at transcript.Span) bool {
 	for s := newStrings(m.raw, at); s.next(); {
 		if !s.wordless(true) {
 			return true
@@ -152,7 +152,7 @@ func (m *mender) holdsWords(at transcript.Span) bool {
 }
 
 // quotesAround is a span with its quotes, if it lies in a string.
-func (m *mender) quotesAround(at transcript.Span) transcript.Span {
+func (m *repairer) quotesAround(at transcript.Span) transcript.Span {
 	if m.inString(at) {
 		return transcript.Span{Start: at.Start - 1, End: at.End + 1}
 	}
@@ -160,7 +160,7 @@ func (m *mender) quotesAround(at transcript.Span) transcript.Span {
 }
 
 // textMessage writes a message of the user that says text and shows media.
-func (m *mender) textMessage(text string, media [][]byte) []byte {
+func (m *repairer) textMessage(text string, media [][]byte) []byte {
 	if len(media) == 0 {
 		return m.g.textMessage(transcript.User, text)
 	}
@@ -169,7 +169,7 @@ func (m *mender) textMessage(text string, media [][]byte) []byte {
 
 // quoteResult words a result as a quotation, so that nobody takes it for the
 // user's own words. So many parts behind it belong to it.
-func (m *mender) quoteResult(b transcript.BlockID, text string, attached int) string {
+func (m *repairer) quoteResult(b transcript.BlockID, text string, attached int) string {
 	name, tool := "A tool result without its call", m.t.Block(b).Tool
 	if tool != "" {
 		name = "A result of " + tool + " without its call"

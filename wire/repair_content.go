@@ -14,81 +14,81 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// contentMends mend what blocks and messages hold.
-var contentMends = map[fault]mend{
-	emptyText:           (*mender).dropFound,
-	emptyTextInside:     (*mender).dropEmptyParts,
-	blankTextBlock:      (*mender).dropFound,
-	emptySystemText:     (*mender).dropSystemText,
-	blankSystemText:     (*mender).dropSystemText,
-	emptyPart:           (*mender).emptyPart,
-	typeMissing:         (*mender).giveType,
-	fieldMissing:        (*mender).dropFound,
-	compactionEmpty:     (*mender).dropFound,
-	compactionNotFirst:  (*mender).dropCompacted,
-	compactionTwice:     (*mender).dropCompacted,
-	foreignPart:         (*mender).dropForeign,
-	chatPart:            (*mender).retagChat,
-	chatBlock:           (*mender).asBlock,
-	listContent:         (*mender).joinTexts,
-	outputMissing:       (*mender).emptyOutput,
-	emptyMessage:        (*mender).dropEmpty,
-	emptyAssistant:      (*mender).dropEmpty,
-	emptyAssistantNull:  (*mender).dropEmpty,
-	emptyUser:           (*mender).dropEmpty,
-	nullContentFault:    (*mender).fillNull,
-	nullContentOther:    (*mender).fillNull,
-	emptySystem:         (*mender).dropEmpty,
-	foreignMember:       (*mender).stripForeign,
-	foreignBlockMember:  (*mender).stripNamed,
-	unknownBlockMember:  (*mender).stripNamed,
-	duplicateKey:        (*mender).dropCopy,
-	noContentElement:    (*mender).fillContent,
-	emptyParts:          (*mender).nullContent,
-	emptyCalls:          func(m *mender, f *Finding) { m.strip(f, "tool_calls") },
-	reasoningField:      func(m *mender, f *Finding) { m.strip(f, "reasoning_content") },
-	reasoningFieldPlain: func(m *mender, f *Finding) { m.strip(f, "reasoning") },
-	prefixNotLast:       func(m *mender, f *Finding) { m.strip(f, "prefix") },
-	nullFiller:          (*mender).stripNamed,
-	statusField:         (*mender).stripNamed,
-	emptyErrorResult:    (*mender).wordError,
-	nonTextErrorResult:  (*mender).partError,
-	emptyResult:         (*mender).wordEmpty,
-	argsNotObject:       (*mender).wrapArgs,
-	argsNotJSON:         (*mender).wrapArgs,
-	argsNotString:       (*mender).wrapArgs,
-	resultNotObject:     func(m *mender, f *Finding) { m.pen.wrapResult(m, f) },
-	partType:            (*mender).retagPart,
-	partOfModel:         (*mender).asInput,
-	resultPartType:      (*mender).textItem,
-	encryptedMissing:    (*mender).dropExchange,
-	referenceUnknown:    (*mender).dropReference,
-	toolChangeUnknown:   (*mender).dropFound,
-	betaHeaderMissing:   (*mender).allowBeta,
-	imageInTool:         (*mender).moveImage,
-	imageUnsupported:    (*mender).nameImage,
-	hollowMedia:         (*mender).nameHollow,
-	trailingSpace:       (*mender).trimEnd,
-	loneSurrogate:       (*mender).replaceHalf,
-	mixedResultTurn:     (*mender).parted,
-	mixedResultTail:     (*mender).parted,
-	splitResults:        (*mender).gather,
-	cacheMarkEmpty:      (*mender).stripMark,
-	cacheMarkThinking:   (*mender).stripMark,
-	cacheMarkNested:     (*mender).stripMark,
-	cacheMarkAfterMedia: (*mender).dropFound,
-	cacheMarkAlone:      (*mender).dropFound,
-	cacheMarkAtThought:  (*mender).dropFound,
-	cacheTTLOrder:       (*mender).shortenMark,
-	tooManyCacheMarks:   (*mender).dropMarks,
-	toolsetMismatch:     (*mender).giveToolset,
-	programMixed:        (*mender).parted,
-	pendingServerMixed:  (*mender).dropPending,
-	toolUndefined:       (*mender).dropFound,
+// contentRepairs repair what blocks and messages hold.
+var contentRepairs = map[fault]repairFunc{
+	emptyText:           (*repairer).dropFound,
+	emptyTextInside:     (*repairer).dropEmptyParts,
+	blankTextBlock:      (*repairer).dropFound,
+	emptySystemText:     (*repairer).dropSystemText,
+	blankSystemText:     (*repairer).dropSystemText,
+	emptyPart:           (*repairer).emptyPart,
+	typeMissing:         (*repairer).giveType,
+	fieldMissing:        (*repairer).dropFound,
+	compactionEmpty:     (*repairer).dropFound,
+	compactionNotFirst:  (*repairer).dropCompacted,
+	compactionTwice:     (*repairer).dropCompacted,
+	foreignPart:         (*repairer).dropForeign,
+	chatPart:            (*repairer).retagChat,
+	chatBlock:           (*repairer).asBlock,
+	listContent:         (*repairer).joinTexts,
+	outputMissing:       (*repairer).emptyOutput,
+	emptyMessage:        (*repairer).dropEmpty,
+	emptyAssistant:      (*repairer).dropEmpty,
+	emptyAssistantNull:  (*repairer).dropEmpty,
+	emptyUser:           (*repairer).dropEmpty,
+	nullContentFault:    (*repairer).fillNull,
+	nullContentOther:    (*repairer).fillNull,
+	emptySystem:         (*repairer).dropEmpty,
+	foreignMember:       (*repairer).stripForeign,
+	foreignBlockMember:  (*repairer).stripNamed,
+	unknownBlockMember:  (*repairer).stripNamed,
+	duplicateKey:        (*repairer).dropCopy,
+	noContentElement:    (*repairer).fillContent,
+	emptyParts:          (*repairer).nullContent,
+	emptyCalls:          func(m *repairer, f *Finding) { m.strip(f, "tool_calls") },
+	reasoningField:      func(m *repairer, f *Finding) { m.strip(f, "reasoning_content") },
+	reasoningFieldPlain: func(m *repairer, f *Finding) { m.strip(f, "reasoning") },
+	prefixNotLast:       func(m *repairer, f *Finding) { m.strip(f, "prefix") },
+	nullFiller:          (*repairer).stripNamed,
+	statusField:         (*repairer).stripNamed,
+	emptyErrorResult:    (*repairer).wordError,
+	nonTextErrorResult:  (*repairer).partError,
+	emptyResult:         (*repairer).wordEmpty,
+	argsNotObject:       (*repairer).wrapArgs,
+	argsNotJSON:         (*repairer).wrapArgs,
+	argsNotString:       (*repairer).wrapArgs,
+	resultNotObject:     func(m *repairer, f *Finding) { m.pen.wrapResult(m, f) },
+	partType:            (*repairer).retagPart,
+	partOfModel:         (*repairer).asInput,
+	resultPartType:      (*repairer).textItem,
+	encryptedMissing:    (*repairer).dropExchange,
+	referenceUnknown:    (*repairer).dropReference,
+	toolChangeUnknown:   (*repairer).dropFound,
+	betaHeaderMissing:   (*repairer).allowBeta,
+	imageInTool:         (*repairer).moveImage,
+	imageUnsupported:    (*repairer).nameImage,
+	hollowMedia:         (*repairer).nameHollow,
+	trailingSpace:       (*repairer).trimEnd,
+	loneSurrogate:       (*repairer).replaceHalf,
+	mixedResultTurn:     (*repairer).parted,
+	mixedResultTail:     (*repairer).parted,
+	splitResults:        (*repairer).gather,
+	cacheMarkEmpty:      (*repairer).stripMark,
+	cacheMarkThinking:   (*repairer).stripMark,
+	cacheMarkNested:     (*repairer).stripMark,
+	cacheMarkAfterMedia: (*repairer).dropFound,
+	cacheMarkAlone:      (*repairer).dropFound,
+	cacheMarkAtThought:  (*repairer).dropFound,
+	cacheTTLOrder:       (*repairer).shortenMark,
+	tooManyCacheMarks:   (*repairer).dropMarks,
+	toolsetMismatch:     (*repairer).giveToolset,
+	programMixed:        (*repairer).parted,
+	pendingServerMixed:  (*repairer).dropPending,
+	toolUndefined:       (*repairer).dropFound,
 }
 
 // giveType gives a block without type the one that its members show.
-func (m *mender) giveType(f *Finding) {
+func (m *repairer) giveType(f *Finding) {
 	at := m.t.Block(f.Block).Span
 	t := m.typeShown(at)
 	if t == "tool_use" && m.t.Messages()[f.Index].Role != transcript.Assistant && m.hasMember(f.Index, "role") {
@@ -103,7 +103,7 @@ func (m *mender) giveType(f *Finding) {
 
 // typeShown is the type that the members of a block show, media by what they are made of; ""
 // if they do not tell.
-func (m *mender) typeShown(at transcript.Span) string {
+func (m *repairer) typeShown(at transcript.Span) string {
 	if _, ok := m.member(at, "role"); ok {
 		return "" // a message, and no block
 	}
@@ -134,7 +134,7 @@ func (m *mender) typeShown(at transcript.Span) string {
 }
 
 // dropEmpty drops a message that says nothing.
-func (m *mender) dropEmpty(f *Finding) {
+func (m *repairer) dropEmpty(f *Finding) {
 	if !m.untouched(f.Index) {
 		return
 	}
@@ -145,7 +145,7 @@ func (m *mender) dropEmpty(f *Finding) {
 }
 
 // idsIn lists the ids in a value, for a receipt of what goes with it; "" if there are none.
-func (m *mender) idsIn(at transcript.Span) string {
+func (m *repairer) idsIn(at transcript.Span) string {
 	var all []string
 	for s := newStrings(m.raw, at); s.next(); {
 		text := s.raw[s.at.Start+1 : s.at.End-1]
@@ -161,7 +161,7 @@ func (m *mender) idsIn(at transcript.Span) string {
 
 // fillNull gives a result an empty string for null, and drops any other message
 // that has no content.
-func (m *mender) fillNull(f *Finding) {
+func (m *repairer) fillNull(f *Finding) {
 	if f.Block != transcript.NoBlock || m.t.Messages()[f.Index].Role == transcript.Tool || m.extra[f.Index]&saysBeside != 0 {
 		if m.setMember(m.t.Messages()[f.Index].Span, "content", quote("")) {
 			m.log(f, ActionEdit, f.Block, f.Index, 0, "null content becomes an empty string")
@@ -175,7 +175,7 @@ func (m *mender) fillNull(f *Finding) {
 
 // besideReasoning lets a message of which there is nothing but what was thought say a blank, so that
 // it stays; false if nothing was thought. What is left of one that said more goes.
-func (m *mender) besideReasoning(f *Finding) bool {
+func (m *repairer) besideReasoning(f *Finding) bool {
 	if m.extra[f.Index]&hasReasoning == 0 || m.saidMore(f.Index) {
 		return false
 	}
@@ -190,7 +190,7 @@ func (m *mender) besideReasoning(f *Finding) bool {
 
 // fillContent gives a message that has nothing but calls a blank to say, for the
 // vendor that wants every message to say something.
-func (m *mender) fillContent(f *Finding) {
+func (m *repairer) fillContent(f *Finding) {
 	if m.extra[f.Index]&hasCalls == 0 {
 		m.dropEmpty(f)
 		return
@@ -209,7 +209,7 @@ func (m *mender) fillContent(f *Finding) {
 
 // nullContent makes an empty list of parts null beside calls, or a refusal, and a blank beside
 // what was thought.
-func (m *mender) nullContent(f *Finding) {
+func (m *repairer) nullContent(f *Finding) {
 	if facts := m.extra[f.Index]; facts&(hasCalls|saysBeside) == 0 {
 		if m.besideReasoning(f) {
 			return
@@ -224,7 +224,7 @@ func (m *mender) nullContent(f *Finding) {
 
 // emptyPart gives a part that has nothing but a signature an empty text to carry it, as the API itself writes
 // it. A part that has nothing at all goes.
-func (m *mender) emptyPart(f *Finding) {
+func (m *repairer) emptyPart(f *Finding) {
 	at := m.t.Block(f.Block).Span
 	for _, name := range []string{"thoughtSignature", "thought_signature"} {
 		if v, ok := m.member(at, name); ok && m.raw[v.Start] == '"' && v.Len() > 2 {
@@ -243,7 +243,7 @@ const (
 )
 
 // retagPart gives a part the type that its role may use.
-func (m *mender) retagPart(f *Finding) {
+func (m *repairer) retagPart(f *Finding) {
 	if f.arg != "input_text" {
 		m.pen.retagPart(m, f)
 		return
@@ -254,7 +254,7 @@ func (m *mender) retagPart(f *Finding) {
 }
 
 // nameImage replaces an image by a text that says that there was one.
-func (m *mender) nameImage(f *Finding) {
+func (m *repairer) nameImage(f *Finding) {
 	blk := m.t.Block(f.Block)
 	text := m.g.text(transcript.User, "[An image was here; this model takes none.]")
 	if m.edit(jsonspan.Edit{Span: jsonspan.Span(blk.Span), New: text}) {
@@ -264,7 +264,7 @@ func (m *mender) nameImage(f *Finding) {
 
 // nameHollow replaces an image or a document that has no data by a text that says so, also
 // inside of a result.
-func (m *mender) nameHollow(f *Finding) {
+func (m *repairer) nameHollow(f *Finding) {
 	at := jsonspan.Span(m.t.Block(f.Block).Span)
 	if _, field, ok := cutPath(f.Path, m.Path(f.Block)); ok && field != "" {
 		i, err := strconv.Atoi(field[strings.LastIndex(field, ".")+1:])
@@ -283,7 +283,7 @@ func (m *mender) nameHollow(f *Finding) {
 
 // trimEnd trims the white space at the end of the last text. It works on the raw
 // bytes, so that the escapes in front stay as they are.
-func (m *mender) trimEnd(f *Finding) {
+func (m *repairer) trimEnd(f *Finding) {
 	raw := m.t.Bytes(m.t.Block(f.Block).Body)
 	n := len(raw)
 	for n > 0 {
@@ -319,7 +319,7 @@ func trailingSpaceLen(raw []byte) int {
 
 // replaceHalf replaces the halves of surrogate pairs by U+FFFD: of the whole message, for a
 // finding names the first one of a text.
-func (m *mender) replaceHalf(f *Finding) {
+func (m *repairer) replaceHalf(f *Finding) {
 	offset, ok := flawOffset(f)
 	if !ok {
 		return
@@ -337,7 +337,7 @@ func (m *mender) replaceHalf(f *Finding) {
 
 // parted moves what may not share a turn with results into a turn of its own
 // behind them.
-func (m *mender) parted(f *Finding) {
+func (m *repairer) parted(f *Finding) {
 	ms := m.t.Messages()
 	from := m.t.Block(f.Block).Message
 	end := from + 1
@@ -381,12 +381,12 @@ func (m *mender) parted(f *Finding) {
 }
 
 // logPause records the short turn of the assistant beside message i that was made last.
-func (m *mender) logPause(f *Finding, i int, raw []byte) {
+func (m *repairer) logPause(f *Finding, i int, raw []byte) {
 	m.log(f, ActionInsert, transcript.NoBlock, i, len(raw), "results may not share a turn with what the user says: a short turn of the assistant parts them")
 }
 
 // holdsStray reports whether a message holds a result that answers no call.
-func (m *mender) holdsStray(i int) bool {
+func (m *repairer) holdsStray(i int) bool {
 	msg := m.t.Messages()[i]
 	for b := msg.First; b < msg.End; b++ {
 		if x := m.t.ExchangeOf(b); x != transcript.NoExchange && m.t.Block(b).Kind == transcript.Result && m.t.Exchanges()[x].Call == transcript.NoBlock {
@@ -397,7 +397,7 @@ func (m *mender) holdsStray(i int) bool {
 }
 
 // dropPending drops the server calls that keep a turn from being answered.
-func (m *mender) dropPending(f *Finding) {
+func (m *repairer) dropPending(f *Finding) {
 	if m.again(f, 0) {
 		return
 	}

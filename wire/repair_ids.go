@@ -11,34 +11,34 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// idMends mend ids and names. Both halves of a pair change together.
-var idMends = map[fault]mend{
-	idAlphabet:          (*mender).renameExchange,
-	idTooLong:           (*mender).renameExchange,
-	idNotNine:           (*mender).renameExchange,
-	callIDMissing:       (*mender).renameExchange,
-	callIDBlank:         (*mender).renameExchange,
-	callIDBlankAgain:    (*mender).renameExchange,
-	resultIDBlank:       (*mender).giveID,
-	callIDHalf:          (*mender).renameExchange,
-	resultIDHalf:        (*mender).giveID,
-	idMissing:           (*mender).giveID,
-	idUnderOtherName:    (*mender).ownName,
-	serverIDFormat:      (*mender).dropExchange,
-	nameEmpty:           (*mender).rename,
-	nameFormat:          (*mender).rename,
-	nameTooLong:         (*mender).rename,
-	nameMissing:         (*mender).giveName,
-	nameOther:           (*mender).giveName,
-	resultNameMissing:   (*mender).giveName,
-	functionNameMissing: (*mender).giveName,
-	itemID:              (*mender).stripItemID,
-	repeatedItemID:      (*mender).twinItem,
-	wrongType:           (*mender).retype,
+// idRepairs repair ids and names. Both halves of a pair change together.
+var idRepairs = map[fault]repairFunc{
+	idAlphabet:          (*repairer).renameExchange,
+	idTooLong:           (*repairer).renameExchange,
+	idNotNine:           (*repairer).renameExchange,
+	callIDMissing:       (*repairer).renameExchange,
+	callIDBlank:         (*repairer).renameExchange,
+	callIDBlankAgain:    (*repairer).renameExchange,
+	resultIDBlank:       (*repairer).giveID,
+	callIDHalf:          (*repairer).renameExchange,
+	resultIDHalf:        (*repairer).giveID,
+	idMissing:           (*repairer).giveID,
+	idUnderOtherName:    (*repairer).ownName,
+	serverIDFormat:      (*repairer).dropExchange,
+	nameEmpty:           (*repairer).rename,
+	nameFormat:          (*repairer).rename,
+	nameTooLong:         (*repairer).rename,
+	nameMissing:         (*repairer).giveName,
+	nameOther:           (*repairer).giveName,
+	resultNameMissing:   (*repairer).giveName,
+	functionNameMissing: (*repairer).giveName,
+	itemID:              (*repairer).stripItemID,
+	repeatedItemID:      (*repairer).twinItem,
+	wrongType:           (*repairer).retype,
 }
 
 // setAt sets the member at the end of a path from the object at span.
-func (m *mender) setAt(at transcript.Span, path []string, value []byte) bool {
+func (m *repairer) setAt(at transcript.Span, path []string, value []byte) bool {
 	for len(path) > 1 {
 		inner, ok := m.member(at, path[0])
 		if !ok || m.raw[inner.Start] != '{' {
@@ -50,14 +50,14 @@ func (m *mender) setAt(at transcript.Span, path []string, value []byte) bool {
 }
 
 // setID gives a call or result an id.
-func (m *mender) setID(b transcript.BlockID, id string) bool {
+func (m *repairer) setID(b transcript.BlockID, id string) bool {
 	blk := m.t.Block(b)
 	call := blk.Kind == transcript.Call || blk.Kind == transcript.ServerCall
 	return m.setAt(blk.Span, m.pen.idPath(m.draft, b, call), quote(id))
 }
 
 // renameExchange gives both halves of an exchange a new id.
-func (m *mender) renameExchange(f *Finding) {
+func (m *repairer) renameExchange(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
 	if m.where[f.Block].in == inFunction {
 		return
@@ -92,7 +92,7 @@ func (m *mender) renameExchange(f *Finding) {
 // mint makes an id for an exchange: what the provider takes of the old one, or a
 // hash of it and of how many of its kind came before. No two exchanges get the
 // same one.
-func (m *mender) mint(x transcript.Exchange, b transcript.BlockID) string {
+func (m *repairer) mint(x transcript.Exchange, b transcript.BlockID) string {
 	if m.ids == nil {
 		m.ids = make(map[string]bool)
 		for _, o := range m.t.Exchanges() {
@@ -111,7 +111,7 @@ func (m *mender) mint(x transcript.Exchange, b transcript.BlockID) string {
 }
 
 // shape makes an id that the provider takes out of an old one and a seed.
-func (m *mender) shape(old, seed string, salt int) string {
+func (m *repairer) shape(old, seed string, salt int) string {
 	sum := sha256.Sum256([]byte(seed))
 	if id, ok := m.pen.ownID(m, sum); ok {
 		return id
@@ -135,7 +135,7 @@ func (m *mender) shape(old, seed string, salt int) string {
 }
 
 // giveID gives a result without id that of the call it answers.
-func (m *mender) giveID(f *Finding) {
+func (m *repairer) giveID(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
 	if x.Call == transcript.NoBlock || x.CallID == "" {
 		return
@@ -146,13 +146,13 @@ func (m *mender) giveID(f *Finding) {
 }
 
 // namePath is the way from a call or result to the name of its tool.
-func (m *mender) namePath(b transcript.BlockID) []string {
+func (m *repairer) namePath(b transcript.BlockID) []string {
 	return m.pen.namePath(m.draft, b, m.t.Block(b).Kind == transcript.Call)
 }
 
 // rename gives a call a name that the provider takes, and its results where they are told by
 // one. A call without a name takes that of its result.
-func (m *mender) rename(f *Finding) {
+func (m *repairer) rename(f *Finding) {
 	blk := m.t.Block(f.Block)
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
 	known := blk.Tool
@@ -183,7 +183,7 @@ func (m *mender) rename(f *Finding) {
 }
 
 // giveName gives a result the name of the tool that was called.
-func (m *mender) giveName(f *Finding) {
+func (m *repairer) giveName(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
 	if x.Call == transcript.NoBlock || x.Tool == "" || m.doubled(f.Block) {
 		return
@@ -195,7 +195,7 @@ func (m *mender) giveName(f *Finding) {
 
 // stripItemID removes an id that the API could not have made. Reasoning is nothing
 // without its id, and the item it led to must not refer to it.
-func (m *mender) stripItemID(f *Finding) {
+func (m *repairer) stripItemID(f *Finding) {
 	if f.Block != transcript.NoBlock && m.t.Block(f.Block).Kind == transcript.Thinking {
 		m.dropReasoning(f)
 		return
@@ -205,7 +205,7 @@ func (m *mender) stripItemID(f *Finding) {
 
 // twinItem drops a copy of an item; another item only loses the id it borrowed, and so does
 // a message, for what it says may have been said twice.
-func (m *mender) twinItem(f *Finding) {
+func (m *repairer) twinItem(f *Finding) {
 	at := m.t.Messages()[f.Index].Span
 	n, ok := m.firstItem(f.arg)
 	if !ok {
@@ -233,7 +233,7 @@ func (m *mender) twinItem(f *Finding) {
 
 // loseItemID takes the id off the item that f is about. A pair that goes by this id gets
 // another one on both halves.
-func (m *mender) loseItemID(f *Finding, why string) {
+func (m *repairer) loseItemID(f *Finding, why string) {
 	at := m.t.Messages()[f.Index]
 	if b := at.First; b < at.End && m.t.Block(b).Kind == transcript.Call && m.t.Block(b).Family == approvalFamily {
 		half := *f
@@ -246,8 +246,8 @@ func (m *mender) loseItemID(f *Finding, why string) {
 	}
 }
 
-// retype mends values of the wrong type where it is clear what was meant.
-func (m *mender) retype(f *Finding) {
+// retype repairs values of the wrong type where it is clear what was meant.
+func (m *repairer) retype(f *Finding) {
 	if f.Index < 0 {
 		return
 	}
@@ -275,7 +275,7 @@ func (m *mender) retype(f *Finding) {
 }
 
 // namesSpeaker reports whether the body itself says who speaks, which no request does.
-func (m *mender) namesSpeaker() bool {
+func (m *repairer) namesSpeaker() bool {
 	return slices.ContainsFunc(m.bodyObject().members, func(e jsonspan.Member) bool {
 		switch name := string(jsonspan.Decode(nil, m.raw[e.Key.Start:e.Key.End])); {
 		case speakerMembers[name]:
@@ -288,7 +288,7 @@ func (m *mender) namesSpeaker() bool {
 }
 
 // foundAt returns the path of what a finding is about, without the member.
-func (m *mender) foundAt(f *Finding) string {
+func (m *repairer) foundAt(f *Finding) string {
 	if f.Block != transcript.NoBlock {
 		return m.Path(f.Block)
 	}
@@ -301,7 +301,7 @@ func cutPath(path, owner string) (string, string, bool) {
 }
 
 // retypeMessage drops a message that is none; what it says as a string is kept.
-func (m *mender) retypeMessage(f *Finding, at transcript.Span) {
+func (m *repairer) retypeMessage(f *Finding, at transcript.Span) {
 	raw := m.t.Bytes(at)
 	if !m.untouched(f.Index) {
 		return
@@ -320,7 +320,7 @@ func (m *mender) retypeMessage(f *Finding, at transcript.Span) {
 }
 
 // quoteScalar writes a number or boolean as the string it should be, and a content as one.
-func (m *mender) quoteScalar(f *Finding, at transcript.Span, path []string) {
+func (m *repairer) quoteScalar(f *Finding, at transcript.Span, path []string) {
 	for len(path) > 1 {
 		inner, ok := m.member(at, path[0])
 		if !ok || m.raw[inner.Start] != '{' {

@@ -10,7 +10,7 @@ import (
 // retypeContent writes what stands for the content of a message or a result, and is of the
 // wrong type, as a content: a block becomes a list of one, what a tool returned, a number or a
 // word a text. Another object in the place of what somebody says is not understood, and stays.
-func (m *mender) retypeContent(f *Finding, v transcript.Span) {
+func (m *repairer) retypeContent(f *Finding, v transcript.Span) {
 	raw := m.t.Bytes(v)
 	if raw[0] == '[' || raw[0] == 'n' || f.Block == transcript.NoBlock && !m.untouched(f.Index) {
 		return
@@ -42,7 +42,7 @@ func (m *mender) retypeContent(f *Finding, v transcript.Span) {
 }
 
 // asText is a value as the text of a content.
-func (m *mender) asText(f *Finding, raw []byte) []byte {
+func (m *repairer) asText(f *Finding, raw []byte) []byte {
 	text := string(raw)
 	if raw[0] == '"' {
 		text = string(jsonspan.Decode(nil, raw[1:len(raw)-1]))
@@ -62,7 +62,7 @@ var singleBlocks = map[string]bool{
 }
 
 // blockLike reports whether an object is one block of this dialect.
-func (m *mender) blockLike(v transcript.Span) bool {
+func (m *repairer) blockLike(v transcript.Span) bool {
 	// Blocks are told apart by their type or, as a text shows, by their members.
 	if !bytes.HasPrefix(m.g.textBlock(transcript.User, []byte(`""`)), []byte(`{"text"`)) {
 		typ, ok := m.member(v, "type")

@@ -13,7 +13,7 @@ import (
 
 // dropForeign drops a part that the chat API does not have, unless it is a call or a result
 // that stands nowhere else.
-func (m *mender) dropForeign(f *Finding) {
+func (m *repairer) dropForeign(f *Finding) {
 	at := m.t.Block(f.Block).Span
 	switch f.arg {
 	case "tool_use":
@@ -29,7 +29,7 @@ func (m *mender) dropForeign(f *Finding) {
 
 // stripForeign removes a member that messages do not have, unless it holds calls that stand
 // nowhere else, or names the one that the message answers.
-func (m *mender) stripForeign(f *Finding) {
+func (m *repairer) stripForeign(f *Finding) {
 	at := m.t.Messages()[f.Index].Span
 	switch field := f.Path[strings.LastIndexByte(f.Path, '.')+1:]; field {
 	case "tool_calls", "function_call":
@@ -49,7 +49,7 @@ func (m *mender) stripForeign(f *Finding) {
 
 // callsIn reports whether a member of a message holds calls, as the chat API has them, that
 // the message does not make otherwise.
-func (m *mender) callsIn(i int, member string) bool {
+func (m *repairer) callsIn(i int, member string) bool {
 	at, ok := m.member(m.t.Messages()[i].Span, member)
 	if !ok {
 		return false
@@ -72,7 +72,7 @@ func (m *mender) callsIn(i int, member string) bool {
 }
 
 // makes reports whether a message makes a call of this id, where it is read.
-func (m *mender) makes(i int, id string) bool {
+func (m *repairer) makes(i int, id string) bool {
 	msg := m.t.Messages()[i]
 	for b := msg.First; b < msg.End; b++ {
 		if blk := m.t.Block(b); blk.Kind == transcript.Call && blk.CallID == id && id != "" {

@@ -8,7 +8,7 @@ import (
 )
 
 // strip removes a member of a message.
-func (m *mender) strip(f *Finding, name string) {
+func (m *repairer) strip(f *Finding, name string) {
 	if !m.onlySpeaker(f.Index, name) && m.removeMember(m.t.Messages()[f.Index].Span, name) {
 		m.taken[f.Index] = true
 		m.logMember(f, transcript.NoBlock, name, "%s removed: %s", name, m.why(f))
@@ -16,7 +16,7 @@ func (m *mender) strip(f *Finding, name string) {
 }
 
 // onlySpeaker reports whether a member of a message is all that says who speaks in it.
-func (m *mender) onlySpeaker(i int, name string) bool {
+func (m *repairer) onlySpeaker(i int, name string) bool {
 	kind := name == "type" || name == "kind"
 	if !speakerMembers[name] && !kind {
 		return false
@@ -29,7 +29,7 @@ func (m *mender) onlySpeaker(i int, name string) bool {
 }
 
 // stripNamed removes the member that the finding's path ends with.
-func (m *mender) stripNamed(f *Finding) {
+func (m *repairer) stripNamed(f *Finding) {
 	_, field, ok := cutPath(f.Path, m.foundAt(f))
 	if !ok {
 		return
@@ -56,7 +56,7 @@ func (m *mender) stripNamed(f *Finding) {
 
 // logBeside records what goes with a block of which only the member at the end of a way is
 // kept: everything beside the way, other values of the same names among them.
-func (m *mender) logBeside(f *Finding, b transcript.BlockID, way []string) {
+func (m *repairer) logBeside(f *Finding, b transcript.BlockID, way []string) {
 	at, path := m.t.Block(b).Span, ""
 	for _, name := range way {
 		kept, _ := m.member(at, name)

@@ -9,7 +9,7 @@ import (
 
 // dropCopy takes the copy of a member out that stands twice and says the same both
 // times. Which of two different values was meant, nobody can tell.
-func (m *mender) dropCopy(f *Finding) {
+func (m *repairer) dropCopy(f *Finding) {
 	offset, ok := flawOffset(f)
 	if !ok {
 		return

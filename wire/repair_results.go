@@ -8,7 +8,7 @@ import (
 )
 
 // setResult replaces the content of a result.
-func (m *mender) setResult(b transcript.BlockID, raw []byte) bool {
+func (m *repairer) setResult(b transcript.BlockID, raw []byte) bool {
 	at := m.t.Block(b).Span
 	if body := m.t.Block(b).Body; body != at { // the content is known: no need to look for it
 		if m.inString(body) {
@@ -19,13 +19,13 @@ func (m *mender) setResult(b transcript.BlockID, raw []byte) bool {
 	return m.setAt(at, m.pen.contentPath(m.draft, b), raw)
 }
 
-func (m *mender) wordError(f *Finding) {
+func (m *repairer) wordError(f *Finding) {
 	if m.setResult(f.Block, m.pen.resultContent(m.draft, emptyErrorText)) {
 		m.log(f, ActionEdit, f.Block, f.Index, len(emptyErrorText), "an error needs a text: %s", emptyErrorText)
 	}
 }
 
-func (m *mender) wordEmpty(f *Finding) {
+func (m *repairer) wordEmpty(f *Finding) {
 	if m.setResult(f.Block, m.pen.resultContent(m.draft, emptyResultText)) {
 		m.log(f, ActionEdit, f.Block, f.Index, len(emptyResultText), "%s", emptyResultText)
 	}
@@ -33,7 +33,7 @@ func (m *mender) wordEmpty(f *Finding) {
 
 // partError keeps the texts of an error result and moves the rest behind the
 // results of the turn.
-func (m *mender) partError(f *Finding) {
+func (m *repairer) partError(f *Finding) {
 	blk := m.t.Block(f.Block)
 	var texts, others [][]byte
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
@@ -59,7 +59,7 @@ func (m *mender) partError(f *Finding) {
 
 // wrapArgs makes an object of arguments that are none. What was complete JSON in
 // a string is unwrapped, anything else is kept under a name of its own.
-func (m *mender) wrapArgs(f *Finding) {
+func (m *repairer) wrapArgs(f *Finding) {
 	blk := m.t.Block(f.Block)
 	var value []byte
 	if blk.Body == blk.Span { // missing
@@ -100,7 +100,7 @@ func wrapValue(raw []byte, s transcript.Span, name string) []byte {
 }
 
 // textItem turns the items of a result that it may not hold into text.
-func (m *mender) textItem(f *Finding) {
+func (m *repairer) textItem(f *Finding) {
 	blk := m.t.Block(f.Block)
 	done := false
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(blk.Body)) {
@@ -124,7 +124,7 @@ func (m *mender) textItem(f *Finding) {
 }
 
 // moveImage moves the media of a tool message into a user message behind the run.
-func (m *mender) moveImage(f *Finding) {
+func (m *repairer) moveImage(f *Finding) {
 	content := m.frame[f.Index].content
 	var texts, media [][]byte
 	for _, e := range jsonspan.Elements(m.raw, jsonspan.Span(content)) {
@@ -147,7 +147,7 @@ func (m *mender) moveImage(f *Finding) {
 
 // gather moves the responses of a later message to the first one of their turn or, where nothing else may
 // stand in a turn of its own, the whole message.
-func (m *mender) gather(f *Finding) {
+func (m *repairer) gather(f *Finding) {
 	switch {
 	case !m.g.partsMessages:
 		m.mergeUp(f)
@@ -163,7 +163,7 @@ func (m *mender) gather(f *Finding) {
 }
 
 // giveToolset gives a result the toolset of its call.
-func (m *mender) giveToolset(f *Finding) {
+func (m *repairer) giveToolset(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "toolset_name", quote(f.arg)) {
 		m.log(f, ActionEdit, f.Block, f.Index, len(f.arg), "takes the toolset of the call it answers: %s", f.arg)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // stripMark takes a cache mark off a block that may not carry one.
-func (m *mender) stripMark(f *Finding) {
+func (m *repairer) stripMark(f *Finding) {
 	at := m.t.Block(f.Block).Span
 	if _, field, ok := cutPath(f.Path, m.Path(f.Block)); ok {
 		i, err := strconv.Atoi(field[strings.LastIndex(field, ".")+1:])
@@ -25,14 +25,14 @@ func (m *mender) stripMark(f *Finding) {
 }
 
 // shortenMark makes a long-lived mark behind a short-lived one short-lived too.
-func (m *mender) shortenMark(f *Finding) {
+func (m *repairer) shortenMark(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "cache_control", []byte(`{"type":"ephemeral"}`)) {
 		m.log(f, ActionEdit, f.Block, f.Index, 0, "a long-lived cache mark behind a short-lived one, shortened")
 	}
 }
 
 // dropMarks takes off the oldest marks in the messages until four are left.
-func (m *mender) dropMarks(f *Finding) {
+func (m *repairer) dropMarks(f *Finding) {
 	have, err := strconv.Atoi(f.arg)
 	if err != nil {
 		return
@@ -54,7 +54,7 @@ func (m *mender) dropMarks(f *Finding) {
 
 // moveMarks moves the cache marks of dropped blocks to the nearest block before
 // them that stays and may carry one, so that what is cached stays cached.
-func (m *mender) moveMarks() {
+func (m *repairer) moveMarks() {
 	if m.g.cacheMark == "" || !slices.ContainsFunc(m.notes, func(n note) bool { return n.fault == tooManyCacheMarks }) {
 		return
 	}
@@ -88,7 +88,7 @@ func (m *mender) moveMarks() {
 }
 
 // mayCarry reports whether a block may carry a cache mark.
-func (m *mender) mayCarry(b transcript.BlockID) bool {
+func (m *repairer) mayCarry(b transcript.BlockID) bool {
 	switch m.t.Block(b).Kind {
 	case transcript.Text, transcript.Call, transcript.Result, transcript.Media:
 		return m.where[b].in == inContent

@@ -10,24 +10,24 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// mended mends a body and checks what must hold for every repair: what is left is
+// repaired repairs a body and checks what must hold for every repair: what is left is
 // reported, a second repair changes nothing, no word of a user is lost, and a body
 // without findings comes back as the same buffer.
-func mended(t *testing.T, body []byte, o Options, p Repair) *mendedRequest {
+func repaired(t *testing.T, body []byte, o Options, p Repair) *repairedRequest {
 	t.Helper()
 	r, err := Parse(body, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := r.Check(CheckOptions{})
-	out, err := r.mend(p, CheckOptions{})
+	out, err := r.repair(p, CheckOptions{})
 	if err != nil {
-		t.Fatalf("mend: %v\n%s", err, body)
+		t.Fatalf("repair: %v\n%s", err, body)
 	}
 	if len(found) == 0 && (&out.Request.raw[0] != &body[0] || len(out.Changes) > 0) {
 		t.Errorf("a clean body came back changed: %v", out.Changes)
 	}
-	again, err := out.Request.mend(p, CheckOptions{})
+	again, err := out.Request.repair(p, CheckOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,22 +56,22 @@ func userTexts(r *Request) []string {
 	return all
 }
 
-// reported are the faults that no repair should try: nothing is there to mend, the
-// caller must choose, or mending would lose what users said.
+// reported are the faults that no repair should try: nothing is there to repair, the
+// caller must choose, or repairing would lose what users said.
 var reported = []string{"empty-content contents", "state-conflict"}
 
 func mayStay(f Finding) bool {
 	return slices.ContainsFunc(reported, func(s string) bool { return f.Rule == s || f.Rule+" "+f.Path == s })
 }
 
-func TestMendZoo(t *testing.T) {
+func TestRepairZoo(t *testing.T) {
 	for _, z := range zoo(t) {
 		t.Run(z.ID, func(t *testing.T) {
-			out := mended(t, z.body(), Options{}, Repair{})
+			out := repaired(t, z.body(), Options{}, Repair{})
 			for _, f := range slices.DeleteFunc(out.Left, mayStay) {
 				t.Errorf("left: %s at %s in %s", f.Rule, f.Path, out.Request.raw)
 			}
-			dropped := mended(t, z.body(), Options{}, Repair{OrphanCall: RemedyDrop, OrphanResult: RemedyDrop})
+			dropped := repaired(t, z.body(), Options{}, Repair{OrphanCall: RemedyDrop, OrphanResult: RemedyDrop})
 			for _, f := range slices.DeleteFunc(dropped.Left, mayStay) {
 				t.Errorf("left when dropping: %s at %s in %s", f.Rule, f.Path, dropped.Request.raw)
 			}
@@ -79,14 +79,14 @@ func TestMendZoo(t *testing.T) {
 	}
 }
 
-func TestMendFixtures(t *testing.T) {
+func TestRepairFixtures(t *testing.T) {
 	for _, f := range corpus.Fixtures(t) {
 		for _, body := range [][]byte{f.Bad, f.Good, f.Accept} {
 			if body == nil {
 				continue
 			}
 			t.Run(strings.ReplaceAll(f.Rule, "/", "-"), func(t *testing.T) {
-				out := mended(t, body, optionsOf(t, f, body), Repair{})
+				out := repaired(t, body, optionsOf(t, f, body), Repair{})
 				for _, left := range slices.DeleteFunc(out.Left, mayStay) {
 					t.Errorf("left: %s at %s in %s", left.Rule, left.Path, out.Request.raw)
 				}
@@ -99,7 +99,7 @@ func TestMendFixtures(t *testing.T) {
 func TestReasoningThatIsNone(t *testing.T) {
 	for _, thought := range []string{`"reasoningText":""`, `"reasoningText":null`, `"reasoningText":{"text":"look","signature":"Pnv8"},"reasoningText":""`} {
 		body := `[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[{"reasoningContent":{` + thought + `}},{"text":""},{"text":"x"}]},{"role":"user","content":[{"text":"go"}]}]`
-		for _, left := range mended(t, []byte(body), Options{Dialect: Bedrock}, Repair{}).Left {
+		for _, left := range repaired(t, []byte(body), Options{Dialect: Bedrock}, Repair{}).Left {
 			t.Errorf("%s: %s at %s", thought, left.Rule, left.Path)
 		}
 	}
@@ -117,9 +117,9 @@ func TestTextThatIsNone(t *testing.T) {
 	}
 }
 
-// FuzzMend: whatever comes in, mending ends without an error, names what it could
-// not mend, and has nothing to add to its own work.
-func FuzzMend(f *testing.F) {
+// FuzzRepair: whatever comes in, repairing ends without an error, names what it could
+// not repair, and has nothing to add to its own work.
+func FuzzRepair(f *testing.F) {
 	for _, z := range zoo(f) {
 		f.Add(z.body(), uint8(0))
 	}
@@ -135,16 +135,16 @@ func FuzzMend(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out, err := r.mend(p, CheckOptions{})
+		out, err := r.repair(p, CheckOptions{})
 		if err != nil {
-			t.Fatalf("mend: %v", err)
+			t.Fatalf("repair: %v", err)
 		}
 		if got, want := len(out.Request.Check(CheckOptions{})), len(out.Left); got != want {
 			t.Fatalf("%d findings in the result, %d named", got, want)
 		}
-		again, err := out.Request.mend(p, CheckOptions{})
+		again, err := out.Request.repair(p, CheckOptions{})
 		if err != nil {
-			t.Fatalf("mend again: %v", err)
+			t.Fatalf("repair again: %v", err)
 		}
 		if !bytes.Equal(again.Request.raw, out.Request.raw) {
 			t.Fatalf("not idempotent:\n%s\n%s\n%v", out.Request.raw, again.Request.raw, again.Changes)

@@ -5,7 +5,7 @@ import (
 )
 
 // leadingResults returns how many results message i starts with.
-func (m *mender) leadingResults(i int) int {
+func (m *repairer) leadingResults(i int) int {
 	n, known := m.leading[i]
 	if known {
 		return n
@@ -22,7 +22,7 @@ func (m *mender) leadingResults(i int) int {
 }
 
 // behindResults returns the place behind the results of a message.
-func (m *mender) behindResults(message int) int {
+func (m *repairer) behindResults(message int) int {
 	place, known := m.last[message]
 	if !known {
 		msg := m.t.Messages()[message]
@@ -41,7 +41,7 @@ func (m *mender) behindResults(message int) int {
 
 // lastAnswers returns the last message with results of the turn that message i stands in: what is put behind
 // results must not stand between two of one step. If that message is being changed as a whole, it is i.
-func (m *mender) lastAnswers(i int) int {
+func (m *repairer) lastAnswers(i int) int {
 	turn := m.t.Messages()[i].Turn
 	last, known := m.answered[turn]
 	if !known {
@@ -64,7 +64,7 @@ func (m *mender) lastAnswers(i int) int {
 type messageRuns struct{ calls, results, tools []int }
 
 // runEnd returns behind which message a run ends that goes on at message j, or j.
-func (m *mender) runEnd(known *[]int, j int, goesOn func(i int) bool) int {
+func (m *repairer) runEnd(known *[]int, j int, goesOn func(i int) bool) int {
 	n := len(m.t.Messages())
 	if *known == nil {
 		*known = make([]int, n+1)
@@ -82,14 +82,14 @@ func (m *mender) runEnd(known *[]int, j int, goesOn func(i int) bool) int {
 }
 
 // begins reports whether message i begins with a block of a kind.
-func (m *mender) begins(i int, k transcript.Kind) bool {
+func (m *repairer) begins(i int, k transcript.Kind) bool {
 	ms := m.t.Messages()
 	return i < len(ms) && ms[i].First < ms[i].End && m.t.Blocks()[ms[i].First].Kind == k
 }
 
 // behindRun returns the message in front of which another answer to the call in
 // message i goes: behind the answers it has.
-func (m *mender) behindRun(i int) int {
+func (m *repairer) behindRun(i int) int {
 	j := i + 1
 	switch {
 	case m.g.flat && m.g.discipline == transcript.NextTurn:
@@ -111,6 +111,6 @@ func (d *draft) endOfTurn(turn int) int {
 }
 
 // behindTool returns the place behind the run of tool messages that i is in.
-func (m *mender) behindTool(i int) int {
+func (m *repairer) behindTool(i int) int {
 	return m.runEnd(&m.runs.tools, i+1, func(i int) bool { return m.t.Messages()[i].Role == transcript.Tool })
 }

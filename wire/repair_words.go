@@ -11,16 +11,16 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// No repair may lose words that nobody has read. A mend knows what a block says where its
-// dialect says it; somebody else's program may say it elsewhere. So whatever the mends of a
+// No repair may lose words that nobody has read. A repair knows what a block says where its
+// dialect says it; somebody else's program may say it elsewhere. So whatever the repairs of a
 // round want to drop, empty or replace is looked through once more: words in it that the
 // result would not have keep the round from touching that message, and its finding stays.
 
 // losing lists the messages that would lose words in this round; -1 stands for what is beside
 // them.
-func (m *mender) losing() []int {
+func (m *repairer) losing() []int {
 	lost := make(map[int]bool)
-	w := wordCheck{mender: m}
+	w := wordCheck{repairer: m}
 	for i, goes := range m.messages.drop {
 		if goes && w.loses(i, m.t.Messages()[i].Span) {
 			lost[i] = true
@@ -64,7 +64,7 @@ func (w *wordless) saysNothing(b transcript.BlockID) {
 
 // isEmpty notes that a message goes because it says nothing, nor do its blocks. Of one that
 // said more before, what was thought goes with that.
-func (m *mender) isEmpty(i int) {
+func (m *repairer) isEmpty(i int) {
 	more := m.saidMore(i)
 	if !more {
 		if m.empty == nil {
@@ -80,7 +80,7 @@ func (m *mender) isEmpty(i int) {
 }
 
 // saidMore reports whether a message held more blocks before, beside what was thought.
-func (m *mender) saidMore(i int) bool {
+func (m *repairer) saidMore(i int) bool {
 	was := m.messageIn(m.before, i)
 	if was < 0 {
 		return false
@@ -116,7 +116,7 @@ func (w *wordless) isQuoted(b transcript.BlockID) {
 }
 
 // hold keeps a round from touching messages.
-func (m *mender) hold(held map[int]bool) {
+func (m *repairer) hold(held map[int]bool) {
 	m.beside = held[-1]
 	for i := range held {
 		if i < 0 {
@@ -132,7 +132,7 @@ func (m *mender) hold(held map[int]bool) {
 
 // A wordCheck looks for words that a round would lose.
 type wordCheck struct {
-	*mender
+	*repairer
 	whole map[*byte]int   // what is put somewhere as it is: where it begins, and how long it is
 	texts map[string]bool // what is put in says these texts,
 	all   []byte          // all of them in one

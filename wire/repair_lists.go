@@ -17,7 +17,7 @@ type refList struct {
 
 // dropReference takes an unknown tool out of a list of references. A list that
 // this would empty goes with the exchange, or says so.
-func (m *mender) dropReference(f *Finding) {
+func (m *repairer) dropReference(f *Finding) {
 	_, field, ok := cutPath(f.Path, m.Path(f.Block))
 	if !ok {
 		return
@@ -52,7 +52,7 @@ func (m *mender) dropReference(f *Finding) {
 }
 
 // listIn is a list inside of a block, of which elements may go.
-func (m *mender) listIn(b transcript.BlockID, at transcript.Span) *refList {
+func (m *repairer) listIn(b transcript.BlockID, at transcript.Span) *refList {
 	if l := m.refs[b]; l != nil {
 		return l
 	}
@@ -65,7 +65,7 @@ func (m *mender) listIn(b transcript.BlockID, at transcript.Span) *refList {
 }
 
 // dropIn takes an element out of a list inside of a block.
-func (m *mender) dropIn(b transcript.BlockID, l *refList, i int) {
+func (m *repairer) dropIn(b transcript.BlockID, l *refList, i int) {
 	if m.refs == nil {
 		m.refs = make(map[transcript.BlockID]*refList)
 	}
@@ -75,7 +75,7 @@ func (m *mender) dropIn(b transcript.BlockID, l *refList, i int) {
 
 // dropEmptyParts takes the texts out of a result that have nothing in them. If that is all
 // there is, a text says that it was nothing.
-func (m *mender) dropEmptyParts(f *Finding) {
+func (m *repairer) dropEmptyParts(f *Finding) {
 	blk := m.t.Block(f.Block)
 	l := m.listIn(f.Block, blk.Body)
 	var empty []int
@@ -101,7 +101,7 @@ func (m *mender) dropEmptyParts(f *Finding) {
 }
 
 // carryRefs writes the lists inside of blocks without what goes.
-func (m *mender) carryRefs() {
+func (m *repairer) carryRefs() {
 	for _, l := range m.refs {
 		for _, e := range l.edits(m.raw) {
 			m.edit(e)
@@ -111,7 +111,7 @@ func (m *mender) carryRefs() {
 
 // dropSystemText takes what says nothing out of the top-level system prompt; a prompt that says
 // nothing at all goes. A cache mark moves to the block in front of it, as in a message.
-func (m *mender) dropSystemText(f *Finding) {
+func (m *repairer) dropSystemText(f *Finding) {
 	if m.again(&Finding{fault: emptySystemText}, 0) {
 		return
 	}

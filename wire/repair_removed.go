@@ -9,7 +9,7 @@ import (
 )
 
 // removedBlock returns the JSON of a block or, if block is NoBlock, of a message.
-func (m *mender) removedBlock(block transcript.BlockID, message int) string {
+func (m *repairer) removedBlock(block transcript.BlockID, message int) string {
 	switch {
 	case block != transcript.NoBlock:
 		return string(m.t.Bytes(m.quotesAround(m.t.Block(block).Span)))
@@ -20,7 +20,7 @@ func (m *mender) removedBlock(block transcript.BlockID, message int) string {
 }
 
 // removedMember returns the JSON at the end of a dotted path from a value; of members of one name, all of them.
-func (m *mender) removedMember(at jsonspan.Span, path string) string {
+func (m *repairer) removedMember(at jsonspan.Span, path string) string {
 	all := []jsonspan.Span{at}
 	for step := range strings.SplitSeq(path, ".") {
 		inner := m.innerOf(all[len(all)-1])[step]
@@ -41,7 +41,7 @@ func (m *mender) removedMember(at jsonspan.Span, path string) string {
 
 // innerOf returns the members of an object by their names, or the elements of a list by their numbers. Each value is
 // read once: an object may have very many members that go.
-func (m *mender) innerOf(at jsonspan.Span) map[string][]jsonspan.Span {
+func (m *repairer) innerOf(at jsonspan.Span) map[string][]jsonspan.Span {
 	inner, known := m.inners[at]
 	if known {
 		return inner
@@ -62,6 +62,6 @@ func (m *mender) innerOf(at jsonspan.Span) map[string][]jsonspan.Span {
 }
 
 // noteRemoved notes in the last receipt that a block is not what it was.
-func (m *mender) noteRemoved(block transcript.BlockID) {
+func (m *repairer) noteRemoved(block transcript.BlockID) {
 	m.changes[len(m.changes)-1].Removed = m.removedBlock(block, -1)
 }

@@ -48,6 +48,6 @@ func (r *Request) guessable(message []byte) bool {
 	if err != nil {
 		return false
 	}
-	mended, err := alone.mend(Repair{}, CheckOptions{})
-	return err == nil && !slices.ContainsFunc(mended.Request.extra, func(f facts) bool { return f&badRole != 0 })
+	repaired, err := alone.repair(Repair{}, CheckOptions{})
+	return err == nil && !slices.ContainsFunc(repaired.Request.extra, func(f facts) bool { return f&badRole != 0 })
 }

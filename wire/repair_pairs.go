@@ -5,31 +5,31 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// pairMends mend pairs that are not whole.
-var pairMends = map[fault]mend{
-	orphanCall:           (*mender).unansweredCall,
-	openCall:             (*mender).unansweredCall,
-	orphanResult:         (*mender).strayResult,
-	serverResult4Client:  (*mender).strayResult,
-	resultWrongRole:      (*mender).wrongResult,
-	displacedResult:      (*mender).moveResult,
-	resultAfterText:      (*mender).moveResult,
-	resultAfterMessage:   (*mender).moveResult,
-	notContiguous:        (*mender).moveResult,
-	contentAfterCall:     (*mender).callsDown,
-	duplicateResult:      (*mender).extraResult,
-	repeatedCallID:       (*mender).twinCall,
-	reusedCallID:         (*mender).renameExchange,
-	reusedOtherKind:      (*mender).renameExchange,
-	repeatedServerID:     (*mender).renameExchange,
-	callWrongRole:        (*mender).wrongCall,
-	approvalUnasked:      (*mender).strayResult,
-	serverCallUnpaired:   (*mender).dropFound,
-	serverResultUnpaired: (*mender).dropFound,
+// pairRepairs repair pairs that are not whole.
+var pairRepairs = map[fault]repairFunc{
+	orphanCall:           (*repairer).unansweredCall,
+	openCall:             (*repairer).unansweredCall,
+	orphanResult:         (*repairer).strayResult,
+	serverResult4Client:  (*repairer).strayResult,
+	resultWrongRole:      (*repairer).wrongResult,
+	displacedResult:      (*repairer).moveResult,
+	resultAfterText:      (*repairer).moveResult,
+	resultAfterMessage:   (*repairer).moveResult,
+	notContiguous:        (*repairer).moveResult,
+	contentAfterCall:     (*repairer).callsDown,
+	duplicateResult:      (*repairer).extraResult,
+	repeatedCallID:       (*repairer).twinCall,
+	reusedCallID:         (*repairer).renameExchange,
+	reusedOtherKind:      (*repairer).renameExchange,
+	repeatedServerID:     (*repairer).renameExchange,
+	callWrongRole:        (*repairer).wrongCall,
+	approvalUnasked:      (*repairer).strayResult,
+	serverCallUnpaired:   (*repairer).dropFound,
+	serverResultUnpaired: (*repairer).dropFound,
 }
 
 // unansweredCall gives a call its stub, or drops it.
-func (m *mender) unansweredCall(f *Finding) {
+func (m *repairer) unansweredCall(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
 	if r := m.loneStray(x); r != transcript.NoBlock && m.free(r) && m.relink(f, x, r) {
 		return
@@ -41,11 +41,11 @@ func (m *mender) unansweredCall(f *Finding) {
 		return
 	}
 	text := wording.Stub
-	if m.repair.Stub != nil {
-		text = m.repair.Stub(x)
+	if m.options.Stub != nil {
+		text = m.options.Stub(x)
 	}
 	raw := m.pen.stub(m.draft, f.Block, text)
-	if m.repair.OrphanCall == RemedyDrop || raw == nil || text == "" || x.CallID == "" && !m.g.countsCalls && m.where[f.Block].in != inFunction {
+	if m.options.OrphanCall == RemedyDrop || raw == nil || text == "" || x.CallID == "" && !m.g.countsCalls && m.where[f.Block].in != inFunction {
 		m.dropBlock(f.Block)
 		m.log(f, ActionDrop, f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "a tool call without a result")
 		m.dropIfAlone(f, f.Block)
@@ -68,7 +68,7 @@ func (m *mender) unansweredCall(f *Finding) {
 
 // repeatsAnswered reports whether a call without results is a copy of one that has some:
 // of the same id, the same tool, the same arguments.
-func (m *mender) repeatsAnswered(x transcript.Exchange) bool {
+func (m *repairer) repeatsAnswered(x transcript.Exchange) bool {
 	if x.CallID == "" || m.ownResult(x) != transcript.NoBlock {
 		return false
 	}
@@ -83,7 +83,7 @@ func (m *mender) repeatsAnswered(x transcript.Exchange) bool {
 
 // nearCalls lists the calls of an id that stand next to one of them: of very many with one
 // id, only the neighbours are compared.
-func (m *mender) nearCalls(id string, x transcript.ExchangeID) []transcript.ExchangeID {
+func (m *repairer) nearCalls(id string, x transcript.ExchangeID) []transcript.ExchangeID {
 	const near = 16
 	all := m.callsOf(id)
 	at := earlier(all, x)
@@ -91,7 +91,7 @@ func (m *mender) nearCalls(id string, x transcript.ExchangeID) []transcript.Exch
 }
 
 // bringHome moves a result to the place where its call's answer belongs.
-func (m *mender) bringHome(f *Finding, call, result transcript.BlockID) {
+func (m *repairer) bringHome(f *Finding, call, result transcript.BlockID) {
 	blk := m.t.Block(result)
 	if !m.putResult(f, call, item{raw: m.t.Bytes(blk.Span), from: m.at(result)}) {
 		return
@@ -111,7 +111,7 @@ func (m *mender) bringHome(f *Finding, call, result transcript.BlockID) {
 
 // dropIfAlone drops the reasoning that led to a dropped call, where the API wants
 // one to follow the other.
-func (m *mender) dropIfAlone(f *Finding, call transcript.BlockID) {
+func (m *repairer) dropIfAlone(f *Finding, call transcript.BlockID) {
 	if !m.g.flat {
 		return
 	}
@@ -132,7 +132,7 @@ func (m *mender) dropIfAlone(f *Finding, call transcript.BlockID) {
 }
 
 // relink gives a result the id of the call it stands behind.
-func (m *mender) relink(f *Finding, x transcript.Exchange, result transcript.BlockID) bool {
+func (m *repairer) relink(f *Finding, x transcript.Exchange, result transcript.BlockID) bool {
 	if x.CallID == "" || !m.setID(result, x.CallID) {
 		return false
 	}
@@ -143,7 +143,7 @@ func (m *mender) relink(f *Finding, x transcript.Exchange, result transcript.Blo
 
 // putResult puts a result where the provider looks for the answer to call. It
 // returns false if that place is being changed as a whole in this round.
-func (m *mender) putResult(f *Finding, call transcript.BlockID, it item) bool {
+func (m *repairer) putResult(f *Finding, call transcript.BlockID, it item) bool {
 	at, ms := m.t.Block(call).Message, m.t.Messages()
 	turn := ms[at].Turn
 	end := m.endOfTurn(turn)
@@ -185,7 +185,7 @@ func (d *draft) answer(turn, end int) *answer {
 
 // partsResults reports whether results may not share a message with what the user says
 // behind them.
-func (m *mender) partsResults() bool {
+func (m *repairer) partsResults() bool {
 	mixed := mixedResultTurn
 	if m.g.partsMessages {
 		mixed = mixedResultTail
@@ -206,7 +206,7 @@ func (d *draft) listable(i int) bool {
 }
 
 // moveResult moves a result to its call.
-func (m *mender) moveResult(f *Finding) {
+func (m *repairer) moveResult(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
 	// A call may have several results: those behind the first one follow it.
 	if x.Call == transcript.NoBlock || !m.free(x.Call) && !(m.home[x.Call] && m.free(f.Block)) {
@@ -217,7 +217,7 @@ func (m *mender) moveResult(f *Finding) {
 
 // callsDown moves what the assistant says behind its calls in front of them. Signed
 // thinking stays where it was signed.
-func (m *mender) callsDown(f *Finding) {
+func (m *repairer) callsDown(f *Finding) {
 	if m.again(f, f.Index) {
 		return
 	}
@@ -246,7 +246,7 @@ func (m *mender) callsDown(f *Finding) {
 
 // twinCall settles a call that repeats the id of another one of its turn. A copy
 // goes with its result; a different call gets an id of its own.
-func (m *mender) twinCall(f *Finding) {
+func (m *repairer) twinCall(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
 	first := m.firstTwin(x)
 	if first == transcript.NoBlock {
@@ -267,7 +267,7 @@ func (m *mender) twinCall(f *Finding) {
 // isCopy reports whether an exchange adds nothing to that of an earlier call of
 // the same id: it is the same call, answered alike or not at all, or one that was
 // aborted.
-func (m *mender) isCopy(first transcript.BlockID, x transcript.Exchange) bool {
+func (m *repairer) isCopy(first transcript.BlockID, x transcript.Exchange) bool {
 	ms := m.t.Messages()
 	if ms[m.t.Block(first).Message].Turn != ms[m.t.Block(x.Call).Message].Turn {
 		return false

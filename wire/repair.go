@@ -11,12 +11,12 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// How mending works.
+// How repairing works.
 //
-// Mend is driven by what Check finds (decision 0009). For most faults there is a mend: a
+// Repair is driven by what Check finds (decision 0009). For most faults there is a repair: a
 // function that changes a draft, or leaves it alone.
 //
-//   1. A round goes through the findings and lets each be mended, unless an earlier mend of
+//   1. A round goes through the findings and lets each be repaired, unless an earlier repair of
 //      the same round has claimed the block or its message; that one waits. It has passes:
 //      who speaks, then what lies inside of blocks, each of which ends the round if it
 //      changes something, because all else depends on it; then results go home, before any
@@ -27,7 +27,7 @@ import (
 //   3. The end is reached when nothing is found, when a round has nothing to do, or after 24
 //      rounds. Findings that remain are returned as Left.
 //
-// What a mend prefers: move, then keep under another form, then drop.
+// What a repair prefers: move, then keep under another form, then drop.
 //
 //   - A displaced result goes to the place where the provider looks for the answer. What
 //     stood in between stays.
@@ -50,7 +50,7 @@ import (
 //   - Thinking is moved to its place or dropped, never made up. Where what was thought is
 //     needed and lost, thinking is switched off for this request.
 //
-// What a user said is never dropped; where it cannot stay where it is, it moves. What no mend
+// What a user said is never dropped; where it cannot stay where it is, it moves. What no repair
 // tries is in decision 0011.
 //
 // Stubs, ids and quotations are functions of the input, so the same input gives the same bytes
@@ -67,7 +67,7 @@ const (
 	RemedyDrop
 )
 
-// A Repair says how to mend. The zero value keeps what can be kept. Many goroutines may
+// A Repair says how to repair. The zero value keeps what can be kept. Many goroutines may
 // use one, if Stub lets them.
 type Repair struct {
 	OrphanCall   Remedy // RemedyKeep: put in a result that says the outcome is unknown
@@ -108,7 +108,7 @@ const (
 // A Change is one thing that was done to a request. Many goroutines may read it.
 type Change struct {
 	Action Action   `json:"action"`
-	Rule   string   `json:"rule"` // the finding it mends
+	Rule   string   `json:"rule"` // the finding it repairs
 	Path   string   `json:"path"` // where it was in the original; "" if it is new
 	IDs    []string `json:"ids"`
 	Reason string   `json:"reason"`
@@ -134,32 +134,32 @@ func rulesOf(changes []Change) (names []string) {
 	return names
 }
 
-// A mendedRequest is what came of mending a request. Many goroutines may read it.
-type mendedRequest struct {
-	Request *Request  // the mended request; the original one if nothing was done
+// A repairedRequest is what came of repairing a request. Many goroutines may read it.
+type repairedRequest struct {
+	Request *Request  // the repaired request; the original one if nothing was done
 	Changes []Change  // in the order they were made
 	Left    []Finding // what could not be repaired; paths are in Request
 	Found   []Finding // what the check finds in the original, also what the policy lets be
 }
 
-// maxRounds bounds the rounds of mending. A round mends all faults that do not
+// maxRounds bounds the rounds of repairing. A round repairs all faults that do not
 // touch each other; what it leaves, or brings about, is for the next.
 const maxRounds = 24
 
-// mend repairs what Check finds. A request without findings comes back as it is:
+// repair repairs what Check finds. A request without findings comes back as it is:
 // the same bytes, the same buffer. The result is checked again, so what Left does
 // not name is clean.
-func (r *Request) mend(p Repair, o CheckOptions) (*mendedRequest, error) {
-	return r.mendSince(context.Background(), r, p, o)
+func (r *Request) repair(p Repair, o CheckOptions) (*repairedRequest, error) {
+	return r.repairSince(context.Background(), r, p, o)
 }
 
-// mendSince is Mend; the paths of the changes are those of an earlier state, and it stops with an
+// repairSince is Repair; the paths of the changes are those of an earlier state, and it stops with an
 // error soon after the context ends. It is here for engines such as package pare, whose plans go
 // on from what they have rewritten.
-func (r *Request) mendSince(ctx context.Context, before *Request, p Repair, o CheckOptions) (*mendedRequest, error) {
+func (r *Request) repairSince(ctx context.Context, before *Request, p Repair, o CheckOptions) (*repairedRequest, error) {
 	o.Advice = false
-	out := &mendedRequest{Request: r, Found: r.Check(o)}
-	out.Left = r.toMend(out.Found, p)
+	out := &repairedRequest{Request: r, Found: r.Check(o)}
+	out.Left = r.toRepair(out.Found, p)
 	if r.head.delta != "" {
 		return out, nil
 	}
@@ -180,7 +180,7 @@ func (r *Request) mendSince(ctx context.Context, before *Request, p Repair, o Ch
 			return nil, fmt.Errorf("repair: %w", err)
 		}
 		out.Request, out.Changes = next, append(out.Changes, m.changes...)
-		out.Left = next.toMend(next.Check(o), p)
+		out.Left = next.toRepair(next.Check(o), p)
 	}
 	return out, nil
 }
@@ -189,12 +189,12 @@ func (r *Request) mendSince(ctx context.Context, before *Request, p Repair, o Ch
 // taken words from.
 const maxHolds = 8
 
-// round mends what can be mended at once, and loses no words that nobody has read; nil if
+// round repairs what can be repaired at once, and loses no words that nobody has read; nil if
 // there is nothing to do.
-func (r *Request) round(ctx context.Context, left []Finding, before *Request, p Repair, o CheckOptions) (*mender, error) {
+func (r *Request) round(ctx context.Context, left []Finding, before *Request, p Repair, o CheckOptions) (*repairer, error) {
 	held := make(map[int]bool)
 	for range maxHolds {
-		m := &mender{draft: newDraft(r), repair: p, before: before, strict: o.Strict}
+		m := &repairer{draft: newDraft(r), options: p, before: before, strict: o.Strict}
 		m.hold(held)
 		if err := m.run(ctx, left); err != nil {
 			return nil, err
@@ -209,7 +209,7 @@ func (r *Request) round(ctx context.Context, left []Finding, before *Request, p 
 		}
 		for _, i := range losing {
 			if held[i] {
-				return nil, nil // a mend does not ask whether it may
+				return nil, nil // a repair does not ask whether it may
 			}
 			held[i] = true
 		}
@@ -217,15 +217,15 @@ func (r *Request) round(ctx context.Context, left []Finding, before *Request, p 
 	return nil, nil
 }
 
-// run mends findings, sort by sort.
-func (m *mender) run(ctx context.Context, left []Finding) error {
+// run repairs findings, sort by sort.
+func (m *repairer) run(ctx context.Context, left []Finding) error {
 	for _, now := range phases {
 		for i := range left {
 			if i%512 == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
 			if phaseOf(&left[i]) == now {
-				m.mend(&left[i])
+				m.repairFault(&left[i])
 			}
 		}
 		if now == within {
@@ -238,7 +238,7 @@ func (m *mender) run(ctx context.Context, left []Finding) error {
 	return nil
 }
 
-// A phase of a round mends findings of one sort.
+// A phase of a round repairs findings of one sort.
 type phase uint8
 
 const (
@@ -265,8 +265,8 @@ func phaseOf(f *Finding) phase {
 	return theRest
 }
 
-// toMend lists the findings, without those that the policy lets be.
-func (r *Request) toMend(found []Finding, p Repair) []Finding {
+// toRepair lists the findings, without those that the policy lets be.
+func (r *Request) toRepair(found []Finding, p Repair) []Finding {
 	if !p.Unended && !p.Open {
 		return found
 	}
@@ -285,7 +285,7 @@ func (r *Request) endsOpen() bool {
 }
 
 // neverEmpty keeps a history from losing its last message.
-func (m *mender) neverEmpty() {
+func (m *repairer) neverEmpty() {
 	if len(m.messages.put) > 0 || len(m.answers) > 0 || slices.Contains(m.messages.drop, false) || m.otherList() {
 		return
 	}
@@ -295,15 +295,15 @@ func (m *mender) neverEmpty() {
 }
 
 // otherList reports whether something else stands in the place of the list of messages.
-func (m *mender) otherList() bool {
+func (m *repairer) otherList() bool {
 	k := m.head.listKind
 	return k != jsonspan.Array && k != jsonspan.Invalid && k != jsonspan.Null
 }
 
-// A mender mends one round of findings.
-type mender struct {
+// A repairer repairs one round of findings.
+type repairer struct {
 	*draft
-	repair  Repair
+	options Repair
 	changes []Change
 	before  *Request        // whose paths the changes are told in
 	strict  bool            // the result is to be valid everywhere
@@ -315,7 +315,7 @@ type mender struct {
 }
 
 // log records a change to a block or, if block is NoBlock, to a message.
-func (m *mender) log(f *Finding, action Action, block transcript.BlockID, message int, bytes int, format string, args ...any) {
+func (m *repairer) log(f *Finding, action Action, block transcript.BlockID, message int, bytes int, format string, args ...any) {
 	removed := ""
 	if action == ActionDrop {
 		removed = m.removedBlock(block, message)
@@ -324,7 +324,7 @@ func (m *mender) log(f *Finding, action Action, block transcript.BlockID, messag
 }
 
 // logRemoved records a change that removes some JSON.
-func (m *mender) logRemoved(f *Finding, removed string, action Action, block transcript.BlockID, message int, bytes int, format string, args ...any) {
+func (m *repairer) logRemoved(f *Finding, removed string, action Action, block transcript.BlockID, message int, bytes int, format string, args ...any) {
 	c := Change{Action: action, Rule: f.Rule, IDs: f.IDs, Reason: fmt.Sprintf(format, args...), Bytes: bytes, Removed: removed}
 	at := atMessage(message)
 	if block != transcript.NoBlock {
@@ -366,7 +366,7 @@ func (m *mender) logRemoved(f *Finding, removed string, action Action, block tra
 
 // logGuests records what goes with a message and stood elsewhere before: a result that was
 // moved into it, what was taken over from a neighbour.
-func (m *mender) logGuests(c Change, message int, told []string) {
+func (m *repairer) logGuests(c Change, message int, told []string) {
 	told = slices.Clone(told) // which is good until the next path is asked for
 	msg := m.t.Messages()[message]
 	for b := msg.First; b < msg.End; b++ {
@@ -383,7 +383,7 @@ func (m *mender) logGuests(c Change, message int, told []string) {
 }
 
 // logMember records that a member of a block or, if block is NoBlock, of a message goes.
-func (m *mender) logMember(f *Finding, block transcript.BlockID, member, format string, args ...any) {
+func (m *repairer) logMember(f *Finding, block transcript.BlockID, member, format string, args ...any) {
 	at := m.t.Messages()[f.Index].Span
 	if block != transcript.NoBlock {
 		at = m.t.Block(block).Span
@@ -397,7 +397,7 @@ func (m *mender) logMember(f *Finding, block transcript.BlockID, member, format 
 }
 
 // logHead records a change beside the messages.
-func (m *mender) logHead(f *Finding, action Action, path string, bytes int, format string, args ...any) {
+func (m *repairer) logHead(f *Finding, action Action, path string, bytes int, format string, args ...any) {
 	c := Change{Action: action, Rule: f.Rule, Path: path, IDs: []string{}, Reason: fmt.Sprintf(format, args...), Bytes: bytes}
 	if body := m.bodyObject(); f.Index < 0 && len(body.members) > 0 && (action == ActionDrop || action == ActionEdit) {
 		c.Removed = m.removedMember(jsonspan.Span(body.at), path)
@@ -405,15 +405,15 @@ func (m *mender) logHead(f *Finding, action Action, path string, bytes int, form
 	m.changes = append(m.changes, c)
 }
 
-// free reports whether no earlier mend of this round has claimed the block or its
+// free reports whether no earlier repair of this round has claimed the block or its
 // message. What is not free waits for the next round.
-func (m *mender) free(b transcript.BlockID) bool {
+func (m *repairer) free(b transcript.BlockID) bool {
 	return !m.gone[b] && !m.settled[b] && !m.taken[m.t.Block(b).Message]
 }
 
 // untouched reports whether nothing has been done to message i in this round, so
 // that it may be moved or dropped as a whole without losing anything.
-func (m *mender) untouched(i int) bool {
+func (m *repairer) untouched(i int) bool {
 	if m.taken[i] || m.messages.drop[i] {
 		return false
 	}
@@ -431,24 +431,24 @@ func (m *mender) untouched(i int) bool {
 	return m.left[i] == int(msg.End-msg.First)
 }
 
-// mend mends one finding if it can.
-func (m *mender) mend(f *Finding) {
+// repair repairs one finding if it can.
+func (m *repairer) repairFault(f *Finding) {
 	if f.Block != transcript.NoBlock && !m.free(f.Block) || f.Index >= 0 && m.taken[f.Index] || f.Index < 0 && m.beside {
 		return
 	}
-	fix := mends[f.fault]
+	fix := repairFuncs[f.fault]
 	if fix == nil || m.head.startsThread && pinnedInThread[f.fault] {
 		return
 	}
 	fix(m, f)
 }
 
-// A mend mends one finding, or leaves it alone.
-type mend func(*mender, *Finding)
+// A repairFunc repairs one finding, or leaves it alone.
+type repairFunc func(*repairer, *Finding)
 
-// mends says how each fault is mended; what is missing is reported only.
-var mends = func() (all [faults]mend) {
-	for _, part := range []map[fault]mend{pairMends, idMends, contentMends, roleMends, reasoningMends, headMends} {
+// repairFuncs says how each fault is repaired; what is missing is reported only.
+var repairFuncs = func() (all [faults]repairFunc) {
+	for _, part := range []map[fault]repairFunc{pairRepairs, idRepairs, contentRepairs, roleRepairs, reasoningRepairs, headRepairs} {
 		for f, fix := range part {
 			all[f] = fix
 		}
@@ -457,7 +457,7 @@ var mends = func() (all [faults]mend) {
 }()
 
 // dropFound drops the block that was found.
-func (m *mender) dropFound(f *Finding) {
+func (m *repairer) dropFound(f *Finding) {
 	switch f.fault {
 	case emptyText, blankTextBlock, emptyPart, typeMissing, fieldMissing:
 		m.saysNothing(f.Block)
@@ -467,7 +467,7 @@ func (m *mender) dropFound(f *Finding) {
 }
 
 // why says in our words what is wrong.
-func (m *mender) why(f *Finding) string {
+func (m *repairer) why(f *Finding) string {
 	if s := slugs[f.Rule]; s != "" {
 		return s
 	}
@@ -475,7 +475,7 @@ func (m *mender) why(f *Finding) string {
 }
 
 // dropExchange drops a call and all its results.
-func (m *mender) dropExchange(f *Finding) {
+func (m *repairer) dropExchange(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
 	for _, b := range append(slices.Clone(x.Results), x.Call) {
 		if b != transcript.NoBlock && m.free(b) {

@@ -9,9 +9,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestMendManyCalls: one turn with very many unanswered calls takes time by their
+// TestRepairManyCalls: one turn with very many unanswered calls takes time by their
 // number, not by its square.
-func TestMendManyCalls(t *testing.T) {
+func TestRepairManyCalls(t *testing.T) {
 	body := func(n int) []byte {
 		calls := make([]string, n)
 		for i := range calls {
@@ -27,7 +27,7 @@ func TestMendManyCalls(t *testing.T) {
 				t.Fatal(err)
 			}
 			return func() {
-				if m, err := wirex.Mend(r, p, wire.CheckOptions{}); err != nil || len(m.Left) > 0 {
+				if m, err := wirex.Repair(r, p, wire.CheckOptions{}); err != nil || len(m.Left) > 0 {
 					t.Fatal(err, m.Left)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 
 // dropCompacted drops what stands in front of the newest signed compaction, which must be
 // the first block of all: it is the summary of that.
-func (m *mender) dropCompacted(f *Finding) {
+func (m *repairer) dropCompacted(f *Finding) {
 	last := transcript.NoBlock
 	for _, n := range m.notes {
 		if n.fault == compactionNotFirst {
@@ -51,7 +51,7 @@ const signedBeta = "compact-2026-09-04"
 
 // allowBeta adds the header that a block needs to those that the body lists. Without a list
 // that can be added to, the block goes; headers are not changed here.
-func (m *mender) allowBeta(f *Finding) {
+func (m *repairer) allowBeta(f *Finding) {
 	if !m.head.betasGiven {
 		return
 	}

@@ -13,7 +13,7 @@ import (
 
 // changesTools reports whether a message of the system adds or removes tools: that cannot be
 // said in words.
-func (m *mender) changesTools(i int) bool {
+func (m *repairer) changesTools(i int) bool {
 	if m.retools == nil {
 		m.retools = make(map[int]bool)
 		for _, n := range m.notes {
@@ -29,7 +29,7 @@ func (m *mender) changesTools(i int) bool {
 // speak in front of it, a short turn of the user is put there; where the model takes no
 // such messages, the definitions go to the tools of the head. Where the user speaks already, it
 // is what follows that has to change.
-func (m *mender) anchor(f *Finding) bool {
+func (m *repairer) anchor(f *Finding) bool {
 	if f.fault == systemUnsupported {
 		return m.hoistTools(f)
 	}
@@ -53,7 +53,7 @@ type definition struct {
 
 // hoistTools declares the tools that a message of the system defines in the head, and lets
 // the user say what it says; its other changes go.
-func (m *mender) hoistTools(f *Finding) bool {
+func (m *repairer) hoistTools(f *Finding) bool {
 	tools := m.bodyList("tools")
 	if tools == nil {
 		return false
@@ -115,7 +115,7 @@ func (m *mender) hoistTools(f *Finding) bool {
 
 // wrongCall gives a call to the assistant: the whole message if nobody else can say any of
 // it, the calls alone where they are a member of their own. Else the call goes.
-func (m *mender) wrongCall(f *Finding) {
+func (m *repairer) wrongCall(f *Finding) {
 	i := f.Index
 	in := m.where[f.Block].in
 	switch {
@@ -133,7 +133,7 @@ func (m *mender) wrongCall(f *Finding) {
 
 // saysBesideCalls reports whether a message has reasoning in a member of its own, or words in that of a
 // call, beside what it is called with.
-func (m *mender) saysBesideCalls(i int) bool {
+func (m *repairer) saysBesideCalls(i int) bool {
 	msg := m.t.Messages()[i]
 	w := wordsOf(m.raw, jsonspan.Span(msg.Span), jsonspan.Span(m.frame[i].content))
 	if slices.ContainsFunc(w.keys, func(k string) bool { return reasoningMembers[k] }) {
@@ -159,7 +159,7 @@ func (m *mender) saysBesideCalls(i int) bool {
 
 // moveCalls moves the member that holds calls to a message of the assistant, behind; if there
 // are copies of it, all of them.
-func (m *mender) moveCalls(f *Finding, in container, member string) {
+func (m *repairer) moveCalls(f *Finding, in container, member string) {
 	var from []origin
 	msg := m.t.Messages()[f.Index]
 	for b := msg.First; b < msg.End; b++ {
@@ -182,7 +182,7 @@ func (m *mender) moveCalls(f *Finding, in container, member string) {
 
 // wrongResult gives a message that holds nothing but answers to calls to the user. Other
 // results in the assistant's mouth are strays.
-func (m *mender) wrongResult(f *Finding) {
+func (m *repairer) wrongResult(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
 	if x.Call == transcript.NoBlock || !m.g.nested || !m.untouched(f.Index) || !m.holdsOnly(f.Index, transcript.Result) {
 		m.strayResult(f)

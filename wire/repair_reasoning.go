@@ -9,29 +9,29 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// reasoningMends mend thinking and reasoning. None of them makes any up.
-var reasoningMends = map[fault]mend{
-	signatureMissing:        (*mender).dropFound,
-	thinkingNotEnabled:      (*mender).dropThinking,
-	thinkingNotFirst:        (*mender).thinkingUp,
-	thinkingLast:            (*mender).dropLastThinking,
-	thinkingTextMissing:     (*mender).emptyThinking,
-	thinkingRequired:        (*mender).thinkingOff,
-	thinkingBeforeFallback:  (*mender).dropFound,
-	reasoningRequired:       (*mender).thinkingOff,
-	reasoningRequiredNow:    (*mender).emptyReasoning,
-	reasoningRequiredByName: (*mender).emptyReasoning,
-	reasoningOrphan:         (*mender).dropReasoning,
-	reasoningUnresolvable:   (*mender).dropReasoning,
-	itemUnresolvable:        (*mender).dropFound,
-	reasoningUnsupported:    (*mender).dropReasoning,
-	reasoningPlaintext:      (*mender).emptyItem,
-	summaryMissing:          (*mender).addSummary,
-	thoughtSignatureMissing: func(m *mender, f *Finding) { m.pen.skipSignature(m, f) },
+// reasoningRepairs repair thinking and reasoning. None of them makes any up.
+var reasoningRepairs = map[fault]repairFunc{
+	signatureMissing:        (*repairer).dropFound,
+	thinkingNotEnabled:      (*repairer).dropThinking,
+	thinkingNotFirst:        (*repairer).thinkingUp,
+	thinkingLast:            (*repairer).dropLastThinking,
+	thinkingTextMissing:     (*repairer).emptyThinking,
+	thinkingRequired:        (*repairer).thinkingOff,
+	thinkingBeforeFallback:  (*repairer).dropFound,
+	reasoningRequired:       (*repairer).thinkingOff,
+	reasoningRequiredNow:    (*repairer).emptyReasoning,
+	reasoningRequiredByName: (*repairer).emptyReasoning,
+	reasoningOrphan:         (*repairer).dropReasoning,
+	reasoningUnresolvable:   (*repairer).dropReasoning,
+	itemUnresolvable:        (*repairer).dropFound,
+	reasoningUnsupported:    (*repairer).dropReasoning,
+	reasoningPlaintext:      (*repairer).emptyItem,
+	summaryMissing:          (*repairer).addSummary,
+	thoughtSignatureMissing: func(m *repairer, f *Finding) { m.pen.skipSignature(m, f) },
 }
 
 // dropThinking drops all thinking of the message.
-func (m *mender) dropThinking(f *Finding) {
+func (m *repairer) dropThinking(f *Finding) {
 	msg := m.t.Messages()[f.Index]
 	for b := msg.First; b < msg.End; b++ {
 		if m.t.Block(b).Kind == transcript.Thinking && m.free(b) {
@@ -42,7 +42,7 @@ func (m *mender) dropThinking(f *Finding) {
 }
 
 // dropLastThinking drops the thinking that a turn ends with, which led to nothing.
-func (m *mender) dropLastThinking(f *Finding) {
+func (m *repairer) dropLastThinking(f *Finding) {
 	ms := m.t.Messages()
 	turn := ms[m.t.Block(f.Block).Message].Turn
 	for b := f.Block; b >= 0; b-- {
@@ -56,7 +56,7 @@ func (m *mender) dropLastThinking(f *Finding) {
 }
 
 // emptyThinking says that there are no words of the thinking, which its signature stands for.
-func (m *mender) emptyThinking(f *Finding) {
+func (m *repairer) emptyThinking(f *Finding) {
 	at, member := m.t.Block(f.Block).Span, "thinking"
 	for _, name := range []string{"reasoningContent", "reasoningText"} {
 		if inner, ok := m.member(at, name); ok {
@@ -82,7 +82,7 @@ func (m *mender) emptyThinking(f *Finding) {
 }
 
 // thinkingUp moves the thinking of a turn to its front. Its bytes stay.
-func (m *mender) thinkingUp(f *Finding) {
+func (m *repairer) thinkingUp(f *Finding) {
 	blk := m.t.Block(f.Block)
 	ms := m.t.Messages()
 	turn := ms[blk.Message].Turn
@@ -100,7 +100,7 @@ func (m *mender) thinkingUp(f *Finding) {
 
 // thinkingOff switches thinking off for this request: what was thought is lost and
 // must not be made up.
-func (m *mender) thinkingOff(f *Finding) {
+func (m *repairer) thinkingOff(f *Finding) {
 	if m.bare {
 		return
 	}
@@ -111,7 +111,7 @@ func (m *mender) thinkingOff(f *Finding) {
 }
 
 // emptyReasoning says that there is no reasoning, where the vendor takes that.
-func (m *mender) emptyReasoning(f *Finding) {
+func (m *repairer) emptyReasoning(f *Finding) {
 	if m.setMember(m.t.Messages()[f.Index].Span, "reasoning_content", quote("")) {
 		m.log(f, ActionEdit, transcript.NoBlock, f.Index, 23, "the reasoning is lost; the field says so by being empty")
 	}
@@ -120,7 +120,7 @@ func (m *mender) emptyReasoning(f *Finding) {
 // dropReasoning drops a reasoning item and the ids of the items it led to, which would refer
 // to it: those up to the next reasoning, or until somebody else speaks. Where somebody else
 // came in between, they are those that the model goes on with.
-func (m *mender) dropReasoning(f *Finding) {
+func (m *repairer) dropReasoning(f *Finding) {
 	m.dropBlock(f.Block)
 	m.log(f, ActionDrop, f.Block, f.Index, -m.t.Block(f.Block).Span.Len(), "%s", m.why(f))
 	ms := m.t.Messages()
@@ -142,38 +142,38 @@ func (m *mender) dropReasoning(f *Finding) {
 }
 
 // emptyItem empties the plain text of a reasoning item.
-func (m *mender) emptyItem(f *Finding) {
+func (m *repairer) emptyItem(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "content", []byte("[]")) {
 		m.logMember(f, f.Block, "content", "the API takes no plain text of reasoning")
 	}
 }
 
-func (m *mender) addSummary(f *Finding) {
+func (m *repairer) addSummary(f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "summary", []byte("[]")) {
 		m.log(f, ActionEdit, f.Block, f.Index, 13, "an empty summary added")
 	}
 }
 
-func (commonPen) skipSignature(m *mender, f *Finding) {
+func (commonPen) skipSignature(m *repairer, f *Finding) {
 	if m.setMember(m.t.Block(f.Block).Span, "thoughtSignature", quote(skippedSignature)) {
 		m.log(f, ActionEdit, f.Block, f.Index, 0, "the signature is lost; the documented skip value stands in its place")
 	}
 }
 
-// headMends mend what stands beside the messages.
-var headMends = map[fault]mend{
-	toolsUndefined:       (*mender).declareTools,
-	cacheAutoConflict:    func(m *mender, f *Finding) { m.stripHead(f, "cache_control") },
-	bindingHeaderMissing: (*mender).stripBinding,
-	contextEditConflict:  func(m *mender, f *Finding) { m.stripHead(f, "context_management") },
-	contextEditOrder:     (*mender).editFirst,
-	samplingGiven:        func(m *mender, f *Finding) { m.stripHead(f, f.arg) },
-	containerMissing:     (*mender).dropPrograms,
+// headRepairs repair what stands beside the messages.
+var headRepairs = map[fault]repairFunc{
+	toolsUndefined:       (*repairer).declareTools,
+	cacheAutoConflict:    func(m *repairer, f *Finding) { m.stripHead(f, "cache_control") },
+	bindingHeaderMissing: (*repairer).stripBinding,
+	contextEditConflict:  func(m *repairer, f *Finding) { m.stripHead(f, "context_management") },
+	contextEditOrder:     (*repairer).editFirst,
+	samplingGiven:        func(m *repairer, f *Finding) { m.stripHead(f, f.arg) },
+	containerMissing:     (*repairer).dropPrograms,
 }
 
 // editFirst moves the context edit that clears thinking to the front of the list. Of several
 // the first one goes there, and its copies go.
-func (m *mender) editFirst(f *Finding) {
+func (m *repairer) editFirst(f *Finding) {
 	if m.again(f, 0) {
 		return
 	}
@@ -213,7 +213,7 @@ func (m *mender) editFirst(f *Finding) {
 
 // dropPrograms drops the calls that a program made whose container is lost, with
 // the program.
-func (m *mender) dropPrograms(f *Finding) {
+func (m *repairer) dropPrograms(f *Finding) {
 	if m.again(f, 0) {
 		return
 	}
@@ -230,20 +230,20 @@ func (m *mender) dropPrograms(f *Finding) {
 	}
 }
 
-func (m *mender) stripHead(f *Finding, name string) {
+func (m *repairer) stripHead(f *Finding, name string) {
 	if m.removeBodyMember(name) {
 		m.logHead(f, ActionDrop, name, 0, "%s removed: %s", name, m.why(f))
 	}
 }
 
-func (m *mender) stripBinding(f *Finding) {
+func (m *repairer) stripBinding(f *Finding) {
 	if at, ok := m.bodyMember("thinking"); ok && m.removeMember(at, "block_binding") {
 		m.logHead(f, ActionDrop, "thinking.block_binding", 0, "block_binding needs a header that is not sent")
 	}
 }
 
 // declareTools declares the tools that the history uses, as bare as can be.
-func (m *mender) declareTools(f *Finding) {
+func (m *repairer) declareTools(f *Finding) {
 	seen := make(map[string]bool)
 	var specs [][]byte
 	for _, blk := range m.t.Blocks() {

@@ -10,7 +10,7 @@ import (
 // extraResult settles a call that is answered more than once. What a repair made up goes
 // beside a real result, and so does a copy; the others are joined in order. Where nothing
 // but the order tells results apart, the first one is the answer and the others are quoted.
-func (m *mender) extraResult(f *Finding) {
+func (m *repairer) extraResult(f *Finding) {
 	x := m.t.Exchanges()[m.t.ExchangeOf(f.Block)]
 	if x.Repeats && !m.g.countsCalls {
 		return // settled with the call
@@ -49,7 +49,7 @@ func (m *mender) extraResult(f *Finding) {
 }
 
 // copied is what of a result stands in those that are kept: all of it, or what it says.
-func (m *mender) copied(r transcript.BlockID, keep []transcript.BlockID) transcript.Span {
+func (m *repairer) copied(r transcript.BlockID, keep []transcript.BlockID) transcript.Span {
 	blk := m.t.Block(r)
 	same := func(k transcript.BlockID) bool { return m.spelledAt(m.t.Block(k).Span) == m.spelledAt(blk.Span) }
 	switch {
@@ -63,7 +63,7 @@ func (m *mender) copied(r transcript.BlockID, keep []transcript.BlockID) transcr
 
 // realResults lists the results without copies and, if there is a real one, without those
 // that some repair made up. There is always one.
-func (m *mender) realResults(all []transcript.BlockID) (keep []transcript.BlockID) {
+func (m *repairer) realResults(all []transcript.BlockID) (keep []transcript.BlockID) {
 	made := transcript.NoBlock
 	seen := make(map[string]bool)
 	for _, r := range all {
@@ -84,7 +84,7 @@ func (m *mender) realResults(all []transcript.BlockID) (keep []transcript.BlockI
 }
 
 // joinResults writes what several results say into the first of them.
-func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
+func (m *repairer) joinResults(f *Finding, all []transcript.BlockID) bool {
 	joined, ok := m.pen.joined(m.draft, all)
 	if !ok || slices.ContainsFunc(all, m.doubled) || !m.pen.setJoined(m, all, joined) {
 		return false
@@ -106,7 +106,7 @@ func (m *mender) joinResults(f *Finding, all []transcript.BlockID) bool {
 }
 
 // besides visits the members of a result beside what it says.
-func (m *mender) besides(b transcript.BlockID, visit func(name string, value []byte)) {
+func (m *repairer) besides(b transcript.BlockID, visit func(name string, value []byte)) {
 	object, _ := m.pen.resultObject(m.draft, b)
 	said := m.saidIn(b)
 	for _, e := range jsonspan.Members(m.raw, jsonspan.Span(object)) {
@@ -118,7 +118,7 @@ func (m *mender) besides(b transcript.BlockID, visit func(name string, value []b
 }
 
 // tellApart records the members of a result that the one it was joined to does not have.
-func (m *mender) tellApart(f *Finding, known map[string]string, path string, from transcript.BlockID) {
+func (m *repairer) tellApart(f *Finding, known map[string]string, path string, from transcript.BlockID) {
 	m.besides(from, func(name string, value []byte) {
 		if v, ok := known[name]; string(value) == "null" || ok && v == string(canonical(value)) {
 			return
@@ -221,12 +221,12 @@ func joinStrings(values [][]byte, between string) []byte {
 	return append(out, '"')
 }
 
-func (commonPen) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
+func (commonPen) setJoined(m *repairer, all []transcript.BlockID, joined []byte) bool {
 	return m.setResult(all[0], joined)
 }
 
 // lead sets a member of an object; a new one stands first, so that it is in nobody's way.
-func (m *mender) lead(object transcript.Span, name string, value []byte) {
+func (m *repairer) lead(object transcript.Span, name string, value []byte) {
 	if _, ok := m.member(object, name); ok || len(jsonspan.Members(m.raw, jsonspan.Span(object))) == 0 {
 		m.setMember(object, name, value)
 		return
@@ -249,25 +249,25 @@ func statusRank(value []byte) int {
 }
 
 // anyFailed reports whether one of the results behind the first failed, and the first did not.
-func (m *mender) anyFailed(all []transcript.BlockID) bool {
+func (m *repairer) anyFailed(all []transcript.BlockID) bool {
 	return !m.t.Block(all[0]).Failed && slices.ContainsFunc(all[1:], func(r transcript.BlockID) bool { return m.t.Block(r).Failed })
 }
 
-func (commonPen) markWorst(*mender, []transcript.BlockID) {}
+func (commonPen) markWorst(*repairer, []transcript.BlockID) {}
 
-func (anthropicPen) markWorst(m *mender, all []transcript.BlockID) {
+func (anthropicPen) markWorst(m *repairer, all []transcript.BlockID) {
 	if m.anyFailed(all) {
 		m.lead(m.t.Block(all[0]).Span, "is_error", []byte("true"))
 	}
 }
 
-func (interactionsPen) markWorst(m *mender, all []transcript.BlockID) {
+func (interactionsPen) markWorst(m *repairer, all []transcript.BlockID) {
 	if m.anyFailed(all) {
 		m.lead(m.t.Block(all[0]).Span, "is_error", []byte("true"))
 	}
 }
 
-func (bedrockPen) markWorst(m *mender, all []transcript.BlockID) {
+func (bedrockPen) markWorst(m *repairer, all []transcript.BlockID) {
 	c := checker{Request: m.Request, o: CheckOptions{Strict: m.strict}}
 	if at, ok := m.member(m.t.Block(all[0]).Span, "toolResult"); ok && m.anyFailed(all) && !c.wants(statusField) {
 		m.lead(at, "status", quote("error"))
@@ -275,7 +275,7 @@ func (bedrockPen) markWorst(m *mender, all []transcript.BlockID) {
 }
 
 // markWorst: items have a status, of which the worst holds for all of them.
-func (responsesPen) markWorst(m *mender, all []transcript.BlockID) {
+func (responsesPen) markWorst(m *repairer, all []transcript.BlockID) {
 	var worst []byte
 	rank, own := 0, 0
 	for i, b := range all {
@@ -356,7 +356,7 @@ func (responsesPen) joinedTools(d *draft, all []transcript.BlockID) ([]byte, boo
 	return array(tools...), true
 }
 
-func (responsesPen) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
+func (responsesPen) setJoined(m *repairer, all []transcript.BlockID, joined []byte) bool {
 	blk := m.t.Block(all[0])
 	if blk.Body == blk.Span && string(joined) == `""` {
 		return true // none of them has an output
@@ -401,7 +401,7 @@ func (geminiPen) joined(d *draft, all []transcript.BlockID) ([]byte, bool) {
 	return object("output", array(whole...)), true
 }
 
-func (g geminiPen) setJoined(m *mender, all []transcript.BlockID, joined []byte) bool {
+func (g geminiPen) setJoined(m *repairer, all []transcript.BlockID, joined []byte) bool {
 	at := m.t.Block(all[0]).Span
 	var media [][]byte
 	more := false

@@ -9,29 +9,29 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// roleMends mend the order of roles.
-var roleMends = map[fault]mend{
-	lastRole:           (*mender).goOn,
-	lastRoleThinking:   (*mender).goOn,
-	firstRole:          (*mender).begin,
-	firstCall:          (*mender).begin,
-	loneMessage:        (*mender).begin,
-	nobodySpeaks:       (*mender).begin,
-	roleRepeats:        (*mender).mergeUp,
-	roleOrder:          (*mender).asUser,
-	systemLater:        (*mender).asUser,
-	systemUnsupported:  (*mender).asUser,
-	systemFirst:        (*mender).asUser,
-	systemPlacement:    (*mender).slide,
-	userAfterTool:      (*mender).bridge,
-	contentBesideCalls: (*mender).textBefore,
-	unknownRole:        (*mender).mapRole,
-	roleMissing:        (*mender).guessRole,
-	turnList:           (*mender).asSteps,
+// roleRepairs repair the order of roles.
+var roleRepairs = map[fault]repairFunc{
+	lastRole:           (*repairer).goOn,
+	lastRoleThinking:   (*repairer).goOn,
+	firstRole:          (*repairer).begin,
+	firstCall:          (*repairer).begin,
+	loneMessage:        (*repairer).begin,
+	nobodySpeaks:       (*repairer).begin,
+	roleRepeats:        (*repairer).mergeUp,
+	roleOrder:          (*repairer).asUser,
+	systemLater:        (*repairer).asUser,
+	systemUnsupported:  (*repairer).asUser,
+	systemFirst:        (*repairer).asUser,
+	systemPlacement:    (*repairer).slide,
+	userAfterTool:      (*repairer).bridge,
+	contentBesideCalls: (*repairer).textBefore,
+	unknownRole:        (*repairer).mapRole,
+	roleMissing:        (*repairer).guessRole,
+	turnList:           (*repairer).asSteps,
 }
 
 // goOn adds a minimal turn of the user, so that the model has something to answer.
-func (m *mender) goOn(f *Finding) {
+func (m *repairer) goOn(f *Finding) {
 	n := len(m.t.Messages())
 	if slices.ContainsFunc(m.t.Exchanges(), func(x transcript.Exchange) bool { return x.State == transcript.Open && !x.Server }) {
 		return // the stub will end it; what the provider runs gets none
@@ -46,7 +46,7 @@ func (m *mender) goOn(f *Finding) {
 }
 
 // begin puts a minimal turn of the user in front.
-func (m *mender) begin(f *Finding) {
+func (m *repairer) begin(f *Finding) {
 	at := 0
 	for at < len(m.t.Messages()) && m.t.Messages()[at].Role == transcript.System {
 		at++
@@ -61,7 +61,7 @@ func (m *mender) begin(f *Finding) {
 }
 
 // mergeUp merges a message into the one of the same role before it.
-func (m *mender) mergeUp(f *Finding) {
+func (m *repairer) mergeUp(f *Finding) {
 	i := f.Index
 	up := i - 1
 	for up >= 0 && m.t.Messages()[up].Role == transcript.System {
@@ -95,7 +95,7 @@ func (m *mender) mergeUp(f *Finding) {
 }
 
 // speaker is the type of a message, if that is a name of somebody who speaks.
-func (m *mender) speaker(i int) string {
+func (m *repairer) speaker(i int) string {
 	t := m.text(m.t.Messages()[i].Span, "type")
 	if !speakerTypes[strings.ToLower(t)] {
 		return ""
@@ -104,7 +104,7 @@ func (m *mender) speaker(i int) string {
 }
 
 // mergeLists moves the blocks of message i behind those of up.
-func (m *mender) mergeLists(up, i int) bool {
+func (m *repairer) mergeLists(up, i int) bool {
 	if !m.listable(up) || !m.listable(i) || m.text(m.t.Messages()[up].Span, "role") != m.text(m.t.Messages()[i].Span, "role") {
 		return false
 	}
@@ -122,7 +122,7 @@ func (m *mender) mergeLists(up, i int) bool {
 
 // mergeChat joins what two messages of the chat API say in one of them. A refusal of the other becomes a
 // text; a recording cannot be moved.
-func (m *mender) mergeChat(up, i, into int) bool {
+func (m *repairer) mergeChat(up, i, into int) bool {
 	if m.extra[up]&hasCalls != 0 {
 		return false
 	}
@@ -183,7 +183,7 @@ func joinContents(values [][]byte) (joined []byte, whole bool) {
 }
 
 // asUser lets the user say what the system may not say here, marked as such.
-func (m *mender) asUser(f *Finding) {
+func (m *repairer) asUser(f *Finding) {
 	ms := m.t.Messages()
 	end := f.Index + 1
 	if f.fault == systemUnsupported { // found once for all messages of a turn
@@ -199,7 +199,7 @@ func (m *mender) asUser(f *Finding) {
 }
 
 // remind makes a reminder in the user's turn of a message of the system.
-func (m *mender) remind(f *Finding) {
+func (m *repairer) remind(f *Finding) {
 	i := f.Index
 	if !m.untouched(i) || m.changesTools(i) && m.anchor(f) {
 		return
@@ -219,7 +219,7 @@ func (m *mender) remind(f *Finding) {
 
 // slide moves a system message behind the user's turn that follows, where the API
 // takes it; where none follows it becomes a reminder.
-func (m *mender) slide(f *Finding) {
+func (m *repairer) slide(f *Finding) {
 	ms := m.t.Messages()
 	from := f.Index
 	end := from
@@ -248,7 +248,7 @@ func (m *mender) slide(f *Finding) {
 }
 
 // bridge puts a short turn of the assistant between results and the user.
-func (m *mender) bridge(f *Finding) {
+func (m *repairer) bridge(f *Finding) {
 	raw := m.g.textMessage(transcript.Assistant, wording.Understood)
 	m.insertMessage(f.Index, raw, m.fresh())
 	m.log(f, ActionInsert, transcript.NoBlock, f.Index, len(raw), "the user may not speak right behind a result: %s", wording.Understood)
@@ -256,7 +256,7 @@ func (m *mender) bridge(f *Finding) {
 
 // textBefore lets the assistant say its text in a message of its own, in front of
 // the one that calls.
-func (m *mender) textBefore(f *Finding) {
+func (m *repairer) textBefore(f *Finding) {
 	content := m.frame[f.Index].content
 	if !m.setMember(m.t.Messages()[f.Index].Span, "content", quote("")) {
 		return
@@ -266,7 +266,7 @@ func (m *mender) textBefore(f *Finding) {
 }
 
 // mapRole maps roles of other formats, and those that are spelled in another way.
-func (m *mender) mapRole(f *Finding) {
+func (m *repairer) mapRole(f *Finding) {
 	to := m.g.roleMeant(f.arg)
 	if to == "system" && m.g.role(to) == transcript.Unknown && m.holdsOnly(f.Index, transcript.Text) {
 		m.remind(f)
@@ -282,7 +282,7 @@ func (m *mender) mapRole(f *Finding) {
 }
 
 // guessRole gives a message the only role it can have.
-func (m *mender) guessRole(f *Finding) {
+func (m *repairer) guessRole(f *Finding) {
 	to := ""
 	msg := m.t.Messages()[f.Index]
 	if m.unknownMember(f.Index) != "" || m.hasOtherKind(msg.Span) {
@@ -308,7 +308,7 @@ func (m *mender) guessRole(f *Finding) {
 }
 
 // hasOtherKind reports whether a message says what it is, and not that it is a message.
-func (m *mender) hasOtherKind(at transcript.Span) bool {
+func (m *repairer) hasOtherKind(at transcript.Span) bool {
 	for _, name := range []string{"type", "kind"} {
 		if v, ok := m.member(at, name); ok && m.raw[v.Start] == '"' && m.text(at, name) != "message" {
 			return true
@@ -318,18 +318,18 @@ func (m *mender) hasOtherKind(at transcript.Span) bool {
 }
 
 // namesCall reports whether a message has the member that a tool's has: which call it answers.
-func (m *mender) namesCall(i int) bool {
+func (m *repairer) namesCall(i int) bool {
 	_, ok := m.member(m.t.Messages()[i].Span, m.g.resultMember)
 	return ok && m.g.resultMember != ""
 }
 
 // answersCalls reports whether a message holds nothing but results, whatever its role says.
-func (m *mender) answersCalls(i int) bool {
+func (m *repairer) answersCalls(i int) bool {
 	return m.holdsOnly(i, transcript.Result) || m.holdsOnly(i, transcript.Text) && m.namesCall(i)
 }
 
 // holdsOnly reports whether all blocks of a message are of these kinds.
-func (m *mender) holdsOnly(i int, kinds ...transcript.Kind) bool {
+func (m *repairer) holdsOnly(i int, kinds ...transcript.Kind) bool {
 	msg := m.t.Messages()[i]
 	for b := msg.First; b < msg.End; b++ {
 		if !slices.Contains(kinds, m.t.Block(b).Kind) {
@@ -340,7 +340,7 @@ func (m *mender) holdsOnly(i int, kinds ...transcript.Kind) bool {
 }
 
 // wordsBeside reports whether a message holds words outside of its blocks.
-func (m *mender) wordsBeside(i int) bool {
+func (m *repairer) wordsBeside(i int) bool {
 	msg := m.t.Messages()[i]
 	b := msg.First
 	for s := newStrings(m.raw, msg.Span); s.next(); {
@@ -355,7 +355,7 @@ func (m *mender) wordsBeside(i int) bool {
 }
 
 // swapRole gives a message another role.
-func (m *mender) swapRole(f *Finding, to string) {
+func (m *repairer) swapRole(f *Finding, to string) {
 	if (to == "user" || m.t.Messages()[f.Index].Role == transcript.User) && m.wordsBeside(f.Index) {
 		return // those would be said by somebody else then
 	}

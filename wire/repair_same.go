@@ -9,7 +9,7 @@ import (
 
 // said is all that a result says, in one spelling: every member but those that only say which
 // call it answers and how it is cached. Two results are copies if they agree in all of it.
-func (m *mender) said(r transcript.BlockID) string {
+func (m *repairer) said(r transcript.BlockID) string {
 	said, known := m.spoken[r]
 	if known {
 		return said
@@ -56,24 +56,24 @@ func unremarkable(name string, value []byte) bool {
 }
 
 // differs reports whether two results say different things.
-func (m *mender) differs(a, b transcript.BlockID) bool { return m.said(a) != m.said(b) }
+func (m *repairer) differs(a, b transcript.BlockID) bool { return m.said(a) != m.said(b) }
 
 // sameCall reports whether two calls are the same but for white space.
-func (m *mender) sameCall(a, b transcript.BlockID) bool {
+func (m *repairer) sameCall(a, b transcript.BlockID) bool {
 	return m.t.Block(a).Tool == m.t.Block(b).Tool && m.arguments(a) == m.arguments(b) && !m.doubled(a) && !m.doubled(b)
 }
 
 // arguments are those of a call in one spelling.
-func (m *mender) arguments(call transcript.BlockID) string {
+func (m *repairer) arguments(call transcript.BlockID) string {
 	return m.spell(m.t.Block(call).Body, m.canonical)
 }
 
 // spelledAt is a value in one spelling.
-func (m *mender) spelledAt(at transcript.Span) string {
+func (m *repairer) spelledAt(at transcript.Span) string {
 	return m.spell(at, func(at transcript.Span) string { return string(canonical(m.t.Bytes(at))) })
 }
 
-func (m *mender) spell(at transcript.Span, how func(transcript.Span) string) string {
+func (m *repairer) spell(at transcript.Span, how func(transcript.Span) string) string {
 	text, known := m.spelled[at]
 	if !known {
 		if m.spelled == nil {
@@ -86,7 +86,7 @@ func (m *mender) spell(at transcript.Span, how func(transcript.Span) string) str
 }
 
 // elements are the items of what a block says.
-func (m *mender) elements(b transcript.BlockID) []jsonspan.Span {
+func (m *repairer) elements(b transcript.BlockID) []jsonspan.Span {
 	all, known := m.items[b]
 	if !known {
 		if m.items == nil {
