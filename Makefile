@@ -4,7 +4,7 @@ GO ?= go
 # The library, and the modules of their own beside it: other languages, the program, the store, our tools.
 ALL := ./... ./bindings/... ./cmd/... ./store/... ./tools/...
 
-.PHONY: adapters postgres test check bench fuzz fmt build campaign release relations browser emulator soak shells typescript
+.PHONY: adapters postgres test check bench bench-floors prose fuzz fmt build campaign release relations browser emulator soak shells typescript
 
 # The program knows its commit, also where the Go tool does not stamp it.
 COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
@@ -93,3 +93,11 @@ bench:
 	@command -v bun >/dev/null || scripts/client.sh bun@1.4.4 || echo "bench: not compared with Bun"
 	$(GO) test -run '^$$' -bench Dense -benchtime 1x .
 	$(GO) test -run '^$$' -bench . -benchmem $(ALL)
+
+# Speeds that Pare guarantees, as ratios of processor time in one run. Fails below a floor.
+bench-floors:
+	$(GO) run ./tools/floors
+
+# Words that make our English hard to read, per 1,000 words of comments and of Markdown.
+prose:
+	$(GO) run ./tools/prose

@@ -95,6 +95,8 @@ var floors = map[string]floor{
 	"tools/campaign":          {6, []string{}, "runs agents on repaired sessions"},
 	"tools/motion":            {6, []string{}, "compares two binaries"},
 	"tools/load":              {6, []string{}, "compares proxies"},
+	"tools/floors":            {6, []string{}, "measures speeds"},
+	"tools/prose":             {0, nil, "counts words"},
 }
 
 // below lists, for packages that may not import everything below them, what they

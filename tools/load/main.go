@@ -21,6 +21,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -42,6 +43,7 @@ func main() {
 	sizes := flag.String("sizes", "1,22,226,3072", "of bodies, in KB")
 	replies := flag.String("replies", "json,sse", "kinds of replies")
 	conns := flag.String("conns", "1,16", "connections at once")
+	flag.BoolVar(&p.asJSON, "json", false, "print a line of JSON for each body, kind of reply and proxy")
 	flag.BoolVar(&p.apart, "apart", false, "link the bare proxies once more, so that they lie at other addresses than the upstream and the client")
 	flag.Parse()
 	var err error
@@ -72,6 +74,7 @@ type plan struct {
 	sizes, conns      []int
 	replies           []string
 	apart             bool
+	asJSON            bool
 }
 
 func numbers(list string) (all []int, err error) {
@@ -139,7 +142,9 @@ func (p *plan) compare(pares []string) error {
 	} else if r != nil {
 		all = append(all, r)
 	}
-	fmt.Printf("%-7s %-5s %5s  %-10s %9s %9s %9s %12s %8s  %s\n", "body", "reply", "conns", "proxy", "req/s", "p50 ms", "p99 ms", "cpu/request", "memory", "beside buffering: req/s, p50, cpu")
+	if !p.asJSON {
+		printHeader()
+	}
 	for _, size := range p.sizes {
 		body := history(size << 10)
 		for _, kind := range p.replies {
@@ -151,6 +156,10 @@ func (p *plan) compare(pares []string) error {
 		}
 	}
 	return nil
+}
+
+func printHeader() {
+	fmt.Printf("%-7s %-5s %5s  %-10s %9s %9s %9s %12s %8s  %s\n", "body", "reply", "conns", "proxy", "req/s", "p50 ms", "p99 ms", "cpu/request", "memory", "beside buffering: req/s, p50, cpu")
 }
 
 // history is a clean request of about that size.
@@ -188,10 +197,27 @@ func (p *plan) cell(all []*runner, body []byte, kind string, conns int) error {
 	}
 	for _, r := range all {
 		m := middle(results[r])
+		if p.asJSON {
+			line := row{KB: len(body) >> 10, Reply: kind, Conns: conns, Proxy: r.name, RequestsPerSecond: m.perSecond, MicrosPerRequest: m.cpu}
+			if err := json.NewEncoder(os.Stdout).Encode(line); err != nil {
+				return err
+			}
+			continue
+		}
 		fmt.Printf("%4d KB %-5s %5d  %-10s %9.0f %9.2f %9.2f %10.0fµs %6.0fMB  %4.0f %% %+6.0fµs %+5.0f %%\n", len(body)>>10, kind, conns, r.name, m.perSecond, m.p50, m.p99, m.cpu,
 			m.memory, 100*m.perSecond/base.perSecond, 1000*(m.p50-base.p50), 100*(m.cpu/base.cpu-1))
 	}
 	return nil
+}
+
+// row is a line that -json prints. tools/floors reads it.
+type row struct {
+	KB                int
+	Reply             string
+	Conns             int
+	Proxy             string
+	RequestsPerSecond float64
+	MicrosPerRequest  float64 // processor time of the proxy
 }
 
 // middle is the median of turns, figure by figure; memory is that after the last one.

@@ -47,7 +47,7 @@ func start(name string, cmd *exec.Cmd) (*runner, error) {
 func startNginx(ctx context.Context, folder, upstream string) (*runner, error) {
 	path, err := exec.LookPath("nginx")
 	if err != nil {
-		fmt.Println("nginx is not installed, and left out")
+		fmt.Fprintln(os.Stderr, "nginx is not installed, and left out")
 		return nil, nil
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
