@@ -13,13 +13,11 @@ import (
 // with a content of the Gemini API, in camel case or with underscores.
 type adk struct{}
 
-var adkRow = row{format: ADK, name: "adk", maker: "ADK", dialect: wire.Gemini, form: adk{}, document: func(raw []byte, at jsonspan.Span) bool {
-	return isADK(raw, objectAt(raw, at))
-}}
+var adkRow = row{format: ADK, name: "adk", maker: "ADK", dialect: wire.Gemini, form: adk{}, document: isADK}
 
-func isADK(raw []byte, o object) bool {
+func isADK(o object) bool {
 	for _, e := range o.List("events") {
-		ev := objectAt(raw, e)
+		ev := objectAt(o.Raw, e)
 		return ev.Has("author") && (ev.Has("invocation_id") || ev.Has("invocationId"))
 	}
 	return false
@@ -79,10 +77,6 @@ func (adk) event(b *bodyBuilder, i int, content object, k *talk) {
 	t.put(b, i, role)
 }
 
-func (a adk) repair(e *edits, t *Thread, o Options) error {
-	return repairFlat(a, e, t, o)
-}
-
 // event writes an event in the manner of another one.
 func (adk) write(l *Log, like int, part []byte) []byte {
 	o := l.object(like)
@@ -111,7 +105,7 @@ func (a adk) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byt
 }
 
 func (a adk) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
-	u := t.parts[t.Request.Transcript().Block(result).Message].unit
+	u := t.unitOf(result)
 	return l.object(u).With("content", write("role", "user", "parts", array(write("text", text))))
 }
 
@@ -119,7 +113,7 @@ func (a adk) apart(l *Log, t *Thread, result transcript.BlockID, text string) (r
 	if rest = a.without(l, t, result); rest == nil {
 		return nil, nil
 	}
-	u := t.parts[t.Request.Transcript().Block(result).Message].unit
+	u := t.unitOf(result)
 	return rest, a.write(l, u, write("text", text))
 }
 

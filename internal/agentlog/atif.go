@@ -18,12 +18,11 @@ import (
 // numbered from one without a gap, or validators refuse the file.
 type atif struct{}
 
-var atifRow = row{format: ATIF, name: "atif", maker: "a benchmark (ATIF)", dialect: wire.Anthropic, form: atif{}, usage: atifUsage, line: func(o object) evidence {
-	if isATIF(o) {
-		return proof
-	}
-	return silent
-}, document: func(raw []byte, at jsonspan.Span) bool { return isATIF(objectAt(raw, at)) }}
+var atifRow = row{
+	format: ATIF, name: "atif", maker: "a benchmark (ATIF)", dialect: wire.Anthropic, form: atif{},
+	line: proofIf(isATIF), document: isATIF,
+	usage: usageAt("metrics", []string{"prompt_tokens"}, []string{"completion_tokens"}),
+}
 
 func isATIF(o object) bool {
 	list, ok := o.Get("steps")
@@ -38,11 +37,6 @@ func isATIF(o object) bool {
 		return s.Has("step_id") && s.Has("source") && o.Has("agent")
 	}
 	return false
-}
-
-func atifUsage(o object) (in, out int) {
-	used := o.Object("metrics")
-	return used.Number("prompt_tokens"), used.Number("completion_tokens")
 }
 
 func (a atif) read(l *Log) {
@@ -184,55 +178,29 @@ func (atif) take(e *edits, u int, id string, instead []byte) (taken []byte) {
 // shorten takes steps out, calls with their results, and makes results shorter; steps are numbered
 // anew behind one that is gone.
 func (a atif) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	now := make(map[int]piece) // by message
-	last := -1
-	for _, p := range piecesOf(t, t.Request, plan.Result(), false) {
-		if p.message >= 0 {
-			now[p.message], last = p, p.message
-			continue
-		}
-		text, ok := onlyText(p.raw)
-		if !ok {
-			return ErrShorten
-		}
-		source := "user"
-		if p.role == transcript.Assistant {
-			source = "agent"
-		}
-		x := e.unit(t.parts[max(last, 0)].unit)
-		if step := write("step_id", []byte("0"), "source", source, "message", text); last < 0 {
-			x.before = append(x.before, step)
-		} else {
-			x.after = append(x.after, step)
-		}
+	kept, err := keptPieces(e, t, plan, atifSays)
+	if err != nil {
+		return err
 	}
-	for i := 0; i < len(t.parts); {
-		k := i // the messages of one step
-		for k < len(t.parts) && t.parts[k].unit == t.parts[i].unit {
-			k++
-		}
-		a.shortenStep(e, t, i, k, now)
-		i = k
+	for group := range e.unitGroups(t, kept) {
+		a.shortenStep(e, t, group)
 	}
 	a.number(e)
 	return nil
 }
 
-// shortenStep makes a step what is left of its messages, those from first to end.
-func (atif) shortenStep(e *edits, t *Thread, first, end int, now map[int]piece) {
-	u := t.parts[first].unit
-	some, same := false, true
-	for i := first; i < end; i++ {
-		p, ok := now[i]
-		some, same = some || ok, same && ok && p.raw == nil
+// atifSays writes a step with a text.
+func atifSays(role transcript.Role, text []byte) []byte {
+	source := "user"
+	if role == transcript.Assistant {
+		source = "agent"
 	}
-	switch {
-	case same:
-		return
-	case !some:
-		e.unit(u).drop = true
-		return
-	}
+	return write("step_id", []byte("0"), "source", source, "message", text)
+}
+
+// shortenStep makes a step what is left of its messages.
+func (atif) shortenStep(e *edits, t *Thread, g unitGroup) {
+	u, first, end := g.unit, g.first, g.end
 	step := e.l.object(u)
 	var results [][]byte
 	var pairs []any
@@ -240,7 +208,7 @@ func (atif) shortenStep(e *edits, t *Thread, first, end int, now map[int]piece) 
 	spoken := first < end && len(step.List("tool_calls")) > 0 || end-first > len(seen)
 	at := first
 	if spoken { // the message in front of the results
-		p, ok := now[first]
+		p, ok := g.kept[first]
 		at++
 		if !ok || p.raw != nil {
 			head := objectAt(p.raw, jsonspan.Span{End: len(p.raw)})
@@ -258,7 +226,7 @@ func (atif) shortenStep(e *edits, t *Thread, first, end int, now map[int]piece) 
 		}
 	}
 	for i := at; i < end; i++ {
-		p, ok := now[i]
+		p, ok := g.kept[i]
 		place := t.parts[i].blocks[0]
 		switch was := e.l.raw[place.Start:place.End]; {
 		case !ok:

@@ -175,3 +175,8 @@ func (l *Log) checkDormant(t *Thread) []Finding {
 	}
 	return all
 }
+
+// unitOf returns the unit that a block comes from.
+func (t *Thread) unitOf(b transcript.BlockID) int {
+	return t.parts[t.Request.Transcript().Block(b).Message].unit
+}

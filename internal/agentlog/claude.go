@@ -18,7 +18,11 @@ import (
 // line of a message is the parent of its own result.
 type claude struct{}
 
-var claudeRow = row{format: ClaudeCode, name: "claude-code", maker: "Claude Code", dialect: wire.Anthropic, form: claude{}, line: claudeLine, marked: claudeMarked, lenient: true, settles: claudeSettles, usage: claudeUsage}
+var claudeRow = row{
+	format: ClaudeCode, name: "claude-code", maker: "Claude Code", dialect: wire.Anthropic, form: claude{},
+	line: claudeLine, marked: claudeMarked, lenient: true, settles: claudeSettles,
+	usage: usageAt("message.usage", []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"}, []string{"output_tokens"}),
+}
 
 // claudeMarked: from 2.0 on a byte order mark is passed over; 1.0 does not read the line behind
 // it.
@@ -80,15 +84,20 @@ func claudeLine(o object) evidence {
 
 // An entry is what a line of Claude Code says.
 type entry struct {
-	kind, subtype  string
-	uuid, parent   string
-	agent, stamp   string
-	session        string
-	leaf           string // of a last-prompt: the line to go on at
-	explicit       bool   // even if others come after that line
-	linked         bool   // it has a uuid and takes part in the tree
-	side           bool
-	message        jsonspan.Span // empty if it holds none
+	kind, subtype string
+	uuid, parent  string
+	agent, stamp  string
+	session       string
+	leaf          string // of a last-prompt: the line to go on at
+	explicit      bool   // even if others come after that line
+	linked        bool   // it has a uuid and takes part in the tree
+	side          bool
+	entryMessage
+}
+
+// An entryMessage is what the message of a line says.
+type entryMessage struct {
+	message        jsonspan.Span // empty if there is none
 	content        jsonspan.Span
 	assistant      bool
 	id, model      string
@@ -106,7 +115,7 @@ type ccChain struct {
 	named   int            // the line that names the leaf, where no other would lead there; -1: none
 	kept    *ccKept        // what a compaction has kept of what stands in front of it; nil: nothing
 	astray  map[int]string // lines of results that hang on a lost line
-	caller  map[string]int // by call id; filled when asked for
+	callers map[string]int // by call id: the unit that makes it
 }
 
 func (e *entry) speaking() bool { return e.message.Len() > 0 }
@@ -133,14 +142,13 @@ func (c claude) read(l *Log) {
 		}
 		index[es[i].uuid] = i
 	}
-	t := &ccTree{l: l, entries: es, index: index, roots: make(map[int]int), astray: make(map[int]string)}
-	t.link()
+	t := newClaudeTree(l, es, index)
 	t.findStrays()
 	t.threads(false)
 	t.threads(true)
 	for i := range es {
 		if (es[i].kind == "user" || es[i].kind == "assistant") && !es[i].speaking() {
-			l.damageAt(l.units[i].span.Start, l.units[i].line, "skipped-message")
+			l.damageUnit(i, "skipped-message")
 		}
 	}
 }
@@ -277,7 +285,7 @@ func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
 		prompt = claudePrompt
 	}
 	if th := t.l.thread(name, kind, wire.Anthropic, model, b, prompt); th != nil {
-		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, path: path, named: named, kept: kept, astray: t.astray}, all
+		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, callers: t.callers, path: path, named: named, kept: kept, astray: t.astray}, all
 	}
 }
 
@@ -345,6 +353,6 @@ func (t *ccTree) dormant(mine []int, side bool, all *talk) {
 		}
 	}
 	if th := t.l.thread(name, Dormant, wire.Anthropic, "", b, nil); th != nil {
-		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, named: -1}, all
+		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, callers: t.callers, named: -1}, all
 	}
 }

@@ -18,19 +18,27 @@ type relay struct {
 	child map[string][]int // by parent
 }
 
+func newRelay(e *edits, t *Thread) *relay {
+	leaf := t.tree.entries[t.tree.path[len(t.tree.path)-1]]
+	r := &relay{e: e, t: t, tail: leaf.uuid, stamp: leaf.stamp, path: make(map[int]bool, len(t.tree.path)), child: make(map[string][]int)}
+	for _, u := range t.tree.path {
+		r.path[u] = true
+	}
+	for i := range t.tree.entries {
+		parent := t.tree.entries[i].parent
+		r.child[parent] = append(r.child[parent], i)
+	}
+	return r
+}
+
 // run puts every piece in its place. Pieces that stay in order stay where they are,
 // whatever else is new or moved hangs in front of the next of them.
 func (r *relay) run(pieces []piece) {
 	t := r.t
 	for _, u := range r.e.dropUnused(t, pieces) {
-		r.e.gone[u] = true
+		r.e.links.gone[u] = true
 	}
-	r.path = make(map[int]bool, len(t.tree.path))
-	for _, u := range t.tree.path {
-		r.path[u] = true
-	}
-	leaf := t.tree.path[len(t.tree.path)-1]
-	r.tail, r.stamp = t.tree.entries[leaf].uuid, t.tree.entries[leaf].stamp
+	leaf := r.tail
 	stays := increasing(pieces)
 	for k, p := range pieces { // a line whose parent was lost with its call has no place yet
 		if p.message >= 0 && t.tree.astray[t.parts[p.message].unit] != "" {
@@ -67,7 +75,7 @@ func (r *relay) run(pieces []piece) {
 			r.hangMoved(near, next[k])
 		}
 	}
-	if c := t.tree; c.named >= 0 && r.tail != c.entries[leaf].uuid { // or the agent would go on in front of what is new
+	if c := t.tree; c.named >= 0 && r.tail != leaf { // or the agent would go on in front of what is new
 		r.e.set(c.named, "leafUuid", r.tail)
 		r.e.log(Change{Line: r.e.l.units[c.named].line}, wire.ActionEdit, "relink", nil, 0, "names the line that is the last one now")
 	}
@@ -103,7 +111,7 @@ func besideCalls(t *Thread, pieces []piece) []piece {
 		for _, b := range m.List("content") {
 			raw := p.raw[b.Start:b.End]
 			end := len(pieces)
-			if unit, ok := t.tree.callers()[objectAt(p.raw, b).Text("tool_use_id")]; ok {
+			if unit, ok := t.tree.callers[objectAt(p.raw, b).Text("tool_use_id")]; ok {
 				if call, ok := at[unit]; ok && call < k {
 					end = messageEnd(t, pieces, call)
 				}
@@ -154,7 +162,7 @@ func besidePath(t *Thread, pieces []piece) []piece {
 			for _, b := range m.List("content") {
 				raw := p.raw[b.Start:b.End]
 				id := objectAt(p.raw, b).Text("tool_use_id")
-				if u, ok := t.tree.callers()[id]; id != "" && ok && !path[u] && t.talk.results[id] == 0 {
+				if u, ok := t.tree.callers[id]; id != "" && ok && !path[u] && t.talk.results[id] == 0 {
 					moved = append(moved, raw)
 				} else {
 					stay = append(stay, raw)
@@ -201,7 +209,7 @@ func messageEnd(t *Thread, pieces []piece, k int) int {
 
 // parentOf returns what a unit hangs on, as it will be.
 func (e *edits) parentOf(es []entry, u int) string {
-	if p, ok := e.parents[u]; ok {
+	if p, ok := e.links.parents[u]; ok {
 		return p
 	}
 	return es[u].parent
@@ -211,7 +219,7 @@ func (e *edits) parentOf(es []entry, u int) string {
 func (e *edits) firstStaying(c *ccChain, uuid string) string {
 	for range len(c.entries) {
 		u, ok := c.index[uuid]
-		if !ok || !e.gone[u] {
+		if !ok || !e.links.gone[u] {
 			break
 		}
 		uuid = e.parentOf(c.entries, u)
@@ -227,7 +235,7 @@ func (r *relay) front(next int) string {
 	}
 	p := r.e.firstStaying(c, r.e.parentOf(c.entries, next))
 	if to, ok := r.e.l.links[next]; ok {
-		if _, set := r.e.parents[next]; !set {
+		if _, set := r.e.links.parents[next]; !set {
 			p = c.entries[to].uuid
 		}
 	}
@@ -237,8 +245,8 @@ func (r *relay) front(next int) string {
 // put puts a line in front of next, or behind the end of the path.
 func (r *relay) put(line []byte, uuid string, next int) {
 	if next >= 0 {
-		r.e.parents[next] = uuid
-		r.e.inFront[next] = append(r.e.inFront[next], uuid)
+		r.e.links.parents[next] = uuid
+		r.e.links.inFront[next] = append(r.e.links.inFront[next], uuid)
 		x := r.e.unit(next)
 		x.before = append(x.before, line)
 		return
@@ -275,23 +283,17 @@ func (r *relay) hangNew(p piece, near, next int) {
 // on it hangs on what it hung on.
 func (r *relay) hangMoved(u, next int) {
 	c := r.t.tree
-	if r.child == nil {
-		r.child = make(map[string][]int)
-		for i := range c.entries {
-			r.child[c.entries[i].parent] = append(r.child[c.entries[i].parent], i)
-		}
-	}
 	up := r.e.parentOf(c.entries, u)
 	for _, i := range r.child[c.entries[u].uuid] {
 		if r.e.parentOf(c.entries, i) == c.entries[u].uuid {
-			r.e.parents[i] = up
+			r.e.links.parents[i] = up
 		}
 	}
 	if r.tail == c.entries[u].uuid {
 		r.tail = up
 	}
 	parent := r.front(next)
-	delete(r.e.parents, u)
+	delete(r.e.links.parents, u)
 	r.e.set(u, "parentUuid", uuidValue(parent))
 	if next < 0 { // the agent goes on from the newest end
 		if millis(c.entries[u].stamp) <= millis(r.stamp) {
@@ -331,12 +333,12 @@ func (claude) finish(e *edits) {
 			continue
 		}
 		if to, ok := e.l.links[u]; ok && !e.appendOnly {
-			if _, set := e.parents[u]; !set {
-				e.parents[u] = c.entries[to].uuid
+			if _, set := e.links.parents[u]; !set {
+				e.links.parents[u] = c.entries[to].uuid
 			}
 		}
 		p := e.parentOf(c.entries, u)
-		if g, ok := c.index[p]; ok && e.gone[g] {
+		if g, ok := c.index[p]; ok && e.links.gone[g] {
 			if _, ok := known[p]; !ok {
 				known[p] = e.firstStaying(c, p)
 			}
@@ -372,7 +374,7 @@ func (claude) repair(e *edits, t *Thread, o Options) error {
 		}
 	case pieces != nil:
 		e.letDropped(t, changes)
-		(&relay{e: e, t: t}).run(pieces)
+		newRelay(e, t).run(pieces)
 	}
 	for _, c := range changes {
 		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})

@@ -51,11 +51,11 @@ func (t *ccTree) preserved(path []int) ([]int, *ccKept) {
 		return path, nil
 	}
 	if len(lost) > 0 {
-		t.l.damageAt(t.l.units[b].span.Start, t.l.units[b].line, "lost-kept-line", lost...)
+		t.l.damageUnit(b, "lost-kept-line", lost...)
 	}
 	for i, u := range k.lines[1:] { // a lost line leaves a gap among the others, too
 		if t.up[u] < 0 && t.entries[u].parent != "" {
-			t.l.damageAt(t.l.units[u].span.Start, t.l.units[u].line, "dangling-parent", t.entries[u].parent)
+			t.l.damageUnit(u, "dangling-parent", t.entries[u].parent)
 			t.l.link(u, k.lines[i])
 		}
 	}
@@ -117,8 +117,8 @@ func (t *ccTree) anchor(path []int, of ...object) int {
 func (k *ccKept) rewrite(e *edits, c *ccChain) {
 	var uuids []string
 	for _, u := range k.lines {
-		uuids = append(uuids, e.inFront[u]...)
-		if !e.gone[u] {
+		uuids = append(uuids, e.links.inFront[u]...)
+		if !e.links.gone[u] {
 			uuids = append(uuids, c.entries[u].uuid)
 		}
 	}

@@ -23,7 +23,7 @@ var copied = []string{"isSidechain", "userType", "cwd", "sessionId", "version", 
 // follows from the neighbour and the message.
 func (e *edits) newLine(c *ccChain, p piece, near int, parent, stamp string) (line []byte, uuid string) {
 	o := e.l.object(near)
-	if _, ok := c.index[parent]; !ok && !e.minted(parent) {
+	if _, ok := c.index[parent]; !ok && !e.ids[parent] {
 		parent = ""
 	}
 	uuid = e.mint(c, parent, p.raw)
@@ -55,25 +55,21 @@ func (e *edits) promptID(c *ccChain, near int) []byte {
 	var asked []int
 	var id []byte
 	for u, ok := near, true; ok; u, ok = c.index[c.entries[u].parent] {
-		if known, ok := e.prompts[u]; ok {
+		if known, ok := e.links.prompts[u]; ok {
 			id = known
 			break
 		}
 		asked = append(asked, u)
-		e.notePrompt(u, nil) // a circle ends here
+		e.links.prompts[u] = nil // a circle ends here
 		if c.entries[u].kind == "user" {
 			id = e.l.object(u).Mark("promptId")
 			break
 		}
 	}
 	for _, u := range asked {
-		e.notePrompt(u, id)
+		e.links.prompts[u] = id
 	}
 	return id
-}
-
-func (e *edits) notePrompt(u int, id []byte) {
-	e.prompts[u] = id
 }
 
 // callLine returns the uuid of the line whose call the first result of a message
@@ -85,24 +81,22 @@ func (e *edits) callLine(c *ccChain, message []byte) string {
 		if id == "" {
 			continue
 		}
-		if u, ok := c.callers()[id]; ok {
+		if u, ok := c.callers[id]; ok {
 			return c.entries[u].uuid
 		}
 	}
 	return ""
 }
 
-// callers says which unit makes the call of an id; the last one counts.
-func (c *ccChain) callers() map[string]int {
-	if c.caller == nil {
-		c.caller = make(map[string]int)
-		for i := range c.entries {
-			for _, id := range c.entries[i].calls {
-				c.caller[id] = i
-			}
+// callersOf says which unit makes the call of an id; the last one counts.
+func callersOf(entries []entry) map[string]int {
+	callers := make(map[string]int)
+	for i := range entries {
+		for _, id := range entries[i].calls {
+			callers[id] = i
 		}
 	}
-	return c.caller
+	return callers
 }
 
 // mint makes a uuid out of what a line says and where it hangs.
@@ -112,14 +106,12 @@ func (e *edits) mint(c *ccChain, parent string, message []byte) string {
 		fmt.Fprintf(h, "pare\x00%s\x00%d\x00", parent, n)
 		h.Write(message)
 		id := uuidOf([32]byte(h.Sum(nil)))
-		if _, taken := c.index[id]; !taken && !e.minted(id) {
+		if _, taken := c.index[id]; !taken && !e.ids[id] {
 			e.ids[id] = true
 			return id
 		}
 	}
 }
-
-func (e *edits) minted(id string) bool { return e.ids[id] }
 
 // later returns the time a millisecond after another one; a text that is no time
 // stays as it is.

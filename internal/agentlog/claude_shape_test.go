@@ -21,7 +21,7 @@ func TestClaudeShapes(t *testing.T) {
 		`{"type":"user","uuid":"a","sessionId":"s" "n":1}`, `{"type":"user","uuid":"a","sessionId":"s","n":1]`,
 	}
 	read := func(raw string) []entry {
-		return (&Log{raw: []byte(raw), top: -1}).readClaude()
+		return newLog(ClaudeCode, newSource("", []byte(raw), Options{})).readClaude()
 	}
 	same := func(a, b entry) bool {
 		return a.kind == b.kind && a.uuid == b.uuid && a.session == b.session && a.id == b.id && a.counts == b.counts && a.speaks == b.speaks &&

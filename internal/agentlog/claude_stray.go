@@ -100,7 +100,7 @@ func (t *ccTree) tellStrays() {
 	}
 	for i := range t.entries {
 		if e := &t.entries[i]; t.stray[i] && e.chained() && millis(e.stamp) >= newest {
-			t.l.damageAt(t.l.units[i].span.Start, t.l.units[i].line, "stray-line", e.session)
+			t.l.damageUnit(i, "stray-line", e.session)
 			t.l.strays = append(t.l.strays, i)
 		}
 	}

@@ -10,6 +10,7 @@ type ccTree struct {
 	l       *Log
 	entries []entry
 	index   map[string]int
+	callers map[string]int // by call id: the unit that makes it
 	used    []bool
 	roots   map[int]int    // units to the roots of their chains; filled when asked for
 	up      []int          // by unit: the unit it hangs on, or -1
@@ -19,26 +20,33 @@ type ccTree struct {
 	seen []bool
 }
 
-// link finds what each line hangs on. Most hang on the line before.
-func (t *ccTree) link() {
-	t.used, t.seen = make([]bool, len(t.entries)), make([]bool, len(t.entries))
-	t.up = make([]int, len(t.entries))
-	sole := len(t.l.copies) == 0 // no uuid stands for two lines
-	for _, f := range t.l.damage {
+func newClaudeTree(l *Log, entries []entry, index map[string]int) *ccTree {
+	return &ccTree{
+		l: l, entries: entries, index: index, callers: callersOf(entries), up: parentsOf(l, entries, index),
+		roots: make(map[int]int), astray: make(map[int]string), used: make([]bool, len(entries)), seen: make([]bool, len(entries)),
+	}
+}
+
+// parentsOf finds what each line hangs on. Most hang on the line before.
+func parentsOf(l *Log, entries []entry, index map[string]int) []int {
+	up := make([]int, len(entries))
+	sole := len(l.copies) == 0 // no uuid stands for two lines
+	for _, f := range l.damage {
 		sole = sole && f.Rule != "duplicate-uuid"
 	}
-	for i := range t.entries {
-		t.up[i] = -1
-		parent := t.entries[i].parent
+	for i := range entries {
+		up[i] = -1
+		parent := entries[i].parent
 		if parent == "" {
 			continue
 		}
-		if sole && i > 0 && t.entries[i-1].uuid == parent {
-			t.up[i] = i - 1
-		} else if p, ok := t.index[parent]; ok {
-			t.up[i] = p
+		if sole && i > 0 && entries[i-1].uuid == parent {
+			up[i] = i - 1
+		} else if p, ok := index[parent]; ok {
+			up[i] = p
 		}
 	}
+	return up
 }
 
 // rootOf follows the links up; a link that leads nowhere ends there.
@@ -215,10 +223,10 @@ func (t *ccTree) walk(leaf, size int) []int {
 				break
 			}
 			if !t.inner(at, next) {
-				t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, "second-root")
+				t.l.damageUnit(at, "second-root")
 				break
 			}
-			t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, "dangling-parent")
+			t.l.damageUnit(at, "dangling-parent")
 			t.l.damage[len(t.l.damage)-1].Message = "this line belongs to the reply before it, and refers to no line; the agent loses everything before it"
 			t.l.link(at, next)
 			at = next
@@ -235,7 +243,7 @@ func (t *ccTree) walk(leaf, size int) []int {
 			rule = "parent-loop"
 		}
 		if next = t.before(at, seen); next >= 0 {
-			t.l.damageAt(t.l.units[at].span.Start, t.l.units[at].line, rule, e.parent)
+			t.l.damageUnit(at, rule, e.parent)
 			t.l.link(at, next)
 		}
 		at = next

@@ -33,7 +33,7 @@ func (cline) read(l *Log) {
 	for i := all.first; i < all.end; i++ {
 		o := l.object(i)
 		if !o.Has("role") {
-			l.damageAt(l.units[i].span.Start, l.units[i].line, "skipped-message")
+			l.damageUnit(i, "skipped-message")
 			continue
 		}
 		n++

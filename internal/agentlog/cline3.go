@@ -18,12 +18,11 @@ type cline3 struct{}
 // cline3Row tells the file by the members beside its list, which no request has; two of them tell,
 // so that one that is lost does not make a request of it. A file that was written twice has two
 // such lines.
-var cline3Row = row{format: Cline3, name: "cline-3", maker: "Cline 3", dialect: wire.Anthropic, form: cline3{}, usage: cline3Usage, lenient: true, line: func(o object) evidence {
-	if isCline3(o) {
-		return proof
-	}
-	return silent
-}, document: func(raw []byte, at jsonspan.Span) bool { return isCline3(objectAt(raw, at)) }}
+var cline3Row = row{
+	format: Cline3, name: "cline-3", maker: "Cline 3", dialect: wire.Anthropic, form: cline3{}, lenient: true,
+	line: proofIf(isCline3), document: isCline3,
+	usage: usageAt("metrics", []string{"inputTokens", "cacheReadTokens", "cacheWriteTokens"}, []string{"outputTokens"}),
+}
 
 func isCline3(o object) bool {
 	list, ok := o.Get("messages")
@@ -39,15 +38,10 @@ func isCline3(o object) bool {
 	return n >= 2
 }
 
-func cline3Usage(o object) (in, out int) {
-	used := o.Object("metrics")
-	return used.Number("inputTokens") + used.Number("cacheReadTokens") + used.Number("cacheWriteTokens"), used.Number("outputTokens")
-}
-
 func (c cline3) read(l *Log) {
 	l.readItems("messages", func(b *bodyBuilder, u int, m object, k *talk) (model string) {
 		if !m.Has("role") {
-			l.damageAt(l.units[u].span.Start, l.units[u].line, "skipped-message")
+			l.damageUnit(u, "skipped-message")
 			return ""
 		}
 		c.message(l, b, u, m, k)
@@ -89,8 +83,6 @@ func cline3Said(c object) string {
 	}
 	return strings.Join(all, "\n")
 }
-
-func (c cline3) repair(e *edits, t *Thread, o Options) error { return repairFlat(c, e, t, o) }
 
 // beside writes a message beside another one.
 func (cline3) beside(l *Log, u int, role string, content ...[]byte) []byte {

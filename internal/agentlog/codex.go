@@ -292,8 +292,6 @@ func (f *codexFold) thread(name string, kind Kind, items []codexItem) {
 	f.l.written(name, kind, f.model, b, f.all)
 }
 
-func (c codex) repair(e *edits, t *Thread, o Options) error { return repairFlat(c, e, t, o) }
-
 // wrap writes an item as the unit of another one is written, with every member that it
 // has.
 func (codex) wrap(l *Log, like int, item []byte) []byte {
@@ -347,7 +345,7 @@ func (c codex) stub(l *Log, t *Thread, call transcript.BlockID, text string) []b
 }
 
 func (c codex) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
-	return c.wrap(l, t.parts[t.Request.Transcript().Block(result).Message].unit, c.quoted(l, t, result, text))
+	return c.wrap(l, t.unitOf(result), c.quoted(l, t, result, text))
 }
 
 // quoted is the item that a result becomes.

@@ -17,21 +17,21 @@ import (
 type continues struct{}
 
 // continueRow is Continue: a history of items around messages.
-var continueRow = row{format: Continue, name: "continue", maker: "Continue", dialect: wire.Anthropic, form: continues{}, usage: continueUsage, lenient: true, shortens: true, document: func(raw []byte, at jsonspan.Span) bool {
-	o := objectAt(raw, at)
+var continueRow = row{
+	format: Continue, name: "continue", maker: "Continue", dialect: wire.Anthropic, form: continues{},
+	lenient: true, shortens: true, document: isContinue,
+	usage: usageAt("message.usage", []string{"prompt_tokens"}, []string{"completion_tokens"}),
+}
+
+func isContinue(o object) bool {
 	list, ok := o.Get("history")
-	if !ok || raw[list.Start] != '[' || !o.Has("sessionId") {
+	if !ok || o.Raw[list.Start] != '[' || !o.Has("sessionId") {
 		return false
 	}
-	for _, h := range jsonspan.Elements(raw, list) {
-		return objectAt(raw, h).Has("message")
+	for _, h := range jsonspan.Elements(o.Raw, list) {
+		return objectAt(o.Raw, h).Has("message")
 	}
 	return o.Has("workspaceDirectory")
-}}
-
-func continueUsage(o object) (in, out int) {
-	used := o.Object("message").Object("usage")
-	return used.Number("prompt_tokens"), used.Number("completion_tokens")
 }
 
 func (c continues) read(l *Log) {
@@ -105,7 +105,7 @@ func (c continues) repair(e *edits, t *Thread, o Options) error {
 		case f.Rule == "orphan-result" || f.Rule == "duplicate-result" || f.Rule == "displaced-result":
 			text := t.Request.Text(f.Block)
 			c.dropResult(e, f.unit, id)
-			e.unit(f.unit).after = append(e.unit(f.unit).after, continueSays("user", quote(quotation+text)))
+			e.unit(f.unit).after = append(e.unit(f.unit).after, continueSays(transcript.User, quote(quotation+text)))
 			e.log(ch, wire.ActionEdit, f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
 		}
 	}
@@ -184,62 +184,28 @@ func (continues) dropResult(e *edits, u int, id string) {
 }
 
 // continueSays writes an item with a text.
-func continueSays(role string, text []byte) []byte {
-	return write("message", write("role", role, "content", text), "contextItems", []byte("[]"))
+func continueSays(role transcript.Role, text []byte) []byte {
+	return write("message", write("role", role.String(), "content", text), "contextItems", []byte("[]"))
 }
 
 // shorten takes items out, calls with their states, and makes outputs shorter.
 func (c continues) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	pieces := piecesOf(t, t.Request, plan.Result(), false)
-	now := make(map[int]piece) // by message
-	last := -1
-	for _, p := range pieces {
-		if p.message >= 0 {
-			now[p.message], last = p, p.message
-			continue
-		}
-		text, ok := onlyText(p.raw)
-		if !ok {
-			return ErrShorten
-		}
-		x := e.unit(t.parts[max(last, 0)].unit)
-		if item := continueSays(p.role.String(), text); last < 0 {
-			x.before = append(x.before, item)
-		} else {
-			x.after = append(x.after, item)
-		}
+	kept, err := keptPieces(e, t, plan, continueSays)
+	if err != nil {
+		return err
 	}
-	for i := 0; i < len(t.parts); {
-		k := i // the messages of one item
-		for k < len(t.parts) && t.parts[k].unit == t.parts[i].unit {
-			k++
-		}
-		if err := c.shortenItem(e, t, i, k, now); err != nil {
-			return err
-		}
-		i = k
+	for group := range e.unitGroups(t, kept) {
+		c.shortenItem(e, t, group)
 	}
 	return nil
 }
 
-// shortenItem makes an item what is left of its messages, those from first to end.
-func (continues) shortenItem(e *edits, t *Thread, first, end int, now map[int]piece) error {
-	u := t.parts[first].unit
-	some, same := false, true
-	for i := first; i < end; i++ {
-		p, ok := now[i]
-		some, same = some || ok, same && ok && p.raw == nil
-	}
-	if same {
-		return nil
-	}
-	if !some {
-		e.unit(u).drop = true
-		return nil
-	}
+// shortenItem makes an item what is left of its messages.
+func (continues) shortenItem(e *edits, t *Thread, g unitGroup) {
+	u, first, end := g.unit, g.first, g.end
 	tr := t.Request.Transcript()
 	message := func(i int) object {
-		raw := now[i].raw
+		raw := g.kept[i].raw
 		if raw == nil {
 			raw = tr.Bytes(tr.Messages()[i].Span)
 		}
@@ -250,7 +216,7 @@ func (continues) shortenItem(e *edits, t *Thread, first, end int, now map[int]pi
 	outputs := make(map[string]string) // of the results that stay
 	head := object{}
 	for i := first; i < end; i++ {
-		if _, ok := now[i]; !ok {
+		if _, ok := g.kept[i]; !ok {
 			continue
 		}
 		x := message(i)
@@ -265,7 +231,7 @@ func (continues) shortenItem(e *edits, t *Thread, first, end int, now map[int]pi
 	}
 	if m.Text("role") == "tool" {
 		e.set(u, "message", m.With("content", quote(outputs[m.Text("toolCallId")])))
-		return nil
+		return
 	}
 	text, calls := leftOf(head)
 	var pairs []any
@@ -300,5 +266,4 @@ func (continues) shortenItem(e *edits, t *Thread, first, end int, now map[int]pi
 	if item.Has("toolCallStates") {
 		e.set(u, "toolCallStates", array(states...))
 	}
-	return nil
 }

@@ -136,8 +136,6 @@ func (copilot) message(l *Log, b *bodyBuilder, u int, data object, k *talk) int 
 	return t.put(b, u, role)
 }
 
-func (c copilot) repair(e *edits, t *Thread, o Options) error { return repairFlat(c, e, t, o) }
-
 // finish puts a head in front, without which the session is not loaded.
 func (c copilot) finish(e *edits) {
 	if !e.l.headless() || e.appendOnly {
@@ -166,7 +164,7 @@ func (c copilot) stub(l *Log, t *Thread, call transcript.BlockID, text string) [
 
 // quote writes the result of no call as words beside it.
 func (c copilot) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
-	u := t.parts[t.Request.Transcript().Block(result).Message].unit
+	u := t.unitOf(result)
 	return c.says(l, u, transcript.User, quote(text))
 }
 
@@ -176,7 +174,7 @@ func (c copilot) without(l *Log, t *Thread, half transcript.BlockID) []byte {
 	if out := withoutElement(l, t, half, c.elements); out != nil {
 		return out
 	}
-	u := t.parts[t.Request.Transcript().Block(half).Message].unit
+	u := t.unitOf(half)
 	o := l.object(u)
 	data := o.Object("data")
 	if data.Text("content") == "" {

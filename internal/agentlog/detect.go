@@ -25,6 +25,16 @@ const (
 	enough    = 4 * proof // if half as much does
 )
 
+// proofIf returns evidence that is proof or nothing.
+func proofIf(is func(object) bool) func(object) evidence {
+	return func(o object) evidence {
+		if is(o) {
+			return proof
+		}
+		return silent
+	}
+}
+
 // Detect tells the format of a file from its content: by the evidence of all its lines,
 // so that a few that are spoilt or foreign do not hide it. The name is a hint only: a
 // bare Anthropic list is the file of Cline or Roo if it is called so, and a plain
@@ -79,15 +89,16 @@ func (d *Detector) first(raw []byte) (rest []byte, ok bool) {
 
 // document tells the format of a file that is one JSON value.
 func (d *Detector) document(raw []byte, at jsonspan.Span) (Format, bool) {
+	whole := objectAt(raw, at)
 	for _, r := range table {
-		if r.document != nil && r.document(raw, at) {
+		if r.document != nil && r.document(whole) {
 			return r.format, true
 		}
 	}
 	if raw[at.Start] != '{' {
 		return Auto, false
 	}
-	d.object(objectAt(raw, at))
+	d.object(whole)
 	d.forget()
 	return d.Format()
 }

@@ -16,26 +16,42 @@ type finisher interface{ finish(*edits) }
 // edits collects what happens to the units of a file.
 type edits struct {
 	l          *Log
-	units      map[int]*unitEdit
-	top        [][]byte                // units to be added in front of everything
-	end        [][]byte                // and behind it
-	inner      map[int][]jsonspan.Edit // replacements inside units, by offset in the file
-	nested     map[int]map[int][]byte  // items in the lists of units, by offset in the file; nil: they go
-	whole      map[int][]byte          // of a folder: files that are written anew, by number
-	anew       [][]byte                // of a file that is one list: its new elements; nil: they stay
 	appendOnly bool
-	split      bool // put newlines between objects that share a line
-	ended      bool // put a newline behind the last line
-	changes    []Change
-	spliced    []jsonspan.Edit         // what render did
-	held       map[int]bool            // units that are left alone, since they would lose words
-	named      map[int][]jsonspan.Span // by unit: what is lost with a receipt that says so
+	held       map[int]bool // units that are left alone, since they would lose words
 
-	parents map[int]string   // new parents, where units hang on each other; "" is none
-	ids     map[string]bool  // uuids that were made
+	unitEdits
+	fileEdits
+	links claudeLinks
+
+	changes []Change
+	named   map[int][]jsonspan.Span // by unit: what is lost with a receipt that says so
+	spliced []jsonspan.Edit         // what render did
+}
+
+// A unitEdits is what happens to units.
+type unitEdits struct {
+	units  map[int]*unitEdit
+	inner  map[int][]jsonspan.Edit // replacements inside units, by offset in the file
+	nested map[int]map[int][]byte  // items in the lists of units, by offset in the file; nil: they go
+	ids    map[string]bool         // ids that were made
+}
+
+// A fileEdits is what happens to a file around its units.
+type fileEdits struct {
+	top   [][]byte       // units to be added in front of everything
+	end   [][]byte       // and behind it
+	whole map[int][]byte // of a folder: files that are written anew, by number
+	anew  [][]byte       // of a file that is one list: its new elements; nil: they stay
+	split bool           // put newlines between objects that share a line
+	ended bool           // put a newline behind the last line
+}
+
+// A claudeLinks is how lines of Claude Code hang on each other after the edits.
+type claudeLinks struct {
+	parents map[int]string   // new parents; "" is none
 	gone    map[int]bool     // units that go for good, so that nothing may hang on them
 	inFront map[int][]string // uuids of lines that were put in front of units
-	prompts map[int][]byte   // of Claude Code: the promptId in force at a line
+	prompts map[int][]byte   // the promptId in force at a line
 }
 
 type unitEdit struct {
@@ -47,9 +63,15 @@ type unitEdit struct {
 // newEdits begins a round of edits, which leaves some units alone.
 func newEdits(l *Log, appendOnly bool, held map[int]bool) *edits {
 	return &edits{
-		l: l, appendOnly: appendOnly, held: held, units: make(map[int]*unitEdit), inner: make(map[int][]jsonspan.Edit),
-		nested: make(map[int]map[int][]byte), whole: make(map[int][]byte), named: make(map[int][]jsonspan.Span), parents: make(map[int]string),
-		ids: make(map[string]bool), gone: make(map[int]bool), inFront: make(map[int][]string), prompts: make(map[int][]byte),
+		l: l, appendOnly: appendOnly, held: held, named: make(map[int][]jsonspan.Span),
+		unitEdits: unitEdits{
+			units: make(map[int]*unitEdit), inner: make(map[int][]jsonspan.Edit),
+			nested: make(map[int]map[int][]byte), ids: make(map[string]bool),
+		},
+		fileEdits: fileEdits{whole: make(map[int][]byte)},
+		links: claudeLinks{
+			parents: make(map[int]string), gone: make(map[int]bool), inFront: make(map[int][]string), prompts: make(map[int][]byte),
+		},
 	}
 }
 

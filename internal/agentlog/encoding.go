@@ -115,7 +115,7 @@ func (l *Log) readDecoded(r row) *Log {
 		shift += patches[i].size - len(replacement)
 		patches[i].shift = shift
 	}
-	again := newLog(l.Format, l.name, text, l.o)
+	again := newLog(l.Format, newSource(l.name, text, l.o))
 	again.was, again.patches = l.raw, patches
 	again.form.read(again)
 	line := 0

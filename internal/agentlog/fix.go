@@ -128,7 +128,7 @@ func (e *edits) collect(o Options) error {
 		if !l.sends(t) {
 			continue
 		}
-		if err := l.form.repair(e, t, o); err != nil {
+		if err := e.repairThread(t, o); err != nil {
 			return err
 		}
 	}
@@ -136,6 +136,14 @@ func (e *edits) collect(o Options) error {
 		f.finish(e)
 	}
 	return nil
+}
+
+// repairThread repairs a thread as its format does, or as all formats in which a result is a unit.
+func (e *edits) repairThread(t *Thread, o Options) error {
+	if f, ok := e.l.form.(threadRepairer); ok {
+		return f.repair(e, t, o)
+	}
+	return repairFlat(e.l.form.(pen), e, t, o)
 }
 
 // mergeFiles lets later versions of files take the place of earlier ones.

@@ -84,8 +84,15 @@ func appendStubs(w pen, e *edits, t *Thread, o Options) error {
 }
 
 func changeFlat(w pen, e *edits, t *Thread, o Options) {
-	m := flatRepairer{pen: w, e: e, t: t, o: o, tr: t.Request.Transcript(), touched: maps.Clone(e.held), home: make(map[transcript.BlockID]bool), weighed: make(map[transcript.BlockID]bool)}
 	found := e.l.checkThread(t, wire.CheckOptions{Strict: o.Check.Strict})
+	if len(found) == 0 {
+		return
+	}
+	tr := t.Request.Transcript()
+	m := flatRepairer{
+		pen: w, e: e, t: t, o: o, tr: tr, ids: newCallIDs(tr), touched: maps.Clone(e.held), carved: make(map[int]map[int]bool),
+		home: make(map[transcript.BlockID]bool), weighed: make(map[transcript.BlockID]bool),
+	}
 	strays := make(map[string]*Finding)
 	for i := range found {
 		if f := &found[i]; f.Rule == "orphan-result" && len(f.IDs) > 0 {
@@ -115,7 +122,7 @@ type flatRepairer struct {
 	home    map[transcript.BlockID]bool // calls whose results were moved to them
 	weighed map[transcript.BlockID]bool // first results of calls with several
 	carved  map[int]map[int]bool        // elements that have moved out of units, by where they begin
-	ids     *callIDs                    // filled when a call has to be told from another
+	ids     *callIDs
 }
 
 func (m *flatRepairer) change(f *Finding) Change { return Change{Thread: m.t.Name, Line: f.Line} }
@@ -149,9 +156,6 @@ func (m *flatRepairer) carve(result transcript.BlockID, unit int) []byte {
 	c, ok := m.pen.(carver)
 	if !ok || len(c.elements(m.e.l.object(unit))) < 2 {
 		return nil
-	}
-	if m.carved == nil {
-		m.carved = make(map[int]map[int]bool)
 	}
 	if m.carved[unit] == nil {
 		m.carved[unit] = make(map[int]bool)

@@ -13,9 +13,6 @@ import (
 // twin settles a call that repeats the id of an earlier one: a copy goes, and another call gets
 // an id of its own, as do its results.
 func (m *flatRepairer) twin(f *Finding, x transcript.Exchange) {
-	if m.ids == nil {
-		m.ids = newCallIDs(m.tr)
-	}
 	first := m.ids.first[x.CallID]
 	if first == transcript.NoBlock || first == f.Block {
 		return

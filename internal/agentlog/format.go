@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare/internal/fullness"
-	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -63,7 +62,7 @@ type row struct {
 	// clips is how many bytes of a result the agent sends at most. Zero: all.
 	clips int
 	// document reports whether a value is the whole of a file; nil: files are lines.
-	document func(raw []byte, at jsonspan.Span) bool
+	document func(o object) bool
 }
 
 // table is the list of all formats. Of two with as much evidence the first counts.

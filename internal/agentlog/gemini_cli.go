@@ -17,11 +17,14 @@ import (
 // message and all behind it back, $set may replace all of them.
 type geminiCLI struct{}
 
-var geminiRow = row{format: GeminiCLI, name: "gemini-cli", maker: "Gemini CLI", dialect: wire.Gemini, form: geminiCLI{}, lenient: true, line: geminiLine, document: isChat, usage: geminiUsage, aim: 40}
+var geminiRow = row{
+	format: GeminiCLI, name: "gemini-cli", maker: "Gemini CLI", dialect: wire.Gemini, form: geminiCLI{},
+	lenient: true, line: geminiLine, document: isChat, aim: 40,
+	usage: usageAt("tokens", []string{"input"}, []string{"output", "thoughts"}), // cached tokens are part of the input
+}
 
 // isChat reports whether a value is a chat of the older versions.
-func isChat(raw []byte, at jsonspan.Span) bool {
-	o := objectAt(raw, at)
+func isChat(o object) bool {
 	return o.Has("sessionId") && o.Has("messages") && (o.Has("projectHash") || o.Has("startTime"))
 }
 

@@ -19,23 +19,22 @@ var gooseRow = row{format: Goose, name: "goose", maker: "goose", dialect: wire.A
 func gooseLine(o object) evidence {
 	switch {
 	case o.Has("working_dir") && (o.Has("message_count") || o.Has("description")),
-		o.Has("role") && o.Has("created") && o.Has("content") && gooseContent(o.Raw, o):
+		o.Has("role") && o.Has("created") && o.Has("content") && gooseContent(o):
 		return proof
 	}
 	return silent
 }
 
 // isGoose reports whether a value is an exported session or recordings.
-func isGoose(raw []byte, at jsonspan.Span) bool {
-	o := objectAt(raw, at)
-	return (o.Has("conversation") || isRecording(raw, o)) && gooseDocument(raw, o)
+func isGoose(o object) bool {
+	return (o.Has("conversation") || isRecording(o)) && gooseDocument(o)
 }
 
 // gooseContent reports whether a message of goose uses its own kinds of blocks, or
 // what goose alone writes beside them.
-func gooseContent(raw []byte, o object) bool {
+func gooseContent(o object) bool {
 	for _, b := range o.List("content") {
-		switch objectAt(raw, b).Text("type") {
+		switch objectAt(o.Raw, b).Text("type") {
 		case "toolRequest", "toolResponse", "frontendToolRequest":
 			return true
 		}
@@ -44,19 +43,19 @@ func gooseContent(raw []byte, o object) bool {
 }
 
 // isRecording reports whether an object holds recordings of goose's providers.
-func isRecording(raw []byte, o object) bool {
+func isRecording(o object) bool {
 	for _, m := range o.Members {
-		r := objectAt(raw, m.Value)
+		r := objectAt(o.Raw, m.Value)
 		in := r.Object("input")
 		return r.Has("output") && in.Has("messages") && in.Has("system")
 	}
 	return false
 }
 
-func gooseDocument(raw []byte, o object) bool {
-	for _, at := range gooseLists(raw, o) {
-		for _, m := range jsonspan.Elements(raw, at) {
-			if gooseContent(raw, objectAt(raw, m)) {
+func gooseDocument(o object) bool {
+	for _, at := range gooseLists(o) {
+		for _, m := range jsonspan.Elements(o.Raw, at) {
+			if gooseContent(objectAt(o.Raw, m)) {
 				return true
 			}
 		}
@@ -65,15 +64,14 @@ func gooseDocument(raw []byte, o object) bool {
 }
 
 // gooseLists returns the lists of messages in a document.
-func gooseLists(raw []byte, o object) []jsonspan.Span {
-	if v, ok := o.Get("conversation"); ok && raw[v.Start] == '[' {
+func gooseLists(o object) []jsonspan.Span {
+	if v, ok := o.Get("conversation"); ok && o.Raw[v.Start] == '[' {
 		return []jsonspan.Span{v}
 	}
 	var all []jsonspan.Span
 	for _, m := range o.Members {
-		in := objectAt(raw, m.Value)
-		in = in.Object("input")
-		if v, ok := in.Get("messages"); ok && raw[v.Start] == '[' {
+		in := objectAt(o.Raw, m.Value).Object("input")
+		if v, ok := in.Get("messages"); ok && o.Raw[v.Start] == '[' {
 			all = append(all, v)
 		}
 	}
@@ -83,7 +81,7 @@ func gooseLists(raw []byte, o object) []jsonspan.Span {
 func (g goose) read(l *Log) {
 	var lists []jsonspan.Span
 	if at, ok := wholeObject(l.raw); ok {
-		lists = gooseLists(l.raw, objectAt(l.raw, at))
+		lists = gooseLists(objectAt(l.raw, at))
 	}
 	if lists == nil {
 		l.readLines()
@@ -152,10 +150,6 @@ func (goose) message(l *Log, b *bodyBuilder, i int, o object, k *talk) {
 		}
 	}
 	t.put(b, i, roleOf(o.Text("role")))
-}
-
-func (g goose) repair(e *edits, t *Thread, o Options) error {
-	return repairFlat(g, e, t, o)
 }
 
 func (goose) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {

@@ -106,7 +106,7 @@ func (l *Log) findCopies(member string) map[int]bool {
 		case bytes.Equal(l.object(first).Bytes(), o.Bytes()):
 			all[u] = true
 			l.copies = append(l.copies, u)
-			l.damageAt(l.units[u].span.Start, l.units[u].line, "duplicate-line")
+			l.damageUnit(u, "duplicate-line")
 		}
 	}
 	return all

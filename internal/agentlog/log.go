@@ -82,64 +82,100 @@ type Log struct {
 	Format  Format
 	Threads []*Thread
 
+	source
+	layout
+	defects
+	formatState
+	form   form
+	tally  Tally
+	recent recentUnit
+}
+
+// A recentUnit caches the unit that was read last. A repair reads a unit once for each of its calls, which would
+// take quadratic time without it (TestLinear).
+type recentUnit struct {
+	unit   int
+	object object
+	member string // of which inner is the value
+	inner  object
+}
+
+// A source is the bytes of a file, and how to read them.
+type source struct {
 	name    string
 	raw     []byte
 	o       Options
 	was     []byte  // the file, if raw is what an agent reads of bytes that are no text
 	patches []patch // and where they differ
-	units   []unit
+	lines   []int   // where each line begins
+}
+
+// A layout is where the records of a file are.
+type layout struct {
+	units  []unit
+	lists  []list       // that units are elements of, if they are not lines
+	owners []int        // opencode: by unit, that of the message that a part belongs to
+	files  []stored     // of a folder
+	sealed map[int]bool // units that hold more than one message, and are not changed
+	open   bool         // the last line is whole but lacks its newline
+	sound  bool         // all strings were read strictly, and hold no half of a surrogate pair
+}
+
+// A defects is what is wrong with the bytes and the links of a file.
+type defects struct {
 	damage  []Finding
-	lines   []int // where each line begins
-	joins   []int // where a newline is missing
-	tally   Tally
+	joins   []int         // where a newline is missing
 	links   map[int]int   // units whose parents are not there, and what they are to hang on
 	copies  []int         // units that repeat an earlier one
-	records []record      // Gemini CLI: the messages that are left
-	gap     *geminiGap    // Gemini CLI: where what was said before has to be said again
 	strays  []int         // units that make the agent forget others: lines of another session, heads in the middle
 	prompts []codexPrompt // Codex: what the user said in lines that are torn
-	sealed  map[int]bool  // units that hold more than one message, and are not changed
-	form    form
-	pi      *piTree         // pi: its lines as it sees them
-	taken   map[string]bool // pi: ids in use; filled when one has to be made
-	top     int             // OpenHands: the highest number of an event; -1 if not looked for
-	lists   []list          // that units are elements of, if they are not lines
-	owners  []int           // opencode: by unit, that of the message that a part belongs to
-	files   []stored        // of a folder
-	look    look
-	open    bool // the last line is whole but lacks its newline
-	sound   bool // all strings were read strictly, and hold no half of a surrogate pair
 }
 
-// A look is the last unit that was looked at, for those who ask for the same one
-// again and again.
-type look struct {
-	unit  int
-	whole object
-	name  string
-	inner object
+// A formatState is what the reader of one format found for its repairs.
+type formatState struct {
+	records []record   // Gemini CLI: the messages that are left
+	gap     *geminiGap // Gemini CLI: where what was said before has to be said again
+	pi      *piTree    // pi: its lines as it sees them
+	top     int        // OpenHands: the highest number of an event
 }
 
-func newLog(f Format, name string, raw []byte, o Options) *Log {
+func newSource(name string, raw []byte, o Options) source {
+	s := source{name: name, raw: raw, o: o, lines: []int{0}}
+	for at := bytes.IndexByte(raw, '\n'); at >= 0; {
+		at++
+		s.lines = append(s.lines, at)
+		next := bytes.IndexByte(raw[at:], '\n')
+		if next < 0 {
+			break
+		}
+		at += next
+	}
+	return s
+}
+
+func newLog(f Format, from source) *Log {
 	r, _ := f.row()
-	return &Log{Format: f, name: name, raw: raw, o: o, form: r.form, top: -1, links: make(map[int]int), sealed: make(map[int]bool)}
+	return &Log{
+		Format: f, source: from, form: r.form,
+		layout: layout{sealed: make(map[int]bool)}, defects: defects{links: make(map[int]int)},
+	}
 }
 
 // object returns the members of a unit.
 func (l *Log) object(u int) object {
-	if l.look.unit != u || l.look.whole.Members == nil {
-		l.look = look{unit: u, whole: objectAt(l.raw, l.units[u].span)}
+	if l.recent.unit != u || l.recent.object.Members == nil {
+		l.recent = recentUnit{unit: u, object: objectAt(l.raw, l.units[u].span)}
 	}
-	return l.look.whole
+	return l.recent.object
 }
 
 // objectIn returns the members of an object in a unit.
 func (l *Log) objectIn(u int, name string) object {
 	o := l.object(u)
-	if l.look.name != name {
-		l.look.name, l.look.inner = name, o.Object(name)
+	if l.recent.member != name {
+		l.recent.member, l.recent.inner = name, o.Object(name)
 	}
-	return l.look.inner
+	return l.recent.inner
 }
 
 // link says what a unit whose parent is not there is to hang on.
@@ -209,10 +245,14 @@ func (l *Log) readItems(name string, add func(b *bodyBuilder, u int, item object
 	}
 }
 
-// A form is what the core needs to know of a format.
+// A form reads a format. One that is no pen is a threadRepairer.
 type form interface {
 	// read fills units and threads.
 	read(*Log)
+}
+
+// A threadRepairer is a form with a repair of its own.
+type threadRepairer interface {
 	// repair changes what must be changed to make the findings of a thread go.
 	repair(*edits, *Thread, Options) error
 }
@@ -231,11 +271,11 @@ type Tally struct {
 func (l *Log) Tally() Tally { return l.tally }
 
 // Raw returns the bytes of the file.
-func (l *Log) Raw() []byte {
-	if l.was != nil {
-		return l.was
+func (s *source) Raw() []byte {
+	if s.was != nil {
+		return s.was
 	}
-	return l.raw
+	return s.raw
 }
 
 // Read reads one session file. It never fails on damage, only on files that no
@@ -256,7 +296,7 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 	case r.form == nil, f == OpenCode: // it keeps a folder
 		return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 	}
-	l := newLog(f, name, raw, o)
+	l := newLog(f, newSource(name, raw, o))
 	l.form.read(l)
 	l = l.readDecoded(r)
 	if o.Marked {
@@ -266,6 +306,11 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 		}
 	}
 	return l, nil
+}
+
+// damageUnit notes something that is wrong with a unit.
+func (l *Log) damageUnit(u int, rule string, ids ...string) {
+	l.damageAt(l.units[u].span.Start, l.units[u].line, rule, ids...)
 }
 
 // damageAt notes something that is wrong with the file itself.
@@ -312,30 +357,18 @@ func (l *Log) inFile(f *Finding) {
 	}
 }
 
-// lineStart returns where a line begins; lines are found once.
-func (l *Log) lineStart(line int) int {
-	if l.lines == nil {
-		l.lines = append(l.lines, 0)
-		for at := 0; ; {
-			i := bytes.IndexByte(l.raw[at:], '\n')
-			if i < 0 {
-				break
-			}
-			at += i + 1
-			l.lines = append(l.lines, at)
-		}
-	}
-	return l.lines[min(max(line, 1), len(l.lines))-1]
+// lineStart returns where a line begins.
+func (s *source) lineStart(line int) int {
+	return s.lines[min(max(line, 1), len(s.lines))-1]
 }
 
 // position returns line and column of an offset, both counted from one.
-func (l *Log) position(offset int) (line, column int) {
-	l.lineStart(1)
-	i, found := slices.BinarySearch(l.lines, offset)
+func (s *source) position(offset int) (line, column int) {
+	i, found := slices.BinarySearch(s.lines, offset)
 	if !found {
 		i--
 	}
-	return i + 1, offset - l.lines[i] + 1
+	return i + 1, offset - s.lines[i] + 1
 }
 
 // promptText is what a thread that ends with the assistant is continued with, so

@@ -19,8 +19,8 @@ type piece struct {
 	beside  bool // Claude Code: it hangs on the line of its call, which is not on the path
 }
 
-// A source is where a block of a repaired thread was before.
-type source struct {
+// A blockSource is where a block of a repaired thread was before.
+type blockSource struct {
 	message int                // -1: it is new
 	was     transcript.BlockID // in the thread before
 	now     transcript.BlockID
@@ -39,9 +39,9 @@ func piecesOf(t *Thread, before, after *wire.Request, joined bool) []piece {
 		byPath[before.Path(transcript.BlockID(b))] = transcript.BlockID(b)
 	}
 	for _, m := range w.now.Messages() {
-		var from []source
+		var from []blockSource
 		for b := m.First; b < m.End; b++ {
-			s := source{-1, transcript.NoBlock, b}
+			s := blockSource{-1, transcript.NoBlock, b}
 			path := wirex.PathIn(after, before, b)
 			o, ok := byPath[path]
 			if !ok { // a string that got company was written as a block
@@ -92,7 +92,7 @@ type weaver struct {
 	joined   bool // what was put into a message stays in it
 }
 
-func (w *weaver) weave(m transcript.Message, from []source) {
+func (w *weaver) weave(m transcript.Message, from []blockSource) {
 	if len(from) == 0 {
 		w.blockless(m)
 		return
@@ -121,7 +121,7 @@ func (w *weaver) weave(m transcript.Message, from []source) {
 // homeOf returns the message that a repaired one was before: the one whose words it
 // has, since only results are moved between messages. One of another speaker it is only if
 // nothing in it was said by its own.
-func (w *weaver) homeOf(role transcript.Role, from []source) int {
+func (w *weaver) homeOf(role transcript.Role, from []blockSource) int {
 	home, best := -1, -1
 	for _, s := range from {
 		if s.message < 0 {
@@ -157,7 +157,7 @@ func (w *weaver) blockless(m transcript.Message) {
 
 // kept files the message that was there before, changed or not. alone: nothing was
 // put in front of it or behind it.
-func (w *weaver) kept(m transcript.Message, home int, from []source, alone bool) {
+func (w *weaver) kept(m transcript.Message, home int, from []blockSource, alone bool) {
 	if home >= len(w.t.parts) {
 		return // the prompt
 	}
@@ -176,7 +176,7 @@ func (w *weaver) kept(m transcript.Message, home int, from []source, alone bool)
 
 // strangers files blocks that are new in their message, one piece for those that
 // come from one place.
-func (w *weaver) strangers(m transcript.Message, from []source) {
+func (w *weaver) strangers(m transcript.Message, from []blockSource) {
 	for i := 0; i < len(from); {
 		k := i + 1
 		for k < len(from) && from[k].message == from[i].message {
@@ -197,7 +197,7 @@ func (w *weaver) strangers(m transcript.Message, from []source) {
 }
 
 // same reports whether blocks are all those of a message, unchanged.
-func (w *weaver) same(was transcript.Message, from []source) bool {
+func (w *weaver) same(was transcript.Message, from []blockSource) bool {
 	if len(from) != int(was.End-was.First) {
 		return false
 	}
@@ -211,7 +211,7 @@ func (w *weaver) same(was transcript.Message, from []source) bool {
 
 // sameBlock reports whether a block says what it said. A string that got company
 // was written as a block, which is no change.
-func (w *weaver) sameBlock(s source) bool {
+func (w *weaver) sameBlock(s blockSource) bool {
 	a, b := w.old.Bytes(w.old.Block(s.was).Span), w.now.Bytes(w.now.Block(s.now).Span)
 	if bytes.Equal(a, b) {
 		return true
@@ -220,7 +220,7 @@ func (w *weaver) sameBlock(s source) bool {
 }
 
 // content writes blocks as a list; a string becomes a block of text.
-func (w *weaver) content(from []source) []byte {
+func (w *weaver) content(from []blockSource) []byte {
 	var raws [][]byte
 	for _, s := range from {
 		raw := w.now.Bytes(w.now.Block(s.now).Span)

@@ -117,19 +117,22 @@ func openCodeFiles(fsys fs.FS) ([]File, error) {
 
 // readFiles makes one log of several files.
 func readFiles(files []File, o Options) *Log {
-	l := newLog(OpenCode, "opencode", nil, o)
+	var all []byte
+	var places []stored
 	for _, f := range files {
-		start, wrong := len(l.raw), 0
+		start, wrong := len(all), 0
 		raw, marked := bytes.CutPrefix(f.Raw, byteOrderMark)
 		if marked {
-			l.raw = append(l.raw, byteOrderMark...)
+			all = append(all, byteOrderMark...)
 		}
 		if text, patches := decoded(raw); patches != nil { // as opencode reads it
-			raw, wrong = text, len(l.raw)-start+patches[0].at+1
+			raw, wrong = text, len(all)-start+patches[0].at+1
 		}
-		l.raw = append(append(l.raw, raw...), '\n')
-		l.files = append(l.files, stored{f.Path, jsonspan.Span{Start: start, End: len(l.raw) - 1}, wrong})
+		all = append(append(all, raw...), '\n')
+		places = append(places, stored{f.Path, jsonspan.Span{Start: start, End: len(all) - 1}, wrong})
 	}
+	l := newLog(OpenCode, newSource("opencode", all, o))
+	l.files = places
 	l.form.read(l)
 	return l
 }
@@ -302,7 +305,7 @@ const ocCleared = "[Old tool result content cleared]"
 // repair ends calls that are still running: with their output, or with a stub.
 func (c openCode) repair(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
-	var ids *callIDs
+	ids := newCallIDs(tr)
 	for _, f := range e.l.checkThread(t, o.Check) {
 		if f.Rule != "orphan-call" && f.Rule != "duplicate-call-id" || f.Block == transcript.NoBlock || f.Open && o.Repair.Open {
 			continue
@@ -315,9 +318,6 @@ func (c openCode) repair(e *edits, t *Thread, o Options) error {
 		}
 		part := e.l.object(f.unit)
 		if f.Rule == "duplicate-call-id" {
-			if ids == nil {
-				ids = newCallIDs(tr)
-			}
 			c.twin(e, t, &f, part, ids)
 			continue
 		}

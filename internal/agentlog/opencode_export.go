@@ -22,17 +22,16 @@ var openCodeExportRow = row{
 	document: isOpenCodeExport, usage: openCodeUsage,
 }
 
-func isOpenCodeExport(raw []byte, at jsonspan.Span) bool {
-	o := objectAt(raw, at)
+func isOpenCodeExport(o object) bool {
 	if info := o.Object("info"); !info.Has("id") || !info.Has("directory") && !info.Has("projectID") {
 		return false
 	}
 	list, ok := o.Get("messages")
-	if !ok || raw[list.Start] != '[' {
+	if !ok || o.Raw[list.Start] != '[' {
 		return false
 	}
-	for _, m := range jsonspan.Elements(raw, list) {
-		return objectAt(raw, m).Has("parts")
+	for _, m := range jsonspan.Elements(o.Raw, list) {
+		return objectAt(o.Raw, m).Has("parts")
 	}
 	return true
 }
@@ -92,7 +91,7 @@ func (c openCodeExport) readMessage(l *Log, o object) *ocMessage {
 		l.owners = append(l.owners, head)
 		part := l.object(u)
 		if part.Has(rowMember) {
-			l.damageAt(l.units[u].span.Start, l.units[u].line, "torn-row")
+			l.damageUnit(u, "torn-row")
 		}
 		x.parts = append(x.parts, u)
 	}
@@ -141,7 +140,7 @@ func (c openCodeExport) finish(e *edits) {
 // lostIn is what is known of rows that cannot be read, from those beside them.
 func (c openCodeExport) lostIn(l *Log, session string) *ocLost {
 	x := newLost()
-	again := &Log{raw: l.raw, Format: l.Format}
+	again := &Log{Format: l.Format, source: l.source}
 	at, ok := one(l.raw)
 	if !ok {
 		return x

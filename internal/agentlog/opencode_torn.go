@@ -46,7 +46,7 @@ type ocLost struct {
 
 func (c openCode) lost(l *Log) *ocLost {
 	x := newLost()
-	for _, s := range c.sessions(&Log{raw: l.raw, files: l.files}) { // units are those of l
+	for _, s := range c.sessions(&Log{source: l.source, layout: layout{files: l.files}}) { // units are those of l
 		for _, m := range s.messages {
 			x.add(s.id, m)
 		}

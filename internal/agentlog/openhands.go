@@ -16,7 +16,7 @@ import (
 // sent as text; nothing answers it.
 type openHands struct{}
 
-var openHandsRow = row{format: OpenHands, name: "openhands", maker: "OpenHands", dialect: wire.Anthropic, form: openHands{}, line: openHandsLine, document: isEventList}
+var openHandsRow = row{format: OpenHands, name: "openhands", maker: "OpenHands", dialect: wire.Anthropic, form: openHands{}, line: openHandsLine, document: func(o object) bool { return isEventList(o.Raw, o.Span) }}
 
 // openHandsEventRow is a file with a single event: OpenHands keeps a conversation as a folder of such. By
 // itself a result has no call there, and none of it is a session.
@@ -24,17 +24,14 @@ var openHandsEventRow = row{format: OpenHandsEvent, name: "openhands-event", mak
 
 // isLoneEvent knows the events of both: those with an action or an observation, and those of the SDK, with
 // a kind.
-func isLoneEvent(raw []byte, at jsonspan.Span) bool {
-	if at.Len() == 0 || raw[at.Start] != '{' {
-		return false
-	}
-	o := objectAt(raw, at)
+func isLoneEvent(o object) bool {
 	kind := o.Text("kind")
 	return isEvent(o) || o.Has("id") && o.Has("source") && o.Has("timestamp") && (strings.HasSuffix(kind, "Event") || strings.HasSuffix(kind, "Observation"))
 }
 
 func openHandsLine(o object) evidence {
-	if o.Has("history") && isEvents(o.Raw, o, "history") || isEvent(o) {
+	history, _ := o.Get("history")
+	if isEventList(o.Raw, history) || isEvent(o) {
 		return proof
 	}
 	return silent
@@ -54,11 +51,6 @@ func isEventList(raw []byte, at jsonspan.Span) bool {
 		}
 	}
 	return false
-}
-
-func isEvents(raw []byte, o object, name string) bool {
-	v, _ := o.Get(name)
-	return isEventList(raw, v)
 }
 
 func (h openHands) read(l *Log) {
@@ -94,7 +86,11 @@ func (h openHands) thread(l *Log, name string, all list) {
 	k, n := newTalk(), 0
 	b := l.newBody(wire.Anthropic, "")
 	for i := all.first; i < all.end; i++ {
-		if o := l.object(i); isEvent(o) {
+		o := l.object(i)
+		if number, err := strconv.Atoi(string(o.Value("id"))); err == nil && number < 1<<40 {
+			l.top = max(l.top, number)
+		}
+		if isEvent(o) {
 			n++
 			h.event(l, b, i, o, k)
 		}
@@ -127,10 +123,6 @@ func (openHands) event(l *Log, b *bodyBuilder, i int, o object, k *talk) {
 	t.put(b, i, role)
 }
 
-func (h openHands) repair(e *edits, t *Thread, o Options) error {
-	return repairFlat(h, e, t, o)
-}
-
 func (openHands) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
 	u := t.parts[blk.Message].unit
@@ -142,19 +134,11 @@ func (openHands) stub(l *Log, t *Thread, call transcript.BlockID, text string) [
 // nextID returns a number that no event of the list of unit u has, told from the
 // place of the unit so that each gets its own.
 func (l *Log) nextID(u int) []byte {
-	if l.top < 0 {
-		l.top = 0
-		for _, x := range l.units {
-			if n, err := strconv.Atoi(string(objectAt(l.raw, x.span).Value("id"))); err == nil && n < 1<<40 {
-				l.top = max(l.top, n)
-			}
-		}
-	}
 	return strconv.AppendInt(nil, int64(l.top+1+u), 10)
 }
 
 func (openHands) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
-	u := t.parts[t.Request.Transcript().Block(result).Message].unit
+	u := t.unitOf(result)
 	o := l.object(u)
 	return write("id", o.Mark("id"), "timestamp", l.stampLike(o), "source", "user", "message", text,
 		"action", "message", "args", write("content", text, "wait_for_response", []byte("false")))

@@ -304,7 +304,7 @@ func (l *Log) inEffect(kinds []damageKind, record agentRecord) ([]damageKind, ou
 // hasMessagesUpTo reports whether something was said up to a line.
 func (l *Log) hasMessagesUpTo(line int) bool {
 	for u := range l.roles() {
-		if kind := l.object(u).Kind(); l.units[u].line <= line && kind != "attachment" && kind != "system" && l.objectIn(u, "message").Text("role") != "system" {
+		if kind := l.object(u).Kind(); l.units[u].line <= line && kind != "attachment" && kind != "system" && l.object(u).Object("message").Text("role") != "system" {
 			return true
 		}
 	}

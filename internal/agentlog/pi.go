@@ -19,7 +19,10 @@ import (
 // pairs are checked.
 type pi struct{}
 
-var piRow = row{format: Pi, name: "pi", maker: "pi", dialect: wire.Anthropic, form: pi{}, line: piLine, lenient: true, usage: piUsage}
+var piRow = row{
+	format: Pi, name: "pi", maker: "pi", dialect: wire.Anthropic, form: pi{}, line: piLine, lenient: true,
+	usage: usageAt("message.usage", []string{"input", "cacheRead", "cacheWrite"}, []string{"output"}),
+}
 
 func piLine(o object) evidence {
 	switch kind := o.Kind(); {
@@ -122,7 +125,7 @@ func (p pi) tree(l *Log) *piTree {
 					}
 					// The one behind what it hangs on stays: from there the agent goes on.
 					l.copies[n-1], l.damage = first, l.damage[:len(l.damage)-1]
-					l.damageAt(l.units[first].span.Start, l.units[first].line, "duplicate-line")
+					l.damageUnit(first, "duplicate-line")
 					t.entries[first].message = false
 					early = append(early, first)
 				}
@@ -194,7 +197,7 @@ func (pi) model(l *Log, t *piTree) string {
 		case "model_change":
 			model = cmp.Or(l.object(i).Text("modelId"), model)
 		case "message":
-			if m := l.objectIn(i, "message"); m.Text("role") == "assistant" {
+			if m := l.object(i).Object("message"); m.Text("role") == "assistant" {
 				model = cmp.Or(m.Text("model"), model)
 			}
 		}
@@ -240,7 +243,7 @@ func (pi) walk(l *Log, t *piTree) []int {
 		for k--; k >= 0 && (seen[flat[k]] || es[flat[k]].id == "" || index[es[flat[k]].id] != flat[k]); k-- {
 		}
 		if k >= 0 {
-			l.damageAt(l.units[i].span.Start, l.units[i].line, "dangling-parent", es[i].parent)
+			l.damageUnit(i, "dangling-parent", es[i].parent)
 			l.link(i, flat[k])
 		}
 	}
@@ -292,7 +295,7 @@ func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 		if !e.message {
 			continue
 		}
-		m := l.objectIn(i, "message")
+		m := l.object(i).Object("message")
 		role := m.Text("role")
 		switch {
 		case role == "system" && k < before:
@@ -391,7 +394,7 @@ func (pi) behindLost(l *Log, t *piTree, at int) int {
 		if _, there := t.index[t.entries[i].parent]; !gap && (k > 0 || there || t.entries[i].parent == "") {
 			continue
 		}
-		l.damageAt(l.units[t.path[at]].span.Start, l.units[t.path[at]].line, "lost-kept-line", id)
+		l.damageUnit(t.path[at], "lost-kept-line", id)
 		t.kept = map[int]int{t.path[at]: i}
 		return i
 	}

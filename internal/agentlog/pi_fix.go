@@ -25,31 +25,25 @@ func (p pi) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte
 	o := l.object(unit)
 	m := write("role", "toolResult", "toolCallId", blk.CallID, "toolName", blk.Tool,
 		"content", array(textBlock(text)), "isError", []byte("true"), "timestamp", l.objectIn(unit, "message").Mark("timestamp"))
-	return write("type", "message", "id", p.mint(l, unit, m), "parentId", o.Mark("id"), "timestamp", o.Mark("timestamp"), "message", m)
+	return write("type", "message", "id", p.mint(l, unit, m, nil), "parentId", o.Mark("id"), "timestamp", o.Mark("timestamp"), "message", m)
 }
 
 // mint makes an id for a new line; none if the lines of the file have none.
-func (pi) mint(l *Log, unit int, message []byte) []byte {
-	if l.taken == nil {
-		l.taken = make(map[string]bool, len(l.pi.entries))
-		for i := range l.pi.entries {
-			l.taken[l.pi.entries[i].id] = true
-		}
-		delete(l.taken, "")
-	}
-	if len(l.taken) == 0 {
+func (pi) mint(l *Log, unit int, message []byte, made map[string]bool) []byte {
+	if len(l.pi.index) == 0 {
 		return nil
 	}
 	for n := 0; ; n++ {
 		sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%d\x00%d\x00%s", n, unit, message))
-		if id := fmt.Sprintf("%x", sum[:4]); !l.taken[id] {
+		id := fmt.Sprintf("%x", sum[:4])
+		if _, taken := l.pi.index[id]; !taken && !made[id] {
 			return quote(id)
 		}
 	}
 }
 
 func (p pi) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
-	unit := t.parts[t.Request.Transcript().Block(result).Message].unit
+	unit := t.unitOf(result)
 	stamp := l.object(unit).Object("message").Mark("timestamp")
 	content := append([][]byte{textBlock(text)}, p.shows(l, t, result)...)
 	m := write("role", "user", "content", array(content...), "timestamp", stamp)
@@ -58,7 +52,7 @@ func (p pi) quote(l *Log, t *Thread, result transcript.BlockID, text string) []b
 
 // shows returns the pictures of a result, which a message of the user holds alike.
 func (pi) shows(l *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
-	unit := t.parts[t.Request.Transcript().Block(result).Message].unit
+	unit := t.unitOf(result)
 	for _, at := range l.object(unit).Object("message").List("content") {
 		if objectAt(l.raw, at).Text("type") == "image" {
 			all = append(all, l.raw[at.Start:at.End])
@@ -124,7 +118,7 @@ func (p pi) branch(e *edits) {
 				pairs = append(pairs, name, to)
 			}
 		}
-		id := p.mint(e.l, len(e.end), append(quote(parent), line...))
+		id := p.mint(e.l, len(e.end), append(quote(parent), line...), nil)
 		line = setMembers(line, append(pairs, "id", id, "parentId", uuidValue(parent))...)
 		parent = jsonedit.TextAt(id)
 		if old := was.Text("id"); old != "" {

@@ -16,10 +16,10 @@ func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	parent, stamp := "", tree.entries[tree.path[len(tree.path)-1]].stamp
 	put := func(line []byte) {
 		stamp = later(stamp)
-		id := p.mint(e.l, len(e.end), append(quote(parent), line...))
+		id := p.mint(e.l, len(e.end), append(quote(parent), line...), e.ids)
 		line = setMembers(line, "id", id, "parentId", uuidValue(parent), "timestamp", stamp)
 		parent = jsonedit.TextAt(id)
-		e.l.taken[parent] = true
+		e.ids[parent] = true
 		e.end = append(e.end, line)
 	}
 	for _, i := range tree.path { // the settings that are in force

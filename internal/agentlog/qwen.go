@@ -16,7 +16,11 @@ import (
 type qwen struct{}
 
 // qwenRow is qwen-code: the links of Claude Code around the contents of Gemini.
-var qwenRow = row{format: QwenCode, name: "qwen-code", maker: "qwen-code", dialect: wire.Anthropic, form: qwen{}, line: qwenLine, usage: qwenUsage, lenient: true}
+var qwenRow = row{
+	format: QwenCode, name: "qwen-code", maker: "qwen-code", dialect: wire.Anthropic, form: qwen{},
+	line: qwenLine, lenient: true,
+	usage: usageAt("usageMetadata", []string{"promptTokenCount"}, []string{"candidatesTokenCount", "thoughtsTokenCount"}),
+}
 
 func qwenLine(o object) evidence {
 	if !o.Has("uuid") || !o.Has("parentUuid") || !o.Has("sessionId") {
@@ -29,11 +33,6 @@ func qwenLine(o object) evidence {
 		return hint
 	}
 	return silent
-}
-
-func qwenUsage(o object) (in, out int) {
-	used := o.Object("usageMetadata")
-	return used.Number("promptTokenCount"), used.Number("candidatesTokenCount") + used.Number("thoughtsTokenCount")
 }
 
 func (q qwen) read(l *Log) {
@@ -89,7 +88,7 @@ func (l *Log) findOtherSessions() []int {
 			continue
 		}
 		l.strays = append(l.strays, u)
-		l.damageAt(l.units[u].span.Start, l.units[u].line, otherSessionRule)
+		l.damageUnit(u, otherSessionRule)
 	}
 	return l.strays
 }
@@ -129,7 +128,7 @@ func (qwen) path(l *Log) (path, off []int) {
 		case parent == "" && string(o.Value("parentUuid")) == "null":
 			u = -1 // a beginning
 		default:
-			l.damageAt(l.units[u].span.Start, l.units[u].line, "dangling-parent", parent)
+			l.damageUnit(u, "dangling-parent", parent)
 			for u--; u >= 0 && (copies[u] || l.object(u).Text("uuid") == ""); u-- {
 			}
 		}
@@ -180,8 +179,6 @@ func qwenSaid(r object) string {
 	return string(r.Bytes())
 }
 
-func (q qwen) repair(e *edits, t *Thread, o Options) error { return repairFlat(q, e, t, o) }
-
 // finish lets each line hang on the one in front of it.
 func (q qwen) finish(e *edits) {
 	for _, u := range e.l.strays {
@@ -191,7 +188,7 @@ func (q qwen) finish(e *edits) {
 	if e.appendOnly {
 		return
 	}
-	path, _ := q.path(&Log{raw: e.l.raw, units: e.l.units, Format: e.l.Format})
+	path, _ := q.path(&Log{Format: e.l.Format, source: e.l.source, layout: layout{units: e.l.units}})
 	up := ""
 	for i, u := range path {
 		x := e.units[u]
@@ -241,7 +238,7 @@ func qwenResponse(id, tool, name string, text []byte) []byte {
 }
 
 func (q qwen) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
-	u := t.parts[t.Request.Transcript().Block(result).Message].unit
+	u := t.unitOf(result)
 	line := q.record(l, u, "user", "user", write("text", text))
 	o := l.object(u)
 	return setMembers(line, "uuid", o.Text("uuid"), "parentUuid", uuidValue(o.Text("parentUuid")))

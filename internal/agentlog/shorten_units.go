@@ -1,6 +1,7 @@
 package agentlog
 
 import (
+	"iter"
 	"strings"
 
 	"github.com/pare-llm/pare"
@@ -27,12 +28,7 @@ func shortenUnits(w reviser, e *edits, t *Thread, plan *pare.Plan) (gone map[str
 			if !ok {
 				return nil, ErrShorten
 			}
-			x := e.unit(t.parts[max(last, 0)].unit)
-			if said := w.says(e.l, t.parts[max(last, 0)].unit, p.role, text); last < 0 {
-				x.before = append(x.before, said)
-			} else {
-				x.after = append(x.after, said)
-			}
+			e.putBeside(t, last, w.says(e.l, t.parts[max(last, 0)].unit, p.role, text))
 			continue
 		}
 		if p.message < last {
@@ -58,6 +54,65 @@ func shortenUnits(w reviser, e *edits, t *Thread, plan *pare.Plan) (gone map[str
 		delete(gone, x.CallID)
 	}
 	return gone, nil
+}
+
+// keptPieces returns what stays of the messages of a thread, by message. Texts that the plan puts in
+// become units, which write makes.
+func keptPieces(e *edits, t *Thread, plan *pare.Plan, write func(transcript.Role, []byte) []byte) (map[int]piece, error) {
+	kept := make(map[int]piece)
+	last := -1
+	for _, p := range piecesOf(t, t.Request, plan.Result(), false) {
+		if p.message >= 0 {
+			kept[p.message], last = p, p.message
+			continue
+		}
+		text, ok := onlyText(p.raw)
+		if !ok {
+			return nil, ErrShorten
+		}
+		e.putBeside(t, last, write(p.role, text))
+	}
+	return kept, nil
+}
+
+// putBeside puts a new unit behind that of a message; -1: in front of the first one.
+func (e *edits) putBeside(t *Thread, message int, raw []byte) {
+	x := e.unit(t.parts[max(message, 0)].unit)
+	if message < 0 {
+		x.before = append(x.before, raw)
+	} else {
+		x.after = append(x.after, raw)
+	}
+}
+
+// A unitGroup is the messages of one unit, from first to end, and what stays of them.
+type unitGroup struct {
+	unit, first, end int
+	kept             map[int]piece
+}
+
+// unitGroups yields the units of which a plan has changed something and left something. It drops those of which
+// nothing is left.
+func (e *edits) unitGroups(t *Thread, kept map[int]piece) iter.Seq[unitGroup] {
+	return func(yield func(unitGroup) bool) {
+		for first := 0; first < len(t.parts); {
+			end, some, same := first, false, true
+			for end < len(t.parts) && t.parts[end].unit == t.parts[first].unit {
+				p, ok := kept[end]
+				some, same = some || ok, same && ok && p.raw == nil
+				end++
+			}
+			g := unitGroup{t.parts[first].unit, first, end, kept}
+			first = end
+			switch {
+			case same:
+			case !some:
+				e.unit(g.unit).drop = true
+			case !yield(g):
+				return
+			}
+		}
+	}
 }
 
 // leftOf returns the text of an Anthropic message, and the input of its calls by id.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/fullness"
@@ -118,19 +119,20 @@ func (l *Log) usage(t *Thread) fullness.Counted {
 	return fullness.Counted{}
 }
 
-func claudeUsage(o object) (in, out int) {
-	u := o.Object("message").Object("usage")
-	return u.Number("input_tokens") + u.Number("cache_creation_input_tokens") + u.Number("cache_read_input_tokens"), u.Number("output_tokens")
-}
-
-func piUsage(o object) (in, out int) {
-	u := o.Object("message").Object("usage")
-	return u.Number("input") + u.Number("cacheRead") + u.Number("cacheWrite"), u.Number("output")
-}
-
-func geminiUsage(o object) (in, out int) {
-	u := o.Object("tokens") // cached tokens are part of the input
-	return u.Number("input"), u.Number("output") + u.Number("thoughts")
+// usageAt returns a reader of the counts in an object of a unit, such as "message.usage": sums of members.
+func usageAt(path string, input, output []string) func(object) (in, out int) {
+	return func(o object) (in, out int) {
+		for name := range strings.SplitSeq(path, ".") {
+			o = o.Object(name)
+		}
+		for _, name := range input {
+			in += o.Number(name)
+		}
+		for _, name := range output {
+			out += o.Number(name)
+		}
+		return in, out
+	}
 }
 
 // codexUsage reads the last event that tells what a reply has cost, if it comes behind the last
