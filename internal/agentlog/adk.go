@@ -13,7 +13,7 @@ import (
 // with a content of the Gemini API, in camel case or with underscores.
 type adk struct{}
 
-var adkRow = row{format: ADK, name: "adk", maker: "ADK", dialect: wire.Gemini, form: adk{}, document: isADK}
+var adkRow = formatSpec{format: ADK, name: "adk", maker: "ADK", dialect: wire.Gemini, form: adk{}, isDocument: isADK}
 
 func isADK(o object) bool {
 	for _, e := range o.List("events") {
@@ -24,7 +24,7 @@ func isADK(o object) bool {
 }
 
 func (a adk) read(l *Log) {
-	at, ok := l.document()
+	at, ok := l.documentSpan()
 	if !ok {
 		return
 	}
@@ -34,17 +34,17 @@ func (a adk) read(l *Log) {
 		return
 	}
 	all := l.readList(v)
-	k, n := newTalk(), 0
-	b := l.newBody(wire.Gemini, "")
+	k, n := newPairCounts(), 0
+	b := l.newBodyBuilder(wire.Gemini, "")
 	for i := all.first; i < all.end; i++ {
 		if ev := l.object(i); ev.Has("content") {
 			n++
-			a.event(b, i, ev.Object("content"), k)
+			a.appendEvent(b, i, ev.Object("content"), k)
 		}
 	}
 	if n > 0 {
-		l.count(k, n)
-		l.written("main", Main, "", b, k)
+		l.addToTally(k, n)
+		l.addPairsThread("main", Main, "", b, k)
 	}
 }
 
@@ -55,8 +55,8 @@ func either(o object, a, b string) object {
 	return o.Object(b)
 }
 
-func (adk) event(b *bodyBuilder, i int, content object, k *talk) {
-	t := turn{member: "parts"}
+func (adk) appendEvent(b *bodyBuilder, i int, content object, k *pairCounts) {
+	t := messageBuilder{member: "parts"}
 	for _, o := range content.Items("parts") {
 		call, answer := either(o, "functionCall", "function_call"), either(o, "functionResponse", "function_response")
 		switch {
@@ -67,14 +67,14 @@ func (adk) event(b *bodyBuilder, i int, content object, k *talk) {
 			k.results[answer.Text("id")]++
 			t.add(write("functionResponse", answer.Bytes()), o.Span)
 		case o.Has("text"):
-			t.add(write("text", stringOr(o.Value("text"))), o.Span)
+			t.add(write("text", stringOrEmpty(o.Value("text"))), o.Span)
 		}
 	}
 	role := "user"
 	if content.Text("role") == "model" {
 		role = "model"
 	}
-	t.put(b, i, role)
+	t.appendTo(b, i, role)
 }
 
 // event writes an event in the manner of another one.
@@ -92,7 +92,7 @@ func (adk) write(l *Log, like int, part []byte) []byte {
 
 func (a adk) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
-	u := t.parts[blk.Message].unit
+	u := t.sources[blk.Message].unit
 	var id []byte
 	if blk.CallID != "" {
 		id = quote(blk.CallID)
@@ -104,30 +104,30 @@ func (a adk) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byt
 	return a.write(l, u, write(name, write("id", id, "name", blk.Tool, "response", write("error", text))))
 }
 
-func (a adk) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+func (a adk) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	u := t.unitOf(result)
 	return l.object(u).With("content", write("role", "user", "parts", array(write("text", text))))
 }
 
-func (a adk) apart(l *Log, t *Thread, result transcript.BlockID, text string) (rest, quoted []byte) {
-	if rest = a.without(l, t, result); rest == nil {
+func (a adk) splitResult(l *Log, t *Thread, result transcript.BlockID, text string) (rest, quoted []byte) {
+	if rest = a.withoutBlock(l, t, result); rest == nil {
 		return nil, nil
 	}
 	u := t.unitOf(result)
 	return rest, a.write(l, u, write("text", text))
 }
 
-func (a adk) without(l *Log, t *Thread, call transcript.BlockID) []byte {
+func (a adk) withoutBlock(l *Log, t *Thread, call transcript.BlockID) []byte {
 	return withoutElement(l, t, call, a.elements)
 }
 
 func (adk) elements(o object) []jsonspan.Span { return o.Object("content").List("parts") }
 
-func (a adk) alone(l *Log, unit int, part []byte) []byte { return a.write(l, unit, part) }
+func (a adk) unitFor(l *Log, unit int, part []byte) []byte { return a.write(l, unit, part) }
 
 // passOver writes an event without content: nothing of it is sent, and what it did to the state of
 // the session stays.
-func (adk) passOver(record []byte) []byte {
+func (adk) skipped(record []byte) []byte {
 	return setMembers(record, "content", []byte("null"))
 }
 
@@ -143,5 +143,5 @@ func (adk) attach(record, words []byte) []byte {
 	if v := o.Value(name); len(v) > 0 && v[0] == '{' {
 		meta = v
 	}
-	return o.With(name, withKept(meta, words))
+	return o.With(name, appendKept(meta, words))
 }

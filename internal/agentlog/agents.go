@@ -7,16 +7,16 @@ import "slices"
 // home may be a copy from another machine. A * stands for one name or a part of it. Many
 // goroutines may read it.
 type Agent struct {
-	Name   string
-	Format Format
-	files  []string // sessions that are resumed
-	aside  []string // sessions that are not resumed by themselves: archived ones, those of sub-agents
+	Name      string
+	Format    Format
+	files     []string // sessions that are resumed
+	secondary []string // sessions that are not resumed by themselves: archived ones, those of sub-agents
 	// mixed: other files lie there too, and only the content tells.
-	mixed bool
+	sharesFolder bool
 	// alone: of those only an index is not a session, and that is JSON.
-	alone bool
+	onlySessions bool
 	// unread are stores that are newer than what is read here.
-	unread []string
+	unreadable []string
 	// databases hold sessions, too.
 	databases []string
 }
@@ -27,41 +27,41 @@ type Agent struct {
 var agents = []Agent{
 	{
 		Name: "claude-code", Format: ClaudeCode,
-		files: []string{".claude/projects/*/*.jsonl", ".config/claude/projects/*/*.jsonl"},
-		aside: []string{".claude/projects/*/*/subagents/*.jsonl", ".config/claude/projects/*/*/subagents/*.jsonl"},
+		files:     []string{".claude/projects/*/*.jsonl", ".config/claude/projects/*/*.jsonl"},
+		secondary: []string{".claude/projects/*/*/subagents/*.jsonl", ".config/claude/projects/*/*/subagents/*.jsonl"},
 	},
 	{
 		Name: "codex", Format: Codex,
-		files: []string{".codex/sessions/*/*/*/rollout-*.jsonl", ".codex/sessions/rollout-*.jsonl"},
-		aside: []string{".codex/archived_sessions/rollout-*.jsonl"},
+		files:     []string{".codex/sessions/*/*/*/rollout-*.jsonl", ".codex/sessions/rollout-*.jsonl"},
+		secondary: []string{".codex/archived_sessions/rollout-*.jsonl"},
 	},
 	{
 		Name: "gemini-cli", Format: GeminiCLI,
-		files: []string{".gemini/tmp/*/chats/*.json", ".gemini/tmp/*/chats/*.jsonl"},
-		aside: []string{".gemini/tmp/*/chats/*/*.jsonl"},
+		files:     []string{".gemini/tmp/*/chats/*.json", ".gemini/tmp/*/chats/*.jsonl"},
+		secondary: []string{".gemini/tmp/*/chats/*/*.jsonl"},
 	},
 	{
 		Name: "pi", Format: Pi,
 		files: []string{".pi/agent/sessions/*.jsonl", ".pi/agent/sessions/*/*.jsonl"},
 	},
 	{
-		Name: "openclaw", Format: Pi, mixed: true,
+		Name: "openclaw", Format: Pi, sharesFolder: true,
 		files: []string{".openclaw/agents/*/sessions/*.jsonl"},
 	},
 	{
 		Name: "cline", Format: Cline,
-		files: append(inEditors("saoudrizwan.claude-dev"), ".cline/data/tasks/*/"+clineFile, ".cline/data/sessions/*/*"+cline3File),
+		files: append(editorPatterns("saoudrizwan.claude-dev"), ".cline/data/tasks/*/"+clineFile, ".cline/data/sessions/*/*"+cline3File),
 	},
-	{Name: "roo", Format: Cline, files: inEditors("rooveterinaryinc.roo-cline")},
-	{Name: "kilo", Format: Cline, files: inEditors("kilocode.kilo-code")},
+	{Name: "roo", Format: Cline, files: editorPatterns("rooveterinaryinc.roo-cline")},
+	{Name: "kilo", Format: Cline, files: editorPatterns("kilocode.kilo-code")},
 	{
 		Name: "goose", Format: Goose,
-		files: inGoose("*.jsonl"), databases: inGoose("sessions.db"),
+		files: goosePatterns("*.jsonl"), databases: goosePatterns("sessions.db"),
 	},
 	{
-		Name: "openhands", Format: OpenHands, mixed: true,
-		files:  []string{".openhands/*.json", ".openhands/*/*.json", ".openhands/*/*.jsonl"},
-		unread: []string{".openhands/conversations/*/events", ".openhands/sessions/*/events"},
+		Name: "openhands", Format: OpenHands, sharesFolder: true,
+		files:      []string{".openhands/*.json", ".openhands/*/*.json", ".openhands/*/*.jsonl"},
+		unreadable: []string{".openhands/conversations/*/events", ".openhands/sessions/*/events"},
 	},
 	{
 		// Here a session is a folder: its messages; their parts are elsewhere.
@@ -71,7 +71,7 @@ var agents = []Agent{
 	},
 	{Name: "qwen-code", Format: QwenCode, files: []string{".qwen/projects/*/chats/*.jsonl"}},
 	{Name: "copilot", Format: Copilot, files: []string{".copilot/session-state/*/events.jsonl"}},
-	{Name: "continue", Format: Continue, mixed: true, alone: true, files: []string{".continue/sessions/*.json"}},
+	{Name: "continue", Format: Continue, sharesFolder: true, onlySessions: true, files: []string{".continue/sessions/*.json"}},
 }
 
 const (
@@ -81,7 +81,7 @@ const (
 
 // inEditors is where an extension of VS Code, or of one of the editors made from it,
 // keeps its tasks.
-func inEditors(extension string) []string {
+func editorPatterns(extension string) []string {
 	var all []string
 	for _, user := range []string{
 		".config/*/User", "Library/Application Support/*/User", "AppData/Roaming/*/User",
@@ -93,7 +93,7 @@ func inEditors(extension string) []string {
 }
 
 // inGoose is where the versions of goose keep sessions.
-func inGoose(name string) []string {
+func goosePatterns(name string) []string {
 	var all []string
 	for _, folder := range []string{
 		".local/share/goose", ".local/share/Block/goose", "Library/Application Support/goose", "Library/Application Support/Block/goose",
@@ -105,10 +105,10 @@ func inGoose(name string) []string {
 }
 
 // A move is a variable of the environment that puts a folder elsewhere.
-type move struct{ folder, variable, below string }
+type folderOverride struct{ folder, variable, below string }
 
 // moved lists the variables; the first that is set and whose folder leads to a pattern counts.
-var moved = []move{
+var folderOverrides = []folderOverride{
 	{".claude", "CLAUDE_CONFIG_DIR", ""},
 	{".codex", "CODEX_HOME", ""},
 	{".gemini", "GEMINI_CLI_HOME", ".gemini"},

@@ -18,10 +18,10 @@ import (
 // numbered from one without a gap, or validators refuse the file.
 type atif struct{}
 
-var atifRow = row{
+var atifRow = formatSpec{
 	format: ATIF, name: "atif", maker: "a benchmark (ATIF)", dialect: wire.Anthropic, form: atif{},
-	line: proofIf(isATIF), document: isATIF,
-	usage: usageAt("metrics", []string{"prompt_tokens"}, []string{"completion_tokens"}),
+	lineEvidence: strongIf(isATIF), isDocument: isATIF,
+	unitUsage: usageAt("metrics", []string{"prompt_tokens"}, []string{"completion_tokens"}),
 }
 
 func isATIF(o object) bool {
@@ -41,11 +41,11 @@ func isATIF(o object) bool {
 
 func (a atif) read(l *Log) {
 	whole := ""
-	if at, ok := l.document(); ok {
+	if at, ok := l.documentSpan(); ok {
 		whole = objectAt(l.raw, at).Object("agent").Text("model_name")
 	}
-	l.readItems("steps", func(b *bodyBuilder, u int, step object, k *talk) (model string) {
-		a.step(l, b, u, step, k)
+	l.readListDocument("steps", func(b *bodyBuilder, u int, step object, k *pairCounts) (model string) {
+		a.appendStep(l, b, u, step, k)
 		if model = step.Text("model_name"); model == "" {
 			model = whole
 		}
@@ -54,37 +54,37 @@ func (a atif) read(l *Log) {
 }
 
 // step adds the messages of a step: what is said and called, then what came of it.
-func (atif) step(l *Log, b *bodyBuilder, u int, step object, k *talk) {
+func (atif) appendStep(l *Log, b *bodyBuilder, u int, step object, k *pairCounts) {
 	role := map[string]string{"user": "user", "agent": "assistant"}[step.Text("source")]
 	if role != "" {
-		said := turn{k: k}
+		said := messageBuilder{counts: k}
 		at, _ := step.Get("message")
-		for _, text := range textsIn(l.raw, at) {
+		for _, text := range textBlocks(l.raw, at) {
 			if objectOf(text).Text("text") != "" {
 				said.add(text, at)
 			}
 		}
 		for _, call := range step.Items("tool_calls") {
-			said.call(call.Text("tool_call_id"), call.Text("function_name"), call.Value("arguments"), call.Span)
+			said.addCall(call.Text("tool_call_id"), call.Text("function_name"), call.Value("arguments"), call.Span)
 		}
-		said.put(b, u, role)
+		said.appendTo(b, u, role)
 	}
 	// Results come first, wherever they stand: a provider wants them behind their calls.
 	for _, named := range []bool{true, false} {
 		for _, r := range step.Object("observation").Items("results") {
 			content, _ := r.Get("content")
-			id, texts, seen := r.Text("source_call_id"), textsIn(l.raw, content), turn{k: k}
+			id, texts, seen := r.Text("source_call_id"), textBlocks(l.raw, content), messageBuilder{counts: k}
 			if named != (id != "") {
 				continue
 			}
 			if named {
-				seen.result(id, texts, false, r.Span)
+				seen.addResult(id, texts, false, r.Span)
 			} else {
 				for _, text := range texts {
 					seen.add(text, r.Span)
 				}
 			}
-			seen.put(b, u, "user")
+			seen.appendTo(b, u, "user")
 		}
 	}
 }
@@ -93,7 +93,7 @@ func (atif) step(l *Log, b *bodyBuilder, u int, step object, k *talk) {
 // without one stand as what the environment says.
 func (a atif) repair(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
-	found := e.l.checkThread(t, o.Check)
+	found := e.file.checkThread(t, o.Check)
 	strays := make(map[string]*Finding)
 	for i := range found {
 		if f := &found[i]; f.Block != transcript.NoBlock && (f.Rule == "orphan-result" || f.Rule == "displaced-result") {
@@ -101,7 +101,7 @@ func (a atif) repair(e *edits, t *Thread, o Options) error {
 		}
 	}
 	for _, f := range found {
-		if f.Block == transcript.NoBlock || e.held[f.unit] || f.Open && o.Repair.Open {
+		if f.Block == transcript.NoBlock || e.heldUnits[f.unit] || f.Open && o.Repair.Open {
 			continue
 		}
 		if o.AppendOnly {
@@ -112,25 +112,25 @@ func (a atif) repair(e *edits, t *Thread, o Options) error {
 		switch f.Rule {
 		case "orphan-call":
 			if s := strays[id]; s != nil && s.unit != f.unit {
-				raw := a.take(e, s.unit, id, nil)
+				raw := a.takeResult(e, s.unit, id, nil)
 				if raw == nil {
 					continue
 				}
-				a.observe(e, f.unit, raw)
+				a.addResult(e, f.unit, raw)
 				delete(strays, id)
-				e.log(ch, wire.ActionMove, f.Rule, f.IDs, 0, "a result moved to the step of its call")
+				e.addChange(ch, wire.ActionMove, f.Rule, f.IDs, 0, "a result moved to the step of its call")
 				continue
 			}
 			text := stubText(o.Repair, tr, f.Block)
-			a.observe(e, f.unit, write("source_call_id", id, "content", text))
-			e.log(ch, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
+			a.addResult(e, f.unit, write("source_call_id", id, "content", text))
+			e.addChange(ch, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
 		case "orphan-result", "displaced-result", "duplicate-result":
 			if f.Rule != "duplicate-result" && strays[id] == nil {
 				continue // it was moved
 			}
 			text := t.Request.Text(f.Block)
-			if a.take(e, f.unit, id, write("content", quotation+text)) != nil {
-				e.log(ch, wire.ActionEdit, f.Rule, f.IDs, 0, "a result whose call is not in the step, kept as what the environment says")
+			if a.takeResult(e, f.unit, id, write("content", quotation+text)) != nil {
+				e.addChange(ch, wire.ActionEdit, f.Rule, f.IDs, 0, "a result whose call is not in the step, kept as what the environment says")
 			}
 		}
 	}
@@ -138,8 +138,8 @@ func (a atif) repair(e *edits, t *Thread, o Options) error {
 }
 
 // observe adds a result to a step.
-func (atif) observe(e *edits, u int, result []byte) {
-	body := e.body(u)
+func (atif) addResult(e *edits, u int, result []byte) {
+	body := e.unitBytes(u)
 	seen := objectAt(body, jsonspan.Span{End: len(body)}).Object("observation")
 	var all [][]byte
 	for _, at := range seen.List("results") {
@@ -147,16 +147,16 @@ func (atif) observe(e *edits, u int, result []byte) {
 	}
 	all = append(all, result)
 	if len(seen.Members) == 0 {
-		e.set(u, "observation", write("results", array(all...)))
+		e.setMembers(u, "observation", write("results", array(all...)))
 		return
 	}
-	e.set(u, "observation", seen.With("results", array(all...)))
+	e.setMembers(u, "observation", seen.With("results", array(all...)))
 }
 
 // take takes the last result of a call out of a step, puts another one in its place, and returns
 // what was there; nil: nothing was.
-func (atif) take(e *edits, u int, id string, instead []byte) (taken []byte) {
-	body := e.body(u)
+func (atif) takeResult(e *edits, u int, id string, instead []byte) (taken []byte) {
+	body := e.unitBytes(u)
 	seen := objectAt(body, jsonspan.Span{End: len(body)}).Object("observation")
 	var all [][]byte
 	for _, at := range slices.Backward(seen.List("results")) {
@@ -170,7 +170,7 @@ func (atif) take(e *edits, u int, id string, instead []byte) (taken []byte) {
 		all = append(all, raw)
 	}
 	if slices.Reverse(all); taken != nil {
-		e.set(u, "observation", seen.With("results", array(all...)))
+		e.setMembers(u, "observation", seen.With("results", array(all...)))
 	}
 	return taken
 }
@@ -178,19 +178,19 @@ func (atif) take(e *edits, u int, id string, instead []byte) (taken []byte) {
 // shorten takes steps out, calls with their results, and makes results shorter; steps are numbered
 // anew behind one that is gone.
 func (a atif) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	kept, err := keptPieces(e, t, plan, atifSays)
+	kept, err := keptPieces(e, t, plan, atifText)
 	if err != nil {
 		return err
 	}
 	for group := range e.unitGroups(t, kept) {
 		a.shortenStep(e, t, group)
 	}
-	a.number(e)
+	a.renumberSteps(e)
 	return nil
 }
 
 // atifSays writes a step with a text.
-func atifSays(role transcript.Role, text []byte) []byte {
+func atifText(role transcript.Role, text []byte) []byte {
 	source := "user"
 	if role == transcript.Assistant {
 		source = "agent"
@@ -201,7 +201,7 @@ func atifSays(role transcript.Role, text []byte) []byte {
 // shortenStep makes a step what is left of its messages.
 func (atif) shortenStep(e *edits, t *Thread, g unitGroup) {
 	u, first, end := g.unit, g.first, g.end
-	step := e.l.object(u)
+	step := e.file.object(u)
 	var results [][]byte
 	var pairs []any
 	seen := step.Object("observation").List("results")
@@ -215,8 +215,8 @@ func (atif) shortenStep(e *edits, t *Thread, g unitGroup) {
 			text, calls := leftOf(head)
 			var stay [][]byte
 			for _, c := range step.List("tool_calls") {
-				if _, ok := calls[objectAt(e.l.raw, c).Text("tool_call_id")]; ok {
-					stay = append(stay, e.l.raw[c.Start:c.End])
+				if _, ok := calls[objectAt(e.file.raw, c).Text("tool_call_id")]; ok {
+					stay = append(stay, e.file.raw[c.Start:c.End])
 				}
 			}
 			pairs = append(pairs, "message", text)
@@ -227,8 +227,8 @@ func (atif) shortenStep(e *edits, t *Thread, g unitGroup) {
 	}
 	for i := at; i < end; i++ {
 		p, ok := g.kept[i]
-		place := t.parts[i].blocks[0]
-		switch was := e.l.raw[place.Start:place.End]; {
+		place := t.sources[i].blockSpans[0]
+		switch was := e.file.raw[place.Start:place.End]; {
 		case !ok:
 		case p.raw == nil:
 			results = append(results, was)
@@ -250,23 +250,23 @@ func (atif) shortenStep(e *edits, t *Thread, g unitGroup) {
 	if used := step.Object("metrics"); used.Has("prompt_tokens") {
 		pairs = append(pairs, "metrics", used.With("prompt_tokens", []byte("0")))
 	}
-	e.set(u, pairs...)
+	e.setMembers(u, pairs...)
 }
 
 // number gives the steps that stay their numbers.
-func (atif) number(e *edits) {
+func (atif) renumberSteps(e *edits) {
 	n := 0
 	renumber := func(step []byte) []byte {
 		n++
 		return setMembers(step, "step_id", strconv.AppendInt(nil, int64(n), 10))
 	}
-	for u := range e.l.units {
+	for u := range e.file.units {
 		x := e.units[u]
 		if x == nil {
 			n++
-			if string(e.l.object(u).Value("step_id")) != strconv.Itoa(n) {
+			if string(e.file.object(u).Value("step_id")) != strconv.Itoa(n) {
 				n--
-				e.unit(u).body = renumber(e.body(u))
+				e.unit(u).body = renumber(e.unitBytes(u))
 			}
 			continue
 		}
@@ -274,7 +274,7 @@ func (atif) number(e *edits) {
 			x.before[i] = renumber(x.before[i])
 		}
 		if !x.drop {
-			x.body = renumber(e.body(u))
+			x.body = renumber(e.unitBytes(u))
 		}
 		for i := range x.after {
 			x.after[i] = renumber(x.after[i])

@@ -7,24 +7,26 @@ import (
 )
 
 // A turn collects the blocks of one message of a thread, and where in the file each comes from.
-type turn struct {
-	k      *talk  // counts calls and results; nil: somebody else does
-	member string // that holds the blocks; "" is content
+type messageBuilder struct {
+	counts *pairCounts // counts calls and results; nil: somebody else does
+	member string      // that holds the blocks; "" is content
 	blocks [][]byte
 	spans  []jsonspan.Span
 }
 
-func (t *turn) add(block []byte, at jsonspan.Span) {
+func (t *messageBuilder) add(block []byte, at jsonspan.Span) {
 	t.blocks, t.spans = append(t.blocks, block), append(t.spans, at)
 }
 
 // text adds a text in the dialect of Anthropic: a JSON string, or nothing for anything else.
-func (t *turn) text(said []byte, at jsonspan.Span) { t.add(textBlock(stringOr(said)), at) }
+func (t *messageBuilder) addText(said []byte, at jsonspan.Span) {
+	t.add(textBlock(stringOrEmpty(said)), at)
+}
 
 // call adds a call, and result the result of one.
-func (t *turn) call(id, name string, input []byte, at jsonspan.Span) {
-	if t.k != nil {
-		t.k.calls[id]++
+func (t *messageBuilder) addCall(id, name string, input []byte, at jsonspan.Span) {
+	if t.counts != nil {
+		t.counts.calls[id]++
 	}
 	if len(input) == 0 || input[0] != '{' {
 		input = []byte("{}")
@@ -32,9 +34,9 @@ func (t *turn) call(id, name string, input []byte, at jsonspan.Span) {
 	t.add(write("type", "tool_use", "id", id, "name", name, "input", input), at)
 }
 
-func (t *turn) result(id string, said [][]byte, failed bool, at jsonspan.Span) {
-	if t.k != nil {
-		t.k.results[id]++
+func (t *messageBuilder) addResult(id string, said [][]byte, failed bool, at jsonspan.Span) {
+	if t.counts != nil {
+		t.counts.results[id]++
 	}
 	var mark []byte
 	if failed {
@@ -44,11 +46,11 @@ func (t *turn) result(id string, said [][]byte, failed bool, at jsonspan.Span) {
 }
 
 // put makes a message of what was collected; 0: there is nothing.
-func (t *turn) put(b *bodyBuilder, unit int, role string) int {
+func (t *messageBuilder) appendTo(b *bodyBuilder, unit int, role string) int {
 	if len(t.blocks) == 0 {
 		return 0
 	}
-	b.put(unit, write("role", role, cmp.Or(t.member, "content"), array(t.blocks...)), t.spans)
+	b.appendBuilt(unit, write("role", role, cmp.Or(t.member, "content"), array(t.blocks...)), t.spans)
 	return 1
 }
 
@@ -64,7 +66,7 @@ func roleOf(said string) string {
 func textBlock(said any) []byte { return write("type", "text", "text", said) }
 
 // stringOr returns a JSON string, or an empty one for anything else.
-func stringOr(raw []byte) []byte {
+func stringOrEmpty(raw []byte) []byte {
 	if len(raw) == 0 || raw[0] != '"' {
 		return []byte(`""`)
 	}
@@ -73,7 +75,7 @@ func stringOr(raw []byte) []byte {
 
 // textsIn returns the texts in some content as blocks: a string, or a list of
 // objects with a text.
-func textsIn(raw []byte, at jsonspan.Span) [][]byte {
+func textBlocks(raw []byte, at jsonspan.Span) [][]byte {
 	if at.Len() == 0 {
 		return nil
 	}

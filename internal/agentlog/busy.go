@@ -13,7 +13,7 @@ import (
 
 // settled is how long a session file must have been left alone before it is rewritten:
 // agents write whenever a model or a tool says something.
-const settled = 10 * time.Second
+const quietPeriod = 10 * time.Second
 
 // Busy tells whether somebody may be writing to a file. All it can see is a guess,
 // on the safe side: most agents open the file for each line and lock nothing. Several
@@ -41,8 +41,8 @@ func (b *Busy) Why(name string, st fs.FileInfo) error {
 		}
 	}
 	// A time in the future is another machine's.
-	if age := b.now.Sub(written); age > -settled && age < settled {
-		return fmt.Errorf("it was changed %s, and its agent may still be writing", ago(age))
+	if age := b.now.Sub(written); age > -quietPeriod && age < quietPeriod {
+		return fmt.Errorf("it was changed %s, and its agent may still be writing", formatAge(age))
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (b *Busy) Held(name string) error {
 	return nil
 }
 
-func ago(age time.Duration) string {
+func formatAge(age time.Duration) string {
 	if age < time.Second {
 		return "just now"
 	}

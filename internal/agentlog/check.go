@@ -25,9 +25,9 @@ type Finding struct {
 	Open     bool `json:"open,omitempty"`
 	Physical bool `json:"physical,omitempty"` // about the bytes and links of the file
 
-	of   *Thread
-	unit int
-	at   int // Offset in the log, which may hold several files
+	thread    *Thread
+	unit      int
+	logOffset int // Offset in the log, which may hold several files
 }
 
 // pairRules are the findings about pairs. Agents that write each request anew from
@@ -40,11 +40,11 @@ var pairRules = map[string]bool{
 // refuse the session when it is resumed, in the order of the file. A session that is
 // longer than the window of its model is reported, too; Fix leaves that to Shorten.
 func (l *Log) Check(o wire.CheckOptions) []Finding {
-	return l.inFileOrder(append(l.faulty(o), l.overWindow()...))
+	return l.inFileOrder(append(l.findFaults(o), l.findOverWindow()...))
 }
 
 // faulty reports what Fix is for.
-func (l *Log) faulty(o wire.CheckOptions) []Finding {
+func (l *Log) findFaults(o wire.CheckOptions) []Finding {
 	var all []Finding
 	for _, f := range l.damage {
 		if !f.Advice || o.Advice {
@@ -59,30 +59,30 @@ func (l *Log) faulty(o wire.CheckOptions) []Finding {
 
 // inFileOrder puts findings in the order of the file.
 func (l *Log) inFileOrder(all []Finding) []Finding {
-	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.at, b.at) })
+	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.logOffset, b.logOffset) })
 	for i := range all {
 		if f := &all[i]; l.patches != nil {
-			f.Column += l.outer(f.Offset) - f.Offset - l.outer(l.lineStart(f.Line)) + l.lineStart(f.Line)
-			f.Offset = l.outer(f.Offset)
+			f.Column += l.originalOffset(f.Offset) - f.Offset - l.originalOffset(l.lineStart(f.Line)) + l.lineStart(f.Line)
+			f.Offset = l.originalOffset(f.Offset)
 		}
 	}
 	return all
 }
 
 func (l *Log) checkThread(t *Thread, o wire.CheckOptions) []Finding {
-	if !l.sends(t) {
+	if !l.isSent(t) {
 		return l.checkDormant(t)
 	}
 	var all []Finding
-	agent, _ := l.Format.row()
+	agent, _ := l.Format.spec()
 	for _, f := range t.Request.Check(o) {
-		if agent.settles != nil && agent.settles(l, t, f) {
+		if agent.repairsItself != nil && agent.repairsItself(l, t, f) {
 			continue
 		}
-		if t.pairs && !pairRules[f.Rule] {
+		if t.pairsOnly && !pairRules[f.Rule] {
 			continue
 		}
-		if t.prompt && f.Index == len(t.parts) || f.Index < 0 || f.Rule == "thinking-not-enabled" {
+		if t.hasPrompt && f.Index == len(t.sources) || f.Index < 0 || f.Rule == "thinking-not-enabled" {
 			continue // about the prompt, or about a head that is not in the file
 		}
 		all = append(all, l.locate(t, f))
@@ -92,7 +92,7 @@ func (l *Log) checkThread(t *Thread, o wire.CheckOptions) []Finding {
 
 // sends reports whether the agent sends a thread when the session is resumed. The talks
 // of sub-agents are over, unless the file is that of a sub-agent.
-func (l *Log) sends(t *Thread) bool {
+func (l *Log) isSent(t *Thread) bool {
 	return t.Kind == Main || t.Kind == Side && !slices.ContainsFunc(l.Threads, func(t *Thread) bool { return t.Kind == Main })
 }
 
@@ -101,7 +101,7 @@ func (l *Log) sends(t *Thread) bool {
 func (l *Log) Sent() []*Thread {
 	var all []*Thread
 	for _, t := range l.Threads {
-		if l.sends(t) {
+		if l.isSent(t) {
 			all = append(all, t)
 		}
 	}
@@ -110,15 +110,15 @@ func (l *Log) Sent() []*Thread {
 
 // locate adds the place in the file to a finding of a thread.
 func (l *Log) locate(t *Thread, f wire.Finding) Finding {
-	out := Finding{Finding: f, Thread: t.Name, Dormant: !l.sends(t), of: t}
+	out := Finding{Finding: f, Thread: t.Name, Dormant: !l.isSent(t), thread: t}
 	if out.Dormant || f.Advice {
 		out.Effect = Cosmetic
 	}
 	out.unit, out.Offset = t.locate(l, f.Index, f.Block)
-	out.at = out.Offset
+	out.logOffset = out.Offset
 	out.Line, out.Column = l.position(out.Offset)
 	if l.files != nil {
-		l.inFile(&out)
+		l.moveToFile(&out)
 	}
 	if f.Block != transcript.NoBlock {
 		tr := t.Request.Transcript()
@@ -132,18 +132,18 @@ func (l *Log) locate(t *Thread, f wire.Finding) Finding {
 // locate returns the unit of a message and where its block stands in the file.
 func (t *Thread) locate(l *Log, message int, block transcript.BlockID) (unit, offset int) {
 	tr := t.Request.Transcript()
-	p := t.parts[message]
+	p := t.sources[message]
 	m := tr.Messages()[message]
 	switch {
-	case block == transcript.NoBlock && p.at >= 0:
-		return p.unit, p.at
+	case block == transcript.NoBlock && p.start >= 0:
+		return p.unit, p.start
 	case block == transcript.NoBlock:
 		return p.unit, l.units[p.unit].span.Start
-	case p.at >= 0:
-		return p.unit, p.by + tr.Block(block).Span.Start - m.Span.Start
+	case p.start >= 0:
+		return p.unit, p.shift + tr.Block(block).Span.Start - m.Span.Start
 	}
-	if i := int(block - m.First); i < len(p.blocks) && p.blocks[i].Len() > 0 {
-		return p.unit, p.blocks[i].Start
+	if i := int(block - m.First); i < len(p.blockSpans) && p.blockSpans[i].Len() > 0 {
+		return p.unit, p.blockSpans[i].Start
 	}
 	return p.unit, l.units[p.unit].span.Start
 }
@@ -155,7 +155,7 @@ func (l *Log) checkDormant(t *Thread) []Finding {
 	var all []Finding
 	tr := t.Request.Transcript()
 	for b, blk := range tr.Blocks() {
-		k := t.talk
+		k := t.counts
 		var rule string
 		switch {
 		case blk.CallID == "": // nothing can be said about it
@@ -178,5 +178,5 @@ func (l *Log) checkDormant(t *Thread) []Finding {
 
 // unitOf returns the unit that a block comes from.
 func (t *Thread) unitOf(b transcript.BlockID) int {
-	return t.parts[t.Request.Transcript().Block(b).Message].unit
+	return t.sources[t.Request.Transcript().Block(b).Message].unit
 }

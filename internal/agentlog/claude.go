@@ -18,23 +18,23 @@ import (
 // line of a message is the parent of its own result.
 type claude struct{}
 
-var claudeRow = row{
+var claudeRow = formatSpec{
 	format: ClaudeCode, name: "claude-code", maker: "Claude Code", dialect: wire.Anthropic, form: claude{},
-	line: claudeLine, marked: claudeMarked, lenient: true, settles: claudeSettles,
-	usage: usageAt("message.usage", []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"}, []string{"output_tokens"}),
+	lineEvidence: claudeLine, readsByteOrderMark: claudeReadsMark, lenientUTF8: true, repairsItself: claudeRepairsItself,
+	unitUsage: usageAt("message.usage", []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"}, []string{"output_tokens"}),
 }
 
 // claudeMarked: from 2.0 on a byte order mark is passed over; 1.0 does not read the line behind
 // it.
-func claudeMarked(l *Log) bool { return claudeSince(l, 2) }
+func claudeReadsMark(l *Log) bool { return isClaudeSince(l, 2) }
 
 // claudeSettles: a reply that was stopped before the model had done anything but think is not
 // sent.
-func claudeSettles(l *Log, t *Thread, f wire.Finding) bool {
-	if f.Rule != "thinking-last" || !claudeSince(l, 2, 1, 7) {
+func claudeRepairsItself(l *Log, t *Thread, f wire.Finding) bool {
+	if f.Rule != "thinking-last" || !isClaudeSince(l, 2, 1, 7) {
 		return false
 	}
-	reply := func(i int) string { return l.object(t.parts[i].unit).Object("message").Text("id") }
+	reply := func(i int) string { return l.object(t.sources[i].unit).Object("message").Text("id") }
 	done := func(b transcript.Block) bool { return b.Kind != transcript.Thinking }
 	tr := t.Request.Transcript()
 	ms := tr.Messages()
@@ -48,7 +48,7 @@ func claudeSettles(l *Log, t *Thread, f wire.Finding) bool {
 
 // claudeSince reports whether the session goes on with a version or a later one. The last line
 // that tells one tells which.
-func claudeSince(l *Log, version ...int) bool {
+func isClaudeSince(l *Log, version ...int) bool {
 	for u := len(l.units) - 1; u >= 0; u-- {
 		if v := l.object(u).Text("version"); v != "" {
 			var got []int
@@ -69,29 +69,29 @@ func claudeLine(o object) evidence {
 	kind := o.Kind()
 	m := o.Object("message")
 	switch {
-	case m.Has("parts"), kind == "tool_result", kind == "system" && qwenLine(o) != silent:
-		return silent // qwen-code
+	case m.Has("parts"), kind == "tool_result", kind == "system" && qwenLine(o) != noEvidence:
+		return noEvidence // qwen-code
 	case (kind == "user" || kind == "assistant") && m.Has("content") && (o.Has("sessionId") || o.Has("uuid") && o.Has("parentUuid")),
 		o.Has("leafUuid") && kind == "summary",
 		kind == "file-history-snapshot" && o.Has("messageId"):
-		return proof
+		return strongEvidence
 	case o.Has("parentUuid") && o.Has("sessionId"), o.Has("uuid") && o.Has("parentUuid"),
 		(kind == "user" || kind == "assistant") && o.Has("message") && o.Has("sessionId"):
-		return hint
+		return weakEvidence
 	}
-	return silent
+	return noEvidence
 }
 
 // An entry is what a line of Claude Code says.
-type entry struct {
-	kind, subtype string
-	uuid, parent  string
-	agent, stamp  string
-	session       string
-	leaf          string // of a last-prompt: the line to go on at
-	explicit      bool   // even if others come after that line
-	linked        bool   // it has a uuid and takes part in the tree
-	side          bool
+type claudeEntry struct {
+	kind, subtype    string
+	uuid, parent     string
+	agent, timestamp string
+	session          string
+	leafUUID         string // of a last-prompt: the line to go on at
+	isExplicit       bool   // even if others come after that line
+	inTree           bool   // it has a uuid and takes part in the tree
+	isSide           bool
 	entryMessage
 }
 
@@ -99,30 +99,30 @@ type entry struct {
 type entryMessage struct {
 	message        jsonspan.Span // empty if there is none
 	content        jsonspan.Span
-	assistant      bool
+	isAssistant    bool
 	id, model      string
 	calls, results []string
-	speaks         bool // holds something that is no result
-	counts         bool // has a message, readable or not
-	blank          bool // the assistant says nothing but white space
+	hasNonResult   bool // holds something that is no result
+	isMessage      bool // has a message, readable or not
+	isBlank        bool // the assistant says nothing but white space
 }
 
 // A ccChain is the tree of a Claude Code file.
-type ccChain struct {
-	entries []entry        // by unit
-	index   map[string]int // the last unit of a uuid
-	path    []int          // units on the walk from the leaf, root first
-	named   int            // the line that names the leaf, where no other would lead there; -1: none
-	kept    *ccKept        // what a compaction has kept of what stands in front of it; nil: nothing
-	astray  map[int]string // lines of results that hang on a lost line
-	callers map[string]int // by call id: the unit that makes it
+type claudeThread struct {
+	entries       []claudeEntry   // by unit
+	index         map[string]int  // the last unit of a uuid
+	path          []int           // units on the walk from the leaf, root first
+	leafNamer     int             // the line that names the leaf, where no other would lead there; -1: none
+	preserved     *preservedLines // what a compaction has kept of what stands in front of it; nil: nothing
+	orphanResults map[int]string  // lines of results that hang on a lost line
+	callers       map[string]int  // by call id: the unit that makes it
 }
 
-func (e *entry) speaking() bool { return e.message.Len() > 0 }
+func (e *claudeEntry) hasMessage() bool { return e.message.Len() > 0 }
 
 // chained reports whether the agent follows links over the line: of lines of other types it is
 // not known.
-func (e *entry) chained() bool {
+func (e *claudeEntry) isChained() bool {
 	return e.kind == "user" || e.kind == "assistant" || e.kind == "system" || e.kind == "attachment"
 }
 
@@ -130,13 +130,13 @@ func (c claude) read(l *Log) {
 	es := l.readClaude()
 	index := make(map[string]int, len(es))
 	for i := range es {
-		if !es[i].linked {
+		if !es[i].inTree {
 			continue
 		}
 		if o, ok := index[es[i].uuid]; ok {
 			l.repeatedUUID(o, i)
-			if n := len(l.copies); n > 0 && l.copies[n-1] == i {
-				es[i] = entry{kind: "copy"}
+			if n := len(l.duplicates); n > 0 && l.duplicates[n-1] == i {
+				es[i] = claudeEntry{kind: "copy"}
 				continue
 			}
 		}
@@ -144,10 +144,10 @@ func (c claude) read(l *Log) {
 	}
 	t := newClaudeTree(l, es, index)
 	t.findStrays()
-	t.threads(false)
-	t.threads(true)
+	t.addThreads(false)
+	t.addThreads(true)
 	for i := range es {
-		if (es[i].kind == "user" || es[i].kind == "assistant") && !es[i].speaking() {
+		if (es[i].kind == "user" || es[i].kind == "assistant") && !es[i].hasMessage() {
 			l.damageUnit(i, "skipped-message")
 		}
 	}
@@ -158,7 +158,7 @@ func (c claude) read(l *Log) {
 func (l *Log) repeatedUUID(first, again int) {
 	a, b := l.units[first].span, l.units[again].span
 	if string(l.raw[a.Start:a.End]) == string(l.raw[b.Start:b.End]) {
-		l.copies = append(l.copies, again)
+		l.duplicates = append(l.duplicates, again)
 		l.damageAt(b.Start, l.units[again].line, "duplicate-line")
 		return
 	}
@@ -167,13 +167,13 @@ func (l *Log) repeatedUUID(first, again int) {
 
 // sent reports whether the agent sends the message. It keeps its own error notes out
 // of requests, and lines of the model that are blank.
-func (e *entry) sent() bool { return e.speaking() && e.model != "<synthetic>" && !e.blank }
+func (e *claudeEntry) isSent() bool { return e.hasMessage() && e.model != "<synthetic>" && !e.isBlank }
 
 // threads makes the threads of the main list or of the side chains.
-func (t *ccTree) threads(side bool) {
+func (t *claudeTree) addThreads(side bool) {
 	n, pairs := 0, 0
 	for i := range t.entries {
-		if e := &t.entries[i]; e.side == side && e.counts {
+		if e := &t.entries[i]; e.isSide == side && e.isMessage {
 			n++
 			pairs += len(e.calls)
 		}
@@ -181,12 +181,12 @@ func (t *ccTree) threads(side bool) {
 	if n == 0 {
 		return
 	}
-	all, messages := newTalk(), 0
+	all, messages := newPairCounts(), 0
 	ids, last := make(map[string]int), ""
 	mine := make([]int, 0, n)
 	for i := range t.entries {
 		e := &t.entries[i]
-		if e.side != side || !e.counts {
+		if e.isSide != side || !e.isMessage {
 			continue
 		}
 		if e.id == "" {
@@ -197,7 +197,7 @@ func (t *ccTree) threads(side bool) {
 			}
 			last = e.id
 		}
-		if !e.speaking() {
+		if !e.hasMessage() {
 			continue
 		}
 		mine = append(mine, i)
@@ -211,27 +211,27 @@ func (t *ccTree) threads(side bool) {
 	if len(mine) == 0 {
 		return
 	}
-	t.l.count(all, messages)
+	t.file.addToTally(all, messages)
 	if side {
-		for _, group := range t.agents(mine) {
-			t.live(group, "side "+t.nameOf(group), Side, all)
+		for _, group := range t.agentGroups(mine) {
+			t.addLiveThread(group, "side "+t.agentName(group), Side, all)
 		}
 	} else {
-		t.live(t.own(mine), "main", Main, all)
+		t.addLiveThread(t.ownLines(mine), "main", Main, all)
 	}
-	t.dormant(mine, side, all)
+	t.addDormantThread(mine, side, all)
 }
 
 // nameOf names a sub-agent's conversation after its id or its first line.
-func (t *ccTree) nameOf(group []int) string {
+func (t *claudeTree) agentName(group []int) string {
 	if a := t.entries[group[0]].agent; a != "" {
 		return a
 	}
-	return fmt.Sprintf("line %d", t.l.units[group[0]].line)
+	return fmt.Sprintf("line %d", t.file.units[group[0]].line)
 }
 
 // agents groups the lines of side chains: by the agent's id, or by their root.
-func (t *ccTree) agents(mine []int) [][]int {
+func (t *claudeTree) agentGroups(mine []int) [][]int {
 	byKey := make(map[string]int)
 	var groups [][]int
 	for _, i := range mine {
@@ -254,26 +254,26 @@ func (t *ccTree) agents(mine []int) [][]int {
 var claudePrompt = write("role", "user", "content", promptText)
 
 // live makes the thread that is sent when the newest leaf of some lines is resumed.
-func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
+func (t *claudeTree) addLiveThread(mine []int, name string, kind Kind, all *pairCounts) {
 	leaf, named := t.leafOf(mine), -1
 	if kind == Main {
-		leaf, named = t.checkpoint(leaf)
+		leaf, named = t.resumePoint(leaf)
 	}
-	path := t.walk(leaf, len(mine)+1)
-	path, kept := t.preserved(path)
+	path := t.pathTo(leaf, len(mine)+1)
+	path, kept := t.insertPreserved(path)
 	if path == nil { // lines without links are read as they stand
 		path = mine
 	}
-	model := t.modelOf(path)
+	model := t.lastModel(path)
 	if model == "" { // all that the model has said lies in front of a compaction
-		model = t.modelOf(mine)
+		model = t.lastModel(mine)
 	}
-	order, last := t.order(path, all), -1
-	b := t.newBody(model, order, func(i int) bool { return t.entries[i].sent() })
+	order, last := t.sendOrder(path, all), -1
+	b := t.newBodyBuilder(model, order, func(i int) bool { return t.entries[i].isSent() })
 	for _, i := range order {
 		t.used[i] = true
-		if t.entries[i].sent() {
-			t.say(b, i)
+		if t.entries[i].isSent() {
+			t.appendEntry(b, i)
 			last = i
 		}
 	}
@@ -281,16 +281,16 @@ func (t *ccTree) live(mine []int, name string, kind Kind, all *talk) {
 		return
 	}
 	var prompt []byte
-	if t.entries[last].assistant && !t.callsAtEnd(b.parts) {
+	if t.entries[last].isAssistant && !t.endsWithCalls(b.parts) {
 		prompt = claudePrompt
 	}
-	if th := t.l.thread(name, kind, wire.Anthropic, model, b, prompt); th != nil {
-		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, callers: t.callers, path: path, named: named, kept: kept, astray: t.astray}, all
+	if th := t.file.addThread(name, kind, wire.Anthropic, model, b, prompt); th != nil {
+		th.claude, th.counts = &claudeThread{entries: t.entries, index: t.index, callers: t.callers, path: path, leafNamer: named, preserved: kept, orphanResults: t.orphanResults}, all
 	}
 }
 
 // newBody makes room for the messages of some lines.
-func (t *ccTree) newBody(model string, lines []int, wanted func(int) bool) *bodyBuilder {
+func (t *claudeTree) newBodyBuilder(model string, lines []int, wanted func(int) bool) *bodyBuilder {
 	n, parts := 0, 0
 	for _, i := range lines {
 		if wanted(i) {
@@ -298,27 +298,27 @@ func (t *ccTree) newBody(model string, lines []int, wanted func(int) bool) *body
 			parts++
 		}
 	}
-	b := t.l.newBody(wire.Anthropic, model)
+	b := t.file.newBodyBuilder(wire.Anthropic, model)
 	b.reserve(n)
-	b.parts = make([]part, 0, parts)
+	b.parts = make([]messageSource, 0, parts)
 	return b
 }
 
 // say adds what is sent of a line: the program keeps ids, usage and more beside it.
-func (t *ccTree) say(b *bodyBuilder, i int) {
+func (t *claudeTree) appendEntry(b *bodyBuilder, i int) {
 	e := &t.entries[i]
 	role := "user"
-	if e.assistant {
+	if e.isAssistant {
 		role = "assistant"
 	}
-	b.say(i, t.l.raw, e.message, role, e.content)
+	b.appendContent(i, t.file.raw, e.message, role, e.content)
 }
 
 // callsAtEnd reports whether the assistant's last turn makes calls: they are open.
-func (t *ccTree) callsAtEnd(parts []part) bool {
+func (t *claudeTree) endsWithCalls(parts []messageSource) bool {
 	for i := len(parts) - 1; i >= 0; i-- {
 		e := &t.entries[parts[i].unit]
-		if !e.assistant {
+		if !e.isAssistant {
 			return false
 		}
 		if len(e.calls) > 0 {
@@ -328,9 +328,9 @@ func (t *ccTree) callsAtEnd(parts []part) bool {
 	return false
 }
 
-func (t *ccTree) modelOf(path []int) string {
+func (t *claudeTree) lastModel(path []int) string {
 	for k := len(path) - 1; k >= 0; k-- {
-		if e := &t.entries[path[k]]; e.assistant && e.sent() && e.model != "" {
+		if e := &t.entries[path[k]]; e.isAssistant && e.isSent() && e.model != "" {
 			return e.model
 		}
 	}
@@ -338,7 +338,7 @@ func (t *ccTree) modelOf(path []int) string {
 }
 
 // dormant makes one thread of what no other thread of the list holds.
-func (t *ccTree) dormant(mine []int, side bool, all *talk) {
+func (t *claudeTree) addDormantThread(mine []int, side bool, all *pairCounts) {
 	name := "dormant"
 	if side {
 		name = "dormant side"
@@ -346,13 +346,13 @@ func (t *ccTree) dormant(mine []int, side bool, all *talk) {
 	if !slices.ContainsFunc(mine, func(i int) bool { return !t.used[i] }) {
 		return
 	}
-	b := t.newBody("", mine, func(i int) bool { return !t.used[i] })
+	b := t.newBodyBuilder("", mine, func(i int) bool { return !t.used[i] })
 	for _, i := range mine {
 		if !t.used[i] {
-			t.say(b, i)
+			t.appendEntry(b, i)
 		}
 	}
-	if th := t.l.thread(name, Dormant, wire.Anthropic, "", b, nil); th != nil {
-		th.tree, th.talk = &ccChain{entries: t.entries, index: t.index, callers: t.callers, named: -1}, all
+	if th := t.file.addThread(name, Dormant, wire.Anthropic, "", b, nil); th != nil {
+		th.claude, th.counts = &claudeThread{entries: t.entries, index: t.index, callers: t.callers, leafNamer: -1}, all
 	}
 }

@@ -9,39 +9,39 @@ import (
 
 // A relay writes the pieces of a repaired thread into the file and hangs them up in
 // their order.
-type relay struct {
-	e     *edits
-	t     *Thread
-	tail  string // uuid of the last line of the path, as it will be
-	stamp string // time of the last line that was put in
-	path  map[int]bool
-	child map[string][]int // by parent
+type threadWriter struct {
+	edits         *edits
+	thread        *Thread
+	lastUUID      string // uuid of the last line of the path, as it will be
+	lastTimestamp string // time of the last line that was put in
+	onPath        map[int]bool
+	children      map[string][]int // by parent
 }
 
-func newRelay(e *edits, t *Thread) *relay {
-	leaf := t.tree.entries[t.tree.path[len(t.tree.path)-1]]
-	r := &relay{e: e, t: t, tail: leaf.uuid, stamp: leaf.stamp, path: make(map[int]bool, len(t.tree.path)), child: make(map[string][]int)}
-	for _, u := range t.tree.path {
-		r.path[u] = true
+func newThreadWriter(e *edits, t *Thread) *threadWriter {
+	leaf := t.claude.entries[t.claude.path[len(t.claude.path)-1]]
+	r := &threadWriter{edits: e, thread: t, lastUUID: leaf.uuid, lastTimestamp: leaf.timestamp, onPath: make(map[int]bool, len(t.claude.path)), children: make(map[string][]int)}
+	for _, u := range t.claude.path {
+		r.onPath[u] = true
 	}
-	for i := range t.tree.entries {
-		parent := t.tree.entries[i].parent
-		r.child[parent] = append(r.child[parent], i)
+	for i := range t.claude.entries {
+		parent := t.claude.entries[i].parent
+		r.children[parent] = append(r.children[parent], i)
 	}
 	return r
 }
 
 // run puts every piece in its place. Pieces that stay in order stay where they are,
 // whatever else is new or moved hangs in front of the next of them.
-func (r *relay) run(pieces []piece) {
-	t := r.t
-	for _, u := range r.e.dropUnused(t, pieces) {
-		r.e.links.gone[u] = true
+func (r *threadWriter) write(pieces []piece) {
+	t := r.thread
+	for _, u := range r.edits.dropUnused(t, pieces) {
+		r.edits.links.removed[u] = true
 	}
-	leaf := r.tail
-	stays := increasing(pieces)
+	leaf := r.lastUUID
+	stays := longestIncreasing(pieces)
 	for k, p := range pieces { // a line whose parent was lost with its call has no place yet
-		if p.message >= 0 && t.tree.astray[t.parts[p.message].unit] != "" {
+		if p.message >= 0 && t.claude.orphanResults[t.sources[p.message].unit] != "" {
 			stays[k] = false
 		}
 	}
@@ -53,37 +53,37 @@ func (r *relay) run(pieces []piece) {
 		if !stays[k] {
 			continue
 		}
-		if u := t.parts[pieces[k].message].unit; r.path[u] && (t.tree.entries[u].assistant || t.tree.entries[u].speaks) {
+		if u := t.sources[pieces[k].message].unit; r.onPath[u] && (t.claude.entries[u].isAssistant || t.claude.entries[u].hasNonResult) {
 			ahead = u
 		}
 	}
-	near := t.parts[0].unit // in whose manner new lines are written: the one before
+	near := t.sources[0].unit // in whose manner new lines are written: the one before
 	for k, p := range pieces {
 		if p.message >= 0 {
-			near = t.parts[p.message].unit
+			near = t.sources[p.message].unit
 			if p.raw != nil {
-				r.e.set(near, "message", r.e.l.with(t.tree.entries[near].message, p.raw))
+				r.edits.setMembers(near, "message", r.edits.file.withContent(t.claude.entries[near].message, p.raw))
 			}
 		}
 		switch {
 		case stays[k]:
-		case p.beside:
-			r.hangBeside(p)
+		case p.offPath:
+			r.attachToCall(p)
 		case p.message < 0:
-			r.hangNew(p, near, next[k])
+			r.insertNew(p, near, next[k])
 		default:
-			r.hangMoved(near, next[k])
+			r.moveLine(near, next[k])
 		}
 	}
-	if c := t.tree; c.named >= 0 && r.tail != leaf { // or the agent would go on in front of what is new
-		r.e.set(c.named, "leafUuid", r.tail)
-		r.e.log(Change{Line: r.e.l.units[c.named].line}, wire.ActionEdit, "relink", nil, 0, "names the line that is the last one now")
+	if c := t.claude; c.leafNamer >= 0 && r.lastUUID != leaf { // or the agent would go on in front of what is new
+		r.edits.setMembers(c.leafNamer, "leafUuid", r.lastUUID)
+		r.edits.addChange(Change{Line: r.edits.file.units[c.leafNamer].line}, wire.ActionEdit, "relink", nil, 0, "names the line that is the last one now")
 	}
 }
 
 // with writes the message at span, which has members of its own, with the content of
 // another one.
-func (l *Log) with(at jsonspan.Span, message []byte) []byte {
+func (l *Log) withContent(at jsonspan.Span, message []byte) []byte {
 	m := objectOf(message)
 	return objectAt(l.raw, at).With("content", m.Value("content"))
 }
@@ -91,7 +91,7 @@ func (l *Log) with(at jsonspan.Span, message []byte) []byte {
 // besideCalls moves new results that stand behind other messages of the assistant in
 // front of them, right behind the message that calls: the provider takes all of these
 // for one turn, but the agent looks for results there, and leaves others away.
-func besideCalls(t *Thread, pieces []piece) []piece {
+func moveResultsToCalls(t *Thread, pieces []piece) []piece {
 	behind := make(map[int][][]byte) // by piece: the results to put behind it
 	var at map[int]int               // by unit: its piece
 	for k, p := range pieces {
@@ -102,7 +102,7 @@ func besideCalls(t *Thread, pieces []piece) []piece {
 			at = make(map[int]int, len(pieces))
 			for i, p := range pieces {
 				if p.message >= 0 {
-					at[t.parts[p.message].unit] = i
+					at[t.sources[p.message].unit] = i
 				}
 			}
 		}
@@ -111,7 +111,7 @@ func besideCalls(t *Thread, pieces []piece) []piece {
 		for _, b := range m.List("content") {
 			raw := p.raw[b.Start:b.End]
 			end := len(pieces)
-			if unit, ok := t.tree.callers[objectAt(p.raw, b).Text("tool_use_id")]; ok {
+			if unit, ok := t.claude.callers[objectAt(p.raw, b).Text("tool_use_id")]; ok {
 				if call, ok := at[unit]; ok && call < k {
 					end = messageEnd(t, pieces, call)
 				}
@@ -146,15 +146,15 @@ func besideCalls(t *Thread, pieces []piece) []piece {
 
 // besidePath makes pieces of their own of new results whose calls are not on the path: a
 // parallel call beside it is sent if a result hangs on its line.
-func besidePath(t *Thread, pieces []piece) []piece {
+func splitSideResults(t *Thread, pieces []piece) []piece {
 	var path map[int]bool
 	var out []piece // nil: nothing has changed
 	for k, p := range pieces {
 		var moved, stay [][]byte
 		if p.raw != nil && p.role == transcript.User {
 			if path == nil {
-				path = make(map[int]bool, len(t.tree.path))
-				for _, u := range t.tree.path {
+				path = make(map[int]bool, len(t.claude.path))
+				for _, u := range t.claude.path {
 					path[u] = true
 				}
 			}
@@ -162,7 +162,7 @@ func besidePath(t *Thread, pieces []piece) []piece {
 			for _, b := range m.List("content") {
 				raw := p.raw[b.Start:b.End]
 				id := objectAt(p.raw, b).Text("tool_use_id")
-				if u, ok := t.tree.callers[id]; id != "" && ok && !path[u] && t.talk.results[id] == 0 {
+				if u, ok := t.claude.callers[id]; id != "" && ok && !path[u] && t.counts.results[id] == 0 {
 					moved = append(moved, raw)
 				} else {
 					stay = append(stay, raw)
@@ -182,7 +182,7 @@ func besidePath(t *Thread, pieces []piece) []piece {
 			out = append(make([]piece, 0, len(pieces)+len(moved)), pieces[:k]...)
 		}
 		for _, raw := range moved {
-			out = append(out, piece{message: -1, raw: write("role", "user", "content", array(raw)), role: transcript.User, beside: true})
+			out = append(out, piece{message: -1, raw: write("role", "user", "content", array(raw)), role: transcript.User, offPath: true})
 		}
 		if stay != nil {
 			out = append(out, p)
@@ -197,9 +197,9 @@ func besidePath(t *Thread, pieces []piece) []piece {
 // messageEnd returns the last piece of the assistant's message that a piece belongs to,
 // if another message of the assistant comes next; else a piece that does not exist.
 func messageEnd(t *Thread, pieces []piece, k int) int {
-	entryOf := func(k int) *entry { return &t.tree.entries[t.parts[pieces[k].message].unit] }
+	entryOf := func(k int) *claudeEntry { return &t.claude.entries[t.sources[pieces[k].message].unit] }
 	id := entryOf(k).id
-	for k++; k < len(pieces) && pieces[k].message >= 0 && entryOf(k).assistant; k++ {
+	for k++; k < len(pieces) && pieces[k].message >= 0 && entryOf(k).isAssistant; k++ {
 		if e := entryOf(k); id == "" || e.id != id {
 			return k - 1
 		}
@@ -208,18 +208,18 @@ func messageEnd(t *Thread, pieces []piece, k int) int {
 }
 
 // parentOf returns what a unit hangs on, as it will be.
-func (e *edits) parentOf(es []entry, u int) string {
-	if p, ok := e.links.parents[u]; ok {
+func (e *edits) parentOf(es []claudeEntry, u int) string {
+	if p, ok := e.links.newParents[u]; ok {
 		return p
 	}
 	return es[u].parent
 }
 
 // firstStaying climbs past lines that go.
-func (e *edits) firstStaying(c *ccChain, uuid string) string {
+func (e *edits) nearestKept(c *claudeThread, uuid string) string {
 	for range len(c.entries) {
 		u, ok := c.index[uuid]
-		if !ok || !e.links.gone[u] {
+		if !ok || !e.links.removed[u] {
 			break
 		}
 		uuid = e.parentOf(c.entries, u)
@@ -228,14 +228,14 @@ func (e *edits) firstStaying(c *ccChain, uuid string) string {
 }
 
 // front returns the parent for a line that comes in front of next, or at the end.
-func (r *relay) front(next int) string {
-	c := r.t.tree
+func (r *threadWriter) parentBefore(next int) string {
+	c := r.thread.claude
 	if next < 0 {
-		return r.e.firstStaying(c, r.tail)
+		return r.edits.nearestKept(c, r.lastUUID)
 	}
-	p := r.e.firstStaying(c, r.e.parentOf(c.entries, next))
-	if to, ok := r.e.l.links[next]; ok {
-		if _, set := r.e.links.parents[next]; !set {
+	p := r.edits.nearestKept(c, r.edits.parentOf(c.entries, next))
+	if to, ok := r.edits.file.newParents[next]; ok {
+		if _, set := r.edits.links.newParents[next]; !set {
 			p = c.entries[to].uuid
 		}
 	}
@@ -243,110 +243,110 @@ func (r *relay) front(next int) string {
 }
 
 // put puts a line in front of next, or behind the end of the path.
-func (r *relay) put(line []byte, uuid string, next int) {
+func (r *threadWriter) insert(line []byte, uuid string, next int) {
 	if next >= 0 {
-		r.e.links.parents[next] = uuid
-		r.e.links.inFront[next] = append(r.e.links.inFront[next], uuid)
-		x := r.e.unit(next)
+		r.edits.links.newParents[next] = uuid
+		r.edits.links.insertedBefore[next] = append(r.edits.links.insertedBefore[next], uuid)
+		x := r.edits.unit(next)
 		x.before = append(x.before, line)
 		return
 	}
-	r.tail = uuid
-	x := r.e.unit(r.t.tree.path[len(r.t.tree.path)-1])
+	r.lastUUID = uuid
+	x := r.edits.unit(r.thread.claude.path[len(r.thread.claude.path)-1])
 	x.after = append(x.after, line)
 }
 
 // hangBeside puts the result of a call that is not on the path where the agent looks for
 // it: on the line of the call.
-func (r *relay) hangBeside(p piece) {
-	c := r.t.tree
-	call := c.index[r.e.callLine(c, p.raw)]
-	line, _ := r.e.newLine(c, p, call, c.entries[call].uuid, c.entries[call].stamp)
-	x := r.e.unit(call)
+func (r *threadWriter) attachToCall(p piece) {
+	c := r.thread.claude
+	call := c.index[r.edits.callLine(c, p.raw)]
+	line, _ := r.edits.newLine(c, p, call, c.entries[call].uuid, c.entries[call].timestamp)
+	x := r.edits.unit(call)
 	x.after = append(x.after, line)
 }
 
-func (r *relay) hangNew(p piece, near, next int) {
-	parent := r.front(next)
-	stamp := r.t.tree.entries[near].stamp
+func (r *threadWriter) insertNew(p piece, near, next int) {
+	parent := r.parentBefore(next)
+	stamp := r.thread.claude.entries[near].timestamp
 	if next < 0 {
-		stamp = r.stamp
+		stamp = r.lastTimestamp
 	}
-	line, uuid := r.e.newLine(r.t.tree, p, near, parent, stamp)
+	line, uuid := r.edits.newLine(r.thread.claude, p, near, parent, stamp)
 	if next < 0 {
-		r.stamp = later(stamp)
+		r.lastTimestamp = nextMillisecond(stamp)
 	}
-	r.put(line, uuid, next)
+	r.insert(line, uuid, next)
 }
 
 // hangMoved takes a line out of its place and hangs it in front of next. What hung
 // on it hangs on what it hung on.
-func (r *relay) hangMoved(u, next int) {
-	c := r.t.tree
-	up := r.e.parentOf(c.entries, u)
-	for _, i := range r.child[c.entries[u].uuid] {
-		if r.e.parentOf(c.entries, i) == c.entries[u].uuid {
-			r.e.links.parents[i] = up
+func (r *threadWriter) moveLine(u, next int) {
+	c := r.thread.claude
+	up := r.edits.parentOf(c.entries, u)
+	for _, i := range r.children[c.entries[u].uuid] {
+		if r.edits.parentOf(c.entries, i) == c.entries[u].uuid {
+			r.edits.links.newParents[i] = up
 		}
 	}
-	if r.tail == c.entries[u].uuid {
-		r.tail = up
+	if r.lastUUID == c.entries[u].uuid {
+		r.lastUUID = up
 	}
-	parent := r.front(next)
-	delete(r.e.links.parents, u)
-	r.e.set(u, "parentUuid", uuidValue(parent))
+	parent := r.parentBefore(next)
+	delete(r.edits.links.newParents, u)
+	r.edits.setMembers(u, "parentUuid", uuidOrNull(parent))
 	if next < 0 { // the agent goes on from the newest end
-		if millis(c.entries[u].stamp) <= millis(r.stamp) {
-			r.stamp = later(r.stamp)
-			r.e.set(u, "timestamp", r.stamp)
+		if millis(c.entries[u].timestamp) <= millis(r.lastTimestamp) {
+			r.lastTimestamp = nextMillisecond(r.lastTimestamp)
+			r.edits.setMembers(u, "timestamp", r.lastTimestamp)
 		} else {
-			r.stamp = c.entries[u].stamp
+			r.lastTimestamp = c.entries[u].timestamp
 		}
 	}
-	r.put(r.e.body(u), c.entries[u].uuid, next)
-	r.e.unit(u).drop = true
+	r.insert(r.edits.unitBytes(u), c.entries[u].uuid, next)
+	r.edits.unit(u).drop = true
 }
 
 // finish writes the new parents, past lines that are gone.
 func (claude) finish(e *edits) {
-	var c *ccChain
-	for _, t := range e.l.Threads {
-		if t.tree != nil {
-			c = t.tree
+	var c *claudeThread
+	for _, t := range e.file.Threads {
+		if t.claude != nil {
+			c = t.claude
 		}
 	}
 	if c == nil {
 		return
 	}
-	for _, t := range e.l.Threads {
-		if t.tree != nil && t.tree.kept != nil && !e.appendOnly {
-			t.tree.kept.rewrite(e, c)
+	for _, t := range e.file.Threads {
+		if t.claude != nil && t.claude.preserved != nil && !e.appendOnly {
+			t.claude.preserved.rewrite(e, c)
 		}
 	}
 	if !e.appendOnly {
-		e.l.retire(e)
+		e.file.skipStrays(e)
 	}
 	known := make(map[string]string) // where lines that are gone lead to
 	for u := range c.entries {
 		en := &c.entries[u]
-		if !en.linked || e.dropped(u) {
+		if !en.inTree || e.dropped(u) {
 			continue
 		}
-		if to, ok := e.l.links[u]; ok && !e.appendOnly {
-			if _, set := e.links.parents[u]; !set {
-				e.links.parents[u] = c.entries[to].uuid
+		if to, ok := e.file.newParents[u]; ok && !e.appendOnly {
+			if _, set := e.links.newParents[u]; !set {
+				e.links.newParents[u] = c.entries[to].uuid
 			}
 		}
 		p := e.parentOf(c.entries, u)
-		if g, ok := c.index[p]; ok && e.links.gone[g] {
+		if g, ok := c.index[p]; ok && e.links.removed[g] {
 			if _, ok := known[p]; !ok {
-				known[p] = e.firstStaying(c, p)
+				known[p] = e.nearestKept(c, p)
 			}
 			p = known[p]
 		}
 		if p != en.parent {
-			e.set(u, "parentUuid", uuidValue(p))
-			e.log(Change{Line: e.l.units[u].line}, wire.ActionEdit, "relink", nil, 0, "now linked to the previous line")
+			e.setMembers(u, "parentUuid", uuidOrNull(p))
+			e.addChange(Change{Line: e.file.units[u].line}, wire.ActionEdit, "relink", nil, 0, "now linked to the previous line")
 		}
 	}
 }
@@ -354,15 +354,15 @@ func (claude) finish(e *edits) {
 func (claude) repair(e *edits, t *Thread, o Options) error {
 	var pieces []piece
 	var changes []wire.Change
-	if len(e.l.checkThread(t, o.Check)) > 0 {
+	if len(e.file.checkThread(t, o.Check)) > 0 {
 		plan, err := parex.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
 		if err != nil {
 			return err
 		}
 		if !plan.Empty() {
-			pieces = besideCalls(t, piecesOf(t, t.Request, plan.Result(), false))
+			pieces = moveResultsToCalls(t, buildPieces(t, t.Request, plan.Result(), false))
 			if !o.AppendOnly {
-				pieces = besidePath(t, pieces)
+				pieces = splitSideResults(t, pieces)
 			}
 		}
 		changes = plan.Changes()
@@ -373,11 +373,11 @@ func (claude) repair(e *edits, t *Thread, o Options) error {
 			return nil
 		}
 	case pieces != nil:
-		e.letDropped(t, changes)
-		newRelay(e, t).run(pieces)
+		e.allowDroppedBlocks(t, changes)
+		newThreadWriter(e, t).write(pieces)
 	}
 	for _, c := range changes {
-		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
+		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.file.lineOfPath(t, c.Path)})
 	}
 	return nil
 }

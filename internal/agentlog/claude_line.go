@@ -9,7 +9,7 @@ import (
 )
 
 // uuidValue writes a parent, which may be none.
-func uuidValue(uuid string) []byte {
+func uuidOrNull(uuid string) []byte {
 	if uuid == "" {
 		return []byte("null")
 	}
@@ -17,18 +17,18 @@ func uuidValue(uuid string) []byte {
 }
 
 // copied are the members that a new line takes over from its neighbour.
-var copied = []string{"isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "agentId", "entrypoint", "sessionKind", "session_id"}
+var copiedMembers = []string{"isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "agentId", "entrypoint", "sessionKind", "session_id"}
 
 // newLine writes a line of its own in the manner of a neighbour. All that is in it
 // follows from the neighbour and the message.
-func (e *edits) newLine(c *ccChain, p piece, near int, parent, stamp string) (line []byte, uuid string) {
-	o := e.l.object(near)
-	if _, ok := c.index[parent]; !ok && !e.ids[parent] {
+func (e *edits) newLine(c *claudeThread, p piece, near int, parent, stamp string) (line []byte, uuid string) {
+	o := e.file.object(near)
+	if _, ok := c.index[parent]; !ok && !e.mintedIDs[parent] {
 		parent = ""
 	}
-	uuid = e.mint(c, parent, p.raw)
-	pairs := []any{"parentUuid", uuidValue(parent)}
-	for _, name := range copied {
+	uuid = e.mintUUID(c, parent, p.raw)
+	pairs := []any{"parentUuid", uuidOrNull(parent)}
+	for _, name := range copiedMembers {
 		pairs = append(pairs, name, o.Mark(name))
 	}
 	kind := "user"
@@ -42,7 +42,7 @@ func (e *edits) newLine(c *ccChain, p piece, near int, parent, stamp string) (li
 	if source == "" {
 		pairs = append(pairs, "isMeta", []byte("true"))
 	}
-	pairs = append(pairs, "uuid", uuid, "timestamp", later(stamp))
+	pairs = append(pairs, "uuid", uuid, "timestamp", nextMillisecond(stamp))
 	if source != "" {
 		pairs = append(pairs, "sourceToolAssistantUUID", source)
 	}
@@ -51,30 +51,30 @@ func (e *edits) newLine(c *ccChain, p piece, near int, parent, stamp string) (li
 
 // promptID returns the promptId of the lines of the user around a line, up its branch, or nil
 // where the agent writes none.
-func (e *edits) promptID(c *ccChain, near int) []byte {
+func (e *edits) promptID(c *claudeThread, near int) []byte {
 	var asked []int
 	var id []byte
 	for u, ok := near, true; ok; u, ok = c.index[c.entries[u].parent] {
-		if known, ok := e.links.prompts[u]; ok {
+		if known, ok := e.links.promptIDs[u]; ok {
 			id = known
 			break
 		}
 		asked = append(asked, u)
-		e.links.prompts[u] = nil // a circle ends here
+		e.links.promptIDs[u] = nil // a circle ends here
 		if c.entries[u].kind == "user" {
-			id = e.l.object(u).Mark("promptId")
+			id = e.file.object(u).Mark("promptId")
 			break
 		}
 	}
 	for _, u := range asked {
-		e.links.prompts[u] = id
+		e.links.promptIDs[u] = id
 	}
 	return id
 }
 
 // callLine returns the uuid of the line whose call the first result of a message
 // answers, or "".
-func (e *edits) callLine(c *ccChain, message []byte) string {
+func (e *edits) callLine(c *claudeThread, message []byte) string {
 	m := objectOf(message)
 	for _, b := range m.List("content") {
 		id := objectAt(message, b).Text("tool_use_id")
@@ -89,7 +89,7 @@ func (e *edits) callLine(c *ccChain, message []byte) string {
 }
 
 // callersOf says which unit makes the call of an id; the last one counts.
-func callersOf(entries []entry) map[string]int {
+func callersOf(entries []claudeEntry) map[string]int {
 	callers := make(map[string]int)
 	for i := range entries {
 		for _, id := range entries[i].calls {
@@ -100,14 +100,14 @@ func callersOf(entries []entry) map[string]int {
 }
 
 // mint makes a uuid out of what a line says and where it hangs.
-func (e *edits) mint(c *ccChain, parent string, message []byte) string {
+func (e *edits) mintUUID(c *claudeThread, parent string, message []byte) string {
 	for n := 0; ; n++ {
 		h := sha256.New()
 		fmt.Fprintf(h, "pare\x00%s\x00%d\x00", parent, n)
 		h.Write(message)
-		id := uuidOf([32]byte(h.Sum(nil)))
-		if _, taken := c.index[id]; !taken && !e.ids[id] {
-			e.ids[id] = true
+		id := uuidFromSum([32]byte(h.Sum(nil)))
+		if _, taken := c.index[id]; !taken && !e.mintedIDs[id] {
+			e.mintedIDs[id] = true
 			return id
 		}
 	}
@@ -115,7 +115,7 @@ func (e *edits) mint(c *ccChain, parent string, message []byte) string {
 
 // later returns the time a millisecond after another one; a text that is no time
 // stays as it is.
-func later(stamp string) string {
+func nextMillisecond(stamp string) string {
 	at, err := time.Parse(time.RFC3339Nano, stamp)
 	if err != nil {
 		return stamp

@@ -20,11 +20,11 @@ func TestClaudeShapes(t *testing.T) {
 		`{"type":"user","uuid":"a"`, `{"type":"user","uuid":"a`, `{"type":"user","uuid":`, `{"type":`, `{}`, `{"type":"user"}`,
 		`{"type":"user","uuid":"a","sessionId":"s" "n":1}`, `{"type":"user","uuid":"a","sessionId":"s","n":1]`,
 	}
-	read := func(raw string) []entry {
+	read := func(raw string) []claudeEntry {
 		return newLog(ClaudeCode, newSource("", []byte(raw), Options{})).readClaude()
 	}
-	same := func(a, b entry) bool {
-		return a.kind == b.kind && a.uuid == b.uuid && a.session == b.session && a.id == b.id && a.counts == b.counts && a.speaks == b.speaks &&
+	same := func(a, b claudeEntry) bool {
+		return a.kind == b.kind && a.uuid == b.uuid && a.session == b.session && a.id == b.id && a.isMessage == b.isMessage && a.hasNonResult == b.hasNonResult &&
 			strings.Join(a.calls, ",") == strings.Join(b.calls, ",") && a.message.Len() == b.message.Len() && a.content.Len() == b.content.Len()
 	}
 	for _, before := range lines {

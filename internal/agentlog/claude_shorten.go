@@ -7,49 +7,49 @@ import "github.com/pare-llm/pare"
 // that stays is written once more behind the boundary, since only 2.1 can keep lines in front
 // of it, and none can keep a part of one.
 func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	c := t.tree
-	near, stamp := t.parts[len(t.parts)-1].unit, ""
+	c := t.claude
+	near, stamp := t.sources[len(t.sources)-1].unit, ""
 	for i := range c.entries {
-		if en := &c.entries[i]; en.linked && !en.side && millis(en.stamp) > millis(stamp) {
-			stamp = en.stamp
+		if en := &c.entries[i]; en.inTree && !en.isSide && millis(en.timestamp) > millis(stamp) {
+			stamp = en.timestamp
 		}
 	}
-	stamp = later(stamp)
-	line, parent := e.boundary(c, near, stamp, e.l.Size(t).Tokens)
-	e.end = append(e.end, line)
+	stamp = nextMillisecond(stamp)
+	line, parent := e.boundary(c, near, stamp, e.file.Size(t).Tokens)
+	e.appended = append(e.appended, line)
 	beside := attachments(t)
 	uuids := make(map[string]string) // of the copies
-	for _, p := range piecesOf(t, t.Request, plan.Result(), false) {
-		stamp = later(stamp)
+	for _, p := range buildPieces(t, t.Request, plan.Result(), false) {
+		stamp = nextMillisecond(stamp)
 		if p.message < 0 {
 			line, parent = e.newLine(c, p, near, parent, stamp)
 			if text := firstText(objectOf(p.raw)); isSummary(text) {
 				line = setMembers(line, "isVisibleInTranscriptOnly", []byte("true"), "isCompactSummary", []byte("true"))
 			}
-			e.end = append(e.end, line)
+			e.appended = append(e.appended, line)
 			continue
 		}
-		near = t.parts[p.message].unit
+		near = t.sources[p.message].unit
 		line, parent = e.copyLine(c, p, near, parent, stamp, uuids)
-		e.end = append(e.end, fresh(line, p.raw != nil))
+		e.appended = append(e.appended, withoutOldUsage(line, p.raw != nil))
 		for _, u := range beside[near] {
-			stamp = later(stamp)
-			parent = e.mint(c, parent, e.body(u))
-			e.end = append(e.end, e.l.object(u).With("parentUuid", uuidValue(objectOf(line).Text("uuid")), "uuid", parent, "timestamp", stamp))
-			line = e.end[len(e.end)-1]
+			stamp = nextMillisecond(stamp)
+			parent = e.mintUUID(c, parent, e.unitBytes(u))
+			e.appended = append(e.appended, e.file.object(u).With("parentUuid", uuidOrNull(objectOf(line).Text("uuid")), "uuid", parent, "timestamp", stamp))
+			line = e.appended[len(e.appended)-1]
 		}
 	}
-	e.end = append(e.end, e.lastPrompt(c, near, parent))
+	e.appended = append(e.appended, e.lastPrompt(c, near, parent))
 	return nil
 }
 
 // boundary writes the line at which a compaction begins.
-func (e *edits) boundary(c *ccChain, near int, stamp string, tokens int) (line []byte, uuid string) {
-	o := e.l.object(near)
+func (e *edits) boundary(c *claudeThread, near int, stamp string, tokens int) (line []byte, uuid string) {
+	o := e.file.object(near)
 	meta := write("trigger", "manual", "preTokens", tokens)
-	uuid = e.mint(c, c.entries[near].uuid, meta)
-	pairs := []any{"parentUuid", []byte("null"), "logicalParentUuid", uuidValue(c.entries[near].uuid)}
-	for _, name := range copied {
+	uuid = e.mintUUID(c, c.entries[near].uuid, meta)
+	pairs := []any{"parentUuid", []byte("null"), "logicalParentUuid", uuidOrNull(c.entries[near].uuid)}
+	for _, name := range copiedMembers {
 		pairs = append(pairs, name, o.Mark(name))
 	}
 	return write(append(pairs, "type", "system", "subtype", "compact_boundary", "content", "Conversation compacted", "isMeta", []byte("false"),
@@ -59,7 +59,7 @@ func (e *edits) boundary(c *ccChain, near int, stamp string, tokens int) (line [
 // fresh takes out of a copied line what was true of the original only: what the API counted
 // when it was sent, by which the agent would compact the session at once, and, if its content
 // has changed, what the tool had returned.
-func fresh(line []byte, changed bool) []byte {
+func withoutOldUsage(line []byte, changed bool) []byte {
 	whole := objectOf(line)
 	if changed {
 		line = whole.Without("toolUseResult")
@@ -70,7 +70,7 @@ func fresh(line []byte, changed bool) []byte {
 	if len(used.Members) == 0 {
 		return line
 	}
-	now := unused(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+	now := zeroCounts(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 	return whole.With("message", message.With("usage", now))
 }
 
@@ -79,9 +79,9 @@ func fresh(line []byte, changed bool) []byte {
 func attachments(t *Thread) map[int][]int {
 	all := make(map[int][]int)
 	last := -1
-	for _, u := range t.tree.path {
-		switch e := &t.tree.entries[u]; {
-		case e.speaking():
+	for _, u := range t.claude.path {
+		switch e := &t.claude.entries[u]; {
+		case e.hasMessage():
 			last = u
 		case e.kind == "attachment" && last >= 0:
 			all[last] = append(all[last], u)

@@ -9,16 +9,16 @@ import (
 )
 
 // retired is the type of a line that the agent is to pass over.
-const retired = "pare-stray"
+const skippedType = "pare-stray"
 
 // findStrays marks the lines of other sessions that have come into the file: they lead to
 // a line that is not in it, and nothing of this session leads to them. A session that was
 // resumed from another one goes on in a file of its own name, and is none of them.
-func (t *ccTree) findStrays() {
+func (t *claudeTree) findStrays() {
 	count, other := make(map[string]int), false
 	for i := range t.entries {
 		e := &t.entries[i]
-		if e.linked && e.session != "" {
+		if e.inTree && e.session != "" {
 			count[e.session]++
 			other = other || len(count) > 1
 		}
@@ -26,7 +26,7 @@ func (t *ccTree) findStrays() {
 	if !other {
 		return
 	}
-	main, name := "", path.Base(strings.ReplaceAll(t.l.name, `\`, "/"))
+	main, name := "", path.Base(strings.ReplaceAll(t.file.name, `\`, "/"))
 	for i := range t.entries { // the one with the most lines, of several the first
 		s := t.entries[i].session
 		if strings.HasPrefix(name, s+".") {
@@ -39,43 +39,43 @@ func (t *ccTree) findStrays() {
 	}
 	ours := make(map[int]bool) // by root
 	for i := range t.entries {
-		if e := &t.entries[i]; e.linked && e.session == main {
+		if e := &t.entries[i]; e.inTree && e.session == main {
 			ours[t.rootOf(i)] = true
 		}
 	}
-	if at, ok := t.index[t.lastNamed()]; ok { // a line says that the session goes on there
+	if at, ok := t.index[t.lastNamedLeaf()]; ok { // a line says that the session goes on there
 		ours[t.rootOf(at)] = true
 	}
 	named := strings.HasPrefix(name, main+".")
 	last := len(t.entries) - 1
-	for last >= 0 && !t.entries[last].linked {
+	for last >= 0 && !t.entries[last].inTree {
 		last--
 	}
 	for i := range t.entries {
 		e := &t.entries[i]
-		if !e.linked || e.session == "" || e.session == main {
+		if !e.inTree || e.session == "" || e.session == main {
 			continue
 		}
 		root := t.rootOf(i)
-		if ours[root] || t.entries[root].parent == "" || t.up[root] >= 0 {
+		if ours[root] || t.entries[root].parent == "" || t.parents[root] >= 0 {
 			continue
 		}
 		// Where the name does not tell, a long end is more likely the session gone on.
 		if !named && t.entries[last].session == e.session && count[e.session]*4 > count[main] {
 			continue
 		}
-		if t.stray == nil {
-			t.stray = make([]bool, len(t.entries))
+		if t.strays == nil {
+			t.strays = make([]bool, len(t.entries))
 		}
-		t.stray[i] = true
+		t.strays[i] = true
 	}
-	t.tellStrays()
+	t.reportStrays()
 }
 
 // lastNamed is the line that the last line of the type last-prompt names.
-func (t *ccTree) lastNamed() string {
+func (t *claudeTree) lastNamedLeaf() string {
 	for i := len(t.entries) - 1; i >= 0; i-- {
-		if leaf := t.entries[i].leaf; leaf != "" {
+		if leaf := t.entries[i].leafUUID; leaf != "" {
 			return leaf
 		}
 	}
@@ -84,34 +84,34 @@ func (t *ccTree) lastNamed() string {
 
 // tellStrays reports the strays that the agent would go on from: those that are newer than
 // the end of what is ours.
-func (t *ccTree) tellStrays() {
-	if t.stray == nil {
+func (t *claudeTree) reportStrays() {
+	if t.strays == nil {
 		return
 	}
 	var mine []int
 	for i := range t.entries {
-		if e := &t.entries[i]; e.linked && !t.stray[i] && e.speaking() && !e.side {
+		if e := &t.entries[i]; e.inTree && !t.strays[i] && e.hasMessage() && !e.isSide {
 			mine = append(mine, i)
 		}
 	}
 	newest := int64(0)
 	if mine != nil {
-		newest = millis(t.entries[t.leafOf(mine)].stamp)
+		newest = millis(t.entries[t.leafOf(mine)].timestamp)
 	}
 	for i := range t.entries {
-		if e := &t.entries[i]; t.stray[i] && e.chained() && millis(e.stamp) >= newest {
-			t.l.damageUnit(i, "stray-line", e.session)
-			t.l.strays = append(t.l.strays, i)
+		if e := &t.entries[i]; t.strays[i] && e.isChained() && millis(e.timestamp) >= newest {
+			t.file.damageUnit(i, "stray-line", e.session)
+			t.file.strays = append(t.file.strays, i)
 		}
 	}
 }
 
 // own returns the lines that are no strays.
-func (t *ccTree) own(mine []int) []int {
-	if t.stray == nil {
+func (t *claudeTree) ownLines(mine []int) []int {
+	if t.strays == nil {
 		return mine
 	}
-	kept := slices.DeleteFunc(slices.Clone(mine), func(i int) bool { return t.stray[i] })
+	kept := slices.DeleteFunc(slices.Clone(mine), func(i int) bool { return t.strays[i] })
 	if len(kept) == 0 {
 		return mine
 	}
@@ -119,17 +119,17 @@ func (t *ccTree) own(mine []int) []int {
 }
 
 // retire gives a record a type that the agent passes over; what it says stays in the file.
-func retire(record []byte) []byte {
-	return setMembers(record, "type", retired)
+func markSkipped(record []byte) []byte {
+	return setMembers(record, "type", skippedType)
 }
 
 // passOver writes a line that Claude Code passes over.
-func (claude) passOver(record []byte) []byte { return retire(record) }
+func (claude) skipped(record []byte) []byte { return markSkipped(record) }
 
 // retire makes the agent pass over strays.
-func (l *Log) retire(e *edits) {
+func (l *Log) skipStrays(e *edits) {
 	for _, u := range l.strays {
-		e.set(u, "type", retired)
-		e.log(Change{Line: l.units[u].line}, wire.ActionEdit, "stray-line", []string{}, 0, "a line of another session, which the agent now passes over")
+		e.setMembers(u, "type", skippedType)
+		e.addChange(Change{Line: l.units[u].line}, wire.ActionEdit, "stray-line", []string{}, 0, "a line of another session, which the agent now passes over")
 	}
 }

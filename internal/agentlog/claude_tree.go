@@ -6,31 +6,31 @@ import (
 )
 
 // A ccTree sorts the lines of a file into threads.
-type ccTree struct {
-	l       *Log
-	entries []entry
-	index   map[string]int
-	callers map[string]int // by call id: the unit that makes it
-	used    []bool
-	roots   map[int]int    // units to the roots of their chains; filled when asked for
-	up      []int          // by unit: the unit it hangs on, or -1
-	astray  map[int]string // lines of results whose calls are lost with the line they hang on, to the message they stand behind
-	stray   []bool         // by unit: a line of another session; nil: there is none
+type claudeTree struct {
+	file          *Log
+	entries       []claudeEntry
+	index         map[string]int
+	callers       map[string]int // by call id: the unit that makes it
+	used          []bool
+	roots         map[int]int    // units to the roots of their chains; filled when asked for
+	parents       []int          // by unit: the unit it hangs on, or -1
+	orphanResults map[int]string // lines of results whose calls are lost with the line they hang on, to the message they stand behind
+	strays        []bool         // by unit: a line of another session; nil: there is none
 	// Marks by unit, for one walk at a time; whoever sets some takes them off.
-	seen []bool
+	marks []bool
 }
 
-func newClaudeTree(l *Log, entries []entry, index map[string]int) *ccTree {
-	return &ccTree{
-		l: l, entries: entries, index: index, callers: callersOf(entries), up: parentsOf(l, entries, index),
-		roots: make(map[int]int), astray: make(map[int]string), used: make([]bool, len(entries)), seen: make([]bool, len(entries)),
+func newClaudeTree(l *Log, entries []claudeEntry, index map[string]int) *claudeTree {
+	return &claudeTree{
+		file: l, entries: entries, index: index, callers: callersOf(entries), parents: parentsOf(l, entries, index),
+		roots: make(map[int]int), orphanResults: make(map[int]string), used: make([]bool, len(entries)), marks: make([]bool, len(entries)),
 	}
 }
 
 // parentsOf finds what each line hangs on. Most hang on the line before.
-func parentsOf(l *Log, entries []entry, index map[string]int) []int {
+func parentsOf(l *Log, entries []claudeEntry, index map[string]int) []int {
 	up := make([]int, len(entries))
-	sole := len(l.copies) == 0 // no uuid stands for two lines
+	sole := len(l.duplicates) == 0 // no uuid stands for two lines
 	for _, f := range l.damage {
 		sole = sole && f.Rule != "duplicate-uuid"
 	}
@@ -50,7 +50,7 @@ func parentsOf(l *Log, entries []entry, index map[string]int) []int {
 }
 
 // rootOf follows the links up; a link that leads nowhere ends there.
-func (t *ccTree) rootOf(i int) int {
+func (t *claudeTree) rootOf(i int) int {
 	var walked []int
 	seen := make(map[int]bool)
 	for {
@@ -60,7 +60,7 @@ func (t *ccTree) rootOf(i int) int {
 		}
 		seen[i] = true
 		walked = append(walked, i)
-		p := t.up[i]
+		p := t.parents[i]
 		if p < 0 || seen[p] {
 			break
 		}
@@ -74,12 +74,12 @@ func (t *ccTree) rootOf(i int) int {
 
 // leafOf returns the newest message that no other one comes after, as the agent
 // does: by time, and by place where times are equal or missing.
-func (t *ccTree) leafOf(mine []int) int {
-	inner := t.seen
+func (t *claudeTree) leafOf(mine []int) int {
+	inner := t.marks
 	above := make(map[int]int) // nearest message above, or -1; of lines that are none
 	for _, i := range mine {
-		p := t.up[i]
-		if p >= 0 && p != i && !t.entries[p].speaking() {
+		p := t.parents[i]
+		if p >= 0 && p != i && !t.entries[p].hasMessage() {
 			p = t.messageAbove(i, above)
 		}
 		if p >= 0 && p != i {
@@ -88,7 +88,7 @@ func (t *ccTree) leafOf(mine []int) int {
 	}
 	leaf, newest := -1, int64(0)
 	for _, i := range mine {
-		if inner[i] || !t.entries[i].linked {
+		if inner[i] || !t.entries[i].inTree {
 			continue
 		}
 		if leaf < 0 {
@@ -96,9 +96,9 @@ func (t *ccTree) leafOf(mine []int) int {
 			continue
 		}
 		if newest < 0 {
-			newest = millis(t.entries[leaf].stamp)
+			newest = millis(t.entries[leaf].timestamp)
 		}
-		if at := millis(t.entries[i].stamp); at >= newest {
+		if at := millis(t.entries[i].timestamp); at >= newest {
 			leaf, newest = i, at
 		}
 	}
@@ -113,28 +113,28 @@ func (t *ccTree) leafOf(mine []int) int {
 // at the line that the last one names, if that is there and the newest leaf does not
 // come after it, or the line is explicit and the last word. It also returns the line that
 // says so, or -1.
-func (t *ccTree) checkpoint(leaf int) (at, named int) {
+func (t *claudeTree) resumePoint(leaf int) (at, named int) {
 	name, explicit := "", false
 	named = -1
 	for i := range t.entries {
 		switch e := &t.entries[i]; {
-		case e.leaf != "":
-			explicit = e.explicit || explicit && e.leaf == name
-			name, named = e.leaf, i
-		case e.subtype == "compact_boundary" && !e.side:
+		case e.leafUUID != "":
+			explicit = e.isExplicit || explicit && e.leafUUID == name
+			name, named = e.leafUUID, i
+		case e.subtype == "compact_boundary" && !e.isSide:
 			name, explicit = "", false
-		case e.linked && !e.side:
+		case e.inTree && !e.isSide:
 			explicit = false
 		}
 	}
 	at, ok := t.index[name]
-	if name == "" || !ok || t.entries[at].side || !t.entries[leaf].linked {
+	if name == "" || !ok || t.entries[at].isSide || !t.entries[leaf].inTree {
 		return leaf, -1
 	}
-	if !explicit && t.after(leaf, at) {
+	if !explicit && t.follows(leaf, at) {
 		return leaf, -1
 	}
-	if !t.entries[at].speaking() {
+	if !t.entries[at].hasMessage() {
 		at = t.messageAbove(at, make(map[int]int))
 	}
 	if at < 0 {
@@ -145,17 +145,17 @@ func (t *ccTree) checkpoint(leaf int) (at, named int) {
 
 // after reports whether a line comes after another one by its links. A gap is followed as a
 // repair closes it; a line in a circle, or behind a gap with nothing in front, may well do so.
-func (t *ccTree) after(i, other int) bool {
+func (t *claudeTree) follows(i, other int) bool {
 	for range t.entries {
 		switch {
 		case i == other:
 			return true
-		case t.up[i] >= 0:
-			i = t.up[i]
+		case t.parents[i] >= 0:
+			i = t.parents[i]
 		case t.entries[i].parent == "":
 			return false
 		default:
-			if i = t.before(i, t.seen); i < 0 {
+			if i = t.nearestBefore(i, t.marks); i < 0 {
 				return true
 			}
 		}
@@ -173,16 +173,16 @@ func millis(stamp string) int64 {
 }
 
 // messageAbove climbs from a line to the nearest message above it.
-func (t *ccTree) messageAbove(i int, known map[int]int) int {
+func (t *claudeTree) messageAbove(i int, known map[int]int) int {
 	var walked []int
 	found := -1
 	seen := map[int]bool{i: true}
 	for at := i; ; {
-		p := t.up[at]
+		p := t.parents[at]
 		if p < 0 || seen[p] {
 			break
 		}
-		if t.entries[p].speaking() {
+		if t.entries[p].hasMessage() {
 			found = p
 			break
 		}
@@ -204,11 +204,11 @@ func (t *ccTree) messageAbove(i int, known map[int]int) int {
 // them, root first.
 // Where a parent is not in the file, or the links go in a circle, it goes on with
 // the line in front, which is where the parent must have been.
-func (t *ccTree) walk(leaf, size int) []int {
-	if leaf < 0 || !t.entries[leaf].linked {
+func (t *claudeTree) pathTo(leaf, size int) []int {
+	if leaf < 0 || !t.entries[leaf].inTree {
 		return nil
 	}
-	seen := t.seen
+	seen := t.marks
 	path := make([]int, 0, size)
 	for at := leaf; at >= 0; {
 		seen[at] = true
@@ -216,23 +216,23 @@ func (t *ccTree) walk(leaf, size int) []int {
 		e := &t.entries[at]
 		if e.parent == "" {
 			next := -1
-			if e.subtype != "compact_boundary" && e.speaking() {
-				next = t.before(at, seen)
+			if e.subtype != "compact_boundary" && e.hasMessage() {
+				next = t.nearestBefore(at, seen)
 			}
 			if next < 0 {
 				break
 			}
-			if !t.inner(at, next) {
-				t.l.damageUnit(at, "second-root")
+			if !t.continuesReply(at, next) {
+				t.file.damageUnit(at, "second-root")
 				break
 			}
-			t.l.damageUnit(at, "dangling-parent")
-			t.l.damage[len(t.l.damage)-1].Message = "this line belongs to the reply before it, and refers to no line; the agent loses everything before it"
-			t.l.link(at, next)
+			t.file.damageUnit(at, "dangling-parent")
+			t.file.damage[len(t.file.damage)-1].Message = "this line belongs to the reply before it, and refers to no line; the agent loses everything before it"
+			t.file.setNewParent(at, next)
 			at = next
 			continue
 		}
-		next := t.up[at]
+		next := t.parents[at]
 		ok := next >= 0
 		if ok && !seen[next] {
 			at = next
@@ -242,9 +242,9 @@ func (t *ccTree) walk(leaf, size int) []int {
 		if ok {
 			rule = "parent-loop"
 		}
-		if next = t.before(at, seen); next >= 0 {
-			t.l.damageUnit(at, rule, e.parent)
-			t.l.link(at, next)
+		if next = t.nearestBefore(at, seen); next >= 0 {
+			t.file.damageUnit(at, rule, e.parent)
+			t.file.setNewParent(at, next)
 		}
 		at = next
 	}
@@ -257,24 +257,24 @@ func (t *ccTree) walk(leaf, size int) []int {
 
 // inner reports whether a line is no beginning, whatever it says of its parent: it is of the
 // same reply as the one in front of it, or holds nothing but results of calls of that one.
-func (t *ccTree) inner(at, front int) bool {
+func (t *claudeTree) continuesReply(at, front int) bool {
 	e, o := &t.entries[at], &t.entries[front]
-	if e.assistant {
-		return e.id != "" && o.assistant && o.id == e.id
+	if e.isAssistant {
+		return e.id != "" && o.isAssistant && o.id == e.id
 	}
-	return !e.speaks && o.assistant && len(e.results) > 0 && !slices.ContainsFunc(e.results, func(id string) bool { return !slices.Contains(o.calls, id) })
+	return !e.hasNonResult && o.isAssistant && len(e.results) > 0 && !slices.ContainsFunc(e.results, func(id string) bool { return !slices.Contains(o.calls, id) })
 }
 
 // before returns the nearest line in front of another one that it could hang on, if there is
 // one of the same session, or -1. What hangs on it itself is none.
-func (t *ccTree) before(at int, seen []bool) int {
+func (t *claudeTree) nearestBefore(at int, seen []bool) int {
 	e, other := &t.entries[at], -1
 	for i := at - 1; i >= 0; i-- {
 		o := &t.entries[i]
-		if t.stray != nil && t.stray[i] {
+		if t.strays != nil && t.strays[i] {
 			continue
 		}
-		if o.linked && o.chained() && o.side == e.side && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.side || o.agent != "") && t.rootOf(i) != t.rootOf(at) {
+		if o.inTree && o.isChained() && o.isSide == e.isSide && o.agent == e.agent && !seen[i] && t.index[o.uuid] == i && (!e.isSide || o.agent != "") && t.rootOf(i) != t.rootOf(at) {
 			if o.session == e.session {
 				return i
 			}

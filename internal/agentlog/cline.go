@@ -13,10 +13,10 @@ import (
 type cline struct{}
 
 // clineRow has no evidence: only the name tells the file from other lists of messages.
-var clineRow = row{format: Cline, name: "cline", maker: "Cline", dialect: wire.Anthropic, form: cline{}, lenient: true}
+var clineRow = formatSpec{format: Cline, name: "cline", maker: "Cline", dialect: wire.Anthropic, form: cline{}, lenientUTF8: true}
 
 func (cline) read(l *Log) {
-	at, ok := l.document()
+	at, ok := l.documentSpan()
 	if !ok || l.raw[at.Start] != '[' {
 		return
 	}
@@ -27,8 +27,8 @@ func (cline) read(l *Log) {
 		hiding[o.Text("condenseId")], hiding[o.Text("truncationId")] = true, true
 	}
 	delete(hiding, "")
-	k, n := newTalk(), 0
-	live, hidden := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
+	k, n := newPairCounts(), 0
+	live, hidden := l.newBodyBuilder(wire.Anthropic, ""), l.newBodyBuilder(wire.Anthropic, "")
 	assistant, calls := false, false // of the last message that is sent
 	for i := all.first; i < all.end; i++ {
 		o := l.object(i)
@@ -48,20 +48,20 @@ func (cline) read(l *Log) {
 			}
 		}
 		if hiding[o.Text("condenseParent")] || hiding[o.Text("truncationParent")] {
-			clineSays(l, hidden, i, o)
+			appendClineMessage(l, hidden, i, o)
 			continue
 		}
 		assistant = o.Text("role") == "assistant"
 		calls = here
-		clineSays(l, live, i, o)
+		appendClineMessage(l, live, i, o)
 	}
 	if n == 0 {
 		return
 	}
-	l.count(k, n)
+	l.addToTally(k, n)
 	if len(hidden.parts) > 0 {
-		if t := l.thread("dormant", Dormant, wire.Anthropic, "", hidden, nil); t != nil {
-			t.talk = k
+		if t := l.addThread("dormant", Dormant, wire.Anthropic, "", hidden, nil); t != nil {
+			t.counts = k
 		}
 	}
 	if len(live.parts) > 0 {
@@ -69,25 +69,25 @@ func (cline) read(l *Log) {
 		if assistant && !calls {
 			prompt = write("role", "user", "content", promptText)
 		}
-		l.thread("main", Main, wire.Anthropic, "", live, prompt)
+		l.addThread("main", Main, wire.Anthropic, "", live, prompt)
 	}
 }
 
 // clineSays adds what is sent of a message: Cline keeps times, models and costs beside it.
-func clineSays(l *Log, b *bodyBuilder, i int, o object) {
+func appendClineMessage(l *Log, b *bodyBuilder, i int, o object) {
 	content, ok := o.Get("content")
 	role := o.Text("role")
 	if !ok || role != "user" && role != "assistant" {
-		b.copy(i, l.raw, l.units[i].span)
+		b.appendVerbatim(i, l.raw, l.units[i].span)
 		return
 	}
-	b.say(i, l.raw, l.units[i].span, role, content)
+	b.appendContent(i, l.raw, l.units[i].span, role, content)
 }
 
 // repair writes what the provider's own rules make of the list.
 func (cline) repair(e *edits, t *Thread, o Options) error {
-	found := e.l.checkThread(t, o.Check)
-	if len(found) == 0 || e.holds(t) {
+	found := e.file.checkThread(t, o.Check)
+	if len(found) == 0 || e.hasHeldUnit(t) {
 		return nil
 	}
 	if o.AppendOnly {
@@ -98,40 +98,40 @@ func (cline) repair(e *edits, t *Thread, o Options) error {
 		return err
 	}
 	for _, c := range plan.Changes() {
-		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.l.lineOfPath(t, c.Path)})
+		e.changes = append(e.changes, Change{Change: c, Thread: t.Name, Line: e.file.lineOfPath(t, c.Path)})
 	}
-	e.letDropped(t, plan.Changes())
-	e.putPieces(t, piecesOf(t, t.Request, plan.Result(), true))
+	e.allowDroppedBlocks(t, plan.Changes())
+	e.putPieces(t, buildPieces(t, t.Request, plan.Result(), true))
 	return nil
 }
 
 // shorten writes the list anew: Cline keeps what it sends, and nothing else.
 func (cline) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	e.putPieces(t, piecesOf(t, t.Request, plan.Result(), true))
+	e.putPieces(t, buildPieces(t, t.Request, plan.Result(), true))
 	return nil
 }
 
 // putPieces makes the list of a file that of a repaired thread.
 func (e *edits) putPieces(t *Thread, pieces []piece) {
-	stays := increasing(pieces)
+	stays := longestIncreasing(pieces)
 	e.dropUnused(t, pieces)
-	front := t.parts[0].unit // the first unit that stays
+	front := t.sources[0].unit // the first unit that stays
 	if k := slices.Index(stays, true); k >= 0 {
-		front = t.parts[pieces[k].message].unit
+		front = t.sources[pieces[k].message].unit
 	}
 	last := -1 // the unit that was put in place last
 	for k, p := range pieces {
 		raw := p.raw
 		if p.message >= 0 {
-			u := t.parts[p.message].unit
+			u := t.sources[p.message].unit
 			if raw != nil {
-				e.unit(u).body = e.l.with(e.l.units[u].span, raw)
+				e.unit(u).body = e.file.withContent(e.file.units[u].span, raw)
 			}
 			if stays[k] {
 				last = u
 				continue
 			}
-			raw = e.body(u)
+			raw = e.unitBytes(u)
 			e.unit(u).drop = true
 		}
 		if last >= 0 {

@@ -18,10 +18,10 @@ type cline3 struct{}
 // cline3Row tells the file by the members beside its list, which no request has; two of them tell,
 // so that one that is lost does not make a request of it. A file that was written twice has two
 // such lines.
-var cline3Row = row{
-	format: Cline3, name: "cline-3", maker: "Cline 3", dialect: wire.Anthropic, form: cline3{}, lenient: true,
-	line: proofIf(isCline3), document: isCline3,
-	usage: usageAt("metrics", []string{"inputTokens", "cacheReadTokens", "cacheWriteTokens"}, []string{"outputTokens"}),
+var cline3Row = formatSpec{
+	format: Cline3, name: "cline-3", maker: "Cline 3", dialect: wire.Anthropic, form: cline3{}, lenientUTF8: true,
+	lineEvidence: strongIf(isCline3), isDocument: isCline3,
+	unitUsage: usageAt("metrics", []string{"inputTokens", "cacheReadTokens", "cacheWriteTokens"}, []string{"outputTokens"}),
 }
 
 func isCline3(o object) bool {
@@ -39,36 +39,36 @@ func isCline3(o object) bool {
 }
 
 func (c cline3) read(l *Log) {
-	l.readItems("messages", func(b *bodyBuilder, u int, m object, k *talk) (model string) {
+	l.readListDocument("messages", func(b *bodyBuilder, u int, m object, k *pairCounts) (model string) {
 		if !m.Has("role") {
 			l.damageUnit(u, "skipped-message")
 			return ""
 		}
-		c.message(l, b, u, m, k)
+		c.appendMessage(l, b, u, m, k)
 		return m.Object("modelInfo").Text("id")
 	})
 }
 
-func (cline3) message(l *Log, b *bodyBuilder, u int, m object, k *talk) {
-	t := turn{k: k}
+func (cline3) appendMessage(l *Log, b *bodyBuilder, u int, m object, k *pairCounts) {
+	t := messageBuilder{counts: k}
 	if v, ok := m.Get("content"); ok && l.raw[v.Start] == '"' {
-		t.text(l.raw[v.Start:v.End], v)
+		t.addText(l.raw[v.Start:v.End], v)
 	}
 	for _, c := range m.Items("content") {
 		switch c.Text("type") {
 		case "text":
-			t.text(c.Value("text"), c.Span)
+			t.addText(c.Value("text"), c.Span)
 		case "tool_use":
-			t.call(c.Text("id"), c.Text("name"), c.Value("input"), c.Span)
+			t.addCall(c.Text("id"), c.Text("name"), c.Value("input"), c.Span)
 		case "tool_result":
-			t.result(c.Text("tool_use_id"), [][]byte{textBlock(cline3Said(c))}, c.Is("is_error"), c.Span)
+			t.addResult(c.Text("tool_use_id"), [][]byte{textBlock(cline3ResultText(c))}, c.Is("is_error"), c.Span)
 		}
 	}
-	t.put(b, u, roleOf(m.Text("role")))
+	t.appendTo(b, u, roleOf(m.Text("role")))
 }
 
 // cline3Said is what a tool said: a text, or the results of records.
-func cline3Said(c object) string {
+func cline3ResultText(c object) string {
 	v, ok := c.Get("content")
 	if !ok {
 		return ""
@@ -85,40 +85,42 @@ func cline3Said(c object) string {
 }
 
 // beside writes a message beside another one.
-func (cline3) beside(l *Log, u int, role string, content ...[]byte) []byte {
+func (cline3) newMessage(l *Log, u int, role string, content ...[]byte) []byte {
 	o := l.object(u)
-	id := eventID(append([]byte(o.Text("id")), array(content...)...), role)
+	id := derivedUUID(append([]byte(o.Text("id")), array(content...)...), role)
 	return write("id", "msg_pare_"+id[:8], "role", role, "content", array(content...), "ts", o.Mark("ts"))
 }
 
 func (c cline3) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
 	record := write("query", "", "result", text, "success", []byte("false"))
-	return c.beside(l, t.parts[blk.Message].unit, "user", write("type", "tool_result", "tool_use_id", blk.CallID, "name", blk.Tool, "content", array(record)))
+	return c.newMessage(l, t.sources[blk.Message].unit, "user", write("type", "tool_result", "tool_use_id", blk.CallID, "name", blk.Tool, "content", array(record)))
 }
 
 // quote writes the message of a result with a text in place of it.
-func (cline3) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
-	return goose{}.quote(l, t, result, text)
+func (cline3) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+	return goose{}.quoteUnit(l, t, result, text)
 }
 
-func (c cline3) without(l *Log, t *Thread, half transcript.BlockID) []byte {
+func (c cline3) withoutBlock(l *Log, t *Thread, half transcript.BlockID) []byte {
 	return withoutElement(l, t, half, c.elements)
 }
 
 func (cline3) elements(o object) []jsonspan.Span { return o.List("content") }
 
 // alone writes a message for one block.
-func (c cline3) alone(l *Log, u int, element []byte) []byte { return c.beside(l, u, "user", element) }
+func (c cline3) unitFor(l *Log, u int, element []byte) []byte {
+	return c.newMessage(l, u, "user", element)
+}
 
 // shorten takes messages out and makes results shorter: Cline keeps what it sends, and nothing else.
 func (c cline3) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	if _, err := shortenUnits(c, e, t, plan); err != nil {
 		return err
 	}
-	for _, p := range t.parts { // what was counted was counted of more
-		if used := e.l.object(p.unit).Object("metrics"); len(used.Members) > 0 && !e.dropped(p.unit) {
-			e.set(p.unit, "metrics", used.With("inputTokens", 0, "cacheReadTokens", 0, "cacheWriteTokens", 0))
+	for _, p := range t.sources { // what was counted was counted of more
+		if used := e.file.object(p.unit).Object("metrics"); len(used.Members) > 0 && !e.dropped(p.unit) {
+			e.setMembers(p.unit, "metrics", used.With("inputTokens", 0, "cacheReadTokens", 0, "cacheWriteTokens", 0))
 		}
 	}
 	return nil
@@ -146,7 +148,7 @@ func (cline3) rewrite(l *Log, u int, now object) ([]byte, bool) {
 			said, ok := results[c.Text("tool_use_id")]
 			switch {
 			case !ok:
-			case said == cline3Said(c):
+			case said == cline3ResultText(c):
 				content = append(content, l.raw[at.Start:at.End])
 			default:
 				content = append(content, objectAt(l.raw, at).With("content", array(write("query", "", "result", said, "success", []byte("true")))))
@@ -166,6 +168,6 @@ func (cline3) rewrite(l *Log, u int, now object) ([]byte, bool) {
 }
 
 // says writes a message with a text beside another one.
-func (c cline3) says(l *Log, u int, role transcript.Role, text []byte) []byte {
-	return c.beside(l, u, role.String(), textBlock(text))
+func (c cline3) newText(l *Log, u int, role transcript.Role, text []byte) []byte {
+	return c.newMessage(l, u, role.String(), textBlock(text))
 }

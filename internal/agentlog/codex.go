@@ -19,18 +19,18 @@ import (
 // and leaves their ids out, so only pairs are checked.
 type codex struct{}
 
-var codexRow = row{format: Codex, name: "codex", maker: "Codex", dialect: wire.OpenAIResponses, form: codex{}, line: codexLine, counts: codexUsage, clips: 48_000}
+var codexRow = formatSpec{format: Codex, name: "codex", maker: "Codex", dialect: wire.OpenAIResponses, form: codex{}, lineEvidence: codexLine, readCounted: lastCodexUsage, resultLimit: 48_000}
 
 func codexLine(o object) evidence {
 	kind := o.Kind()
 	switch {
 	case o.Has("payload") && codexEnvelopes[kind], o.Text("record_type") == "state",
 		o.Has("instructions") && o.Has("timestamp") && o.Has("id") && o.Has("git"):
-		return proof
+		return strongEvidence
 	case codexItems[kind] && !o.Has("message") && o.Has("call_id"):
-		return hint
+		return weakEvidence
 	}
-	return silent
+	return noEvidence
 }
 
 var codexEnvelopes = map[string]bool{
@@ -54,61 +54,61 @@ var codexResults = map[string]bool{
 type codexItem struct {
 	unit   int
 	at     jsonspan.Span
-	person bool   // a turn of the user begins with it
+	byUser bool   // a turn of the user begins with it
 	raw    []byte // an item that is made of what stands there; nil: it is the item
 }
 
 // A codexFold goes through the records as Codex does when it resumes.
-type codexFold struct {
-	l            *Log
-	sent, rest   []codexItem
-	all, counted *talk
-	model        string
-	items        int
-	envelopes    bool            // the layout of today
-	paged        bool            // by its head the rollout is read from its end, up to a head
-	seen         map[string]int  // units by what they have in common with their copies
-	said         map[string]int  // the same of items, since the last compaction
-	taken        map[string]bool // calls that were rolled back
-	events       []codexWords    // what the user said, since the last compaction
-	prompts      []codexWords    // the same in items
-	since        int             // where that begins
-	own          *codexFirst     // what was there in front of the head of another session; nil: there is none
+type codexReplay struct {
+	file                   *Log
+	sent, notSent          []codexItem
+	allPairs, talliedPairs *pairCounts
+	model                  string
+	items                  int
+	hasEnvelopes           bool            // the layout of today
+	isPaged                bool            // by its head the rollout is read from its end, up to a head
+	seen                   map[string]int  // units by what they have in common with their copies
+	itemsSeen              map[string]int  // the same of items, since the last compaction
+	rolledBack             map[string]bool // calls that were rolled back
+	userEvents             []userText      // what the user said, since the last compaction
+	userItems              []userText      // the same in items
+	sinceOffset            int             // where that begins
+	ownSession             *savedSession   // what was there in front of the head of another session; nil: there is none
 }
 
 func (codex) read(l *Log) {
 	l.readLines()
-	f := codexFold{l: l, all: newTalk(), counted: newTalk(), seen: make(map[string]int), said: make(map[string]int), taken: make(map[string]bool)}
+	f := codexReplay{file: l, allPairs: newPairCounts(), talliedPairs: newPairCounts(), seen: make(map[string]int), itemsSeen: make(map[string]int), rolledBack: make(map[string]bool)}
 	for i := range l.units {
-		f.record(i)
+		f.addRecord(i)
 	}
-	if f.envelopes && !(l.begins(0) && l.object(0).Text("type") == "session_meta") {
-		l.noteHead()
+	if f.hasEnvelopes && !(l.startsFile(0) && l.object(0).Text("type") == "session_meta") {
+		l.reportLostHead()
 	}
 	f.findPrompts()
 	if f.items > 0 {
-		l.count(f.counted, f.items)
+		l.addToTally(f.talliedPairs, f.items)
 	}
-	f.thread("dormant", Dormant, f.rest)
-	f.thread("main", Main, f.sent)
+	f.addThread("dormant", Dormant, f.notSent)
+	f.addThread("main", Main, f.sent)
 }
 
 // copied notes a record that stands in the rollout twice. Codex sends the ids of items, and the
 // provider refuses one that comes again; what stands in front of a second head is forgotten.
-func (f *codexFold) copied(i int, o object) bool {
+func (f *codexReplay) isCopy(i int, o object) bool {
 	payload := o.Object("payload")
 	again := false
 	for key, part := range codexKeys(o, payload) {
 		seen := f.seen
 		if o.Text("type") == "response_item" && !strings.HasPrefix(key, ordinalKey) {
-			seen = f.said // a model may use an id again when the first one is not sent any more
+			seen = f.itemsSeen // a model may use an id again when the first one is not sent any more
 		}
 		first, known := seen[key]
 		if !known {
 			seen[key] = i
 			continue
 		}
-		was := f.l.object(first)
+		was := f.file.object(first)
 		if part.Span == payload.Span {
 			was = was.Object("payload")
 		}
@@ -117,17 +117,17 @@ func (f *codexFold) copied(i int, o object) bool {
 	if !again {
 		return false
 	}
-	at := f.l.units[i]
-	f.l.copies = append(f.l.copies, i)
-	f.l.damageAt(at.span.Start, at.line, "duplicate-line")
+	at := f.file.units[i]
+	f.file.duplicates = append(f.file.duplicates, i)
+	f.file.damageAt(at.span.Start, at.line, "duplicate-line")
 	if o.Text("type") == "session_meta" {
-		f.goOn(payload.Text("id"))
+		f.resumeOwnSession(payload.Text("id"))
 	}
 	switch kind := o.Text("type"); {
 	case kind == "response_item":
-		f.l.worsen("the agent sends both, which the provider refuses")
-	case kind == "session_meta" && f.paged, kind == "compacted", payload.Text("type") == rolledBack:
-		f.l.worsen("the agent goes by both, and forgets what comes before the second one")
+		f.file.markHarmful("the agent sends both, which the provider refuses")
+	case kind == "session_meta" && f.isPaged, kind == "compacted", payload.Text("type") == rolledBackEvent:
+		f.file.markHarmful("the agent goes by both, and forgets what comes before the second one")
 	}
 	return true
 }
@@ -153,28 +153,28 @@ func codexKeys(o, payload object) iter.Seq2[string, object] {
 }
 
 // record takes the next line.
-func (f *codexFold) record(i int) {
-	o := f.l.object(i)
+func (f *codexReplay) addRecord(i int) {
+	o := f.file.object(i)
 	payload := o
 	if o.Has("payload") {
-		f.envelopes = true
-		if f.copied(i, o) {
+		f.hasEnvelopes = true
+		if f.isCopy(i, o) {
 			return
 		}
 		payload = o.Object("payload")
-		f.hear(i, o.Text("type"), payload)
+		f.noteUserText(i, o.Text("type"), payload)
 		switch o.Text("type") {
 		case "session_meta":
-			f.head(i, payload)
+			f.addHead(i, payload)
 			return
 		case "compacted":
-			f.compacted(i, payload)
+			f.applyCompaction(i, payload)
 			return
 		case "turn_context":
 			f.model = cmp.Or(payload.Text("model"), f.model)
 			return
 		case "event_msg":
-			if payload.Text("type") == rolledBack {
+			if payload.Text("type") == rolledBackEvent {
 				n, _ := strconv.Atoi(string(payload.Value("num_turns")))
 				f.rollBack(n)
 			}
@@ -188,35 +188,35 @@ func (f *codexFold) record(i int) {
 		return
 	}
 	f.items++
-	it := f.item(i, payload)
-	if codexResults[payload.Text("type")] && f.taken[payload.Text("call_id")] { // late, and of a turn that is not sent
-		f.rest = append(f.rest, it)
+	it := f.newItem(i, payload)
+	if codexResults[payload.Text("type")] && f.rolledBack[payload.Text("call_id")] { // late, and of a turn that is not sent
+		f.notSent = append(f.notSent, it)
 		return
 	}
 	f.sent = append(f.sent, it)
 }
 
 // item notes an item, and what it is to the pairs.
-func (f *codexFold) item(unit int, o object) codexItem {
+func (f *codexReplay) newItem(unit int, o object) codexItem {
 	kind, id := o.Text("type"), o.Text("call_id")
 	switch {
 	case codexCalls[kind]:
-		f.counted.calls[id]++
-		f.all.calls[id]++
-		delete(f.taken, id)
+		f.talliedPairs.calls[id]++
+		f.allPairs.calls[id]++
+		delete(f.rolledBack, id)
 	case codexResults[kind]:
-		f.counted.results[id]++
-		f.all.results[id]++
+		f.talliedPairs.results[id]++
+		f.allPairs.results[id]++
 	case strings.HasSuffix(kind, "_call"): // tool searches have partners too, but are not counted
-		f.all.calls[id]++
+		f.allPairs.calls[id]++
 	case strings.HasSuffix(kind, "_output"):
-		f.all.results[id]++
+		f.allPairs.results[id]++
 	}
-	return codexItem{unit: unit, at: o.Span, person: kind == "message" && o.Text("role") == "user" && !codexAside(o)}
+	return codexItem{unit: unit, at: o.Span, byUser: kind == "message" && o.Text("role") == "user" && !isProgramMessage(o)}
 }
 
 // codexAside reports whether a message of the role user was put there by the program.
-func codexAside(o object) bool {
+func isProgramMessage(o object) bool {
 	for _, c := range o.List("content") {
 		text := strings.TrimSpace(objectAt(o.Raw, c).Text("text"))
 		return strings.HasPrefix(text, "<") || strings.HasPrefix(text, "# AGENTS.md instructions")
@@ -226,26 +226,26 @@ func codexAside(o object) bool {
 
 // compacted takes the place of everything in front of it: with the items it holds or, as
 // older versions write it, with what the user said and its summary.
-func (f *codexFold) compacted(unit int, o object) {
+func (f *codexReplay) applyCompaction(unit int, o object) {
 	was := f.sent
 	f.sent = nil
-	clear(f.said)
+	clear(f.itemsSeen)
 	if history, ok := o.Get("replacement_history"); ok && o.Raw[history.Start] == '[' {
-		f.rest = append(f.rest, was...)
-		f.events, f.prompts, f.since = nil, nil, f.l.units[unit].span.End
+		f.notSent = append(f.notSent, was...)
+		f.userEvents, f.userItems, f.sinceOffset = nil, nil, f.file.units[unit].span.End
 		for _, at := range jsonspan.Elements(o.Raw, history) {
-			if it := objectAt(f.l.raw, at); codexItems[it.Text("type")] {
-				f.sent = append(f.sent, f.item(unit, it))
-				f.l.seal(unit)
+			if it := objectAt(f.file.raw, at); codexItems[it.Text("type")] {
+				f.sent = append(f.sent, f.newItem(unit, it))
+				f.file.sealUnit(unit)
 			}
 		}
 		return
 	}
 	for _, it := range was {
-		if it.person {
+		if it.byUser {
 			f.sent = append(f.sent, it)
 		} else {
-			f.rest = append(f.rest, it)
+			f.notSent = append(f.notSent, it)
 		}
 	}
 	if at, ok := o.Get("message"); ok && at.Len() > 2 && o.Raw[at.Start] == '"' {
@@ -255,28 +255,28 @@ func (f *codexFold) compacted(unit int, o object) {
 }
 
 // rollBack takes the last turns of the user back.
-func (f *codexFold) rollBack(turns int) {
+func (f *codexReplay) rollBack(turns int) {
 	for k := len(f.sent) - 1; k >= 0 && turns > 0; k-- {
-		if !f.sent[k].person {
+		if !f.sent[k].byUser {
 			continue
 		}
 		if turns--; turns == 0 {
 			for _, it := range f.sent[k:] {
-				if o := objectAt(f.l.raw, it.at); codexCalls[o.Text("type")] {
-					f.taken[o.Text("call_id")] = true
+				if o := objectAt(f.file.raw, it.at); codexCalls[o.Text("type")] {
+					f.rolledBack[o.Text("call_id")] = true
 				}
 			}
-			f.rest = append(f.rest, f.sent[k:]...)
+			f.notSent = append(f.notSent, f.sent[k:]...)
 			f.sent = f.sent[:k:k]
 		}
 	}
 }
 
-func (f *codexFold) thread(name string, kind Kind, items []codexItem) {
+func (f *codexReplay) addThread(name string, kind Kind, items []codexItem) {
 	if len(items) == 0 {
 		return
 	}
-	b := f.l.newBody(wire.OpenAIResponses, f.model)
+	b := f.file.newBodyBuilder(wire.OpenAIResponses, f.model)
 	n := 0
 	for _, it := range items {
 		n += it.at.Len() + 1
@@ -284,12 +284,12 @@ func (f *codexFold) thread(name string, kind Kind, items []codexItem) {
 	b.reserve(n)
 	for _, it := range items {
 		if it.raw != nil {
-			b.put(it.unit, it.raw, []jsonspan.Span{it.at})
+			b.appendBuilt(it.unit, it.raw, []jsonspan.Span{it.at})
 		} else {
-			b.copy(it.unit, f.l.raw, it.at)
+			b.appendVerbatim(it.unit, f.file.raw, it.at)
 		}
 	}
-	f.l.written(name, kind, f.model, b, f.all)
+	f.file.addPairsThread(name, kind, f.model, b, f.allPairs)
 }
 
 // wrap writes an item as the unit of another one is written, with every member that it
@@ -303,31 +303,31 @@ func (codex) wrap(l *Log, like int, item []byte) []byte {
 }
 
 func (c codex) finish(e *edits) {
-	c.restore(e)
+	c.restorePrompts(e)
 	if !e.appendOnly {
-		if e.l.headless() {
-			e.crown(c.head(e.l))
+		if e.file.lacksHead() {
+			e.prependHead(c.newHead(e.file))
 		}
-		c.behead(e)
-		c.settleNested(e)
+		c.dropSecondHeads(e)
+		c.writeNestedItems(e)
 	}
-	fillGaps(e)
-	codexReferences(e, renumber(e))
+	fillOrdinalGaps(e)
+	updateHeadReferences(e, renumberOrdinals(e))
 }
 
 // codexReferences lets the head of a rollout name the records that it named.
-func codexReferences(e *edits, moved map[int]int) {
+func updateHeadReferences(e *edits, moved map[int]int) {
 	const name = "subagent_history_start_ordinal"
-	for i := range e.l.units {
-		o := e.l.object(i)
+	for i := range e.file.units {
+		o := e.file.object(i)
 		if len(moved) == 0 || o.Text("type") != "session_meta" {
 			continue
 		}
 		p := o.Object("payload")
 		n, err := strconv.Atoi(string(p.Value(name)))
 		if to, ok := moved[n]; err == nil && ok {
-			e.set(i, "payload", p.With(name, to))
-			e.log(Change{Line: e.l.units[i].line}, wire.ActionEdit, "relink", nil, 0, "the record that it names has another number")
+			e.setMembers(i, "payload", p.With(name, to))
+			e.addChange(Change{Line: e.file.units[i].line}, wire.ActionEdit, "relink", nil, 0, "the record that it names has another number")
 		}
 	}
 }
@@ -337,34 +337,34 @@ func (c codex) stub(l *Log, t *Thread, call transcript.BlockID, text string) []b
 	blk := tr.Block(call)
 	m := tr.Messages()[blk.Message]
 	o := objectAt(tr.Raw(), jsonspan.Span(m.Span))
-	kind := codexAnswer(o.Text("type"))
+	kind := outputTypeOf(o.Text("type"))
 	if kind == "tool_search_output" { // what was found cannot be made up
 		return nil
 	}
-	return c.wrap(l, t.parts[blk.Message].unit, write("type", kind, "call_id", blk.CallID, "output", text))
+	return c.wrap(l, t.sources[blk.Message].unit, write("type", kind, "call_id", blk.CallID, "output", text))
 }
 
-func (c codex) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
-	return c.wrap(l, t.unitOf(result), c.quoted(l, t, result, text))
+func (c codex) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+	return c.wrap(l, t.unitOf(result), c.quotedItem(l, t, result, text))
 }
 
 // quoted is the item that a result becomes.
-func (c codex) quoted(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
-	content := append([][]byte{write("type", "input_text", "text", text)}, c.shows(l, t, result)...)
+func (c codex) quotedItem(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+	content := append([][]byte{write("type", "input_text", "text", text)}, c.media(l, t, result)...)
 	return write("type", "message", "role", "user", "content", array(content...))
 }
 
 // mates reports whether an output is of the kind that answers a call.
-func (codex) mates(t *Thread, call, result transcript.BlockID) bool {
+func (codex) isPair(t *Thread, call, result transcript.BlockID) bool {
 	tr := t.Request.Transcript()
 	kind := func(b transcript.BlockID) string {
 		return objectAt(tr.Raw(), jsonspan.Span(tr.Messages()[tr.Block(b).Message].Span)).Text("type")
 	}
-	return codexAnswer(kind(call)) == kind(result)
+	return outputTypeOf(kind(call)) == kind(result)
 }
 
 // codexAnswer is the type of the item that answers one of a type.
-func codexAnswer(call string) string {
+func outputTypeOf(call string) string {
 	switch call {
 	case "local_shell_call": // Codex answers it like a function
 		return "function_call_output"
@@ -375,7 +375,7 @@ func codexAnswer(call string) string {
 }
 
 // shows returns the pictures and files of an output, which a message of the user holds alike.
-func (codex) shows(_ *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
+func (codex) media(_ *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
 	tr := t.Request.Transcript()
 	o := objectAt(tr.Raw(), jsonspan.Span(tr.Messages()[tr.Block(result).Message].Span))
 	for _, at := range o.List("output") {
@@ -387,4 +387,4 @@ func (codex) shows(_ *Log, t *Thread, result transcript.BlockID) (all [][]byte) 
 	return all
 }
 
-func (codex) without(*Log, *Thread, transcript.BlockID) []byte { return nil }
+func (codex) withoutBlock(*Log, *Thread, transcript.BlockID) []byte { return nil }

@@ -19,12 +19,12 @@ func ordinalOf(o object) (n int, ok bool) {
 
 // fillGaps puts what was added behind a call where the lost output was: at the next gap, if only
 // other calls and outputs of the step and events lie between. So no line has to be counted up.
-func fillGaps(e *edits) {
+func fillOrdinalGaps(e *edits) {
 	gap, free := -1, 0             // the unit in front of that gap, and how many numbers are free in it
 	fill := make(map[int][][]byte) // by the unit in front of a gap, the last line first
-	for i := len(e.l.units) - 2; i >= 0; i-- {
-		o := e.l.object(i + 1)
-		n, ok := ordinalOf(e.l.object(i))
+	for i := len(e.file.units) - 2; i >= 0; i-- {
+		o := e.file.object(i + 1)
+		n, ok := ordinalOf(e.file.object(i))
 		next, numbered := ordinalOf(o)
 		switch {
 		case !ok || !numbered || e.dropped(i+1) || next <= n:
@@ -34,7 +34,7 @@ func fillGaps(e *edits) {
 			if y := e.units[i+1]; y != nil {
 				free -= len(y.before)
 			}
-		case !withinStep(o):
+		case !isWithinStep(o):
 			gap = -1
 		}
 		x := e.units[i]
@@ -56,13 +56,13 @@ func fillGaps(e *edits) {
 }
 
 // withinStep reports whether a record may lie between a call and its output.
-func withinStep(o object) bool {
+func isWithinStep(o object) bool {
 	kind := o.Object("payload").Text("type")
 	switch o.Text("type") {
 	case "response_item":
 		return codexCalls[kind] || codexResults[kind]
 	case "event_msg":
-		return kind != rolledBack && kind != "user_message"
+		return kind != rolledBackEvent && kind != "user_message"
 	}
 	return false
 }
@@ -74,9 +74,9 @@ func withinStep(o object) bool {
 // A new record takes the next number. Those behind it are counted up only until a number is
 // free, and counted down where a record goes, up to the next gap: a gap that was there before
 // is the place of a record that was lost, and stays unless a new record takes its number.
-func renumber(e *edits) (moved map[int]int) {
+func renumberOrdinals(e *edits) (moved map[int]int) {
 	moved = make(map[int]int)
-	moves := len(e.top) > 0
+	moves := len(e.prepended) > 0
 	for _, x := range e.units {
 		moves = moves || x.drop || len(x.before)+len(x.after) > 0
 	}
@@ -88,16 +88,16 @@ func renumber(e *edits) (moved map[int]int) {
 			lines[k] = setMembers(lines[k], "ordinal", last)
 		}
 	}
-	for i := range e.l.units {
-		if _, some = ordinalOf(e.l.object(i)); some {
+	for i := range e.file.units {
+		if _, some = ordinalOf(e.file.object(i)); some {
 			break
 		}
 	}
-	number(e.top)
-	some = some && len(e.top) > 0
+	number(e.prepended)
+	some = some && len(e.prepended) > 0
 	before, gone := -1, 0 // the number of the record in front; how many went since the last gap
-	for i, u := range e.l.units {
-		n, numbered := ordinalOf(e.l.object(i))
+	for i, u := range e.file.units {
+		n, numbered := ordinalOf(e.file.object(i))
 		some = some || numbered
 		x := e.units[i]
 		if x != nil {
@@ -116,8 +116,8 @@ func renumber(e *edits) (moved map[int]int) {
 				last = to
 				if to != n {
 					moved[n] = to
-					e.set(i, "ordinal", to)
-					e.log(Change{Line: u.line}, wire.ActionEdit, "relink", nil, 0, "its number follows its place")
+					e.setMembers(i, "ordinal", to)
+					e.addChange(Change{Line: u.line}, wire.ActionEdit, "relink", nil, 0, "its number follows its place")
 				}
 			default:
 				last = max(last, n)
@@ -127,6 +127,6 @@ func renumber(e *edits) (moved map[int]int) {
 			number(x.after)
 		}
 	}
-	number(e.end)
+	number(e.appended)
 	return moved
 }

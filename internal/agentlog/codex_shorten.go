@@ -11,8 +11,8 @@ import (
 // that it goes on with.
 func (codex) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	last, some := -1, false
-	for i := range e.l.units {
-		if o := e.l.object(i); o.Has("payload") {
+	for i := range e.file.units {
+		if o := e.file.object(i); o.Has("payload") {
 			some = true
 			if o.Text("timestamp") != "" {
 				last = i
@@ -26,7 +26,7 @@ func (codex) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	tr := r.Transcript()
 	var items [][]byte
 	for i, m := range tr.Messages() {
-		if t.prompt && i == len(tr.Messages())-1 && bytes.Contains(tr.Bytes(m.Span), []byte(promptText)) {
+		if t.hasPrompt && i == len(tr.Messages())-1 && bytes.Contains(tr.Bytes(m.Span), []byte(promptText)) {
 			break
 		}
 		item := tr.Bytes(m.Span)
@@ -35,16 +35,16 @@ func (codex) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 		}
 		items = append(items, item)
 	}
-	summary := summaryOf(plan)
+	summary := findSummary(plan)
 	if summary == "" {
 		summary = wording.LeftOut
 	}
 	stamp := ""
 	if last >= 0 {
-		stamp = later(e.l.object(last).Text("timestamp"))
+		stamp = nextMillisecond(e.file.object(last).Text("timestamp"))
 	}
-	e.end = append(e.end, write("timestamp", stamp, "type", "compacted", "payload", write("message", summary, "replacement_history", array(items...))))
-	renumber(e)
+	e.appended = append(e.appended, write("timestamp", stamp, "type", "compacted", "payload", write("message", summary, "replacement_history", array(items...))))
+	renumberOrdinals(e)
 	return nil
 }
 

@@ -17,38 +17,38 @@ import (
 const promptRule = "lost-prompt"
 
 // A codexWords is what the user said, in an item or in an event.
-type codexWords struct {
+type userText struct {
 	unit int
 	text string
 }
 
 // A codexPrompt is an item that is torn, and the event that says the same.
-type codexPrompt struct {
+type lostPrompt struct {
 	event int // unit
 	next  int // the unit behind the torn line; that many units: there is none
 }
 
 // hear notes what the user says in a record.
-func (f *codexFold) hear(unit int, kind string, payload object) {
+func (f *codexReplay) noteUserText(unit int, kind string, payload object) {
 	switch {
 	case kind == "event_msg" && payload.Text("type") == "user_message":
 		if of := payload.Text("kind"); of == "" || of == "plain" {
-			f.events = append(f.events, codexWords{unit, payload.Text("message")})
+			f.userEvents = append(f.userEvents, userText{unit, payload.Text("message")})
 		}
 	case kind == "response_item" && payload.Text("type") == "message" && payload.Text("role") == "user":
 		var text strings.Builder
 		for _, at := range payload.List("content") {
 			text.WriteString(objectAt(payload.Raw, at).Text("text"))
 		}
-		f.prompts = append(f.prompts, codexWords{unit, text.String()})
+		f.userItems = append(f.userItems, userText{unit, text.String()})
 	}
 }
 
 // findPrompts finds the events whose items are torn: no item between the events around says the
 // same, and a line there breaks off that can be its beginning.
-func (f *codexFold) findPrompts() {
-	l := f.l
-	if len(f.events) == 0 {
+func (f *codexReplay) findPrompts() {
+	l := f.file
+	if len(f.userEvents) == 0 {
 		return
 	}
 	var torn []Finding
@@ -58,21 +58,21 @@ func (f *codexFold) findPrompts() {
 		}
 	}
 	first := 0 // of the prompts that can belong to an event
-	used := make([]bool, len(f.prompts))
-	for k, e := range f.events {
-		from, to := f.since, len(l.raw)
+	used := make([]bool, len(f.userItems))
+	for k, e := range f.userEvents {
+		from, to := f.sinceOffset, len(l.raw)
 		if k > 0 {
-			from = max(from, l.units[f.events[k-1].unit].span.End)
+			from = max(from, l.units[f.userEvents[k-1].unit].span.End)
 		}
-		if k+1 < len(f.events) {
-			to = l.units[f.events[k+1].unit].span.Start
+		if k+1 < len(f.userEvents) {
+			to = l.units[f.userEvents[k+1].unit].span.Start
 		}
-		for first < len(f.prompts) && l.units[f.prompts[first].unit].span.Start < from {
+		for first < len(f.userItems) && l.units[f.userItems[first].unit].span.Start < from {
 			first++
 		}
 		found := strings.TrimSpace(e.text) == ""
-		for i := first; i < len(f.prompts) && l.units[f.prompts[i].unit].span.Start < to && !found; i++ {
-			if !used[i] && strings.Contains(f.prompts[i].text, strings.TrimSpace(e.text)) {
+		for i := first; i < len(f.userItems) && l.units[f.userItems[i].unit].span.Start < to && !found; i++ {
+			if !used[i] && strings.Contains(f.userItems[i].text, strings.TrimSpace(e.text)) {
 				used[i], found = true, true
 			}
 		}
@@ -80,29 +80,29 @@ func (f *codexFold) findPrompts() {
 			continue
 		}
 		i := slices.IndexFunc(torn, func(d Finding) bool {
-			return d.Offset >= from && d.Offset < to && beginsPrompt(l.fragment(d.Offset), e.text)
+			return d.Offset >= from && d.Offset < to && canBeginPrompt(l.fragment(d.Offset), e.text)
 		})
 		if i < 0 {
-			f.findLost(k)
+			f.findLostPrompt(k)
 			continue
 		}
 		d := torn[i]
 		torn = slices.Delete(torn, i, i+1)
 		next, _ := slices.BinarySearchFunc(l.units, d.Offset, func(u unit, at int) int { return u.span.Start - at })
 		l.damageAt(d.Offset, d.Line, promptRule)
-		l.prompts = append(l.prompts, codexPrompt{e.unit, next})
+		l.lostPrompts = append(l.lostPrompts, lostPrompt{e.unit, next})
 	}
 }
 
 // findLost notes that the item of an event is not there at all, if one number is missing between
 // the events around, and no more.
-func (f *codexFold) findLost(k int) {
-	l, first, end := f.l, f.events[k].unit, len(f.l.units)
-	if k+1 < len(f.events) {
-		end = f.events[k+1].unit + 1
+func (f *codexReplay) findLostPrompt(k int) {
+	l, first, end := f.file, f.userEvents[k].unit, len(f.file.units)
+	if k+1 < len(f.userEvents) {
+		end = f.userEvents[k+1].unit + 1
 	}
 	if k > 0 {
-		first = f.events[k-1].unit
+		first = f.userEvents[k-1].unit
 	}
 	gap, last := -1, -1
 	for u := first; u < end; u++ {
@@ -115,10 +115,10 @@ func (f *codexFold) findLost(k int) {
 		}
 		last = n
 	}
-	if gap >= 0 && l.units[gap].span.Start >= f.since {
-		at := l.units[f.events[k].unit]
+	if gap >= 0 && l.units[gap].span.Start >= f.sinceOffset {
+		at := l.units[f.userEvents[k].unit]
 		l.damageAt(at.span.Start, at.line, promptRule)
-		l.prompts = append(l.prompts, codexPrompt{f.events[k].unit, gap})
+		l.lostPrompts = append(l.lostPrompts, lostPrompt{f.userEvents[k].unit, gap})
 	}
 }
 
@@ -137,7 +137,7 @@ func (l *Log) fragment(offset int) []byte {
 
 // beginsPrompt reports whether a piece can be the beginning of a record in which the user says a
 // text: as far as it goes, it is one. Nulls are what a crash leaves of anything.
-func beginsPrompt(piece []byte, text string) bool {
+func canBeginPrompt(piece []byte, text string) bool {
 	piece = bytes.TrimPrefix(bytes.ReplaceAll(piece, []byte{0}, nil), byteOrderMark)
 	if len(piece) == 0 {
 		return true
@@ -146,7 +146,7 @@ func beginsPrompt(piece []byte, text string) bool {
 		return false
 	}
 	payload := bytes.Index(piece, []byte(`"payload"`))
-	if i := bytes.Index(piece, []byte(`"type"`)); i >= 0 && (payload < 0 || i < payload) && !tornAt(piece[i:], `"type":"response_item"`) {
+	if i := bytes.Index(piece, []byte(`"type"`)); i >= 0 && (payload < 0 || i < payload) && !matchesTorn(piece[i:], `"type":"response_item"`) {
 		return false
 	}
 	if payload < 0 {
@@ -155,7 +155,7 @@ func beginsPrompt(piece []byte, text string) bool {
 	item := piece[payload:]
 	for _, want := range []string{`"type":"message"`, `"role":"user"`} {
 		name, _, _ := strings.Cut(want, ":")
-		if i := bytes.Index(item, []byte(name)); i >= 0 && !tornAt(item[i:], want) {
+		if i := bytes.Index(item, []byte(name)); i >= 0 && !matchesTorn(item[i:], want) {
 			return false
 		}
 	}
@@ -163,11 +163,11 @@ func beginsPrompt(piece []byte, text string) bool {
 	if i < 0 {
 		return true
 	}
-	return strings.HasPrefix(text, tornText(item[i+len(`"text":"`):]))
+	return strings.HasPrefix(text, textOfTorn(item[i+len(`"text":"`):]))
 }
 
 // tornText is what a string says whose quote is in front of raw, as far as it goes.
-func tornText(raw []byte) string {
+func textOfTorn(raw []byte) string {
 	end, whole := 0, 0 // whole: behind what is no half of an escape
 	for end < len(raw) && raw[end] != '"' {
 		n := 1
@@ -183,22 +183,22 @@ func tornText(raw []byte) string {
 	}
 	text := slices.Concat([]byte{'"'}, raw[:whole], []byte{'"'})
 	said := jsonedit.TextAt(text)
-	for strings.HasSuffix(said, string(replacement)) { // half of a sign
-		said = strings.TrimSuffix(said, string(replacement))
+	for strings.HasSuffix(said, string(replacementChar)) { // half of a sign
+		said = strings.TrimSuffix(said, string(replacementChar))
 	}
 	return said
 }
 
 // tornAt reports whether text is what begins with want, or the beginning of that.
-func tornAt(text []byte, want string) bool {
+func matchesTorn(text []byte, want string) bool {
 	n := min(len(text), len(want))
 	return string(text[:n]) == want[:n]
 }
 
 // restore writes the items that are torn anew, from the events that say the same.
-func (c codex) restore(e *edits) {
-	l := e.l
-	for _, p := range l.prompts {
+func (c codex) restorePrompts(e *edits) {
+	l := e.file
+	for _, p := range l.lostPrompts {
 		if e.appendOnly && p.next < len(l.units) {
 			continue
 		}
@@ -215,12 +215,12 @@ func (c codex) restore(e *edits) {
 			lost = "; pictures that went with them are not in the file"
 		}
 		if p.next == len(l.units) {
-			e.end = append(e.end, line)
+			e.appended = append(e.appended, line)
 		} else {
 			x := e.unit(p.next)
 			x.before = append([][]byte{line}, x.before...)
 		}
 		at, _ := l.position(l.units[p.event].span.Start)
-		e.log(Change{Line: at}, wire.ActionInsert, promptRule, nil, len(line), "the words of the user, of which the line is torn, from the event that repeats them%s", lost)
+		e.addChange(Change{Line: at}, wire.ActionInsert, promptRule, nil, len(line), "the words of the user, of which the line is torn, from the event that repeats them%s", lost)
 	}
 }

@@ -17,10 +17,10 @@ import (
 type continues struct{}
 
 // continueRow is Continue: a history of items around messages.
-var continueRow = row{
+var continueRow = formatSpec{
 	format: Continue, name: "continue", maker: "Continue", dialect: wire.Anthropic, form: continues{},
-	lenient: true, shortens: true, document: isContinue,
-	usage: usageAt("message.usage", []string{"prompt_tokens"}, []string{"completion_tokens"}),
+	lenientUTF8: true, shortensItself: true, isDocument: isContinue,
+	unitUsage: usageAt("message.usage", []string{"prompt_tokens"}, []string{"completion_tokens"}),
 }
 
 func isContinue(o object) bool {
@@ -35,39 +35,39 @@ func isContinue(o object) bool {
 }
 
 func (c continues) read(l *Log) {
-	l.readItems("history", func(b *bodyBuilder, u int, item object, k *talk) (model string) {
-		c.item(l, b, u, item, k)
+	l.readListDocument("history", func(b *bodyBuilder, u int, item object, k *pairCounts) (model string) {
+		c.appendItem(l, b, u, item, k)
 		return item.Object("message").Object("usage").Text("model")
 	})
 }
 
 // item adds the messages of an item: what is said and called, then the results.
-func (continues) item(l *Log, b *bodyBuilder, u int, item object, k *talk) {
-	m, said, answer := item.Object("message"), turn{k: k}, turn{k: k}
+func (continues) appendItem(l *Log, b *bodyBuilder, u int, item object, k *pairCounts) {
+	m, said, answer := item.Object("message"), messageBuilder{counts: k}, messageBuilder{counts: k}
 	role := m.Text("role")
 	if role != "user" && role != "assistant" && role != "tool" { // system, thinking
 		return
 	}
 	content, _ := m.Get("content")
 	if role == "tool" {
-		answer.result(m.Text("toolCallId"), textsIn(l.raw, content), false, m.Span)
-		answer.put(b, u, "user")
+		answer.addResult(m.Text("toolCallId"), textBlocks(l.raw, content), false, m.Span)
+		answer.appendTo(b, u, "user")
 		return
 	}
-	for _, text := range textsIn(l.raw, content) {
+	for _, text := range textBlocks(l.raw, content) {
 		if objectOf(text).Text("text") != "" {
 			said.add(text, content)
 		}
 	}
 	for _, call := range m.Items("toolCalls") {
 		does := call.Object("function")
-		said.call(call.Text("id"), does.Text("name"), []byte(does.Text("arguments")), call.Span)
+		said.addCall(call.Text("id"), does.Text("name"), []byte(does.Text("arguments")), call.Span)
 	}
-	said.put(b, u, role)
+	said.appendTo(b, u, role)
 	for _, s := range item.Items("toolCallStates") {
-		answer := turn{k: k}
-		answer.result(s.Text("toolCallId"), [][]byte{textBlock(continueOutput(s))}, s.Text("status") == "errored", s.Span)
-		answer.put(b, u, "user")
+		answer := messageBuilder{counts: k}
+		answer.addResult(s.Text("toolCallId"), [][]byte{textBlock(continueOutput(s))}, s.Text("status") == "errored", s.Span)
+		answer.appendTo(b, u, "user")
 	}
 }
 
@@ -86,8 +86,8 @@ func continueOutput(s object) string {
 // repair gives calls without a state one, and states without a call theirs, which they keep a copy of.
 func (c continues) repair(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
-	for _, f := range e.l.checkThread(t, o.Check) {
-		if f.Block == transcript.NoBlock || e.held[f.unit] || f.Open && o.Repair.Open {
+	for _, f := range e.file.checkThread(t, o.Check) {
+		if f.Block == transcript.NoBlock || e.heldUnits[f.unit] || f.Open && o.Repair.Open {
 			continue
 		}
 		if o.AppendOnly {
@@ -98,36 +98,36 @@ func (c continues) repair(e *edits, t *Thread, o Options) error {
 		switch {
 		case f.Rule == "orphan-call":
 			text := stubText(o.Repair, tr, f.Block)
-			e.addTo(f.unit, "toolCallStates", continueState(e.l, t, f.Block, text))
-			e.log(ch, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
-		case f.Rule == "orphan-result" && c.restores(e, f.unit, id):
-			e.log(ch, wire.ActionInsert, f.Rule, f.IDs, 0, "the call, which the state of the result has a copy of")
+			e.appendToList(f.unit, "toolCallStates", continueState(e.file, t, f.Block, text))
+			e.addChange(ch, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
+		case f.Rule == "orphan-result" && c.restoreCall(e, f.unit, id):
+			e.addChange(ch, wire.ActionInsert, f.Rule, f.IDs, 0, "the call, which the state of the result has a copy of")
 		case f.Rule == "orphan-result" || f.Rule == "duplicate-result" || f.Rule == "displaced-result":
 			text := t.Request.Text(f.Block)
 			c.dropResult(e, f.unit, id)
-			e.unit(f.unit).after = append(e.unit(f.unit).after, continueSays(transcript.User, quote(quotation+text)))
-			e.log(ch, wire.ActionEdit, f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
+			e.unit(f.unit).after = append(e.unit(f.unit).after, continueText(transcript.User, quote(quotation+text)))
+			e.addChange(ch, wire.ActionEdit, f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
 		}
 	}
 	return nil
 }
 
 // addTo adds an element to a list of a unit, which need not be there yet.
-func (e *edits) addTo(u int, name string, element []byte) {
-	body := e.body(u)
+func (e *edits) appendToList(u int, name string, element []byte) {
+	body := e.unitBytes(u)
 	o := objectOf(body)
 	var all [][]byte
 	for _, at := range o.List(name) {
 		all = append(all, body[at.Start:at.End])
 	}
-	e.set(u, name, array(append(all, element)...))
+	e.setMembers(u, name, array(append(all, element)...))
 }
 
 // continueState writes the state of a call that has ended with a text.
 func continueState(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	tr := t.Request.Transcript()
 	blk := tr.Block(call)
-	at := t.parts[blk.Message].blocks[call-tr.Messages()[blk.Message].First]
+	at := t.sources[blk.Message].blockSpans[call-tr.Messages()[blk.Message].First]
 	args := wire.Arguments(tr, call)
 	if _, ok := wholeObject(args); !ok {
 		args = []byte("{}")
@@ -137,8 +137,8 @@ func continueState(l *Log, t *Thread, call transcript.BlockID, text string) []by
 }
 
 // restores puts the call of a state back into its message.
-func (continues) restores(e *edits, u int, id string) bool {
-	body := e.body(u)
+func (continues) restoreCall(e *edits, u int, id string) bool {
+	body := e.unitBytes(u)
 	item := objectOf(body)
 	m := item.Object("message")
 	if m.Text("role") != "assistant" {
@@ -152,7 +152,7 @@ func (continues) restores(e *edits, u int, id string) bool {
 				all = append(all, body[at.Start:at.End])
 			}
 			all = append(all, body[call.Span.Start:call.Span.End])
-			e.set(u, "message", m.With("toolCalls", array(all...)))
+			e.setMembers(u, "message", m.With("toolCalls", array(all...)))
 			return true
 		}
 	}
@@ -161,7 +161,7 @@ func (continues) restores(e *edits, u int, id string) bool {
 
 // dropResult takes the last state of an id out of a unit, or the unit, if it is a result.
 func (continues) dropResult(e *edits, u int, id string) {
-	body := e.body(u)
+	body := e.unitBytes(u)
 	item := objectOf(body)
 	if item.Object("message").Text("role") == "tool" {
 		e.unit(u).drop = true
@@ -178,19 +178,19 @@ func (continues) dropResult(e *edits, u int, id string) {
 				rest = append(rest, body[at.Start:at.End])
 			}
 		}
-		e.set(u, "toolCallStates", array(rest...))
+		e.setMembers(u, "toolCallStates", array(rest...))
 		return
 	}
 }
 
 // continueSays writes an item with a text.
-func continueSays(role transcript.Role, text []byte) []byte {
+func continueText(role transcript.Role, text []byte) []byte {
 	return write("message", write("role", role.String(), "content", text), "contextItems", []byte("[]"))
 }
 
 // shorten takes items out, calls with their states, and makes outputs shorter.
 func (c continues) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	kept, err := keptPieces(e, t, plan, continueSays)
+	kept, err := keptPieces(e, t, plan, continueText)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func (continues) shortenItem(e *edits, t *Thread, g unitGroup) {
 		}
 		return objectOf(raw)
 	}
-	item := e.l.object(u)
+	item := e.file.object(u)
 	m := item.Object("message")
 	outputs := make(map[string]string) // of the results that stay
 	head := object{}
@@ -230,7 +230,7 @@ func (continues) shortenItem(e *edits, t *Thread, g unitGroup) {
 		head = x
 	}
 	if m.Text("role") == "tool" {
-		e.set(u, "message", m.With("content", quote(outputs[m.Text("toolCallId")])))
+		e.setMembers(u, "message", m.With("content", quote(outputs[m.Text("toolCallId")])))
 		return
 	}
 	text, calls := leftOf(head)
@@ -241,8 +241,8 @@ func (continues) shortenItem(e *edits, t *Thread, g unitGroup) {
 	if m.Has("toolCalls") {
 		var stay [][]byte
 		for _, at := range m.List("toolCalls") {
-			if _, ok := calls[objectAt(e.l.raw, at).Text("id")]; ok {
-				stay = append(stay, e.l.raw[at.Start:at.End])
+			if _, ok := calls[objectAt(e.file.raw, at).Text("id")]; ok {
+				stay = append(stay, e.file.raw[at.Start:at.End])
 			}
 		}
 		pairs = append(pairs, "toolCalls", array(stay...))
@@ -250,20 +250,20 @@ func (continues) shortenItem(e *edits, t *Thread, g unitGroup) {
 	if used := m.Object("usage"); len(used.Members) > 0 {
 		pairs = append(pairs, "usage", used.With("prompt_tokens", 0, "completion_tokens", 0, "total_tokens", 0))
 	}
-	e.set(u, "message", m.With(pairs...))
+	e.setMembers(u, "message", m.With(pairs...))
 	var states [][]byte
 	for _, at := range item.List("toolCallStates") {
-		s := objectAt(e.l.raw, at)
+		s := objectAt(e.file.raw, at)
 		said, ok := outputs[s.Text("toolCallId")]
 		switch {
 		case !ok:
 		case said == continueOutput(s):
-			states = append(states, bytes.Clone(e.l.raw[at.Start:at.End]))
+			states = append(states, bytes.Clone(e.file.raw[at.Start:at.End]))
 		default:
-			states = append(states, objectAt(e.l.raw, at).With("output", array(write("content", said, "name", "Tool Result", "description", "Tool execution result"))))
+			states = append(states, objectAt(e.file.raw, at).With("output", array(write("content", said, "name", "Tool Result", "description", "Tool execution result"))))
 		}
 	}
 	if item.Has("toolCallStates") {
-		e.set(u, "toolCallStates", array(states...))
+		e.setMembers(u, "toolCallStates", array(states...))
 	}
 }

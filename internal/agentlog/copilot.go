@@ -18,25 +18,25 @@ import (
 // summary; nothing else in front of it is sent. Seen by running 1.0.102.
 type copilot struct{}
 
-var copilotRow = row{
-	format: Copilot, name: "copilot", maker: "GitHub Copilot CLI", dialect: wire.Anthropic, form: copilot{}, line: copilotLine, counts: copilotUsage, shortens: true,
+var copilotRow = formatSpec{
+	format: Copilot, name: "copilot", maker: "GitHub Copilot CLI", dialect: wire.Anthropic, form: copilot{}, lineEvidence: copilotLine, readCounted: lastCopilotUsage, shortensItself: true,
 }
 
 func copilotLine(o object) evidence {
 	if !o.Has("data") || !o.Has("timestamp") {
-		return silent
+		return noEvidence
 	}
 	kind := o.Kind()
 	switch kind {
 	case "session.start", "user.message", "assistant.message", "tool.execution_start", "tool.execution_complete", "assistant.turn_start", "assistant.turn_end":
-		return proof
+		return strongEvidence
 	}
 	for _, of := range []string{"session.", "user.", "assistant.", "tool."} {
 		if strings.HasPrefix(kind, of) && o.Has("id") {
-			return hint
+			return weakEvidence
 		}
 	}
-	return silent
+	return noEvidence
 }
 
 func (c copilot) read(l *Log) {
@@ -45,10 +45,10 @@ func (c copilot) read(l *Log) {
 		return
 	}
 	if l.object(0).Text("type") != "session.start" {
-		l.noteHead()
+		l.reportLostHead()
 	}
-	k, n, model := newTalk(), 0, ""
-	live, rest := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
+	k, n, model := newPairCounts(), 0, ""
+	live, rest := l.newBodyBuilder(wire.Anthropic, ""), l.newBodyBuilder(wire.Anthropic, "")
 	var prompts []string
 	copies := l.findCopies("id") // of which the agent sends both
 	for u := range l.units {
@@ -65,112 +65,112 @@ func (c copilot) read(l *Log) {
 			model = cmp.Or(data.Text("newModel"), data.Text("selectedModel"), model)
 		case "session.compaction_complete":
 			if data.Is("success") && data.Has("summaryContent") {
-				rest, live = c.join(l, rest, live), l.newBody(wire.Anthropic, "")
-				c.summary(l, live, u, prompts, data)
+				rest, live = c.appendUnsent(l, rest, live), l.newBodyBuilder(wire.Anthropic, "")
+				c.appendSummary(l, live, u, prompts, data)
 				n++
 			}
 		case "user.message":
 			prompts = append(prompts, data.Text("content"))
-			n += c.message(l, live, u, data, k)
+			n += c.appendMessage(l, live, u, data, k)
 		case "assistant.message":
 			model = cmp.Or(data.Text("model"), model)
-			n += c.message(l, live, u, data, k)
+			n += c.appendMessage(l, live, u, data, k)
 		case "tool.execution_complete":
-			n += c.message(l, live, u, data, k)
+			n += c.appendMessage(l, live, u, data, k)
 		}
 	}
 	if n == 0 {
 		return
 	}
-	l.count(k, n)
-	l.written("dormant", Dormant, "", rest, k)
-	l.written("main", Main, model, live, k)
+	l.addToTally(k, n)
+	l.addPairsThread("dormant", Dormant, "", rest, k)
+	l.addPairsThread("main", Main, model, live, k)
 }
 
 // join puts what is no longer sent behind what was not sent before.
-func (copilot) join(l *Log, rest, live *bodyBuilder) *bodyBuilder {
+func (copilot) appendUnsent(l *Log, rest, live *bodyBuilder) *bodyBuilder {
 	if len(live.parts) == 0 {
 		return rest
 	}
-	empty := len(l.newBody(wire.Anthropic, "").body)
-	rest.comma()
+	empty := len(l.newBodyBuilder(wire.Anthropic, "").body)
+	rest.appendComma()
 	rest.body = append(rest.body, live.body[empty:]...)
 	rest.parts = append(rest.parts, live.parts...)
 	return rest
 }
 
 // summary adds what a compaction sends.
-func (copilot) summary(l *Log, b *bodyBuilder, u int, prompts []string, data object) {
+func (copilot) appendSummary(l *Log, b *bodyBuilder, u int, prompts []string, data object) {
 	var text strings.Builder
 	text.WriteString("Some of the conversation history has been summarized to free up context.\n\n")
 	for _, p := range prompts {
 		fmt.Fprintf(&text, "<user_message>\n%s\n</user_message>\n", p)
 	}
 	fmt.Fprintf(&text, "\n<summary>\n%s\n</summary>\n", data.Text("summaryContent"))
-	var t turn
-	t.text(quote(text.String()), l.units[u].span)
-	t.put(b, u, "user")
+	var t messageBuilder
+	t.addText(quote(text.String()), l.units[u].span)
+	t.appendTo(b, u, "user")
 }
 
 // message adds the message of an event, and returns how many that are.
-func (copilot) message(l *Log, b *bodyBuilder, u int, data object, k *talk) int {
-	role, whole, t := "user", l.units[u].span, turn{k: k}
+func (copilot) appendMessage(l *Log, b *bodyBuilder, u int, data object, k *pairCounts) int {
+	role, whole, t := "user", l.units[u].span, messageBuilder{counts: k}
 	if id := data.Text("toolCallId"); id != "" {
 		said, why := data.Object("result"), data.Object("error")
-		text := stringOr(said.Value("content"))
+		text := stringOrEmpty(said.Value("content"))
 		if !said.Has("content") && why.Has("message") {
-			text = stringOr(why.Value("message"))
+			text = stringOrEmpty(why.Value("message"))
 		}
-		t.result(id, [][]byte{textBlock(text)}, string(data.Value("success")) == "false", whole)
-		return t.put(b, u, role)
+		t.addResult(id, [][]byte{textBlock(text)}, string(data.Value("success")) == "false", whole)
+		return t.appendTo(b, u, role)
 	}
 	if text := data.Value("content"); len(text) > 2 && text[0] == '"' {
-		t.text(text, whole)
+		t.addText(text, whole)
 	}
 	for _, call := range data.Items("toolRequests") {
-		t.call(call.Text("toolCallId"), call.Text("name"), call.Value("arguments"), call.Span)
+		t.addCall(call.Text("toolCallId"), call.Text("name"), call.Value("arguments"), call.Span)
 	}
 	if data.Has("toolRequests") || data.Has("messageId") && data.Has("model") {
 		role = "assistant"
 	}
-	return t.put(b, u, role)
+	return t.appendTo(b, u, role)
 }
 
 // finish puts a head in front, without which the session is not loaded.
 func (c copilot) finish(e *edits) {
-	if !e.l.headless() || e.appendOnly {
+	if !e.file.lacksHead() || e.appendOnly {
 		return
 	}
-	first := e.l.object(0)
-	folder := path.Base(path.Dir(strings.ReplaceAll(e.l.name, `\`, "/")))
-	e.crown(write("type", "session.start", "data", write("sessionId", folder, "version", []byte("1"), "producer", "copilot-agent", "copilotVersion", "1.0.102",
-		"startTime", first.Text("timestamp")), "id", eventID(first.Bytes(), "head"), "timestamp", first.Text("timestamp"), "parentId", []byte("null")))
+	first := e.file.object(0)
+	folder := path.Base(path.Dir(strings.ReplaceAll(e.file.name, `\`, "/")))
+	e.prependHead(write("type", "session.start", "data", write("sessionId", folder, "version", []byte("1"), "producer", "copilot-agent", "copilotVersion", "1.0.102",
+		"startTime", first.Text("timestamp")), "id", derivedUUID(first.Bytes(), "head"), "timestamp", first.Text("timestamp"), "parentId", []byte("null")))
 }
 
 // event writes an event that follows another one.
-func (copilot) event(l *Log, u int, kind string, data []byte) []byte {
+func (copilot) newEvent(l *Log, u int, kind string, data []byte) []byte {
 	o := l.object(u)
-	return write("type", kind, "data", data, "id", eventID(append([]byte(o.Text("id")), data...), kind), "timestamp", later(o.Text("timestamp")), "parentId", o.Text("id"))
+	return write("type", kind, "data", data, "id", derivedUUID(append([]byte(o.Text("id")), data...), kind), "timestamp", nextMillisecond(o.Text("timestamp")), "parentId", o.Text("id"))
 }
 
 func (c copilot) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
-	u := t.parts[blk.Message].unit
+	u := t.sources[blk.Message].unit
 	data := l.object(u)
 	of := data.Object("data")
-	return c.event(l, u, "tool.execution_complete", write("toolCallId", blk.CallID, "interactionId", of.Value("interactionId"), "turnId", of.Value("turnId"),
+	return c.newEvent(l, u, "tool.execution_complete", write("toolCallId", blk.CallID, "interactionId", of.Value("interactionId"), "turnId", of.Value("turnId"),
 		"success", []byte("false"), "result", write("content", text), "error", write("message", text)))
 }
 
 // quote writes the result of no call as words beside it.
-func (c copilot) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+func (c copilot) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	u := t.unitOf(result)
-	return c.says(l, u, transcript.User, quote(text))
+	return c.newText(l, u, transcript.User, quote(text))
 }
 
 func (copilot) elements(o object) []jsonspan.Span { return o.Object("data").List("toolRequests") }
 
-func (c copilot) without(l *Log, t *Thread, half transcript.BlockID) []byte {
+func (c copilot) withoutBlock(l *Log, t *Thread, half transcript.BlockID) []byte {
 	if out := withoutElement(l, t, half, c.elements); out != nil {
 		return out
 	}
@@ -184,7 +184,7 @@ func (c copilot) without(l *Log, t *Thread, half transcript.BlockID) []byte {
 }
 
 // passOver writes an event of a kind that nobody knows; copilot keeps it and does not send it.
-func (copilot) passOver(record []byte) []byte {
+func (copilot) skipped(record []byte) []byte {
 	return setMembers(record, "type", "pare.passed_over")
 }
 
@@ -195,8 +195,8 @@ func (c copilot) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	if err != nil {
 		return err
 	}
-	for u := range e.l.units {
-		o := e.l.object(u)
+	for u := range e.file.units {
+		o := e.file.object(u)
 		if id := o.Object("data").Text("toolCallId"); o.Text("type") == "tool.execution_start" && gone[id] {
 			e.unit(u).drop = true
 		}
@@ -233,6 +233,6 @@ func (copilot) rewrite(l *Log, u int, now object) ([]byte, bool) {
 }
 
 // says writes a message of the user beside an event.
-func (c copilot) says(l *Log, u int, _ transcript.Role, text []byte) []byte {
-	return c.event(l, u, "user.message", write("content", text, "transformedContent", text, "attachments", []byte("[]")))
+func (c copilot) newText(l *Log, u int, _ transcript.Role, text []byte) []byte {
+	return c.newEvent(l, u, "user.message", write("content", text, "transformedContent", text, "attachments", []byte("[]")))
 }

@@ -213,9 +213,9 @@ func TestDamagedTree(t *testing.T) {
 	lines := bytes.Split(bytes.TrimRight(find(t, "large-session").raw, "\n"), []byte("\n"))[:160]
 	lines[0] = setMembers(lines[0], "version", []byte("3"))
 	for i, l := range lines[1:] {
-		parent := uuidValue(fmt.Sprintf("%08x", i-1))
+		parent := uuidOrNull(fmt.Sprintf("%08x", i-1))
 		if i == 0 {
-			parent = uuidValue("")
+			parent = uuidOrNull("")
 		}
 		lines[i+1] = setMembers(l, "id", fmt.Sprintf("%08x", i), "parentId", parent)
 	}

@@ -14,24 +14,24 @@ import (
 type evidence int
 
 const (
-	silent evidence = 0
-	hint   evidence = 1 // other agents write such lines, too
-	proof  evidence = 4 // only this one does
+	noEvidence     evidence = 0
+	weakEvidence   evidence = 1 // other agents write such lines, too
+	strongEvidence evidence = 4 // only this one does
 )
 
 // Evidence at which the rest of a file need not be looked at.
 const (
-	unanimous = 2 * proof // if nothing speaks for another format
-	enough    = 4 * proof // if half as much does
+	decisiveUnopposed = 2 * strongEvidence // if nothing speaks for another format
+	decisive          = 4 * strongEvidence // if half as much does
 )
 
 // proofIf returns evidence that is proof or nothing.
-func proofIf(is func(object) bool) func(object) evidence {
+func strongIf(is func(object) bool) func(object) evidence {
 	return func(o object) evidence {
 		if is(o) {
-			return proof
+			return strongEvidence
 		}
-		return silent
+		return noEvidence
 	}
 }
 
@@ -49,10 +49,10 @@ func Detect(name string, raw []byte) (Format, bool) {
 	d := detectors.Get().(*Detector)
 	defer detectors.Put(d)
 	d.Reset()
-	rest, ok := d.first(raw)
+	rest, ok := d.readFirstLine(raw)
 	if !ok {
 		// The elements of a list may have a line each; they are no lines of a session.
-		if at, ok := one(raw); ok {
+		if at, ok := soleValue(raw); ok {
 			return d.document(raw, at)
 		}
 	}
@@ -62,7 +62,7 @@ func Detect(name string, raw []byte) (Format, bool) {
 		}
 		d.Line(rest[at:end])
 	}
-	d.forget()
+	d.releaseLine()
 	return d.Format()
 }
 
@@ -73,7 +73,7 @@ var detectors = sync.Pool{New: func() any { return new(Detector) }}
 // first looks at the first line and returns what is behind it, if the line is an object and
 // something follows: then the file is not one value, and the line need not be read again to
 // know that.
-func (d *Detector) first(raw []byte) (rest []byte, ok bool) {
+func (d *Detector) readFirstLine(raw []byte) (rest []byte, ok bool) {
 	at := skipSpace(raw, 0)
 	line := raw[at:]
 	if i := bytes.IndexByte(line, '\n'); i >= 0 {
@@ -83,15 +83,15 @@ func (d *Detector) first(raw []byte) (rest []byte, ok bool) {
 	if !ok || skipSpace(line, end) < len(line) || skipSpace(raw, at+len(line)) == len(raw) {
 		return raw, false
 	}
-	d.object(object{Raw: line, Span: jsonspan.Span{End: end}, Members: d.found})
+	d.object(object{Raw: line, Span: jsonspan.Span{End: end}, Members: d.lastMembers})
 	return raw[at+len(line)+1:], true
 }
 
 // document tells the format of a file that is one JSON value.
 func (d *Detector) document(raw []byte, at jsonspan.Span) (Format, bool) {
 	whole := objectAt(raw, at)
-	for _, r := range table {
-		if r.document != nil && r.document(whole) {
+	for _, r := range formatTable {
+		if r.isDocument != nil && r.isDocument(whole) {
 			return r.format, true
 		}
 	}
@@ -99,7 +99,7 @@ func (d *Detector) document(raw []byte, at jsonspan.Span) (Format, bool) {
 		return Auto, false
 	}
 	d.object(whole)
-	d.forget()
+	d.releaseLine()
 	return d.Format()
 }
 
@@ -108,24 +108,24 @@ func (d *Detector) document(raw []byte, at jsonspan.Span) (Format, bool) {
 type Detector struct {
 	scores []evidence // of the table's rows
 	// Of the line before, to be used again.
-	found []jsonspan.Member
-	memo  jsonedit.Memo
+	lastMembers []jsonspan.Member
+	memo        jsonedit.Memo
 
-	ahead []byte        // a line that was found to be one object, and has not been added yet
-	whole jsonspan.Span // that object
+	pendingLine []byte        // a line that was found to be one object, and has not been added yet
+	pendingSpan jsonspan.Span // that object
 }
 
 // Reset forgets all lines.
 func (d *Detector) Reset() {
 	clear(d.scores)
-	d.ahead = nil
-	d.forget()
+	d.pendingLine = nil
+	d.releaseLine()
 }
 
 // Object reports whether a line is one object and nothing else. Neither Object nor Line reads it
 // again if it comes next, with the same bytes in the same place.
 func (d *Detector) Object(line []byte) bool {
-	if len(d.ahead) > 0 && len(d.ahead) == len(line) && &d.ahead[0] == &line[0] {
+	if len(d.pendingLine) > 0 && len(d.pendingLine) == len(line) && &d.pendingLine[0] == &line[0] {
 		return true
 	}
 	at := skipSpace(line, 0)
@@ -134,36 +134,36 @@ func (d *Detector) Object(line []byte) bool {
 	}
 	end, ok := d.members(line, at)
 	if ok = ok && skipSpace(line, end) == len(line); ok {
-		d.ahead, d.whole = line, jsonspan.Span{Start: at, End: end}
+		d.pendingLine, d.pendingSpan = line, jsonspan.Span{Start: at, End: end}
 	}
 	return ok
 }
 
 // forget lets go of the bytes of the line before.
-func (d *Detector) forget() { d.memo.Forget() }
+func (d *Detector) releaseLine() { d.memo.Forget() }
 
 // members finds the members of the object at the start of a line.
 func (d *Detector) members(line []byte, at int) (end int, ok bool) {
-	d.ahead = nil
-	if d.found == nil { // as many as most lines have, at once
-		d.found = make([]jsonspan.Member, 0, 24)
+	d.pendingLine = nil
+	if d.lastMembers == nil { // as many as most lines have, at once
+		d.lastMembers = make([]jsonspan.Member, 0, 24)
 	}
-	d.found, end, ok = jsonedit.Members(line, jsonspan.Span{Start: at, End: len(line)}, d.found[:0])
+	d.lastMembers, end, ok = jsonedit.Members(line, jsonspan.Span{Start: at, End: len(line)}, d.lastMembers[:0])
 	return end, ok
 }
 
 // Has reports whether the line that [Detector.Object] has found to be one object has a member
 // whose name, as it is written, is such.
 func (d *Detector) Has(such func(name []byte) bool) bool {
-	return slices.ContainsFunc(d.found, func(m jsonspan.Member) bool { return such(d.ahead[m.Key.Start:m.Key.End]) })
+	return slices.ContainsFunc(d.lastMembers, func(m jsonspan.Member) bool { return such(d.pendingLine[m.Key.Start:m.Key.End]) })
 }
 
 // Line looks at one line and reports whether it tells anything.
 func (d *Detector) Line(line []byte) bool {
 	// Nearly every line is one object; it is read once.
 	if d.Object(line) {
-		d.ahead = nil
-		return d.object(object{Raw: line, Span: d.whole, Members: d.found})
+		d.pendingLine = nil
+		return d.object(object{Raw: line, Span: d.pendingSpan, Members: d.lastMembers})
 	}
 	some := false
 	for _, v := range valuesOf(line) {
@@ -176,25 +176,25 @@ func (d *Detector) Line(line []byte) bool {
 
 func (d *Detector) object(o object) bool {
 	if d.scores == nil {
-		d.scores = make([]evidence, len(table))
+		d.scores = make([]evidence, len(formatTable))
 	}
 	o = o.Noting(&d.memo)
 	some := false
-	for i := range table {
-		line := table[i].line
+	for i := range formatTable {
+		line := formatTable[i].lineEvidence
 		if line == nil {
 			continue
 		}
 		n := line(o)
 		d.scores[i] += n
-		some = some || n > silent
+		some = some || n > noEvidence
 	}
 	return some
 }
 
 // Settled reports whether more lines would hardly change the verdict.
 func (d *Detector) Settled() bool {
-	first, second := silent, silent
+	first, second := noEvidence, noEvidence
 	for _, n := range d.scores {
 		if n > first {
 			first, second = n, first
@@ -202,15 +202,15 @@ func (d *Detector) Settled() bool {
 			second = max(second, n)
 		}
 	}
-	return first >= unanimous && second == silent || first >= enough && second <= first/2
+	return first >= decisiveUnopposed && second == noEvidence || first >= decisive && second <= first/2
 }
 
 // Format returns the format that most speaks for; false: nothing speaks for any.
 func (d *Detector) Format() (Format, bool) {
-	best, most := Auto, silent
+	best, most := Auto, noEvidence
 	for i, n := range d.scores {
 		if n > most {
-			best, most = table[i].format, n
+			best, most = formatTable[i].format, n
 		}
 	}
 	return best, best != Auto

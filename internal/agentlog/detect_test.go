@@ -111,7 +111,7 @@ func TestLookAlikes(t *testing.T) {
 // TestTable: each format has one row that knows itself.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range table {
+	for _, r := range formatTable {
 		if r.format.String() != r.name || r.maker == "" || seen[r.name] || r.format.Dialect() != r.dialect {
 			t.Errorf("%s: %v, %q", r.name, r.format, r.maker)
 		}

@@ -95,13 +95,13 @@ func Examine(x Place) (d *Diagnosis) {
 	}()
 	l, err := x.Open(Options{})
 	if err != nil {
-		d.Err, d.Foreign, d.Empty = err, errors.Is(err, ErrFormat), errors.Is(err, errBlank)
+		d.Err, d.Foreign, d.Empty = err, errors.Is(err, ErrFormat), errors.Is(err, errEmpty)
 		return d
 	}
-	if d.Err = l.illegible(); d.Err != nil {
+	if d.Err = l.unreadableError(); d.Err != nil {
 		return d
 	}
-	if l.noSession() {
+	if l.holdsNoRecord() {
 		d.Err, d.Foreign, d.Other = ErrFormat, true, true
 		return d
 	}
@@ -121,18 +121,18 @@ func Examine(x Place) (d *Diagnosis) {
 }
 
 // errBlank is the error for a session that was begun, and nothing said yet.
-var errBlank = fmt.Errorf("%w: the file is empty", ErrFormat)
+var errEmpty = fmt.Errorf("%w: the file is empty", ErrFormat)
 
 // illegible says why nothing at all of the file can be read: then there is no session to
 // judge, which is not the same as one without faults.
-func (l *Log) illegible() error {
+func (l *Log) unreadableError() error {
 	if len(l.units) > 0 || !slices.ContainsFunc(l.damage, func(f Finding) bool { return f.Rule == "unreadable" }) {
 		return nil
 	}
 	if err := jsonspan.Valid(l.raw); err != nil {
 		return err
 	}
-	return errors.New(damages["unreadable"].means)
+	return errors.New(damageRules["unreadable"].message)
 }
 
 // Count counts what would be sent if the session went on, as it is stored: messages, and the
@@ -205,7 +205,7 @@ func (x Place) Treat(busy *Busy) (*RepairPlan, error) {
 		return nil, err
 	}
 	fixed, err := l.Fix(Options{})
-	if err == nil && slices.ContainsFunc(l.overWindow(), func(Finding) bool { return true }) {
+	if err == nil && slices.ContainsFunc(l.findOverWindow(), func(Finding) bool { return true }) {
 		fixed, err = l.Shorten(Options{}, Rescue)
 	}
 	if err != nil {

@@ -15,43 +15,43 @@ type finisher interface{ finish(*edits) }
 
 // edits collects what happens to the units of a file.
 type edits struct {
-	l          *Log
+	file       *Log
 	appendOnly bool
-	held       map[int]bool // units that are left alone, since they would lose words
+	heldUnits  map[int]bool // units that are left alone, since they would lose words
 
 	unitEdits
 	fileEdits
 	links claudeLinks
 
-	changes []Change
-	named   map[int][]jsonspan.Span // by unit: what is lost with a receipt that says so
-	spliced []jsonspan.Edit         // what render did
+	changes     []Change
+	allowedLoss map[int][]jsonspan.Span // by unit: what is lost with a receipt that says so
+	spliced     []jsonspan.Edit         // what render did
 }
 
 // A unitEdits is what happens to units.
 type unitEdits struct {
-	units  map[int]*unitEdit
-	inner  map[int][]jsonspan.Edit // replacements inside units, by offset in the file
-	nested map[int]map[int][]byte  // items in the lists of units, by offset in the file; nil: they go
-	ids    map[string]bool         // ids that were made
+	units       map[int]*unitEdit
+	innerEdits  map[int][]jsonspan.Edit // replacements inside units, by offset in the file
+	nestedItems map[int]map[int][]byte  // items in the lists of units, by offset in the file; nil: they go
+	mintedIDs   map[string]bool         // ids that were made
 }
 
 // A fileEdits is what happens to a file around its units.
 type fileEdits struct {
-	top   [][]byte       // units to be added in front of everything
-	end   [][]byte       // and behind it
-	whole map[int][]byte // of a folder: files that are written anew, by number
-	anew  [][]byte       // of a file that is one list: its new elements; nil: they stay
-	split bool           // put newlines between objects that share a line
-	ended bool           // put a newline behind the last line
+	prepended   [][]byte       // units to be added in front of everything
+	appended    [][]byte       // and behind it
+	newFiles    map[int][]byte // of a folder: files that are written anew, by number
+	newElements [][]byte       // of a file that is one list: its new elements; nil: they stay
+	splitLines  bool           // put newlines between objects that share a line
+	endLine     bool           // put a newline behind the last line
 }
 
 // A claudeLinks is how lines of Claude Code hang on each other after the edits.
 type claudeLinks struct {
-	parents map[int]string   // new parents; "" is none
-	gone    map[int]bool     // units that go for good, so that nothing may hang on them
-	inFront map[int][]string // uuids of lines that were put in front of units
-	prompts map[int][]byte   // the promptId in force at a line
+	newParents     map[int]string   // new parents; "" is none
+	removed        map[int]bool     // units that go for good, so that nothing may hang on them
+	insertedBefore map[int][]string // uuids of lines that were put in front of units
+	promptIDs      map[int][]byte   // the promptId in force at a line
 }
 
 type unitEdit struct {
@@ -63,14 +63,14 @@ type unitEdit struct {
 // newEdits begins a round of edits, which leaves some units alone.
 func newEdits(l *Log, appendOnly bool, held map[int]bool) *edits {
 	return &edits{
-		l: l, appendOnly: appendOnly, held: held, named: make(map[int][]jsonspan.Span),
+		file: l, appendOnly: appendOnly, heldUnits: held, allowedLoss: make(map[int][]jsonspan.Span),
 		unitEdits: unitEdits{
-			units: make(map[int]*unitEdit), inner: make(map[int][]jsonspan.Edit),
-			nested: make(map[int]map[int][]byte), ids: make(map[string]bool),
+			units: make(map[int]*unitEdit), innerEdits: make(map[int][]jsonspan.Edit),
+			nestedItems: make(map[int]map[int][]byte), mintedIDs: make(map[string]bool),
 		},
-		fileEdits: fileEdits{whole: make(map[int][]byte)},
+		fileEdits: fileEdits{newFiles: make(map[int][]byte)},
 		links: claudeLinks{
-			parents: make(map[int]string), gone: make(map[int]bool), inFront: make(map[int][]string), prompts: make(map[int][]byte),
+			newParents: make(map[int]string), removed: make(map[int]bool), insertedBefore: make(map[int][]string), promptIDs: make(map[int][]byte),
 		},
 	}
 }
@@ -87,43 +87,43 @@ func (e *edits) unit(u int) *unitEdit {
 func (e *edits) dropped(u int) bool { return e.units[u] != nil && e.units[u].drop }
 
 // body returns the bytes of a unit as they will be.
-func (e *edits) body(u int) []byte {
-	e.rewriteUnit(u)
+func (e *edits) unitBytes(u int) []byte {
+	e.applyInnerEdits(u)
 	if x := e.units[u]; x != nil && x.body != nil {
 		return x.body
 	}
-	s := e.l.units[u].span
-	return e.l.raw[s.Start:s.End]
+	s := e.file.units[u].span
+	return e.file.raw[s.Start:s.End]
 }
 
 // set gives members of a unit new values.
-func (e *edits) set(u int, pairs ...any) {
-	b := e.body(u)
+func (e *edits) setMembers(u int, pairs ...any) {
+	b := e.unitBytes(u)
 	e.unit(u).body = setMembers(b, pairs...)
 }
 
 // replaceIn replaces a stretch of a unit that lies at an offset of the file. It is
 // for units that nothing else has changed yet, several stretches included.
-func (e *edits) replaceIn(u, offset, length int, text []byte) {
-	s := e.l.units[u].span
-	e.inner[u] = append(e.inner[u], jsonspan.Edit{Span: jsonspan.Span{Start: offset - s.Start, End: offset - s.Start + length}, New: text})
+func (e *edits) replaceSpan(u, offset, length int, text []byte) {
+	s := e.file.units[u].span
+	e.innerEdits[u] = append(e.innerEdits[u], jsonspan.Edit{Span: jsonspan.Span{Start: offset - s.Start, End: offset - s.Start + length}, New: text})
 }
 
 // rewriteUnit carries out the replacements inside a unit.
-func (e *edits) rewriteUnit(u int) {
-	inner := e.inner[u]
+func (e *edits) applyInnerEdits(u int) {
+	inner := e.innerEdits[u]
 	if inner == nil {
 		return
 	}
-	delete(e.inner, u)
+	delete(e.innerEdits, u)
 	slices.SortFunc(inner, func(a, b jsonspan.Edit) int { return cmp.Compare(a.Start, b.Start) })
-	s := e.l.units[u].span
-	if out, err := jsonspan.Splice(e.l.raw[s.Start:s.End], inner); err == nil {
+	s := e.file.units[u].span
+	if out, err := jsonspan.Splice(e.file.raw[s.Start:s.End], inner); err == nil {
 		e.unit(u).body = out
 	}
 }
 
-func (e *edits) log(c Change, action wire.Action, rule string, ids []string, n int, format string, args ...any) {
+func (e *edits) addChange(c Change, action wire.Action, rule string, ids []string, n int, format string, args ...any) {
 	if ids == nil {
 		ids = []string{}
 	}
@@ -136,7 +136,7 @@ func (e *edits) log(c Change, action wire.Action, rule string, ids []string, n i
 
 // eol is how the lines of the file end.
 func (e *edits) eol() []byte {
-	if i := bytes.IndexByte(e.l.raw, '\n'); i > 0 && e.l.raw[i-1] == '\r' {
+	if i := bytes.IndexByte(e.file.raw, '\n'); i > 0 && e.file.raw[i-1] == '\r' {
 		return []byte("\r\n")
 	}
 	return []byte{'\n'}
@@ -145,38 +145,38 @@ func (e *edits) eol() []byte {
 // render writes the changed file: the original slice if nothing changes.
 func (e *edits) render() ([]byte, error) {
 	var all []jsonspan.Edit
-	for _, b := range e.top {
+	for _, b := range e.prepended {
 		all = append(all, jsonspan.Edit{New: append(slices.Clone(b), e.eol()...)})
 	}
-	all = append(all, e.splits()...)
-	if e.l.lists != nil {
+	all = append(all, e.newlineEdits()...)
+	if e.file.lists != nil {
 		all = append(all, e.listEdits()...)
 	} else {
 		all = append(all, e.lineEdits()...)
 	}
-	all = append(all, e.tail()...)
-	for i, raw := range e.whole {
-		all = append(all, jsonspan.Edit{Span: e.l.files[i].span, New: raw})
+	all = append(all, e.appendedEdit()...)
+	for i, raw := range e.newFiles {
+		all = append(all, jsonspan.Edit{Span: e.file.files[i].span, New: raw})
 	}
 	slices.SortStableFunc(all, func(a, b jsonspan.Edit) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
 	})
 	e.spliced = all
-	out, err := jsonspan.Splice(e.l.raw, all)
-	if err == nil && e.l.open && !bytes.Equal(out, e.l.raw) && !bytes.HasSuffix(out, []byte{'\n'}) {
+	out, err := jsonspan.Splice(e.file.raw, all)
+	if err == nil && e.file.unterminated && !bytes.Equal(out, e.file.raw) && !bytes.HasSuffix(out, []byte{'\n'}) {
 		out = append(slices.Clip(out), e.eol()...)
-		line, _ := e.l.position(len(e.l.raw))
-		e.log(Change{Line: line}, wire.ActionEdit, "no-final-newline", nil, len(e.eol()), "a newline behind the last line")
+		line, _ := e.file.position(len(e.file.raw))
+		e.addChange(Change{Line: line}, wire.ActionEdit, "no-final-newline", nil, len(e.eol()), "a newline behind the last line")
 	}
 	return out, err
 }
 
 // splits puts newlines between objects that share a line.
-func (e *edits) splits() []jsonspan.Edit {
+func (e *edits) newlineEdits() []jsonspan.Edit {
 	eol := e.eol()
 	var all []jsonspan.Edit
-	for _, at := range e.l.joins {
-		if e.split {
+	for _, at := range e.file.missingNewlines {
+		if e.splitLines {
 			all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at}, New: eol})
 		}
 	}
@@ -184,14 +184,14 @@ func (e *edits) splits() []jsonspan.Edit {
 }
 
 // tail ends a last line that is open, and adds lines behind it.
-func (e *edits) tail() []jsonspan.Edit {
-	raw, eol := e.l.raw, e.eol()
+func (e *edits) appendedEdit() []jsonspan.Edit {
+	raw, eol := e.file.raw, e.eol()
 	var tail []byte
 	open := len(raw) > 0 && raw[len(raw)-1] != '\n'
-	if e.ended && open {
+	if e.endLine && open {
 		tail, open = append(tail, eol...), false
 	}
-	for _, b := range e.end {
+	for _, b := range e.appended {
 		if open {
 			tail = append(append(tail, eol...), b...)
 		} else {
@@ -205,12 +205,12 @@ func (e *edits) tail() []jsonspan.Edit {
 }
 
 func (e *edits) lineEdits() []jsonspan.Edit {
-	raw, eol := e.l.raw, e.eol()
+	raw, eol := e.file.raw, e.eol()
 	var all []jsonspan.Edit
 	add := func(start, end int, text []byte) {
 		all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: start, End: end}, New: text})
 	}
-	for i, u := range e.l.units {
+	for i, u := range e.file.units {
 		x := e.units[i]
 		if x == nil {
 			continue
@@ -224,7 +224,7 @@ func (e *edits) lineEdits() []jsonspan.Edit {
 		}
 		switch {
 		case x.drop:
-			start, end := e.lineOf(u, len(before) > 0 || i > 0 && e.dropped(i-1))
+			start, end := e.lineSpan(u, len(before) > 0 || i > 0 && e.dropped(i-1))
 			add(start, end, nil)
 		case x.body != nil && !bytes.Equal(x.body, raw[u.span.Start:u.span.End]):
 			add(u.span.Start, u.span.End, x.body)
@@ -239,8 +239,8 @@ func (e *edits) lineEdits() []jsonspan.Edit {
 // lineOf returns what goes with a unit that is dropped: its line, newline
 // included, if it has one for itself. A last line without a newline takes the one
 // in front of it along, unless something is put there.
-func (e *edits) lineOf(u unit, keepFront bool) (start, end int) {
-	raw := e.l.raw
+func (e *edits) lineSpan(u unit, keepFront bool) (start, end int) {
+	raw := e.file.raw
 	start, end = u.span.Start, u.span.End
 	if !u.alone {
 		return start, end
@@ -248,7 +248,7 @@ func (e *edits) lineOf(u unit, keepFront bool) (start, end int) {
 	if i := bytes.IndexByte(raw[end:], '\n'); i >= 0 {
 		return start, end + i + 1
 	}
-	if keepFront || e.end != nil {
+	if keepFront || e.appended != nil {
 		return start, len(raw)
 	}
 	for start > 0 && (raw[start-1] == ' ' || raw[start-1] == '\t') {
@@ -267,23 +267,23 @@ func (e *edits) lineOf(u unit, keepFront bool) (start, end int) {
 // and white space between elements that stay are kept.
 func (e *edits) listEdits() []jsonspan.Edit {
 	var all []jsonspan.Edit
-	for _, l := range e.l.lists {
-		if e.anew != nil {
-			all = append(all, jsonspan.Edit{Span: l.span, New: array(e.anew...)})
+	for _, l := range e.file.lists {
+		if e.newElements != nil {
+			all = append(all, jsonspan.Edit{Span: l.span, New: array(e.newElements...)})
 			continue
 		}
-		all = append(all, e.oneList(l)...)
+		all = append(all, e.elementEdits(l)...)
 	}
 	return all
 }
 
-func (e *edits) oneList(l list) []jsonspan.Edit {
-	raw := e.l.raw
+func (e *edits) elementEdits(l list) []jsonspan.Edit {
+	raw := e.file.raw
 	var all []jsonspan.Edit
 	add := func(start, end int, text []byte) {
 		all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: start, End: end}, New: text})
 	}
-	at := func(i int) jsonspan.Span { return e.l.units[i].span }
+	at := func(i int) jsonspan.Span { return e.file.units[i].span }
 	sep := []byte{','}
 	if l.end-l.first > 1 {
 		sep = raw[at(l.first).End:at(l.first+1).Start]

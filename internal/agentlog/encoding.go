@@ -13,13 +13,13 @@ import (
 const encodingRule = "broken-encoding"
 
 // replaces is what is said of such bytes where the agent does not mind them.
-const replaces = "the agent reads a replacement character in their place"
+const replacesBytesNote = "the agent reads a replacement character in their place"
 
 // replacement is what stands for bytes that are no UTF-8: JavaScript reads them so.
-var replacement = []byte("\uFFFD")
+var replacementChar = []byte("\uFFFD")
 
 // A patch is a stretch of bytes that are no UTF-8, and where its replacement stands.
-type patch struct {
+type invalidRun struct {
 	at    int // of the replacement, in the bytes that are read
 	size  int // of what it replaces
 	line  int
@@ -29,12 +29,12 @@ type patch struct {
 // decoded returns raw as an agent reads it that takes bytes which are no UTF-8 for
 // replacement characters, in lines that are JSON then and in a document that is. Other lines
 // stay as they are. It returns nil if there are none.
-func decoded(raw []byte) ([]byte, []patch) {
+func decodeInvalid(raw []byte) ([]byte, []invalidRun) {
 	if utf8.Valid(raw) {
 		return nil, nil
 	}
-	if out, all := replaceBytes(nil, raw, 0, nil); len(all) > 0 {
-		if _, ok := one(out); ok {
+	if out, all := replaceInvalid(nil, raw, 0, nil); len(all) > 0 {
+		if _, ok := soleValue(out); ok {
 			for i, line, at := 0, 1, 0; i < len(all); i++ {
 				line += bytes.Count(out[at:all[i].at], []byte{'\n'})
 				at, all[i].line = all[i].at, line
@@ -43,19 +43,19 @@ func decoded(raw []byte) ([]byte, []patch) {
 		}
 	}
 	var out []byte
-	var all []patch
+	var all []invalidRun
 	line, done := 0, 0
 	for at, end := range lines(raw) {
 		line++
 		if utf8.Valid(raw[at:end]) {
 			continue
 		}
-		text, _ := replaceBytes(nil, raw[at:end], line, nil)
+		text, _ := replaceInvalid(nil, raw[at:end], line, nil)
 		if slices.ContainsFunc(valuesOf(text), func(v value) bool { return !v.ok || text[v.span.Start] != '{' }) {
 			continue
 		}
 		out = append(out, raw[done:at]...)
-		out, all = replaceBytes(out, raw[at:end], line, all)
+		out, all = replaceInvalid(out, raw[at:end], line, all)
 		done = end
 	}
 	if all == nil {
@@ -66,9 +66,9 @@ func decoded(raw []byte) ([]byte, []patch) {
 
 // replaceBytes appends text to out, with a replacement for each run of bytes that are no
 // UTF-8.
-func replaceBytes(out, text []byte, line int, all []patch) ([]byte, []patch) {
+func replaceInvalid(out, text []byte, line int, all []invalidRun) ([]byte, []invalidRun) {
 	for len(text) > 0 {
-		n := invalidAt(text)
+		n := indexInvalid(text)
 		out, text = append(out, text[:n]...), text[n:]
 		bad := 0
 		for bad < len(text) {
@@ -78,15 +78,15 @@ func replaceBytes(out, text []byte, line int, all []patch) ([]byte, []patch) {
 			bad++
 		}
 		if bad > 0 {
-			all = append(all, patch{at: len(out), size: bad, line: line})
-			out, text = append(out, replacement...), text[bad:]
+			all = append(all, invalidRun{at: len(out), size: bad, line: line})
+			out, text = append(out, replacementChar...), text[bad:]
 		}
 	}
 	return out, all
 }
 
 // invalidAt returns where the first byte stands that is no UTF-8, or the length of text.
-func invalidAt(text []byte) int {
+func indexInvalid(text []byte) int {
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf {
 			i++
@@ -102,22 +102,22 @@ func invalidAt(text []byte) int {
 }
 
 // readDecoded reads the file again as one whose lines are text, if some are not.
-func (l *Log) readDecoded(r row) *Log {
+func (l *Log) readDecoded(r formatSpec) *Log {
 	if len(l.damage) == 0 { // every line was read
 		return l
 	}
-	text, patches := decoded(l.raw)
+	text, patches := decodeInvalid(l.raw)
 	if patches == nil {
 		return l
 	}
 	shift := 0
 	for i := range patches {
-		shift += patches[i].size - len(replacement)
+		shift += patches[i].size - len(replacementChar)
 		patches[i].shift = shift
 	}
-	again := newLog(l.Format, newSource(l.name, text, l.o))
-	again.was, again.patches = l.raw, patches
-	again.form.read(again)
+	again := newLog(l.Format, newSource(l.name, text, l.options))
+	again.original, again.patches = l.raw, patches
+	again.reader.read(again)
 	line := 0
 	for _, p := range patches {
 		if p.line == line { // one finding for each line
@@ -125,16 +125,16 @@ func (l *Log) readDecoded(r row) *Log {
 		}
 		line = p.line
 		again.damageAt(p.at, line, encodingRule)
-		if r.lenient {
-			again.soften(replaces)
+		if r.lenientUTF8 {
+			again.markHarmless(replacesBytesNote)
 		}
 	}
 	return again
 }
 
 // outer is the place in the file of a place in the bytes that were read.
-func (l *Log) outer(offset int) int {
-	i, _ := slices.BinarySearchFunc(l.patches, offset, func(p patch, at int) int { return cmp.Compare(p.at, at) })
+func (l *Log) originalOffset(offset int) int {
+	i, _ := slices.BinarySearchFunc(l.patches, offset, func(p invalidRun, at int) int { return cmp.Compare(p.at, at) })
 	if i == 0 {
 		return offset
 	}
@@ -143,21 +143,21 @@ func (l *Log) outer(offset int) int {
 
 // decode begins a fix: with replacement characters where bytes are no text. An agent that
 // reads them so needs no repair, and its file is changed for another reason only.
-func (l *Log) decode(kept *Fixed, cur *Log, o Options) (next Fixed, bare *Log) {
+func (l *Log) beginDecodedFix(kept *Fixed, cur *Log, o Options) (next Fixed, bare *Log) {
 	next, bare = *kept, cur
 	if l.patches == nil || o.AppendOnly {
 		return next, bare
 	}
-	e := &edits{l: l}
+	e := &edits{file: l}
 	for i := 0; i < len(l.patches); {
 		line, n, bytes := l.patches[i].line, 0, 0
 		for ; i < len(l.patches) && l.patches[i].line == line; i++ {
-			n, bytes = n+l.patches[i].size, bytes+len(replacement)-l.patches[i].size
+			n, bytes = n+l.patches[i].size, bytes+len(replacementChar)-l.patches[i].size
 		}
-		e.log(Change{Line: line}, wire.ActionEdit, encodingRule, nil, bytes, "bytes that are no UTF-8 become a replacement character (%d in this line)", n)
+		e.addChange(Change{Line: line}, wire.ActionEdit, encodingRule, nil, bytes, "bytes that are no UTF-8 become a replacement character (%d in this line)", n)
 	}
 	next.Raw, next.Changes = l.raw, append(slices.Clip(kept.Changes), e.changes...)
-	if r, _ := l.Format.row(); r.lenient {
+	if r, _ := l.Format.spec(); r.lenientUTF8 {
 		return next, bare
 	}
 	*kept = next
@@ -167,8 +167,8 @@ func (l *Log) decode(kept *Fixed, cur *Log, o Options) (next Fixed, bare *Log) {
 }
 
 // encode ends a fix that leaves every byte as it is: what was added stands behind them.
-func (l *Log) encode(kept *Fixed, o Options) {
+func (l *Log) keepEncoding(kept *Fixed, o Options) {
 	if l.patches != nil && o.AppendOnly && bytes.HasPrefix(kept.Raw, l.raw) {
-		kept.Raw = slices.Concat(l.was, kept.Raw[len(l.raw):])
+		kept.Raw = slices.Concat(l.original, kept.Raw[len(l.raw):])
 	}
 }

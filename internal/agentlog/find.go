@@ -100,7 +100,7 @@ type finder struct {
 func (s *finder) findSessions(a *Agent) {
 	patterns := a.files
 	if s.Aside {
-		patterns = slices.Concat(a.files, a.aside)
+		patterns = slices.Concat(a.files, a.secondary)
 	}
 	seen := map[string]bool{} // a variable may lead two patterns to one place
 	first := len(s.Sessions)
@@ -114,7 +114,7 @@ func (s *finder) findSessions(a *Agent) {
 		})
 	}
 	slices.SortFunc(s.Sessions[first:], func(a, b Place) int { return cmp.Compare(a.Path, b.Path) })
-	for _, p := range a.unread {
+	for _, p := range a.unreadable {
 		s.stores(a, p, seen, func(name string, info fs.FileInfo) {
 			s.Unread = append(s.Unread, Place{Agent: a, Path: name, Info: info})
 		})
@@ -153,7 +153,7 @@ func (s *finder) database(a *Agent, name string, info fs.FileInfo) {
 // root puts a pattern below the home folder, or where it was moved to, and returns the
 // folder and what is to be matched below it.
 func (s *finder) root(pattern string) (folder, rest string) {
-	for _, m := range moved {
+	for _, m := range folderOverrides {
 		below, inside := strings.CutPrefix(pattern, m.folder+"/")
 		if to := s.variable(m.variable); inside && to != "" {
 			return filepath.Join(to, m.below), below

@@ -14,10 +14,10 @@ func TestAgents(t *testing.T) {
 	seen := map[string]string{}
 	var all []string
 	for _, a := range agents {
-		if a.Format == Auto || a.Name == "" || len(a.files)+len(a.unread) == 0 || (len(a.files) > 0) != a.Format.Readable() {
+		if a.Format == Auto || a.Name == "" || len(a.files)+len(a.unreadable) == 0 || (len(a.files) > 0) != a.Format.Readable() {
 			t.Errorf("%+v", a)
 		}
-		for _, p := range slices.Concat(a.files, a.aside, a.unread) {
+		for _, p := range slices.Concat(a.files, a.secondary, a.unreadable) {
 			if seen[p] != "" {
 				t.Errorf("%s is a place of %s and of %s", p, seen[p], a.Name)
 			}
@@ -28,7 +28,7 @@ func TestAgents(t *testing.T) {
 			all = append(all, p)
 		}
 	}
-	for _, m := range moved {
+	for _, m := range folderOverrides {
 		if !slices.ContainsFunc(all, func(p string) bool { return strings.HasPrefix(p, m.folder+"/") }) {
 			t.Errorf("%s moves nothing", m.variable)
 		}
@@ -54,7 +54,7 @@ func TestSearchPlaces(t *testing.T) {
 		if a.Format == OpenCode {
 			continue // a folder
 		}
-		for _, p := range slices.Concat(a.files, a.aside) {
+		for _, p := range slices.Concat(a.files, a.secondary) {
 			want[place(home, p)] = a.Name
 		}
 	}

@@ -42,29 +42,29 @@ const maxRounds = 12
 // message that was sent, is not made.
 func (l *Log) Fix(o Options) (*Fixed, error) {
 	o.Format = l.Format
-	if rest := l.Raw(); l.o.Marked && !o.AppendOnly && bytes.HasPrefix(rest, byteOrderMark) { // several marks go at once
+	if rest := l.Raw(); l.options.Marked && !o.AppendOnly && bytes.HasPrefix(rest, byteOrderMark) { // several marks go at once
 		for bytes.HasPrefix(rest, byteOrderMark) {
 			rest = rest[len(byteOrderMark):]
 		}
-		with := l.o
+		with := l.options
 		with.Format = l.Format
 		if again, err := Read(l.name, rest, with); err == nil {
 			return again.Fix(o)
 		}
 	}
-	kept, cur := l.unmark(&o)
+	kept, cur := l.removeMark(&o)
 	var next Fixed
-	next, cur = l.decode(kept, cur, o)
+	next, cur = l.beginDecodedFix(kept, cur, o)
 	last := cur           // the log of kept
 	var held map[int]bool // units of it that a repair would take words from
-	var origin origins
+	var origin lineOrigins
 	for range maxRounds {
-		e, raw, err := cur.repaired(o)
+		e, raw, err := cur.planRepairs(o)
 		if err != nil {
 			return nil, fmt.Errorf("fix %s: %w", l.name, err)
 		}
 		if cur == last {
-			held = e.held
+			held = e.heldUnits
 		}
 		if bytes.Equal(raw, cur.raw) {
 			break
@@ -75,22 +75,22 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 		} else if cur, err = Read(l.name, raw, o); err != nil {
 			return nil, fmt.Errorf("fix %s: %w", l.name, err)
 		}
-		origin.name(e.changes)
-		origin = origin.behind(e)
+		origin.renumberLines(e.changes)
+		origin = origin.afterEdits(e)
 		next.Raw, next.Changes = raw, append(slices.Clip(next.Changes), e.changes...)
-		if l.holds(cur, &next, o) && helps(last, cur, next.Changes[len(kept.Changes):], o) {
+		if l.isSafeRepair(cur, &next, o) && isImprovement(last, cur, next.Changes[len(kept.Changes):], o) {
 			done := next
 			kept, last, held = &done, cur, nil
 		}
 	}
-	l.encode(kept, o)
-	for _, f := range last.inFileOrder(last.faulty(o.Check)) {
+	l.keepEncoding(kept, o)
+	for _, f := range last.inFileOrder(last.findFaults(o.Check)) {
 		if f.Effect == Cosmetic || f.Open && o.Repair.Open { // what was to be left open is not left over
 			continue
 		}
 		if f.Effect == Refused {
-			if f.Instead = newSession; held[f.unit] {
-				f.Instead = heldBack
+			if f.Instead = newSessionAdvice; held[f.unit] {
+				f.Instead = heldBackAdvice
 			}
 		}
 		kept.Left = append(kept.Left, f)
@@ -102,37 +102,37 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 const markRule = "byte-order-mark"
 
 // passesMark is what is said of the mark where the agent does not mind it.
-const passesMark = "the agent still reads what stands behind it"
+const readsMarkNote = "the agent still reads what stands behind it"
 
 // unmark begins a fix: without the byte order mark, unless every byte is to stay.
-func (l *Log) unmark(o *Options) (*Fixed, *Log) {
+func (l *Log) removeMark(o *Options) (*Fixed, *Log) {
 	kept := &Fixed{Raw: l.Raw()}
-	o.Marked = l.o.Marked && o.AppendOnly
-	if !l.o.Marked || o.AppendOnly {
+	o.Marked = l.options.Marked && o.AppendOnly
+	if !l.options.Marked || o.AppendOnly {
 		return kept, l
 	}
-	e := &edits{l: l}
-	e.log(Change{Line: 1}, wire.ActionEdit, markRule, nil, -len(byteOrderMark), "the byte order mark before the first line goes")
+	e := &edits{file: l}
+	e.addChange(Change{Line: 1}, wire.ActionEdit, markRule, nil, -len(byteOrderMark), "the byte order mark before the first line goes")
 	kept.Changes, kept.Unmarked = e.changes, true
 	bare := *l
-	bare.o.Marked = false
+	bare.options.Marked = false
 	bare.damage = slices.DeleteFunc(slices.Clone(l.damage), func(f Finding) bool { return f.Rule == markRule })
 	return kept, &bare
 }
 
 // collect asks all repairs what is to be done.
 func (e *edits) collect(o Options) error {
-	l := e.l
+	l := e.file
 	l.repairDamage(e, o)
 	for _, t := range l.Threads {
-		if !l.sends(t) {
+		if !l.isSent(t) {
 			continue
 		}
 		if err := e.repairThread(t, o); err != nil {
 			return err
 		}
 	}
-	if f, ok := l.form.(finisher); ok {
+	if f, ok := l.reader.(finisher); ok {
 		f.finish(e)
 	}
 	return nil
@@ -140,10 +140,10 @@ func (e *edits) collect(o Options) error {
 
 // repairThread repairs a thread as its format does, or as all formats in which a result is a unit.
 func (e *edits) repairThread(t *Thread, o Options) error {
-	if f, ok := e.l.form.(threadRepairer); ok {
+	if f, ok := e.file.reader.(threadRepairer); ok {
 		return f.repair(e, t, o)
 	}
-	return repairFlat(e.l.form.(pen), e, t, o)
+	return repairFlat(e.file.reader.(unitWriter), e, t, o)
 }
 
 // mergeFiles lets later versions of files take the place of earlier ones.
@@ -169,20 +169,20 @@ func (l *Log) repairDamage(e *edits, o Options) {
 		switch f.Rule {
 		case "joined-lines":
 			if !o.AppendOnly {
-				e.log(Change{Line: f.Line}, wire.ActionEdit, f.Rule, nil, 1, "a newline between two objects")
+				e.addChange(Change{Line: f.Line}, wire.ActionEdit, f.Rule, nil, 1, "a newline between two objects")
 			}
 		case "truncated-line":
-			e.ended = true
-			e.log(Change{Line: f.Line}, wire.ActionEdit, f.Rule, nil, 1, "a newline behind a line that breaks off, so that nothing is appended to it")
+			e.endLine = true
+			e.addChange(Change{Line: f.Line}, wire.ActionEdit, f.Rule, nil, 1, "a newline behind a line that breaks off, so that nothing is appended to it")
 		}
 	}
 	if o.AppendOnly {
 		return
 	}
-	e.split = true
-	for _, u := range l.copies {
+	e.splitLines = true
+	for _, u := range l.duplicates {
 		e.unit(u).drop = true // whatever hangs on it hangs on the first one
-		e.log(Change{Line: l.units[u].line}, wire.ActionDrop, "duplicate-line", nil, -l.units[u].span.Len(), "a copy of an earlier line")
+		e.addChange(Change{Line: l.units[u].line}, wire.ActionDrop, "duplicate-line", nil, -l.units[u].span.Len(), "a copy of an earlier line")
 	}
 }
 
@@ -196,10 +196,10 @@ func (l *Log) lineOfPath(t *Thread, path string) int {
 			break
 		}
 	}
-	if _, err := fmt.Sscanf(path[len(list):], ".%d", &i); err != nil || i < 0 || i >= len(t.parts) {
+	if _, err := fmt.Sscanf(path[len(list):], ".%d", &i); err != nil || i < 0 || i >= len(t.sources) {
 		return 0
 	}
-	return l.units[t.parts[i].unit].line
+	return l.units[t.sources[i].unit].line
 }
 
 // stubText words the result of a call that nobody answered.

@@ -14,23 +14,23 @@ import (
 
 // holds reports whether a repaired file has no fault that it did not have before, is one JSON value
 // if it has to be, and sends what it sent.
-func (l *Log) holds(after *Log, fixed *Fixed, o Options) bool {
+func (l *Log) isSafeRepair(after *Log, fixed *Fixed, o Options) bool {
 	if l.isDocument() && !after.isDocument() {
 		return false
 	}
-	known := l.faults(o)
-	for key, n := range after.faults(o) {
+	known := l.countFaults(o)
+	for key, n := range after.countFaults(o) {
 		if n > known[key] {
 			return false
 		}
 	}
 	taken := 0 // messages that may be gone
 	for _, c := range fixed.Changes {
-		if _, physical := damages[c.Rule]; !physical && c.Action != wire.ActionInsert && c.Action != wire.ActionEdit {
+		if _, physical := damageRules[c.Rule]; !physical && c.Action != wire.ActionInsert && c.Action != wire.ActionEdit {
 			taken++ // a copy of a line, or a head, is no message
 		}
 	}
-	return after.sending()+taken >= l.sending() && l.heard(after)
+	return after.countSentMessages()+taken >= l.countSentMessages() && l.keepsUserTexts(after)
 }
 
 // isDocument reports whether a file is called JSON and is that: one value. What is put in front of
@@ -39,20 +39,20 @@ func (l *Log) isDocument() bool {
 	if !strings.EqualFold(path.Ext(l.name), ".json") {
 		return false
 	}
-	_, ok := one(l.raw)
+	_, ok := soleValue(l.raw)
 	return ok
 }
 
 // heard reports whether all words of the user that were sent are sent of a repaired file, too, be
 // it as a part of others.
-func (l *Log) heard(after *Log) bool {
+func (l *Log) keepsUserTexts(after *Log) bool {
 	missing := make(map[string]bool)
-	l.texts(false, func(text string) { missing[text] = true })
-	after.texts(false, func(text string) { delete(missing, text) })
+	l.visitTexts(false, func(text string) { missing[text] = true })
+	after.visitTexts(false, func(text string) { delete(missing, text) })
 	if len(missing) == 0 {
 		return true
 	}
-	after.texts(true, func(text string) {
+	after.visitTexts(true, func(text string) {
 		maps.DeleteFunc(missing, func(part string, _ bool) bool { return strings.Contains(text, part) })
 	})
 	return len(missing) == 0
@@ -60,9 +60,9 @@ func (l *Log) heard(after *Log) bool {
 
 // texts visits the texts of the user that are sent, or all texts and results, without what a
 // repair may change in them.
-func (l *Log) texts(all bool, visit func(text string)) {
+func (l *Log) visitTexts(all bool, visit func(text string)) {
 	for _, t := range l.Threads {
-		if !l.sends(t) {
+		if !l.isSent(t) {
 			continue
 		}
 		tr := t.Request.Transcript()
@@ -74,7 +74,7 @@ func (l *Log) texts(all bool, visit func(text string)) {
 				if kind := tr.Block(b).Kind; kind != transcript.Text && (!all || kind != transcript.Result) {
 					continue
 				}
-				if text := strings.TrimSpace(strings.ReplaceAll(t.Request.Text(b), string(replacement), "")); text != "" {
+				if text := strings.TrimSpace(strings.ReplaceAll(t.Request.Text(b), string(replacementChar), "")); text != "" {
 					visit(text)
 				}
 			}
@@ -84,22 +84,22 @@ func (l *Log) texts(all bool, visit func(text string)) {
 
 // helps reports whether changes made a fault go, or the file a better one. Repairs that leave
 // all faults as they are would be made again at every run.
-func helps(before, after *Log, changes []Change, o Options) bool {
-	was := before.faults(o)
-	if len(was) == 0 || !maps.Equal(was, after.faults(o)) {
+func isImprovement(before, after *Log, changes []Change, o Options) bool {
+	was := before.countFaults(o)
+	if len(was) == 0 || !maps.Equal(was, after.countFaults(o)) {
 		return true
 	}
 	return slices.ContainsFunc(changes, func(c Change) bool {
-		_, physical := damages[c.Rule]
+		_, physical := damageRules[c.Rule]
 		return physical
 	})
 }
 
 // sending counts the messages that are sent.
-func (l *Log) sending() int {
+func (l *Log) countSentMessages() int {
 	n := 0
 	for _, t := range l.Threads {
-		if l.sends(t) {
+		if l.isSent(t) {
 			n += t.Messages()
 		}
 	}
@@ -107,9 +107,9 @@ func (l *Log) sending() int {
 }
 
 // faults counts what keeps the session from being resumed.
-func (l *Log) faults(o Options) map[string]int {
+func (l *Log) countFaults(o Options) map[string]int {
 	all := make(map[string]int)
-	for _, f := range l.faulty(o.Check) {
+	for _, f := range l.findFaults(o.Check) {
 		if f.Effect == Refused {
 			all[f.Rule+"\x00"+strings.Join(f.IDs, "\x00")]++
 		}

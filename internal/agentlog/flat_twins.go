@@ -12,30 +12,30 @@ import (
 
 // twin settles a call that repeats the id of an earlier one: a copy goes, and another call gets
 // an id of its own, as do its results.
-func (m *flatRepairer) twin(f *Finding, x transcript.Exchange) {
+func (m *flatRepairer) settleDuplicateID(f *Finding, x transcript.Exchange) {
 	first := m.ids.first[x.CallID]
 	if first == transcript.NoBlock || first == f.Block {
 		return
 	}
-	if sameCall(m.tr, first, f.Block) {
+	if sameCall(m.transcript, first, f.Block) {
 		m.dropCall(f, "a call that another one makes already")
 		return
 	}
 	halves := append([]transcript.BlockID{x.Call}, x.Results...)
 	for _, b := range halves {
-		unit, _ := m.t.locate(m.e.l, m.tr.Block(b).Message, b)
-		if _, nests := m.pen.(nester); m.touched[unit] || m.e.l.sealed[unit] && !nests {
+		unit, _ := m.thread.locate(m.edits.file, m.transcript.Block(b).Message, b)
+		if _, nests := m.unitWriter.(nestedWriter); m.touched[unit] || m.edits.file.sealed[unit] && !nests {
 			return // in the next round
 		}
 	}
 	id := m.ids.mint(x.CallID)
 	for _, b := range halves {
-		m.rename(b, x.CallID, id)
-		unit, _ := m.t.locate(m.e.l, m.tr.Block(b).Message, b)
-		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[unit].line}, wire.ActionRename, f.Rule, []string{x.CallID}, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
+		m.renameID(b, x.CallID, id)
+		unit, _ := m.thread.locate(m.edits.file, m.transcript.Block(b).Message, b)
+		m.edits.addChange(Change{Thread: m.thread.Name, Line: m.edits.file.units[unit].line}, wire.ActionRename, f.Rule, []string{x.CallID}, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
 	}
 	for _, b := range halves {
-		unit, _ := m.t.locate(m.e.l, m.tr.Block(b).Message, b)
+		unit, _ := m.thread.locate(m.edits.file, m.transcript.Block(b).Message, b)
 		m.touched[unit] = true
 	}
 }
@@ -76,25 +76,25 @@ func sameCall(tr *transcript.Transcript, a, b transcript.BlockID) bool {
 }
 
 // rename gives a call or a result another id, wherever its element names it.
-func (m *flatRepairer) rename(b transcript.BlockID, old, id string) {
-	unit, _ := m.t.locate(m.e.l, m.tr.Block(b).Message, b)
-	at := m.element(b)
+func (m *flatRepairer) renameID(b transcript.BlockID, old, id string) {
+	unit, _ := m.thread.locate(m.edits.file, m.transcript.Block(b).Message, b)
+	at := m.elementSpan(b)
 	var all []jsonspan.Edit
-	eachString(m.e.l.raw, at, func(_, s jsonspan.Span, key bool) {
-		if !key && contentText(m.e.l.raw, s) == old {
+	eachString(m.edits.file.raw, at, func(_, s jsonspan.Span, key bool) {
+		if !key && decodeString(m.edits.file.raw, s) == old {
 			all = append(all, jsonspan.Edit{Span: s, New: quote(id)[1 : len(quote(id))-1]})
 		}
 	})
-	if !m.e.l.sealed[unit] {
+	if !m.edits.file.sealed[unit] {
 		for _, x := range all {
-			m.e.replaceIn(unit, x.Start, x.Len(), x.New)
+			m.edits.replaceSpan(unit, x.Start, x.Len(), x.New)
 		}
 		return
 	}
 	for i := range all {
 		all[i].Start, all[i].End = all[i].Start-at.Start, all[i].End-at.Start
 	}
-	if now, err := jsonspan.Splice(m.e.l.raw[at.Start:at.End], all); err == nil {
-		m.pen.(nester).nest(m.e, m.t, b, now)
+	if now, err := jsonspan.Splice(m.edits.file.raw[at.Start:at.End], all); err == nil {
+		m.unitWriter.(nestedWriter).setNestedItem(m.edits, m.thread, b, now)
 	}
 }

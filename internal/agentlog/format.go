@@ -32,53 +32,53 @@ const (
 
 // A row is all that the rest of the package knows about a format. A new format is a
 // file with its row and what the row names, and a line in table.
-type row struct {
+type formatSpec struct {
 	format  Format
 	name    string       // in flags and in JSON
 	maker   string       // the agent, as people call it
 	dialect wire.Dialect // that its threads are put together in
-	form    form         // reads and fixes it; nil: it is not read
+	form    formatReader // reads and fixes it; nil: it is not read
 
 	// line says how much an object tells for the format, as a line of its file or as the
 	// whole of it; nil: nothing does.
-	line func(o object) evidence
+	lineEvidence func(o object) evidence
 	// marked reports whether the agent reads a file behind a byte order mark as if there
 	// were none; nil: it does not, or that is not known.
-	marked func(l *Log) bool
+	readsByteOrderMark func(l *Log) bool
 	// lenient: the agent reads bytes that are no UTF-8 as replacement characters.
-	lenient bool
+	lenientUTF8 bool
 	// settles reports whether the agent itself puts right what is found in a thread, each time it
 	// sends it; nil: it does not, or that is not known.
-	settles func(l *Log, t *Thread, f wire.Finding) bool
+	repairsItself func(l *Log, t *Thread, f wire.Finding) bool
 	// usage reads what the API has counted for a reply, off its unit; nil: the agent does not
 	// note it there.
-	usage func(o object) (in, out int)
+	unitUsage func(o object) (in, out int)
 	// counts does so where lines of their own say it; nil: none do.
-	counts func(l *Log, t *Thread) fullness.Counted
+	readCounted func(l *Log, t *Thread) fullness.Counted
 	// shortens: the agent leaves out of what it sends what does not fit.
-	shortens bool
+	shortensItself bool
 	// aim is how full a session that was too long is made, in percent. Zero: 50.
-	aim int
+	targetPercent int
 	// clips is how many bytes of a result the agent sends at most. Zero: all.
-	clips int
+	resultLimit int
 	// document reports whether a value is the whole of a file; nil: files are lines.
-	document func(o object) bool
+	isDocument func(o object) bool
 }
 
 // table is the list of all formats. Of two with as much evidence the first counts.
-var table = []row{
+var formatTable = []formatSpec{
 	claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsEventRow, openHandsRow, openCodeRow, openCodeExportRow, adkRow, copilotRow, qwenRow,
 	cline3Row, continueRow, atifRow,
 }
 
 // row returns what is known of the format; false for Auto and for none of ours.
-func (f Format) row() (row, bool) {
-	for _, r := range table {
+func (f Format) spec() (formatSpec, bool) {
+	for _, r := range formatTable {
 		if r.format == f {
 			return r, true
 		}
 	}
-	return row{}, false
+	return formatSpec{}, false
 }
 
 // String is the format's name in flags and in JSON.
@@ -86,7 +86,7 @@ func (f Format) String() string {
 	if f == Auto {
 		return "auto"
 	}
-	if r, ok := f.row(); ok {
+	if r, ok := f.spec(); ok {
 		return r.name
 	}
 	return "unknown"
@@ -94,20 +94,20 @@ func (f Format) String() string {
 
 // Maker is the agent that writes the format, as people call it.
 func (f Format) Maker() string {
-	r, _ := f.row()
+	r, _ := f.spec()
 	return r.maker
 }
 
 // Dialect is the dialect that the threads of the format are put together in.
 func (f Format) Dialect() wire.Dialect {
-	r, _ := f.row()
+	r, _ := f.spec()
 	return r.dialect
 }
 
 // Readable reports whether files of the format can be read. Others are only told
 // apart.
 func (f Format) Readable() bool {
-	r, _ := f.row()
+	r, _ := f.spec()
 	return r.form != nil
 }
 

@@ -17,10 +17,10 @@ import (
 // message and all behind it back, $set may replace all of them.
 type geminiCLI struct{}
 
-var geminiRow = row{
+var geminiRow = formatSpec{
 	format: GeminiCLI, name: "gemini-cli", maker: "Gemini CLI", dialect: wire.Gemini, form: geminiCLI{},
-	lenient: true, line: geminiLine, document: isChat, aim: 40,
-	usage: usageAt("tokens", []string{"input"}, []string{"output", "thoughts"}), // cached tokens are part of the input
+	lenientUTF8: true, lineEvidence: geminiLine, isDocument: isChat, targetPercent: 40,
+	unitUsage: usageAt("tokens", []string{"input"}, []string{"output", "thoughts"}), // cached tokens are part of the input
 }
 
 // isChat reports whether a value is a chat of the older versions.
@@ -35,48 +35,48 @@ func geminiLine(o object) evidence {
 	case kind == "gemini" && o.Has("id") && o.Has("timestamp") && o.Has("content"),
 		o.Has("sessionId") && o.Has("projectHash"),
 		kind == "" && (o.Has("$rewindTo") || o.Object("$set").Has("lastUpdated") || o.Object("$set").Has("messages")):
-		return proof
+		return strongEvidence
 	}
-	return silent
+	return noEvidence
 }
 
 // A record is where a message of a chat stands.
-type record struct {
+type chatRecord struct {
 	id   string
 	unit int
 	at   jsonspan.Span
 }
 
 func (g geminiCLI) read(l *Log) {
-	if at, ok := one(l.raw); ok && l.raw[at.Start] == '{' {
+	if at, ok := soleValue(l.raw); ok && l.raw[at.Start] == '{' {
 		o := objectAt(l.raw, at)
 		if v, ok := o.Get("messages"); ok && l.raw[v.Start] == '[' {
 			all := l.readList(v)
 			for i := all.first; i < all.end; i++ {
-				l.records = append(l.records, record{unit: i, at: l.units[i].span})
+				l.chatRecords = append(l.chatRecords, chatRecord{unit: i, at: l.units[i].span})
 			}
-			g.thread(l)
+			g.addThread(l)
 			return
 		}
 	}
 	l.readLines()
 	if len(l.units) == 0 { // a chat of the older versions that breaks off has no lines of its own
-		l.damage, l.joins = nil, nil
-		l.lose()
+		l.damage, l.missingNewlines = nil, nil
+		l.markUnreadable()
 		return
 	}
-	f := foldGemini(l)
-	l.records = f.records()
-	if !f.headed && len(l.records) > 0 {
-		l.noteHead()
+	f := replayGemini(l)
+	l.chatRecords = f.records()
+	if !f.hasHead && len(l.chatRecords) > 0 {
+		l.reportLostHead()
 	}
-	g.thread(l)
+	g.addThread(l)
 }
 
-func (g geminiCLI) thread(l *Log) {
-	k, n, model := newTalk(), 0, ""
-	b := l.newBody(wire.Gemini, "")
-	for _, r := range l.records {
+func (g geminiCLI) addThread(l *Log) {
+	k, n, model := newPairCounts(), 0, ""
+	b := l.newBodyBuilder(wire.Gemini, "")
+	for _, r := range l.chatRecords {
 		m := objectAt(l.raw, r.at)
 		if len(m.Members) == 0 {
 			continue
@@ -88,12 +88,12 @@ func (g geminiCLI) thread(l *Log) {
 		switch m.Text("type") {
 		case "user":
 			t := geminiContent(m)
-			if !geminiIgnored(t) {
+			if !isUnsentUserMessage(t) {
 				g.countResponses(t.blocks, k)
-				t.put(b, r.unit, "user")
+				t.appendTo(b, r.unit, "user")
 			}
 		case "gemini":
-			if g.turn(l, b, r.unit, m, k) {
+			if g.appendModelMessage(l, b, r.unit, m, k) {
 				n++
 			}
 		}
@@ -101,13 +101,13 @@ func (g geminiCLI) thread(l *Log) {
 	if n == 0 {
 		return
 	}
-	l.count(k, n)
-	l.written("main", Main, model, b, k)
+	l.addToTally(k, n)
+	l.addPairsThread("main", Main, model, b, k)
 }
 
 // geminiContent returns the content of a message, a string, a part or a list of them.
-func geminiContent(m object) *turn {
-	t := &turn{member: "parts"}
+func geminiContent(m object) *messageBuilder {
+	t := &messageBuilder{member: "parts"}
 	v, ok := m.Get("content")
 	if !ok {
 		return t
@@ -131,7 +131,7 @@ func geminiContent(m object) *turn {
 
 // geminiIgnored reports whether a message of the user is not sent: it is empty, a command,
 // or what the program puts in front of each session.
-func geminiIgnored(t *turn) bool {
+func isUnsentUserMessage(t *messageBuilder) bool {
 	var b strings.Builder
 	for _, p := range t.blocks {
 		o := objectOf(p)
@@ -150,7 +150,7 @@ func geminiIgnored(t *turn) bool {
 	return text == ""
 }
 
-func (geminiCLI) countResponses(parts [][]byte, k *talk) {
+func (geminiCLI) countResponses(parts [][]byte, k *pairCounts) {
 	for _, p := range parts {
 		o := objectOf(p)
 		if r := o.Object("functionResponse"); len(r.Members) > 0 {
@@ -161,7 +161,7 @@ func (geminiCLI) countResponses(parts [][]byte, k *talk) {
 
 // turn adds a message of the model, and the results that its calls hold as the message
 // behind it; true if there are any.
-func (g geminiCLI) turn(l *Log, b *bodyBuilder, unit int, m object, k *talk) bool {
+func (g geminiCLI) appendModelMessage(l *Log, b *bodyBuilder, unit int, m object, k *pairCounts) bool {
 	t, own := geminiContent(m), false
 	for _, p := range t.blocks {
 		o := objectOf(p)
@@ -170,7 +170,7 @@ func (g geminiCLI) turn(l *Log, b *bodyBuilder, unit int, m object, k *talk) boo
 			k.calls[call.Text("id")]++
 		}
 	}
-	answers := &turn{member: "parts"}
+	answers := &messageBuilder{member: "parts"}
 	for _, c := range m.List("toolCalls") {
 		call := objectAt(l.raw, c)
 		if !own {
@@ -189,8 +189,8 @@ func (g geminiCLI) turn(l *Log, b *bodyBuilder, unit int, m object, k *talk) boo
 		return false
 	}
 	g.countResponses(answers.blocks, k)
-	t.put(b, unit, "model")
-	answers.put(b, unit, "user")
+	t.appendTo(b, unit, "model")
+	answers.appendTo(b, unit, "user")
 	return len(answers.blocks) > 0
 }
 

@@ -13,38 +13,38 @@ import (
 
 // A geminiEdit is what happens to a message of a chat.
 type geminiEdit struct {
-	record
-	calls map[int][]byte // toolCalls by where they begin; nil: they stay
-	more  [][]byte       // toolCalls that are added
-	parts map[int][]byte // what is written for parts of the content, by where they begin; nil: they go
+	chatRecord
+	calls      map[int][]byte // toolCalls by where they begin; nil: they stay
+	addedCalls [][]byte       // toolCalls that are added
+	parts      map[int][]byte // what is written for parts of the content, by where they begin; nil: they go
 }
 
 // A geminiRepairer fixes the pairs of a chat. Results are written where the program writes
 // them itself: into the toolCalls of the message that calls.
 type geminiRepairer struct {
-	e     *edits
-	t     *Thread
-	o     Options
-	tr    *transcript.Transcript
-	edits map[int]*geminiEdit // by where the message begins
-	order []int
-	busy  map[int]bool // places that have been changed in this round
+	edits        *edits
+	thread       *Thread
+	options      Options
+	transcript   *transcript.Transcript
+	messageEdits map[int]*geminiEdit // by where the message begins
+	order        []int
+	changed      map[int]bool // places that have been changed in this round
 
 	sorted map[int]bool // messages whose results have been sorted among their calls, by where they begin
 
-	records []record                        // in the order of the file
+	records []chatRecord                    // in the order of the file
 	results map[string][]transcript.BlockID // by call id
 }
 
 func (g geminiCLI) repair(e *edits, t *Thread, o Options) error {
-	m := &geminiRepairer{e: e, t: t, o: o, tr: t.Request.Transcript(), edits: make(map[int]*geminiEdit), busy: make(map[int]bool), sorted: make(map[int]bool)}
-	found := e.l.checkThread(t, o.Check)
-	if len(found) == 0 || e.l.gap != nil { // what is said again is repaired where it is said last
+	m := &geminiRepairer{edits: e, thread: t, options: o, transcript: t.Request.Transcript(), messageEdits: make(map[int]*geminiEdit), changed: make(map[int]bool), sorted: make(map[int]bool)}
+	found := e.file.checkThread(t, o.Check)
+	if len(found) == 0 || e.file.snapshotGap != nil { // what is said again is repaired where it is said last
 		return nil
 	}
-	m.records = slices.SortedFunc(slices.Values(e.l.records), func(a, b record) int { return cmp.Compare(a.at.Start, b.at.Start) })
+	m.records = slices.SortedFunc(slices.Values(e.file.chatRecords), func(a, b chatRecord) int { return cmp.Compare(a.at.Start, b.at.Start) })
 	m.results = make(map[string][]transcript.BlockID)
-	for b, blk := range m.tr.Blocks() {
+	for b, blk := range m.transcript.Blocks() {
 		if blk.Kind == transcript.Result {
 			m.results[blk.CallID] = append(m.results[blk.CallID], transcript.BlockID(b))
 		}
@@ -54,7 +54,7 @@ func (g geminiCLI) repair(e *edits, t *Thread, o Options) error {
 		if f.Block == transcript.NoBlock || f.Open && o.Repair.Open {
 			continue
 		}
-		if o.AppendOnly && e.l.lists != nil {
+		if o.AppendOnly && e.file.lists != nil {
 			return ErrAppendOnly
 		}
 		m.repair(f)
@@ -64,21 +64,21 @@ func (g geminiCLI) repair(e *edits, t *Thread, o Options) error {
 
 // spanOf is where a block comes from.
 func (m *geminiRepairer) spanOf(b transcript.BlockID) jsonspan.Span {
-	message := m.tr.Block(b).Message
-	return m.t.parts[message].blocks[b-m.tr.Messages()[message].First]
+	message := m.transcript.Block(b).Message
+	return m.thread.sources[message].blockSpans[b-m.transcript.Messages()[message].First]
 }
 
 // edit returns what happens to the message that a place is in.
-func (m *geminiRepairer) edit(at int) *geminiEdit {
-	i, ok := slices.BinarySearchFunc(m.records, at, func(r record, at int) int { return cmp.Compare(r.at.Start, at) })
+func (m *geminiRepairer) editAt(at int) *geminiEdit {
+	i, ok := slices.BinarySearchFunc(m.records, at, func(r chatRecord, at int) int { return cmp.Compare(r.at.Start, at) })
 	if !ok {
 		i-- // the one that begins in front of it
 	}
 	r := m.records[i]
-	x := m.edits[r.at.Start]
+	x := m.messageEdits[r.at.Start]
 	if x == nil {
-		x = &geminiEdit{record: r, calls: make(map[int][]byte), parts: make(map[int][]byte)}
-		m.edits[r.at.Start] = x
+		x = &geminiEdit{chatRecord: r, calls: make(map[int][]byte), parts: make(map[int][]byte)}
+		m.messageEdits[r.at.Start] = x
 		m.order = append(m.order, r.at.Start)
 	}
 	return x
@@ -86,12 +86,12 @@ func (m *geminiRepairer) edit(at int) *geminiEdit {
 
 func (m *geminiRepairer) repair(f *Finding) {
 	at := m.spanOf(f.Block)
-	if m.busy[at.Start] {
+	if m.changed[at.Start] {
 		return
 	}
-	held := objectAt(m.e.l.raw, at)
+	held := objectAt(m.edits.file.raw, at)
 	inCall := held.Has("name") // a toolCall; a part has functionCall or functionResponse
-	blk := m.tr.Block(f.Block)
+	blk := m.transcript.Block(f.Block)
 	switch {
 	case blk.Kind == transcript.Call && inCall:
 		m.answerCall(f, at, held)
@@ -100,7 +100,7 @@ func (m *geminiRepairer) repair(f *Finding) {
 	case blk.Kind == transcript.Result && inCall:
 		m.answerCall(f, at, held)
 	case blk.Kind == transcript.Result:
-		m.response(f, at, held)
+		m.repairResponse(f, at, held)
 	}
 }
 
@@ -108,23 +108,23 @@ func (m *geminiRepairer) repair(f *Finding) {
 // stub.
 func (m *geminiRepairer) answerCall(f *Finding, at jsonspan.Span, call object) {
 	id, name := call.Text("id"), call.Text("name")
-	x := m.edit(at.Start)
-	if m.sortResults(f, x) && m.busy[at.Start] {
+	x := m.editAt(at.Start)
+	if m.sortResults(f, x) && m.changed[at.Start] {
 		return
 	}
-	m.busy[at.Start] = true
+	m.changed[at.Start] = true
 	parts := geminiResults(call)
 	result, pairs := m.responseAmong(f, call, parts), []any{}
 	if result == nil {
-		if raw := m.strayFor(id, name); raw != nil {
+		if raw := m.takeDisplaced(id, name); raw != nil {
 			result = append([][]byte{raw}, parts...)
 		}
 	}
 	if result == nil {
-		text := stubText(m.o.Repair, m.tr, f.Block)
+		text := stubText(m.options.Repair, m.transcript, f.Block)
 		// What the call holds beside a response, such as a picture, is said all the same.
 		result, pairs = append([][]byte{stubPart(id, name, text)}, parts...), []any{"status", "error"}
-		m.e.log(Change{Thread: m.t.Name, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(result[0]), "a stub: %s", text)
+		m.edits.addChange(Change{Thread: m.thread.Name, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(result[0]), "a stub: %s", text)
 	}
 	x.calls[at.Start] = call.With(append(pairs, "result", array(result...))...)
 }
@@ -155,14 +155,14 @@ func (m *geminiRepairer) responseAmong(f *Finding, call object, parts [][]byte) 
 			own = k
 		}
 	}
-	c := Change{Thread: m.t.Name, Line: f.Line}
+	c := Change{Thread: m.thread.Name, Line: f.Line}
 	var out [][]byte
 	if own < 0 {
 		if strings.TrimSpace(texts) == "" {
 			return nil
 		}
 		out = append(out, write("functionResponse", write("id", id, "name", name, "response", write("output", texts))))
-		m.e.log(c, wire.ActionEdit, f.Rule, f.IDs, 0, "what a call holds as text is its result")
+		m.edits.addChange(c, wire.ActionEdit, f.Rule, f.IDs, 0, "what a call holds as text is its result")
 	}
 	for k, p := range parts {
 		r := responseOf(p)
@@ -170,21 +170,21 @@ func (m *geminiRepairer) responseAmong(f *Finding, call object, parts [][]byte) 
 		case own < 0 && len(r.Members) == 0 && plainText(p) != "":
 		case len(r.Members) == 0, k == own && exact:
 			out = append(out, p)
-		case k != own && somebodySpeaks(p): // whom a quotation would make the tool
+		case k != own && holdsSpeaker(p): // whom a quotation would make the tool
 			out = append(out, p)
 		case k == own:
 			out = append(out, write("functionResponse", r.With("id", id, "name", name)))
-			m.e.log(c, wire.ActionEdit, f.Rule, f.IDs, 0, "the result of a call carries its id")
+			m.edits.addChange(c, wire.ActionEdit, f.Rule, f.IDs, 0, "the result of a call carries its id")
 		default:
 			out = append(out, quotedResponse(r, string(r.Value("response")))...)
-			m.e.log(c, wire.ActionEdit, f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
+			m.edits.addChange(c, wire.ActionEdit, f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
 		}
 	}
 	return out
 }
 
 // somebodySpeaks reports whether a message stands in a part, as such and not as a text.
-func somebodySpeaks(part []byte) bool {
+func holdsSpeaker(part []byte) bool {
 	for at := range wirex.QuotedIn(part, transcript.Span{End: len(part)}) {
 		if part[at] != '{' && part[at] != '[' {
 			return true
@@ -215,95 +215,97 @@ func stubPart(id, name, text string) []byte {
 // result, since that is where the program takes it from.
 func (m *geminiRepairer) answerPart(f *Finding, at jsonspan.Span, call object) {
 	id, name := call.Text("id"), call.Text("name")
-	x := m.edit(at.Start)
-	m.busy[at.Start] = true
-	result, status := m.strayFor(id, name), "success"
+	x := m.editAt(at.Start)
+	m.changed[at.Start] = true
+	result, status := m.takeDisplaced(id, name), "success"
 	if result == nil {
-		text := stubText(m.o.Repair, m.tr, f.Block)
+		text := stubText(m.options.Repair, m.transcript, f.Block)
 		result, status = stubPart(id, name, text), "error"
-		m.e.log(Change{Thread: m.t.Name, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(result), "a stub: %s", text)
+		m.edits.addChange(Change{Thread: m.thread.Name, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(result), "a stub: %s", text)
 	}
 	args := call.Value("args")
 	if args == nil {
 		args = []byte("{}")
 	}
-	x.more = append(x.more, write("id", id, "name", name, "args", args, "result", array(result), "status", status,
-		"timestamp", objectAt(m.e.l.raw, x.at).Mark("timestamp")))
+	x.addedCalls = append(x.addedCalls, write("id", id, "name", name, "args", args, "result", array(result), "status", status,
+		"timestamp", objectAt(m.edits.file.raw, x.at).Mark("timestamp")))
 }
 
 // strayFor takes the response to a call from where it stands too late; nil if there is
 // none.
-func (m *geminiRepairer) strayFor(id, name string) []byte {
+func (m *geminiRepairer) takeDisplaced(id, name string) []byte {
 	if id == "" {
 		return nil
 	}
 	for _, b := range m.results[id] {
-		if m.answers(b) {
+		if m.isFirstResult(b) {
 			continue
 		}
 		at := m.spanOf(b)
-		part := objectAt(m.e.l.raw, at)
-		if r := part.Object("functionResponse"); m.busy[at.Start] || r.Text("name") != name {
+		part := objectAt(m.edits.file.raw, at)
+		if r := part.Object("functionResponse"); m.changed[at.Start] || r.Text("name") != name {
 			continue
 		}
-		x := m.edit(at.Start)
-		m.busy[at.Start] = true
+		x := m.editAt(at.Start)
+		m.changed[at.Start] = true
 		x.parts[at.Start] = nil
-		m.e.log(Change{Thread: m.t.Name, Line: m.e.l.units[x.unit].line}, wire.ActionMove, "displaced-result", []string{id}, 0, "moved to the place behind its call")
-		return m.e.l.raw[at.Start:at.End]
+		m.edits.addChange(Change{Thread: m.thread.Name, Line: m.edits.file.units[x.unit].line}, wire.ActionMove, "displaced-result", []string{id}, 0, "moved to the place behind its call")
+		return m.edits.file.raw[at.Start:at.End]
 	}
 	return nil
 }
 
 // answers reports whether a result is the first of a call and stands where it must.
-func (m *geminiRepairer) answers(b transcript.BlockID) bool {
-	x := m.tr.Exchanges()[m.tr.ExchangeOf(b)]
+func (m *geminiRepairer) isFirstResult(b transcript.BlockID) bool {
+	x := m.transcript.Exchanges()[m.transcript.ExchangeOf(b)]
 	return x.State == transcript.Whole && len(x.Results) > 0 && x.Results[0] == b
 }
 
 // response deals with a part of a message of the user that is no answer, or one too many.
-func (m *geminiRepairer) response(f *Finding, at jsonspan.Span, part object) {
+func (m *geminiRepairer) repairResponse(f *Finding, at jsonspan.Span, part object) {
 	r := part.Object("functionResponse")
-	x := m.edit(at.Start)
-	m.busy[at.Start] = true
-	c := Change{Thread: m.t.Name, Line: f.Line}
+	x := m.editAt(at.Start)
+	m.changed[at.Start] = true
+	c := Change{Thread: m.thread.Name, Line: f.Line}
 	for _, id := range m.results[r.Text("id")] { // the first of them is the one that stays
 		if id == f.Block {
 			break
 		}
 		if m.sameResponse(id, f.Block) {
 			x.parts[at.Start] = nil
-			m.e.log(c, wire.ActionDrop, f.Rule, f.IDs, -at.Len(), "a copy of the result that its call holds")
+			m.edits.addChange(c, wire.ActionDrop, f.Rule, f.IDs, -at.Len(), "a copy of the result that its call holds")
 			return
 		}
 	}
-	if somebodySpeaks(m.e.l.raw[at.Start:at.End]) {
+	if holdsSpeaker(m.edits.file.raw[at.Start:at.End]) {
 		return
 	}
-	text := m.t.Request.Text(f.Block)
+	text := m.thread.Request.Text(f.Block)
 	x.parts[at.Start] = bytes.Join(quotedResponse(r, text), []byte{','})
-	m.e.log(c, wire.ActionEdit, f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
+	m.edits.addChange(c, wire.ActionEdit, f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
 }
 
 // sameResponse reports whether two results say and show the same.
 func (m *geminiRepairer) sameResponse(a, b transcript.BlockID) bool {
-	shows := func(b transcript.BlockID) []byte { return responseOf(m.tr.Bytes(m.tr.Block(b).Span)).Value("parts") }
-	return m.t.Request.Text(a) == m.t.Request.Text(b) && bytes.Equal(shows(a), shows(b))
+	shows := func(b transcript.BlockID) []byte {
+		return responseOf(m.transcript.Bytes(m.transcript.Block(b).Span)).Value("parts")
+	}
+	return m.thread.Request.Text(a) == m.thread.Request.Text(b) && bytes.Equal(shows(a), shows(b))
 }
 
 // write puts the changed messages into the file, or behind it.
 func (m *geminiRepairer) write() error {
 	for _, start := range m.order {
-		x := m.edits[start]
-		raw := x.render(m.e.l.raw)
-		if bytes.Equal(raw, m.e.l.raw[x.at.Start:x.at.End]) {
+		x := m.messageEdits[start]
+		raw := x.render(m.edits.file.raw)
+		if bytes.Equal(raw, m.edits.file.raw[x.at.Start:x.at.End]) {
 			continue
 		}
-		if m.o.AppendOnly {
-			m.e.end = append(m.e.end, raw)
+		if m.options.AppendOnly {
+			m.edits.appended = append(m.edits.appended, raw)
 			continue
 		}
-		m.e.replaceIn(x.unit, x.at.Start, x.at.Len(), raw)
+		m.edits.replaceSpan(x.unit, x.at.Start, x.at.Len(), raw)
 	}
 	return nil
 }
@@ -324,16 +326,16 @@ func (x *geminiEdit) render(file []byte) []byte {
 			put(c, now)
 		}
 	}
-	if n := len(calls); n > 0 && len(x.more) > 0 {
+	if n := len(calls); n > 0 && len(x.addedCalls) > 0 {
 		end := calls[n-1].End
-		put(jsonspan.Span{Start: end, End: end}, append([]byte{','}, bytes.Join(x.more, []byte{','})...))
+		put(jsonspan.Span{Start: end, End: end}, append([]byte{','}, bytes.Join(x.addedCalls, []byte{','})...))
 	}
 	out, err := jsonspan.Splice(file[x.at.Start:x.at.End], all)
 	if err != nil {
 		return file[x.at.Start:x.at.End]
 	}
-	if len(calls) == 0 && len(x.more) > 0 {
-		out = setMembers(out, "toolCalls", array(x.more...))
+	if len(calls) == 0 && len(x.addedCalls) > 0 {
+		out = setMembers(out, "toolCalls", array(x.addedCalls...))
 	}
 	return out
 }

@@ -9,24 +9,24 @@ import (
 )
 
 // A geminiHeld is a toolCall of a message and the parts that it holds as its result.
-type geminiHeld struct {
-	at       jsonspan.Span
-	id, name string
-	parts    [][]byte
-	own      []byte // the response to this call; nil: there is none
-	changed  bool
+type heldResults struct {
+	at          jsonspan.Span
+	id, name    string
+	parts       [][]byte
+	ownResponse []byte // the response to this call; nil: there is none
+	changed     bool
 }
 
 // held reads the toolCalls of a message.
-func (m *geminiRepairer) held(x *geminiEdit) []*geminiHeld {
-	var all []*geminiHeld
-	message := objectAt(m.e.l.raw, x.at)
+func (m *geminiRepairer) readToolCalls(x *geminiEdit) []*heldResults {
+	var all []*heldResults
+	message := objectAt(m.edits.file.raw, x.at)
 	for _, c := range message.List("toolCalls") {
-		call := objectAt(m.e.l.raw, c)
-		h := &geminiHeld{at: c, id: call.Text("id"), name: call.Text("name"), parts: geminiResults(call)}
+		call := objectAt(m.edits.file.raw, c)
+		h := &heldResults{at: c, id: call.Text("id"), name: call.Text("name"), parts: geminiResults(call)}
 		for _, p := range h.parts {
-			if r := responseOf(p); h.own == nil && len(r.Members) > 0 && r.Text("id") == h.id && r.Text("name") == h.name {
-				h.own = p
+			if r := responseOf(p); h.ownResponse == nil && len(r.Members) > 0 && r.Text("id") == h.id && r.Text("name") == h.name {
+				h.ownResponse = p
 			}
 		}
 		all = append(all, h)
@@ -47,14 +47,14 @@ func (m *geminiRepairer) sortResults(f *Finding, x *geminiEdit) bool {
 		return false
 	}
 	m.sorted[x.at.Start] = true
-	all := m.held(x)
-	byID := make(map[string]*geminiHeld, len(all))
+	all := m.readToolCalls(x)
+	byID := make(map[string]*heldResults, len(all))
 	for _, h := range all {
 		if h.id != "" && byID[h.id] == nil {
 			byID[h.id] = h
 		}
 	}
-	c := Change{Thread: m.t.Name, Line: f.Line}
+	c := Change{Thread: m.thread.Name, Line: f.Line}
 	for _, h := range all {
 		var stay [][]byte
 		own := false // it stands among those that stay
@@ -62,21 +62,21 @@ func (m *geminiRepairer) sortResults(f *Finding, x *geminiEdit) bool {
 			r := responseOf(p)
 			of := byID[r.Text("id")]
 			switch {
-			case len(r.Members) == 0 || of == nil || r.Text("name") != of.name, of == h && !own && bytes.Equal(p, h.own):
+			case len(r.Members) == 0 || of == nil || r.Text("name") != of.name, of == h && !own && bytes.Equal(p, h.ownResponse):
 				own = own || of == h
 				stay = append(stay, p)
 				continue
-			case of != h && of.own == nil: // its call has lost it
-				of.own, of.changed = p, true
-				m.e.log(c, wire.ActionMove, "displaced-result", []string{of.id}, 0, "moved to its call")
-			case bytes.Equal(r.Value("response"), responseOf(of.own).Value("response")) && bytes.Equal(r.Value("parts"), responseOf(of.own).Value("parts")):
-				m.e.log(c, wire.ActionDrop, "duplicate-result", []string{of.id}, -len(p), "a copy of the result that its call holds")
-			case somebodySpeaks(p):
+			case of != h && of.ownResponse == nil: // its call has lost it
+				of.ownResponse, of.changed = p, true
+				m.edits.addChange(c, wire.ActionMove, "displaced-result", []string{of.id}, 0, "moved to its call")
+			case bytes.Equal(r.Value("response"), responseOf(of.ownResponse).Value("response")) && bytes.Equal(r.Value("parts"), responseOf(of.ownResponse).Value("parts")):
+				m.edits.addChange(c, wire.ActionDrop, "duplicate-result", []string{of.id}, -len(p), "a copy of the result that its call holds")
+			case holdsSpeaker(p):
 				stay = append(stay, p)
 				continue
 			default:
 				stay = append(stay, quotedResponse(r, string(r.Value("response")))...)
-				m.e.log(c, wire.ActionEdit, "duplicate-result", []string{of.id}, 0, "another result of a call, kept as quoted text")
+				m.edits.addChange(c, wire.ActionEdit, "duplicate-result", []string{of.id}, 0, "another result of a call, kept as quoted text")
 			}
 			h.changed = true
 		}
@@ -90,12 +90,12 @@ func (m *geminiRepairer) sortResults(f *Finding, x *geminiEdit) bool {
 			continue
 		}
 		some = true
-		if h.own != nil && !slices.ContainsFunc(h.parts, func(p []byte) bool { return bytes.Equal(p, h.own) }) {
-			h.parts = append(slices.Clip(h.parts), h.own)
+		if h.ownResponse != nil && !slices.ContainsFunc(h.parts, func(p []byte) bool { return bytes.Equal(p, h.ownResponse) }) {
+			h.parts = append(slices.Clip(h.parts), h.ownResponse)
 		}
-		call := objectAt(m.e.l.raw, h.at)
+		call := objectAt(m.edits.file.raw, h.at)
 		x.calls[h.at.Start] = call.With("result", array(h.parts...))
-		m.busy[h.at.Start] = true
+		m.changed[h.at.Start] = true
 	}
 	return some
 }

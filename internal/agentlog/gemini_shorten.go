@@ -15,14 +15,14 @@ import (
 func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	before, after := t.Request, plan.Result()
 	of := make(map[int][]int) // by unit and place of a record: the messages made of it
-	record := g.recordsOf(e.l, t)
+	record := g.recordsOf(e.file, t)
 	for i, r := range record {
 		of[r] = append(of[r], i)
 	}
 	old, now := before.Transcript(), after.Transcript()
 	same := func(i int) int { // the message before that the message i is, unchanged; -1: none
 		o := wirex.MessageIn(after, before, i)
-		if o < 0 || o >= len(t.parts) || !bytes.Equal(old.Bytes(old.Messages()[o].Span), now.Bytes(now.Messages()[i].Span)) {
+		if o < 0 || o >= len(t.sources) || !bytes.Equal(old.Bytes(old.Messages()[o].Span), now.Bytes(now.Messages()[i].Span)) {
 			return -1
 		}
 		return o
@@ -38,37 +38,37 @@ func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 				whole = whole && i+k < len(now.Messages()) && same(i+k) == group[k]
 			}
 			if whole {
-				r := e.l.records[record[o]]
-				all = append(all, g.unused(e.l.raw[r.at.Start:r.at.End]))
+				r := e.file.chatRecords[record[o]]
+				all = append(all, g.withoutUsage(e.file.raw[r.at.Start:r.at.End]))
 				i += len(group) - 1
 				continue
 			}
 		}
 		if o := wirex.MessageIn(after, before, i); o >= 0 && o < len(record) {
-			if s := objectAt(e.l.raw, e.l.records[record[o]].at).Text("timestamp"); s != "" {
+			if s := objectAt(e.file.raw, e.file.chatRecords[record[o]].at).Text("timestamp"); s != "" {
 				stamp = s
 			}
 		}
 		all = append(all, geminiMessage(m.Role, now.Bytes(m.Span), stamp, i))
 	}
-	if e.l.lists != nil {
-		e.anew = all
+	if e.file.lists != nil {
+		e.newElements = all
 		return nil
 	}
 	updated := ""
-	for _, r := range e.l.records {
-		if s := objectAt(e.l.raw, r.at).Text("timestamp"); s > updated {
+	for _, r := range e.file.chatRecords {
+		if s := objectAt(e.file.raw, r.at).Text("timestamp"); s > updated {
 			updated = s
 		}
 	}
-	e.end = append(e.end, write("$set", write("messages", array(all...), "lastUpdated", later(updated))))
+	e.appended = append(e.appended, write("$set", write("messages", array(all...), "lastUpdated", nextMillisecond(updated))))
 	return nil
 }
 
 // recordsOf tells of which record each message of the thread was made.
 func (g geminiCLI) recordsOf(l *Log, t *Thread) []int {
 	var all []int
-	for k, r := range l.records {
+	for k, r := range l.chatRecords {
 		m := objectAt(l.raw, r.at)
 		if len(m.Members) == 0 {
 			continue
@@ -76,11 +76,11 @@ func (g geminiCLI) recordsOf(l *Log, t *Thread) []int {
 		b := &bodyBuilder{body: []byte("[")}
 		switch m.Text("type") {
 		case "user":
-			if said := geminiContent(m); !geminiIgnored(said) {
-				said.put(b, r.unit, "user")
+			if said := geminiContent(m); !isUnsentUserMessage(said) {
+				said.appendTo(b, r.unit, "user")
 			}
 		case "gemini":
-			g.turn(l, b, r.unit, m, newTalk())
+			g.appendModelMessage(l, b, r.unit, m, newPairCounts())
 		}
 		for range b.parts {
 			all = append(all, k)
@@ -90,7 +90,7 @@ func (g geminiCLI) recordsOf(l *Log, t *Thread) []int {
 }
 
 // unused takes out of a message what the API counted when it was sent.
-func (geminiCLI) unused(message []byte) []byte {
+func (geminiCLI) withoutUsage(message []byte) []byte {
 	if objectOf(message).Has("tokens") {
 		return objectOf(message).Without("tokens")
 	}

@@ -14,15 +14,15 @@ import (
 // request. Messages hold toolRequest and toolResponse blocks.
 type goose struct{}
 
-var gooseRow = row{format: Goose, name: "goose", maker: "goose", dialect: wire.Anthropic, form: goose{}, line: gooseLine, document: isGoose}
+var gooseRow = formatSpec{format: Goose, name: "goose", maker: "goose", dialect: wire.Anthropic, form: goose{}, lineEvidence: gooseLine, isDocument: isGoose}
 
 func gooseLine(o object) evidence {
 	switch {
 	case o.Has("working_dir") && (o.Has("message_count") || o.Has("description")),
 		o.Has("role") && o.Has("created") && o.Has("content") && gooseContent(o):
-		return proof
+		return strongEvidence
 	}
-	return silent
+	return noEvidence
 }
 
 // isGoose reports whether a value is an exported session or recordings.
@@ -85,7 +85,7 @@ func (g goose) read(l *Log) {
 	}
 	if lists == nil {
 		l.readLines()
-		g.thread(l, "main", 0, len(l.units))
+		g.addThread(l, "main", 0, len(l.units))
 		return
 	}
 	for i, v := range lists {
@@ -94,19 +94,19 @@ func (g goose) read(l *Log) {
 		if len(lists) > 1 {
 			name = fmt.Sprintf("conversation %d", i+1)
 		}
-		g.thread(l, name, all.first, all.end)
+		g.addThread(l, name, all.first, all.end)
 	}
 }
 
 // wholeObject returns the object that the file is, if it is one.
 func wholeObject(raw []byte) (jsonspan.Span, bool) {
-	at, ok := one(raw)
+	at, ok := soleValue(raw)
 	return at, ok && raw[at.Start] == '{'
 }
 
-func (g goose) thread(l *Log, name string, first, end int) {
-	k, n := newTalk(), 0
-	b := l.newBody(wire.Anthropic, "")
+func (g goose) addThread(l *Log, name string, first, end int) {
+	k, n := newPairCounts(), 0
+	b := l.newBodyBuilder(wire.Anthropic, "")
 	for i := first; i < end; i++ {
 		o := l.object(i)
 		if !o.Has("role") || !o.Has("content") {
@@ -114,47 +114,47 @@ func (g goose) thread(l *Log, name string, first, end int) {
 		}
 		n++
 		if string(o.Object("metadata").Value("agentVisible")) != "false" {
-			g.message(l, b, i, o, k)
+			g.appendMessage(l, b, i, o, k)
 		}
 	}
 	if n == 0 {
 		return
 	}
 	if len(l.lists) == 0 || len(k.calls)+len(k.results) > 0 { // recordings of mere talk are not counted
-		l.count(k, n)
+		l.addToTally(k, n)
 	}
-	l.written(name, Main, "", b, k)
+	l.addPairsThread(name, Main, "", b, k)
 }
 
-func (goose) message(l *Log, b *bodyBuilder, i int, o object, k *talk) {
-	t := turn{k: k}
+func (goose) appendMessage(l *Log, b *bodyBuilder, i int, o object, k *pairCounts) {
+	t := messageBuilder{counts: k}
 	for _, m := range o.Items("content") {
 		id := m.Text("id")
 		switch m.Text("type") {
 		case "toolRequest", "frontendToolRequest":
 			call := m.Object("toolCall").Object("value")
-			t.call(id, call.Text("name"), call.Value("arguments"), m.Span)
+			t.addCall(id, call.Text("name"), call.Value("arguments"), m.Span)
 		case "toolResponse":
 			r := m.Object("toolResult")
 			v, _ := r.Get("value")
 			if in := objectAt(l.raw, v); in.Has("content") {
 				v, _ = in.Get("content")
 			}
-			said := textsIn(l.raw, v)
+			said := textBlocks(l.raw, v)
 			if e := r.Value("error"); len(e) > 0 && e[0] == '"' {
 				said = append(said, textBlock(e))
 			}
-			t.result(id, said, r.Text("status") == "error", m.Span)
+			t.addResult(id, said, r.Text("status") == "error", m.Span)
 		case "text":
-			t.text(m.Value("text"), m.Span)
+			t.addText(m.Value("text"), m.Span)
 		}
 	}
-	t.put(b, i, roleOf(o.Text("role")))
+	t.appendTo(b, i, roleOf(o.Text("role")))
 }
 
 func (goose) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
-	o := l.object(t.parts[blk.Message].unit)
+	o := l.object(t.sources[blk.Message].unit)
 	answer := write("type", "toolResponse", "id", blk.CallID, "toolResult", write("status", "error", "error", text))
 	var id []byte
 	if o.Has("id") {
@@ -168,12 +168,12 @@ func (goose) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byt
 }
 
 // quote writes the message of a result with a text in place of it.
-func (goose) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+func (goose) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	tr := t.Request.Transcript()
 	blk := tr.Block(result)
-	p := t.parts[blk.Message]
+	p := t.sources[blk.Message]
 	u := l.units[p.unit].span
-	at := p.blocks[result-tr.Messages()[blk.Message].First]
+	at := p.blockSpans[result-tr.Messages()[blk.Message].First]
 	out, err := jsonspan.Splice(l.raw[u.Start:u.End], []jsonspan.Edit{{
 		Span: jsonspan.Span{Start: at.Start - u.Start, End: at.End - u.Start}, New: textBlock(text),
 	}})
@@ -183,14 +183,14 @@ func (goose) quote(l *Log, t *Thread, result transcript.BlockID, text string) []
 	return out
 }
 
-func (g goose) without(l *Log, t *Thread, call transcript.BlockID) []byte {
+func (g goose) withoutBlock(l *Log, t *Thread, call transcript.BlockID) []byte {
 	return withoutElement(l, t, call, g.elements)
 }
 
 func (goose) elements(o object) []jsonspan.Span { return o.List("content") }
 
 // alone writes a message for one block, with an id of its own where messages have one.
-func (goose) alone(l *Log, unit int, block []byte) []byte {
+func (goose) unitFor(l *Log, unit int, block []byte) []byte {
 	o := l.object(unit)
 	pairs := []any{"content", array(block)}
 	if id := o.Text("id"); id != "" {
@@ -201,6 +201,6 @@ func (goose) alone(l *Log, unit int, block []byte) []byte {
 }
 
 // passOver writes a message that people see and the model does not.
-func (goose) passOver(record []byte) []byte {
+func (goose) skipped(record []byte) []byte {
 	return setMembers(record, "metadata", write("userVisible", []byte("true"), "agentVisible", []byte("false")))
 }

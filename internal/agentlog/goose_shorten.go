@@ -11,12 +11,12 @@ import (
 // see them. One that says less is hidden, and said anew behind it. Versions that kept no metadata
 // send everything, so that nothing can be hidden from the model.
 func (g goose) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	if len(e.l.lists) != 1 { // lines, or recordings
+	if len(e.file.lists) != 1 { // lines, or recordings
 		return ErrShorten
 	}
-	pieces := piecesOf(t, t.Request, plan.Result(), false)
-	now := make([][]byte, len(t.parts)) // what becomes of a message; nil: it is hidden
-	stays := make([]bool, len(t.parts))
+	pieces := buildPieces(t, t.Request, plan.Result(), false)
+	now := make([][]byte, len(t.sources)) // what becomes of a message; nil: it is hidden
+	stays := make([]bool, len(t.sources))
 	last := -1
 	for _, p := range pieces {
 		var u int
@@ -25,11 +25,11 @@ func (g goose) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 			stays[p.message], last = true, p.message
 			continue
 		case p.message >= 0:
-			u, last = t.parts[p.message].unit, p.message
+			u, last = t.sources[p.message].unit, p.message
 		default:
-			u = t.parts[max(last, 0)].unit
+			u = t.sources[max(last, 0)].unit
 		}
-		said, ok := g.say(e.l, u, p)
+		said, ok := g.newMessage(e.file, u, p)
 		if !ok {
 			return ErrShorten
 		}
@@ -41,12 +41,12 @@ func (g goose) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 			e.unit(u).after = append(e.unit(u).after, said)
 		}
 	}
-	for i, p := range t.parts {
+	for i, p := range t.sources {
 		if stays[i] {
 			continue
 		}
 		x := e.unit(p.unit)
-		x.body = g.passOver(e.body(p.unit))
+		x.body = g.skipped(e.unitBytes(p.unit))
 		if now[i] != nil {
 			x.after = append([][]byte{now[i]}, x.after...)
 		}
@@ -56,7 +56,7 @@ func (g goose) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 
 // say writes a message for the model alone: one that says less than that of a unit, or a new one
 // beside it.
-func (g goose) say(l *Log, u int, p piece) ([]byte, bool) {
+func (g goose) newMessage(l *Log, u int, p piece) ([]byte, bool) {
 	o := l.object(u)
 	was := make(map[string]object) // its calls and results by id
 	for _, c := range o.List("content") {
@@ -88,7 +88,7 @@ func (g goose) say(l *Log, u int, p piece) ([]byte, bool) {
 			if !ok {
 				return nil, false
 			}
-			content = append(content, old.With("toolResult", g.shorter(old.Object("toolResult"), resultText(p.raw, b))))
+			content = append(content, old.With("toolResult", g.withShorterText(old.Object("toolResult"), resultText(p.raw, b))))
 		default:
 			return nil, false
 		}
@@ -103,7 +103,7 @@ func (g goose) say(l *Log, u int, p piece) ([]byte, bool) {
 }
 
 // shorter is the outcome of a tool with another text, in the shape that it has.
-func (goose) shorter(r object, text string) []byte {
+func (goose) withShorterText(r object, text string) []byte {
 	said := array(textBlock(text))
 	if r.Text("status") == "error" || r.Has("error") {
 		return r.With("error", quote(text))

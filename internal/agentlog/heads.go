@@ -20,10 +20,10 @@ import (
 const headRule = "lost-head"
 
 // noteHead notes that the head is not there.
-func (l *Log) noteHead() { l.damageAt(0, 1, headRule) }
+func (l *Log) reportLostHead() { l.damageAt(0, 1, headRule) }
 
 // headless reports whether the head is not there.
-func (l *Log) headless() bool {
+func (l *Log) lacksHead() bool {
 	for _, f := range l.damage {
 		if f.Rule == headRule {
 			return true
@@ -33,47 +33,47 @@ func (l *Log) headless() bool {
 }
 
 // crown puts a head in front of everything.
-func (e *edits) crown(head []byte) {
-	e.top = append(e.top, head)
-	e.log(Change{Line: 1}, wire.ActionInsert, headRule, nil, len(head), "a head, without which the agent does not open the file")
+func (e *edits) prependHead(head []byte) {
+	e.prepended = append(e.prepended, head)
+	e.addChange(Change{Line: 1}, wire.ActionInsert, headRule, nil, len(head), "a head, without which the agent does not open the file")
 }
 
 // begins reports whether a unit is the first thing in the file, and has its line for itself.
-func (l *Log) begins(u int) bool {
+func (l *Log) startsFile(u int) bool {
 	at := l.units[u]
 	return at.alone && len(bytes.TrimSpace(l.raw[:at.span.Start])) == 0
 }
 
 // uuidIn finds a uuid, or the first part of one, at the end of a file's name.
-var uuidIn = sync.OnceValue(func() *regexp.Regexp {
+var uuidSuffix = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?$`)
 })
 
 // sessionID is what the file's name says of the session's id, made up to a whole uuid.
-func (l *Log) sessionID() string {
+func (l *Log) sessionIDFromName() string {
 	name := path.Base(strings.ReplaceAll(l.name, `\`, "/"))
 	name = strings.TrimSuffix(name, path.Ext(name))
-	said := uuidIn().FindString(name)
+	said := uuidSuffix().FindString(name)
 	if len(said) == 36 {
 		return said
 	}
-	return said + eventID(l.raw, name)[len(said):]
+	return said + derivedUUID(l.raw, name)[len(said):]
 }
 
 // uuidOf makes a custom uuid, of version 8, out of a sum.
-func uuidOf(s [32]byte) string {
+func uuidFromSum(s [32]byte) string {
 	s[6], s[8] = s[6]&0x0f|0x80, s[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
 }
 
 // eventID is an id that is a function of what it is the id of, and of why it is made.
-func eventID(of []byte, why string) string {
-	return uuidOf(sha256.Sum256(append([]byte("pare\x00"+why+"\x00"), of...)))
+func derivedUUID(of []byte, why string) string {
+	return uuidFromSum(sha256.Sum256(append([]byte("pare\x00"+why+"\x00"), of...)))
 }
 
 // unused is a record of what the API has counted with these counts at nothing: it was counted when
 // more was sent, and the agent would go by it.
-func unused(counted object, names ...string) []byte {
+func zeroCounts(counted object, names ...string) []byte {
 	var pairs []any
 	for _, name := range names {
 		if counted.Has(name) {
@@ -84,7 +84,7 @@ func unused(counted object, names ...string) []byte {
 }
 
 // stampOf is the time of the first line that has one.
-func (l *Log) stampOf() []byte {
+func (l *Log) firstTimestamp() []byte {
 	for u := range l.units {
 		if v := l.object(u).Mark("timestamp"); len(v) > 2 && v[0] == '"' {
 			return v
@@ -97,10 +97,10 @@ func (l *Log) stampOf() []byte {
 var epoch = quote("1970-01-01T00:00:00.000Z")
 
 // stampLike is the time of a record or, if it has none, that of the first line that has one.
-func (l *Log) stampLike(o object) []byte { return stampOr(o, l.stampOf()) }
+func (l *Log) timestampOf(o object) []byte { return timestampOr(o, l.firstTimestamp()) }
 
 // stampOr is the time of a record, or another one if it has none.
-func stampOr(o object, other []byte) []byte {
+func timestampOr(o object, other []byte) []byte {
 	if v := o.Mark("timestamp"); v != nil {
 		return v
 	}
@@ -108,7 +108,7 @@ func stampOr(o object, other []byte) []byte {
 }
 
 // head writes what pi begins a session with: the head that stands elsewhere, or a new one.
-func (pi) head(l *Log) []byte {
+func (pi) newHead(l *Log) []byte {
 	t := l.pi
 	version := []byte(nil) // 1: lines without ids
 	if t.linked {
@@ -123,12 +123,12 @@ func (pi) head(l *Log) []byte {
 			version = []byte("2")
 		}
 	}
-	return write("type", "session", "version", version, "id", l.sessionID(), "timestamp", l.stampOf())
+	return write("type", "session", "version", version, "id", l.sessionIDFromName(), "timestamp", l.firstTimestamp())
 }
 
 // head writes what Codex begins a rollout with.
-func (codex) head(l *Log) []byte {
-	stamp, cwd := l.stampOf(), "/"
+func (codex) newHead(l *Log) []byte {
+	stamp, cwd := l.firstTimestamp(), "/"
 	for u := range l.units {
 		if o := l.object(u); o.Text("type") == "turn_context" {
 			if at := o.Object("payload").Text("cwd"); at != "" {
@@ -137,12 +137,12 @@ func (codex) head(l *Log) []byte {
 			}
 		}
 	}
-	payload := write("id", l.sessionID(), "timestamp", stamp, "cwd", cwd, "originator", "codex_cli_rs", "cli_version", "0.0.0")
+	payload := write("id", l.sessionIDFromName(), "timestamp", stamp, "cwd", cwd, "originator", "codex_cli_rs", "cli_version", "0.0.0")
 	return write("timestamp", stamp, "type", "session_meta", "payload", payload)
 }
 
 // head writes what Gemini CLI begins a chat with.
-func (geminiCLI) head(l *Log) []byte {
-	id, stamp := l.sessionID(), l.stampOf()
+func (geminiCLI) newHead(l *Log) []byte {
+	id, stamp := l.sessionIDFromName(), l.firstTimestamp()
 	return write("sessionId", id, "projectHash", fmt.Sprintf("%x", sha256.Sum256([]byte(id))), "startTime", stamp, "lastUpdated", stamp, "kind", "main")
 }

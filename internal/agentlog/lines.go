@@ -42,7 +42,7 @@ func valuesOf(line []byte) []value {
 		}
 		start, ok := salvage(line, at, s.Torn())
 		if !ok {
-			return append(all, value{span: trimmed(line, at)})
+			return append(all, value{span: trimmedRest(line, at)})
 		}
 		all = append(all, value{span: jsonspan.Span{Start: at, End: start}})
 		at = start
@@ -51,7 +51,7 @@ func valuesOf(line []byte) []value {
 }
 
 // trimmed is the rest of the line without white space at its end.
-func trimmed(line []byte, at int) jsonspan.Span {
+func trimmedRest(line []byte, at int) jsonspan.Span {
 	return jsonspan.Span{Start: at, End: at + len(bytes.TrimRight(line[at:], " \t\r\n"))}
 }
 
@@ -74,7 +74,7 @@ var heads = [][]byte{[]byte(`{"parentUuid":`), []byte(`{"timestamp":`), []byte(`
 // is one by what it says, and no element behind others of a list.
 func salvage(line []byte, from int, torn bool) (int, bool) {
 	var s jsonspan.Scanner
-	end := trimmed(line, from).End
+	end := trimmedRest(line, from).End
 	for _, h := range heads {
 		at := from + 1
 		for range 24 {
@@ -105,7 +105,7 @@ func (l *Log) findCopies(member string) map[int]bool {
 			seen[id] = u
 		case bytes.Equal(l.object(first).Bytes(), o.Bytes()):
 			all[u] = true
-			l.copies = append(l.copies, u)
+			l.duplicates = append(l.duplicates, u)
 			l.damageUnit(u, "duplicate-line")
 		}
 	}
@@ -118,11 +118,11 @@ func isLine(line []byte, at jsonspan.Span) bool {
 		return false
 	}
 	o := objectAt(line, at)
-	return slices.ContainsFunc(table, func(r row) bool { return r.line != nil && r.line(o) == proof })
+	return slices.ContainsFunc(formatTable, func(r formatSpec) bool { return r.lineEvidence != nil && r.lineEvidence(o) == strongEvidence })
 }
 
 // one returns the value that all of raw is, if it is one.
-func one(raw []byte) (jsonspan.Span, bool) {
+func soleValue(raw []byte) (jsonspan.Span, bool) {
 	v, ok := firstValue(raw)
 	return v, ok && skipSpace(raw, v.End) == len(raw)
 }
@@ -164,8 +164,8 @@ func (l *Log) readLines() {
 // readEnd notes that the last line is whole but lacks its newline.
 func (l *Log) readEnd(line int) {
 	n := len(l.units)
-	if end := trimmed(l.raw, 0).End; n > 0 && l.units[n-1].span.End == end && bytes.IndexByte(l.raw[end:], '\n') < 0 {
-		l.open = true
+	if end := trimmedRest(l.raw, 0).End; n > 0 && l.units[n-1].span.End == end && bytes.IndexByte(l.raw[end:], '\n') < 0 {
+		l.unterminated = true
 		l.damageAt(end, line, "no-final-newline")
 	}
 }
@@ -177,7 +177,7 @@ func (l *Log) readLine(at, end, line int) {
 		span := jsonspan.Span{Start: at + v.span.Start, End: at + v.span.End}
 		if i > 0 { // the agent reads neither
 			l.damageAt(span.Start, line, "joined-lines")
-			l.joins = append(l.joins, span.Start)
+			l.missingNewlines = append(l.missingNewlines, span.Start)
 		}
 		switch {
 		case !v.ok:

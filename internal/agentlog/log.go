@@ -56,26 +56,26 @@ type Thread struct {
 	// next.
 	Request *wire.Request
 
-	parts  []part // by message of Request; without the prompt
-	prompt bool   // Request ends with a prompt of ours
-	pairs  bool   // only pairs are checked: the agent writes everything else anew
-	tree   *ccChain
-	talk   *talk // of the conversation that a dormant part belongs to
-	aim    int   // how full it is made when it is too long, in percent
+	sources       []messageSource // by message of Request; without the prompt
+	hasPrompt     bool            // Request ends with a prompt of ours
+	pairsOnly     bool            // only pairs are checked: the agent writes everything else anew
+	claude        *claudeThread
+	counts        *pairCounts // of the conversation that a dormant part belongs to
+	targetPercent int         // how full it is made when it is too long, in percent
 }
 
 // A part is the unit that a message comes from.
-type part struct {
+type messageSource struct {
 	unit int
 	// at is where the message's bytes begin in the file, and by how far the bytes of its
 	// blocks lie behind their places in the message; at is -1 if they were put together:
 	// blocks then says where each of its blocks stands.
-	at, by int
-	blocks []jsonspan.Span
+	start, shift int
+	blockSpans   []jsonspan.Span
 }
 
 // Messages returns how many messages of the thread are in the file.
-func (t *Thread) Messages() int { return len(t.parts) }
+func (t *Thread) Messages() int { return len(t.sources) }
 
 // A Log is one session file. One goroutine at a time may use it.
 type Log struct {
@@ -86,7 +86,7 @@ type Log struct {
 	layout
 	defects
 	formatState
-	form   form
+	reader formatReader
 	tally  Tally
 	recent recentUnit
 }
@@ -102,45 +102,45 @@ type recentUnit struct {
 
 // A source is the bytes of a file, and how to read them.
 type source struct {
-	name    string
-	raw     []byte
-	o       Options
-	was     []byte  // the file, if raw is what an agent reads of bytes that are no text
-	patches []patch // and where they differ
-	lines   []int   // where each line begins
+	name     string
+	raw      []byte
+	options  Options
+	original []byte       // the file, if raw is what an agent reads of bytes that are no text
+	patches  []invalidRun // and where they differ
+	lines    []int        // where each line begins
 }
 
 // A layout is where the records of a file are.
 type layout struct {
-	units  []unit
-	lists  []list       // that units are elements of, if they are not lines
-	owners []int        // opencode: by unit, that of the message that a part belongs to
-	files  []stored     // of a folder
-	sealed map[int]bool // units that hold more than one message, and are not changed
-	open   bool         // the last line is whole but lacks its newline
-	sound  bool         // all strings were read strictly, and hold no half of a surrogate pair
+	units           []unit
+	lists           []list       // that units are elements of, if they are not lines
+	owners          []int        // opencode: by unit, that of the message that a part belongs to
+	files           []storedFile // of a folder
+	sealed          map[int]bool // units that hold more than one message, and are not changed
+	unterminated    bool         // the last line is whole but lacks its newline
+	hasValidStrings bool         // all strings were read strictly, and hold no half of a surrogate pair
 }
 
 // A defects is what is wrong with the bytes and the links of a file.
 type defects struct {
-	damage  []Finding
-	joins   []int         // where a newline is missing
-	links   map[int]int   // units whose parents are not there, and what they are to hang on
-	copies  []int         // units that repeat an earlier one
-	strays  []int         // units that make the agent forget others: lines of another session, heads in the middle
-	prompts []codexPrompt // Codex: what the user said in lines that are torn
+	damage          []Finding
+	missingNewlines []int        // where a newline is missing
+	newParents      map[int]int  // units whose parents are not there, and what they are to hang on
+	duplicates      []int        // units that repeat an earlier one
+	strays          []int        // units that make the agent forget others: lines of another session, heads in the middle
+	lostPrompts     []lostPrompt // Codex: what the user said in lines that are torn
 }
 
 // A formatState is what the reader of one format found for its repairs.
 type formatState struct {
-	records []record   // Gemini CLI: the messages that are left
-	gap     *geminiGap // Gemini CLI: where what was said before has to be said again
-	pi      *piTree    // pi: its lines as it sees them
-	top     int        // OpenHands: the highest number of an event
+	chatRecords []chatRecord // Gemini CLI: the messages that are left
+	snapshotGap *snapshotGap // Gemini CLI: where what was said before has to be said again
+	pi          *piTree      // pi: its lines as it sees them
+	lastEventID int          // OpenHands: the highest number of an event
 }
 
 func newSource(name string, raw []byte, o Options) source {
-	s := source{name: name, raw: raw, o: o, lines: []int{0}}
+	s := source{name: name, raw: raw, options: o, lines: []int{0}}
 	for at := bytes.IndexByte(raw, '\n'); at >= 0; {
 		at++
 		s.lines = append(s.lines, at)
@@ -154,10 +154,10 @@ func newSource(name string, raw []byte, o Options) source {
 }
 
 func newLog(f Format, from source) *Log {
-	r, _ := f.row()
+	r, _ := f.spec()
 	return &Log{
-		Format: f, source: from, form: r.form,
-		layout: layout{sealed: make(map[int]bool)}, defects: defects{links: make(map[int]int)},
+		Format: f, source: from, reader: r.form,
+		layout: layout{sealed: make(map[int]bool)}, defects: defects{newParents: make(map[int]int)},
 	}
 }
 
@@ -179,12 +179,12 @@ func (l *Log) objectIn(u int, name string) object {
 }
 
 // link says what a unit whose parent is not there is to hang on.
-func (l *Log) link(u, to int) {
-	l.links[u] = to
+func (l *Log) setNewParent(u, to int) {
+	l.newParents[u] = to
 }
 
 // seal keeps a unit from being changed.
-func (l *Log) seal(u int) {
+func (l *Log) sealUnit(u int) {
 	l.sealed[u] = true
 }
 
@@ -207,24 +207,24 @@ func (l *Log) readList(at jsonspan.Span) list {
 }
 
 // document returns the one value that the file is, or false with a finding.
-func (l *Log) document() (jsonspan.Span, bool) {
-	if at, ok := one(l.raw); ok {
+func (l *Log) documentSpan() (jsonspan.Span, bool) {
+	if at, ok := soleValue(l.raw); ok {
 		return at, true
 	}
-	l.lose()
+	l.markUnreadable()
 	return jsonspan.Span{}, false
 }
 
 // lose notes that nothing of the file can be read: there is no session to go on with.
-func (l *Log) lose() {
+func (l *Log) markUnreadable() {
 	l.damageAt(0, 1, "unreadable")
-	l.worsen("its agent does not find the conversation in it")
+	l.markHarmful("its agent does not find the conversation in it")
 }
 
 // readItems reads a file that is one object with a list, as one thread: add puts an element of the
 // list into the body and says which model it names, if any.
-func (l *Log) readItems(name string, add func(b *bodyBuilder, u int, item object, k *talk) (model string)) {
-	at, ok := l.document()
+func (l *Log) readListDocument(name string, add func(b *bodyBuilder, u int, item object, k *pairCounts) (model string)) {
+	at, ok := l.documentSpan()
 	if !ok {
 		return
 	}
@@ -234,19 +234,19 @@ func (l *Log) readItems(name string, add func(b *bodyBuilder, u int, item object
 		return
 	}
 	all := l.readList(list)
-	k, model := newTalk(), ""
-	b := l.newBody(wire.Anthropic, "")
+	k, model := newPairCounts(), ""
+	b := l.newBodyBuilder(wire.Anthropic, "")
 	for u := all.first; u < all.end; u++ {
 		model = cmp.Or(add(b, u, l.object(u), k), model)
 	}
 	if len(b.parts) > 0 {
-		l.count(k, len(b.parts))
-		l.written("main", Main, model, b, k)
+		l.addToTally(k, len(b.parts))
+		l.addPairsThread("main", Main, model, b, k)
 	}
 }
 
-// A form reads a format. One that is no pen is a threadRepairer.
-type form interface {
+// A form reads a format. One that is no unitWriter is a threadRepairer.
+type formatReader interface {
 	// read fills units and threads.
 	read(*Log)
 }
@@ -272,8 +272,8 @@ func (l *Log) Tally() Tally { return l.tally }
 
 // Raw returns the bytes of the file.
 func (s *source) Raw() []byte {
-	if s.was != nil {
-		return s.was
+	if s.original != nil {
+		return s.original
 	}
 	return s.raw
 }
@@ -289,7 +289,7 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 			return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 		}
 	}
-	r, _ := f.row()
+	r, _ := f.spec()
 	switch {
 	case r.form == nil && r.maker != "":
 		return nil, fmt.Errorf("read %s: %w", name, &UnreadError{f})
@@ -297,12 +297,12 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 		return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 	}
 	l := newLog(f, newSource(name, raw, o))
-	l.form.read(l)
+	l.reader.read(l)
 	l = l.readDecoded(r)
 	if o.Marked {
 		l.damageAt(0, 1, markRule)
-		if r.marked != nil && r.marked(l) {
-			l.soften(passesMark)
+		if r.readsByteOrderMark != nil && r.readsByteOrderMark(l) {
+			l.markHarmless(readsMarkNote)
 		}
 	}
 	return l, nil
@@ -318,35 +318,35 @@ func (l *Log) damageAt(offset, line int, rule string, ids ...string) {
 	if ids == nil {
 		ids = []string{}
 	}
-	f := Finding{Offset: offset, Line: line, Physical: true, unit: -1, at: offset}
-	d := damages[rule]
-	f.Rule, f.Message, f.IDs, f.Source = rule, d.means, ids, "agentlog/"+rule
-	f.Effect, f.Advice, f.Instead = d.effect, d.quiet, d.instead
+	f := Finding{Offset: offset, Line: line, Physical: true, unit: -1, logOffset: offset}
+	d := damageRules[rule]
+	f.Rule, f.Message, f.IDs, f.Source = rule, d.message, ids, "agentlog/"+rule
+	f.Effect, f.Advice, f.Instead = d.effect, d.adviceOnly, d.advice
 	f.Index, f.Block = -1, transcript.NoBlock
 	f.Path = fmt.Sprintf("line.%d", line)
 	f.Column = offset - l.lineStart(line) + 1
 	if l.files != nil {
-		l.inFile(&f)
+		l.moveToFile(&f)
 	}
 	l.damage = append(l.damage, f)
 }
 
 // worsen says that the damage that was noted last keeps the session from being resumed as it
 // should be, and why.
-func (l *Log) worsen(why string) {
+func (l *Log) markHarmful(why string) {
 	f := &l.damage[len(l.damage)-1]
 	f.Effect, f.Message = Refused, f.Message+"; "+why
 }
 
 // soften says that the damage that was noted last is none to the agent, and why.
-func (l *Log) soften(why string) {
+func (l *Log) markHarmless(why string) {
 	f := &l.damage[len(l.damage)-1]
 	means, _, _ := strings.Cut(f.Message, "; ")
 	f.Effect, f.Message = Cosmetic, means+"; "+why
 }
 
 // inFile tells the place of a finding in the file of a folder.
-func (l *Log) inFile(f *Finding) {
+func (l *Log) moveToFile(f *Finding) {
 	at := l.fileAt(f.Offset)
 	f.File = at.path
 	first, _ := l.position(at.span.Start)
@@ -379,10 +379,10 @@ const promptText = "Continue."
 type bodyBuilder struct {
 	dialect wire.Dialect
 	body    []byte
-	parts   []part
+	parts   []messageSource
 }
 
-func (l *Log) newBody(dialect wire.Dialect, model string) *bodyBuilder {
+func (l *Log) newBodyBuilder(dialect wire.Dialect, model string) *bodyBuilder {
 	b := new(bodyBuilder)
 	b.begin(dialect, model)
 	return b
@@ -402,55 +402,55 @@ func (b *bodyBuilder) begin(dialect wire.Dialect, model string) {
 // times the memory.
 func (b *bodyBuilder) reserve(n int) { b.body = slices.Grow(b.body, n+64) }
 
-func (b *bodyBuilder) comma() {
+func (b *bodyBuilder) appendComma() {
 	if b.body[len(b.body)-1] != '[' {
 		b.body = append(b.body, ',')
 	}
 }
 
 // copy adds a message as it lies in the file.
-func (b *bodyBuilder) copy(unit int, raw []byte, at jsonspan.Span) {
-	b.comma()
+func (b *bodyBuilder) appendVerbatim(unit int, raw []byte, at jsonspan.Span) {
+	b.appendComma()
 	b.body = append(b.body, raw[at.Start:at.End]...)
-	b.parts = append(b.parts, part{unit: unit, at: at.Start, by: at.Start})
+	b.parts = append(b.parts, messageSource{unit: unit, start: at.Start, shift: at.Start})
 }
 
 // say adds what is sent of a message that an agent keeps with members of its own: who
 // speaks, and the content as it lies in the file.
-func (b *bodyBuilder) say(unit int, raw []byte, at jsonspan.Span, role string, content jsonspan.Span) {
-	b.comma()
+func (b *bodyBuilder) appendContent(unit int, raw []byte, at jsonspan.Span, role string, content jsonspan.Span) {
+	b.appendComma()
 	start := len(b.body)
 	b.body = append(append(append(b.body, `{"role":"`...), role...), `","content":`...)
 	by := content.Start - (len(b.body) - start)
 	b.body = append(append(b.body, raw[content.Start:content.End]...), '}')
-	b.parts = append(b.parts, part{unit: unit, at: at.Start, by: by})
+	b.parts = append(b.parts, messageSource{unit: unit, start: at.Start, shift: by})
 }
 
 // put adds a message that was put together; blocks says where in the file each of
 // its blocks comes from.
-func (b *bodyBuilder) put(unit int, message []byte, blocks []jsonspan.Span) {
-	b.comma()
+func (b *bodyBuilder) appendBuilt(unit int, message []byte, blocks []jsonspan.Span) {
+	b.appendComma()
 	b.body = append(b.body, message...)
-	b.parts = append(b.parts, part{unit: unit, at: -1, blocks: blocks})
+	b.parts = append(b.parts, messageSource{unit: unit, start: -1, blockSpans: blocks})
 }
 
 // thread parses what was put together. A body that cannot be parsed is reported,
 // and has no thread: everything in it was read as JSON before.
-func (l *Log) thread(name string, kind Kind, d wire.Dialect, model string, b *bodyBuilder, prompt []byte) *Thread {
-	t := &Thread{Name: name, Kind: kind, parts: b.parts, aim: 50}
-	if row, _ := l.Format.row(); row.aim > 0 {
-		t.aim = row.aim
+func (l *Log) addThread(name string, kind Kind, d wire.Dialect, model string, b *bodyBuilder, prompt []byte) *Thread {
+	t := &Thread{Name: name, Kind: kind, sources: b.parts, targetPercent: 50}
+	if row, _ := l.Format.spec(); row.targetPercent > 0 {
+		t.targetPercent = row.targetPercent
 	}
 	if prompt != nil {
-		b.comma()
+		b.appendComma()
 		b.body = append(b.body, prompt...)
-		t.prompt = true
+		t.hasPrompt = true
 	}
 	b.body = append(b.body, "]}"...)
-	if l.o.Model != "" && model == "" {
-		model = l.o.Model
+	if l.options.Model != "" && model == "" {
+		model = l.options.Model
 	}
-	r, err := wire.Parse(b.body, wire.Options{Dialect: d, Profile: l.o.Profile, Model: model, Structural: l.sound})
+	r, err := wire.Parse(b.body, wire.Options{Dialect: d, Profile: l.options.Profile, Model: model, Structural: l.hasValidStrings})
 	if err != nil {
 		first := l.units[b.parts[0].unit]
 		l.damageAt(first.span.Start, first.line, "unreadable")
@@ -462,42 +462,42 @@ func (l *Log) thread(name string, kind Kind, d wire.Dialect, model string, b *bo
 }
 
 // A talk counts the calls and results of one conversation by id.
-type talk struct {
+type pairCounts struct {
 	calls, results map[string]int
 }
 
-func newTalk() *talk {
-	return &talk{make(map[string]int), make(map[string]int)}
+func newPairCounts() *pairCounts {
+	return &pairCounts{make(map[string]int), make(map[string]int)}
 }
 
 // written makes a thread of what was put together, if anything was, for an agent that writes its
 // requests anew from a form of its own: only pairs are checked.
-func (l *Log) written(name string, kind Kind, model string, b *bodyBuilder, k *talk) {
+func (l *Log) addPairsThread(name string, kind Kind, model string, b *bodyBuilder, k *pairCounts) {
 	if len(b.parts) == 0 {
 		return
 	}
-	if t := l.thread(name, kind, b.dialect, model, b, nil); t != nil {
-		t.pairs, t.talk = true, k
+	if t := l.addThread(name, kind, b.dialect, model, b, nil); t != nil {
+		t.pairsOnly, t.counts = true, k
 	}
 }
 
 // count adds a conversation to the tally.
-func (l *Log) count(k *talk, messages int) {
+func (l *Log) addToTally(k *pairCounts, messages int) {
 	l.tally.Conversations++
 	l.tally.Messages += messages
 	for id, n := range k.calls {
 		l.tally.Calls += n
-		l.tally.OrphanCalls += unmatched(id, n, k.results[id])
+		l.tally.OrphanCalls += countUnmatched(id, n, k.results[id])
 	}
 	for id, n := range k.results {
 		l.tally.Results += n
-		l.tally.OrphanResults += unmatched(id, n, k.calls[id])
+		l.tally.OrphanResults += countUnmatched(id, n, k.calls[id])
 	}
 }
 
 // unmatched returns how many of n halves have no other half. An id may be used
 // again; without one, halves are counted off.
-func unmatched(id string, n, others int) int {
+func countUnmatched(id string, n, others int) int {
 	switch {
 	case id == "":
 		return max(0, n-others)

@@ -16,7 +16,7 @@ type piece struct {
 	message int    // of the thread before; -1 if it is new
 	raw     []byte // the message; nil if it stays as it is
 	role    transcript.Role
-	beside  bool // Claude Code: it hangs on the line of its call, which is not on the path
+	offPath bool // Claude Code: it hangs on the line of its call, which is not on the path
 }
 
 // A blockSource is where a block of a repaired thread was before.
@@ -32,8 +32,8 @@ type blockSource struct {
 //
 // With joined set it stays in that message, for agents that keep one message for
 // each turn.
-func piecesOf(t *Thread, before, after *wire.Request, joined bool) []piece {
-	w := weaver{t: t, old: before.Transcript(), now: after.Transcript(), empty: -1, joined: joined}
+func buildPieces(t *Thread, before, after *wire.Request, joined bool) []piece {
+	w := pieceBuilder{thread: t, old: before.Transcript(), now: after.Transcript(), lastEmpty: -1, keepTogether: joined}
 	byPath := make(map[string]transcript.BlockID, len(w.old.Blocks()))
 	for b := range w.old.Blocks() {
 		byPath[before.Path(transcript.BlockID(b))] = transcript.BlockID(b)
@@ -52,24 +52,24 @@ func piecesOf(t *Thread, before, after *wire.Request, joined bool) []piece {
 			}
 			from = append(from, s)
 		}
-		w.weave(m, from)
+		w.addMessage(m, from)
 	}
 	w.reusePlaces()
-	return w.out
+	return w.pieces
 }
 
 // reusePlaces gives messages that are all new the place of an old one that goes in their
 // stead: a result that became a quotation stays in its line.
-func (w *weaver) reusePlaces() {
-	kept := make([]bool, len(w.t.parts))
-	for _, p := range w.out {
+func (w *pieceBuilder) reusePlaces() {
+	kept := make([]bool, len(w.thread.sources))
+	for _, p := range w.pieces {
 		if p.message >= 0 {
 			kept[p.message] = true
 		}
 	}
 	prev := -1
-	for k := range w.out {
-		p := &w.out[k]
+	for k := range w.pieces {
+		p := &w.pieces[k]
 		if next := prev + 1; p.message < 0 && next < len(kept) && !kept[next] && w.old.Messages()[next].Role == p.role {
 			whole := w.old.Bytes(w.old.Messages()[next].Span)
 			now := objectOf(p.raw)
@@ -84,26 +84,26 @@ func (w *weaver) reusePlaces() {
 	}
 }
 
-type weaver struct {
-	t        *Thread
-	old, now *transcript.Transcript
-	out      []piece
-	empty    int  // the last message without blocks that was found again
-	joined   bool // what was put into a message stays in it
+type pieceBuilder struct {
+	thread       *Thread
+	old, now     *transcript.Transcript
+	pieces       []piece
+	lastEmpty    int  // the last message without blocks that was found again
+	keepTogether bool // what was put into a message stays in it
 }
 
-func (w *weaver) weave(m transcript.Message, from []blockSource) {
+func (w *pieceBuilder) addMessage(m transcript.Message, from []blockSource) {
 	if len(from) == 0 {
-		w.blockless(m)
+		w.addEmpty(m)
 		return
 	}
-	home := w.homeOf(m.Role, from)
+	home := w.originOf(m.Role, from)
 	if home < 0 {
-		w.strangers(m, from)
+		w.addNew(m, from)
 		return
 	}
-	if w.joined && home < len(w.t.parts) {
-		w.kept(m, home, from, true)
+	if w.keepTogether && home < len(w.thread.sources) {
+		w.addKept(m, home, from, true)
 		return
 	}
 	first, last := 0, len(from)
@@ -113,15 +113,15 @@ func (w *weaver) weave(m transcript.Message, from []blockSource) {
 	for from[last-1].message != home {
 		last--
 	}
-	w.strangers(m, from[:first])
-	w.kept(m, home, from[first:last], first == 0 && last == len(from))
-	w.strangers(m, from[last:])
+	w.addNew(m, from[:first])
+	w.addKept(m, home, from[first:last], first == 0 && last == len(from))
+	w.addNew(m, from[last:])
 }
 
 // homeOf returns the message that a repaired one was before: the one whose words it
 // has, since only results are moved between messages. One of another speaker it is only if
 // nothing in it was said by its own.
-func (w *weaver) homeOf(role transcript.Role, from []blockSource) int {
+func (w *pieceBuilder) originOf(role transcript.Role, from []blockSource) int {
 	home, best := -1, -1
 	for _, s := range from {
 		if s.message < 0 {
@@ -142,41 +142,41 @@ func (w *weaver) homeOf(role transcript.Role, from []blockSource) int {
 }
 
 // blockless finds a message without content again, by its bytes.
-func (w *weaver) blockless(m transcript.Message) {
+func (w *pieceBuilder) addEmpty(m transcript.Message) {
 	raw := w.now.Bytes(m.Span)
-	for i := w.empty + 1; i < len(w.t.parts); i++ {
+	for i := w.lastEmpty + 1; i < len(w.thread.sources); i++ {
 		o := w.old.Messages()[i]
 		if o.First == o.End && bytes.Equal(w.old.Bytes(o.Span), raw) {
-			w.empty = i
-			w.out = append(w.out, piece{message: i, role: m.Role})
+			w.lastEmpty = i
+			w.pieces = append(w.pieces, piece{message: i, role: m.Role})
 			return
 		}
 	}
-	w.out = append(w.out, piece{message: -1, raw: raw, role: m.Role})
+	w.pieces = append(w.pieces, piece{message: -1, raw: raw, role: m.Role})
 }
 
 // kept files the message that was there before, changed or not. alone: nothing was
 // put in front of it or behind it.
-func (w *weaver) kept(m transcript.Message, home int, from []blockSource, alone bool) {
-	if home >= len(w.t.parts) {
+func (w *pieceBuilder) addKept(m transcript.Message, home int, from []blockSource, alone bool) {
+	if home >= len(w.thread.sources) {
 		return // the prompt
 	}
 	was := w.old.Messages()[home]
 	p := piece{message: home, role: was.Role}
 	switch {
-	case w.same(was, from) && (!alone || bytes.Equal(w.old.Bytes(was.Span), w.now.Bytes(m.Span))):
+	case w.isUnchanged(was, from) && (!alone || bytes.Equal(w.old.Bytes(was.Span), w.now.Bytes(m.Span))):
 	case alone:
 		p.raw = w.now.Bytes(m.Span)
 	default:
 		whole := w.old.Bytes(was.Span)
 		p.raw = setMembers(whole, "content", w.content(from))
 	}
-	w.out = append(w.out, p)
+	w.pieces = append(w.pieces, p)
 }
 
 // strangers files blocks that are new in their message, one piece for those that
 // come from one place.
-func (w *weaver) strangers(m transcript.Message, from []blockSource) {
+func (w *pieceBuilder) addNew(m transcript.Message, from []blockSource) {
 	for i := 0; i < len(from); {
 		k := i + 1
 		for k < len(from) && from[k].message == from[i].message {
@@ -185,24 +185,24 @@ func (w *weaver) strangers(m transcript.Message, from []blockSource) {
 		run := from[i:k]
 		i = k
 		src := run[0].message
-		if src >= len(w.t.parts) {
+		if src >= len(w.thread.sources) {
 			continue // the prompt
 		}
-		if src >= 0 && w.same(w.old.Messages()[src], run) {
-			w.out = append(w.out, piece{message: src, role: w.old.Messages()[src].Role})
+		if src >= 0 && w.isUnchanged(w.old.Messages()[src], run) {
+			w.pieces = append(w.pieces, piece{message: src, role: w.old.Messages()[src].Role})
 			continue
 		}
-		w.out = append(w.out, piece{message: -1, raw: write("role", m.Role.String(), "content", w.content(run)), role: m.Role})
+		w.pieces = append(w.pieces, piece{message: -1, raw: write("role", m.Role.String(), "content", w.content(run)), role: m.Role})
 	}
 }
 
 // same reports whether blocks are all those of a message, unchanged.
-func (w *weaver) same(was transcript.Message, from []blockSource) bool {
+func (w *pieceBuilder) isUnchanged(was transcript.Message, from []blockSource) bool {
 	if len(from) != int(was.End-was.First) {
 		return false
 	}
 	for i, s := range from {
-		if s.was != was.First+transcript.BlockID(i) || !w.sameBlock(s) {
+		if s.was != was.First+transcript.BlockID(i) || !w.isSameBlock(s) {
 			return false
 		}
 	}
@@ -211,7 +211,7 @@ func (w *weaver) same(was transcript.Message, from []blockSource) bool {
 
 // sameBlock reports whether a block says what it said. A string that got company
 // was written as a block, which is no change.
-func (w *weaver) sameBlock(s blockSource) bool {
+func (w *pieceBuilder) isSameBlock(s blockSource) bool {
 	a, b := w.old.Bytes(w.old.Block(s.was).Span), w.now.Bytes(w.now.Block(s.now).Span)
 	if bytes.Equal(a, b) {
 		return true
@@ -220,7 +220,7 @@ func (w *weaver) sameBlock(s blockSource) bool {
 }
 
 // content writes blocks as a list; a string becomes a block of text.
-func (w *weaver) content(from []blockSource) []byte {
+func (w *pieceBuilder) content(from []blockSource) []byte {
 	var raws [][]byte
 	for _, s := range from {
 		raw := w.now.Bytes(w.now.Block(s.now).Span)
@@ -234,7 +234,7 @@ func (w *weaver) content(from []blockSource) []byte {
 
 // increasing marks the pieces that keep their order: the longest run of old
 // messages that ascends.
-func increasing(pieces []piece) []bool {
+func longestIncreasing(pieces []piece) []bool {
 	var tails []int // by length: the piece that ends a run, smallest message first
 	back := make([]int, len(pieces))
 	for k, p := range pieces {
@@ -270,7 +270,7 @@ func (e *edits) dropUnused(t *Thread, pieces []piece) (gone []int) {
 			kept[p.message] = true
 		}
 	}
-	for i, p := range t.parts {
+	for i, p := range t.sources {
 		if !kept[i] {
 			e.unit(p.unit).drop = true
 			gone = append(gone, p.unit)
@@ -281,7 +281,7 @@ func (e *edits) dropUnused(t *Thread, pieces []piece) (gone []int) {
 
 // letDropped says which words of a thread the receipts of its repair name: what is called, answered
 // or thought in the blocks that are dropped, where such a thing may stand. Nobody has read the rest.
-func (e *edits) letDropped(t *Thread, changes []wire.Change) {
+func (e *edits) allowDroppedBlocks(t *Thread, changes []wire.Change) {
 	tr := t.Request.Transcript()
 	var blocks map[string]transcript.BlockID // by path
 	for _, c := range changes {
@@ -295,23 +295,23 @@ func (e *edits) letDropped(t *Thread, changes []wire.Change) {
 			}
 		}
 		if b, ok := blocks[c.Path]; ok {
-			e.letBody(t, b)
+			e.allowBlock(t, b)
 			continue
 		}
 		_, number, _ := strings.Cut(c.Path, ".")
-		if i, err := strconv.Atoi(number); err == nil && i >= 0 && i < len(t.parts) {
+		if i, err := strconv.Atoi(number); err == nil && i >= 0 && i < len(t.sources) {
 			for b := tr.Messages()[i].First; b < tr.Messages()[i].End; b++ {
-				e.letBody(t, b)
+				e.allowBlock(t, b)
 			}
 		}
 	}
 }
 
 // letBody says that a receipt names what a block says as a call, a result or a thought.
-func (e *edits) letBody(t *Thread, b transcript.BlockID) {
+func (e *edits) allowBlock(t *Thread, b transcript.BlockID) {
 	tr := t.Request.Transcript()
 	blk := tr.Block(b)
-	if blk.Message >= len(t.parts) || t.parts[blk.Message].at < 0 {
+	if blk.Message >= len(t.sources) || t.sources[blk.Message].start < 0 {
 		return
 	}
 	switch role := tr.Messages()[blk.Message].Role; blk.Kind {
@@ -326,7 +326,7 @@ func (e *edits) letBody(t *Thread, b transcript.BlockID) {
 	default:
 		return
 	}
-	unit, start := t.locate(e.l, blk.Message, b)
+	unit, start := t.locate(e.file, blk.Message, b)
 	start -= blk.Span.Start
-	e.let(unit, jsonspan.Span{Start: start + blk.Body.Start, End: start + blk.Body.End})
+	e.allowLoss(unit, jsonspan.Span{Start: start + blk.Body.Start, End: start + blk.Body.End})
 }

@@ -73,9 +73,9 @@ func (l *Log) Pace(t *Thread) (p fullness.Pace) {
 
 // Notes returns what the file tells of each message of a thread.
 func (l *Log) Notes(t *Thread) []Note {
-	all := make([]Note, len(t.parts))
+	all := make([]Note, len(t.sources))
 	last := make(map[string]int) // by id of a reply: the message that has its usage
-	for i, p := range t.parts {
+	for i, p := range t.sources {
 		if p.unit < 0 || p.unit >= len(l.units) {
 			continue
 		}
@@ -83,7 +83,7 @@ func (l *Log) Notes(t *Thread) []Note {
 		if l.owners != nil {
 			o = objectAt(l.raw, l.units[l.owners[p.unit]].span)
 		}
-		n, id := noteOf(o)
+		n, id := readNote(o)
 		if n.Usage != (tokens.Usage{}) && id != "" {
 			// The lines of one reply repeat what it cost; the last one is complete.
 			if was, ok := last[id]; ok {
@@ -94,13 +94,13 @@ func (l *Log) Notes(t *Thread) []Note {
 		all[i] = n
 	}
 	if l.Format == Codex {
-		l.codexNotes(t, all)
+		l.addCodexUsage(t, all)
 	}
 	return all
 }
 
 // noteOf reads the record of a message; id is that of the reply that it is a part of.
-func noteOf(o object) (n Note, id string) {
+func readNote(o object) (n Note, id string) {
 	m := o.Object("message")
 	n.Time = firstTime(o.Value("timestamp"), m.Value("timestamp"), o.Object("time").Value("created"), o.Value("created"))
 	for _, from := range []object{m, o, o.Object("model")} {
@@ -112,16 +112,16 @@ func noteOf(o object) (n Note, id string) {
 	n.Summary = o.Is("isCompactSummary") || o.Is("summary") || o.Text("type") == "compaction" || o.Text("type") == "compacted"
 	id = m.Text("id")
 	for _, u := range []object{m.Object("usage"), o.Object("usage"), o.Object("usageMetadata"), o.Object("tokens")} {
-		if n.Usage, n.Hour, n.Dollars = usageOf(u); n.Usage != (tokens.Usage{}) {
+		if n.Usage, n.Hour, n.Dollars = readUsage(u); n.Usage != (tokens.Usage{}) {
 			break
 		}
 	}
-	n.Dollars = cmp.Or(n.Dollars, amount(o, "cost"))
+	n.Dollars = cmp.Or(n.Dollars, nonNegative(o, "cost"))
 	return n, id
 }
 
 // usageOf reads what a reply was billed for, as the APIs and the agents write it down.
-func usageOf(u object) (n tokens.Usage, hour int, dollars float64) {
+func readUsage(u object) (n tokens.Usage, hour int, dollars float64) {
 	switch {
 	case u.Has("input_tokens"): // Anthropic, and Codex, where cached tokens are part of the input
 		cached := u.Number("cached_input_tokens")
@@ -133,7 +133,7 @@ func usageOf(u object) (n tokens.Usage, hour int, dollars float64) {
 		n = tokens.Usage{Input: max(0, u.Number("promptTokenCount")-cached), Read: cached, Output: u.Number("candidatesTokenCount") + u.Number("thoughtsTokenCount")}
 	case u.Has("cacheRead"): // pi
 		n = tokens.Usage{Input: u.Number("input"), Read: u.Number("cacheRead"), Written: u.Number("cacheWrite"), Output: u.Number("output")}
-		dollars = amount(u.Object("cost"), "total")
+		dollars = nonNegative(u.Object("cost"), "total")
 	case u.Has("cache"): // opencode
 		n = tokens.Usage{Input: u.Number("input"), Read: u.Object("cache").Number("read"), Written: u.Object("cache").Number("write"), Output: u.Number("output") + u.Number("reasoning")}
 	case u.Has("input"): // Gemini CLI, where cached tokens are part of the input
@@ -144,20 +144,20 @@ func usageOf(u object) (n tokens.Usage, hour int, dollars float64) {
 }
 
 // codexNotes adds what Codex writes in records of their own: what the last reply was billed for.
-func (l *Log) codexNotes(t *Thread, all []Note) {
+func (l *Log) addCodexUsage(t *Thread, all []Note) {
 	ms := t.Request.Transcript().Messages()
 	model := t.Request.Model()
 	for i := range all {
 		end := len(l.units)
-		if i+1 < len(t.parts) {
-			end = t.parts[i+1].unit
+		if i+1 < len(t.sources) {
+			end = t.sources[i+1].unit
 		}
-		for u := t.parts[i].unit; u < end; u++ {
+		for u := t.sources[i].unit; u < end; u++ {
 			raw := l.raw[l.units[u].span.Start:l.units[u].span.End]
 			if !bytes.Contains(raw, []byte(`"token_count"`)) {
 				continue
 			}
-			use, hour, _ := usageOf(objectAt(l.raw, l.units[u].span).Object("payload").Object("info").Object("last_token_usage"))
+			use, hour, _ := readUsage(objectAt(l.raw, l.units[u].span).Object("payload").Object("info").Object("last_token_usage"))
 			k := i
 			for k >= 0 && ms[k].Role != transcript.Assistant {
 				k--
@@ -173,7 +173,7 @@ func (l *Log) codexNotes(t *Thread, all []Note) {
 }
 
 // amount is a member that is a number; 0: it is none.
-func amount(o object, name string) float64 {
+func nonNegative(o object, name string) float64 {
 	x, err := strconv.ParseFloat(string(o.Value(name)), 64)
 	if err != nil || x < 0 {
 		return 0
@@ -199,6 +199,3 @@ func firstTime(values ...[]byte) time.Time {
 	}
 	return time.Time{}
 }
-
-// Title is what the user said first in the session; "": nothing was found.
-func (l *Log) Title() string { return l.title() }

@@ -51,7 +51,7 @@ func OpenFile(path string, info fs.FileInfo, raw []byte, o Options) (*Stored, er
 // OpenFolder reads the storage of an agent that keeps a folder: all of its sessions, or
 // the one with that id.
 func OpenFolder(path, session string, o Options) (*Stored, error) {
-	seen := &seenFS{FS: os.DirFS(path), id: session, files: map[string]fs.FileInfo{}}
+	seen := &recordingFS{FS: os.DirFS(path), id: session, files: map[string]fs.FileInfo{}}
 	o.Format = Auto
 	l, err := ReadFolder(seen, o)
 	if err != nil {
@@ -107,15 +107,15 @@ func (x Place) Open(o Options) (*Stored, error) {
 func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
 	raw, o.Marked = bytes.CutPrefix(raw, byteOrderMark)
 	if len(bytes.TrimSpace(raw)) == 0 {
-		return nil, errBlank
+		return nil, errEmpty
 	}
 	o.Format = x.Agent.Format
 	if o.Format == Cline && strings.HasSuffix(x.Path, cline3File) {
 		o.Format = Cline3
 	}
-	if x.Agent.mixed {
+	if x.Agent.sharesFolder {
 		if f, ok := Detect(x.Path, raw); !ok || f != x.Agent.Format {
-			if x.Agent.alone && jsonspan.Valid(raw) != nil {
+			if x.Agent.onlySessions && jsonspan.Valid(raw) != nil {
 				return OpenFile(x.Path, info, raw, o) // it was a session, and its agent does not find it any more
 			}
 			return nil, ErrFormat
@@ -154,7 +154,7 @@ func (s *Stored) Replacements(fixed *Fixed) []Replacement {
 		if bytes.Equal(fixed.Raw, s.Raw()) {
 			return nil
 		}
-		return []Replacement{{Path: s.Path, Raw: fixed.Raw, rows: s.rows, was: s.Raw()}}
+		return []Replacement{{Path: s.Path, Raw: fixed.Raw, rows: s.rows, oldRows: s.Raw()}}
 	}
 	if s.files == nil {
 		switch {
@@ -192,7 +192,7 @@ func IsStorage(folder string) bool {
 	if _, err := os.Stat(filepath.Join(folder, "message")); err != nil {
 		return false
 	}
-	sessions, _ := filepath.Glob(filepath.Join(globbed(folder), "message", "*", "*.json"))
+	sessions, _ := filepath.Glob(filepath.Join(escapeGlob(folder), "message", "*", "*.json"))
 	torn := false // files are called as opencode calls its own, and hold nothing that can be read
 	for _, name := range sessions[:min(len(sessions), 4)] {
 		raw, err := readFile(name)
@@ -222,20 +222,20 @@ func readFile(name string) ([]byte, error) {
 var errNoFile = errors.New("it is not a regular file")
 
 // globbed is a path as a pattern that it alone matches.
-func globbed(path string) string {
+func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 // A seenFS notes how its files were when they were opened. With an id it shows, of the
 // storage of opencode, one session: the rest may be gigabytes.
-type seenFS struct {
+type recordingFS struct {
 	fs.FS
 	id    string
 	files map[string]fs.FileInfo
 }
 
 // Open opens a file, and looks how old it is.
-func (s *seenFS) Open(name string) (fs.File, error) {
+func (s *recordingFS) Open(name string) (fs.File, error) {
 	f, err := s.FS.Open(name)
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (s *seenFS) Open(name string) (fs.File, error) {
 
 // ReadDir lists messages and parts of the session alone. A part lies in a folder named
 // after its message or, in the older layout, after the session.
-func (s *seenFS) ReadDir(name string) ([]fs.DirEntry, error) {
+func (s *recordingFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	names := []string{s.id}
 	switch {
 	case s.id != "" && name == "message":

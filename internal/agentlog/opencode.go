@@ -22,7 +22,7 @@ import (
 type openCode struct{}
 
 // openCodeRow has no evidence: it is a folder.
-var openCodeRow = row{format: OpenCode, name: "opencode", maker: "opencode", dialect: wire.Anthropic, form: openCode{}, lenient: true}
+var openCodeRow = formatSpec{format: OpenCode, name: "opencode", maker: "opencode", dialect: wire.Anthropic, form: openCode{}, lenientUTF8: true}
 
 // A File is one file of a folder. Many goroutines may read it.
 type File struct {
@@ -31,14 +31,14 @@ type File struct {
 }
 
 // A stored file is where a file of a folder lies in the bytes of its log.
-type stored struct {
+type storedFile struct {
 	path  string
 	span  jsonspan.Span
 	wrong int // where the first bytes stand that are no text, from one; 0: there are none
 }
 
 // object returns the object that a file is; marked: behind a byte order mark.
-func (s stored) object(raw []byte) (at jsonspan.Span, marked, ok bool) {
+func (s storedFile) object(raw []byte) (at jsonspan.Span, marked, ok bool) {
 	all, marked := bytes.CutPrefix(raw[s.span.Start:s.span.End], byteOrderMark)
 	at, ok = wholeObject(all)
 	start := s.span.End - len(all)
@@ -47,7 +47,7 @@ func (s stored) object(raw []byte) (at jsonspan.Span, marked, ok bool) {
 
 // front returns the object that a file begins with which is none as a whole: something was
 // written over it and left the end of the old, or a crash has left nulls behind it.
-func (s stored) front(raw []byte) (at jsonspan.Span, ok bool) {
+func (s storedFile) firstObject(raw []byte) (at jsonspan.Span, ok bool) {
 	all := bytes.TrimPrefix(raw[s.span.Start:s.span.End], byteOrderMark)
 	at, ok = firstValue(all)
 	start := s.span.End - len(all)
@@ -55,7 +55,7 @@ func (s stored) front(raw []byte) (at jsonspan.Span, ok bool) {
 }
 
 // spoilt reports whether the file of a unit is more than that unit.
-func (l *Log) spoilt(u int) bool {
+func (l *Log) isSpoiltFile(u int) bool {
 	if l.files == nil {
 		return false
 	}
@@ -64,8 +64,8 @@ func (l *Log) spoilt(u int) bool {
 }
 
 // fileAt is the file of a folder that an offset lies in.
-func (l *Log) fileAt(offset int) stored {
-	i, found := slices.BinarySearchFunc(l.files, offset, func(s stored, at int) int { return cmp.Compare(s.span.Start, at) })
+func (l *Log) fileAt(offset int) storedFile {
+	i, found := slices.BinarySearchFunc(l.files, offset, func(s storedFile, at int) int { return cmp.Compare(s.span.Start, at) })
 	if !found {
 		i--
 	}
@@ -118,22 +118,22 @@ func openCodeFiles(fsys fs.FS) ([]File, error) {
 // readFiles makes one log of several files.
 func readFiles(files []File, o Options) *Log {
 	var all []byte
-	var places []stored
+	var places []storedFile
 	for _, f := range files {
 		start, wrong := len(all), 0
 		raw, marked := bytes.CutPrefix(f.Raw, byteOrderMark)
 		if marked {
 			all = append(all, byteOrderMark...)
 		}
-		if text, patches := decoded(raw); patches != nil { // as opencode reads it
+		if text, patches := decodeInvalid(raw); patches != nil { // as opencode reads it
 			raw, wrong = text, len(all)-start+patches[0].at+1
 		}
 		all = append(append(all, raw...), '\n')
-		places = append(places, stored{f.Path, jsonspan.Span{Start: start, End: len(all) - 1}, wrong})
+		places = append(places, storedFile{f.Path, jsonspan.Span{Start: start, End: len(all) - 1}, wrong})
 	}
 	l := newLog(OpenCode, newSource("opencode", all, o))
 	l.files = places
-	l.form.read(l)
+	l.reader.read(l)
 	return l
 }
 
@@ -153,31 +153,31 @@ type ocSession struct {
 
 func (c openCode) read(l *Log) {
 	for _, s := range c.sessions(l) {
-		c.session(l, s, "session "+s.id, "dormant "+s.id)
+		c.addSession(l, s, "session "+s.id, "dormant "+s.id)
 	}
 }
 
 // session makes threads of what is sent of a session, and of the rest.
-func (c openCode) session(l *Log, s *ocSession, main, dormant string) {
-	k := newTalk()
-	live, rest := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
+func (c openCode) addSession(l *Log, s *ocSession, main, dormant string) {
+	k := newPairCounts()
+	live, rest := l.newBodyBuilder(wire.Anthropic, ""), l.newBodyBuilder(wire.Anthropic, "")
 	model := ""
-	sent, hidden := c.compacted(l, s)
+	sent, hidden := c.splitAtCompaction(l, s)
 	for _, m := range hidden {
-		c.message(l, rest, m, k)
+		c.appendMessage(l, rest, m, k)
 	}
 	for _, m := range sent {
 		o := m.object
-		if !c.sends(l, o, m) {
-			c.message(l, rest, m, k)
+		if !c.isSent(l, o, m) {
+			c.appendMessage(l, rest, m, k)
 			continue
 		}
 		model = cmp.Or(o.Text("modelID"), o.Object("model").Text("modelID"), model)
-		c.message(l, live, m, k)
+		c.appendMessage(l, live, m, k)
 	}
-	l.count(k, len(s.messages))
-	l.written(main, Main, model, live, k)
-	l.written(dormant, Dormant, "", rest, k)
+	l.addToTally(k, len(s.messages))
+	l.addPairsThread(main, Main, model, live, k)
+	l.addPairsThread(dormant, Dormant, "", rest, k)
 }
 
 // sessions sorts the files into messages and sessions: by their names, as opencode does.
@@ -193,7 +193,7 @@ func (openCode) sessions(l *Log) []*ocSession {
 		var torn *ocMessage
 		if !ok {
 			l.damageAt(f.span.Start, 1, "torn-file")
-			if at, ok = f.front(l.raw); !ok {
+			if at, ok = f.firstObject(l.raw); !ok {
 				if !message {
 					continue
 				}
@@ -202,12 +202,12 @@ func (openCode) sessions(l *Log) []*ocSession {
 		}
 		if marked {
 			l.damageAt(f.span.Start, 1, markRule)
-			l.soften(passesMark) // seen by running 1.1
+			l.markHarmless(readsMarkNote) // seen by running 1.1
 		}
 		if f.wrong > 0 {
 			line, _ := l.position(f.span.Start + f.wrong - 1)
 			l.damageAt(f.span.Start+f.wrong-1, line, encodingRule)
-			l.soften(replaces)
+			l.markHarmless(replacesBytesNote)
 		}
 		var o object
 		u := len(l.units)
@@ -241,7 +241,7 @@ func (openCode) sessions(l *Log) []*ocSession {
 	for _, s := range all {
 		slices.SortFunc(s.messages, func(a, b *ocMessage) int { return cmp.Compare(a.id, b.id) })
 		for _, m := range s.messages {
-			if m.torn && !m.object.Has("role") && slices.ContainsFunc(m.parts, func(p int) bool { return ocSpeaks[l.object(p).Text("type")] }) {
+			if m.torn && !m.object.Has("role") && slices.ContainsFunc(m.parts, func(p int) bool { return assistantParts[l.object(p).Text("type")] }) {
 				m.role = "assistant"
 			}
 			slices.SortFunc(m.parts, func(a, b int) int {
@@ -254,24 +254,24 @@ func (openCode) sessions(l *Log) []*ocSession {
 
 // message adds a message and the results that its parts hold. Each part becomes a
 // message of its own, so that a finding names its file.
-func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
+func (openCode) appendMessage(l *Log, b *bodyBuilder, m *ocMessage, k *pairCounts) {
 	type ended struct {
-		turn
+		messageBuilder
 		unit int
 	}
 	var results []ended
 	flush := func() {
 		for _, r := range results {
-			r.put(b, r.unit, "user")
+			r.appendTo(b, r.unit, "user")
 		}
 		results = nil
 	}
 	for _, p := range m.parts {
-		o, t := l.object(p), turn{k: k}
+		o, t := l.object(p), messageBuilder{counts: k}
 		switch o.Text("type") {
 		case "text":
-			t.text(o.Value("text"), o.Span)
-			t.put(b, p, m.role)
+			t.addText(o.Value("text"), o.Span)
+			t.appendTo(b, p, m.role)
 		case "step-start": // results of the step before are sent first
 			flush()
 		case "tool":
@@ -279,20 +279,20 @@ func (openCode) message(l *Log, b *bodyBuilder, m *ocMessage, k *talk) {
 				continue
 			}
 			id, state := o.Text("callID"), o.Object("state")
-			t.call(id, o.Text("tool"), state.Value("input"), o.Span)
-			t.put(b, p, "assistant")
+			t.addCall(id, o.Text("tool"), state.Value("input"), o.Span)
+			t.appendTo(b, p, "assistant")
 			status := state.Text("status")
 			name := map[string]string{"completed": "output", "error": "error"}[status]
 			v, over := state.Get(name)
 			if name == "" || !over { // one that has ended without a word is not opened
 				continue
 			}
-			said := textsIn(l.raw, v)
+			said := textBlocks(l.raw, v)
 			if at := state.Object("time"); status == "completed" && at.Has("compacted") {
 				said = [][]byte{textBlock(ocCleared)}
 			}
-			r := ended{turn{k: k}, p}
-			r.result(id, said, status == "error", o.Span)
+			r := ended{messageBuilder{counts: k}, p}
+			r.addResult(id, said, status == "error", o.Span)
 			results = append(results, r)
 		}
 	}
@@ -306,35 +306,35 @@ const ocCleared = "[Old tool result content cleared]"
 func (c openCode) repair(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
 	ids := newCallIDs(tr)
-	for _, f := range e.l.checkThread(t, o.Check) {
+	for _, f := range e.file.checkThread(t, o.Check) {
 		if f.Rule != "orphan-call" && f.Rule != "duplicate-call-id" || f.Block == transcript.NoBlock || f.Open && o.Repair.Open {
 			continue
 		}
-		if e.l.spoilt(f.unit) {
+		if e.file.isSpoiltFile(f.unit) {
 			continue // in the next round, when what is wrong with the file is gone
 		}
 		if o.AppendOnly {
 			return ErrAppendOnly
 		}
-		part := e.l.object(f.unit)
+		part := e.file.object(f.unit)
 		if f.Rule == "duplicate-call-id" {
-			c.twin(e, t, &f, part, ids)
+			c.settleDuplicateID(e, t, &f, part, ids)
 			continue
 		}
 		text := stubText(o.Repair, tr, f.Block)
 		state, ok := part.Get("state")
-		if !ok || e.l.raw[state.Start] != '{' { // not opened without one
-			e.set(f.unit, "state", write("status", "error", "input", []byte("{}"), "error", text, "time", write("start", []byte("0"), "end", []byte("0"))))
-			e.log(Change{Thread: t.Name, File: f.File, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
+		if !ok || e.file.raw[state.Start] != '{' { // not opened without one
+			e.setMembers(f.unit, "state", write("status", "error", "input", []byte("{}"), "error", text, "time", write("start", []byte("0"), "end", []byte("0"))))
+			e.addChange(Change{Thread: t.Name, File: f.File, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
 			continue
 		}
-		s := objectAt(e.l.raw, state)
+		s := objectAt(e.file.raw, state)
 		start := s.Object("time").Value("start")
 		if start == nil {
 			start = []byte("0")
 		}
 		c := Change{Thread: t.Name, File: f.File, Line: f.Line}
-		if v, ok := s.Get("output"); ok && e.l.raw[v.Start] == '"' { // it has ended, only its state is not that
+		if v, ok := s.Get("output"); ok && e.file.raw[v.Start] == '"' { // it has ended, only its state is not that
 			end := s.Object("time").Value("end")
 			if end == nil {
 				end = start
@@ -345,19 +345,19 @@ func (c openCode) repair(e *edits, t *Thread, o Options) error {
 					pairs = append(pairs, must[0], []byte(must[1]))
 				}
 			}
-			e.replaceIn(f.unit, state.Start, state.Len(), objectAt(e.l.raw, state).With(pairs...))
-			e.log(c, wire.ActionEdit, f.Rule, f.IDs, 0, "the output is there: the call has ended")
+			e.replaceSpan(f.unit, state.Start, state.Len(), objectAt(e.file.raw, state).With(pairs...))
+			e.addChange(c, wire.ActionEdit, f.Rule, f.IDs, 0, "the output is there: the call has ended")
 			continue
 		}
-		e.replaceIn(f.unit, state.Start, state.Len(), objectAt(e.l.raw, state).With("status", "error", "error", text, "time", write("start", start, "end", start)))
-		e.log(c, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
+		e.replaceSpan(f.unit, state.Start, state.Len(), objectAt(e.file.raw, state).With("status", "error", "error", text, "time", write("start", start, "end", start)))
+		e.addChange(c, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
 	}
 	return nil
 }
 
 // twin settles a part that makes a call with the id of another one: a copy says nothing any more,
 // another call gets an id of its own.
-func (c openCode) twin(e *edits, t *Thread, f *Finding, part object, ids *callIDs) {
+func (c openCode) settleDuplicateID(e *edits, t *Thread, f *Finding, part object, ids *callIDs) {
 	tr := t.Request.Transcript()
 	x := tr.Exchanges()[tr.ExchangeOf(f.Block)]
 	was := ids.first[x.CallID]
@@ -371,26 +371,26 @@ func (c openCode) twin(e *edits, t *Thread, f *Finding, part object, ids *callID
 		return text
 	}
 	if text := said(x); sameCall(tr, was, f.Block) && (text == "" || text == said(tr.Exchanges()[tr.ExchangeOf(was)])) {
-		c.silence(e, t, f, part)
+		c.replaceByEmptyPart(e, t, f, part)
 		return
 	}
 	id := ids.mint(x.CallID)
-	e.set(f.unit, "callID", id)
-	e.log(Change{Thread: t.Name, File: f.File, Line: f.Line}, wire.ActionRename, f.Rule, f.IDs, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
+	e.setMembers(f.unit, "callID", id)
+	e.addChange(Change{Thread: t.Name, File: f.File, Line: f.Line}, wire.ActionRename, f.Rule, f.IDs, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
 }
 
 // silence puts a part that says nothing in the place of one that makes the call of another
 // once more: a copy that a program for backups has made, as a rule.
-func (openCode) silence(e *edits, t *Thread, f *Finding, part object) {
+func (openCode) replaceByEmptyPart(e *edits, t *Thread, f *Finding, part object) {
 	raw := write("id", part.Text("id"), "sessionID", part.Text("sessionID"), "messageID", part.Text("messageID"), "type", "step-start")
 	if name := strings.TrimSuffix(path.Base(f.File), ".json"); name != "" {
 		raw = setMembers(raw, "id", name)
 	}
 	e.unit(f.unit).body = raw
 	c := Change{Thread: t.Name, File: f.File, Line: f.Line}
-	e.log(c, wire.ActionDrop, f.Rule, f.IDs, len(raw)-part.Span.Len(), "a call that another file makes, too; a part that says nothing stands in its place")
+	e.addChange(c, wire.ActionDrop, f.Rule, f.IDs, len(raw)-part.Span.Len(), "a call that another file makes, too; a part that says nothing stands in its place")
 	if state := part.Object("state"); state.Has("output") || state.Has("error") {
-		e.log(c, wire.ActionDrop, "duplicate-result", f.IDs, 0, "the result goes with its call")
+		e.addChange(c, wire.ActionDrop, "duplicate-result", f.IDs, 0, "the result goes with its call")
 	}
 }
 
@@ -400,24 +400,24 @@ func (c openCode) finish(e *edits) {
 	if e.appendOnly {
 		return
 	}
-	var lost *ocLost
-	for i, f := range e.l.files {
-		raw := e.l.raw[f.span.Start:f.span.End]
-		_, marked, ok := f.object(e.l.raw)
+	var lost *ocContext
+	for i, f := range e.file.files {
+		raw := e.file.raw[f.span.Start:f.span.End]
+		_, marked, ok := f.object(e.file.raw)
 		if ok && !marked {
 			continue
 		}
 		if ok {
-			e.whole[i] = raw[len(byteOrderMark):]
-			e.log(Change{File: f.path, Line: 1}, wire.ActionEdit, markRule, nil, -len(byteOrderMark), "the byte order mark goes")
+			e.newFiles[i] = raw[len(byteOrderMark):]
+			e.addChange(Change{File: f.path, Line: 1}, wire.ActionEdit, markRule, nil, -len(byteOrderMark), "the byte order mark goes")
 			continue
 		}
 		if lost == nil {
-			lost = c.lost(e.l)
+			lost = c.readContext(e.file)
 		}
-		if front, ok := f.front(e.l.raw); ok {
-			e.whole[i] = e.l.raw[front.Start:front.End]
-			e.log(Change{File: f.path, Line: 1}, wire.ActionEdit, "torn-file", nil, len(e.whole[i])-len(raw), "what stands behind its object goes")
+		if front, ok := f.firstObject(e.file.raw); ok {
+			e.newFiles[i] = e.file.raw[front.Start:front.End]
+			e.addChange(Change{File: f.path, Line: 1}, wire.ActionEdit, "torn-file", nil, len(e.newFiles[i])-len(raw), "what stands behind its object goes")
 			continue
 		}
 		folder, name := path.Split(strings.TrimSuffix(f.path, ".json"))
@@ -426,37 +426,37 @@ func (c openCode) finish(e *edits) {
 		switch path.Base(path.Dir(folder)) {
 		case "message":
 			kind = "a message in the manner of its neighbours stands in its place"
-			e.whole[i] = lost.message(path.Base(folder), name)
+			e.newFiles[i] = lost.restoreMessage(path.Base(folder), name)
 		case "session":
 			kind = "what is left of it and in its messages stands in its place"
-			e.whole[i] = c.sessionFile(e.l, raw, path.Base(folder), name)
+			e.newFiles[i] = c.sessionFile(e.file, raw, path.Base(folder), name)
 		default:
-			e.whole[i] = lost.part(path.Base(folder), name)
-			if said := lost.words(raw, path.Base(folder), name); said != nil {
+			e.newFiles[i] = lost.emptyPart(path.Base(folder), name)
+			if said := lost.restoreUserText(raw, path.Base(folder), name); said != nil {
 				kind = "what is left of the words of the user stands in its place"
-				e.whole[i] = said
+				e.newFiles[i] = said
 			}
 		}
-		e.log(Change{File: f.path, Line: 1}, wire.ActionEdit, "torn-file", nil, len(e.whole[i])-len(raw), "%s", kind)
+		e.addChange(Change{File: f.path, Line: 1}, wire.ActionEdit, "torn-file", nil, len(e.newFiles[i])-len(raw), "%s", kind)
 	}
 }
 
 // filesOf returns the files of a log after some edits, and those that changed.
 func (e *edits) filesOf() (all, changed []File) {
 	u := 0
-	for i, f := range e.l.files {
-		raw := e.l.raw[f.span.Start:f.span.End]
-		if e.whole[i] != nil {
-			raw = e.whole[i]
+	for i, f := range e.file.files {
+		raw := e.file.raw[f.span.Start:f.span.End]
+		if e.newFiles[i] != nil {
+			raw = e.newFiles[i]
 			changed = append(changed, File{f.path, raw})
 			all = append(all, File{f.path, raw})
 			continue
 		}
-		for u < len(e.l.units) && e.l.units[u].span.Start < f.span.Start {
+		for u < len(e.file.units) && e.file.units[u].span.Start < f.span.Start {
 			u++
 		}
-		if u < len(e.l.units) && e.l.units[u].span.End <= f.span.End && e.units[u] != nil && e.units[u].body != nil {
-			s := e.l.units[u].span
+		if u < len(e.file.units) && e.file.units[u].span.End <= f.span.End && e.units[u] != nil && e.units[u].body != nil {
+			s := e.file.units[u].span
 			out, err := jsonspan.Splice(raw, []jsonspan.Edit{{Span: jsonspan.Span{Start: s.Start - f.span.Start, End: s.End - f.span.Start}, New: e.units[u].body}})
 			if err == nil {
 				raw = out

@@ -17,9 +17,9 @@ import (
 // A unit is a part, or what is known of a message beside its parts (its info).
 type openCodeExport struct{ openCode }
 
-var openCodeExportRow = row{
+var openCodeExportRow = formatSpec{
 	format: OpenCodeExport, name: "opencode-export", maker: "opencode", dialect: wire.Anthropic, form: openCodeExport{},
-	document: isOpenCodeExport, usage: openCodeUsage,
+	isDocument: isOpenCodeExport, unitUsage: openCodeUsage,
 }
 
 func isOpenCodeExport(o object) bool {
@@ -47,7 +47,7 @@ func openCodeUsage(o object) (in, out int) {
 }
 
 func (c openCodeExport) read(l *Log) {
-	at, ok := l.document()
+	at, ok := l.documentSpan()
 	if !ok {
 		return
 	}
@@ -59,7 +59,7 @@ func (c openCodeExport) read(l *Log) {
 		}
 	}
 	if len(s.messages) > 0 {
-		c.session(l, s, "main", "dormant")
+		c.addSession(l, s, "main", "dormant")
 	}
 }
 
@@ -95,7 +95,7 @@ func (c openCodeExport) readMessage(l *Log, o object) *ocMessage {
 		}
 		x.parts = append(x.parts, u)
 	}
-	if x.torn && !x.object.Has("role") && slices.ContainsFunc(x.parts, func(p int) bool { return ocSpeaks[l.object(p).Text("type")] }) {
+	if x.torn && !x.object.Has("role") && slices.ContainsFunc(x.parts, func(p int) bool { return assistantParts[l.object(p).Text("type")] }) {
 		x.role = "assistant"
 	}
 	return x
@@ -111,37 +111,37 @@ func (c openCodeExport) finish(e *edits) {
 	if e.appendOnly {
 		return
 	}
-	for u := range e.l.units {
-		o := e.l.object(u)
+	for u := range e.file.units {
+		o := e.file.object(u)
 		torn, ok := o.Get(rowMember)
-		if !ok || e.held[u] {
+		if !ok || e.heldUnits[u] {
 			continue
 		}
 		id := o.Text("id")
-		text := []byte(textAt(e.l.raw, torn))
+		text := []byte(textAt(e.file.raw, torn))
 		kind, now := "a part that says nothing stands in its place", []byte(nil)
-		lost := c.lostIn(e.l, o.Text("sessionID"))
-		if head := e.l.owners[u]; head == u {
-			kind, now = "a message in the manner of its neighbours stands in its place", lost.message(o.Text("sessionID"), id)
+		lost := c.readRowContext(e.file, o.Text("sessionID"))
+		if head := e.file.owners[u]; head == u {
+			kind, now = "a message in the manner of its neighbours stands in its place", lost.restoreMessage(o.Text("sessionID"), id)
 		} else {
 			message := o.Text("messageID")
-			if now = lost.words(text, message, id); now != nil {
+			if now = lost.restoreUserText(text, message, id); now != nil {
 				kind = "what is left of the words of the user stands in its place"
 			} else {
-				now = lost.part(message, id)
+				now = lost.emptyPart(message, id)
 			}
 		}
 		e.unit(u).body = now
-		e.let(u, torn)
-		e.log(Change{Line: e.l.units[u].line}, wire.ActionEdit, "torn-row", nil, len(now)-o.Span.Len(), "%s", kind)
+		e.allowLoss(u, torn)
+		e.addChange(Change{Line: e.file.units[u].line}, wire.ActionEdit, "torn-row", nil, len(now)-o.Span.Len(), "%s", kind)
 	}
 }
 
 // lostIn is what is known of rows that cannot be read, from those beside them.
-func (c openCodeExport) lostIn(l *Log, session string) *ocLost {
-	x := newLost()
+func (c openCodeExport) readRowContext(l *Log, session string) *ocContext {
+	x := newContext()
 	again := &Log{Format: l.Format, source: l.source}
-	at, ok := one(l.raw)
+	at, ok := soleValue(l.raw)
 	if !ok {
 		return x
 	}
@@ -157,7 +157,7 @@ func (c openCodeExport) lostIn(l *Log, session string) *ocLost {
 // message in front of it. Where a message has nothing left to say, all of its parts go: opencode
 // passes over a message without any.
 func (c openCodeExport) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	pieces := piecesOf(t, t.Request, plan.Result(), false)
+	pieces := buildPieces(t, t.Request, plan.Result(), false)
 	kept := make(map[int]bool) // units that something is sent of
 	near, pending := -1, [][]byte(nil)
 	for _, p := range pieces {
@@ -167,19 +167,19 @@ func (c openCodeExport) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 				return ErrShorten
 			}
 			if pending = append(pending, text); near >= 0 {
-				e.unit(near).after = append(e.unit(near).after, c.textPart(e.l, near, "0", pending[0]))
+				e.unit(near).after = append(e.unit(near).after, c.textPart(e.file, near, "0", pending[0]))
 				pending = nil
 			}
 			continue
 		}
-		u := t.parts[p.message].unit
+		u := t.sources[p.message].unit
 		kept[u] = true
 		if p.raw != nil && !c.rewrite(e, u, p.raw) {
 			return ErrShorten
 		}
-		if role := t.Request.Transcript().Messages()[p.message].Role; role == transcript.User && e.l.object(u).Text("type") == "text" {
+		if role := t.Request.Transcript().Messages()[p.message].Role; role == transcript.User && e.file.object(u).Text("type") == "text" {
 			for _, text := range pending { // nothing of the user stands in front of it
-				e.unit(u).before = append(e.unit(u).before, c.textPart(e.l, u, "", text))
+				e.unit(u).before = append(e.unit(u).before, c.textPart(e.file, u, "", text))
 			}
 			near, pending = u, nil
 		}
@@ -195,20 +195,20 @@ func (c openCodeExport) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 // nothing any more. What the API has counted was counted of more.
 func (openCodeExport) dropRest(e *edits, t *Thread, kept map[int]bool) {
 	says := make(map[int]bool) // by info: something of the message is sent
-	for _, p := range t.parts {
-		says[e.l.owners[p.unit]] = says[e.l.owners[p.unit]] || kept[p.unit]
+	for _, p := range t.sources {
+		says[e.file.owners[p.unit]] = says[e.file.owners[p.unit]] || kept[p.unit]
 	}
 	sent := make(map[int]bool)
-	for _, p := range t.parts {
+	for _, p := range t.sources {
 		sent[p.unit] = true
 	}
-	for u, head := range e.l.owners {
+	for u, head := range e.file.owners {
 		some, ours := says[head]
 		switch {
 		case !ours:
 		case u == head:
-			if used := e.l.object(u).Object("tokens"); len(used.Members) > 0 && some {
-				e.set(u, "tokens", []byte(`{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}`))
+			if used := e.file.object(u).Object("tokens"); len(used.Members) > 0 && some {
+				e.setMembers(u, "tokens", []byte(`{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}`))
 			}
 		case !some, sent[u] && !kept[u]:
 			e.unit(u).drop = true
@@ -218,11 +218,11 @@ func (openCodeExport) dropRest(e *edits, t *Thread, kept map[int]bool) {
 
 // rewrite gives a part what a plan has made of it: a shorter text, or a shorter output.
 func (openCodeExport) rewrite(e *edits, u int, now []byte) bool {
-	o := e.l.object(u)
+	o := e.file.object(u)
 	if o.Text("type") == "text" {
 		text, ok := onlyText(now)
 		if ok {
-			e.set(u, "text", text)
+			e.setMembers(u, "text", text)
 		}
 		return ok
 	}
@@ -238,14 +238,14 @@ func (openCodeExport) rewrite(e *edits, u int, now []byte) bool {
 		if state.Text("status") == "error" {
 			name = "error"
 		}
-		body := e.body(u)
+		body := e.unitBytes(u)
 		in := objectOf(body).Object("state")
-		e.set(u, "state", in.With(name, quote(resultText(now, b))))
+		e.setMembers(u, "state", in.With(name, quote(resultText(now, b))))
 		return true
 	case "tool_use":
-		body := e.body(u)
+		body := e.unitBytes(u)
 		in := objectOf(body).Object("state")
-		e.set(u, "state", in.With("input", b.Value("input")))
+		e.setMembers(u, "state", in.With("input", b.Value("input")))
 		return true
 	}
 	return false
@@ -282,7 +282,7 @@ func onlyText(message []byte) ([]byte, bool) {
 func resultText(raw []byte, result object) string {
 	at, _ := result.Get("content")
 	var all [][]byte
-	for _, b := range textsIn(raw, at) {
+	for _, b := range textBlocks(raw, at) {
 		all = append(all, []byte(objectOf(b).Text("text")))
 	}
 	return string(bytes.Join(all, []byte("\n")))

@@ -6,7 +6,7 @@ import "slices"
 // what follows the last compaction that came to its end, its request included. Since 1.18 a
 // compaction may keep a tail, the messages in front of its request from a certain one on; they
 // are sent behind the summary.
-func (openCode) compacted(l *Log, s *ocSession) (sent, hidden []*ocMessage) {
+func (openCode) splitAtCompaction(l *Log, s *ocSession) (sent, hidden []*ocMessage) {
 	all := s.messages
 	done := make(map[string]int) // messages that asked for a compaction which was made, and the summary
 	for i := len(all) - 1; i >= 0; i-- {
@@ -17,7 +17,7 @@ func (openCode) compacted(l *Log, s *ocSession) (sent, hidden []*ocMessage) {
 			}
 			continue
 		}
-		summary, ok := done[m.said()]
+		summary, ok := done[m.statedID()]
 		if !ok {
 			continue
 		}
@@ -42,7 +42,7 @@ func (openCode) compacted(l *Log, s *ocSession) (sent, hidden []*ocMessage) {
 
 // sends reports whether a message is sent: a turn that failed is not, unless it was
 // stopped by the user and has said something.
-func (openCode) sends(l *Log, o object, m *ocMessage) bool {
+func (openCode) isSent(l *Log, o object, m *ocMessage) bool {
 	v, failed := o.Get("error")
 	if m.role != "assistant" || !failed || o.Raw[v.Start] != '{' {
 		return true

@@ -21,7 +21,7 @@ func tornSessions(fsys fs.FS, root string) (files []File, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, _, ok := (stored{span: jsonspan.Span{End: len(raw)}}).object(raw); !ok {
+		if _, _, ok := (storedFile{span: jsonspan.Span{End: len(raw)}}).object(raw); !ok {
 			files = append(files, File{name, raw})
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // ocSpeaks are the types of parts that only messages of the assistant have.
-var ocSpeaks = map[string]bool{"tool": true, "step-start": true, "step-finish": true, "reasoning": true, "patch": true}
+var assistantParts = map[string]bool{"tool": true, "step-start": true, "step-finish": true, "reasoning": true, "patch": true}
 
 // newMessage is a message of a file of that name.
 func newMessage(name string, o object) *ocMessage {
@@ -29,7 +29,7 @@ func tornMessage(name string, raw []byte) *ocMessage {
 }
 
 // said is the id that a message says it has.
-func (m *ocMessage) said() string {
+func (m *ocMessage) statedID() string {
 	if m.torn {
 		return m.id
 	}
@@ -37,15 +37,15 @@ func (m *ocMessage) said() string {
 }
 
 // An ocLost is what is known of files that cannot be read, from those beside them.
-type ocLost struct {
+type ocContext struct {
 	session  map[string]string       // by message
 	role     map[string]string       // the same
 	torn     map[string]*ocMessage   // messages that cannot be read, by id
 	messages map[string][]*ocMessage // by session and role, those that can be an example
 }
 
-func (c openCode) lost(l *Log) *ocLost {
-	x := newLost()
+func (c openCode) readContext(l *Log) *ocContext {
+	x := newContext()
 	for _, s := range c.sessions(&Log{source: l.source, layout: layout{files: l.files}}) { // units are those of l
 		for _, m := range s.messages {
 			x.add(s.id, m)
@@ -54,12 +54,12 @@ func (c openCode) lost(l *Log) *ocLost {
 	return x
 }
 
-func newLost() *ocLost {
-	return &ocLost{make(map[string]string), make(map[string]string), make(map[string]*ocMessage), make(map[string][]*ocMessage)}
+func newContext() *ocContext {
+	return &ocContext{make(map[string]string), make(map[string]string), make(map[string]*ocMessage), make(map[string][]*ocMessage)}
 }
 
 // add notes a message of a session.
-func (x *ocLost) add(session string, m *ocMessage) {
+func (x *ocContext) add(session string, m *ocMessage) {
 	x.session[m.id], x.role[m.id] = session, m.role
 	if m.torn {
 		x.torn[m.id] = m
@@ -70,22 +70,22 @@ func (x *ocLost) add(session string, m *ocMessage) {
 }
 
 // part is a part of a message that can be read and of which nothing is sent.
-func (x *ocLost) part(message, id string) []byte {
+func (x *ocContext) emptyPart(message, id string) []byte {
 	return write("id", id, "sessionID", x.session[message], "messageID", message, "type", "step-start")
 }
 
 // words is a part with what is left of the words of the user in one that breaks off; nil: there
 // are none in it.
-func (x *ocLost) words(torn []byte, message, id string) []byte {
+func (x *ocContext) restoreUserText(torn []byte, message, id string) []byte {
 	if x.role[message] != "user" {
 		return nil
 	}
-	torn = bytes.ToValidUTF8(torn, replacement)
+	torn = bytes.ToValidUTF8(torn, replacementChar)
 	left := wholeMembers(torn)
 	o := objectOf(left)
 	said := o.Text("text")
 	if i := lastMember(torn, "text"); said == "" && i >= 0 {
-		said = tornText(bytes.TrimRight(torn[i:], "\x00"))
+		said = textOfTorn(bytes.TrimRight(torn[i:], "\x00"))
 	}
 	if kind := o.Text("type"); strings.TrimSpace(said) == "" || kind != "text" && kind != "" || o.Is("synthetic") || o.Is("ignored") {
 		return nil
@@ -113,7 +113,7 @@ func lastMember(torn []byte, name string) int {
 // message is a message with the id of one that cannot be read. Its parts tell who spoke, if
 // nothing else does; what is not left of it is that of the last one of the same role in front of
 // it, or the first behind it.
-func (x *ocLost) message(session, id string) []byte {
+func (x *ocContext) restoreMessage(session, id string) []byte {
 	m := x.torn[id]
 	out := write("id", id, "sessionID", session, "role", m.role, "time", write("created", []byte("0")))
 	if all := x.messages[session+" "+m.role]; len(all) > 0 {

@@ -16,11 +16,11 @@ import (
 // sent as text; nothing answers it.
 type openHands struct{}
 
-var openHandsRow = row{format: OpenHands, name: "openhands", maker: "OpenHands", dialect: wire.Anthropic, form: openHands{}, line: openHandsLine, document: func(o object) bool { return isEventList(o.Raw, o.Span) }}
+var openHandsRow = formatSpec{format: OpenHands, name: "openhands", maker: "OpenHands", dialect: wire.Anthropic, form: openHands{}, lineEvidence: openHandsLine, isDocument: func(o object) bool { return isEventList(o.Raw, o.Span) }}
 
 // openHandsEventRow is a file with a single event: OpenHands keeps a conversation as a folder of such. By
 // itself a result has no call there, and none of it is a session.
-var openHandsEventRow = row{format: OpenHandsEvent, name: "openhands-event", maker: "OpenHands, one event of a folder", dialect: wire.Anthropic, document: isLoneEvent}
+var openHandsEventRow = formatSpec{format: OpenHandsEvent, name: "openhands-event", maker: "OpenHands, one event of a folder", dialect: wire.Anthropic, isDocument: isLoneEvent}
 
 // isLoneEvent knows the events of both: those with an action or an observation, and those of the SDK, with
 // a kind.
@@ -32,9 +32,9 @@ func isLoneEvent(o object) bool {
 func openHandsLine(o object) evidence {
 	history, _ := o.Get("history")
 	if isEventList(o.Raw, history) || isEvent(o) {
-		return proof
+		return strongEvidence
 	}
-	return silent
+	return noEvidence
 }
 
 func isEvent(o object) bool {
@@ -54,8 +54,8 @@ func isEventList(raw []byte, at jsonspan.Span) bool {
 }
 
 func (h openHands) read(l *Log) {
-	if at, ok := one(l.raw); ok && l.raw[at.Start] == '[' {
-		h.thread(l, "main", l.readList(at))
+	if at, ok := soleValue(l.raw); ok && l.raw[at.Start] == '[' {
+		h.addThread(l, "main", l.readList(at))
 		return
 	}
 	l.readLines()
@@ -70,7 +70,7 @@ func (h openHands) read(l *Log) {
 	}
 	if lists == nil { // a line for each event
 		l.units = lines
-		h.thread(l, "main", list{first: 0, end: len(lines)})
+		h.addThread(l, "main", list{first: 0, end: len(lines)})
 		return
 	}
 	for i, all := range lists {
@@ -78,77 +78,77 @@ func (h openHands) read(l *Log) {
 		if len(lists) > 1 {
 			name = fmt.Sprintf("conversation %d", i+1)
 		}
-		h.thread(l, name, all)
+		h.addThread(l, name, all)
 	}
 }
 
-func (h openHands) thread(l *Log, name string, all list) {
-	k, n := newTalk(), 0
-	b := l.newBody(wire.Anthropic, "")
+func (h openHands) addThread(l *Log, name string, all list) {
+	k, n := newPairCounts(), 0
+	b := l.newBodyBuilder(wire.Anthropic, "")
 	for i := all.first; i < all.end; i++ {
 		o := l.object(i)
 		if number, err := strconv.Atoi(string(o.Value("id"))); err == nil && number < 1<<40 {
-			l.top = max(l.top, number)
+			l.lastEventID = max(l.lastEventID, number)
 		}
 		if isEvent(o) {
 			n++
-			h.event(l, b, i, o, k)
+			h.appendEvent(l, b, i, o, k)
 		}
 	}
 	if n > 0 {
-		l.count(k, n)
-		l.written(name, Main, "", b, k)
+		l.addToTally(k, n)
+		l.addPairsThread(name, Main, "", b, k)
 	}
 }
 
-func (openHands) event(l *Log, b *bodyBuilder, i int, o object, k *talk) {
+func (openHands) appendEvent(l *Log, b *bodyBuilder, i int, o object, k *pairCounts) {
 	meta := o.Object("tool_call_metadata")
-	id, role, t := meta.Text("tool_call_id"), "assistant", turn{k: k}
+	id, role, t := meta.Text("tool_call_id"), "assistant", messageBuilder{counts: k}
 	switch action, observation := o.Text("action"), o.Text("observation"); {
 	case id != "" && action == "finish":
 		k.calls[id]++
-		t.text(o.Value("message"), o.Span)
+		t.addText(o.Value("message"), o.Span)
 	case id != "" && action != "":
-		t.call(id, meta.Text("function_name"), o.Value("args"), o.Span)
+		t.addCall(id, meta.Text("function_name"), o.Value("args"), o.Span)
 	case id != "" && observation != "":
 		v, _ := o.Get("content")
-		t.result(id, textsIn(l.raw, v), observation == "error", o.Span)
+		t.addResult(id, textBlocks(l.raw, v), observation == "error", o.Span)
 		role = "user"
 	case action == "message":
-		t.text(o.Value("message"), o.Span)
+		t.addText(o.Value("message"), o.Span)
 		if o.Text("source") == "user" {
 			role = "user"
 		}
 	}
-	t.put(b, i, role)
+	t.appendTo(b, i, role)
 }
 
 func (openHands) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
-	u := t.parts[blk.Message].unit
+	u := t.sources[blk.Message].unit
 	o := l.object(u)
-	return write("id", l.nextID(u), "timestamp", l.stampLike(o), "source", "environment", "message", text, "cause", o.Mark("id"),
+	return write("id", l.nextID(u), "timestamp", l.timestampOf(o), "source", "environment", "message", text, "cause", o.Mark("id"),
 		"observation", "error", "content", text, "extras", write("error_id", ""), "tool_call_metadata", o.Value("tool_call_metadata"))
 }
 
 // nextID returns a number that no event of the list of unit u has, told from the
 // place of the unit so that each gets its own.
 func (l *Log) nextID(u int) []byte {
-	return strconv.AppendInt(nil, int64(l.top+1+u), 10)
+	return strconv.AppendInt(nil, int64(l.lastEventID+1+u), 10)
 }
 
-func (openHands) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+func (openHands) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	u := t.unitOf(result)
 	o := l.object(u)
-	return write("id", o.Mark("id"), "timestamp", l.stampLike(o), "source", "user", "message", text,
+	return write("id", o.Mark("id"), "timestamp", l.timestampOf(o), "source", "user", "message", text,
 		"action", "message", "args", write("content", text, "wait_for_response", []byte("false")))
 }
 
 // passOver writes an event of nothing, which OpenHands keeps and does not send.
-func (openHands) passOver(record []byte) []byte {
+func (openHands) skipped(record []byte) []byte {
 	o := objectOf(record)
-	return write("id", o.Mark("id"), "timestamp", stampOr(o, epoch), "source", o.Mark("source"), "message", "", "cause", o.Mark("cause"),
+	return write("id", o.Mark("id"), "timestamp", timestampOr(o, epoch), "source", o.Mark("source"), "message", "", "cause", o.Mark("cause"),
 		"observation", "null", "content", "", "extras", write())
 }
 
-func (openHands) without(*Log, *Thread, transcript.BlockID) []byte { return nil }
+func (openHands) withoutBlock(*Log, *Thread, transcript.BlockID) []byte { return nil }

@@ -7,10 +7,10 @@ import (
 
 // origins says for each line of a file that is half repaired which line of the original it
 // is; 0 is a line that was put in. nil is the original.
-type origins []int
+type lineOrigins []int
 
 // name gives changes the numbers that their lines have in the original.
-func (o origins) name(changes []Change) {
+func (o lineOrigins) renumberLines(changes []Change) {
 	if o == nil {
 		return
 	}
@@ -30,11 +30,11 @@ func (o origins) name(changes []Change) {
 }
 
 // behind returns the origins of the lines that a round has made.
-func (o origins) behind(e *edits) origins {
-	if e.l.files != nil {
+func (o lineOrigins) afterEdits(e *edits) lineOrigins {
+	if e.file.files != nil {
 		return nil
 	}
-	next := make(origins, 0, max(len(o), 16))
+	next := make(lineOrigins, 0, max(len(o), 16))
 	line, begins := 1, true // of the file in front of the round; the next byte begins a line
 	was := func(n int) int {
 		if o == nil {
@@ -67,11 +67,11 @@ func (o origins) behind(e *edits) origins {
 	}
 	at := 0
 	for _, x := range e.spliced {
-		write(e.l.raw[at:x.Start], true, true)
+		write(e.file.raw[at:x.Start], true, true)
 		write(x.New, x.End > x.Start, false)
-		line += bytes.Count(e.l.raw[x.Start:x.End], []byte{'\n'})
+		line += bytes.Count(e.file.raw[x.Start:x.End], []byte{'\n'})
 		at = x.End
 	}
-	write(e.l.raw[at:], true, true)
+	write(e.file.raw[at:], true, true)
 	return next
 }

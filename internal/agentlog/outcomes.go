@@ -84,7 +84,7 @@ func (l *Log) damageKinds(found []Finding) (all []damageKind) {
 		case f.Rule == "dangling-parent", f.Rule == encodingRule, f.Rule == "joined-lines":
 			k.name += " of " + l.roleAt(roles, f.Line)
 		case f.Rule == "duplicate-line" && k.harmful:
-			k.name += l.copied(f.Line)
+			k.name += l.duplicateKind(f.Line)
 		case f.Rule == "duplicate-line" && len(l.units) > 0 && f.Line == l.units[len(l.units)-1].line:
 			k.name += " at the end of " + l.object(len(l.units)-1).Kind()
 		case f.Rule == "orphan-call" && (l.Format == OpenCode || l.Format == OpenCodeExport):
@@ -136,7 +136,7 @@ func (l *Log) parentFollows(f Finding) bool {
 
 // copied tells apart the copies of lines that an agent does not pass over: of the head alone, of the head and
 // all that the conversation had until there, and of other lines.
-func (l *Log) copied(line int) string {
+func (l *Log) duplicateKind(line int) string {
 	kind := l.object(0).Kind()
 	before, after, head := 0, 0, false
 	for u := range l.units {
@@ -150,7 +150,7 @@ func (l *Log) copied(line int) string {
 	if !head {
 		return " that is sent"
 	}
-	for _, u := range l.copies {
+	for _, u := range l.duplicates {
 		if l.units[u].line > line && l.object(u).Kind() == "response_item" {
 			after++
 		}
@@ -176,7 +176,7 @@ func (l *Log) roles() map[int]string {
 	all := make(map[int]string)
 	for _, t := range l.Sent() {
 		tr := t.Request.Transcript()
-		for i, p := range t.parts {
+		for i, p := range t.sources {
 			m := tr.Messages()[i]
 			role := replyRole
 			if m.Role == transcript.User {
@@ -234,7 +234,7 @@ func (l *Log) attachmentRole(u int) string {
 func (l *Log) splitsPair(line int) bool {
 	for _, t := range l.Sent() {
 		tr := t.Request.Transcript()
-		at := func(b transcript.BlockID) int { return l.units[t.parts[tr.Block(b).Message].unit].line }
+		at := func(b transcript.BlockID) int { return l.units[t.sources[tr.Block(b).Message].unit].line }
 		for _, x := range tr.Exchanges() {
 			if x.Call < 0 || at(x.Call) > line {
 				continue

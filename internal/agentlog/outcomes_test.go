@@ -143,7 +143,7 @@ func (c recordedCase) spokenBefore(line int) (n int) {
 	for _, t := range c.log.Sent() {
 		tr := t.Request.Transcript()
 		for _, blk := range tr.Blocks() {
-			if blk.Message >= t.Messages() || c.log.units[t.parts[blk.Message].unit].line >= line {
+			if blk.Message >= t.Messages() || c.log.units[t.sources[blk.Message].unit].line >= line {
 				continue
 			}
 			said := spokenWords.Match(tr.Bytes(blk.Span))

@@ -34,7 +34,7 @@ func (o Outlook) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 
 // addOutlook adds to a diagnosis the recorded outcome of such damage, and its cause.
 func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
-	if d.Title = strings.Clone(l.title()); len(l.Sent()) > 0 {
+	if d.Title = strings.Clone(l.Title()); len(l.Sent()) > 0 {
 		s := l.Size(l.Sent()[0])
 		d.Size = Size{Tokens: s.Tokens, Window: s.Window, Guess: s.Guess, Reply: s.Reply} // without what holds on to the file
 	}
@@ -52,7 +52,7 @@ func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
 	}
 	for _, f := range found {
 		o := Full
-		if row, _ := l.Format.row(); row.shortens {
+		if row, _ := l.Format.spec(); row.shortensItself {
 			o = Forgets
 		}
 		if f.Rule == OverWindow && o > d.Outlook {
@@ -68,12 +68,12 @@ func (l *Log) cause(f Finding) string {
 		at = ""
 	}
 	call := ""
-	if f.of != nil && f.Block != transcript.NoBlock {
-		call = callName(f.of.Request, f.Block)
+	if f.thread != nil && f.Block != transcript.NoBlock {
+		call = callName(f.thread.Request, f.Block)
 	}
 	switch {
-	case f.Rule == OverWindow && f.of != nil && !l.Counted(f.of).Refused:
-		return l.tooLong(l.Size(f.of).Amount()) // how full that is is said beside it
+	case f.Rule == OverWindow && f.thread != nil && !l.Counted(f.thread).Refused:
+		return l.tooLongMessage(l.Size(f.thread).Amount()) // how full that is is said beside it
 	case f.Rule == OverWindow:
 		return f.Message
 	case f.Rule == "orphan-call" && call != "":
@@ -109,14 +109,14 @@ func callName(r *wire.Request, b transcript.BlockID) string {
 	}
 	for _, m := range jsonspan.Members(raw, at) {
 		if text := textAt(raw, m.Value); text != "" {
-			return blk.Tool + "(" + clipped(text, 40) + ")"
+			return blk.Tool + "(" + clipText(text, 40) + ")"
 		}
 	}
 	return blk.Tool
 }
 
-// title is what the user said first in the session; "" if nothing was found.
-func (l *Log) title() string {
+// Title is what the user said first in the session; "" if nothing was found.
+func (l *Log) Title() string {
 	for _, kind := range []Kind{Dormant, Main, Side} { // what is not sent any more was said first
 		for _, t := range l.Threads {
 			if t.Kind != kind {
@@ -131,7 +131,7 @@ func (l *Log) title() string {
 				if text = strings.TrimSpace(text); text == "" || text[0] == '<' || strings.HasPrefix(text, "# AGENTS.md") || strings.HasPrefix(text, "Caveat:") || strings.HasPrefix(text, "This session is being continued") {
 					continue
 				}
-				return clipped(text, 60)
+				return clipText(text, 60)
 			}
 		}
 	}
@@ -139,7 +139,7 @@ func (l *Log) title() string {
 }
 
 // clipped is the beginning of a text, on one line.
-func clipped(text string, most int) string {
+func clipText(text string, most int) string {
 	words := []rune(strings.Join(strings.Fields(text[:min(len(text), 8*most)]), " "))
 	if len(words) > most {
 		return string(words[:most-1]) + "…"
@@ -148,7 +148,7 @@ func clipped(text string, most int) string {
 }
 
 // noSession reports whether nothing in a file of lines is a record: it is no session at all.
-func (l *Log) noSession() bool {
-	r, _ := l.Format.row()
-	return r.document == nil && l.files == nil && l.lists == nil && len(l.units) == 0 && len(bytes.TrimSpace(l.raw)) > 0 && l.Format != Cline && l.Format != ADK && l.Format != OpenHands
+func (l *Log) holdsNoRecord() bool {
+	r, _ := l.Format.spec()
+	return r.isDocument == nil && l.files == nil && l.lists == nil && len(l.units) == 0 && len(bytes.TrimSpace(l.raw)) > 0 && l.Format != Cline && l.Format != ADK && l.Format != OpenHands
 }

@@ -19,79 +19,79 @@ import (
 // pairs are checked.
 type pi struct{}
 
-var piRow = row{
-	format: Pi, name: "pi", maker: "pi", dialect: wire.Anthropic, form: pi{}, line: piLine, lenient: true,
-	usage: usageAt("message.usage", []string{"input", "cacheRead", "cacheWrite"}, []string{"output"}),
+var piRow = formatSpec{
+	format: Pi, name: "pi", maker: "pi", dialect: wire.Anthropic, form: pi{}, lineEvidence: piLine, lenientUTF8: true,
+	unitUsage: usageAt("message.usage", []string{"input", "cacheRead", "cacheWrite"}, []string{"output"}),
 }
 
 func piLine(o object) evidence {
 	switch kind := o.Kind(); {
 	case kind == "session" && o.Has("cwd") && o.Has("id"):
-		return proof
+		return strongEvidence
 	case kind == "message" && o.Has("message") && o.Has("timestamp") && (o.Has("parentId") || o.Object("message").Has("role")):
-		return proof
+		return strongEvidence
 	}
-	return silent
+	return noEvidence
 }
 
 // A piEntry is what a line of pi says.
 type piEntry struct {
 	kind, id, parent string
-	stamp            string // its time
-	message          bool
-	hidden           bool // something else stands on its line, so that pi does not see it
+	timestamp        string // its time
+	isMessage        bool
+	sharesLine       bool // something else stands on its line, so that pi does not see it
 	seq              int  // its number as pi counts; -1: pi does not see the line
 }
 
 // A piTree is the file as pi sees it.
 type piTree struct {
-	entries []piEntry      // by unit
-	index   map[string]int // the last unit of an id
-	flat    []int          // the units that are no header, and no copies
-	path    []int          // from the root to where pi is to go on
-	heads   []int          // heads of other sessions
-	leaf    int            // place in flat of the line to go on from; -1: no line has an id
-	last    int            // the last line, copies included; a copy is the line that it is one of
-	strange bool           // a line of another session stands behind it, which pi does not see yet
-	foreign []int          // offsets of lines that are counted and are no units
-	seqs    map[int]int    // units by their numbers
-	linked  bool           // lines have ids and hang on each other
-	kept    map[int]int    // compactions whose first kept line is lost, to the line behind it
+	entries            []piEntry      // by unit
+	index              map[string]int // the last unit of an id
+	lines              []int          // the units that are no header, and no copies
+	path               []int          // from the root to where pi is to go on
+	foreignHeads       []int          // heads of other sessions
+	leaf               int            // place in flat of the line to go on from; -1: no line has an id
+	lastLine           int            // the last line, copies included; a copy is the line that it is one of
+	endsInOtherSession bool           // a line of another session stands behind it, which pi does not see yet
+	extraLines         []int          // offsets of lines that are counted and are no units
+	unitBySeq          map[int]int    // units by their numbers
+	linked             bool           // lines have ids and hang on each other
+	lostFirstKept      map[int]int    // compactions whose first kept line is lost, to the line behind it
 }
 
 func (p pi) read(l *Log) {
 	l.readLines()
 	t := p.tree(l)
 	l.pi = t
-	all, n := newTalk(), 0
-	for _, i := range t.flat {
-		if t.entries[i].message {
+	all, n := newPairCounts(), 0
+	for _, i := range t.lines {
+		if t.entries[i].isMessage {
 			n++
-			p.count(l, l.units[i].span, all)
+			p.countPairs(l, l.units[i].span, all)
 		}
 	}
 	if n == 0 {
 		return
 	}
-	l.count(all, n)
-	if first, ok := t.seqs[0]; !ok || t.entries[first].kind != "session" || l.object(first).Text("id") == "" {
-		l.noteHead() // whatever is JSON and stands in front of it
+	l.addToTally(all, n)
+	if first, ok := t.unitBySeq[0]; !ok || t.entries[first].kind != "session" || l.object(first).Text("id") == "" {
+		l.reportLostHead() // whatever is JSON and stands in front of it
 	}
-	t.path = t.flat
+	t.path = t.lines
 	if t.linked {
-		t.path = p.walk(l, t)
-		p.tellLate(l, t)
+		t.path = p.pathToLeaf(l, t)
+		p.reportLateLines(l, t)
 	}
-	b := l.newBody(wire.Anthropic, p.model(l, t))
-	sent := p.send(l, t, b)
-	l.written("main", Main, p.model(l, t), b, all)
-	b = l.newBody(wire.Anthropic, "")
-	for _, i := range t.flat {
-		if t.entries[i].message && !sent[i] {
-			p.message(l, b, i, jsonspan.Span{})
+	b := l.newBodyBuilder(wire.Anthropic, p.model(l, t))
+	sent := p.appendSent(l, t, b)
+	l.addPairsThread("main", Main, p.model(l, t), b, all)
+	b = l.newBodyBuilder(wire.Anthropic, "")
+	for _, i := range t.lines {
+		if t.entries[i].isMessage && !sent[i] {
+			p.appendMessage(l, b, i, jsonspan.Span{})
 		}
 	}
-	l.written("dormant", Dormant, "", b, all)
+	l.addPairsThread("dormant", Dormant, "", b, all)
 }
 
 // tree looks at all lines.
@@ -102,15 +102,15 @@ func (p pi) tree(l *Log) *piTree {
 	for i, u := range l.units {
 		o := objectAt(l.raw, u.span)
 		e := &t.entries[i]
-		*e = piEntry{kind: o.Text("type"), id: o.Text("id"), parent: o.Text("parentId"), stamp: o.Text("timestamp"), hidden: !u.alone, seq: -1}
-		e.message = e.kind == "message" && o.Object("message").Has("role")
+		*e = piEntry{kind: o.Text("type"), id: o.Text("id"), parent: o.Text("parentId"), timestamp: o.Text("timestamp"), sharesLine: !u.alone, seq: -1}
+		e.isMessage = e.kind == "message" && o.Object("message").Has("role")
 		if e.kind == "session" {
 			if !header {
 				header = true
 				version, _ = strconv.Atoi(string(o.Value("version")))
 			}
 			if named != "" && e.id != named {
-				t.heads = append(t.heads, i)
+				t.foreignHeads = append(t.foreignHeads, i)
 			}
 			named, e.id = e.id, ""
 			continue
@@ -118,26 +118,26 @@ func (p pi) tree(l *Log) *piTree {
 		if e.id != "" {
 			if first, ok := t.index[e.id]; ok {
 				l.repeatedUUID(first, i)
-				if n := len(l.copies); n > 0 && l.copies[n-1] == i {
+				if n := len(l.duplicates); n > 0 && l.duplicates[n-1] == i {
 					if parent, ok := t.index[e.parent]; !ok || parent < first {
-						e.message = false
+						e.isMessage = false
 						continue
 					}
 					// The one behind what it hangs on stays: from there the agent goes on.
-					l.copies[n-1], l.damage = first, l.damage[:len(l.damage)-1]
+					l.duplicates[n-1], l.damage = first, l.damage[:len(l.damage)-1]
 					l.damageUnit(first, "duplicate-line")
-					t.entries[first].message = false
+					t.entries[first].isMessage = false
 					early = append(early, first)
 				}
 			}
 			t.index[e.id] = i
 			t.linked = true
 		}
-		t.flat = append(t.flat, i)
+		t.lines = append(t.lines, i)
 	}
 	if early != nil {
 		slices.Sort(early)
-		t.flat = slices.DeleteFunc(t.flat, func(u int) bool {
+		t.lines = slices.DeleteFunc(t.lines, func(u int) bool {
 			_, found := slices.BinarySearch(early, u)
 			return found
 		})
@@ -148,8 +148,8 @@ func (p pi) tree(l *Log) *piTree {
 	if t.linked {
 		t.findLeaf()
 	}
-	if n := len(l.copies); n > 0 && l.copies[n-1] == len(l.units)-1 && t.linked && t.last != t.flat[t.leaf] {
-		l.worsen("the agent goes on from the first one, and forgets what came behind it")
+	if n := len(l.duplicates); n > 0 && l.duplicates[n-1] == len(l.units)-1 && t.linked && t.lastLine != t.lines[t.leaf] {
+		l.markHarmful("the agent goes on from the first one, and forgets what came behind it")
 	}
 	p.number(l, t)
 	return t
@@ -165,18 +165,18 @@ func (pi) number(l *Log, t *piTree) {
 		switch string(bytes.TrimSpace(line)) {
 		case "null", "false", "0", "-0", `""`: // nothing, to JavaScript
 		default:
-			t.foreign = append(t.foreign, f.Offset)
+			t.extraLines = append(t.extraLines, f.Offset)
 		}
 	}
-	t.seqs = make(map[int]int, len(l.units))
+	t.unitBySeq = make(map[int]int, len(l.units))
 	n, k := 0, 0
 	for i, u := range l.units {
-		for k < len(t.foreign) && t.foreign[k] < u.span.Start {
+		for k < len(t.extraLines) && t.extraLines[k] < u.span.Start {
 			n, k = n+1, k+1
 		}
 		if u.alone {
 			t.entries[i].seq = n
-			t.seqs[n] = i
+			t.unitBySeq[n] = i
 			n++
 		}
 	}
@@ -205,7 +205,7 @@ func (pi) model(l *Log, t *piTree) string {
 	return model
 }
 
-func (pi) count(l *Log, at jsonspan.Span, all *talk) {
+func (pi) countPairs(l *Log, at jsonspan.Span, all *pairCounts) {
 	m := objectAt(l.raw, at)
 	m = m.Object("message")
 	if m.Text("role") == "toolResult" {
@@ -221,8 +221,8 @@ func (pi) count(l *Log, at jsonspan.Span, all *talk) {
 
 // walk returns the lines that are on the way from the leaf to the root. A link
 // that leads nowhere is followed to the line in front.
-func (pi) walk(l *Log, t *piTree) []int {
-	es, index, flat := t.entries, t.index, t.flat
+func (pi) pathToLeaf(l *Log, t *piTree) []int {
+	es, index, flat := t.entries, t.index, t.lines
 	var path []int
 	seen := make(map[int]bool)
 	at := make(map[int]int, len(flat))
@@ -244,7 +244,7 @@ func (pi) walk(l *Log, t *piTree) []int {
 		}
 		if k >= 0 {
 			l.damageUnit(i, "dangling-parent", es[i].parent)
-			l.link(i, flat[k])
+			l.setNewParent(i, flat[k])
 		}
 	}
 	slices.Reverse(path)
@@ -252,16 +252,16 @@ func (pi) walk(l *Log, t *piTree) []int {
 }
 
 // send adds to a body what pi sends, and returns the units of it.
-func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
+func (p pi) appendSent(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 	path := t.path
 	n := 0
 	for _, i := range path {
-		if t.entries[i].message {
+		if t.entries[i].isMessage {
 			n += l.units[i].span.Len()
 		}
 	}
 	b.reserve(n)
-	kept, before := p.compacted(l, t, b)
+	kept, before := p.appendCompaction(l, t, b)
 	edits := make(map[string]object) // by id of the entry
 	for _, i := range kept {
 		if t.entries[i].kind == "context_edit" {
@@ -284,15 +284,15 @@ func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 		}
 		switch e.kind {
 		case "branch_summary":
-			p.summary(l, b, i, "summary")
+			p.appendSummary(l, b, i, "summary")
 			open = false
 			continue
 		case "custom_message":
-			p.custom(l, b, i)
+			p.appendCustom(l, b, i)
 			open = false
 			continue
 		}
-		if !e.message {
+		if !e.isMessage {
 			continue
 		}
 		m := l.object(i).Object("message")
@@ -306,26 +306,26 @@ func (p pi) send(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 		}
 		if role == "assistant" || role == "user" {
 			for _, h := range held {
-				p.message(l, b, h, jsonspan.Span{})
+				p.appendMessage(l, b, h, jsonspan.Span{})
 			}
 			held, open = nil, false
 		}
-		if !p.sends(m) {
+		if !p.isSent(m) {
 			sent[i] = false
 			continue
 		}
 		open = open || role == "assistant"
-		p.message(l, b, i, content)
+		p.appendMessage(l, b, i, content)
 	}
 	for _, h := range held {
-		p.message(l, b, h, jsonspan.Span{})
+		p.appendMessage(l, b, h, jsonspan.Span{})
 	}
 	return sent
 }
 
 // compacted adds the summary of the last compaction to a body, and returns what stands on the path
 // beside it, of which so many stand in front of the compaction.
-func (p pi) compacted(l *Log, t *piTree, b *bodyBuilder) (kept []int, before int) {
+func (p pi) appendCompaction(l *Log, t *piTree, b *bodyBuilder) (kept []int, before int) {
 	path := t.path
 	at := -1
 	for k, i := range path {
@@ -336,11 +336,11 @@ func (p pi) compacted(l *Log, t *piTree, b *bodyBuilder) (kept []int, before int
 	if at < 0 {
 		return path, 0
 	}
-	p.summary(l, b, path[at], "summary")
+	p.appendSummary(l, b, path[at], "summary")
 	first := at
 	u := p.firstKept(l, t, path[at])
 	if u < 0 {
-		u = p.behindLost(l, t, at)
+		u = p.afterLostKept(l, t, at)
 	}
 	if u >= 0 {
 		if k := slices.Index(path[:at], u); k >= 0 {
@@ -352,7 +352,7 @@ func (p pi) compacted(l *Log, t *piTree, b *bodyBuilder) (kept []int, before int
 
 // sends reports whether pi sends a message. Turns of the model that broke off are not
 // sent again, nor what the user has kept out.
-func (pi) sends(m object) bool {
+func (pi) isSent(m object) bool {
 	switch m.Text("role") {
 	case "assistant":
 		stop := m.Text("stopReason")
@@ -376,7 +376,7 @@ func (pi) firstKept(l *Log, t *piTree, compaction int) int {
 	if err != nil {
 		return -1
 	}
-	if i, ok := t.seqs[n]; ok && t.entries[i].kind != "session" {
+	if i, ok := t.unitBySeq[n]; ok && t.entries[i].kind != "session" {
 		return i
 	}
 	return -1
@@ -384,77 +384,77 @@ func (pi) firstKept(l *Log, t *piTree, compaction int) int {
 
 // behindLost returns the line behind the gap on the path that a line must have stood in which
 // the compaction there keeps as its first one, or -1. Without it pi forgets all that is kept.
-func (pi) behindLost(l *Log, t *piTree, at int) int {
+func (pi) afterLostKept(l *Log, t *piTree, at int) int {
 	id := l.object(t.path[at]).Text("firstKeptEntryId")
 	if _, there := t.index[id]; id == "" || there || !t.linked {
 		return -1
 	}
 	for k, i := range t.path[:at] {
-		_, gap := l.links[i]
+		_, gap := l.newParents[i]
 		if _, there := t.index[t.entries[i].parent]; !gap && (k > 0 || there || t.entries[i].parent == "") {
 			continue
 		}
 		l.damageUnit(t.path[at], "lost-kept-line", id)
-		t.kept = map[int]int{t.path[at]: i}
+		t.lostFirstKept = map[int]int{t.path[at]: i}
 		return i
 	}
 	return -1
 }
 
 // summary adds the words of a compaction or of a branch that was left.
-func (pi) summary(l *Log, b *bodyBuilder, i int, name string) {
-	o, t := l.object(i), turn{}
+func (pi) appendSummary(l *Log, b *bodyBuilder, i int, name string) {
+	o, t := l.object(i), messageBuilder{}
 	if v, ok := o.Get(name); ok && v.Len() > 2 {
-		t.text(l.raw[v.Start:v.End], v)
+		t.addText(l.raw[v.Start:v.End], v)
 	}
-	t.put(b, i, "user")
+	t.appendTo(b, i, "user")
 }
 
 // custom adds what an extension says to the model.
-func (pi) custom(l *Log, b *bodyBuilder, i int) {
+func (pi) appendCustom(l *Log, b *bodyBuilder, i int) {
 	o := l.object(i)
 	if v, ok := o.Get("content"); ok {
-		t := turn{blocks: textsIn(l.raw, v)}
-		t.put(b, i, "user")
+		t := messageBuilder{blocks: textBlocks(l.raw, v)}
+		t.appendTo(b, i, "user")
 	}
 }
 
 // message adds what a line says to a body; content replaces what it says, if there is
 // any.
-func (pi) message(l *Log, b *bodyBuilder, i int, content jsonspan.Span) {
-	m, t := l.object(i).Object("message"), turn{}
+func (pi) appendMessage(l *Log, b *bodyBuilder, i int, content jsonspan.Span) {
+	m, t := l.object(i).Object("message"), messageBuilder{}
 	role := m.Text("role")
 	if content.Len() == 0 {
 		content, _ = m.Get("content")
 	}
 	switch {
 	case role == "toolResult":
-		t.result(m.Text("toolCallId"), textsIn(l.raw, content), m.Is("isError"), m.Span)
+		t.addResult(m.Text("toolCallId"), textBlocks(l.raw, content), m.Is("isError"), m.Span)
 	case role == "bashExecution":
 		for _, name := range []string{"command", "output"} {
 			if v, ok := m.Get(name); ok && v.Len() > 2 && l.raw[v.Start] == '"' {
-				t.text(l.raw[v.Start:v.End], v)
+				t.addText(l.raw[v.Start:v.End], v)
 			}
 		}
 	case content.Len() == 0:
 	case l.raw[content.Start] == '"':
-		t.text(l.raw[content.Start:content.End], content)
+		t.addText(l.raw[content.Start:content.End], content)
 	case l.raw[content.Start] == '[':
 		for _, e := range jsonspan.Elements(l.raw, content) {
 			c := objectAt(l.raw, e)
 			switch c.Text("type") {
 			case "toolCall":
-				t.call(c.Text("id"), c.Text("name"), c.Value("arguments"), e)
+				t.addCall(c.Text("id"), c.Text("name"), c.Value("arguments"), e)
 			case "text":
-				t.text(c.Value("text"), e)
+				t.addText(c.Value("text"), e)
 			}
 		}
 	}
 	if len(t.blocks) == 0 { // a turn that broke off before it said anything
-		t.text(quote(" "), m.Span)
+		t.addText(quote(" "), m.Span)
 	}
 	if role != "assistant" {
 		role = "user"
 	}
-	t.put(b, i, role)
+	t.appendTo(b, i, role)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func (p pi) repair(e *edits, t *Thread, o Options) error {
-	if !o.AppendOnly || !e.l.pi.linked {
+	if !o.AppendOnly || !e.file.pi.linked {
 		return repairFlat(p, e, t, o)
 	}
 	changeFlat(p, e, t, o)
@@ -21,15 +21,15 @@ func (p pi) repair(e *edits, t *Thread, o Options) error {
 
 func (p pi) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
-	unit := t.parts[blk.Message].unit
+	unit := t.sources[blk.Message].unit
 	o := l.object(unit)
 	m := write("role", "toolResult", "toolCallId", blk.CallID, "toolName", blk.Tool,
 		"content", array(textBlock(text)), "isError", []byte("true"), "timestamp", l.objectIn(unit, "message").Mark("timestamp"))
-	return write("type", "message", "id", p.mint(l, unit, m, nil), "parentId", o.Mark("id"), "timestamp", o.Mark("timestamp"), "message", m)
+	return write("type", "message", "id", p.mintID(l, unit, m, nil), "parentId", o.Mark("id"), "timestamp", o.Mark("timestamp"), "message", m)
 }
 
 // mint makes an id for a new line; none if the lines of the file have none.
-func (pi) mint(l *Log, unit int, message []byte, made map[string]bool) []byte {
+func (pi) mintID(l *Log, unit int, message []byte, made map[string]bool) []byte {
 	if len(l.pi.index) == 0 {
 		return nil
 	}
@@ -42,16 +42,16 @@ func (pi) mint(l *Log, unit int, message []byte, made map[string]bool) []byte {
 	}
 }
 
-func (p pi) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+func (p pi) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	unit := t.unitOf(result)
 	stamp := l.object(unit).Object("message").Mark("timestamp")
-	content := append([][]byte{textBlock(text)}, p.shows(l, t, result)...)
+	content := append([][]byte{textBlock(text)}, p.media(l, t, result)...)
 	m := write("role", "user", "content", array(content...), "timestamp", stamp)
 	return l.object(unit).With("message", m)
 }
 
 // shows returns the pictures of a result, which a message of the user holds alike.
-func (pi) shows(l *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
+func (pi) media(l *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
 	unit := t.unitOf(result)
 	for _, at := range l.object(unit).Object("message").List("content") {
 		if objectAt(l.raw, at).Text("type") == "image" {
@@ -62,11 +62,11 @@ func (pi) shows(l *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
 }
 
 // passOver writes an entry of an extension, of which pi sends nothing.
-func (pi) passOver(record []byte) []byte {
+func (pi) skipped(record []byte) []byte {
 	return setMembers(record, "type", "custom", "customType", keptMember)
 }
 
-func (pi) without(l *Log, t *Thread, call transcript.BlockID) []byte {
+func (pi) withoutBlock(l *Log, t *Thread, call transcript.BlockID) []byte {
 	return withoutElement(l, t, call, func(o object) []jsonspan.Span { return o.Object("message").List("content") })
 }
 
@@ -75,13 +75,13 @@ func (pi) without(l *Log, t *Thread, call transcript.BlockID) []byte {
 func withoutElement(l *Log, t *Thread, b transcript.BlockID, list func(object) []jsonspan.Span) []byte {
 	tr := t.Request.Transcript()
 	blk := tr.Block(b)
-	p := t.parts[blk.Message]
+	p := t.sources[blk.Message]
 	u := l.units[p.unit].span
 	i := int(b - tr.Messages()[blk.Message].First)
-	if i >= len(p.blocks) { // the unit is the block
+	if i >= len(p.blockSpans) { // the unit is the block
 		return nil
 	}
-	at := p.blocks[i]
+	at := p.blockSpans[i]
 	all := list(objectAt(l.raw, u))
 	for i, e := range all {
 		if e != at || len(all) == 1 {
@@ -106,10 +106,10 @@ var piReferences = []string{"firstKeptEntryId", "targetId", "fromId"}
 
 // branch writes what the path has become behind everything, from its first change
 // on, with ids of its own: the last line is what pi goes on from.
-func (p pi) branch(e *edits) {
-	es, parent, begun := e.l.pi.entries, "", false
+func (p pi) writeBranch(e *edits) {
+	es, parent, begun := e.file.pi.entries, "", false
 	renamed := make(map[string]string)
-	leaf, late := e.l.pi.flat[e.l.pi.leaf], !e.l.pi.ends()
+	leaf, late := e.file.pi.lines[e.file.pi.leaf], !e.file.pi.resumesAtLeaf()
 	add := func(line []byte) {
 		was := objectOf(line)
 		var pairs []any
@@ -118,26 +118,26 @@ func (p pi) branch(e *edits) {
 				pairs = append(pairs, name, to)
 			}
 		}
-		id := p.mint(e.l, len(e.end), append(quote(parent), line...), nil)
-		line = setMembers(line, append(pairs, "id", id, "parentId", uuidValue(parent))...)
+		id := p.mintID(e.file, len(e.appended), append(quote(parent), line...), nil)
+		line = setMembers(line, append(pairs, "id", id, "parentId", uuidOrNull(parent))...)
 		parent = jsonedit.TextAt(id)
 		if old := was.Text("id"); old != "" {
 			renamed[old] = parent
 		}
-		e.end = append(e.end, line)
+		e.appended = append(e.appended, line)
 	}
-	for _, i := range e.l.pi.path {
+	for _, i := range e.file.pi.path {
 		x := e.units[i]
-		_, gap := e.l.links[i]
-		_, lost := e.l.pi.kept[i]
+		_, gap := e.file.newParents[i]
+		_, lost := e.file.pi.lostFirstKept[i]
 		begun = begun || gap || lost || x != nil && (x.drop || x.body != nil) || i == leaf && late
 		switch {
 		case x != nil && x.drop:
 		case begun:
-			if u, ok := e.l.pi.kept[i]; ok {
-				e.set(i, "firstKeptEntryId", es[u].id)
+			if u, ok := e.file.pi.lostFirstKept[i]; ok {
+				e.setMembers(i, "firstKeptEntryId", es[u].id)
 			}
-			add(e.body(i))
+			add(e.unitBytes(i))
 		default:
 			parent = es[i].id
 		}
@@ -154,18 +154,18 @@ func (p pi) branch(e *edits) {
 // finish links the lines of the path in their new order, and lets compactions name what
 // they named.
 func (p pi) finish(e *edits) {
-	t := e.l.pi
-	if t != nil && !e.appendOnly && e.l.headless() {
-		e.crown(p.head(e.l))
+	t := e.file.pi
+	if t != nil && !e.appendOnly && e.file.lacksHead() {
+		e.prependHead(p.newHead(e.file))
 	}
 	switch {
 	case t == nil:
 	case e.appendOnly && t.linked:
-		p.branch(e)
+		p.writeBranch(e)
 	case e.appendOnly: // nothing in front of the end has moved
 	case t.linked:
 		p.relink(e, t)
-		p.bringUp(e, t)
+		p.moveLeafToEnd(e, t)
 	default:
 		p.renumber(e, t)
 	}
@@ -177,9 +177,9 @@ func (p pi) nameFirstKept(e *edits, t *piTree) {
 		if t.entries[c].kind != "compaction" || e.dropped(c) {
 			continue
 		}
-		u, lost := t.kept[c]
+		u, lost := t.lostFirstKept[c]
 		if !lost {
-			u = p.firstKept(e.l, t, c)
+			u = p.firstKept(e.file, t, c)
 		}
 		k := slices.Index(t.path[:at], u)
 		for was := u; k >= 0 && k < at; k++ {
@@ -187,8 +187,8 @@ func (p pi) nameFirstKept(e *edits, t *piTree) {
 				continue
 			}
 			if lost || u != was {
-				e.set(c, "firstKeptEntryId", t.entries[u].id)
-				e.log(Change{Line: e.l.units[c].line}, wire.ActionEdit, "lost-kept-line", nil, 0, "names the first line it keeps that is there")
+				e.setMembers(c, "firstKeptEntryId", t.entries[u].id)
+				e.addChange(Change{Line: e.file.units[c].line}, wire.ActionEdit, "lost-kept-line", nil, 0, "names the first line it keeps that is there")
 			}
 			break
 		}
@@ -208,14 +208,14 @@ func (p pi) relink(e *edits, t *piTree) {
 			p := prev
 			prev = t.entries[i].id
 			if p != t.entries[i].parent {
-				e.linkPi(i, p)
+				e.setPiParent(i, p)
 			}
 		}
 		if x == nil {
 			continue
 		}
 		for j, line := range x.after {
-			line = setMembers(line, "parentId", uuidValue(prev))
+			line = setMembers(line, "parentId", uuidOrNull(prev))
 			x.after[j] = line
 			o := objectOf(line)
 			prev = o.Text("id")
@@ -228,7 +228,7 @@ func (p pi) relink(e *edits, t *piTree) {
 		on[i] = true
 	}
 	known := make(map[string]string) // where lines that are gone lead to
-	for _, i := range t.flat {
+	for _, i := range t.lines {
 		p := t.entries[i].parent
 		var walked []string
 		for len(walked) <= len(t.entries) {
@@ -247,21 +247,21 @@ func (p pi) relink(e *edits, t *piTree) {
 			known[w] = p
 		}
 		if !on[i] && p != t.entries[i].parent && !e.dropped(i) {
-			e.linkPi(i, p)
+			e.setPiParent(i, p)
 		}
 	}
 }
 
-func (e *edits) linkPi(u int, parent string) {
-	e.set(u, "parentId", uuidValue(parent))
-	e.log(Change{Line: e.l.units[u].line}, wire.ActionEdit, "relink", nil, 0, "now linked to the previous line")
+func (e *edits) setPiParent(u int, parent string) {
+	e.setMembers(u, "parentId", uuidOrNull(parent))
+	e.addChange(Change{Line: e.file.units[u].line}, wire.ActionEdit, "relink", nil, 0, "now linked to the previous line")
 }
 
 // renumber writes the numbers of entries anew where lines came or went in front of them.
 func (p pi) renumber(e *edits, t *piTree) {
-	now, n, k := make([]int, len(e.l.units)), len(e.top), 0
-	for i, u := range e.l.units {
-		for k < len(t.foreign) && t.foreign[k] < u.span.Start {
+	now, n, k := make([]int, len(e.file.units)), len(e.prepended), 0
+	for i, u := range e.file.units {
+		for k < len(t.extraLines) && t.extraLines[k] < u.span.Start {
 			n, k = n+1, k+1
 		}
 		x := e.units[i]
@@ -280,11 +280,11 @@ func (p pi) renumber(e *edits, t *piTree) {
 		if t.entries[i].kind != "compaction" || e.dropped(i) {
 			continue
 		}
-		u := p.firstKept(e.l, t, i)
+		u := p.firstKept(e.file, t, i)
 		if u < 0 || now[u] == t.entries[u].seq {
 			continue
 		}
-		e.set(i, "firstKeptEntryIndex", now[u])
-		e.log(Change{Line: e.l.units[i].line}, wire.ActionEdit, "relink", nil, 0, "the number of the first entry it keeps follows that entry")
+		e.setMembers(i, "firstKeptEntryIndex", now[u])
+		e.addChange(Change{Line: e.file.units[i].line}, wire.ActionEdit, "relink", nil, 0, "the number of the first entry it keeps follows that entry")
 	}
 }

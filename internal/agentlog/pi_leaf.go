@@ -20,10 +20,10 @@ func (t *piTree) findLeaf() {
 			}
 		}
 	}
-	roots := piRoots(up)
+	roots := rootsOf(up)
 	parent := make([]bool, len(t.entries))
-	front, heads := -1, t.heads
-	for _, i := range t.flat {
+	front, heads := -1, t.foreignHeads
+	for _, i := range t.lines {
 		for len(heads) > 0 && heads[0] < i { // another session begins
 			front, heads = -1, heads[1:]
 		}
@@ -37,49 +37,49 @@ func (t *piTree) findLeaf() {
 			front = i
 		}
 	}
-	t.last, t.leaf = -1, -1
+	t.lastLine, t.leaf = -1, -1
 	copied := false
-	roots = piRoots(up)
+	roots = rootsOf(up)
 	seen := t.lastSeen()
-	for i := len(t.entries) - 1; i >= 0 && t.last < 0; i-- {
+	for i := len(t.entries) - 1; i >= 0 && t.lastLine < 0; i-- {
 		e := &t.entries[i]
 		if e.id == "" {
 			continue
 		}
 		last := t.index[e.id]
 		if a, b := roots[last], roots[seen]; a != b && up[a] == -1 && up[b] == -1 {
-			t.strange = true // what pi does not see must not lead it into another session when it does
+			t.endsInOtherSession = true // what pi does not see must not lead it into another session when it does
 			continue
 		}
-		t.last, copied = last, last != i
+		t.lastLine, copied = last, last != i
 	}
 	apart := func(i int) bool { // another session: both begin in the file
-		a, b := roots[i], roots[t.last]
+		a, b := roots[i], roots[t.lastLine]
 		return a != b && up[a] == -1 && up[b] == -1
 	}
-	if last := t.last; !copied && parent[last] {
+	if last := t.lastLine; !copied && parent[last] {
 		was := up[last]
 		up[last] = -1
-		below := piRoots(up)
+		below := rootsOf(up)
 		up[last] = was
 		apart = func(i int) bool { return below[i] != last }
 	}
 	newest := ""
-	for k, i := range t.flat {
+	for k, i := range t.lines {
 		e := &t.entries[i]
 		if e.id == "" || t.index[e.id] != i {
 			continue
 		}
-		if i == t.last && !copied && !parent[i] {
+		if i == t.lastLine && !copied && !parent[i] {
 			t.leaf = k
 			return
 		}
-		if !parent[i] && !apart(i) && (e.stamp >= newest || t.leaf < 0) {
-			t.leaf, newest = k, e.stamp
+		if !parent[i] && !apart(i) && (e.timestamp >= newest || t.leaf < 0) {
+			t.leaf, newest = k, e.timestamp
 		}
 	}
-	for k := len(t.flat) - 1; t.leaf < 0; k-- {
-		if t.entries[t.flat[k]].id != "" {
+	for k := len(t.lines) - 1; t.leaf < 0; k-- {
+		if t.entries[t.lines[k]].id != "" {
 			t.leaf = k
 		}
 	}
@@ -92,7 +92,7 @@ func (t *piTree) lastSeen() int {
 		e := &t.entries[i]
 		switch {
 		case e.id == "":
-		case !e.hidden:
+		case !e.sharesLine:
 			return t.index[e.id]
 		case last < 0:
 			last = t.index[e.id]
@@ -102,7 +102,7 @@ func (t *piTree) lastSeen() int {
 }
 
 // piRoots follows the links of all lines up, each once. A line in a circle is its own root.
-func piRoots(up []int) []int {
+func rootsOf(up []int) []int {
 	const unknown = -1
 	roots, walk := make([]int, len(up)), make([]int, len(up)) // walk: the number of the walk that a line was met in
 	for i := range roots {
@@ -135,16 +135,16 @@ func piRoots(up []int) []int {
 }
 
 // tellLate notes the lines behind the leaf that pi would go on from.
-func (pi) tellLate(l *Log, t *piTree) {
+func (pi) reportLateLines(l *Log, t *piTree) {
 	if t.leaf < 0 {
 		return
 	}
-	for k := len(t.flat) - 1; k > t.leaf; k-- {
-		u := t.flat[k]
+	for k := len(t.lines) - 1; k > t.leaf; k-- {
+		u := t.lines[k]
 		switch at := l.units[u]; {
 		case t.entries[u].id == "":
 			l.damageAt(at.span.Start, at.line, "idless-line")
-		case u == t.last:
+		case u == t.lastLine:
 			l.damageAt(at.span.Start, at.line, lateRule, t.entries[u].id)
 			return
 		default:
@@ -157,35 +157,35 @@ func (pi) tellLate(l *Log, t *piTree) {
 const lateRule = "late-line"
 
 // bringUp puts the leaf behind all other lines, with what stands around it now.
-func (pi) bringUp(e *edits, t *piTree) {
-	end := len(t.flat) - 1
+func (pi) moveLeafToEnd(e *edits, t *piTree) {
+	end := len(t.lines) - 1
 	if t.leaf < 0 || t.leaf == end {
 		return
 	}
-	u, rule := t.flat[t.leaf], lateRule
+	u, rule := t.lines[t.leaf], lateRule
 	switch {
-	case t.strange:
+	case t.endsInOtherSession:
 		rule = "broken-line"
-	case t.entries[t.flat[end]].id == "":
+	case t.entries[t.lines[end]].id == "":
 		rule = "idless-line"
-	case t.last == u:
+	case t.lastLine == u:
 		rule = "duplicate-line"
 	}
-	x, home := e.unit(u), e.unit(t.flat[end])
+	x, home := e.unit(u), e.unit(t.lines[end])
 	home.after = append(home.after, x.before...)
 	if !x.drop {
-		home.after = append(home.after, e.body(u))
+		home.after = append(home.after, e.unitBytes(u))
 	}
 	home.after = append(home.after, x.after...)
 	x.before, x.after, x.drop = nil, nil, true
-	e.log(Change{Line: e.l.units[u].line}, wire.ActionMove, rule, nil, 0, "moved to the end: the agent goes on from the last line")
+	e.addChange(Change{Line: e.file.units[u].line}, wire.ActionMove, rule, nil, 0, "moved to the end: the agent goes on from the last line")
 }
 
 // ends reports whether pi goes on from the leaf as the file is.
-func (t *piTree) ends() bool {
+func (t *piTree) resumesAtLeaf() bool {
 	end := len(t.entries) - 1
 	for end >= 0 && t.entries[end].kind == "session" {
 		end--
 	}
-	return end >= 0 && t.entries[end].id != "" && t.last == t.flat[t.leaf]
+	return end >= 0 && t.entries[end].id != "" && t.lastLine == t.lines[t.leaf]
 }

@@ -9,30 +9,30 @@ import (
 // from there. An entry of type compaction would put its summary in front of the task, and could
 // keep lines only as they are.
 func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	tree := e.l.pi
+	tree := e.file.pi
 	if !tree.linked {
 		return ErrShorten
 	}
-	parent, stamp := "", tree.entries[tree.path[len(tree.path)-1]].stamp
+	parent, stamp := "", tree.entries[tree.path[len(tree.path)-1]].timestamp
 	put := func(line []byte) {
-		stamp = later(stamp)
-		id := p.mint(e.l, len(e.end), append(quote(parent), line...), e.ids)
-		line = setMembers(line, "id", id, "parentId", uuidValue(parent), "timestamp", stamp)
+		stamp = nextMillisecond(stamp)
+		id := p.mintID(e.file, len(e.appended), append(quote(parent), line...), e.mintedIDs)
+		line = setMembers(line, "id", id, "parentId", uuidOrNull(parent), "timestamp", stamp)
 		parent = jsonedit.TextAt(id)
-		e.ids[parent] = true
-		e.end = append(e.end, line)
+		e.mintedIDs[parent] = true
+		e.appended = append(e.appended, line)
 	}
 	for _, i := range tree.path { // the settings that are in force
 		switch tree.entries[i].kind {
 		case "model_change", "thinking_level_change":
-			put(e.body(i))
+			put(e.unitBytes(i))
 		}
 	}
-	near := t.parts[0].unit
-	for _, x := range piecesOf(t, t.Request, plan.Result(), false) {
+	near := t.sources[0].unit
+	for _, x := range buildPieces(t, t.Request, plan.Result(), false) {
 		if x.message >= 0 {
-			near = t.parts[x.message].unit
-			if line, ok := p.again(e.l, near, x.raw); ok {
+			near = t.sources[x.message].unit
+			if line, ok := p.rewriteLine(e.file, near, x.raw); ok {
 				put(line)
 				continue
 			}
@@ -41,7 +41,7 @@ func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 				x.raw = t.Request.Transcript().Bytes(m.Span)
 			}
 		}
-		for _, m := range p.says(x.raw, e.l.objectIn(near, "message").Mark("timestamp")) {
+		for _, m := range p.splitMessage(x.raw, e.file.objectIn(near, "message").Mark("timestamp")) {
 			put(write("type", "message", "id", "", "parentId", "", "timestamp", stamp, "message", m))
 		}
 	}
@@ -50,8 +50,8 @@ func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 
 // again writes a line once more, with another content if there is one. A usage counted what
 // was sent with the original.
-func (p pi) again(l *Log, u int, now []byte) (line []byte, ok bool) {
-	if !l.pi.entries[u].message {
+func (p pi) rewriteLine(l *Log, u int, now []byte) (line []byte, ok bool) {
+	if !l.pi.entries[u].isMessage {
 		return nil, false // the words of a compaction, or of an extension
 	}
 	o := l.object(u)
@@ -71,7 +71,7 @@ func (p pi) again(l *Log, u int, now []byte) (line []byte, ok bool) {
 			if !ok {
 				return nil, false
 			}
-			content = array(textsIn(now, at)...)
+			content = array(textBlocks(now, at)...)
 		case "assistant":
 			content = array(piBlocks(said)...)
 		default:
@@ -80,13 +80,13 @@ func (p pi) again(l *Log, u int, now []byte) (line []byte, ok bool) {
 		message = setMembers(message, "content", content)
 	}
 	if used := objectOf(message).Object("usage"); len(used.Members) > 0 {
-		message = setMembers(message, "usage", unused(used, "input", "output", "cacheRead", "cacheWrite", "totalTokens"))
+		message = setMembers(message, "usage", zeroCounts(used, "input", "output", "cacheRead", "cacheWrite", "totalTokens"))
 	}
 	return o.With("message", message), true
 }
 
 // says writes a message as messages of pi: results are messages of their own.
-func (pi) says(raw, stamp []byte) (all [][]byte) {
+func (pi) splitMessage(raw, stamp []byte) (all [][]byte) {
 	m := objectOf(raw)
 	if text := m.Value("content"); len(text) > 0 && text[0] == '"' {
 		return [][]byte{write("role", "user", "content", array(textBlock(text)), "timestamp", stamp)}
@@ -103,7 +103,7 @@ func (pi) says(raw, stamp []byte) (all [][]byte) {
 			failed = []byte("true")
 		}
 		content, _ := b.Get("content")
-		all = append(all, write("role", "toolResult", "toolCallId", b.Text("tool_use_id"), "toolName", "", "content", array(textsIn(raw, content)...), "isError", failed, "timestamp", stamp))
+		all = append(all, write("role", "toolResult", "toolCallId", b.Text("tool_use_id"), "toolName", "", "content", array(textBlocks(raw, content)...), "isError", failed, "timestamp", stamp))
 	}
 	if len(texts) > 0 {
 		all = append(all, write("role", "user", "content", array(texts...), "timestamp", stamp))

@@ -29,7 +29,7 @@ func piLinks(id, parent string) string {
 	if id == "" {
 		return ""
 	}
-	return fmt.Sprintf(`"id":"%s","parentId":%s,`, id, uuidValue(parent))
+	return fmt.Sprintf(`"id":"%s","parentId":%s,`, id, uuidOrNull(parent))
 }
 
 func piEntryLine(id, parent, message string) string {

@@ -18,7 +18,7 @@ func (x Place) Project(raw []byte) string {
 		return ""
 	}
 	if x.Rows != nil {
-		if at, ok := one(raw); ok {
+		if at, ok := soleValue(raw); ok {
 			o := objectAt(raw, at)
 			return cmp.Or(o.Object("info").Text("directory"), o.Text("working_dir"))
 		}

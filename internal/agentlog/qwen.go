@@ -16,32 +16,32 @@ import (
 type qwen struct{}
 
 // qwenRow is qwen-code: the links of Claude Code around the contents of Gemini.
-var qwenRow = row{
+var qwenRow = formatSpec{
 	format: QwenCode, name: "qwen-code", maker: "qwen-code", dialect: wire.Anthropic, form: qwen{},
-	line: qwenLine, lenient: true,
-	usage: usageAt("usageMetadata", []string{"promptTokenCount"}, []string{"candidatesTokenCount", "thoughtsTokenCount"}),
+	lineEvidence: qwenLine, lenientUTF8: true,
+	unitUsage: usageAt("usageMetadata", []string{"promptTokenCount"}, []string{"candidatesTokenCount", "thoughtsTokenCount"}),
 }
 
 func qwenLine(o object) evidence {
 	if !o.Has("uuid") || !o.Has("parentUuid") || !o.Has("sessionId") {
-		return silent
+		return noEvidence
 	}
 	switch kind := o.Kind(); {
 	case o.Object("message").Has("parts"), kind == "tool_result":
-		return proof
+		return strongEvidence
 	case kind == "system" && !o.Has("isSidechain"):
-		return hint
+		return weakEvidence
 	}
-	return silent
+	return noEvidence
 }
 
 func (q qwen) read(l *Log) {
 	l.readLines()
 	path, off := q.path(l)
-	k, n, model := newTalk(), 0, ""
-	live, rest := l.newBody(wire.Anthropic, ""), l.newBody(wire.Anthropic, "")
+	k, n, model := newPairCounts(), 0, ""
+	live, rest := l.newBodyBuilder(wire.Anthropic, ""), l.newBodyBuilder(wire.Anthropic, "")
 	for _, u := range off {
-		n += q.line(l, rest, u, k)
+		n += q.appendLine(l, rest, u, k)
 	}
 	from := 0
 	for i, u := range path {
@@ -53,22 +53,22 @@ func (q qwen) read(l *Log) {
 		model = cmp.Or(l.object(u).Text("model"), model)
 		switch {
 		case i < from:
-			n += q.line(l, rest, u, k)
+			n += q.appendLine(l, rest, u, k)
 		case i == from && l.object(u).Text("subtype") == "chat_compression":
-			l.seal(u)
+			l.sealUnit(u)
 			for _, m := range l.object(u).Object("systemPayload").List("compressedHistory") {
-				n += q.message(live, u, objectAt(l.raw, m), k)
+				n += q.appendMessage(live, u, objectAt(l.raw, m), k)
 			}
 		default:
-			n += q.line(l, live, u, k)
+			n += q.appendLine(l, live, u, k)
 		}
 	}
 	if n == 0 {
 		return
 	}
-	l.count(k, n)
-	l.written("dormant", Dormant, "", rest, k)
-	l.written("main", Main, model, live, k)
+	l.addToTally(k, n)
+	l.addPairsThread("dormant", Dormant, "", rest, k)
+	l.addPairsThread("main", Main, model, live, k)
 }
 
 // findOtherSessions reports the lines of other sessions, with which qwen-code does not open the file, and a
@@ -114,8 +114,8 @@ func (qwen) path(l *Log) (path, off []int) {
 	for u >= 0 && (copies[u] || l.object(u).Text("uuid") == "") {
 		u--
 	}
-	if last := len(l.units) - 1; u >= 0 && slices.Contains(l.copies, last) && l.object(last).Text("uuid") != l.object(u).Text("uuid") {
-		l.worsen("the agent goes on from the first one, and forgets what came behind it")
+	if last := len(l.units) - 1; u >= 0 && slices.Contains(l.duplicates, last) && l.object(last).Text("uuid") != l.object(u).Text("uuid") {
+		l.markHarmful("the agent goes on from the first one, and forgets what came behind it")
 	}
 	for u >= 0 && !on[u] {
 		on[u] = true
@@ -145,34 +145,34 @@ func (qwen) path(l *Log) (path, off []int) {
 }
 
 // line adds the message of a line, and returns how many that are.
-func (q qwen) line(l *Log, b *bodyBuilder, u int, k *talk) int {
+func (q qwen) appendLine(l *Log, b *bodyBuilder, u int, k *pairCounts) int {
 	switch o := l.object(u); o.Text("type") {
 	case "user", "assistant", "tool_result":
-		return q.message(b, u, o.Object("message"), k)
+		return q.appendMessage(b, u, o.Object("message"), k)
 	}
 	return 0
 }
 
 // message adds a content of Gemini.
-func (qwen) message(b *bodyBuilder, u int, m object, k *talk) int {
-	t := turn{k: k}
+func (qwen) appendMessage(b *bodyBuilder, u int, m object, k *pairCounts) int {
+	t := messageBuilder{counts: k}
 	for _, p := range m.Items("parts") {
 		call, result := p.Object("functionCall"), p.Object("functionResponse")
 		switch {
 		case len(call.Members) > 0:
-			t.call(call.Text("id"), call.Text("name"), call.Value("args"), p.Span)
+			t.addCall(call.Text("id"), call.Text("name"), call.Value("args"), p.Span)
 		case len(result.Members) > 0:
 			response := result.Object("response")
-			t.result(result.Text("id"), [][]byte{textBlock(qwenSaid(response))}, response.Has("error"), p.Span)
+			t.addResult(result.Text("id"), [][]byte{textBlock(qwenResponseText(response))}, response.Has("error"), p.Span)
 		case p.Has("text") && !p.Is("thought"):
-			t.text(p.Value("text"), p.Span)
+			t.addText(p.Value("text"), p.Span)
 		}
 	}
-	return t.put(b, u, roleOf(m.Text("role")))
+	return t.appendTo(b, u, roleOf(m.Text("role")))
 }
 
 // qwenSaid is the text of a response.
-func qwenSaid(r object) string {
+func qwenResponseText(r object) string {
 	if text := cmp.Or(r.Text("output"), r.Text("error")); text != "" || len(r.Members) == 0 {
 		return text
 	}
@@ -181,77 +181,77 @@ func qwenSaid(r object) string {
 
 // finish lets each line hang on the one in front of it.
 func (q qwen) finish(e *edits) {
-	for _, u := range e.l.strays {
+	for _, u := range e.file.strays {
 		e.unit(u).drop = true
-		e.log(Change{Line: e.l.units[u].line}, wire.ActionDrop, otherSessionRule, nil, -e.l.units[u].span.Len(), "a line of another session; the agent does not open the file with it")
+		e.addChange(Change{Line: e.file.units[u].line}, wire.ActionDrop, otherSessionRule, nil, -e.file.units[u].span.Len(), "a line of another session; the agent does not open the file with it")
 	}
 	if e.appendOnly {
 		return
 	}
-	path, _ := q.path(&Log{Format: e.l.Format, source: e.l.source, layout: layout{units: e.l.units}})
+	path, _ := q.path(&Log{Format: e.file.Format, source: e.file.source, layout: layout{units: e.file.units}})
 	up := ""
 	for i, u := range path {
 		x := e.units[u]
 		if x != nil {
 			for k := range x.before {
-				x.before[k], up = q.hang(x.before[k], up)
+				x.before[k], up = q.setParent(x.before[k], up)
 			}
 		}
 		if !e.dropped(u) {
-			was := e.l.object(u).Text("parentUuid")
+			was := e.file.object(u).Text("parentUuid")
 			if was != up && i > 0 {
-				e.set(u, "parentUuid", up)
+				e.setMembers(u, "parentUuid", up)
 				if x == nil || len(x.after)+len(x.before) == 0 {
-					e.log(Change{Line: e.l.units[u].line}, wire.ActionEdit, "relink", nil, len(up)-len(was), "now linked to the previous line")
+					e.addChange(Change{Line: e.file.units[u].line}, wire.ActionEdit, "relink", nil, len(up)-len(was), "now linked to the previous line")
 				}
 			}
-			up = e.l.object(u).Text("uuid")
+			up = e.file.object(u).Text("uuid")
 		}
 		if x != nil {
 			for k := range x.after {
-				x.after[k], up = q.hang(x.after[k], up)
+				x.after[k], up = q.setParent(x.after[k], up)
 			}
 		}
 	}
 }
 
 // hang lets a line hang on another one, and returns its own uuid.
-func (qwen) hang(line []byte, up string) ([]byte, string) {
-	line = setMembers(line, "parentUuid", uuidValue(up))
+func (qwen) setParent(line []byte, up string) ([]byte, string) {
+	line = setMembers(line, "parentUuid", uuidOrNull(up))
 	return line, objectOf(line).Text("uuid")
 }
 
 // record writes a line that follows another one.
-func (qwen) record(l *Log, u int, kind, role string, parts ...[]byte) []byte {
+func (qwen) newRecord(l *Log, u int, kind, role string, parts ...[]byte) []byte {
 	o := l.object(u)
-	return write("uuid", eventID(append([]byte(o.Text("uuid")), array(parts...)...), kind), "parentUuid", o.Text("uuid"), "sessionId", o.Text("sessionId"), "timestamp", later(o.Text("timestamp")),
+	return write("uuid", derivedUUID(append([]byte(o.Text("uuid")), array(parts...)...), kind), "parentUuid", o.Text("uuid"), "sessionId", o.Text("sessionId"), "timestamp", nextMillisecond(o.Text("timestamp")),
 		"type", kind, "cwd", o.Value("cwd"), "version", o.Value("version"), "message", write("role", role, "parts", array(parts...)))
 }
 
 func (q qwen) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	blk := t.Request.Transcript().Block(call)
-	return q.record(l, t.parts[blk.Message].unit, "tool_result", "user", qwenResponse(blk.CallID, blk.Tool, "error", quote(text)))
+	return q.newRecord(l, t.sources[blk.Message].unit, "tool_result", "user", qwenResponse(blk.CallID, blk.Tool, "error", quote(text)))
 }
 
 func qwenResponse(id, tool, name string, text []byte) []byte {
 	return write("functionResponse", write("id", id, "name", tool, "response", write(name, text)))
 }
 
-func (q qwen) quote(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
+func (q qwen) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	u := t.unitOf(result)
-	line := q.record(l, u, "user", "user", write("text", text))
+	line := q.newRecord(l, u, "user", "user", write("text", text))
 	o := l.object(u)
-	return setMembers(line, "uuid", o.Text("uuid"), "parentUuid", uuidValue(o.Text("parentUuid")))
+	return setMembers(line, "uuid", o.Text("uuid"), "parentUuid", uuidOrNull(o.Text("parentUuid")))
 }
 
-func (q qwen) without(l *Log, t *Thread, half transcript.BlockID) []byte {
+func (q qwen) withoutBlock(l *Log, t *Thread, half transcript.BlockID) []byte {
 	return withoutElement(l, t, half, q.elements)
 }
 
 func (qwen) elements(o object) []jsonspan.Span { return o.Object("message").List("parts") }
 
 // passOver writes a line that qwen-code keeps and does not send.
-func (qwen) passOver(record []byte) []byte {
+func (qwen) skipped(record []byte) []byte {
 	return setMembers(record, "type", "system", "subtype", "pare_passed_over")
 }
 
@@ -262,10 +262,10 @@ func (q qwen) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 		tools[x.CallID] = x.Tool
 	}
 	var all [][]byte
-	for _, p := range piecesOf(t, t.Request, plan.Result(), false) {
+	for _, p := range buildPieces(t, t.Request, plan.Result(), false) {
 		if p.message >= 0 && p.raw == nil {
-			if u := t.parts[p.message].unit; !e.l.sealed[u] { // with its media and thoughts
-				m := e.l.object(u).Object("message")
+			if u := t.sources[p.message].unit; !e.file.sealed[u] { // with its media and thoughts
+				m := e.file.object(u).Object("message")
 				all = append(all, m.Bytes())
 				continue
 			}
@@ -274,9 +274,9 @@ func (q qwen) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 		}
 		all = append(all, qwenContent(p, tools))
 	}
-	last := len(e.l.units) - 1
-	o := e.l.object(last)
-	e.end = append(e.end, write("uuid", eventID(array(all...), o.Text("uuid")), "parentUuid", o.Text("uuid"), "sessionId", o.Text("sessionId"), "timestamp", later(o.Text("timestamp")),
+	last := len(e.file.units) - 1
+	o := e.file.object(last)
+	e.appended = append(e.appended, write("uuid", derivedUUID(array(all...), o.Text("uuid")), "parentUuid", o.Text("uuid"), "sessionId", o.Text("sessionId"), "timestamp", nextMillisecond(o.Text("timestamp")),
 		"type", "system", "cwd", o.Value("cwd"), "version", o.Value("version"), "subtype", "chat_compression",
 		"systemPayload", write("info", write("originalTokenCount", 0, "newTokenCount", 0, "compressionStatus", 1), "compressedHistory", array(all...))))
 	return nil

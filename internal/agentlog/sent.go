@@ -10,7 +10,7 @@ import (
 // First is the request that the session is about: the first one that is sent.
 func (l *Log) First() *wire.Request {
 	for _, t := range l.Threads {
-		if l.sends(t) {
+		if l.isSent(t) {
 			return t.Request
 		}
 	}

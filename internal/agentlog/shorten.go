@@ -27,7 +27,7 @@ type shortener interface {
 // compaction of the agent's own, and every line that is there stays. The plan gets the thread
 // of the repaired file and its size; if it changes nothing, nothing is written.
 func (l *Log) Shorten(o Options, plan func(*Thread, Size) (*pare.Plan, error)) (*Fixed, error) {
-	how, ok := l.form.(shortener)
+	how, ok := l.reader.(shortener)
 	if !ok || l.files != nil {
 		return nil, fmt.Errorf("shorten %s: %w", l.name, ErrShorten)
 	}
@@ -35,7 +35,7 @@ func (l *Log) Shorten(o Options, plan func(*Thread, Size) (*pare.Plan, error)) (
 	if err != nil {
 		return nil, err
 	}
-	o.Format, o.Model, o.Profile, o.Marked = l.Format, l.o.Model, l.o.Profile, l.o.Marked && !fixed.Unmarked
+	o.Format, o.Model, o.Profile, o.Marked = l.Format, l.options.Model, l.options.Profile, l.options.Marked && !fixed.Unmarked
 	cur, err := Read(l.name, fixed.Raw, o)
 	if err != nil {
 		return nil, fmt.Errorf("shorten %s: %w", l.name, err)
@@ -75,7 +75,7 @@ func (l *Log) Shorten(o Options, plan func(*Thread, Size) (*pare.Plan, error)) (
 	if err != nil {
 		return nil, fmt.Errorf("shorten %s: %w", l.name, err)
 	}
-	if err := cur.shortened(after, wants, o); err != nil {
+	if err := cur.checkShortened(after, wants, o); err != nil {
 		return nil, fmt.Errorf("shorten %s: %w", l.name, err)
 	}
 	short := *fixed
@@ -90,9 +90,9 @@ func (l *Log) Shorten(o Options, plan func(*Thread, Size) (*pare.Plan, error)) (
 
 // shortened makes sure that the agent will go on with what the plans have made, and that
 // nothing is wrong with it that was not wrong before.
-func (l *Log) shortened(after *Log, wants []*pare.Plan, o Options) error {
-	known := l.faults(o)
-	for key, n := range after.faults(o) {
+func (l *Log) checkShortened(after *Log, wants []*pare.Plan, o Options) error {
+	known := l.countFaults(o)
+	for key, n := range after.countFaults(o) {
 		if n > known[key] {
 			rule, _, _ := bytes.Cut([]byte(key), []byte{0})
 			return fmt.Errorf("the shorter session would have a fault that it did not have (%s), so nothing was written", rule)
@@ -103,7 +103,7 @@ func (l *Log) shortened(after *Log, wants []*pare.Plan, o Options) error {
 		return errors.New("the shorter session could not be found again, so nothing was written")
 	}
 	for i, p := range wants {
-		if said, want := words(sent[i].Request, sent[i].Messages()), words(p.Result(), len(p.Result().Transcript().Messages())); said > want+len(promptText) {
+		if said, want := countSpokenBytes(sent[i].Request, sent[i].Messages()), countSpokenBytes(p.Result(), len(p.Result().Transcript().Messages())); said > want+len(promptText) {
 			return fmt.Errorf("the agent would send %d bytes where %d were planned, so nothing was written", said, want)
 		}
 	}
@@ -111,7 +111,7 @@ func (l *Log) shortened(after *Log, wants []*pare.Plan, o Options) error {
 }
 
 // words counts the bytes of what the first messages of a request say.
-func words(r *wire.Request, messages int) (n int) {
+func countSpokenBytes(r *wire.Request, messages int) (n int) {
 	tr := r.Transcript()
 	for _, m := range tr.Messages()[:messages] {
 		for b := m.First; b < m.End; b++ {
@@ -127,7 +127,7 @@ func words(r *wire.Request, messages int) (n int) {
 }
 
 // summaryOf is the summary that a plan has put in, or "".
-func summaryOf(p *pare.Plan) string {
+func findSummary(p *pare.Plan) string {
 	tr := p.Result().Transcript()
 	for b := range tr.Blocks() {
 		if text := p.Result().Text(transcript.BlockID(b)); tr.Block(transcript.BlockID(b)).Kind == transcript.Text && isSummary(text) {

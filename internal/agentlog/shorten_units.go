@@ -9,17 +9,17 @@ import (
 )
 
 // A reviser writes the units of a format in which each message is a unit of its own.
-type reviser interface {
+type unitReviser interface {
 	// rewrite writes a unit with what is left of its message; false: it cannot be written so.
 	rewrite(l *Log, unit int, now object) ([]byte, bool)
 	// says writes a unit with a text, a JSON string, that stands beside another one.
-	says(l *Log, unit int, role transcript.Role, text []byte) []byte
+	newText(l *Log, unit int, role transcript.Role, text []byte) []byte
 }
 
 // shortenUnits makes the units of a thread what a plan has left of them: some go, some say less, and
 // a summary stands where something went. It returns the ids of the calls that are gone.
-func shortenUnits(w reviser, e *edits, t *Thread, plan *pare.Plan) (gone map[string]bool, err error) {
-	pieces := piecesOf(t, t.Request, plan.Result(), false)
+func shortenUnits(w unitReviser, e *edits, t *Thread, plan *pare.Plan) (gone map[string]bool, err error) {
+	pieces := buildPieces(t, t.Request, plan.Result(), false)
 	last := -1
 	for _, p := range pieces {
 		now := objectOf(p.raw)
@@ -28,7 +28,7 @@ func shortenUnits(w reviser, e *edits, t *Thread, plan *pare.Plan) (gone map[str
 			if !ok {
 				return nil, ErrShorten
 			}
-			e.putBeside(t, last, w.says(e.l, t.parts[max(last, 0)].unit, p.role, text))
+			e.putBeside(t, last, w.newText(e.file, t.sources[max(last, 0)].unit, p.role, text))
 			continue
 		}
 		if p.message < last {
@@ -38,8 +38,8 @@ func shortenUnits(w reviser, e *edits, t *Thread, plan *pare.Plan) (gone map[str
 		if p.raw == nil {
 			continue
 		}
-		u := t.parts[p.message].unit
-		out, ok := w.rewrite(e.l, u, now)
+		u := t.sources[p.message].unit
+		out, ok := w.rewrite(e.file, u, now)
 		if !ok {
 			return nil, ErrShorten
 		}
@@ -61,7 +61,7 @@ func shortenUnits(w reviser, e *edits, t *Thread, plan *pare.Plan) (gone map[str
 func keptPieces(e *edits, t *Thread, plan *pare.Plan, write func(transcript.Role, []byte) []byte) (map[int]piece, error) {
 	kept := make(map[int]piece)
 	last := -1
-	for _, p := range piecesOf(t, t.Request, plan.Result(), false) {
+	for _, p := range buildPieces(t, t.Request, plan.Result(), false) {
 		if p.message >= 0 {
 			kept[p.message], last = p, p.message
 			continue
@@ -77,7 +77,7 @@ func keptPieces(e *edits, t *Thread, plan *pare.Plan, write func(transcript.Role
 
 // putBeside puts a new unit behind that of a message; -1: in front of the first one.
 func (e *edits) putBeside(t *Thread, message int, raw []byte) {
-	x := e.unit(t.parts[max(message, 0)].unit)
+	x := e.unit(t.sources[max(message, 0)].unit)
 	if message < 0 {
 		x.before = append(x.before, raw)
 	} else {
@@ -95,14 +95,14 @@ type unitGroup struct {
 // nothing is left.
 func (e *edits) unitGroups(t *Thread, kept map[int]piece) iter.Seq[unitGroup] {
 	return func(yield func(unitGroup) bool) {
-		for first := 0; first < len(t.parts); {
+		for first := 0; first < len(t.sources); {
 			end, some, same := first, false, true
-			for end < len(t.parts) && t.parts[end].unit == t.parts[first].unit {
+			for end < len(t.sources) && t.sources[end].unit == t.sources[first].unit {
 				p, ok := kept[end]
 				some, same = some || ok, same && ok && p.raw == nil
 				end++
 			}
-			g := unitGroup{t.parts[first].unit, first, end, kept}
+			g := unitGroup{t.sources[first].unit, first, end, kept}
 			first = end
 			switch {
 			case same:

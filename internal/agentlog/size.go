@@ -36,7 +36,7 @@ func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 	if window != nil {
 		w = *window
 	}
-	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = aim(t, limit, target), false, 0, 0
+	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = targetTokens(t, limit, target), false, 0, 0
 	p.Window = &w
 	plan, err := p.Plan(context.Background(), t.Request)
 	var small *pare.WindowTooSmall
@@ -49,9 +49,9 @@ func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 
 // aim is how many tokens a thread is to have that is full: so many, or so many percent of the limit;
 // zero: half of it, or less where the agent compacts from there on.
-func aim(t *Thread, limit, target int) int {
+func targetTokens(t *Thread, limit, target int) int {
 	if target == 0 {
-		target = t.aim
+		target = t.targetPercent
 	}
 	if target < 100 {
 		target = limit * target / 100
@@ -67,7 +67,7 @@ func aim(t *Thread, limit, target int) int {
 // not fill up at once.
 func Roomy(t *Thread, s Size, left *wire.Request) bool {
 	limit, _ := s.Limits()
-	return left.Tokens(tokens.For(left.Model())) <= aim(t, limit, 0)
+	return left.Tokens(tokens.For(left.Model())) <= targetTokens(t, limit, 0)
 }
 
 // Size weighs a thread.
@@ -78,40 +78,40 @@ func (l *Log) Size(t *Thread) Size {
 // Counted is what the API has counted for the last reply of a thread, and what the agent has noted
 // of the window.
 func (l *Log) Counted(t *Thread) fullness.Counted {
-	k := l.usage(t)
-	k.Refused = l.refusedAsTooLong(t)
+	k := l.lastUsage(t)
+	k.Refused = l.isRefusedAsTooLong(t)
 	return k
 }
 
 // usage finds what the API has counted last. A reply that stands in the file in front of
 // something that is sent before it was counted when other messages were sent: by a
 // compaction, the agent has kept it.
-func (l *Log) usage(t *Thread) fullness.Counted {
-	row, _ := l.Format.row()
+func (l *Log) lastUsage(t *Thread) fullness.Counted {
+	row, _ := l.Format.spec()
 	switch {
-	case row.counts != nil:
-		return row.counts(l, t)
-	case row.usage == nil:
+	case row.readCounted != nil:
+		return row.readCounted(l, t)
+	case row.unitUsage == nil:
 		return fullness.Counted{}
 	}
-	first := make([]int, len(t.parts)+1) // by message: the last unit in front of it
-	for i, p := range t.parts {
+	first := make([]int, len(t.sources)+1) // by message: the last unit in front of it
+	for i, p := range t.sources {
 		first[i+1] = max(first[i], p.unit)
 	}
 	ms := t.Request.Transcript().Messages()
-	for i := len(t.parts) - 1; i >= 0; i-- {
+	for i := len(t.sources) - 1; i >= 0; i-- {
 		if ms[i].Role != transcript.Assistant {
 			continue
 		}
-		u := t.parts[i].unit
+		u := t.sources[i].unit
 		if l.owners != nil {
 			u = l.owners[u]
 		}
-		in, out := row.usage(l.object(u))
+		in, out := row.unitUsage(l.object(u))
 		if in == 0 {
 			continue
 		}
-		if first[i] > t.parts[i].unit {
+		if first[i] > t.sources[i].unit {
 			return fullness.Counted{}
 		}
 		return fullness.Counted{Input: in, Output: out, Messages: i + 1}
@@ -137,7 +137,7 @@ func usageAt(path string, input, output []string) func(object) (in, out int) {
 
 // codexUsage reads the last event that tells what a reply has cost, if it comes behind the last
 // compaction.
-func codexUsage(l *Log, t *Thread) (use fullness.Counted) {
+func lastCodexUsage(l *Log, t *Thread) (use fullness.Counted) {
 	for u := len(l.units) - 1; u >= 0; u-- {
 		o := l.object(u)
 		if o.Text("type") == "compacted" {
@@ -153,7 +153,7 @@ func codexUsage(l *Log, t *Thread) (use fullness.Counted) {
 			use.Window = info.Number("model_context_window")
 		}
 		if in := last.Number("input_tokens"); in > 0 {
-			if n := t.before(u); n > 0 {
+			if n := t.messagesBefore(u); n > 0 {
 				use.Input, use.Output, use.Messages = in, last.Number("output_tokens"), n
 			}
 			break
@@ -163,8 +163,8 @@ func codexUsage(l *Log, t *Thread) (use fullness.Counted) {
 }
 
 // before is how many messages are of units in front of one.
-func (t *Thread) before(u int) (n int) {
-	for n < len(t.parts) && t.parts[n].unit < u {
+func (t *Thread) messagesBefore(u int) (n int) {
+	for n < len(t.sources) && t.sources[n].unit < u {
 		n++
 	}
 	return n
@@ -172,7 +172,7 @@ func (t *Thread) before(u int) (n int) {
 
 // copilotUsage reads the last event that tells what a request has cost, in front of its reply, and how
 // long a prompt may be. A request that Copilot has shortened says nothing of what the file holds.
-func copilotUsage(l *Log, t *Thread) (use fullness.Counted) {
+func lastCopilotUsage(l *Log, t *Thread) (use fullness.Counted) {
 	for u := len(l.units) - 1; u >= 0; u-- {
 		o := l.object(u)
 		data := o.Object("data")
@@ -184,7 +184,7 @@ func copilotUsage(l *Log, t *Thread) (use fullness.Counted) {
 		case kind == "session.usage_record" && use.Messages == 0 && o.Text("agentId") == "":
 			usage := data.Object("usage")
 			if in := usage.Number("inputTokens"); in > 0 && usage.Text("interactionType") == "conversation-agent" {
-				use = fullness.Counted{Input: in, Output: usage.Number("outputTokens"), Messages: min(t.before(u)+1, len(t.parts)), Window: usage.Number("maxPromptTokens")}
+				use = fullness.Counted{Input: in, Output: usage.Number("outputTokens"), Messages: min(t.messagesBefore(u)+1, len(t.sources)), Window: usage.Number("maxPromptTokens")}
 			}
 		}
 	}
@@ -193,14 +193,14 @@ func copilotUsage(l *Log, t *Thread) (use fullness.Counted) {
 
 // refusedAsTooLong reports whether the last thing in a session of Claude Code is that the
 // provider found it too long.
-func (l *Log) refusedAsTooLong(t *Thread) bool {
-	if t.tree == nil || t.Kind != Main {
+func (l *Log) isRefusedAsTooLong(t *Thread) bool {
+	if t.claude == nil || t.Kind != Main {
 		return false
 	}
-	for k := len(t.tree.path) - 1; k >= 0; k-- {
-		u := t.tree.path[k]
-		e := &t.tree.entries[u]
-		if !e.assistant || !e.speaking() {
+	for k := len(t.claude.path) - 1; k >= 0; k-- {
+		u := t.claude.path[k]
+		e := &t.claude.entries[u]
+		if !e.isAssistant || !e.hasMessage() {
 			continue
 		}
 		text := bytes.ToLower(l.raw[e.content.Start:e.content.End])
@@ -211,9 +211,9 @@ func (l *Log) refusedAsTooLong(t *Thread) bool {
 }
 
 // overWindow finds threads that do not fit the window of their model.
-func (l *Log) overWindow() (all []Finding) {
+func (l *Log) findOverWindow() (all []Finding) {
 	for _, t := range l.Threads {
-		if !l.sends(t) || len(t.parts) == 0 {
+		if !l.isSent(t) || len(t.sources) == 0 {
 			continue
 		}
 		s := l.Size(t)
@@ -221,15 +221,15 @@ func (l *Log) overWindow() (all []Finding) {
 		switch {
 		case s.Refused:
 			message = "the provider has refused the session as too long, and the agent has noted that in its last line"
-		case s.Over() && !l.clipped(t, s):
-			message = l.tooLong(s.String())
+		case s.Over() && !l.fitsWhenClipped(t, s):
+			message = l.tooLongMessage(s.String())
 		default:
 			continue
 		}
 		f := l.locate(t, wire.Finding{Rule: OverWindow, Message: message, IDs: []string{}, Source: "agentlog/" + OverWindow,
-			Index: len(t.parts) - 1, Block: transcript.NoBlock})
-		f.Path = t.Request.MessagePath(len(t.parts) - 1)
-		f.Instead = shortenIt
+			Index: len(t.sources) - 1, Block: transcript.NoBlock})
+		f.Path = t.Request.MessagePath(len(t.sources) - 1)
+		f.Instead = shortenAdvice
 		all = append(all, f)
 	}
 	return all
@@ -237,9 +237,9 @@ func (l *Log) overWindow() (all []Finding) {
 
 // clipped reports whether the thread fits its window once the agent has clipped results. What the API has
 // counted it has counted clipped.
-func (l *Log) clipped(t *Thread, s Size) bool {
-	row, _ := l.Format.row()
-	if row.clips == 0 {
+func (l *Log) fitsWhenClipped(t *Thread, s Size) bool {
+	row, _ := l.Format.spec()
+	if row.resultLimit == 0 {
 		return false
 	}
 	tr, left, counted := t.Request.Transcript(), s.Tokens, 0
@@ -248,8 +248,8 @@ func (l *Log) clipped(t *Thread, s Size) bool {
 	}
 	for _, m := range tr.Messages()[min(counted, len(tr.Messages())):] {
 		for _, b := range tr.Blocks()[m.First:m.End] {
-			if raw := tr.Bytes(b.Span); b.Kind == transcript.Result && len(raw) > row.clips {
-				left -= s.Counter().Count(raw[row.clips:])
+			if raw := tr.Bytes(b.Span); b.Kind == transcript.Result && len(raw) > row.resultLimit {
+				left -= s.Counter().Count(raw[row.resultLimit:])
 			}
 		}
 	}
@@ -257,12 +257,12 @@ func (l *Log) clipped(t *Thread, s Size) bool {
 }
 
 // tooLong says what becomes of a session of a size.
-func (l *Log) tooLong(size string) string {
-	if row, _ := l.Format.row(); row.shortens {
+func (l *Log) tooLongMessage(size string) string {
+	if row, _ := l.Format.spec(); row.shortensItself {
 		return "when it is resumed it is " + size + ": the agent shortens it itself, and leaves out what does not fit"
 	}
 	return "when it is resumed it is " + size + ": the provider refuses it, and the agent's own compaction, too"
 }
 
 // shortenIt is what to do about a session that is too long.
-const shortenIt = "shorten it: pare trim --in-place FILE keeps the newest part, pare compact --in-place FILE puts a summary before that"
+const shortenAdvice = "shorten it: pare trim --in-place FILE keeps the newest part, pare compact --in-place FILE puts a summary before that"

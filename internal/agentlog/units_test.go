@@ -163,7 +163,7 @@ func TestDefectS5Illegible(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if err := l.illegible(); (err != nil) != c.none {
+		if err := l.unreadableError(); (err != nil) != c.none {
 			t.Errorf("%s: unreadable %v, want %v", name, err, c.none)
 		}
 	}

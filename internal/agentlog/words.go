@@ -25,15 +25,15 @@ const keptMember = "pare_kept"
 const keptRule = "kept-words"
 
 // heldBack is what to do about a finding whose repair would lose words.
-const heldBack = "the repair would lose words that stand beside what is wrong: move them elsewhere, or delete them, and fix again"
+const heldBackAdvice = "the repair would lose words that stand beside what is wrong: move them elsewhere, or delete them, and fix again"
 
 // maxHolds bounds how often a round begins anew. Nearly always the second one loses nothing.
 const maxHolds = 4
 
 // A passer is a form whose agent can be made to pass a record over.
-type passer interface {
+type skipper interface {
 	// passOver writes a record so that the agent does not send it.
-	passOver(record []byte) []byte
+	skipped(record []byte) []byte
 }
 
 // An attacher is a form whose agent does not open records with members that it does not know.
@@ -43,25 +43,25 @@ type attacher interface {
 }
 
 // let says that a receipt names what is lost in a span of a unit.
-func (e *edits) let(u int, at jsonspan.Span) {
-	e.named[u] = append(e.named[u], at)
+func (e *edits) allowLoss(u int, at jsonspan.Span) {
+	e.allowedLoss[u] = append(e.allowedLoss[u], at)
 }
 
 // holds reports whether a unit of a thread is held.
-func (e *edits) holds(t *Thread) bool {
-	return len(e.held) > 0 && slices.ContainsFunc(t.parts, func(p part) bool { return e.held[p.unit] })
+func (e *edits) hasHeldUnit(t *Thread) bool {
+	return len(e.heldUnits) > 0 && slices.ContainsFunc(t.sources, func(p messageSource) bool { return e.heldUnits[p.unit] })
 }
 
 // repaired collects what is to be done to the file as it is, and carries it out, apart from what
 // would lose words.
-func (l *Log) repaired(o Options) (*edits, []byte, error) {
+func (l *Log) planRepairs(o Options) (*edits, []byte, error) {
 	held := make(map[int]bool)
 	for range maxHolds {
 		e := newEdits(l, o.AppendOnly, held)
 		if err := e.collect(o); err != nil {
 			return nil, nil, err
 		}
-		losing := e.conserve()
+		losing := e.keepWords()
 		if len(losing) == 0 {
 			raw, err := e.render()
 			return e, raw, err
@@ -70,32 +70,32 @@ func (l *Log) repaired(o Options) (*edits, []byte, error) {
 			held[u] = true
 		}
 	}
-	return &edits{l: l, held: held}, l.raw, nil
+	return &edits{file: l, heldUnits: held}, l.raw, nil
 }
 
 // conserve sees to it that the words of all units that change or go stay in the file, and
 // returns the units whose words would be lost.
-func (e *edits) conserve() (held []int) {
-	for u := range e.l.units {
-		e.rewriteUnit(u)
+func (e *edits) keepWords() (held []int) {
+	for u := range e.file.units {
+		e.applyInnerEdits(u)
 	}
-	c := wordCheck{e: e, missing: make(map[string]bool)}
+	c := lossCheck{edits: e, missing: make(map[string]bool)}
 	c.findCopies()
-	for u := range e.l.units {
-		c.take(u)
+	for u := range e.file.units {
+		c.noteRemoved(u)
 	}
 	if c.findMissing(); len(c.missing) == 0 {
 		return nil
 	}
-	for i := 0; i < len(c.taken); {
-		u, k := c.taken[i].unit, i
+	for i := 0; i < len(c.removed); {
+		u, k := c.removed[i].unit, i
 		lost := make(map[int]bool) // by where they begin
-		for ; i < len(c.taken) && c.taken[i].unit == u; i++ {
-			if c.missing[c.taken[i].text] {
-				lost[c.taken[i].at.Start] = true
+		for ; i < len(c.removed) && c.removed[i].unit == u; i++ {
+			if c.missing[c.removed[i].text] {
+				lost[c.removed[i].at.Start] = true
 			}
 		}
-		if len(lost) > 0 && !e.rescue(u, c.taken[k:i], lost) {
+		if len(lost) > 0 && !e.keepUnitWords(u, c.removed[k:i], lost) {
 			held = append(held, u)
 		}
 	}
@@ -103,16 +103,16 @@ func (e *edits) conserve() (held []int) {
 }
 
 // rescue keeps words of a unit in the file; false: it cannot.
-func (e *edits) rescue(u int, taken []takenWord, lost map[int]bool) bool {
-	x, old := e.unit(u), e.l.units[u].span
+func (e *edits) keepUnitWords(u int, taken []removedString, lost map[int]bool) bool {
+	x, old := e.unit(u), e.file.units[u].span
 	if x.drop {
-		p, ok := e.l.form.(passer)
+		p, ok := e.file.reader.(skipper)
 		if !ok {
 			return false
 		}
-		x.drop, x.body = false, p.passOver(e.l.raw[old.Start:old.End])
+		x.drop, x.body = false, p.skipped(e.file.raw[old.Start:old.End])
 		there := make(map[string]bool)
-		eachWord(x.body, jsonspan.Span{End: len(x.body)}, func(s jsonspan.Span) { there[contentText(x.body, s)] = true })
+		eachWord(x.body, jsonspan.Span{End: len(x.body)}, func(s jsonspan.Span) { there[decodeString(x.body, s)] = true })
 		for _, w := range taken {
 			if there[w.text] {
 				delete(lost, w.at.Start)
@@ -120,23 +120,23 @@ func (e *edits) rescue(u int, taken []takenWord, lost map[int]bool) bool {
 		}
 	}
 	if len(lost) > 0 {
-		words := pruned(e.l.raw, old, lost)
-		if a, ok := e.l.form.(attacher); ok {
+		words := keepOnly(e.file.raw, old, lost)
+		if a, ok := e.file.reader.(attacher); ok {
 			x.body = a.attach(x.body, words)
 		} else {
-			x.body = withKept(x.body, words)
+			x.body = appendKept(x.body, words)
 		}
 	}
-	c := Change{Line: e.l.units[u].line}
-	if e.l.files != nil {
-		c.File = e.l.fileAt(old.Start).path
+	c := Change{Line: e.file.units[u].line}
+	if e.file.files != nil {
+		c.File = e.file.fileAt(old.Start).path
 	}
-	e.log(c, wire.ActionEdit, keptRule, nil, 0, "what else the record says stays in the file, where the agent passes it over")
+	e.addChange(c, wire.ActionEdit, keptRule, nil, 0, "what else the record says stays in the file, where the agent passes it over")
 	return true
 }
 
 // withKept adds words to the list of those that an object keeps.
-func withKept(raw, words []byte) []byte {
+func appendKept(raw, words []byte) []byte {
 	all := []byte{'['}
 	o := objectOf(raw)
 	if v, ok := o.Get(keptMember); len(o.List(keptMember)) > 0 {
@@ -148,24 +148,24 @@ func withKept(raw, words []byte) []byte {
 }
 
 // A takenWord is a string that a round takes out of a unit.
-type takenWord struct {
+type removedString struct {
 	unit int
 	at   jsonspan.Span // in the file
 	text string
 }
 
 // A wordCheck looks for what a round takes out of a file.
-type wordCheck struct {
-	e       *edits
-	taken   []takenWord     // in the order of the file
+type lossCheck struct {
+	edits   *edits
+	removed []removedString // in the order of the file
 	missing map[string]bool // of these, what has not been found elsewhere
 	copies  map[string]bool // the bytes of units that go and that stay elsewhere, whatever becomes of them there
 }
 
 // findCopies finds the units that go and are copies of others that do not.
-func (c *wordCheck) findCopies() {
-	bytesOf := func(u int) []byte { at := c.e.l.units[u].span; return c.e.l.raw[at.Start:at.End] }
-	for u, x := range c.e.units {
+func (c *lossCheck) findCopies() {
+	bytesOf := func(u int) []byte { at := c.edits.file.units[u].span; return c.edits.file.raw[at.Start:at.End] }
+	for u, x := range c.edits.units {
 		if x.drop {
 			if c.copies == nil {
 				c.copies = make(map[string]bool)
@@ -176,8 +176,8 @@ func (c *wordCheck) findCopies() {
 	if c.copies == nil {
 		return
 	}
-	for u := range c.e.l.units {
-		if _, goes := c.copies[string(bytesOf(u))]; goes && !c.e.dropped(u) {
+	for u := range c.edits.file.units {
+		if _, goes := c.copies[string(bytesOf(u))]; goes && !c.edits.dropped(u) {
 			c.copies[string(bytesOf(u))] = true
 		}
 	}
@@ -190,9 +190,9 @@ func (x *unitEdit) changes(old []byte) bool {
 
 // take notes the words of a unit that do not stay as they are, apart from those that a receipt
 // names.
-func (c *wordCheck) take(u int) {
-	at := c.e.l.units[u].span
-	old, x := c.e.l.raw[at.Start:at.End], c.e.units[u]
+func (c *lossCheck) noteRemoved(u int) {
+	at := c.edits.file.units[u].span
+	old, x := c.edits.file.raw[at.Start:at.End], c.edits.units[u]
 	if !x.changes(old) || x.drop && c.copies[string(old)] {
 		return
 	}
@@ -206,24 +206,24 @@ func (c *wordCheck) take(u int) {
 		}
 	}
 	from, to = from+at.Start, to+at.Start
-	named := c.e.named[u]
+	named := c.edits.allowedLoss[u]
 	slices.SortFunc(named, func(a, b jsonspan.Span) int { return cmp.Compare(a.Start, b.Start) })
-	eachWord(c.e.l.raw, at, func(s jsonspan.Span) {
+	eachWord(c.edits.file.raw, at, func(s jsonspan.Span) {
 		for len(named) > 0 && named[0].End <= s.Start {
 			named = named[1:]
 		}
 		if s.End < from || s.Start > to || len(named) > 0 && named[0].Start <= s.Start {
 			return
 		}
-		text := contentText(c.e.l.raw, s)
-		c.taken = append(c.taken, takenWord{u, s, text})
+		text := decodeString(c.edits.file.raw, s)
+		c.removed = append(c.removed, removedString{u, s, text})
 		c.missing[text] = true
 	})
 }
 
 // findMissing looks for the words that were taken: in what the round puts in and, at last, in the units
 // that it leaves alone.
-func (c *wordCheck) findMissing() {
+func (c *lossCheck) findMissing() {
 	if len(c.missing) == 0 {
 		return
 	}
@@ -232,31 +232,31 @@ func (c *wordCheck) findMissing() {
 			if content := raw[s.Start:s.End]; bytes.IndexByte(content, '\\') < 0 {
 				delete(c.missing, string(content))
 			} else {
-				delete(c.missing, contentText(raw, s))
+				delete(c.missing, decodeString(raw, s))
 			}
 		})
 	}
-	for _, raw := range slices.Concat(c.e.top, c.e.end) {
+	for _, raw := range slices.Concat(c.edits.prepended, c.edits.appended) {
 		find(raw, jsonspan.Span{End: len(raw)})
 	}
-	for u := range c.e.l.units {
-		for raw := range c.e.units[u].puts {
+	for u := range c.edits.file.units {
+		for raw := range c.edits.units[u].insertions {
 			find(raw, jsonspan.Span{End: len(raw)})
 		}
 	}
-	c.quoted()
+	c.findQuoted()
 	if len(c.missing) == 0 {
 		return
 	}
-	for u := range c.e.l.units {
-		if at := c.e.l.units[u].span; !c.e.units[u].changes(c.e.l.raw[at.Start:at.End]) {
-			find(c.e.l.raw, at)
+	for u := range c.edits.file.units {
+		if at := c.edits.file.units[u].span; !c.edits.units[u].changes(c.edits.file.raw[at.Start:at.End]) {
+			find(c.edits.file.raw, at)
 		}
 	}
 }
 
 // puts are the values that an edit puts in.
-func (x *unitEdit) puts(yield func([]byte) bool) {
+func (x *unitEdit) insertions(yield func([]byte) bool) {
 	if x == nil {
 		return
 	}
@@ -274,22 +274,22 @@ func (x *unitEdit) puts(yield func([]byte) bool) {
 // quoted looks for the words of each unit in the texts that are put in: first in its place, then
 // anywhere. A quotation holds them as a part of something longer, spelled as they were or as JSON
 // in a text.
-func (c *wordCheck) quoted() {
-	for i := 0; i < len(c.taken); {
-		u, from := c.taken[i].unit, i
-		for i < len(c.taken) && c.taken[i].unit == u {
+func (c *lossCheck) findQuoted() {
+	for i := 0; i < len(c.removed); {
+		u, from := c.removed[i].unit, i
+		for i < len(c.removed) && c.removed[i].unit == u {
 			i++
 		}
-		c.quotedIn(c.taken[from:i], c.e.units[u].puts)
+		c.findQuotedIn(c.removed[from:i], c.edits.units[u].insertions)
 	}
-	c.quotedIn(c.taken, func(yield func([]byte) bool) {
-		for _, raw := range slices.Concat(c.e.top, c.e.end) {
+	c.findQuotedIn(c.removed, func(yield func([]byte) bool) {
+		for _, raw := range slices.Concat(c.edits.prepended, c.edits.appended) {
 			if !yield(raw) {
 				return
 			}
 		}
-		for u := range c.e.l.units {
-			for raw := range c.e.units[u].puts {
+		for u := range c.edits.file.units {
+			for raw := range c.edits.units[u].insertions {
 				if !yield(raw) {
 					return
 				}
@@ -299,8 +299,8 @@ func (c *wordCheck) quoted() {
 }
 
 // quotedIn looks for words in texts.
-func (c *wordCheck) quotedIn(words []takenWord, puts iter.Seq[[]byte]) {
-	if !slices.ContainsFunc(words, func(w takenWord) bool { return c.missing[w.text] }) {
+func (c *lossCheck) findQuotedIn(words []removedString, puts iter.Seq[[]byte]) {
+	if !slices.ContainsFunc(words, func(w removedString) bool { return c.missing[w.text] }) {
 		return
 	}
 	var texts []byte
@@ -309,54 +309,54 @@ func (c *wordCheck) quotedIn(words []takenWord, puts iter.Seq[[]byte]) {
 			texts = append(jsonspan.Decode(texts, raw[s.Start:s.End]), 0)
 		})
 	}
-	q := quotations{texts: texts, left: 64*len(texts) + 1<<16}
+	q := quotedTexts{texts: texts, budget: 64*len(texts) + 1<<16}
 	for _, w := range words {
-		if c.missing[w.text] && q.hold(w.text) {
+		if c.missing[w.text] && q.contains(w.text) {
 			delete(c.missing, w.text)
 		}
 	}
 }
 
 // quotations are the texts that stand in the place of a unit.
-type quotations struct {
-	texts []byte
-	at    int // where the last one was found: the next mostly stands behind it
-	left  int // bytes that may still be searched; beyond them a text counts as missing, and is kept
+type quotedTexts struct {
+	texts  []byte
+	at     int // where the last one was found: the next mostly stands behind it
+	budget int // bytes that may still be searched; beyond them a text counts as missing, and is kept
 }
 
-func (q *quotations) hold(text string) bool {
+func (q *quotedTexts) contains(text string) bool {
 	spelled := quote(text)
-	return q.contain([]byte(text)) || q.contain(spelled[1:len(spelled)-1])
+	return q.containsBytes([]byte(text)) || q.containsBytes(spelled[1:len(spelled)-1])
 }
 
-func (q *quotations) contain(text []byte) bool {
+func (q *quotedTexts) containsBytes(text []byte) bool {
 	for _, start := range []int{q.at, 0} {
-		if q.left < 0 {
+		if q.budget < 0 {
 			return false
 		}
 		if n := bytes.Index(q.texts[start:], text); n >= 0 {
-			q.left -= n
+			q.budget -= n
 			q.at = start + n
 			return true
 		}
-		q.left -= len(q.texts) - start
+		q.budget -= len(q.texts) - start
 	}
 	return false
 }
 
 // contentText is what the string at a span says.
-func contentText(raw []byte, s jsonspan.Span) string {
+func decodeString(raw []byte, s jsonspan.Span) string {
 	return textAt(raw, jsonspan.Span{Start: s.Start - 1, End: s.End + 1})
 }
 
 // speaking are the members in which a single word is something that somebody said.
-var speaking = map[string]bool{
+var speechMembers = map[string]bool{
 	"text": true, "content": true, "message": true, "output": true, "result": true, "stdout": true, "stderr": true, "error": true,
 	"thinking": true, "thought": true, "reasoning": true, "summary": true, "input": true, "command": true,
 }
 
 // sealing are the members whose strings no one can read, however long they are.
-var sealing = map[string]bool{"signature": true, "thinkingSignature": true, "thoughtSignature": true, "thought_signature": true, "encrypted_content": true}
+var opaqueMembers = map[string]bool{"signature": true, "thinkingSignature": true, "thoughtSignature": true, "thought_signature": true, "encrypted_content": true}
 
 // isWord reports whether a string, or the name of a member, may be something that somebody said:
 // not an id, a time or a mark, nor what a repair made up.
@@ -364,8 +364,8 @@ func isWord(member, content []byte) bool {
 	if len(bytes.TrimSpace(content)) == 0 {
 		return false
 	}
-	token := (len(content) <= 200 || sealing[string(member)]) && !bytes.ContainsFunc(content, func(r rune) bool { return r <= ' ' || r >= 0x80 || r == '\\' })
-	return (!token || speaking[string(member)]) && !wirex.IsSynthetic(string(content))
+	token := (len(content) <= 200 || opaqueMembers[string(member)]) && !bytes.ContainsFunc(content, func(r rune) bool { return r <= ' ' || r >= 0x80 || r == '\\' })
+	return (!token || speechMembers[string(member)]) && !wirex.IsSynthetic(string(content))
 }
 
 // eachWord visits the strings of a value that may be words, names of members included.
@@ -409,13 +409,13 @@ func eachString(raw []byte, at jsonspan.Span, visit func(member, content jsonspa
 }
 
 // telling are the members that say who speaks, and what it is, in any format.
-var telling = map[string]bool{
+var identityMembers = map[string]bool{
 	"role": true, "Role": true, "_role": true, "source": true, "author": true, "from": true, "sender": true, "message_type": true, "messageType": true,
 	"type": true, "kind": true, "id": true, "name": true,
 }
 
 // pruned writes a value with nothing in it but the words that are lost, and who says them.
-func pruned(raw []byte, at jsonspan.Span, lost map[int]bool) []byte {
+func keepOnly(raw []byte, at jsonspan.Span, lost map[int]bool) []byte {
 	s := jsonspan.Borrow(raw[at.Start:at.End], jsonspan.Structural)
 	defer s.Return()
 	var out []byte
@@ -444,7 +444,7 @@ func pruned(raw []byte, at jsonspan.Span, lost map[int]bool) []byte {
 				name := raw[at.Start+key.Start : at.Start+key.End]
 				out = append(append(append(out, '"'), name...), '"', ':')
 				begin := len(out)
-				if some = value(tells || telling[string(name)]) || some; some && len(out) == begin {
+				if some = value(tells || identityMembers[string(name)]) || some; some && len(out) == begin {
 					out = append(out, "null"...) // only the name says something
 				}
 				if len(out) == begin {

@@ -190,7 +190,7 @@ func TestHeldRepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(fixed.Left) != 1 || fixed.Left[0].Instead != heldBack || fixed.Left[0].IDs[0] != "c1" {
+	if len(fixed.Left) != 1 || fixed.Left[0].Instead != heldBackAdvice || fixed.Left[0].IDs[0] != "c1" {
 		t.Errorf("left %+v", fixed.Left)
 	}
 	if string(fixed.Raw) != raw || len(fixed.Changes) > 0 {

@@ -25,8 +25,8 @@ type Replacement struct {
 	// Pack compresses the content on its way into the file; nil: nothing does.
 	Pack func(io.Writer) (io.WriteCloser, error)
 
-	rows Rows   // of a database, that are written instead
-	was  []byte // and what they were
+	rows    Rows   // of a database, that are written instead
+	oldRows []byte // and what they were
 }
 
 // readSum returns the hash of the content that was read; nil: it is not known.
@@ -54,7 +54,7 @@ type Writer struct {
 
 	staged []staged
 	rows   []Replacement
-	keeper keeper
+	keeper backupKeeper
 }
 
 type staged struct {
@@ -111,14 +111,14 @@ func (w *Writer) Commit() ([]Rewritten, error) {
 	w.keeper.files = w.Files
 	var done []Rewritten
 	for _, s := range w.staged {
-		r, err := s.CommitOver(s.was, atomicfile.Over{Keep: w.keeper.keep, Read: s.read, Force: w.Force})
+		r, err := s.CommitOver(s.was, atomicfile.Over{Keep: w.keeper.keepOriginal, Read: s.read, Force: w.Force})
 		if err != nil {
 			return done, err
 		}
 		done = append(done, Rewritten{s.Name(), r.Backup, r.Note})
 	}
 	for _, r := range w.rows {
-		kept, err := r.rows.Write(r.was, r.Raw)
+		kept, err := r.rows.Write(r.oldRows, r.Raw)
 		if err != nil {
 			return done, err
 		}
@@ -138,19 +138,19 @@ func (w *Writer) Discard() {
 // A keeper keeps the originals of files: beside each or, for those of a storage, in a
 // folder beside that, one for each run. opencode takes every file in its storage for one
 // of its own, and a session with a backup in it would not open.
-type keeper struct {
+type backupKeeper struct {
 	files   *atomicfile.Files
 	folders map[string]string // by storage
 }
 
 // keep keeps the file at from as an original of path.
-func (k *keeper) keep(from, path string) (string, error) {
-	storage, below, ok := storageOf(path)
+func (k *backupKeeper) keepOriginal(from, path string) (string, error) {
+	storage, below, ok := findStorage(path)
 	if !ok {
 		return k.files.BackupAs(from, path)
 	}
 	if k.folders[storage] == "" {
-		folder, err := newGeneration(storage)
+		folder, err := newBackupFolder(storage)
 		if err != nil {
 			return "", err
 		}
@@ -167,7 +167,7 @@ func (k *keeper) keep(from, path string) (string, error) {
 }
 
 // newGeneration makes the folder for the originals of a run.
-func newGeneration(storage string) (string, error) {
+func newBackupFolder(storage string) (string, error) {
 	n := 0
 	if all := atomicfile.Backups(storage); len(all) > 0 {
 		n = all[0] + 1
@@ -178,7 +178,7 @@ func newGeneration(storage string) (string, error) {
 
 // storageOf returns the storage of opencode that a file or folder lies in or is, and its
 // name there.
-func storageOf(path string) (storage, below string, ok bool) {
+func findStorage(path string) (storage, below string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", "", false
@@ -218,7 +218,7 @@ func newBackup(path, backup string) Backup {
 // Originals lists what the newest backups of a file were, the newest first; for a storage
 // of opencode or a session in it, those that the last run has kept.
 func Originals(path string) []Backup {
-	storage, below, inside := storageOf(path)
+	storage, below, inside := findStorage(path)
 	if !inside {
 		var all []Backup
 		for _, n := range atomicfile.Backups(path) {
@@ -229,8 +229,8 @@ func Originals(path string) []Backup {
 	var all []Backup
 	for _, n := range atomicfile.Backups(storage) {
 		folder := atomicfile.BackupName(storage, n)
-		for _, name := range filesBelow(folder) {
-			if name == below || belongs(storage, folder, below, name) {
+		for _, name := range listFiles(folder) {
+			if name == below || belongsToSession(storage, folder, below, name) {
 				all = append(all, newBackup(filepath.Join(storage, name), filepath.Join(folder, name)))
 			}
 		}
@@ -243,7 +243,7 @@ func Originals(path string) []Backup {
 
 // belongs reports whether a file of a storage belongs to a folder: to all of it, or to
 // the session whose messages lie there.
-func belongs(storage, kept, folder, name string) bool {
+func belongsToSession(storage, kept, folder, name string) bool {
 	if folder == "." || strings.HasPrefix(name, folder+string(filepath.Separator)) {
 		return true
 	}
@@ -264,7 +264,7 @@ func belongs(storage, kept, folder, name string) bool {
 }
 
 // filesBelow lists the files of a folder by their names in it.
-func filesBelow(folder string) []string {
+func listFiles(folder string) []string {
 	var all []string
 	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error { // what cannot be read is not there
 		if err == nil && d.Type().IsRegular() && !atomicfile.IsHidden(path) {
@@ -282,18 +282,18 @@ func filesBelow(folder string) []string {
 type Undoer struct {
 	Files  *atomicfile.Files
 	Force  bool // even if another process has a file open or locked
-	keeper keeper
+	keeper backupKeeper
 }
 
 // Undo makes the original the file again, in one step, and keeps what the file was until
 // then like an original: a second undo reverts the first one.
 func (u *Undoer) Undo(k Backup) (Rewritten, error) {
 	u.keeper.files = u.Files
-	done, err := u.Files.Restore(k.Path, k.Backup, k.Now, atomicfile.Over{Keep: u.keeper.keep, Force: u.Force})
+	done, err := u.Files.Restore(k.Path, k.Backup, k.Now, atomicfile.Over{Keep: u.keeper.keepOriginal, Force: u.Force})
 	if err != nil {
 		return Rewritten{}, err
 	}
-	if storage, _, ok := storageOf(k.Path); ok { // empty folders of the backup go, too
+	if storage, _, ok := findStorage(k.Path); ok { // empty folders of the backup go, too
 		for folder := filepath.Dir(k.Backup); strings.HasPrefix(folder, storage+".bak"); folder = filepath.Dir(folder) {
 			if os.Remove(folder) != nil {
 				break

@@ -67,7 +67,7 @@ func TestDefectS2OneWriter(t *testing.T) {
 			}
 			write("ses_2") // an earlier run, which the undo of ses_1 leaves alone
 			write("ses_1")
-			for _, name := range filesBelow(storage) {
+			for _, name := range listFiles(storage) {
 				if _, ok := ocFiles[filepath.ToSlash(name)]; !ok {
 					t.Errorf("%s is no file of the agent", name)
 				}
@@ -122,7 +122,7 @@ func TestCommitAllOrNone(t *testing.T) {
 	if raw, err := os.ReadFile(filepath.Join(folder, "a.json")); err != nil || string(raw) != "1" {
 		t.Errorf("%v: %s", err, raw)
 	}
-	if all := filesBelow(folder); len(all) != 2 {
+	if all := listFiles(folder); len(all) != 2 {
 		t.Errorf("%q", all)
 	}
 }
@@ -143,21 +143,21 @@ func TestFixHolds(t *testing.T) {
 	}
 	first, second := line("a", "null", "user", `"hi"`), line("b", `"a"`, "assistant", `[{"type":"text","text":"yes"}]`)
 	before := read(first, second)
-	if before.sending() != 2 {
-		t.Fatalf("%d messages are sent", before.sending())
+	if before.countSentMessages() != 2 {
+		t.Fatalf("%d messages are sent", before.countSentMessages())
 	}
 	edit := &Fixed{Changes: []Change{{Change: wire.Change{Action: "edit"}}}}
-	if !before.holds(read(first, second), edit, Options{}) {
+	if !before.isSafeRepair(read(first, second), edit, Options{}) {
 		t.Error("what is as it was does not hold")
 	}
-	if before.holds(read(first), edit, Options{}) {
+	if before.isSafeRepair(read(first), edit, Options{}) {
 		t.Error("a message is hidden")
 	}
-	if drop := (&Fixed{Changes: []Change{{Change: wire.Change{Action: "drop"}}}}); !before.holds(read(first), drop, Options{}) {
+	if drop := (&Fixed{Changes: []Change{{Change: wire.Change{Action: "drop"}}}}); !before.isSafeRepair(read(first), drop, Options{}) {
 		t.Error("a message that is dropped may be gone")
 	}
 	stray := line("b", `"a"`, "user", `[{"type":"tool_result","tool_use_id":"t1","content":"x"}]`)
-	if before.holds(read(first, stray), edit, Options{}) {
+	if before.isSafeRepair(read(first, stray), edit, Options{}) {
 		t.Error("a fault is brought about")
 	}
 }
