@@ -37,12 +37,11 @@ adapters: postgres
 	PARE_ADAPTERS=1 $(GO) test -count=1 ./store -run TestClaudeAgentSDK
 
 # Real agents with damaged and repaired sessions, those that scripts/client.sh has installed; ONLY=Codex is one,
-# and PAGE=docs/internals/campaign.md writes its table there. DOCTOR="too long" asks pare doctor about full sessions instead.
+# Prints a table for each. DOCTOR="too long" asks pare doctor about full sessions instead.
 ONLY ?=
-PAGE ?=
 DOCTOR ?=
 campaign: build
-	$(GO) run ./tools/campaign --pare ./pare --only "$(ONLY)" --page "$(PAGE)" $(if $(DOCTOR),--doctor --damage "$(DOCTOR)")
+	$(GO) run ./tools/campaign --pare ./pare --only "$(ONLY)" $(if $(DOCTOR),--doctor --damage "$(DOCTOR)")
 
 # The example in TypeScript is compiled and run in a test; this installs the compiler where it is missing.
 typescript:

@@ -33,7 +33,7 @@ import (
 // After and Before say whose votes a rule may see (Ballot.Dropped), nothing else. Compile
 // derives an order: by constraint, then by name, so the order in which rules are given does
 // not matter. Names that are missing, circles and rules that exclude each other are errors
-// that name the rules, before anything runs (decision 0010).
+// that name the rules, before anything runs.
 
 // A Decision is the verdict on one atom, with all reasons that led to it. Many goroutines
 // may read it.

@@ -33,8 +33,8 @@ func marked(r *rand.Rand, n int) (raws [][]byte) {
 }
 
 // TestDefectD3LargerWindowsKeepMore: with a larger limit a window of the store begins no later, and
-// keeps whatever the user said that one with a smaller limit keeps, word for word. Decision 0082 says
-// why that is not promised of results, and of what the model said before its calls.
+// keeps whatever the user said that one with a smaller limit keeps, word for word. Results, and
+// the model's texts before its calls, may be shortened differently and are not promised.
 func TestDefectD3LargerWindowsKeepMore(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	windows, cut := 0, 0

@@ -31,7 +31,7 @@ import (
 // second answer counts as a duplicate only beside the first. Calls that the provider executes
 // itself pair by id inside the assistant's side of the talk. Results answer calls of their own
 // family only (a function call, a shell call, an approval). Repair goes one step further in
-// one case (decision 0012).
+// one case.
 //
 // Ties come from exchanges (call and results, mutual) and from dialects: thinking in front of
 // a call, reasoning in front of its item, a signed call of a Gemini step, which carries the

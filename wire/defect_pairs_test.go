@@ -184,10 +184,10 @@ func TestDefectP22ItemIDs(t *testing.T) {
 	defect{name: "dash", as: wire.OpenAIResponses, body: body("fc_abcDEF-x-")}.run(t)
 }
 
-// TestDefectP17NeighboursOfOneRole: decision 0026, profile by profile: what is known to be
+// TestDefectP17NeighboursOfOneRole: the table of decision 0007, profile by profile: what is known to be
 // refused is found and merged, everything else keeps its bytes.
 func TestDefectP17NeighboursOfOneRole(t *testing.T) {
-	page, err := os.ReadFile("../docs/internals/decisions/0026-neighbours-of-one-role.md")
+	page, err := os.ReadFile("../docs/internals/decisions/0007-disputed-rules.md")
 	if err != nil || !bytes.Contains(page, []byte("| profile | neighbours of one role | why |")) {
 		t.Fatalf("there is no page that says why: %v", err)
 	}

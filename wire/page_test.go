@@ -227,7 +227,7 @@ func (s *rowSource) page(t *testing.T) []byte {
 		fmt.Fprintf(&b, "| %s | %d | %s |\n", row[0], severity[row[0]], row[1])
 	}
 	b.WriteString("\n")
-	paragraph(fmt.Sprintf("`--strict` also reports the rows of every other profile and model of the same dialect; see [decision 0005](internals/decisions/0005-strict-is-the-union.md). %d rows about the shape of a message stand in all %d dialects and are written here once, as `*/…`.", len(shared), len(Dialects())))
+	paragraph(fmt.Sprintf("`--strict` also reports the rows of every other profile and model of the same dialect; see [decision 0003](internals/decisions/0003-faults-and-rules.md). %d rows about the shape of a message stand in all %d dialects and are written here once, as `*/…`.", len(shared), len(Dialects())))
 	for _, g := range s.groups {
 		var links []string
 		for _, slug := range g.slugs {

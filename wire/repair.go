@@ -13,7 +13,7 @@ import (
 
 // How repairing works.
 //
-// Repair is driven by what Check finds (decision 0009). For most faults there is a repair: a
+// Repair is driven by the findings of Check. For most faults there is a repair: a
 // function that changes a draft, or leaves it alone.
 //
 //   1. A round goes through the findings and lets each be repaired, unless an earlier repair of
@@ -50,8 +50,8 @@ import (
 //   - Thinking is moved to its place or dropped, never made up. Where what was thought is
 //     needed and lost, thinking is switched off for this request.
 //
-// What a user said is never dropped; where it cannot stay where it is, it moves. What no repair
-// tries is in decision 0011.
+// What a user said is never dropped; where it cannot stay where it is, it moves. Some
+// faults are reported and never repaired: every repair of them would change what was meant.
 //
 // Stubs, ids and quotations are functions of the input, so the same input gives the same bytes
 // in every process, and a second repair finds nothing to do.

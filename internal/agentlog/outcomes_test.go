@@ -314,7 +314,7 @@ func outcomeOf(cases []recordedCase) outcome {
 	return losesEarlier
 }
 
-// tabulated are outcomes that stand in docs/internals/campaign.md, of stores that are no files of lines. Their damaged
+// tabulated are outcomes recorded by tools/campaign, of stores that are no files of lines. Their damaged
 // sessions are not kept.
 var tabulated = []agentRecord{
 	{"continue", "1.5.47", map[string]outcome{"orphan-call": fails, "orphan-result": fails, markRule: losesSome}},

@@ -7,8 +7,8 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// Resume returns the words of the command that resumes exactly this session, as of the versions in
-// docs/internals/campaign.md; nil if the agent has no such command, or would not find the session by its name.
+// Resume returns the words of the command that resumes exactly this session, as of the versions
+// that tools/campaign ran; nil if the agent has no such command, or would not find the session by its name.
 func (d *Diagnosis) Resume() []string {
 	name := strings.TrimSuffix(filepath.Base(d.Path), ".jsonl")
 	if d.Rows != nil {

@@ -8,7 +8,7 @@
 //
 //	scripts/client.sh                       # installs the clients
 //	go build -o /some/pare ./cmd/pare
-//	go run ./tools/campaign [--doctor | --run] [--only Codex] [--session killed] [--damage head] [--page FILE] --pare /some/pare
+//	go run ./tools/campaign [--doctor | --run] [--only Codex] [--session killed] [--damage head] --pare /some/pare
 //
 // With --run, the client goes on with some of those sessions, and with one that is longer than the model's
 // window, by itself and as pare run starts it: there what is sent has to be clean, and fit. Pare is killed in
@@ -43,7 +43,6 @@ func main() {
 	only := flag.String("only", "", "clients whose name contains this")
 	session := flag.String("session", "", "sessions whose kind contains this, or one of these, parted by ;")
 	harm := flag.String("damage", "", "damages whose name contains this, or one of these, parted by ;")
-	page := flag.String("page", "", "a Markdown file whose sections of the clients that ran are written anew")
 	keep := flag.String("keep", "", "a folder that gets the homes and requests of sessions that fail; all with --all")
 	everything := flag.Bool("all", false, "with --keep: also of those that do not fail")
 	doctor := flag.Bool("doctor", false, "ask pare doctor what will happen to damaged and full sessions, and compare with what the clients do")
@@ -79,10 +78,6 @@ func main() {
 		if !strings.Contains(c.name, *only) || !c.find(*clients) {
 			continue
 		}
-		names := []string{none}
-		for _, d := range c.damages {
-			names = append(names, d.name)
-		}
 		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool {
 			return !slices.ContainsFunc(strings.Split(*harm, ";"), func(h string) bool { return strings.Contains(d.name, h) })
 		})
@@ -98,19 +93,14 @@ func main() {
 			continue
 		}
 		if *doctor {
-			failed += k.askDoctor(chosen, *session, *harm, *page)
+			failed += k.askDoctor(chosen, *session, *harm)
 			continue
 		}
 		rows := k.rows(*run, chosen, *session, *harm)
-		fmt.Printf("\n%s\n", sum(rows))
+		fmt.Printf("\n%s\n%s\n", table(rows), sum(rows))
 		for _, r := range rows {
 			if r.failed() {
 				failed++
-			}
-		}
-		if *page != "" {
-			if err := writePage(*page, c.name, rows, names); err != nil {
-				fail(err)
 			}
 		}
 	}

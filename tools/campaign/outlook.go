@@ -71,9 +71,8 @@ func (o opinion) cell() string {
 	return cell
 }
 
-// judge asks doctor about sessions of the client, and the client itself: damaged, and filled. After each it
-// hands over what it knows so far.
-func (c *campaign) judge(all []kind, fill bool, held func(rows []opinion)) (rows []opinion) {
+// judge asks doctor about sessions of the client, and the client itself: damaged, and filled.
+func (c *campaign) judge(all []kind, fill bool) (rows []opinion) {
 	fmt.Printf("\n## %s\n\n", c.name)
 	add := func(o opinion) {
 		fmt.Printf("%-16s %-26s %s\n", o.session, o.damage, o.cell())
@@ -100,15 +99,14 @@ func (c *campaign) judge(all []kind, fill bool, held func(rows []opinion)) (rows
 		}
 		c.put(sound.dir, k.name, "sound", false)
 		c.put(s.dir, k.name, "held", false)
-		held(rows)
 	}
 	return rows
 }
 
-// askDoctor judges the client's sessions, writes them into a page, and returns how many opinions
+// askDoctor judges the client's sessions, prints a table, and returns how many opinions
 // were wrong or remedies failed. Without a choice of kinds or damages it is a few of them; the
 // damage "results too long" alone is a choice, too.
-func (c *campaign) askDoctor(chosen []kind, session, harm, page string) (failed int) {
+func (c *campaign) askDoctor(chosen []kind, session, harm string) (failed int) {
 	fill := harm == "" || strings.Contains(overfull, harm)
 	if fill && harm != "" {
 		chosen = named(fullKinds, session)
@@ -118,13 +116,9 @@ func (c *campaign) askDoctor(chosen []kind, session, harm, page string) (failed 
 	if harm == "" {
 		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !slices.Contains(judgedDamages, d.name) })
 	}
-	rows := c.judge(chosen, fill, func(rows []opinion) { // so that nothing is lost when somebody ends it
-		if page != "" {
-			if err := writeOpinions(page, c.name, rows); err != nil {
-				fail(err)
-			}
-		}
-	})
+	rows := c.judge(chosen, fill)
+	table, sum := opinionTable(rows)
+	fmt.Printf("\n%s\n%s\n", table, sum)
 	for _, o := range rows {
 		if o.says != "" && (!o.right() || len(o.faults) > 0) {
 			failed++

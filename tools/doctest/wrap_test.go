@@ -238,8 +238,8 @@ func TestDecisionsListed(t *testing.T) {
 			listed++
 		}
 	}
-	if listed < 50 {
-		t.Errorf("only %d decisions found", listed)
+	if listed < 20 || listed > 30 {
+		t.Errorf("%d decisions found, expected 20 to 30: a decision explains today's design, or it goes", listed)
 	}
 }
 

@@ -15,7 +15,7 @@
 // processor time a request takes. Bodies are clean histories.
 //
 // The bare proxies are this program, as the upstream and the client are, and so cheaper than a
-// proxy that shares no code with these (docs/internals/speed-diary.md); -apart shows by how much.
+// proxy that shares no code with these (docs/internals/speed.md); -apart shows by how much.
 package main
 
 import (

@@ -98,7 +98,7 @@ func collect(all []word, at word, n *node, s speech) []word {
 
 // inText is the JSON that a text is, with markers in it; nil if it is another text. Arguments of a
 // call and the content of a result are written so where an API takes only a text
-// (openai-chat/arguments-string in the list of provider rules, and decision 0085).
+// (openai-chat/arguments-string in the list of provider rules).
 func inText(text string) *node {
 	if trimmed := strings.TrimSpace(text); !strings.HasPrefix(trimmed, "{") && !strings.HasPrefix(trimmed, "[") || !strings.Contains(text, marker) {
 		return nil
