@@ -82,83 +82,87 @@ func uncompacted(reason string, format string, args ...any) error {
 	return &CompactionError{reason, fmt.Errorf(format, args...)}
 }
 
-// compact puts a summary in the place of everything in front of a cut, but for what
-// the system says and the first message of the user. A summary that an earlier
-// compaction left there is carried on, word for word, in front of the new one; this one
-// stays as it is, too, when a [Compactor] condenses others. A
-// summary that is blank, is no text, holds calls or is larger than what it stands for is
-// a *CompactionError, and so is one that does not conserve what was asked for.
+// compact replaces everything before a cut by a summary, except for the system's messages and the
+// task. It keeps the summaries of earlier compactions before the new one, unchanged; the new one also
+// stays as it is when a [Compactor] condenses others. A summary that is blank, is not text, contains
+// calls, is larger than the content that it replaces or does not conserve enough bytes is a
+// *CompactionError.
 func compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
-	base := untouched(r)
 	if !transcriptx.HasCut(r.Transcript(), cut) {
 		return nil, uncompacted(reasonNoCut, "message %d is no cut of this history", cut.Before())
 	}
-	return base.compact(headOf(r, cut, o.FoldTask), o, func(h Removed, lost loss, _ func([]record) string) (string, Summary, error) {
+	return unchangedDraft(r).compact(headOf(r, cut, o.FoldTask), o, func(h Removed, lost loss, _ nameFunc) (string, Summary, error) {
 		s := Summary{Text: strings.TrimSpace(summary), Pinned: true, Items: o.Items}
 		lost.pinned = true
 		return join(append(recordsOf(h.Prior), record{lost, s.Text})), s, s.wrong()
 	})
 }
 
-// compact puts a summary, and those of earlier compactions, in the place of a head of what a plan has made so far.
-// Add returns their text: it is given what goes, and how to name what several summaries stand for.
-func (base *Plan) compact(h Removed, o CompactOptions, add func(h Removed, lost loss, name func([]record) string) (string, Summary, error)) (plan *Plan, err error) {
+// A nameFunc returns the handle of the content that several summaries replace, or "" if it has none.
+type nameFunc func([]record) string
+
+// A summaryFunc returns the text of all summaries of a history after the removal of h, and the summary
+// of h.
+type summaryFunc func(h Removed, lost loss, name nameFunc) (string, Summary, error)
+
+// compact replaces the head of the draft's result by summaries.
+func (d draft) compact(h Removed, o CompactOptions, summarize summaryFunc) (plan *Plan, err error) {
 	o.Options = o.guarded()
 	defer caught(&plan, &err)
 	if len(h.Blocks) == 0 {
 		return nil, uncompacted(reasonNothing, "nothing stands in front of the cut that could be summarized")
 	}
-	p := base.further()
-	edits := p.removes(h)
+	before := d.result()
+	s := settleHead(before.Transcript(), h)
+	items := append(d.archiveItems(), itemsOfStep(d.input(), Step{From: before, Drops: s.drops(before.Transcript()), Edits: s.edits})...)
+	var indexes []archive.Item
 	lost := lossOf(&h)
-	lost.archive = p.handle(edits, o)
-	text, s, err := add(h, lost, func(run []record) string { return p.together(run, o) })
+	switch {
+	case o.name != nil:
+		lost.archive = o.name()
+	case o.Archived:
+		indexes = archive.Index(items)
+		lost.archive = indexes[len(indexes)-1].ID
+	}
+	text, summary, err := summarize(h, lost, func(run []record) string {
+		if o.name != nil {
+			return nameTogether(run, o.name)
+		}
+		return indexed(run, func(item archive.Item) { indexes = append(indexes, item) })
+	})
 	if err != nil {
 		return nil, err
 	}
-	p.insert = summaryAt(h.at, text)
-	if err := p.carryOut(p.dropped(), edits, o.Options, nil); err != nil {
+	insert := summaryInsertion(h.at, text)
+	step, err := d.rewrite(s, insert, o.Options)
+	if err != nil {
 		return nil, err
 	}
-	if err := p.finish(o.Options); err != nil {
+	if d, err = d.with(step).finish(before, o.Options); err != nil {
 		return nil, err
 	}
 	var unpin Pin
 	if o.FoldTask {
 		unpin = PinTask
 	}
-	if err := p.verify(unpin); err != nil {
+	if err := checkPromises(d.input(), before, d.result(), unpin); err != nil {
 		return nil, err
 	}
-	if err := p.smaller(o.Options); err != nil {
+	if err := checkSmaller(before, d.result(), o.Options); err != nil {
 		return nil, err
 	}
-	if err := p.conserve(s.Items, o); err != nil {
+	conserved, err := conserve(d.input(), items, len(insert.Text), summary.Items, o)
+	if err != nil {
 		return nil, err
 	}
-	p.report(o.Options)
-	return p, nil
+	plan = d.plan(o.Options)
+	plan.conserved, plan.indexes = &conserved, indexes
+	return plan, nil
 }
 
-// handle names what goes; "" if nobody keeps it.
-func (p *Plan) handle(edits blockEdits, o CompactOptions) string {
-	switch {
-	case o.name != nil:
-		return o.name()
-	case !o.Archived:
-		return ""
-	}
-	p.edits = edits
-	items := archive.Index(p.taken())
-	p.indexes = append(p.indexes, items...)
-	return items[len(items)-1].ID
-}
-
-// together names what several summaries stand for; "" if none of them has a handle.
-func (p *Plan) together(run []record, o CompactOptions) string {
-	if o.name == nil {
-		return indexed(run, func(item archive.Item) { p.indexes = append(p.indexes, item) })
-	}
+// nameTogether returns the caller's handle of the content that several summaries replace, or "" if no
+// summary has a handle.
+func nameTogether(run []record, name func(together ...string) string) string {
 	var handles []string
 	for _, r := range run {
 		if r.archive != "" {
@@ -168,7 +172,7 @@ func (p *Plan) together(run []record, o CompactOptions) string {
 	if len(handles) == 0 {
 		return ""
 	}
-	return o.name(handles...)
+	return name(handles...)
 }
 
 // Removed is what a summary is to stand for. Many goroutines may read it.
@@ -351,70 +355,67 @@ func holdsCalls(text string) bool {
 	return false
 }
 
-// removes decides to drop what was removed. The edits are of blocks that hold more than an
-// earlier summary.
-func (p *Plan) removes(h Removed) blockEdits {
-	t := p.repaired.Transcript()
-	if p.decisions == nil {
-		p.decisions = keepAll(t)
-	}
-	decide := func(b transcript.BlockID, what wire.Action) {
-		a := t.AtomOf(b)
-		p.decisions[a].Action, p.decisions[a].Reasons = what, []Reason{{"compaction", "a summary stands for it", a}}
+// settleHead returns the settlement that drops the head of a history. It edits the blocks that contain
+// more than an earlier summary.
+func settleHead(t *transcript.Transcript, h Removed) settlement {
+	s := settlement{decisions: keepAll(t)}
+	decide := func(b transcript.BlockID, action wire.Action) Reason {
+		d := &s.decisions[t.AtomOf(b)]
+		why := Reason{"compaction", "a summary stands for it", d.Atom}
+		d.Action, d.Reasons = action, []Reason{why}
+		return why
 	}
 	for _, b := range h.Blocks {
 		decide(b, wire.ActionDrop)
 	}
-	var edits []wire.BlockEdit
 	for _, told := range h.told {
 		if told.before == "" {
 			decide(told.block, wire.ActionDrop)
 			continue
 		}
-		decide(told.block, wire.ActionEdit)
-		edits = append(edits, wire.BlockEdit{Block: told.block, Text: told.before})
+		why := decide(told.block, wire.ActionEdit)
+		s.edits = append(s.edits, wire.BlockEdit{Block: told.block, Text: told.before})
+		s.editReasons = append(s.editReasons, why)
 	}
-	return blockEdits{edits, func(i int) Reason { return p.decisions[t.AtomOf(edits[i].Block)].Reasons[0] }}
+	return s
 }
 
-// smaller is an error if the summary has made the history no smaller.
-func (p *Plan) smaller(o Options) error {
-	before, after, unit := len(p.repaired.Raw()), len(p.out.Raw()), "bytes"
+// checkSmaller returns an error if a summary has not made the history smaller.
+func checkSmaller(before, after *wire.Request, o Options) error {
+	was, is, unit := len(before.Raw()), len(after.Raw()), "bytes"
 	if o.Counter != nil {
-		before, after, unit = p.repaired.Tokens(o.Counter), p.out.Tokens(o.Counter), "tokens"
+		was, is, unit = before.Tokens(o.Counter), after.Tokens(o.Counter), "tokens"
 	}
-	if after >= before {
-		return uncompacted(reasonLarger, "the summary is larger than what it stands for: the history would grow from %d to %d %s", before, after, unit)
+	if is >= was {
+		return uncompacted(reasonLarger, "the summary is larger than what it stands for: the history would grow from %d to %d %s", was, is, unit)
 	}
 	return nil
 }
 
-// conserve accounts for every message.
-func (p *Plan) conserve(items []archive.Item, o CompactOptions) error {
-	c := Conservation{Summary: len(p.insert.Text)}
-	t := p.in.Transcript()
-	for _, m := range t.Messages() {
+// conserve accounts for every message of the input. The error is a *CompactionError if an item of the
+// summarizer has a wrong name, or too few bytes are accounted for.
+func conserve(input *wire.Request, removed []archive.Item, summaryBytes int, items []archive.Item, o CompactOptions) (Conservation, error) {
+	c := Conservation{Summary: summaryBytes}
+	for _, m := range input.Transcript().Messages() {
 		c.Original += m.Span.Len()
 	}
-	gone := 0
-	for _, item := range p.taken() {
-		gone += len(item.Raw)
-		if o.Archived {
-			c.Archived += len(item.Raw)
-			c.Items++
-		}
+	removedBytes := 0
+	for _, item := range removed {
+		removedBytes += len(item.Raw)
+	}
+	if o.Archived {
+		c.Archived, c.Items = removedBytes, len(removed)
 	}
 	for i, item := range items {
 		if !item.Genuine() {
-			return uncompacted(reasonNotConserved, "item %d of the summarizer is named %s, which is not the name of its bytes, %s", i, item.ID, archive.ID(item.Raw))
+			return c, uncompacted(reasonNotConserved, "item %d of the summarizer is named %s, which is not the name of its bytes, %s", i, item.ID, archive.ID(item.Raw))
 		}
 		c.Archived += len(item.Raw)
 		c.Items++
 	}
-	c.Retained = c.Original - gone
-	p.conserved = &c
+	c.Retained = c.Original - removedBytes
 	if math.IsNaN(o.MinConserved) || c.Share() < o.MinConserved {
-		return uncompacted(reasonNotConserved, "only %.3f of the history is accounted for, %.3f must be: %d bytes retained, %d in the summary, %d archived, of %d", c.Share(), o.MinConserved, c.Retained, c.Summary, c.Archived, c.Original)
+		return c, uncompacted(reasonNotConserved, "only %.3f of the history is accounted for, %.3f must be: %d bytes retained, %d in the summary, %d archived, of %d", c.Share(), o.MinConserved, c.Retained, c.Summary, c.Archived, c.Original)
 	}
-	return nil
+	return c, nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/breaker"
-	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -118,7 +117,7 @@ func (c *Compactor) valid(o Options) error {
 // the event compaction_skipped; [Plan.Left] says what is wrong with it, as with every result.
 // The error is a *CompactionError; whatever it says, the history is untouched.
 func (c *Compactor) compactAlone(ctx context.Context, r *wire.Request) (*Plan, error) {
-	return c.compact(ctx, untouched(r), c.Options)
+	return c.compact(ctx, unchangedDraft(r), c.Options)
 }
 
 // compactNamed is Compact for callers who keep what goes in their own way. Name returns the handle that
@@ -126,15 +125,15 @@ func (c *Compactor) compactAlone(ctx context.Context, r *wire.Request) (*Plan, e
 func (c *Compactor) compactNamed(ctx context.Context, r *wire.Request, name func(together ...string) string) (*Plan, error) {
 	o := c.Options
 	o.name = name
-	return c.compact(ctx, untouched(r), o)
+	return c.compact(ctx, unchangedDraft(r), o)
 }
 
 // compact compacts what a plan has made so far.
-func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (plan *Plan, err error) {
+func (c *Compactor) compact(ctx context.Context, base draft, o CompactOptions) (plan *Plan, err error) {
 	if err := c.valid(o.Options); err != nil {
 		return nil, err
 	}
-	r := base.out
+	r := base.result()
 	o.Options = o.guarded()
 	defer caught(&plan, &err)
 	if o.Counter != nil && c.Above > 0 {
@@ -168,8 +167,8 @@ func (c *Compactor) compact(ctx context.Context, base *Plan, o CompactOptions) (
 	if c.Summarize == nil {
 		kind = eventCompactionArchived
 	}
-	e := Event{kind, CompactionDone{Conserved: plan.Conserved(), Cut: cut.Before(), Retained: len(plan.out.Transcript().Messages())}}
-	plan.told().events = append(plan.events, e)
+	e := Event{kind, CompactionDone{Conserved: plan.Conserved(), Cut: cut.Before(), Retained: len(plan.Result().Transcript().Messages())}}
+	plan.events = append(plan.events, e)
 	o.emit(e)
 	return plan, nil
 }
@@ -179,10 +178,10 @@ const offloaded = "What stood here is archived. It was not summarized."
 
 // at puts a summary in the place of a head or, without a summarizer, a note with the name of the archive
 // that holds what [Plan.Archive] returns.
-func (c *Compactor) at(ctx context.Context, base *Plan, h Removed, o CompactOptions) (*Plan, error) {
+func (c *Compactor) at(ctx context.Context, base draft, h Removed, o CompactOptions) (*Plan, error) {
 	o.Archived = o.Archived || c.Summarize == nil
 	v := c.levels(ctx, h.Request, o.Options)
-	return base.compact(h, o, func(h Removed, lost loss, name func([]record) string) (string, Summary, error) {
+	return base.compact(h, o, func(h Removed, lost loss, name nameFunc) (string, Summary, error) {
 		v.name = name
 		return v.add(h, lost)
 	})
@@ -193,7 +192,7 @@ func (c *Compactor) levels(ctx context.Context, r *wire.Request, o Options) *lev
 	if o.Counter == nil {
 		o.Counter = tokens.For(r.Model())
 	}
-	v := &levels{most: c.maxTokens(), count: o.weighText, counter: o.Counter}
+	v := &levels{most: c.maxTokens(), count: o.countText, counter: o.Counter}
 	v.write = func(h Removed) (s Summary, err error) {
 		if h.Level > 1 {
 			s.Text, err = c.remember(ctx, h)
@@ -209,12 +208,13 @@ func (c *Compactor) levels(ctx context.Context, r *wire.Request, o Options) *lev
 }
 
 // skip leaves a plan as it is, and says why.
-func (p *Plan) skip(o Options, format string, args ...any) *Plan {
+func (d draft) skip(o Options, format string, args ...any) *Plan {
 	e := Event{eventCompactionSkipped, CompactionSkipped{fmt.Sprintf(format, args...)}}
+	p := d.unreported()
 	if !p.Empty() {
-		p.report(o)
+		p = d.plan(o)
 	}
-	p.told().events = append(p.events, e)
+	p.events = append(p.events, e)
 	o.emit(e)
 	return p
 }
@@ -359,32 +359,31 @@ func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Option
 	if err != nil {
 		return nil, err
 	}
-	l, plan, err := f.fit(c.maxTokens(), nil)
+	t, err := f.fit(c.maxTokens(), nil)
 	if err != nil { // no room for a summary
-		if plan, err = f.fitMarked(); err != nil {
+		if t, err = f.fitMarked(); err != nil {
 			return nil, err
 		}
-		plan.events = append(plan.events, Event{eventCompactionFailed, CompactionFailed{Error: fmt.Sprintf("the window has no room for a summary of %d tokens beside what must stay", c.maxTokens())}})
-	} else if lost := l.Lost(); len(lost) > 0 {
-		plan = c.tell(ctx, f, l, lost, plan)
-	} else if o.later {
+		t.events = append(t.events, Event{eventCompactionFailed, CompactionFailed{Error: fmt.Sprintf("the window has no room for a summary of %d tokens beside what must stay", c.maxTokens())}})
+	} else if lost := t.ladder.Lost(); len(lost) > 0 {
+		t = c.tell(ctx, f, lost, t)
+	} else if o.summarizeLater {
 		c.prepare(ctx, f)
 	}
-	plan.report(f.o)
-	return plan, nil
+	return f.plan(t), nil
 }
 
 // tell puts the summaries of all batches into the plan. What has none is named in its
 // place; if there is no place, a mark stands for everything.
-func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost [][]transcript.BlockID, bare *Plan) *Plan {
+func (c *Compactor) tell(ctx context.Context, f *fitting, lost [][]transcript.BlockID, bare fit) fit {
 	note := func(e Event) { bare.events = append(bare.events, e) }
 	failed := func(err error) {
 		note(Event{eventCompactionFailed, CompactionFailed{Error: err.Error()}})
-		bare.faults = withSummarizerFault(bare.faults, err)
+		f.base.faults = withSummarizerFault(f.base.faults, err)
 	}
 	o := f.o
-	s := &story{c: c, r: f.base.repaired, o: o, lost: lost, archived: f.w.Archive, frame: l.Frame()}
-	if o.later {
+	s := &story{c: c, r: f.base.result(), o: o, lost: lost, archived: f.w.Archive, frame: bare.ladder.Frame()}
+	if o.summarizeLater {
 		if s.chunk(f.w.Tokens); s.readAhead(ctx, failed) {
 			note(Event{eventCompactionSkipped, CompactionSkipped{"a summary is being written, for a later request"}})
 		}
@@ -392,27 +391,26 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, l *ladder.Ladder, lost
 		s.tell(func(h Removed) (string, error) { return c.remember(ctx, h) }, failed)
 	}
 	if s.text == "" {
-		return f.orMarked(l, bare)
+		return f.orMarked(bare)
 	}
-	p, err := f.carryOut(l, summaryAt(s.at, s.text))
+	a, err := f.attempt(bare.ladder, summaryInsertion(s.at, s.text))
 	if err == nil {
-		if n := p.out.Tokens(o.Counter); n > f.w.Tokens {
+		if n := a.result().Tokens(o.Counter); n > f.w.Tokens {
 			err = uncompacted(reasonLarger, "with its summary the history has %d tokens, the limit is %d", n, f.w.Tokens)
 		}
 	}
 	if err == nil {
-		if a := f.attempt(p); a.broken != nil {
+		if a.broken != nil {
 			err = a.broken
 		} else if !a.Sound() {
-			err = &RefusedError{p.left}
+			err = &RefusedError{a.remaining}
 		}
 	}
 	if err != nil {
 		failed(err)
-		return f.orMarked(l, bare)
+		return f.orMarked(bare)
 	}
-	p.events, p.indexes, p.faults = bare.events, s.indexes, bare.faults
-	return p
+	return fit{ladder: bare.ladder, attempt: a, indexes: s.indexes, events: bare.events}
 }
 
 // withSummarizerFault adds err to the faults of a plan if the summarizer is to blame for it, unless

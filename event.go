@@ -82,12 +82,12 @@ type CompactionFailed struct {
 	Error string `json:"error"`
 }
 
-// pairsEvent tells about the pairs of a history that became another. Something was pruned only where orphans
-// were dropped: a result that went home, and a call that got a stub, are still there.
-func pairsEvent(before, after size, orphans []Orphan) Event {
+// pairsEvent returns the event about the pairs of a request that became another one. Pairs are pruned
+// only if orphans were dropped: a result that moved to its call, and a call that got a stub, remain.
+func pairsEvent(before, after *wire.Request, orphans []Orphan) Event {
 	m := PairsChecked{
 		OrphanCount: len(orphans), Orphans: orphans,
-		TotalMessages: before.messages, RetainedCount: after.messages,
+		TotalMessages: len(before.Transcript().Messages()), RetainedCount: len(after.Transcript().Messages()),
 	}
 	if len(orphans) == 0 {
 		return Event{eventPairsValidated, m}
@@ -105,84 +105,41 @@ func pairsEvent(before, after size, orphans []Orphan) Event {
 	return Event{eventPairsPruned, m}
 }
 
-// done says of each orphan what the changes did about it: to the block, or to the message around it.
-func done(orphans []Orphan, changes []wire.Change) {
-	if len(orphans) == 0 {
-		return
+// planMadeEvent returns the event about the changes of a plan.
+func planMadeEvent(before, after *wire.Request, changes []wire.Change, remaining int) Event {
+	byRule := make(map[string]int)
+	for i := range changes {
+		byRule[changes[i].Rule]++
 	}
-	did := make(map[string]wire.Action, len(changes))
+	return Event{eventPlanMade, PlanMade{
+		ByRule: byRule, Bytes: len(after.Raw()) - len(before.Raw()), Changes: len(changes), Left: remaining,
+	}}
+}
+
+// withActions returns orphans with the action that changes took on each of them: on its block or on a
+// part of the message around it. Changes of pairs take precedence over others, later ones over earlier
+// ones.
+func withActions(orphans []Orphan, changes []wire.Change) []Orphan {
+	if len(orphans) == 0 {
+		return nil
+	}
+	actions := make(map[string]wire.Action, len(changes))
 	for _, c := range changes {
-		if pairRules[c.Rule] || did[c.Path] == "" {
-			did[c.Path] = c.Action // the last word on a pair holds
+		if pairRules[c.Rule] || actions[c.Path] == "" {
+			actions[c.Path] = c.Action
 		}
 	}
+	orphans = slices.Clone(orphans)
 	for i := range orphans {
 		o := &orphans[i]
 		for path := o.Path; o.Done == "" && path != ""; {
-			o.Done = did[path]
+			o.Done = actions[path]
 			path = path[:max(strings.LastIndexByte(path, '.'), 0)]
-			if !strings.Contains(path, ".") {
-				break // the list of messages
+			isMessageList := !strings.Contains(path, ".")
+			if isMessageList {
+				break
 			}
 		}
 	}
-}
-
-// tell writes the receipts of a plan and makes its events.
-func (p *Plan) tell(o Options) {
-	in, out := p.sizes()
-	if p.clean != nil { // nothing was found or done
-		p.events = append(p.events, pairsEvent(in, out, nil))
-		return
-	}
-	p.writeOwed()
-	p.changes = wirex.Explain(p.out, p.in, p.changes)
-	if o.Counter != nil && !o.SkipTokenCounts && len(p.changes) > 0 {
-		p.countTokens(o.Counter)
-	}
-	if !p.checked {
-		p.found, p.checked = p.in.Check(wire.CheckOptions{}), true
-	}
-	orphans := orphansIn(p.in, p.found, o.Repair.Open)
-	done(orphans, p.changes)
-	p.events = append(p.events, pairsEvent(in, out, orphans))
-	if len(p.changes) > 0 {
-		byRule := make(map[string]int)
-		for i := 0; i < len(p.changes); {
-			rule, first := p.changes[i].Rule, i
-			for i < len(p.changes) && p.changes[i].Rule == rule {
-				i++
-			}
-			byRule[rule] += i - first
-		}
-		p.events = append(p.events, Event{eventPlanMade, PlanMade{ByRule: byRule, Bytes: out.bytes - in.bytes, Changes: len(p.changes), Left: len(p.left)}})
-	}
-	for _, e := range p.events {
-		o.emit(e)
-	}
-}
-
-// emit hands an event out.
-func (o *Options) emit(e Event) {
-	if o.Sink != nil {
-		o.Sink(e)
-	}
-}
-
-// countTokens fills in how many tokens a repair costs or saves, by its bytes; what the
-// rules decided has been counted exactly.
-func (p *Plan) countTokens(c wire.Counter) {
-	sample := p.in.Raw()
-	sample = sample[:min(len(sample), 1<<16)]
-	whole := 0
-	for i := range p.changes {
-		ch := &p.changes[i]
-		if ch.Tokens != 0 || ch.Bytes == 0 {
-			continue
-		}
-		if whole == 0 {
-			whole = c.Count(sample)
-		}
-		ch.Tokens = ch.Bytes * whole / max(1, len(sample))
-	}
+	return orphans
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -27,12 +28,12 @@ func (e *FaultError) Unwrap() error { return e.Err }
 // blame, deferred around a call of the caller's code, puts a name to its panic.
 func blame(part string) {
 	if p := recover(); p != nil {
-		panic(faultOf(part, p))
+		panic(newPanicFault(part, p))
 	}
 }
 
-// faultOf puts a name to a panic.
-func faultOf(part string, panicked any) *FaultError {
+// newPanicFault returns the fault of a part that panicked.
+func newPanicFault(part string, panicked any) *FaultError {
 	switch p := panicked.(type) {
 	case *FaultError: // what it called is to blame
 		return p
@@ -58,7 +59,7 @@ func caught(plan **Plan, err *error) {
 // guarded are the options with a name for whoever panics.
 func (o Options) guarded() Options {
 	if o.Counter != nil {
-		if _, twice := o.Counter.(counter); !twice && !total(o.Counter) {
+		if _, twice := o.Counter.(counter); !twice && !isEstimator(o.Counter) {
 			o.Counter = counter{o.Counter}
 		}
 	}
@@ -100,6 +101,12 @@ type terms struct{ CachePricing }
 func (t terms) PaysAfter(removed, kept int) int {
 	defer blame("terms of the cache")
 	return t.CachePricing.PaysAfter(removed, kept)
+}
+
+// isEstimator reports whether a counter is an estimator of ours, which cannot fail.
+func isEstimator(c wire.Counter) bool {
+	_, ok := c.(tokens.Estimator)
+	return ok
 }
 
 // maxCount is more than any text has, and little enough for sums not to overflow.

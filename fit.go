@@ -16,17 +16,18 @@ import (
 // A fitting makes a repaired history fit a window. The ladder decides which states it
 // could be brought to; the fitting lets rules vote for it and makes plans of states.
 type fitting struct {
-	base  *Plan // repaired, and nothing else done
-	w     Window
-	o     Options
-	votes []Decision    // of the rules, when they were asked last
-	early []*FaultError // rules that failed when something arrived
+	base    draft // repaired, and nothing else done
+	unended bool  // the result of base may end with the assistant, which the provider rejects
+	w       Window
+	o       Options
+	votes   []Decision    // of the rules, when they were asked last
+	early   []*FaultError // rules that failed when something arrived
 }
 
 // fit climbs. Reserve is room for a summary of what is lost, and mark what a mark costs instead.
-func (f *fitting) fit(reserve int, mark func() int) (*ladder.Ladder, *Plan, error) {
+func (f *fitting) fit(reserve int, mark func() int) (fit, error) {
 	s := ladder.Setting{
-		Request: f.base.repaired, Unended: f.base.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve, Mark: mark, Stop: f.o.context().Err,
+		Request: f.base.result(), Unended: f.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve, Mark: mark, Stop: f.o.context().Err,
 	}
 	if f.w.Rules != nil {
 		s.Vote = func(r *wire.Request) (ladder.Votes, error) { return f.vote(f.w.Rules, r) }
@@ -39,17 +40,16 @@ func (f *fitting) fit(reserve int, mark func() int) (*ladder.Ladder, *Plan, erro
 	var small *ladder.TooSmall
 	switch {
 	case errors.As(err, &small):
-		return nil, nil, &WindowTooSmall{string(small.Limit.Unit), small.Limit.Most, small.Minimum}
+		return fit{}, &WindowTooSmall{string(small.Limit.Unit), small.Limit.Most, small.Minimum}
 	case err != nil:
-		return nil, nil, err
+		return fit{}, err
 	}
-	return l, done.(attempt).Plan, nil
+	return fit{ladder: l, attempt: done.(attempt)}, nil
 }
 
 // toFit repairs a history that will be made to fit. What would be put behind its end is
 // left for later: that end may go.
 func toFit(r *wire.Request, w Window, o Options) (*fitting, error) {
-	p := &Plan{in: r}
 	o = o.guarded()
 	o.archived = o.archived || w.Archive
 	f := &fitting{w: w.guarded(), o: o}
@@ -57,18 +57,18 @@ func toFit(r *wire.Request, w Window, o Options) (*fitting, error) {
 	if n := len(ms); n > 0 && ms[n-1].Role == transcript.Assistant {
 		o.Repair.Unended = true
 	}
-	if err := p.repair(r, o); err != nil {
-		return nil, err
-	}
-	first, rest := f.w.Rules.part()
-	p, err := p.arrive(first, o)
+	d, err := repairDraft(r, o)
 	if err != nil {
 		return nil, err
 	}
-	f.base, f.early, f.w.Rules = p, p.faults, rest
-	f.w.Cold = messagesNow(p.repaired, r, w.Cold)
+	arriving, rest := f.w.Rules.splitArriving()
+	if d, err = d.applyArriving(arriving, o); err != nil {
+		return nil, err
+	}
+	f.base, f.early, f.w.Rules = d, d.faults, rest
+	f.w.Cold = messagesNow(d.result(), r, w.Cold)
 	if o.Repair.Unended {
-		p.unended = slices.ContainsFunc(p.repaired.Check(o.Check), func(f wire.Finding) bool { return f.Rule == "last-role" })
+		f.unended = slices.ContainsFunc(d.result().Check(o.Check), func(f wire.Finding) bool { return f.Rule == "last-role" })
 	}
 	return f, nil
 }
@@ -150,16 +150,17 @@ func (f *fitting) vote(rules *Pipeline, r *wire.Request) (out ladder.Votes, err 
 		return out, err
 	}
 	f.base.faults = slices.Concat(f.early, v.faults)
-	decisions, edits := settle(r, v)
+	s := settle(r, v)
+	decisions := s.decisions
 	f.remember(decisions)
 	out = ladder.Votes{
 		Drop: make([]bool, len(decisions)), Protect: make([]bool, len(decisions)),
-		Edits: make(map[transcript.BlockID]string, len(edits.all)), Needs: v.needs,
+		Edits: make(map[transcript.BlockID]string, len(s.edits)), Needs: v.needs,
 	}
 	for a, d := range decisions {
 		out.Drop[a], out.Protect[a] = d.Action == wire.ActionDrop, d.Protected
 	}
-	for _, e := range edits.all {
+	for _, e := range s.edits {
 		out.Edits[e.Block] = e.Text
 	}
 	return out, nil
@@ -194,7 +195,7 @@ func (v voter) cast(b *Ballot, messages int) (fault *FaultError) {
 	defer func() {
 		b.closed = true
 		if p := recover(); p != nil {
-			fault = faultOf("rule "+v.rule, p)
+			fault = newPanicFault("rule "+v.rule, p)
 		}
 	}()
 	v.vote(b, messages)
@@ -205,7 +206,7 @@ func (v voter) cast(b *Ballot, messages int) (fault *FaultError) {
 func (f *fitting) voters() ([]voter, error) {
 	all := make([]voter, 0, len(f.w.ColdRules.rules))
 	for _, rule := range f.w.ColdRules.rules {
-		vote, err := rule.replay(f.base.repaired)
+		vote, err := rule.replay(f.base.result())
 		if err != nil {
 			return nil, &FaultError{"rule " + rule.Name, err, nil}
 		}
@@ -219,7 +220,7 @@ func (f *fitting) voteReplayed(voters []voter, begin ladder.Beginning) (out ladd
 	if err := f.o.context().Err(); err != nil {
 		return out, err
 	}
-	r, v := f.base.repaired, new(votes)
+	r, v := f.base.result(), new(votes)
 	t := r.Transcript()
 	for _, rule := range voters {
 		b := &Ballot{rule: rule.rule, t: t, votes: new(votes), archived: f.o.archived, isCut: begin.IsCut}
@@ -241,9 +242,9 @@ func (f *fitting) voteReplayed(voters []voter, begin ladder.Beginning) (out ladd
 		a := t.AtomOf(e.block)
 		f.votes[a] = Decision{Atom: a, Action: wire.ActionKeep}
 	}
-	edits := settleEdits(r, v, f.votes)
-	out.Edits = make(map[transcript.BlockID]string, len(edits.all))
-	for _, e := range edits.all {
+	edits, _ := settleEdits(r, v.edits, f.votes)
+	out.Edits = make(map[transcript.BlockID]string, len(edits))
+	for _, e := range edits {
 		out.Edits[e.Block] = e.Text
 	}
 	return out, nil
@@ -281,70 +282,97 @@ func (f *fitting) remember(now []Decision) {
 	f.votes = now
 }
 
-// An attempt is the plan of a state that was tried.
+// An attempt is a state of the window, carried out and finished.
 type attempt struct {
-	*Plan
-	hopeless bool  // not all could be repaired in the first place
-	broken   error // a promise that it breaks
+	draft     // without decisions and their receipts
+	step  int // the index of the step that carries out the state
+
+	asRewritten bool  // finishing changed nothing
+	hopeless    bool  // the input could not be repaired completely
+	broken      error // a promise that the attempt breaks
 }
 
-func (a attempt) Request() *wire.Request { return a.out }
+func (a attempt) Request() *wire.Request { return a.result() }
 func (a attempt) AsRewritten() bool      { return a.asRewritten }
-func (a attempt) Sound() bool            { return a.broken == nil && (len(a.left) == 0 || a.hopeless) }
-
-// attempt returns a plan as an attempt.
-func (f *fitting) attempt(p *Plan) attempt {
-	return attempt{p, len(f.base.left) > 0, p.verify(f.w.Unpin)}
-}
+func (a attempt) Sound() bool            { return a.broken == nil && (len(a.remaining) == 0 || a.hopeless) }
 
 // try carries out the state that the ladder is at.
 func (f *fitting) try(l *ladder.Ladder) (ladder.Outcome, error) {
 	if err := f.o.context().Err(); err != nil {
 		return nil, err
 	}
-	p, err := f.carryOut(l, nil)
+	return f.attempt(l, nil)
+}
+
+// attempt carries out the state that the ladder is at, and puts in a message unless insert is nil.
+func (f *fitting) attempt(l *ladder.Ladder, insert *insertion) (attempt, error) {
+	drops, edits, _ := l.Todo()
+	step, err := f.base.rewriteBlocks(drops, edits, insert, f.o)
 	if err != nil {
-		return nil, err
+		return attempt{}, err
 	}
-	return f.attempt(p), nil
+	repaired := f.base.result()
+	if f.unended {
+		repaired = nil // there is something to repair in any case
+	}
+	d, err := f.base.with(step).finish(repaired, f.o)
+	if err != nil {
+		return attempt{}, err
+	}
+	return attempt{
+		draft:       d,
+		step:        len(f.base.steps),
+		asRewritten: d.result() == step.To,
+		hopeless:    len(f.base.remaining) > 0,
+		broken:      checkPromises(d.input(), f.base.result(), d.result(), f.w.Unpin),
+	}, nil
 }
 
-// carryOut makes a plan of the state that the ladder is at, with what is to be put in, if anything.
-func (f *fitting) carryOut(l *ladder.Ladder, insert *insertion) (*Plan, error) {
-	p, t := *f.base, f.base.repaired.Transcript()
-	p.changes, p.insert = slices.Clone(p.changes), insert
-	p.batches = l.Batches()
-	drop, edits := f.todo(l, &p)
-	p.undecided = &undecided{
-		decide: func() []Decision { return f.decide(l, t) },
-		drops: func(a transcript.AtomID) (why Reason, drops bool) {
-			blocks := t.Atoms()[a].Blocks
-			by, gone := l.Rung(blocks[len(blocks)-1])
-			if gone {
-				why = f.reason(a, by)
-			}
-			return why, gone
-		},
-	}
-	if err := p.carryOut(drop, edits, f.o, l); err != nil {
-		return nil, err
-	}
-	return &p, p.finish(f.o)
+// A fit is how a history fits a window.
+type fit struct {
+	ladder  *ladder.Ladder
+	attempt attempt
+	indexes []archive.Item
+	events  []Event
 }
 
-// todo is what a state drops and edits, and why each edit is made, and counts what each rung did.
-func (f *fitting) todo(l *ladder.Ladder, p *Plan) ([]transcript.BlockID, blockEdits) {
-	drop, edits, touched := l.Todo()
+// plan returns the plan of a fit.
+func (f *fitting) plan(t fit) *Plan {
+	l, d := t.ladder, t.attempt.draft
+	step := d.steps[t.attempt.step]
+	step.Decisions = f.decide(l, step.From.Transcript())
+	reasons := make([]Reason, len(step.Edits))
+	for i, e := range step.Edits {
+		by, _ := l.Rung(e.Block)
+		reasons[i] = f.reason(step.From.Transcript().AtomOf(e.Block), by)
+	}
+	var costs blockCosts
+	if f.o.countsReceipts() {
+		costs = ladderCosts{l}
+	}
+	step.Changes = slices.Concat(describeBlocks(d.input(), step, reasons, costs), step.Changes)
+	d.steps = slices.Clone(d.steps)
+	d.steps[t.attempt.step] = step
+	d.faults = f.base.faults
+	plan := d.plan(f.o, t.events...)
+	_, _, touched := l.Todo()
 	for r, n := range touched {
 		if n > 0 {
-			p.rungs = append(p.rungs, RungCount{rungs[r].name, n})
+			plan.fitted.rungs = append(plan.fitted.rungs, RungCount{rungs[r].name, n})
 		}
 	}
-	return drop, blockEdits{edits, func(i int) Reason {
-		by, _ := l.Rung(edits[i].Block)
-		return f.reason(p.repaired.Transcript().AtomOf(edits[i].Block), by)
-	}}
+	for _, b := range l.Batches() {
+		plan.fitted.batches = append(plan.fitted.batches, Batch{b.Messages, b.Before, b.After, b.Kept, b.PaysAfter, b.Forced, b.Cold})
+	}
+	plan.indexes = t.indexes
+	return plan
 }
+
+// ladderCosts counts blocks as the ladder has counted them.
+type ladderCosts struct{ l *ladder.Ladder }
+
+func (c ladderCosts) blockTokens(b transcript.BlockID) int { return c.l.Cost(b) }
+func (c ladderCosts) editTokens(e wire.BlockEdit) int      { return c.l.SaidCost(e.Block) }
 
 // decide writes the state that a ladder is at down as one decision per atom. All blocks of an atom
 // go, or none.

@@ -20,15 +20,15 @@ func (e *lostText) Error() string {
 // such as the system prompt or the parameters, without a finding in the request that calls for it.
 var errOutside = errors.New("the result would change a part of the request outside of its history; the request is left as it was")
 
-// verify returns a *FaultError if the result of p breaks a promise that holds for all rules,
-// windows and summaries: the texts of the person's newest turn and of the task are in it, unless the
-// caller has unpinned them, and nothing outside of the history differs from the repaired request.
-func (p *Plan) verify(unpin Pin) error {
-	if p.out == p.in {
+// checkPromises returns a *FaultError if a result breaks a promise that holds for all rules, windows and
+// summaries: it contains the task and the newest words of the user, unless the caller has unpinned
+// them, and nothing outside of the history differs from the repaired request.
+func checkPromises(input, repaired, result *wire.Request, unpin Pin) error {
+	if result == input {
 		return nil
 	}
-	err := findLostText(p.in, p.out, unpin)
-	if err == nil && !wirex.SameOutside(p.out, p.repaired) {
+	err := findLostText(input, result, unpin)
+	if err == nil && !wirex.SameOutside(result, repaired) {
 		err = errOutside
 	}
 	if err == nil {

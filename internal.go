@@ -40,15 +40,15 @@ func (internals) IsPaired(r *wire.Request) bool {
 func (internals) MinKeep(c *Compactor) int { return c.minKeep() }
 
 func (internals) Repaired(p *Plan) *wire.Request {
-	return p.repairedRequest()
+	return repairedRequest(p.steps)
 }
 
 func (internals) PlanRules(p *Pipeline, r *wire.Request, o Options) (plan *Plan, err error) {
-	return p.planWith(r, o)
+	return p.planRules(r, o)
 }
 
 func (internals) Repair(r *wire.Request, o Options) (*Plan, error) {
-	return repair(r, o)
+	return repairOnly(r, o)
 }
 
 func (internals) Trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
@@ -57,18 +57,12 @@ func (internals) Trim(r *wire.Request, w Window, o Options) (plan *Plan, err err
 
 // Offload is what a Compactor without a summarizer does at a cut.
 func (internals) Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, error) {
-	return new(Compactor).at(context.Background(), untouched(r), headOf(r, cut, o.FoldTask), o)
+	return new(Compactor).at(context.Background(), unchangedDraft(r), headOf(r, cut, o.FoldTask), o)
 }
 
 // Receipts writes changes as lines, one after the other.
 func (internals) Receipts(all ...wire.Change) ([]byte, error) {
-	var w receiptWriter
-	for i := range all {
-		if err := w.add(&all[i]); err != nil {
-			return nil, err
-		}
-	}
-	return w.lines, nil
+	return receiptLines(all)
 }
 
 // Replayed is the rule with a way to vote on all beginnings of a history that reads it only once. Only

@@ -16,16 +16,16 @@ const Mark = wording.Mark
 // fitMarked climbs and, if exchanges or turns are dropped, puts a mark where the first of them
 // were. There is none within what a mark costs of the least limit, nor where a limit of messages
 // leaves no room: it is not worth a message of somebody's.
-func (f *fitting) fitMarked() (*Plan, error) {
+func (f *fitting) fitMarked() (fit, error) {
 	mark := f.markTokens
 	if f.w.Unmarked {
 		mark = nil
 	}
-	l, plan, err := f.fit(0, mark)
-	if err != nil || f.w.Unmarked || len(l.Lost()) == 0 {
-		return plan, err
+	t, err := f.fit(0, mark)
+	if err != nil || f.w.Unmarked || len(t.ladder.Lost()) == 0 {
+		return t, err
 	}
-	return f.marked(l, plan)
+	return f.marked(t)
 }
 
 // archived is the line that names what is left out.
@@ -33,56 +33,58 @@ func archived(handle string) string { return "\n" + Mark + "archived as " + hand
 
 // markTokens is what the mark costs in a message of its own.
 func (f *fitting) markTokens() int {
-	n := f.o.weighText(wording.LeftOut) + wirex.FrameTokens(f.o.Counter)
+	n := f.o.countText(wording.LeftOut) + wirex.FrameTokens(f.o.Counter)
 	if f.w.Archive {
-		n += f.o.weighText(archived(archive.Name(nil))) + 4 // not all handles cost the same
+		n += f.o.countText(archived(archive.Name(nil))) + 4 // not all handles cost the same
 	}
 	return n
 }
 
-// marked is the plan of the state that a ladder is at with a mark, or as it is where that does not
-// fit, or the provider takes none there.
-func (f *fitting) marked(l *ladder.Ladder, plan *Plan) (*Plan, error) {
-	mark := f.mark(l)
+// marked returns a fit with a mark, or the fit itself if the mark does not fit or the provider
+// rejects it.
+func (f *fitting) marked(t fit) (fit, error) {
+	mark := f.mark(t.ladder)
 	if mark == nil {
-		return plan, nil
+		return t, nil
 	}
 	var kept []archive.Item
 	if f.w.Archive {
-		for _, blocks := range l.Lost() {
-			kept = append(kept, itemsOf(f.base.repaired, blocks)...)
+		for _, blocks := range t.ladder.Lost() {
+			kept = append(kept, itemsOf(f.base.result(), blocks)...)
 		}
 		kept = append(kept, archive.Index(kept)...)
 		mark.Text += archived(kept[len(kept)-1].ID)
 	}
-	p, err := f.carryOut(l, mark)
+	a, err := f.attempt(t.ladder, mark)
 	if err != nil {
-		return nil, err
+		return fit{}, err
 	}
-	p.indexes = kept
-	t, w := p.out.Transcript(), &f.w
-	fits := (w.Messages == 0 || len(t.Messages())-transcriptx.StartMessage(t) <= w.Messages) && (w.Tokens == 0 || p.out.Tokens(f.o.Counter) <= w.Tokens)
-	if !fits || !f.attempt(p).Sound() {
-		return plan, nil
+	out, w := a.result(), &f.w
+	messages := len(out.Transcript().Messages()) - transcriptx.StartMessage(out.Transcript())
+	fits := (w.Messages == 0 || messages <= w.Messages) && (w.Tokens == 0 || out.Tokens(f.o.Counter) <= w.Tokens)
+	if !fits || !a.Sound() {
+		return t, nil
 	}
-	return p, nil
+	return fit{ladder: t.ladder, attempt: a, indexes: kept, events: t.events}, nil
 }
 
-// orMarked is the plan of the state that a ladder is at with a mark, if that can be.
-func (f *fitting) orMarked(l *ladder.Ladder, bare *Plan) *Plan {
-	p, err := f.marked(l, bare)
-	if err != nil || f.w.Unmarked {
-		return bare
+// orMarked returns the fit with a mark, if that is possible.
+func (f *fitting) orMarked(t fit) fit {
+	if f.w.Unmarked {
+		return t
 	}
-	p.events = bare.events
-	return p
+	marked, err := f.marked(t)
+	if err != nil {
+		return t
+	}
+	return marked
 }
 
 // mark is what stands in front of what was lost first, be it a message of the user's or a turn of the
 // model's, or behind its turn if results stay there, which belong to the calls in front. Nil: nothing follows, or a mark of an
 // earlier window is still there.
 func (f *fitting) mark(l *ladder.Ladder) *insertion {
-	t := f.base.repaired.Transcript()
+	t := f.base.result().Transcript()
 	first := transcript.NoBlock
 	for b := range t.Blocks() {
 		id, blk := transcript.BlockID(b), &t.Blocks()[b]

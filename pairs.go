@@ -128,7 +128,7 @@ func DropOrphans(r *wire.Request) (body []byte, removed []Orphan, event Event, e
 	for i := range removed {
 		removed[i].Done = wire.ActionDrop
 	}
-	return next.Raw(), removed, pairsEvent(sizeOf(r), sizeOf(next), removed), nil
+	return next.Raw(), removed, pairsEvent(r, next, removed), nil
 }
 
 // inOriginal says where orphans of a later state stood in the original.

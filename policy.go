@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/tokens"
@@ -91,9 +90,7 @@ type ArchiveWriter interface {
 func (p *Policy) Plan(ctx context.Context, r *wire.Request) (plan *Plan, err error) {
 	defer caught(&plan, &err)
 	if p.Off {
-		plan = untouched(r)
-		plan.unjudged = nil // switched off, it does not even look
-		return plan, nil
+		return &Plan{steps: []Step{{From: r, To: r}}}, nil
 	}
 	o, err := p.options(r)
 	if err != nil {
@@ -125,7 +122,7 @@ func (p *Policy) archive(ctx context.Context, plan *Plan) error {
 func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, error) {
 	switch {
 	case wirex.Delta(r) != "":
-		return repair(r, o) // which changes nothing
+		return repairOnly(r, o) // which changes nothing
 	case p.Window != nil:
 		w, err := p.window(r)
 		switch {
@@ -137,7 +134,7 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 		return trim(r, w, o)
 	case p.Compact != nil:
 		o = o.guarded()
-		base, err := p.Rules.plan(r, o)
+		base, err := p.Rules.planDraft(r, o)
 		if err != nil {
 			return nil, err
 		}
@@ -145,12 +142,12 @@ func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, e
 		c.Options, c.Archived = o, c.Archived || p.archives()
 		return p.Compact.compact(ctx, base, c)
 	}
-	return p.Rules.planWith(r, o)
+	return p.Rules.planRules(r, o)
 }
 
 // options are those for a request.
 func (p *Policy) options(r *wire.Request) (o Options, err error) {
-	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, SkipTokenCounts: p.SkipTokenCounts, KeepInvalidThinking: p.KeepInvalidThinking, SkipFailedRules: p.SkipFailedRules, later: p.SummarizeLater, archived: p.archives()}
+	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, SkipTokenCounts: p.SkipTokenCounts, KeepInvalidThinking: p.KeepInvalidThinking, SkipFailedRules: p.SkipFailedRules, summarizeLater: p.SummarizeLater, archived: p.archives()}
 	if p.Counter == nil {
 		o.Counter = tokens.For(p.model(r))
 		return o, nil
@@ -209,20 +206,8 @@ func (w Window) of(model string, r *wire.Request) (Window, error) {
 // could not be repaired, and [Plan.Result] has the best that can be done. The body must not be
 // changed as long as that is used.
 func Fix(body []byte) ([]byte, *Plan, error) {
-	look := looks.Get().(*wire.Parser)
-	g, r, err := wirex.CheckOrParse(look, body, wire.Options{}, wire.CheckOptions{})
-	looks.Put(look)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case r == nil:
-		return body, clean(body, g), nil
-	}
-	return (&Policy{}).apply(context.Background(), r)
+	return (&Policy{}).bytes(context.Background(), body)
 }
-
-// looks are what Fix looks at bodies with: most are clean, and nothing of them is kept.
-var looks = sync.Pool{New: func() any { return new(wire.Parser) }}
 
 // Fit repairs a request body and makes it fit so many tokens; zero is what
 // the window of its model has room for besides the reply. Tokens are estimated for the
@@ -239,11 +224,6 @@ func (p *Policy) bytes(ctx context.Context, body []byte) ([]byte, *Plan, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return p.apply(ctx, r)
-}
-
-// apply plans and applies.
-func (p *Policy) apply(ctx context.Context, r *wire.Request) ([]byte, *Plan, error) {
 	plan, err := p.Plan(ctx, r)
 	if err != nil {
 		return nil, nil, err

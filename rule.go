@@ -56,7 +56,8 @@ type Reason struct {
 // by many goroutines.
 type Pipeline struct {
 	rules []Rule
-	first bool // only what arrives is voted on
+	// onlyArriving is set for the rules that vote on results as they arrive.
+	onlyArriving bool
 }
 
 // A PipelineError says why rules cannot run together, and names them. Many goroutines may

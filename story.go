@@ -35,7 +35,7 @@ func (s *story) tell(ask func(Removed) (string, error), failed func(error)) {
 	t := s.r.Transcript()
 	s.text, s.at, s.indexes = "", len(t.Messages()), nil
 	v := s.c.levels(context.Background(), s.r, s.o)
-	v.most -= s.o.weighText(wording.SummaryBegin) + s.o.weighText(wording.SummaryEnd) + s.frame + 2
+	v.most -= s.o.countText(wording.SummaryBegin) + s.o.countText(wording.SummaryEnd) + s.frame + 2
 	v.lenient = true
 	v.write = func(h Removed) (made Summary, err error) {
 		made.Text, err = ask(h)
@@ -186,7 +186,7 @@ func (s *story) write(ctx context.Context) {
 // prepare writes the summaries that a history will need soon: from four fifths of its window on, as if that were
 // full. It does so every eight messages, not at every request.
 func (c *Compactor) prepare(ctx context.Context, f *fitting) {
-	r, w, o := f.base.repaired, f.w, f.o
+	r, w, o := f.base.result(), f.w, f.o
 	t := r.Transcript()
 	if len(t.Messages()) < 3 || r.Tokens(o.Counter) < w.Tokens/5*4 {
 		return
@@ -202,11 +202,15 @@ func (c *Compactor) prepare(ctx context.Context, f *fitting) {
 		if err != nil {
 			return true
 		}
-		l, _, err := f.fit(c.maxTokens(), nil)
-		if err != nil || len(l.Lost()) == 0 {
+		t, err := f.fit(c.maxTokens(), nil)
+		if err != nil {
 			return true
 		}
-		s := &story{c: c, r: f.base.repaired, o: o, lost: l.Lost(), archived: w.Archive, frame: l.Frame()}
+		l := t.ladder
+		if len(l.Lost()) == 0 {
+			return true
+		}
+		s := &story{c: c, r: f.base.result(), o: o, lost: l.Lost(), archived: w.Archive, frame: l.Frame()}
 		s.chunk(w.Tokens)
 		s.write(ctx)
 		return true

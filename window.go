@@ -115,7 +115,7 @@ func (e *WindowTooSmall) Error() string {
 // continues a conversation on the server.
 func trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	if wirex.Delta(r) != "" {
-		return repair(r, o)
+		return repairOnly(r, o)
 	}
 	if w, err = w.of(r.Model(), r); err != nil {
 		return nil, err
@@ -128,10 +128,11 @@ func trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if plan, err = f.fitMarked(); err == nil {
-		plan.report(f.o)
+	fitted, err := f.fitMarked()
+	if err != nil {
+		return nil, err
 	}
-	return plan, err
+	return f.plan(fitted), nil
 }
 
 // limits lists the limits in the order they are met: what is counted in messages

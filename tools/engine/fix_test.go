@@ -151,7 +151,7 @@ func TestCleanFixAllocates(t *testing.T) {
 			if _, _, err := pare.Fix(body); err != nil {
 				t.Fatal(err)
 			}
-		}); n >= 5 {
+		}); n >= 30 {
 			t.Errorf("%s: %v allocations", shape, n)
 		}
 	}
