@@ -4,7 +4,7 @@ import "github.com/pare-llm/pare/archive"
 
 // archiveLines are items with where they are from. Note says that a note in the transcript
 // has a name for all of them.
-func archiveLines(from origin, items []archive.Item, note bool) []archive.Line {
+func buildArchiveLines(from origin, items []archive.Item, note bool) []archive.Line {
 	name := ""
 	if note {
 		name = archive.Name(items)
@@ -12,7 +12,7 @@ func archiveLines(from origin, items []archive.Item, note bool) []archive.Line {
 	all := make([]archive.Line, len(items))
 	for i, item := range items {
 		all[i] = archive.Line{Item: item, Archive: name}
-		if from.many {
+		if from.isOneOfMany {
 			all[i].Source, all[i].Number = from.source, from.line
 		}
 	}

@@ -31,27 +31,27 @@ last N bytes in front of the closing brace, byte for byte as it is to be sent. I
 {"error":{"type","message"}}. pare --lines is the same command.`
 }
 
-func (c *linesCmd) run(w *world) int {
-	for t, err := range source.Lines(w.stdin) {
+func (c *linesCmd) run(env *environment) int {
+	for t, err := range source.Lines(env.stdin) {
 		if err != nil {
-			return w.unanswered(err)
+			return env.failAnswering(err)
 		}
-		if _, err := w.stdout.Write(answered(t.Raw)); err != nil {
-			return w.unwritten(err)
+		if _, err := env.stdout.Write(answerCall(t.Raw)); err != nil {
+			return env.failOutput(err)
 		}
 	}
 	return statusClean
 }
 
 // answered is the answer to a line.
-func answered(line []byte) []byte {
+func answerCall(line []byte) []byte {
 	var asked struct {
 		Call    string          `json:"call"`
 		Options json.RawMessage `json:"options"`
 		Body    json.RawMessage `json:"body"`
 	}
 	if err := json.Unmarshal(line, &asked); err != nil {
-		return encode(errorLine{&engine.Error{Type: "unreadable", Message: "the line is no call: " + err.Error()}})
+		return encodeLine(errorLine{&engine.Error{Type: "unreadable", Message: "the line is no call: " + err.Error()}})
 	}
 	r, err := engine.Call(asked.Call, asked.Body, asked.Options, engine.Callbacks{})
 	if err != nil {
@@ -59,7 +59,7 @@ func answered(line []byte) []byte {
 		if !errors.As(err, &e) {
 			e = &engine.Error{Type: "failed", Message: err.Error()}
 		}
-		return encode(errorLine{e})
+		return encodeLine(errorLine{e})
 	}
 	report := r.Report
 	if report == nil {

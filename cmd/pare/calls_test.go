@@ -64,7 +64,7 @@ func TestCallsInPython(t *testing.T) {
 // TestLinesHaveEveryCall: pare lines answers every call that the engine has, and the server has the same ones.
 func TestLinesHaveEveryCall(t *testing.T) {
 	for _, call := range engine.Calls() {
-		got := string(answered([]byte(`{"call":"` + call + `","body":` + faulty + `}`)))
+		got := string(answerCall([]byte(`{"call":"` + call + `","body":` + faulty + `}`)))
 		if !strings.Contains(got, `"report":`) && !strings.Contains(got, `"type":"`) || strings.Contains(got, "unknown_call") {
 			t.Errorf("%s: %s", call, got)
 		}

@@ -21,9 +21,9 @@ import (
 )
 
 // changing is the flags of all commands that change transcripts.
-type changing struct {
-	reading      `embed:""`
-	dataset      `embed:""`
+type changeFlags struct {
+	inputFlags   `embed:""`
+	datasetFlags `embed:""`
 	Strict       bool   `help:"Also repair what any vendor would refuse."`
 	OrphanCall   string `placeholder:"stub|drop" help:"What to do with a call without a result: stub adds a result that says so (default), drop removes the call."`
 	OrphanResult string `placeholder:"text|drop" help:"What to do with a result without a call: text quotes it as text (default), drop removes it."`
@@ -45,64 +45,64 @@ type task struct {
 	command string
 	plan    planner
 	// tokens weighs a request, for the summary; nil: it tells of bytes.
-	tokens func(*wire.Request) int
+	countTokens func(*wire.Request) int
 	// whole wants all results or none, on standard output too.
-	whole bool
+	allOrNothing bool
 	// archive is the file for what plans take out; "": none.
 	archive string
 	// fits is what to say where nothing had to be done; "": that says itself.
-	fits string
+	fitsNote string
 	// letGo is what more can go by, where the window is too small: the pins in force.
-	letGo []string
+	relaxations []string
 	// single is the flag that makes sense for one transcript only; "": none does.
-	single string
+	singleFlag string
 	// lines is whether every line is answered at once; nil: the command cannot.
-	lines *lining
+	lines *lineFlags
 	// off leaves everything as it is, session files too.
-	off bool
+	isOff bool
 	// repairing is how session files are repaired.
-	repairing *repairing
+	sessionRepair *sessionRepair
 	// shorten plans what becomes of session files; nil: they are repaired, and nothing else.
-	shorten shortening
+	planSession sessionPlanner
 }
 
 // misuse is wrong usage that only the transcript shows.
-type misuse struct{ error }
+type usageError struct{ error }
 
-func (m misuse) Unwrap() error { return m.error }
+func (m usageError) Unwrap() error { return m.error }
 
 // override lets the flags that were given decide over the policy. Its error is wrong
 // usage.
-func (c *changing) override(p *pare.Policy) error {
-	if err := remedy(&p.Repair.OrphanCall, "--orphan-call", c.OrphanCall, "stub"); err != nil {
+func (f *changeFlags) applyTo(policy *pare.Policy) error {
+	if err := setRemedy(&policy.Repair.OrphanCall, "--orphan-call", f.OrphanCall, "stub"); err != nil {
 		return err
 	}
-	if err := remedy(&p.Repair.OrphanResult, "--orphan-result", c.OrphanResult, "text"); err != nil {
+	if err := setRemedy(&policy.Repair.OrphanResult, "--orphan-result", f.OrphanResult, "text"); err != nil {
 		return err
 	}
-	p.Repair.Open = p.Repair.Open || c.KeepOpen
-	p.Check.Strict = p.Check.Strict || c.Strict
+	policy.Repair.Open = policy.Repair.Open || f.KeepOpen
+	policy.Check.Strict = policy.Check.Strict || f.Strict
 	return nil
 }
 
 // by lets a policy plan. What is wrong with the flags that made it is a misuse.
-func by(p *pare.Policy) planner {
-	return func(r *wire.Request) (*pare.Plan, error) {
-		plan, err := p.Plan(context.Background(), r)
+func newPlanner(policy *pare.Policy) planner {
+	return func(req *wire.Request) (*pare.Plan, error) {
+		plan, err := policy.Plan(context.Background(), req)
 		var unknown *pare.UnknownModelError
 		var unpublished *config.VocabularyError
 		switch {
 		case errors.As(err, &unknown):
-			err = misuse{hinted{fmt.Errorf("%w: %s", errNoWindow, named(unknown.Model)),
+			err = usageError{hintedError{fmt.Errorf("%w: %s", errNoWindow, describeModel(unknown.Model)),
 				"give --max-tokens, --max-messages, --max-exchanges or --max-turns, or a model that is known: --model NAME"}}
 		case errors.As(err, &unpublished):
-			err = noVocabulary(unpublished.Model)
+			err = newVocabularyError(unpublished.Model)
 		}
 		return plan, err
 	}
 }
 
-func remedy(r *wire.Remedy, flag, value, keep string) error {
+func setRemedy(r *wire.Remedy, flag, value, keep string) error {
 	switch value {
 	case "":
 	case keep:
@@ -116,76 +116,76 @@ func remedy(r *wire.Remedy, flag, value, keep string) error {
 }
 
 // conflict is wrong usage that only all flags together show.
-func (c *changing) conflict(in *source.Input, t task) error {
-	stdin := slices.Contains(in.Paths, source.Stdin)
+func (f *changeFlags) checkFlags(input *source.Input, t task) error {
+	stdin := slices.Contains(input.Paths, source.Stdin)
 	switch {
-	case c.InPlace && c.Output != "":
+	case f.InPlace && f.Output != "":
 		return errors.New("--in-place and -o exclude each other: the result is written to one place")
-	case c.InPlace && stdin:
-		return hinted{errors.New("--in-place needs a file; standard input has no place to write back to"), "name the file, or omit --in-place to get the result on standard output"}
-	case c.InPlace && !c.DryRun && slices.ContainsFunc(in.Paths, irreplaceable): // a pipe would be waited for
-		i := slices.IndexFunc(in.Paths, irreplaceable)
-		return hinted{fmt.Errorf("%s: not a regular file, so it cannot be replaced", in.Paths[i]), "omit --in-place to get the result on standard output"}
-	case in.Many() && !c.InPlace && !c.DryRun:
-		return hinted{errors.New("a folder or several files, but one output"), "use --in-place to rewrite each file, --dry-run to see what would be done, or name one file"}
-	case c.Receipt == source.Stdin:
-		return hinted{errors.New("--receipt needs a file: standard output is for the result"), "--receipt FILE, for example --receipt changes.jsonl"}
+	case f.InPlace && stdin:
+		return hintedError{errors.New("--in-place needs a file; standard input has no place to write back to"), "name the file, or omit --in-place to get the result on standard output"}
+	case f.InPlace && !f.DryRun && slices.ContainsFunc(input.Paths, isIrreplaceable): // a pipe would be waited for
+		i := slices.IndexFunc(input.Paths, isIrreplaceable)
+		return hintedError{fmt.Errorf("%s: not a regular file, so it cannot be replaced", input.Paths[i]), "omit --in-place to get the result on standard output"}
+	case input.Many() && !f.InPlace && !f.DryRun:
+		return hintedError{errors.New("a folder or several files, but one output"), "use --in-place to rewrite each file, --dry-run to see what would be done, or name one file"}
+	case f.Receipt == source.Stdin:
+		return hintedError{errors.New("--receipt needs a file: standard output is for the result"), "--receipt FILE, for example --receipt changes.jsonl"}
 	case t.archive == source.Stdin:
-		return hinted{errors.New("--archive needs a file: standard output is for the result"), "--archive FILE, for example --archive removed.jsonl"}
-	case t.single != "" && in.Many():
-		return fmt.Errorf("%s is for one transcript, and several files are named", t.single)
+		return hintedError{errors.New("--archive needs a file: standard output is for the result"), "--archive FILE, for example --archive removed.jsonl"}
+	case t.singleFlag != "" && input.Many():
+		return fmt.Errorf("%s is for one transcript, and several files are named", t.singleFlag)
 	}
 	return nil
 }
 
 // irreplaceable reports whether there is something that is neither a file nor a folder.
-func irreplaceable(path string) bool {
+func isIrreplaceable(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && !st.Mode().IsRegular() && !st.IsDir()
 }
 
 // run does a task on every transcript.
-func (c *changing) run(w *world, t task) int {
-	c.hosting = true
-	opts, err := c.options()
+func (f *changeFlags) run(env *environment, t task) int {
+	f.acceptHosts = true
+	opts, err := f.parseOptions()
 	if err != nil {
-		return w.usage(err, t.command)
+		return env.failUsage(err, t.command)
 	}
-	in, err := c.input(w)
+	input, err := f.openInput(env)
 	if err != nil {
-		return w.usage(err, t.command)
+		return env.failUsage(err, t.command)
 	}
-	if err := cmp.Or(c.conflict(in, t), c.linesConflict(in, t), c.claim(w, in, t), c.begin(w, in)); err != nil {
-		return w.usage(err, t.command)
+	if err := cmp.Or(f.checkFlags(input, t), f.checkLineFlags(input, t), f.claimFiles(env, input, t), f.prepare(env, input)); err != nil {
+		return env.failUsage(err, t.command)
 	}
-	ch := &changer{task: t, memory: &w.memory, opts: opts, host: c.host, dryRun: c.DryRun, json: c.JSON, receipts: c.Receipt != "", inPlace: c.InPlace && !c.DryRun, overwrites: c.InPlace, many: in.Many(), way: c.way}
-	ch.view = w.report(w.stdout, c.Color)
-	ch.notes = w.report(w.stderr, c.Color)
-	defer w.memory.Roomy(ch.many)()
-	r := &changeRun{changing: c, w: w, in: in, ch: ch, sum: newSummary("change").byFile(c.Totals != "")}
+	ch := &changer{task: t, memory: &env.memory, opts: opts, hostShape: f.hostShape, dryRun: f.DryRun, json: f.JSON, wantsReceipts: f.Receipt != "", inPlace: f.InPlace && !f.DryRun, overwritesFiles: f.InPlace, hasManyFiles: input.Many(), pointer: f.pointer}
+	ch.style = env.newStyle(env.stdout, f.Color)
+	ch.noteStyle = env.newStyle(env.stderr, f.Color)
+	defer env.memory.Roomy(ch.hasManyFiles)()
+	r := &changeRun{changeFlags: f, w: env, in: input, changer: ch, sum: newRunTotals("change").withFiles(f.Totals != "")}
 	if t.lines != nil && t.lines.Lines {
-		ch.lines, ch.many = true, true
+		ch.answersLines, ch.hasManyFiles = true, true
 		ch.json = ch.json || ch.dryRun
-		return c.write(w, r.sum, r.converse())
+		return f.writeTotals(env, r.sum, r.answerLines())
 	}
-	return c.write(w, r.sum, r.run())
+	return f.writeTotals(env, r.sum, r.run())
 }
 
 // A changeRun is one run of a command that changes transcripts.
 type changeRun struct {
-	*changing
-	w       *world
-	in      *source.Input
-	ch      *changer
-	sum     *summary
-	bar     *progress
-	out     source.Output
-	receipt *atomicfile.Draft // nil: none is wanted
-	archive *source.Archive
-	err     error // why nothing more can be written
-	stopped bool  // at something unreadable, after earlier lines were written
+	*changeFlags
+	w          *environment
+	in         *source.Input
+	changer    *changer
+	sum        *runTotals
+	bar        *progress
+	out        source.Output
+	receipt    *atomicfile.Draft // nil: none is wanted
+	archive    *source.Archive
+	err        error // why nothing more can be written
+	hasStopped bool  // at something unreadable, after earlier lines were written
 
-	archived, written bool // what was taken out, and the results, are where they belong
+	isArchived, isWritten bool // what was taken out, and the results, are where they belong
 }
 
 func (r *changeRun) run() int {
@@ -193,20 +193,20 @@ func (r *changeRun) run() int {
 		return r.failed(err)
 	}
 	r.bar = startProgress(r.w, r.in, r.sum)
-	if vetted, err := r.vet(); err != nil || !vetted {
+	if vetted, err := r.checkReadable(); err != nil || !vetted {
 		r.bar.stop()
 		return r.failed(err)
 	}
 	// Results are as large as what they are made from, so only few of them wait.
-	source.Work(r.jobs(), r.jobs(), r.in.Each, func(in source.Chunk) batch {
-		r.w.logRead(&in)
-		return r.ch.chunk(in)
+	source.Work(r.jobCount(), r.jobCount(), r.in.Each, func(chunk source.Chunk) batch {
+		r.w.logChunk(&chunk)
+		return r.changer.changeChunk(chunk)
 	}, r.consume)
 	r.bar.stop()
 	if r.err != nil {
 		return r.failed(r.err)
 	}
-	if r.sum.status >= statusInvalid && (!r.stopped || r.sum.transcripts == 1) {
+	if r.sum.status >= statusInvalid && (!r.hasStopped || r.sum.transcripts == 1) {
 		return r.failed(nil)
 	}
 	if err := r.commit(); err != nil {
@@ -218,7 +218,7 @@ func (r *changeRun) run() int {
 
 // open begins the files that will be written.
 func (r *changeRun) open() (err error) {
-	r.out = source.Output{Stdout: r.w.stdout, Files: &r.w.files, Force: r.ch.repairing != nil && r.ch.repairing.force}
+	r.out = source.Output{Stdout: r.w.stdout, Files: &r.w.files, Force: r.changer.sessionRepair != nil && r.changer.sessionRepair.overwritesBusy}
 	if r.DryRun {
 		return nil
 	}
@@ -228,8 +228,8 @@ func (r *changeRun) open() (err error) {
 			return err
 		}
 	}
-	t := &r.ch.task
-	if t.whole || r.Receipt != "" {
+	t := &r.changer.task
+	if t.allOrNothing || r.Receipt != "" {
 		r.out.Hold()
 	}
 	if r.out.Spool != nil {
@@ -249,20 +249,20 @@ func (r *changeRun) open() (err error) {
 }
 
 // streams reports whether results leave as they come, and cannot be taken back.
-func (r *changeRun) streams() bool { return !r.DryRun && r.out.Streams() }
+func (r *changeRun) isStreaming() bool { return !r.DryRun && r.out.Streams() }
 
 // vet reads a batch through before the first line of it is written to standard
 // output, where that can be read twice. It returns false, and has said why, if some
 // of it cannot be read.
-func (r *changeRun) vet() (bool, error) {
-	rewind, ok := r.readTwice()
-	if !ok || !r.streams() {
+func (r *changeRun) checkReadable() (bool, error) {
+	rewind, ok := r.rewinder()
+	if !ok || !r.isStreaming() {
 		return true, nil
 	}
 	defer rewind()
-	r.bar.passes(2)
+	r.bar.multiplyTotal(2)
 	r.in.BatchesOnly = true
-	source.Work(r.jobs(), r.jobs(), r.in.Each, r.ch.vet, r.bar.print)
+	source.Work(r.jobCount(), r.jobCount(), r.in.Each, r.changer.checkChunk, r.bar.print)
 	r.in.BatchesOnly = false
 	if r.in.Read.Load() > 32<<20 {
 		debug.FreeOSMemory() // so that both passes together take no more than one
@@ -272,7 +272,7 @@ func (r *changeRun) vet() (bool, error) {
 
 // readTwice reports whether the input can be read twice, and returns what must be
 // called in between.
-func (r *changeRun) readTwice() (rewind func(), ok bool) {
+func (r *changeRun) rewinder() (rewind func(), ok bool) {
 	path := r.in.Paths[0]
 	if path != source.Stdin {
 		st, err := os.Stat(path)
@@ -292,14 +292,14 @@ func (r *changeRun) readTwice() (rewind func(), ok bool) {
 
 // consume writes the results of a chunk.
 func (r *changeRun) consume(b batch) bool {
-	if i := slices.IndexFunc(b.outs, func(o outcome) bool { return o.status >= statusInvalid }); i >= 0 && r.streams() {
+	if i := slices.IndexFunc(b.outs, func(o outcome) bool { return o.status >= statusInvalid }); i >= 0 && r.isStreaming() {
 		b.outs = b.outs[:i+1] // nothing behind it is written
-		r.stopped = true
-		if r.sum.transcripts == 0 && !slices.ContainsFunc(b.outs[:i], func(o outcome) bool { return !o.gap }) {
+		r.hasStopped = true
+		if r.sum.transcripts == 0 && !slices.ContainsFunc(b.outs[:i], func(o outcome) bool { return !o.isGap }) {
 			b.outs = b.outs[i:] // nor blank lines alone
 		}
 	}
-	b.Changed = slices.ContainsFunc(b.outs, func(o outcome) bool { return o.changed })
+	b.Changed = slices.ContainsFunc(b.outs, func(o outcome) bool { return o.isChanged })
 	to, err := r.out.Writer(&b.Part)
 	if err == nil {
 		err = r.out.Rewrite(b.Session)
@@ -318,7 +318,7 @@ func (r *changeRun) consume(b batch) bool {
 			return false
 		}
 	}
-	return !r.stopped
+	return !r.hasStopped
 }
 
 // record writes down what was taken out, and what was done.
@@ -360,12 +360,12 @@ func (r *changeRun) commit() error {
 		if err := r.archive.Commit(); err != nil {
 			return err
 		}
-		r.archived = r.archive.Added()
+		r.isArchived = r.archive.Added()
 	}
 	if err := r.out.Commit(); err != nil {
 		return err
 	}
-	r.written = true
+	r.isWritten = true
 	if r.receipt == nil {
 		return nil
 	}
@@ -390,19 +390,19 @@ func (r *changeRun) failed(err error) int {
 	}
 	var clash *atomicfile.Clash
 	if errors.As(err, &clash) {
-		return r.w.usage(clashHint(err), r.ch.command)
+		return r.w.failUsage(clashHint(err), r.changer.command)
 	}
-	problem, hint := unwritten(err), ""
+	problem, hint := outputProblem(err), ""
 	if we, ok := errors.AsType[*atomicfile.Error](err); ok {
 		problem, hint = we.Error(), writeHint(we, r.InPlace)
 	}
 	switch {
 	case len(r.out.Done()) > 0:
 		hint = "what was rewritten before that:"
-		defer r.w.printBackups(palette(r.w.colour(r.w.stderr, r.Color)), r.out.Done())
-	case r.written:
+		defer r.w.printBackups(palette(r.w.wantsColor(r.w.stderr, r.Color)), r.out.Done())
+	case r.isWritten:
 		hint = "the result was written before that"
-	case r.archived:
+	case r.isArchived:
 		hint = "what was to be removed is in the archive; no other file was changed"
 	}
 	return r.w.fail(problem, hint)
@@ -410,20 +410,20 @@ func (r *changeRun) failed(err error) int {
 
 // print says what was done.
 func (r *changeRun) print() {
-	if r.stopped {
+	if r.hasStopped {
 		if !r.JSON {
 			screen.Fprintf(r.w.stderr, "pare: stopped there; written before that: %s\n", plural(r.sum.transcripts-1, "transcript"))
 		}
 		return
 	}
-	paint := palette(r.w.colour(r.w.stderr, r.Color))
+	paint := palette(r.w.wantsColor(r.w.stderr, r.Color))
 	if !r.JSON {
 		r.sum.printChanges(r.w.stderr, paint, r.DryRun)
-		if r.ch.fits != "" && r.sum.transcripts == 1 && r.sum.number == 0 && r.sum.status == statusClean {
-			screen.Fprintf(r.w.stderr, "  %s\n", paint.Faint(r.ch.fits))
+		if r.changer.fitsNote != "" && r.sum.transcripts == 1 && r.sum.items == 0 && r.sum.status == statusClean {
+			screen.Fprintf(r.w.stderr, "  %s\n", paint.Faint(r.changer.fitsNote))
 		}
 		r.w.printBackups(paint, r.out.Done())
-		if r.DryRun && (r.InPlace || r.Output != "" || r.Receipt != "" || r.ch.archive != "") {
+		if r.DryRun && (r.InPlace || r.Output != "" || r.Receipt != "" || r.changer.archive != "") {
 			screen.Fprintln(r.w.stderr, "pare: dry run: no file was written")
 		}
 	}

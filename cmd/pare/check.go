@@ -15,13 +15,13 @@ import (
 )
 
 type checkCmd struct {
-	reporting `embed:""`
-	Strict    bool     `help:"Also report what any vendor would refuse."`
-	Advice    bool     `help:"Also report what is accepted but costs quality or money."`
-	Header    []string `sep:"none" placeholder:"NAME: VALUE" help:"A header of the requests, such as \"anthropic-version: 2026-10-21\": rules may depend on it. Default: that of a recorded exchange."`
-	Pairs     bool     `help:"With --json, also list which results answer which call, and the state of each pair."`
-	settings  `embed:""`
-	lining    `embed:""`
+	reportFlags `embed:""`
+	Strict      bool     `help:"Also report what any vendor would refuse."`
+	Advice      bool     `help:"Also report what is accepted but costs quality or money."`
+	Header      []string `sep:"none" placeholder:"NAME: VALUE" help:"A header of the requests, such as \"anthropic-version: 2026-10-21\": rules may depend on it. Default: that of a recorded exchange."`
+	Pairs       bool     `help:"With --json, also list which results answer which call, and the state of each pair."`
+	configFlags `embed:""`
+	lineFlags   `embed:""`
 }
 
 // Help is the page's first paragraph.
@@ -53,38 +53,38 @@ orphan-call, orphan-result, displaced or duplicate. "server" marks what the prov
 executes itself, "guessed" what has no id.`
 }
 
-func (c *checkCmd) run(w *world) int {
+func (c *checkCmd) run(env *environment) int {
 	if c.Pairs && !c.JSON && !c.Lines {
-		return w.usage(hinted{errors.New("--pairs lists pairs as JSON"), "give --json with it"}, "check")
+		return env.failUsage(hintedError{errors.New("--pairs lists pairs as JSON"), "give --json with it"}, "check")
 	}
 	var err error
-	if c.sent, err = conditionsOf(c.Header); err != nil {
-		return w.usage(err, "check")
+	if c.conditions, err = parseHeaderFlags(c.Header); err != nil {
+		return env.failUsage(err, "check")
 	}
-	c.hosting = true
-	conf, _, status := c.load(w, c.JSON || c.Lines)
+	c.acceptHosts = true
+	conf, _, status := c.load(env, c.JSON || c.Lines)
 	if status != statusClean {
 		return status
 	}
 	c.Strict, c.Advice = c.Strict || conf.Check.Strict, c.Advice || conf.Check.Advice
 	if c.Lines {
-		return c.tellLines(w, "check", &c.lining, c.one, c.session)
+		return c.reportLines(env, "check", &c.lineFlags, c.checkTranscript, c.checkSession)
 	}
-	return c.tell(w, "check", "finding", c.one, c.session, func(sum *summary, many bool) {
-		sum.print(w.stderr, palette(w.colour(w.stderr, c.Color)), many || sum.transcripts != 1)
+	return c.report(env, "check", "finding", c.checkTranscript, c.checkSession, func(totals *runTotals, many bool) {
+		totals.print(env.stderr, palette(env.wantsColor(env.stderr, c.Color)), many || totals.transcripts != 1)
 		if many {
-			screen.Fprint(w.stderr, c.cure(sum))
+			screen.Fprint(env.stderr, c.repairHint(totals))
 		}
 	})
 }
 
 // conditionsOf reads headers as curl takes them. Its error is wrong usage.
-func conditionsOf(lines []string) (wire.Conditions, error) {
+func parseHeaderFlags(lines []string) (wire.Conditions, error) {
 	header := make(map[string][]string)
 	for _, line := range lines {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || strings.TrimSpace(name) == "" {
-			return wire.Conditions{}, hinted{fmt.Errorf("--header %q: no name and value", line), `for example --header "anthropic-version: 2026-10-21"`}
+			return wire.Conditions{}, hintedError{fmt.Errorf("--header %q: no name and value", line), `for example --header "anthropic-version: 2026-10-21"`}
 		}
 		header[strings.TrimSpace(name)] = append(header[strings.TrimSpace(name)], strings.TrimSpace(value))
 	}
@@ -92,27 +92,27 @@ func conditionsOf(lines []string) (wire.Conditions, error) {
 }
 
 // cure says, of several files, what to do about those with findings.
-func (c *checkCmd) cure(sum *summary) screen.Text {
-	if sum.faulty == 0 || slices.Contains(c.Paths, source.Stdin) {
+func (c *checkCmd) repairHint(totals *runTotals) screen.Text {
+	if totals.faulty == 0 || slices.Contains(c.Paths, source.Stdin) {
 		return ""
 	}
 	verb := "fix"
-	if sum.byRule[agentlog.OverWindow] == sum.number {
+	if totals.byRule[agentlog.OverWindow] == totals.items {
 		verb = "trim"
 	}
 	them := "them"
-	if sum.faulty == 1 {
+	if totals.faulty == 1 {
 		them = "it"
 	}
 	return screen.Printf("to fix %s: %s\n", them, screen.NewCommand("pare", verb, "--in-place").Files(c.Paths...))
 }
 
 // one checks one transcript.
-func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, err error) {
+func (c *checkCmd) checkTranscript(style report, from origin, req *wire.Request) (out outcome, err error) {
 	if from.host != nil {
-		return c.list(v, from)
+		return c.checkHostList(style, from)
 	}
-	found := checkAll(req, wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
+	found := checkRequest(req, wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
 	for _, f := range found {
 		out.status = statusFindings
 		out.rules = append(out.rules, f.Rule)
@@ -123,29 +123,29 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		}
 	}
 	n := picture.Count(req)
-	var judged []bodyFinding
-	if c.JSON || len(found) > 0 && !from.many {
-		judged = c.judge(req, found)
+	var judged []judgedFinding
+	if c.JSON || len(found) > 0 && !from.isOneOfMany {
+		judged = c.classifyFindings(req, found)
 	}
 	switch {
 	case c.JSON:
-		r := result{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Counts: n, Delta: wirex.Delta(req), Findings: judged, Missing: missing(req)}
+		r := checkResult{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Counts: n, Delta: wirex.Delta(req), Findings: judged, Missing: findMissingMembers(req)}
 		if c.Pairs {
 			r.Pairs = engine.Pairs(req, "")
 		}
-		out.out = encode(r)
+		out.out = encodeLine(r)
 	case len(found) > 0:
-		out.out = v.Transcript(from.String(), req, n, found)
-		if !from.many {
+		out.out = style.Transcript(from.String(), req, n, found)
+		if !from.isOneOfMany {
 			command := screen.NewCommand("pare", "fix").Files(from.source)
 			if from.source == source.Stdin {
 				command = screen.NewCommand("pare", "fix").Input("FILE")
 			}
-			out.note = remedyOf(judged, command)
+			out.note = formatRemedy(judged, command)
 		}
-	case !from.many:
+	case !from.isOneOfMany:
 		out.note = screen.Appendf(nil, "%s: clean (%s, profile %s, %s)\n", from.String(), req.Dialect, req.Profile.Name, n)
-		for _, member := range missing(req) {
+		for _, member := range findMissingMembers(req) {
 			out.note = screen.Appendf(out.note, "it has no %s, which the API asks for: add it when you send this\n", member)
 		}
 		if member := wirex.Delta(req); member != "" {
@@ -157,7 +157,7 @@ func (c *checkCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 
 // missing names what a request to a model must have beside its history, and this one has not. It is no
 // finding: a history that is kept for later has no need of it.
-func missing(req *wire.Request) []string {
+func findMissingMembers(req *wire.Request) []string {
 	member := wirex.Required(req.Dialect)
 	if member == "" || req.Model() == "" || req.MaxOutputTokens() > 0 {
 		return nil
@@ -166,14 +166,14 @@ func missing(req *wire.Request) []string {
 }
 
 // A result is what --json prints about a transcript.
-type result struct {
+type checkResult struct {
 	Source  string `json:"source"`
 	Line    int    `json:"line,omitempty"`
 	Dialect string `json:"dialect"`
 	Profile string `json:"profile"`
 	picture.Counts
-	Delta    string        `json:"delta,omitempty"` // the member that names the conversation on the server which it continues
-	Findings []bodyFinding `json:"findings"`
-	Pairs    []engine.Pair `json:"pairs,omitzero"`
-	Missing  []string      `json:"missing,omitempty"` // beside the history
+	Delta    string          `json:"delta,omitempty"` // the member that names the conversation on the server which it continues
+	Findings []judgedFinding `json:"findings"`
+	Pairs    []engine.Pair   `json:"pairs,omitzero"`
+	Missing  []string        `json:"missing,omitempty"` // beside the history
 }

@@ -24,13 +24,13 @@ func program(stdin io.Reader, args ...string) (status int, stdout, stderr string
 	p := parsers.Get().(*kong.Kong)
 	defer parsers.Put(p)
 	p.Model.Target.SetZero()
-	w := &world{args: args, stdin: stdin, stdout: &out, stderr: &errs, getenv: func(string) string { return "" }}
-	status = w.run(p)
+	env := &environment{args: args, stdin: stdin, stdout: &out, stderr: &errs, getenv: func(string) string { return "" }}
+	status = env.run(p)
 	return status, out.String(), errs.String()
 }
 
 // parsers are used again: making one takes ten times as long as a small transcript.
-var parsers = sync.Pool{New: func() any { return newParser(&world{stdout: io.Discard, stderr: io.Discard}, nil) }}
+var parsers = sync.Pool{New: func() any { return newParser(&environment{stdout: io.Discard, stderr: io.Discard}, nil) }}
 
 // A parser that has parsed something else is as good as new.
 func TestParserAgain(t *testing.T) {
@@ -46,7 +46,7 @@ func TestParserAgain(t *testing.T) {
 	want := make([]outcome, len(lines))
 	for i, args := range lines {
 		var out, errs bytes.Buffer
-		status := run(&world{args: args, stdin: strings.NewReader(body), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+		status := run(&environment{args: args, stdin: strings.NewReader(body), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
 		want[i] = outcome{status, out.String(), errs.String()}
 	}
 	for i := range lines {
@@ -63,13 +63,13 @@ func TestGrammarFor(t *testing.T) {
 	for _, n := range grammarForTest().Children {
 		for _, args := range [][]string{{n.Name, "--help"}, {n.Name, "--no-such-flag"}, {n.Name, "--log", "loud"}} {
 			var out, errs bytes.Buffer
-			status := run(&world{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+			status := run(&environment{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
 			wantStatus, wantOut, wantErrs := program(strings.NewReader(""), args...)
 			if status != wantStatus || out.String() != wantOut || errs.String() != wantErrs {
 				t.Errorf("%v: status %d\n%s%s\nwant %d\n%s%s", args, status, &out, &errs, wantStatus, wantOut, wantErrs)
 			}
 		}
-		if got := len(parserOf(grammarFor([]string{n.Name}), &world{stdout: io.Discard, stderr: io.Discard}, nil).Model.Children); got != 1 {
+		if got := len(buildParser(partialCommandLine([]string{n.Name}), &environment{stdout: io.Discard, stderr: io.Discard}, nil).Model.Children); got != 1 {
 			t.Errorf("pare %s: a grammar of %d commands", n.Name, got)
 		}
 	}
@@ -231,7 +231,7 @@ func heap() uint64 {
 func TestFullDisk(t *testing.T) {
 	var errs bytes.Buffer
 	batch := strings.Repeat(`[{"role":"user","content":"hi"}]`+"\n", 50_000)
-	status := run(&world{args: []string{"check", "--json"}, stdin: strings.NewReader(batch), stdout: fullDisk{}, stderr: &errs, getenv: os.Getenv})
+	status := run(&environment{args: []string{"check", "--json"}, stdin: strings.NewReader(batch), stdout: fullDisk{}, stderr: &errs, getenv: os.Getenv})
 	if status != statusInvalid || !strings.Contains(errs.String(), "no space left") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}

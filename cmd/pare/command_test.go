@@ -103,7 +103,7 @@ func (p *printed) run(args []string) {
 		}
 		return ""
 	}
-	run(&world{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &out, getenv: getenv})
+	run(&environment{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &out, getenv: getenv})
 	for line := range strings.Lines(out.String()) {
 		command := printedCommand.FindString(strings.TrimSpace(line))
 		if command == "" || strings.HasPrefix(strings.TrimSpace(line), "pare: ") {

@@ -21,20 +21,20 @@ import (
 )
 
 type compactCmd struct {
-	MinKeep   *int     `placeholder:"N" help:"Keep at least the last N messages. Default: 12."`
-	Inside    bool     `help:"If there is no other place, cut inside an unbroken run of tool calls."`
-	Above     *int     `placeholder:"N" help:"Leave transcripts of at most N tokens alone."`
-	FoldTask  bool     `help:"Summarize the user's first message, too; otherwise it stays before the summary."`
-	Conserve  *float64 `placeholder:"RATIO" help:"The share of all bytes, from 0 to 1, that must be retained, in the summary or archived; otherwise nothing is done."`
-	Archive   string   `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each. Existing lines are kept."`
-	authoring `embed:""`
-	counting  `embed:""`
-	settings  `embed:""`
-	changing  `embed:""`
+	MinKeep       *int     `placeholder:"N" help:"Keep at least the last N messages. Default: 12."`
+	Inside        bool     `help:"If there is no other place, cut inside an unbroken run of tool calls."`
+	Above         *int     `placeholder:"N" help:"Leave transcripts of at most N tokens alone."`
+	FoldTask      bool     `help:"Summarize the user's first message, too; otherwise it stays before the summary."`
+	Conserve      *float64 `placeholder:"RATIO" help:"The share of all bytes, from 0 to 1, that must be retained, in the summary or archived; otherwise nothing is done."`
+	Archive       string   `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each. Existing lines are kept."`
+	summaryFlags  `embed:""`
+	countingFlags `embed:""`
+	configFlags   `embed:""`
+	changeFlags   `embed:""`
 }
 
 // authoring is the flags that say who writes the summary.
-type authoring struct {
+type summaryFlags struct {
 	By           string         `enum:",extract,endpoint" default:"" placeholder:"extract|endpoint" help:"Who writes the summary: extract (default: lines are copied out, no model is asked) or endpoint (a model, see --endpoint)."`
 	Summary      *string        `placeholder:"TEXT" help:"Your own summary, of one transcript."`
 	SummaryFile  string         `placeholder:"FILE" help:"Your own summary, from a file, or - for standard input if the transcript is not there."`
@@ -72,104 +72,104 @@ not conserve what was asked for, the transcript comes back as it is, with the re
 (status 1).`
 }
 
-func (c *compactCmd) run(w *world) int {
-	if err := c.check(); err != nil {
-		return w.usage(err, "compact")
+func (c *compactCmd) run(env *environment) int {
+	if err := c.checkFlags(); err != nil {
+		return env.failUsage(err, "compact")
 	}
-	conf, used, status := c.load(w, c.JSON)
+	conf, used, status := c.load(env, c.JSON)
 	if status != statusClean {
 		return status
 	}
-	if err := c.override(w, conf); err != nil {
-		return w.usage(err, "compact")
+	if err := c.applyTo(env, conf); err != nil {
+		return env.failUsage(err, "compact")
 	}
-	own, err := c.own(w, slices.Contains(newInput(w, c.Paths).Paths, source.Stdin))
+	own, err := c.ownSummarizer(env, slices.Contains(newInput(env, c.Paths).Paths, source.Stdin))
 	if err != nil {
-		return w.usage(err, "compact")
+		return env.failUsage(err, "compact")
 	}
-	p, status := w.compile(conf, used)
+	policy, status := env.compile(conf, used)
 	if status != statusClean {
 		return status
 	}
-	if err := cmp.Or(c.changing.override(p), c.counting.check(c.Model)); err != nil {
-		return w.usage(err, "compact")
+	if err := cmp.Or(c.changeFlags.applyTo(policy), c.countingFlags.checkModel(c.Model)); err != nil {
+		return env.failUsage(err, "compact")
 	}
-	if p.Rules = nil; own != nil { // nothing but what is summarized is taken out
-		p.Compact.Summarize = own
+	if policy.Rules = nil; own != nil { // nothing but what is summarized is taken out
+		policy.Compact.Summarize = own
 	}
-	p.Model = c.Model
+	policy.Model = c.Model
 	t := task{
-		command: "compact", whole: true, archive: archiveOf(conf),
-		plan:      c.remedied(by(p)),
-		repairing: forSessions(p), shorten: c.session(p),
-		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
+		command: "compact", allOrNothing: true, archive: archiveFile(conf),
+		plan:          c.addRemedy(newPlanner(policy)),
+		sessionRepair: newSessionRepair(policy), planSession: c.sessionPlanner(policy),
+		countTokens: func(req *wire.Request) int { return c.countTokens(req, c.Model) },
 	}
 	switch {
 	case c.Summary != nil:
-		t.single = "--summary"
+		t.singleFlag = "--summary"
 	case c.SummaryFile != "":
-		t.single = "--summary-file"
+		t.singleFlag = "--summary-file"
 	}
-	return c.changing.run(w, t)
+	return c.changeFlags.run(env, t)
 }
 
 // session plans what becomes of a session. One that is full has to fit afterwards, however little can be
 // summarized: if what a compaction leaves does not, that goes by a window, too, of as many messages, so
 // that a second compaction finds nothing to do.
-func (c *compactCmd) session(p *pare.Policy) shortening {
-	return func(t *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
+func (c *compactCmd) sessionPlanner(policy *pare.Policy) sessionPlanner {
+	return func(thread *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
 		_, full := s.Limits()
-		return c.remedied(func(r *wire.Request) (*pare.Plan, error) {
-			plan, err := by(p)(r)
-			if !full || err == nil && agentlog.Roomy(t, s, plan.Result()) {
+		return c.addRemedy(func(req *wire.Request) (*pare.Plan, error) {
+			plan, err := newPlanner(policy)(req)
+			if !full || err == nil && agentlog.Roomy(thread, s, plan.Result()) {
 				return plan, err
 			}
-			fits := *p
-			fits.Window = &pare.Window{Messages: parex.MinKeep(p.Compact)}
-			plan, err = agentlog.Rescued(t, s, fits, 0)
+			fits := *policy
+			fits.Window = &pare.Window{Messages: parex.MinKeep(policy.Compact)}
+			plan, err = agentlog.Rescued(thread, s, fits, 0)
 			var small *pare.WindowTooSmall
 			if errors.As(err, &small) && small.Unit == "messages" { // an unbroken run of calls, or what is pinned
-				return agentlog.Rescued(t, s, *p, 0)
+				return agentlog.Rescued(thread, s, *policy, 0)
 			}
 			return plan, err
-		})(t.Request)
+		})(thread.Request)
 	}
 }
 
 // check is wrong usage that kong could not see, whatever the configuration says.
-func (c *compactCmd) check() error {
+func (c *compactCmd) checkFlags() error {
 	if c.Conserve != nil && !(*c.Conserve >= 0 && *c.Conserve <= 1) { // not a number is neither
 		return fmt.Errorf("--conserve is a share from 0 to 1, not %v", *c.Conserve)
 	}
 	return cmp.Or(
-		notNegative("--min-keep", value(c.MinKeep)), positive("--above", c.Above), positive("--max-summary", c.MaxSummary), c.authoring.check(),
+		checkNotNegative("--min-keep", valueOrZero(c.MinKeep)), checkPositive("--above", c.Above), checkPositive("--max-summary", c.MaxSummary), c.summaryFlags.checkFlags(),
 	)
 }
 
 // check is wrong usage that the flags show by themselves.
-func (a *authoring) check() error {
-	ways := a.ways()
+func (f *summaryFlags) checkFlags() error {
+	ways := f.sources()
 	switch {
 	case len(ways) > 1:
 		return fmt.Errorf("one summary, but several say what it is: %s", strings.Join(ways, ", "))
-	case a.Timeout != nil && *a.Timeout == 0:
+	case f.Timeout != nil && *f.Timeout == 0:
 		return errors.New("--timeout must be more than 0")
-	case a.MaxSummary != nil && len(ways) == 1 && a.By == "" && a.Endpoint == "":
+	case f.MaxSummary != nil && len(ways) == 1 && f.By == "" && f.Endpoint == "":
 		return fmt.Errorf("--max-summary is for summaries that pare makes, not for %s", ways[0])
 	}
 	return nil
 }
 
 // ways are the flags that say what the summary is.
-func (a *authoring) ways() (given []string) {
-	by := a.By
-	if by == "" && a.Endpoint != "" {
+func (f *summaryFlags) sources() (given []string) {
+	by := f.By
+	if by == "" && f.Endpoint != "" {
 		by = "endpoint"
 	}
 	for _, way := range []struct {
 		flag  string
 		given bool
-	}{{"--summary", a.Summary != nil}, {"--summary-file", a.SummaryFile != ""}, {"--offload", a.Offload}, {"--by " + by, by != ""}} {
+	}{{"--summary", f.Summary != nil}, {"--summary-file", f.SummaryFile != ""}, {"--offload", f.Offload}, {"--by " + by, by != ""}} {
 		if way.given {
 			given = append(given, way.flag)
 		}
@@ -179,7 +179,7 @@ func (a *authoring) ways() (given []string) {
 
 // override lets the flags that were given decide over the file. Its error is wrong
 // usage.
-func (c *compactCmd) override(w *world, conf *config.Config) error {
+func (c *compactCmd) applyTo(env *environment, conf *config.Config) error {
 	var how config.Compaction
 	if conf.Compact != nil {
 		how = *conf.Compact
@@ -198,68 +198,68 @@ func (c *compactCmd) override(w *world, conf *config.Config) error {
 	if c.Archive != "" {
 		conf.Archive = &config.Archive{File: c.Archive}
 	}
-	c.counting.override(conf)
+	c.countingFlags.applyTo(conf)
 	if c.Offload && conf.Archive == nil {
-		return hinted{errors.New("--offload without --archive would lose what it removes"), "give --archive FILE with it"}
+		return hintedError{errors.New("--offload without --archive would lose what it removes"), "give --archive FILE with it"}
 	}
-	return c.authoring.override(w, &how)
+	return c.summaryFlags.applyTo(env, &how)
 }
 
 // override lets the flags decide who writes the summary.
-func (a *authoring) override(w *world, how *config.Compaction) error {
-	if a.Timeout != nil {
-		how.Timeout = config.Duration(*a.Timeout)
+func (f *summaryFlags) applyTo(env *environment, how *config.Compaction) error {
+	if f.Timeout != nil {
+		how.Timeout = config.Duration(*f.Timeout)
 	}
 	switch {
-	case a.Offload:
+	case f.Offload:
 		how.By, how.MaxSummary = "archive", 0
-	case a.Summary != nil || a.SummaryFile != "" || a.By == "extract":
+	case f.Summary != nil || f.SummaryFile != "" || f.By == "extract":
 		how.By = "extract"
-	case a.By == "endpoint" || a.Endpoint != "":
+	case f.By == "endpoint" || f.Endpoint != "":
 		how.By = "endpoint"
 	}
-	if a.MaxSummary != nil {
-		how.MaxSummary = *a.MaxSummary
+	if f.MaxSummary != nil {
+		how.MaxSummary = *f.MaxSummary
 	}
 	asked := how.By == "endpoint" || how.By == "" && how.Endpoint != ""
 	if !asked {
-		if a.Endpoint != "" || a.SummaryModel != "" || a.KeyEnv != "" || a.PlainHTTP {
-			return hinted{errors.New("--endpoint, --summary-model, --key-env and --plain-http are for --by endpoint"), "omit them, or give --by endpoint"}
+		if f.Endpoint != "" || f.SummaryModel != "" || f.KeyEnv != "" || f.PlainHTTP {
+			return hintedError{errors.New("--endpoint, --summary-model, --key-env and --plain-http are for --by endpoint"), "omit them, or give --by endpoint"}
 		}
 		how.Endpoint, how.API, how.Model, how.KeyEnv, how.PlainHTTP = "", "", "", "", false
 		return nil
 	}
-	how.Endpoint, how.API = cmp.Or(a.Endpoint, how.Endpoint), cmp.Or(a.API, how.API)
-	how.Model, how.KeyEnv, how.PlainHTTP = cmp.Or(a.SummaryModel, how.Model), cmp.Or(a.KeyEnv, how.KeyEnv), a.PlainHTTP || how.PlainHTTP
+	how.Endpoint, how.API = cmp.Or(f.Endpoint, how.Endpoint), cmp.Or(f.API, how.API)
+	how.Model, how.KeyEnv, how.PlainHTTP = cmp.Or(f.SummaryModel, how.Model), cmp.Or(f.KeyEnv, how.KeyEnv), f.PlainHTTP || how.PlainHTTP
 	switch {
 	case how.Endpoint == "":
-		return hinted{errors.New("--summary-model needs --endpoint URL"), "give --endpoint URL and --summary-model NAME"}
+		return hintedError{errors.New("--summary-model needs --endpoint URL"), "give --endpoint URL and --summary-model NAME"}
 	case how.Model == "":
-		return hinted{errors.New("--endpoint needs --summary-model NAME"), "--model is the one that the transcript is for"}
-	case a.KeyEnv != "" && w.getenv(a.KeyEnv) == "":
-		return fmt.Errorf("--key-env: the environment variable %s is not set", a.KeyEnv)
+		return hintedError{errors.New("--endpoint needs --summary-model NAME"), "--model is the one that the transcript is for"}
+	case f.KeyEnv != "" && env.getenv(f.KeyEnv) == "":
+		return fmt.Errorf("--key-env: the environment variable %s is not set", f.KeyEnv)
 	}
-	if a.Endpoint == "" {
+	if f.Endpoint == "" {
 		return nil
 	}
 	_, err := summaries.Endpoint(summaries.EndpointOptions{URL: how.Endpoint, API: how.API, Model: how.Model, PlainHTTP: how.PlainHTTP})
 	if errors.Is(err, summaries.ErrPlainHTTP) {
-		return hinted{err, "give https://, or --plain-http if that network is yours"}
+		return hintedError{err, "give https://, or --plain-http if that network is yours"}
 	}
 	return err
 }
 
 // own is the summary of the user, if there is one. Its error is wrong usage.
-func (a *authoring) own(w *world, stdinTaken bool) (pare.Summarizer, error) {
+func (f *summaryFlags) ownSummarizer(env *environment, stdinTaken bool) (pare.Summarizer, error) {
 	text := ""
 	switch {
-	case a.Summary != nil:
-		text = *a.Summary
-	case a.SummaryFile == "":
+	case f.Summary != nil:
+		text = *f.Summary
+	case f.SummaryFile == "":
 		return nil, nil
 	default:
 		var err error
-		if text, err = readSummary(w, a.SummaryFile, stdinTaken); err != nil {
+		if text, err = readSummary(env, f.SummaryFile, stdinTaken); err != nil {
 			return nil, err
 		}
 	}
@@ -274,18 +274,18 @@ func (a *authoring) own(w *world, stdinTaken bool) (pare.Summarizer, error) {
 // maxSummaryFile is more than any summary.
 const maxSummaryFile = 4 << 20
 
-func readSummary(w *world, name string, stdinTaken bool) (string, error) {
-	in := w.stdin
+func readSummary(env *environment, name string, stdinTaken bool) (string, error) {
+	in := env.stdin
 	switch {
 	case name == source.Stdin && stdinTaken:
-		return "", hinted{errors.New("--summary-file -: standard input is the transcript already"), "name the transcript, or give the summary as a file"}
+		return "", hintedError{errors.New("--summary-file -: standard input is the transcript already"), "name the transcript, or give the summary as a file"}
 	case name != source.Stdin:
-		if err := clashHint(w.files.Claim("--summary-file", name, atomicfile.Read)); err != nil {
+		if err := clashHint(env.files.Claim("--summary-file", name, atomicfile.Read)); err != nil {
 			return "", err
 		}
 		f, err := os.Open(name)
 		if err != nil {
-			return "", hinted{fmt.Errorf("--summary-file %s: %s", name, failure(err).Message), "give a file with the text of the summary"}
+			return "", hintedError{fmt.Errorf("--summary-file %s: %s", name, newProblem(err).Message), "give a file with the text of the summary"}
 		}
 		defer f.Close()
 		in = f
@@ -301,19 +301,19 @@ func readSummary(w *world, name string, stdinTaken bool) (string, error) {
 }
 
 // remedied says what to do about compactions that fail.
-func (c *compactCmd) remedied(plan planner) planner {
-	return func(r *wire.Request) (*pare.Plan, error) {
-		p, err := plan(r)
+func (c *compactCmd) addRemedy(plan planner) planner {
+	return func(req *wire.Request) (*pare.Plan, error) {
+		p, err := plan(req)
 		var failed *pare.CompactionError
 		if errors.As(err, &failed) {
-			err = hinted{err, c.remedy(failed.Reason)}
+			err = hintedError{err, c.remedyFor(failed.Reason)}
 		}
 		return p, err
 	}
 }
 
 // remedy says what to do about a compaction that failed.
-func (c *compactCmd) remedy(reason string) string {
+func (c *compactCmd) remedyFor(reason string) string {
 	switch reason {
 	case "larger":
 		return "it is left as it is: with a larger --above, short transcripts are passed over; --min-keep says how much stays"

@@ -39,7 +39,7 @@ func TestCompactEndpoint(t *testing.T) {
 		}))
 		defer server.Close()
 		var out, errs bytes.Buffer
-		status := run(&world{
+		status := run(&environment{
 			args:  []string{"compact", "--endpoint", server.URL, "--api", api, "--summary-model", "small", "--key-env", "MY_KEY", "--min-keep", "2"},
 			stdin: strings.NewReader(talk(8)), stdout: &out, stderr: &errs,
 			getenv: func(name string) string { return map[string]string{"MY_KEY": "sesame"}[name] },

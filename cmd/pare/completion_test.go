@@ -88,7 +88,7 @@ func TestCompletionLists(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := complete(t, shells[shell], t.TempDir(), script, "pare ")
-		for _, n := range newParser(&world{stdout: io.Discard, stderr: io.Discard}, nil).Model.Children {
+		for _, n := range newParser(&environment{stdout: io.Discard, stderr: io.Discard}, nil).Model.Children {
 			if !slices.Contains(got, n.Name) {
 				t.Errorf("%s: %q has no %s", shell, got, n.Name)
 			}
@@ -105,8 +105,8 @@ func TestCompletionLists(t *testing.T) {
 func completionFor(t *testing.T, shell string) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w := &world{args: []string{"completion", shell}, stdout: &out, stderr: io.Discard, getenv: func(string) string { return "" }}
-	if status := run(w); status != statusClean {
+	env := &environment{args: []string{"completion", shell}, stdout: &out, stderr: io.Discard, getenv: func(string) string { return "" }}
+	if status := run(env); status != statusClean {
 		t.Fatalf("status %d", status)
 	}
 	return out.Bytes()

@@ -21,31 +21,31 @@ const configName = "pare.toml"
 // loadConfig reads the configuration at path or, if path is "", the one of the user and the one
 // in this folder, which has precedence. It prints the settings of the folder that it ignored.
 // used names the files; "" is none. If there is an error, used names the file with the error.
-func (w *world) loadConfig(path string) (c *config.Config, used string, err error) {
+func (env *environment) loadConfig(path string) (conf *config.Config, used string, err error) {
 	if path != "" {
-		file, err := w.readConfig(path)
+		file, err := env.readConfig(path)
 		if err != nil {
 			return nil, path, err
 		}
 		file.Trusted = true
-		c, _, err = config.Merge(file)
-		return c, path, err
+		conf, _, err = config.Merge(file)
+		return conf, path, err
 	}
-	files, used, err := w.findConfigs()
+	files, used, err := env.findConfigs()
 	if err != nil {
 		return nil, used, err
 	}
-	c, ignored, err := config.Merge(files...)
+	conf, ignored, err := config.Merge(files...)
 	if len(ignored) > 0 {
-		screen.Fprintf(w.logTo, "pare: %s\n", ignoredSentence(ignored))
+		screen.Fprintf(env.logOutput, "pare: %s\n", ignoredSentence(ignored))
 	}
-	return c, used, err
+	return conf, used, err
 }
 
 // findConfigs returns the files that apply without --config, the lowest precedence first.
-func (w *world) findConfigs() (files []config.File, used string, err error) {
+func (env *environment) findConfigs() (files []config.File, used string, err error) {
 	var names []string
-	userFile, folderFile := w.userConfig(), configName
+	userFile, folderFile := env.userConfig(), configName
 	if sameFile(userFile, folderFile) {
 		folderFile = "" // the working folder is that of the user configuration
 	}
@@ -56,11 +56,11 @@ func (w *world) findConfigs() (files []config.File, used string, err error) {
 		case !exists:
 			continue
 		}
-		file, err := w.readConfig(name)
+		file, err := env.readConfig(name)
 		if err != nil {
 			return nil, name, err
 		}
-		file.Trusted = name == userFile || w.isTrusted(file.Name, file.Data)
+		file.Trusted = name == userFile || env.isTrusted(file.Name, file.Data)
 		files, names = append(files, file), append(names, name)
 	}
 	return files, strings.Join(names, " and "), nil
@@ -82,38 +82,38 @@ func configExists(name string) (bool, error) {
 	switch {
 	case err == nil && !st.Mode().IsRegular():
 		// Reading a pipe would block.
-		return false, hinted{errors.New("it is not a regular file"), "--config FILE names another configuration"}
+		return false, hintedError{errors.New("it is not a regular file"), "--config FILE names another configuration"}
 	case err == nil:
 		return true, nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return true, nil // reading it gives the error
 	}
 	if to, err := os.Readlink(name); err == nil {
-		return false, hinted{fmt.Errorf("it links to %s, which is not there", to), "remove the link, or --config FILE names another configuration"}
+		return false, hintedError{fmt.Errorf("it links to %s, which is not there", to), "remove the link, or --config FILE names another configuration"}
 	}
 	return false, nil
 }
 
 // readConfig reads a file that no output of this run may replace.
-func (w *world) readConfig(name string) (config.File, error) {
-	if err := w.files.Claim("the configuration", name, atomicfile.Read); err != nil {
+func (env *environment) readConfig(name string) (config.File, error) {
+	if err := env.files.Claim("the configuration", name, atomicfile.Read); err != nil {
 		return config.File{}, err
 	}
 	return config.ReadFile(name)
 }
 
 // configFolder returns the folder of the user configuration.
-func (w *world) configFolder() (string, error) {
-	if w.configDir == nil {
+func (env *environment) configFolder() (string, error) {
+	if env.configDir == nil {
 		return "", errors.New("there is no folder for the configuration of the user")
 	}
-	dir, err := w.configDir()
+	dir, err := env.configDir()
 	return filepath.Join(dir, "pare"), err
 }
 
 // userConfig returns the path of the user configuration; "" if there is no folder for it.
-func (w *world) userConfig() string {
-	folder, err := w.configFolder()
+func (env *environment) userConfig() string {
+	folder, err := env.configFolder()
 	if err != nil {
 		return ""
 	}
@@ -122,8 +122,8 @@ func (w *world) userConfig() string {
 
 // isTrusted reports whether the user has accepted this content of a file. A trust list that
 // cannot be read contains no file; pare trust reports why.
-func (w *world) isTrusted(path string, content []byte) bool {
-	folder, err := w.configFolder()
+func (env *environment) isTrusted(path string, content []byte) bool {
+	folder, err := env.configFolder()
 	if err != nil {
 		return false
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 type countCmd struct {
-	ByMessage bool   `help:"Count each message, too."`
-	Above     string `placeholder:"LIMIT" help:"Exit with status 1 if a request is above that, and say how full it is: 80% of the room in the model's window, a number of tokens, '40 turns' of the person, or $5 that were billed."`
-	counting  `embed:""`
-	reporting `embed:""`
+	ByMessage     bool   `help:"Count each message, too."`
+	Above         string `placeholder:"LIMIT" help:"Exit with status 1 if a request is above that, and say how full it is: 80% of the room in the model's window, a number of tokens, '40 turns' of the person, or $5 that were billed."`
+	countingFlags `embed:""`
+	reportFlags   `embed:""`
 
 	limit *fullness.Limit // what Above says; nil: nothing
 }
@@ -50,88 +50,88 @@ turns, dollars, and the same with _left, until the window is full. --by-message 
 "by_message":[{"message","path","role","tokens","kinds"}].`
 }
 
-func (c *countCmd) run(w *world) int {
-	if err := c.check(c.Model); err != nil {
-		return w.usage(err, "count")
+func (c *countCmd) run(env *environment) int {
+	if err := c.checkModel(c.Model); err != nil {
+		return env.failUsage(err, "count")
 	}
-	c.hosting = true
+	c.acceptHosts = true
 	var err error
-	if c.limit, err = readLimit(c.Above); err != nil {
-		return w.usage(err, "count")
+	if c.limit, err = parseLimit(c.Above); err != nil {
+		return env.failUsage(err, "count")
 	}
-	return c.tell(w, "count", "token", c.one, nil, func(sum *summary, many bool) {
-		if sum.size != nil && (many || sum.transcripts != 1) {
-			screen.Fprintf(w.stderr, "%s: %s, %s tokens\n", plural(sum.transcripts, "transcript"), plural(sum.size.Messages[0], "message"), grouped(sum.size.Tokens[0]))
+	return c.report(env, "count", "token", c.countTranscript, nil, func(totals *runTotals, many bool) {
+		if totals.size != nil && (many || totals.transcripts != 1) {
+			screen.Fprintf(env.stderr, "%s: %s, %s tokens\n", plural(totals.transcripts, "transcript"), plural(totals.size.Messages[0], "message"), grouped(totals.size.Tokens[0]))
 		}
 	})
 }
 
 // A counted is what --json prints about a transcript.
-type counted struct {
-	Source    string            `json:"source"`
-	Line      int               `json:"line,omitempty"`
-	Thread    string            `json:"thread,omitempty"` // of a session file that has several
-	Dialect   string            `json:"dialect"`
-	Profile   string            `json:"profile"`
-	Model     string            `json:"model"`
-	Tokenizer string            `json:"tokenizer"`
-	Messages  int               `json:"messages"`
-	Tokens    int               `json:"tokens"`
-	Window    int               `json:"window,omitempty"`
-	Room      int               `json:"room,omitempty"`
-	Share     *float64          `json:"share,omitempty"`
-	Recorded  int               `json:"recorded,omitempty"` // by the API, for the last reply of a session
-	Beside    int               `json:"beside,omitempty"`   // of them are not in the file: the system prompt and the tools
-	Over      bool              `json:"over_window,omitempty"`
-	Above     *bool             `json:"above,omitempty"`    // only with --above
-	Fullness  *fullness.Outlook `json:"fullness,omitempty"` // what is left; nil: the window is not known
+type countJSON struct {
+	Source     string            `json:"source"`
+	Line       int               `json:"line,omitempty"`
+	Thread     string            `json:"thread,omitempty"` // of a session file that has several
+	Dialect    string            `json:"dialect"`
+	Profile    string            `json:"profile"`
+	Model      string            `json:"model"`
+	Tokenizer  string            `json:"tokenizer"`
+	Messages   int               `json:"messages"`
+	Tokens     int               `json:"tokens"`
+	Window     int               `json:"window,omitempty"`
+	Room       int               `json:"room,omitempty"`
+	Share      *float64          `json:"share,omitempty"`
+	Recorded   int               `json:"recorded,omitempty"` // by the API, for the last reply of a session
+	Beside     int               `json:"beside,omitempty"`   // of them are not in the file: the system prompt and the tools
+	OverWindow bool              `json:"over_window,omitempty"`
+	Above      *bool             `json:"above,omitempty"`    // only with --above
+	Fullness   *fullness.Outlook `json:"fullness,omitempty"` // what is left; nil: the window is not known
 	tally.Tally
 }
 
 // one counts one transcript.
-func (c *countCmd) one(v report, from origin, req *wire.Request) (out outcome, err error) {
+func (c *countCmd) countTranscript(style report, from origin, req *wire.Request) (out outcome, err error) {
 	model := cmp.Or(c.Model, req.Model())
 	counter, err := c.counter(model)
 	if err != nil {
 		return out, err
 	}
 	size := fullness.Of(fullness.Question{Request: req, Model: model, Counter: counter, Counted: from.counted})
-	n := &counted{Source: from.source, Line: from.line, Thread: from.thread, Dialect: from.dialect(req), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizer(), Tally: tally.Of(req, size.Counter(), c.ByMessage)}
-	n.Messages, n.Tokens, n.Beside, n.Recorded, n.Over = n.Tally.Messages, size.Tokens, size.Beside, size.Recorded, size.Over()
+	n := &countJSON{Source: from.source, Line: from.line, Thread: from.thread, Dialect: from.dialectName(req), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizerName(), Tally: tally.Of(req, size.Counter(), c.ByMessage)}
+	n.Messages, n.Tokens, n.Beside, n.Recorded, n.OverWindow = n.Tally.Messages, size.Tokens, size.Beside, size.Recorded, size.Over()
 	if share, known := size.Share(); known {
 		n.Window, n.Room, n.Share = size.Window, size.Room(), &share
 	}
-	full := outlook(from, req, size, model, n.Messages)
+	full := findOutlook(from, req, size, model, n.Messages)
 	if full.Window > 0 {
 		n.Fullness = &full
 	}
 	if c.limit != nil {
-		if out.note, err = judge(c.limit, from, n, &full); err != nil {
+		if out.note, err = compareWithLimit(c.limit, from, n, &full); err != nil {
 			return out, err
 		}
 		if *n.Above {
 			out.status = statusFindings
 		}
-		if c.JSON || from.many && !*n.Above {
+		if c.JSON || from.isOneOfMany && !*n.Above {
 			out.note = nil
 		}
 	}
 	out.size = &picture.Size{Messages: [2]int{n.Messages}, Tokens: [2]int{n.Tokens}}
-	drawn := &picture.Tally{Tally: n.Tally, Tokens: n.Tokens, Beside: n.Beside, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, Over: n.Over, Left: warning(&full)}
+	drawn := &picture.Tally{Tally: n.Tally, Tokens: n.Tokens, Beside: n.Beside, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, Over: n.OverWindow, Left: formatOutlook(&full)}
 	switch {
 	case c.JSON:
-		out.out = encode(n)
-	case from.many && !c.ByMessage:
-		out.out = v.TallyLine(from.String(), drawn)
+		out.out = encodeLine(n)
+	case from.isOneOfMany && !c.ByMessage:
+		out.out = style.TallyLine(from.String(), drawn)
 	default:
-		out.out = v.Style.Tally(from.String(), req, drawn)
+		out.out = style.Style.Tally(from.String(), req, drawn)
 	}
 	return out, nil
 }
 
 // outlook is what is left of a window: by what the API has counted of a session so far, or by the
 // estimate.
-func outlook(from origin, req *wire.Request, size fullness.Size, model string, messages int) fullness.Outlook {
+func findOutlook(from origin, req *wire.Request, size fullness.Size, model string, messages int) fullness.Outlook {
 	var pace fullness.Pace
 	if from.pace != nil {
 		pace = from.pace()
@@ -143,7 +143,7 @@ func outlook(from origin, req *wire.Request, size fullness.Size, model string, m
 }
 
 // warning is what is left of a window that is half full: before, it is far away.
-func warning(f *fullness.Outlook) string {
+func formatOutlook(f *fullness.Outlook) string {
 	if f.Share < 0.5 {
 		return ""
 	}

@@ -9,20 +9,20 @@ import (
 )
 
 // readLimit reads the value of --above; nil: it was not given.
-func readLimit(text string) (*fullness.Limit, error) {
+func parseLimit(text string) (*fullness.Limit, error) {
 	if text == "" {
 		return nil, nil
 	}
 	l, ok := fullness.ParseLimit(text)
 	if !ok {
-		return nil, hinted{fmt.Errorf("--above %s is neither a share nor a number of tokens or turns, nor dollars", text), "for example --above 80%, --above 150000, --above '40 turns' or --above '$5'"}
+		return nil, hintedError{fmt.Errorf("--above %s is neither a share nor a number of tokens or turns, nor dollars", text), "for example --above 80%, --above 150000, --above '40 turns' or --above '$5'"}
 	}
 	return &l, nil
 }
 
 // judge says whether a transcript is above a limit, in a line for people. Its error is wrong usage:
 // a share of a window, or dollars of a model, that nobody knows.
-func judge(l *fullness.Limit, from origin, n *counted, so *fullness.Outlook) (note []byte, err error) {
+func compareWithLimit(l *fullness.Limit, from origin, n *countJSON, so *fullness.Outlook) (note []byte, err error) {
 	beside := ""
 	if n.Beside > 0 { // what the file does not show
 		beside = ", with the system prompt and the tools"
@@ -30,9 +30,9 @@ func judge(l *fullness.Limit, from origin, n *counted, so *fullness.Outlook) (no
 	above, known := l.Passed(so)
 	switch {
 	case !known && l.Share > 0:
-		return nil, misuse{hinted{fmt.Errorf("--above %s: the window of %s is not known", l.Said, named(n.Model)), "give a number of tokens, or a model that is known: --model NAME"}}
+		return nil, usageError{hintedError{fmt.Errorf("--above %s: the window of %s is not known", l.Said, describeModel(n.Model)), "give a number of tokens, or a model that is known: --model NAME"}}
 	case !known:
-		return nil, misuse{hinted{fmt.Errorf("--above %s: nobody knows what %s costs", l.Said, named(n.Model)), "give a model that is known: --model NAME"}}
+		return nil, usageError{hintedError{fmt.Errorf("--above %s: nobody knows what %s costs", l.Said, describeModel(n.Model)), "give a model that is known: --model NAME"}}
 	}
 	n.Above = &above
 	full := screen.Line(grouped(n.Tokens) + " tokens" + beside)
@@ -41,7 +41,7 @@ func judge(l *fullness.Limit, from origin, n *counted, so *fullness.Outlook) (no
 		if n.Tokens > n.Room {
 			left = grouped(n.Tokens-n.Room) + " too many"
 		}
-		full = screen.Printf("%s full: %s of %s tokens%s (window of %s: %s), %s", strings.TrimSpace(screen.Percent(*n.Share)), grouped(n.Tokens), grouped(n.Room), beside, named(n.Model), grouped(n.Window), left)
+		full = screen.Printf("%s full: %s of %s tokens%s (window of %s: %s), %s", strings.TrimSpace(screen.Percent(*n.Share)), grouped(n.Tokens), grouped(n.Room), beside, describeModel(n.Model), grouped(n.Window), left)
 	}
 	switch {
 	case l.Dollars > 0:

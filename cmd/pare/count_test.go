@@ -16,7 +16,7 @@ func TestCountAddsUp(t *testing.T) {
 			if status != statusClean {
 				continue // it cannot be read
 			}
-			var n counted
+			var n countJSON
 			if err := json.Unmarshal([]byte(out), &n); err != nil || errs != "" {
 				t.Fatalf("%s: %v: %s%s", name, err, out, errs)
 			}

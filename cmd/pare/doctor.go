@@ -64,19 +64,19 @@ The status is 0 if all is well, 1 if a session is broken and was not repaired, 2
 session or a folder could not be read.`
 }
 
-func (c *doctorCmd) run(w *world) int {
-	since, err := c.check()
+func (c *doctorCmd) run(env *environment) int {
+	since, err := c.checkFlags()
 	if err != nil {
-		return w.usage(err, "doctor")
+		return env.failUsage(err, "doctor")
 	}
-	s, err := c.search(w, since)
+	s, err := c.buildSearch(env, since)
 	if err != nil {
-		return w.usage(err, "doctor")
+		return env.failUsage(err, "doctor")
 	}
 	if c.Home == "" {
-		deadBases(w)
+		warnDeadBaseURLs(env)
 	}
-	r := &rounds{doctorCmd: c, w: w, home: picture.Home{Dir: s.Home, Tilde: c.Home == "" && runtime.GOOS != "windows"}, search: s, Found: agentlog.Find(s), now: time.Now()}
+	r := &doctorRun{doctorCmd: c, w: env, home: picture.Home{Dir: s.Home, Tilde: c.Home == "" && runtime.GOOS != "windows"}, search: s, Found: agentlog.Find(s), now: time.Now()}
 	for i := range r.Sessions {
 		r.Sessions[i].Client = installedVersion(s.Getenv, r.Sessions[i].Agent.Name)
 	}
@@ -87,31 +87,31 @@ func (c *doctorCmd) run(w *world) int {
 }
 
 // check is wrong usage that kong could not see.
-func (c *doctorCmd) check() (since time.Duration, err error) {
+func (c *doctorCmd) checkFlags() (since time.Duration, err error) {
 	for i, name := range c.Agent {
-		if c.Agent[i], err = agentNamed(name); err != nil {
+		if c.Agent[i], err = resolveAgentName(name); err != nil {
 			return 0, err
 		}
 	}
 	switch {
 	case c.Yes && !c.Fix:
-		return 0, hinted{errors.New("--yes is for --fix"), "pare doctor --fix --yes repairs everything"}
+		return 0, hintedError{errors.New("--yes is for --fix"), "pare doctor --fix --yes repairs everything"}
 	case c.Watch && c.Fix:
-		return 0, hinted{errors.New("--watch only looks: sessions of agents that run are not repaired"), "end the agent, then pare doctor --fix"}
+		return 0, hintedError{errors.New("--watch only looks: sessions of agents that run are not repaired"), "end the agent, then pare doctor --fix"}
 	case c.JSON && c.Fix && !c.Yes:
-		return 0, hinted{errors.New("--json leaves no way to ask"), "add --yes to repair without asking, or omit --json"}
+		return 0, hintedError{errors.New("--json leaves no way to ask"), "add --yes to repair without asking, or omit --json"}
 	case c.Since == "":
 		return 0, nil
 	}
 	since, ok := parseAge(c.Since)
 	if !ok {
-		return 0, hinted{fmt.Errorf("--since is a time, not %q", c.Since), "for example --since 36h, --since 7d or --since 4w"}
+		return 0, hintedError{fmt.Errorf("--since is a time, not %q", c.Since), "for example --since 36h, --since 7d or --since 4w"}
 	}
 	return since, nil
 }
 
 // agentNamed is the agent that people call by a name: its own, or the beginning of it.
-func agentNamed(name string) (string, error) {
+func resolveAgentName(name string) (string, error) {
 	names := agentlog.AgentNames()
 	var begin []string
 	for _, n := range names {
@@ -125,7 +125,7 @@ func agentNamed(name string) (string, error) {
 	if len(begin) == 1 {
 		return begin[0], nil
 	}
-	return "", hinted{fmt.Errorf("unknown agent %q; the agents are %s", name, strings.Join(names, ", ")), suggest.Sentence(name, names)}
+	return "", hintedError{fmt.Errorf("unknown agent %q; the agents are %s", name, strings.Join(names, ", ")), suggest.Sentence(name, names)}
 }
 
 // parseAge reads a duration that may have days and weeks, which Go's have not.
@@ -145,8 +145,8 @@ func parseAge(s string) (time.Duration, bool) {
 }
 
 // search says where the flags want sessions to be looked for.
-func (c *doctorCmd) search(w *world, since time.Duration) (agentlog.Search, error) {
-	s := agentlog.Search{Home: c.Home, Getenv: w.getenv, Agents: c.Agent, Aside: c.All}
+func (c *doctorCmd) buildSearch(env *environment, since time.Duration) (agentlog.Search, error) {
+	s := agentlog.Search{Home: c.Home, Getenv: env.getenv, Agents: c.Agent, Aside: c.All}
 	s.Databases = func(a *agentlog.Agent, path string) ([]agentlog.Place, error) { return tables.Places(a, path, c.All) }
 	if c.Home != "" {
 		// What the environment says is about this machine's user.
@@ -156,10 +156,10 @@ func (c *doctorCmd) search(w *world, since time.Duration) (agentlog.Search, erro
 		}
 	}
 	if s.Home == "" {
-		s.Home = cmp.Or(w.getenv("HOME"), w.getenv("USERPROFILE"))
+		s.Home = cmp.Or(env.getenv("HOME"), env.getenv("USERPROFILE"))
 	}
 	if s.Home == "" {
-		return s, hinted{errors.New("the environment does not say where your home folder is"), "name it: pare doctor --home DIR"}
+		return s, hintedError{errors.New("the environment does not say where your home folder is"), "name it: pare doctor --home DIR"}
 	}
 	if abs, err := filepath.Abs(s.Home); err == nil {
 		s.Home = abs
@@ -171,119 +171,119 @@ func (c *doctorCmd) search(w *world, since time.Duration) (agentlog.Search, erro
 }
 
 // rounds is one run of the doctor.
-type rounds struct {
+type doctorRun struct {
 	*doctorCmd
 	*agentlog.Found
-	w      *world
-	search agentlog.Search
-	home   picture.Home
-	now    time.Time
-	all    []*treated
+	w          *environment
+	search     agentlog.Search
+	home       picture.Home
+	now        time.Time
+	treatments []*treatment
 
-	empty int      // session files with nothing in them
-	other []string // files that are no sessions, where sessions are
+	emptySessions int      // session files with nothing in them
+	strayFiles    []string // files that are no sessions, where sessions are
 }
 
-func (r *rounds) run() int {
-	if err := r.examine(); err != nil {
-		return r.w.unwritten(err)
+func (d *doctorRun) run() int {
+	if err := d.examine(); err != nil {
+		return d.w.failOutput(err)
 	}
 	v := &picture.Doctor{
-		Style: r.w.report(r.w.stdout, r.Color).Style, Notes: palette(r.w.colour(r.w.stderr, r.Color)),
-		Now: r.now, All: r.All, Home: r.home,
+		Style: d.w.newStyle(d.w.stdout, d.Color).Style, Notes: palette(d.w.wantsColor(d.w.stderr, d.Color)),
+		Now: d.now, All: d.All, Home: d.home,
 	}
-	if !r.JSON {
+	if !d.JSON {
 		var all []*agentlog.Diagnosis
-		for _, d := range r.all {
-			all = append(all, d.Diagnosis)
+		for _, t := range d.treatments {
+			all = append(all, t.Diagnosis)
 		}
-		if _, err := r.w.stdout.Write(v.Render(all)); err != nil {
-			return r.w.unwritten(err)
+		if _, err := d.w.stdout.Write(v.Render(all)); err != nil {
+			return d.w.failOutput(err)
 		}
-		if r.Fix {
-			r.repairAll(v)
+		if d.Fix {
+			d.repairAll(v)
 		}
 	}
-	r.tell()
-	if r.Watch {
-		again := r.w.again
+	d.printNotes()
+	if d.Watch {
+		again := d.w.recheck
 		if again == nil {
-			again = everyFew
+			again = waitForRecheck
 		}
-		r.watch(v, again)
+		d.watch(v, again)
 	}
-	return r.status()
+	return d.status()
 }
 
 // examine checks all sessions, on all cores: at most one for each is in memory.
-func (r *rounds) examine() error {
-	if len(r.Sessions) == 0 {
+func (d *doctorRun) examine() error {
+	if len(d.Sessions) == 0 {
 		return nil
 	}
-	in := &source.Input{Stdin: r.w.stdin}
-	for _, x := range r.Sessions {
-		in.Paths = append(in.Paths, x.Path)
+	input := &source.Input{Stdin: d.w.stdin}
+	for _, x := range d.Sessions {
+		input.Paths = append(input.Paths, x.Path)
 	}
-	bar := startProgress(r.w, in, newSummary("finding"))
+	bar := startProgress(d.w, input, newRunTotals("finding"))
 	defer bar.stop()
 	jobs := runtime.GOMAXPROCS(0)
 	produce := func(emit func(agentlog.Place) bool) {
-		for _, x := range r.Sessions {
+		for _, x := range d.Sessions {
 			if !emit(x) {
 				return
 			}
 		}
 	}
 	work := func(x agentlog.Place) *agentlog.Diagnosis {
-		defer func() { in.Read.Add(x.Bytes) }()
-		defer r.w.memory.Frugal(int(x.Bytes))()
+		defer func() { input.Read.Add(x.Bytes) }()
+		defer d.w.memory.Frugal(int(x.Bytes))()
 		return agentlog.Examine(x)
 	}
-	source.Work(jobs, 16*jobs, produce, work, func(d *agentlog.Diagnosis) bool {
-		if d.Empty {
-			r.empty++
+	source.Work(jobs, 16*jobs, produce, work, func(diagnosis *agentlog.Diagnosis) bool {
+		if diagnosis.Empty {
+			d.emptySessions++
 		}
-		if d.Other {
-			r.other = append(r.other, d.Path)
+		if diagnosis.Other {
+			d.strayFiles = append(d.strayFiles, diagnosis.Path)
 		}
-		if d.Foreign {
+		if diagnosis.Foreign {
 			return true
 		}
-		p := &treated{Diagnosis: d}
-		r.all = append(r.all, p)
-		return bar.print([]outcome{r.outcome(p)})
+		t := &treatment{Diagnosis: diagnosis}
+		d.treatments = append(d.treatments, t)
+		return bar.print([]outcome{d.buildOutcome(t)})
 	})
 	return bar.err
 }
 
 // outcome is what is said about a session at once: with --json all there is to say.
-func (r *rounds) outcome(d *treated) (o outcome) {
-	for _, f := range d.Faults {
-		if f.Effect == agentlog.Refused && d.Broken() {
+func (d *doctorRun) buildOutcome(t *treatment) (o outcome) {
+	for _, f := range t.Faults {
+		if f.Effect == agentlog.Refused && t.Broken() {
 			o.rules = append(o.rules, f.Rule)
 		}
 	}
-	if !r.JSON {
+	if !d.JSON {
 		return o
 	}
-	if r.Fix && r.treats(d) {
-		r.repair(d, func(*agentlog.RepairPlan) bool { return true })
+	if d.Fix && d.shouldRepair(t) {
+		d.repairSession(t, func(*agentlog.RepairPlan) bool { return true })
 	}
-	o.out = encode(d.json())
+	o.out = encodeLine(t.toJSON())
 	return o
 }
 
 // status is the exit status: of several the highest counts.
-func (r *rounds) status() int {
+func (d *doctorRun) status() int {
 	status := statusClean
-	if len(r.Failed) > 0 {
+	if len(d.Failed) > 0 {
 		status = statusInvalid
 	}
-	for _, d := range r.all {
+	for _, t := range d.treatments {
 		switch {
-		case d.Err != nil:
+		case t.Err != nil:
 			status = statusInvalid
-		case d.broken():
+		case t.isBroken():
 			status = max(status, statusFindings)
 		}
 	}
@@ -301,27 +301,27 @@ type diagnosisJSON struct {
 	Calls    int    `json:"calls"`
 	Results  int    `json:"results"`
 
-	Findings []agentlog.Fault `json:"findings"`
-	Bytes    int64            `json:"bytes"`
-	Modified string           `json:"modified"`
-	Repaired *bool            `json:"repaired,omitempty"`
-	Why      string           `json:"why,omitempty"` // it was not repaired
-	Backup   string           `json:"backup,omitempty"`
-	Left     []agentlog.Fault `json:"remaining,omitempty"`
-	Error    string           `json:"error,omitempty"`
+	Findings  []agentlog.Fault `json:"findings"`
+	Bytes     int64            `json:"bytes"`
+	Modified  string           `json:"modified"`
+	Repaired  *bool            `json:"repaired,omitempty"`
+	Reason    string           `json:"why,omitempty"` // it was not repaired
+	Backup    string           `json:"backup,omitempty"`
+	Remaining []agentlog.Fault `json:"remaining,omitempty"`
+	Error     string           `json:"error,omitempty"`
 }
 
-func (d *treated) json() diagnosisJSON {
+func (t *treatment) toJSON() diagnosisJSON {
 	j := diagnosisJSON{
-		Agent: d.Agent.Name, Project: d.Project, Title: d.Title, Outlook: d.Outlook.String(), Path: d.Path,
-		Messages: d.Messages, Calls: d.Calls, Results: d.Results,
-		Findings: append([]agentlog.Fault{}, d.Faults...), Bytes: d.Bytes, Modified: d.Modified.UTC().Format(time.RFC3339),
-		Why: d.why, Backup: d.backup, Left: d.left,
+		Agent: t.Agent.Name, Project: t.Project, Title: t.Title, Outlook: t.Outlook.String(), Path: t.Path,
+		Messages: t.Messages, Calls: t.Calls, Results: t.Results,
+		Findings: append([]agentlog.Fault{}, t.Faults...), Bytes: t.Bytes, Modified: t.Modified.UTC().Format(time.RFC3339),
+		Reason: t.reason, Backup: t.backup, Remaining: t.remaining,
 	}
-	if d.repaired || d.why != "" {
-		j.Repaired = &d.repaired
+	if t.isRepaired || t.reason != "" {
+		j.Repaired = &t.isRepaired
 	}
-	if j.Error = d.Unreadable(); j.Error != "" {
+	if j.Error = t.Unreadable(); j.Error != "" {
 		j.Outlook = agentlog.Unusable.String()
 	}
 	return j

@@ -13,123 +13,125 @@ import (
 )
 
 // A treated session is one that was examined, and what was done about it.
-type treated struct {
+type treatment struct {
 	*agentlog.Diagnosis
-	repaired bool
-	backup   string
-	left     []agentlog.Fault // what could not be repaired
-	why      string           // it was not repaired
+	isRepaired bool
+	backup     string
+	remaining  []agentlog.Fault // what could not be repaired
+	reason     string           // it was not repaired
 }
 
 // broken reports whether the session cannot be resumed as it should be, as it is now.
-func (d *treated) broken() bool {
-	if d.repaired {
-		return agentlog.Refusals(d.left) > 0
+func (t *treatment) isBroken() bool {
+	if t.isRepaired {
+		return agentlog.Refusals(t.remaining) > 0
 	}
-	return d.Broken()
+	return t.Broken()
 }
 
 // skippedByUser is why a session was not repaired that a person has been asked about.
 const skippedByUser = "skipped"
 
 // repair repairs a session if agree does, and notes what came of it.
-func (r *rounds) repair(d *treated, agree func(*agentlog.RepairPlan) bool) {
-	if err := r.w.files.Recover(d.Path); err != nil {
-		d.why = failure(err).Message
+func (d *doctorRun) repairSession(t *treatment, agree func(*agentlog.RepairPlan) bool) {
+	if err := d.w.files.Recover(t.Path); err != nil {
+		t.reason = newProblem(err).Message
 		return
 	}
-	m, err := d.Treat(agentlog.NewBusy(time.Now()))
+	m, err := t.Treat(agentlog.NewBusy(time.Now()))
 	if err != nil {
-		d.why = failure(err).Message
+		t.reason = newProblem(err).Message
 		return
 	}
 	if !agree(m) {
-		d.why = skippedByUser
+		t.reason = skippedByUser
 		return
 	}
-	done, err := m.Replace(&r.w.files)
+	done, err := m.Replace(&d.w.files)
 	if err != nil {
-		d.why = failure(err).Message
+		t.reason = newProblem(err).Message
 		return
 	}
 	if len(done) > 0 {
-		d.backup = done[0].Backup
+		t.backup = done[0].Backup
 	}
-	r.w.printNotes(done)
-	d.repaired, d.left = true, agentlog.Faults(m.Fixed.Left)
+	d.w.printNotes(done)
+	t.isRepaired, t.remaining = true, agentlog.Faults(m.Fixed.Left)
 }
 
 // repairAll repairs broken sessions one by one: shows what is to be done, asks, does it.
-func (r *rounds) repairAll(v *picture.Doctor) {
-	asked := &consent{all: r.Yes, in: bufio.NewReader(r.w.stdin)}
-	if !r.Yes && (!isTerminal(r.w.stdin) || !isTerminal(r.w.stderr)) {
-		if len(r.treatable()) > 0 {
-			screen.Fprintf(r.w.stderr, "pare: --fix asks before each change, and there is no terminal to ask on: nothing was changed\n      pare doctor --fix --yes repairs without asking\n")
+func (d *doctorRun) repairAll(v *picture.Doctor) {
+	asked := &repairPrompt{acceptsAll: d.Yes, in: bufio.NewReader(d.w.stdin)}
+	if !d.Yes && (!isTerminal(d.w.stdin) || !isTerminal(d.w.stderr)) {
+		if len(d.repairable()) > 0 {
+			screen.Fprintf(d.w.stderr, "pare: --fix asks before each change, and there is no terminal to ask on: nothing was changed\n      pare doctor --fix --yes repairs without asking\n")
 		}
 		return
 	}
-	for _, d := range r.treatable() {
-		if asked.quit {
+	for _, t := range d.repairable() {
+		if asked.hasQuit {
 			return
 		}
-		screen.Fprintf(r.w.stderr, "\n%s\n%s\n", v.Notes.Bold(picture.Called(d.Diagnosis)), v.Notes.Faint(v.Home.Short(d.Path)))
-		r.repair(d, func(m *agentlog.RepairPlan) bool {
-			r.w.stderr.Write(v.Changes(m))
-			return asked.ask(r.w, func(what string) { r.look(v, d, m, what) })
+		screen.Fprintf(d.w.stderr, "\n%s\n%s\n", v.Notes.Bold(picture.Called(t.Diagnosis)), v.Notes.Faint(v.Home.Short(t.Path)))
+		d.repairSession(t, func(m *agentlog.RepairPlan) bool {
+			d.w.stderr.Write(v.Changes(m))
+			return asked.ask(d.w, func(what string) { d.preview(v, t, m, what) })
 		})
-		r.w.stderr.Write(cured(v, d))
+		d.w.stderr.Write(formatTreatment(v, t))
 	}
 }
 
 // treatable are the sessions that are repaired.
-func (r *rounds) treatable() []*treated {
-	var all []*treated
-	for _, d := range r.all {
-		if r.treats(d) {
-			all = append(all, d)
+func (d *doctorRun) repairable() []*treatment {
+	var all []*treatment
+	for _, t := range d.treatments {
+		if d.shouldRepair(t) {
+			all = append(all, t)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *treated) int { return b.Modified.Compare(a.Modified) }) // as they are listed
+	slices.SortStableFunc(all, func(a, b *treatment) int { return b.Modified.Compare(a.Modified) }) // as they are listed
 	return all
 }
 
 // treats reports whether a session is repaired: one that its agent repairs itself only if nothing
 // is to be left out.
-func (r *rounds) treats(d *treated) bool { return d.Broken() || r.All && d.Outlook == agentlog.Repairs }
+func (d *doctorRun) shouldRepair(t *treatment) bool {
+	return t.Broken() || d.All && t.Outlook == agentlog.Repairs
+}
 
 // consent asks before each change, until an answer settles the rest.
-type consent struct {
-	in        *bufio.Reader
-	all, quit bool
+type repairPrompt struct {
+	in                  *bufio.Reader
+	acceptsAll, hasQuit bool
 }
 
 // ask asks whether to go on. The end of the input is a no, to everything. Whoever is not sure may look
 // at the session, or at the difference, first.
-func (c *consent) ask(w *world, look func(what string)) bool {
-	for !c.all && !c.quit {
-		screen.Fprint(w.stderr, "  repair it? yes, no, all, quit, view, difference, help [y/n/a/q/v/d/?] ")
-		line, err := c.in.ReadString('\n')
+func (p *repairPrompt) ask(env *environment, look func(what string)) bool {
+	for !p.acceptsAll && !p.hasQuit {
+		screen.Fprint(env.stderr, "  repair it? yes, no, all, quit, view, difference, help [y/n/a/q/v/d/?] ")
+		line, err := p.in.ReadString('\n')
 		switch answer := strings.ToLower(strings.TrimSpace(line)); answer {
 		case "y", "yes":
 			return true
 		case "n", "no":
 			return false
 		case "a", "all":
-			c.all = true
+			p.acceptsAll = true
 		case "q", "quit":
-			c.quit = true
+			p.hasQuit = true
 		case "v", "view", "d", "diff", "difference":
 			look(answer[:1])
 		case "?", "h", "help":
-			screen.Fprint(w.stderr, consentHelp)
+			screen.Fprint(env.stderr, consentHelp)
 		default:
 			if err != nil {
-				screen.Fprintln(w.stderr)
-				c.quit = true
+				screen.Fprintln(env.stderr)
+				p.hasQuit = true
 			}
 		}
 	}
-	return c.all
+	return p.acceptsAll
 }
 
 const consentHelp = `  y  repair this session; the original becomes FILE.bak, and pare undo FILE restores it
@@ -141,18 +143,18 @@ const consentHelp = `  y  repair this session; the original becomes FILE.bak, an
 `
 
 // look shows the end of a session, or what its repair changes.
-func (r *rounds) look(v *picture.Doctor, d *treated, m *agentlog.RepairPlan, what string) {
+func (d *doctorRun) preview(v *picture.Doctor, t *treatment, m *agentlog.RepairPlan, what string) {
 	if what == "d" {
-		r.w.stderr.Write(v.Difference(m))
+		d.w.stderr.Write(v.Difference(m))
 		return
 	}
 	const most = 24
 	var page bytes.Buffer
-	_ = run(&world{args: []string{"view", "--text", "--color", "never", d.Path}, stdin: strings.NewReader(""), stdout: &page, stderr: &page, getenv: r.w.getenv})
+	_ = run(&environment{args: []string{"view", "--text", "--color", "never", t.Path}, stdin: strings.NewReader(""), stdout: &page, stderr: &page, getenv: d.w.getenv})
 	lines := bytes.SplitAfter(page.Bytes(), []byte("\n"))
 	if len(lines) > most {
 		lines = lines[len(lines)-most:]
-		screen.Fprintf(r.w.stderr, "  %s\n", v.Notes.Faint(screen.Printf("…; all of it: %s", screen.NewCommand("pare", "view").Files(d.Path))))
+		screen.Fprintf(d.w.stderr, "  %s\n", v.Notes.Faint(screen.Printf("…; all of it: %s", screen.NewCommand("pare", "view").Files(t.Path))))
 	}
-	r.w.stderr.Write(bytes.Join(lines, nil))
+	d.w.stderr.Write(bytes.Join(lines, nil))
 }

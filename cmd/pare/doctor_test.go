@@ -53,11 +53,11 @@ func TestConsent(t *testing.T) {
 	for answers, want := range map[string]string{
 		"y\nn\ny\n": "yny", "maybe\nYES\nno\n": "ynn", "n\na\n": "nyy", "y\nq\n": "ynn", "": "nnn", "y": "ynn", "v\nd\n?\ny\nq\n": "ynn",
 	} {
-		c := &consent{in: bufio.NewReader(strings.NewReader(answers))}
-		w := &world{stderr: new(bytes.Buffer)}
+		c := &repairPrompt{in: bufio.NewReader(strings.NewReader(answers))}
+		env := &environment{stderr: new(bytes.Buffer)}
 		got := ""
 		for range 3 {
-			got += map[bool]string{true: "y", false: "n"}[c.ask(w, func(string) {})]
+			got += map[bool]string{true: "y", false: "n"}[c.ask(env, func(string) {})]
 		}
 		if got != want {
 			t.Errorf("%q: %s, want %s", answers, got, want)
@@ -107,8 +107,8 @@ func TestDoctorBoundsMemory(t *testing.T) {
 		}
 	}()
 	var out, notes bytes.Buffer
-	w := &world{args: []string{"doctor", "--home", home}, stdin: strings.NewReader(""), stdout: &out, stderr: &notes, getenv: func(string) string { return "" }}
-	if status := run(w); status != statusClean {
+	env := &environment{args: []string{"doctor", "--home", home}, stdin: strings.NewReader(""), stdout: &out, stderr: &notes, getenv: func(string) string { return "" }}
+	if status := run(env); status != statusClean {
 		t.Fatalf("status %d\n%s%s", status, &out, &notes)
 	}
 	close(stop)

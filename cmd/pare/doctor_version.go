@@ -8,15 +8,15 @@ import (
 )
 
 // clientPrograms are the programs of agents whose session files do not name a version.
-var clientPrograms = map[string]string{"gemini-cli": "gemini", "opencode": "opencode", "pi": "pi", "continue": "cn"}
+var versionedPrograms = map[string]string{"gemini-cli": "gemini", "opencode": "opencode", "pi": "pi", "continue": "cn"}
 
 // releaseName matches the names of folders and programs that are a version.
-var releaseName = regexp.MustCompile(`^\d+\.\d+\.\d+`)
+var versionPattern = regexp.MustCompile(`^\d+\.\d+\.\d+`)
 
 // installedVersion returns the version of an agent's program, without running it: that of the package in
 // which the program is; "" if the program is not found, or getenv is nil.
 func installedVersion(getenv func(string) string, agent string) string {
-	program := clientPrograms[agent]
+	program := versionedPrograms[agent]
 	if program == "" || getenv == nil {
 		return ""
 	}
@@ -25,7 +25,7 @@ func installedVersion(getenv func(string) string, agent string) string {
 		if err != nil {
 			continue
 		}
-		if v := releaseName.FindString(filepath.Base(file)); v != "" {
+		if v := versionPattern.FindString(filepath.Base(file)); v != "" {
 			return v
 		}
 		const levels = 5 // from the program to the folder of its package
@@ -46,5 +46,5 @@ func packageVersion(file string) string {
 	if err != nil || json.Unmarshal(data, &p) != nil {
 		return ""
 	}
-	return releaseName.FindString(p.Version)
+	return versionPattern.FindString(p.Version)
 }

@@ -72,8 +72,8 @@ func TestDoctorWatch(t *testing.T) {
 		}
 		return looks < 3*len(steps)-1
 	}
-	w := &world{args: []string{"doctor", "--watch", "--home", home}, stdin: strings.NewReader(""), stdout: &out, stderr: &notes, getenv: func(string) string { return "" }, again: again}
-	run(w)
+	env := &environment{args: []string{"doctor", "--watch", "--home", home}, stdin: strings.NewReader(""), stdout: &out, stderr: &notes, getenv: func(string) string { return "" }, recheck: again}
+	run(env)
 	if !strings.Contains(notes.String(), "watching 1 session") {
 		t.Errorf("%s", &notes)
 	}

@@ -51,22 +51,22 @@ func TestDefectC1Command(t *testing.T) {
 				turns++
 			}
 			var out, errs bytes.Buffer
-			status := run(&world{
+			status := run(&environment{
 				args:  append([]string{"compact", "--min-keep", "4", "--max-summary", "700", "--archive", file}, flags...),
 				stdin: strings.NewReader(`{"model":"gpt-4.1","messages":[` + strings.TrimPrefix(messages, ",") + `]}`), stdout: &out, stderr: &errs, getenv: func(string) string { return "" },
 			})
 			if status != statusClean {
 				t.Fatalf("%s, round %d: status %d: %s", name, round, status, errs.String())
 			}
-			r, err := pare.Parse(out.Bytes())
+			req, err := pare.Parse(out.Bytes())
 			if err != nil {
 				t.Fatal(err)
 			}
 			messages = ""
-			for _, m := range r.Transcript().Messages() {
-				messages += "," + string(r.Transcript().Bytes(m.Span))
+			for _, m := range req.Transcript().Messages() {
+				messages += "," + string(req.Transcript().Bytes(m.Span))
 			}
-			checkSummaries(t, fmt.Sprintf("%s, round %d", name, round), r)
+			checkSummaries(t, fmt.Sprintf("%s, round %d", name, round), req)
 		}
 		a, err := archive.Open(file)
 		if err != nil {
@@ -90,9 +90,9 @@ func TestDefectC1Command(t *testing.T) {
 }
 
 // checkSummaries looks whether the summaries of a transcript are within their bound.
-func checkSummaries(t *testing.T, name string, r *wire.Request) {
+func checkSummaries(t *testing.T, name string, req *wire.Request) {
 	t.Helper()
-	_, after, _ := strings.Cut(r.Text(r.Transcript().Messages()[1].First), wording.SummaryBegin+"\n")
+	_, after, _ := strings.Cut(req.Text(req.Transcript().Messages()[1].First), wording.SummaryBegin+"\n")
 	text, _, ok := strings.Cut(after, "\n"+wording.SummaryEnd)
 	if n := tokens.For("gpt-4.1").Count([]byte(text)); !ok || n > 700 {
 		t.Fatalf("%s: %d tokens\n%s", name, n, text)

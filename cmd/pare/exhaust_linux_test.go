@@ -37,7 +37,7 @@ func TestDefectR7FullDiskEverywhere(t *testing.T) {
 	}
 	silent := func(stdout io.Writer, args string) (int, string) {
 		var errs bytes.Buffer
-		status := run(&world{args: strings.Fields(args), stdin: strings.NewReader(faulty), stdout: stdout, stderr: &errs, getenv: env})
+		status := run(&environment{args: strings.Fields(args), stdin: strings.NewReader(faulty), stdout: stdout, stderr: &errs, getenv: env})
 		return status, errs.String()
 	}
 	for _, args := range []string{"session import s.json", "session import --id two s.json"} {
@@ -132,7 +132,7 @@ func TestNoRoomForReceipts(t *testing.T) {
 		"replay --html /dev/full long.json",
 	} {
 		var out, errs bytes.Buffer
-		status := run(&world{args: strings.Fields(args), stdin: strings.NewReader(faulty), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+		status := run(&environment{args: strings.Fields(args), stdin: strings.NewReader(faulty), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
 		if status != statusInvalid || !strings.Contains(errs.String(), "write /dev/full: no space left") || strings.Contains(errs.String(), "rewritten") {
 			t.Errorf("%s: status %d: %s", args, status, &errs)
 		}
@@ -145,10 +145,10 @@ func TestNoRoomForReceipts(t *testing.T) {
 	}
 	// A device in the place of standard output is held back like it.
 	var errs bytes.Buffer
-	if status := run(&world{args: strings.Fields("trim --max-messages 5 --archive /dev/null --receipt r.jsonl -o /dev/full long.json"), stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, getenv: func(string) string { return "" }}); status != statusInvalid || !strings.Contains(errs.String(), "what was to be removed is in the archive") {
+	if status := run(&environment{args: strings.Fields("trim --max-messages 5 --archive /dev/null --receipt r.jsonl -o /dev/full long.json"), stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, getenv: func(string) string { return "" }}); status != statusInvalid || !strings.Contains(errs.String(), "what was to be removed is in the archive") {
 		t.Errorf("status %d: %s", status, &errs)
 	}
-	if status := run(&world{args: strings.Fields("trim --max-messages 1 --receipt r.jsonl -o /dev/full batch.jsonl"), stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, getenv: func(string) string { return "" }}); status != statusTooSmall {
+	if status := run(&environment{args: strings.Fields("trim --max-messages 1 --receipt r.jsonl -o /dev/full batch.jsonl"), stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, getenv: func(string) string { return "" }}); status != statusTooSmall {
 		t.Errorf("status %d: %s", status, &errs)
 	}
 	if now := files(); now != was {
@@ -163,7 +163,7 @@ func TestNoRoomForReceipts(t *testing.T) {
 	for _, args := range []string{"trim --max-messages 5 --archive a.jsonl long.json", "compact --min-keep 2 --archive a.jsonl long.json"} {
 		os.Remove("a.jsonl")
 		errs.Reset()
-		status := run(&world{args: strings.Fields(args), stdin: strings.NewReader(""), stdout: full, stderr: &errs, getenv: func(string) string { return "" }})
+		status := run(&environment{args: strings.Fields(args), stdin: strings.NewReader(""), stdout: full, stderr: &errs, getenv: func(string) string { return "" }})
 		st, err := os.Stat("a.jsonl")
 		if err != nil || st.Size() == 0 {
 			t.Errorf("%s: no archive: %v", args, err)

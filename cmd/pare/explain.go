@@ -39,12 +39,12 @@ how pare repairs it, and where that is documented. An error that was pasted lead
 rule, its cause and the command that helps.`
 }
 
-func (c *explainCmd) run(w *world) int {
-	v := w.report(w.stdout, c.Color)
+func (c *explainCmd) run(env *environment) int {
+	style := env.newStyle(env.stdout, c.Color)
 	word := strings.Join(c.Text, " ")
-	found, rows := explained(word)
+	found, rows := findWords(word)
 	if len(found) == 0 {
-		return c.pasted(w, v, word)
+		return c.explainError(env, style, word)
 	}
 	var out []byte
 	switch {
@@ -53,76 +53,76 @@ func (c *explainCmd) run(w *world) int {
 			if word == "" {
 				rows = wirex.Find(t.Word)
 			}
-			out = append(out, encode(jsonOf(t, rows))...)
+			out = append(out, encodeLine(toWordJSON(t, rows))...)
 		}
 	case word == "":
-		out = v.Words(kinds, found)
+		out = style.Words(wordKinds, found)
 	default:
 		for _, t := range found {
-			out = append(out, v.Word(t, rows)...)
+			out = append(out, style.Word(t, rows)...)
 		}
 	}
-	return w.say(out)
+	return env.writeOutput(out)
 }
 
 // explained is what a word means, and the rules of providers about it; without a word, all.
-func explained(word string) ([]picture.Word, []wire.Rule) {
+func findWords(word string) ([]picture.Word, []wire.Rule) {
 	rows := wirex.Find(word)
 	switch {
 	case word == "":
-		return headwords(), nil
+		return listWords(), nil
 	case len(rows) > 0: // a fault, or one provider's rule about it
-		found := lookup(rows[0].Slug)
+		found := findMeanings(rows[0].Slug)
 		for i := range found {
 			if found[i].Fault {
-				found[i].Steps = waysOut(rows)
+				found[i].Steps = listWaysOut(rows)
 			}
 		}
 		return found, rows
 	}
-	return lookup(word), nil
+	return findMeanings(word), nil
 }
 
 // waysOut are what to do about a fault that a provider refuses.
-func waysOut(rows []wire.Rule) []string {
+func listWaysOut(rows []wire.Rule) []string {
 	if !slices.ContainsFunc(rows, func(r wire.Rule) bool { return r.Severity == "refused" }) {
 		return nil
 	}
-	steps := refusedBy{Refusal: refusal.Refusal{Rule: rows[0].Slug}}.steps()
+	steps := providerError{Refusal: refusal.Refusal{Rule: rows[0].Slug}}.listSteps()
 	steps = steps[:len(steps)-1] // the last one leads here
-	if by := insteadOf[rows[0].Slug]; by != "" {
+	if by := unfixableAdvice[rows[0].Slug]; by != "" {
 		steps = append(steps, "where that cannot repair it: "+by)
 	}
 	return steps
 }
 
 // pasted explains what is no word: an error of a provider, or a file with one.
-func (c *explainCmd) pasted(w *world, v report, text string) int {
+func (c *explainCmd) explainError(env *environment, style report, text string) int {
 	raw := []byte(text)
 	name := text
-	if text == source.Stdin || len(c.Text) == 1 && isRegular(text) {
+	if text == source.Stdin || len(c.Text) == 1 && isRegularFile(text) {
 		var err error
-		if raw, err = readPasted(w, text); err != nil {
-			p := failure(err)
-			return w.fail(name+": "+p.Message, p.hint)
+		if raw, err = readErrorText(env, text); err != nil {
+			p := newProblem(err)
+			return env.fail(name+": "+p.Message, p.hint)
 		}
 	}
-	r, ok := refusalIn(raw)
+	r, ok := parseProviderError(raw)
 	switch {
 	case !ok && string(raw) != text && wirex.IsRequest(raw):
-		return w.fail(name+" is a request, not an error", screen.NewCommand("pare", "check").Files(name).String()+" reports what is wrong with it")
+		return env.fail(name+" is a request, not an error", screen.NewCommand("pare", "check").Files(name).String()+" reports what is wrong with it")
 	case !ok && (string(raw) != text || strings.Contains(text, " ")):
-		return w.fail("no provider's error is recognised in this", "pare explain lists the words of reports; pare check FILE checks the request that was refused")
+		return env.fail("no provider's error is recognised in this", "pare explain lists the words of reports; pare check FILE checks the request that was refused")
 	case !ok:
-		return c.unknown(w, text)
+		return c.reportUnknownWord(env, text)
 	case c.JSON:
-		return w.say(encode(refusalJSON{Rule: r.Rule, ID: r.Source, Path: r.where, Cause: r.cause, Next: r.steps()}))
+		return env.writeOutput(encodeLine(errorJSON{Rule: r.Rule, ID: r.Source, Path: r.path, Cause: r.cause, Next: r.listSteps()}))
 	}
-	return w.say(v.Refusal(picture.Refusal{Title: r.title(), Cause: r.cause, Steps: r.steps(), Foreign: r.foreign, Rules: wirex.Find(r.Source)}))
+	return env.writeOutput(style.Refusal(picture.Refusal{Title: r.formatTitle(), Cause: r.cause, Steps: r.listSteps(), Foreign: r.isForeign, Rules: wirex.Find(r.Source)}))
 }
 
 // refusalJSON is what --json prints about a provider's error.
-type refusalJSON struct {
+type errorJSON struct {
 	Rule  string   `json:"rule"`
 	ID    string   `json:"id,omitempty"`
 	Path  string   `json:"path,omitempty"`
@@ -130,14 +130,14 @@ type refusalJSON struct {
 	Next  []string `json:"next"`
 }
 
-func isRegular(path string) bool {
+func isRegularFile(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && st.Mode().IsRegular()
 }
 
 // readPasted reads as much of a file as is looked at.
-func readPasted(w *world, path string) ([]byte, error) {
-	r := w.stdin
+func readErrorText(env *environment, path string) ([]byte, error) {
+	r := env.stdin
 	if path != source.Stdin {
 		f, err := os.Open(path)
 		if err != nil {
@@ -146,12 +146,12 @@ func readPasted(w *world, path string) ([]byte, error) {
 		defer f.Close()
 		r = f
 	}
-	return io.ReadAll(io.LimitReader(r, maxPasted))
+	return io.ReadAll(io.LimitReader(r, maxErrorText))
 }
 
 // unknown reports a word that stands in no report.
-func (c *explainCmd) unknown(w *world, word string) int {
-	names := words()
+func (c *explainCmd) reportUnknownWord(env *environment, word string) int {
+	names := wordNames()
 	if strings.Contains(word, "/") {
 		names = nil
 		for _, r := range wire.Rules() {
@@ -162,19 +162,19 @@ func (c *explainCmd) unknown(w *world, word string) int {
 	if hint == "" {
 		hint = "pare explain lists all words; pare rules lists the rules of your pare.toml"
 	}
-	return w.fail(fmt.Sprintf("unknown term %q", word), hint)
+	return env.fail(fmt.Sprintf("unknown term %q", word), hint)
 }
 
 // A wordJSON is what --json prints about a word.
 type wordJSON struct {
-	Rule      string    `json:"rule"`
-	Kind      string    `json:"kind"`
-	Meaning   string    `json:"meaning"`
-	More      string    `json:"more,omitempty"`
-	Providers []rowJSON `json:"providers"`
+	Rule      string     `json:"rule"`
+	Kind      string     `json:"kind"`
+	Meaning   string     `json:"meaning"`
+	More      string     `json:"more,omitempty"`
+	Providers []ruleJSON `json:"providers"`
 }
 
-type rowJSON struct {
+type ruleJSON struct {
 	ID       string `json:"id"`
 	Provider string `json:"provider"`
 	Severity string `json:"severity"`
@@ -184,13 +184,13 @@ type rowJSON struct {
 	Source   string `json:"source"`
 }
 
-func jsonOf(t picture.Word, rows []wire.Rule) wordJSON {
-	r := wordJSON{Rule: t.Word, Kind: t.Kind, Meaning: t.Meaning, More: cmp.Or(t.Repair, t.More), Providers: []rowJSON{}}
+func toWordJSON(t picture.Word, rows []wire.Rule) wordJSON {
+	r := wordJSON{Rule: t.Word, Kind: t.Kind, Meaning: t.Meaning, More: cmp.Or(t.Repair, t.More), Providers: []ruleJSON{}}
 	if !t.Fault {
 		return r
 	}
 	for _, row := range rows {
-		r.Providers = append(r.Providers, rowJSON{row.ID, row.Provider(), row.Severity, row.Doc, row.Says, row.Repair, row.Source})
+		r.Providers = append(r.Providers, ruleJSON{row.ID, row.Provider(), row.Severity, row.Doc, row.Says, row.Repair, row.Source})
 	}
 	return r
 }

@@ -36,7 +36,7 @@ func TestExplainDamage(t *testing.T) {
 // can be explained. The words are found in the source: constants of the types whose values
 // are written out, and texts given as action or rule.
 func TestDefectU4Constants(t *testing.T) {
-	known := words()
+	known := wordNames()
 	found := 0
 	for word, where := range wordsInSource(t) {
 		found++
@@ -123,7 +123,7 @@ func TestDefectU4Runs(t *testing.T) {
 	in := filepath.Join(dir, "in")
 	inputs(t, in)
 	receipt := filepath.Join(dir, "receipt.jsonl")
-	known := words()
+	known := wordNames()
 	seen := map[string]bool{}
 	look := func(what string, lines []byte) {
 		for line := range bytes.Lines(lines) {
@@ -215,7 +215,7 @@ func TestDefectU4Docs(t *testing.T) {
 	for _, m := range regexp.MustCompile(`(?m)^### ([a-z-]+)$`).FindAllSubmatch(page, -1) {
 		inDocs[string(m[1])] = true
 	}
-	for _, w := range headwords() {
+	for _, w := range listWords() {
 		if w.Fault && !inDocs[w.Word] { // a length is no row of any provider
 			t.Errorf("docs/rules.md does not have %s", w.Word)
 		}
@@ -241,15 +241,15 @@ func wordsPage() []byte {
 	var b bytes.Buffer
 	b.WriteString("# Words in reports and receipts\n\nThe words that findings, receipts and events use. `pare explain WORD` explains each of them, and for a fault also\n" +
 		"says which provider refuses it, in which words, and how it is repaired ([rules.md](rules.md)). This page is made from\nthe program.\n")
-	for _, k := range kinds {
+	for _, k := range wordKinds {
 		title, about, _ := strings.Cut(k.Title, ": ")
 		fmt.Fprintf(&b, "\n## %s\n\n%s.\n\n| word | means |\n| --- | --- |\n", title, strings.ToUpper(about[:1])+about[1:])
-		for _, w := range headwords() {
+		for _, w := range listWords() {
 			if w.Kind != k.Kind {
 				continue
 			}
 			meaning := w.Meaning
-			if w.More != "" && w.Kind != aRule {
+			if w.More != "" && w.Kind != kindRule {
 				meaning += "; " + w.More
 			}
 			word := "`" + w.Word + "`"

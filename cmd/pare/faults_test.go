@@ -82,9 +82,9 @@ func (r *writerRun) prepareFixed() {
 
 func (r *writerRun) run(step func(op, path string) error, args ...string) (int, string) {
 	var errs bytes.Buffer
-	w := &world{args: args, stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, getenv: func(string) string { return "" }, files: atomicfile.Files{Step: step}}
-	status := run(w)
-	w.files.Clear() // as main does
+	env := &environment{args: args, stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, getenv: func(string) string { return "" }, files: atomicfile.Files{Step: step}}
+	status := run(env)
+	env.files.Clear() // as main does
 	return status, errs.String()
 }
 

@@ -14,26 +14,26 @@ import (
 )
 
 // dataset is the flags for data sets: many lines, each with a transcript somewhere in it.
-type dataset struct {
-	Field  string `placeholder:"POINTER" help:"Where the transcript lies in each line, or in the document, as a JSON pointer, such as /sample/messages. Everything else stays byte for byte, and no file is taken for the session of an agent."`
-	Totals string `placeholder:"FILE" help:"Write to FILE, as JSON, what all of it comes to, and each file: how many transcripts were read, were clean, were changed, have findings, could not be read, and how often each rule."`
-	way    field
+type datasetFlags struct {
+	Field   string `placeholder:"POINTER" help:"Where the transcript lies in each line, or in the document, as a JSON pointer, such as /sample/messages. Everything else stays byte for byte, and no file is taken for the session of an agent."`
+	Totals  string `placeholder:"FILE" help:"Write to FILE, as JSON, what all of it comes to, and each file: how many transcripts were read, were clean, were changed, have findings, could not be read, and how often each rule."`
+	pointer jsonPointer
 }
 
 // begin reads the flags, and claims what they name. Its error is wrong usage.
-func (d *dataset) begin(w *world, in *source.Input) (err error) {
-	if d.way, err = parseField(d.Field); err != nil {
+func (f *datasetFlags) prepare(env *environment, input *source.Input) (err error) {
+	if f.pointer, err = parsePointer(f.Field); err != nil {
 		return err
 	}
-	in.Data = d.way != nil
-	if d.Totals == source.Stdin {
-		return hinted{errors.New("--totals needs a file: standard output is for the result"), "--totals FILE, for example --totals totals.json"}
+	input.Data = f.pointer != nil
+	if f.Totals == source.Stdin {
+		return hintedError{errors.New("--totals needs a file: standard output is for the result"), "--totals FILE, for example --totals totals.json"}
 	}
-	return w.claimOutput("--totals", d.Totals)
+	return env.claimOutput("--totals", f.Totals)
 }
 
 // A totals is what --totals writes about a file, or about all of them.
-type totals struct {
+type totalsJSON struct {
 	Source      string         `json:"source,omitempty"`
 	Transcripts int            `json:"transcripts"`
 	Clean       int            `json:"clean"`
@@ -43,50 +43,50 @@ type totals struct {
 	TooLarge    int            `json:"too_large,omitempty"`
 	Rules       map[string]int `json:"rules"`
 	Bytes       []int          `json:"bytes,omitempty"`
-	Files       []totals       `json:"files,omitempty"`
+	Files       []totalsJSON   `json:"files,omitempty"`
 }
 
-func (s *summary) totals(name string) totals {
-	t := totals{Source: name, Transcripts: s.transcripts, Changed: s.changed, Findings: s.faulty, Unreadable: s.unreadable, TooLarge: s.tooSmall, Rules: s.byRule}
-	t.Clean = s.transcripts - s.troubled
-	if s.before > 0 {
-		t.Bytes = []int{s.before, s.after}
+func (s *runTotals) toJSON(name string) totalsJSON {
+	t := totalsJSON{Source: name, Transcripts: s.transcripts, Changed: s.changed, Findings: s.faulty, Unreadable: s.unreadable, TooLarge: s.tooLarge, Rules: s.byRule}
+	t.Clean = s.transcripts - s.notClean
+	if s.bytesBefore > 0 {
+		t.Bytes = []int{s.bytesBefore, s.bytesAfter}
 	}
 	return t
 }
 
 // write writes the totals, if they are wanted. The status is the one given, unless they cannot be written.
-func (d *dataset) write(w *world, s *summary, status int) int {
-	if d.Totals == "" {
+func (f *datasetFlags) writeTotals(env *environment, totals *runTotals, status int) int {
+	if f.Totals == "" {
 		return status
 	}
-	all := s.totals("")
-	for _, name := range s.order {
-		all.Files = append(all.Files, s.files[name].totals(name))
+	all := totals.toJSON("")
+	for _, name := range totals.order {
+		all.Files = append(all.Files, totals.files[name].toJSON(name))
 	}
-	draft, err := newDraft(w, d.Totals)
+	draft, err := newDraft(env, f.Totals)
 	if err == nil {
-		if _, err = draft.Write(encode(all)); err == nil {
+		if _, err = draft.Write(encodeLine(all)); err == nil {
 			err = draft.Commit()
 		} else {
 			draft.Discard()
 		}
 	}
 	if err != nil {
-		return max(status, w.fail(err.Error(), "the totals of this run are lost"))
+		return max(status, env.fail(err.Error(), "the totals of this run are lost"))
 	}
 	return status
 }
 
 // A field is the way to the transcript in a line of a data set: the steps of a JSON pointer. Nil: it is the line.
-type field []string
+type jsonPointer []string
 
-func parseField(pointer string) (field, error) {
+func parsePointer(pointer string) (jsonPointer, error) {
 	if pointer == "" {
 		return nil, nil
 	}
 	if pointer[0] != '/' {
-		return nil, hinted{fmt.Errorf("--field %s is no JSON pointer", pointer), "it begins with a slash: --field /" + strings.ReplaceAll(pointer, ".", "/")}
+		return nil, hintedError{fmt.Errorf("--field %s is no JSON pointer", pointer), "it begins with a slash: --field /" + strings.ReplaceAll(pointer, ".", "/")}
 	}
 	steps := strings.Split(pointer[1:], "/")
 	for i, s := range steps {
@@ -97,27 +97,27 @@ func parseField(pointer string) (field, error) {
 
 // cut is where the transcript lies in a text. What is no JSON is left to the parser, as a whole. From says then
 // what stands in front of it.
-func (f field) cut(from *origin, text []byte) (at jsonspan.Span, fault *problem) {
+func (f jsonPointer) locate(from *origin, text []byte) (at jsonspan.Span, fault *problem) {
 	at = jsonspan.Span{Start: len(text) - len(bytes.TrimLeft(text, " \t\r\n")), End: len(text)}
 	if f == nil || jsonspan.Valid(text) != nil {
 		return jsonspan.Span{End: len(text)}, nil
 	}
 	for i, step := range f {
-		inner, ok := within(text[at.Start:at.End], step)
+		inner, ok := findStep(text[at.Start:at.End], step)
 		if !ok {
-			p := failure(hinted{fmt.Errorf("there is nothing at /%s", strings.Join(f[:i+1], "/")), "--field is for data sets whose every line has the transcript in the same place"})
+			p := newProblem(hintedError{fmt.Errorf("there is nothing at /%s", strings.Join(f[:i+1], "/")), "--field is for data sets whose every line has the transcript in the same place"})
 			p.Line = max(from.line, 1)
 			p.Column = 1
 			return at, &p
 		}
 		at = jsonspan.Span{Start: at.Start + inner.Start, End: at.Start + inner.End}
 	}
-	from.front = slices.Concat(from.front, text[:at.Start])
+	from.prefix = slices.Concat(from.prefix, text[:at.Start])
 	return at, nil
 }
 
 // within is a member of an object, or an element of a list.
-func within(value []byte, step string) (jsonspan.Span, bool) {
+func findStep(value []byte, step string) (jsonspan.Span, bool) {
 	if len(value) > 0 && value[0] == '[' {
 		items := jsonspan.Elements(value, jsonspan.Span{End: len(value)})
 		n, err := strconv.Atoi(step)
@@ -130,21 +130,21 @@ func within(value []byte, step string) (jsonspan.Span, bool) {
 }
 
 // entry changes the transcript in a text of n bytes, where it lies there.
-func (c *changer) entry(from origin, raw []byte, n int) outcome {
-	if c.way == nil {
-		return c.one(from, raw, n)
+func (c *changer) changeEntry(from origin, raw []byte, n int) outcome {
+	if c.pointer == nil {
+		return c.changeText(from, raw, n)
 	}
-	at, fault := c.way.cut(&from, raw[:n])
+	at, fault := c.pointer.locate(&from, raw[:n])
 	if fault != nil {
-		return c.unreadable(from, *fault)
+		return c.reportUnreadable(from, *fault)
 	}
-	o := c.one(from, raw[at.Start:at.End], at.Len())
-	o.before, o.after = len(raw), len(raw)+o.after-o.before
+	o := c.changeText(from, raw[at.Start:at.End], at.Len())
+	o.bytesBefore, o.bytesAfter = len(raw), len(raw)+o.bytesAfter-o.bytesBefore
 	if c.dryRun || o.status != statusClean && o.status != statusFindings {
 		return o
 	}
 	inner := o.out
-	if o.out = raw; o.changed {
+	if o.out = raw; o.isChanged {
 		o.out = slices.Concat(raw[:at.Start], inner, raw[at.End:])
 	}
 	return o

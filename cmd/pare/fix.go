@@ -7,11 +7,11 @@ import (
 )
 
 type fixCmd struct {
-	AppendOnly bool `help:"For a session file: keep every line and append the repaired branch. Not every format supports it."`
-	Force      bool `help:"With --in-place, rewrite a session file even if its agent may still be writing to it."`
-	settings   `embed:""`
-	lining     `embed:""`
-	changing   `embed:""`
+	AppendOnly  bool `help:"For a session file: keep every line and append the repaired branch. Not every format supports it."`
+	Force       bool `help:"With --in-place, rewrite a session file even if its agent may still be writing to it."`
+	configFlags `embed:""`
+	lineFlags   `embed:""`
+	changeFlags `embed:""`
 }
 
 // Help is the page's first paragraph.
@@ -38,23 +38,23 @@ writing to it (a lock, a process that has it open, a change in the last 10 secon
 is left alone.`
 }
 
-func (c *fixCmd) run(w *world) int {
-	conf, used, status := c.load(w, c.JSON)
+func (c *fixCmd) run(env *environment) int {
+	conf, used, status := c.load(env, c.JSON)
 	if status != statusClean {
 		return status
 	}
 	conf.Window, conf.Compact, conf.Archive = nil, nil, nil // they are for trim and compact
-	p, status := w.compile(conf, used)
+	policy, status := env.compile(conf, used)
 	if status != statusClean {
 		return status
 	}
-	p.Rules = nil // nothing is taken out
-	if err := c.changing.override(p); err != nil {
-		return w.usage(err, "fix")
+	policy.Rules = nil // nothing is taken out
+	if err := c.changeFlags.applyTo(policy); err != nil {
+		return env.failUsage(err, "fix")
 	}
-	return c.changing.run(w, task{
-		command: "fix", off: p.Off, lines: &c.lining,
-		plan:      by(p),
-		repairing: &repairing{Options: agentlog.Options{Repair: p.Repair, Check: p.Check, AppendOnly: c.AppendOnly}, force: c.Force, busy: agentlog.NewBusy(time.Now())},
+	return c.changeFlags.run(env, task{
+		command: "fix", isOff: policy.Off, lines: &c.lineFlags,
+		plan:          newPlanner(policy),
+		sessionRepair: &sessionRepair{Options: agentlog.Options{Repair: policy.Repair, Check: policy.Check, AppendOnly: c.AppendOnly}, overwritesBusy: c.Force, busy: agentlog.NewBusy(time.Now())},
 	})
 }

@@ -51,7 +51,7 @@ func testFix(t *testing.T, z zooCase, policy []string) {
 			t.Errorf("status 0, but %s", errs)
 		}
 	case statusFindings:
-		var left leftover
+		var left remainingJSON
 		if err := json.Unmarshal([]byte(errs), &left); err != nil || len(left.Left) == 0 {
 			t.Errorf("status 1 without naming what is left: %s", errs)
 		}
@@ -87,7 +87,7 @@ func TestFixBatchOrderAndMemory(t *testing.T) {
 	watched := &watch{r: r}
 	var errs bytes.Buffer
 	out := &lineCheck{t: t}
-	status := run(&world{args: []string{"fix", "--jobs", "2"}, stdin: watched, stdout: out, stderr: &errs, getenv: func(string) string { return "" }})
+	status := run(&environment{args: []string{"fix", "--jobs", "2"}, stdin: watched, stdout: out, stderr: &errs, getenv: func(string) string { return "" }})
 	if status != statusClean || out.lines != lines {
 		t.Fatalf("status %d, %d lines: %s", status, out.lines, errs.String())
 	}
@@ -213,7 +213,7 @@ func TestInPlaceFails(t *testing.T) {
 					}
 					return f, nil
 				}
-				status := run(&world{args: []string{"fix", "--in-place", path}, stdout: &out, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
+				status := run(&environment{args: []string{"fix", "--in-place", path}, stdout: &out, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
 				if status != statusInvalid || out.Len() > 0 || !strings.HasPrefix(errs.String(), "pare: write ") {
 					t.Errorf("status %d: %s%s", status, out.String(), errs.String())
 				}
@@ -251,7 +251,7 @@ func TestInPlaceMeanwhile(t *testing.T) {
 		return atomicfile.CreateFile(name, perm)
 	}
 	var errs bytes.Buffer
-	status := run(&world{args: []string{"fix", "--in-place", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
+	status := run(&environment{args: []string{"fix", "--in-place", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
 	if status != statusInvalid || !strings.Contains(errs.String(), "somebody else wrote to it") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}
@@ -261,7 +261,7 @@ func TestInPlaceMeanwhile(t *testing.T) {
 func TestFixFullDisk(t *testing.T) {
 	var errs bytes.Buffer
 	batch := strings.Repeat(faulty+"\n", 50_000)
-	status := run(&world{args: []string{"fix"}, stdin: strings.NewReader(batch), stdout: fullDisk{}, stderr: &errs, getenv: os.Getenv})
+	status := run(&environment{args: []string{"fix"}, stdin: strings.NewReader(batch), stdout: fullDisk{}, stderr: &errs, getenv: os.Getenv})
 	if status != statusInvalid || !strings.Contains(errs.String(), "write standard output: no space left") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}
@@ -270,7 +270,7 @@ func TestFixFullDisk(t *testing.T) {
 // A line that pare itself cannot cope with leaves as it came, and is named.
 func TestStuck(t *testing.T) {
 	c := &changer{} // it has no planner: calling it panics
-	o := c.one(origin{source: "x", line: 3}, []byte(faulty+"\n"), len(faulty))
+	o := c.changeText(origin{source: "x", line: 3}, []byte(faulty+"\n"), len(faulty))
 	if o.status != statusFindings || string(o.out) != faulty+"\n" || !bytes.Contains(o.note, []byte("x:3: pare has met a bug")) {
 		t.Errorf("%d %q %s", o.status, o.out, o.note)
 	}

@@ -14,15 +14,15 @@ import (
 )
 
 // listIn is the list of a program that a text is; nil: it is none.
-func listIn(raw []byte, as string, opts wire.Options) (*hosts.List, *problem) {
+func parseHostList(raw []byte, as string, opts wire.Options) (*hosts.List, *problem) {
 	if as == "" && opts.Dialect != wire.Auto {
 		return nil, nil
 	}
-	l, err := hosts.Find(raw, as, opts)
+	list, err := hosts.Find(raw, as, opts)
 	if err == nil {
-		return l, nil
+		return list, nil
 	}
-	p := failure(err)
+	p := newProblem(err)
 	p.err = err
 	var syntax *jsonspan.SyntaxError
 	if errors.As(err, &syntax) {
@@ -32,41 +32,41 @@ func listIn(raw []byte, as string, opts wire.Options) (*hosts.List, *problem) {
 }
 
 // dialect is what a transcript is read as.
-func (o origin) dialect(r *wire.Request) string {
+func (o origin) dialectName(req *wire.Request) string {
 	if o.host != nil {
 		return o.host.Shape
 	}
-	return r.Dialect.String()
+	return req.Dialect.String()
 }
 
 // list checks the list of a program.
-func (c *checkCmd) list(v report, from origin) (out outcome, err error) {
-	l := from.host
-	found := l.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
+func (c *checkCmd) checkHostList(style report, from origin) (out outcome, err error) {
+	list := from.host
+	found := list.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
 	for _, f := range found {
 		out.status = statusFindings
 		out.rules = append(out.rules, f.Rule)
 	}
-	n := picture.Count(l.Request)
+	n := picture.Count(list.Request)
 	switch {
 	case c.JSON:
-		r := result{Source: from.source, Line: from.line, Dialect: l.Shape, Profile: l.Request.Profile.Name, Counts: n, Findings: []bodyFinding{}}
+		r := checkResult{Source: from.source, Line: from.line, Dialect: list.Shape, Profile: list.Request.Profile.Name, Counts: n, Findings: []judgedFinding{}}
 		for _, f := range found {
-			r.Findings = append(r.Findings, bodyFinding{Finding: f})
+			r.Findings = append(r.Findings, judgedFinding{Finding: f})
 		}
-		out.out = encode(r)
+		out.out = encodeLine(r)
 	case len(found) > 0:
-		out.out = listed(from, l, found)
-	case !from.many:
-		out.note = screen.Appendf(nil, "%s: clean (%s, %s)\n", from.String(), l.Shape, n)
+		out.out = formatHostFindings(from, list, found)
+	case !from.isOneOfMany:
+		out.note = screen.Appendf(nil, "%s: clean (%s, %s)\n", from.String(), list.Shape, n)
 	}
 	return out, nil
 }
 
 // listed names findings with their places in a list.
-func listed(from origin, l *hosts.List, found []wire.Finding) []byte {
+func formatHostFindings(from origin, list *hosts.List, found []wire.Finding) []byte {
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s: %s (%s)\n", from.String(), plural(len(found), "finding"), l.Shape)
+	screen.Fprintf(&b, "%s: %s (%s)\n", from.String(), plural(len(found), "finding"), list.Shape)
 	for _, f := range found {
 		screen.Fprintf(&b, "  %s  %s\n      %s\n", f.Path, f.Rule, f.Message)
 	}
@@ -74,64 +74,64 @@ func listed(from origin, l *hosts.List, found []wire.Finding) []byte {
 }
 
 // list changes the list of a program: the first n bytes of raw.
-func (c *changer) list(from origin, raw []byte, n int, l *hosts.List) (o outcome) {
-	from.host = l
+func (c *changer) changeHostList(from origin, raw []byte, n int, list *hosts.List) (o outcome) {
+	from.host = list
 	switch {
-	case c.repairing != nil && c.repairing.AppendOnly:
-		return c.unreadable(from, failure(hinted{errors.New("--append-only is for session files of agents, and this is the list of a program"), "omit it"}))
-	case c.single != "" && from.many:
-		return c.unreadable(from, failure(errors.New(c.single+" is for one transcript, and this is one of a batch")))
+	case c.sessionRepair != nil && c.sessionRepair.AppendOnly:
+		return c.reportUnreadable(from, newProblem(hintedError{errors.New("--append-only is for session files of agents, and this is the list of a program"), "omit it"}))
+	case c.singleFlag != "" && from.isOneOfMany:
+		return c.reportUnreadable(from, newProblem(errors.New(c.singleFlag+" is for one transcript, and this is one of a batch")))
 	}
-	plan, err := c.plan(l.Request)
+	plan, err := c.plan(list.Request)
 	if err != nil {
-		return c.refused(from, raw, err)
+		return c.reportPlanError(from, raw, err)
 	}
-	body, err := l.Rewrite(plan)
+	body, err := list.Rewrite(plan)
 	if err != nil {
-		return c.stuck(from, raw, failure(err))
+		return c.reportUnchanged(from, raw, newProblem(err))
 	}
-	o.before, o.after, o.changed = len(raw), len(raw), body != nil
-	if o.changed {
-		o.after += len(body) - n
+	o.bytesBefore, o.bytesAfter, o.isChanged = len(raw), len(raw), body != nil
+	if o.isChanged {
+		o.bytesAfter += len(body) - n
 	}
-	o.size = c.weigh(l.Request, plan)
-	changes := l.Changes(plan.Changes())
+	o.size = c.measure(list.Request, plan)
+	changes := list.Changes(plan.Changes())
 	for _, ch := range changes {
 		o.rules = append(o.rules, ch.Rule)
 	}
-	left := l.Findings(plan.Result(), plan.Left())
+	left := list.Findings(plan.Result(), plan.Left())
 	if len(left) > 0 {
-		o.status, o.note = statusFindings, c.left(from, left)
+		o.status, o.note = statusFindings, c.formatRemaining(from, left)
 	}
-	if why := skipped(plan); why != "" {
-		o.note = append(o.note, c.skipped(from, why)...)
+	if why := findSkipReason(plan); why != "" {
+		o.note = append(o.note, c.formatSkipped(from, why)...)
 	}
-	if why := unsummarized(plan); why != "" {
-		o.note = append(o.note, c.unsummarized(from, why)...)
+	if why := findSummaryFailure(plan); why != "" {
+		o.note = append(o.note, c.formatUnsummarized(from, why)...)
 	}
 	if c.dryRun {
-		o.out = c.showList(from, l, plan, body, changes)
+		o.out = c.renderHostPlan(from, list, plan, body, changes)
 		return o
 	}
-	o.receipt = c.receipt(from, changes)
+	o.receipt = c.buildReceipt(from, changes)
 	if c.archive != "" {
-		o.archive = archiveLines(from, plan.Archive(), plan.Conserved().Items > 0)
+		o.archive = buildArchiveLines(from, plan.Archive(), plan.Conserved().Items > 0)
 	}
 	o.out = raw
-	if o.changed {
+	if o.isChanged {
 		o.out = slices.Concat(body, raw[n:])
 	}
 	return o
 }
 
 // showList tells what would be done to a list.
-func (c *changer) showList(from origin, l *hosts.List, plan *pare.Plan, body []byte, changes []wire.Change) []byte {
+func (c *changer) renderHostPlan(from origin, list *hosts.List, plan *pare.Plan, body []byte, changes []wire.Change) []byte {
 	if c.json {
-		told, err := l.Told(plan, body)
+		told, err := list.Told(plan, body)
 		if err != nil {
 			panic(err) // our own types
 		}
-		head := encode(struct {
+		head := encodeLine(struct {
 			Source string `json:"source"`
 			Line   int    `json:"line,omitempty"`
 		}{from.source, from.line})
@@ -141,7 +141,7 @@ func (c *changer) showList(from origin, l *hosts.List, plan *pare.Plan, body []b
 		return nil
 	}
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s: %s (%s)\n", from.String(), plural(len(changes), "change"), l.Shape)
+	screen.Fprintf(&b, "%s: %s (%s)\n", from.String(), plural(len(changes), "change"), list.Shape)
 	for _, ch := range changes {
 		screen.Fprintf(&b, "  %-6s %s  %s: %s\n", ch.Action, ch.Path, ch.Rule, ch.Reason)
 	}

@@ -29,24 +29,24 @@ pare.toml of the folder in which they are run; its addresses, files and texts co
 pare trust.`
 }
 
-func (c *initCmd) run(w *world) int {
+func (c *initCmd) run(env *environment) int {
 	name := c.File
 	if name == "" {
 		name = configName
 	}
 	text := config.Template()
 	if name == source.Stdin {
-		return w.say(text)
+		return env.writeOutput(text)
 	}
 	if _, err := os.Lstat(name); err == nil && !c.Force {
-		return w.fail(name+" is there already", "give another name, or --force to replace it; "+screen.NewCommand("pare", "rules", "--check").Files(name).String()+" checks it")
+		return env.fail(name+" is there already", "give another name, or --force to replace it; "+screen.NewCommand("pare", "rules", "--check").Files(name).String()+" checks it")
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return w.fail("write "+name+": "+failure(err).Message, "")
+		return env.fail("write "+name+": "+newProblem(err).Message, "")
 	}
-	if err := w.files.WriteFile(name, text); err != nil {
-		return w.fail(err.Error(), writeHint(err, false))
+	if err := env.files.WriteFile(name, text); err != nil {
+		return env.fail(err.Error(), writeHint(err, false))
 	}
-	status := w.say(screen.Appendf(nil, "%s\n", name))
-	screen.Fprintf(w.stderr, "      uncomment what you want to change, then see what runs: %s\n", screen.NewCommand("pare", "rules").Files(name))
+	status := env.writeOutput(screen.Appendf(nil, "%s\n", name))
+	screen.Fprintf(env.stderr, "      uncomment what you want to change, then see what runs: %s\n", screen.NewCommand("pare", "rules").Files(name))
 	return status
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // lining is the flag of the commands that can be kept open.
-type lining struct {
+type lineFlags struct {
 	Lines bool `help:"Answer each line of input, a JSON text, with one line at once, so that a program can keep this one open. What cannot be read, or does not fit, is answered by {\"error\":…}."`
 }
 
@@ -28,16 +28,16 @@ type errorLine struct {
 }
 
 // inPlaceOf is the answer to a line that cannot be read.
-func (p problem) inPlaceOf(from origin) []byte {
+func (p problem) formatLineError(from origin) []byte {
 	if p.Line == 0 {
 		p.Line = from.line
 	}
 	p.Column = max(p.Column, 1)
-	return encode(errorLine{p})
+	return encodeLine(errorLine{p})
 }
 
 // A misfitLine is the error of a line that does not fit its window.
-type misfitLine struct {
+type windowErrorLine struct {
 	Message string `json:"message"`
 	Unit    string `json:"unit"`
 	Limit   int    `json:"limit"`
@@ -46,8 +46,8 @@ type misfitLine struct {
 }
 
 // converse answers each line of the input before the next one is read.
-func (w *world) converse(in *source.Input, answer func(origin, source.Text) outcome, done func(*outcome) error) error {
-	name, r := in.Paths[0], in.Stdin
+func (env *environment) answerLines(input *source.Input, answer func(origin, source.Text) outcome, done func(*outcome) error) error {
+	name, r := input.Paths[0], input.Stdin
 	if name != source.Stdin {
 		f, err := os.Open(name)
 		if err != nil {
@@ -60,12 +60,12 @@ func (w *world) converse(in *source.Input, answer func(origin, source.Text) outc
 		if err != nil {
 			return err
 		}
-		o := answer(originOf(&source.Chunk{Source: name}, t, true), t)
+		o := answer(newOrigin(&source.Chunk{Source: name}, t, true), t)
 		if err := done(&o); err != nil {
 			return err
 		}
-		w.stderr.Write(o.note)
-		if _, err := w.stdout.Write(oneLineOf(o.out)); err != nil {
+		env.stderr.Write(o.note)
+		if _, err := env.stdout.Write(toSingleLine(o.out)); err != nil {
 			return &stdoutError{err}
 		}
 	}
@@ -78,25 +78,25 @@ type stdoutError struct{ error }
 func (e *stdoutError) Unwrap() error { return e.error }
 
 // unanswered reports why the rest of the input gets no answer.
-func (w *world) unanswered(err error) int {
+func (env *environment) failAnswering(err error) int {
 	var out *stdoutError
 	if errors.As(err, &out) {
-		return w.unwritten(out)
+		return env.failOutput(out)
 	}
 	var receipt *atomicfile.Error
 	if errors.As(err, &receipt) {
-		return w.fail(receipt.Error(), "there is no answer without a receipt")
+		return env.fail(receipt.Error(), "there is no answer without a receipt")
 	}
-	p := failure(err)
+	p := newProblem(err)
 	var file *fs.PathError
 	if errors.As(err, &file) {
 		p.Message = file.Path + ": " + p.Message
 	}
-	return w.fail(p.Message, p.hint)
+	return env.fail(p.Message, p.hint)
 }
 
 // oneLineOf is an answer as one line, ended.
-func oneLineOf(out []byte) []byte {
+func toSingleLine(out []byte) []byte {
 	text := bytes.TrimRight(out, "\r\n")
 	end := out[len(text):]
 	if bytes.ContainsAny(text, "\r\n") {
@@ -109,55 +109,55 @@ func oneLineOf(out []byte) []byte {
 }
 
 // single is an error if the input of a conversation is more than one stream.
-func (l *lining) single(in *source.Input) error {
-	if in.Many() {
-		return hinted{errors.New("--lines answers one stream, and several files are named"), "omit the names to read standard input"}
+func (f *lineFlags) checkSingleStream(input *source.Input) error {
+	if input.Many() {
+		return hintedError{errors.New("--lines answers one stream, and several files are named"), "omit the names to read standard input"}
 	}
 	return nil
 }
 
 // tellLines reports on every line as tell does, or as logs does if it is a session.
-func (r *reporting) tellLines(w *world, command string, l *lining, tell teller, logs logTeller) int {
-	opts, err := r.options()
+func (f *reportFlags) reportLines(env *environment, command string, l *lineFlags, tell reporter, logs sessionReporter) int {
+	opts, err := f.parseOptions()
 	if err != nil {
-		return w.usage(err, command)
+		return env.failUsage(err, command)
 	}
-	in, err := r.input(w)
+	input, err := f.openInput(env)
 	if err == nil {
-		err = l.single(in)
-	}
-	if err == nil {
-		err = w.claimAll(in)
+		err = l.checkSingleStream(input)
 	}
 	if err == nil {
-		err = r.begin(w, in)
+		err = env.claimAll(input)
+	}
+	if err == nil {
+		err = f.prepare(env, input)
 	}
 	if err != nil {
-		return w.usage(err, command)
+		return env.failUsage(err, command)
 	}
-	r.JSON = true
-	t := &telling{memory: &w.memory, opts: opts, hosting: r.hosting, host: r.host, tell: tell, logs: logs, json: true, lines: true, many: true, way: r.way}
-	sum := newSummary("finding").byFile(r.Totals != "")
-	err = w.converse(in, t.line, func(o *outcome) error {
-		sum.add(o)
+	f.JSON = true
+	t := &reportRun{memory: &env.memory, opts: opts, acceptHosts: f.acceptHosts, hostShape: f.hostShape, reportTranscript: tell, reportSession: logs, json: true, answersLines: true, hasManyFiles: true, pointer: f.pointer}
+	totals := newRunTotals("finding").withFiles(f.Totals != "")
+	err = env.answerLines(input, t.reportLine, func(o *outcome) error {
+		totals.add(o)
 		return nil
 	})
 	if err != nil {
-		return w.unanswered(err)
+		return env.failAnswering(err)
 	}
-	return r.write(w, sum, sum.status)
+	return f.writeTotals(env, totals, totals.status)
 }
 
 // line reports on one line.
-func (t *telling) line(from origin, text source.Text) outcome {
+func (r *reportRun) reportLine(from origin, text source.Text) outcome {
 	if text.Blank {
-		return t.unreadable(from, failure(errEmptyLine))
+		return r.reportUnreadable(from, newProblem(errEmptyLine))
 	}
-	return t.one(from, text.Raw)[0]
+	return r.reportText(from, text.Raw)[0]
 }
 
 // converse does the task on every line.
-func (r *changeRun) converse() int {
+func (r *changeRun) answerLines() int {
 	if r.Receipt != "" && !r.DryRun {
 		// Who leaves early has got what the receipt tells of.
 		signal.Ignore(syscall.SIGPIPE)
@@ -166,7 +166,7 @@ func (r *changeRun) converse() int {
 			return r.failed(err)
 		}
 	}
-	err := r.w.converse(r.in, r.ch.line, func(o *outcome) error {
+	err := r.w.answerLines(r.in, r.changer.changeLine, func(o *outcome) error {
 		r.sum.add(o)
 		if err := r.record(o); err != nil || r.receipt == nil {
 			return err
@@ -178,20 +178,20 @@ func (r *changeRun) converse() int {
 		err = errors.Join(err, r.receipt.Commit())
 	}
 	if err != nil {
-		return r.w.unanswered(err)
+		return r.w.failAnswering(err)
 	}
 	if !r.JSON {
-		r.sum.printChanges(r.w.stderr, palette(r.w.colour(r.w.stderr, r.Color)), r.DryRun)
+		r.sum.printChanges(r.w.stderr, palette(r.w.wantsColor(r.w.stderr, r.Color)), r.DryRun)
 	}
 	return r.sum.status
 }
 
 // line changes one line.
-func (c *changer) line(from origin, text source.Text) outcome {
+func (c *changer) changeLine(from origin, text source.Text) outcome {
 	if text.Blank {
-		return c.unreadable(from, failure(errEmptyLine))
+		return c.reportUnreadable(from, newProblem(errEmptyLine))
 	}
-	o := c.entry(from, text.Whole, len(text.Raw))
+	o := c.changeEntry(from, text.Whole, len(text.Raw))
 	if text.Lead > 0 && !c.dryRun && (o.status == statusClean || o.status == statusFindings) {
 		o.out = slices.Concat(text.Mark(), o.out)
 	}
@@ -199,14 +199,14 @@ func (c *changer) line(from origin, text source.Text) outcome {
 }
 
 // linesConflict is wrong usage that --lines makes with other flags.
-func (c *changing) linesConflict(in *source.Input, t task) error {
+func (f *changeFlags) checkLineFlags(input *source.Input, t task) error {
 	switch {
 	case t.lines == nil || !t.lines.Lines:
 		return nil
-	case c.InPlace || c.Output != "":
-		return hinted{errors.New("--lines answers on standard output; --in-place and -o are for files"), "omit one of them"}
+	case f.InPlace || f.Output != "":
+		return hintedError{errors.New("--lines answers on standard output; --in-place and -o are for files"), "omit one of them"}
 	case t.archive != "":
-		return hinted{errors.New("--lines answers at once, and --archive is written when all is read: what is removed could be lost between"), "omit one of them"}
+		return hintedError{errors.New("--lines answers at once, and --archive is written when all is read: what is removed could be lost between"), "omit one of them"}
 	}
-	return t.lines.single(in)
+	return t.lines.checkSingleStream(input)
 }

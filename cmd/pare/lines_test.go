@@ -73,7 +73,7 @@ func TestDefectU5Lines(t *testing.T) {
 // Every answer is one line, whatever it is made of.
 func TestOneLineOf(t *testing.T) {
 	for in, want := range map[string]string{"": "\n", "a": "a\n", "a\n": "a\n", "a\r\n": "a\r\n", "{\n  \"a\": 1\n}\n": "{\"a\": 1}\n"} {
-		if got := string(oneLineOf([]byte(in))); got != want {
+		if got := string(toSingleLine([]byte(in))); got != want {
 			t.Errorf("oneLineOf(%q) = %q, want %q", in, got, want)
 		}
 	}
@@ -86,7 +86,7 @@ func TestMarksInLines(t *testing.T) {
 	in := mark + faulty + "\n" + mark + fine + "\r\n" + mark + "\n" + faulty + "\n" + mark + faulty
 	do := func(args, in string) (int, string, string) {
 		var out, errs bytes.Buffer
-		status := run(&world{args: strings.Fields(args), stdin: strings.NewReader(in), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+		status := run(&environment{args: strings.Fields(args), stdin: strings.NewReader(in), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
 		return status, out.String(), errs.String()
 	}
 	_, fixed, _ := do("fix", faulty)

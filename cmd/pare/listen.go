@@ -18,7 +18,7 @@ import (
 // ends returns a context that ends with the first signal to stop, and a channel that is
 // closed by the second one, for what is still under way then. A third one ends the process
 // as if nobody had listened.
-func (w *world) ends() (ctx context.Context, cut <-chan struct{}, done func()) {
+func (env *environment) notifyShutdown() (ctx context.Context, cut <-chan struct{}, done func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals, now := make(chan os.Signal, 2), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -27,24 +27,24 @@ func (w *world) ends() (ctx context.Context, cut <-chan struct{}, done func()) {
 		cancel()
 		<-signals
 		signal.Stop(signals)
-		screen.Fprintf(w.stderr, "pare: a second signal: requests under way are cut off\n")
+		screen.Fprintf(env.stderr, "pare: a second signal: requests under way are cut off\n")
 		close(now)
 	}()
-	w.ownSignals()
+	env.releaseSignals()
 	return ctx, now, func() { signal.Stop(signals); cancel() }
 }
 
 // listen serves until a signal comes; then no more connections are taken, and requests
 // that have begun may take so long to end, or until the second signal. The first line on
 // standard error says where it listens.
-func (w *world) listen(address string, server *http.Server, grace time.Duration) int {
-	l, err := net.Listen("tcp", hostPort(address))
+func (env *environment) serveUntilSignal(address string, server *http.Server, grace time.Duration) int {
+	l, err := net.Listen("tcp", normalizeAddress(address))
 	if err != nil {
-		return w.fail(err.Error(), listenHint(err))
+		return env.fail(err.Error(), listenHint(err))
 	}
-	ctx, cut, done := w.ends()
+	ctx, cut, done := env.notifyShutdown()
 	defer done()
-	w.listening(l.Addr())
+	env.printListening(l.Addr())
 	ended := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
@@ -55,7 +55,7 @@ func (w *world) listen(address string, server *http.Server, grace time.Duration)
 		ended <- server.Shutdown(late)
 	}()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-		return w.fail(err.Error(), "")
+		return env.fail(err.Error(), "")
 	}
 	err = <-ended
 	if errors.Is(err, context.Canceled) { // the second signal, of which has been said
@@ -64,13 +64,13 @@ func (w *world) listen(address string, server *http.Server, grace time.Duration)
 	}
 	if err != nil {
 		server.Close()
-		return w.fail("ended before all requests had: "+err.Error(), "")
+		return env.fail("ended before all requests had: "+err.Error(), "")
 	}
 	return statusClean
 }
 
 // hostPort lets a port alone mean one of this machine.
-func hostPort(address string) string {
+func normalizeAddress(address string) string {
 	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 		return "127.0.0.1:" + address
 	}

@@ -83,7 +83,7 @@ func TestListenPort(t *testing.T) {
 	for given, want := range map[string]string{
 		"8811": "127.0.0.1:8811", "0": "127.0.0.1:0", ":8811": ":8811", "localhost:1": "localhost:1", "70000": "70000", "": "", "x": "x",
 	} {
-		if got := hostPort(given); got != want {
+		if got := normalizeAddress(given); got != want {
 			t.Errorf("%q is taken for %q, want %q", given, got, want)
 		}
 	}

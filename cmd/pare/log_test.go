@@ -17,7 +17,7 @@ func TestDefectU11Log(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out, errs bytes.Buffer
-		w := &world{args: args, stdin: strings.NewReader(faulty), stdout: &out, stderr: &errs, getenv: func(name string) string {
+		w := &environment{args: args, stdin: strings.NewReader(faulty), stdout: &out, stderr: &errs, getenv: func(name string) string {
 			if name == "PARE_LOG" {
 				return env
 			}

@@ -51,7 +51,7 @@ const (
 )
 
 // A world is everything outside the program, so that a test can be one.
-type world struct {
+type environment struct {
 	args           []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -59,17 +59,17 @@ type world struct {
 	files          atomicfile.Files // those of this run
 	memory         source.Memory
 	log            *slog.Logger           // set when the flags are known
-	logTo          *logWriter             // where it goes
+	logOutput      *logWriter             // where it goes
 	signals        chan os.Signal         // that end the program, until a command sees to them itself
-	dialing        func(string)           // is called with the address of each connection of pare run; nil: nothing is
+	onDial         func(string)           // is called with the address of each connection of pare run; nil: nothing is
 	configDir      func() (string, error) // the parent of the folder of the user configuration; nil: there is none
-	again          func() bool            // waits until what is watched is looked at again; nil: some seconds, for ever
+	recheck        func() bool            // waits until what is watched is looked at again; nil: some seconds, for ever
 }
 
 // ownSignals leaves signals, from now on, to the command that calls it.
-func (w *world) ownSignals() {
-	if w.signals != nil {
-		signal.Stop(w.signals)
+func (env *environment) releaseSignals() {
+	if env.signals != nil {
+		signal.Stop(env.signals)
 	}
 }
 
@@ -77,21 +77,21 @@ func main() { runProcess(nil) }
 
 // runProcess is the program. It ends the process.
 func runProcess(dialing func(string)) {
-	w := &world{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, configDir: os.UserConfigDir, dialing: dialing}
-	w.signals = make(chan os.Signal, 1)
-	signal.Notify(w.signals, os.Interrupt, syscall.SIGTERM)
+	env := &environment{args: os.Args[1:], stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, configDir: os.UserConfigDir, onDial: dialing}
+	env.signals = make(chan os.Signal, 1)
+	signal.Notify(env.signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		<-w.signals
-		w.files.Clear()
+		<-env.signals
+		env.files.Clear()
 		os.Exit(statusInterrupted)
 	}()
-	os.Exit(run(w))
+	os.Exit(run(env))
 }
 
 // A command is what the command line selects. It returns the exit status.
-type command interface{ run(*world) int }
+type command interface{ run(*environment) int }
 
-type grammar struct {
+type commandLine struct {
 	Check   checkCmd   `cmd:"" group:"look" help:"Report everything that the provider would refuse."`
 	Fix     fixCmd     `cmd:"" group:"fix" help:"Repair what the provider would refuse, and write the transcript."`
 	Undo    undoCmd    `cmd:"" group:"fix" help:"Restore a file that was changed in place: its newest backup becomes the file again."`
@@ -123,10 +123,10 @@ type grammar struct {
 	Version versionFlag `help:"Print the version and exit."`
 }
 
-const about = "Pare cuts LLM conversations down to size and never breaks a pair."
+const description = "Pare cuts LLM conversations down to size and never breaks a pair."
 
 // doors is what pare says on its own: where people come in.
-const doors = `Pare repairs, shortens and shows the conversations of LLM agents.
+const introduction = `Pare repairs, shortens and shows the conversations of LLM agents.
 
 My agent's session is dead, or its API says 400:
     pare doctor                 find the sessions on this machine, check and repair them
@@ -144,17 +144,17 @@ pare --help lists all commands. Docs: https://github.com/pare-llm/pare/tree/main
 `
 
 // run is the whole program.
-func run(w *world) int {
-	if len(w.args) == 0 {
-		return w.say([]byte(doors))
+func run(env *environment) int {
+	if len(env.args) == 0 {
+		return env.writeOutput([]byte(introduction))
 	}
-	w.args = asFlags(w.args)
-	return w.run(parserOf(grammarFor(w.args), w, nil))
+	env.args = normalizeArgs(env.args)
+	return env.run(buildParser(partialCommandLine(env.args), env, nil))
 }
 
 // asFlags lets pare help, pare help COMMAND, pare version and pare -v mean the flags: it is how
 // other programs are asked.
-func asFlags(args []string) []string {
+func normalizeArgs(args []string) []string {
 	switch {
 	case len(args) == 1 && args[0] == "--lines":
 		return []string{"lines"}
@@ -167,39 +167,39 @@ func asFlags(args []string) []string {
 }
 
 // run runs the program with a parser, which may have parsed before.
-func (w *world) run(p *kong.Kong) int {
-	w.args = w.idNotFlag(p, w.args)
+func (env *environment) run(p *kong.Kong) int {
+	env.args = env.markSessionID(p, env.args)
 	exit := -1
 	// Kong would leave the process after --help; here it only leaves a note.
-	p.Stdout, p.Stderr, p.Exit = w.stdout, w.stderr, func(code int) { exit = code }
-	ctx, err := p.Parse(w.args)
+	p.Stdout, p.Stderr, p.Exit = env.stdout, env.stderr, func(code int) { exit = code }
+	ctx, err := p.Parse(env.args)
 	if exit >= 0 {
 		return exit
 	}
 	var full *fs.PathError
 	switch {
 	case errors.As(err, &full) && full.Op == "write": // the help, or the version
-		return w.unwritten(err)
+		return env.failOutput(err)
 	case err != nil:
-		return w.misused(err)
+		return env.reportParseError(err)
 	}
-	if err := w.startLog(p.Model.Target.FieldByName("Log").String()); err != nil {
-		return w.usage(err, commandOf(ctx))
+	if err := env.startLog(p.Model.Target.FieldByName("Log").String()); err != nil {
+		return env.failUsage(err, commandPath(ctx))
 	}
 	asked := ctx.Selected().Target.Addr().Interface().(command)
-	if _, ok := asked.(server); ok {
-		w.logTo.holdBack()
-		defer w.logTo.release() // it may never have listened
+	if _, ok := asked.(serverCommand); ok {
+		env.logOutput.hold()
+		defer env.logOutput.release() // it may never have listened
 	}
-	w.log.Debug("run", "version", version(), "command", ctx.Command())
-	return asked.run(w)
+	env.log.Debug("run", "version", version(), "command", ctx.Command())
+	return asked.run(env)
 }
 
 // grammarFor is as much of the grammar as a command line needs: that of its command, if it
 // begins with one, and no command where only the version is asked for. Kong takes longer to
 // read all of them than a small transcript takes.
-func grammarFor(args []string) any {
-	whole := reflect.TypeFor[grammar]()
+func partialCommandLine(args []string) any {
+	whole := reflect.TypeFor[commandLine]()
 	var fields []reflect.StructField
 	found := slices.Equal(args, []string{"--version"})
 	for i := range whole.NumField() {
@@ -212,21 +212,23 @@ func grammarFor(args []string) any {
 		}
 	}
 	if !found {
-		return &grammar{}
+		return &commandLine{}
 	}
 	return reflect.New(reflect.StructOf(fields)).Interface()
 }
 
 // newParser makes a parser of the whole grammar.
-func newParser(w *world, exit func(int)) *kong.Kong { return parserOf(&grammar{}, w, exit) }
+func newParser(env *environment, exit func(int)) *kong.Kong {
+	return buildParser(&commandLine{}, env, exit)
+}
 
-func parserOf(grammar any, w *world, exit func(int)) *kong.Kong {
-	parser, err := kong.New(grammar, kong.Name("pare"), kong.Description(about), kong.ExplicitGroups(groups),
-		kong.Writers(w.stdout, w.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentlog.AgentNames(), ","), "dialects": anyOf(dialectNames()), "hosts": anyOf(hosts.Names()), "inputs": "request bodies, lists of messages, JSON lines, or the session files of agents"},
+func buildParser(grammar any, env *environment, exit func(int)) *kong.Kong {
+	parser, err := kong.New(grammar, kong.Name("pare"), kong.Description(description), kong.ExplicitGroups(commandGroups),
+		kong.Writers(env.stdout, env.stderr), kong.Vars{"version": "pare " + version(), "agents": strings.Join(agentlog.AgentNames(), ","), "dialects": joinWithOr(dialectNames()), "hosts": joinWithOr(hosts.Names()), "inputs": "request bodies, lists of messages, JSON lines, or the session files of agents"},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100, FlagsLast: true}),
-		kong.Help(help), kong.Exit(exit), kong.KindMapper(reflect.String, kong.MapperFunc(asGiven)),
-		kong.KindMapper(reflect.Int, kong.MapperFunc(wholeNumber)),
-		kong.KindMapper(reflect.Float64, kong.MapperFunc(number)), kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(timeSpan)))
+		kong.Help(printHelp), kong.Exit(exit), kong.KindMapper(reflect.String, kong.MapperFunc(decodeString)),
+		kong.KindMapper(reflect.Int, kong.MapperFunc(decodeInt)),
+		kong.KindMapper(reflect.Float64, kong.MapperFunc(decodeFloat)), kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)))
 	if err != nil {
 		panic(err) // the grammar is ours
 	}
@@ -235,8 +237,8 @@ func parserOf(grammar any, w *world, exit func(int)) *kong.Kong {
 
 // asGiven takes an argument byte for byte. Kong would send it through JSON, and a file whose
 // name is not UTF-8 could not be named.
-func asGiven(ctx *kong.DecodeContext, target reflect.Value) error {
-	text, err := popText(ctx)
+func decodeString(ctx *kong.DecodeContext, target reflect.Value) error {
+	text, err := popValue(ctx)
 	if err != nil {
 		return err
 	}
@@ -246,7 +248,7 @@ func asGiven(ctx *kong.DecodeContext, target reflect.Value) error {
 
 // popText takes the value of a flag or argument. No flag begins with a digit, so that -1 is a
 // value, which the command may refuse.
-func popText(ctx *kong.DecodeContext) (string, error) {
+func popValue(ctx *kong.DecodeContext) (string, error) {
 	t := ctx.Scan.Pop()
 	text := t.String()
 	switch {
@@ -259,8 +261,8 @@ func popText(ctx *kong.DecodeContext) (string, error) {
 }
 
 // number reads a number, one below zero too.
-func number(ctx *kong.DecodeContext, target reflect.Value) error {
-	text, err := popText(ctx)
+func decodeFloat(ctx *kong.DecodeContext, target reflect.Value) error {
+	text, err := popValue(ctx)
 	if err != nil {
 		return err
 	}
@@ -274,7 +276,7 @@ func number(ctx *kong.DecodeContext, target reflect.Value) error {
 
 // wholeNumber reads a number, one below zero too, which Kong would take for a flag: whether it
 // makes sense is for the command to say.
-func wholeNumber(ctx *kong.DecodeContext, target reflect.Value) error {
+func decodeInt(ctx *kong.DecodeContext, target reflect.Value) error {
 	t := ctx.Scan.Pop()
 	text := fmt.Sprint(t.Value)
 	n, err := parseNumber(text)
@@ -300,7 +302,7 @@ func parseNumber(text string) (int, error) {
 	case text[last] == 'm' || text[last] == 'M':
 		number, unit = text[:last], 1e6
 	}
-	if commas.MatchString(number) {
+	if groupedDigits.MatchString(number) {
 		number = strings.ReplaceAll(number, ",", "")
 	}
 	if n, err := strconv.ParseInt(number, 0, strconv.IntSize); err == nil && unit == 1 || errors.Is(err, strconv.ErrRange) {
@@ -316,10 +318,10 @@ func parseNumber(text string) (int, error) {
 	return int(n), nil
 }
 
-var commas = regexp.MustCompile(`^\d{1,3}(,\d{3})+$`)
+var groupedDigits = regexp.MustCompile(`^\d{1,3}(,\d{3})+$`)
 
 // timeSpan reads how long something may take; less than nothing is no answer.
-func timeSpan(ctx *kong.DecodeContext, target reflect.Value) error {
+func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 	t := ctx.Scan.Pop()
 	text := fmt.Sprint(t.Value)
 	d, err := time.ParseDuration(text)
@@ -334,7 +336,7 @@ func timeSpan(ctx *kong.DecodeContext, target reflect.Value) error {
 }
 
 // groups are what the commands are for, in the order of the grammar.
-var groups = []kong.Group{
+var commandGroups = []kong.Group{
 	{Key: "look", Title: "Look at a transcript:"},
 	{Key: "fix", Title: "Fix it:"},
 	{Key: "shrink", Title: "Make it smaller:"},
@@ -343,22 +345,22 @@ var groups = []kong.Group{
 	{Key: "setup", Title: "Set up:"},
 }
 
-const readMore = `
+const helpFooter = `
 To begin with: pare doctor looks at the sessions of your agents, pare check FILE at one file.
 Read more: man pare, https://github.com/pare-llm/pare/tree/main/docs
 `
 
 // help prints a page of the manual; the first one ends with where to read on.
-func help(o kong.HelpOptions, ctx *kong.Context) error {
+func printHelp(o kong.HelpOptions, ctx *kong.Context) error {
 	if err := kong.DefaultHelpPrinter(o, ctx); err != nil || ctx.Selected() != nil {
 		return err
 	}
-	_, err := screen.Fprint(ctx.Stdout, screen.Text(readMore))
+	_, err := screen.Fprint(ctx.Stdout, screen.Text(helpFooter))
 	return err
 }
 
 // commandOf names the command that was selected: session show, for example.
-func commandOf(ctx *kong.Context) string {
+func commandPath(ctx *kong.Context) string {
 	name := ctx.Selected().Name
 	for n := ctx.Selected().Parent; n.Parent != nil; n = n.Parent {
 		name = n.Name + " " + name
@@ -367,11 +369,11 @@ func commandOf(ctx *kong.Context) string {
 }
 
 // misused reports wrong usage, with the page of the manual that helps.
-func (w *world) misused(err error) int {
+func (env *environment) reportParseError(err error) int {
 	help := "pare --help"
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
-		help = "pare " + commandOf(parse.Context) + " --help"
+		help = "pare " + commandPath(parse.Context) + " --help"
 	}
 	hint := "see " + help
 	// A choice that need not be made has "" for none, which nobody writes.
@@ -379,37 +381,37 @@ func (w *world) misused(err error) int {
 	if rest, ok := strings.CutPrefix(what, "unknown flag "); ok {
 		flag, _, _ := strings.Cut(rest, ",")
 		what = "unknown flag " + flag
-		switch other := w.commandWith(flag, help); {
+		switch other := env.findFlagOwner(flag, help); {
 		case other != "":
 			hint = "that is a flag of " + other + ": see " + other + " --help"
 		default:
-			if near := nearFlag(flag, parse); near != "" {
+			if near := nearestFlag(flag, parse); near != "" {
 				what += ", did you mean " + near + "?"
 			}
 			hint += "; a name that begins with - goes after --, as in: pare COMMAND -- -NAME"
 		}
 	}
 	if arg, ok := strings.CutPrefix(what, "unexpected argument "); ok {
-		switch meant := otherNames[arg]; {
+		switch meant := commandSynonyms[arg]; {
 		case help == "pare --help" && meant != "":
 			hint = "that is pare " + meant + "; " + hint
-		case help == "pare --help" && isRegular(arg):
+		case help == "pare --help" && isRegularFile(arg):
 			hint = "which command? " + screen.NewCommand("pare", "check").Files(arg).String() + " says what is wrong with it"
-		case help == "pare doctor --help" && isRegular(arg):
+		case help == "pare doctor --help" && isRegularFile(arg):
 			hint = "pare doctor finds the sessions itself; for one file: " + screen.NewCommand("pare", "check").Files(arg).String()
 		}
 	}
-	return w.fail(what, hint)
+	return env.fail(what, hint)
 }
 
 // otherNames are what other programs call what a command does.
-var otherNames = map[string]string{
+var commandSynonyms = map[string]string{
 	"repair": "fix", "validate": "check", "lint": "check", "restore": "undo", "revert": "undo", "show": "view",
 	"summarize": "compact", "proxy": "serve", "tokens": "count", "shrink": "trim", "cut": "trim", "sessions": "session list",
 }
 
 // nearFlag is the flag of a command that is nearest to what was written; "": none is near.
-func nearFlag(flag string, parse *kong.ParseError) string {
+func nearestFlag(flag string, parse *kong.ParseError) string {
 	if len(flag) <= len("-x") || parse == nil || parse.Context == nil || parse.Context.Selected() == nil {
 		return "" // no letter is a slip of another
 	}
@@ -424,8 +426,8 @@ func nearFlag(flag string, parse *kong.ParseError) string {
 
 // commandWith is the command that has a flag which the one with this page of help has not;
 // "" if none has it.
-func (w *world) commandWith(flag, help string) string {
-	all := newParser(w, nil).Model.Children
+func (env *environment) findFlagOwner(flag, help string) string {
+	all := newParser(env, nil).Model.Children
 	for _, name := range []string{"trim", "prune", "fix", "check", "count", "compact", "view", "doctor", "serve", "run", "replay", "mock", "split"} {
 		i := slices.IndexFunc(all, func(n *kong.Node) bool { return n.Name == name })
 		has := slices.ContainsFunc(all[i].Flags, func(f *kong.Flag) bool { return "--"+f.Name == flag })
@@ -437,37 +439,37 @@ func (w *world) commandWith(flag, help string) string {
 }
 
 // usage reports wrong usage of a command that kong could not see.
-func (w *world) usage(err error, command string) int {
+func (env *environment) failUsage(err error, command string) int {
 	hint := "see pare " + command + " --help"
-	var h hinted
+	var h hintedError
 	if errors.As(err, &h) && h.hint != "" {
 		hint = h.hint
 	}
-	return w.fail(err.Error(), hint)
+	return env.fail(err.Error(), hint)
 }
 
 // fail says what is wrong and what to do next, and returns the status for it.
-func (w *world) fail(problem, hint string) int {
-	screen.Fprintf(w.stderr, "pare: %s\n", problem)
+func (env *environment) fail(problem, hint string) int {
+	screen.Fprintf(env.stderr, "pare: %s\n", problem)
 	if hint != "" {
-		screen.Fprintf(w.stderr, "      %s\n", hint)
+		screen.Fprintf(env.stderr, "      %s\n", hint)
 	}
 	return statusInvalid
 }
 
 // say writes what a command has to say to standard output, and returns the status.
-func (w *world) say(text []byte) int {
-	if _, err := w.stdout.Write(text); err != nil {
-		return w.unwritten(err)
+func (env *environment) writeOutput(text []byte) int {
+	if _, err := env.stdout.Write(text); err != nil {
+		return env.failOutput(err)
 	}
 	return statusClean
 }
 
 // unwritten says why standard output takes no more, and returns the status for it.
-func (w *world) unwritten(err error) int { return w.fail(unwritten(err), "") }
+func (env *environment) failOutput(err error) int { return env.fail(outputProblem(err), "") }
 
 // unwritten is why standard output takes no more.
-func unwritten(err error) string {
+func outputProblem(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err // of /dev/stdout, which says no more

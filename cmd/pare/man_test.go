@@ -22,12 +22,12 @@ var update = flags.Bool("update", false, "rewrite what is made from the program:
 const manFolder = "../../docs/man"
 
 func grammarForTest() *kong.Application {
-	return newParser(&world{stdout: io.Discard, stderr: io.Discard}, nil).Model
+	return newParser(&environment{stdout: io.Discard, stderr: io.Discard}, nil).Model
 }
 
 // TestManPagesFresh wants the pages in docs/man to be those of the grammar.
 func TestManPagesFresh(t *testing.T) {
-	pages := manual.Pages(grammarForTest(), groups)
+	pages := manual.Pages(grammarForTest(), commandGroups)
 	if *update {
 		if err := os.MkdirAll(manFolder, 0o777); err != nil {
 			t.Fatal(err)
@@ -68,7 +68,7 @@ func TestManPagesLint(t *testing.T) {
 	trial.Long(t, "sets every page")
 	folder := t.TempDir()
 	var files []string
-	for _, p := range manual.Pages(grammarForTest(), groups) {
+	for _, p := range manual.Pages(grammarForTest(), commandGroups) {
 		files = append(files, filepath.Join(folder, p.Name))
 		if err := os.WriteFile(files[len(files)-1], p.Roff, 0o600); err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func TestHelp(t *testing.T) {
 		if !strings.HasPrefix(examples, "    pare "+n.Name) && n.Name != "completion" || rest == "" {
 			t.Errorf("pare %s --help: the examples are %q, then there is %q", n.Name, examples, rest)
 		}
-		if n.Group == nil || !slices.ContainsFunc(groups, func(g kong.Group) bool { return g.Key == n.Group.Key && g.Title == n.Group.Title }) {
+		if n.Group == nil || !slices.ContainsFunc(commandGroups, func(g kong.Group) bool { return g.Key == n.Group.Key && g.Title == n.Group.Title }) {
 			t.Errorf("pare %s is in none of the groups", n.Name)
 		}
 		if !strings.HasSuffix(n.Help, ".") {
@@ -148,7 +148,7 @@ func TestExamplesParse(t *testing.T) {
 				t.Errorf("pare %s: %q is no example", n.Name, line)
 				continue
 			}
-			if _, err := newParser(&world{stdout: io.Discard, stderr: io.Discard}, func(int) {}).Parse(command); err != nil {
+			if _, err := newParser(&environment{stdout: io.Discard, stderr: io.Discard}, func(int) {}).Parse(command); err != nil {
 				t.Errorf("%q: %v", line, err)
 			}
 		}

@@ -30,20 +30,20 @@ replaced. They are made from the commands and flags of this version: write them 
 after an update.`
 }
 
-func (c *manCmd) run(w *world) int {
-	pages := manual.Pages(newParser(w, nil).Model, groups)
+func (c *manCmd) run(env *environment) int {
+	pages := manual.Pages(newParser(env, nil).Model, commandGroups)
 	if c.Dir == "" {
-		return w.say(pages[0].Roff)
+		return env.writeOutput(pages[0].Roff)
 	}
 	if err := os.MkdirAll(c.Dir, 0o777); err != nil {
-		return w.fail("make "+c.Dir+": "+failure(err).Message, "give a folder that you may write to")
+		return env.fail("make "+c.Dir+": "+newProblem(err).Message, "give a folder that you may write to")
 	}
 	for _, p := range pages {
-		if err := w.files.WriteFile(filepath.Join(c.Dir, p.Name), p.Roff); err != nil {
-			return w.fail(err.Error(), writeHint(err, false))
+		if err := env.files.WriteFile(filepath.Join(c.Dir, p.Name), p.Roff); err != nil {
+			return env.fail(err.Error(), writeHint(err, false))
 		}
 	}
-	screen.Fprintf(w.stderr, "%s written to %s\n", plural(len(pages), "page"), c.Dir)
+	screen.Fprintf(env.stderr, "%s written to %s\n", plural(len(pages), "page"), c.Dir)
 	return statusClean
 }
 
@@ -64,10 +64,10 @@ after an update. Names of commands, flags, what a flag may be, rules and files a
 completed.`
 }
 
-func (c *completionCmd) run(w *world) int {
-	terms := slices.DeleteFunc(words(), func(s string) bool { return strings.Contains(s, " ") }) // shells complete a word
+func (c *completionCmd) run(env *environment) int {
+	terms := slices.DeleteFunc(wordNames(), func(s string) bool { return strings.Contains(s, " ") }) // shells complete a word
 	known := map[string][]string{"as": slices.Concat(dialectNames(), hosts.Names()), "profile": wire.Profiles(wire.Auto), "rules": ruleNames(), "text": terms, "agent": agentlog.AgentNames()}
-	return w.say(manual.Completion(c.Shell, newParser(w, nil).Model, known))
+	return env.writeOutput(manual.Completion(c.Shell, newParser(env, nil).Model, known))
 }
 
 func dialectNames() []string {

@@ -115,8 +115,8 @@ func mistakenSaid(t *testing.T, content string) string {
 		t.Fatal(err)
 	}
 	var out, notes bytes.Buffer
-	w := &world{args: []string{"check", "input"}, stdin: strings.NewReader(""), stdout: &out, stderr: &notes, getenv: func(string) string { return "" }}
-	if status := run(w); status != statusInvalid {
+	env := &environment{args: []string{"check", "input"}, stdin: strings.NewReader(""), stdout: &out, stderr: &notes, getenv: func(string) string { return "" }}
+	if status := run(env); status != statusInvalid {
 		t.Errorf("status %d", status)
 	}
 	if out.Len() > 0 {
@@ -162,8 +162,8 @@ func TestDeniedNamesOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	var notes bytes.Buffer
-	w := &world{args: []string{"check", path}, stdout: &notes, stderr: &notes, getenv: func(string) string { return "" }}
-	if status := run(w); status != statusInvalid || !strings.Contains(notes.String(), " belongs to ") {
+	env := &environment{args: []string{"check", path}, stdout: &notes, stderr: &notes, getenv: func(string) string { return "" }}
+	if status := run(env); status != statusInvalid || !strings.Contains(notes.String(), " belongs to ") {
 		t.Errorf("status %d, says %s", status, notes.String())
 	}
 }

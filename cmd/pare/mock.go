@@ -16,7 +16,7 @@ type mockCmd struct {
 	Record     string `placeholder:"FILE" help:"Append every request to FILE as a line of JSON: method, path, headers without keys, body as base64."`
 }
 
-func (*mockCmd) listens() {}
+func (*mockCmd) listensFirst() {}
 
 // Help is the page's first paragraph.
 func (c *mockCmd) Help() string {
@@ -34,19 +34,19 @@ overflow error. The first line on standard error says where it listens. Ctrl-C o
 SIGTERM ends it when all requests have been answered, and a second one at once.`
 }
 
-func (c *mockCmd) run(w *world) int {
-	if err := positive("--max-tokens", c.MaxTokens); err != nil {
-		return w.usage(err, "mock")
+func (c *mockCmd) run(env *environment) int {
+	if err := checkPositive("--max-tokens", c.MaxTokens); err != nil {
+		return env.failUsage(err, "mock")
 	}
-	m := &paretest.Mock{Strict: c.Strict, MaxTokens: value(c.MaxTokens), RequireKey: c.RequireKey, Unpack: proxyx.Unpack}
+	m := &paretest.Mock{Strict: c.Strict, MaxTokens: valueOrZero(c.MaxTokens), RequireKey: c.RequireKey, Unpack: proxyx.Unpack}
 	if c.Record != "" {
-		if err := w.claimOutput("--record", c.Record); err != nil {
-			return w.usage(err, "mock")
+		if err := env.claimOutput("--record", c.Record); err != nil {
+			return env.failUsage(err, "mock")
 		}
 		// Recorded requests hold conversations, which are nobody else's business.
 		f, err := os.OpenFile(c.Record, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
-			return w.fail(err.Error(), "")
+			return env.fail(err.Error(), "")
 		}
 		defer f.Close()
 		m.Record = f
@@ -54,5 +54,5 @@ func (c *mockCmd) run(w *world) int {
 	server := &http.Server{Handler: m, ReadHeaderTimeout: time.Minute, Protocols: new(http.Protocols)}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true) // which the JavaScript SDK of AWS speaks
-	return w.listen(c.Listen, server, 10*time.Second)
+	return env.serveUntilSignal(c.Listen, server, 10*time.Second)
 }

@@ -18,7 +18,7 @@ import (
 func told(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	status := run(&world{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+	status := run(&environment{args: args, stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
 	return status, out.String() + errs.String()
 }
 

@@ -14,34 +14,34 @@ import (
 )
 
 // printBackups says where the originals are.
-func (w *world) printBackups(paint palette, done []agentlog.Rewritten) {
+func (env *environment) printBackups(paint palette, done []agentlog.Rewritten) {
 	for _, f := range done {
-		w.log.Info("rewritten", "file", f.Path, "backup", f.Backup)
+		env.log.Info("rewritten", "file", f.Path, "backup", f.Backup)
 	}
-	w.printNotes(done)
+	env.printNotes(done)
 	const most = 10
 	for i, r := range done {
 		if i == most {
-			screen.Fprintf(w.stderr, "%s\n", paint.Faint(fmt.Sprintf("and %s more, each with its backup", plural(len(done)-most, "file"))))
+			screen.Fprintf(env.stderr, "%s\n", paint.Faint(fmt.Sprintf("and %s more, each with its backup", plural(len(done)-most, "file"))))
 			return
 		}
-		screen.Fprintf(w.stderr, "%s rewritten, the original is %s\n", r.Path, besideIt(r.Path, r.Backup))
-		screen.Fprintf(w.stderr, "  undo: %s\n", undoCommand(r.Path))
+		screen.Fprintf(env.stderr, "%s rewritten, the original is %s\n", r.Path, shortBackupName(r.Path, r.Backup))
+		screen.Fprintf(env.stderr, "  undo: %s\n", undoCommand(r.Path))
 	}
 }
 
 // printNotes prints the notes about files that were replaced.
-func (w *world) printNotes(done []agentlog.Rewritten) {
+func (env *environment) printNotes(done []agentlog.Rewritten) {
 	for _, r := range done {
 		if r.Note != "" {
-			screen.Fprintf(w.stderr, "pare: %s: %s\n", r.Path, r.Note)
+			screen.Fprintf(env.stderr, "pare: %s: %s\n", r.Path, r.Note)
 		}
 	}
 }
 
 // besideIt is how a backup is named behind its file: by its name alone where it lies in the same folder,
 // since paths of sessions are long.
-func besideIt(file, backup string) string {
+func shortBackupName(file, backup string) string {
 	if filepath.Dir(file) == filepath.Dir(backup) {
 		return filepath.Base(backup)
 	}
@@ -49,8 +49,8 @@ func besideIt(file, backup string) string {
 }
 
 // newDraft begins a file, packed as its name says.
-func newDraft(w *world, name string) (*atomicfile.Draft, error) {
-	return source.NewDraft(&w.files, name, source.PackedBy(name))
+func newDraft(env *environment, name string) (*atomicfile.Draft, error) {
+	return source.NewDraft(&env.files, name, source.PackedBy(name))
 }
 
 // writeHint says what to do about a file that cannot be written.
@@ -66,11 +66,11 @@ func writeHint(err error, inPlace bool) string {
 		return "give the name of a new file, or of an archive that pare made"
 	case errors.Is(err, atomicfile.ErrMoved), errors.Is(err, atomicfile.ErrLocked):
 		return "run it again when no other program writes to it"
-	case isType[*atomicfile.OpenError](err):
+	case hasErrorType[*atomicfile.OpenError](err):
 		return "end that program, and run it again"
-	case isType[*atomicfile.RecoveredError](err):
+	case hasErrorType[*atomicfile.RecoveredError](err):
 		return "nothing else was changed; run it again"
-	case isType[*atomicfile.StrayError](err):
+	case hasErrorType[*atomicfile.StrayError](err):
 		return "compare the two files, and copy the missing lines"
 	case errors.Is(err, atomicfile.ErrManyBackups):
 		return "move the old ones, FILE.bak.N, elsewhere"
@@ -79,7 +79,7 @@ func writeHint(err error, inPlace bool) string {
 }
 
 // isType reports whether an error wraps one of a type.
-func isType[E error](err error) bool {
+func hasErrorType[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }

@@ -11,7 +11,7 @@ import (
 
 // overWindow is the finding about a request that is longer than the window of its model, if it
 // is. The tokens are estimated; of a model that is not known nothing is said.
-func overWindow(req *wire.Request) (f wire.Finding, over bool) {
+func findOverWindow(req *wire.Request) (f wire.Finding, over bool) {
 	q := fullness.Question{Request: req}
 	if s := fullness.Frame(q); s.Guess || len(req.Raw()) <= s.Window { // a token has a byte at least
 		return f, false
@@ -28,9 +28,9 @@ func overWindow(req *wire.Request) (f wire.Finding, over bool) {
 }
 
 // checkAll is the check of a request, with its size.
-func checkAll(req *wire.Request, o wire.CheckOptions) []wire.Finding {
+func checkRequest(req *wire.Request, o wire.CheckOptions) []wire.Finding {
 	found := req.Check(o)
-	if f, over := overWindow(req); over {
+	if f, over := findOverWindow(req); over {
 		found = append(found, f)
 	}
 	return found

@@ -30,7 +30,7 @@ func TestOverWindowRequest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, got := overWindow(req); got != over {
+			if _, got := findOverWindow(req); got != over {
 				t.Errorf("%.60s with %d bytes: %v", c.body, len(text), got)
 			}
 		}

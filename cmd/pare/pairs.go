@@ -3,10 +3,10 @@ package main
 import "github.com/pare-llm/pare/internal/engine"
 
 // pairs lists those of all threads of a session.
-func (s logFile) pairs() []engine.Pair {
+func (f sessionFile) listPairs() []engine.Pair {
 	all := []engine.Pair{}
-	for _, t := range s.Threads {
-		all = append(all, engine.Pairs(t.Request, t.Name)...)
+	for _, thread := range f.Threads {
+		all = append(all, engine.Pairs(thread.Request, thread.Name)...)
 	}
 	return all
 }

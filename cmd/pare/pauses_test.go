@@ -74,7 +74,7 @@ func recordingsIn(t *testing.T, name string, raw []byte) []sessionPart {
 	if err != nil {
 		t.Fatal(name, err)
 	}
-	parts, err := sessionParts(l)
+	parts, err := splitSession(l)
 	if err != nil {
 		t.Fatal(name, err)
 	}
@@ -180,11 +180,11 @@ func newPaused(t *testing.T) *paused {
 	t.Helper()
 	x := new(paused)
 	for i, flags := range [][]string{nil, {"--cold"}} {
-		g, w := new(grammar), &world{stdout: io.Discard, stderr: t.Output(), getenv: func(string) string { return "" }, log: slog.New(slog.DiscardHandler)}
-		if _, err := parserOf(g, w, nil).Parse(slices.Concat([]string{"serve", "--no-store"}, flags)); err != nil {
+		g, env := new(commandLine), &environment{stdout: io.Discard, stderr: t.Output(), getenv: func(string) string { return "" }, log: slog.New(slog.DiscardHandler)}
+		if _, err := buildParser(g, env, nil).Parse(slices.Concat([]string{"serve", "--no-store"}, flags)); err != nil {
 			t.Fatal(err)
 		}
-		o, _, status := g.Serve.options(w, "serve")
+		o, _, status := g.Serve.serverOptions(env, "serve")
 		if status != statusClean {
 			t.Fatal(flags, "status", status)
 		}

@@ -31,7 +31,7 @@ type problem struct {
 }
 
 // parse reads the request that raw is, or that lies in it as an envelope.
-func parse(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Envelope, *problem) {
+func parseRequest(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Envelope, *problem) {
 	b := wire.Unwrap(raw)
 	opts.Conditions = wirex.JoinConditions(opts.Conditions, b.Conditions)
 	if b.Model != "" {
@@ -45,7 +45,7 @@ func parse(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Enve
 	}
 	req, err := wire.Parse(b.Body, opts)
 	if err != nil {
-		p := locate(err, from, raw, b)
+		p := locateProblem(err, from, raw, b)
 		p.err = err
 		return nil, b, &p
 	}
@@ -54,17 +54,17 @@ func parse(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Enve
 
 // other reports whether a file of a folder is passed over for a problem: it is JSON, and
 // something else than a transcript.
-func (p *problem) other(from origin) bool {
-	return from.found && from.line == 0 && errors.Is(p.err, wire.ErrNotRequest)
+func (p *problem) isOtherJSON(from origin) bool {
+	return from.isInFolder && from.line == 0 && errors.Is(p.err, wire.ErrNotRequest)
 }
 
 // passedOver is the outcome for such a file.
-func passedOver(from origin, why error) outcome {
-	return outcome{gap: true, other: &source.Other{Path: from.source, Why: why}}
+func newSkippedOutcome(from origin, why error) outcome {
+	return outcome{isGap: true, otherFile: &source.Other{Path: from.source, Why: why}}
 }
 
 // failure is a problem without a place.
-func failure(err error) problem {
+func newProblem(err error) problem {
 	p := problem{Message: err.Error()}
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -74,7 +74,7 @@ func failure(err error) problem {
 	if errors.As(err, &unread) {
 		p.Message = unread.Error() // likewise
 	}
-	var h hinted
+	var h hintedError
 	var clash *atomicfile.Clash
 	var large *source.TooLargeError
 	var unpack *source.UnpackError
@@ -96,15 +96,15 @@ func failure(err error) problem {
 }
 
 // ownBug is the problem that p, which we have thrown ourselves, makes.
-func ownBug(p any) problem {
-	return failure(hinted{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the transcript if you may share it"})
+func newBugProblem(p any) problem {
+	return newProblem(hintedError{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the transcript if you may share it"})
 }
 
 // locate is the problem that err is about, in the transcript raw whose body is b.
-func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
-	p := failure(err)
+func locateProblem(err error, from origin, raw []byte, b wire.Envelope) problem {
+	p := newProblem(err)
 	var syntax *wire.SyntaxError
-	whose, way := laidOut(raw)
+	whose, way := findReformattedSession(raw)
 	switch {
 	case whose != "":
 		p.Message = "this was a session file of " + whose + ", and its lines were laid out anew: neither its agent nor Pare reads it so"
@@ -120,9 +120,9 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 		return p
 	case errors.As(err, &syntax):
 		p.Offset, p.Path, p.hint = b.At+syntax.Offset, b.Pointer+syntax.Pointer, syntaxHint(raw, syntax)
-		said := wire.SyntaxError{Offset: from.lead + len(from.front) + p.Offset, Pointer: screen.Clip(p.Path, 120), Reason: syntax.Reason}
+		said := wire.SyntaxError{Offset: from.skippedBytes + len(from.prefix) + p.Offset, Pointer: screen.Clip(p.Path, 120), Reason: syntax.Reason}
 		p.Message = said.Error()
-		if what, next, ok := mistaken(err, from, raw); ok {
+		if what, next, ok := recognizeForeignInput(err, from, raw); ok {
 			p.hint = next
 			if p.Message = what; syntax.Offset > 0 {
 				p.Message += " (" + said.Error() + ")"
@@ -130,29 +130,29 @@ func locate(err error, from origin, raw []byte, b wire.Envelope) problem {
 		}
 	case errors.Is(err, wire.ErrNotRequest):
 		p.Offset, p.Path = b.At, b.Pointer
-		what, next, ok := mistaken(err, from, raw)
+		what, next, ok := recognizeForeignInput(err, from, raw)
 		if p.hint = cmp.Or(next, partHint(raw)); p.hint == partOf && from.line > 0 {
 			p.hint = unknownAgent
 		}
-		if r, err := wire.Parse(b.Body, wire.Options{}); err == nil { // it was to be of another dialect
-			p.hint = "it looks like " + r.Dialect.String() + ": give --as " + r.Dialect.String() + ", or omit it"
+		if req, err := wire.Parse(b.Body, wire.Options{}); err == nil { // it was to be of another dialect
+			p.hint = "it looks like " + req.Dialect.String() + ": give --as " + req.Dialect.String() + ", or omit it"
 		} else if ok {
 			p.Message = what
 		}
 	default:
 		return p
 	}
-	before := slices.Concat(from.front, raw[:min(p.Offset, len(raw))])
+	before := slices.Concat(from.prefix, raw[:min(p.Offset, len(raw))])
 	p.Line = max(from.line, 1) + bytes.Count(before, []byte{'\n'})
 	p.Column = len(before) - bytes.LastIndexByte(before, '\n')
-	p.Offset += from.lead + len(from.front)
+	p.Offset += from.skippedBytes + len(from.prefix)
 	return p
 }
 
 // laidOut tells whose session a text holds whose objects were taken off their lines, by an
 // editor or by jq: laid out over several lines each, or made one list. The second result is
 // how jq puts them back.
-func laidOut(raw []byte) (whose, way string) {
+func findReformattedSession(raw []byte) (whose, way string) {
 	s := jsonspan.Borrow(raw, jsonspan.Structural)
 	defer s.Return()
 	var values []jsonspan.Span
@@ -210,7 +210,7 @@ func partHint(raw []byte) string {
 			return "this is a list of requests; give each a line of its own: jq -c '.[]' FILE | pare check"
 		}
 	case '{':
-		way := requestIn(raw, whole, 3)
+		way := findRequestPath(raw, whole, 3)
 		_, body := jsonspan.Find(raw, whole, "body")
 		if url, ok := jsonspan.Find(raw, whole, "url"); ok && body { // it was looked at
 			return "what is sent to " + screen.Clip(string(raw[url.Value.Start:url.Value.End]), 80) + " is no conversation"
@@ -225,10 +225,10 @@ func partHint(raw []byte) string {
 
 // requestIn is the way to the first member of an object that could be read, for jq; "" if
 // there is none so deep.
-func requestIn(raw []byte, object jsonspan.Span, deep int) string {
+func findRequestPath(raw []byte, object jsonspan.Span, deep int) string {
 	for _, m := range jsonspan.Members(raw, object) {
 		key, value := raw[m.Key.Start:m.Key.End], raw[m.Value.Start:m.Value.End]
-		if !plainKey(key) || value[0] != '{' && value[0] != '[' {
+		if !isPlainKey(key) || value[0] != '{' && value[0] != '[' {
 			continue
 		}
 		if value[0] == '[' { // of anything but messages it is no history
@@ -240,7 +240,7 @@ func requestIn(raw []byte, object jsonspan.Span, deep int) string {
 			return "." + string(key)
 		}
 		if value[0] == '{' && deep > 1 {
-			if way := requestIn(raw, m.Value, deep-1); way != "" {
+			if way := findRequestPath(raw, m.Value, deep-1); way != "" {
 				return "." + string(key) + way
 			}
 		}
@@ -249,7 +249,7 @@ func requestIn(raw []byte, object jsonspan.Span, deep int) string {
 }
 
 // plainKey reports whether jq takes a key without quotes.
-func plainKey(key []byte) bool {
+func isPlainKey(key []byte) bool {
 	for i, c := range key {
 		if letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'; !letter && (i == 0 || c < '0' || c > '9') {
 			return false
@@ -284,7 +284,7 @@ func syntaxHint(raw []byte, e *wire.SyntaxError) string {
 }
 
 // sentence is the problem for people: where and what.
-func (p problem) sentence(from origin) []byte {
+func (p problem) format(from origin) []byte {
 	at := from.String()
 	switch {
 	case p.Line > 0 && from.line > 0:

@@ -15,32 +15,32 @@ import (
 // A progress prints outcomes and, on a terminal and only if it takes long, a bar
 // below them.
 type progress struct {
-	mu     sync.Mutex
-	out    *bufio.Writer // to standard output
-	late   bool          // what is written may wait for a moment, for more
-	timer  *time.Timer   // that ends that moment; nil: nothing waits
-	stderr io.Writer
-	in     *source.Input
-	sum    *summary
-	total  int64
-	worked *atomic.Int64 // bytes that were worked on; nil: what was read tells
-	shown  bool
-	ticker *time.Ticker // nil: no bar
-	done   chan struct{}
-	hinted map[string]bool
-	err    error // why standard output takes no more
+	mu           sync.Mutex
+	out          *bufio.Writer // to standard output
+	delaysFlush  bool          // what is written may wait for a moment, for more
+	timer        *time.Timer   // that ends that moment; nil: nothing waits
+	stderr       io.Writer
+	in           *source.Input
+	sum          *runTotals
+	total        int64
+	workedBytes  *atomic.Int64 // bytes that were worked on; nil: what was read tells
+	isBarShown   bool
+	ticker       *time.Ticker // nil: no bar
+	done         chan struct{}
+	printedHints map[string]bool
+	err          error // why standard output takes no more
 }
 
-func startProgress(w *world, in *source.Input, sum *summary) *progress {
-	p := &progress{out: bufio.NewWriterSize(w.stdout, 32<<10), stderr: w.stderr, in: in, sum: sum, done: make(chan struct{}), hinted: map[string]bool{}}
-	if isTerminal(w.stdin) && in.Paths[0] == source.Stdin {
-		screen.Fprintln(w.stderr, "pare: reading from the terminal; end with Ctrl-D")
+func startProgress(env *environment, input *source.Input, totals *runTotals) *progress {
+	p := &progress{out: bufio.NewWriterSize(env.stdout, 32<<10), stderr: env.stderr, in: input, sum: totals, done: make(chan struct{}), printedHints: map[string]bool{}}
+	if isTerminal(env.stdin) && input.Paths[0] == source.Stdin {
+		screen.Fprintln(env.stderr, "pare: reading from the terminal; end with Ctrl-D")
 		return p // a bar would be drawn over what is typed
 	}
-	if !isTerminal(w.stderr) || w.getenv("TERM") == "dumb" {
+	if !isTerminal(env.stderr) || env.getenv("TERM") == "dumb" {
 		return p
 	}
-	p.total = in.Size()
+	p.total = input.Size()
 	p.ticker = time.NewTicker(time.Second / 5)
 	go func() {
 		for {
@@ -75,24 +75,24 @@ func (p *progress) print(outs []outcome) bool {
 			return false
 		}
 		p.stderr.Write(o.note)
-		if o.hint != "" && !p.hinted[o.hint] {
+		if o.hint != "" && !p.printedHints[o.hint] {
 			screen.Fprintf(p.stderr, "      %s\n", o.hint)
-			p.hinted[o.hint] = true
+			p.printedHints[o.hint] = true
 		}
 	}
 	switch {
 	case p.err != nil:
-	case !p.late:
+	case !p.delaysFlush:
 		p.err = out.Flush()
 	case p.timer == nil && out.Buffered() > 0:
-		p.timer = time.AfterFunc(moment, p.flush)
+		p.timer = time.AfterFunc(flushDelay, p.flush)
 	}
 	return p.err == nil
 }
 
 // moment is how long the report on one of many files may wait for others: to write each by
 // itself, and to wake whoever reads it, takes a twentieth of the time of a check.
-const moment = 10 * time.Millisecond
+const flushDelay = 10 * time.Millisecond
 
 // flush writes what has waited.
 func (p *progress) flush() {
@@ -110,8 +110,8 @@ func (p *progress) draw() {
 	defer p.mu.Unlock()
 	const cells = 24
 	done := p.in.Read.Load()
-	if p.worked != nil {
-		done = p.worked.Load()
+	if p.workedBytes != nil {
+		done = p.workedBytes.Load()
 	}
 	bar := ""
 	if p.total > 0 {
@@ -120,21 +120,21 @@ func (p *progress) draw() {
 	}
 	p.clear()
 	screen.Fprintf(p.stderr, "%s%.1f MB  %s", bar, float64(done)/1e6, plural(p.sum.transcripts, "transcript"))
-	if p.sum.noun != "" {
-		screen.Fprintf(p.stderr, ", %s", plural(p.sum.number, p.sum.noun))
+	if p.sum.itemNoun != "" {
+		screen.Fprintf(p.stderr, ", %s", plural(p.sum.items, p.sum.itemNoun))
 	}
-	p.shown = true
+	p.isBarShown = true
 }
 
 func (p *progress) clear() {
-	if p.shown {
+	if p.isBarShown {
 		screen.Fprint(p.stderr, screen.Text("\r\x1b[K"))
-		p.shown = false
+		p.isBarShown = false
 	}
 }
 
 // passes says that everything will be read so many times.
-func (p *progress) passes(n int64) {
+func (p *progress) multiplyTotal(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total *= n

@@ -13,14 +13,14 @@ import (
 // TestProgressLate: what waits for a moment is all written, in front of the note that was
 // written behind it, and what could not be written is told.
 func TestProgressLate(t *testing.T) {
-	start := func(w *world) *progress {
-		w.getenv = func(string) string { return "" }
-		p := startProgress(w, &source.Input{Paths: []string{"folder"}}, newSummary("finding"))
-		p.late = true
+	start := func(env *environment) *progress {
+		env.getenv = func(string) string { return "" }
+		p := startProgress(env, &source.Input{Paths: []string{"folder"}}, newRunTotals("finding"))
+		p.delaysFlush = true
 		return p
 	}
 	var both bytes.Buffer
-	p := start(&world{stdout: &both, stderr: &both})
+	p := start(&environment{stdout: &both, stderr: &both})
 	want := ""
 	for i := range 5000 {
 		o := outcome{out: fmt.Appendf(nil, "%d\n", i)}
@@ -37,7 +37,7 @@ func TestProgressLate(t *testing.T) {
 		t.Errorf("%d bytes of %d, or in another order", len(got), len(want))
 	}
 
-	p = start(&world{stdout: broken{}, stderr: &both})
+	p = start(&environment{stdout: broken{}, stderr: &both})
 	p.print([]outcome{{out: []byte("lost\n")}})
 	p.stop()
 	if p.err == nil || p.print([]outcome{{out: []byte("lost\n")}}) {
@@ -50,9 +50,9 @@ func TestProgressLate(t *testing.T) {
 func TestProgressOfWork(t *testing.T) {
 	var said bytes.Buffer
 	var worked atomic.Int64
-	in := &source.Input{Paths: []string{"x"}}
-	p := &progress{stderr: &said, in: in, sum: newSummary(""), total: 1000, worked: &worked}
-	in.Read.Store(1000)
+	input := &source.Input{Paths: []string{"x"}}
+	p := &progress{stderr: &said, in: input, sum: newRunTotals(""), total: 1000, workedBytes: &worked}
+	input.Read.Store(1000)
 	worked.Store(500)
 	p.draw()
 	if got := said.String(); strings.Count(got, "━") != 12 || strings.Contains(got, ",") {

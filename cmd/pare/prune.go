@@ -1,9 +1,9 @@
 package main
 
 type pruneCmd struct {
-	ruleset  `embed:""`
-	lining   `embed:""`
-	changing `embed:""`
+	ruleFlags   `embed:""`
+	lineFlags   `embed:""`
+	changeFlags `embed:""`
 }
 
 // Help is the page's first paragraph.
@@ -24,21 +24,21 @@ cache is warm: what stands in front changes, and the rest is written to the cach
 After a pause pare trim --cold clears what will hardly be needed.`
 }
 
-func (c *pruneCmd) run(w *world) int {
-	conf, used, status := c.load(w, c.JSON)
+func (c *pruneCmd) run(env *environment) int {
+	conf, used, status := c.load(env, c.JSON)
 	if status != statusClean {
 		return status
 	}
 	conf.Window, conf.Compact, conf.Archive = nil, nil, nil // they are for trim and compact
-	if err := c.ruleset.override(conf); err != nil {
-		return w.usage(err, "prune")
+	if err := c.ruleFlags.applyTo(conf); err != nil {
+		return env.failUsage(err, "prune")
 	}
-	p, status := w.compile(conf, used)
+	policy, status := env.compile(conf, used)
 	if status != statusClean {
 		return status
 	}
-	if err := c.changing.override(p); err != nil {
-		return w.usage(err, "prune")
+	if err := c.changeFlags.applyTo(policy); err != nil {
+		return env.failUsage(err, "prune")
 	}
-	return c.changing.run(w, task{command: "prune", plan: by(p), lines: &c.lining, repairing: forSessions(p), shorten: bySession(by(p))})
+	return c.changeFlags.run(env, task{command: "prune", plan: newPlanner(policy), lines: &c.lineFlags, sessionRepair: newSessionRepair(policy), planSession: planEachRequest(newPlanner(policy))})
 }

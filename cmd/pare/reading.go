@@ -19,37 +19,37 @@ import (
 )
 
 // reading is the flags of all commands that read transcripts.
-type reading struct {
-	Paths   []string        `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): ${inputs}, also as .gz or .zst."`
-	As      string          `placeholder:"DIALECT" help:"Read as ${dialects}, or as the list of a program: ${hosts}. Default: detected."`
-	Profile string          `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
-	Model   string          `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. It overrides the model for counting and window size."`
-	Jobs    *int            `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
-	hosting bool            // lists of programs are read, too
-	host    string          // the shape of one that was asked for
-	sent    wire.Conditions // what the flags say of requests beside their bodies
-	MaxSize string          `placeholder:"SIZE" help:"The largest unpacked size of a .gz or .zst file, such as 500MB or 4GB. Default: 1GB."`
+type inputFlags struct {
+	Paths       []string        `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): ${inputs}, also as .gz or .zst."`
+	As          string          `placeholder:"DIALECT" help:"Read as ${dialects}, or as the list of a program: ${hosts}. Default: detected."`
+	Profile     string          `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
+	Model       string          `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. It overrides the model for counting and window size."`
+	Jobs        *int            `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
+	acceptHosts bool            // lists of programs are read, too
+	hostShape   string          // the shape of one that was asked for
+	conditions  wire.Conditions // what the flags say of requests beside their bodies
+	MaxSize     string          `placeholder:"SIZE" help:"The largest unpacked size of a .gz or .zst file, such as 500MB or 4GB. Default: 1GB."`
 }
 
 // input makes what finds and reads the transcripts that are named. Its error is wrong
 // usage.
-func (r *reading) input(w *world) (*source.Input, error) {
-	in := newInput(w, r.Paths)
-	if r.MaxSize == "" {
-		return in, nil
+func (f *inputFlags) openInput(env *environment) (*source.Input, error) {
+	input := newInput(env, f.Paths)
+	if f.MaxSize == "" {
+		return input, nil
 	}
 	var err error
-	if in.MaxSize, err = source.ParseSize(r.MaxSize); err != nil {
+	if input.MaxSize, err = source.ParseSize(f.MaxSize); err != nil {
 		return nil, fmt.Errorf("--max-size: %w", err)
 	}
-	return in, nil
+	return input, nil
 }
 
-func newInput(w *world, paths []string) *source.Input {
+func newInput(env *environment, paths []string) *source.Input {
 	if len(paths) == 0 {
 		paths = []string{source.Stdin}
 	}
-	return &source.Input{Paths: paths, Stdin: w.stdin, Files: &w.files}
+	return &source.Input{Paths: paths, Stdin: env.stdin, Files: &env.files}
 }
 
 // printSkipped says which files were passed over.
@@ -76,7 +76,7 @@ func printSkipped(w io.Writer, s source.Skipped) {
 }
 
 // fewOthers is how many files of other kinds are worth a line each.
-const fewOthers = 5
+const maxListedOthers = 5
 
 // printOthers says which files of folders are JSON and no transcripts: each by name, or if there
 // are many, as node_modules has them, what they have in common.
@@ -95,7 +95,7 @@ func printOthers(w io.Writer, others []source.Other) {
 		kinds[kind] = append(kinds[kind], o)
 	}
 	for _, kind := range order {
-		if all := kinds[kind]; len(all) > fewOthers {
+		if all := kinds[kind]; len(all) > maxListedOthers {
 			screen.Fprintf(w, "pare: skipped %s such as %s: %s\n", plural(len(all), "file"), all[0].Path, kind)
 			continue
 		}
@@ -107,56 +107,56 @@ func printOthers(w io.Writer, others []source.Other) {
 
 // nothingFound is the status of a run over folders in which there was no transcript: whoever
 // checks a folder in a pipeline expects that something was checked.
-func (w *world) nothingFound(in *source.Input, sum *summary) int {
-	if sum.transcripts > 0 || sum.status != statusClean || !in.Many() {
-		return sum.status
+func (env *environment) finishStatus(input *source.Input, totals *runTotals) int {
+	if totals.transcripts > 0 || totals.status != statusClean || !input.Many() {
+		return totals.status
 	}
-	return w.fail("nothing to read in "+strings.Join(in.Paths, " and "), "no file there holds a request, a list of messages or a session of an agent; pare doctor finds the sessions of agents")
+	return env.fail("nothing to read in "+strings.Join(input.Paths, " and "), "no file there holds a request, a list of messages or a session of an agent; pare doctor finds the sessions of agents")
 }
 
 // options turns the flags into what wire wants. Its error is wrong usage.
-func (r *reading) options() (wire.Options, error) {
-	o := wire.Options{Profile: r.Profile, Model: r.Model, Conditions: r.sent}
-	if hosts.Known(r.As) && r.hosting {
-		r.host = strings.ToLower(r.As)
-	} else if r.As != "" {
-		d, err := wire.ParseDialect(r.As)
-		if hosts.Known(r.As) {
-			return o, hinted{fmt.Errorf("%q is the list of a program, which this command does not read", r.As), "check, count, fix, prune, trim and compact do"}
+func (f *inputFlags) parseOptions() (wire.Options, error) {
+	o := wire.Options{Profile: f.Profile, Model: f.Model, Conditions: f.conditions}
+	if hosts.Known(f.As) && f.acceptHosts {
+		f.hostShape = strings.ToLower(f.As)
+	} else if f.As != "" {
+		d, err := wire.ParseDialect(f.As)
+		if hosts.Known(f.As) {
+			return o, hintedError{fmt.Errorf("%q is the list of a program, which this command does not read", f.As), "check, count, fix, prune, trim and compact do"}
 		}
 		if err != nil {
 			var names []string
 			for _, d := range wire.Dialects() {
 				names = append(names, d.String())
 			}
-			if names = append(names, hosts.Names()...); r.hosting {
+			if names = append(names, hosts.Names()...); f.acceptHosts {
 				err = fmt.Errorf("%w; the lists of programs are %s", err, strings.Join(hosts.Names(), ", "))
 			}
-			hint := suggest.Sentence(r.As, names)
-			if lower := strings.ToLower(r.As); lower == "openai" || lower == "gpt" || lower == "azure" {
+			hint := suggest.Sentence(f.As, names)
+			if lower := strings.ToLower(f.As); lower == "openai" || lower == "gpt" || lower == "azure" {
 				hint = "OpenAI has two: give openai-chat or openai-responses, or omit --as"
 			}
-			return o, hinted{err, hint}
+			return o, hintedError{err, hint}
 		}
 		o.Dialect = d
 	}
-	if err := positive("--jobs", r.Jobs); err != nil {
+	if err := checkPositive("--jobs", f.Jobs); err != nil {
 		return o, err
 	}
-	return o, r.checkProfile(o.Dialect)
+	return o, f.checkProfile(o.Dialect)
 }
 
 // jobs is how many transcripts to work on at the same time.
-func (r *reading) jobs() int {
-	if r.Jobs == nil {
+func (f *inputFlags) jobCount() int {
+	if f.Jobs == nil {
 		return runtime.GOMAXPROCS(0)
 	}
-	return *r.Jobs
+	return *f.Jobs
 }
 
 // checkProfile refuses a profile that no dialect in question has.
-func (r *reading) checkProfile(d wire.Dialect) error {
-	if r.Profile == "" {
+func (f *inputFlags) checkProfile(d wire.Dialect) error {
+	if f.Profile == "" {
 		return nil
 	}
 	dialects := wire.Dialects()
@@ -164,7 +164,7 @@ func (r *reading) checkProfile(d wire.Dialect) error {
 		dialects = []wire.Dialect{d}
 	}
 	for _, d := range dialects {
-		if _, err := wire.ResolveProfile(d, r.Profile, ""); err == nil {
+		if _, err := wire.ResolveProfile(d, f.Profile, ""); err == nil {
 			return nil
 		}
 	}
@@ -173,33 +173,33 @@ func (r *reading) checkProfile(d wire.Dialect) error {
 	if d != wire.Auto {
 		on = " for " + d.String()
 	}
-	err := fmt.Errorf("unknown profile %q%s; the profiles are %s", r.Profile, on, strings.Join(names, ", "))
-	return hinted{err, suggest.Sentence(r.Profile, names)}
+	err := fmt.Errorf("unknown profile %q%s; the profiles are %s", f.Profile, on, strings.Join(names, ", "))
+	return hintedError{err, suggest.Sentence(f.Profile, names)}
 }
 
 // hinted is an error with what to do about it.
-type hinted struct {
+type hintedError struct {
 	error
 	hint string
 }
 
 // An origin is where a transcript comes from.
 type origin struct {
-	source  string
-	line    int                  // 0: it is a document of its own
-	lead    int                  // bytes passed over in front of it
-	front   []byte               // what stands in front of it in its line or document
-	many    bool                 // it is one of several
-	found   bool                 // it lies in a folder, and nobody has named it
-	thread  string               // which of the threads of a session file; "": the only one
-	counted fullness.Counted     // of a thread: what the API has counted
-	pace    func() fullness.Pace // of a thread: how it grew; nil: nobody has written it down
-	host    *hosts.List          // the list of a program that it is; nil: it is none
+	source       string
+	line         int                  // 0: it is a document of its own
+	skippedBytes int                  // bytes passed over in front of it
+	prefix       []byte               // what stands in front of it in its line or document
+	isOneOfMany  bool                 // it is one of several
+	isInFolder   bool                 // it lies in a folder, and nobody has named it
+	thread       string               // which of the threads of a session file; "": the only one
+	counted      fullness.Counted     // of a thread: what the API has counted
+	pace         func() fullness.Pace // of a thread: how it grew; nil: nobody has written it down
+	host         *hosts.List          // the list of a program that it is; nil: it is none
 }
 
 // originOf is where a text of a source comes from.
-func originOf(in *source.Chunk, t source.Text, many bool) origin {
-	return origin{source: in.Source, line: t.Line, lead: t.Lead, many: many || t.Line > 0, found: in.Found}
+func newOrigin(chunk *source.Chunk, t source.Text, many bool) origin {
+	return origin{source: chunk.Source, line: t.Line, skippedBytes: t.Lead, isOneOfMany: many || t.Line > 0, isInFolder: chunk.Found}
 }
 
 func (o origin) String() string {
@@ -217,17 +217,17 @@ func (o origin) String() string {
 }
 
 // name is what a session file is called.
-func (o origin) name() picture.Name { return picture.Name{Shown: o.String(), Path: o.source} }
+func (o origin) sessionName() picture.Name { return picture.Name{Shown: o.String(), Path: o.source} }
 
 // An unreadable is what --json prints about a transcript that cannot be read.
-type unreadable struct {
+type unreadableJSON struct {
 	Source string  `json:"source"`
 	Line   int     `json:"line,omitempty"`
 	Error  problem `json:"error"`
 }
 
 // encode returns v as a line of JSON.
-func encode(v any) []byte {
+func encodeLine(v any) []byte {
 	line, err := plain.Marshal(v)
 	if err != nil {
 		panic(err) // our own types
@@ -236,7 +236,7 @@ func encode(v any) []byte {
 }
 
 // anyOf lists names for a person: "a, b or c".
-func anyOf(names []string) string {
+func joinWithOr(names []string) string {
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
 }

@@ -16,8 +16,8 @@ func TestReadmeIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	readme := string(raw)
-	w := &world{stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }}
-	for _, c := range newParser(w, func(int) {}).Model.Children {
+	env := &environment{stdout: io.Discard, stderr: io.Discard, getenv: func(string) string { return "" }}
+	for _, c := range newParser(env, func(int) {}).Model.Children {
 		if !c.Hidden && !strings.Contains(readme, "`pare "+c.Name+"`") {
 			t.Errorf("README.md does not list pare %s", c.Name)
 		}

@@ -44,7 +44,7 @@ type recordedUsage struct {
 	} `json:"cache_creation"`
 }
 
-func (u *recordedUsage) bill() replay.Bill {
+func (u *recordedUsage) toBill() replay.Bill {
 	return replay.Bill{Input: u.Input - u.Cached, Read: u.Read + u.Cached, Written: u.Written, Hour: u.Creation.Hour, Output: u.Output}
 }
 
@@ -57,27 +57,27 @@ type sessionPart struct {
 
 // sessionParts are all stretches of a session in order, those of sub-agents included. A file that
 // does not tell when its messages were written has no recording.
-func sessionParts(l *agentlog.Log) (all []sessionPart, err error) {
+func splitSession(l *agentlog.Log) (all []sessionPart, err error) {
 	lines := recordedLines(l.Raw())
 	threads := slices.Clone(l.Threads)
 	slices.SortStableFunc(threads, func(a, b *agentlog.Thread) int { return l.Line(a, 0) - l.Line(b, 0) })
-	for _, t := range threads {
-		if t.Messages() == 0 {
+	for _, thread := range threads {
+		if thread.Messages() == 0 {
 			continue
 		}
-		r := t.Stored()
-		at := l.Lines(t)
+		req := thread.Stored()
+		at := l.Lines(thread)
 		if at == nil {
-			all = append(all, sessionPart{request: r})
+			all = append(all, sessionPart{request: req})
 			continue
 		}
-		rec := recording(r.Transcript(), lines, at)
+		rec := buildRecording(req.Transcript(), lines, at)
 		from := 0
-		for i := 1; i <= t.Messages(); i++ {
-			if i < t.Messages() && !compactedBetween(lines, at(i-1), at(i)) {
+		for i := 1; i <= thread.Messages(); i++ {
+			if i < thread.Messages() && !compactedBetween(lines, at(i-1), at(i)) {
 				continue
 			}
-			part, err := stretch(r, from, i)
+			part, err := sliceRequest(req, from, i)
 			if err != nil {
 				return nil, err
 			}
@@ -114,7 +114,7 @@ func compactedBetween(all []recordedLine, from, to int) bool {
 
 // recording is what lines tell of the messages of a thread. Codex writes the bill behind the
 // reply and its results, so it is that of the last turn of the model in front of it.
-func recording(t *transcript.Transcript, lines []recordedLine, at func(int) int) *replay.Recording {
+func buildRecording(t *transcript.Transcript, lines []recordedLine, at func(int) int) *replay.Recording {
 	ms := t.Messages()
 	rec := &replay.Recording{Times: make([]time.Time, len(ms)), Bills: make([]replay.Bill, len(ms))}
 	for i := range ms {
@@ -124,7 +124,7 @@ func recording(t *transcript.Transcript, lines []recordedLine, at func(int) int)
 		}
 		rec.Times[i] = lines[n].Timestamp
 		if u := lines[n].Message.Usage; u != nil {
-			rec.Bills[i] = u.bill()
+			rec.Bills[i] = u.toBill()
 			rec.Bills[i].Model, rec.Bills[i].Reply = lines[n].Message.Model, lines[n].Message.ID
 		}
 		next := len(lines)
@@ -133,7 +133,7 @@ func recording(t *transcript.Transcript, lines []recordedLine, at func(int) int)
 		}
 		for k := n; k < next && k < len(lines); k++ {
 			if u := lines[k].Payload.Info.Last; u != nil {
-				enterBill(rec, ms, i, u.bill())
+				assignBill(rec, ms, i, u.toBill())
 			}
 		}
 	}
@@ -141,7 +141,7 @@ func recording(t *transcript.Transcript, lines []recordedLine, at func(int) int)
 }
 
 // enterBill enters the bill of the last turn of the model up to message i.
-func enterBill(rec *replay.Recording, ms []transcript.Message, i int, bill replay.Bill) {
+func assignBill(rec *replay.Recording, ms []transcript.Message, i int, bill replay.Bill) {
 	for i >= 0 && ms[i].Role != transcript.Assistant {
 		i--
 	}
@@ -151,34 +151,34 @@ func enterBill(rec *replay.Recording, ms []transcript.Message, i int, bill repla
 }
 
 // stretch is a request of some messages of another one.
-func stretch(r *wire.Request, from, to int) (*wire.Request, error) {
-	all, raw := r.Transcript().Messages(), r.Raw()
+func sliceRequest(req *wire.Request, from, to int) (*wire.Request, error) {
+	all, raw := req.Transcript().Messages(), req.Raw()
 	if from == 0 && to == len(all) {
-		return r, nil
+		return req, nil
 	}
 	body := slices.Concat(raw[:all[0].Span.Start], raw[all[from].Span.Start:all[to-1].Span.End], raw[all[len(all)-1].Span.End:])
-	return wire.Parse(body, wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model()})
+	return wire.Parse(body, wire.Options{Dialect: req.Dialect, Profile: req.Profile.Name, Model: req.Model()})
 }
 
 // session replays all stretches of a session.
-func (p *replaying) session(v report, from origin, l logFile) (outs []outcome, err error) {
-	parts, err := sessionParts(l.Log)
+func (r *replayRun) replaySession(style report, from origin, session sessionFile) (outs []outcome, err error) {
+	parts, err := splitSession(session.Log)
 	if err != nil {
 		return nil, err
 	}
-	how := p.how
+	how := r.options
 	for i, part := range parts {
-		from.many = from.many || len(parts) > 1
+		from.isOneOfMany = from.isOneOfMany || len(parts) > 1
 		if len(parts) > 1 {
 			from.thread = fmt.Sprintf("part %d", i+1)
 		}
-		q := *p
-		q.how = how
-		q.how.Recording = part.Recording
-		if first := l.First(); q.how.Model == "" && part.request.Model() == "" && first != nil {
-			q.how.Model = first.Model()
+		q := *r
+		q.options = how
+		q.options.Recording = part.Recording
+		if first := session.First(); q.options.Model == "" && part.request.Model() == "" && first != nil {
+			q.options.Model = first.Model()
 		}
-		out, err := q.one(v, from, part.request)
+		out, err := q.replayTranscript(style, from, part.request)
 		if err != nil {
 			return nil, err
 		}
@@ -189,20 +189,20 @@ func (p *replaying) session(v report, from origin, l logFile) (outs []outcome, e
 
 // repaired is a request as it must have been when it was sent, and the recording that goes with it:
 // none if messages have come or gone.
-func (p *replaying) repaired(r *wire.Request) (*wire.Request, *replay.Recording, error) {
-	plan, err := p.repair.Plan(context.Background(), r)
+func (r *replayRun) repaired(req *wire.Request) (*wire.Request, *replay.Recording, error) {
+	plan, err := r.repair.Plan(context.Background(), req)
 	if err != nil {
 		return nil, nil, err
 	}
-	out, rec := plan.Result(), p.how.Recording
-	if rec == nil || out == r {
+	out, rec := plan.Result(), r.options.Recording
+	if rec == nil || out == req {
 		return out, rec, nil
 	}
 	moved := &replay.Recording{}
 	for i := range out.Transcript().Messages() {
 		var at time.Time
 		var bill replay.Bill
-		if m := wirex.MessageIn(out, r, i); m >= 0 && m < len(rec.Times) {
+		if m := wirex.MessageIn(out, req, i); m >= 0 && m < len(rec.Times) {
 			at, bill = rec.Times[m], rec.Bills[m]
 		}
 		moved.Times, moved.Bills = append(moved.Times, at), append(moved.Bills, bill)

@@ -43,7 +43,7 @@ func TestSessionParts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := sessionParts(l)
+		all, err := splitSession(l)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,39 +14,39 @@ import (
 )
 
 // maxPasted is how much of a pasted text is looked at.
-const maxPasted = 64 << 10
+const maxErrorText = 64 << 10
 
 // A refusedBy is what the words of a provider's error mean.
-type refusedBy struct {
+type providerError struct {
 	refusal.Refusal
-	where string // in the request; "": it does not say
+	path  string // in the request; "": it does not say
 	cause string // in one sentence
 	// foreign is true for an error that has nothing to do with the history; next says what
 	// to do then.
-	foreign bool
-	next    string
+	isForeign bool
+	advice    string
 }
 
 // refusalIn reads a provider's error: its JSON, the sentence alone, or a log with it inside.
-func refusalIn(text []byte) (refusedBy, bool) {
-	text = text[:min(len(text), maxPasted)]
-	r, ok := refusal.Classify(http.StatusBadRequest, jsonWithin(text))
+func parseProviderError(text []byte) (providerError, bool) {
+	text = text[:min(len(text), maxErrorText)]
+	r, ok := refusal.Classify(http.StatusBadRequest, jsonFirst(text))
 	if !ok || r.Rule == refusal.Unexplained {
-		for _, e := range otherErrors() {
-			if e.is.Match(text) {
-				return refusedBy{foreign: true, cause: e.cause, next: e.next}, true
+		for _, e := range foreignErrors() {
+			if e.pattern.Match(text) {
+				return providerError{isForeign: true, cause: e.cause, advice: e.next}, true
 			}
 		}
 	}
 	if !ok {
-		return refusedBy{}, false
+		return providerError{}, false
 	}
-	return refusedBy{Refusal: r, where: place(text), cause: causeOf(r)}, true
+	return providerError{Refusal: r, path: findErrorPath(text), cause: describeCause(r)}, true
 }
 
 // jsonWithin is the JSON behind what a client or a log puts in front of it: "API Error: 400
 // {…}". Without any it is the text.
-func jsonWithin(text []byte) []byte {
+func jsonFirst(text []byte) []byte {
 	i := bytes.IndexByte(text, '{')
 	if i <= 0 || !bytes.Contains(text[i:], []byte(`"`)) {
 		return text
@@ -54,17 +54,17 @@ func jsonWithin(text []byte) []byte {
 	return append(bytes.Clone(text[i:]), text[:i]...)
 }
 
-var placeInRequest = sync.OnceValue(func() *regexp.Regexp {
+var requestPathPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:messages|input|contents)(?:\.\[?\d+\]?|\[\d+\])(?:\.\[?\w+\]?|\[\w+\])*`)
 })
 
 // place is the first place in a request that a text names, as reports write it.
-func place(text []byte) string {
-	at := placeInRequest().Find(text)
+func findErrorPath(text []byte) string {
+	at := requestPathPattern().Find(text)
 	return strings.NewReplacer(".[", ".", "[", ".", "]", "").Replace(string(at))
 }
 
-func causeOf(r refusal.Refusal) string {
+func describeCause(r refusal.Refusal) string {
 	switch r.Rule {
 	case refusal.Overflow:
 		switch {
@@ -83,43 +83,43 @@ func causeOf(r refusal.Refusal) string {
 }
 
 // title names the rule, and where it is broken.
-func (r refusedBy) title() string {
+func (e providerError) formatTitle() string {
 	switch {
-	case r.foreign:
-		return r.cause
-	case r.where != "":
-		return r.Rule + " in " + r.where
+	case e.isForeign:
+		return e.cause
+	case e.path != "":
+		return e.Rule + " in " + e.path
 	}
-	return r.Rule
+	return e.Rule
 }
 
 // nextLine is what to do, on one line.
-func (r refusedBy) nextLine() string {
-	if r.foreign {
-		return r.next
+func (e providerError) formatAdvice() string {
+	if e.isForeign {
+		return e.advice
 	}
-	return "what it means: " + screen.NewCommand("pare", "explain", r.Rule).String() + "; to repair it: " + r.command() + " on the request that was refused, or pare doctor for a session of an agent"
+	return "what it means: " + screen.NewCommand("pare", "explain", e.Rule).String() + "; to repair it: " + e.repairCommand() + " on the request that was refused, or pare doctor for a session of an agent"
 }
 
 // command is the one that repairs the request.
-func (r refusedBy) command() string {
+func (e providerError) repairCommand() string {
 	switch {
-	case r.Rule == refusal.Overflow && r.Limit > 0:
-		return fmt.Sprintf("pare trim --max-tokens %d", r.Limit-r.Reply)
-	case r.Rule == refusal.Overflow:
+	case e.Rule == refusal.Overflow && e.Limit > 0:
+		return fmt.Sprintf("pare trim --max-tokens %d", e.Limit-e.Reply)
+	case e.Rule == refusal.Overflow:
 		return "pare trim"
-	case r.Rule == refusal.Unexplained:
+	case e.Rule == refusal.Unexplained:
 		return "pare fix --strict"
 	}
 	return "pare fix"
 }
 
 // steps are the ways out, a line each.
-func (r refusedBy) steps() []string {
-	if r.foreign {
-		return []string{r.next}
+func (e providerError) listSteps() []string {
+	if e.isForeign {
+		return []string{e.advice}
 	}
-	repair, rule := r.command()+" REQUEST", r.Rule
+	repair, rule := e.repairCommand()+" REQUEST", e.Rule
 	does := [4]string{"repairs the request that was refused", "finds the session of an agent, and repairs it", "repairs every request on its way", "explains the rule"}
 	if rule == refusal.Overflow {
 		rule = agentlog.OverWindow
@@ -134,12 +134,12 @@ func (r refusedBy) steps() []string {
 }
 
 // An otherError is a refusal that no other history would have avoided.
-type otherError struct {
-	is          *regexp.Regexp
+type foreignError struct {
+	pattern     *regexp.Regexp
 	cause, next string
 }
 
-var otherErrors = sync.OnceValue(func() (all []otherError) {
+var foreignErrors = sync.OnceValue(func() (all []foreignError) {
 	for _, e := range []struct{ is, cause, next string }{
 		{`thread_fingerprint_mismatch`, "a member that a thread keeps differs from the request that started it; the history is not the cause", "send model, thinking, tool_choice, cache_control and betas as at the start, or the whole history with \"thread\": {\"type\": \"create\"}"},
 		{`thread_unsupported_request`, "the request has a member that threads do not take; the history is not the cause", "remove the member that the message names, or send the whole history without thread"},
@@ -153,7 +153,7 @@ var otherErrors = sync.OnceValue(func() (all []otherError) {
 		{`model_not_found|not_found_error|model .{1,80} (?:does not exist|not found)|is not found for API version`, "the provider does not know this model; the history is not the cause", "check the name of the model"},
 		{`content_filter|content management policy|usage polic`, "the provider refuses what the text is about; its structure is not the cause", "pare view shows the conversation; remove what it objects to"},
 	} {
-		all = append(all, otherError{regexp.MustCompile(`(?is)` + e.is), e.cause, e.next})
+		all = append(all, foreignError{regexp.MustCompile(`(?is)` + e.is), e.cause, e.next})
 	}
 	return all
 })

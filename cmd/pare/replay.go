@@ -18,16 +18,16 @@ import (
 )
 
 type replayCmd struct {
-	reading   `embed:""`
-	MaxTokens string   `placeholder:"N|N%" help:"The limit per request, in tokens or as a share of the whole history. Default: the model's window."`
-	Low       string   `placeholder:"N|N%" help:"What a stable window is trimmed to, in tokens or as a share of --max-tokens. Default: 50%."`
-	Policy    []string `placeholder:"NAME" sep:"none" help:"A policy to compare with everything and sliding; may be given several times. Default: trim:cold,shorten, trim, trim:low, trim:cache and prune."`
-	CacheLife string   `placeholder:"5m|1h" enum:",5m,1h" default:"" help:"How long the provider's cache lives. Default: as recorded in session files, else what the provider does."`
-	Every     int      `placeholder:"N" help:"Replay one request of N, and always the last: for very long histories. Default: all."`
-	Config    string   `placeholder:"FILE" help:"The configuration of pare trim and pare prune. Default: pare.toml of the user, then pare.toml in this folder."`
-	HTML      string   `name:"html" placeholder:"FILE" help:"Also write a page with the tables and the curves."`
-	JSON      bool     `name:"json" help:"Print one JSON object per transcript, with every request."`
-	Markdown  bool     `help:"Print the tables as Markdown."`
+	inputFlags `embed:""`
+	MaxTokens  string   `placeholder:"N|N%" help:"The limit per request, in tokens or as a share of the whole history. Default: the model's window."`
+	Low        string   `placeholder:"N|N%" help:"What a stable window is trimmed to, in tokens or as a share of --max-tokens. Default: 50%."`
+	Policy     []string `placeholder:"NAME" sep:"none" help:"A policy to compare with everything and sliding; may be given several times. Default: trim:cold,shorten, trim, trim:low, trim:cache and prune."`
+	CacheLife  string   `placeholder:"5m|1h" enum:",5m,1h" default:"" help:"How long the provider's cache lives. Default: as recorded in session files, else what the provider does."`
+	Every      int      `placeholder:"N" help:"Replay one request of N, and always the last: for very long histories. Default: all."`
+	Config     string   `placeholder:"FILE" help:"The configuration of pare trim and pare prune. Default: pare.toml of the user, then pare.toml in this folder."`
+	HTML       string   `name:"html" placeholder:"FILE" help:"Also write a page with the tables and the curves."`
+	JSON       bool     `name:"json" help:"Print one JSON object per transcript, with every request."`
+	Markdown   bool     `help:"Print the tables as Markdown."`
 }
 
 // Help is the page's first paragraph.
@@ -62,82 +62,82 @@ docs/replay.md says how it is counted, and what came of it on real histories.`
 }
 
 // fewTables is up to how many transcripts get a table each, beside that of their sum.
-const fewTables = 8
+const maxTables = 8
 
-func (c *replayCmd) run(w *world) int {
-	opts, err := c.options()
+func (c *replayCmd) run(env *environment) int {
+	opts, err := c.parseOptions()
 	if err != nil {
-		return w.usage(err, "replay")
+		return env.failUsage(err, "replay")
 	}
-	conf, used, err := w.loadConfig(c.Config)
+	conf, used, err := env.loadConfig(c.Config)
 	if err != nil {
-		return w.misconfigured(used, err)
+		return env.failConfig(used, err)
 	}
-	trim, prune, err := w.commands(conf, used)
+	trim, prune, err := env.policiesForReplay(conf, used)
 	if err != nil {
-		return w.misconfigured(used, err)
+		return env.failConfig(used, err)
 	}
 	sent := prune.Repair
 	sent.Unended = true // what the model said last was not sent
-	rep := &replaying{repair: pare.Policy{Repair: sent, Check: prune.Check, SkipTokenCounts: true}, json: c.JSON, worked: new(atomic.Int64)}
-	if rep.how, err = c.compared(trim, prune); err != nil {
-		return w.usage(err, "replay")
+	rep := &replayRun{repair: pare.Policy{Repair: sent, Check: prune.Check, SkipTokenCounts: true}, json: c.JSON, workedBytes: new(atomic.Int64)}
+	if rep.options, err = c.replayOptions(trim, prune); err != nil {
+		return env.failUsage(err, "replay")
 	}
-	in, err := c.input(w)
+	input, err := c.openInput(env)
 	if err != nil {
-		return w.usage(err, "replay")
+		return env.failUsage(err, "replay")
 	}
-	if err := cmp.Or(w.claimOutput("--html", c.HTML), w.claimStdout(), w.claimInputs(in, atomicfile.Read)); err != nil {
-		return w.usage(err, "replay")
+	if err := cmp.Or(env.claimOutput("--html", c.HTML), env.claimStdout(), env.claimInputs(input, atomicfile.Read)); err != nil {
+		return env.failUsage(err, "replay")
 	}
 	var page *atomicfile.Draft
 	if c.HTML != "" {
-		if page, err = newDraft(w, c.HTML); err != nil {
-			return w.fail(err.Error(), "")
+		if page, err = newDraft(env, c.HTML); err != nil {
+			return env.fail(err.Error(), "")
 		}
 		defer page.Discard() // does nothing once it is committed
 	}
-	t := &telling{memory: &w.memory, opts: opts, tell: rep.one, parts: rep.session, json: c.JSON, many: in.Many(), worked: rep.worked}
+	t := &reportRun{memory: &env.memory, opts: opts, reportTranscript: rep.replayTranscript, reportParts: rep.replaySession, json: c.JSON, hasManyFiles: input.Many(), workedBytes: rep.workedBytes}
 	var all []*replay.Result
-	sum, err := t.run(w, in, c.jobs(), c.jobs(), "", func(o *outcome) {
+	totals, err := t.run(env, input, c.jobCount(), c.jobCount(), "", func(o *outcome) {
 		if o.replayed != nil {
 			all = append(all, o.replayed)
 		}
 	})
-	if page != nil && err == nil && in.Clash == nil {
+	if page != nil && err == nil && input.Clash == nil {
 		if err := writePage(page, all); err != nil {
-			return w.fail(err.Error(), "")
+			return env.fail(err.Error(), "")
 		}
 	}
 	if err == nil && !c.JSON {
-		_, err = w.stdout.Write([]byte(c.tables(all)))
+		_, err = env.stdout.Write([]byte(c.renderTables(all)))
 	}
 	if err != nil {
-		return w.unwritten(err)
+		return env.failOutput(err)
 	}
-	printSkipped(w.stderr, in.Skipped.With(sum.others))
-	if page != nil && in.Clash == nil {
+	printSkipped(env.stderr, input.Skipped.With(totals.others))
+	if page != nil && input.Clash == nil {
 		if err := page.Commit(); err != nil {
-			return w.fail(err.Error(), "")
+			return env.fail(err.Error(), "")
 		}
 	}
-	return w.nothingFound(in, sum)
+	return env.finishStatus(input, totals)
 }
 
 // commands are what the configuration makes of pare trim and pare prune, without limits:
 // those are what is compared.
-func (w *world) commands(conf *config.Config, used string) (trim, prune *pare.Policy, err error) {
+func (env *environment) policiesForReplay(conf *config.Config, used string) (trim, prune *pare.Policy, err error) {
 	var win config.Window
 	if conf.Window != nil {
 		win = *conf.Window
 	}
 	win.Tokens, win.Messages, win.Exchanges, win.Turns, win.Low, win.Cache, win.Cold = 0, 0, 0, 0, config.Mark{}, false, false
 	conf.Window, conf.Compact, conf.Archive = nil, nil, nil
-	if prune, err = conf.Policy(w.getenv); err != nil {
+	if prune, err = conf.Policy(env.getenv); err != nil {
 		return nil, nil, err
 	}
 	conf.Window = &win
-	if trim, err = conf.Policy(w.getenv); err != nil {
+	if trim, err = conf.Policy(env.getenv); err != nil {
 		return nil, nil, err
 	}
 	trim.Window.ModelTokens = false
@@ -148,11 +148,11 @@ func (w *world) commands(conf *config.Config, used string) (trim, prune *pare.Po
 }
 
 // compared turns the flags into what replay wants. Its error is wrong usage.
-func (c *replayCmd) compared(trim, prune *pare.Policy) (o replay.Options, err error) {
-	if o.Limit, err = amount("--max-tokens", c.MaxTokens); err != nil {
+func (c *replayCmd) replayOptions(trim, prune *pare.Policy) (o replay.Options, err error) {
+	if o.Limit, err = parseAmount("--max-tokens", c.MaxTokens); err != nil {
 		return o, err
 	}
-	if o.Low, err = amount("--low", c.Low); err != nil {
+	if o.Low, err = parseAmount("--low", c.Low); err != nil {
 		return o, err
 	}
 	if c.Every < 0 {
@@ -168,7 +168,7 @@ func (c *replayCmd) compared(trim, prune *pare.Policy) (o replay.Options, err er
 		p, err := replay.ParsePolicy(name, trim, prune)
 		if err != nil {
 			kind, _, _ := strings.Cut(name, ":")
-			return o, hinted{err, suggest.Sentence(kind, replay.PolicyNames())}
+			return o, hintedError{err, suggest.Sentence(kind, replay.PolicyNames())}
 		}
 		if !slices.ContainsFunc(o.Policies, func(q replay.Policy) bool { return q.Name == p.Name }) {
 			o.Policies = append(o.Policies, p)
@@ -177,7 +177,7 @@ func (c *replayCmd) compared(trim, prune *pare.Policy) (o replay.Options, err er
 	return o, nil
 }
 
-func amount(flag, text string) (replay.Amount, error) {
+func parseAmount(flag, text string) (replay.Amount, error) {
 	if text == "" {
 		return replay.Amount{}, nil
 	}
@@ -189,14 +189,14 @@ func amount(flag, text string) (replay.Amount, error) {
 }
 
 // tables prints the results, and their sum if there are several.
-func (c *replayCmd) tables(all []*replay.Result) string {
+func (c *replayCmd) renderTables(all []*replay.Result) string {
 	table := (*replay.Result).Table
 	if c.Markdown {
 		table = (*replay.Result).Markdown
 	}
 	var parts []string
 	verdict := replay.Judge(all, replay.Served)
-	if len(all) <= fewTables {
+	if len(all) <= maxTables {
 		for _, r := range all {
 			parts = append(parts, table(r))
 		}
@@ -216,24 +216,24 @@ func writePage(page *atomicfile.Draft, all []*replay.Result) error {
 }
 
 // replaying is what is compared.
-type replaying struct {
-	repair pare.Policy
-	how    replay.Options
-	json   bool
-	worked *atomic.Int64 // bytes
+type replayRun struct {
+	repair      pare.Policy
+	options     replay.Options
+	json        bool
+	workedBytes *atomic.Int64 // bytes
 }
 
 // one replays one transcript.
-func (p *replaying) one(_ report, from origin, req *wire.Request) (o outcome, err error) {
+func (p *replayRun) replayTranscript(_ report, from origin, req *wire.Request) (o outcome, err error) {
 	// What was sent at the time had been repaired by somebody, or it would not have gone on.
 	req, rec, err := p.repaired(req)
 	if err != nil {
 		return o, err
 	}
-	how, size := p.how, int64(len(req.Raw()))
+	how, size := p.options, int64(len(req.Raw()))
 	how.Recording = rec
 	how.Progress = func(done, of int) { // called in order, so that the sum of all shares is the whole
-		p.worked.Add(size*int64(done)/int64(of) - size*int64(done-1)/int64(of))
+		p.workedBytes.Add(size*int64(done)/int64(of) - size*int64(done-1)/int64(of))
 	}
 	r, err := replay.Replay(req, how)
 	if err != nil {
@@ -241,7 +241,7 @@ func (p *replaying) one(_ report, from origin, req *wire.Request) (o outcome, er
 	}
 	r.Source = from.String()
 	if p.json {
-		o.out = encode(r)
+		o.out = encodeLine(r)
 	}
 	switch {
 	case r.Requests > 0:

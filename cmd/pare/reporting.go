@@ -11,81 +11,81 @@ import (
 )
 
 // reporting is the flags of all commands that report on transcripts and change none.
-type reporting struct {
-	reading `embed:""`
-	dataset `embed:""`
-	JSON    bool   `name:"json" help:"Print one JSON object per transcript."`
-	Color   string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
+type reportFlags struct {
+	inputFlags   `embed:""`
+	datasetFlags `embed:""`
+	JSON         bool   `name:"json" help:"Print one JSON object per transcript."`
+	Color        string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
 // A teller is what a command has to say about one transcript. Its error is wrong
 // usage that only the transcript shows.
-type teller func(report, origin, *wire.Request) (outcome, error)
+type reporter func(report, origin, *wire.Request) (outcome, error)
 
 // A logTeller is what a command has to say about a session file as a whole.
-type logTeller func(report, origin, logFile) outcome
+type sessionReporter func(report, origin, sessionFile) outcome
 
 // tell reports on every transcript as tell does, and on session files as logs does; if
 // that is nil, their main threads are transcripts like any other. end says, to people,
 // what all of them come to.
-func (r *reporting) tell(w *world, command, noun string, tell teller, logs logTeller, end func(sum *summary, many bool)) int {
-	opts, err := r.options()
+func (f *reportFlags) report(env *environment, command, noun string, tell reporter, logs sessionReporter, end func(totals *runTotals, many bool)) int {
+	opts, err := f.parseOptions()
 	if err != nil {
-		return w.usage(err, command)
+		return env.failUsage(err, command)
 	}
-	in, err := r.input(w)
+	input, err := f.openInput(env)
 	if err != nil {
-		return w.usage(err, command)
+		return env.failUsage(err, command)
 	}
-	if err := cmp.Or(w.claimAll(in), r.begin(w, in)); err != nil {
-		return w.usage(err, command)
+	if err := cmp.Or(env.claimAll(input), f.prepare(env, input)); err != nil {
+		return env.failUsage(err, command)
 	}
-	t := &telling{memory: &w.memory, opts: opts, hosting: r.hosting, host: r.host, tell: tell, logs: logs, json: r.JSON, many: in.Many(), way: r.way, totals: r.Totals != ""}
-	t.report = w.report(w.stdout, r.Color)
-	in.Lend = logs != nil // such a report is written at once, and keeps nothing
+	t := &reportRun{memory: &env.memory, opts: opts, acceptHosts: f.acceptHosts, hostShape: f.hostShape, reportTranscript: tell, reportSession: logs, json: f.JSON, hasManyFiles: input.Many(), pointer: f.pointer, wantsFileTotals: f.Totals != ""}
+	t.style = env.newStyle(env.stdout, f.Color)
+	input.Lend = logs != nil // such a report is written at once, and keeps nothing
 	// Reports are small, so many of them may wait.
-	sum, err := t.run(w, in, r.jobs(), 16*r.jobs(), noun, func(*outcome) {})
+	totals, err := t.run(env, input, f.jobCount(), 16*f.jobCount(), noun, func(*outcome) {})
 	if err != nil {
-		return w.unwritten(err)
+		return env.failOutput(err)
 	}
-	if !r.JSON && sum.transcripts > 0 {
-		end(sum, t.many)
+	if !f.JSON && totals.transcripts > 0 {
+		end(totals, t.hasManyFiles)
 	}
-	printSkipped(w.stderr, in.Skipped.With(sum.others))
-	return r.write(w, sum, w.nothingFound(in, sum))
+	printSkipped(env.stderr, input.Skipped.With(totals.others))
+	return f.writeTotals(env, totals, env.finishStatus(input, totals))
 }
 
 // telling is one run of a command that reports.
-type telling struct {
-	opts    wire.Options
-	hosting bool   // lists of programs are read, too
-	host    string // the shape of one that was asked for
-	way     field  // to the transcript in each text
-	totals  bool   // somebody wants to know what each file comes to
-	tell    teller
-	logs    logTeller                                        // nil: session files are told of thread by thread
-	parts   func(report, origin, logFile) ([]outcome, error) // of session files; nil: what would be sent next
-	json    bool
-	many    bool // several files
-	memory  *source.Memory
-	worked  *atomic.Int64 // how much of the input is done, where that takes longer than to read it
-	lines   bool          // every line gets an answer, errors too
-	report  report
+type reportRun struct {
+	opts             wire.Options
+	acceptHosts      bool        // lists of programs are read, too
+	hostShape        string      // the shape of one that was asked for
+	pointer          jsonPointer // to the transcript in each text
+	wantsFileTotals  bool        // somebody wants to know what each file comes to
+	reportTranscript reporter
+	reportSession    sessionReporter                                      // nil: session files are told of thread by thread
+	reportParts      func(report, origin, sessionFile) ([]outcome, error) // of session files; nil: what would be sent next
+	json             bool
+	hasManyFiles     bool // several files
+	memory           *source.Memory
+	workedBytes      *atomic.Int64 // how much of the input is done, where that takes longer than to read it
+	answersLines     bool          // every line gets an answer, errors too
+	style            report
 }
 
 // run reports on everything, and lets see look at each outcome in turn. Its error is that
 // of standard output.
-func (t *telling) run(w *world, in *source.Input, jobs, queue int, noun string, see func(*outcome)) (*summary, error) {
-	defer w.memory.Roomy(t.many)()
-	sum := newSummary(noun).byFile(t.totals)
-	bar := startProgress(w, in, sum)
-	bar.worked = t.worked
-	bar.late = t.many && !t.lines
-	source.Work(jobs, queue, in.Each, func(in source.Chunk) []outcome {
-		w.logRead(&in)
-		outs := t.chunk(in)
+func (r *reportRun) run(env *environment, input *source.Input, jobs, queue int, noun string, see func(*outcome)) (*runTotals, error) {
+	defer env.memory.Roomy(r.hasManyFiles)()
+	totals := newRunTotals(noun).withFiles(r.wantsFileTotals)
+	bar := startProgress(env, input, totals)
+	bar.workedBytes = r.workedBytes
+	bar.delaysFlush = r.hasManyFiles && !r.answersLines
+	source.Work(jobs, queue, input.Each, func(chunk source.Chunk) []outcome {
+		env.logChunk(&chunk)
+		outs := r.reportChunk(chunk)
 		for i := range outs {
-			outs[i].source = in.Source
+			outs[i].source = chunk.Source
 		}
 		return outs
 	}, func(outs []outcome) bool {
@@ -95,52 +95,52 @@ func (t *telling) run(w *world, in *source.Input, jobs, queue int, noun string, 
 		return bar.print(outs)
 	})
 	bar.stop()
-	return sum, bar.err
+	return totals, bar.err
 }
 
 // chunk reports on the transcripts of a chunk.
-func (t *telling) chunk(in source.Chunk) []outcome {
-	defer in.Free()
+func (r *reportRun) reportChunk(chunk source.Chunk) []outcome {
+	defer chunk.Free()
 	switch {
-	case in.Err != nil:
-		return []outcome{t.unreadable(origin{source: in.Source}, failure(in.Err))}
-	case in.Agent != agentlog.Auto:
-		return t.session(origin{source: in.Source, lead: in.Lead, many: t.many}, in)
+	case chunk.Err != nil:
+		return []outcome{r.reportUnreadable(origin{source: chunk.Source}, newProblem(chunk.Err))}
+	case chunk.Agent != agentlog.Auto:
+		return r.reportSessionFile(origin{source: chunk.Source, skippedBytes: chunk.Lead, isOneOfMany: r.hasManyFiles}, chunk)
 	}
 	var outs []outcome
-	for text := range in.Texts() {
+	for text := range chunk.Texts() {
 		if !text.Blank {
-			outs = append(outs, t.one(originOf(&in, text, t.many), text.Raw)...)
+			outs = append(outs, r.reportText(newOrigin(&chunk, text, r.hasManyFiles), text.Raw)...)
 		}
 	}
 	return outs
 }
 
 // session reports on a session file.
-func (t *telling) session(from origin, in source.Chunk) (outs []outcome) {
+func (r *reportRun) reportSessionFile(from origin, chunk source.Chunk) (outs []outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			outs = []outcome{t.unreadable(from, ownBug(p))}
+			outs = []outcome{r.reportUnreadable(from, newBugProblem(p))}
 		}
 	}()
-	defer t.memory.Frugal(len(in.Data))()
-	l, err := readSession(in, t.opts)
+	defer r.memory.Frugal(len(chunk.Data))()
+	session, err := readSession(chunk, r.opts)
 	if err != nil {
-		return []outcome{t.unreadable(from, failure(err))}
+		return []outcome{r.reportUnreadable(from, newProblem(err))}
 	}
-	if t.logs != nil {
-		return []outcome{t.logs(t.report, from, l)}
+	if r.reportSession != nil {
+		return []outcome{r.reportSession(r.style, from, session)}
 	}
-	if t.parts != nil {
-		if outs, err = t.parts(t.report, from, l); err != nil {
-			return []outcome{t.unreadable(from, failure(err))}
+	if r.reportParts != nil {
+		if outs, err = r.reportParts(r.style, from, session); err != nil {
+			return []outcome{r.reportUnreadable(from, newProblem(err))}
 		}
 		return outs
 	}
-	for from, req := range l.requests(from) {
-		out, err := t.tell(t.report, from, req)
+	for from, req := range session.sentRequests(from) {
+		out, err := r.reportTranscript(r.style, from, req)
 		if err != nil {
-			out = t.unreadable(from, failure(err))
+			out = r.reportUnreadable(from, newProblem(err))
 		}
 		outs = append(outs, out)
 	}
@@ -151,59 +151,59 @@ func (t *telling) session(from origin, in source.Chunk) (outs []outcome) {
 }
 
 // one reports on one transcript.
-func (t *telling) one(from origin, raw []byte) (outs []outcome) {
+func (r *reportRun) reportText(from origin, raw []byte) (outs []outcome) {
 	// A bug that one line of a long batch meets must not cost the other lines.
 	defer func() {
 		if p := recover(); p != nil {
-			outs = []outcome{t.unreadable(from, ownBug(p))}
+			outs = []outcome{r.reportUnreadable(from, newBugProblem(p))}
 		}
 	}()
-	defer t.memory.Frugal(len(raw))()
-	at, fault := t.way.cut(&from, raw)
+	defer r.memory.Frugal(len(raw))()
+	at, fault := r.pointer.locate(&from, raw)
 	if fault != nil {
-		return []outcome{t.unreadable(from, *fault)}
+		return []outcome{r.reportUnreadable(from, *fault)}
 	}
 	raw = raw[at.Start:at.End]
-	req, fault := t.read(&from, raw)
+	req, fault := r.parseText(&from, raw)
 	if fault != nil {
-		if in, ok := trajectory(from, raw, t.host, t.opts); ok {
-			return t.session(from, in)
+		if chunk, ok := detectTrajectory(from, raw, r.hostShape, r.opts); ok {
+			return r.reportSessionFile(from, chunk)
 		}
-		if fault.other(from) {
-			return []outcome{passedOver(from, fault.err)}
+		if fault.isOtherJSON(from) {
+			return []outcome{newSkippedOutcome(from, fault.err)}
 		}
-		return []outcome{t.unreadable(from, *fault)}
+		return []outcome{r.reportUnreadable(from, *fault)}
 	}
-	out, err := t.tell(t.report, from, req)
+	out, err := r.reportTranscript(r.style, from, req)
 	if err != nil {
-		out = t.unreadable(from, failure(err))
+		out = r.reportUnreadable(from, newProblem(err))
 	}
 	return []outcome{out}
 }
 
 // read reads a request, or the list of a program.
-func (t *telling) read(from *origin, raw []byte) (*wire.Request, *problem) {
-	if t.hosting {
-		l, fault := listIn(raw, t.host, t.opts)
+func (r *reportRun) parseText(from *origin, raw []byte) (*wire.Request, *problem) {
+	if r.acceptHosts {
+		list, fault := parseHostList(raw, r.hostShape, r.opts)
 		if fault != nil {
 			return nil, fault
 		}
-		if from.host = l; l != nil {
-			return l.Request, nil
+		if from.host = list; list != nil {
+			return list.Request, nil
 		}
 	}
-	req, _, fault := parse(*from, raw, t.opts)
+	req, _, fault := parseRequest(*from, raw, r.opts)
 	return req, fault
 }
 
 // unreadable reports a transcript about which nothing can be said.
-func (t *telling) unreadable(from origin, p problem) outcome {
-	if t.lines {
-		return outcome{status: statusInvalid, out: p.inPlaceOf(from)}
+func (r *reportRun) reportUnreadable(from origin, p problem) outcome {
+	if r.answersLines {
+		return outcome{status: statusInvalid, out: p.formatLineError(from)}
 	}
-	o := outcome{status: statusInvalid, note: p.sentence(from), hint: p.hint}
-	if t.json {
-		o.out = encode(unreadable{Source: from.source, Line: from.line, Error: p})
+	o := outcome{status: statusInvalid, note: p.format(from), hint: p.hint}
+	if r.json {
+		o.out = encodeLine(unreadableJSON{Source: from.source, Line: from.line, Error: p})
 	}
 	return o
 }

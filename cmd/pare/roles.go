@@ -11,51 +11,51 @@ import (
 
 // claimInputs claims what is named on the command line. What folders hold is compared
 // when it is found. Its error is wrong usage.
-func (w *world) claimInputs(in *source.Input, use atomicfile.Use) error {
-	in.Use = use
-	for _, p := range in.Paths {
+func (env *environment) claimInputs(input *source.Input, use atomicfile.Use) error {
+	input.Use = use
+	for _, p := range input.Paths {
 		if p == "" {
-			return hinted{errors.New("the name of an input is empty"), "is a variable of the shell unset? Give a file, a folder, or - for standard input"}
+			return hintedError{errors.New("the name of an input is empty"), "is a variable of the shell unset? Give a file, a folder, or - for standard input"}
 		}
 		if p != source.Stdin {
-			if err := w.files.Claim(source.RoleInput, p, use); err != nil {
+			if err := env.files.Claim(source.RoleInput, p, use); err != nil {
 				return clashHint(err)
 			}
 		}
 	}
-	if stdin, ok := w.stdin.(*os.File); ok && slices.Contains(in.Paths, source.Stdin) {
+	if stdin, ok := env.stdin.(*os.File); ok && slices.Contains(input.Paths, source.Stdin) {
 		if st, err := stdin.Stat(); err == nil && st.Mode().IsRegular() {
-			w.files.Restrict(st.Mode())
+			env.files.Restrict(st.Mode())
 		}
-		return clashHint(w.files.ClaimOpen("standard input", stdin, atomicfile.Read))
+		return clashHint(env.files.ClaimOpen("standard input", stdin, atomicfile.Read))
 	}
 	return nil
 }
 
 // claimOutput claims a file that a flag names, if it names one. Its error is wrong usage.
-func (w *world) claimOutput(flag, name string) error {
+func (env *environment) claimOutput(flag, name string) error {
 	if name == "" || name == source.Stdin {
 		return nil
 	}
-	return clashHint(w.files.Claim(flag, name, atomicfile.Write))
+	return clashHint(env.files.Claim(flag, name, atomicfile.Write))
 }
 
 // claimStdout claims what standard output is written to. Its error is wrong usage.
-func (w *world) claimStdout() error {
-	stdout, ok := w.stdout.(*os.File)
+func (env *environment) claimStdout() error {
+	stdout, ok := env.stdout.(*os.File)
 	if !ok {
 		return nil
 	}
-	return clashHint(w.files.ClaimOpen(source.RoleStdout, stdout, atomicfile.Write))
+	return clashHint(env.files.ClaimOpen(source.RoleStdout, stdout, atomicfile.Write))
 }
 
 // claimAll claims standard output and the inputs of a run that only reads. Its error is
 // wrong usage.
-func (w *world) claimAll(in *source.Input) error {
-	if err := w.claimStdout(); err != nil {
+func (env *environment) claimAll(input *source.Input) error {
+	if err := env.claimStdout(); err != nil {
 		return err
 	}
-	return w.claimInputs(in, atomicfile.Read)
+	return env.claimInputs(input, atomicfile.Read)
 }
 
 const clashAdvice = "give each a file of its own"
@@ -66,33 +66,33 @@ func clashHint(err error) error {
 	if !errors.As(err, &clash) {
 		return err
 	}
-	return hinted{err, clashAdvice}
+	return hintedError{err, clashAdvice}
 }
 
 // claim claims the files of a run that changes transcripts, all of them before the first
 // is written. Its error is wrong usage.
-func (c *changing) claim(w *world, in *source.Input, t task) error {
-	if err := w.claimOutput("-o", c.Output); err != nil {
+func (f *changeFlags) claimFiles(env *environment, input *source.Input, t task) error {
+	if err := env.claimOutput("-o", f.Output); err != nil {
 		return err
 	}
-	if err := w.claimOutput("--receipt", c.Receipt); err != nil {
+	if err := env.claimOutput("--receipt", f.Receipt); err != nil {
 		return err
 	}
-	if err := w.claimOutput("--archive", t.archive); err != nil {
+	if err := env.claimOutput("--archive", t.archive); err != nil {
 		return err
 	}
 	use := atomicfile.Read
 	switch {
-	case c.InPlace:
+	case f.InPlace:
 		use = atomicfile.Replace
-	case c.Output == "" || c.Output == source.Stdin:
-		if err := w.claimStdout(); err != nil {
+	case f.Output == "" || f.Output == source.Stdin:
+		if err := env.claimStdout(); err != nil {
 			return err
 		}
 	}
-	err := w.claimInputs(in, use)
-	var h hinted
-	if errors.As(err, &h) && c.Output != "" {
+	err := env.claimInputs(input, use)
+	var h hintedError
+	if errors.As(err, &h) && f.Output != "" {
 		h.hint = "give each a file of its own; --in-place rewrites the input itself, and keeps a backup"
 		return h
 	}

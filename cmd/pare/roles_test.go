@@ -177,7 +177,7 @@ func TestDefectR1Streams(t *testing.T) {
 			stdout = c.out
 		}
 		var errs bytes.Buffer
-		status := run(&world{args: strings.Fields(c.args), stdin: stdin, stdout: stdout, stderr: &errs, getenv: os.Getenv})
+		status := run(&environment{args: strings.Fields(c.args), stdin: stdin, stdout: stdout, stderr: &errs, getenv: os.Getenv})
 		if status != statusInvalid || !strings.Contains(errs.String(), c.want+" are the same file") {
 			t.Errorf("%s: status %d: %s", c.args, status, errs.String())
 		}
@@ -193,7 +193,7 @@ func TestDefectR1Streams(t *testing.T) {
 	write("sub/report", "{}\n{}\n")
 	report := open("sub/report", os.O_APPEND|os.O_WRONLY)
 	var errs bytes.Buffer
-	status := run(&world{args: []string{"check", "--json", "sub"}, stdin: strings.NewReader(""), stdout: report, stderr: &errs, getenv: os.Getenv})
+	status := run(&environment{args: []string{"check", "--json", "sub"}, stdin: strings.NewReader(""), stdout: report, stderr: &errs, getenv: os.Getenv})
 	if status != statusFindings || !strings.Contains(errs.String(), "skipped sub/report: standard output is written to it") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}
@@ -291,7 +291,7 @@ func TestDefectR7PipesInFolders(t *testing.T) {
 func TestDefectR7FullDisk(t *testing.T) {
 	for _, args := range []string{"explain", "explain --json", "explain orphan-call", "explain --json orphan-call", "rules", "rules --json", "completion bash", "man", "init -"} {
 		var errs bytes.Buffer
-		status := run(&world{args: strings.Fields(args), stdin: strings.NewReader(""), stdout: fullDisk{}, stderr: &errs, getenv: os.Getenv})
+		status := run(&environment{args: strings.Fields(args), stdin: strings.NewReader(""), stdout: fullDisk{}, stderr: &errs, getenv: os.Getenv})
 		if status != statusInvalid || !strings.Contains(errs.String(), "write standard output: no space left") {
 			t.Errorf("%s: status %d: %s", args, status, errs.String())
 		}
@@ -314,7 +314,7 @@ func TestDefectR7TwoAtOnce(t *testing.T) {
 		}
 		return atomicfile.CreateFile(name, perm)
 	}
-	first = run(&world{args: []string{"fix", "-i", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
+	first = run(&environment{args: []string{"fix", "-i", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
 	if second != statusClean || first != statusInvalid || !strings.Contains(errs.String(), "somebody else wrote to it meanwhile") {
 		t.Errorf("status %d and %d: %s", first, second, errs.String())
 	}
@@ -334,7 +334,7 @@ func TestDefectR7TwoAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	errs.Reset()
-	status := run(&world{args: []string{"fix", "-i", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Patience: time.Nanosecond}})
+	status := run(&environment{args: []string{"fix", "-i", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Patience: time.Nanosecond}})
 	if status != statusInvalid || !strings.Contains(errs.String(), "another process has locked it") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}

@@ -33,36 +33,36 @@ this folder may switch rules off, set their options and add rules. pare init wri
 pare.toml to begin with.`
 }
 
-func (c *rulesCmd) run(w *world) int {
+func (c *rulesCmd) run(env *environment) int {
 	if c.File != "" && c.Config != "" && c.File != c.Config {
-		return w.usage(errors.New("two configurations, but only one can be used"), "rules")
+		return env.failUsage(errors.New("two configurations, but only one can be used"), "rules")
 	}
 	if c.File != "" {
 		c.Config = c.File
 	}
-	conf, used, err := w.loadConfig(c.Config)
+	conf, used, err := env.loadConfig(c.Config)
 	if c.Check {
-		return c.check(w, conf, used, err)
+		return c.checkConfig(env, conf, used, err)
 	}
 	if err != nil {
-		return w.misconfigured(used, err)
+		return env.failConfig(used, err)
 	}
 	if used != "" && c.Config == "" && !c.JSON {
-		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
+		screen.Fprintf(env.stderr, "pare: configured by %s\n", used)
 	}
 	list := listRules(conf)
 	if c.JSON {
 		var all []byte
 		for _, r := range list {
-			all = append(all, encode(r)...)
+			all = append(all, encodeLine(r)...)
 		}
-		return w.say(all)
+		return env.writeOutput(all)
 	}
-	return w.say(w.report(w.stdout, c.Color).Rules(list))
+	return env.writeOutput(env.newStyle(env.stdout, c.Color).Rules(list))
 }
 
 // A verdict is what --check --json prints.
-type verdict struct {
+type configVerdict struct {
 	Source string          `json:"source"`
 	Valid  bool            `json:"valid"`
 	Order  []string        `json:"order"` // of the rules that run
@@ -78,11 +78,11 @@ type configProblem struct {
 }
 
 // check tells whether a configuration is right.
-func (c *rulesCmd) check(w *world, conf *config.Config, used string, err error) int {
+func (c *rulesCmd) checkConfig(env *environment, conf *config.Config, used string, err error) int {
 	if used == "" {
-		return w.fail("there is no "+configName+" in this folder", "name the file: pare rules --check FILE")
+		return env.fail("there is no "+configName+" in this folder", "name the file: pare rules --check FILE")
 	}
-	v := verdict{Source: used, Valid: err == nil, Order: []string{}, Errors: []configProblem{}}
+	v := configVerdict{Source: used, Valid: err == nil, Order: []string{}, Errors: []configProblem{}}
 	if err == nil {
 		for _, r := range conf.Rules() {
 			v.Order = append(v.Order, r.Name)
@@ -93,16 +93,16 @@ func (c *rulesCmd) check(w *world, conf *config.Config, used string, err error) 
 		for _, e := range all {
 			v.Errors = append(v.Errors, configProblem{e.Line, e.Column, e.Path, e.Message, e.Hint})
 		}
-		status := w.say(encode(v))
+		status := env.writeOutput(encodeLine(v))
 		if err != nil {
 			return statusInvalid
 		}
 		return status
 	}
 	if err != nil {
-		return w.misconfigured(used, err)
+		return env.failConfig(used, err)
 	}
-	screen.Fprintf(w.stderr, "%s: valid; %s: %s\n", used, plural(len(v.Order), "rule"), strings.Join(v.Order, " → "))
+	screen.Fprintf(env.stderr, "%s: valid; %s: %s\n", used, plural(len(v.Order), "rule"), strings.Join(v.Order, " → "))
 	return statusClean
 }
 
@@ -110,7 +110,7 @@ func (c *rulesCmd) check(w *world, conf *config.Config, used string, err error) 
 func listRules(conf *config.Config) []picture.ListedRule {
 	var list []picture.ListedRule
 	add := func(r pare.Rule, order int) {
-		l := picture.ListedRule{Rule: r.Name, Doc: r.Doc, Order: order, After: bare(r.After), Before: bare(r.Before), Options: []string{}}
+		l := picture.ListedRule{Rule: r.Name, Doc: r.Doc, Order: order, After: trimOptionalMarks(r.After), Before: trimOptionalMarks(r.Before), Options: []string{}}
 		if e, ok := rulelist.Named(r.Name); ok {
 			l.Options = append(l.Options, e.Fields()...)
 		}
@@ -141,7 +141,7 @@ func listRules(conf *config.Config) []picture.ListedRule {
 }
 
 // bare are names without the mark that they may be absent.
-func bare(names []string) []string {
+func trimOptionalMarks(names []string) []string {
 	all := []string{}
 	for _, n := range names {
 		all = append(all, strings.TrimPrefix(n, "?"))

@@ -12,86 +12,86 @@ import (
 )
 
 // ruleset is the flags that say which rules run.
-type ruleset struct {
-	Rules      []string `placeholder:"A,B,C" help:"Run these rules only. Default: what the configuration says; see pare rules."`
-	KeepRecent *int     `placeholder:"N" help:"Leave the last N messages alone. Default: 10, unless the configuration says otherwise."`
-	settings   `embed:""`
+type ruleFlags struct {
+	Rules       []string `placeholder:"A,B,C" help:"Run these rules only. Default: what the configuration says; see pare rules."`
+	KeepRecent  *int     `placeholder:"N" help:"Leave the last N messages alone. Default: 10, unless the configuration says otherwise."`
+	configFlags `embed:""`
 }
 
 // settings is the flag that names a configuration.
-type settings struct {
+type configFlags struct {
 	Config string `placeholder:"FILE" help:"A configuration in TOML or JSON, in the place of all others. Default: pare.toml of the user, then pare.toml in this folder."`
 }
 
 // load reads the configuration and says which one it is, unless that was asked for. A
 // status other than clean has been explained.
-func (s *settings) load(w *world, quiet bool) (conf *config.Config, used string, status int) {
-	conf, used, err := w.loadConfig(s.Config)
+func (f *configFlags) load(env *environment, quiet bool) (conf *config.Config, used string, status int) {
+	conf, used, err := env.loadConfig(f.Config)
 	if err != nil {
-		return nil, used, w.misconfigured(used, err)
+		return nil, used, env.failConfig(used, err)
 	}
 	if used != "" {
-		w.log.Info("configured", "file", used)
+		env.log.Info("configured", "file", used)
 	}
-	if used != "" && s.Config == "" && !quiet {
-		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
+	if used != "" && f.Config == "" && !quiet {
+		screen.Fprintf(env.stderr, "pare: configured by %s\n", used)
 	}
 	return conf, used, statusClean
 }
 
 // compile makes the policy of a command. A status other than clean has been explained.
-func (w *world) compile(conf *config.Config, used string) (*pare.Policy, int) {
-	p, err := conf.Policy(w.getenv)
+func (env *environment) compile(conf *config.Config, used string) (*pare.Policy, int) {
+	policy, err := conf.Policy(env.getenv)
 	if err != nil {
-		return nil, w.misconfigured(used, err)
+		return nil, env.failConfig(used, err)
 	}
-	w.logEvents(p)
-	if p.Off {
-		screen.Fprintf(w.stderr, "pare: %s says enabled = false: nothing is changed\n", used)
+	env.logEvents(policy)
+	if policy.Off {
+		screen.Fprintf(env.stderr, "pare: %s says enabled = false: nothing is changed\n", used)
 	}
-	return p, statusClean
+	return policy, statusClean
 }
 
 // override lets the flags that were given decide over the file. Its error is wrong
 // usage.
-func (r *ruleset) override(c *config.Config) error {
-	chosen := make([]string, len(r.Rules))
-	for i, n := range r.Rules {
+func (f *ruleFlags) applyTo(conf *config.Config) error {
+	chosen := make([]string, len(f.Rules))
+	for i, n := range f.Rules {
 		chosen[i] = strings.TrimSpace(n)
 	}
-	if r.KeepRecent != nil {
-		if *r.KeepRecent < 0 {
-			return fmt.Errorf("--keep-recent must be 0 or more, not %d", *r.KeepRecent)
+	if f.KeepRecent != nil {
+		if *f.KeepRecent < 0 {
+			return fmt.Errorf("--keep-recent must be 0 or more, not %d", *f.KeepRecent)
 		}
-		c.Recent(*r.KeepRecent)
+		conf.Recent(*f.KeepRecent)
 		chosen = append(chosen, "recency") // what it means
 	}
-	if len(r.Rules) == 0 {
+	if len(f.Rules) == 0 {
 		return nil
 	}
-	err := c.Only(chosen...)
+	err := conf.Only(chosen...)
 	var unknown *config.UnknownRuleError
 	if errors.As(err, &unknown) {
-		return hinted{err, unknown.Hint()}
+		return hintedError{err, unknown.Hint()}
 	}
 	return err
 }
 
 // misconfigured reports a configuration that cannot be used: every fault of it,
 // with the place and what to write instead.
-func (w *world) misconfigured(path string, err error) int {
+func (env *environment) failConfig(path string, err error) int {
 	var all config.Errors
 	if !errors.As(err, &all) {
-		p := failure(err)
+		p := newProblem(err)
 		if errors.Is(err, fs.ErrNotExist) {
 			p.hint = "a configuration is optional: see pare rules for what runs without one"
 		}
-		return w.fail(path+": "+p.Message, p.hint)
+		return env.fail(path+": "+p.Message, p.hint)
 	}
 	for _, e := range all {
 		bare := *e
 		bare.Hint = ""
-		w.fail(bare.Error(), e.Hint)
+		env.fail(bare.Error(), e.Hint)
 	}
 	return statusInvalid
 }

@@ -22,14 +22,14 @@ import (
 )
 
 type runCmd struct {
-	Upstream []string `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: the hosts that the agent is configured with."`
-	Prune    bool     `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit. While the provider's cache is warm that costs more than it saves: see --cold."`
-	Cold     bool     `help:"Save money where that is free: shorten results as they arrive, and clear what will hardly be needed again whenever the provider's cache is cold. Default: what the configuration says."`
-	Report   string   `type:"path" placeholder:"FILE" help:"Write what was done to each request that was changed, healed or refused, as JSON lines, when the command has ended."`
-	PrintEnv bool     `help:"Run nothing: print the variables for a shell, for a pare serve that listens at --listen."`
-	Listen   string   `default:"127.0.0.1:8811" placeholder:"HOST:PORT" help:"With --print-env: where pare serve listens. Default: 127.0.0.1:8811."`
-	Command  []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"The agent and its arguments."`
-	settings `embed:""`
+	Upstream    []string `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: the hosts that the agent is configured with."`
+	Prune       bool     `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit. While the provider's cache is warm that costs more than it saves: see --cold."`
+	Cold        bool     `help:"Save money where that is free: shorten results as they arrive, and clear what will hardly be needed again whenever the provider's cache is cold. Default: what the configuration says."`
+	Report      string   `type:"path" placeholder:"FILE" help:"Write what was done to each request that was changed, healed or refused, as JSON lines, when the command has ended."`
+	PrintEnv    bool     `help:"Run nothing: print the variables for a shell, for a pare serve that listens at --listen."`
+	Listen      string   `default:"127.0.0.1:8811" placeholder:"HOST:PORT" help:"With --print-env: where pare serve listens. Default: 127.0.0.1:8811."`
+	Command     []string `arg:"" optional:"" passthrough:"" placeholder:"COMMAND" help:"The agent and its arguments."`
+	configFlags `embed:""`
 }
 
 // Help is the page's first paragraph.
@@ -52,66 +52,66 @@ project counts if you have accepted it with pare trust. If the host does not ans
 request fails; no other host is tried. Requests to Bedrock are left alone unless --upstream bedrock=URL is given.`
 }
 
-func (c *runCmd) run(w *world) int {
+func (c *runCmd) run(env *environment) int {
 	if c.PrintEnv {
-		return c.printEnv(w)
+		return c.printEnv(env)
 	}
 	if len(c.Command) > 0 && c.Command[0] == "--" {
 		c.Command = c.Command[1:]
 	}
 	if len(c.Command) == 0 {
-		return w.usage(hinted{errors.New("which command?"), "name the agent: pare run -- claude"}, "run")
+		return env.failUsage(hintedError{errors.New("which command?"), "name the agent: pare run -- claude"}, "run")
 	}
 	program, err := exec.LookPath(c.Command[0])
 	if err != nil {
-		return w.fail(err.Error(), "give the name or the path of a program, as in: pare run -- claude")
+		return env.fail(err.Error(), "give the name or the path of a program, as in: pare run -- claude")
 	}
-	launch, status := c.launch(w, agentconf.Command{Name: filepath.Base(program), Args: c.Command[1:]})
+	launch, status := c.findHosts(env, agentconf.Command{Name: filepath.Base(program), Args: c.Command[1:]})
 	if status != statusClean {
 		return status
 	}
-	s := serveCmd{Upstream: c.Upstream, NoStore: true, Store: w.getenv("PARE_STORE"), Prune: c.Prune, Cold: c.Cold, settings: c.settings}
-	o, used, status := s.options(w, "run")
+	s := serveCmd{Upstream: c.Upstream, NoStore: true, Store: env.getenv("PARE_STORE"), Prune: c.Prune, Cold: c.Cold, configFlags: c.configFlags}
+	o, used, status := s.serverOptions(env, "run")
 	if status != statusClean {
 		return status
 	}
 	o.Tokens = nil // they are for clients elsewhere; the agent does not have one
 	o.OverHTTP = true
-	o.Dialing = w.dialing
+	o.Dialing = env.onDial
 	if err := addRoutes(&o, launch.Routes); err != nil {
-		return w.fail(err.Error(), "correct the base URL")
+		return env.fail(err.Error(), "correct the base URL")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return w.fail(err.Error(), "")
+		return env.fail(err.Error(), "")
 	}
 	for _, note := range launch.Notes {
-		screen.Fprintf(w.stderr, "pare: %s\n", note)
+		screen.Fprintf(env.stderr, "pare: %s\n", note)
 	}
 	if used != "" {
-		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
+		screen.Fprintf(env.stderr, "pare: configured by %s\n", used)
 	}
 	server := serve.New(o)
-	if isTerminal(w.stderr) {
-		screen.Fprintf(w.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), server.Page())
+	if isTerminal(env.stderr) {
+		screen.Fprintf(env.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), server.Page())
 	}
-	w.logTo.holdBack() // the terminal is the agent's while it runs
-	serve.RedirectLog(w.log)
+	env.logOutput.hold() // the terminal is the agent's while it runs
+	serve.RedirectLog(env.log)
 	ctx, end := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(ctx, l, time.Second, nil) }()
-	status, err = c.start(w, program, launch, "http://"+l.Addr().String())
+	status, err = c.startAgent(env, program, launch, "http://"+l.Addr().String())
 	end()
 	<-served
-	w.logTo.release()
+	env.logOutput.release()
 	if err != nil {
-		return w.fail(err.Error(), "")
+		return env.fail(err.Error(), "")
 	}
-	return c.tell(w, server.Watch(), status)
+	return c.printSummary(env, server.Watch(), status)
 }
 
 // start runs the agent and returns its status.
-func (c *runCmd) start(w *world, program string, launch *agentconf.Launch, address string) (int, error) {
+func (c *runCmd) startAgent(env *environment, program string, launch *agentconf.Launch, address string) (int, error) {
 	folder := filepath.Join(os.TempDir(), "pare-run-"+rand.Text())
 	o := launch.Override(address, folder)
 	if len(o.Files) > 0 {
@@ -128,29 +128,29 @@ func (c *runCmd) start(w *world, program string, launch *agentconf.Launch, addre
 	cmd := exec.Command(program, o.Args...)
 	cmd.Args[0] = c.Command[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = withVariables(os.Environ(), o.Env)
-	w.ownSignals()
+	cmd.Env = setVariables(os.Environ(), o.Env)
+	env.releaseSignals()
 	return runChild(cmd)
 }
 
 // printEnv prints the variables for a shell. The server that they lead to forwards requests to the
 // vendors, so that providers with another host are left out.
-func (c *runCmd) printEnv(w *world) int {
-	s, err := w.surroundings()
+func (c *runCmd) printEnv(env *environment) int {
+	s, err := env.newSurroundings()
 	if err != nil {
-		return w.fail(err.Error(), "set HOME to your home folder")
+		return env.fail(err.Error(), "set HOME to your home folder")
 	}
 	s.IsDead = func(string) bool { return false }
-	address := "http://" + hostPort(c.Listen)
+	address := "http://" + normalizeAddress(c.Listen)
 	var out []byte
 	for _, name := range []string{"", "codex"} {
 		launch, err := agentconf.Read(s, agentconf.Command{Name: name}, nil)
 		if err != nil {
-			return w.fail(err.Error(), "correct the file")
+			return env.fail(err.Error(), "correct the file")
 		}
 		launch.KeepVendors([]string{"anthropic", "openai", "gemini"})
 		for _, note := range launch.Notes {
-			screen.Fprintf(w.stderr, "pare: %s\n", note)
+			screen.Fprintf(env.stderr, "pare: %s\n", note)
 		}
 		o := launch.Override(address, "")
 		for _, v := range o.Env {
@@ -163,39 +163,39 @@ func (c *runCmd) printEnv(w *world) int {
 			out = screen.Appendf(out, "%s\n", screen.NewCommand("alias").Assign("codex", codex.String()))
 		}
 	}
-	return w.say(out)
+	return env.writeOutput(out)
 }
 
 // tell says what was done, in one line, and writes the report. The status is that of the agent,
 // unless the report cannot be written.
-func (c *runCmd) tell(w *world, watch *serve.Watch, status int) int {
+func (c *runCmd) printSummary(env *environment, watch *serve.Watch, status int) int {
 	t := watch.Totals()
 	if t.Requests == 0 {
-		screen.Fprintf(w.stderr, "pare: no request came through: %s sent none, or reached the provider by itself\n", c.Command[0])
+		screen.Fprintf(env.stderr, "pare: no request came through: %s sent none, or reached the provider by itself\n", c.Command[0])
 		return status
 	}
 	where := "pare run --report FILE writes down each change"
 	if c.Report != "" {
 		if err := writeReport(c.Report, watch); err != nil {
-			return cmp.Or(status, w.fail(err.Error(), "the report of this run is lost"))
+			return cmp.Or(status, env.fail(err.Error(), "the report of this run is lost"))
 		}
 		where = "each change is in " + c.Report
 	}
-	if t.Changed+t.Fitted+total(t.Healed) == 0 {
+	if t.Changed+t.Fitted+sumCounts(t.Healed) == 0 {
 		where = ""
 	}
-	screen.Fprintf(w.stderr, "pare: %s\n", sentence(t, where))
+	screen.Fprintf(env.stderr, "pare: %s\n", formatRunSummary(t, where))
 	return status
 }
 
 // sentence is the last line.
-func sentence(t serve.Totals, where string) screen.Text {
+func formatRunSummary(t serve.Totals, where string) screen.Text {
 	text := screen.Printf("%s", plural(int(t.Requests), "request"))
 	repaired := max(t.Changed-t.Fitted, 0)
 	for _, n := range []struct {
 		n    int64
 		what string
-	}{{t.Status["0"], "without a reply"}, {repaired, "repaired"}, {t.Fitted, "made to fit"}, {total(t.Healed), "healed after a refusal"}, {t.Status["400"] + t.Status["413"] + t.Status["422"], "refused"}} {
+	}{{t.Status["0"], "without a reply"}, {repaired, "repaired"}, {t.Fitted, "made to fit"}, {sumCounts(t.Healed), "healed after a refusal"}, {t.Status["400"] + t.Status["413"] + t.Status["422"], "refused"}} {
 		if n.n > 0 {
 			text += screen.Printf(", %s %s", grouped(int(n.n)), n.what)
 		}
@@ -203,7 +203,7 @@ func sentence(t serve.Totals, where string) screen.Text {
 	if t.Changed+t.Status["0"] == 0 {
 		text += ", nothing to repair"
 	}
-	if rules := most(t.Rules); rules != "" {
+	if rules := formatTopRules(t.Rules); rules != "" {
 		text += screen.Printf(" (%s)", rules)
 	}
 	if t.Dollars >= 0.005 {
@@ -225,7 +225,7 @@ func sentence(t serve.Totals, where string) screen.Text {
 }
 
 // most names the rules that were applied most often, three of them.
-func most(rules map[string]int64) string {
+func formatTopRules(rules map[string]int64) string {
 	names := slices.SortedFunc(maps.Keys(rules), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rules[b], rules[a]), cmp.Compare(a, b))
 	})
@@ -236,7 +236,7 @@ func most(rules map[string]int64) string {
 	return strings.Join(said, ", ")
 }
 
-func total(by map[string]int64) (n int64) {
+func sumCounts(by map[string]int64) (n int64) {
 	for _, k := range by {
 		n += k
 	}
@@ -249,14 +249,14 @@ func writeReport(path string, watch *serve.Watch) error {
 	all := watch.Last(1 << 30)
 	slices.Reverse(all)
 	for _, r := range all {
-		if !toldOf(r) {
+		if !isReportable(r) {
 			continue
 		}
-		out = append(out, encode(r)...)
+		out = append(out, encodeLine(r)...)
 	}
 	return os.WriteFile(path, out, 0o600)
 }
 
-func toldOf(r *proxy.Record) bool {
+func isReportable(r *proxy.Record) bool {
 	return len(r.Changes) > 0 || r.Healed != "" || r.Tried != "" || r.Status >= 400
 }

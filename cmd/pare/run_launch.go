@@ -15,23 +15,23 @@ import (
 )
 
 // surroundings returns everything that decides which hosts an agent uses if it is started here.
-func (w *world) surroundings() (agentconf.Surroundings, error) {
+func (env *environment) newSurroundings() (agentconf.Surroundings, error) {
 	folder, err := os.Getwd()
 	if err != nil {
 		return agentconf.Surroundings{}, err
 	}
-	home := w.getenv("HOME")
+	home := env.getenv("HOME")
 	if home == "" {
 		home, err = os.UserHomeDir()
 	}
-	return agentconf.Surroundings{Getenv: w.getenv, Folder: folder, Home: home, IsTrusted: w.isTrusted, IsDead: dead}, err
+	return agentconf.Surroundings{Getenv: env.getenv, Folder: folder, Home: home, IsTrusted: env.isTrusted, IsDead: isDeadAddress}, err
 }
 
 // launch finds the hosts of the agent. A status other than clean has been explained.
-func (c *runCmd) launch(w *world, command agentconf.Command) (*agentconf.Launch, int) {
-	s, err := w.surroundings()
+func (c *runCmd) findHosts(env *environment, command agentconf.Command) (*agentconf.Launch, int) {
+	s, err := env.newSurroundings()
 	if err != nil {
-		return nil, w.fail(err.Error(), "set HOME to your home folder")
+		return nil, env.fail(err.Error(), "set HOME to your home folder")
 	}
 	var given []string
 	for _, flag := range c.Upstream {
@@ -45,11 +45,11 @@ func (c *runCmd) launch(w *world, command agentconf.Command) (*agentconf.Launch,
 	case err == nil:
 		return launch, statusClean
 	case errors.As(err, &untrusted):
-		return nil, w.fail(err.Error(), "read the file; to accept its current content: "+screen.NewCommand("pare", "trust").Files(untrusted.Path).String())
+		return nil, env.fail(err.Error(), "read the file; to accept its current content: "+screen.NewCommand("pare", "trust").Files(untrusted.Path).String())
 	case errors.As(err, &gone):
-		return nil, w.fail(err.Error(), "start the server at this address, or remove "+gone.Source+"; Pare sends the requests to no other host")
+		return nil, env.fail(err.Error(), "start the server at this address, or remove "+gone.Source+"; Pare sends the requests to no other host")
 	}
-	return nil, w.fail(err.Error(), "correct the file: Pare forwards requests only to the hosts that the agent is configured with")
+	return nil, env.fail(err.Error(), "correct the file: Pare forwards requests only to the hosts that the agent is configured with")
 }
 
 // addRoutes adds the routes of an agent to the upstreams of a server, which then has no others.
@@ -68,7 +68,7 @@ func addRoutes(o *serve.Options, routes []agentconf.Route) error {
 }
 
 // withVariables returns an environment with other values for some variables.
-func withVariables(env []string, set []agentconf.Variable) (all []string) {
+func setVariables(env []string, set []agentconf.Variable) (all []string) {
 	replaced := map[string]bool{}
 	for _, v := range set {
 		replaced[v.Name] = true
@@ -83,9 +83,9 @@ func withVariables(env []string, set []agentconf.Variable) (all []string) {
 }
 
 // dead reports whether an address is one of this machine at which nothing listens.
-func dead(address string) bool {
+func isDeadAddress(address string) bool {
 	u, err := url.Parse(address)
-	if err != nil || !loopback(u.Hostname()) {
+	if err != nil || !isLoopback(u.Hostname()) {
 		return false
 	}
 	port := u.Port()

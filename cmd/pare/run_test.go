@@ -38,7 +38,7 @@ func TestRunSignals(t *testing.T) {
 		if got := cmd.ProcessState.ExitCode(); got != int(s) {
 			t.Errorf("%v: status %d, want %d", s, got, int(s))
 		}
-		if base := strings.Fields(line)[1]; !dead(base) {
+		if base := strings.Fields(line)[1]; !isDeadAddress(base) {
 			t.Errorf("%v: somebody still listens at %s", s, base)
 		}
 	}

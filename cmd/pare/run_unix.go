@@ -28,7 +28,7 @@ func runChild(cmd *exec.Cmd) (int, error) {
 			case <-ended:
 				return
 			case s := <-signals:
-				if (s == syscall.SIGINT || s == syscall.SIGQUIT) && foreground() {
+				if (s == syscall.SIGINT || s == syscall.SIGQUIT) && isInForeground() {
 					continue // the terminal has sent it to the whole group
 				}
 				syscall.Kill(cmd.Process.Pid, s.(syscall.Signal))
@@ -56,7 +56,7 @@ func runChild(cmd *exec.Cmd) (int, error) {
 }
 
 // foreground reports whether this process group has the terminal, so that Ctrl-C reaches all of it.
-func foreground() bool {
+func isInForeground() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {
 		return false

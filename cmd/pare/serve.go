@@ -21,26 +21,26 @@ import (
 )
 
 type serveCmd struct {
-	Listen    string        `default:"127.0.0.1:8811" placeholder:"HOST:PORT" help:"Where to listen: HOST:PORT, or a port of this machine; 0 picks a free one. Default: 127.0.0.1:8811."`
-	Upstream  []string      `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: the vendors' own."`
-	Store     string        `placeholder:"DSN" env:"PARE_STORE" help:"The store of sessions: a file, or postgres://… . Default: pare.db in the user's data folder."`
-	NoStore   bool          `help:"Keep no sessions."`
-	Compact   *int          `name:"compact-above" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, in the background. Default: never."`
-	Resting   *int          `name:"compact-resting" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, too, that rest until the provider's cache is about to expire. Default: never."`
-	Prune     bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit. While the provider's cache is warm that costs more than it saves: see --cold."`
-	Cold      bool          `help:"Save money where that is free: shorten results as they arrive, and clear what will hardly be needed again whenever the provider's cache is cold. Default: what the configuration says."`
-	Recall    bool          `help:"Let models fetch what was removed from their history, with a tool that clients do not see."`
-	Remember  bool          `help:"Keep the conversations that pass as sessions of the store, with their replies; pare session list shows them. Keys and headers are never kept."`
-	MaxBody   string        `placeholder:"SIZE" help:"The largest request to inspect; larger ones pass through unchanged. Default: 64MB."`
-	TokenFile string        `type:"path" placeholder:"FILE" help:"A file of tokens, one per line; clients must send one as Pare-Token. PARE_TOKENS adds more. Required if other machines can reach the address."`
-	Host      []string      `placeholder:"NAME" help:"Another host name under which Pare's own pages may be opened. May be repeated."`
-	Grace     time.Duration `default:"30s" placeholder:"TIME" help:"How long requests under way may take after Ctrl-C or SIGTERM; a second one ends them at once. Default: 30s."`
-	settings  `embed:""`
+	Listen      string        `default:"127.0.0.1:8811" placeholder:"HOST:PORT" help:"Where to listen: HOST:PORT, or a port of this machine; 0 picks a free one. Default: 127.0.0.1:8811."`
+	Upstream    []string      `sep:"none" placeholder:"NAME=URL" help:"Where requests go: anthropic, openai, gemini, bedrock, or a name of your own, reached at /u/NAME/. May be repeated. Default: the vendors' own."`
+	Store       string        `placeholder:"DSN" env:"PARE_STORE" help:"The store of sessions: a file, or postgres://… . Default: pare.db in the user's data folder."`
+	NoStore     bool          `help:"Keep no sessions."`
+	Compact     *int          `name:"compact-above" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, in the background. Default: never."`
+	Resting     *int          `name:"compact-resting" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, too, that rest until the provider's cache is about to expire. Default: never."`
+	Prune       bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit. While the provider's cache is warm that costs more than it saves: see --cold."`
+	Cold        bool          `help:"Save money where that is free: shorten results as they arrive, and clear what will hardly be needed again whenever the provider's cache is cold. Default: what the configuration says."`
+	Recall      bool          `help:"Let models fetch what was removed from their history, with a tool that clients do not see."`
+	Remember    bool          `help:"Keep the conversations that pass as sessions of the store, with their replies; pare session list shows them. Keys and headers are never kept."`
+	MaxBody     string        `placeholder:"SIZE" help:"The largest request to inspect; larger ones pass through unchanged. Default: 64MB."`
+	TokenFile   string        `type:"path" placeholder:"FILE" help:"A file of tokens, one per line; clients must send one as Pare-Token. PARE_TOKENS adds more. Required if other machines can reach the address."`
+	Host        []string      `placeholder:"NAME" help:"Another host name under which Pare's own pages may be opened. May be repeated."`
+	Grace       time.Duration `default:"30s" placeholder:"TIME" help:"How long requests under way may take after Ctrl-C or SIGTERM; a second one ends them at once. Default: 30s."`
+	configFlags `embed:""`
 
-	guarded bool // clients must send a token
+	requiresToken bool // clients must send a token
 }
 
-func (*serveCmd) listens() {}
+func (*serveCmd) listensFirst() {}
 
 // Help is the page's first paragraph.
 func (c *serveCmd) Help() string {
@@ -59,107 +59,107 @@ configuration again.`
 
 // options are what the flags and the configuration say; used is where the latter is from. A
 // status other than clean has been explained; command is the one whose help is named.
-func (c *serveCmd) options(w *world, command string) (o serve.Options, used string, status int) {
-	o = serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: w.log, Prune: c.Prune, Recall: c.Recall, Remember: c.Remember, Hosts: c.Host, Secret: serve.Secrets(w.getenv)}
+func (c *serveCmd) serverOptions(env *environment, command string) (o serve.Options, used string, status int) {
+	o = serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: env.log, Prune: c.Prune, Recall: c.Recall, Remember: c.Remember, Hosts: c.Host, Secret: serve.Secrets(env.getenv)}
 	for _, text := range c.Upstream {
 		u, err := proxy.ParseUpstream(text)
 		if err != nil {
-			return o, "", w.usage(err, command)
+			return o, "", env.failUsage(err, command)
 		}
 		if _, twice := o.Upstreams[u.Name]; twice {
-			return o, "", w.usage(fmt.Errorf("--upstream %s is given twice: requests to it could go to one only", u.Name), command)
+			return o, "", env.failUsage(fmt.Errorf("--upstream %s is given twice: requests to it could go to one only", u.Name), command)
 		}
 		o.Upstreams[u.Name] = u
 	}
-	if err := cmp.Or(c.size(&o), positive("--compact-above", c.Compact), positive("--compact-resting", c.Resting)); err != nil {
-		return o, "", w.usage(err, command)
+	if err := cmp.Or(c.parseMaxBody(&o), checkPositive("--compact-above", c.Compact), checkPositive("--compact-resting", c.Resting)); err != nil {
+		return o, "", env.failUsage(err, command)
 	}
 	if c.Compact != nil {
 		o.CompactAbove = int64(*c.Compact)
 	}
-	if c.NoStore && c.Store != w.getenv("PARE_STORE") { // which --no-store is there to override
-		return o, "", w.usage(errors.New("--store and --no-store contradict each other"), command)
+	if c.NoStore && c.Store != env.getenv("PARE_STORE") { // which --no-store is there to override
+		return o, "", env.failUsage(errors.New("--store and --no-store contradict each other"), command)
 	}
 	if c.NoStore && c.Remember {
-		return o, "", w.usage(errors.New("--remember and --no-store contradict each other"), command)
+		return o, "", env.failUsage(errors.New("--remember and --no-store contradict each other"), command)
 	}
-	if used, status = c.configure(w, &o); status != statusClean {
+	if used, status = c.configure(env, &o); status != statusClean {
 		return o, used, status
 	}
 	var err error
-	if o.Tokens, err = c.tokens(w); err != nil {
-		return o, used, w.usage(err, command)
+	if o.Tokens, err = c.readTokens(env); err != nil {
+		return o, used, env.failUsage(err, command)
 	}
 	return o, used, statusClean
 }
 
-func (c *serveCmd) run(w *world) int {
-	o, used, status := c.options(w, "serve")
+func (c *serveCmd) run(env *environment) int {
+	o, used, status := c.serverOptions(env, "serve")
 	if status != statusClean {
 		return status
 	}
-	c.guarded = len(o.Tokens) > 0
+	c.requiresToken = len(o.Tokens) > 0
 	var err error
-	if o.Traces, err = serve.NewTraces(w.getenv, o.Log); err != nil {
-		return w.usage(err, "serve")
+	if o.Traces, err = serve.NewTraces(env.getenv, o.Log); err != nil {
+		return env.failUsage(err, "serve")
 	}
 	if o.Traces != nil {
 		defer o.Traces.Close()
 	}
-	note, err := c.open(w, &o)
+	note, err := c.openStore(env, &o)
 	if err != nil {
-		return w.fail(err.Error(), "name another one with --store, or give --no-store")
+		return env.fail(err.Error(), "name another one with --store, or give --no-store")
 	}
 	if o.Store != nil {
 		defer o.Store.Close()
 	}
-	upkeep, err := c.upkeep(o)
+	upkeep, err := c.startCompaction(o)
 	if err != nil {
-		return w.fail(err.Error(), "omit --compact-above and --compact-resting, or name a store with --store")
+		return env.fail(err.Error(), "omit --compact-above and --compact-resting, or name a store with --store")
 	}
 	defer upkeep()
-	l, err := serve.Listen(hostPort(c.Listen), w.getenv)
+	l, err := serve.Listen(normalizeAddress(c.Listen), env.getenv)
 	if err != nil {
-		return w.fail(err.Error(), listenHint(err))
+		return env.fail(err.Error(), listenHint(err))
 	}
 	if !serve.Local(l.Addr()) && len(o.Tokens) == 0 {
 		l.Close()
-		return w.fail("other machines can reach "+l.Addr().String()+", and no token is required",
+		return env.fail("other machines can reach "+l.Addr().String()+", and no token is required",
 			"listen on 127.0.0.1, or give --token-file FILE or PARE_TOKENS")
 	}
 	// From here on signals end the server in good order.
-	ctx, cut, done := w.ends()
+	ctx, cut, done := env.notifyShutdown()
 	defer done()
-	serve.Steady(w.getenv, w.log)
+	serve.Steady(env.getenv, env.log)
 	s := serve.New(o)
-	w.listening(l.Addr())
+	env.printListening(l.Addr())
 	if serve.Local(l.Addr()) {
-		exports(w, l.Addr())
+		printExports(env, l.Addr())
 	}
-	if isTerminal(w.stderr) || !c.guarded { // its address has the token of this run
-		screen.Fprintf(w.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), s.Page())
+	if isTerminal(env.stderr) || !c.requiresToken { // its address has the token of this run
+		screen.Fprintf(env.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), s.Page())
 	}
 	if used != "" {
-		screen.Fprintf(w.stderr, "pare: configured by %s\n", used)
+		screen.Fprintf(env.stderr, "pare: configured by %s\n", used)
 	}
 	if note != "" {
-		screen.Fprintf(w.stderr, "pare: %s\n", note)
+		screen.Fprintf(env.stderr, "pare: %s\n", note)
 	}
 	if s.Remembers() {
-		screen.Fprintf(w.stderr, "pare: conversations are remembered, with their replies: pare session list shows them\n")
+		screen.Fprintf(env.stderr, "pare: conversations are remembered, with their replies: pare session list shows them\n")
 	}
-	return c.serve(ctx, cut, w, s, l)
+	return c.serve(ctx, cut, env, s, l)
 }
 
 // exports says what a client has to know, as lines for a shell.
-func exports(w *world, a net.Addr) {
+func printExports(env *environment, a net.Addr) {
 	for _, c := range [][2]string{{"ANTHROPIC_BASE_URL", ""}, {"OPENAI_BASE_URL", "/v1"}, {"GOOGLE_GEMINI_BASE_URL", ""}} {
-		screen.Fprintf(w.stderr, "      export %s=http://%s%s\n", c[0], a.String(), c[1])
+		screen.Fprintf(env.stderr, "      export %s=http://%s%s\n", c[0], a.String(), c[1])
 	}
 }
 
 // serve answers until a signal comes, and waits for what is under way until another one.
-func (c *serveCmd) serve(ctx context.Context, cut <-chan struct{}, w *world, s *serve.Server, l net.Listener) int {
+func (c *serveCmd) serve(ctx context.Context, cut <-chan struct{}, env *environment, s *serve.Server, l net.Listener) int {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
@@ -169,39 +169,39 @@ func (c *serveCmd) serve(ctx context.Context, cut <-chan struct{}, w *world, s *
 			case <-ctx.Done():
 				return
 			case <-again:
-				c.reload(w, s)
+				c.reloadConfig(env, s)
 			}
 		}
 	}()
 	if err := s.Serve(ctx, l, c.Grace, cut); err != nil {
-		return w.fail(err.Error(), "")
+		return env.fail(err.Error(), "")
 	}
 	return statusClean
 }
 
 // reload reads the configuration again; one that is wrong changes nothing.
-func (c *serveCmd) reload(w *world, s *serve.Server) {
+func (c *serveCmd) reloadConfig(env *environment, s *serve.Server) {
 	var o serve.Options
 	const stays = "the configuration and the tokens stay as they were"
-	if _, status := c.configure(w, &o); status != statusClean {
-		screen.Fprintf(w.stderr, "pare: %s\n", stays) // why has been said
+	if _, status := c.configure(env, &o); status != statusClean {
+		screen.Fprintf(env.stderr, "pare: %s\n", stays) // why has been said
 		return
 	}
-	tokens, err := c.tokens(w)
-	if err == nil && len(tokens) == 0 && c.guarded {
+	tokens, err := c.readTokens(env)
+	if err == nil && len(tokens) == 0 && c.requiresToken {
 		err = errors.New("no token is left")
 	}
 	if err != nil {
-		w.fail(err.Error(), stays)
+		env.fail(err.Error(), stays)
 		return
 	}
 	s.Set(o.Settings)
 	s.SetTokens(tokens)
-	screen.Fprintf(w.stderr, "pare: the configuration was read again\n")
+	screen.Fprintf(env.stderr, "pare: the configuration was read again\n")
 }
 
 // size reads --max-body.
-func (c *serveCmd) size(o *serve.Options) (err error) {
+func (c *serveCmd) parseMaxBody(o *serve.Options) (err error) {
 	if c.MaxBody == "" {
 		return nil
 	}
@@ -213,8 +213,8 @@ func (c *serveCmd) size(o *serve.Options) (err error) {
 
 // configure reads the configuration and says which one. A status other than clean has been
 // explained.
-func (c *serveCmd) configure(w *world, o *serve.Options) (used string, status int) {
-	conf, used, status := c.load(w, true)
+func (c *serveCmd) configure(env *environment, o *serve.Options) (used string, status int) {
+	conf, used, status := c.load(env, true)
 	if status != statusClean {
 		return used, status
 	}
@@ -223,24 +223,24 @@ func (c *serveCmd) configure(w *world, o *serve.Options) (used string, status in
 		conf.CutWhenFree(config.Mark{Percent: proxy.Default().Window.LowPercent})
 	}
 	if c.Prune {
-		w.log.Warn("--prune changes what comes before what the provider has cached, which costs more than it saves: --cold cuts when that is free")
+		env.log.Warn("--prune changes what comes before what the provider has cached, which costs more than it saves: --cold cuts when that is free")
 	}
 	var err error
-	if o.Settings, err = serve.Load(conf, w.getenv); err != nil {
-		return used, w.misconfigured(used, err)
+	if o.Settings, err = serve.Load(conf, env.getenv); err != nil {
+		return used, env.failConfig(used, err)
 	}
 	return used, statusClean
 }
 
 // open opens the store. One that nobody has named may be missing: requests go on without,
 // and a note says so.
-func (c *serveCmd) open(w *world, o *serve.Options) (note string, err error) {
+func (c *serveCmd) openStore(env *environment, o *serve.Options) (note string, err error) {
 	if c.NoStore {
 		return "", nil
 	}
 	dsn := c.Store
 	if dsn == "" {
-		folder, err := dataFolder(w)
+		folder, err := dataFolder(env)
 		if err != nil {
 			return "no sessions are kept: " + err.Error(), nil
 		}
@@ -254,8 +254,8 @@ func (c *serveCmd) open(w *world, o *serve.Options) (note string, err error) {
 }
 
 // tokens reads the tokens of clients: a line each of a file, or what the environment says.
-func (c *serveCmd) tokens(w *world) ([]string, error) {
-	text := strings.ReplaceAll(w.getenv("PARE_TOKENS"), ",", "\n")
+func (c *serveCmd) readTokens(env *environment) ([]string, error) {
+	text := strings.ReplaceAll(env.getenv("PARE_TOKENS"), ",", "\n")
 	if c.TokenFile != "" {
 		raw, err := os.ReadFile(c.TokenFile)
 		if err != nil {
@@ -273,8 +273,8 @@ func (c *serveCmd) tokens(w *world) ([]string, error) {
 		if _, rest, named := strings.Cut(line, ":"); named {
 			secret = rest // the name is no secret
 		}
-		if len(secret) < minToken {
-			return nil, fmt.Errorf("a token of %s is too easily guessed: it needs %d at least", plural(len(secret), "character"), minToken)
+		if len(secret) < minTokenLength {
+			return nil, fmt.Errorf("a token of %s is too easily guessed: it needs %d at least", plural(len(secret), "character"), minTokenLength)
 		}
 		all = append(all, line)
 	}
@@ -285,4 +285,4 @@ func (c *serveCmd) tokens(w *world) ([]string, error) {
 }
 
 // minToken is the length of the shortest token that is not too easily guessed.
-const minToken = 16
+const minTokenLength = 16

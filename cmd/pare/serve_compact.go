@@ -10,7 +10,7 @@ import (
 
 // upkeep compacts heavy sessions in the background, if that is asked for; the function
 // that comes back ends it.
-func (c *serveCmd) upkeep(o serve.Options) (func(), error) {
+func (c *serveCmd) startCompaction(o serve.Options) (func(), error) {
 	switch {
 	case c.Compact == nil && c.Resting == nil:
 		return func() {}, nil
@@ -18,7 +18,7 @@ func (c *serveCmd) upkeep(o serve.Options) (func(), error) {
 		return nil, errors.New("--compact-above and --compact-resting need a store")
 	}
 	by := o.Settings.Compactor(storex.Memory(o.Store))
-	r, err := background.Start(context.Background(), o.Store, c.Store, background.Options{Above: int64(value(c.Compact)), Resting: int64(value(c.Resting)), Compactor: by, Log: o.Log})
+	r, err := background.Start(context.Background(), o.Store, c.Store, background.Options{Above: int64(valueOrZero(c.Compact)), Resting: int64(valueOrZero(c.Resting)), Compactor: by, Log: o.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -55,29 +55,29 @@ func TestDefectX5NoFileIsAnEmptyFile(t *testing.T) {
 // effective is what serve would do with some flags, in words.
 func effective(t *testing.T, args []string) string {
 	t.Helper()
-	g, errs := new(grammar), new(bytes.Buffer)
-	w := &world{stdout: io.Discard, stderr: errs, getenv: func(string) string { return "" }, log: slog.New(slog.DiscardHandler)}
-	if _, err := parserOf(g, w, nil).Parse(slices.Concat([]string{"serve"}, args)); err != nil {
+	g, errs := new(commandLine), new(bytes.Buffer)
+	env := &environment{stdout: io.Discard, stderr: errs, getenv: func(string) string { return "" }, log: slog.New(slog.DiscardHandler)}
+	if _, err := buildParser(g, env, nil).Parse(slices.Concat([]string{"serve"}, args)); err != nil {
 		t.Fatal(err)
 	}
-	o, _, status := g.Serve.options(w, "serve")
+	o, _, status := g.Serve.serverOptions(env, "serve")
 	if status != statusClean {
 		t.Fatal(errs)
 	}
-	p := o.Settings.Policy
-	if p.Window.Priority != nil || p.Window.Cache != nil || p.Compact != nil || p.Repair.Stub != nil {
+	policy := o.Settings.Policy
+	if policy.Window.Priority != nil || policy.Window.Cache != nil || policy.Compact != nil || policy.Repair.Stub != nil {
 		t.Fatal("there is more in a policy than this test compares")
 	}
 	var rules []string
-	for _, r := range p.Rules.Rules() {
+	for _, r := range policy.Rules.Rules() {
 		rules = append(rules, r.Name)
 	}
-	if cold := slices.Contains(args, "--cold"); cold != (p.Window.ColdRules != nil) || cold != slices.Contains(rules, "oversized") {
-		t.Errorf("%v: rules for cold moments %v, all rules %v", args, p.Window.ColdRules != nil, rules)
+	if cold := slices.Contains(args, "--cold"); cold != (policy.Window.ColdRules != nil) || cold != slices.Contains(rules, "oversized") {
+		t.Errorf("%v: rules for cold moments %v, all rules %v", args, policy.Window.ColdRules != nil, rules)
 	}
-	p.Window.ColdRules = nil // an address
-	above := value(g.Serve.Compact)
+	policy.Window.ColdRules = nil // an address
+	above := valueOrZero(g.Serve.Compact)
 	g.Serve.Compact, g.Serve.Resting = nil, nil // addresses
 	return fmt.Sprintf("%+v, compact above %d\n%+v %+v %+v\noff %v, rules %v, archive %v\nprune %v, recall %v, body %d, hosts %v, tokens %v, upstreams %v",
-		g.Serve, above, *p.Window, p.Check, p.ProviderEdits, p.Off, rules, p.Archive, o.Prune, o.Recall, o.MaxBody, o.Hosts, o.Tokens, o.Upstreams)
+		g.Serve, above, *policy.Window, policy.Check, policy.ProviderEdits, policy.Off, rules, policy.Archive, o.Prune, o.Recall, o.MaxBody, o.Hosts, o.Tokens, o.Upstreams)
 }

@@ -12,40 +12,40 @@ import (
 )
 
 // A logFile is an agent's session file that was read.
-type logFile struct {
+type sessionFile struct {
 	*agentlog.Stored
 }
 
 // readSession reads the session that a chunk holds, or names.
-func readSession(in source.Chunk, opts wire.Options) (l logFile, err error) {
+func readSession(chunk source.Chunk, opts wire.Options) (session sessionFile, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = hinted{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the session if you may share it"}
+			err = hintedError{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the session if you may share it"}
 		}
 	}()
-	o := agentlog.Options{Format: in.Agent, Profile: opts.Profile, Model: opts.Model, Marked: in.Lead > 0}
+	o := agentlog.Options{Format: chunk.Agent, Profile: opts.Profile, Model: opts.Model, Marked: chunk.Lead > 0}
 	if o.Profile != "" {
-		if _, err := wire.ResolveProfile(in.Agent.Dialect(), o.Profile, ""); err != nil {
-			return logFile{}, err
+		if _, err := wire.ResolveProfile(chunk.Agent.Dialect(), o.Profile, ""); err != nil {
+			return sessionFile{}, err
 		}
 	}
 	switch {
-	case in.Rows != nil:
-		l.Stored, err = agentlog.OpenRows(in.Source, in.Rows, o)
-	case in.IsFolder():
-		l.Stored, err = agentlog.OpenFolder(in.Source, "", o)
+	case chunk.Rows != nil:
+		session.Stored, err = agentlog.OpenRows(chunk.Source, chunk.Rows, o)
+	case chunk.IsFolder():
+		session.Stored, err = agentlog.OpenFolder(chunk.Source, "", o)
 	default:
-		l.Stored, err = agentlog.OpenFile(in.Source, in.File, in.Data, o)
+		session.Stored, err = agentlog.OpenFile(chunk.Source, chunk.File, chunk.Data, o)
 	}
-	return l, err
+	return session, err
 }
 
 // profile names dialect and profile of the session.
-func (s logFile) profile(opts wire.Options) (dialect, profile string) {
-	if r := s.First(); r != nil {
-		return r.Dialect.String(), r.Profile.Name
+func (f sessionFile) dialectAndProfile(opts wire.Options) (dialect, profile string) {
+	if req := f.First(); req != nil {
+		return req.Dialect.String(), req.Profile.Name
 	}
-	d := s.Format.Dialect()
+	d := f.Format.Dialect()
 	p, err := wire.ResolveProfile(d, opts.Profile, opts.Model)
 	if err != nil {
 		return d.String(), d.String()
@@ -54,19 +54,19 @@ func (s logFile) profile(opts wire.Options) (dialect, profile string) {
 }
 
 // counts are those of what would be sent.
-func (s logFile) counts() picture.Counts { return picture.CountSession(s.Log) }
+func (f sessionFile) counts() picture.Counts { return picture.CountSession(f.Log) }
 
 // requests returns what would be sent if the session went on, as it is stored, and where
 // it is from.
-func (s logFile) requests(from origin) iter.Seq2[origin, *wire.Request] {
+func (f sessionFile) sentRequests(from origin) iter.Seq2[origin, *wire.Request] {
 	return func(yield func(origin, *wire.Request) bool) {
-		all := s.Sent()
-		for _, t := range all {
+		all := f.Sent()
+		for _, thread := range all {
 			if len(all) > 1 {
-				from.thread, from.many = t.Name, true
+				from.thread, from.isOneOfMany = thread.Name, true
 			}
-			from.pace = func() fullness.Pace { return s.Pace(t) }
-			if from.counted = s.Counted(t); !yield(from, t.Stored()) {
+			from.pace = func() fullness.Pace { return f.Pace(thread) }
+			if from.counted = f.Counted(thread); !yield(from, thread.Stored()) {
 				return
 			}
 		}

@@ -43,7 +43,7 @@ func TestDoctorKeepsLinesWrittenAtTheQuestion(t *testing.T) {
 			}
 		}
 	}()
-	run(&world{args: []string{"doctor", "--home", home, "--fix"}, stdin: terminal, stdout: &bytes.Buffer{}, stderr: terminal, getenv: func(string) string { return "" }})
+	run(&environment{args: []string{"doctor", "--home", home, "--fix"}, stdin: terminal, stdout: &bytes.Buffer{}, stderr: terminal, getenv: func(string) string { return "" }})
 	terminal.Close()
 	if text := <-output; !strings.Contains(text, "has it open for writing") {
 		t.Errorf("doctor does not report the agent:\n%s", text)
@@ -107,18 +107,18 @@ func TestFixOfManyLooksAtEachFile(t *testing.T) {
 	first, second := filepath.Join(folder, "a.jsonl"), filepath.Join(folder, "b.jsonl")
 	aged(t, first, []byte(interrupted))
 	aged(t, second, []byte(interrupted))
-	w := &world{args: []string{"fix", "--in-place", first, second}, stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, getenv: func(string) string { return "" }}
+	env := &environment{args: []string{"fix", "--in-place", first, second}, stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, getenv: func(string) string { return "" }}
 	var errs bytes.Buffer
-	w.stderr = &errs
+	env.stderr = &errs
 	isOpen := false
-	w.files.Step = func(op, path string) error {
+	env.files.Step = func(op, path string) error {
 		if !isOpen && op == "create" && strings.Contains(path, "b.jsonl") {
 			isOpen = true
 			holdOpen(t, second)
 		}
 		return nil
 	}
-	if status := run(w); status != statusInvalid || !strings.Contains(errs.String(), "has it open for writing") {
+	if status := run(env); status != statusInvalid || !strings.Contains(errs.String(), "has it open for writing") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}
 	if got, err := os.ReadFile(second); err != nil || string(got) != interrupted {

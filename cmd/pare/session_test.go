@@ -157,7 +157,7 @@ func TestSessionInPlaceFails(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.jsonl")
 			aged(t, path, []byte(interrupted))
 			var errs bytes.Buffer
-			status := run(&world{args: []string{"fix", "--in-place", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
+			status := run(&environment{args: []string{"fix", "--in-place", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
 			if status != statusInvalid || !strings.Contains(errs.String(), "pare: write "+path) {
 				t.Errorf("status %d: %s", status, errs.String())
 			}
@@ -177,7 +177,7 @@ func TestSessionMeanwhile(t *testing.T) {
 		return atomicfile.CreateFile(name, perm)
 	}
 	var errs bytes.Buffer
-	status := run(&world{args: []string{"fix", "--in-place", "--force", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
+	status := run(&environment{args: []string{"fix", "--in-place", "--force", path}, stdout: io.Discard, stderr: &errs, getenv: os.Getenv, files: atomicfile.Files{Create: create}})
 	if status != statusInvalid || !strings.Contains(errs.String(), "somebody else wrote to it") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}

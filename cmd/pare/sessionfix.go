@@ -15,64 +15,64 @@ import (
 )
 
 // repairing is how the session files of a run are repaired.
-type repairing struct {
+type sessionRepair struct {
 	agentlog.Options
-	force bool // even if the agent is still writing
-	busy  *agentlog.Busy
+	overwritesBusy bool // even if the agent is still writing
+	busy           *agentlog.Busy
 }
 
 // session repairs the session file of a chunk.
-func (c *changer) session(in source.Chunk, b *batch) {
-	from := origin{source: in.Source, lead: in.Lead, many: c.many}
+func (c *changer) changeSessionFile(chunk source.Chunk, b *batch) {
+	from := origin{source: chunk.Source, skippedBytes: chunk.Lead, isOneOfMany: c.hasManyFiles}
 	o := func() (o outcome) {
 		// A bug that one file of many meets must not cost the others.
 		defer func() {
 			if p := recover(); p != nil {
-				o = c.stuck(from, in.Data, ownBug(p))
+				o = c.reportUnchanged(from, chunk.Data, newBugProblem(p))
 			}
 		}()
-		defer c.memory.Frugal(len(in.Data))()
-		return c.repair(from, in, b)
+		defer c.memory.Frugal(len(chunk.Data))()
+		return c.changeSession(from, chunk, b)
 	}()
-	if in.Lead > 0 && !o.unmarked {
-		b.outs = append(b.outs, c.gap(in.Mark()))
+	if chunk.Lead > 0 && !o.dropsByteOrderMark {
+		b.outs = append(b.outs, c.newGap(chunk.Mark()))
 	}
 	b.outs = append(b.outs, o)
 }
 
 // repair repairs one session file.
-func (c *changer) repair(from origin, in source.Chunk, b *batch) (o outcome) {
-	if c.shorten != nil {
-		return c.shortenSession(from, in, b)
+func (c *changer) changeSession(from origin, chunk source.Chunk, b *batch) (o outcome) {
+	if c.planSession != nil {
+		return c.shortenSession(from, chunk, b)
 	}
-	if c.off {
-		if o.before, o.after = len(in.Data), len(in.Data); !c.dryRun {
-			o.out = in.Data
+	if c.isOff {
+		if o.bytesBefore, o.bytesAfter = len(chunk.Data), len(chunk.Data); !c.dryRun {
+			o.out = chunk.Data
 		}
 		return o
 	}
-	l, err := readSession(in, c.opts)
+	session, err := readSession(chunk, c.opts)
 	if err != nil {
-		return c.unreadable(from, failure(err))
+		return c.reportUnreadable(from, newProblem(err))
 	}
-	how := c.repairing.Options
+	how := c.sessionRepair.Options
 	how.Profile, how.Model = c.opts.Profile, c.opts.Model
-	fixed, err := l.Fix(how)
+	fixed, err := session.Fix(how)
 	switch {
 	case errors.Is(err, agentlog.ErrAppendOnly):
-		return c.unreadable(from, failure(hinted{fmt.Errorf("--append-only: the format of %s cannot hold what has to be repaired here beside the original lines", l.Format.Maker()),
+		return c.reportUnreadable(from, newProblem(hintedError{fmt.Errorf("--append-only: the format of %s cannot hold what has to be repaired here beside the original lines", session.Format.Maker()),
 			"without --append-only, only the lines that must change are touched, and the original is kept"}))
 	case err != nil:
-		return c.stuck(from, in.Data, failure(err))
+		return c.reportUnchanged(from, chunk.Data, newProblem(err))
 	}
-	o.before, o.after = len(l.Raw()), len(fixed.Raw)
-	if o.unmarked = fixed.Unmarked; o.unmarked {
-		o.before += in.Lead
+	o.bytesBefore, o.bytesAfter = len(session.Raw()), len(fixed.Raw)
+	if o.dropsByteOrderMark = fixed.Unmarked; o.dropsByteOrderMark {
+		o.bytesBefore += chunk.Lead
 	}
-	files := l.Replacements(fixed) // what is written decides what has changed
-	o.changed = len(files) > 0
-	if why := c.busy(l); o.changed && why != nil {
-		return c.leftAlone(from, in.Data, why)
+	files := session.Replacements(fixed) // what is written decides what has changed
+	o.isChanged = len(files) > 0
+	if why := c.checkBusy(session); o.isChanged && why != nil {
+		return c.reportBusy(from, chunk.Data, why)
 	}
 	for _, ch := range fixed.Changes {
 		o.rules = append(o.rules, ch.Rule)
@@ -81,15 +81,15 @@ func (c *changer) repair(from origin, in source.Chunk, b *batch) (o outcome) {
 		o.status = statusFindings
 	}
 	if c.dryRun {
-		o.out = c.showSession(from, l, fixed)
+		o.out = c.renderSessionPlan(from, session, fixed)
 		return o
 	}
 	if len(fixed.Left) > 0 {
-		o.note = c.leftInSession(from, l, fixed.Left)
+		o.note = c.formatRemainingInSession(from, session, fixed.Left)
 	}
-	o.receipt = c.logReceipt(from, fixed.Changes)
+	o.receipt = c.buildSessionReceipt(from, fixed.Changes)
 	if c.inPlace {
-		b.Session = replacements(in, files, how.AppendOnly)
+		b.Session = prepareReplacements(chunk, files, how.AppendOnly)
 		return o
 	}
 	o.out = fixed.Raw
@@ -99,10 +99,10 @@ func (c *changer) repair(from origin, in source.Chunk, b *batch) (o outcome) {
 // replacements are the files of a session that change, packed as they were. Agents list
 // their sessions by the time of the last change, and go on with the newest: fixing is not
 // using, so a session stays in its place. What is appended is news.
-func replacements(in source.Chunk, files []agentlog.Replacement, news bool) []agentlog.Replacement {
+func prepareReplacements(chunk source.Chunk, files []agentlog.Replacement, news bool) []agentlog.Replacement {
 	for i := range files {
 		f := &files[i]
-		f.Pack = source.Packer(in.Packed)
+		f.Pack = source.Packer(chunk.Packed)
 		if news {
 			f.Modified = time.Time{}
 		}
@@ -112,26 +112,26 @@ func replacements(in source.Chunk, files []agentlog.Replacement, news bool) []ag
 
 // busy says why the agent may still be writing to the session; nil: it is not, or
 // nobody minds.
-func (c *changer) busy(l logFile) error {
-	if !c.inPlace || c.repairing.force {
+func (c *changer) checkBusy(session sessionFile) error {
+	if !c.inPlace || c.sessionRepair.overwritesBusy {
 		return nil
 	}
-	return c.repairing.busy.Why(l.Newest())
+	return c.sessionRepair.busy.Why(session.Newest())
 }
 
 // leftAlone reports a session that its agent may still be writing. Of several files the
 // others are repaired.
-func (c *changer) leftAlone(from origin, raw []byte, why error) outcome {
+func (c *changer) reportBusy(from origin, raw []byte, why error) outcome {
 	const hint = "end the agent, or wait ten seconds after its last write; --force rewrites it anyway"
-	p := failure(hinted{fmt.Errorf("left as it is: %w", why), hint})
-	if from.many {
-		return c.stuck(from, raw, p)
+	p := newProblem(hintedError{fmt.Errorf("left as it is: %w", why), hint})
+	if from.isOneOfMany {
+		return c.reportUnchanged(from, raw, p)
 	}
-	return c.unreadable(from, p)
+	return c.reportUnreadable(from, p)
 }
 
 // A logLeftover is what --json prints about a session that is not all repaired.
-type logLeftover struct {
+type sessionRemainingJSON struct {
 	Source string             `json:"source"`
 	Line   int                `json:"line,omitempty"` // of a data set
 	Format string             `json:"format"`
@@ -139,35 +139,35 @@ type logLeftover struct {
 }
 
 // leftInSession reports what could not be repaired.
-func (c *changer) leftInSession(from origin, l logFile, left []agentlog.Finding) []byte {
+func (c *changer) formatRemainingInSession(from origin, session sessionFile, left []agentlog.Finding) []byte {
 	if c.json {
-		return encode(logLeftover{from.source, from.line, l.Format.String(), left})
+		return encodeLine(sessionRemainingJSON{from.source, from.line, session.Format.String(), left})
 	}
 	var b bytes.Buffer
 	screen.Fprintf(&b, "pare: %s: %s cannot be fixed; lines are those of the result\n", from.String(), plural(len(left), "finding"))
 	for _, f := range left {
-		c.notes.Placed(&b, from.name(), f)
-		c.notes.Meaning(&b, f.Finding, true, false)
-		c.notes.Instead(&b, f)
+		c.noteStyle.Placed(&b, from.sessionName(), f)
+		c.noteStyle.Meaning(&b, f.Finding, true, false)
+		c.noteStyle.Instead(&b, f)
 	}
 	return b.Bytes()
 }
 
 // A logReceipt is a change of a session file.
-type logReceipt struct {
+type sessionReceiptLine struct {
 	agentlog.Change
 	Source string `json:"source,omitempty"`
 }
 
 // logReceipt renders changes as JSON lines, if anybody wants them.
-func (c *changer) logReceipt(from origin, changes []agentlog.Change) lines {
-	var all lines
+func (c *changer) buildSessionReceipt(from origin, changes []agentlog.Change) jsonLines {
+	var all jsonLines
 	for _, ch := range changes {
-		if !c.receipts {
+		if !c.wantsReceipts {
 			break
 		}
-		r := logReceipt{Change: ch}
-		if from.many {
+		r := sessionReceiptLine{Change: ch}
+		if from.isOneOfMany {
 			r.Source = from.source
 		}
 		if from.line > 0 { // it has no lines of its own
@@ -179,7 +179,7 @@ func (c *changer) logReceipt(from origin, changes []agentlog.Change) lines {
 }
 
 // A logPlan is what --dry-run --json prints about a session file.
-type logPlan struct {
+type sessionPlanJSON struct {
 	Source  string             `json:"source"`
 	Line    int                `json:"line,omitempty"` // of a data set
 	Format  string             `json:"format"`
@@ -188,33 +188,33 @@ type logPlan struct {
 }
 
 // showSession renders what would be done to a session file.
-func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []byte {
+func (c *changer) renderSessionPlan(from origin, session sessionFile, fixed *agentlog.Fixed) []byte {
 	if c.json {
-		return encode(logPlan{from.source, from.line, l.Format.String(), append([]agentlog.Change{}, fixed.Changes...), append([]agentlog.Finding{}, fixed.Left...)})
+		return encodeLine(sessionPlanJSON{from.source, from.line, session.Format.String(), append([]agentlog.Change{}, fixed.Changes...), append([]agentlog.Finding{}, fixed.Left...)})
 	}
 	if len(fixed.Changes)+len(fixed.Left) == 0 {
 		return nil
 	}
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n\n", c.view.Paint.Bold(from.String()), c.view.Paint.Faint(c.view.AboutSession(l.Stored)))
+	screen.Fprintf(&b, "%s  %s\n\n", c.style.Paint.Bold(from.String()), c.style.Paint.Faint(c.style.AboutSession(session.Stored)))
 	all := slices.Clone(fixed.Changes)
 	slices.SortStableFunc(all, func(x, y agentlog.Change) int {
-		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(lineOrLast(x), lineOrLast(y)))
+		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(sortLine(x), sortLine(y)))
 	})
-	c.view.Changes(&b, from.name(), all)
-	if around := aroundChanges(l, fixed); around != 0 {
-		screen.Fprintf(&b, "%s\n", c.view.Paint.Faint("around these changes:"+picture.BytesChanged(around)+": the records that they stand in, and links between lines"))
+	c.style.Changes(&b, from.sessionName(), all)
+	if around := countSurroundingBytes(session, fixed); around != 0 {
+		screen.Fprintf(&b, "%s\n", c.style.Paint.Faint("around these changes:"+picture.BytesChanged(around)+": the records that they stand in, and links between lines"))
 	}
 	if len(fixed.Files) == 0 {
 		const most = 12
-		picture.Difference(&b, c.view.Paint, c.view.Width, most, l.Raw(), fixed.Raw)
+		picture.Difference(&b, c.style.Paint, c.style.Width, most, session.Raw(), fixed.Raw)
 	}
 	if len(fixed.Left) > 0 {
-		screen.Fprintf(&b, "\n%s\n", c.view.Paint.Bold("cannot be fixed; lines are those of the result"))
+		screen.Fprintf(&b, "\n%s\n", c.style.Paint.Bold("cannot be fixed; lines are those of the result"))
 		for _, f := range fixed.Left {
-			c.view.Placed(&b, from.name(), f)
-			c.view.Meaning(&b, f.Finding, true, false)
-			c.view.Instead(&b, f)
+			c.style.Placed(&b, from.sessionName(), f)
+			c.style.Meaning(&b, f.Finding, true, false)
+			c.style.Instead(&b, f)
 		}
 	}
 	b.WriteByte('\n')
@@ -223,8 +223,8 @@ func (c *changer) showSession(from origin, l logFile, fixed *agentlog.Fixed) []b
 
 // aroundChanges is how many bytes a repair adds that no single change does, so that the bytes of
 // all changes and these come to the difference of the file.
-func aroundChanges(l logFile, fixed *agentlog.Fixed) int {
-	n := len(fixed.Raw) - len(l.Raw())
+func countSurroundingBytes(session sessionFile, fixed *agentlog.Fixed) int {
+	n := len(fixed.Raw) - len(session.Raw())
 	for _, c := range fixed.Changes {
 		n -= c.Bytes
 	}
@@ -235,7 +235,7 @@ func aroundChanges(l logFile, fixed *agentlog.Fixed) int {
 }
 
 // lineOrLast puts what is new, and has no line, behind everything.
-func lineOrLast(c agentlog.Change) int {
+func sortLine(c agentlog.Change) int {
 	if c.Line == 0 {
 		return 1 << 62
 	}

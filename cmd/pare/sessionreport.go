@@ -10,7 +10,7 @@ import (
 )
 
 // A logResult is what check --json prints about a session file.
-type logResult struct {
+type sessionCheckResult struct {
 	Source  string `json:"source"`
 	Line    int    `json:"line,omitempty"` // of a data set
 	Format  string `json:"format"`
@@ -23,36 +23,36 @@ type logResult struct {
 
 // session checks a session file. The status is about what keeps the session from being
 // resumed as it should be; what else is found is reported.
-func (c *checkCmd) session(v report, from origin, l logFile) (out outcome) {
-	found := l.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
+func (c *checkCmd) checkSession(style report, from origin, session sessionFile) (out outcome) {
+	found := session.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
 	for _, f := range found {
 		if f.Effect == agentlog.Refused {
 			out.status = statusFindings
 			out.rules = append(out.rules, f.Rule)
 		}
 	}
-	n := l.counts()
-	dialect, profile := l.profile(wire.Options{Profile: c.Profile, Model: c.Model})
+	n := session.counts()
+	dialect, profile := session.dialectAndProfile(wire.Options{Profile: c.Profile, Model: c.Model})
 	switch {
 	case c.JSON:
-		r := logResult{from.source, from.line, l.Format.String(), dialect, profile, n, append([]agentlog.Finding{}, found...), nil}
+		r := sessionCheckResult{from.source, from.line, session.Format.String(), dialect, profile, n, append([]agentlog.Finding{}, found...), nil}
 		if c.Pairs {
-			r.Pairs = l.pairs()
+			r.Pairs = session.listPairs()
 		}
-		out.out = encode(r)
+		out.out = encodeLine(r)
 	case len(found) > 0:
-		out.out = v.Session(from.name(), l.Stored, found)
-		if !from.many && from.source != source.Stdin {
-			out.note = screen.Appendf(nil, "%s\n", remedyFor(l.Remedy(found), from.source))
+		out.out = style.Session(from.sessionName(), session.Stored, found)
+		if !from.isOneOfMany && from.source != source.Stdin {
+			out.note = screen.Appendf(nil, "%s\n", formatSessionRemedy(session.Remedy(found), from.source))
 		}
-	case !from.many:
-		out.note = screen.Appendf(nil, "%s: clean (a session of %s, profile %s, %s)\n", from.String(), l.Format.Maker(), profile, n)
+	case !from.isOneOfMany:
+		out.note = screen.Appendf(nil, "%s: clean (a session of %s, profile %s, %s)\n", from.String(), session.Format.Maker(), profile, n)
 	}
 	return out
 }
 
 // remedyFor says what to do about the findings of a session in a file.
-func remedyFor(r agentlog.Remedy, file string) screen.Text {
+func formatSessionRemedy(r agentlog.Remedy, file string) screen.Text {
 	command := screen.NewCommand("pare", picture.RepairVerb(r), "--in-place").Files(file)
 	switch {
 	case r.Full: // which repairs it, too

@@ -12,76 +12,76 @@ import (
 )
 
 // A shortening plans what becomes of a session.
-type shortening func(*agentlog.Thread, agentlog.Size) (*pare.Plan, error)
+type sessionPlanner func(*agentlog.Thread, agentlog.Size) (*pare.Plan, error)
 
 // bySession lets a planner of requests plan what becomes of a session.
-func bySession(plan planner) shortening {
-	return func(t *agentlog.Thread, _ agentlog.Size) (*pare.Plan, error) { return plan(t.Request) }
+func planEachRequest(plan planner) sessionPlanner {
+	return func(thread *agentlog.Thread, _ agentlog.Size) (*pare.Plan, error) { return plan(thread.Request) }
 }
 
 // forSessions is how a command that takes things out writes sessions.
-func forSessions(p *pare.Policy) *repairing {
-	return &repairing{Options: agentlog.Options{Repair: p.Repair, Check: p.Check}, busy: agentlog.NewBusy(time.Now())}
+func newSessionRepair(policy *pare.Policy) *sessionRepair {
+	return &sessionRepair{Options: agentlog.Options{Repair: policy.Repair, Check: policy.Check}, busy: agentlog.NewBusy(time.Now())}
 }
 
 // shortened is a session that a command has made shorter.
-type shortened struct {
+type shortenedSession struct {
 	*agentlog.Fixed
 	plans []*pare.Plan
 	size  picture.Size
 }
 
 // shortenLog makes a session shorter, in memory.
-func (c *changer) shortenLog(l logFile, how agentlog.Options) (*shortened, error) {
-	out := &shortened{}
-	fixed, err := l.Shorten(how, func(t *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
-		p, err := c.shorten(t, s)
+func (c *changer) shortenThreads(session sessionFile, how agentlog.Options) (*shortenedSession, error) {
+	out := &shortenedSession{}
+	fixed, err := session.Shorten(how, func(thread *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
+		plan, err := c.planSession(thread, s)
 		if err != nil {
 			return nil, err
 		}
-		out.plans = append(out.plans, p)
-		if c.tokens != nil {
-			n, was, is := len(p.Result().Transcript().Messages()), c.tokens(t.Stored()), c.tokens(p.Result())
-			if t.Messages() < len(t.Request.Transcript().Messages()) { // the prompt that stands in for the next one
-				n, is = n-1, is-(c.tokens(t.Request)-was)
+		out.plans = append(out.plans, plan)
+		if c.countTokens != nil {
+			n, was, is := len(plan.Result().Transcript().Messages()), c.countTokens(thread.Stored()), c.countTokens(plan.Result())
+			if thread.Messages() < len(thread.Request.Transcript().Messages()) { // the prompt that stands in for the next one
+				n, is = n-1, is-(c.countTokens(thread.Request)-was)
 			}
-			out.size.Messages[0] += t.Messages()
+			out.size.Messages[0] += thread.Messages()
 			out.size.Messages[1] += n
 			out.size.Tokens[0] += was
 			out.size.Tokens[1] += is
 		}
-		return p, nil
+		return plan, nil
 	})
 	out.Fixed = fixed
 	return out, err
 }
 
 // shortenSession makes one session file shorter.
-func (c *changer) shortenSession(from origin, in source.Chunk, b *batch) (o outcome) {
-	l, err := readSession(in, c.opts)
+func (c *changer) shortenSession(from origin, chunk source.Chunk, b *batch) (o outcome) {
+	session, err := readSession(chunk, c.opts)
 	if err != nil {
-		return c.unreadable(from, failure(err))
+		return c.reportUnreadable(from, newProblem(err))
 	}
-	how := c.repairing.Options
+	how := c.sessionRepair.Options
 	how.Profile, how.Model = c.opts.Profile, c.opts.Model
-	s, err := c.shortenLog(l, how)
+	s, err := c.shortenThreads(session, how)
 	switch {
 	case errors.Is(err, agentlog.ErrShorten):
-		return c.unreadable(from, failure(notShortened(c.command, in.Agent)))
+		return c.reportUnreadable(from, newProblem(newShortenError(c.command, chunk.Agent)))
 	case err != nil:
-		return c.refused(from, in.Data, err)
+		return c.reportPlanError(from, chunk.Data, err)
 	}
-	o.before, o.after = len(l.Raw()), len(s.Raw)
-	if c.tokens != nil && !(c.json && !c.dryRun) {
+	o.bytesBefore, o.bytesAfter = len(session.Raw()), len(s.Raw)
+	if c.countTokens != nil && !(c.json && !c.dryRun) {
 		o.size = &s.size
 	}
-	if o.unmarked = s.Unmarked; o.unmarked {
-		o.before += in.Lead
+	if o.dropsByteOrderMark = s.Unmarked; o.dropsByteOrderMark {
+		o.bytesBefore += chunk.Lead
 	}
-	files := l.Replacements(s.Fixed)
-	o.changed = len(files) > 0
-	if why := c.busy(l); o.changed && why != nil {
-		return c.leftAlone(from, in.Data, why)
+	files := session.Replacements(s.Fixed)
+	o.isChanged = len(files) > 0
+	if why := c.checkBusy(session); o.isChanged && why != nil {
+		return c.reportBusy(from, chunk.Data, why)
 	}
 	for _, ch := range s.Changes {
 		o.rules = append(o.rules, ch.Rule)
@@ -89,29 +89,29 @@ func (c *changer) shortenSession(from origin, in source.Chunk, b *batch) (o outc
 	if agentlog.Broken(s.Left) {
 		o.status = statusFindings
 	}
-	for _, p := range s.plans {
-		if why := skipped(p); why != "" {
-			o.note = append(o.note, c.skipped(from, why)...)
+	for _, plan := range s.plans {
+		if why := findSkipReason(plan); why != "" {
+			o.note = append(o.note, c.formatSkipped(from, why)...)
 		}
-		if why := unsummarized(p); why != "" {
-			o.note = append(o.note, c.unsummarized(from, why)...)
+		if why := findSummaryFailure(plan); why != "" {
+			o.note = append(o.note, c.formatUnsummarized(from, why)...)
 		}
 	}
 	if c.dryRun {
-		o.out = c.showSession(from, l, s.Fixed)
+		o.out = c.renderSessionPlan(from, session, s.Fixed)
 		return o
 	}
 	if len(s.Left) > 0 {
-		o.note = append(o.note, c.leftInSession(from, l, s.Left)...)
+		o.note = append(o.note, c.formatRemainingInSession(from, session, s.Left)...)
 	}
-	o.receipt = c.logReceipt(from, s.Changes)
-	for _, p := range s.plans {
+	o.receipt = c.buildSessionReceipt(from, s.Changes)
+	for _, plan := range s.plans {
 		if c.archive != "" {
-			o.archive = append(o.archive, archiveLines(from, p.Archive(), p.Conserved().Items > 0)...)
+			o.archive = append(o.archive, buildArchiveLines(from, plan.Archive(), plan.Conserved().Items > 0)...)
 		}
 	}
 	if c.inPlace {
-		b.Session = replacements(in, files, true)
+		b.Session = prepareReplacements(chunk, files, true)
 		return o
 	}
 	o.out = s.Raw
@@ -119,7 +119,7 @@ func (c *changer) shortenSession(from origin, in source.Chunk, b *batch) (o outc
 }
 
 // notShortened says why a session file is none for a command that takes things out.
-func notShortened(command string, f agentlog.Format) error {
-	return hinted{fmt.Errorf("this is a session file of %s, which pare %s cannot shorten yet", f.Maker(), command),
+func newShortenError(command string, f agentlog.Format) error {
+	return hintedError{fmt.Errorf("this is a session file of %s, which pare %s cannot shorten yet", f.Maker(), command),
 		"pare session import FILE, then pare session window ID, gives a request that fits; pare fix repairs the file"}
 }

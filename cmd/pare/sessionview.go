@@ -16,65 +16,65 @@ import (
 )
 
 // threads returns the threads of a session that are to be shown, the main one first.
-func (v *viewing) threads(in source.Chunk) ([]*shown, error) {
-	l, err := readSession(in, v.opts)
+func (v *viewRun) sessionThreads(chunk source.Chunk) ([]*shownThread, error) {
+	session, err := readSession(chunk, v.opts)
 	if err != nil {
 		return nil, err
 	}
-	sent := l.Sent()
+	sent := session.Sent()
 	chosen := slices.Clone(sent)
-	for _, t := range l.Threads {
-		if !slices.Contains(sent, t) {
-			chosen = append(chosen, t)
+	for _, thread := range session.Threads {
+		if !slices.Contains(sent, thread) {
+			chosen = append(chosen, thread)
 		}
 	}
 	switch {
 	case len(chosen) == 0:
 		return nil, errors.New("this session is empty")
 	case v.Thread != "":
-		if chosen, err = threadNamed(chosen, v.Thread); err != nil {
+		if chosen, err = findThread(chosen, v.Thread); err != nil {
 			return nil, err
 		}
 	case len(sent) > 1:
-		return nil, hinted{fmt.Errorf("it holds %d sessions", len(sent)), "a page shows one: " + threadHint(chosen)}
+		return nil, hintedError{fmt.Errorf("it holds %d sessions", len(sent)), "a page shows one: " + threadHint(chosen)}
 	}
-	found := l.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})
-	var all []*shown
-	for i, t := range chosen {
-		s := &shown{from: origin{source: v.Path, lead: in.Lead}, req: t.Stored(), line: l.Lines(t), notes: l.Notes(t), title: l.Title(), agent: l.Format.Maker()}
+	found := session.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})
+	var all []*shownThread
+	for i, thread := range chosen {
+		s := &shownThread{from: origin{source: v.Path, skippedBytes: chunk.Lead}, req: thread.Stored(), lineOf: session.Lines(thread), notes: session.Notes(thread), title: session.Title(), agent: session.Format.Maker()}
 		switch {
-		case slices.Contains(sent, t):
-			s.thread, s.counted = t, l.Counted(t)
-		case t.Kind == agentlog.Side:
-			s.what = "sub-agent"
+		case slices.Contains(sent, thread):
+			s.thread, s.counted = thread, session.Counted(thread)
+		case thread.Kind == agentlog.Side:
+			s.label = "sub-agent"
 		}
 		if len(chosen) > 1 || v.Thread != "" {
-			s.from.thread = t.Name
+			s.from.thread = thread.Name
 		}
 		for _, f := range found {
-			if f.Of() == t || f.Of() == nil && i == 0 {
-				s.found = append(s.found, f.Finding)
+			if f.Of() == thread || f.Of() == nil && i == 0 {
+				s.findings = append(s.findings, f.Finding)
 			}
 		}
 		all = append(all, s)
 	}
 	if v.Thread == "" {
-		all = append(all, v.subAgents(in)...)
+		all = append(all, v.readSubAgents(chunk)...)
 	}
-	return all, v.besides(l, all[0])
+	return all, v.addFileChanges(session, all[0])
 }
 
 // besides adds what pare fix would do to the file beside the messages: to links, ends of lines,
 // records of the agent's own.
-func (v *viewing) besides(l logFile, s *shown) error {
+func (v *viewRun) addFileChanges(session sessionFile, s *shownThread) error {
 	if v.Plan != "fix" || s.thread == nil {
 		return nil
 	}
-	fixed, err := l.Fix(agentlog.Options{Profile: v.opts.Profile, Model: v.opts.Model, Check: wire.CheckOptions{Strict: v.Strict}})
+	fixed, err := session.Fix(agentlog.Options{Profile: v.opts.Profile, Model: v.opts.Model, Check: wire.CheckOptions{Strict: v.Strict}})
 	if err != nil {
 		return nil // the page shows what can be seen of it
 	}
-	plan, err := v.plan(&agentlog.Thread{Request: s.req}, s.size())
+	plan, err := v.plan(&agentlog.Thread{Request: s.req}, s.measure())
 	if err != nil {
 		return err
 	}
@@ -84,17 +84,17 @@ func (v *viewing) besides(l logFile, s *shown) error {
 	}
 	for _, c := range fixed.Changes {
 		if told[c.Rule]--; told[c.Rule] < 0 {
-			s.beside = append(s.beside, c)
+			s.fileChanges = append(s.fileChanges, c)
 		}
 	}
 	return nil
 }
 
 // subAgents are the talks that Claude Code keeps in files of their own, beside the session.
-func (v *viewing) subAgents(in source.Chunk) (all []*shown) {
+func (v *viewRun) readSubAgents(chunk source.Chunk) (all []*shownThread) {
 	const most, large = 50, 32 << 20
 	base, found := strings.CutSuffix(v.Path, ".jsonl")
-	if in.Agent != agentlog.ClaudeCode || !found {
+	if chunk.Agent != agentlog.ClaudeCode || !found {
 		return nil
 	}
 	names, _ := filepath.Glob(filepath.Join(base, "subagents", "agent-*.jsonl"))
@@ -110,52 +110,52 @@ func (v *viewing) subAgents(in source.Chunk) (all []*shown) {
 		if err != nil || len(l.Threads) == 0 {
 			continue // it is not what is asked for
 		}
-		t := l.Threads[0]
+		thread := l.Threads[0]
 		from := origin{source: name, thread: strings.TrimSuffix(filepath.Base(name), ".jsonl")}
-		all = append(all, &shown{from: from, req: t.Stored(), line: l.Lines(t), notes: l.Notes(t), what: "sub-agent"})
+		all = append(all, &shownThread{from: from, req: thread.Stored(), lineOf: l.Lines(thread), notes: l.Notes(thread), label: "sub-agent"})
 	}
 	return all
 }
 
 // threadNamed finds a thread by its name, with or without the word in front.
-func threadNamed(all []*agentlog.Thread, name string) ([]*agentlog.Thread, error) {
-	for _, t := range all {
-		if t.Name == name || strings.TrimPrefix(strings.TrimPrefix(t.Name, "side "), "session ") == name {
-			return []*agentlog.Thread{t}, nil
+func findThread(all []*agentlog.Thread, name string) ([]*agentlog.Thread, error) {
+	for _, thread := range all {
+		if thread.Name == name || strings.TrimPrefix(strings.TrimPrefix(thread.Name, "side "), "session ") == name {
+			return []*agentlog.Thread{thread}, nil
 		}
 	}
-	return nil, hinted{fmt.Errorf("there is no thread %q", name), threadHint(all)}
+	return nil, hintedError{fmt.Errorf("there is no thread %q", name), threadHint(all)}
 }
 
 func threadHint(all []*agentlog.Thread) string {
 	const most = 5
 	var names []string
-	for i, t := range all {
+	for i, thread := range all {
 		if i == most {
 			names = append(names, fmt.Sprintf("and %d more", len(all)-most))
 			break
 		}
-		names = append(names, screen.Word(t.Name))
+		names = append(names, screen.Word(thread.Name))
 	}
 	return "--thread is one of " + strings.Join(names, ", ")
 }
 
 // pageOf makes one page of several threads: the first is the one that is sent, and what
 // the headline is about; the others are there if they are chosen.
-func pageOf(all []*shown) *ui.Page {
+func buildPage(all []*shownThread) *ui.Page {
 	p := all[0].page()
 	if len(all) == 1 {
 		return p
 	}
 	p.Source, p.Thread = origin{source: all[0].from.source}.String(), all[0].from.thread
 	for _, s := range all[1:] {
-		p.Others = append(p.Others, ui.Thread{Name: s.from.thread, What: s.what, Side: s.page().Before})
+		p.Others = append(p.Others, ui.Thread{Name: s.from.thread, What: s.label, Side: s.page().Before})
 	}
 	return p
 }
 
 // others says, in the terminal, which threads are not shown.
-func (r report) others(all []*shown) []byte {
+func (style report) others(all []*shownThread) []byte {
 	if len(all) < 2 {
 		return nil
 	}
@@ -163,5 +163,5 @@ func (r report) others(all []*shown) []byte {
 	for _, s := range all[1:] {
 		names = append(names, fmt.Sprintf("%s (%s)", screen.Word(s.from.thread), plural(len(s.req.Transcript().Messages()), "message")))
 	}
-	return screen.Appendf(nil, "\n%s\n", r.Paint.Faint("not sent: "+strings.Join(names, ", ")+"; --thread NAME shows it"))
+	return screen.Appendf(nil, "\n%s\n", style.Paint.Faint("not sent: "+strings.Join(names, ", ")+"; --thread NAME shows it"))
 }

@@ -45,43 +45,43 @@ rule touches are left alone; if there is nothing to shorten, nothing is written.
 any agent: docs/value.md.`
 }
 
-func (c *shortenCmd) run(w *world) int {
-	if err := notNegative("--max-bytes", c.MaxBytes); err != nil {
-		return w.usage(err, "shorten")
+func (c *shortenCmd) run(env *environment) int {
+	if err := checkNotNegative("--max-bytes", c.MaxBytes); err != nil {
+		return env.failUsage(err, "shorten")
 	}
 	rule, err := rules.Oversized{MaxBytes: c.MaxBytes, Arrival: true}.Rule()
 	if err != nil {
-		return w.usage(fmt.Errorf("--max-bytes: %w", err), "shorten")
+		return env.failUsage(fmt.Errorf("--max-bytes: %w", err), "shorten")
 	}
 	pipeline, err := pare.Compile(rule)
 	if err != nil {
-		return w.usage(err, "shorten")
+		return env.failUsage(err, "shorten")
 	}
-	if err := w.claimOutput("--archive", c.Archive); err != nil {
-		return w.usage(err, "shorten")
+	if err := env.claimOutput("--archive", c.Archive); err != nil {
+		return env.failUsage(err, "shorten")
 	}
-	in, err := io.ReadAll(w.stdin)
+	in, err := io.ReadAll(env.stdin)
 	if err != nil {
-		return w.fail("read standard input: "+err.Error(), "")
+		return env.fail("read standard input: "+err.Error(), "")
 	}
 	s := &shortener{policy: pare.Policy{Rules: pipeline, SkipTokenCounts: true}}
 	if c.Archive != "" {
 		file, err := archive.Open(c.Archive)
 		if err != nil {
-			return w.fail(err.Error(), writeHint(err, false))
+			return env.fail(err.Error(), writeHint(err, false))
 		}
 		defer file.Close()
 		s.policy.Archive = file
 	}
-	out, err := s.text("shell", nil, string(in))
+	out, err := s.shortenText("shell", nil, string(in))
 	if c.Hook != "" {
-		out, err = s.claude(in)
+		out, err = s.answerClaudeHook(in)
 	}
 	if err != nil {
-		return w.fail(err.Error(), "")
+		return env.fail(err.Error(), "")
 	}
-	if _, err := w.stdout.Write([]byte(out)); err != nil {
-		return w.unwritten(err)
+	if _, err := env.stdout.Write([]byte(out)); err != nil {
+		return env.failOutput(err)
 	}
 	return statusClean
 }
@@ -90,7 +90,7 @@ func (c *shortenCmd) run(w *world) int {
 type shortener struct{ policy pare.Policy }
 
 // text shortens a text that a call brought. Input is the arguments, as JSON; nil: there are none.
-func (s *shortener) text(tool string, input json.RawMessage, said string) (string, error) {
+func (s *shortener) shortenText(tool string, input json.RawMessage, said string) (string, error) {
 	if input = bytes.TrimSpace(input); len(input) == 0 || input[0] != '{' {
 		input = json.RawMessage("{}")
 	}
@@ -98,15 +98,15 @@ func (s *shortener) text(tool string, input json.RawMessage, said string) (strin
 	// Of all dialects this one has no ids, which we would have to make up.
 	body := slices.Concat([]byte(`{"contents":[{"role":"user","parts":[{"text":"."}]},{"role":"model","parts":[{"functionCall":{"name":`), quote(tool), []byte(`,"args":`), input,
 		[]byte(`}}]},{"role":"user","parts":[{"functionResponse":{"name":`), quote(tool), []byte(`,"response":{"output":`), quote(said), []byte(`}}}]}]}`))
-	r, err := pare.Parse(body)
+	req, err := pare.Parse(body)
 	if err != nil {
 		return "", err
 	}
-	plan, err := s.policy.Plan(context.Background(), r)
+	plan, err := s.policy.Plan(context.Background(), req)
 	if err != nil {
 		return "", err
 	}
-	if out := plan.Result(); out != r {
+	if out := plan.Result(); out != req {
 		for b, blk := range out.Transcript().Blocks() {
 			if blk.Kind == transcript.Result {
 				return out.Text(transcript.BlockID(b)), nil
@@ -118,7 +118,7 @@ func (s *shortener) text(tool string, input json.RawMessage, said string) (strin
 
 // claude answers a PostToolUse hook of Claude Code. What it gives back has the shape of what the
 // tool said: only texts in it are shortened. "": there is nothing to do.
-func (s *shortener) claude(in []byte) (string, error) {
+func (s *shortener) answerClaudeHook(in []byte) (string, error) {
 	var event struct {
 		Event    string          `json:"hook_event_name"`
 		Tool     string          `json:"tool_name"`
@@ -132,8 +132,8 @@ func (s *shortener) claude(in []byte) (string, error) {
 		return "", errors.New("the event on standard input is no PostToolUse")
 	}
 	var edits []jsonspan.Edit
-	err := eachText(event.Response, func(at jsonspan.Span, said string) error {
-		text, err := s.text(event.Tool, event.Input, said)
+	err := forEachText(event.Response, func(at jsonspan.Span, said string) error {
+		text, err := s.shortenText(event.Tool, event.Input, said)
 		if err == nil && text != said {
 			edits = append(edits, jsonspan.Edit{Span: at, New: jsonspan.AppendQuote(nil, text)})
 		}
@@ -151,7 +151,7 @@ func (s *shortener) claude(in []byte) (string, error) {
 
 // eachText calls found with every string of a JSON value that is no name of a member, and where it
 // stands with its quotes.
-func eachText(raw []byte, found func(jsonspan.Span, string) error) error {
+func forEachText(raw []byte, found func(jsonspan.Span, string) error) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	var in []byte // what it stands in: an object before a name, behind one, or a list
 	for {

@@ -13,16 +13,16 @@ import (
 )
 
 type splitCmd struct {
-	MinKeep   int    `default:"12" placeholder:"N" help:"Keep at least N messages after the cut. Default: 12."`
-	Inside    bool   `help:"If there is no other place, cut inside an unbroken run of tool calls."`
-	Head      string `placeholder:"FILE" help:"Write the part before the cut to FILE, as a request of its own."`
-	Tail      string `placeholder:"FILE" help:"Write the part after the cut to FILE, as a request of its own."`
-	reporting `embed:""`
-	parts     *sides // of the one transcript, for --head and --tail
+	MinKeep     int    `default:"12" placeholder:"N" help:"Keep at least N messages after the cut. Default: 12."`
+	Inside      bool   `help:"If there is no other place, cut inside an unbroken run of tool calls."`
+	Head        string `placeholder:"FILE" help:"Write the part before the cut to FILE, as a request of its own."`
+	Tail        string `placeholder:"FILE" help:"Write the part after the cut to FILE, as a request of its own."`
+	reportFlags `embed:""`
+	parts       *splitParts // of the one transcript, for --head and --tail
 }
 
 // sides are the bodies on both sides of a cut; head is nil if there is no cut.
-type sides struct{ head, tail []byte }
+type splitParts struct{ head, tail []byte }
 
 // Help is the page's first paragraph.
 func (c *splitCmd) Help() string {
@@ -48,41 +48,41 @@ side, byte for byte. Pairs are whole in both; pare fix adds what either may stil
 be sent. If there is no cut, the tail is the whole, and no head is written.`
 }
 
-func (c *splitCmd) run(w *world) int {
-	if err := notNegative("--min-keep", c.MinKeep); err != nil {
-		return w.usage(err, "split")
+func (c *splitCmd) run(env *environment) int {
+	if err := checkNotNegative("--min-keep", c.MinKeep); err != nil {
+		return env.failUsage(err, "split")
 	}
 	if c.Head == "" && c.Tail == "" {
-		return c.find(w)
+		return c.reportCuts(env)
 	}
-	if err := c.claim(w); err != nil {
-		return w.usage(err, "split")
+	if err := c.claimParts(env); err != nil {
+		return env.failUsage(err, "split")
 	}
-	if status := c.find(w); status != statusClean || c.parts == nil {
+	if status := c.reportCuts(env); status != statusClean || c.parts == nil {
 		return status
 	}
-	if err := c.write(w); err != nil {
-		return w.fail(err.Error(), writeHint(err, false))
+	if err := c.writeParts(env); err != nil {
+		return env.fail(err.Error(), writeHint(err, false))
 	}
 	if c.parts.head == nil && c.Head != "" && !c.JSON {
-		screen.Fprintf(w.stderr, "pare: there is no cut, so %s was not written\n", c.Head)
+		screen.Fprintf(env.stderr, "pare: there is no cut, so %s was not written\n", c.Head)
 	}
 	return statusClean
 }
 
 // claim claims the files of the parts. Its error is wrong usage.
-func (c *splitCmd) claim(w *world) error {
+func (c *splitCmd) claimParts(env *environment) error {
 	switch {
 	case c.Head == source.Stdin || c.Tail == source.Stdin:
-		return hinted{errors.New("--head and --tail need files: standard output is for the report"), "for example --head old.json --tail new.json"}
-	case newInput(w, c.Paths).Many():
+		return hintedError{errors.New("--head and --tail need files: standard output is for the report"), "for example --head old.json --tail new.json"}
+	case newInput(env, c.Paths).Many():
 		return errors.New("--head and --tail are for one transcript, and several files are named")
 	}
-	return cmp.Or(w.claimOutput("--head", c.Head), w.claimOutput("--tail", c.Tail))
+	return cmp.Or(env.claimOutput("--head", c.Head), env.claimOutput("--tail", c.Tail))
 }
 
 // write writes the parts that are wanted, both or none.
-func (c *splitCmd) write(w *world) error {
+func (c *splitCmd) writeParts(env *environment) error {
 	var drafts []*atomicfile.Draft
 	for _, part := range []struct {
 		name string
@@ -91,7 +91,7 @@ func (c *splitCmd) write(w *world) error {
 		if part.name == "" || part.body == nil {
 			continue
 		}
-		d, err := newDraft(w, part.name)
+		d, err := newDraft(env, part.name)
 		if err != nil {
 			return err
 		}
@@ -113,16 +113,16 @@ func (c *splitCmd) write(w *world) error {
 }
 
 // find reports the cut of every transcript.
-func (c *splitCmd) find(w *world) int {
-	return c.tell(w, "split", "cut", c.one, nil, func(sum *summary, many bool) {
-		if many || sum.transcripts != 1 {
-			screen.Fprintf(w.stderr, "%s: %d with a cut\n", plural(sum.transcripts, "transcript"), sum.number)
+func (c *splitCmd) reportCuts(env *environment) int {
+	return c.report(env, "split", "cut", c.splitTranscript, nil, func(totals *runTotals, many bool) {
+		if many || totals.transcripts != 1 {
+			screen.Fprintf(env.stderr, "%s: %d with a cut\n", plural(totals.transcripts, "transcript"), totals.items)
 		}
 	})
 }
 
 // A division is what --json prints about a transcript.
-type division struct {
+type divisionJSON struct {
 	Source string `json:"source"`
 	Line   int    `json:"line,omitempty"`
 	Thread string `json:"thread,omitempty"` // of a session file that has several
@@ -130,22 +130,22 @@ type division struct {
 }
 
 // one finds the cut of one transcript.
-func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, err error) {
+func (c *splitCmd) splitTranscript(style report, from origin, req *wire.Request) (out outcome, err error) {
 	t := req.Transcript()
 	d := &picture.Division{Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}, MinKeep: c.MinKeep, Within: c.Inside}
 	cut, found := t.Split(c.MinKeep, c.Inside)
 	cuts := t.Cuts()
 	if member := wirex.Delta(req); member != "" {
 		found, cuts = false, func(func(transcript.Cut) bool) {}
-		out.note = deltaNote(from, member)
+		out.note = formatDeltaNote(from, member)
 	}
 	if c.Head != "" || c.Tail != "" {
-		if from.many {
+		if from.isOneOfMany {
 			return out, errors.New("--head and --tail are for one transcript, and this is one of several")
 		}
-		c.parts = &sides{tail: req.Raw()}
+		c.parts = &splitParts{tail: req.Raw()}
 		if found {
-			c.parts = &sides{req.Before(cut), req.After(cut)}
+			c.parts = &splitParts{req.Before(cut), req.After(cut)}
 		}
 	}
 	if found {
@@ -163,9 +163,9 @@ func (c *splitCmd) one(v report, from origin, req *wire.Request) (out outcome, e
 		}
 	}
 	if c.JSON {
-		out.out = encode(division{from.source, from.line, from.thread, *d})
+		out.out = encodeLine(divisionJSON{from.source, from.line, from.thread, *d})
 		return out, nil
 	}
-	out.out = v.Division(from.String(), req, d)
+	out.out = style.Division(from.String(), req, d)
 	return out, nil
 }

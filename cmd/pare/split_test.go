@@ -18,7 +18,7 @@ func TestSplitZoo(t *testing.T) {
 		messages := *decode(t, report).Messages
 		for _, keep := range []int{0, 1, 3, 12} {
 			status, out, errs := program(strings.NewReader(z.body()), "split", "--json", "--as", z.Dialect, fmt.Sprintf("--min-keep=%d", keep))
-			var d division
+			var d divisionJSON
 			if err := json.Unmarshal([]byte(out), &d); err != nil || status != statusClean || errs != "" {
 				t.Fatalf("%s: status %d, %v: %s%s", name, status, err, out, errs)
 			}

@@ -56,38 +56,38 @@ it, such as a sub-agent's, by ID --path PATH. An id that is also a flag goes aft
 }
 
 // inStore is the flags of all commands that use the store.
-type inStore struct {
+type storeFlags struct {
 	Store string `placeholder:"DSN" env:"PARE_STORE" help:"The store: a file, or postgres://… . Default: pare.db in the user's data folder."`
 	Scope string `placeholder:"NAME" help:"The namespace of the sessions. Default: none."`
 }
 
 // with opens a store that is there and runs f; what f returns is told to people. A name that
 // was mistyped makes no file.
-func (o *inStore) with(w *world, f func(context.Context, *store.Store) (int, error)) int {
-	dsn, status := o.dsn(w)
+func (o *storeFlags) withExisting(env *environment, f func(context.Context, *store.Store) (int, error)) int {
+	dsn, status := o.resolveDSN(env)
 	if status != statusClean {
 		return status
 	}
-	if absent(dsn) {
-		return w.fail("no store yet at "+dsn, "pare session import FILE creates it; --store names another one")
+	if isAbsentFile(dsn) {
+		return env.fail("no store yet at "+dsn, "pare session import FILE creates it; --store names another one")
 	}
-	return w.withStore(dsn, f)
+	return env.withStore(dsn, f)
 }
 
 // dsn is which store it is, and the status if that cannot be known.
-func (o *inStore) dsn(w *world) (string, int) {
-	if o.Store != "" {
-		return o.Store, statusClean
+func (f *storeFlags) resolveDSN(env *environment) (string, int) {
+	if f.Store != "" {
+		return f.Store, statusClean
 	}
-	folder, err := dataFolder(w)
+	folder, err := dataFolder(env)
 	if err != nil {
-		return "", w.fail("find the store: "+err.Error(), "name one with --store FILE")
+		return "", env.fail("find the store: "+err.Error(), "name one with --store FILE")
 	}
 	return filepath.Join(folder, "pare.db"), statusClean
 }
 
 // absent reports whether a store is a file that is not there.
-func absent(dsn string) bool {
+func isAbsentFile(dsn string) bool {
 	if strings.Contains(dsn, "://") {
 		return false
 	}
@@ -96,37 +96,37 @@ func absent(dsn string) bool {
 }
 
 // withStore opens a store, which is made if it is not there, and runs f.
-func (w *world) withStore(dsn string, f func(context.Context, *store.Store) (int, error)) int {
+func (env *environment) withStore(dsn string, f func(context.Context, *store.Store) (int, error)) int {
 	ctx := context.Background()
-	st, err := serve.OpenStore(ctx, dsn)
+	db, err := serve.OpenStore(ctx, dsn)
 	if errors.Is(err, store.ErrDamaged) {
 		whole := err
-		if st, err = serve.OpenDamagedStore(ctx, dsn); err != nil {
-			return w.fail(whole.Error(), "nothing of it can be read: restore a backup")
+		if db, err = serve.OpenDamagedStore(ctx, dsn); err != nil {
+			return env.fail(whole.Error(), "nothing of it can be read: restore a backup")
 		}
-		screen.Fprintf(w.stderr, "pare: %s\n      what can still be read of it is read, and nothing is written to it\n", whole)
+		screen.Fprintf(env.stderr, "pare: %s\n      what can still be read of it is read, and nothing is written to it\n", whole)
 	}
 	if err != nil {
 		if errors.Is(err, store.ErrUnavailable) {
-			return w.fail(err.Error(), "try again when it is back, or name another one with --store")
+			return env.fail(err.Error(), "try again when it is back, or name another one with --store")
 		}
-		return w.fail(err.Error(), "name another one with --store")
+		return env.fail(err.Error(), "name another one with --store")
 	}
-	defer st.Close()
-	status, err := f(ctx, st)
+	defer db.Close()
+	status, err := f(ctx, db)
 	if err != nil {
-		return w.storeProblem(err)
+		return env.failStore(err)
 	}
 	return status
 }
 
 // storeProblem says what went wrong, and what to do next.
-func (w *world) storeProblem(err error) int {
+func (env *environment) failStore(err error) int {
 	var small *pare.WindowTooSmall
 	hint := ""
 	switch {
 	case errors.As(err, &small):
-		w.fail(err.Error(), fmt.Sprintf("the least that works is %d", small.Minimum))
+		env.fail(err.Error(), fmt.Sprintf("the least that works is %d", small.Minimum))
 		return statusTooSmall
 	case errors.Is(err, store.ErrNotFound):
 		hint = "pare session list shows what is there, and with --in ID what belongs to a session and is named by ID --path PATH"
@@ -141,15 +141,15 @@ func (w *world) storeProblem(err error) int {
 	case errors.Is(err, store.ErrDamaged):
 		hint = "pare session fsck says where; " + damagedHint
 	}
-	return w.fail(err.Error(), hint)
+	return env.fail(err.Error(), hint)
 }
 
 // dataFolder is where programs of a user keep what must not be lost.
-func dataFolder(w *world) (string, error) {
-	if dir := w.getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+func dataFolder(env *environment) (string, error) {
+	if dir := env.getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "pare"), nil
 	}
-	home := cmp.Or(w.getenv("HOME"), w.getenv("USERPROFILE"))
+	home := cmp.Or(env.getenv("HOME"), env.getenv("USERPROFILE"))
 	if home == "" {
 		return "", errors.New("HOME is not set")
 	}
@@ -158,25 +158,25 @@ func dataFolder(w *world) (string, error) {
 
 // oneSession is how a command is told which session it is about. The id is taken as it is,
 // slashes included: no part of it is a path.
-type oneSession struct {
-	inStore `embed:""`
-	ID      string `arg:"" help:"The session, as list shows it."`
-	Path    string `placeholder:"PATH" help:"The session of this path below ID, such as that of a sub-agent; list --in ID shows them."`
+type sessionFlags struct {
+	storeFlags `embed:""`
+	ID         string `arg:"" help:"The session, as list shows it."`
+	Path       string `placeholder:"PATH" help:"The session of this path below ID, such as that of a sub-agent; list --in ID shows them."`
 }
 
-func (o *oneSession) key() store.Key {
-	return store.Key{Scope: o.Scope, ID: strings.TrimPrefix(o.ID, noFlag), Path: o.Path}
+func (f *sessionFlags) key() store.Key {
+	return store.Key{Scope: f.Scope, ID: strings.TrimPrefix(f.ID, idMarker), Path: f.Path}
 }
 
 // entryID is the id of an entry that people name by it or by its number. What is neither is for
 // the store to refuse.
-func entryID(ctx context.Context, st *store.Store, key store.Key, name string) (string, error) {
+func resolveEntryID(ctx context.Context, db *store.Store, key store.Key, name string) (string, error) {
 	seq, err := strconv.ParseInt(name, 10, 64)
 	if err != nil {
 		return name, nil
 	}
 	id, byNumber := name, false
-	err = st.Export(ctx, key, store.Export{All: true}, func(e store.Entry) error {
+	err = db.Export(ctx, key, store.Export{All: true}, func(e store.Entry) error {
 		switch {
 		case e.ID == name: // an id may be a number, too
 			id, byNumber = name, true
@@ -189,10 +189,10 @@ func entryID(ctx context.Context, st *store.Store, key store.Key, name string) (
 }
 
 // sessionName writes which session a key means as the commands take it.
-func sessionName(k store.Key) string { return screen.NewCommand(sessionWords(k)...).String() }
+func formatSessionKey(k store.Key) string { return screen.NewCommand(sessionArgs(k)...).String() }
 
 // sessionWords are the words by which commands name a session.
-func sessionWords(k store.Key) []string {
+func sessionArgs(k store.Key) []string {
 	if k.Path == "" {
 		return []string{k.ID}
 	}
@@ -200,14 +200,14 @@ func sessionWords(k store.Key) []string {
 }
 
 // session is which session a command is about, and in which store.
-func (o *oneSession) session() (*inStore, store.Key) { return &o.inStore, o.key() }
+func (f *sessionFlags) session() (*storeFlags, store.Key) { return &f.storeFlags, f.key() }
 
 // noFlag stands in front of an id that looks like a flag. No argument of a program holds a NUL.
-const noFlag = "\x00"
+const idMarker = "\x00"
 
 // idNotFlag marks the id of a session among arguments that begin with a dash, as the Claude Agent
 // SDK makes them: one that is no flag's name, and is the id of a session that is there.
-func (w *world) idNotFlag(p *kong.Kong, args []string) []string {
+func (env *environment) markSessionID(p *kong.Kong, args []string) []string {
 	if len(args) < 3 || args[0] != "session" {
 		return args
 	}
@@ -220,16 +220,18 @@ func (w *world) idNotFlag(p *kong.Kong, args []string) []string {
 			continue
 		}
 		marked := slices.Clone(args)
-		marked[i] = noFlag + arg
+		marked[i] = idMarker + arg
 		ctx, err := p.Parse(marked)
 		if err != nil || ctx.Selected() == nil {
 			continue
 		}
-		asked, ok := ctx.Selected().Target.Addr().Interface().(interface{ session() (*inStore, store.Key) })
+		asked, ok := ctx.Selected().Target.Addr().Interface().(interface {
+			session() (*storeFlags, store.Key)
+		})
 		if !ok {
 			continue
 		}
-		if in, key := asked.session(); key.ID == arg && in.has(w, key) {
+		if in, key := asked.session(); key.ID == arg && in.hasSession(env, key) {
 			return marked
 		}
 	}
@@ -250,16 +252,16 @@ func isFlag(p *kong.Kong, arg string) bool {
 }
 
 // has reports whether a store that is there holds a session.
-func (o *inStore) has(w *world, key store.Key) bool {
-	dsn, status := o.dsn(w)
-	if status != statusClean || absent(dsn) {
+func (f *storeFlags) hasSession(env *environment, key store.Key) bool {
+	dsn, status := f.resolveDSN(env)
+	if status != statusClean || isAbsentFile(dsn) {
 		return false
 	}
-	st, err := store.Open(context.Background(), dsn)
+	db, err := store.Open(context.Background(), dsn)
 	if err != nil {
 		return false
 	}
-	defer st.Close()
-	_, err = st.Session(context.Background(), key)
+	defer db.Close()
+	_, err = db.Session(context.Background(), key)
 	return err == nil
 }

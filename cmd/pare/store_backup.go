@@ -8,15 +8,15 @@ import (
 )
 
 type sessionBackupCmd struct {
-	inStore `embed:""`
-	File    string `arg:"" name:"file" help:"Where to write the copy; the file must not exist yet."`
+	storeFlags `embed:""`
+	File       string `arg:"" name:"file" help:"Where to write the copy; the file must not exist yet."`
 }
 
-func (c *sessionBackupCmd) run(w *world) int {
-	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		if err := st.Backup(ctx, c.File); err != nil {
+func (c *sessionBackupCmd) run(env *environment) int {
+	return c.withExisting(env, func(ctx context.Context, db *store.Store) (int, error) {
+		if err := db.Backup(ctx, c.File); err != nil {
 			return 0, err
 		}
-		return w.say(screen.Appendf(nil, "the store was copied to %s\n", c.File)), nil
+		return env.writeOutput(screen.Appendf(nil, "the store was copied to %s\n", c.File)), nil
 	})
 }

@@ -11,9 +11,9 @@ import (
 )
 
 type sessionCompactCmd struct {
-	oneSession `embed:""`
-	MinKeep    *int `placeholder:"N" help:"Keep at least the last N messages. Default: what the configuration says, or 12."`
-	settings   `embed:""`
+	sessionFlags `embed:""`
+	MinKeep      *int `placeholder:"N" help:"Keep at least the last N messages. Default: what the configuration says, or 12."`
+	configFlags  `embed:""`
 }
 
 // Help is the page's first paragraph.
@@ -28,18 +28,18 @@ one, lines are copied out and no model is asked.`
 }
 
 // compactor is what the configuration says, and the flags.
-func (c *sessionCompactCmd) compactor(w *world) (*pare.Compactor, int) {
-	conf, used, status := c.load(w, false)
+func (c *sessionCompactCmd) buildCompactor(env *environment) (*pare.Compactor, int) {
+	conf, used, status := c.load(env, false)
 	if status != statusClean {
 		return nil, status
 	}
 	by := &pare.Compactor{MinKeep: 12}
 	if conf.Compact != nil {
-		p, err := conf.Policy(w.getenv)
+		policy, err := conf.Policy(env.getenv)
 		if err != nil {
-			return nil, w.misconfigured(used, err)
+			return nil, env.failConfig(used, err)
 		}
-		by = p.Compact
+		by = policy.Compact
 	}
 	if by.Summarize == nil {
 		by.Summarize = summaries.Extract(summaries.ExtractOptions{})
@@ -50,31 +50,31 @@ func (c *sessionCompactCmd) compactor(w *world) (*pare.Compactor, int) {
 	return by, statusClean
 }
 
-func (c *sessionCompactCmd) run(w *world) int {
+func (c *sessionCompactCmd) run(env *environment) int {
 	if c.MinKeep != nil {
-		if err := notNegative("--min-keep", *c.MinKeep); err != nil {
-			return w.usage(err, "session compact")
+		if err := checkNotNegative("--min-keep", *c.MinKeep); err != nil {
+			return env.failUsage(err, "session compact")
 		}
 	}
-	by, status := c.compactor(w)
+	by, status := c.buildCompactor(env)
 	if status != statusClean {
 		return status
 	}
-	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		by.Memory = storex.Memory(st)
-		made, err := st.Compact(ctx, c.key(), by)
+	return c.withExisting(env, func(ctx context.Context, db *store.Store) (int, error) {
+		by.Memory = storex.Memory(db)
+		made, err := db.Compact(ctx, c.key(), by)
 		var not *pare.CompactionError
 		if errors.As(err, &not) && not.Reason == "larger" {
-			screen.Fprintf(w.stderr, "nothing to compact: %v\n", not.Err)
+			screen.Fprintf(env.stderr, "nothing to compact: %v\n", not.Err)
 			return statusClean, nil
 		}
 		if err != nil {
 			return 0, err
 		}
 		if made == nil {
-			screen.Fprintln(w.stderr, "nothing to compact")
+			screen.Fprintln(env.stderr, "nothing to compact")
 			return statusClean, nil
 		}
-		return w.say(screen.Appendf(nil, "%s up to entry %d are summarized; %s shows them\n", plural(made.Messages, "message"), made.To, screen.NewCommand("pare", "session", "recall", made.Archive))), nil
+		return env.writeOutput(screen.Appendf(nil, "%s up to entry %d are summarized; %s shows them\n", plural(made.Messages, "message"), made.To, screen.NewCommand("pare", "session", "recall", made.Archive))), nil
 	})
 }

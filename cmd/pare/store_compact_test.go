@@ -34,7 +34,7 @@ func TestSessionCompactReadsTheConfiguration(t *testing.T) {
 	do := func(args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		status := run(&world{args: append(args, "--store", db), stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+		status := run(&environment{args: append(args, "--store", db), stdin: strings.NewReader(""), stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
 		if status != statusClean {
 			t.Fatalf("%v: status %d: %s", args, status, errs.String())
 		}

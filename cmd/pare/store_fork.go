@@ -9,21 +9,21 @@ import (
 )
 
 type sessionForkCmd struct {
-	oneSession `embed:""`
-	New        string `arg:"" optional:"" help:"The id of the new session. Default: a random one."`
-	At         string `placeholder:"ENTRY" help:"The last entry that both share: its number, as show prints it, or its id. Default: the last one."`
+	sessionFlags `embed:""`
+	New          string `arg:"" optional:"" help:"The id of the new session. Default: a random one."`
+	At           string `placeholder:"ENTRY" help:"The last entry that both share: its number, as show prints it, or its id. Default: the last one."`
 }
 
-func (c *sessionForkCmd) run(w *world) int {
-	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		at, err := entryID(ctx, st, c.key(), c.At)
+func (c *sessionForkCmd) run(env *environment) int {
+	return c.withExisting(env, func(ctx context.Context, db *store.Store) (int, error) {
+		at, err := resolveEntryID(ctx, db, c.key(), c.At)
 		if err != nil {
 			return 0, err
 		}
-		x, err := st.Fork(ctx, c.key(), at, store.Key{Scope: c.Scope, ID: cmp.Or(c.New, store.NewID())})
+		x, err := db.Fork(ctx, c.key(), at, store.Key{Scope: c.Scope, ID: cmp.Or(c.New, store.NewID())})
 		if err != nil {
 			return 0, err
 		}
-		return w.say(screen.Appendf(nil, "%s\n", x.ID)), nil
+		return env.writeOutput(screen.Appendf(nil, "%s\n", x.ID)), nil
 	})
 }

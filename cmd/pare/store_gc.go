@@ -10,7 +10,7 @@ import (
 )
 
 type sessionGcCmd struct {
-	inStore    `embed:""`
+	storeFlags `embed:""`
 	Idle       *time.Duration `placeholder:"TIME" help:"Delete sessions with no new entry for this long, such as 720h."`
 	Originals  *time.Duration `placeholder:"TIME" help:"Delete entries that a summary replaced this long ago. Windows stay the same; recall and undo can no longer reach them."`
 	Tombstones *time.Duration `placeholder:"TIME" help:"Forget deleted sessions after this long."`
@@ -18,7 +18,7 @@ type sessionGcCmd struct {
 }
 
 // retain says what is kept for how long. What no flag names is kept.
-func (c *sessionGcCmd) retain() (r store.Retention, err error) {
+func (c *sessionGcCmd) retention() (r store.Retention, err error) {
 	for _, f := range []struct {
 		name  string
 		given *time.Duration
@@ -34,17 +34,17 @@ func (c *sessionGcCmd) retain() (r store.Retention, err error) {
 	return r, nil
 }
 
-func (c *sessionGcCmd) run(w *world) int {
-	retain, err := c.retain()
+func (c *sessionGcCmd) run(env *environment) int {
+	retain, err := c.retention()
 	if err != nil {
-		return w.usage(err, "session gc")
+		return env.failUsage(err, "session gc")
 	}
-	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		done, err := st.Collect(ctx, c.Scope, retain)
+	return c.withExisting(env, func(ctx context.Context, db *store.Store) (int, error) {
+		done, err := db.Collect(ctx, c.Scope, retain)
 		if err != nil {
 			return 0, err
 		}
-		return w.say(screen.Appendf(nil, "removed: %s, %s, %s, %s, %s\n",
-			plural(done.Sessions, "session"), entries(done.Entries), plural(done.Tombstones, "tombstone"), plural(done.Receipts, "receipt"), plural(done.Media, "attachment"))), nil
+		return env.writeOutput(screen.Appendf(nil, "removed: %s, %s, %s, %s, %s\n",
+			plural(done.Sessions, "session"), pluralEntries(done.Entries), plural(done.Tombstones, "tombstone"), plural(done.Receipts, "receipt"), plural(done.Media, "attachment"))), nil
 	})
 }

@@ -13,9 +13,9 @@ import (
 )
 
 type sessionImportCmd struct {
-	inStore   `embed:""`
-	ID        string `placeholder:"ID" help:"The id of the session; for one transcript. Default: made from the name of the file."`
-	reporting `embed:""`
+	storeFlags  `embed:""`
+	ID          string `placeholder:"ID" help:"The id of the session; for one transcript. Default: made from the name of the file."`
+	reportFlags `embed:""`
 }
 
 // Help is the page's first paragraph.
@@ -29,23 +29,23 @@ func (c *sessionImportCmd) Help() string {
 Importing a file again adds what it has grown by.`
 }
 
-func (c *sessionImportCmd) run(w *world) int {
-	dsn, status := c.dsn(w)
+func (c *sessionImportCmd) run(env *environment) int {
+	dsn, status := c.resolveDSN(env)
 	if status != statusClean {
 		return status
 	}
-	if status := c.look(w); status != statusClean {
+	if status := c.checkInput(env); status != statusClean {
 		return status
 	}
 	c.Jobs = new(1) // one writer
-	return w.withStore(dsn, func(ctx context.Context, st *store.Store) (int, error) {
-		ids := importIDs{id: c.ID, first: make(map[string]origin)}
-		return c.tell(w, "session import", "session", func(v report, from origin, r *wire.Request) (out outcome, err error) {
+	return env.withStore(dsn, func(ctx context.Context, db *store.Store) (int, error) {
+		ids := importIDs{id: c.ID, origins: make(map[string]origin)}
+		return c.report(env, "session import", "session", func(style report, from origin, req *wire.Request) (out outcome, err error) {
 			id, err := ids.take(from)
 			if err != nil {
 				return out, err
 			}
-			added, err := st.Import(ctx, store.Key{Scope: c.Scope, ID: id}, from.String(), r)
+			added, err := db.Import(ctx, store.Key{Scope: c.Scope, ID: id}, from.String(), req)
 			if err != nil {
 				return out, err
 			}
@@ -55,11 +55,11 @@ func (c *sessionImportCmd) run(w *world) int {
 				out.out = append(out.out, '\n')
 				return out, err
 			}
-			out.out = screen.Appendf(nil, "%s: %s from %s\n", id, entries(added), from.String())
+			out.out = screen.Appendf(nil, "%s: %s from %s\n", id, pluralEntries(added), from.String())
 			return out, nil
-		}, nil, func(sum *summary, _ bool) {
-			if sum.unreadable > 0 && sum.number > 0 {
-				screen.Fprintf(w.stderr, "pare: %s imported, %d not; to import again adds what is missing\n", plural(sum.number, "session"), sum.unreadable)
+		}, nil, func(totals *runTotals, _ bool) {
+			if totals.unreadable > 0 && totals.items > 0 {
+				screen.Fprintf(env.stderr, "pare: %s imported, %d not; to import again adds what is missing\n", plural(totals.items, "session"), totals.unreadable)
 			}
 		}), nil
 	})
@@ -68,62 +68,62 @@ func (c *sessionImportCmd) run(w *world) int {
 // look reads everything before anything is written, where it can be read twice: what cannot
 // be read, or would become a session together with another one, is found while the store is
 // as it was.
-func (c *sessionImportCmd) look(w *world) int {
-	opts, err := c.options()
+func (c *sessionImportCmd) checkInput(env *environment) int {
+	opts, err := c.parseOptions()
 	if err != nil {
-		return w.usage(err, "session import")
+		return env.failUsage(err, "session import")
 	}
-	in, err := c.input(w)
+	input, err := c.openInput(env)
 	if err != nil {
-		return w.usage(err, "session import")
+		return env.failUsage(err, "session import")
 	}
-	way, err := parseField(c.Field)
+	way, err := parsePointer(c.Field)
 	if err != nil {
-		return w.usage(err, "session import")
+		return env.failUsage(err, "session import")
 	}
-	in.Data = way != nil
-	if !in.Lasting() {
+	input.Data = way != nil
+	if !input.Lasting() {
 		return statusClean
 	}
-	ids := importIDs{id: c.ID, first: make(map[string]origin)}
-	t := &telling{memory: &w.memory, opts: opts, json: c.JSON, many: in.Many(), way: way, tell: func(_ report, from origin, _ *wire.Request) (out outcome, err error) {
+	ids := importIDs{id: c.ID, origins: make(map[string]origin)}
+	t := &reportRun{memory: &env.memory, opts: opts, json: c.JSON, hasManyFiles: input.Many(), pointer: way, reportTranscript: func(_ report, from origin, _ *wire.Request) (out outcome, err error) {
 		_, err = ids.take(from)
 		return out, err
 	}}
-	sum, err := t.run(w, in, 1, 1, "session", func(o *outcome) {
+	totals, err := t.run(env, input, 1, 1, "session", func(o *outcome) {
 		if o.status == statusClean {
-			*o = outcome{gap: true} // what is to be said of it is said by the import
+			*o = outcome{isGap: true} // what is to be said of it is said by the import
 		}
 	})
 	if err != nil {
-		return w.unwritten(err)
+		return env.failOutput(err)
 	}
-	if sum.status != statusClean {
-		screen.Fprintf(w.stderr, "pare: nothing was imported\n")
+	if totals.status != statusClean {
+		screen.Fprintf(env.stderr, "pare: nothing was imported\n")
 	}
-	return sum.status
+	return totals.status
 }
 
 // importIDs are the ids of the sessions that an import makes.
 type importIDs struct {
-	id    string // the one that was asked for; "": each has its own
-	first map[string]origin
+	id      string // the one that was asked for; "": each has its own
+	origins map[string]origin
 }
 
 // take returns the id for what comes from a place. Two of one id are an error.
 func (i *importIDs) take(from origin) (string, error) {
 	id := i.id
 	if id == "" {
-		id = importID(from)
+		id = sessionIDFrom(from)
 	}
-	if first, taken := i.first[id]; taken {
-		return "", hinted{fmt.Errorf("it would become session %s, as %s does", id, first.String()), "import them one by one, with an --id each"}
+	if first, taken := i.origins[id]; taken {
+		return "", hintedError{fmt.Errorf("it would become session %s, as %s does", id, first.String()), "import them one by one, with an --id each"}
 	}
-	i.first[id] = from
+	i.origins[id] = from
 	return id, nil
 }
 
-func entries(n int) string {
+func pluralEntries(n int) string {
 	if n == 1 {
 		return "1 entry"
 	}
@@ -131,7 +131,7 @@ func entries(n int) string {
 }
 
 // importID makes the id of a session from where it comes from.
-func importID(from origin) string {
+func sessionIDFrom(from origin) string {
 	name := filepath.Base(from.source)
 	for _, end := range []string{".gz", ".zst", ".jsonl", ".ndjson", ".json"} {
 		name = strings.TrimSuffix(name, end)

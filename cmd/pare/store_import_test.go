@@ -53,23 +53,23 @@ func TestImportIsKilled(t *testing.T) {
 			if n := importUntil(t, file, dsn, -1); n != talks {
 				t.Errorf("%d talks are reported", n)
 			}
-			st, err := store.Open(context.Background(), dsn)
+			db, err := store.Open(context.Background(), dsn)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer st.Close()
-			problems, err := st.Fsck(context.Background(), false)
+			defer db.Close()
+			problems, err := db.Fsck(context.Background(), false)
 			if err != nil || len(problems) > 0 {
 				t.Errorf("%v, %v", problems, err)
 			}
-			all, err := st.Sessions(context.Background(), "", 1000, nil)
+			all, err := db.Sessions(context.Background(), "", 1000, nil)
 			if err != nil || len(all) != talks {
 				t.Fatalf("%d sessions: %v", len(all), err)
 			}
 			got := make([]string, 0, talks)
 			for _, x := range all {
 				var list strings.Builder
-				err := st.Export(context.Background(), x.Key, store.Export{}, func(e store.Entry) error {
+				err := db.Export(context.Background(), x.Key, store.Export{}, func(e store.Entry) error {
 					list.WriteString(string(e.Raw) + "\n")
 					return nil
 				})
@@ -134,17 +134,17 @@ func importUntil(t *testing.T, file, dsn string, kill int) (n int) {
 func TestSessionListIsWhole(t *testing.T) {
 	trial.Long(t, "lists more than a thousand sessions")
 	dsn := filepath.Join(t.TempDir(), "pare.db")
-	st, err := store.Open(context.Background(), dsn)
+	db, err := store.Open(context.Background(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const n = 1205
 	for i := range n {
-		if _, err := st.Create(context.Background(), store.Key{ID: fmt.Sprint("s", i)}, store.Create{}); err != nil {
+		if _, err := db.Create(context.Background(), store.Key{ID: fmt.Sprint("s", i)}, store.Create{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := st.Close(); err != nil {
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]int{

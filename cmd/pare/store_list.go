@@ -14,37 +14,37 @@ import (
 )
 
 type sessionListCmd struct {
-	inStore `embed:""`
-	In      string `placeholder:"ID" help:"The sessions that belong to this one, such as those of sub-agents, by their paths."`
-	JSON    bool   `name:"json" help:"Print one JSON object per session."`
-	Limit   *int   `placeholder:"N" help:"How many. Default: 100, and all of them with --json."`
+	storeFlags `embed:""`
+	In         string `placeholder:"ID" help:"The sessions that belong to this one, such as those of sub-agents, by their paths."`
+	JSON       bool   `name:"json" help:"Print one JSON object per session."`
+	Limit      *int   `placeholder:"N" help:"How many. Default: 100, and all of them with --json."`
 }
 
 const emptyStore = "the store is empty; pare session import FILE fills it"
 
-func (c *sessionListCmd) run(w *world) int {
-	if err := positive("--limit", c.Limit); err != nil {
-		return w.usage(err, "session list")
+func (c *sessionListCmd) run(env *environment) int {
+	if err := checkPositive("--limit", c.Limit); err != nil {
+		return env.failUsage(err, "session list")
 	}
-	dsn, status := c.dsn(w)
+	dsn, status := c.resolveDSN(env)
 	if status != statusClean {
 		return status
 	}
-	if absent(dsn) { // nobody has imported anything yet; looking makes no file
+	if isAbsentFile(dsn) { // nobody has imported anything yet; looking makes no file
 		if !c.JSON {
-			screen.Fprintf(w.stderr, "no store yet at %s; pare session import FILE creates it\n", dsn)
+			screen.Fprintf(env.stderr, "no store yet at %s; pare session import FILE creates it\n", dsn)
 		}
 		return statusClean
 	}
-	return w.withStore(dsn, func(ctx context.Context, st *store.Store) (int, error) {
-		all, more, err := c.sessions(ctx, st)
+	return env.withStore(dsn, func(ctx context.Context, db *store.Store) (int, error) {
+		all, more, err := c.listSessions(ctx, db)
 		if err != nil {
 			return 0, err
 		}
 		var out strings.Builder
 		var id, dialect int // how wide they are
 		for _, x := range all {
-			id, dialect = max(id, screen.Columns(screen.Line(sessionName(x.Key)))), max(dialect, len(x.Dialect))
+			id, dialect = max(id, screen.Columns(screen.Line(formatSessionKey(x.Key)))), max(dialect, len(x.Dialect))
 		}
 		for _, x := range all {
 			if c.JSON {
@@ -55,28 +55,28 @@ func (c *sessionListCmd) run(w *world) int {
 				out.Write(append(line, '\n'))
 				continue
 			}
-			pad := screen.Repeat(" ", id-screen.Columns(screen.Line(sessionName(x.Key))))
+			pad := screen.Repeat(" ", id-screen.Columns(screen.Line(formatSessionKey(x.Key))))
 			word := "entries"
 			if x.Head == 1 {
 				word = "entry"
 			}
-			screen.Fprintf(&out, "%s%s  %s  %6d %-7s  %-*s  %s%s\n", sessionName(x.Key), pad, x.Updated.Format(time.DateTime), x.Head, word, dialect, x.Dialect, x.Title, passed(x))
+			screen.Fprintf(&out, "%s%s  %s  %6d %-7s  %-*s  %s%s\n", formatSessionKey(x.Key), pad, x.Updated.Format(time.DateTime), x.Head, word, dialect, x.Dialect, x.Title, formatRemembered(x))
 		}
-		status := w.say([]byte(out.String()))
+		status := env.writeOutput([]byte(out.String()))
 		switch {
 		case len(all) == 0 && c.In != "" && !c.JSON:
-			screen.Fprintf(w.stderr, "nothing belongs to session %s\n", sessionName(store.ID(c.In)))
+			screen.Fprintf(env.stderr, "nothing belongs to session %s\n", formatSessionKey(store.ID(c.In)))
 		case len(all) == 0 && !c.JSON:
-			screen.Fprintln(w.stderr, emptyStore)
+			screen.Fprintln(env.stderr, emptyStore)
 		case more && c.Limit == nil:
-			screen.Fprintf(w.stderr, "pare: these are the %d that changed last; --limit N shows more\n", len(all))
+			screen.Fprintf(env.stderr, "pare: these are the %d that changed last; --limit N shows more\n", len(all))
 		}
 		return status, nil
 	})
 }
 
 // passed says who held a conversation that passed through pare serve, and what it was billed.
-func passed(x *store.Session) string {
+func formatRemembered(x *store.Session) string {
 	r := x.Remembered
 	if r == nil {
 		return ""
@@ -99,7 +99,7 @@ func passed(x *store.Session) string {
 }
 
 // sessions lists as many as are asked for, and reports whether there are more.
-func (c *sessionListCmd) sessions(ctx context.Context, st *store.Store) (all []*store.Session, more bool, err error) {
+func (c *sessionListCmd) listSessions(ctx context.Context, db *store.Store) (all []*store.Session, more bool, err error) {
 	most := 100
 	switch {
 	case c.Limit != nil:
@@ -108,7 +108,7 @@ func (c *sessionListCmd) sessions(ctx context.Context, st *store.Store) (all []*
 		most = math.MaxInt
 	}
 	if c.In != "" {
-		all, err = st.Paths(ctx, store.Key{Scope: c.Scope, ID: c.In})
+		all, err = db.Paths(ctx, store.Key{Scope: c.Scope, ID: c.In})
 		return all[:min(len(all), most)], len(all) > most, err
 	}
 	const page = 1000
@@ -117,7 +117,7 @@ func (c *sessionListCmd) sessions(ctx context.Context, st *store.Store) (all []*
 		if n := len(all); n > 0 {
 			before = all[n-1]
 		}
-		next, err := st.Sessions(ctx, c.Scope, page, before)
+		next, err := db.Sessions(ctx, c.Scope, page, before)
 		if all = append(all, next...); err != nil || len(next) < page {
 			return all[:min(len(all), most)], len(all) > most, err
 		}

@@ -18,16 +18,16 @@ import (
 func namedStore(t *testing.T, keys ...store.Key) (dsn string) {
 	t.Helper()
 	dsn = filepath.Join(t.TempDir(), "pare.db")
-	st, err := store.Open(context.Background(), dsn)
+	db, err := store.Open(context.Background(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer st.Close()
+	defer db.Close()
 	for i, key := range keys {
-		if _, err := st.Create(context.Background(), key, store.Create{Dialect: "anthropic"}); err != nil {
+		if _, err := db.Create(context.Background(), key, store.Create{Dialect: "anthropic"}); err != nil {
 			t.Fatal(key, err)
 		}
-		if _, err := st.Append(context.Background(), key, store.Anywhere, store.Message("", fmt.Appendf(nil, `{"role":"user","content":"message of %d."}`, i))); err != nil {
+		if _, err := db.Append(context.Background(), key, store.Anywhere, store.Message("", fmt.Appendf(nil, `{"role":"user","content":"message of %d."}`, i))); err != nil {
 			t.Fatal(key, err)
 		}
 	}
@@ -47,13 +47,13 @@ func storeCopy(t *testing.T, dsn string) string {
 // there lists which sessions of a store are left.
 func thereIn(t *testing.T, dsn string, keys []store.Key) (left []store.Key) {
 	t.Helper()
-	st, err := store.Open(context.Background(), dsn)
+	db, err := store.Open(context.Background(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer st.Close()
+	defer db.Close()
 	for _, key := range keys {
-		if _, err := st.Session(context.Background(), key); err == nil {
+		if _, err := db.Session(context.Background(), key); err == nil {
 			left = append(left, key)
 		}
 	}

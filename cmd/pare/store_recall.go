@@ -10,11 +10,11 @@ import (
 )
 
 type sessionRecallCmd struct {
-	inStore `embed:""`
-	Handle  string `arg:"" optional:"" help:"The name in the placeholder."`
-	About   string `placeholder:"WORDS" help:"Look through all sessions for what is most about these words, the best first."`
-	Limit   *int   `placeholder:"N" help:"With --about: how many entries. Default: 10."`
-	JSON    bool   `name:"json" help:"With --about: print one JSON object per entry."`
+	storeFlags `embed:""`
+	Handle     string `arg:"" optional:"" help:"The name in the placeholder."`
+	About      string `placeholder:"WORDS" help:"Look through all sessions for what is most about these words, the best first."`
+	Limit      *int   `placeholder:"N" help:"With --about: how many entries. Default: 10."`
+	JSON       bool   `name:"json" help:"With --about: print one JSON object per entry."`
 }
 
 // Help is the page's first paragraph.
@@ -29,39 +29,39 @@ entries that are as good the newer one comes first. To find all words, or a phra
 pare session search.`
 }
 
-func (c *sessionRecallCmd) run(w *world) int {
+func (c *sessionRecallCmd) run(env *environment) int {
 	switch {
 	case (c.Handle == "") == (c.About == ""):
-		return w.usage(errors.New("give the name in a placeholder, or --about WORDS"), "session recall")
+		return env.failUsage(errors.New("give the name in a placeholder, or --about WORDS"), "session recall")
 	case c.About == "" && (c.JSON || c.Limit != nil):
-		return w.usage(errors.New("--json and --limit need --about"), "session recall")
+		return env.failUsage(errors.New("--json and --limit need --about"), "session recall")
 	}
-	if err := positive("--limit", c.Limit); err != nil {
-		return w.usage(err, "session recall")
+	if err := checkPositive("--limit", c.Limit); err != nil {
+		return env.failUsage(err, "session recall")
 	}
-	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
+	return c.withExisting(env, func(ctx context.Context, db *store.Store) (int, error) {
 		if c.About != "" {
-			return c.about(ctx, w, st)
+			return c.searchAbout(ctx, env, db)
 		}
-		raw, err := st.Recall(ctx, c.Scope, c.Handle)
+		raw, err := db.Recall(ctx, c.Scope, c.Handle)
 		if err != nil {
 			return 0, err
 		}
-		return w.say(append(raw, '\n')), nil
+		return env.writeOutput(append(raw, '\n')), nil
 	})
 }
 
 // about lists what is most about a question.
-func (c *sessionRecallCmd) about(ctx context.Context, w *world, st *store.Store) (int, error) {
+func (c *sessionRecallCmd) searchAbout(ctx context.Context, env *environment, db *store.Store) (int, error) {
 	limit := 0
 	if c.Limit != nil {
 		limit = *c.Limit
 	}
-	hits, err := st.About(ctx, c.Scope, c.About, limit)
+	hits, err := db.About(ctx, c.Scope, c.About, limit)
 	if err != nil {
 		return 0, err
 	}
-	return w.hits(hits, c.JSON, func(out io.Writer, h store.Hit) {
-		screen.Fprintf(out, "%s  entry %d  %s\n%s", sessionName(h.Key), h.Seq, h.Snippet, alsoIn(h))
+	return env.printHits(hits, c.JSON, func(out io.Writer, h store.Hit) {
+		screen.Fprintf(out, "%s  entry %d  %s\n%s", formatSessionKey(h.Key), h.Seq, h.Snippet, formatOtherSessions(h))
 	})
 }

@@ -12,34 +12,34 @@ import (
 )
 
 type sessionSearchCmd struct {
-	inStore `embed:""`
-	Words   []string `arg:"" help:"Words that must all occur; quote them to find a phrase."`
-	In      string   `placeholder:"ID" help:"Only this session."`
-	Path    string   `placeholder:"PATH" help:"Only the session of this path below the one that --in names."`
-	JSON    bool     `name:"json" help:"Print one JSON object per entry."`
+	storeFlags `embed:""`
+	Words      []string `arg:"" help:"Words that must all occur; quote them to find a phrase."`
+	In         string   `placeholder:"ID" help:"Only this session."`
+	Path       string   `placeholder:"PATH" help:"Only the session of this path below the one that --in names."`
+	JSON       bool     `name:"json" help:"Print one JSON object per entry."`
 }
 
-func (c *sessionSearchCmd) run(w *world) int {
+func (c *sessionSearchCmd) run(env *environment) int {
 	if c.Path != "" && c.In == "" {
-		return w.usage(errors.New("--path needs --in: the session that it belongs to"), "session search")
+		return env.failUsage(errors.New("--path needs --in: the session that it belongs to"), "session search")
 	}
-	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		hits, err := st.Search(ctx, store.Key{Scope: c.Scope, ID: c.In, Path: c.Path}, strings.Join(c.Words, " "), 0)
+	return c.withExisting(env, func(ctx context.Context, db *store.Store) (int, error) {
+		hits, err := db.Search(ctx, store.Key{Scope: c.Scope, ID: c.In, Path: c.Path}, strings.Join(c.Words, " "), 0)
 		if err != nil {
 			return 0, err
 		}
-		return w.hits(hits, c.JSON, func(out io.Writer, h store.Hit) {
-			screen.Fprintf(out, "%s  entry %d (%s)  %s\n%s", sessionName(h.Key), h.Seq, h.ID, h.Snippet, alsoIn(h))
+		return env.printHits(hits, c.JSON, func(out io.Writer, h store.Hit) {
+			screen.Fprintf(out, "%s  entry %d (%s)  %s\n%s", formatSessionKey(h.Key), h.Seq, h.ID, h.Snippet, formatOtherSessions(h))
 		})
 	})
 }
 
 // alsoIn names the other sessions that share an entry, on a line of its own.
-func alsoIn(h store.Hit) screen.Text {
+func formatOtherSessions(h store.Hit) screen.Text {
 	const most = 3
 	var names []string
 	for _, k := range h.Also[:min(len(h.Also), most)] {
-		names = append(names, sessionName(k))
+		names = append(names, formatSessionKey(k))
 	}
 	switch more := len(h.Also) - most; {
 	case len(names) == 0:
@@ -51,7 +51,7 @@ func alsoIn(h store.Hit) screen.Text {
 }
 
 // hits lists entries that were found, as JSON or as show writes one.
-func (w *world) hits(hits []store.Hit, asJSON bool, show func(io.Writer, store.Hit)) (int, error) {
+func (env *environment) printHits(hits []store.Hit, asJSON bool, show func(io.Writer, store.Hit)) (int, error) {
 	var out strings.Builder
 	for _, h := range hits {
 		if asJSON {
@@ -65,7 +65,7 @@ func (w *world) hits(hits []store.Hit, asJSON bool, show func(io.Writer, store.H
 		show(&out, h)
 	}
 	if len(hits) == 0 && !asJSON {
-		screen.Fprintln(w.stderr, "nothing found")
+		screen.Fprintln(env.stderr, "nothing found")
 	}
-	return w.say([]byte(out.String())), nil
+	return env.writeOutput([]byte(out.String())), nil
 }

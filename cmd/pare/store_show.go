@@ -16,12 +16,12 @@ import (
 )
 
 type sessionShowCmd struct {
-	oneSession `embed:""`
-	HTML       bool   `name:"html" help:"Write a page, as pare view does."`
-	Output     string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file."`
-	Entries    bool   `help:"List the entries with their ids, those that are not messages included."`
-	JSON       bool   `name:"json" help:"Print one JSON object per entry."`
-	Color      string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
+	sessionFlags `embed:""`
+	HTML         bool   `name:"html" help:"Write a page, as pare view does."`
+	Output       string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file."`
+	Entries      bool   `help:"List the entries with their ids, those that are not messages included."`
+	JSON         bool   `name:"json" help:"Print one JSON object per entry."`
+	Color        string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
 // Help is the page's first paragraph.
@@ -36,46 +36,46 @@ Messages have the numbers of their entries. Those that were reverted are not sho
 those that a summary stands for are.`
 }
 
-func (c *sessionShowCmd) run(w *world) int {
+func (c *sessionShowCmd) run(env *environment) int {
 	if c.Output != "" {
 		c.HTML = true
 	}
 	switch {
 	case c.HTML && (c.JSON || c.Entries):
-		return w.usage(errors.New("a page, --entries and --json exclude each other"), "session show")
+		return env.failUsage(errors.New("a page, --entries and --json exclude each other"), "session show")
 	case c.HTML:
-		if err := w.claimOutput("-o", c.Output); err != nil {
-			return w.usage(err, "session show")
+		if err := env.claimOutput("-o", c.Output); err != nil {
+			return env.failUsage(err, "session show")
 		}
 	}
-	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
+	return c.withExisting(env, func(ctx context.Context, db *store.Store) (int, error) {
 		if c.JSON || c.Entries {
-			return c.list(ctx, w, st)
+			return c.listEntries(ctx, env, db)
 		}
-		s, err := c.load(ctx, st)
+		s, err := c.load(ctx, db)
 		if err != nil {
 			return 0, err
 		}
-		c.noteSummary(ctx, w, st)
-		c.noteFullness(ctx, w, st)
+		c.printSummaryNote(ctx, env, db)
+		c.printFullness(ctx, env, db)
 		if c.HTML {
-			return (&viewing{viewCmd: &viewCmd{Output: c.Output}, w: w}).write(s.page()), nil
+			return (&viewRun{viewCmd: &viewCmd{Output: c.Output}, w: env}).writePage(s.page()), nil
 		}
-		return w.say(s.sketch(w.report(w.stdout, c.Color))), nil
+		return env.writeOutput(s.sketch(env.newStyle(env.stdout, c.Color))), nil
 	})
 }
 
 // noteSummary says, beside what is shown, which part of it a summary stands for in requests.
-func (c *sessionShowCmd) noteSummary(ctx context.Context, w *world, st *store.Store) {
-	win, err := st.Window(ctx, c.key(), store.WindowOptions{})
+func (c *sessionShowCmd) printSummaryNote(ctx context.Context, env *environment, db *store.Store) {
+	win, err := db.Window(ctx, c.key(), store.WindowOptions{})
 	if err == nil && win.From > 1 {
-		screen.Fprintf(w.stderr, "a summary replaces the entries before %d in requests: %s\n", win.From, screen.NewCommand("pare", "session", "window").Words(sessionWords(c.key())...))
+		screen.Fprintf(env.stderr, "a summary replaces the entries before %d in requests: %s\n", win.From, screen.NewCommand("pare", "session", "window").Words(sessionArgs(c.key())...))
 	}
 }
 
 // noteFullness says, beside what is shown, how full the window is and what is left.
-func (c *sessionShowCmd) noteFullness(ctx context.Context, w *world, st *store.Store) {
-	f, err := storex.Fullness(st, ctx, c.key())
+func (c *sessionShowCmd) printFullness(ctx context.Context, env *environment, db *store.Store) {
+	f, err := storex.Fullness(db, ctx, c.key())
 	if err != nil || f == nil {
 		return
 	}
@@ -83,42 +83,42 @@ func (c *sessionShowCmd) noteFullness(ctx context.Context, w *world, st *store.S
 	if left := f.String(); left != "" {
 		note += ": " + left
 	}
-	screen.Fprintf(w.stderr, "%s\n", note)
+	screen.Fprintf(env.stderr, "%s\n", note)
 }
 
 // load reads the messages in force as one request.
-func (c *sessionShowCmd) load(ctx context.Context, st *store.Store) (*shown, error) {
+func (c *sessionShowCmd) load(ctx context.Context, db *store.Store) (*shownThread, error) {
 	key := c.key()
-	r, seqs, err := st.Request(ctx, key)
+	req, seqs, err := db.Request(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	x, err := st.Session(ctx, key)
+	x, err := db.Session(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	found := r.Check(wire.CheckOptions{})
+	found := req.Check(wire.CheckOptions{})
 	if x.Remembered != nil {
-		found = slices.DeleteFunc(found, func(f wire.Finding) bool { return isReply(r, f.Index) })
+		found = slices.DeleteFunc(found, func(f wire.Finding) bool { return isUnansweredReply(req, f.Index) })
 	}
-	return &shown{
-		from: origin{source: key.String()}, req: r, found: found,
-		line: func(i int) int { return int(seqs[i]) },
+	return &shownThread{
+		from: origin{source: key.String()}, req: req, findings: found,
+		lineOf: func(i int) int { return int(seqs[i]) },
 	}, nil
 }
 
 // isReply reports whether a message is of the reply with which a conversation of the proxy ends. That
 // nobody has answered it, or its calls, is no fault: the next request is still to come.
-func isReply(r *wire.Request, i int) bool {
-	ms := r.Transcript().Messages()
+func isUnansweredReply(req *wire.Request, i int) bool {
+	ms := req.Transcript().Messages()
 	return i >= 0 && !slices.ContainsFunc(ms[min(i, len(ms)):], func(m transcript.Message) bool { return m.Role != transcript.Assistant })
 }
 
 // list prints the entries.
-func (c *sessionShowCmd) list(ctx context.Context, w *world, st *store.Store) (int, error) {
-	out := bufio.NewWriter(w.stdout)
-	err := st.Export(ctx, c.key(), store.Export{All: true}, func(e store.Entry) error {
-		w.noteDamaged(e)
+func (c *sessionShowCmd) listEntries(ctx context.Context, env *environment, db *store.Store) (int, error) {
+	out := bufio.NewWriter(env.stdout)
+	err := db.Export(ctx, c.key(), store.Export{All: true}, func(e store.Entry) error {
+		env.warnDamaged(e)
 		if c.JSON {
 			about := map[string]any{"seq": e.Seq, "id": e.ID, "kind": e.Kind, "at": e.At, "begins": e.Begins}
 			if e.Damaged != "" {
@@ -131,7 +131,7 @@ func (c *sessionShowCmd) list(ctx context.Context, w *world, st *store.Store) (i
 			// The bytes of the entry are not written anew, but stay on one line.
 			out.Write(line[:len(line)-1])
 			out.WriteString(`,"raw":`)
-			out.Write(plain.JSON([]byte(oneLine.Replace(string(e.Raw)))))
+			out.Write(plain.JSON([]byte(lineBreakReplacer.Replace(string(e.Raw)))))
 			_, err = out.WriteString("}\n")
 			return err
 		}
@@ -142,4 +142,4 @@ func (c *sessionShowCmd) list(ctx context.Context, w *world, st *store.Store) (i
 }
 
 // oneLine writes blanks for what ends a line; inside of JSON's strings there is none.
-var oneLine = strings.NewReplacer("\n", " ", "\r", " ")
+var lineBreakReplacer = strings.NewReplacer("\n", " ", "\r", " ")

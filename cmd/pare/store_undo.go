@@ -8,15 +8,15 @@ import (
 )
 
 type sessionUndoCmd struct {
-	oneSession `embed:""`
+	sessionFlags `embed:""`
 }
 
-func (c *sessionUndoCmd) run(w *world) int {
-	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
-		kind, err := st.Undo(ctx, c.key())
+func (c *sessionUndoCmd) run(env *environment) int {
+	return c.withExisting(env, func(ctx context.Context, db *store.Store) (int, error) {
+		kind, err := db.Undo(ctx, c.key())
 		if err != nil {
 			return 0, err
 		}
-		return w.say(screen.Appendf(nil, "the last %s is undone\n", kind)), nil
+		return env.writeOutput(screen.Appendf(nil, "the last %s is undone\n", kind)), nil
 	})
 }

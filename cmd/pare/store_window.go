@@ -11,7 +11,7 @@ import (
 )
 
 type sessionWindowCmd struct {
-	oneSession   `embed:""`
+	sessionFlags `embed:""`
 	MaxTokens    *int   `placeholder:"N" help:"The most tokens. Default, without any limit: what the window of the model has room for."`
 	MaxMessages  *int   `placeholder:"N" help:"At most N messages."`
 	MaxExchanges *int   `placeholder:"N" help:"The last N exchanges: calls with their results."`
@@ -23,21 +23,21 @@ type sessionWindowCmd struct {
 	Config       string `placeholder:"FILE" help:"The pare.toml to use."`
 }
 
-func (c *sessionWindowCmd) run(w *world) int {
+func (c *sessionWindowCmd) run(env *environment) int {
 	for flag, n := range map[string]*int{"--max-tokens": c.MaxTokens, "--max-messages": c.MaxMessages, "--max-exchanges": c.MaxExchanges, "--max-turns": c.MaxTurns} {
-		if err := positive(flag, n); err != nil {
-			return w.usage(err, "session window")
+		if err := checkPositive(flag, n); err != nil {
+			return env.failUsage(err, "session window")
 		}
 	}
 	if c.MinKeep != nil {
-		if err := notNegative("--min-keep", *c.MinKeep); err != nil {
-			return w.usage(err, "session window")
+		if err := checkNotNegative("--min-keep", *c.MinKeep); err != nil {
+			return env.failUsage(err, "session window")
 		}
 	}
-	if err := w.claimOutput("-o", c.Output); err != nil {
-		return w.usage(err, "session window")
+	if err := env.claimOutput("-o", c.Output); err != nil {
+		return env.failUsage(err, "session window")
 	}
-	return c.with(w, func(ctx context.Context, st *store.Store) (int, error) {
+	return c.withExisting(env, func(ctx context.Context, db *store.Store) (int, error) {
 		ask := store.WindowOptions{Model: c.Model}
 		if c.Base != "" {
 			base, err := os.ReadFile(c.Base)
@@ -48,11 +48,11 @@ func (c *sessionWindowCmd) run(w *world) int {
 		}
 		p := pare.Policy{Window: &pare.Window{ModelTokens: true}}
 		if c.Config != "" {
-			conf, used, err := w.loadConfig(c.Config)
+			conf, used, err := env.loadConfig(c.Config)
 			if err != nil {
-				return w.misconfigured(c.Config, err), nil
+				return env.failConfig(c.Config, err), nil
 			}
-			made, status := w.compile(conf, used)
+			made, status := env.compile(conf, used)
 			if made == nil {
 				return status, nil
 			}
@@ -63,18 +63,18 @@ func (c *sessionWindowCmd) run(w *world) int {
 			return 0, err
 		}
 		ask.Policy = limited
-		win, err := st.Window(ctx, c.key(), ask)
+		win, err := db.Window(ctx, c.key(), ask)
 		if err != nil {
 			return 0, err
 		}
 		for _, f := range win.Plan.Faults() {
-			w.fail(f.Error()+"; the rule is left out", "")
+			env.fail(f.Error()+"; the rule is left out", "")
 		}
-		screen.Fprintf(w.stderr, "%d entries; request starts at entry %d; %s\n", win.Head, win.From, plural(len(win.Plan.Changes()), "change"))
+		screen.Fprintf(env.stderr, "%d entries; request starts at entry %d; %s\n", win.Head, win.From, plural(len(win.Plan.Changes()), "change"))
 		body := append(win.Body, '\n')
 		if c.Output == "" || c.Output == source.Stdin {
-			return w.say(body), nil
+			return env.writeOutput(body), nil
 		}
-		return statusClean, w.files.WriteFile(c.Output, body)
+		return statusClean, env.files.WriteFile(c.Output, body)
 	})
 }

@@ -23,108 +23,110 @@ type outcome struct {
 	rules     []string // the rule of each finding, or of each change
 	source    string   // where it is from
 
-	other *source.Other // it lies in a folder and is no transcript
+	otherFile *source.Other // it lies in a folder and is no transcript
 
 	replayed *replay.Result // only where they are replayed
 
 	// Only where transcripts are changed:
-	gap           bool // not a transcript, but blank lines between two of them, or a byte order mark
-	changed       bool
-	unmarked      bool // the byte order mark in front of it goes
-	before, after int  // bytes, the end of its line among them
-	size          *picture.Size
-	receipt       lines
-	archive       []archive.Line
+	isGap                   bool // not a transcript, but blank lines between two of them, or a byte order mark
+	isChanged               bool
+	dropsByteOrderMark      bool // the byte order mark in front of it goes
+	bytesBefore, bytesAfter int  // bytes, the end of its line among them
+	size                    *picture.Size
+	receipt                 jsonLines
+	archive                 []archive.Line
 }
 
 // A summary adds up the outcomes of a run.
-type summary struct {
-	noun                            string // what there is a number of per transcript
-	transcripts, faulty, unreadable int
-	tooSmall                        int // windows
-	number                          int // of findings, or of changes
-	changed, before, after          int
-	size                            *picture.Size // nil: nobody asks
-	status                          int
-	byRule                          map[string]int
-	others                          []source.Other
-	troubled                        int                 // of transcripts: those with findings or changes, or that could not be done
-	files                           map[string]*summary // by source; nil: nobody asks
-	order                           []string
+type runTotals struct {
+	itemNoun                         string // what there is a number of per transcript
+	transcripts, faulty, unreadable  int
+	tooLarge                         int // windows
+	items                            int // of findings, or of changes
+	changed, bytesBefore, bytesAfter int
+	size                             *picture.Size // nil: nobody asks
+	status                           int
+	byRule                           map[string]int
+	others                           []source.Other
+	notClean                         int                   // of transcripts: those with findings or changes, or that could not be done
+	files                            map[string]*runTotals // by source; nil: nobody asks
+	order                            []string
 }
 
-func newSummary(noun string) *summary { return &summary{noun: noun, byRule: map[string]int{}} }
+func newRunTotals(noun string) *runTotals {
+	return &runTotals{itemNoun: noun, byRule: map[string]int{}}
+}
 
 // byFile makes s tell by file, too, if that is wanted.
-func (s *summary) byFile(wanted bool) *summary {
+func (t *runTotals) withFiles(wanted bool) *runTotals {
 	if wanted {
-		s.files = map[string]*summary{}
+		t.files = map[string]*runTotals{}
 	}
-	return s
+	return t
 }
 
-func (s *summary) add(o *outcome) {
-	s.before, s.after = s.before+o.before, s.after+o.after
-	if o.other != nil {
-		s.others = append(s.others, *o.other)
+func (t *runTotals) add(o *outcome) {
+	t.bytesBefore, t.bytesAfter = t.bytesBefore+o.bytesBefore, t.bytesAfter+o.bytesAfter
+	if o.otherFile != nil {
+		t.others = append(t.others, *o.otherFile)
 	}
-	if s.files != nil && o.other == nil {
-		if s.files[o.source] == nil {
-			s.files[o.source], s.order = newSummary(s.noun), append(s.order, o.source)
+	if t.files != nil && o.otherFile == nil {
+		if t.files[o.source] == nil {
+			t.files[o.source], t.order = newRunTotals(t.itemNoun), append(t.order, o.source)
 		}
-		s.files[o.source].add(o)
+		t.files[o.source].add(o)
 	}
-	if o.gap {
+	if o.isGap {
 		return
 	}
-	s.transcripts++
-	if o.status != statusClean || o.changed || len(o.rules) > 0 {
-		s.troubled++
+	t.transcripts++
+	if o.status != statusClean || o.isChanged || len(o.rules) > 0 {
+		t.notClean++
 	}
-	s.status = max(s.status, o.status)
-	s.number += len(o.rules)
-	s.weigh(o.size)
-	if o.changed {
-		s.changed++
+	t.status = max(t.status, o.status)
+	t.items += len(o.rules)
+	t.addSize(o.size)
+	if o.isChanged {
+		t.changed++
 	}
 	switch o.status {
 	case statusFindings:
-		s.faulty++
+		t.faulty++
 	case statusInvalid:
-		s.unreadable++
+		t.unreadable++
 	case statusTooSmall:
-		s.tooSmall++
+		t.tooLarge++
 	}
 	for _, r := range o.rules {
-		s.byRule[r]++
+		t.byRule[r]++
 	}
 }
 
-func (s *summary) weigh(one *picture.Size) {
+func (t *runTotals) addSize(one *picture.Size) {
 	if one == nil {
 		return
 	}
-	if s.size == nil {
-		s.size = &picture.Size{}
+	if t.size == nil {
+		t.size = &picture.Size{}
 	}
 	for i := range 2 {
-		s.size.Messages[i] += one.Messages[i]
-		s.size.Tokens[i] += one.Tokens[i]
+		t.size.Messages[i] += one.Messages[i]
+		t.size.Tokens[i] += one.Tokens[i]
 	}
 }
 
 // rules returns the rules that were broken, the commonest first.
-func (s *summary) rules() []string {
-	return slices.SortedFunc(maps.Keys(s.byRule), func(a, b string) int {
-		return cmp.Or(cmp.Compare(s.byRule[b], s.byRule[a]), cmp.Compare(a, b))
+func (t *runTotals) sortedRules() []string {
+	return slices.SortedFunc(maps.Keys(t.byRule), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.byRule[b], t.byRule[a]), cmp.Compare(a, b))
 	})
 }
 
 // print writes what a person wants to know at the end.
-func (s *summary) print(w io.Writer, paint palette, many bool) {
-	rules := s.rules()
+func (t *runTotals) print(w io.Writer, paint palette, many bool) {
+	rules := t.sortedRules()
 	if many {
-		screen.Fprintln(w, s.line(rules, paint))
+		screen.Fprintln(w, t.formatLine(rules, paint))
 	}
 	for i, r := range rules {
 		if i == 3 {
@@ -138,28 +140,28 @@ func (s *summary) print(w io.Writer, paint palette, many bool) {
 	}
 }
 
-func (s *summary) line(rules []string, paint palette) screen.Text {
+func (t *runTotals) formatLine(rules []string, paint palette) screen.Text {
 	parts := []screen.Text{}
 	add := func(n int, what string, p func(any) screen.Text) {
 		if n > 0 {
 			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
 		}
 	}
-	add(s.transcripts-s.faulty-s.unreadable, "clean", paint.Good)
-	add(s.faulty, "with findings", paint.Fault)
-	add(s.unreadable, "unreadable", paint.Fault)
-	line := paint.Bold(plural(s.transcripts, "transcript"))
+	add(t.transcripts-t.faulty-t.unreadable, "clean", paint.Good)
+	add(t.faulty, "with findings", paint.Fault)
+	add(t.unreadable, "unreadable", paint.Fault)
+	line := paint.Bold(plural(t.transcripts, "transcript"))
 	if len(parts) > 0 {
 		line += ": " + screen.Join(parts, ", ")
 	}
 	if len(rules) > 0 {
-		line += paint.Faint(" · ") + screen.Line(s.top(rules))
+		line += paint.Faint(" · ") + screen.Line(t.formatTopRules(rules))
 	}
 	return line
 }
 
 // top names the commonest rules with their numbers.
-func (s *summary) top(rules []string) string {
+func (t *runTotals) formatTopRules(rules []string) string {
 	const top = 5
 	var names []string
 	for i, r := range rules {
@@ -167,13 +169,13 @@ func (s *summary) top(rules []string) string {
 			names = append(names, fmt.Sprintf("and %s more", plural(len(rules)-top, "rule")))
 			break
 		}
-		names = append(names, fmt.Sprintf("%s %d", r, s.byRule[r]))
+		names = append(names, fmt.Sprintf("%s %d", r, t.byRule[r]))
 	}
 	return strings.Join(names, ", ")
 }
 
 // printChanges writes what was done, or would be.
-func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
+func (t *runTotals) printChanges(w io.Writer, paint palette, dryRun bool) {
 	parts := []screen.Text{}
 	add := func(n int, what string, p func(any) screen.Text) {
 		if n > 0 {
@@ -184,38 +186,38 @@ func (s *summary) printChanges(w io.Writer, paint palette, dryRun bool) {
 	if dryRun {
 		done = "to change"
 	}
-	add(s.transcripts-s.changed-s.unreadable-s.tooSmall, "unchanged", paint.Good)
-	add(s.changed, done, paint.Bold)
-	add(s.tooSmall, "too large for the window", paint.Fault)
-	add(s.unreadable, "unreadable", paint.Fault)
+	add(t.transcripts-t.changed-t.unreadable-t.tooLarge, "unchanged", paint.Good)
+	add(t.changed, done, paint.Bold)
+	add(t.tooLarge, "too large for the window", paint.Fault)
+	add(t.unreadable, "unreadable", paint.Fault)
 	switch {
-	case s.transcripts != 1:
-		screen.Fprint(w, paint.Bold(plural(s.transcripts, "transcript")))
+	case t.transcripts != 1:
+		screen.Fprint(w, paint.Bold(plural(t.transcripts, "transcript")))
 		if len(parts) > 0 {
 			screen.Fprint(w, ": ", screen.Join(parts, ", "))
 		}
-	case s.number > 0:
-		screen.Fprint(w, paint.Bold(plural(s.number, "change")))
-	case s.status == statusClean:
+	case t.items > 0:
+		screen.Fprint(w, paint.Bold(plural(t.items, "change")))
+	case t.status == statusClean:
 		screen.Fprint(w, paint.Good("nothing to do"))
 	default:
 		return // the finding has been named
 	}
 	dot := paint.Faint(" · ")
-	if s.transcripts != 1 && s.faulty > 0 { // they are among those above, changed or not
-		screen.Fprint(w, dot, paint.Fault(fmt.Sprintf("%d not all repaired", s.faulty)))
+	if t.transcripts != 1 && t.faulty > 0 { // they are among those above, changed or not
+		screen.Fprint(w, dot, paint.Fault(fmt.Sprintf("%d not all repaired", t.faulty)))
 	}
-	if s.number > 0 {
-		screen.Fprint(w, dot, s.top(s.rules()))
+	if t.items > 0 {
+		screen.Fprint(w, dot, t.formatTopRules(t.sortedRules()))
 	}
 	switch {
-	case s.size != nil:
-		screen.Fprint(w, dot, s.size.String())
-		if dryRun && s.before != s.after {
-			screen.Fprint(w, dot, screen.FromTo(s.before, s.after, "bytes"))
+	case t.size != nil:
+		screen.Fprint(w, dot, t.size.String())
+		if dryRun && t.bytesBefore != t.bytesAfter {
+			screen.Fprint(w, dot, screen.FromTo(t.bytesBefore, t.bytesAfter, "bytes"))
 		}
-	case s.number > 0:
-		screen.Fprint(w, dot, screen.FromTo(s.before, s.after, "bytes"))
+	case t.items > 0:
+		screen.Fprint(w, dot, screen.FromTo(t.bytesBefore, t.bytesAfter, "bytes"))
 	}
 	screen.Fprintln(w)
 }

@@ -12,11 +12,11 @@ import (
 
 // colour reports whether what goes to out is to be coloured. A flag beats the
 // environment, the environment beats the terminal.
-func (w *world) colour(out io.Writer, when string) bool {
+func (env *environment) wantsColor(out io.Writer, when string) bool {
 	switch {
 	case when != "auto":
 		return when == "always"
-	case w.getenv("NO_COLOR") != "" || w.getenv("TERM") == "dumb":
+	case env.getenv("NO_COLOR") != "" || env.getenv("TERM") == "dumb":
 		return false
 	}
 	return isTerminal(out)
@@ -28,7 +28,7 @@ func isTerminal(v any) bool {
 }
 
 // width returns how many columns a report may take.
-func (w *world) width(out io.Writer) int {
+func (env *environment) width(out io.Writer) int {
 	const most, least = 110, 60
 	if f, ok := out.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
@@ -49,6 +49,6 @@ var (
 )
 
 // report is how reports to out look.
-func (w *world) report(out io.Writer, when string) report {
-	return report{picture.Style{Paint: palette(w.colour(out, when)), Width: w.width(out)}}
+func (env *environment) newStyle(out io.Writer, when string) report {
+	return report{picture.Style{Paint: palette(env.wantsColor(out, when)), Width: env.width(out)}}
 }

@@ -18,23 +18,23 @@ import (
 )
 
 type trimCmd struct {
-	MaxTokens    *tokenLimit `placeholder:"N|P%" help:"At most N tokens, of the whole request (50k and 1M are numbers, too), or P % of what the model's window has room for besides the reply. Default, without any limit: 100%."`
-	MaxMessages  *int        `placeholder:"N" help:"At most N messages."`
-	MaxExchanges *int        `placeholder:"N" help:"The last N exchanges: calls with their results."`
-	MaxTurns     *int        `placeholder:"N" help:"At most N turns; a turn starts with a message of the user, and the first one always stays."`
-	MinKeep      *int        `placeholder:"N" help:"Never cut into the last N messages: every byte of them stays."`
-	keeping      `embed:""`
-	stable       `embed:""`
-	counting     `embed:""`
-	Summarize    bool   `help:"Replace what is dropped by a summary, as [compact] of the configuration says; without one, by excerpts, without a model."`
-	Archive      string `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each; placeholders name the line. Existing lines are kept."`
-	ruleset      `embed:""`
-	lining       `embed:""`
-	changing     `embed:""`
+	MaxTokens     *tokenLimit `placeholder:"N|P%" help:"At most N tokens, of the whole request (50k and 1M are numbers, too), or P % of what the model's window has room for besides the reply. Default, without any limit: 100%."`
+	MaxMessages   *int        `placeholder:"N" help:"At most N messages."`
+	MaxExchanges  *int        `placeholder:"N" help:"The last N exchanges: calls with their results."`
+	MaxTurns      *int        `placeholder:"N" help:"At most N turns; a turn starts with a message of the user, and the first one always stays."`
+	MinKeep       *int        `placeholder:"N" help:"Never cut into the last N messages: every byte of them stays."`
+	keepFlags     `embed:""`
+	stableFlags   `embed:""`
+	countingFlags `embed:""`
+	Summarize     bool   `help:"Replace what is dropped by a summary, as [compact] of the configuration says; without one, by excerpts, without a model."`
+	Archive       string `placeholder:"FILE" help:"Keep what is removed in FILE, a JSON line each; placeholders name the line. Existing lines are kept."`
+	ruleFlags     `embed:""`
+	lineFlags     `embed:""`
+	changeFlags   `embed:""`
 }
 
 // keeping is the flags that say what goes first, and what stays although it is old.
-type keeping struct {
+type keepFlags struct {
 	Order     string   `enum:",oldest,middle,priority" default:"" placeholder:"oldest|middle|priority" help:"What is dropped first: oldest (default), middle (start and end stay longest) or priority."`
 	Priority  []string `sep:"none" placeholder:"TOOL=N" help:"With --order priority: the rank of a tool, a glob; the lowest go first, tools without one have 0. May be repeated, the first that matches counts."`
 	Unpin     []string `enum:"system,task,newest" placeholder:"PIN" help:"Allow dropping what normally stays: system (the system prompt), task (the user's first message), newest (the last turn)."`
@@ -44,7 +44,7 @@ type keeping struct {
 }
 
 // stable is the flags of a window that is trimmed rarely.
-type stable struct {
+type stableFlags struct {
 	Low   string `placeholder:"N|P%" help:"When the limit is exceeded, trim to N tokens, or P % of the limit, and change nothing until it is exceeded again, so that the requests of a growing transcript start with the same bytes."`
 	Cache bool   `help:"Also trim earlier when that pays off at the model's cache prices. Without --low, the low mark is 50%."`
 	Cold  bool   `help:"The provider's cache has expired, as after a long pause: clear the results that will hardly be needed again, even if the transcript fits. Without --low, the low mark is 50%."`
@@ -79,93 +79,93 @@ named, and nothing is written: no file, and no line of a batch on standard outpu
 whichever of its transcripts it is.`
 }
 
-func (c *trimCmd) run(w *world) int {
-	if err := c.check(); err != nil {
-		return w.usage(err, "trim")
+func (c *trimCmd) run(env *environment) int {
+	if err := c.checkFlags(); err != nil {
+		return env.failUsage(err, "trim")
 	}
-	conf, used, status := c.load(w, c.JSON)
+	conf, used, status := c.load(env, c.JSON)
 	if status != statusClean {
 		return status
 	}
-	if err := c.override(conf); err != nil {
-		return w.usage(err, "trim")
+	if err := c.applyTo(conf); err != nil {
+		return env.failUsage(err, "trim")
 	}
-	p, status := w.compile(conf, used)
+	policy, status := env.compile(conf, used)
 	if status != statusClean {
 		return status
 	}
-	if err := cmp.Or(c.changing.override(p), c.counting.check(c.Model)); err != nil {
-		return w.usage(err, "trim")
+	if err := cmp.Or(c.changeFlags.applyTo(policy), c.countingFlags.checkModel(c.Model)); err != nil {
+		return env.failUsage(err, "trim")
 	}
 	if used == "" && len(c.Rules) == 0 && c.KeepRecent == nil {
-		p.Rules = nil // nobody has asked for any
+		policy.Rules = nil // nobody has asked for any
 	}
-	p.Model = c.Model
+	policy.Model = c.Model
 	fits := ""
-	if c.MaxTokens == nil && p.Window != nil && p.Window.ModelTokens {
+	if c.MaxTokens == nil && policy.Window != nil && policy.Window.ModelTokens {
 		fits = "it fits the window of its model; --max-tokens N makes it smaller"
 	}
-	p.SkipTokenCounts = !c.DryRun && c.Receipt == "" // nobody will read it
-	return c.changing.run(w, task{
-		command: "trim", whole: true, lines: &c.lining, archive: archiveOf(conf), letGo: letGo(p, conf), fits: fits,
-		plan:      c.MaxTokens.of(p, below(p, c.now(p))),
-		repairing: forSessions(p), shorten: c.session(p),
-		tokens: func(r *wire.Request) int { return c.weigh(r, c.Model) },
+	policy.SkipTokenCounts = !c.DryRun && c.Receipt == "" // nobody will read it
+	return c.changeFlags.run(env, task{
+		command: "trim", allOrNothing: true, lines: &c.lineFlags, archive: archiveFile(conf), relaxations: listRelaxations(policy, conf), fitsNote: fits,
+		plan:          c.MaxTokens.wrapPlanner(policy, checkLowMark(policy, c.coldPlanner(policy))),
+		sessionRepair: newSessionRepair(policy), planSession: c.sessionPlanner(policy),
+		countTokens: func(req *wire.Request) int { return c.countTokens(req, c.Model) },
 	})
 }
 
 // now plans by a policy. The cache has expired before this request, if the flag says so.
-func (c *trimCmd) now(p *pare.Policy) planner {
+func (c *trimCmd) coldPlanner(policy *pare.Policy) planner {
 	if !c.Cold {
-		return by(p)
+		return newPlanner(policy)
 	}
-	return func(r *wire.Request) (*pare.Plan, error) {
-		cold, w := *p, *p.Window
-		w.Cold = []int{len(r.Transcript().Messages())}
+	return func(req *wire.Request) (*pare.Plan, error) {
+		cold, w := *policy, *policy.Window
+		w.Cold = []int{len(req.Transcript().Messages())}
 		cold.Window = &w
-		return by(&cold)(r)
+		return newPlanner(&cold)(req)
 	}
 }
 
 // session plans what becomes of a session. Without a limit of its own, one that is full is made
 // to take half of the room that it has, so that the agent can go on for a while, and any other
 // is left alone.
-func (c *trimCmd) session(p *pare.Policy) shortening {
-	if p.Window == nil || !p.Window.ModelTokens {
-		return bySession(by(p))
+func (c *trimCmd) sessionPlanner(policy *pare.Policy) sessionPlanner {
+	if policy.Window == nil || !policy.Window.ModelTokens {
+		return planEachRequest(newPlanner(policy))
 	}
-	target := p.Window.LowPercent
-	if p.Window.Low > 0 {
-		target = max(p.Window.Low, 100)
+	target := policy.Window.LowPercent
+	if policy.Window.Low > 0 {
+		target = max(policy.Window.Low, 100)
 	}
-	return func(t *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
+	return func(thread *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
 		if limit, _ := s.Limits(); limit == 0 { // the model is not known: whoever asks is told
-			return by(p)(t.Request)
+			return newPlanner(policy)(thread.Request)
 		}
-		return agentlog.Rescued(t, s, *p, target)
+		return agentlog.Rescued(thread, s, *policy, target)
 	}
 }
 
 // letGo is what can be changed so that more may go: what stays by a flag, its default, or
 // the configuration.
-func letGo(p *pare.Policy, conf *config.Config) (ways []string) {
+func listRelaxations(policy *pare.Policy, conf *config.Config) (ways []string) {
 	var pins []string
 	for _, pin := range []struct {
 		name string
 		of   pare.Pin
 	}{{"system", pare.PinSystem}, {"task", pare.PinTask}, {"newest", pare.PinNewest}} {
-		if p.Window.Unpin&pin.of == 0 {
+		if policy.Window.Unpin&pin.of == 0 {
 			pins = append(pins, pin.name)
 		}
 	}
 	if len(pins) > 0 {
 		ways = append(ways, "--unpin "+strings.Join(pins, ","))
 	}
-	if p.Window.MinKeep > 0 {
+	if policy.Window.MinKeep > 0 {
 		ways = append(ways, "a smaller --min-keep")
 	}
 	runs := func(rule string) bool {
-		return p.Rules != nil && slices.ContainsFunc(p.Rules.Rules(), func(r pare.Rule) bool { return r.Name == rule })
+		return policy.Rules != nil && slices.ContainsFunc(policy.Rules.Rules(), func(r pare.Rule) bool { return r.Name == rule })
 	}
 	if runs("recency") {
 		ways = append(ways, "a smaller --keep-recent")
@@ -181,7 +181,7 @@ func letGo(p *pare.Policy, conf *config.Config) (ways []string) {
 	if len(conf.Constraints) > 0 {
 		ways = append(ways, "fewer constraints")
 	}
-	if !p.Window.AllowTiny {
+	if !policy.Window.AllowTiny {
 		ways = append(ways, "--allow-tiny")
 	}
 	return ways
@@ -189,11 +189,11 @@ func letGo(p *pare.Policy, conf *config.Config) (ways []string) {
 
 // A tokenLimit is a number of tokens, or a share of what a model's window has room for. nil is
 // none.
-type tokenLimit struct{ n, percent int }
+type tokenLimit struct{ tokens, percent int }
 
 // Decode reads the value of a flag.
 func (l *tokenLimit) Decode(ctx *kong.DecodeContext) error {
-	text, err := popText(ctx)
+	text, err := popValue(ctx)
 	if err != nil {
 		return err
 	}
@@ -207,65 +207,65 @@ func (l *tokenLimit) Decode(ctx *kong.DecodeContext) error {
 	case share:
 		l.percent = n
 	default:
-		l.n = n
+		l.tokens = n
 	}
 	return nil
 }
 
 // number is the number that was given; nil: none was.
-func (l *tokenLimit) number() *int {
+func (l *tokenLimit) fixedTokens() *int {
 	if l == nil || l.percent > 0 {
 		return nil
 	}
-	return &l.n
+	return &l.tokens
 }
 
 // limit is what the configuration would say; of a share, that the model has to tell.
-func (l *tokenLimit) limit() config.Limit {
+func (l *tokenLimit) configLimit() config.Limit {
 	switch {
 	case l == nil:
 		return 0
 	case l.percent > 0:
 		return config.ModelLimit
 	}
-	return config.Limit(l.n)
+	return config.Limit(l.tokens)
 }
 
 // of lets a policy fit the share of each request's model, if it is a share.
-func (l *tokenLimit) of(p *pare.Policy, plan planner) planner {
+func (l *tokenLimit) wrapPlanner(policy *pare.Policy, plan planner) planner {
 	if l == nil || l.percent == 0 {
 		return plan
 	}
-	return func(r *wire.Request) (*pare.Plan, error) {
-		room, err := windowOf(cmp.Or(p.Model, r.Model()), r)
+	return func(req *wire.Request) (*pare.Plan, error) {
+		room, err := findModelRoom(cmp.Or(policy.Model, req.Model()), req)
 		if err != nil {
 			return nil, err
 		}
-		part, win := *p, *p.Window
+		part, win := *policy, *policy.Window
 		win.Tokens, win.ModelTokens = max(room*l.percent/100, 1), false
 		part.Window = &win
 		if win.Low >= win.Tokens {
-			return nil, misuse{fmt.Errorf("--low is %d: it must be less than the limit, %d tokens", win.Low, win.Tokens)}
+			return nil, usageError{fmt.Errorf("--low is %d: it must be less than the limit, %d tokens", win.Low, win.Tokens)}
 		}
-		return by(&part)(r)
+		return newPlanner(&part)(req)
 	}
 }
 
 // below refuses a low mark that a window of the model does not reach.
-func below(p *pare.Policy, plan planner) planner {
-	return func(r *wire.Request) (*pare.Plan, error) {
-		if p.Window.ModelTokens && p.Window.Low > 0 {
-			limit, err := windowOf(cmp.Or(p.Model, r.Model()), r)
-			if err == nil && p.Window.Low >= limit {
-				return nil, misuse{fmt.Errorf("--low is %d: it must be less than the limit, %d tokens", p.Window.Low, limit)}
+func checkLowMark(policy *pare.Policy, plan planner) planner {
+	return func(req *wire.Request) (*pare.Plan, error) {
+		if policy.Window.ModelTokens && policy.Window.Low > 0 {
+			limit, err := findModelRoom(cmp.Or(policy.Model, req.Model()), req)
+			if err == nil && policy.Window.Low >= limit {
+				return nil, usageError{fmt.Errorf("--low is %d: it must be less than the limit, %d tokens", policy.Window.Low, limit)}
 			}
 		}
-		return plan(r)
+		return plan(req)
 	}
 }
 
 // archiveOf is the file that keeps what is taken out; "": none does.
-func archiveOf(conf *config.Config) string {
+func archiveFile(conf *config.Config) string {
 	if conf.Archive == nil {
 		return ""
 	}
@@ -273,15 +273,15 @@ func archiveOf(conf *config.Config) string {
 }
 
 // check is wrong usage that kong could not see, whatever the configuration says.
-func (c *trimCmd) check() error {
+func (c *trimCmd) checkFlags() error {
 	return cmp.Or(
-		positive("--max-tokens", c.MaxTokens.number()), positive("--max-messages", c.MaxMessages),
-		positive("--max-exchanges", c.MaxExchanges), positive("--max-turns", c.MaxTurns),
-		notNegative("--min-keep", value(c.MinKeep)), notNegative("--recent", value(c.Recent)),
+		checkPositive("--max-tokens", c.MaxTokens.fixedTokens()), checkPositive("--max-messages", c.MaxMessages),
+		checkPositive("--max-exchanges", c.MaxExchanges), checkPositive("--max-turns", c.MaxTurns),
+		checkNotNegative("--min-keep", valueOrZero(c.MinKeep)), checkNotNegative("--recent", valueOrZero(c.Recent)),
 	)
 }
 
-func value(n *int) int {
+func valueOrZero(n *int) int {
 	if n == nil {
 		return 0
 	}
@@ -290,13 +290,13 @@ func value(n *int) int {
 
 // override lets the flags that were given decide over the file. Its error is wrong
 // usage.
-func (c *trimCmd) override(conf *config.Config) error {
+func (c *trimCmd) applyTo(conf *config.Config) error {
 	var win config.Window
 	if conf.Window != nil {
 		win = *conf.Window
 	}
 	conf.Window = &win
-	c.limits(&win)
+	c.applyLimits(&win)
 	if c.MinKeep != nil {
 		win.MinKeep = *c.MinKeep
 	}
@@ -305,57 +305,57 @@ func (c *trimCmd) override(conf *config.Config) error {
 	}
 	switch {
 	case c.Summarize && win.Tokens == 0 && win.Messages+win.Exchanges+win.Turns > 0:
-		return hinted{errors.New("--summarize needs a limit of tokens, to know how much room there is for a summary"), "give --max-tokens with it"}
+		return hintedError{errors.New("--summarize needs a limit of tokens, to know how much room there is for a summary"), "give --max-tokens with it"}
 	case !c.Summarize:
 		conf.Compact = nil
 	case conf.Compact == nil:
 		conf.Compact = &config.Compaction{}
 	}
-	c.counting.override(conf)
-	return cmp.Or(c.ruleset.override(conf), c.keeping.override(&win), c.stable.override(&win, c.MaxTokens == nil && c.limited()))
+	c.countingFlags.applyTo(conf)
+	return cmp.Or(c.ruleFlags.applyTo(conf), c.keepFlags.applyTo(&win), c.stableFlags.applyTo(&win, c.MaxTokens == nil && c.hasLimit()))
 }
 
 // limited reports whether a limit was given.
-func (c *trimCmd) limited() bool {
+func (c *trimCmd) hasLimit() bool {
 	return c.MaxTokens != nil || c.MaxMessages != nil || c.MaxExchanges != nil || c.MaxTurns != nil
 }
 
 // limits lets limits that were given take the place of all that the file has: what has
 // to fit is said now.
-func (c *trimCmd) limits(win *config.Window) {
-	if !c.limited() {
+func (c *trimCmd) applyLimits(win *config.Window) {
+	if !c.hasLimit() {
 		return
 	}
-	win.Tokens, win.Messages, win.Exchanges, win.Turns = c.MaxTokens.limit(), value(c.MaxMessages), value(c.MaxExchanges), value(c.MaxTurns)
-	if c.MaxTokens == nil || c.MaxTokens.n > 0 && win.Low.Tokens >= c.MaxTokens.n {
+	win.Tokens, win.Messages, win.Exchanges, win.Turns = c.MaxTokens.configLimit(), valueOrZero(c.MaxMessages), valueOrZero(c.MaxExchanges), valueOrZero(c.MaxTurns)
+	if c.MaxTokens == nil || c.MaxTokens.tokens > 0 && win.Low.Tokens >= c.MaxTokens.tokens {
 		win.Low, win.Cache, win.Cold = config.Mark{}, false, false // marks of another limit
 	}
 }
 
-func (k *keeping) override(win *config.Window) error {
-	if k.Order != "" {
-		win.Order = k.Order
+func (f *keepFlags) applyTo(win *config.Window) error {
+	if f.Order != "" {
+		win.Order = f.Order
 	}
-	if k.Recent != nil {
-		win.Recent = *k.Recent
+	if f.Recent != nil {
+		win.Recent = *f.Recent
 	}
-	if len(k.Unpin) > 0 {
-		win.Unpin = k.Unpin
+	if len(f.Unpin) > 0 {
+		win.Unpin = f.Unpin
 	}
-	win.AllowTiny, win.Unmarked = win.AllowTiny || k.AllowTiny, win.Unmarked || k.Unmarked
-	if len(k.Priority) > 0 {
-		ranks, err := parseRanks(k.Priority)
+	win.AllowTiny, win.Unmarked = win.AllowTiny || f.AllowTiny, win.Unmarked || f.Unmarked
+	if len(f.Priority) > 0 {
+		ranks, err := parseRanks(f.Priority)
 		if err != nil {
 			return err
 		}
 		win.Priority = ranks
 	}
 	switch {
-	case k.Order == "priority" && len(win.Priority) == 0:
-		return hinted{errors.New("--order priority needs the ranks of some tools"), "for example --priority 'Read*=-1' --priority Edit=5"}
-	case win.Order != "priority" && len(k.Priority) > 0:
-		return hinted{errors.New("--priority is for another order"), "give --order priority with it"}
-	case k.Order != "" && k.Order != "priority":
+	case f.Order == "priority" && len(win.Priority) == 0:
+		return hintedError{errors.New("--order priority needs the ranks of some tools"), "for example --priority 'Read*=-1' --priority Edit=5"}
+	case win.Order != "priority" && len(f.Priority) > 0:
+		return hintedError{errors.New("--priority is for another order"), "give --order priority with it"}
+	case f.Order != "" && f.Order != "priority":
 		win.Priority = nil // those of the file are for another order
 	}
 	return nil
@@ -363,25 +363,25 @@ func (k *keeping) override(win *config.Window) error {
 
 // override lets the flags decide over the file; tokenless is a window without a limit
 // of tokens.
-func (s *stable) override(win *config.Window, tokenless bool) error {
-	if s.Low == "" && !s.Cache && !s.Cold {
+func (f *stableFlags) applyTo(win *config.Window, tokenless bool) error {
+	if f.Low == "" && !f.Cache && !f.Cold {
 		return nil
 	}
 	switch {
 	case tokenless:
-		return hinted{errors.New("--low, --cache and --cold need a limit of tokens"), "give --max-tokens with them"}
+		return hintedError{errors.New("--low, --cache and --cold need a limit of tokens"), "give --max-tokens with them"}
 	case win.Order != "" && win.Order != "oldest":
 		return fmt.Errorf("--low, --cache and --cold go from the oldest on; they cannot be used with --order %s", win.Order)
 	}
-	win.Cache, win.Cold = win.Cache || s.Cache, win.Cold || s.Cold
-	if s.Low == "" {
+	win.Cache, win.Cold = win.Cache || f.Cache, win.Cold || f.Cold
+	if f.Low == "" {
 		return nil
 	}
-	number, percent := strings.CutSuffix(strings.TrimSpace(s.Low), "%")
+	number, percent := strings.CutSuffix(strings.TrimSpace(f.Low), "%")
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	switch {
 	case err != nil || n < 1 || percent && n > 99:
-		return fmt.Errorf("--low is a number of tokens or, for example, 50%%, not %q", s.Low)
+		return fmt.Errorf("--low is a number of tokens or, for example, 50%%, not %q", f.Low)
 	case percent:
 		win.Low = config.Mark{Percent: n}
 	case win.Tokens > 0 && n >= int(win.Tokens):
@@ -398,7 +398,7 @@ func parseRanks(flags []string) ([]config.Rank, error) {
 		i := strings.LastIndexByte(f, '=')
 		n, err := strconv.Atoi(f[i+1:])
 		if i < 1 || err != nil {
-			return nil, hinted{fmt.Errorf("--priority is TOOL=N, not %q", f), "for example --priority 'Read*=-1': the lowest go first"}
+			return nil, hintedError{fmt.Errorf("--priority is TOOL=N, not %q", f), "for example --priority 'Read*=-1': the lowest go first"}
 		}
 		if _, err := path.Match(f[:i], ""); err != nil {
 			return nil, fmt.Errorf("--priority %s: %q is no glob: %w", f, f[:i], err)

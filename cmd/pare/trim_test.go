@@ -42,7 +42,7 @@ func testMinimum(t *testing.T, z zooCase, unit string) {
 	if status != statusTooSmall {
 		return
 	}
-	var e misfit
+	var e windowErrorJSON
 	d := json.NewDecoder(strings.NewReader(errs))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&e); err != nil || d.More() || out != "" {
@@ -93,7 +93,7 @@ func TestTrimAllOrNothing(t *testing.T) {
 func TestFullOutput(t *testing.T) {
 	for _, args := range []string{"--help", "--version", "fix --help", "explain", "check --json", "fix", "completion bash"} {
 		var errs bytes.Buffer
-		status := run(&world{args: strings.Fields(args), stdin: strings.NewReader(bulk("")), stdout: fullFile{}, stderr: &errs, getenv: func(string) string { return "" }})
+		status := run(&environment{args: strings.Fields(args), stdin: strings.NewReader(bulk("")), stdout: fullFile{}, stderr: &errs, getenv: func(string) string { return "" }})
 		if want := "pare: write standard output: no space left on device\n"; status != statusInvalid || errs.String() != want {
 			t.Errorf("%s: status %d: %s", args, status, errs.String())
 		}
@@ -112,7 +112,7 @@ func TestTrimBrokenOutput(t *testing.T) {
 	t.Setenv("TMPDIR", folder)
 	var errs bytes.Buffer
 	receipt := filepath.Join(folder, "r.jsonl")
-	status := run(&world{args: []string{"trim", "--max-messages", "2", "--receipt", receipt}, stdin: strings.NewReader(bulk("")), stdout: broken{}, stderr: &errs, getenv: func(string) string { return "" }})
+	status := run(&environment{args: []string{"trim", "--max-messages", "2", "--receipt", receipt}, stdin: strings.NewReader(bulk("")), stdout: broken{}, stderr: &errs, getenv: func(string) string { return "" }})
 	if status != statusInvalid || !strings.Contains(errs.String(), "write standard output: full") {
 		t.Errorf("status %d: %s", status, errs.String())
 	}

@@ -39,97 +39,97 @@ name with --config need no trust. pare run reads the settings of an agent in thi
 opencode.json, only if you have accepted them in the same way.`
 }
 
-func (c *trustCmd) run(w *world) int {
+func (c *trustCmd) run(env *environment) int {
 	if c.List && (c.Revoke || c.File != "") {
-		return w.usage(errors.New("--list goes with no file and not with --revoke"), "trust")
+		return env.failUsage(errors.New("--list goes with no file and not with --revoke"), "trust")
 	}
-	folder, err := w.configFolder()
+	folder, err := env.configFolder()
 	if err != nil {
-		return w.fail(err.Error(), "set HOME or XDG_CONFIG_HOME")
+		return env.fail(err.Error(), "set HOME or XDG_CONFIG_HOME")
 	}
 	store := trust.Open(folder)
 	if c.List {
-		return c.list(w, store)
+		return c.listFiles(env, store)
 	}
 	if c.File == "" {
 		c.File = configName
 	}
 	if c.Revoke {
-		return c.revoke(w, store)
+		return c.revoke(env, store)
 	}
 	content, err := os.ReadFile(c.File)
 	if err != nil {
-		return w.fail(c.File+": "+failure(err).Message, "give the file: pare trust FILE")
+		return env.fail(c.File+": "+newProblem(err).Message, "give the file: pare trust FILE")
 	}
 	if filepath.Base(c.File) != configName {
-		screen.Fprintf(w.stderr, "%s has this content:\n", c.File)
+		screen.Fprintf(env.stderr, "%s has this content:\n", c.File)
 		for line := range bytes.Lines(content) {
-			screen.Fprintf(w.stderr, "  %s\n", string(bytes.TrimRight(line, "\r\n")))
+			screen.Fprintf(env.stderr, "  %s\n", string(bytes.TrimRight(line, "\r\n")))
 		}
-		return c.accept(w, store, content)
+		return c.acceptContent(env, store, content)
 	}
 	sensitive, err := config.Sensitive(config.File{Name: c.File, Data: content})
 	if err != nil {
-		return w.misconfigured(c.File, err)
+		return env.failConfig(c.File, err)
 	}
 	if len(sensitive) == 0 {
-		screen.Fprintf(w.stderr, "pare: %s has no sensitive settings and needs no trust\n", c.File)
+		screen.Fprintf(env.stderr, "pare: %s has no sensitive settings and needs no trust\n", c.File)
 		return statusClean
 	}
-	screen.Fprintf(w.stderr, "%s has %s:\n", c.File, plural(len(sensitive), "sensitive setting"))
+	screen.Fprintf(env.stderr, "%s has %s:\n", c.File, plural(len(sensitive), "sensitive setting"))
 	for _, s := range sensitive {
-		screen.Fprintf(w.stderr, "  line %d: %s = %s\n", s.Line, s.Key, s.Value)
+		screen.Fprintf(env.stderr, "  line %d: %s = %s\n", s.Line, s.Key, s.Value)
 	}
-	return c.accept(w, store, content)
+	return c.acceptContent(env, store, content)
 }
 
 // accept adds the content of the file to the list, if the user agrees.
-func (c *trustCmd) accept(w *world, store trust.Store, content []byte) int {
+func (c *trustCmd) acceptContent(env *environment, store trust.Store, content []byte) int {
 	if !c.Yes {
-		if !isTerminal(w.stdin) || !isTerminal(w.stderr) {
-			return w.fail("there is no terminal to ask on: nothing was trusted", fmt.Sprint("to accept without a question: ", screen.NewCommand("pare", "trust", "--yes").Files(c.File)))
+		if !isTerminal(env.stdin) || !isTerminal(env.stderr) {
+			return env.fail("there is no terminal to ask on: nothing was trusted", fmt.Sprint("to accept without a question: ", screen.NewCommand("pare", "trust", "--yes").Files(c.File)))
 		}
-		screen.Fprint(w.stderr, "trust this content? [y/N] ")
-		answer, _ := bufio.NewReader(w.stdin).ReadString('\n')
+		screen.Fprint(env.stderr, "trust this content? [y/N] ")
+		answer, _ := bufio.NewReader(env.stdin).ReadString('\n')
 		if a := strings.ToLower(strings.TrimSpace(answer)); a != "y" && a != "yes" {
-			screen.Fprintln(w.stderr, "not trusted")
+			screen.Fprintln(env.stderr, "not trusted")
 			return statusFindings
 		}
 	}
 	if err := store.Add(c.File, content); err != nil {
-		return w.fail(err.Error(), "")
+		return env.fail(err.Error(), "")
 	}
-	screen.Fprintf(w.stderr, "pare: %s is trusted until its content changes; to end that: %s\n", c.File, screen.NewCommand("pare", "trust", "--revoke").Files(c.File))
+	screen.Fprintf(env.stderr, "pare: %s is trusted until its content changes; to end that: %s\n", c.File, screen.NewCommand("pare", "trust", "--revoke").Files(c.File))
 	return statusClean
 }
 
-func (c *trustCmd) revoke(w *world, store trust.Store) int {
+func (c *trustCmd) revoke(env *environment, store trust.Store) int {
 	removed, err := store.Revoke(c.File)
 	switch {
 	case err != nil:
-		return w.fail(err.Error(), "")
+		return env.fail(err.Error(), "")
 	case !removed:
-		return w.fail(c.File+" is not in the list of trusted files", "pare trust --list prints the list")
+		return env.fail(c.File+" is not in the list of trusted files", "pare trust --list prints the list")
 	}
-	screen.Fprintf(w.stderr, "pare: %s is not trusted any more\n", c.File)
+	screen.Fprintf(env.stderr, "pare: %s is not trusted any more\n", c.File)
 	return statusClean
 }
 
 // list prints a line for each trusted file.
-func (c *trustCmd) list(w *world, store trust.Store) int {
+func (c *trustCmd) listFiles(env *environment, store trust.Store) int {
 	all, err := store.List()
 	if err != nil {
-		return w.fail(err.Error(), "")
+		return env.fail(err.Error(), "")
 	}
 	var out []byte
 	for _, e := range all {
-		out = screen.Appendf(out, "%s\t%s\n", trustState(store, e), e.Path)
+		out = screen.Appendf(out, "%s\t%s\n", describeTrust(store, e), e.Path)
 	}
-	return w.say(out)
+	return env.writeOutput(out)
 }
 
 // trustState compares an entry with the file as it is now.
-func trustState(store trust.Store, e trust.Entry) string {
+func describeTrust(store trust.Store, e trust.Entry) string {
 	content, err := os.ReadFile(e.Path)
 	if err != nil {
 		return "missing"

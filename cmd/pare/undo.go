@@ -37,42 +37,42 @@ over the file. A file that was changed after it was
 rewritten is left alone (status 2): going back would undo that change, too.`
 }
 
-func (c *undoCmd) run(w *world) int {
+func (c *undoCmd) run(env *environment) int {
 	if len(c.Files) == 0 {
-		return w.fail("which file?", undoWhat())
+		return env.fail("which file?", undoHint())
 	}
 	status := statusClean
-	u := &undoing{undoCmd: c, held: agentlog.NewBusy(time.Now()), back: agentlog.Undoer{Files: &w.files, Force: c.Force}, seen: map[string]bool{}}
+	u := &undoRun{undoCmd: c, busy: agentlog.NewBusy(time.Now()), undoer: agentlog.Undoer{Files: &env.files, Force: c.Force}, restoredPaths: map[string]bool{}}
 	again := 0
 	for _, name := range c.Files {
 		done, err := u.undo(name)
 		for _, d := range done {
-			screen.Fprintf(w.stderr, "Restored %s from %s", d.name, besideIt(d.name, d.from))
+			screen.Fprintf(env.stderr, "Restored %s from %s", d.name, shortBackupName(d.name, d.from))
 			if d.kept != "" {
-				screen.Fprintf(w.stderr, "; the replaced version is %s", besideIt(d.name, d.kept))
+				screen.Fprintf(env.stderr, "; the replaced version is %s", shortBackupName(d.name, d.kept))
 			}
-			screen.Fprintln(w.stderr)
-			w.printNotes([]agentlog.Rewritten{{Path: d.name, Note: d.note}})
+			screen.Fprintln(env.stderr)
+			env.printNotes([]agentlog.Rewritten{{Path: d.name, Note: d.note}})
 		}
 		if err != nil {
-			status = max(status, w.undone(name, err))
+			status = max(status, env.reportUndoError(name, err))
 			continue
 		}
 		if len(done) == 0 {
 			again++
 			continue
 		}
-		screen.Fprintf(w.stderr, "  to revert that: %s\n", undoCommand(name))
+		screen.Fprintf(env.stderr, "  to revert that: %s\n", undoCommand(name))
 		if len(done) == 1 {
-			tellOlder(w, done[0])
+			printOldest(env, done[0])
 		}
 	}
-	printSkipped(w.stderr, source.Skipped{Again: again})
+	printSkipped(env.stderr, source.Skipped{Again: again})
 	return status
 }
 
 // undoWhat says which files could be named: those of this folder that have a backup.
-func undoWhat() string {
+func undoHint() string {
 	const most = 4
 	var commands []string
 	all, _ := filepath.Glob("*.bak*")
@@ -94,55 +94,55 @@ func undoCommand(name string) screen.Command { return screen.NewCommand("pare", 
 
 // tellOlder names the backups from before the one that was restored, the oldest: a further undo goes
 // forward again.
-func tellOlder(w *world, d restored) {
+func printOldest(env *environment, d restoredFile) {
 	all := atomicfile.Backups(d.name)
 	if len(all) == 0 {
 		return
 	}
 	if oldest := atomicfile.BackupName(d.name, all[len(all)-1]); oldest != d.kept {
-		screen.Fprintf(w.stderr, "  the oldest version: %s\n", screen.NewCommand("cp").Files(oldest, d.name))
+		screen.Fprintf(env.stderr, "  the oldest version: %s\n", screen.NewCommand("cp").Files(oldest, d.name))
 	}
 }
 
 // An undoing is one run of undo.
-type undoing struct {
+type undoRun struct {
 	*undoCmd
-	held *agentlog.Busy
-	back agentlog.Undoer
-	seen map[string]bool // files that this run has restored: twice would be not at all
+	busy          *agentlog.Busy
+	undoer        agentlog.Undoer
+	restoredPaths map[string]bool // files that this run has restored: twice would be not at all
 }
 
 // A restored is a file that is what it was.
-type restored struct{ name, from, kept, note string }
+type restoredFile struct{ name, from, kept, note string }
 
 // undone reports a file that stays as it is.
-func (w *world) undone(name string, err error) int {
+func (env *environment) reportUndoError(name string, err error) int {
 	var we *atomicfile.Error
 	if errors.As(err, &we) {
-		return w.fail(we.Error(), writeHint(we, true))
+		return env.fail(we.Error(), writeHint(we, true))
 	}
-	p := failure(err)
-	return w.fail(name+": "+p.Message, p.hint)
+	p := newProblem(err)
+	return env.fail(name+": "+p.Message, p.hint)
 }
 
 // undo makes the newest backup the file again, or those of the last run for a session
 // that is a folder. Each step leaves the whole of either under the name of the file. Nothing
 // is done for a name that leads to what this run has restored.
-func (u *undoing) undo(name string) ([]restored, error) {
+func (u *undoRun) undo(name string) ([]restoredFile, error) {
 	if path, id, ok := tables.Split(name); ok {
-		return u.rows(name, path, id)
+		return u.undoRows(name, path, id)
 	} else if tables.Is(name) {
-		return u.rows(name, name, "")
+		return u.undoRows(name, name, "")
 	}
 	path := name
 	if real, err := filepath.EvalSymlinks(name); err == nil {
 		path = real // a link stays a link
 	}
-	if err := u.back.Files.Recover(path); err != nil {
+	if err := u.undoer.Files.Recover(path); err != nil {
 		return nil, err
 	}
 	whole, err := filepath.Abs(path)
-	if err != nil || u.seen[whole] {
+	if err != nil || u.restoredPaths[whole] {
 		return nil, err
 	}
 	now, err := os.Stat(path)
@@ -151,73 +151,73 @@ func (u *undoing) undo(name string) ([]restored, error) {
 	}
 	all := agentlog.Originals(path)
 	if err != nil || !now.IsDir() {
-		k, err := newest(path, now, all)
+		k, err := findNewestBackup(path, now, all)
 		if err != nil {
 			return nil, err
 		}
 		all = []agentlog.Backup{k}
 	}
 	if len(all) == 0 {
-		return nil, hinted{errors.New("it is a folder"), "name the files that were rewritten: each has a .bak beside it"}
+		return nil, hintedError{errors.New("it is a folder"), "name the files that were rewritten: each has a .bak beside it"}
 	}
 	for _, k := range all {
-		if err := u.allowed(k); err != nil {
+		if err := u.checkUnchanged(k); err != nil {
 			return nil, err
 		}
 	}
-	var done []restored
+	var done []restoredFile
 	for _, k := range all {
-		undone, err := u.back.Undo(k)
+		undone, err := u.undoer.Undo(k)
 		if err != nil {
 			return done, err
 		}
-		d := restored{name, k.Backup, undone.Backup, undone.Note}
+		d := restoredFile{name, k.Backup, undone.Backup, undone.Note}
 		if len(all) > 1 || k.Path != path && now != nil && now.IsDir() {
 			d.name = k.Path
 		}
 		done = append(done, d)
 	}
-	u.seen[whole] = true
+	u.restoredPaths[whole] = true
 	return done, nil
 }
 
 // rows gives a session in a database the rows that it had.
-func (u *undoing) rows(name, path, id string) ([]restored, error) {
-	if u.seen[name] {
+func (u *undoRun) undoRows(name, path, id string) ([]restoredFile, error) {
+	if u.restoredPaths[name] {
 		return nil, nil
 	}
-	if err := u.held.Held(path); err != nil && !u.Force {
-		return nil, hinted{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back anyway"}
+	if err := u.busy.Held(path); err != nil && !u.Force {
+		return nil, hintedError{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back anyway"}
 	}
 	session, from, kept, err := tables.Undo(path, id, u.Force)
 	switch {
 	case errors.Is(err, tables.ErrChanged):
-		return nil, hinted{err, "--force goes back anyway, and keeps what there is now as a further backup"}
+		return nil, hintedError{err, "--force goes back anyway, and keeps what there is now as a further backup"}
 	case err != nil:
 		return nil, err
 	}
-	u.seen[name] = true
-	return []restored{{session, from, kept, ""}}, nil
+	u.restoredPaths[name] = true
+	return []restoredFile{{session, from, kept, ""}}, nil
 }
 
 // newest finds the newest backup that is not the file itself under another name, or a copy of it,
 // which is what an undo that was cut off leaves.
-func newest(path string, now fs.FileInfo, all []agentlog.Backup) (agentlog.Backup, error) {
+func findNewestBackup(path string, now fs.FileInfo, all []agentlog.Backup) (agentlog.Backup, error) {
 	for _, k := range all {
 		st, err := os.Lstat(k.Backup)
-		if err == nil && st.Mode().IsRegular() && (now == nil || !copyOf(path, now, k.Backup, st)) {
+		if err == nil && st.Mode().IsRegular() && (now == nil || !isCopy(path, now, k.Backup, st)) {
 			return k, nil
 		}
 	}
 	if now == nil {
-		return agentlog.Backup{}, hinted{errors.New("there is no such file, and no backup of it"), "give the name of a file that --in-place has rewritten"}
+		return agentlog.Backup{}, hintedError{errors.New("there is no such file, and no backup of it"), "give the name of a file that --in-place has rewritten"}
 	}
-	return agentlog.Backup{}, hinted{errors.New("there is no backup of it"), "pare makes one, " + filepath.Base(path) + ".bak, when it rewrites a file in place"}
+	return agentlog.Backup{}, hintedError{errors.New("there is no backup of it"), "pare makes one, " + filepath.Base(path) + ".bak, when it rewrites a file in place"}
 }
 
 // copyOf reports whether a backup was made of the file as it is now: it is the same file or, where
 // there are no hard links, has the same time and the same bytes.
-func copyOf(path string, now fs.FileInfo, backup string, st fs.FileInfo) bool {
+func isCopy(path string, now fs.FileInfo, backup string, st fs.FileInfo) bool {
 	if os.SameFile(st, now) {
 		return true
 	}
@@ -233,7 +233,7 @@ func copyOf(path string, now fs.FileInfo, backup string, st fs.FileInfo) bool {
 }
 
 // allowed is an error if going back would lose what came after the rewriting.
-func (u *undoing) allowed(k agentlog.Backup) error {
+func (u *undoRun) checkUnchanged(k agentlog.Backup) error {
 	now, err := os.Stat(k.Path)
 	if u.Force || err != nil {
 		return nil // there is nothing to lose
@@ -242,11 +242,11 @@ func (u *undoing) allowed(k agentlog.Backup) error {
 	if err != nil {
 		return err
 	}
-	if err := u.held.Held(k.Path); err != nil {
-		return hinted{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back anyway"}
+	if err := u.busy.Held(k.Path); err != nil {
+		return hintedError{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back anyway"}
 	}
 	if atomicfile.ChangedSince(now, was) {
-		return hinted{fmt.Errorf("it was changed after it was rewritten, at %s: going back would lose that", now.ModTime().Format(time.DateTime)),
+		return hintedError{fmt.Errorf("it was changed after it was rewritten, at %s: going back would lose that", now.ModTime().Format(time.DateTime)),
 			"--force goes back anyway, and keeps what there is now as a further backup"}
 	}
 	return nil

@@ -11,14 +11,14 @@ import (
 
 // A bodyFinding is a finding about a request, and what becomes of it: nothing is said where pare
 // fix repairs it.
-type bodyFinding struct {
+type judgedFinding struct {
 	wire.Finding
 	Effect  string `json:"effect,omitempty"`  // unfixable, or cosmetic: it is accepted
 	Instead string `json:"instead,omitempty"` // what to do about what cannot be repaired
 }
 
 // insteadOf says what to do about faults that cannot be repaired, by slug.
-var insteadOf = map[string]string{
+var unfixableAdvice = map[string]string{
 	"unknown-role":          "give the message one of the roles that the provider names",
 	"null-content":          "move what the message says to where the provider reads it, or delete the message",
 	"empty-content":         "put in what is to be said, or delete the message",
@@ -37,14 +37,14 @@ var insteadOf = map[string]string{
 }
 
 // judge tells what becomes of the findings of a request.
-func (c *checkCmd) judge(req *wire.Request, found []wire.Finding) []bodyFinding {
-	all := make([]bodyFinding, len(found))
+func (c *checkCmd) classifyFindings(req *wire.Request, found []wire.Finding) []judgedFinding {
+	all := make([]judgedFinding, len(found))
 	for i, f := range found {
 		switch all[i].Finding = f; {
 		case f.Advice:
 			all[i].Effect = "cosmetic"
 		case f.Rule == agentlog.OverWindow:
-			all[i].Effect, all[i].Instead = "unfixable", insteadOf[f.Rule]
+			all[i].Effect, all[i].Instead = "unfixable", unfixableAdvice[f.Rule]
 		}
 	}
 	if len(found) == 0 {
@@ -59,7 +59,7 @@ func (c *checkCmd) judge(req *wire.Request, found []wire.Finding) []bodyFinding 
 		if left.Index >= 0 {
 			path = wirex.MessagePathIn(m.Request, req, left.Index)
 		}
-		i := slices.IndexFunc(all, func(f bodyFinding) bool {
+		i := slices.IndexFunc(all, func(f judgedFinding) bool {
 			at := f.Path
 			if f.Index >= 0 {
 				at = req.MessagePath(f.Index)
@@ -67,15 +67,15 @@ func (c *checkCmd) judge(req *wire.Request, found []wire.Finding) []bodyFinding 
 			return f.Rule == left.Rule && at == path && f.Effect == ""
 		})
 		if i >= 0 {
-			all[i].Effect, all[i].Instead = "unfixable", cmp.Or(insteadOf[left.Rule], "change it by hand")
+			all[i].Effect, all[i].Instead = "unfixable", cmp.Or(unfixableAdvice[left.Rule], "change it by hand")
 		}
 	}
 	return all
 }
 
 // remedy says what to do about the findings of a request.
-func remedyOf(all []bodyFinding, command screen.Command) []byte {
-	var fixable, unfixable []bodyFinding
+func formatRemedy(all []judgedFinding, command screen.Command) []byte {
+	var fixable, unfixable []judgedFinding
 	for _, f := range all {
 		switch f.Effect {
 		case "":

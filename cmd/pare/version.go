@@ -24,7 +24,7 @@ func (versionFlag) BeforeReset(app *kong.Kong, vars kong.Vars) error {
 }
 
 // next is the version that is being worked on; a release is stamped with its own.
-const next = "0.1.0-dev"
+const developmentVersion = "0.1.0-dev"
 
 // What make build and make release stamp with -ldflags.
 var stampedVersion, stampedCommit string
@@ -32,12 +32,12 @@ var stampedVersion, stampedCommit string
 // version says which program this is: its version, its commit, and what it was made with.
 func version() string {
 	info, _ := debug.ReadBuildInfo() // nil without modules
-	return versionOf(info, stampedVersion, stampedCommit)
+	return formatVersion(info, stampedVersion, stampedCommit)
 }
 
 // versionOf prefers what was stamped, then what the Go tool knows: go install stamps the
 // version of the module, go build in a clone the commit.
-func versionOf(info *debug.BuildInfo, version, commit string) string {
+func formatVersion(info *debug.BuildInfo, version, commit string) string {
 	commit, modified, changed := strings.Cut(commit, "-")
 	if changed {
 		modified = ", " + modified
@@ -56,7 +56,7 @@ func versionOf(info *debug.BuildInfo, version, commit string) string {
 		}
 	}
 	if version == "" {
-		version = next
+		version = developmentVersion
 	}
 	if commit == "" {
 		commit = "unknown"

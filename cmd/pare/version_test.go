@@ -18,14 +18,14 @@ func TestVersion(t *testing.T) {
 		want            string
 	}{
 		{"go install", built("v1.2.3"), "", "", "1.2.3 (commit unknown, "},
-		{"go build in a clone", built("(devel)", revision), "", "", next + " (commit 0123456789ab, "},
-		{"go build with changes", built("(devel)", revision, debug.BuildSetting{Key: "vcs.modified", Value: "true"}), "", "", next + " (commit 0123456789ab, modified, "},
+		{"go build in a clone", built("(devel)", revision), "", "", developmentVersion + " (commit 0123456789ab, "},
+		{"go build with changes", built("(devel)", revision, debug.BuildSetting{Key: "vcs.modified", Value: "true"}), "", "", developmentVersion + " (commit 0123456789ab, modified, "},
 		{"make release", built("(devel)", revision), "v1.2.3", "fedcba9876543210", "1.2.3 (commit fedcba987654, "},
-		{"make build", built("(devel)"), "", "fedcba9876543210", next + " (commit fedcba987654, "},
+		{"make build", built("(devel)"), "", "fedcba9876543210", developmentVersion + " (commit fedcba987654, "},
 		{"make release with changes", built("(devel)"), "v1.2.3", "fedcba987654-modified", "1.2.3 (commit fedcba987654, modified, "},
-		{"nothing known", nil, "", "", next + " (commit unknown, "},
+		{"nothing known", nil, "", "", developmentVersion + " (commit unknown, "},
 	} {
-		if got := versionOf(c.info, c.version, c.commit); !strings.HasPrefix(got, c.want) || strings.Contains(got, "devel)") {
+		if got := formatVersion(c.info, c.version, c.commit); !strings.HasPrefix(got, c.want) || strings.Contains(got, "devel)") {
 			t.Errorf("%s: %q, want %q…", c.name, got, c.want)
 		}
 	}

@@ -25,22 +25,22 @@ import (
 )
 
 type viewCmd struct {
-	Path    string `arg:"" optional:"" name:"file" help:"A request body, a list of messages, JSON lines or an agent's session file, also as .gz or .zst; - is standard input (the default)."`
-	Plan    string `enum:"none,fix,prune,trim,compact" default:"none" help:"Also show what pare fix, prune, trim or compact would do: none (default), or one of them."`
-	Output  string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file, which opens in the browser where there is a desktop."`
-	Text    bool   `help:"Draw it in the terminal instead."`
-	Serve   bool   `help:"Show it live on a local port, and follow the file as it changes."`
-	Port    int    `placeholder:"N" help:"The port for --serve. Default: any that is free."`
-	Line    *int   `placeholder:"N" help:"Which line of JSON lines to show. Default: the first."`
-	Thread  string `placeholder:"NAME" help:"Which thread of a session file to show. Default: all, the main one first."`
-	As      string `placeholder:"DIALECT" help:"Read as ${dialects}. Default: detected."`
-	Profile string `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
-	Model   string `placeholder:"NAME" help:"The model, where neither the body nor its URL names one."`
-	MaxSize string `placeholder:"SIZE" help:"The largest unpacked size of a .gz or .zst file, such as 500MB or 4GB. Default: 1GB."`
-	Strict  bool   `help:"Also report what any vendor would refuse."`
-	Advice  bool   `help:"Also report what is accepted but costs quality or money."`
-	ruleset `embed:""`
-	Color   string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
+	Path      string `arg:"" optional:"" name:"file" help:"A request body, a list of messages, JSON lines or an agent's session file, also as .gz or .zst; - is standard input (the default)."`
+	Plan      string `enum:"none,fix,prune,trim,compact" default:"none" help:"Also show what pare fix, prune, trim or compact would do: none (default), or one of them."`
+	Output    string `short:"o" placeholder:"FILE" help:"Write the page to FILE. Default: standard output or, if that is a terminal, a new file, which opens in the browser where there is a desktop."`
+	Text      bool   `help:"Draw it in the terminal instead."`
+	Serve     bool   `help:"Show it live on a local port, and follow the file as it changes."`
+	Port      int    `placeholder:"N" help:"The port for --serve. Default: any that is free."`
+	Line      *int   `placeholder:"N" help:"Which line of JSON lines to show. Default: the first."`
+	Thread    string `placeholder:"NAME" help:"Which thread of a session file to show. Default: all, the main one first."`
+	As        string `placeholder:"DIALECT" help:"Read as ${dialects}. Default: detected."`
+	Profile   string `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
+	Model     string `placeholder:"NAME" help:"The model, where neither the body nor its URL names one."`
+	MaxSize   string `placeholder:"SIZE" help:"The largest unpacked size of a .gz or .zst file, such as 500MB or 4GB. Default: 1GB."`
+	Strict    bool   `help:"Also report what any vendor would refuse."`
+	Advice    bool   `help:"Also report what is accepted but costs quality or money."`
+	ruleFlags `embed:""`
+	Color     string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
 // Help is the page's first paragraph.
@@ -59,53 +59,53 @@ that other machines cannot reach. --rules, --keep-recent and --config are those 
 the command that --plan names.`
 }
 
-func (c *viewCmd) run(w *world) int {
-	v, err := c.view(w)
+func (c *viewCmd) run(env *environment) int {
+	v, err := c.checkFlags(env)
 	if err != nil {
-		return w.usage(err, "view")
+		return env.failUsage(err, "view")
 	}
-	if v.plan, err = c.planner(w); err != nil {
+	if v.plan, err = c.buildPlanner(env); err != nil {
 		return statusInvalid // it has been said
 	}
-	if err := c.claim(w); err != nil {
-		return w.usage(err, "view")
+	if err := c.claimFiles(env); err != nil {
+		return env.failUsage(err, "view")
 	}
 	if c.Serve {
-		return v.serve()
+		return v.servePage()
 	}
-	all, from, fault := v.load()
+	all, from, fault := v.loadThreads()
 	if fault != nil {
-		return v.unreadable(from, fault)
+		return v.failUnreadable(from, fault)
 	}
 	if c.Text {
-		r := w.report(w.stdout, c.Color)
-		text := slices.Concat(all[0].sketch(r), r.others(all))
-		return w.say(text)
+		style := env.newStyle(env.stdout, c.Color)
+		text := slices.Concat(all[0].sketch(style), style.others(all))
+		return env.writeOutput(text)
 	}
-	return v.write(pageOf(all))
+	return v.writePage(buildPage(all))
 }
 
 // input finds and reads the file. Its error is wrong usage.
-func (c *viewCmd) input(w *world) (*source.Input, error) {
-	return (&reading{Paths: []string{c.Path}, MaxSize: c.MaxSize}).input(w)
+func (c *viewCmd) openInput(env *environment) (*source.Input, error) {
+	return (&inputFlags{Paths: []string{c.Path}, MaxSize: c.MaxSize}).openInput(env)
 }
 
 // A viewing is one run of the view command.
-type viewing struct {
+type viewRun struct {
 	*viewCmd
-	w    *world
+	w    *environment
 	opts wire.Options
-	plan shortening // nil: no plan is shown
+	plan sessionPlanner // nil: no plan is shown
 }
 
 // view checks the flags. Its error is wrong usage.
-func (c *viewCmd) view(w *world) (*viewing, error) {
+func (c *viewCmd) checkFlags(env *environment) (*viewRun, error) {
 	if c.Path == "" {
 		c.Path = source.Stdin
 	}
-	r := reading{As: c.As, Profile: c.Profile, Model: c.Model}
-	opts, err := r.options()
-	if _, bad := c.input(w); bad != nil {
+	r := inputFlags{As: c.As, Profile: c.Profile, Model: c.Model}
+	opts, err := r.parseOptions()
+	if _, bad := c.openInput(env); bad != nil {
 		err = bad
 	}
 	st, statErr := os.Stat(c.Path)
@@ -117,7 +117,7 @@ func (c *viewCmd) view(w *world) (*viewing, error) {
 	case c.Output != "" && (c.Text || c.Serve):
 		return nil, errors.New("-o is for the page as a file; --text and --serve write none")
 	case c.Serve && c.Path == source.Stdin:
-		return nil, hinted{errors.New("--serve needs a file to follow; standard input is read once"), "name the file, or omit --serve"}
+		return nil, hintedError{errors.New("--serve needs a file to follow; standard input is read once"), "name the file, or omit --serve"}
 	case c.Port != 0 && !c.Serve:
 		return nil, errors.New("--port is for --serve")
 	case c.Port < 0 || c.Port > 65535:
@@ -127,100 +127,100 @@ func (c *viewCmd) view(w *world) (*viewing, error) {
 	case (c.Plan == "none" || c.Plan == "fix") && (len(c.Rules) > 0 || c.KeepRecent != nil || c.Config != ""):
 		return nil, errors.New("--rules, --keep-recent and --config are for --plan prune, trim and compact")
 	case c.Path != source.Stdin && statErr == nil && st.IsDir() && !agentlog.IsStorage(c.Path):
-		return nil, hinted{fmt.Errorf("%s is a folder", c.Path), "a page shows one conversation: name its file"}
+		return nil, hintedError{fmt.Errorf("%s is a folder", c.Path), "a page shows one conversation: name its file"}
 	}
-	return &viewing{viewCmd: c, w: w, opts: opts}, nil
+	return &viewRun{viewCmd: c, w: env, opts: opts}, nil
 }
 
 // claim claims the file that is shown, and what it is shown in. Its error is wrong usage.
-func (c *viewCmd) claim(w *world) error {
-	if err := w.claimOutput("-o", c.Output); err != nil {
+func (c *viewCmd) claimFiles(env *environment) error {
+	if err := env.claimOutput("-o", c.Output); err != nil {
 		return err
 	}
 	if c.Output == "" || c.Output == source.Stdin {
-		if err := w.claimStdout(); err != nil {
+		if err := env.claimStdout(); err != nil {
 			return err
 		}
 	}
-	return w.claimInputs(newInput(w, []string{c.Path}), atomicfile.Read)
+	return env.claimInputs(newInput(env, []string{c.Path}), atomicfile.Read)
 }
 
 // planner makes what --plan asks for; nil for none. An error has been reported.
-func (c *viewCmd) planner(w *world) (shortening, error) {
+func (c *viewCmd) buildPlanner(env *environment) (sessionPlanner, error) {
 	check := wire.CheckOptions{Strict: c.Strict}
 	switch c.Plan {
 	case "fix":
-		return bySession(by(&pare.Policy{Check: check})), nil
+		return planEachRequest(newPlanner(&pare.Policy{Check: check})), nil
 	case "none":
 		return nil, nil
 	}
-	conf, used, err := w.loadConfig(c.Config)
+	conf, used, err := env.loadConfig(c.Config)
 	if err != nil {
-		w.misconfigured(used, err)
+		env.failConfig(used, err)
 		return nil, err
 	}
-	trim := trimCmd{ruleset: c.ruleset}
+	trim := trimCmd{ruleFlags: c.ruleFlags}
 	switch c.Plan {
 	case "trim":
-		err = trim.override(conf)
+		err = trim.applyTo(conf)
 	case "compact":
-		if err = c.ruleset.override(conf); err == nil {
-			err = new(compactCmd).override(w, conf)
+		if err = c.ruleFlags.applyTo(conf); err == nil {
+			err = new(compactCmd).applyTo(env, conf)
 		}
 	default: // what prune does is asked for
 		conf.Window, conf.Compact, conf.Archive = nil, nil, nil
-		err = c.ruleset.override(conf)
+		err = c.ruleFlags.applyTo(conf)
 	}
 	if err != nil {
-		w.usage(err, "view")
+		env.failUsage(err, "view")
 		return nil, err
 	}
-	p, err := conf.Policy(w.getenv)
+	policy, err := conf.Policy(env.getenv)
 	if err != nil {
-		w.misconfigured(used, err)
+		env.failConfig(used, err)
 		return nil, err
 	}
-	p.Check.Strict = p.Check.Strict || c.Strict
-	p.Model = c.Model
+	policy.Check.Strict = policy.Check.Strict || c.Strict
+	policy.Model = c.Model
 	switch {
 	case c.Plan == "compact":
-		p.Rules = nil // nothing but what is summarized is taken out
+		policy.Rules = nil // nothing but what is summarized is taken out
 	case c.Plan == "trim":
 		if used == "" && len(c.Rules) == 0 && c.KeepRecent == nil {
-			p.Rules = nil // nobody has asked for any
+			policy.Rules = nil // nobody has asked for any
 		}
-		return trim.session(p), nil
+		return trim.sessionPlanner(policy), nil
 	}
-	return bySession(by(p)), nil
+	return planEachRequest(newPlanner(policy)), nil
 }
 
 // A shown is a conversation that was read, with what is to be said about it.
-type shown struct {
-	from    origin
-	req     *wire.Request
-	found   []wire.Finding
-	plan    *pare.Plan    // nil: none
-	line    func(int) int // of each message, in a session file; nil: unknown
-	notes   []agentlog.Note
-	title   string
-	agent   string
-	what    string            // of a thread that is not sent: "sub-agent", or ""
-	beside  []agentlog.Change // what a repair does to the file beside the messages
-	thread  *agentlog.Thread  // nil: it is no session
-	counted fullness.Counted
+type shownThread struct {
+	from        origin
+	req         *wire.Request
+	findings    []wire.Finding
+	plan        *pare.Plan    // nil: none
+	lineOf      func(int) int // of each message, in a session file; nil: unknown
+	notes       []agentlog.Note
+	title       string
+	agent       string
+	label       string            // of a thread that is not sent: "sub-agent", or ""
+	fileChanges []agentlog.Change // what a repair does to the file beside the messages
+	thread      *agentlog.Thread  // nil: it is no session
+	counted     fullness.Counted
 }
 
 // size is how full it is.
-func (s *shown) size() fullness.Size {
-	return fullness.Of(fullness.Question{Request: s.req, Counted: s.counted})
+func (t *shownThread) measure() fullness.Size {
+	return fullness.Of(fullness.Question{Request: t.req, Counted: t.counted})
 }
 
-func (s *shown) page() *ui.Page {
-	p := ui.New(s.req, ui.Options{Source: s.from.String(), Title: s.title, Agent: s.agent, Findings: s.found, Plan: s.plan, Size: s.size(), Line: s.line, Notes: s.noted()})
-	for _, c := range s.beside {
+func (t *shownThread) page() *ui.Page {
+	p := ui.New(t.req, ui.Options{Source: t.from.String(), Title: t.title, Agent: t.agent, Findings: t.findings, Plan: t.plan, Size: t.measure(), Line: t.lineOf, Notes: t.buildNotes()})
+	for _, c := range t.fileChanges {
 		at := -1
 		for i := range p.Before.Messages {
-			if s.line != nil && c.Line > 0 && s.line(i) == c.Line {
+			if t.lineOf != nil && c.Line > 0 && t.lineOf(i) == c.Line {
 				at = i
 			}
 		}
@@ -230,15 +230,15 @@ func (s *shown) page() *ui.Page {
 }
 
 // noted is what the file tells of each message, for a page.
-func (s *shown) noted() (all []ui.Note) {
-	for _, n := range s.notes {
+func (t *shownThread) buildNotes() (all []ui.Note) {
+	for _, n := range t.notes {
 		note := ui.Note{Model: n.Model, Summary: n.Summary}
 		if !n.Time.IsZero() {
 			note.Time = n.Time.UnixMilli()
 		}
 		if u := n.Usage; u != (tokens.Usage{}) {
 			note.Usage = &ui.Usage{Input: u.Input, Read: u.Read, Written: u.Written, Output: u.Output}
-			note.Dollars, _ = n.Cost(s.req.Model())
+			note.Dollars, _ = n.Cost(t.req.Model())
 		}
 		all = append(all, note)
 	}
@@ -246,47 +246,47 @@ func (s *shown) noted() (all []ui.Note) {
 }
 
 // sketch draws it in the terminal.
-func (s *shown) sketch(r report) []byte {
-	return picture.Sketch{Style: r.Style, From: s.from.String(), Request: s.req, Findings: s.found, Page: s.page(), Line: s.line}.Render()
+func (t *shownThread) sketch(style report) []byte {
+	return picture.Sketch{Style: style.Style, From: t.from.String(), Request: t.req, Findings: t.findings, Page: t.page(), Line: t.lineOf}.Render()
 }
 
 // load reads the conversation, or the threads of a session.
-func (v *viewing) load() (all []*shown, from origin, fault *problem) {
+func (v *viewRun) loadThreads() (all []*shownThread, from origin, fault *problem) {
 	from = origin{source: v.Path}
 	// A bug must not end a server, nor show a stack to somebody who wants to look.
 	defer func() {
 		if p := recover(); p != nil {
-			f := ownBug(p)
+			f := newBugProblem(p)
 			fault = &f
 		}
 	}()
-	in, from, err := v.read()
+	chunk, from, err := v.readChunk()
 	if err != nil {
-		f := failure(err)
+		f := newProblem(err)
 		return nil, from, &f
 	}
-	if in.Agent != agentlog.Auto {
-		if all, err = v.threads(in); err != nil {
-			f := failure(err)
+	if chunk.Agent != agentlog.Auto {
+		if all, err = v.sessionThreads(chunk); err != nil {
+			f := newProblem(err)
 			return nil, from, &f
 		}
 	} else {
-		req, _, fault := parse(from, in.Data, v.opts)
+		req, _, fault := parseRequest(from, chunk.Data, v.opts)
 		if fault != nil {
 			return nil, from, fault
 		}
-		all = []*shown{{from: from, req: req, found: checkAll(req, wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})}}
+		all = []*shownThread{{from: from, req: req, findings: checkRequest(req, wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})}}
 	}
 	if v.plan != nil {
 		all = all[:1]
 		s := all[0]
-		t := &agentlog.Thread{Name: "main", Request: s.req}
+		thread := &agentlog.Thread{Name: "main", Request: s.req}
 		if s.thread != nil {
 			copied := *s.thread
-			copied.Request, t = s.req, &copied // as it is stored
+			copied.Request, thread = s.req, &copied // as it is stored
 		}
-		if s.plan, err = v.plan(t, s.size()); err != nil {
-			f := failure(err)
+		if s.plan, err = v.plan(thread, s.measure()); err != nil {
+			f := newProblem(err)
 			return nil, from, &f
 		}
 	}
@@ -294,8 +294,8 @@ func (v *viewing) load() (all []*shown, from origin, fault *problem) {
 }
 
 // unreadable reports a conversation that cannot be shown.
-func (v *viewing) unreadable(from origin, p *problem) int {
-	v.w.stderr.Write(p.sentence(from))
+func (v *viewRun) failUnreadable(from origin, p *problem) int {
+	v.w.stderr.Write(p.format(from))
 	if p.hint != "" {
 		screen.Fprintf(v.w.stderr, "      %s\n", p.hint)
 	}
@@ -303,23 +303,23 @@ func (v *viewing) unreadable(from origin, p *problem) int {
 }
 
 // read returns the document, the session, or the line of a batch that is wanted.
-func (v *viewing) read() (found source.Chunk, from origin, err error) {
+func (v *viewRun) readChunk() (found source.Chunk, from origin, err error) {
 	from = origin{source: v.Path}
 	want := 1
 	if v.Line != nil {
 		want = *v.Line
 	}
 	batch, some, last := false, false, 0
-	in, err := v.input(v.w)
+	input, err := v.openInput(v.w)
 	if err != nil {
 		return found, from, err
 	}
-	in.Each(func(c source.Chunk) bool {
+	input.Each(func(c source.Chunk) bool {
 		if err = c.Err; err != nil {
 			return false
 		}
 		if c.Line == 0 {
-			found, from.lead, some = c, c.Lead, true
+			found, from.skippedBytes, some = c, c.Lead, true
 			return false
 		}
 		batch = true
@@ -337,20 +337,20 @@ func (v *viewing) read() (found source.Chunk, from origin, err error) {
 	case err != nil:
 		return found, from, err
 	case v.Line != nil && found.Agent != agentlog.Auto:
-		return found, from, hinted{errors.New("it is one session, not JSON lines of requests"), "omit --line; --thread chooses a part of it"}
+		return found, from, hintedError{errors.New("it is one session, not JSON lines of requests"), "omit --line; --thread chooses a part of it"}
 	case want > 1 && !batch:
-		return found, from, hinted{errors.New("it is one document, not JSON lines"), "omit --line"}
+		return found, from, hintedError{errors.New("it is one document, not JSON lines"), "omit --line"}
 	case batch && !some:
-		return found, from, hinted{fmt.Errorf("there is nothing in line %d", want), "the file has " + plural(last, "line")}
+		return found, from, hintedError{fmt.Errorf("there is nothing in line %d", want), "the file has " + plural(last, "line")}
 	case v.Thread != "" && found.Agent == agentlog.Auto:
-		return found, from, hinted{errors.New("only session files of agents have threads"), "omit --thread"}
+		return found, from, hintedError{errors.New("only session files of agents have threads"), "omit --thread"}
 	}
 	return found, from, nil
 }
 
 // write writes the page where it is wanted. On a terminal nobody wants to see it: it
 // goes to a file, its name is told, and on a desktop it is opened.
-func (v *viewing) write(p *ui.Page) int {
+func (v *viewRun) writePage(p *ui.Page) int {
 	switch {
 	case v.Output != "" && v.Output != source.Stdin:
 		if err := v.writeFile(p); err != nil {
@@ -365,17 +365,17 @@ func (v *viewing) write(p *ui.Page) int {
 			return v.w.fail("write a page: "+err.Error(), "give it a place: -o FILE")
 		}
 		screen.Fprintln(v.w.stdout, f.Name())
-		v.w.show(f.Name())
+		v.w.openInBrowser(f.Name())
 	default:
 		if err := p.WriteHTML(v.w.stdout); err != nil {
-			return v.w.unwritten(err)
+			return v.w.failOutput(err)
 		}
 	}
 	return statusClean
 }
 
 // writeFile writes the page to the file that -o names, as a whole or not at all.
-func (v *viewing) writeFile(p *ui.Page) error {
+func (v *viewRun) writeFile(p *ui.Page) error {
 	d, err := newDraft(v.w, v.Output)
 	if err != nil {
 		return err
@@ -388,9 +388,9 @@ func (v *viewing) writeFile(p *ui.Page) error {
 }
 
 // serve shows the page on the loopback address until it is interrupted.
-func (v *viewing) serve() int {
-	if _, from, fault := v.load(); fault != nil {
-		return v.unreadable(from, fault)
+func (v *viewRun) servePage() int {
+	if _, from, fault := v.loadThreads(); fault != nil {
+		return v.failUnreadable(from, fault)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(v.Port)))
 	if err != nil {
@@ -401,23 +401,23 @@ func (v *viewing) serve() int {
 	screen.Fprintf(v.w.stderr, "pare: showing %s: this machine only; updates live; Ctrl-C stops\n", v.Path)
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
-		Handler:           ui.Handler(ui.Live{Load: v.current, Version: v.version, Token: token}),
+		Handler:           ui.Handler(ui.Live{Load: v.currentPage, Version: v.fileVersion, Token: token}),
 	}
 	err = server.Serve(l)
 	return v.w.fail(err.Error(), "")
 }
 
 // current is the page as the file is now.
-func (v *viewing) current() (*ui.Page, error) {
-	all, from, fault := v.load()
+func (v *viewRun) currentPage() (*ui.Page, error) {
+	all, from, fault := v.loadThreads()
 	if fault != nil {
-		return nil, errors.New(string(bytes.TrimSpace(fault.sentence(from))))
+		return nil, errors.New(string(bytes.TrimSpace(fault.format(from))))
 	}
-	return pageOf(all), nil
+	return buildPage(all), nil
 }
 
 // version changes with the file.
-func (v *viewing) version() string {
+func (v *viewRun) fileVersion() string {
 	st, err := os.Stat(v.Path)
 	if err != nil {
 		return err.Error()

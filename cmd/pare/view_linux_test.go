@@ -20,8 +20,8 @@ func TestViewOnTerminal(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	var stderr bytes.Buffer
-	w := &world{args: []string{"view", "../../examples/seed-incident.json"}, stdin: strings.NewReader(""), stdout: tty, stderr: &stderr, getenv: func(string) string { return "" }}
-	if status := run(w); status != statusClean {
+	env := &environment{args: []string{"view", "../../examples/seed-incident.json"}, stdin: strings.NewReader(""), stdout: tty, stderr: &stderr, getenv: func(string) string { return "" }}
+	if status := run(env); status != statusClean {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}
 	pages, err := filepath.Glob(filepath.Join(temp, "pare-view-*.html"))
@@ -51,8 +51,8 @@ func TestDefectU7Opens(t *testing.T) {
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	var stderr bytes.Buffer
 	desktop := func(name string) string { return map[string]string{"DISPLAY": ":0"}[name] }
-	w := &world{args: []string{"view", "../../examples/seed-incident.json"}, stdin: strings.NewReader(""), stdout: tty, stderr: &stderr, getenv: desktop}
-	if status := run(w); status != statusClean {
+	env := &environment{args: []string{"view", "../../examples/seed-incident.json"}, stdin: strings.NewReader(""), stdout: tty, stderr: &stderr, getenv: desktop}
+	if status := run(env); status != statusClean {
 		t.Fatalf("status %d: %s", status, &stderr)
 	}
 	pages, _ := filepath.Glob(filepath.Join(dir, "pare-view-*.html"))
@@ -72,7 +72,7 @@ func TestDefectU7Opens(t *testing.T) {
 		{"darwin", "SSH_CONNECTION", ""}, {"linux", "SSH_CONNECTION", ""},
 	} {
 		got := ""
-		if with := opener(c.system, func(name string) string { return map[string]string{c.set: "x"}[name] }); with != nil {
+		if with := findOpener(c.system, func(name string) string { return map[string]string{c.set: "x"}[name] }); with != nil {
 			got = with[0]
 		}
 		if got != c.want {

@@ -7,8 +7,8 @@ import (
 
 // show opens a file in the browser of the desktop, if there is one. Its name has been
 // printed: if this fails, nothing is lost.
-func (w *world) show(name string) {
-	with := opener(runtime.GOOS, w.getenv)
+func (env *environment) openInBrowser(name string) {
+	with := findOpener(runtime.GOOS, env.getenv)
 	if with == nil {
 		return
 	}
@@ -20,7 +20,7 @@ func (w *world) show(name string) {
 
 // opener is the command that opens a file as a double click would; nil: there is no desktop,
 // or it is not on this machine.
-func opener(system string, getenv func(string) string) []string {
+func findOpener(system string, getenv func(string) string) []string {
 	switch {
 	case getenv("SSH_CONNECTION") != "":
 		return nil
