@@ -399,7 +399,8 @@ func (m *repairer) logMember(f *Finding, block transcript.BlockID, member, forma
 // logHead records a change beside the messages.
 func (m *repairer) logHead(f *Finding, action Action, path string, bytes int, format string, args ...any) {
 	c := Change{Action: action, Rule: f.Rule, Path: path, IDs: []string{}, Reason: fmt.Sprintf(format, args...), Bytes: bytes}
-	if body := m.bodyObject(); f.Index < 0 && len(body.members) > 0 && (action == ActionDrop || action == ActionEdit) {
+	isCopy := f.fault == duplicateKey // its caller knows which of the copies was removed
+	if body := m.bodyObject(); !isCopy && f.Index < 0 && len(body.members) > 0 && (action == ActionDrop || action == ActionEdit) {
 		c.Removed = m.removedMember(jsonspan.Span(body.at), path)
 	}
 	m.changes = append(m.changes, c)

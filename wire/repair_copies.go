@@ -37,6 +37,8 @@ func (m *repairer) dropCopy(f *Finding) {
 			path = m.pathAt(f.Index, offset, f.Path)
 		}
 		m.logHead(f, ActionDrop, path, -gone.Len(), "%q stands twice and says the same; the copy goes", o.name(m.raw, i))
+		copied := o.members[i].Value
+		m.changes[len(m.changes)-1].Removed = string(m.raw[copied.Start:copied.End])
 	}
 }
 

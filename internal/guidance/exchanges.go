@@ -1,6 +1,8 @@
 package guidance
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/transcript"
@@ -20,7 +22,9 @@ func OfExchanges(r *wire.Request) []Kind {
 		}
 		args, result := string(wire.Arguments(t, x.Call)), ""
 		for _, b := range x.Results {
-			result += r.Text(b)
+			if mayBeGuidance(t.Bytes(t.Block(b).Body)) {
+				result += r.Text(b)
+			}
 		}
 		kinds[i] = KindOf(x.Tool, args, result)
 		if kinds[i] == None {
@@ -33,13 +37,25 @@ func OfExchanges(r *wire.Request) []Kind {
 	return kinds
 }
 
+// signs are parts of every text that KindOfText or sessionOf recognizes.
+var signs = [][]byte{
+	[]byte("[ ] "), []byte("[x] "), []byte("[X] "), []byte("---"), []byte("# "), []byte("his file provides guidance"), []byte("HIS FILE PROVIDES GUIDANCE"),
+	[]byte("title:"), []byte("_id"), []byte("_ID"), []byte(" id"), []byte(" ID"), []byte(`\u00`),
+}
+
+// mayBeGuidance reports whether the JSON of a result contains a sign, so that its text must be
+// decoded. Most results contain none, and decoding them all would take as much memory as the request.
+func mayBeGuidance(result []byte) bool {
+	return slices.ContainsFunc(signs, func(sign []byte) bool { return bytes.Contains(result, sign) })
+}
+
 // kindOfSession is the kind of the command whose session the arguments name.
 func kindOfSession(sessions map[string]Kind, args string) Kind {
 	if len(sessions) == 0 {
 		return None
 	}
 	named := false
-	for _, word := range strings.FieldsFunc(args, isBetweenWords) {
+	for word := range strings.FieldsFuncSeq(args, isBetweenWords) {
 		if named {
 			return sessions[word]
 		}

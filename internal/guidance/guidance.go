@@ -5,6 +5,7 @@ package guidance
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonedit"
@@ -67,8 +68,9 @@ var contents = map[string]bool{
 
 // kindOfCommands finds the first command in a text that shows a text of some kind.
 func kindOfCommands(text string) Kind {
+	var words []string
 	for command := range strings.SplitSeq(commands.Replace(text), "\n") {
-		words := strings.FieldsFunc(command, isBetweenWords)
+		words = slices.AppendSeq(words[:0], strings.FieldsFuncSeq(command, isBetweenWords))
 		if k := kindOfCommand(words); k != None {
 			return k
 		}
