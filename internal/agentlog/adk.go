@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// adk reads sessions of the Agent Development Kit: one object with events, each
-// with a content of the Gemini API, in camel case or with underscores.
+// adk reads sessions of the Agent Development Kit: one object with a list of events. Each event has
+// a content of the Gemini API, in camel case or with underscores.
 type adk struct{}
 
 var adkRow = formatSpec{format: ADK, name: "adk", maker: "ADK", dialect: wire.Gemini, form: adk{}, isDocument: isADK}
@@ -77,13 +77,14 @@ func (adk) appendEvent(b *bodyBuilder, i int, content object, k *pairCounts) {
 	t.appendTo(b, i, role)
 }
 
-// event writes an event in the manner of another one.
+// write returns a new event with the given part. It copies the invocation, author and time of unit
+// like.
 func (adk) write(l *Log, like int, part []byte) []byte {
 	o := l.object(like)
 	content := write("role", "user", "parts", array(part))
 	var id []byte
 	if old := o.Text("id"); old != "" {
-		sum := sha256.Sum256(part) // several may be written beside one event
+		sum := sha256.Sum256(part) // several events may be written next to one event
 		id = quote(fmt.Sprintf("pare-%s-%x", old, sum[:4]))
 	}
 	return write("invocation_id", o.Mark("invocation_id"), "invocationId", o.Mark("invocationId"), "author", o.Mark("author"),
@@ -125,14 +126,14 @@ func (adk) elements(o object) []jsonspan.Span { return o.Object("content").List(
 
 func (a adk) unitFor(l *Log, unit int, part []byte) []byte { return a.write(l, unit, part) }
 
-// passOver writes an event without content: nothing of it is sent, and what it did to the state of
-// the session stays.
+// skipped returns the event without its content. ADK sends nothing of it and still applies its
+// changes to the session state.
 func (adk) skipped(record []byte) []byte {
 	return setMembers(record, "content", []byte("null"))
 }
 
-// attach adds words to what the program may keep beside an event: ADK opens no event with a member
-// that it does not know.
+// attach stores words in the custom metadata of the event, because ADK opens no event with an
+// unknown member.
 func (adk) attach(record, words []byte) []byte {
 	o := objectOf(record)
 	name := "customMetadata"

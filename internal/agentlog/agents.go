@@ -2,28 +2,27 @@ package agentlog
 
 import "slices"
 
-// An Agent is a program that keeps sessions, and where it does so. Patterns are below
-// the home folder and hold for all systems: what is not there costs nothing, and the
-// home may be a copy from another machine. A * stands for one name or a part of it. Many
-// goroutines may read it.
+// An Agent is a program that keeps sessions in files. Patterns are relative to the home folder and
+// valid for all systems: a missing folder costs nothing, and the home folder may be a copy from
+// another machine. A * matches one name or a part of it.
 type Agent struct {
 	Name      string
 	Format    Format
-	files     []string // sessions that are resumed
-	secondary []string // sessions that are not resumed by themselves: archived ones, those of sub-agents
-	// mixed: other files lie there too, and only the content tells.
+	files     []string // sessions that users resume
+	secondary []string // archived sessions and those of sub-agents
+	// sharesFolder is true if the folder also holds other files, so that only the content
+	// identifies a session.
 	sharesFolder bool
-	// alone: of those only an index is not a session, and that is JSON.
+	// onlySessions is true if the only other file in the folder is an index, which is JSON.
 	onlySessions bool
-	// unread are stores that are newer than what is read here.
+	// unreadable are stores of newer versions that this package cannot read.
 	unreadable []string
-	// databases hold sessions, too.
+	// databases are SQLite files with sessions.
 	databases []string
 }
 
-// agents is the table of all agents that are known, in the order of the report. Where
-// each keeps its sessions is what its documentation or its source says; the variables
-// that move a folder are in moved.
+// agents lists the known agents in the order of the report. The patterns come from the
+// documentation or the source of each agent. folderOverrides lists the variables that move folders.
 var agents = []Agent{
 	{
 		Name: "claude-code", Format: ClaudeCode,
@@ -64,7 +63,7 @@ var agents = []Agent{
 		unreadable: []string{".openhands/conversations/*/events", ".openhands/sessions/*/events"},
 	},
 	{
-		// Here a session is a folder: its messages; their parts are elsewhere.
+		// A session is a folder with its messages. The parts of the messages are elsewhere.
 		Name: "opencode", Format: OpenCode,
 		files:     []string{".local/share/opencode/storage/message/*", ".local/share/opencode/project/*/storage/session/message/*"},
 		databases: []string{".local/share/opencode/opencode.db"},
@@ -76,11 +75,11 @@ var agents = []Agent{
 
 const (
 	clineFile  = "api_conversation_history.json"
-	cline3File = ".messages.json" // from version 3 on, behind the id
+	cline3File = ".messages.json" // from version 3 on, after the id
 )
 
-// inEditors is where an extension of VS Code, or of one of the editors made from it,
-// keeps its tasks.
+// editorPatterns returns the places where VS Code and its derivatives keep the tasks of an
+// extension.
 func editorPatterns(extension string) []string {
 	var all []string
 	for _, user := range []string{
@@ -92,7 +91,7 @@ func editorPatterns(extension string) []string {
 	return all
 }
 
-// inGoose is where the versions of goose keep sessions.
+// goosePatterns returns the places where the versions of goose keep sessions.
 func goosePatterns(name string) []string {
 	var all []string
 	for _, folder := range []string{
@@ -104,10 +103,11 @@ func goosePatterns(name string) []string {
 	return all
 }
 
-// A move is a variable of the environment that puts a folder elsewhere.
+// A folderOverride is an environment variable that moves a folder.
 type folderOverride struct{ folder, variable, below string }
 
-// moved lists the variables; the first that is set and whose folder leads to a pattern counts.
+// folderOverrides lists the variables. The first one that is set and whose folder begins a pattern
+// applies.
 var folderOverrides = []folderOverride{
 	{".claude", "CLAUDE_CONFIG_DIR", ""},
 	{".codex", "CODEX_HOME", ""},
@@ -120,10 +120,10 @@ var folderOverrides = []folderOverride{
 	{"AppData/Roaming", "APPDATA", ""},
 }
 
-// Agents lists all agents that are known, in the order of the table.
+// Agents returns the known agents in the order of the report.
 func Agents() []Agent { return slices.Clone(agents) }
 
-// AgentNames lists the names of all agents, in order.
+// AgentNames returns the names of all agents in the order of the report.
 func AgentNames() []string {
 	var names []string
 	for _, a := range Agents() {

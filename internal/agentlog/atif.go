@@ -13,9 +13,9 @@ import (
 )
 
 // atif reads trajectories in the Agent Trajectory Interchange Format, in which benchmarks exchange
-// the runs of agents: one object with a list of steps. A step of the agent holds its words, its
-// calls, and what came of them; what the environment says of itself names no call. Steps are
-// numbered from one without a gap, or validators refuse the file.
+// the runs of agents: one object with a list of steps. A step of the agent holds its text, its
+// calls and their results. Results with observations of the environment itself name no call.
+// Validators reject a file unless its steps are numbered from one without a gap.
 type atif struct{}
 
 var atifRow = formatSpec{
@@ -53,7 +53,7 @@ func (a atif) read(l *Log) {
 	})
 }
 
-// step adds the messages of a step: what is said and called, then what came of it.
+// appendStep adds the messages of a step: first the text and the calls, then the results.
 func (atif) appendStep(l *Log, b *bodyBuilder, u int, step object, k *pairCounts) {
 	role := map[string]string{"user": "user", "agent": "assistant"}[step.Text("source")]
 	if role != "" {
@@ -69,7 +69,7 @@ func (atif) appendStep(l *Log, b *bodyBuilder, u int, step object, k *pairCounts
 		}
 		said.appendTo(b, u, role)
 	}
-	// Results come first, wherever they stand: a provider wants them behind their calls.
+	// Providers require results right after their calls, so results without a call come last.
 	for _, named := range []bool{true, false} {
 		for _, r := range step.Object("observation").Items("results") {
 			content, _ := r.Get("content")
@@ -89,8 +89,8 @@ func (atif) appendStep(l *Log, b *bodyBuilder, u int, step object, k *pairCounts
 	}
 }
 
-// repair answers open calls in their own step, takes results to the step of their call, and lets those
-// without one stand as what the environment says.
+// repair answers open calls in their own step, moves results to the step of their call, and turns
+// results without a call into observations of the environment.
 func (a atif) repair(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
 	found := e.file.checkThread(t, o.Check)
@@ -126,7 +126,7 @@ func (a atif) repair(e *edits, t *Thread, o Options) error {
 			e.addChange(ch, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
 		case "orphan-result", "displaced-result", "duplicate-result":
 			if f.Rule != "duplicate-result" && strays[id] == nil {
-				continue // it was moved
+				continue // already moved
 			}
 			text := t.Request.Text(f.Block)
 			if a.takeResult(e, f.unit, id, write("content", quotation+text)) != nil {
@@ -137,7 +137,6 @@ func (a atif) repair(e *edits, t *Thread, o Options) error {
 	return nil
 }
 
-// observe adds a result to a step.
 func (atif) addResult(e *edits, u int, result []byte) {
 	body := e.unitBytes(u)
 	seen := objectAt(body, jsonspan.Span{End: len(body)}).Object("observation")
@@ -153,8 +152,8 @@ func (atif) addResult(e *edits, u int, result []byte) {
 	e.setMembers(u, "observation", seen.With("results", array(all...)))
 }
 
-// take takes the last result of a call out of a step, puts another one in its place, and returns
-// what was there; nil: nothing was.
+// takeResult removes the last result of a call from a step, or replaces it by instead, and returns
+// the old result. It returns nil if the step has none.
 func (atif) takeResult(e *edits, u int, id string, instead []byte) (taken []byte) {
 	body := e.unitBytes(u)
 	seen := objectAt(body, jsonspan.Span{End: len(body)}).Object("observation")
@@ -175,8 +174,7 @@ func (atif) takeResult(e *edits, u int, id string, instead []byte) (taken []byte
 	return taken
 }
 
-// shorten takes steps out, calls with their results, and makes results shorter; steps are numbered
-// anew behind one that is gone.
+// shorten removes steps and calls with their results, shortens results, and renumbers the steps.
 func (a atif) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	kept, err := keptPieces(e, t, plan, atifText)
 	if err != nil {
@@ -189,7 +187,7 @@ func (a atif) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// atifSays writes a step with a text.
+// atifText returns a step with a text.
 func atifText(role transcript.Role, text []byte) []byte {
 	source := "user"
 	if role == transcript.Assistant {
@@ -198,7 +196,7 @@ func atifText(role transcript.Role, text []byte) []byte {
 	return write("step_id", []byte("0"), "source", source, "message", text)
 }
 
-// shortenStep makes a step what is left of its messages.
+// shortenStep removes the dropped messages from a step.
 func (atif) shortenStep(e *edits, t *Thread, g unitGroup) {
 	u, first, end := g.unit, g.first, g.end
 	step := e.file.object(u)
@@ -207,7 +205,7 @@ func (atif) shortenStep(e *edits, t *Thread, g unitGroup) {
 	seen := step.Object("observation").List("results")
 	spoken := first < end && len(step.List("tool_calls")) > 0 || end-first > len(seen)
 	at := first
-	if spoken { // the message in front of the results
+	if spoken { // the message before the results
 		p, ok := g.kept[first]
 		at++
 		if !ok || p.raw != nil {
@@ -253,7 +251,7 @@ func (atif) shortenStep(e *edits, t *Thread, g unitGroup) {
 	e.setMembers(u, pairs...)
 }
 
-// number gives the steps that stay their numbers.
+// renumberSteps numbers the remaining steps from one.
 func (atif) renumberSteps(e *edits) {
 	n := 0
 	renumber := func(step []byte) []byte {

@@ -6,10 +6,10 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// A turn collects the blocks of one message of a thread, and where in the file each comes from.
+// A messageBuilder collects the blocks of one message and the place of each block in the file.
 type messageBuilder struct {
-	counts *pairCounts // counts calls and results; nil: somebody else does
-	member string      // that holds the blocks; "" is content
+	counts *pairCounts // counts calls and results; may be nil
+	member string      // name of the list of blocks; "" means content
 	blocks [][]byte
 	spans  []jsonspan.Span
 }
@@ -18,12 +18,11 @@ func (t *messageBuilder) add(block []byte, at jsonspan.Span) {
 	t.blocks, t.spans = append(t.blocks, block), append(t.spans, at)
 }
 
-// text adds a text in the dialect of Anthropic: a JSON string, or nothing for anything else.
+// addText adds an Anthropic text block. A value that is not a JSON string becomes an empty text.
 func (t *messageBuilder) addText(said []byte, at jsonspan.Span) {
 	t.add(textBlock(stringOrEmpty(said)), at)
 }
 
-// call adds a call, and result the result of one.
 func (t *messageBuilder) addCall(id, name string, input []byte, at jsonspan.Span) {
 	if t.counts != nil {
 		t.counts.calls[id]++
@@ -45,7 +44,8 @@ func (t *messageBuilder) addResult(id string, said [][]byte, failed bool, at jso
 	t.add(write("type", "tool_result", "tool_use_id", id, "content", array(said...), "is_error", mark), at)
 }
 
-// put makes a message of what was collected; 0: there is nothing.
+// appendTo adds the collected blocks to b as one message. It returns the number of messages added,
+// 0 or 1.
 func (t *messageBuilder) appendTo(b *bodyBuilder, unit int, role string) int {
 	if len(t.blocks) == 0 {
 		return 0
@@ -54,7 +54,8 @@ func (t *messageBuilder) appendTo(b *bodyBuilder, unit int, role string) int {
 	return 1
 }
 
-// roleOf is the role of a message whose agent says assistant, or model, for one of them.
+// roleOf returns "assistant" for the names that agents use for the model, and "user" for all
+// others.
 func roleOf(said string) string {
 	if said == "assistant" || said == "model" {
 		return "assistant"
@@ -62,10 +63,10 @@ func roleOf(said string) string {
 	return "user"
 }
 
-// textBlock is a text in the dialect of Anthropic.
+// textBlock returns an Anthropic text block.
 func textBlock(said any) []byte { return write("type", "text", "text", said) }
 
-// stringOr returns a JSON string, or an empty one for anything else.
+// stringOrEmpty returns raw if it is a JSON string, else an empty JSON string.
 func stringOrEmpty(raw []byte) []byte {
 	if len(raw) == 0 || raw[0] != '"' {
 		return []byte(`""`)
@@ -73,8 +74,8 @@ func stringOrEmpty(raw []byte) []byte {
 	return raw
 }
 
-// textsIn returns the texts in some content as blocks: a string, or a list of
-// objects with a text.
+// textBlocks returns the texts of a content as blocks. The content is a string or a list of objects
+// with a text.
 func textBlocks(raw []byte, at jsonspan.Span) [][]byte {
 	if at.Len() == 0 {
 		return nil

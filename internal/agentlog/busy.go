@@ -11,21 +11,20 @@ import (
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
-// settled is how long a session file must have been left alone before it is rewritten:
-// agents write whenever a model or a tool says something.
+// quietPeriod is the time for which a session file must have been unchanged before Pare rewrites
+// it. Agents write whenever a model or a tool produces output.
 const quietPeriod = 10 * time.Second
 
-// Busy tells whether somebody may be writing to a file. All it can see is a guess,
-// on the safe side: most agents open the file for each line and lock nothing. Several
-// goroutines may use one.
+// Busy reports whether another program may be writing to a file. It errs on the safe side: most
+// agents open the file for each line and lock nothing. It is safe for concurrent use.
 type Busy struct {
 	now time.Time
 }
 
-// NewBusy returns a Busy that compares times with now.
 func NewBusy(now time.Time) *Busy { return &Busy{now} }
 
-// Why says who, or what, may be writing to a file, which st is about; nil: nobody, as far as can be seen.
+// Why returns an error that names the program that may be writing to a file, or the reason to
+// believe so. It returns nil if the file seems idle. st is the file's information and may be nil.
 func (b *Busy) Why(name string, st fs.FileInfo) error {
 	if err := b.Held(name); err != nil {
 		return err
@@ -34,20 +33,20 @@ func (b *Busy) Why(name string, st fs.FileInfo) error {
 		return nil
 	}
 	written := st.ModTime()
-	for _, k := range Originals(name) { // what Pare itself wrote a moment ago is nobody's work
+	for _, k := range Originals(name) { // Pare's own recent write does not count
 		if was, err := os.Stat(k.Backup); err == nil && k.Path == name {
 			written = atomicfile.WrittenBefore(st, was)
 			break
 		}
 	}
-	// A time in the future is another machine's.
+	// A time in the future comes from another machine's clock.
 	if age := b.now.Sub(written); age > -quietPeriod && age < quietPeriod {
 		return fmt.Errorf("it was changed %s, and its agent may still be writing", formatAge(age))
 	}
 	return nil
 }
 
-// Held says who holds a file, open or locked.
+// Held returns an error if another program has the file open for writing or locked.
 func (b *Busy) Held(name string) error {
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {

@@ -8,42 +8,41 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Finding is something that is wrong with a session file, at a line. Many goroutines
-// may read it.
+// A Finding is a fault or a note about a session file, with its place.
 type Finding struct {
 	wire.Finding
 	Effect  Effect `json:"effect"`
-	Instead string `json:"instead,omitempty"` // what to do about what cannot be fixed
-	Thread  string `json:"thread,omitempty"`  // the thread it is about; "" for the file itself
-	File    string `json:"file,omitempty"`    // in a folder: the file it is in
+	Instead string `json:"instead,omitempty"` // advice for faults that cannot be fixed
+	Thread  string `json:"thread,omitempty"`  // name of the thread; "" for the file itself
+	File    string `json:"file,omitempty"`    // the file of a folder
 	Line    int    `json:"line"`
-	Column  int    `json:"column"` // in bytes
+	Column  int    `json:"column"` // in bytes, from one
 	Offset  int    `json:"offset"`
 	Dormant bool   `json:"dormant,omitempty"` // in a part that the agent does not send
-	// Open: the call stands at the end and may still be running. It is repaired all the
-	// same, because resuming would send it.
+	// Open is true for a call at the end that may still be running. Fix repairs it all the same,
+	// because a resumed agent would send it.
 	Open     bool `json:"open,omitempty"`
 	Physical bool `json:"physical,omitempty"` // about the bytes and links of the file
 
 	thread    *Thread
 	unit      int
-	logOffset int // Offset in the log, which may hold several files
+	logOffset int // offset in the log, which may hold several files
 }
 
-// pairRules are the findings about pairs. Agents that write each request anew from
-// a form of their own put everything else right on the way.
+// pairRules are the rules about pairs of calls and results. Agents that rebuild each request from
+// their own format correct everything else themselves.
 var pairRules = map[string]bool{
 	"orphan-call": true, "orphan-result": true, "displaced-result": true, "duplicate-result": true, "duplicate-call-id": true,
 }
 
-// Check reports what is wrong with the file and what would make the provider
-// refuse the session when it is resumed, in the order of the file. A session that is
-// longer than the window of its model is reported, too; Fix leaves that to Shorten.
+// Check reports damage of the file and everything that would make the provider reject the resumed
+// session, in file order. It also reports a session that exceeds the window of its model, which
+// only Shorten repairs.
 func (l *Log) Check(o wire.CheckOptions) []Finding {
 	return l.inFileOrder(append(l.findFaults(o), l.findOverWindow()...))
 }
 
-// faulty reports what Fix is for.
+// findFaults reports the faults that Fix repairs.
 func (l *Log) findFaults(o wire.CheckOptions) []Finding {
 	var all []Finding
 	for _, f := range l.damage {
@@ -57,7 +56,8 @@ func (l *Log) findFaults(o wire.CheckOptions) []Finding {
 	return all
 }
 
-// inFileOrder puts findings in the order of the file.
+// inFileOrder sorts findings by their place in the file and converts offsets to those of the
+// original bytes.
 func (l *Log) inFileOrder(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int { return cmp.Compare(a.logOffset, b.logOffset) })
 	for i := range all {
@@ -83,21 +83,21 @@ func (l *Log) checkThread(t *Thread, o wire.CheckOptions) []Finding {
 			continue
 		}
 		if t.hasPrompt && f.Index == len(t.sources) || f.Index < 0 || f.Rule == "thinking-not-enabled" {
-			continue // about the prompt, or about a head that is not in the file
+			continue // about the added prompt, or about members that the file does not store
 		}
 		all = append(all, l.locate(t, f))
 	}
 	return all
 }
 
-// sends reports whether the agent sends a thread when the session is resumed. The talks
-// of sub-agents are over, unless the file is that of a sub-agent.
+// isSent reports whether the agent sends a thread when the session is resumed. Conversations of
+// sub-agents are finished, unless the file holds nothing else.
 func (l *Log) isSent(t *Thread) bool {
 	return t.Kind == Main || t.Kind == Side && !slices.ContainsFunc(l.Threads, func(t *Thread) bool { return t.Kind == Main })
 }
 
-// Sent returns the threads that the agent sends when the session is resumed: one, or one
-// for each session of a folder.
+// Sent returns the threads that the agent sends when the session is resumed: one, or one for each
+// session of a folder.
 func (l *Log) Sent() []*Thread {
 	var all []*Thread
 	for _, t := range l.Threads {
@@ -108,7 +108,7 @@ func (l *Log) Sent() []*Thread {
 	return all
 }
 
-// locate adds the place in the file to a finding of a thread.
+// locate converts a finding of a thread into one with a place in the file.
 func (l *Log) locate(t *Thread, f wire.Finding) Finding {
 	out := Finding{Finding: f, Thread: t.Name, Dormant: !l.isSent(t), thread: t}
 	if out.Dormant || f.Advice {
@@ -129,7 +129,7 @@ func (l *Log) locate(t *Thread, f wire.Finding) Finding {
 	return out
 }
 
-// locate returns the unit of a message and where its block stands in the file.
+// locate returns the unit of a message and the offset of one of its blocks in the file.
 func (t *Thread) locate(l *Log, message int, block transcript.BlockID) (unit, offset int) {
 	tr := t.Request.Transcript()
 	p := t.sources[message]
@@ -148,9 +148,8 @@ func (t *Thread) locate(l *Log, message int, block transcript.BlockID) (unit, of
 	return p.unit, l.units[p.unit].span.Start
 }
 
-// checkDormant reports the halves in a part that is not sent whose other half is nowhere
-// in the file. They are left alone: an answer to a call that is not sent would be one
-// without its call.
+// checkDormant reports calls and results of an unsent part that have no counterpart anywhere in the
+// file. Fix leaves them alone: a result for an unsent call would itself lack its call.
 func (l *Log) checkDormant(t *Thread) []Finding {
 	var all []Finding
 	tr := t.Request.Transcript()
@@ -158,7 +157,7 @@ func (l *Log) checkDormant(t *Thread) []Finding {
 		k := t.counts
 		var rule string
 		switch {
-		case blk.CallID == "": // nothing can be said about it
+		case blk.CallID == "": // cannot be paired
 			continue
 		case blk.Kind == transcript.Call && k.results[blk.CallID] == 0:
 			rule = "orphan-call"
@@ -176,7 +175,7 @@ func (l *Log) checkDormant(t *Thread) []Finding {
 	return all
 }
 
-// unitOf returns the unit that a block comes from.
+// unitOf returns the unit that contains a block.
 func (t *Thread) unitOf(b transcript.BlockID) int {
 	return t.sources[t.Request.Transcript().Block(b).Message].unit
 }

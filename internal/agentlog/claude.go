@@ -11,11 +11,11 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// claude reads the transcripts of Claude Code. Lines with a uuid form a tree by
-// parentUuid. What is sent on resume is the path from the newest leaf to its root,
-// a compaction boundary being a root, and besides it the parallel calls of the
-// messages on it, with their results: these sit on side branches, because each
-// line of a message is the parent of its own result.
+// claude reads the transcripts of Claude Code. Lines with a uuid form a tree by parentUuid. A
+// resumed session sends the path from the newest leaf to its root, where a compaction boundary
+// counts as a root. It also sends the parallel calls of the messages on that path, with their
+// results. Those are on side branches, because each line of a message is the parent of its own
+// result.
 type claude struct{}
 
 var claudeRow = formatSpec{
@@ -24,12 +24,12 @@ var claudeRow = formatSpec{
 	unitUsage: usageAt("message.usage", []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"}, []string{"output_tokens"}),
 }
 
-// claudeMarked: from 2.0 on a byte order mark is passed over; 1.0 does not read the line behind
-// it.
+// claudeReadsMark reports whether the agent ignores a byte order mark. Version 2.0 and later do;
+// 1.0 does not read the line with the mark.
 func claudeReadsMark(l *Log) bool { return isClaudeSince(l, 2) }
 
-// claudeSettles: a reply that was stopped before the model had done anything but think is not
-// sent.
+// claudeRepairsItself reports whether Claude Code itself omits the faulty message. Since 2.1.7 it
+// does not send a reply that was stopped while the model was still thinking.
 func claudeRepairsItself(l *Log, t *Thread, f wire.Finding) bool {
 	if f.Rule != "thinking-last" || !isClaudeSince(l, 2, 1, 7) {
 		return false
@@ -38,7 +38,7 @@ func claudeRepairsItself(l *Log, t *Thread, f wire.Finding) bool {
 	done := func(b transcript.Block) bool { return b.Kind != transcript.Thinking }
 	tr := t.Request.Transcript()
 	ms := tr.Messages()
-	for i := f.Index; i >= 0 && ms[i].Turn == ms[f.Index].Turn; i-- { // a line for each block
+	for i := f.Index; i >= 0 && ms[i].Turn == ms[f.Index].Turn; i-- { // each block has its own line
 		if reply(i) == reply(f.Index) && slices.ContainsFunc(tr.Blocks()[ms[i].First:ms[i].End], done) {
 			return false
 		}
@@ -46,8 +46,7 @@ func claudeRepairsItself(l *Log, t *Thread, f wire.Finding) bool {
 	return true
 }
 
-// claudeSince reports whether the session goes on with a version or a later one. The last line
-// that tells one tells which.
+// isClaudeSince reports whether the session was last written by the given version or a later one.
 func isClaudeSince(l *Log, version ...int) bool {
 	for u := len(l.units) - 1; u >= 0; u-- {
 		if v := l.object(u).Text("version"); v != "" {
@@ -82,46 +81,46 @@ func claudeLine(o object) evidence {
 	return noEvidence
 }
 
-// An entry is what a line of Claude Code says.
+// A claudeEntry holds the members of one line of Claude Code that matter here.
 type claudeEntry struct {
 	kind, subtype    string
 	uuid, parent     string
 	agent, timestamp string
 	session          string
-	leafUUID         string // of a last-prompt: the line to go on at
-	isExplicit       bool   // even if others come after that line
-	inTree           bool   // it has a uuid and takes part in the tree
+	leafUUID         string // of a last-prompt line: the uuid of the line to resume from
+	isExplicit       bool   // resume there even if other lines follow
+	inTree           bool   // has a uuid and is a node of the tree
 	isSide           bool
 	entryMessage
 }
 
-// An entryMessage is what the message of a line says.
+// An entryMessage holds the members of the message of a line.
 type entryMessage struct {
-	message        jsonspan.Span // empty if there is none
+	message        jsonspan.Span // empty if the line has no valid message
 	content        jsonspan.Span
 	isAssistant    bool
 	id, model      string
 	calls, results []string
-	hasNonResult   bool // holds something that is no result
-	isMessage      bool // has a message, readable or not
-	isBlank        bool // the assistant says nothing but white space
+	hasNonResult   bool // has a block other than a result
+	isMessage      bool // has a message, valid or not
+	isBlank        bool // the assistant's text is only white space
 }
 
-// A ccChain is the tree of a Claude Code file.
+// A claudeThread is a thread of a Claude Code file, with the tree of the file.
 type claudeThread struct {
 	entries       []claudeEntry   // by unit
-	index         map[string]int  // the last unit of a uuid
-	path          []int           // units on the walk from the leaf, root first
-	leafNamer     int             // the line that names the leaf, where no other would lead there; -1: none
-	preserved     *preservedLines // what a compaction has kept of what stands in front of it; nil: nothing
-	orphanResults map[int]string  // lines of results that hang on a lost line
-	callers       map[string]int  // by call id: the unit that makes it
+	index         map[string]int  // by uuid: the last unit
+	path          []int           // units from the root to the leaf
+	leafNamer     int             // the unit whose leafUUID selected the leaf; -1 if the links alone lead there
+	preserved     *preservedLines // lines that a compaction preserved; nil if none
+	orphanResults map[int]string  // result lines whose parent is lost
+	callers       map[string]int  // by call id: the unit with the call
 }
 
 func (e *claudeEntry) hasMessage() bool { return e.message.Len() > 0 }
 
-// chained reports whether the agent follows links over the line: of lines of other types it is
-// not known.
+// isChained reports whether the agent follows links through the line. For other types of lines this
+// is not known.
 func (e *claudeEntry) isChained() bool {
 	return e.kind == "user" || e.kind == "assistant" || e.kind == "system" || e.kind == "attachment"
 }
@@ -153,8 +152,7 @@ func (c claude) read(l *Log) {
 	}
 }
 
-// repeatedUUID files a line that carries the uuid of an earlier one: a copy, or
-// another line.
+// repeatedUUID reports a line with the uuid of an earlier line: either a copy or a different line.
 func (l *Log) repeatedUUID(first, again int) {
 	a, b := l.units[first].span, l.units[again].span
 	if string(l.raw[a.Start:a.End]) == string(l.raw[b.Start:b.End]) {
@@ -165,11 +163,11 @@ func (l *Log) repeatedUUID(first, again int) {
 	l.damageAt(b.Start, l.units[again].line, "duplicate-uuid")
 }
 
-// sent reports whether the agent sends the message. It keeps its own error notes out
-// of requests, and lines of the model that are blank.
+// isSent reports whether the agent sends the message. It omits its own error notes and blank
+// replies.
 func (e *claudeEntry) isSent() bool { return e.hasMessage() && e.model != "<synthetic>" && !e.isBlank }
 
-// threads makes the threads of the main list or of the side chains.
+// addThreads adds the threads of the main chain or of the side chains.
 func (t *claudeTree) addThreads(side bool) {
 	n, pairs := 0, 0
 	for i := range t.entries {
@@ -191,7 +189,7 @@ func (t *claudeTree) addThreads(side bool) {
 		}
 		if e.id == "" {
 			messages++
-		} else if e.id != last { // lines of one message mostly follow each other
+		} else if e.id != last { // the lines of one message are mostly adjacent
 			if ids[e.id]++; ids[e.id] == 1 {
 				messages++
 			}
@@ -222,7 +220,7 @@ func (t *claudeTree) addThreads(side bool) {
 	t.addDormantThread(mine, side, all)
 }
 
-// nameOf names a sub-agent's conversation after its id or its first line.
+// agentName names the conversation of a sub-agent after its id or its first line.
 func (t *claudeTree) agentName(group []int) string {
 	if a := t.entries[group[0]].agent; a != "" {
 		return a
@@ -230,7 +228,7 @@ func (t *claudeTree) agentName(group []int) string {
 	return fmt.Sprintf("line %d", t.file.units[group[0]].line)
 }
 
-// agents groups the lines of side chains: by the agent's id, or by their root.
+// agentGroups groups side-chain lines by the id of their agent or, without one, by their root.
 func (t *claudeTree) agentGroups(mine []int) [][]int {
 	byKey := make(map[string]int)
 	var groups [][]int
@@ -250,10 +248,11 @@ func (t *claudeTree) agentGroups(mine []int) [][]int {
 	return groups
 }
 
-// claudePrompt is what a session that ends with the assistant is continued with.
+// claudePrompt continues a session that ends with a reply.
 var claudePrompt = write("role", "user", "content", promptText)
 
-// live makes the thread that is sent when the newest leaf of some lines is resumed.
+// addLiveThread adds the thread that the agent sends when it resumes from the newest leaf of the
+// given lines.
 func (t *claudeTree) addLiveThread(mine []int, name string, kind Kind, all *pairCounts) {
 	leaf, named := t.leafOf(mine), -1
 	if kind == Main {
@@ -261,11 +260,11 @@ func (t *claudeTree) addLiveThread(mine []int, name string, kind Kind, all *pair
 	}
 	path := t.pathTo(leaf, len(mine)+1)
 	path, kept := t.insertPreserved(path)
-	if path == nil { // lines without links are read as they stand
+	if path == nil { // lines without links are in file order
 		path = mine
 	}
 	model := t.lastModel(path)
-	if model == "" { // all that the model has said lies in front of a compaction
+	if model == "" { // all replies precede a compaction
 		model = t.lastModel(mine)
 	}
 	order, last := t.sendOrder(path, all), -1
@@ -289,7 +288,7 @@ func (t *claudeTree) addLiveThread(mine []int, name string, kind Kind, all *pair
 	}
 }
 
-// newBody makes room for the messages of some lines.
+// newBodyBuilder returns a builder with room for the wanted lines.
 func (t *claudeTree) newBodyBuilder(model string, lines []int, wanted func(int) bool) *bodyBuilder {
 	n, parts := 0, 0
 	for _, i := range lines {
@@ -304,7 +303,7 @@ func (t *claudeTree) newBodyBuilder(model string, lines []int, wanted func(int) 
 	return b
 }
 
-// say adds what is sent of a line: the program keeps ids, usage and more beside it.
+// appendEntry adds the sent part of a line's message, without ids, usage and other members.
 func (t *claudeTree) appendEntry(b *bodyBuilder, i int) {
 	e := &t.entries[i]
 	role := "user"
@@ -314,7 +313,7 @@ func (t *claudeTree) appendEntry(b *bodyBuilder, i int) {
 	b.appendContent(i, t.file.raw, e.message, role, e.content)
 }
 
-// callsAtEnd reports whether the assistant's last turn makes calls: they are open.
+// endsWithCalls reports whether the last turn of the assistant has calls, which are then open.
 func (t *claudeTree) endsWithCalls(parts []messageSource) bool {
 	for i := len(parts) - 1; i >= 0; i-- {
 		e := &t.entries[parts[i].unit]
@@ -337,7 +336,7 @@ func (t *claudeTree) lastModel(path []int) string {
 	return ""
 }
 
-// dormant makes one thread of what no other thread of the list holds.
+// addDormantThread adds one thread with the lines that no other thread contains.
 func (t *claudeTree) addDormantThread(mine []int, side bool, all *pairCounts) {
 	name := "dormant"
 	if side {

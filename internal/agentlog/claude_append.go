@@ -7,10 +7,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// appendBranch adds the repaired thread behind everything: from the first message
-// that changes or lies behind a gap on, every line once more, with a uuid of its
-// own. It returns false if it adds nothing: a side chain that would begin anew would
-// be another one, and the old one stay as it is.
+// appendBranch appends the repaired thread to the file: every line from the first change or gap on,
+// each with a new uuid. It returns false if it appends nothing: a side chain that begins anew would
+// be a new chain next to the faulty one.
 func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 	c := t.claude
 	gap := firstBehindGap(e.file, t)
@@ -27,7 +26,7 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 		from++
 	}
 	if from == len(pieces) && from > 0 {
-		from-- // only the end goes: the agent goes on from the newest line, which must be another one then
+		from-- // only the end is dropped: the agent resumes from the newest line, so another line must become the newest
 	}
 	if from < len(t.sources) {
 		from = messageStart(t, from)
@@ -51,7 +50,7 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 			stamp = c.entries[u].timestamp
 		}
 	}
-	uuids := make(map[string]string) // of the copies
+	uuids := make(map[string]string) // by old uuid: the uuid of the copy
 	near := t.sources[max(0, from-1)].unit
 	for _, p := range pieces[from:] {
 		stamp = nextMillisecond(stamp)
@@ -70,8 +69,8 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 	return true
 }
 
-// lastPrompt writes the line by which versions from 2.1 on find the leaf, in the manner
-// of the last one in the file.
+// lastPrompt returns the last-prompt line by which versions since 2.1 find the leaf. It repeats the
+// text of the file's previous one.
 func (e *edits) lastPrompt(c *claudeThread, near int, leaf string) []byte {
 	var said []byte
 	for i := len(c.entries) - 1; i >= 0; i-- {
@@ -84,12 +83,12 @@ func (e *edits) lastPrompt(c *claudeThread, near int, leaf string) []byte {
 	return write("type", "last-prompt", "lastPrompt", said, "leafUuid", leaf, "sessionId", session)
 }
 
-// wholeMessages goes back from a message of a thread until no line in front of it
-// has a part behind it: by a message id, or the parent of a result, the agent would
-// fetch the originals of the lines behind it once more.
+// messageStart moves from back until no earlier line is a part of a message that continues after
+// it. Otherwise the agent would also fetch the originals of the copied lines, by their message id
+// or as parents of results.
 func messageStart(t *Thread, from int) int {
 	c := t.claude
-	first := make(map[string]int) // by message id, and by uuid of assistants' lines
+	first := make(map[string]int) // by message id, and by uuid of assistant lines
 	for i := len(t.sources) - 1; i >= 0; i-- {
 		if en := &c.entries[t.sources[i].unit]; en.isAssistant {
 			first["message "+en.id], first["line "+en.uuid] = i, i
@@ -115,9 +114,9 @@ func messageStart(t *Thread, from int) int {
 	return from
 }
 
-// behindGap returns the first message of a thread that the agent does not get to: it
-// lies behind a line whose parent is not there, hangs on nothing itself, or stands on a line
-// with two objects. It is the number of messages if there is none.
+// firstBehindGap returns the first message of a thread that the agent cannot reach: a line with a
+// missing parent precedes it, it has no parent itself, or it shares its line with another object.
+// It returns the number of messages if there is none.
 func firstBehindGap(l *Log, t *Thread) int {
 	behind, gap := make(map[int]bool), false
 	for _, u := range t.claude.path {
@@ -134,8 +133,8 @@ func firstBehindGap(l *Log, t *Thread) int {
 	return len(t.sources)
 }
 
-// copyLine writes a line once more for another branch. Its message gets an id of its
-// own: by the id the agent would take the original for a part of it.
+// copyLine returns a copy of a line for another branch. Its message gets a new id, because the
+// agent would merge messages with the same id.
 func (e *edits) copyLine(c *claudeThread, p piece, u int, parent, stamp string, uuids map[string]string) ([]byte, string) {
 	en := &c.entries[u]
 	message := e.file.raw[en.message.Start:en.message.End]

@@ -7,15 +7,14 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A relay writes the pieces of a repaired thread into the file and hangs them up in
-// their order.
+// A threadWriter writes the pieces of a repaired thread into the file and links them in order.
 type threadWriter struct {
 	edits         *edits
 	thread        *Thread
-	lastUUID      string // uuid of the last line of the path, as it will be
-	lastTimestamp string // time of the last line that was put in
+	lastUUID      string // the uuid of the path's last line after the repair
+	lastTimestamp string // time of the last inserted line
 	onPath        map[int]bool
-	children      map[string][]int // by parent
+	children      map[string][]int // units by parent
 }
 
 func newThreadWriter(e *edits, t *Thread) *threadWriter {
@@ -31,8 +30,8 @@ func newThreadWriter(e *edits, t *Thread) *threadWriter {
 	return r
 }
 
-// run puts every piece in its place. Pieces that stay in order stay where they are,
-// whatever else is new or moved hangs in front of the next of them.
+// write puts every piece in its place. Pieces that keep their order stay in their lines. New and
+// moved pieces go before the next piece that stays.
 func (r *threadWriter) write(pieces []piece) {
 	t := r.thread
 	for _, u := range r.edits.dropUnused(t, pieces) {
@@ -40,13 +39,13 @@ func (r *threadWriter) write(pieces []piece) {
 	}
 	leaf := r.lastUUID
 	stays := longestIncreasing(pieces)
-	for k, p := range pieces { // a line whose parent was lost with its call has no place yet
+	for k, p := range pieces { // a line whose parent was lost together with its call has no valid place yet
 		if p.message >= 0 && t.claude.orphanResults[t.sources[p.message].unit] != "" {
 			stays[k] = false
 		}
 	}
-	// By piece: the next unit of the path that stays behind it. Results keep hanging
-	// on their calls, by which the agent finds them, so nothing is put in front of one.
+	// next holds, by piece, the next unit of the path that stays. Results remain children of their
+	// calls, where the agent looks for them, so no line is inserted before a result.
 	next := make([]int, len(pieces))
 	for k, ahead := len(pieces)-1, -1; k >= 0; k-- {
 		next[k] = ahead
@@ -57,7 +56,7 @@ func (r *threadWriter) write(pieces []piece) {
 			ahead = u
 		}
 	}
-	near := t.sources[0].unit // in whose manner new lines are written: the one before
+	near := t.sources[0].unit // the previous line, whose members new lines copy
 	for k, p := range pieces {
 		if p.message >= 0 {
 			near = t.sources[p.message].unit
@@ -75,25 +74,25 @@ func (r *threadWriter) write(pieces []piece) {
 			r.moveLine(near, next[k])
 		}
 	}
-	if c := t.claude; c.leafNamer >= 0 && r.lastUUID != leaf { // or the agent would go on in front of what is new
+	if c := t.claude; c.leafNamer >= 0 && r.lastUUID != leaf { // otherwise the agent would resume before the new lines
 		r.edits.setMembers(c.leafNamer, "leafUuid", r.lastUUID)
 		r.edits.addChange(Change{Line: r.edits.file.units[c.leafNamer].line}, wire.ActionEdit, "relink", nil, 0, "names the line that is the last one now")
 	}
 }
 
-// with writes the message at span, which has members of its own, with the content of
-// another one.
+// withContent returns the message at span with the content of another message. Its other members
+// stay.
 func (l *Log) withContent(at jsonspan.Span, message []byte) []byte {
 	m := objectOf(message)
 	return objectAt(l.raw, at).With("content", m.Value("content"))
 }
 
-// besideCalls moves new results that stand behind other messages of the assistant in
-// front of them, right behind the message that calls: the provider takes all of these
-// for one turn, but the agent looks for results there, and leaves others away.
+// moveResultsToCalls moves new results that follow other messages of the assistant to the place
+// right after their calls. The provider treats these messages as one turn, but the agent looks for
+// results only after the call and omits others.
 func moveResultsToCalls(t *Thread, pieces []piece) []piece {
-	behind := make(map[int][][]byte) // by piece: the results to put behind it
-	var at map[int]int               // by unit: its piece
+	behind := make(map[int][][]byte) // by piece: the results to insert after it
+	var at map[int]int               // pieces by unit
 	for k, p := range pieces {
 		if p.message >= 0 || p.role != transcript.User {
 			continue
@@ -144,11 +143,11 @@ func moveResultsToCalls(t *Thread, pieces []piece) []piece {
 	return out
 }
 
-// besidePath makes pieces of their own of new results whose calls are not on the path: a
-// parallel call beside it is sent if a result hangs on its line.
+// splitSideResults makes separate pieces of new results whose calls are not on the path. The agent
+// sends a parallel call from a side branch if a result is a child of its line.
 func splitSideResults(t *Thread, pieces []piece) []piece {
 	var path map[int]bool
-	var out []piece // nil: nothing has changed
+	var out []piece // nil if nothing has changed
 	for k, p := range pieces {
 		var moved, stay [][]byte
 		if p.raw != nil && p.role == transcript.User {
@@ -194,8 +193,8 @@ func splitSideResults(t *Thread, pieces []piece) []piece {
 	return out
 }
 
-// messageEnd returns the last piece of the assistant's message that a piece belongs to,
-// if another message of the assistant comes next; else a piece that does not exist.
+// messageEnd returns the last piece of the assistant's message at piece k if another message of the
+// assistant follows. Otherwise it returns len(pieces).
 func messageEnd(t *Thread, pieces []piece, k int) int {
 	entryOf := func(k int) *claudeEntry { return &t.claude.entries[t.sources[pieces[k].message].unit] }
 	id := entryOf(k).id
@@ -207,7 +206,7 @@ func messageEnd(t *Thread, pieces []piece, k int) int {
 	return len(pieces)
 }
 
-// parentOf returns what a unit hangs on, as it will be.
+// parentOf returns the parent of a unit after the edits.
 func (e *edits) parentOf(es []claudeEntry, u int) string {
 	if p, ok := e.links.newParents[u]; ok {
 		return p
@@ -215,7 +214,7 @@ func (e *edits) parentOf(es []claudeEntry, u int) string {
 	return es[u].parent
 }
 
-// firstStaying climbs past lines that go.
+// nearestKept returns uuid, or its nearest ancestor that is not removed.
 func (e *edits) nearestKept(c *claudeThread, uuid string) string {
 	for range len(c.entries) {
 		u, ok := c.index[uuid]
@@ -227,7 +226,8 @@ func (e *edits) nearestKept(c *claudeThread, uuid string) string {
 	return uuid
 }
 
-// front returns the parent for a line that comes in front of next, or at the end.
+// parentBefore returns the parent for a line that is inserted before next, or at the end if next is
+// negative.
 func (r *threadWriter) parentBefore(next int) string {
 	c := r.thread.claude
 	if next < 0 {
@@ -242,7 +242,7 @@ func (r *threadWriter) parentBefore(next int) string {
 	return p
 }
 
-// put puts a line in front of next, or behind the end of the path.
+// insert puts a line before next, or after the end of the path if next is negative.
 func (r *threadWriter) insert(line []byte, uuid string, next int) {
 	if next >= 0 {
 		r.edits.links.newParents[next] = uuid
@@ -256,8 +256,8 @@ func (r *threadWriter) insert(line []byte, uuid string, next int) {
 	x.after = append(x.after, line)
 }
 
-// hangBeside puts the result of a call that is not on the path where the agent looks for
-// it: on the line of the call.
+// attachToCall writes a result directly after the line of its call, as its child. The call is not
+// on the path.
 func (r *threadWriter) attachToCall(p piece) {
 	c := r.thread.claude
 	call := c.index[r.edits.callLine(c, p.raw)]
@@ -279,8 +279,7 @@ func (r *threadWriter) insertNew(p piece, near, next int) {
 	r.insert(line, uuid, next)
 }
 
-// hangMoved takes a line out of its place and hangs it in front of next. What hung
-// on it hangs on what it hung on.
+// moveLine moves a line before next. Its children become children of its old parent.
 func (r *threadWriter) moveLine(u, next int) {
 	c := r.thread.claude
 	up := r.edits.parentOf(c.entries, u)
@@ -295,7 +294,7 @@ func (r *threadWriter) moveLine(u, next int) {
 	parent := r.parentBefore(next)
 	delete(r.edits.links.newParents, u)
 	r.edits.setMembers(u, "parentUuid", uuidOrNull(parent))
-	if next < 0 { // the agent goes on from the newest end
+	if next < 0 { // the agent resumes from the newest line
 		if millis(c.entries[u].timestamp) <= millis(r.lastTimestamp) {
 			r.lastTimestamp = nextMillisecond(r.lastTimestamp)
 			r.edits.setMembers(u, "timestamp", r.lastTimestamp)
@@ -307,7 +306,8 @@ func (r *threadWriter) moveLine(u, next int) {
 	r.edits.unit(u).drop = true
 }
 
-// finish writes the new parents, past lines that are gone.
+// finish updates parentUuid on every line whose parent was moved or removed, so that it points to
+// the nearest ancestor that still exists.
 func (claude) finish(e *edits) {
 	var c *claudeThread
 	for _, t := range e.file.Threads {
@@ -326,7 +326,7 @@ func (claude) finish(e *edits) {
 	if !e.appendOnly {
 		e.file.skipStrays(e)
 	}
-	known := make(map[string]string) // where lines that are gone lead to
+	known := make(map[string]string) // by uuid of a removed line: its nearest kept ancestor
 	for u := range c.entries {
 		en := &c.entries[u]
 		if !en.inTree || e.dropped(u) {

@@ -6,18 +6,20 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A ccKept is what a compaction of 2.1 keeps of the lines in front of its boundary. They
-// are sent behind its summary: by the links from the last to the first of them, and by a
-// list of their uuids. If one of them is not there, the agent forgets all of them.
+// preservedLines are the lines before a compaction boundary that a compaction of Claude Code 2.1
+// keeps. The agent sends them after the summary. The boundary names them by the first and last line
+// of a linked segment, by a list of uuids, or both. If one of them is missing, the agent forgets
+// all of them.
 type preservedLines struct {
 	boundary int
 	lines    []int // units, in order
-	hasList  bool  // the boundary lists all of them
-	hasEnds  bool  // it names the first and the last
+	hasList  bool  // the boundary has a list of all uuids
+	hasEnds  bool  // the boundary names the first and the last line
 	oldUUIDs []string
 }
 
-// preserved puts what the boundary at the root of a path keeps behind its summary.
+// insertPreserved inserts the lines that the boundary at the root of a path preserves after its
+// summary.
 func (t *claudeTree) insertPreserved(path []int) ([]int, *preservedLines) {
 	if len(path) == 0 || t.entries[path[0]].subtype != "compact_boundary" {
 		return path, nil
@@ -37,7 +39,7 @@ func (t *claudeTree) insertPreserved(path []int) ([]int, *preservedLines) {
 		uuid := textAt(t.file.raw, v)
 		k.oldUUIDs = append(k.oldUUIDs, uuid)
 		if u, ok := t.index[uuid]; ok && !on[u] {
-			on[u] = true // a uuid that stands twice is one line
+			on[u] = true // a uuid that occurs twice means one line
 			k.lines = append(k.lines, u)
 		} else if !ok {
 			lost = append(lost, uuid)
@@ -53,7 +55,7 @@ func (t *claudeTree) insertPreserved(path []int) ([]int, *preservedLines) {
 	if len(lost) > 0 {
 		t.file.damageUnit(b, "lost-kept-line", lost...)
 	}
-	for i, u := range k.lines[1:] { // a lost line leaves a gap among the others, too
+	for i, u := range k.lines[1:] { // a lost line also leaves a gap between the others
 		if t.parents[u] < 0 && t.entries[u].parent != "" {
 			t.file.damageUnit(u, "dangling-parent", t.entries[u].parent)
 			t.file.setNewParent(u, k.lines[i])
@@ -62,11 +64,12 @@ func (t *claudeTree) insertPreserved(path []int) ([]int, *preservedLines) {
 	return slices.Insert(slices.Clone(path), t.preservedAt(path, segment, list), k.lines...), k
 }
 
-// segment follows the links from the last line that is kept to the first.
+// preservedSegment follows the links from the last preserved line to the first. It also returns the
+// uuids of missing lines.
 func (t *claudeTree) preservedSegment(head, tail string, on map[int]bool) (lines []int, lost []string) {
 	at, ok := t.index[tail]
 	if !ok {
-		return nil, nil // where it ended cannot be known
+		return nil, nil // the end of the segment is unknown
 	}
 	first, there := t.index[head]
 	if !there {
@@ -83,7 +86,7 @@ func (t *claudeTree) preservedSegment(head, tail string, on map[int]bool) (lines
 		}
 		at = t.parents[at]
 	}
-	if there && len(lines) > 0 && lines[len(lines)-1] != first { // a gap: on with the lines in front of it
+	if there && len(lines) > 0 && lines[len(lines)-1] != first { // continue with the lines before the gap
 		gap := lines[len(lines)-1]
 		for i := gap - 1; i >= first; i-- {
 			if e := &t.entries[i]; e.inTree && !e.isSide && e.subtype != "compact_boundary" && !on[i] {
@@ -95,8 +98,8 @@ func (t *claudeTree) preservedSegment(head, tail string, on map[int]bool) (lines
 	return lines, lost
 }
 
-// anchor returns the place in a path behind which the kept lines come: the line that the
-// boundary names, or the summary.
+// preservedAt returns the index in path where the preserved lines belong: after the line that the
+// boundary names, or else after the summary.
 func (t *claudeTree) preservedAt(path []int, of ...object) int {
 	for _, o := range of {
 		if u, ok := t.index[o.Text("anchorUuid")]; ok {
@@ -113,7 +116,7 @@ func (t *claudeTree) preservedAt(path []int, of ...object) int {
 	return len(path)
 }
 
-// rewrite lets a boundary name the lines that it keeps as they are now.
+// rewrite updates the boundary so that it names the preserved lines as they are after the edits.
 func (k *preservedLines) rewrite(e *edits, c *claudeThread) {
 	var uuids []string
 	for _, u := range k.lines {

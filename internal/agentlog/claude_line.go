@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// uuidValue writes a parent, which may be none.
+// uuidOrNull returns uuid as a JSON string, or null if it is empty.
 func uuidOrNull(uuid string) []byte {
 	if uuid == "" {
 		return []byte("null")
@@ -16,11 +16,11 @@ func uuidOrNull(uuid string) []byte {
 	return quote(uuid)
 }
 
-// copied are the members that a new line takes over from its neighbour.
+// copiedMembers are the members that a new line copies from its neighbor.
 var copiedMembers = []string{"isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "agentId", "entrypoint", "sessionKind", "session_id"}
 
-// newLine writes a line of its own in the manner of a neighbour. All that is in it
-// follows from the neighbour and the message.
+// newLine returns a new line and its uuid. Everything in it is derived from the message and the
+// neighbor near.
 func (e *edits) newLine(c *claudeThread, p piece, near int, parent, stamp string) (line []byte, uuid string) {
 	o := e.file.object(near)
 	if _, ok := c.index[parent]; !ok && !e.mintedIDs[parent] {
@@ -49,8 +49,8 @@ func (e *edits) newLine(c *claudeThread, p piece, near int, parent, stamp string
 	return write(pairs...), uuid
 }
 
-// promptID returns the promptId of the lines of the user around a line, up its branch, or nil
-// where the agent writes none.
+// promptID returns the promptId of the nearest user line among near and its ancestors, or nil if
+// the agent writes none.
 func (e *edits) promptID(c *claudeThread, near int) []byte {
 	var asked []int
 	var id []byte
@@ -60,7 +60,7 @@ func (e *edits) promptID(c *claudeThread, near int) []byte {
 			break
 		}
 		asked = append(asked, u)
-		e.links.promptIDs[u] = nil // a circle ends here
+		e.links.promptIDs[u] = nil // stops at a cycle
 		if c.entries[u].kind == "user" {
 			id = e.file.object(u).Mark("promptId")
 			break
@@ -72,8 +72,8 @@ func (e *edits) promptID(c *claudeThread, near int) []byte {
 	return id
 }
 
-// callLine returns the uuid of the line whose call the first result of a message
-// answers, or "".
+// callLine returns the uuid of the line with the call that the first result of a message answers,
+// or "".
 func (e *edits) callLine(c *claudeThread, message []byte) string {
 	m := objectOf(message)
 	for _, b := range m.List("content") {
@@ -88,7 +88,7 @@ func (e *edits) callLine(c *claudeThread, message []byte) string {
 	return ""
 }
 
-// callersOf says which unit makes the call of an id; the last one counts.
+// callersOf returns, by call id, the last unit with the call.
 func callersOf(entries []claudeEntry) map[string]int {
 	callers := make(map[string]int)
 	for i := range entries {
@@ -99,7 +99,7 @@ func callersOf(entries []claudeEntry) map[string]int {
 	return callers
 }
 
-// mint makes a uuid out of what a line says and where it hangs.
+// mintUUID derives an unused uuid from a line's parent and message.
 func (e *edits) mintUUID(c *claudeThread, parent string, message []byte) string {
 	for n := 0; ; n++ {
 		h := sha256.New()
@@ -113,8 +113,8 @@ func (e *edits) mintUUID(c *claudeThread, parent string, message []byte) string 
 	}
 }
 
-// later returns the time a millisecond after another one; a text that is no time
-// stays as it is.
+// nextMillisecond returns the time one millisecond after stamp. An invalid time is returned
+// unchanged.
 func nextMillisecond(stamp string) string {
 	at, err := time.Parse(time.RFC3339Nano, stamp)
 	if err != nil {

@@ -5,12 +5,13 @@ import (
 	"sync"
 )
 
-// order puts the messages of a path into the order in which they are sent: lines
-// of one message together, with their siblings beside the path, then all results. A
-// sibling whose call nothing answers stays out: it is what a kill has left, the session
-// went on without it, and no version sends it; unless the model has answered to the
-// results, which it does only when it has all of them, or a line is lost behind them: then
-// the result was there.
+// sendOrder returns the messages of a path in the order in which the agent sends them: the lines of
+// one message together with their siblings on side branches, then all results.
+//
+// A sibling with an unanswered call is left out. It remains when the agent is killed: the session
+// went on without it, and no version sends it. There are two exceptions, in which the result must
+// have existed: the model replied to the results, which it does only when it has all of them, or a
+// line is lost after them.
 func (t *claudeTree) sendOrder(path []int, all *pairCounts) []int {
 	x := t.findSideLines(path, all)
 	out := make([]int, 0, len(path))
@@ -68,21 +69,21 @@ func (t *claudeTree) sendOrder(path []int, all *pairCounts) []int {
 	return out
 }
 
-// A beside is what stands beside a path and may be sent with it.
+// sideLines are the lines on side branches of a path that may be sent with it.
 type sideLines struct {
 	siblings        map[string][]int // by message id
 	results         map[string][]int // by parent
-	unanswered      map[string][]int // siblings that stay out, by message id
-	lostResults     map[string][]int // results whose calls are lost, by the message that they stand behind
-	unlinkedResults map[string]int   // results that hang on nothing, by the call that they alone answer
+	unanswered      map[string][]int // siblings that are left out, by message id
+	lostResults     map[string][]int // results with lost calls, by the id of the message that they follow
+	unlinkedResults map[string]int   // results with a missing or circular parent, by the only call that they answer
 }
 
-// beside sorts the lines beside a path.
+// findSideLines classifies the lines on side branches of a path.
 func (t *claudeTree) findSideLines(path []int, all *pairCounts) sideLines {
 	x := sideLines{make(map[string][]int), make(map[string][]int), make(map[string][]int), make(map[string][]int), make(map[string]int)}
 	answered := sync.OnceValue(func() map[string]bool { return t.answeredCalls(path) }) // calls that a result on the path answers
 	complete := sync.OnceValue(func() map[string]bool { return t.answeredMessages(path) })
-	foreign := t.strays != nil && len(path) > 0 && !t.strays[path[len(path)-1]] // strays are
+	foreign := t.strays != nil && len(path) > 0 && !t.strays[path[len(path)-1]] // ignore strays
 	onPath := t.marks
 	for _, i := range path {
 		onPath[i] = true
@@ -92,7 +93,7 @@ func (t *claudeTree) findSideLines(path []int, all *pairCounts) sideLines {
 		if onPath[i] || t.used[i] || !e.hasMessage() || foreign && t.strays[i] {
 			continue
 		}
-		if e.inTree && t.index[e.uuid] != i { // the agent knows the last line of a uuid only
+		if e.inTree && t.index[e.uuid] != i { // the agent knows only the last line of a uuid
 			continue
 		}
 		switch {
@@ -117,12 +118,13 @@ func (t *claudeTree) findSideLines(path []int, all *pairCounts) sideLines {
 	return x
 }
 
-// hangsOnNothing reports whether a line is linked to itself, or to a line that is not there.
+// isUnlinked reports whether the parent of a line is the line itself or a missing line.
 func (t *claudeTree) isUnlinked(i int) bool {
 	return t.parents[i] == i || t.parents[i] < 0 && t.entries[i].parent != ""
 }
 
-// hang links a result that hangs on nothing to its call: the agent finds it nowhere else.
+// linkResult makes an unlinked result a child of its call, the only place where the agent looks for
+// it.
 func (t *claudeTree) linkResult(result, call int) {
 	rule := "dangling-parent"
 	if t.parents[result] == result {
@@ -134,9 +136,9 @@ func (t *claudeTree) linkResult(result, call int) {
 	t.file.setNewParent(result, call)
 }
 
-// answersBeside reports whether a line of results that hangs on a line that stays out answers
-// calls of its siblings: 1.0 hangs the results of all calls on the last line of a message, so
-// a kill between the first result and the second leaves one there.
+// answersSiblings reports whether the results of a line, whose parent is left out, answer calls of
+// that line's siblings. Claude Code 1.0 makes the results of all calls children of the last line of
+// a message, so a kill between two results leaves such a line.
 func (t *claudeTree) answersSiblings(result int, group, beside []int) bool {
 	return !slices.ContainsFunc(t.entries[result].results, func(id string) bool {
 		return !slices.ContainsFunc(beside, func(g int) bool {
@@ -145,8 +147,8 @@ func (t *claudeTree) answersSiblings(result int, group, beside []int) bool {
 	})
 }
 
-// complete says of which messages on a path all calls were answered: the model has gone on
-// from the results, or a line is lost behind them.
+// answeredMessages returns the ids of the messages on a path whose calls were all answered: the
+// model replied to the results, or a line is lost after them.
 func (t *claudeTree) answeredMessages(path []int) map[string]bool {
 	whole := make(map[string]bool)
 	last, results := "", false
@@ -171,8 +173,9 @@ func (t *claudeTree) answeredMessages(path []int) map[string]bool {
 	return whole
 }
 
-// astrayOf returns the message that a line of results stands behind, with nothing but other
-// results between them, if the calls were lost with the line that it hangs on; else "".
+// orphanedMessage returns the id of the message that a line of results follows directly, if the
+// line's calls were lost together with its parent. Only other results may come between. Otherwise
+// it returns "".
 func (t *claudeTree) orphanedMessage(line int, all *pairCounts) (id string) {
 	e := &t.entries[line]
 	if t.parents[line] >= 0 || e.parent == "" || slices.ContainsFunc(e.results, func(id string) bool { return all.calls[id] > 0 }) {
@@ -198,8 +201,8 @@ func (t *claudeTree) orphanedMessage(line int, all *pairCounts) (id string) {
 	return id
 }
 
-// answers are the ids of the calls that the results on a path answer. A second answer
-// beside the path is not sent.
+// answeredCalls returns the ids of the calls that the results on a path answer. The agent does not
+// send a second result from a side branch.
 func (t *claudeTree) answeredCalls(path []int) map[string]bool {
 	all := make(map[string]bool)
 	for _, i := range path {
@@ -210,8 +213,8 @@ func (t *claudeTree) answeredCalls(path []int) map[string]bool {
 	return all
 }
 
-// groupOf returns the lines of the message that path begins with, in its order.
-// Results may stand between them; anything else ends the message.
+// linesOfMessage returns the lines of the message at the start of path, in order. Results may come
+// between them; any other line ends the message.
 func (t *claudeTree) linesOfMessage(group, path, beside []int) []int {
 	first := &t.entries[path[0]]
 	for _, i := range path {
@@ -222,7 +225,7 @@ func (t *claudeTree) linesOfMessage(group, path, beside []int) []int {
 		if !e.isAssistant || e.id != first.id {
 			break
 		}
-		for len(group) > 0 && len(beside) > 0 && beside[0] < i { // they stand in front of it in the file
+		for len(group) > 0 && len(beside) > 0 && beside[0] < i { // they precede it in the file
 			group, beside = append(group, beside[0]), beside[1:]
 		}
 		group = append(group, i)

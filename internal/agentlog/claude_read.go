@@ -7,32 +7,32 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// A ccReader reads the lines of Claude Code, each in one pass: it checks that a line is JSON and
-// picks what an entry holds of it on the way.
+// A claudeReader reads lines of Claude Code in one pass: it validates a line and extracts the
+// members of its entry.
 type claudeReader struct {
 	scanner          *jsonspan.Scanner
 	line             []byte
-	hasLoneSurrogate bool        // a string holds half of a surrogate pair
-	previous         claudeEntry // the line before, which this one says much like
+	hasLoneSurrogate bool        // a string contains half of a surrogate pair
+	previous         claudeEntry // the previous line, which often has the same values
 	message          claudeMessage
 }
 
-// A ccMessage is what counts of a line's message.
+// A claudeMessage holds the members of a message.
 type claudeMessage struct {
 	id, model, role string
-	at, content     jsonspan.Span // in the line; no bytes: missing
-	hasMembers      bool          // it has members
+	at, content     jsonspan.Span // in the line; empty if missing
+	hasMembers      bool          // has at least one member
 	blocks          []claudeBlock
 }
 
-// A ccBlock is what counts of a block of a message's list.
+// A claudeBlock holds the members of a content block.
 type claudeBlock struct {
 	kind, id, resultOf string
-	hasText            bool // a text that is not blank
+	hasText            bool // is a text that is not blank
 }
 
-// text reads the next value and returns what it says, if it is a string. Many lines say the same:
-// what is like one of these is not copied.
+// text reads the next value and returns it if it is a string, else "". It returns one of likes
+// without allocating if the value equals it.
 func (r *claudeReader) text(likes ...string) string {
 	kind, at := r.scanner.Value()
 	if kind != jsonspan.String {
@@ -56,7 +56,7 @@ func (r *claudeReader) isTrue() bool {
 	return string(r.line[at.Start:at.End]) == "true"
 }
 
-// read reads the object that a line is; false: it is none, or not the only thing there.
+// read reads a line. ok is false unless the line is exactly one object.
 func (r *claudeReader) read(line []byte) (e claudeEntry, at jsonspan.Span, ok bool) {
 	r.line, r.message = line, claudeMessage{blocks: r.message.blocks[:0]}
 	r.scanner.Reset(line, jsonspan.Strict)
@@ -110,7 +110,7 @@ func (r *claudeReader) read(line []byte) (e claudeEntry, at jsonspan.Span, ok bo
 	return e, at, true
 }
 
-// readMessage reads the message of a line; the last one counts.
+// readMessage reads the message of a line. The last member of that name counts.
 func (r *claudeReader) readMessage() {
 	m := &r.message
 	*m = claudeMessage{blocks: m.blocks[:0]}
@@ -145,7 +145,6 @@ func (r *claudeReader) readMessage() {
 	m.at.End = r.scanner.Offset()
 }
 
-// readBlocks reads the list of blocks of a message.
 func (r *claudeReader) readBlocks() {
 	r.scanner.Enter()
 	for r.scanner.Element() {
@@ -173,7 +172,7 @@ func (r *claudeReader) readBlocks() {
 	}
 }
 
-// says reads the next value and reports whether it is a string of more than white space.
+// readHasText reads the next value and reports whether it is a string with more than white space.
 func (r *claudeReader) readHasText() bool {
 	kind, at := r.scanner.Value()
 	if kind != jsonspan.String || at.Len() == 0 {
@@ -186,7 +185,7 @@ func (r *claudeReader) readHasText() bool {
 	return strings.TrimSpace(string(jsonspan.Decode(nil, said))) != ""
 }
 
-// entry adds what was found in the message of a line.
+// fillMessage adds the members of the message to the entry.
 func (r *claudeReader) fillMessage(e *claudeEntry) {
 	m := &r.message
 	if e.kind != "user" && e.kind != "assistant" {
@@ -216,11 +215,11 @@ func (r *claudeReader) fillMessage(e *claudeEntry) {
 	e.isBlank = blank && e.isAssistant && e.hasNonResult
 }
 
-// readClaude cuts a file of Claude Code into units and says what each holds.
+// readClaude splits a Claude Code file into units and returns the entry of each unit.
 func (l *Log) readClaude() []claudeEntry {
 	r := claudeReader{scanner: jsonspan.Borrow(nil, jsonspan.Strict)}
 	defer r.scanner.Return()
-	n := min(bytes.Count(l.raw, []byte{'\n'})+1, len(l.raw)/16+1) // more are no objects worth the room
+	n := min(bytes.Count(l.raw, []byte{'\n'})+1, len(l.raw)/16+1) // an object has at least 16 bytes
 	es := make([]claudeEntry, 0, n)
 	l.units = make([]unit, 0, n)
 	line := 0
@@ -242,7 +241,7 @@ func (l *Log) readClaude() []claudeEntry {
 	return es
 }
 
-// moved is the entry of a line that begins at an offset of the file.
+// shifted returns the entry with its spans moved by an offset.
 func (e claudeEntry) shifted(by int) claudeEntry {
 	for _, at := range []*jsonspan.Span{&e.message, &e.content} {
 		if at.Len() > 0 {

@@ -2,10 +2,10 @@ package agentlog
 
 import "github.com/pare-llm/pare"
 
-// shorten appends what Claude Code itself appends when it compacts a session: a boundary, at
-// which the loader of every version stops, and behind it the conversation as it goes on. All
-// that stays is written once more behind the boundary, since only 2.1 can keep lines in front
-// of it, and none can keep a part of one.
+// shorten appends the lines that Claude Code itself appends when it compacts a session: a boundary,
+// where the loader of every version stops, and the remaining conversation after it. All kept
+// messages are copied after the boundary, because only 2.1 can preserve lines before it and no
+// version can preserve a part of a line.
 func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	c := t.claude
 	near, stamp := t.sources[len(t.sources)-1].unit, ""
@@ -18,7 +18,7 @@ func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	line, parent := e.boundary(c, near, stamp, e.file.Size(t).Tokens)
 	e.appended = append(e.appended, line)
 	beside := attachments(t)
-	uuids := make(map[string]string) // of the copies
+	uuids := make(map[string]string) // by old uuid: the uuid of the copy
 	for _, p := range buildPieces(t, t.Request, plan.Result(), false) {
 		stamp = nextMillisecond(stamp)
 		if p.message < 0 {
@@ -43,7 +43,7 @@ func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// boundary writes the line at which a compaction begins.
+// boundary returns a compaction boundary and its uuid.
 func (e *edits) boundary(c *claudeThread, near int, stamp string, tokens int) (line []byte, uuid string) {
 	o := e.file.object(near)
 	meta := write("trigger", "manual", "preTokens", tokens)
@@ -56,9 +56,9 @@ func (e *edits) boundary(c *claudeThread, near int, stamp string, tokens int) (l
 		"timestamp", stamp, "uuid", uuid, "level", "info", "compactMetadata", meta)...), uuid
 }
 
-// fresh takes out of a copied line what was true of the original only: what the API counted
-// when it was sent, by which the agent would compact the session at once, and, if its content
-// has changed, what the tool had returned.
+// withoutOldUsage removes values from a copied line that are true only of the original: the token
+// counts of its request, which would make the agent compact again immediately, and, if the content
+// has changed, the raw tool result.
 func withoutOldUsage(line []byte, changed bool) []byte {
 	whole := objectOf(line)
 	if changed {
@@ -74,8 +74,8 @@ func withoutOldUsage(line []byte, changed bool) []byte {
 	return whole.With("message", message.With("usage", now))
 }
 
-// attachments are the lines behind each message of the path that are none themselves, and of
-// which the agent sends something: prompts that the user has typed while it worked.
+// attachments returns, by message unit, the attachment lines that follow it on the path. The agent
+// sends a part of them, such as prompts that the user typed while it worked.
 func attachments(t *Thread) map[int][]int {
 	all := make(map[int][]int)
 	last := -1
@@ -90,7 +90,7 @@ func attachments(t *Thread) map[int][]int {
 	return all
 }
 
-// firstText is the first text of a message.
+// firstText returns the first text of a message.
 func firstText(o object) string {
 	if text := o.Text("content"); text != "" {
 		return text

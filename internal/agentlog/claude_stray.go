@@ -8,12 +8,12 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// retired is the type of a line that the agent is to pass over.
+// skippedType is the type of lines that the agent ignores.
 const skippedType = "pare-stray"
 
-// findStrays marks the lines of other sessions that have come into the file: they lead to
-// a line that is not in it, and nothing of this session leads to them. A session that was
-// resumed from another one goes on in a file of its own name, and is none of them.
+// findStrays marks lines of other sessions that got into the file: they lead to a missing line, and
+// no line of this session leads to them. A session that was resumed from another one continues in a
+// file with its own name and is no stray.
 func (t *claudeTree) findStrays() {
 	count, other := make(map[string]int), false
 	for i := range t.entries {
@@ -27,7 +27,7 @@ func (t *claudeTree) findStrays() {
 		return
 	}
 	main, name := "", path.Base(strings.ReplaceAll(t.file.name, `\`, "/"))
-	for i := range t.entries { // the one with the most lines, of several the first
+	for i := range t.entries { // the session with the most lines; the first one of several
 		s := t.entries[i].session
 		if strings.HasPrefix(name, s+".") {
 			main = s
@@ -43,7 +43,7 @@ func (t *claudeTree) findStrays() {
 			ours[t.rootOf(i)] = true
 		}
 	}
-	if at, ok := t.index[t.lastNamedLeaf()]; ok { // a line says that the session goes on there
+	if at, ok := t.index[t.lastNamedLeaf()]; ok { // a line states that the session continues there
 		ours[t.rootOf(at)] = true
 	}
 	named := strings.HasPrefix(name, main+".")
@@ -60,7 +60,7 @@ func (t *claudeTree) findStrays() {
 		if ours[root] || t.entries[root].parent == "" || t.parents[root] >= 0 {
 			continue
 		}
-		// Where the name does not tell, a long end is more likely the session gone on.
+		// Without a matching file name, a long end is more likely the continued session.
 		if !named && t.entries[last].session == e.session && count[e.session]*4 > count[main] {
 			continue
 		}
@@ -72,7 +72,7 @@ func (t *claudeTree) findStrays() {
 	t.reportStrays()
 }
 
-// lastNamed is the line that the last line of the type last-prompt names.
+// lastNamedLeaf returns the uuid that the last last-prompt line names.
 func (t *claudeTree) lastNamedLeaf() string {
 	for i := len(t.entries) - 1; i >= 0; i-- {
 		if leaf := t.entries[i].leafUUID; leaf != "" {
@@ -82,8 +82,8 @@ func (t *claudeTree) lastNamedLeaf() string {
 	return ""
 }
 
-// tellStrays reports the strays that the agent would go on from: those that are newer than
-// the end of what is ours.
+// reportStrays reports the strays that the agent would resume from, because they are newer than the
+// end of this session.
 func (t *claudeTree) reportStrays() {
 	if t.strays == nil {
 		return
@@ -106,7 +106,7 @@ func (t *claudeTree) reportStrays() {
 	}
 }
 
-// own returns the lines that are no strays.
+// ownLines returns the lines that are not strays, or all lines if every line is one.
 func (t *claudeTree) ownLines(mine []int) []int {
 	if t.strays == nil {
 		return mine
@@ -118,15 +118,16 @@ func (t *claudeTree) ownLines(mine []int) []int {
 	return kept
 }
 
-// retire gives a record a type that the agent passes over; what it says stays in the file.
+// markSkipped changes the type of a record to one that the agent ignores. Its words stay in the
+// file.
 func markSkipped(record []byte) []byte {
 	return setMembers(record, "type", skippedType)
 }
 
-// passOver writes a line that Claude Code passes over.
+// skipped returns the line as one that Claude Code ignores.
 func (claude) skipped(record []byte) []byte { return markSkipped(record) }
 
-// retire makes the agent pass over strays.
+// skipStrays makes the agent ignore the strays.
 func (l *Log) skipStrays(e *edits) {
 	for _, u := range l.strays {
 		e.setMembers(u, "type", skippedType)

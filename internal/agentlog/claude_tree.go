@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// A ccTree sorts the lines of a file into threads.
+// A claudeTree sorts the lines of a file into threads.
 type claudeTree struct {
 	file          *Log
 	entries       []claudeEntry
 	index         map[string]int
-	callers       map[string]int // by call id: the unit that makes it
+	callers       map[string]int // by call id: the unit with the call
 	used          []bool
-	roots         map[int]int    // units to the roots of their chains; filled when asked for
-	parents       []int          // by unit: the unit it hangs on, or -1
-	orphanResults map[int]string // lines of results whose calls are lost with the line they hang on, to the message they stand behind
-	strays        []bool         // by unit: a line of another session; nil: there is none
-	// Marks by unit, for one walk at a time; whoever sets some takes them off.
+	roots         map[int]int    // by unit: the root of its chain; rootOf adds to it
+	parents       []int          // by unit: the parent unit, or -1
+	orphanResults map[int]string // by unit of a result line whose call and parent are lost: the id of the message that it follows
+	strays        []bool         // by unit: belongs to another session; nil if none does
+	// marks holds scratch marks by unit. Every user resets its own marks.
 	marks []bool
 }
 
@@ -27,10 +27,10 @@ func newClaudeTree(l *Log, entries []claudeEntry, index map[string]int) *claudeT
 	}
 }
 
-// parentsOf finds what each line hangs on. Most hang on the line before.
+// parentsOf returns the parent unit of each line, or -1. Most parents are the line before.
 func parentsOf(l *Log, entries []claudeEntry, index map[string]int) []int {
 	up := make([]int, len(entries))
-	sole := len(l.duplicates) == 0 // no uuid stands for two lines
+	sole := len(l.duplicates) == 0 // every uuid occurs once
 	for _, f := range l.damage {
 		sole = sole && f.Rule != "duplicate-uuid"
 	}
@@ -49,7 +49,7 @@ func parentsOf(l *Log, entries []claudeEntry, index map[string]int) []int {
 	return up
 }
 
-// rootOf follows the links up; a link that leads nowhere ends there.
+// rootOf returns the root of a line's chain. A link to a missing line ends the chain.
 func (t *claudeTree) rootOf(i int) int {
 	var walked []int
 	seen := make(map[int]bool)
@@ -72,11 +72,11 @@ func (t *claudeTree) rootOf(i int) int {
 	return i
 }
 
-// leafOf returns the newest message that no other one comes after, as the agent
-// does: by time, and by place where times are equal or missing.
+// leafOf returns the newest message without a following message, as the agent does: by time, or by
+// position if times are equal or missing.
 func (t *claudeTree) leafOf(mine []int) int {
 	inner := t.marks
-	above := make(map[int]int) // nearest message above, or -1; of lines that are none
+	above := make(map[int]int) // by line without a message: its nearest ancestor with one, or -1
 	for _, i := range mine {
 		p := t.parents[i]
 		if p >= 0 && p != i && !t.entries[p].hasMessage() {
@@ -109,10 +109,10 @@ func (t *claudeTree) leafOf(mine []int) int {
 	return leaf
 }
 
-// checkpoint returns where the agent goes on if a line of the type last-prompt says so:
-// at the line that the last one names, if that is there and the newest leaf does not
-// come after it, or the line is explicit and the last word. It also returns the line that
-// says so, or -1.
+// resumePoint returns the line from which the agent resumes if a last-prompt line selects one, and
+// that last-prompt line. The last such line counts if its leaf exists, unless the newest leaf
+// descends from that leaf and the line is not explicit or not the last word. Otherwise it returns
+// leaf and -1.
 func (t *claudeTree) resumePoint(leaf int) (at, named int) {
 	name, explicit := "", false
 	named = -1
@@ -143,8 +143,8 @@ func (t *claudeTree) resumePoint(leaf int) (at, named int) {
 	return at, named
 }
 
-// after reports whether a line comes after another one by its links. A gap is followed as a
-// repair closes it; a line in a circle, or behind a gap with nothing in front, may well do so.
+// follows reports whether a line is a descendant of another one. It crosses gaps as a repair would
+// close them, and returns true for a line in a cycle or after a gap with no line before it.
 func (t *claudeTree) follows(i, other int) bool {
 	for range t.entries {
 		switch {
@@ -163,7 +163,7 @@ func (t *claudeTree) follows(i, other int) bool {
 	return true
 }
 
-// millis returns a time in milliseconds; 0 for what is none.
+// millis returns a time in milliseconds, or 0 if stamp is invalid.
 func millis(stamp string) int64 {
 	at, err := time.Parse(time.RFC3339Nano, stamp)
 	if err != nil {
@@ -172,7 +172,7 @@ func millis(stamp string) int64 {
 	return at.UnixMilli()
 }
 
-// messageAbove climbs from a line to the nearest message above it.
+// messageAbove returns the nearest ancestor of a line with a message, or -1. It adds to known.
 func (t *claudeTree) messageAbove(i int, known map[int]int) int {
 	var walked []int
 	found := -1
@@ -200,10 +200,9 @@ func (t *claudeTree) messageAbove(i int, known map[int]int) int {
 	return found
 }
 
-// walk goes from a leaf to its root and returns the lines on the way, about size of
-// them, root first.
-// Where a parent is not in the file, or the links go in a circle, it goes on with
-// the line in front, which is where the parent must have been.
+// pathTo returns the lines from the root to leaf; size is a capacity hint. Where a parent is
+// missing or the links form a cycle, it continues with the preceding line, which must be where the
+// parent was.
 func (t *claudeTree) pathTo(leaf, size int) []int {
 	if leaf < 0 || !t.entries[leaf].inTree {
 		return nil
@@ -255,8 +254,8 @@ func (t *claudeTree) pathTo(leaf, size int) []int {
 	return path
 }
 
-// inner reports whether a line is no beginning, whatever it says of its parent: it is of the
-// same reply as the one in front of it, or holds nothing but results of calls of that one.
+// continuesReply reports whether a line without a parent is not the beginning of a conversation: it
+// is part of the same reply as the line before it, or holds only results of that line's calls.
 func (t *claudeTree) continuesReply(at, front int) bool {
 	e, o := &t.entries[at], &t.entries[front]
 	if e.isAssistant {
@@ -265,8 +264,8 @@ func (t *claudeTree) continuesReply(at, front int) bool {
 	return !e.hasNonResult && o.isAssistant && len(e.results) > 0 && !slices.ContainsFunc(e.results, func(id string) bool { return !slices.Contains(o.calls, id) })
 }
 
-// before returns the nearest line in front of another one that it could hang on, if there is
-// one of the same session, or -1. What hangs on it itself is none.
+// nearestBefore returns the nearest preceding line that can be the parent of a line, preferably of
+// the same session, or -1. A descendant of the line cannot.
 func (t *claudeTree) nearestBefore(at int, seen []bool) int {
 	e, other := &t.entries[at], -1
 	for i := at - 1; i >= 0; i-- {

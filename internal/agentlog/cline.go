@@ -7,12 +7,12 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// cline reads api_conversation_history.json of Cline and Roo: a list of messages of
-// the Anthropic API, as it is sent. Roo keeps messages that a summary or a
-// truncation has hidden; they lie dormant.
+// cline reads api_conversation_history.json of Cline and Roo: a list of Anthropic messages as they
+// are sent. Roo keeps messages that a summary or a truncation has hidden; they are dormant.
 type cline struct{}
 
-// clineRow has no evidence: only the name tells the file from other lists of messages.
+// clineRow has no evidence, because only the file name distinguishes the file from other lists of
+// messages.
 var clineRow = formatSpec{format: Cline, name: "cline", maker: "Cline", dialect: wire.Anthropic, form: cline{}, lenientUTF8: true}
 
 func (cline) read(l *Log) {
@@ -29,7 +29,7 @@ func (cline) read(l *Log) {
 	delete(hiding, "")
 	k, n := newPairCounts(), 0
 	live, hidden := l.newBodyBuilder(wire.Anthropic, ""), l.newBodyBuilder(wire.Anthropic, "")
-	assistant, calls := false, false // of the last message that is sent
+	assistant, calls := false, false // of the last sent message
 	for i := all.first; i < all.end; i++ {
 		o := l.object(i)
 		if !o.Has("role") {
@@ -73,7 +73,8 @@ func (cline) read(l *Log) {
 	}
 }
 
-// clineSays adds what is sent of a message: Cline keeps times, models and costs beside it.
+// appendClineMessage adds the sent part of a message, without the times, models and costs that
+// Cline stores with it.
 func appendClineMessage(l *Log, b *bodyBuilder, i int, o object) {
 	content, ok := o.Get("content")
 	role := o.Text("role")
@@ -84,7 +85,7 @@ func appendClineMessage(l *Log, b *bodyBuilder, i int, o object) {
 	b.appendContent(i, l.raw, l.units[i].span, role, content)
 }
 
-// repair writes what the provider's own rules make of the list.
+// repair applies the repairs of the Anthropic dialect to the list.
 func (cline) repair(e *edits, t *Thread, o Options) error {
 	found := e.file.checkThread(t, o.Check)
 	if len(found) == 0 || e.hasHeldUnit(t) {
@@ -105,13 +106,13 @@ func (cline) repair(e *edits, t *Thread, o Options) error {
 	return nil
 }
 
-// shorten writes the list anew: Cline keeps what it sends, and nothing else.
+// shorten rewrites the list. Cline stores only the messages that it sends.
 func (cline) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	e.putPieces(t, buildPieces(t, t.Request, plan.Result(), true))
 	return nil
 }
 
-// putPieces makes the list of a file that of a repaired thread.
+// putPieces replaces the messages of a thread by pieces.
 func (e *edits) putPieces(t *Thread, pieces []piece) {
 	stays := longestIncreasing(pieces)
 	e.dropUnused(t, pieces)
@@ -119,7 +120,7 @@ func (e *edits) putPieces(t *Thread, pieces []piece) {
 	if k := slices.Index(stays, true); k >= 0 {
 		front = t.sources[pieces[k].message].unit
 	}
-	last := -1 // the unit that was put in place last
+	last := -1 // the last unit that is in place
 	for k, p := range pieces {
 		raw := p.raw
 		if p.message >= 0 {

@@ -10,14 +10,14 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// cline3 reads ID.messages.json, which Cline keeps from version 3 on: one object with a list of
-// messages. They look like those of the Anthropic API; what a tool said is in records of its own,
-// with query, result and success. Requests are written anew from them. Seen in files of 3.0.65.
+// cline3 reads ID.messages.json, which Cline keeps since version 3: one object with a list of
+// messages. They resemble Anthropic messages, but tool results are records with query, result and
+// success. Cline rebuilds its requests from them. Seen in files of 3.0.65.
 type cline3 struct{}
 
-// cline3Row tells the file by the members beside its list, which no request has; two of them tell,
-// so that one that is lost does not make a request of it. A file that was written twice has two
-// such lines.
+// cline3Row identifies the file by members that no request has. Two of them are enough, so that
+// losing one does not turn the file into a request. A file that was written twice has two such
+// lines.
 var cline3Row = formatSpec{
 	format: Cline3, name: "cline-3", maker: "Cline 3", dialect: wire.Anthropic, form: cline3{}, lenientUTF8: true,
 	lineEvidence: strongIf(isCline3), isDocument: isCline3,
@@ -67,7 +67,7 @@ func (cline3) appendMessage(l *Log, b *bodyBuilder, u int, m object, k *pairCoun
 	t.appendTo(b, u, roleOf(m.Text("role")))
 }
 
-// cline3Said is what a tool said: a text, or the results of records.
+// cline3ResultText returns the text of a tool result: a string, or the results of its records.
 func cline3ResultText(c object) string {
 	v, ok := c.Get("content")
 	if !ok {
@@ -84,7 +84,7 @@ func cline3ResultText(c object) string {
 	return strings.Join(all, "\n")
 }
 
-// beside writes a message beside another one.
+// newMessage returns a message that follows unit u.
 func (cline3) newMessage(l *Log, u int, role string, content ...[]byte) []byte {
 	o := l.object(u)
 	id := derivedUUID(append([]byte(o.Text("id")), array(content...)...), role)
@@ -97,7 +97,7 @@ func (c cline3) stub(l *Log, t *Thread, call transcript.BlockID, text string) []
 	return c.newMessage(l, t.sources[blk.Message].unit, "user", write("type", "tool_result", "tool_use_id", blk.CallID, "name", blk.Tool, "content", array(record)))
 }
 
-// quote writes the message of a result with a text in place of it.
+// quoteUnit returns the message with the result replaced by a text.
 func (cline3) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	return goose{}.quoteUnit(l, t, result, text)
 }
@@ -108,17 +108,16 @@ func (c cline3) withoutBlock(l *Log, t *Thread, half transcript.BlockID) []byte 
 
 func (cline3) elements(o object) []jsonspan.Span { return o.List("content") }
 
-// alone writes a message for one block.
 func (c cline3) unitFor(l *Log, u int, element []byte) []byte {
 	return c.newMessage(l, u, "user", element)
 }
 
-// shorten takes messages out and makes results shorter: Cline keeps what it sends, and nothing else.
+// shorten removes messages and shortens results. Cline stores only the messages that it sends.
 func (c cline3) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	if _, err := shortenUnits(c, e, t, plan); err != nil {
 		return err
 	}
-	for _, p := range t.sources { // what was counted was counted of more
+	for _, p := range t.sources { // the counts included the removed messages
 		if used := e.file.object(p.unit).Object("metrics"); len(used.Members) > 0 && !e.dropped(p.unit) {
 			e.setMembers(p.unit, "metrics", used.With("inputTokens", 0, "cacheReadTokens", 0, "cacheWriteTokens", 0))
 		}
@@ -126,7 +125,7 @@ func (c cline3) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// rewrite writes a message with the blocks that are left of it.
+// rewrite returns a message with its remaining blocks.
 func (cline3) rewrite(l *Log, u int, now object) ([]byte, bool) {
 	o := l.object(u)
 	text, calls := leftOf(now)
@@ -167,7 +166,7 @@ func (cline3) rewrite(l *Log, u int, now object) ([]byte, bool) {
 	return o.With("content", array(content...)), true
 }
 
-// says writes a message with a text beside another one.
+// newText returns a message with a text that follows unit u.
 func (c cline3) newText(l *Log, u int, role transcript.Role, text []byte) []byte {
 	return c.newMessage(l, u, role.String(), textBlock(text))
 }

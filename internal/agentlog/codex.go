@@ -12,11 +12,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// codex reads the rollouts of Codex: items of the Responses API, one in each line,
-// bare in the old layout and as the payload of an envelope in the new one. After a
-// compaction what it holds and what follows is sent; what is in front of it lies dormant,
-// and so do turns that were rolled back. Codex writes its requests anew from these items
-// and leaves their ids out, so only pairs are checked.
+// codex reads the rollouts of Codex: one item of the Responses API per line, bare in the old layout
+// and as the payload of an envelope in the new one. After a compaction, Codex sends the items of
+// the compaction and all later ones. Earlier items and turns that were rolled back are dormant.
+// Codex rebuilds its requests from these items without their ids, so only pairs are checked.
 type codex struct{}
 
 var codexRow = formatSpec{format: Codex, name: "codex", maker: "Codex", dialect: wire.OpenAIResponses, form: codex{}, lineEvidence: codexLine, readCounted: lastCodexUsage, resultLimit: 48_000}
@@ -37,7 +36,7 @@ var codexEnvelopes = map[string]bool{
 	"session_meta": true, "response_item": true, "event_msg": true, "turn_context": true, "compacted": true, "world_state": true,
 }
 
-// codexItems are the items of a request.
+// codexItems are the types of items that Codex sends.
 var codexItems = map[string]bool{
 	"message": true, "reasoning": true, "function_call": true, "function_call_output": true, "custom_tool_call": true,
 	"custom_tool_call_output": true, "local_shell_call": true, "local_shell_call_output": true, "tool_search_call": true, "tool_search_output": true,
@@ -50,30 +49,30 @@ var codexResults = map[string]bool{
 	"function_call_output": true, "custom_tool_call_output": true, "local_shell_call_output": true, "mcp_tool_call_output": true,
 }
 
-// A codexItem is where an item stands.
+// A codexItem is an item and its place in the file.
 type codexItem struct {
 	unit   int
 	at     jsonspan.Span
-	byUser bool   // a turn of the user begins with it
-	raw    []byte // an item that is made of what stands there; nil: it is the item
+	byUser bool   // begins a turn of the user
+	raw    []byte // replaces the bytes at the span; nil if the item is stored as it is sent
 }
 
-// A codexFold goes through the records as Codex does when it resumes.
+// A codexReplay processes the records of a rollout in order, as Codex does when it resumes.
 type codexReplay struct {
 	file                   *Log
 	sent, notSent          []codexItem
 	allPairs, talliedPairs *pairCounts
 	model                  string
 	items                  int
-	hasEnvelopes           bool            // the layout of today
-	isPaged                bool            // by its head the rollout is read from its end, up to a head
-	seen                   map[string]int  // units by what they have in common with their copies
-	itemsSeen              map[string]int  // the same of items, since the last compaction
-	rolledBack             map[string]bool // calls that were rolled back
-	userEvents             []userText      // what the user said, since the last compaction
-	userItems              []userText      // the same in items
-	sinceOffset            int             // where that begins
-	ownSession             *savedSession   // what was there in front of the head of another session; nil: there is none
+	hasEnvelopes           bool            // the new layout
+	isPaged                bool            // Codex reads the rollout backwards from its end to a head
+	seen                   map[string]int  // by key of codexKeys: the unit
+	itemsSeen              map[string]int  // the same for items since the last compaction
+	rolledBack             map[string]bool // calls in rolled-back turns
+	userEvents             []userText      // texts of the user in events since the last compaction
+	userItems              []userText      // texts of the user in items since the last compaction
+	sinceOffset            int             // offset after the last compaction
+	ownSession             *savedSession   // the items before the head of another session; nil if there is none
 }
 
 func (codex) read(l *Log) {
@@ -93,15 +92,15 @@ func (codex) read(l *Log) {
 	f.addThread("main", Main, f.sent)
 }
 
-// copied notes a record that stands in the rollout twice. Codex sends the ids of items, and the
-// provider refuses one that comes again; what stands in front of a second head is forgotten.
+// isCopy reports whether a record repeats an earlier one, and notes the damage. Codex sends the ids
+// of items, and the provider rejects a repeated id. Codex forgets everything before a second head.
 func (f *codexReplay) isCopy(i int, o object) bool {
 	payload := o.Object("payload")
 	again := false
 	for key, part := range codexKeys(o, payload) {
 		seen := f.seen
 		if o.Text("type") == "response_item" && !strings.HasPrefix(key, ordinalKey) {
-			seen = f.itemsSeen // a model may use an id again when the first one is not sent any more
+			seen = f.itemsSeen // a model may reuse an id that is no longer sent
 		}
 		first, known := seen[key]
 		if !known {
@@ -132,11 +131,12 @@ func (f *codexReplay) isCopy(i int, o object) bool {
 	return true
 }
 
-// ordinalKey begins what records of one number have in common.
+// ordinalKey begins the key of records with the same number.
 const ordinalKey = "ordinal "
 
-// codexKeys are what a record has in common with its copies, and the part of it that says the
-// same then. One that has no number and no id may say what another one says.
+// codexKeys yields the keys that a record shares with its copies, each with the part of the record
+// that must be equal. Records without a number and an id have none, because they may repeat each
+// other legitimately.
 func codexKeys(o, payload object) iter.Seq2[string, object] {
 	return func(yield func(string, object) bool) {
 		kind, item := o.Text("type"), payload.Text("type")
@@ -152,7 +152,6 @@ func codexKeys(o, payload object) iter.Seq2[string, object] {
 	}
 }
 
-// record takes the next line.
 func (f *codexReplay) addRecord(i int) {
 	o := f.file.object(i)
 	payload := o
@@ -189,14 +188,14 @@ func (f *codexReplay) addRecord(i int) {
 	}
 	f.items++
 	it := f.newItem(i, payload)
-	if codexResults[payload.Text("type")] && f.rolledBack[payload.Text("call_id")] { // late, and of a turn that is not sent
+	if codexResults[payload.Text("type")] && f.rolledBack[payload.Text("call_id")] { // a late result in a turn that is not sent
 		f.notSent = append(f.notSent, it)
 		return
 	}
 	f.sent = append(f.sent, it)
 }
 
-// item notes an item, and what it is to the pairs.
+// newItem returns an item and counts it if it is a call or a result.
 func (f *codexReplay) newItem(unit int, o object) codexItem {
 	kind, id := o.Text("type"), o.Text("call_id")
 	switch {
@@ -207,7 +206,7 @@ func (f *codexReplay) newItem(unit int, o object) codexItem {
 	case codexResults[kind]:
 		f.talliedPairs.results[id]++
 		f.allPairs.results[id]++
-	case strings.HasSuffix(kind, "_call"): // tool searches have partners too, but are not counted
+	case strings.HasSuffix(kind, "_call"): // tool searches have results too, but are not tallied
 		f.allPairs.calls[id]++
 	case strings.HasSuffix(kind, "_output"):
 		f.allPairs.results[id]++
@@ -215,7 +214,7 @@ func (f *codexReplay) newItem(unit int, o object) codexItem {
 	return codexItem{unit: unit, at: o.Span, byUser: kind == "message" && o.Text("role") == "user" && !isProgramMessage(o)}
 }
 
-// codexAside reports whether a message of the role user was put there by the program.
+// isProgramMessage reports whether a user message was inserted by Codex itself.
 func isProgramMessage(o object) bool {
 	for _, c := range o.List("content") {
 		text := strings.TrimSpace(objectAt(o.Raw, c).Text("text"))
@@ -224,8 +223,8 @@ func isProgramMessage(o object) bool {
 	return false
 }
 
-// compacted takes the place of everything in front of it: with the items it holds or, as
-// older versions write it, with what the user said and its summary.
+// applyCompaction replaces all earlier items: by the items of the compaction or, in older versions,
+// by the texts of the user and the summary.
 func (f *codexReplay) applyCompaction(unit int, o object) {
 	was := f.sent
 	f.sent = nil
@@ -254,7 +253,7 @@ func (f *codexReplay) applyCompaction(unit int, o object) {
 	}
 }
 
-// rollBack takes the last turns of the user back.
+// rollBack removes the last turns of the user.
 func (f *codexReplay) rollBack(turns int) {
 	for k := len(f.sent) - 1; k >= 0 && turns > 0; k-- {
 		if !f.sent[k].byUser {
@@ -292,8 +291,7 @@ func (f *codexReplay) addThread(name string, kind Kind, items []codexItem) {
 	f.file.addPairsThread(name, kind, f.model, b, f.allPairs)
 }
 
-// wrap writes an item as the unit of another one is written, with every member that it
-// has.
+// wrap returns an item as a record with the other members of unit like.
 func (codex) wrap(l *Log, like int, item []byte) []byte {
 	o := l.object(like)
 	if !o.Has("payload") {
@@ -315,7 +313,7 @@ func (c codex) finish(e *edits) {
 	updateHeadReferences(e, renumberOrdinals(e))
 }
 
-// codexReferences lets the head of a rollout name the records that it named.
+// updateHeadReferences updates the ordinals that the head of a rollout refers to.
 func updateHeadReferences(e *edits, moved map[int]int) {
 	const name = "subagent_history_start_ordinal"
 	for i := range e.file.units {
@@ -338,7 +336,7 @@ func (c codex) stub(l *Log, t *Thread, call transcript.BlockID, text string) []b
 	m := tr.Messages()[blk.Message]
 	o := objectAt(tr.Raw(), jsonspan.Span(m.Span))
 	kind := outputTypeOf(o.Text("type"))
-	if kind == "tool_search_output" { // what was found cannot be made up
+	if kind == "tool_search_output" { // a search result cannot be invented
 		return nil
 	}
 	return c.wrap(l, t.sources[blk.Message].unit, write("type", kind, "call_id", blk.CallID, "output", text))
@@ -348,13 +346,13 @@ func (c codex) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text stri
 	return c.wrap(l, t.unitOf(result), c.quotedItem(l, t, result, text))
 }
 
-// quoted is the item that a result becomes.
+// quotedItem returns the user message that replaces a result.
 func (c codex) quotedItem(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	content := append([][]byte{write("type", "input_text", "text", text)}, c.media(l, t, result)...)
 	return write("type", "message", "role", "user", "content", array(content...))
 }
 
-// mates reports whether an output is of the kind that answers a call.
+// isPair reports whether the type of a result matches the type of its call.
 func (codex) isPair(t *Thread, call, result transcript.BlockID) bool {
 	tr := t.Request.Transcript()
 	kind := func(b transcript.BlockID) string {
@@ -363,10 +361,10 @@ func (codex) isPair(t *Thread, call, result transcript.BlockID) bool {
 	return outputTypeOf(kind(call)) == kind(result)
 }
 
-// codexAnswer is the type of the item that answers one of a type.
+// outputTypeOf returns the type of the item that answers a call of a type.
 func outputTypeOf(call string) string {
 	switch call {
-	case "local_shell_call": // Codex answers it like a function
+	case "local_shell_call": // Codex answers it like a function call
 		return "function_call_output"
 	case "tool_search_call":
 		return "tool_search_output"
@@ -374,7 +372,7 @@ func outputTypeOf(call string) string {
 	return call + "_output"
 }
 
-// shows returns the pictures and files of an output, which a message of the user holds alike.
+// media returns the images and files of a result. A user message can hold them unchanged.
 func (codex) media(_ *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
 	tr := t.Request.Transcript()
 	o := objectAt(tr.Raw(), jsonspan.Span(tr.Messages()[tr.Block(result).Message].Span))

@@ -7,15 +7,14 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// secondHeadRule is the damage of a head in the middle of a rollout.
 const secondHeadRule = "second-head"
 
-// rolledBack is the event that takes turns back.
+// rolledBackEvent is the event that rolls back turns.
 const rolledBackEvent = "thread_rolled_back"
 
-// head takes a head. A fork begins with its own and that of the session it comes from, and
-// nothing stands between them. A paged rollout is read from its end up to the last head, so
-// whatever stands in front of that is forgotten; other rollouts are read as a whole.
+// addHead processes a head. A fork begins with its own head and that of the original session, with
+// no record between them. Codex reads a paged rollout backwards to the last head and forgets
+// everything before it. It reads other rollouts completely.
 func (f *codexReplay) addHead(unit int, o object) {
 	if unit == 0 {
 		f.isPaged = o.Text("history_mode") == "paginated"
@@ -26,7 +25,8 @@ func (f *codexReplay) addHead(unit int, o object) {
 	at := f.file.units[unit]
 	first := f.file.object(0)
 	if own := f.file.sessionIDFromName(); o.Text("id") == own && first.Object("payload").Text("id") != own {
-		// What stands in front is another session's; the one of this name begins here.
+		// The preceding records belong to another session. The session with the file's name begins
+		// here.
 		f.file.damageAt(at.span.Start, at.line, "second-root")
 		f.notSent, f.sent = append(f.notSent, f.sent...), nil
 		return
@@ -38,14 +38,15 @@ func (f *codexReplay) addHead(unit int, o object) {
 	f.file.strays = append(f.file.strays, unit)
 }
 
-// A codexFirst is a session as it was in front of the head of another one.
+// A savedSession holds the items of a session before the head of another session.
 type savedSession struct {
 	id         string
 	head       int // unit of that head
 	sent, rest []codexItem
 }
 
-// goOn lets a session go on whose head comes again behind another session: that one is not sent.
+// resumeOwnSession continues the first session if its head is repeated after another session, whose
+// items are not sent.
 func (f *codexReplay) resumeOwnSession(id string) {
 	if f.ownSession == nil || f.ownSession.id != id {
 		return
@@ -54,7 +55,7 @@ func (f *codexReplay) resumeOwnSession(id string) {
 	f.sent, f.notSent, f.ownSession = f.ownSession.sent, append(f.ownSession.rest, between...), nil
 }
 
-// behead takes the heads out that stand in the middle.
+// dropSecondHeads removes heads in the middle of the file.
 func (codex) dropSecondHeads(e *edits) {
 	for _, u := range e.file.strays {
 		e.unit(u).drop = true
@@ -62,7 +63,7 @@ func (codex) dropSecondHeads(e *edits) {
 	}
 }
 
-// nest changes an item that a compaction holds in its list; nil: it goes.
+// setNestedItem replaces an item in the list of a compaction, or removes it if now is nil.
 func (c codex) setNestedItem(e *edits, t *Thread, b transcript.BlockID, now []byte) {
 	p := t.sources[t.Request.Transcript().Block(b).Message]
 	if e.nestedItems[p.unit] == nil {
@@ -71,7 +72,7 @@ func (c codex) setNestedItem(e *edits, t *Thread, b transcript.BlockID, now []by
 	e.nestedItems[p.unit][p.start] = now
 }
 
-// settleNested writes the lists of compactions whose items have changed.
+// writeNestedItems writes the changed lists of compactions.
 func (codex) writeNestedItems(e *edits) {
 	for u, changed := range e.nestedItems {
 		payload := e.file.object(u).Object("payload")
@@ -89,5 +90,5 @@ func (codex) writeNestedItems(e *edits) {
 	}
 }
 
-// passOver gives a record a type that Codex does not know.
+// skipped returns the record with a type that Codex ignores.
 func (codex) skipped(record []byte) []byte { return markSkipped(record) }

@@ -7,21 +7,21 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// maxOrdinal bounds the numbers of records: Codex keeps them in 64 bits, and so many lines no
-// rollout has. A larger one is damage, and counted like none.
+// maxOrdinal bounds the numbers of records. Codex stores them in 64 bits, and no rollout has that
+// many lines. A larger number is damage and counts as missing.
 const maxOrdinal = 1 << 53
 
-// ordinalOf returns the number of a record.
 func ordinalOf(o object) (n int, ok bool) {
 	n, err := strconv.Atoi(string(o.Value("ordinal")))
 	return n, err == nil && n >= 0 && n < maxOrdinal
 }
 
-// fillGaps puts what was added behind a call where the lost output was: at the next gap, if only
-// other calls and outputs of the step and events lie between. So no line has to be counted up.
+// fillOrdinalGaps moves lines that were added after a call to the place of the lost output: the
+// next gap in the numbers, if only other calls, outputs and events of the step come between. This
+// way no later record needs a new number.
 func fillOrdinalGaps(e *edits) {
-	gap, free := -1, 0             // the unit in front of that gap, and how many numbers are free in it
-	fill := make(map[int][][]byte) // by the unit in front of a gap, the last line first
+	gap, free := -1, 0             // the unit before the gap, and the number of free ordinals in it
+	fill := make(map[int][][]byte) // by the unit before a gap, last line first
 	for i := len(e.file.units) - 2; i >= 0; i-- {
 		o := e.file.object(i + 1)
 		n, ok := ordinalOf(e.file.object(i))
@@ -55,7 +55,7 @@ func fillOrdinalGaps(e *edits) {
 	}
 }
 
-// withinStep reports whether a record may lie between a call and its output.
+// isWithinStep reports whether a record may come between a call and its output.
 func isWithinStep(o object) bool {
 	kind := o.Object("payload").Text("type")
 	switch o.Text("type") {
@@ -67,13 +67,13 @@ func isWithinStep(o object) bool {
 	return false
 }
 
-// renumber numbers the records that are new, and returns where records that had a number got
-// another one. Codex reads a paginated rollout only as far as its records are counted without
-// a gap, and does not open one whose last record has no number.
+// renumberOrdinals numbers new records and returns the new numbers of records that were renumbered.
+// Codex reads a paginated rollout only up to a gap in the numbers, and does not open one whose last
+// record has no number.
 //
-// A new record takes the next number. Those behind it are counted up only until a number is
-// free, and counted down where a record goes, up to the next gap: a gap that was there before
-// is the place of a record that was lost, and stays unless a new record takes its number.
+// A new record takes the next number. Later records are counted up only until a number is free, and
+// counted down where a record was removed, up to the next gap. An existing gap marks a lost record
+// and stays unless a new record takes its number.
 func renumberOrdinals(e *edits) (moved map[int]int) {
 	moved = make(map[int]int)
 	moves := len(e.prepended) > 0
@@ -95,7 +95,7 @@ func renumberOrdinals(e *edits) (moved map[int]int) {
 	}
 	number(e.prepended)
 	some = some && len(e.prepended) > 0
-	before, gone := -1, 0 // the number of the record in front; how many went since the last gap
+	before, gone := -1, 0 // the previous number; the number of records removed since the last gap
 	for i, u := range e.file.units {
 		n, numbered := ordinalOf(e.file.object(i))
 		some = some || numbered

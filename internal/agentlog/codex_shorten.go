@@ -7,8 +7,8 @@ import (
 	"github.com/pare-llm/pare/internal/wording"
 )
 
-// shorten appends the record with which Codex itself notes a compaction: it holds the items
-// that it goes on with.
+// shorten appends the record that Codex itself writes for a compaction, with the items from which
+// the session continues.
 func (codex) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	last, some := -1, false
 	for i := range e.file.units {
@@ -48,7 +48,7 @@ func (codex) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// codexMessage writes a message in the way of a rollout: with its type, and a list as its content.
+// codexMessage returns a message in the form of a rollout: with a type and a list as its content.
 func codexMessage(o object) []byte {
 	content, ok := o.Get("content")
 	if !ok || o.Raw[content.Start] != '"' {

@@ -10,25 +10,24 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Codex writes what the user says twice: as an item, which is sent, and as an event for those who
-// watch. Where the line of the item is torn, the event still has the words.
+// Codex records user input twice: as an item, which it sends, and as an event for its display. If
+// the line of the item is torn, the event still has the text.
 
-// promptRule is the damage of an item with words of the user whose line is torn.
 const promptRule = "lost-prompt"
 
-// A codexWords is what the user said, in an item or in an event.
+// A userText is the text of the user in an item or an event.
 type userText struct {
 	unit int
 	text string
 }
 
-// A codexPrompt is an item that is torn, and the event that says the same.
+// A lostPrompt is an item whose line is torn or lost, and the event with its text.
 type lostPrompt struct {
-	event int // unit
-	next  int // the unit behind the torn line; that many units: there is none
+	event int // unit of the event
+	next  int // the unit after the lost line, or the number of units
 }
 
-// hear notes what the user says in a record.
+// noteUserText notes the user's text of a record.
 func (f *codexReplay) noteUserText(unit int, kind string, payload object) {
 	switch {
 	case kind == "event_msg" && payload.Text("type") == "user_message":
@@ -44,8 +43,8 @@ func (f *codexReplay) noteUserText(unit int, kind string, payload object) {
 	}
 }
 
-// findPrompts finds the events whose items are torn: no item between the events around says the
-// same, and a line there breaks off that can be its beginning.
+// findPrompts finds the events whose items are torn: no item between the neighboring events has the
+// text, and a torn line there may be the beginning of one.
 func (f *codexReplay) findPrompts() {
 	l := f.file
 	if len(f.userEvents) == 0 {
@@ -57,7 +56,7 @@ func (f *codexReplay) findPrompts() {
 			torn = append(torn, d)
 		}
 	}
-	first := 0 // of the prompts that can belong to an event
+	first := 0 // the first item that can belong to the event
 	used := make([]bool, len(f.userItems))
 	for k, e := range f.userEvents {
 		from, to := f.sinceOffset, len(l.raw)
@@ -94,8 +93,8 @@ func (f *codexReplay) findPrompts() {
 	}
 }
 
-// findLost notes that the item of an event is not there at all, if one number is missing between
-// the events around, and no more.
+// findLostPrompt reports that the item of an event is missing if exactly one number is missing
+// between the neighboring events.
 func (f *codexReplay) findLostPrompt(k int) {
 	l, first, end := f.file, f.userEvents[k].unit, len(f.file.units)
 	if k+1 < len(f.userEvents) {
@@ -122,8 +121,7 @@ func (f *codexReplay) findLostPrompt(k int) {
 	}
 }
 
-// fragment returns the piece at an offset that is no JSON: the rest of its line, up to an object
-// on it.
+// fragment returns the invalid bytes at an offset: the rest of the line, up to an object on it.
 func (l *Log) fragment(offset int) []byte {
 	end := len(l.raw)
 	if i := bytes.IndexByte(l.raw[offset:], '\n'); i >= 0 {
@@ -135,8 +133,8 @@ func (l *Log) fragment(offset int) []byte {
 	return bytes.TrimSpace(l.raw[offset:end])
 }
 
-// beginsPrompt reports whether a piece can be the beginning of a record in which the user says a
-// text: as far as it goes, it is one. Nulls are what a crash leaves of anything.
+// canBeginPrompt reports whether the bytes of a piece can be the beginning of a user message with
+// the given text. A crash leaves null bytes in place of any data.
 func canBeginPrompt(piece []byte, text string) bool {
 	piece = bytes.TrimPrefix(bytes.ReplaceAll(piece, []byte{0}, nil), byteOrderMark)
 	if len(piece) == 0 {
@@ -166,9 +164,9 @@ func canBeginPrompt(piece []byte, text string) bool {
 	return strings.HasPrefix(text, textOfTorn(item[i+len(`"text":"`):]))
 }
 
-// tornText is what a string says whose quote is in front of raw, as far as it goes.
+// textOfTorn returns the decoded text of a string after its opening quote, as far as it exists.
 func textOfTorn(raw []byte) string {
-	end, whole := 0, 0 // whole: behind what is no half of an escape
+	end, whole := 0, 0 // complete: the end of the last complete escape
 	for end < len(raw) && raw[end] != '"' {
 		n := 1
 		if raw[end] == '\\' {
@@ -183,19 +181,19 @@ func textOfTorn(raw []byte) string {
 	}
 	text := slices.Concat([]byte{'"'}, raw[:whole], []byte{'"'})
 	said := jsonedit.TextAt(text)
-	for strings.HasSuffix(said, string(replacementChar)) { // half of a sign
+	for strings.HasSuffix(said, string(replacementChar)) { // an incomplete character
 		said = strings.TrimSuffix(said, string(replacementChar))
 	}
 	return said
 }
 
-// tornAt reports whether text is what begins with want, or the beginning of that.
+// matchesTorn reports whether text begins with want, or is a prefix of want.
 func matchesTorn(text []byte, want string) bool {
 	n := min(len(text), len(want))
 	return string(text[:n]) == want[:n]
 }
 
-// restore writes the items that are torn anew, from the events that say the same.
+// restorePrompts rewrites lost items from the events with the same text.
 func (c codex) restorePrompts(e *edits) {
 	l := e.file
 	for _, p := range l.lostPrompts {

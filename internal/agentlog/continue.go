@@ -11,12 +11,11 @@ import (
 )
 
 // continues reads the sessions of Continue: one object with a history of items. An item holds a
-// message and the states of its calls, with their outputs. A state without output is sent as a call
-// that was cancelled; a call without a state is sent without a result, and a state without a call
-// as a result of nothing. Seen by running the command line of Continue, 1.5.47.
+// message and the states of its calls with their outputs. Continue sends a state without output as
+// a cancelled call, a call without a state without a result, and a state without a call as an
+// orphan result. Seen by running the command line of Continue, 1.5.47.
 type continues struct{}
 
-// continueRow is Continue: a history of items around messages.
 var continueRow = formatSpec{
 	format: Continue, name: "continue", maker: "Continue", dialect: wire.Anthropic, form: continues{},
 	lenientUTF8: true, shortensItself: true, isDocument: isContinue,
@@ -41,7 +40,7 @@ func (c continues) read(l *Log) {
 	})
 }
 
-// item adds the messages of an item: what is said and called, then the results.
+// appendItem adds the messages of an item: first the text and the calls, then the results.
 func (continues) appendItem(l *Log, b *bodyBuilder, u int, item object, k *pairCounts) {
 	m, said, answer := item.Object("message"), messageBuilder{counts: k}, messageBuilder{counts: k}
 	role := m.Text("role")
@@ -71,7 +70,7 @@ func (continues) appendItem(l *Log, b *bodyBuilder, u int, item object, k *pairC
 	}
 }
 
-// continueOutput is what is sent of a state.
+// continueOutput returns the text that Continue sends for a state.
 func continueOutput(s object) string {
 	var all []string
 	for _, at := range s.List("output") {
@@ -83,7 +82,8 @@ func continueOutput(s object) string {
 	return strings.Join(all, "\n\n")
 }
 
-// repair gives calls without a state one, and states without a call theirs, which they keep a copy of.
+// repair adds a state to calls without one. It restores the lost call of a state from the copy in
+// the state.
 func (c continues) repair(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
 	for _, f := range e.file.checkThread(t, o.Check) {
@@ -112,7 +112,7 @@ func (c continues) repair(e *edits, t *Thread, o Options) error {
 	return nil
 }
 
-// addTo adds an element to a list of a unit, which need not be there yet.
+// appendToList appends an element to a list of a unit and creates the list if necessary.
 func (e *edits) appendToList(u int, name string, element []byte) {
 	body := e.unitBytes(u)
 	o := objectOf(body)
@@ -123,7 +123,7 @@ func (e *edits) appendToList(u int, name string, element []byte) {
 	e.setMembers(u, name, array(append(all, element)...))
 }
 
-// continueState writes the state of a call that has ended with a text.
+// continueState returns the state of a failed call with the given text.
 func continueState(l *Log, t *Thread, call transcript.BlockID, text string) []byte {
 	tr := t.Request.Transcript()
 	blk := tr.Block(call)
@@ -136,7 +136,7 @@ func continueState(l *Log, t *Thread, call transcript.BlockID, text string) []by
 		"output", array(write("content", text, "name", "Tool Result", "description", "Tool execution result")))
 }
 
-// restores puts the call of a state back into its message.
+// restoreCall copies the call of a state back into its message. It reports whether it found one.
 func (continues) restoreCall(e *edits, u int, id string) bool {
 	body := e.unitBytes(u)
 	item := objectOf(body)
@@ -159,7 +159,7 @@ func (continues) restoreCall(e *edits, u int, id string) bool {
 	return false
 }
 
-// dropResult takes the last state of an id out of a unit, or the unit, if it is a result.
+// dropResult removes the last state of a call from a unit, or the unit if it is a result.
 func (continues) dropResult(e *edits, u int, id string) {
 	body := e.unitBytes(u)
 	item := objectOf(body)
@@ -183,12 +183,12 @@ func (continues) dropResult(e *edits, u int, id string) {
 	}
 }
 
-// continueSays writes an item with a text.
+// continueText returns an item with a text.
 func continueText(role transcript.Role, text []byte) []byte {
 	return write("message", write("role", role.String(), "content", text), "contextItems", []byte("[]"))
 }
 
-// shorten takes items out, calls with their states, and makes outputs shorter.
+// shorten removes items and calls with their states, and shortens outputs.
 func (c continues) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	kept, err := keptPieces(e, t, plan, continueText)
 	if err != nil {
@@ -200,7 +200,7 @@ func (c continues) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// shortenItem makes an item what is left of its messages.
+// shortenItem removes the dropped messages from an item.
 func (continues) shortenItem(e *edits, t *Thread, g unitGroup) {
 	u, first, end := g.unit, g.first, g.end
 	tr := t.Request.Transcript()
@@ -213,7 +213,7 @@ func (continues) shortenItem(e *edits, t *Thread, g unitGroup) {
 	}
 	item := e.file.object(u)
 	m := item.Object("message")
-	outputs := make(map[string]string) // of the results that stay
+	outputs := make(map[string]string) // texts of the remaining results, by call id
 	head := object{}
 	for i := first; i < end; i++ {
 		if _, ok := g.kept[i]; !ok {

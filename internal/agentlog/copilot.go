@@ -12,10 +12,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// copilot reads events.jsonl of GitHub Copilot CLI: a line for each event, in the order in which
-// they happened. Links between lines are not followed. A reply is one event with its calls, each
-// result another one. A compaction says in one message what the user said until then and its
-// summary; nothing else in front of it is sent. Seen by running 1.0.102.
+// copilot reads events.jsonl of GitHub Copilot CLI: one line per event, in order of time. Copilot
+// does not follow links between lines. A reply is one event with its calls; each result is another
+// event. A compaction repeats all previous user input and its summary in one message, and nothing
+// else before it is sent. Seen by running 1.0.102.
 type copilot struct{}
 
 var copilotRow = formatSpec{
@@ -50,7 +50,7 @@ func (c copilot) read(l *Log) {
 	k, n, model := newPairCounts(), 0, ""
 	live, rest := l.newBodyBuilder(wire.Anthropic, ""), l.newBodyBuilder(wire.Anthropic, "")
 	var prompts []string
-	copies := l.findCopies("id") // of which the agent sends both
+	copies := l.findCopies("id") // the agent sends both copies
 	for u := range l.units {
 		if copies[u] {
 			continue
@@ -87,7 +87,7 @@ func (c copilot) read(l *Log) {
 	l.addPairsThread("main", Main, model, live, k)
 }
 
-// join puts what is no longer sent behind what was not sent before.
+// appendUnsent moves the messages of live to the end of rest.
 func (copilot) appendUnsent(l *Log, rest, live *bodyBuilder) *bodyBuilder {
 	if len(live.parts) == 0 {
 		return rest
@@ -99,7 +99,7 @@ func (copilot) appendUnsent(l *Log, rest, live *bodyBuilder) *bodyBuilder {
 	return rest
 }
 
-// summary adds what a compaction sends.
+// appendSummary adds the message that Copilot sends for a compaction.
 func (copilot) appendSummary(l *Log, b *bodyBuilder, u int, prompts []string, data object) {
 	var text strings.Builder
 	text.WriteString("Some of the conversation history has been summarized to free up context.\n\n")
@@ -112,7 +112,7 @@ func (copilot) appendSummary(l *Log, b *bodyBuilder, u int, prompts []string, da
 	t.appendTo(b, u, "user")
 }
 
-// message adds the message of an event, and returns how many that are.
+// appendMessage adds the message of an event and returns the number of messages added.
 func (copilot) appendMessage(l *Log, b *bodyBuilder, u int, data object, k *pairCounts) int {
 	role, whole, t := "user", l.units[u].span, messageBuilder{counts: k}
 	if id := data.Text("toolCallId"); id != "" {
@@ -136,7 +136,7 @@ func (copilot) appendMessage(l *Log, b *bodyBuilder, u int, data object, k *pair
 	return t.appendTo(b, u, role)
 }
 
-// finish puts a head in front, without which the session is not loaded.
+// finish adds a missing head. Copilot does not load a session without one.
 func (c copilot) finish(e *edits) {
 	if !e.file.lacksHead() || e.appendOnly {
 		return
@@ -147,7 +147,7 @@ func (c copilot) finish(e *edits) {
 		"startTime", first.Text("timestamp")), "id", derivedUUID(first.Bytes(), "head"), "timestamp", first.Text("timestamp"), "parentId", []byte("null")))
 }
 
-// event writes an event that follows another one.
+// newEvent returns an event that follows unit u.
 func (copilot) newEvent(l *Log, u int, kind string, data []byte) []byte {
 	o := l.object(u)
 	return write("type", kind, "data", data, "id", derivedUUID(append([]byte(o.Text("id")), data...), kind), "timestamp", nextMillisecond(o.Text("timestamp")), "parentId", o.Text("id"))
@@ -162,7 +162,7 @@ func (c copilot) stub(l *Log, t *Thread, call transcript.BlockID, text string) [
 		"success", []byte("false"), "result", write("content", text), "error", write("message", text)))
 }
 
-// quote writes the result of no call as words beside it.
+// quoteUnit returns a user message with the text of an orphan result.
 func (c copilot) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	u := t.unitOf(result)
 	return c.newText(l, u, transcript.User, quote(text))
@@ -180,16 +180,15 @@ func (c copilot) withoutBlock(l *Log, t *Thread, half transcript.BlockID) []byte
 	if data.Text("content") == "" {
 		return nil
 	}
-	return o.With("data", data.With("toolRequests", []byte("[]"))) // its words stay
+	return o.With("data", data.With("toolRequests", []byte("[]"))) // its text stays
 }
 
-// passOver writes an event of a kind that nobody knows; copilot keeps it and does not send it.
+// skipped returns the event with an unknown type, which Copilot keeps and does not send.
 func (copilot) skipped(record []byte) []byte {
 	return setMembers(record, "type", "pare.passed_over")
 }
 
-// shorten takes events out and makes results shorter, where they stand: copilot sends what there is,
-// and links nothing.
+// shorten removes events and shortens results in place. Copilot sends every event and links none.
 func (c copilot) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	gone, err := shortenUnits(c, e, t, plan)
 	if err != nil {
@@ -204,7 +203,7 @@ func (c copilot) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// rewrite writes an event with what is left of its message.
+// rewrite returns an event with the rest of its message.
 func (copilot) rewrite(l *Log, u int, now object) ([]byte, bool) {
 	o := l.object(u)
 	data := o.Object("data")
@@ -232,7 +231,7 @@ func (copilot) rewrite(l *Log, u int, now object) ([]byte, bool) {
 	return o.With("data", out), true
 }
 
-// says writes a message of the user beside an event.
+// newText returns a user message that follows unit u.
 func (c copilot) newText(l *Log, u int, _ transcript.Role, text []byte) []byte {
 	return c.newEvent(l, u, "user.message", write("content", text, "transformedContent", text, "attachments", []byte("[]")))
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// databases are the SQLite files that agents keep, by name and a part of the path, and what
-// each is.
+// databases lists the SQLite files of agents: a pattern of the name, a part of the folder, and a
+// description.
 var databases = []struct{ name, below, is string }{
 	{"opencode.db", "", "the database in which opencode keeps its sessions"},
 	{"crush.db", "", "the database in which Crush keeps its sessions"},
@@ -17,7 +17,7 @@ var databases = []struct{ name, below, is string }{
 	{"session-store.db", "", "an index of GitHub Copilot CLI: the sessions are the files events.jsonl"},
 }
 
-// Database tells from its name what the SQLite file of an agent is; "" if nothing does.
+// Database describes an agent's SQLite file by its name. It returns "" for an unknown file.
 func Database(file string) string {
 	folder, name := path.Split(strings.ToLower(strings.ReplaceAll(file, `\`, "/")))
 	for _, d := range databases {

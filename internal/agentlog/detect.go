@@ -10,22 +10,22 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// evidence is how much one line tells about whose file it is in.
+// evidence is the degree to which a line indicates a format.
 type evidence int
 
 const (
 	noEvidence     evidence = 0
-	weakEvidence   evidence = 1 // other agents write such lines, too
-	strongEvidence evidence = 4 // only this one does
+	weakEvidence   evidence = 1 // other agents write such lines too
+	strongEvidence evidence = 4 // only this agent writes such lines
 )
 
-// Evidence at which the rest of a file need not be looked at.
+// Detection stops early at these sums.
 const (
-	decisiveUnopposed = 2 * strongEvidence // if nothing speaks for another format
-	decisive          = 4 * strongEvidence // if half as much does
+	decisiveUnopposed = 2 * strongEvidence // if no other format has any evidence
+	decisive          = 4 * strongEvidence // if the second format has at most half of it
 )
 
-// proofIf returns evidence that is proof or nothing.
+// strongIf returns a function that returns strong evidence for objects for which is returns true.
 func strongIf(is func(object) bool) func(object) evidence {
 	return func(o object) evidence {
 		if is(o) {
@@ -35,12 +35,11 @@ func strongIf(is func(object) bool) func(object) evidence {
 	}
 }
 
-// Detect tells the format of a file from its content: by the evidence of all its lines,
-// so that a few that are spoilt or foreign do not hide it. The name is a hint only: a
-// bare Anthropic list is the file of Cline or Roo if it is called so, and a plain
-// list of messages otherwise, which is none of ours. Request bodies, lists of
-// messages and batches of bodies are not detected. The format may be one that
-// [Read] refuses.
+// Detect returns the format of a file. It adds up the evidence of all lines, so that a few damaged
+// or foreign lines do not hide the format. The name is only a hint: a bare Anthropic list is a file
+// of Cline or Roo if its name matches, and otherwise a plain list of messages, which has no format
+// here. Request bodies, lists of messages and batches are not detected. [Read] may reject the
+// format.
 func Detect(name string, raw []byte) (Format, bool) {
 	base := strings.ToLower(name[strings.LastIndexAny(name, `/\`)+1:])
 	if strings.HasPrefix(base, "api_conversation_history") {
@@ -51,7 +50,7 @@ func Detect(name string, raw []byte) (Format, bool) {
 	d.Reset()
 	rest, ok := d.readFirstLine(raw)
 	if !ok {
-		// The elements of a list may have a line each; they are no lines of a session.
+		// The elements of a list may have a line each, but they are not lines of a session.
 		if at, ok := soleValue(raw); ok {
 			return d.document(raw, at)
 		}
@@ -66,13 +65,12 @@ func Detect(name string, raw []byte) (Format, bool) {
 	return d.Format()
 }
 
-// detectors are those that nobody uses: for a short file their arrays cost as much as the
-// look at it.
+// detectors pools detectors, because for a short file their slices cost as much as the detection.
 var detectors = sync.Pool{New: func() any { return new(Detector) }}
 
-// first looks at the first line and returns what is behind it, if the line is an object and
-// something follows: then the file is not one value, and the line need not be read again to
-// know that.
+// readFirstLine reads the first line and returns the bytes after it. ok is true if the line is one
+// object and more data follows, so that the file is not a single value and the line need not be
+// read again.
 func (d *Detector) readFirstLine(raw []byte) (rest []byte, ok bool) {
 	at := skipSpace(raw, 0)
 	line := raw[at:]
@@ -87,7 +85,7 @@ func (d *Detector) readFirstLine(raw []byte) (rest []byte, ok bool) {
 	return raw[at+len(line)+1:], true
 }
 
-// document tells the format of a file that is one JSON value.
+// document returns the format of a file that is one JSON value.
 func (d *Detector) document(raw []byte, at jsonspan.Span) (Format, bool) {
 	whole := objectAt(raw, at)
 	for _, r := range formatTable {
@@ -103,16 +101,16 @@ func (d *Detector) document(raw []byte, at jsonspan.Span) (Format, bool) {
 	return d.Format()
 }
 
-// A Detector adds up what the lines of a file tell, for those who read it line by line.
-// The zero value is ready. It is not for use by several goroutines at once.
+// A Detector adds up the evidence of lines, for callers that read a file line by line. The zero
+// value is ready to use. It is not safe for concurrent use.
 type Detector struct {
-	scores []evidence // of the table's rows
-	// Of the line before, to be used again.
+	scores []evidence // by index in formatTable
+	// lastMembers and memo are reused for each line.
 	lastMembers []jsonspan.Member
 	memo        jsonedit.Memo
 
-	pendingLine []byte        // a line that was found to be one object, and has not been added yet
-	pendingSpan jsonspan.Span // that object
+	pendingLine []byte        // a line that Object has accepted and Line has not added yet
+	pendingSpan jsonspan.Span // the object in it
 }
 
 // Reset forgets all lines.
@@ -122,8 +120,8 @@ func (d *Detector) Reset() {
 	d.releaseLine()
 }
 
-// Object reports whether a line is one object and nothing else. Neither Object nor Line reads it
-// again if it comes next, with the same bytes in the same place.
+// Object reports whether a line is exactly one object. A following call of Object or Line with the
+// same slice does not read it again.
 func (d *Detector) Object(line []byte) bool {
 	if len(d.pendingLine) > 0 && len(d.pendingLine) == len(line) && &d.pendingLine[0] == &line[0] {
 		return true
@@ -139,28 +137,27 @@ func (d *Detector) Object(line []byte) bool {
 	return ok
 }
 
-// forget lets go of the bytes of the line before.
 func (d *Detector) releaseLine() { d.memo.Forget() }
 
-// members finds the members of the object at the start of a line.
+// members reads the members of the object at an offset of a line.
 func (d *Detector) members(line []byte, at int) (end int, ok bool) {
 	d.pendingLine = nil
-	if d.lastMembers == nil { // as many as most lines have, at once
+	if d.lastMembers == nil { // enough for most lines
 		d.lastMembers = make([]jsonspan.Member, 0, 24)
 	}
 	d.lastMembers, end, ok = jsonedit.Members(line, jsonspan.Span{Start: at, End: len(line)}, d.lastMembers[:0])
 	return end, ok
 }
 
-// Has reports whether the line that [Detector.Object] has found to be one object has a member
-// whose name, as it is written, is such.
+// Has reports whether the line that [Detector.Object] accepted has a member for whose raw name such
+// returns true.
 func (d *Detector) Has(such func(name []byte) bool) bool {
 	return slices.ContainsFunc(d.lastMembers, func(m jsonspan.Member) bool { return such(d.pendingLine[m.Key.Start:m.Key.End]) })
 }
 
-// Line looks at one line and reports whether it tells anything.
+// Line adds the evidence of a line and reports whether there was any.
 func (d *Detector) Line(line []byte) bool {
-	// Nearly every line is one object; it is read once.
+	// Nearly every line is one object, which is read once.
 	if d.Object(line) {
 		d.pendingLine = nil
 		return d.object(object{Raw: line, Span: d.pendingSpan, Members: d.lastMembers})
@@ -192,7 +189,7 @@ func (d *Detector) object(o object) bool {
 	return some
 }
 
-// Settled reports whether more lines would hardly change the verdict.
+// Settled reports whether more lines are unlikely to change the result.
 func (d *Detector) Settled() bool {
 	first, second := noEvidence, noEvidence
 	for _, n := range d.scores {
@@ -205,7 +202,7 @@ func (d *Detector) Settled() bool {
 	return first >= decisiveUnopposed && second == noEvidence || first >= decisive && second <= first/2
 }
 
-// Format returns the format that most speaks for; false: nothing speaks for any.
+// Format returns the format with the most evidence, or false if there is no evidence.
 func (d *Detector) Format() (Format, bool) {
 	best, most := Auto, noEvidence
 	for i, n := range d.scores {

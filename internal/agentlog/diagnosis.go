@@ -15,50 +15,50 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Diagnosis is what is known of a session once it was read. It keeps no byte of the
-// file, so that there may be many. Many goroutines may read it.
+// A Diagnosis is the result of examining a session. It references no bytes of the file, so that a
+// program can hold many.
 type Diagnosis struct {
 	Place
-	Project  string // the folder that was worked in; "" if nothing tells
+	Project  string // the working folder; "" if unknown
 	Modified time.Time
-	// How much would be sent.
+	// Messages, Calls and Results count the parts that the agent would send.
 	Messages, Calls, Results int
 	Faults                   []Fault
-	Title                    string  // what the user said first
-	Outlook                  Outlook // what happens when it is resumed
-	Running                  Outlook // the same if the agent runs, and calls at the end are still open
-	Cause                    string  // of that, as people would say it
-	Version                  string  // of the agent; "" if it is not known
-	Recorded                 string  // the version of the agent whose resumptions the outlook comes from; "": none
-	Size                     Size    // of what is sent, as far as it had to be counted
+	Title                    string  // the first text of the user
+	Outlook                  Outlook // the result of resuming the session
+	Running                  Outlook // the same if the agent runs and calls at the end are still open
+	Cause                    string  // the reason for the outlook, in plain words
+	Version                  string  // of the agent; "" if unknown
+	Recorded                 string  // the recorded version of the agent on which the outlook is based; "" if none
+	Size                     Size    // of the sent part, as far as it had to be counted
 	Remedy                   Remedy  // against the faults
-	Err                      error   // why it cannot be read
-	Foreign                  bool    // it is no session at all
-	Empty                    bool    // because nothing is in it yet
-	Other                    bool    // because somebody has put another file where sessions are
-	recordedID               string  // of the session, if its agent resumes it by that
+	Err                      error   // the reason why the session cannot be read
+	Foreign                  bool    // the file is not a session
+	Empty                    bool    // because it is still empty
+	Other                    bool    // because it is another kind of file
+	recordedID               string  // of the session, if its agent resumes it by that id
 }
 
-// A Fault is a finding without the file it was made in. Many goroutines may read it.
+// A Fault is a finding that references no bytes of its file.
 type Fault struct {
 	Rule    string `json:"rule"`
-	File    string `json:"file,omitempty"` // where a session has many
+	File    string `json:"file,omitempty"` // the file of a folder
 	Line    int    `json:"line"`
 	Message string `json:"message"`
 	Effect  Effect `json:"effect"`
 }
 
-// Faults are findings without the file they were made in.
+// Faults copies findings without references to their file.
 func Faults(found []Finding) []Fault {
 	all := make([]Fault, 0, len(found))
 	for _, f := range found {
-		// Clones, because the strings of a finding may be bytes of the file.
+		// Clone, because the strings of a finding may share the bytes of the file.
 		all = append(all, Fault{f.Rule, strings.Clone(f.File), f.Line, strings.Clone(f.Message), f.Effect})
 	}
 	return all
 }
 
-// Refusals counts the faults that keep a session from being resumed.
+// Refusals returns the number of faults that keep a session from being resumed.
 func Refusals(all []Fault) (n int) {
 	for _, f := range all {
 		if f.Effect == Refused {
@@ -68,11 +68,11 @@ func Refusals(all []Fault) (n int) {
 	return n
 }
 
-// Broken reports whether the session cannot be resumed as it should be. One that its agent repairs
-// itself can.
+// Broken reports whether the session cannot be resumed properly. A session that its agent repairs
+// itself is not broken.
 func (d *Diagnosis) Broken() bool { return d.Outlook > Repairs }
 
-// Unreadable says why the session cannot be read, without its name; "": it can.
+// Unreadable returns the reason why the session cannot be read, without its name, or "".
 func (d *Diagnosis) Unreadable() string {
 	var path *fs.PathError
 	switch {
@@ -84,10 +84,9 @@ func (d *Diagnosis) Unreadable() string {
 	return ""
 }
 
-// Examine reads and checks a session.
 func Examine(x Place) (d *Diagnosis) {
 	d = &Diagnosis{Place: x, Modified: x.Info.ModTime()}
-	// A bug that one session meets must not cost the others.
+	// A panic in one session must not affect the others.
 	defer func() {
 		if p := recover(); p != nil {
 			d.Err = fmt.Errorf("pare has met a bug of its own: %v", p)
@@ -120,11 +119,11 @@ func Examine(x Place) (d *Diagnosis) {
 	return d
 }
 
-// errBlank is the error for a session that was begun, and nothing said yet.
+// errEmpty is the error for a session without any messages yet.
 var errEmpty = fmt.Errorf("%w: the file is empty", ErrFormat)
 
-// illegible says why nothing at all of the file can be read: then there is no session to
-// judge, which is not the same as one without faults.
+// unreadableError returns the reason why nothing in the file can be read, or nil. Such a file
+// cannot be judged, which is different from a session without faults.
 func (l *Log) unreadableError() error {
 	if len(l.units) > 0 || !slices.ContainsFunc(l.damage, func(f Finding) bool { return f.Rule == "unreadable" }) {
 		return nil
@@ -135,8 +134,8 @@ func (l *Log) unreadableError() error {
 	return errors.New(damageRules["unreadable"].message)
 }
 
-// Count counts what would be sent if the session went on, as it is stored: messages, and the
-// calls and results of the caller's tools.
+// Count returns the numbers of messages, and of calls and results of the caller's tools, that the
+// agent would send.
 func (l *Log) Count() (messages, calls, results int) {
 	for _, t := range l.Sent() {
 		tr := t.Request.Transcript()
@@ -156,16 +155,16 @@ func (l *Log) Count() (messages, calls, results int) {
 	return messages, calls, results
 }
 
-// A Remedy is what helps against the findings of a session. Many goroutines may read it.
+// A Remedy describes how to repair the findings of a session.
 type Remedy struct {
-	Full    bool   // the session is longer than the window of its model: it has to be shortened
-	Needed  bool   // something else keeps the session from being resumed
-	Fixes   bool   // a repair changes something about that
-	Leaves  bool   // and does not do away with all of it
-	Instead string // what to do about what it leaves
+	Full    bool   // the session exceeds the window of its model and must be shortened
+	Needed  bool   // other faults keep the session from being resumed
+	Fixes   bool   // Fix repairs some of them
+	Leaves  bool   // Fix leaves some of them
+	Instead string // advice for the remaining ones
 }
 
-// Remedy tells what helps against findings.
+// Remedy returns the remedy for findings.
 func (l *Log) Remedy(found []Finding) Remedy {
 	r := Remedy{Full: slices.ContainsFunc(found, func(f Finding) bool { return f.Rule == OverWindow })}
 	if !slices.ContainsFunc(found, func(f Finding) bool { return f.Effect == Refused && f.Rule != OverWindow }) {
@@ -185,17 +184,17 @@ func (l *Log) Remedy(found []Finding) Remedy {
 	return r
 }
 
-// A RepairPlan is what is about to be done to a session. It is not for use by several
-// goroutines at once.
+// A RepairPlan is a repair that has not been written yet. It is not safe for concurrent use.
 type RepairPlan struct {
 	session *Stored
 	Fixed   *Fixed
 }
 
-// ErrNoRemedy says that nothing can be done about a session.
+// ErrNoRemedy is returned if nothing can be done about a session.
 var ErrNoRemedy = errors.New("what is wrong with it cannot be fixed: go on in a new session, or go back to a copy of the file from before")
 
-// Treat reads a session again and repairs it, in memory, unless somebody may be writing to it.
+// Treat reads a session again and repairs it in memory. It returns an error if another program may
+// be writing to the file.
 func (x Place) Treat(busy *Busy) (*RepairPlan, error) {
 	l, err := x.Open(Options{})
 	if err != nil {
@@ -217,28 +216,28 @@ func (x Place) Treat(busy *Busy) (*RepairPlan, error) {
 	return &RepairPlan{l, fixed}, nil
 }
 
-// A Difference is a file before and after a repair. Many goroutines may read it.
+// A Difference is a file before and after a repair.
 type Difference struct {
 	Path          string
 	Before, After []byte
 }
 
-// Differences are the files that a repair changes.
+// Differences returns the files that the repair changes.
 func (t *RepairPlan) Differences() (all []Difference) {
 	for _, f := range t.session.Replacements(t.Fixed) {
 		before := t.session.Raw()
 		if len(t.Fixed.Files) > 0 {
-			before, _ = os.ReadFile(f.Path) // a new one has none
+			before, _ = os.ReadFile(f.Path) // empty for a new file
 		}
 		all = append(all, Difference{f.Path, before, f.Raw})
 	}
 	return all
 }
 
-// Replace replaces the files, each as a whole, and returns them.
+// Replace writes the changed files atomically and returns them.
 func (t *RepairPlan) Replace(files *atomicfile.Files) ([]Rewritten, error) {
 	out := Writer{Files: files}
-	defer out.Discard() // does nothing to what is committed
+	defer out.Discard() // does nothing after a commit
 	for _, f := range t.session.Replacements(t.Fixed) {
 		if err := out.Stage(f); err != nil {
 			return nil, err

@@ -1,26 +1,18 @@
-// Package agentlog reads the files in which coding agents keep their sessions,
-// finds what would break the session when it is resumed, and repairs it in place.
+// Package agentlog reads the files in which coding agents keep their sessions, reports the faults
+// that would break a resumed session, and repairs them in place.
 //
-// # Terminology
+// A unit is one JSON object of a file: a line of a JSONL file or an element of a list. A thread is
+// one conversation in the order in which the agent would send it: the main chain, the chain of a
+// sub-agent, or dormant messages, which the agent no longer sends because they precede a compaction
+// or belong to an abandoned branch. Each thread has a [wire.Request], a request body that is
+// assembled from the bytes of the units and maps every block to its line and offset.
 //
-// A unit is one JSON object of the file: a line of a JSONL file or an element of
-// a list. A thread is one conversation in the file, in the order in which the
-// agent would send it: the main chain, the chain of each sub-agent, and what the
-// agent no longer sends (dormant: what stands in front of a compaction, branches
-// that were left). Each thread has a [wire.Request]: a body of the provider's
-// dialect put together from the bytes of the units, with a map back to the line
-// and the byte of each block.
+// Damage is normal. The reader reports a line that is not JSON and leaves it as it is, reads two
+// objects on one line as two units, and replaces a link to a missing line by the preceding line.
 //
-// # Reading
+// [Log.Fix] changes only the lines that need it and keeps all other bytes. New lines have the form
+// of the agent's own lines. Their ids and times depend only on their neighbors, so that the same
+// file always gives the same bytes. A second Fix changes nothing.
 //
-// Bad lines are normal. A line that is no JSON is reported and left as it is; two
-// objects on one line are two units; a line that breaks off does not hide the
-// next. Links between units that lead nowhere are followed to the line before.
-//
-// # Repairing
-//
-// [Log.Fix] changes only what it must: a line that needs no change leaves byte for
-// byte as it came. New lines are written in the shape of the agent's own, and
-// everything in them (ids, times) is a function of their neighbours, so that the
-// same file always gives the same bytes. A second Fix has nothing to do.
+// Values of this package are safe for concurrent reading unless their comment says otherwise.
 package agentlog

@@ -10,57 +10,57 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A finisher has something to do after all threads are repaired.
+// A finisher is a format with a step after the repair of all threads.
 type finisher interface{ finish(*edits) }
 
-// edits collects what happens to the units of a file.
+// edits collects the changes of one round of repairs.
 type edits struct {
 	file       *Log
 	appendOnly bool
-	heldUnits  map[int]bool // units that are left alone, since they would lose words
+	heldUnits  map[int]bool // units that must not change, because they would lose words
 
 	unitEdits
 	fileEdits
 	links claudeLinks
 
 	changes     []Change
-	allowedLoss map[int][]jsonspan.Span // by unit: what is lost with a receipt that says so
-	spliced     []jsonspan.Edit         // what render did
+	allowedLoss map[int][]jsonspan.Span // by unit: spans whose loss a receipt reports
+	spliced     []jsonspan.Edit         // set by render
 }
 
-// A unitEdits is what happens to units.
+// unitEdits holds the changes of units.
 type unitEdits struct {
 	units       map[int]*unitEdit
-	innerEdits  map[int][]jsonspan.Edit // replacements inside units, by offset in the file
-	nestedItems map[int]map[int][]byte  // items in the lists of units, by offset in the file; nil: they go
-	mintedIDs   map[string]bool         // ids that were made
+	innerEdits  map[int][]jsonspan.Edit // replacements inside units, by unit; spans relative to the unit
+	nestedItems map[int]map[int][]byte  // by unit and offset: the new item of a list in the unit; nil removes it
+	mintedIDs   map[string]bool         // ids of new records
 }
 
-// A fileEdits is what happens to a file around its units.
+// fileEdits holds the changes around the units.
 type fileEdits struct {
-	prepended   [][]byte       // units to be added in front of everything
-	appended    [][]byte       // and behind it
-	newFiles    map[int][]byte // of a folder: files that are written anew, by number
-	newElements [][]byte       // of a file that is one list: its new elements; nil: they stay
-	splitLines  bool           // put newlines between objects that share a line
-	endLine     bool           // put a newline behind the last line
+	prepended   [][]byte       // new units before the first one
+	appended    [][]byte       // new units after the last one
+	newFiles    map[int][]byte // new contents of the files of a folder, by index
+	newElements [][]byte       // the new elements of a file that is one list; nil keeps the old ones
+	splitLines  bool           // insert newlines between objects on one line
+	endLine     bool           // add a newline after the last line
 }
 
-// A claudeLinks is how lines of Claude Code hang on each other after the edits.
+// claudeLinks holds the links between lines of Claude Code after the edits.
 type claudeLinks struct {
-	newParents     map[int]string   // new parents; "" is none
-	removed        map[int]bool     // units that go for good, so that nothing may hang on them
-	insertedBefore map[int][]string // uuids of lines that were put in front of units
-	promptIDs      map[int][]byte   // the promptId in force at a line
+	newParents     map[int]string   // by unit; "" means no parent
+	removed        map[int]bool     // removed units, which must not be parents
+	insertedBefore map[int][]string // by unit: uuids of the lines inserted before it
+	promptIDs      map[int][]byte   // by unit: the promptId in force
 }
 
 type unitEdit struct {
-	body          []byte // nil: as it is
+	body          []byte // nil if unchanged
 	drop          bool
 	before, after [][]byte
 }
 
-// newEdits begins a round of edits, which leaves some units alone.
+// newEdits returns an empty set of edits that leaves the held units alone.
 func newEdits(l *Log, appendOnly bool, held map[int]bool) *edits {
 	return &edits{
 		file: l, appendOnly: appendOnly, heldUnits: held, allowedLoss: make(map[int][]jsonspan.Span),
@@ -75,7 +75,7 @@ func newEdits(l *Log, appendOnly bool, held map[int]bool) *edits {
 	}
 }
 
-// unit returns what happens to a unit, to be written to.
+// unit returns the edit of a unit and creates it if necessary.
 func (e *edits) unit(u int) *unitEdit {
 	if e.units[u] == nil {
 		e.units[u] = new(unitEdit)
@@ -83,10 +83,10 @@ func (e *edits) unit(u int) *unitEdit {
 	return e.units[u]
 }
 
-// dropped reports whether a unit goes.
+// dropped reports whether a unit is removed.
 func (e *edits) dropped(u int) bool { return e.units[u] != nil && e.units[u].drop }
 
-// body returns the bytes of a unit as they will be.
+// unitBytes returns the bytes of a unit after the edits so far.
 func (e *edits) unitBytes(u int) []byte {
 	e.applyInnerEdits(u)
 	if x := e.units[u]; x != nil && x.body != nil {
@@ -96,20 +96,20 @@ func (e *edits) unitBytes(u int) []byte {
 	return e.file.raw[s.Start:s.End]
 }
 
-// set gives members of a unit new values.
+// setMembers sets members of a unit.
 func (e *edits) setMembers(u int, pairs ...any) {
 	b := e.unitBytes(u)
 	e.unit(u).body = setMembers(b, pairs...)
 }
 
-// replaceIn replaces a stretch of a unit that lies at an offset of the file. It is
-// for units that nothing else has changed yet, several stretches included.
+// replaceSpan replaces a span of a unit, given by its offset in the file. Nothing but replaceSpan
+// may have changed the unit before.
 func (e *edits) replaceSpan(u, offset, length int, text []byte) {
 	s := e.file.units[u].span
 	e.innerEdits[u] = append(e.innerEdits[u], jsonspan.Edit{Span: jsonspan.Span{Start: offset - s.Start, End: offset - s.Start + length}, New: text})
 }
 
-// rewriteUnit carries out the replacements inside a unit.
+// applyInnerEdits applies the replacements inside a unit.
 func (e *edits) applyInnerEdits(u int) {
 	inner := e.innerEdits[u]
 	if inner == nil {
@@ -134,7 +134,7 @@ func (e *edits) addChange(c Change, action wire.Action, rule string, ids []strin
 	e.changes = append(e.changes, c)
 }
 
-// eol is how the lines of the file end.
+// eol returns the line ending of the file.
 func (e *edits) eol() []byte {
 	if i := bytes.IndexByte(e.file.raw, '\n'); i > 0 && e.file.raw[i-1] == '\r' {
 		return []byte("\r\n")
@@ -142,7 +142,7 @@ func (e *edits) eol() []byte {
 	return []byte{'\n'}
 }
 
-// render writes the changed file: the original slice if nothing changes.
+// render returns the changed file, or the original slice if nothing changes.
 func (e *edits) render() ([]byte, error) {
 	var all []jsonspan.Edit
 	for _, b := range e.prepended {
@@ -171,7 +171,7 @@ func (e *edits) render() ([]byte, error) {
 	return out, err
 }
 
-// splits puts newlines between objects that share a line.
+// newlineEdits returns the newlines to insert between objects on one line.
 func (e *edits) newlineEdits() []jsonspan.Edit {
 	eol := e.eol()
 	var all []jsonspan.Edit
@@ -183,7 +183,7 @@ func (e *edits) newlineEdits() []jsonspan.Edit {
 	return all
 }
 
-// tail ends a last line that is open, and adds lines behind it.
+// appendedEdit returns the lines to append, and a newline after an unterminated last line.
 func (e *edits) appendedEdit() []jsonspan.Edit {
 	raw, eol := e.file.raw, e.eol()
 	var tail []byte
@@ -236,9 +236,9 @@ func (e *edits) lineEdits() []jsonspan.Edit {
 	return all
 }
 
-// lineOf returns what goes with a unit that is dropped: its line, newline
-// included, if it has one for itself. A last line without a newline takes the one
-// in front of it along, unless something is put there.
+// lineSpan returns the span to remove together with a unit: its whole line with the newline if the
+// unit is alone on it. A last line without a newline is removed with the preceding newline, unless
+// a line is inserted there.
 func (e *edits) lineSpan(u unit, keepFront bool) (start, end int) {
 	raw := e.file.raw
 	start, end = u.span.Start, u.span.End
@@ -263,8 +263,8 @@ func (e *edits) lineSpan(u unit, keepFront bool) (start, end int) {
 	return start, len(raw)
 }
 
-// listEdits writes the changes of files whose units are elements of lists. Commas
-// and white space between elements that stay are kept.
+// listEdits returns the edits of files whose units are elements of lists. It keeps the commas and
+// white space between unchanged elements.
 func (e *edits) listEdits() []jsonspan.Edit {
 	var all []jsonspan.Edit
 	for _, l := range e.file.lists {
@@ -290,7 +290,7 @@ func (e *edits) elementEdits(l list) []jsonspan.Edit {
 	} else if l.end > l.first {
 		sep = append(sep, raw[l.span.Start+1:at(l.first).Start]...)
 	}
-	some := false // an element has been written
+	some := false // an element precedes
 	for i := l.first; i < l.end; i++ {
 		x, u := e.units[i], at(i)
 		if x == nil {
@@ -301,7 +301,7 @@ func (e *edits) elementEdits(l list) []jsonspan.Edit {
 		if x.drop {
 			before, after = append(slices.Clone(before), after...), nil
 		}
-		var put []byte // stands where the element stood, or in front of it
+		var put []byte // replaces the element or goes before it
 		for k, b := range before {
 			if k > 0 {
 				put = append(put, sep...)

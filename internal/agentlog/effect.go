@@ -6,26 +6,26 @@ import (
 	"slices"
 )
 
-// An Effect is what a finding means to somebody who wants to resume the session.
+// An Effect is the consequence of a finding for resuming the session.
 type Effect uint8
 
 const (
-	// Refused: what is sent is refused, or the agent fails or forgets something, until it
-	// is fixed.
+	// Refused means that the request is rejected, or the agent fails or forgets something, until
+	// the fault is fixed.
 	Refused Effect = iota
-	// Cosmetic: the session is resumed as if it were not there.
+	// Cosmetic means that the session resumes as if the fault did not exist.
 	Cosmetic
-	// Unfixable: the session is resumed, and something in the file is lost for good.
+	// Unfixable means that the session resumes, but something in the file is permanently lost.
 	Unfixable
 )
 
-// String is the effect's name in JSON.
+// String returns the effect's name in JSON.
 func (e Effect) String() string { return [...]string{"refused", "cosmetic", "unfixable"}[e] }
 
-// MarshalText writes the effect's name.
+// MarshalText returns the effect's name.
 func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText reads the effect's name.
+// UnmarshalText parses the effect's name.
 func (e *Effect) UnmarshalText(text []byte) error {
 	for _, x := range []Effect{Refused, Cosmetic, Unfixable} {
 		if x.String() == string(text) {
@@ -36,18 +36,18 @@ func (e *Effect) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown effect %q", text)
 }
 
-// Broken reports whether one of some findings keeps the session from being resumed as it
-// should be. That is what a status of 1 says.
+// Broken reports whether one of the findings keeps the session from being resumed properly.
+// Commands then exit with status 1.
 func Broken(found []Finding) bool {
 	return slices.ContainsFunc(found, func(f Finding) bool { return f.Effect == Refused })
 }
 
-// A damage is a rule about the bytes and the links of a file.
+// A damageRule is a rule about the bytes and the links of a file.
 type damageRule struct {
 	message    string
 	effect     Effect
-	adviceOnly bool   // it is told only to those who ask for advice
-	advice     string // what to do about what cannot be fixed
+	adviceOnly bool   // reported only on request
+	advice     string // for damage that cannot be fixed
 }
 
 var damageRules = map[string]damageRule{
@@ -83,7 +83,7 @@ var damageRules = map[string]damageRule{
 
 const otherSessionRule = "other-session"
 
-// Damages returns the rules about the bytes and links of files, and what each means.
+// Damages returns the meaning of each rule about the bytes and links of files.
 func Damages() map[string]string {
 	all := make(map[string]string, len(damageRules))
 	for _, rule := range slices.Sorted(maps.Keys(damageRules)) {
@@ -92,5 +92,5 @@ func Damages() map[string]string {
 	return all
 }
 
-// newSession is what to do about a fault that no repair is known for.
+// newSessionAdvice is the advice for a fault without a known repair.
 const newSessionAdvice = "go on in a new session, or go back to a copy of the file from before"

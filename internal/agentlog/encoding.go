@@ -9,26 +9,25 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// encodingRule is the damage of bytes that are no UTF-8 in a line that is JSON otherwise.
+// encodingRule is the damage of invalid UTF-8 in a line that is otherwise JSON.
 const encodingRule = "broken-encoding"
 
-// replaces is what is said of such bytes where the agent does not mind them.
+// replacesBytesNote explains why invalid UTF-8 is harmless to some agents.
 const replacesBytesNote = "the agent reads a replacement character in their place"
 
-// replacement is what stands for bytes that are no UTF-8: JavaScript reads them so.
+// replacementChar is the character that JavaScript decodes invalid UTF-8 to.
 var replacementChar = []byte("\uFFFD")
 
-// A patch is a stretch of bytes that are no UTF-8, and where its replacement stands.
+// An invalidRun is a run of invalid UTF-8 and the place of its replacement character.
 type invalidRun struct {
-	at    int // of the replacement, in the bytes that are read
-	size  int // of what it replaces
+	at    int // of the replacement, in the decoded bytes
+	size  int // of the invalid bytes
 	line  int
-	shift int // how much farther behind it everything stands in the file
+	shift int // offset in the file minus offset in the decoded bytes, for everything after it
 }
 
-// decoded returns raw as an agent reads it that takes bytes which are no UTF-8 for
-// replacement characters, in lines that are JSON then and in a document that is. Other lines
-// stay as they are. It returns nil if there are none.
+// decodeInvalid replaces invalid UTF-8 in lines, or in a document, that become valid JSON this way.
+// Other lines stay as they are. It returns nil if nothing was replaced.
 func decodeInvalid(raw []byte) ([]byte, []invalidRun) {
 	if utf8.Valid(raw) {
 		return nil, nil
@@ -64,8 +63,7 @@ func decodeInvalid(raw []byte) ([]byte, []invalidRun) {
 	return append(out, raw[done:]...), all
 }
 
-// replaceBytes appends text to out, with a replacement for each run of bytes that are no
-// UTF-8.
+// replaceInvalid appends text to out with a replacement character for each run of invalid UTF-8.
 func replaceInvalid(out, text []byte, line int, all []invalidRun) ([]byte, []invalidRun) {
 	for len(text) > 0 {
 		n := indexInvalid(text)
@@ -85,7 +83,7 @@ func replaceInvalid(out, text []byte, line int, all []invalidRun) ([]byte, []inv
 	return out, all
 }
 
-// invalidAt returns where the first byte stands that is no UTF-8, or the length of text.
+// indexInvalid returns the offset of the first invalid byte, or the length of text.
 func indexInvalid(text []byte) int {
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf {
@@ -101,9 +99,10 @@ func indexInvalid(text []byte) int {
 	return len(text)
 }
 
-// readDecoded reads the file again as one whose lines are text, if some are not.
+// readDecoded reads a file with invalid UTF-8 again after decoding it. It returns l itself if all
+// bytes are valid.
 func (l *Log) readDecoded(r formatSpec) *Log {
-	if len(l.damage) == 0 { // every line was read
+	if len(l.damage) == 0 { // all lines were read
 		return l
 	}
 	text, patches := decodeInvalid(l.raw)
@@ -120,7 +119,7 @@ func (l *Log) readDecoded(r formatSpec) *Log {
 	again.reader.read(again)
 	line := 0
 	for _, p := range patches {
-		if p.line == line { // one finding for each line
+		if p.line == line { // one finding per line
 			continue
 		}
 		line = p.line
@@ -132,7 +131,7 @@ func (l *Log) readDecoded(r formatSpec) *Log {
 	return again
 }
 
-// outer is the place in the file of a place in the bytes that were read.
+// originalOffset converts an offset in the decoded bytes to one in the file.
 func (l *Log) originalOffset(offset int) int {
 	i, _ := slices.BinarySearchFunc(l.patches, offset, func(p invalidRun, at int) int { return cmp.Compare(p.at, at) })
 	if i == 0 {
@@ -141,8 +140,8 @@ func (l *Log) originalOffset(offset int) int {
 	return offset + l.patches[i-1].shift
 }
 
-// decode begins a fix: with replacement characters where bytes are no text. An agent that
-// reads them so needs no repair, and its file is changed for another reason only.
+// beginDecodedFix returns the starting point of a fix with decoded bytes. If the agent decodes them
+// itself, no repair is needed, and the file changes only for other reasons.
 func (l *Log) beginDecodedFix(kept *Fixed, cur *Log, o Options) (next Fixed, bare *Log) {
 	next, bare = *kept, cur
 	if l.patches == nil || o.AppendOnly {
@@ -166,7 +165,7 @@ func (l *Log) beginDecodedFix(kept *Fixed, cur *Log, o Options) (next Fixed, bar
 	return next, &without
 }
 
-// encode ends a fix that leaves every byte as it is: what was added stands behind them.
+// keepEncoding restores the invalid bytes after an append-only fix, which keeps every byte.
 func (l *Log) keepEncoding(kept *Fixed, o Options) {
 	if l.patches != nil && o.AppendOnly && bytes.HasPrefix(kept.Raw, l.raw) {
 		kept.Raw = slices.Concat(l.original, kept.Raw[len(l.raw):])

@@ -15,43 +15,42 @@ import (
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
-// A Search says where sessions are looked for. Many goroutines may read it.
+// A Search selects the sessions to look for.
 type Search struct {
 	Home   string              // the home folder
-	Getenv func(string) string // says where agents keep their folders instead; nil: nothing does
-	Agents []string            // names of the agents; none: all
-	Aside  bool                // look for sessions that are not resumed by themselves, too
-	Since  time.Time           // only what was written to since then
-	// Databases opens a database in which an agent keeps its sessions, and lists them. nil: they
-	// are not read, and found as what cannot be read; so is one for which it returns [ErrFormat].
+	Getenv func(string) string // returns variables that move agents' folders; may be nil
+	Agents []string            // names of agents; empty means all
+	Aside  bool                // include archived sessions and those of sub-agents
+	Since  time.Time           // include only files modified since then
+	// Databases lists the sessions of a database. If it is nil or returns [ErrFormat], the search
+	// reports the database as unreadable.
 	Databases func(a *Agent, path string) ([]Place, error)
 }
 
-// A Place is where a session, or a store of sessions, lies. Many goroutines may read it.
+// A Place is the location of a session or of a store of sessions.
 type Place struct {
 	Agent *Agent
 	Path  string
 	Info  fs.FileInfo // of the file, or of the newest message of a folder
 	Bytes int64
-	// Client is the version of the agent that is installed, for files that do not name one.
+	// Client is the installed version of the agent, for files without a version.
 	Client string
-	Rows   Rows // of a session in a database; nil: it is a file or a folder
+	Rows   Rows // of a session in a database; nil for files and folders
 }
 
-// Rows is a session in a database. The package brings no driver along: a program that has one says
-// how a session is read and written, as the one document that its agent would export. One goroutine
-// at a time may use it.
+// Rows is a session in a database. A program with a database driver implements it. It presents a
+// session as the document that the agent would export. It is not safe for concurrent use.
 type Rows interface {
-	// Read returns the session, and the file of the database as it was before that.
+	// Read returns the session and the format of the document.
 	Read() (document []byte, format Format, err error)
-	// Write makes the session what now says, if it still is what was says, in one transaction,
-	// and returns where the rows are kept that have changed.
+	// Write changes the session from was to now in one transaction and returns the name of the
+	// backup. It fails if the session no longer equals was.
 	Write(was, now []byte) (backup string, err error)
-	// File is the database, or the file beside it that was written to last.
+	// File returns the database, or the file next to it that was written last.
 	File() (path string, info fs.FileInfo)
 }
 
-// Found is what a search has found. Many goroutines may read it.
+// Found is the result of a search.
 type Found struct {
 	Sessions []Place
 	Unread   []Place         // stores that cannot be read
@@ -72,7 +71,8 @@ func Find(s Search) *Found {
 	return &f.Found
 }
 
-// Folders are where a search looks for the sessions of an agent, whether they are there or not.
+// Folders returns the folders in which a search looks for the sessions of an agent, existing or
+// not.
 func Folders(s Search, a *Agent) (all []string) {
 	f := &finder{Search: s}
 	for _, p := range slices.Concat(a.files, a.databases) {
@@ -90,19 +90,19 @@ func Folders(s Search, a *Agent) (all []string) {
 	return all
 }
 
-// A finder is one search.
+// A finder is a search in progress.
 type finder struct {
 	Search
 	Found
 }
 
-// findSessions finds all sessions of an agent, sorted by path.
+// findSessions adds all sessions of an agent, sorted by path.
 func (s *finder) findSessions(a *Agent) {
 	patterns := a.files
 	if s.Aside {
 		patterns = slices.Concat(a.files, a.secondary)
 	}
-	seen := map[string]bool{} // a variable may lead two patterns to one place
+	seen := map[string]bool{} // a variable may map two patterns to one place
 	first := len(s.Sessions)
 	for _, p := range patterns {
 		folder, rest := s.root(p)
@@ -124,7 +124,7 @@ func (s *finder) findSessions(a *Agent) {
 	}
 }
 
-// stores visits the stores that a pattern stands for, each once.
+// stores calls visit once for each store that matches a pattern.
 func (s *finder) stores(a *Agent, pattern string, seen map[string]bool, visit func(name string, info fs.FileInfo)) {
 	folder, rest := s.root(pattern)
 	s.match(folder, rest, func(name string) {
@@ -135,7 +135,7 @@ func (s *finder) stores(a *Agent, pattern string, seen map[string]bool, visit fu
 	})
 }
 
-// database finds the sessions in a database.
+// database adds the sessions of a database.
 func (s *finder) database(a *Agent, name string, info fs.FileInfo) {
 	var all []Place
 	err := ErrFormat
@@ -150,8 +150,8 @@ func (s *finder) database(a *Agent, name string, info fs.FileInfo) {
 	s.Sessions = append(s.Sessions, all...)
 }
 
-// root puts a pattern below the home folder, or where it was moved to, and returns the
-// folder and what is to be matched below it.
+// root returns the folder that a pattern is relative to, and the rest of the pattern. The folder is
+// the home folder unless a variable moves it.
 func (s *finder) root(pattern string) (folder, rest string) {
 	for _, m := range folderOverrides {
 		below, inside := strings.CutPrefix(pattern, m.folder+"/")
@@ -162,7 +162,7 @@ func (s *finder) root(pattern string) (folder, rest string) {
 	return s.Home, pattern
 }
 
-// variable returns what the environment says.
+// variable returns an environment variable.
 func (s *finder) variable(name string) string {
 	if s.Getenv == nil {
 		return ""
@@ -170,8 +170,8 @@ func (s *finder) variable(name string) string {
 	return s.Getenv(name)
 }
 
-// match calls visit with everything that a pattern stands for. Unlike filepath.Glob it
-// tells of folders that cannot be read.
+// match calls visit for each path that matches a pattern. Unlike filepath.Glob, it records folders
+// that cannot be read.
 func (s *finder) match(folder, pattern string, visit func(string)) {
 	name, rest, more := strings.Cut(pattern, "/")
 	next := func(name string) {
@@ -198,13 +198,12 @@ func (s *finder) match(folder, pattern string, visit func(string)) {
 	}
 }
 
-// sessionAt returns the session at a path that a pattern has matched, or false if there
-// is none.
+// sessionAt returns the session at a path, or false if there is none.
 func sessionAt(a *Agent, name string) (Place, bool) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
-		return Place{}, false // it has just gone
+		return Place{}, false // just deleted
 	case a.Format == OpenCode:
 		return folderSession(a, name, info)
 	case !info.Mode().IsRegular():
@@ -213,8 +212,8 @@ func sessionAt(a *Agent, name string) (Place, bool) {
 	return Place{Agent: a, Path: name, Info: info, Bytes: info.Size()}, true
 }
 
-// folderSession returns the session whose messages lie in a folder. Its time is that of
-// the newest message.
+// folderSession returns the session whose messages are files in a folder. Its time is that of the
+// newest message.
 func folderSession(a *Agent, name string, info fs.FileInfo) (Place, bool) {
 	entries, err := os.ReadDir(name)
 	if err != nil || len(entries) == 0 {

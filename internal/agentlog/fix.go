@@ -11,38 +11,37 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// ErrAppendOnly says that the format has no way to add a repaired branch behind what
-// is there.
+// ErrAppendOnly is returned if the format cannot hold a repaired branch in addition to the original
+// lines.
 var ErrAppendOnly = errors.New("append only: this format cannot hold a repaired branch beside the original lines")
 
-// A Change is one thing that was done to a file. Many goroutines may read it.
+// A Change is one change of a file.
 type Change struct {
 	wire.Change
 	Thread string `json:"thread,omitempty"`
-	File   string `json:"file,omitempty"` // in a folder: the file it is in
-	Line   int    `json:"line"`           // in the file as it was; 0 if it is new
+	File   string `json:"file,omitempty"` // the file of a folder
+	Line   int    `json:"line"`           // in the original file; 0 for a new line
 }
 
-// Fixed is what came of repairing a file. Many goroutines may read it.
+// Fixed is the result of repairing a file.
 type Fixed struct {
-	Raw      []byte    // the original slice if nothing was done
-	Files    []File    // of a folder: the files that are changed
-	Changes  []Change  // in the order they were made
-	Left     []Finding // what could not be repaired; lines are those of Raw
-	Unmarked bool      // the byte order mark in front of the original is to go
+	Raw      []byte    // the original slice if nothing changed
+	Files    []File    // the changed files of a folder
+	Changes  []Change  // in order
+	Left     []Finding // the remaining findings, with lines of Raw
+	Unmarked bool      // the byte order mark was removed
 }
 
-// maxRounds bounds how often a file is read again to repair what a repair brought
-// about.
+// maxRounds bounds the number of rounds in which repairs are applied to the result of earlier
+// repairs.
 const maxRounds = 12
 
-// Fix repairs what Check finds and the agent sends. Lines that need no change leave byte
-// for byte; a file without findings comes back as the same slice. What is made of the
-// file is read again: a repair that brings about a fault that was not there, or hides a
-// message that was sent, is not made.
+// Fix repairs the findings of Check in the threads that the agent sends. Lines without changes keep
+// their bytes; a file without findings is returned as the same slice. Fix checks the repaired file
+// and discards a repair that would cause a new fault or hide a sent message.
 func (l *Log) Fix(o Options) (*Fixed, error) {
 	o.Format = l.Format
-	if rest := l.Raw(); l.options.Marked && !o.AppendOnly && bytes.HasPrefix(rest, byteOrderMark) { // several marks go at once
+	if rest := l.Raw(); l.options.Marked && !o.AppendOnly && bytes.HasPrefix(rest, byteOrderMark) { // remove several marks at once
 		for bytes.HasPrefix(rest, byteOrderMark) {
 			rest = rest[len(byteOrderMark):]
 		}
@@ -55,8 +54,8 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 	kept, cur := l.removeMark(&o)
 	var next Fixed
 	next, cur = l.beginDecodedFix(kept, cur, o)
-	last := cur           // the log of kept
-	var held map[int]bool // units of it that a repair would take words from
+	last := cur           // the log of kept.Raw
+	var held map[int]bool // units in last that repairs must leave alone
 	var origin lineOrigins
 	for range maxRounds {
 		e, raw, err := cur.planRepairs(o)
@@ -85,7 +84,7 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 	}
 	l.keepEncoding(kept, o)
 	for _, f := range last.inFileOrder(last.findFaults(o.Check)) {
-		if f.Effect == Cosmetic || f.Open && o.Repair.Open { // what was to be left open is not left over
+		if f.Effect == Cosmetic || f.Open && o.Repair.Open { // the caller wants open calls to stay open
 			continue
 		}
 		if f.Effect == Refused {
@@ -98,13 +97,13 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 	return kept, nil
 }
 
-// markRule is the damage of a byte order mark in front of a file.
 const markRule = "byte-order-mark"
 
-// passesMark is what is said of the mark where the agent does not mind it.
+// readsMarkNote explains why a byte order mark is harmless to some agents.
 const readsMarkNote = "the agent still reads what stands behind it"
 
-// unmark begins a fix: without the byte order mark, unless every byte is to stay.
+// removeMark returns the starting point of a fix: the log without its byte order mark, unless all
+// bytes must stay. It modifies o.
 func (l *Log) removeMark(o *Options) (*Fixed, *Log) {
 	kept := &Fixed{Raw: l.Raw()}
 	o.Marked = l.options.Marked && o.AppendOnly
@@ -120,7 +119,7 @@ func (l *Log) removeMark(o *Options) (*Fixed, *Log) {
 	return kept, &bare
 }
 
-// collect asks all repairs what is to be done.
+// collect collects the repairs of the file and of all sent threads.
 func (e *edits) collect(o Options) error {
 	l := e.file
 	l.repairDamage(e, o)
@@ -138,7 +137,7 @@ func (e *edits) collect(o Options) error {
 	return nil
 }
 
-// repairThread repairs a thread as its format does, or as all formats in which a result is a unit.
+// repairThread repairs a thread with its format's own repair or, if it has none, with repairFlat.
 func (e *edits) repairThread(t *Thread, o Options) error {
 	if f, ok := e.file.reader.(threadRepairer); ok {
 		return f.repair(e, t, o)
@@ -146,7 +145,7 @@ func (e *edits) repairThread(t *Thread, o Options) error {
 	return repairFlat(e.file.reader.(unitWriter), e, t, o)
 }
 
-// mergeFiles lets later versions of files take the place of earlier ones.
+// mergeFiles adds files to old. Later versions of a file replace earlier ones.
 func mergeFiles(old, changed []File) []File {
 	out := slices.Clone(old)
 	at := make(map[string]int, len(out))
@@ -163,7 +162,7 @@ func mergeFiles(old, changed []File) []File {
 	return out
 }
 
-// repairDamage puts newlines where they are missing and takes copies out.
+// repairDamage inserts missing newlines and removes duplicate lines.
 func (l *Log) repairDamage(e *edits, o Options) {
 	for _, f := range l.damage {
 		switch f.Rule {
@@ -181,12 +180,12 @@ func (l *Log) repairDamage(e *edits, o Options) {
 	}
 	e.splitLines = true
 	for _, u := range l.duplicates {
-		e.unit(u).drop = true // whatever hangs on it hangs on the first one
+		e.unit(u).drop = true // its children become children of the first copy
 		e.addChange(Change{Line: l.units[u].line}, wire.ActionDrop, "duplicate-line", nil, -l.units[u].span.Len(), "a copy of an earlier line")
 	}
 }
 
-// lineOfPath returns the line that a path of a thread names, or 0.
+// lineOfPath returns the line of the message that a path names, or 0.
 func (l *Log) lineOfPath(t *Thread, path string) int {
 	var list string
 	var i int
@@ -202,7 +201,7 @@ func (l *Log) lineOfPath(t *Thread, path string) int {
 	return l.units[t.sources[i].unit].line
 }
 
-// stubText words the result of a call that nobody answered.
+// stubText returns the text of a result that stands in for a missing one.
 func stubText(p wire.Repair, tr *transcript.Transcript, call transcript.BlockID) string {
 	if p.Stub == nil {
 		return wording.Stub

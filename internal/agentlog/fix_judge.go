@@ -10,10 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A round of repairs is kept if nobody is worse off for it.
-
-// holds reports whether a repaired file has no fault that it did not have before, is one JSON value
-// if it has to be, and sends what it sent.
+// isSafeRepair reports whether the repaired file after has no new fault, is one JSON value if l is
+// one, and still sends all messages and all text of the user.
 func (l *Log) isSafeRepair(after *Log, fixed *Fixed, o Options) bool {
 	if l.isDocument() && !after.isDocument() {
 		return false
@@ -24,17 +22,17 @@ func (l *Log) isSafeRepair(after *Log, fixed *Fixed, o Options) bool {
 			return false
 		}
 	}
-	taken := 0 // messages that may be gone
+	taken := 0 // number of messages that repairs removed
 	for _, c := range fixed.Changes {
 		if _, physical := damageRules[c.Rule]; !physical && c.Action != wire.ActionInsert && c.Action != wire.ActionEdit {
-			taken++ // a copy of a line, or a head, is no message
+			taken++ // a duplicate line or a head is not a message
 		}
 	}
 	return after.countSentMessages()+taken >= l.countSentMessages() && l.keepsUserTexts(after)
 }
 
-// isDocument reports whether a file is called JSON and is that: one value. What is put in front of
-// it or behind it, as among lines, would make it unreadable for whoever takes it by its name.
+// isDocument reports whether a file named .json is one JSON value. A line added before or after it
+// would make it unreadable for programs that go by its name.
 func (l *Log) isDocument() bool {
 	if !strings.EqualFold(path.Ext(l.name), ".json") {
 		return false
@@ -43,8 +41,8 @@ func (l *Log) isDocument() bool {
 	return ok
 }
 
-// heard reports whether all words of the user that were sent are sent of a repaired file, too, be
-// it as a part of others.
+// keepsUserTexts reports whether after still sends all texts of the user that l sends, possibly as
+// parts of other texts.
 func (l *Log) keepsUserTexts(after *Log) bool {
 	missing := make(map[string]bool)
 	l.visitTexts(false, func(text string) { missing[text] = true })
@@ -58,8 +56,8 @@ func (l *Log) keepsUserTexts(after *Log) bool {
 	return len(missing) == 0
 }
 
-// texts visits the texts of the user that are sent, or all texts and results, without what a
-// repair may change in them.
+// visitTexts calls visit with the sent texts of the user, or with all texts and results. It omits
+// replacement characters, which a repair may change.
 func (l *Log) visitTexts(all bool, visit func(text string)) {
 	for _, t := range l.Threads {
 		if !l.isSent(t) {
@@ -82,8 +80,8 @@ func (l *Log) visitTexts(all bool, visit func(text string)) {
 	}
 }
 
-// helps reports whether changes made a fault go, or the file a better one. Repairs that leave
-// all faults as they are would be made again at every run.
+// isImprovement reports whether changes removed a fault or repaired the bytes of the file. Other
+// repairs would be repeated in every run.
 func isImprovement(before, after *Log, changes []Change, o Options) bool {
 	was := before.countFaults(o)
 	if len(was) == 0 || !maps.Equal(was, after.countFaults(o)) {
@@ -95,7 +93,7 @@ func isImprovement(before, after *Log, changes []Change, o Options) bool {
 	})
 }
 
-// sending counts the messages that are sent.
+// countSentMessages returns the number of messages that the agent sends.
 func (l *Log) countSentMessages() int {
 	n := 0
 	for _, t := range l.Threads {
@@ -106,7 +104,7 @@ func (l *Log) countSentMessages() int {
 	return n
 }
 
-// faults counts what keeps the session from being resumed.
+// countFaults counts the faults that keep the session from being resumed, by rule and ids.
 func (l *Log) countFaults(o Options) map[string]int {
 	all := make(map[string]int)
 	for _, f := range l.findFaults(o.Check) {

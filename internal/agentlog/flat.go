@@ -10,53 +10,51 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A unitWriter writes the units of a format in which a result is a unit of its own.
+// A unitWriter is a format in which a result is a unit.
 type unitWriter interface {
-	// stub writes a unit that answers the call of a block.
+	// stub returns a unit that answers a call, or nil if that is impossible.
 	stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte
-	// quote writes the unit of a result anew as words of nobody.
+	// quoteUnit returns the unit of a result as a user message with the given text.
 	quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte
-	// without writes the unit of a call, or of a result, without it; nil if nothing would be
-	// left.
+	// withoutBlock returns the unit of a call or result without that block, or nil if nothing else
+	// is in the unit.
 	withoutBlock(l *Log, t *Thread, half transcript.BlockID) []byte
 }
 
-// A shower is a unitWriter of a format whose results may hold media; a quotation keeps them.
+// A mediaWriter is a unitWriter whose results may contain media, which a quotation keeps.
 type mediaWriter interface {
 	media(l *Log, t *Thread, result transcript.BlockID) [][]byte
 }
 
-// A parter is a unitWriter of a format whose units may hold several results: one of them is quoted
-// in a unit of its own, and the others stay where they are.
+// A resultSplitter is a unitWriter whose units may hold several results. A quoted result becomes a
+// separate unit.
 type resultSplitter interface {
-	// apart writes the unit without a result, and what is quoted of it; nil if nothing else
-	// is in the unit.
+	// splitResult returns the unit without a result, and a unit that quotes the result. It returns
+	// nil if nothing else is in the unit.
 	splitResult(l *Log, t *Thread, result transcript.BlockID, text string) (rest, quoted []byte)
 }
 
-// A carver is a unitWriter of a format whose units may hold results beside other things: a result that
-// moves leaves those where they are.
+// An elementWriter is a unitWriter whose units may hold results and other elements. A result can be
+// moved without them.
 type elementWriter interface {
-	// elements are the parts of a unit that results are among.
+	// elements returns the spans of the elements of a unit.
 	elements(o object) []jsonspan.Span
-	// alone writes a unit for one of them.
+	// unitFor returns a new unit with one of the elements.
 	unitFor(l *Log, unit int, element []byte) []byte
 }
 
-// A nester is a unitWriter of a format whose units may hold lists of items: those are changed where
-// they stand.
+// A nestedWriter is a unitWriter whose units may hold lists of items, which are changed in place.
 type nestedWriter interface {
 	setNestedItem(e *edits, t *Thread, b transcript.BlockID, now []byte)
 	quotedItem(l *Log, t *Thread, result transcript.BlockID, text string) []byte
 }
 
-// A matcher is a unitWriter of a format in which an id alone does not make a pair.
+// A pairMatcher is a unitWriter with calls and results that need more than equal ids to match.
 type pairMatcher interface {
 	isPair(t *Thread, call, result transcript.BlockID) bool
 }
 
-// repairFlat repairs what is wrong with the pairs of a thread, one change for each
-// finding.
+// repairFlat repairs the pairs of a thread, one change per finding.
 func repairFlat(w unitWriter, e *edits, t *Thread, o Options) error {
 	if o.AppendOnly {
 		return appendStubs(w, e, t, o)
@@ -65,8 +63,8 @@ func repairFlat(w unitWriter, e *edits, t *Thread, o Options) error {
 	return nil
 }
 
-// appendStubs answers the calls at the end of a file of lines, which is all that can
-// be done without a change of what is there.
+// appendStubs answers the open calls at the end of a file of lines. Other repairs need changes of
+// existing lines.
 func appendStubs(w unitWriter, e *edits, t *Thread, o Options) error {
 	for _, f := range e.file.checkThread(t, o.Check) {
 		if f.Open && o.Repair.Open {
@@ -99,7 +97,7 @@ func changeFlat(w unitWriter, e *edits, t *Thread, o Options) {
 			strays[f.IDs[0]] = f
 		}
 	}
-	// What is there counts before what is not: results go to their calls first.
+	// Results that exist take precedence over stubs, so first move results to their calls.
 	for i := range found {
 		if f := &found[i]; f.Rule == "orphan-call" && len(f.IDs) > 0 && strays[f.IDs[0]] != nil && m.isPair(f.Block, strays[f.IDs[0]].Block) && m.moveResult(f, strays[f.IDs[0]].Block, strays[f.IDs[0]].unit, f.unit) {
 			m.moved[f.Block] = true
@@ -119,21 +117,22 @@ type flatRepairer struct {
 	options       Options
 	transcript    *transcript.Transcript
 	touched       map[int]bool
-	moved         map[transcript.BlockID]bool // calls whose results were moved to them
-	settled       map[transcript.BlockID]bool // first results of calls with several
-	movedElements map[int]map[int]bool        // elements that have moved out of units, by where they begin
+	moved         map[transcript.BlockID]bool // calls that got their results back
+	settled       map[transcript.BlockID]bool // first results of calls with several results
+	movedElements map[int]map[int]bool        // by unit: offsets of the elements that were moved out
 	ids           *callIDs
 }
 
 func (m *flatRepairer) change(f *Finding) Change { return Change{Thread: m.thread.Name, Line: f.Line} }
 
-// mates reports whether a result can answer a call of its id.
+// isPair reports whether a result can answer a call with the same id.
 func (m *flatRepairer) isPair(call, result transcript.BlockID) bool {
 	k, ok := m.unitWriter.(pairMatcher)
 	return !ok || k.isPair(m.thread, call, result)
 }
 
-// move puts a result behind the unit of its call: its unit, or the element of it that it is.
+// moveResult moves a result, as its unit or as an element of it, after the unit of its call. It
+// reports whether it did.
 func (m *flatRepairer) moveResult(f *Finding, result transcript.BlockID, unit, call int) bool {
 	if unit == call || m.edits.file.sealed[unit] || m.touched[unit] && m.movedElements[unit] == nil {
 		return false
@@ -150,8 +149,8 @@ func (m *flatRepairer) moveResult(f *Finding, result transcript.BlockID, unit, c
 	return true
 }
 
-// carve takes a result out of a unit that holds more, and returns a unit of its own; nil: it
-// holds nothing else.
+// carve returns a new unit with a result that is one of several elements of a unit, or nil if it is
+// the only one.
 func (m *flatRepairer) carve(result transcript.BlockID, unit int) []byte {
 	c, ok := m.unitWriter.(elementWriter)
 	if !ok || len(c.elements(m.edits.file.object(unit))) < 2 {
@@ -166,7 +165,7 @@ func (m *flatRepairer) carve(result transcript.BlockID, unit int) []byte {
 	return c.unitFor(m.edits.file, unit, m.edits.file.raw[at.Start:at.End])
 }
 
-// writeLeft writes the units that results have moved out of.
+// writeRemainders writes the units from which results were moved.
 func (m *flatRepairer) writeRemainders() {
 	for unit, gone := range m.movedElements {
 		all := m.unitWriter.(elementWriter).elements(m.edits.file.object(unit))
@@ -207,7 +206,7 @@ func (m *flatRepairer) repair(f *Finding) {
 	}
 }
 
-// answer gives a call its stub, or drops it.
+// answerCall adds a stub for a call, or drops the call.
 func (m *flatRepairer) answerCall(f *Finding, x transcript.Exchange) {
 	if m.options.Repair.Open && f.Open || m.moved[f.Block] {
 		return
@@ -227,20 +226,20 @@ func (m *flatRepairer) answerCall(f *Finding, x transcript.Exchange) {
 	m.edits.addChange(m.change(f), wire.ActionInsert, f.Rule, f.IDs, len(raw), "a stub: %s", text)
 }
 
-// dropOpen drops a call without a result.
+// dropOpenCall drops a call without a result.
 func (m *flatRepairer) dropOpenCall(f *Finding) {
-	if len(f.IDs) > 0 { // else the receipt names nothing
+	if len(f.IDs) > 0 { // otherwise the receipt does not name the call
 		m.allowRead(f.unit, f.Block)
 	}
 	m.dropCall(f, "a tool call without a result")
 }
 
-// letRead says that a receipt names what the format has read of a call or a result, apart from what
-// somebody else is quoted with in it.
+// allowRead marks the strings of a call or result that the format reads as named in a receipt,
+// except quotations of another speaker.
 func (m *flatRepairer) allowRead(unit int, b transcript.BlockID) {
 	at := m.elementSpan(b)
 	if at == m.edits.file.units[unit].span {
-		return // a whole record says more than its call
+		return // a whole record holds more than the call
 	}
 	read := make(map[string]bool)
 	raw := m.transcript.Bytes(m.transcript.Block(b).Span)
@@ -253,7 +252,7 @@ func (m *flatRepairer) allowRead(unit int, b transcript.BlockID) {
 	})
 }
 
-// element is the part of a file that a block was made of.
+// elementSpan returns the span of the file that a block was built from.
 func (m *flatRepairer) elementSpan(b transcript.BlockID) jsonspan.Span {
 	blk := m.transcript.Block(b)
 	p, msg := m.thread.sources[blk.Message], m.transcript.Messages()[blk.Message]
@@ -266,7 +265,7 @@ func (m *flatRepairer) elementSpan(b transcript.BlockID) jsonspan.Span {
 	return m.edits.file.units[p.unit].span
 }
 
-// dropCall takes a call out of its unit.
+// dropCall removes a call from its unit.
 func (m *flatRepairer) dropCall(f *Finding, why string) {
 	gone := func() {
 		m.edits.addChange(m.change(f), wire.ActionDrop, f.Rule, f.IDs, -m.transcript.Block(f.Block).Span.Len(), "%s", why)
@@ -291,8 +290,8 @@ func (m *flatRepairer) dropCall(f *Finding, why string) {
 	gone()
 }
 
-// says returns the words of a result, and the bytes of what it shows beside them. One that says
-// nothing where its format says it, and something elsewhere, is said as it is written.
+// resultTexts returns the text of a result and the bytes of its media. If both are empty and the
+// result has strings elsewhere, the text is the result's JSON.
 func (m *flatRepairer) resultTexts(result transcript.BlockID) (text, shown string) {
 	if s, ok := m.unitWriter.(mediaWriter); ok {
 		shown = string(bytes.Join(s.media(m.edits.file, m.thread, result), []byte{','}))
@@ -312,7 +311,7 @@ func (m *flatRepairer) resultTexts(result transcript.BlockID) (text, shown strin
 	return text, shown
 }
 
-// stray quotes a result that answers no call, or drops it.
+// settleStray quotes a result without a call, or drops it if it is empty.
 func (m *flatRepairer) settleStray(f *Finding) {
 	if !m.canChange(f.unit) {
 		return
@@ -327,8 +326,8 @@ func (m *flatRepairer) settleStray(f *Finding) {
 	m.edits.addChange(m.change(f), wire.ActionEdit, f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
 }
 
-// reach reports whether the results of a unit can be changed, and keeps others from changing a
-// unit that holds one alone.
+// canChange reports whether the results of a unit may be changed, and marks a unit with a single
+// result as touched.
 func (m *flatRepairer) canChange(unit int) bool {
 	if m.edits.file.sealed[unit] {
 		_, ok := m.unitWriter.(nestedWriter)
@@ -338,8 +337,8 @@ func (m *flatRepairer) canChange(unit int) bool {
 	return true
 }
 
-// dropResult takes a result out of its unit, which goes if nothing else is in it, and returns
-// how many bytes that were.
+// dropResult removes a result from its unit, and the unit if nothing else is in it. It returns the
+// number of bytes removed.
 func (m *flatRepairer) dropResult(unit int, result transcript.BlockID) int {
 	if n, ok := m.unitWriter.(nestedWriter); ok && m.edits.file.sealed[unit] {
 		n.setNestedItem(m.edits, m.thread, result, nil)
@@ -355,7 +354,7 @@ func (m *flatRepairer) dropResult(unit int, result transcript.BlockID) int {
 	return whole - len(rest)
 }
 
-// quoteResult writes a result anew as words of nobody.
+// quoteResult replaces a result by a quotation.
 func (m *flatRepairer) quoteResult(unit int, result transcript.BlockID, text string) {
 	if n, ok := m.unitWriter.(nestedWriter); ok && m.edits.file.sealed[unit] {
 		n.setNestedItem(m.edits, m.thread, result, n.quotedItem(m.edits.file, m.thread, result, quotation+text))
@@ -371,15 +370,14 @@ func (m *flatRepairer) quoteResult(unit int, result transcript.BlockID, text str
 	u.body = m.quoteUnit(m.edits.file, m.thread, result, quotation+text)
 }
 
-// quotation introduces what a tool said, so that nobody takes it for the user's
-// words.
+// quotation introduces a quoted result, so that nobody mistakes it for the user's words.
 const quotation = "[A tool result without its call; quoted, not written by the user]\n"
 
-// extra keeps one result of a call as its answer: the first real one, before one that was
-// made up. Copies of it and those that were made up go; what else a tool said is quoted.
+// settleExtra keeps one result of a call: the first real one, or else the first synthetic one. It
+// drops copies of it and synthetic results, and quotes all others.
 func (m *flatRepairer) settleExtra(f *Finding, x transcript.Exchange) {
 	if m.settled[x.Results[0]] {
-		return // with the first finding about this call
+		return // already settled
 	}
 	m.settled[x.Results[0]] = true
 	best := x.Results[0]
@@ -391,7 +389,7 @@ func (m *flatRepairer) settleExtra(f *Finding, x transcript.Exchange) {
 	}
 	first, shown := m.resultTexts(best)
 	said := map[[2]string]bool{{first, shown}: true}
-	words := make(map[string]bool) // of the results that stay
+	words := make(map[string]bool) // strings of the kept results
 	again := func(r transcript.BlockID) bool {
 		known := true
 		eachWord(m.edits.file.raw, m.elementSpan(r), func(s jsonspan.Span) {

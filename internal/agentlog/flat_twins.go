@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// twin settles a call that repeats the id of an earlier one: a copy goes, and another call gets
-// an id of its own, as do its results.
+// settleDuplicateID handles a call with the id of an earlier call. A copy is dropped; a different
+// call and its results get a new id.
 func (m *flatRepairer) settleDuplicateID(f *Finding, x transcript.Exchange) {
 	first := m.ids.first[x.CallID]
 	if first == transcript.NoBlock || first == f.Block {
@@ -25,7 +25,7 @@ func (m *flatRepairer) settleDuplicateID(f *Finding, x transcript.Exchange) {
 	for _, b := range halves {
 		unit, _ := m.thread.locate(m.edits.file, m.transcript.Block(b).Message, b)
 		if _, nests := m.unitWriter.(nestedWriter); m.touched[unit] || m.edits.file.sealed[unit] && !nests {
-			return // in the next round
+			return // the next round handles it
 		}
 	}
 	id := m.ids.mint(x.CallID)
@@ -40,10 +40,10 @@ func (m *flatRepairer) settleDuplicateID(f *Finding, x transcript.Exchange) {
 	}
 }
 
-// callIDs are the ids of the calls of a thread.
+// callIDs are the call ids of a thread.
 type callIDs struct {
-	first map[string]transcript.BlockID // of several calls the first; of none, no block
-	next  map[string]int                // how many ids were made of one
+	first map[string]transcript.BlockID // by id: the first call, or NoBlock if the id has none
+	next  map[string]int                // by id: the number of ids derived from it
 }
 
 func newCallIDs(tr *transcript.Transcript) *callIDs {
@@ -56,7 +56,7 @@ func newCallIDs(tr *transcript.Transcript) *callIDs {
 	return c
 }
 
-// mint makes an id that no call has.
+// mint derives an unused id from old.
 func (c *callIDs) mint(old string) string {
 	for {
 		sum := sha256.Sum256(fmt.Appendf(nil, "pare\x00%s\x00%d", old, c.next[old]))
@@ -69,13 +69,13 @@ func (c *callIDs) mint(old string) string {
 	}
 }
 
-// sameCall reports whether two calls are of one tool with the same arguments.
+// sameCall reports whether two calls have the same tool and arguments.
 func sameCall(tr *transcript.Transcript, a, b transcript.BlockID) bool {
 	one, two := tr.Block(a), tr.Block(b)
 	return one.Tool == two.Tool && bytes.Equal(tr.Bytes(one.Body), tr.Bytes(two.Body))
 }
 
-// rename gives a call or a result another id, wherever its element names it.
+// renameID replaces the id of a call or result everywhere in its element.
 func (m *flatRepairer) renameID(b transcript.BlockID, old, id string) {
 	unit, _ := m.thread.locate(m.edits.file, m.transcript.Block(b).Message, b)
 	at := m.elementSpan(b)

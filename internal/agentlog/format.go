@@ -7,71 +7,74 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Format is the file format of an agent. The zero value asks for detection.
+// A Format is the file format of an agent. The zero value means automatic detection.
 type Format uint8
 
 const (
 	Auto           Format = iota
 	ClaudeCode            // JSON lines with uuid and parentUuid
-	Codex                 // rollout, JSON lines, old and new layout
+	Codex                 // rollouts: JSON lines in the old and the new layout
 	Pi                    // JSON lines, linear or with id and parentId
-	GeminiCLI             // a chat: one object with messages and their toolCalls, or lines
+	GeminiCLI             // chats: one object with messages and their toolCalls, or lines
 	Cline                 // api_conversation_history.json of Cline and Roo: a bare Anthropic list
 	Goose                 // JSON lines or recordings with toolRequest and toolResponse
 	OpenHands             // event lists, alone or in the lines of an evaluation
 	OpenCode              // a storage folder; see [ReadFolder]
 	ADK                   // an ADK session: one object with events
-	Cline3                // ID.messages.json: one object with messages, beside bookkeeping
+	Cline3                // ID.messages.json: one object with messages and metadata
 	Continue              // one object with a history
-	QwenCode              // JSON lines like those of Claude Code, with the parts of Gemini
+	QwenCode              // JSON lines like those of Claude Code, with Gemini parts
 	Copilot               // events.jsonl of GitHub Copilot CLI
-	OpenCodeExport        // a session of opencode in one object: an export, or rows of its database
+	OpenCodeExport        // one object with a session of opencode: an export or the rows of its database
 	ATIF                  // a trajectory of a benchmark: one object with steps
-	OpenHandsEvent        // one event of a folder of OpenHands; it is told apart, not read
+	OpenHandsEvent        // one event of an OpenHands folder; detected but not readable
 )
 
-// A row is all that the rest of the package knows about a format. A new format is a
-// file with its row and what the row names, and a line in table.
+// A formatSpec describes a format to the rest of the package. To add a format, write a file with
+// its formatSpec and add it to formatTable.
 type formatSpec struct {
 	format  Format
 	name    string       // in flags and in JSON
-	maker   string       // the agent, as people call it
-	dialect wire.Dialect // that its threads are put together in
-	form    formatReader // reads and fixes it; nil: it is not read
+	maker   string       // the agent's product name
+	dialect wire.Dialect // of the threads
+	form    formatReader // nil if the format is not readable
 
-	// line says how much an object tells for the format, as a line of its file or as the
-	// whole of it; nil: nothing does.
+	// lineEvidence returns the evidence that an object, as a line of a file or as a whole file, has
+	// this format. It may be nil.
 	lineEvidence func(o object) evidence
-	// marked reports whether the agent reads a file behind a byte order mark as if there
-	// were none; nil: it does not, or that is not known.
+	// readsByteOrderMark reports whether the agent ignores a byte order mark. Nil means no or
+	// unknown.
 	readsByteOrderMark func(l *Log) bool
-	// lenient: the agent reads bytes that are no UTF-8 as replacement characters.
+	// lenientUTF8 is true if the agent replaces invalid UTF-8 by replacement characters.
 	lenientUTF8 bool
-	// settles reports whether the agent itself puts right what is found in a thread, each time it
-	// sends it; nil: it does not, or that is not known.
+	// repairsItself reports whether the agent corrects a finding each time it sends the thread. Nil
+	// means no or unknown.
 	repairsItself func(l *Log, t *Thread, f wire.Finding) bool
-	// usage reads what the API has counted for a reply, off its unit; nil: the agent does not
-	// note it there.
+	// unitUsage returns the token counts that the API reported for a reply, from the unit of the
+	// reply. It is nil if the agent stores them elsewhere or not at all.
 	unitUsage func(o object) (in, out int)
-	// counts does so where lines of their own say it; nil: none do.
+	// readCounted returns the token counts from separate lines. It may be nil.
 	readCounted func(l *Log, t *Thread) fullness.Counted
-	// shortens: the agent leaves out of what it sends what does not fit.
+	// shortensItself is true if the agent omits messages that do not fit the window.
 	shortensItself bool
-	// aim is how full a session that was too long is made, in percent. Zero: 50.
+	// targetPercent is the fill of the window, in percent, to which a full session is shortened.
+	// Zero means 50.
 	targetPercent int
-	// clips is how many bytes of a result the agent sends at most. Zero: all.
+	// resultLimit is the maximum number of bytes of a result that the agent sends. Zero means no
+	// limit.
 	resultLimit int
-	// document reports whether a value is the whole of a file; nil: files are lines.
+	// isDocument reports whether a value is a complete file of the format. It is nil if files are
+	// lines.
 	isDocument func(o object) bool
 }
 
-// table is the list of all formats. Of two with as much evidence the first counts.
+// formatTable lists all formats. If two formats have equal evidence, the first one is chosen.
 var formatTable = []formatSpec{
 	claudeRow, codexRow, piRow, geminiRow, clineRow, gooseRow, openHandsEventRow, openHandsRow, openCodeRow, openCodeExportRow, adkRow, copilotRow, qwenRow,
 	cline3Row, continueRow, atifRow,
 }
 
-// row returns what is known of the format; false for Auto and for none of ours.
+// spec returns the description of a format, or false for Auto and unknown formats.
 func (f Format) spec() (formatSpec, bool) {
 	for _, r := range formatTable {
 		if r.format == f {
@@ -81,7 +84,7 @@ func (f Format) spec() (formatSpec, bool) {
 	return formatSpec{}, false
 }
 
-// String is the format's name in flags and in JSON.
+// String returns the format's name in flags and in JSON.
 func (f Format) String() string {
 	if f == Auto {
 		return "auto"
@@ -92,32 +95,30 @@ func (f Format) String() string {
 	return "unknown"
 }
 
-// Maker is the agent that writes the format, as people call it.
+// Maker returns the product name of the agent that writes the format.
 func (f Format) Maker() string {
 	r, _ := f.spec()
 	return r.maker
 }
 
-// Dialect is the dialect that the threads of the format are put together in.
+// Dialect returns the dialect of the format's threads.
 func (f Format) Dialect() wire.Dialect {
 	r, _ := f.spec()
 	return r.dialect
 }
 
-// Readable reports whether files of the format can be read. Others are only told
-// apart.
+// Readable reports whether files of the format can be read. Others can only be detected.
 func (f Format) Readable() bool {
 	r, _ := f.spec()
 	return r.form != nil
 }
 
-// An UnreadError says that a file is of a format that is known, and not read. Many
-// goroutines may read it.
+// An UnreadError reports a file of a format that is known but not readable.
 type UnreadError struct{ Format Format }
 
 func (e *UnreadError) Error() string {
 	return fmt.Sprintf("this is a session file of %s, which Pare does not read yet", e.Format.Maker())
 }
 
-// Unwrap makes it an [ErrFormat].
+// Unwrap returns [ErrFormat].
 func (e *UnreadError) Unwrap() error { return ErrFormat }

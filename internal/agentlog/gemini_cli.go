@@ -7,20 +7,19 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// geminiCLI reads the chats of Gemini CLI as it does when it resumes one. A message of the
-// model holds its calls as toolCalls, and each of them its result; or as parts of its
-// content, which count before those. The responses may stand in a message of the user once
-// more, and are then sent once more.
+// geminiCLI reads the chats of Gemini CLI as it does when it resumes one. A message of the model
+// holds its calls as toolCalls, each with its result, or as parts of its content, which take
+// precedence. The responses may be repeated in a message of the user and are then sent twice.
 //
-// Older versions keep one object with all messages. Later ones keep lines: a message is
-// written again whenever it changes, and the last line of an id counts; $rewindTo takes a
-// message and all behind it back, $set may replace all of them.
+// Older versions keep one object with all messages. Later versions keep lines: a message is written
+// again whenever it changes, and the last line with an id counts. $rewindTo removes a message and
+// all later ones, and $set may replace all messages.
 type geminiCLI struct{}
 
 var geminiRow = formatSpec{
 	format: GeminiCLI, name: "gemini-cli", maker: "Gemini CLI", dialect: wire.Gemini, form: geminiCLI{},
 	lenientUTF8: true, lineEvidence: geminiLine, isDocument: isChat, targetPercent: 40,
-	unitUsage: usageAt("tokens", []string{"input"}, []string{"output", "thoughts"}), // cached tokens are part of the input
+	unitUsage: usageAt("tokens", []string{"input"}, []string{"output", "thoughts"}), // cached tokens are included in the input
 }
 
 // isChat reports whether a value is a chat of the older versions.
@@ -28,8 +27,8 @@ func isChat(o object) bool {
 	return o.Has("sessionId") && o.Has("messages") && (o.Has("projectHash") || o.Has("startTime"))
 }
 
-// geminiLine: a chat may have lost its head, so the messages of the model and what puts
-// them in their place tell as much.
+// geminiLine returns strong evidence also for messages of the model and for replacements of
+// messages, because a chat may have lost its head.
 func geminiLine(o object) evidence {
 	switch kind := o.Kind(); {
 	case kind == "gemini" && o.Has("id") && o.Has("timestamp") && o.Has("content"),
@@ -40,7 +39,7 @@ func geminiLine(o object) evidence {
 	return noEvidence
 }
 
-// A record is where a message of a chat stands.
+// A chatRecord is the place of a message of a chat.
 type chatRecord struct {
 	id   string
 	unit int
@@ -60,7 +59,7 @@ func (g geminiCLI) read(l *Log) {
 		}
 	}
 	l.readLines()
-	if len(l.units) == 0 { // a chat of the older versions that breaks off has no lines of its own
+	if len(l.units) == 0 { // a truncated chat of the older versions has no lines
 		l.damage, l.missingNewlines = nil, nil
 		l.markUnreadable()
 		return
@@ -105,7 +104,8 @@ func (g geminiCLI) addThread(l *Log) {
 	l.addPairsThread("main", Main, model, b, k)
 }
 
-// geminiContent returns the content of a message, a string, a part or a list of them.
+// geminiContent returns the parts of a message's content, which is a string, a part or a list of
+// them.
 func geminiContent(m object) *messageBuilder {
 	t := &messageBuilder{member: "parts"}
 	v, ok := m.Get("content")
@@ -129,8 +129,8 @@ func geminiContent(m object) *messageBuilder {
 	return t
 }
 
-// geminiIgnored reports whether a message of the user is not sent: it is empty, a command,
-// or what the program puts in front of each session.
+// isUnsentUserMessage reports whether Gemini CLI does not send a message of the user: an empty one,
+// a command, or the context that the program adds to each session.
 func isUnsentUserMessage(t *messageBuilder) bool {
 	var b strings.Builder
 	for _, p := range t.blocks {
@@ -159,8 +159,8 @@ func (geminiCLI) countResponses(parts [][]byte, k *pairCounts) {
 	}
 }
 
-// turn adds a message of the model, and the results that its calls hold as the message
-// behind it; true if there are any.
+// appendModelMessage adds a message of the model and a second message with the results of its
+// calls. It reports whether there was a second one.
 func (g geminiCLI) appendModelMessage(l *Log, b *bodyBuilder, unit int, m object, k *pairCounts) bool {
 	t, own := geminiContent(m), false
 	for _, p := range t.blocks {
@@ -185,7 +185,7 @@ func (g geminiCLI) appendModelMessage(l *Log, b *bodyBuilder, unit int, m object
 			answers.add(r, c)
 		}
 	}
-	if len(t.blocks) == 0 { // nothing of it is sent
+	if len(t.blocks) == 0 { // not sent
 		return false
 	}
 	g.countResponses(answers.blocks, k)
@@ -194,7 +194,7 @@ func (g geminiCLI) appendModelMessage(l *Log, b *bodyBuilder, unit int, m object
 	return len(answers.blocks) > 0
 }
 
-// geminiResults returns the parts that a call holds as its result.
+// geminiResults returns the result parts of a call.
 func geminiResults(call object) [][]byte {
 	v, ok := call.Get("result")
 	if !ok {

@@ -11,35 +11,35 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A geminiEdit is what happens to a message of a chat.
+// A geminiEdit holds the changes of a message of a chat.
 type geminiEdit struct {
 	chatRecord
-	calls      map[int][]byte // toolCalls by where they begin; nil: they stay
-	addedCalls [][]byte       // toolCalls that are added
-	parts      map[int][]byte // what is written for parts of the content, by where they begin; nil: they go
+	calls      map[int][]byte // changed toolCalls by offset
+	addedCalls [][]byte       // new toolCalls
+	parts      map[int][]byte // changed parts of the content by offset; nil removes the part
 }
 
-// A geminiRepairer fixes the pairs of a chat. Results are written where the program writes
-// them itself: into the toolCalls of the message that calls.
+// A geminiRepairer repairs the pairs of a chat. It writes results to the same place as Gemini CLI:
+// into the toolCalls of the message with the call.
 type geminiRepairer struct {
 	edits        *edits
 	thread       *Thread
 	options      Options
 	transcript   *transcript.Transcript
-	messageEdits map[int]*geminiEdit // by where the message begins
+	messageEdits map[int]*geminiEdit // by offset of the message
 	order        []int
-	changed      map[int]bool // places that have been changed in this round
+	changed      map[int]bool // offsets that were changed in this round
 
-	sorted map[int]bool // messages whose results have been sorted among their calls, by where they begin
+	sorted map[int]bool // offsets of messages whose results were assigned to their calls
 
-	records []chatRecord                    // in the order of the file
+	records []chatRecord                    // in file order
 	results map[string][]transcript.BlockID // by call id
 }
 
 func (g geminiCLI) repair(e *edits, t *Thread, o Options) error {
 	m := &geminiRepairer{edits: e, thread: t, options: o, transcript: t.Request.Transcript(), messageEdits: make(map[int]*geminiEdit), changed: make(map[int]bool), sorted: make(map[int]bool)}
 	found := e.file.checkThread(t, o.Check)
-	if len(found) == 0 || e.file.snapshotGap != nil { // what is said again is repaired where it is said last
+	if len(found) == 0 || e.file.snapshotGap != nil { // repair the repeated messages in the next round
 		return nil
 	}
 	m.records = slices.SortedFunc(slices.Values(e.file.chatRecords), func(a, b chatRecord) int { return cmp.Compare(a.at.Start, b.at.Start) })
@@ -62,17 +62,17 @@ func (g geminiCLI) repair(e *edits, t *Thread, o Options) error {
 	return m.write()
 }
 
-// spanOf is where a block comes from.
+// spanOf returns the span that a block was built from.
 func (m *geminiRepairer) spanOf(b transcript.BlockID) jsonspan.Span {
 	message := m.transcript.Block(b).Message
 	return m.thread.sources[message].blockSpans[b-m.transcript.Messages()[message].First]
 }
 
-// edit returns what happens to the message that a place is in.
+// editAt returns the edit of the message at an offset.
 func (m *geminiRepairer) editAt(at int) *geminiEdit {
 	i, ok := slices.BinarySearchFunc(m.records, at, func(r chatRecord, at int) int { return cmp.Compare(r.at.Start, at) })
 	if !ok {
-		i-- // the one that begins in front of it
+		i-- // the message that begins before the offset
 	}
 	r := m.records[i]
 	x := m.messageEdits[r.at.Start]
@@ -104,8 +104,7 @@ func (m *geminiRepairer) repair(f *Finding) {
 	}
 }
 
-// answerCall writes a toolCall with a result that carries its id: the one it has, or a
-// stub.
+// answerCall gives a toolCall a result with its id: the existing one or a stub.
 func (m *geminiRepairer) answerCall(f *Finding, at jsonspan.Span, call object) {
 	id, name := call.Text("id"), call.Text("name")
 	x := m.editAt(at.Start)
@@ -122,15 +121,15 @@ func (m *geminiRepairer) answerCall(f *Finding, at jsonspan.Span, call object) {
 	}
 	if result == nil {
 		text := stubText(m.options.Repair, m.transcript, f.Block)
-		// What the call holds beside a response, such as a picture, is said all the same.
+		// Other parts of the call, such as an image, stay.
 		result, pairs = append([][]byte{stubPart(id, name, text)}, parts...), []any{"status", "error"}
 		m.edits.addChange(Change{Thread: m.thread.Name, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(result[0]), "a stub: %s", text)
 	}
 	x.calls[at.Start] = call.With(append(pairs, "result", array(result...))...)
 }
 
-// plainText is what a part says that is a text and nothing else; one with more members may be
-// somebody else's words.
+// plainText returns the text of a part with a text and nothing else. A part with more members may
+// belong to another speaker.
 func plainText(part []byte) string {
 	o := objectOf(part)
 	if len(o.Members) != 1 {
@@ -139,9 +138,9 @@ func plainText(part []byte) string {
 	return o.Text("text")
 }
 
-// responseAmong returns what a call holds as its result with one response that carries its
-// id: the one that does, the first that is there, or one made of the texts. Other responses
-// become quotations. nil: there is nothing to make one of.
+// responseAmong returns the parts of a call's result with exactly one response that has the call's
+// id: the matching one, or else the first one, or else one built from the texts. Other responses
+// become quotations. It returns nil if there is no response and no text.
 func (m *geminiRepairer) responseAmong(f *Finding, call object, parts [][]byte) [][]byte {
 	id, name := call.Text("id"), call.Text("name")
 	own, exact, texts := -1, false, ""
@@ -170,7 +169,7 @@ func (m *geminiRepairer) responseAmong(f *Finding, call object, parts [][]byte) 
 		case own < 0 && len(r.Members) == 0 && plainText(p) != "":
 		case len(r.Members) == 0, k == own && exact:
 			out = append(out, p)
-		case k != own && holdsSpeaker(p): // whom a quotation would make the tool
+		case k != own && holdsSpeaker(p): // a quotation would attribute the speaker's words to the tool
 			out = append(out, p)
 		case k == own:
 			out = append(out, write("functionResponse", r.With("id", id, "name", name)))
@@ -183,7 +182,7 @@ func (m *geminiRepairer) responseAmong(f *Finding, call object, parts [][]byte) 
 	return out
 }
 
-// somebodySpeaks reports whether a message stands in a part, as such and not as a text.
+// holdsSpeaker reports whether a part contains a nested message of a speaker.
 func holdsSpeaker(part []byte) bool {
 	for at := range wirex.QuotedIn(part, transcript.Span{End: len(part)}) {
 		if part[at] != '{' && part[at] != '[' {
@@ -193,8 +192,7 @@ func holdsSpeaker(part []byte) bool {
 	return false
 }
 
-// quotedResponse are the parts that take the place of a response: what it says as a
-// quotation, and the media that it holds.
+// quotedResponse returns the parts that replace a response: a quotation of its text and its media.
 func quotedResponse(r object, says string) [][]byte {
 	out := [][]byte{write("text", quotation+says)}
 	for _, p := range r.List("parts") {
@@ -211,8 +209,8 @@ func stubPart(id, name, text string) []byte {
 	return write("functionResponse", write("id", mark, "name", name, "response", write("error", text)))
 }
 
-// answerPart answers a call that is a part of the content: with a toolCall that holds the
-// result, since that is where the program takes it from.
+// answerPart answers a call in the content by adding a toolCall with a result, because Gemini CLI
+// reads results from there.
 func (m *geminiRepairer) answerPart(f *Finding, at jsonspan.Span, call object) {
 	id, name := call.Text("id"), call.Text("name")
 	x := m.editAt(at.Start)
@@ -231,8 +229,8 @@ func (m *geminiRepairer) answerPart(f *Finding, at jsonspan.Span, call object) {
 		"timestamp", objectAt(m.edits.file.raw, x.at).Mark("timestamp")))
 }
 
-// strayFor takes the response to a call from where it stands too late; nil if there is
-// none.
+// takeDisplaced removes a response that follows its call too late and returns it, or nil if there
+// is none.
 func (m *geminiRepairer) takeDisplaced(id, name string) []byte {
 	if id == "" {
 		return nil
@@ -255,19 +253,20 @@ func (m *geminiRepairer) takeDisplaced(id, name string) []byte {
 	return nil
 }
 
-// answers reports whether a result is the first of a call and stands where it must.
+// isFirstResult reports whether a result is the first one of a call and in the right place.
 func (m *geminiRepairer) isFirstResult(b transcript.BlockID) bool {
 	x := m.transcript.Exchanges()[m.transcript.ExchangeOf(b)]
 	return x.State == transcript.Whole && len(x.Results) > 0 && x.Results[0] == b
 }
 
-// response deals with a part of a message of the user that is no answer, or one too many.
+// repairResponse removes or quotes a response in a user message that answers no call or is a second
+// one.
 func (m *geminiRepairer) repairResponse(f *Finding, at jsonspan.Span, part object) {
 	r := part.Object("functionResponse")
 	x := m.editAt(at.Start)
 	m.changed[at.Start] = true
 	c := Change{Thread: m.thread.Name, Line: f.Line}
-	for _, id := range m.results[r.Text("id")] { // the first of them is the one that stays
+	for _, id := range m.results[r.Text("id")] { // the first one stays
 		if id == f.Block {
 			break
 		}
@@ -285,7 +284,7 @@ func (m *geminiRepairer) repairResponse(f *Finding, at jsonspan.Span, part objec
 	m.edits.addChange(c, wire.ActionEdit, f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
 }
 
-// sameResponse reports whether two results say and show the same.
+// sameResponse reports whether two results have the same text and media.
 func (m *geminiRepairer) sameResponse(a, b transcript.BlockID) bool {
 	shows := func(b transcript.BlockID) []byte {
 		return responseOf(m.transcript.Bytes(m.transcript.Block(b).Span)).Value("parts")
@@ -293,7 +292,7 @@ func (m *geminiRepairer) sameResponse(a, b transcript.BlockID) bool {
 	return m.thread.Request.Text(a) == m.thread.Request.Text(b) && bytes.Equal(shows(a), shows(b))
 }
 
-// write puts the changed messages into the file, or behind it.
+// write replaces the changed messages, or appends them to the file.
 func (m *geminiRepairer) write() error {
 	for _, start := range m.order {
 		x := m.messageEdits[start]
@@ -310,7 +309,7 @@ func (m *geminiRepairer) write() error {
 	return nil
 }
 
-// render writes the message, and nothing anew that stays.
+// render returns the changed message. Unchanged parts keep their bytes.
 func (x *geminiEdit) render(file []byte) []byte {
 	o := objectAt(file, x.at)
 	var all []jsonspan.Edit
@@ -340,7 +339,7 @@ func (x *geminiEdit) render(file []byte) []byte {
 	return out
 }
 
-// content replaces parts of the content, or writes the list without those that go.
+// content replaces changed parts of the content, or rewrites the list if parts are removed.
 func (x *geminiEdit) content(file []byte, content jsonspan.Span, put func(jsonspan.Span, []byte)) {
 	if file[content.Start] != '[' {
 		if now := x.parts[content.Start]; now != nil {

@@ -9,30 +9,30 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A geminiFold goes through the lines of a chat as Gemini CLI does. When it resumes one, it
-// writes a head again, a $set with nothing but the context of the new run, and a $set with
-// all messages from before. If that last line is lost, the program forgets them: they are
-// read as if it were there, and Fix writes it again.
+// A geminiReplay processes the lines of a chat as Gemini CLI does. When Gemini CLI resumes a chat,
+// it writes a new head, a $set with only the context of the new run, and a $set with all earlier
+// messages. If the last of these lines is lost, the program forgets the messages. The replay reads
+// them as if the line existed, and Fix writes it again.
 type geminiReplay struct {
 	file     *Log
 	messages []chatRecord
-	index    map[string]int // into all, by id
+	index    map[string]int // by id: the index in messages
 
-	hasHead      bool         // there is a head, wherever
-	session      string       // that the chat is of
-	beforeResume []chatRecord // the messages at the last head; nil: they were said again
-	emptiedBy    int          // the unit whose $set took them away; -1: none
+	hasHead      bool         // some line is a head
+	session      string       // id of the session
+	beforeResume []chatRecord // the messages at the last head; nil once they were repeated
+	emptiedBy    int          // the unit whose $set removed them; -1 if none
 }
 
-// A geminiGap is the place where the messages from before a resume are to be said again.
+// A snapshotGap is the place where the messages from before a resume must be repeated.
 type snapshotGap struct {
-	emptiedBy    int // the unit of the $set that took them away
-	insertBefore int // the unit in front of which they belong; -1: at the end
+	emptiedBy    int // the unit whose $set removed them
+	insertBefore int // the unit before which they belong; -1 for the end
 	messages     []chatRecord
 }
 
-// foldGemini goes through all lines. A copy of a line puts back what was so when it was
-// written; where that leaves less than without it, the copies are damage.
+// replayGemini processes all lines. A copy of a line restores an older state of its message; where
+// this loses something, the copies are damage.
 func replayGemini(l *Log) *geminiReplay {
 	f := &geminiReplay{file: l}
 	f.run(nil)
@@ -57,8 +57,7 @@ func replayGemini(l *Log) *geminiReplay {
 	return first
 }
 
-// recalls reports whether a fold leaves all messages that another one does, and more of them or
-// other versions.
+// keepsMoreThan reports whether f has all messages of other, and more or different ones.
 func (f *geminiReplay) keepsMoreThan(other *geminiReplay) bool {
 	more := len(f.messages) > len(other.messages)
 	for _, r := range other.messages {
@@ -72,8 +71,8 @@ func (f *geminiReplay) keepsMoreThan(other *geminiReplay) bool {
 	return more
 }
 
-// geminiCopies are the lines of messages that repeat an earlier line, byte for byte; nil: there
-// are none.
+// duplicateMessages returns the units of message lines that repeat an earlier line. It returns nil
+// if there are none.
 func duplicateMessages(l *Log) (again map[int]bool) {
 	seed := maphash.MakeSeed()
 	seen := make(map[uint64]int, len(l.units))
@@ -98,18 +97,18 @@ func duplicateMessages(l *Log) (again map[int]bool) {
 	return again
 }
 
-// run goes through the lines but for some.
+// run processes all lines except the given ones.
 func (f *geminiReplay) run(without map[int]bool) {
 	f.emptiedBy, f.index, f.file.snapshotGap = -1, make(map[string]int), nil
 	for i, u := range f.file.units {
-		if u.alone && !without[i] { // else the line is no JSON to the program
+		if u.alone && !without[i] { // otherwise Gemini CLI cannot parse the line
 			f.applyLine(i, objectAt(f.file.raw, u.span))
 		}
 	}
 	f.restoreForgotten(-1)
 }
 
-// records returns the messages that are left, and notes what is missing among them.
+// records returns the resulting messages and reports a missing snapshot.
 func (f *geminiReplay) records() []chatRecord {
 	if g := f.file.snapshotGap; g != nil {
 		at := f.file.units[g.emptiedBy]
@@ -166,7 +165,7 @@ func (f *geminiReplay) putList(unit int, list []jsonspan.Span) {
 	}
 }
 
-// head begins a run: the first, or one that resumes the same chat.
+// beginRun processes a head: the first one, or one that resumes the same chat.
 func (f *geminiReplay) beginRun(session string) {
 	if f.session == "" {
 		f.session = session
@@ -176,19 +175,19 @@ func (f *geminiReplay) beginRun(session string) {
 	}
 }
 
-// set puts a list in the place of all messages.
+// replaceAll replaces all messages by a list.
 func (f *geminiReplay) replaceAll(i int, list []jsonspan.Span) {
 	f.messages, f.index = nil, make(map[string]int)
 	f.putList(i, list)
 	switch {
-	case f.hasSentMessage(f.messages): // all that is sent from here on: what was lost before is no longer missed
+	case f.hasSentMessage(f.messages): // these messages are sent, so earlier losses no longer matter
 		f.beforeResume, f.emptiedBy, f.file.snapshotGap = nil, -1, nil
 	case f.beforeResume != nil:
 		f.emptiedBy = i
 	}
 }
 
-// says reports whether something of some messages is sent.
+// hasSentMessage reports whether one of the messages is sent.
 func (f *geminiReplay) hasSentMessage(all []chatRecord) bool {
 	return slices.ContainsFunc(all, func(r chatRecord) bool {
 		m := objectAt(f.file.raw, r.at)
@@ -196,8 +195,8 @@ func (f *geminiReplay) hasSentMessage(all []chatRecord) bool {
 	})
 }
 
-// mind brings the messages from before a resume back if nothing has said them again by
-// the time that the next message comes.
+// restoreForgotten restores the messages from before a resume if they were not repeated before the
+// next message.
 func (f *geminiReplay) restoreForgotten(next int) {
 	if f.beforeResume != nil && f.emptiedBy >= 0 {
 		for _, r := range f.beforeResume {
@@ -210,8 +209,8 @@ func (f *geminiReplay) restoreForgotten(next int) {
 	f.beforeResume, f.emptiedBy = nil, -1
 }
 
-// finish says the messages from before a resume again, where that was lost, and writes a
-// head where there is none; it may stand anywhere.
+// finish repeats the messages from before a resume if their snapshot was lost, and writes a missing
+// head. The head may be anywhere in the file.
 func (c geminiCLI) finish(e *edits) {
 	if e.file.lacksHead() {
 		e.prependHead(c.newHead(e.file))
@@ -223,7 +222,7 @@ func (c geminiCLI) finish(e *edits) {
 		return
 	}
 	g := *e.file.snapshotGap
-	if e.appendOnly { // all that is sent, behind everything
+	if e.appendOnly { // all sent messages, at the end of the file
 		g.insertBefore, g.messages = -1, e.file.chatRecords
 	}
 	var all [][]byte

@@ -8,16 +8,15 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A geminiHeld is a toolCall of a message and the parts that it holds as its result.
+// heldResults are a toolCall of a message and the parts of its result.
 type heldResults struct {
 	at          jsonspan.Span
 	id, name    string
 	parts       [][]byte
-	ownResponse []byte // the response to this call; nil: there is none
+	ownResponse []byte // the response to this call, or nil
 	changed     bool
 }
 
-// held reads the toolCalls of a message.
 func (m *geminiRepairer) readToolCalls(x *geminiEdit) []*heldResults {
 	var all []*heldResults
 	message := objectAt(m.edits.file.raw, x.at)
@@ -39,11 +38,11 @@ func responseOf(part []byte) object {
 	return o.Object("functionResponse")
 }
 
-// sortResults lets each toolCall of a message hold its own response, once. After a
-// compaction Gemini CLI writes the responses to all parallel calls into each of them. It
-// returns whether there was something to sort.
+// sortResults assigns each response to its own toolCall, once. After a compaction, Gemini CLI
+// writes the responses of all parallel calls into each of them. It reports whether anything
+// changed.
 func (m *geminiRepairer) sortResults(f *Finding, x *geminiEdit) bool {
-	if m.sorted[x.at.Start] { // once in a round, however many findings are about it
+	if m.sorted[x.at.Start] { // once per round, however many findings there are
 		return false
 	}
 	m.sorted[x.at.Start] = true
@@ -57,7 +56,7 @@ func (m *geminiRepairer) sortResults(f *Finding, x *geminiEdit) bool {
 	c := Change{Thread: m.thread.Name, Line: f.Line}
 	for _, h := range all {
 		var stay [][]byte
-		own := false // it stands among those that stay
+		own := false // the own response is among the kept parts
 		for _, p := range h.parts {
 			r := responseOf(p)
 			of := byID[r.Text("id")]
@@ -66,7 +65,7 @@ func (m *geminiRepairer) sortResults(f *Finding, x *geminiEdit) bool {
 				own = own || of == h
 				stay = append(stay, p)
 				continue
-			case of != h && of.ownResponse == nil: // its call has lost it
+			case of != h && of.ownResponse == nil: // the response is missing from its own call
 				of.ownResponse, of.changed = p, true
 				m.edits.addChange(c, wire.ActionMove, "displaced-result", []string{of.id}, 0, "moved to its call")
 			case bytes.Equal(r.Value("response"), responseOf(of.ownResponse).Value("response")) && bytes.Equal(r.Value("parts"), responseOf(of.ownResponse).Value("parts")):

@@ -9,18 +9,18 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// shorten says all messages that are left once more, as Gemini CLI does at each resume, in a
-// $set behind everything; in a chat that is one object, its list is written anew. A message
-// that has changed is written as its content alone, with the calls in it.
+// shorten repeats all remaining messages in a $set at the end, as Gemini CLI does at each resume.
+// In a chat that is one object, it rewrites the list. A changed message is written with only its
+// content, which includes the calls.
 func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	before, after := t.Request, plan.Result()
-	of := make(map[int][]int) // by unit and place of a record: the messages made of it
+	of := make(map[int][]int) // messages by index of their record
 	record := g.recordsOf(e.file, t)
 	for i, r := range record {
 		of[r] = append(of[r], i)
 	}
 	old, now := before.Transcript(), after.Transcript()
-	same := func(i int) int { // the message before that the message i is, unchanged; -1: none
+	same := func(i int) int { // returns the index of the equal old message, or -1
 		o := wirex.MessageIn(after, before, i)
 		if o < 0 || o >= len(t.sources) || !bytes.Equal(old.Bytes(old.Messages()[o].Span), now.Bytes(now.Messages()[i].Span)) {
 			return -1
@@ -65,7 +65,7 @@ func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// recordsOf tells of which record each message of the thread was made.
+// recordsOf returns the index of the record from which each message of the thread was built.
 func (g geminiCLI) recordsOf(l *Log, t *Thread) []int {
 	var all []int
 	for k, r := range l.chatRecords {
@@ -89,7 +89,7 @@ func (g geminiCLI) recordsOf(l *Log, t *Thread) []int {
 	return all
 }
 
-// unused takes out of a message what the API counted when it was sent.
+// withoutUsage removes the token counts of the original request from a message.
 func (geminiCLI) withoutUsage(message []byte) []byte {
 	if objectOf(message).Has("tokens") {
 		return objectOf(message).Without("tokens")
@@ -97,7 +97,7 @@ func (geminiCLI) withoutUsage(message []byte) []byte {
 	return message
 }
 
-// geminiMessage writes a content as a message of a chat.
+// geminiMessage returns a message of a chat with the given content.
 func geminiMessage(role transcript.Role, content []byte, stamp string, i int) []byte {
 	kind := "user"
 	if role == transcript.Assistant {

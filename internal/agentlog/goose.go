@@ -9,9 +9,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// goose reads the sessions of goose: JSON lines behind a line of metadata, an
-// exported session with its conversation, or recordings with the messages of each
-// request. Messages hold toolRequest and toolResponse blocks.
+// goose reads the sessions of goose: JSON lines after a line of metadata, an exported session with
+// its conversation, or recordings with the messages of each request. Messages hold toolRequest and
+// toolResponse blocks.
 type goose struct{}
 
 var gooseRow = formatSpec{format: Goose, name: "goose", maker: "goose", dialect: wire.Anthropic, form: goose{}, lineEvidence: gooseLine, isDocument: isGoose}
@@ -30,8 +30,7 @@ func isGoose(o object) bool {
 	return (o.Has("conversation") || isRecording(o)) && gooseDocument(o)
 }
 
-// gooseContent reports whether a message of goose uses its own kinds of blocks, or
-// what goose alone writes beside them.
+// gooseContent reports whether a message has blocks or metadata that only goose writes.
 func gooseContent(o object) bool {
 	for _, b := range o.List("content") {
 		switch objectAt(o.Raw, b).Text("type") {
@@ -98,7 +97,7 @@ func (g goose) read(l *Log) {
 	}
 }
 
-// wholeObject returns the object that the file is, if it is one.
+// wholeObject returns the span of the object that raw consists of.
 func wholeObject(raw []byte) (jsonspan.Span, bool) {
 	at, ok := soleValue(raw)
 	return at, ok && raw[at.Start] == '{'
@@ -120,7 +119,7 @@ func (g goose) addThread(l *Log, name string, first, end int) {
 	if n == 0 {
 		return
 	}
-	if len(l.lists) == 0 || len(k.calls)+len(k.results) > 0 { // recordings of mere talk are not counted
+	if len(l.lists) == 0 || len(k.calls)+len(k.results) > 0 { // recordings without calls are not counted
 		l.addToTally(k, n)
 	}
 	l.addPairsThread(name, Main, "", b, k)
@@ -167,7 +166,7 @@ func (goose) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byt
 	return write("id", id, "role", "user", "created", o.Mark("created"), "content", array(answer), "metadata", seen)
 }
 
-// quote writes the message of a result with a text in place of it.
+// quoteUnit returns the message with the result replaced by a text.
 func (goose) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string) []byte {
 	tr := t.Request.Transcript()
 	blk := tr.Block(result)
@@ -189,18 +188,18 @@ func (g goose) withoutBlock(l *Log, t *Thread, call transcript.BlockID) []byte {
 
 func (goose) elements(o object) []jsonspan.Span { return o.List("content") }
 
-// alone writes a message for one block, with an id of its own where messages have one.
+// unitFor returns a message with one block. It has a new id if messages have ids.
 func (goose) unitFor(l *Log, unit int, block []byte) []byte {
 	o := l.object(unit)
 	pairs := []any{"content", array(block)}
 	if id := o.Text("id"); id != "" {
-		sum := sha256.Sum256(block) // several may come out of one message
+		sum := sha256.Sum256(block) // several blocks may come from one message
 		pairs = append(pairs, "id", fmt.Sprintf("%s_pare_%x", id, sum[:4]))
 	}
 	return o.With(pairs...)
 }
 
-// passOver writes a message that people see and the model does not.
+// skipped returns the message as visible to the user but not to the model.
 func (goose) skipped(record []byte) []byte {
 	return setMembers(record, "metadata", write("userVisible", []byte("true"), "agentVisible", []byte("false")))
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/pare-llm/pare"
 )
 
-// shorten hides messages from the model, as goose does when it compacts a session: people still
-// see them. One that says less is hidden, and said anew behind it. Versions that kept no metadata
-// send everything, so that nothing can be hidden from the model.
+// shorten hides messages from the model, as goose does when it compacts a session; the user still
+// sees them. A shortened message is hidden and followed by its new version. Versions of goose
+// without metadata send every message, so nothing can be hidden there.
 func (g goose) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	if len(e.file.lists) != 1 { // lines, or recordings
+	if len(e.file.lists) != 1 { // lines or recordings
 		return ErrShorten
 	}
 	pieces := buildPieces(t, t.Request, plan.Result(), false)
-	now := make([][]byte, len(t.sources)) // what becomes of a message; nil: it is hidden
+	now := make([][]byte, len(t.sources)) // by message: its replacement; nil hides the message
 	stays := make([]bool, len(t.sources))
 	last := -1
 	for _, p := range pieces {
@@ -54,11 +54,11 @@ func (g goose) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// say writes a message for the model alone: one that says less than that of a unit, or a new one
-// beside it.
+// newMessage returns a message that only the model sees: a shorter version of unit u, or a new
+// message.
 func (g goose) newMessage(l *Log, u int, p piece) ([]byte, bool) {
 	o := l.object(u)
-	was := make(map[string]object) // its calls and results by id
+	was := make(map[string]object) // calls and results by type and id
 	for _, c := range o.List("content") {
 		if m := objectAt(l.raw, c); m.Has("id") {
 			was[m.Text("type")+" "+m.Text("id")] = m
@@ -102,7 +102,7 @@ func (g goose) newMessage(l *Log, u int, p piece) ([]byte, bool) {
 		"metadata", write("userVisible", []byte("false"), "agentVisible", []byte("true"))), true
 }
 
-// shorter is the outcome of a tool with another text, in the shape that it has.
+// withShorterText returns a tool result with another text in the same structure.
 func (goose) withShorterText(r object, text string) []byte {
 	said := array(textBlock(text))
 	if r.Text("status") == "error" || r.Has("error") {

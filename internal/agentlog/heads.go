@@ -12,17 +12,14 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Some agents open a file only if it begins with a head, or if there is one at all. What the
-// head said is partly in the lines behind it and in the file's name; the rest of it is what
-// the agents do without.
+// Some agents open a file only if it begins with a head, or has one anywhere. A lost head is
+// rebuilt from the following lines and the file's name. The agents do not need its other values.
 
-// headRule is the damage of a file whose head is not where it must be.
+// headRule is the damage of a file without a head in the required place.
 const headRule = "lost-head"
 
-// noteHead notes that the head is not there.
 func (l *Log) reportLostHead() { l.damageAt(0, 1, headRule) }
 
-// headless reports whether the head is not there.
 func (l *Log) lacksHead() bool {
 	for _, f := range l.damage {
 		if f.Rule == headRule {
@@ -32,24 +29,24 @@ func (l *Log) lacksHead() bool {
 	return false
 }
 
-// crown puts a head in front of everything.
 func (e *edits) prependHead(head []byte) {
 	e.prepended = append(e.prepended, head)
 	e.addChange(Change{Line: 1}, wire.ActionInsert, headRule, nil, len(head), "a head, without which the agent does not open the file")
 }
 
-// begins reports whether a unit is the first thing in the file, and has its line for itself.
+// startsFile reports whether a unit is the first one in the file and alone on its line.
 func (l *Log) startsFile(u int) bool {
 	at := l.units[u]
 	return at.alone && len(bytes.TrimSpace(l.raw[:at.span.Start])) == 0
 }
 
-// uuidIn finds a uuid, or the first part of one, at the end of a file's name.
+// uuidSuffix matches a uuid, or the first part of one, at the end of a file's name.
 var uuidSuffix = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?$`)
 })
 
-// sessionID is what the file's name says of the session's id, made up to a whole uuid.
+// sessionIDFromName returns the session id in the file's name, extended to a full uuid if
+// necessary.
 func (l *Log) sessionIDFromName() string {
 	name := path.Base(strings.ReplaceAll(l.name, `\`, "/"))
 	name = strings.TrimSuffix(name, path.Ext(name))
@@ -60,19 +57,19 @@ func (l *Log) sessionIDFromName() string {
 	return said + derivedUUID(l.raw, name)[len(said):]
 }
 
-// uuidOf makes a custom uuid, of version 8, out of a sum.
+// uuidFromSum returns a uuid of version 8 (custom) with the bytes of a hash.
 func uuidFromSum(s [32]byte) string {
 	s[6], s[8] = s[6]&0x0f|0x80, s[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", s[:4], s[4:6], s[6:8], s[8:10], s[10:16])
 }
 
-// eventID is an id that is a function of what it is the id of, and of why it is made.
+// derivedUUID returns a uuid that depends only on the given bytes and purpose.
 func derivedUUID(of []byte, why string) string {
 	return uuidFromSum(sha256.Sum256(append([]byte("pare\x00"+why+"\x00"), of...)))
 }
 
-// unused is a record of what the API has counted with these counts at nothing: it was counted when
-// more was sent, and the agent would go by it.
+// zeroCounts returns an object with the named counts set to zero. They belong to a longer request,
+// and the agent would rely on them.
 func zeroCounts(counted object, names ...string) []byte {
 	var pairs []any
 	for _, name := range names {
@@ -83,7 +80,7 @@ func zeroCounts(counted object, names ...string) []byte {
 	return counted.With(pairs...)
 }
 
-// stampOf is the time of the first line that has one.
+// firstTimestamp returns the time of the first line with one.
 func (l *Log) firstTimestamp() []byte {
 	for u := range l.units {
 		if v := l.object(u).Mark("timestamp"); len(v) > 2 && v[0] == '"' {
@@ -93,13 +90,13 @@ func (l *Log) firstTimestamp() []byte {
 	return epoch
 }
 
-// epoch is the time of a record where nothing in the file tells one.
+// epoch is the time of new records in a file without times.
 var epoch = quote("1970-01-01T00:00:00.000Z")
 
-// stampLike is the time of a record or, if it has none, that of the first line that has one.
+// timestampOf returns the time of a record or, if it has none, of the first line with one.
 func (l *Log) timestampOf(o object) []byte { return timestampOr(o, l.firstTimestamp()) }
 
-// stampOr is the time of a record, or another one if it has none.
+// timestampOr returns the time of a record, or other if it has none.
 func timestampOr(o object, other []byte) []byte {
 	if v := o.Mark("timestamp"); v != nil {
 		return v
@@ -107,10 +104,10 @@ func timestampOr(o object, other []byte) []byte {
 	return other
 }
 
-// head writes what pi begins a session with: the head that stands elsewhere, or a new one.
+// newHead returns the head of a pi session: one from elsewhere in the file, or a new one.
 func (pi) newHead(l *Log) []byte {
 	t := l.pi
-	version := []byte(nil) // 1: lines without ids
+	version := []byte(nil) // version 1: lines without ids
 	if t.linked {
 		version = []byte("3")
 	}
@@ -119,14 +116,14 @@ func (pi) newHead(l *Log) []byte {
 		switch {
 		case t.entries[i].kind == "session" && o.Text("id") != "":
 			return o.Bytes()
-		case t.linked && o.Object("message").Text("role") == "hookMessage": // the version before
+		case t.linked && o.Object("message").Text("role") == "hookMessage": // only version 2 has hook messages
 			version = []byte("2")
 		}
 	}
 	return write("type", "session", "version", version, "id", l.sessionIDFromName(), "timestamp", l.firstTimestamp())
 }
 
-// head writes what Codex begins a rollout with.
+// newHead returns the head of a Codex rollout.
 func (codex) newHead(l *Log) []byte {
 	stamp, cwd := l.firstTimestamp(), "/"
 	for u := range l.units {
@@ -141,7 +138,7 @@ func (codex) newHead(l *Log) []byte {
 	return write("timestamp", stamp, "type", "session_meta", "payload", payload)
 }
 
-// head writes what Gemini CLI begins a chat with.
+// newHead returns the head of a Gemini CLI chat.
 func (geminiCLI) newHead(l *Log) []byte {
 	id, stamp := l.sessionIDFromName(), l.firstTimestamp()
 	return write("sessionId", id, "projectHash", fmt.Sprintf("%x", sha256.Sum256([]byte(id))), "startTime", stamp, "lastUpdated", stamp, "kind", "main")

@@ -6,7 +6,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// What other packages of this module keep for it.
+// The parts of pare and wire that only this module may use.
 var (
 	parex = pare.Internal(inside.Module)
 	wirex = wire.Internal(inside.Module)

@@ -2,13 +2,13 @@ package agentlog
 
 import "github.com/pare-llm/pare/internal/jsonedit"
 
-// An object gives the members of one JSON object by name.
+// An object provides the members of a JSON object by name.
 type object = jsonedit.Object
 
-// What is read and written most often has a short name here.
+// Short names for the most frequent operations.
 var (
-	objectAt   = jsonedit.At   // of the object at a span
-	objectOf   = jsonedit.Of   // of the object that some bytes are
+	objectAt   = jsonedit.At   // the object at a span
+	objectOf   = jsonedit.Of   // the object that the bytes consist of
 	textAt     = jsonedit.Text // the string at a span
 	write      = jsonedit.New
 	array      = jsonedit.List

@@ -12,19 +12,19 @@ import (
 // A unit is one JSON object of the file.
 type unit struct {
 	span  jsonspan.Span
-	line  int  // counted from one
-	alone bool // nothing else stands on its line
+	line  int  // from one
+	alone bool // the only value on its line
 }
 
-// A value is a piece of a line: JSON, or what could not be read.
+// A value is a piece of a line: valid JSON or invalid bytes.
 type value struct {
 	span jsonspan.Span
 	ok   bool
 }
 
-// valuesOf cuts a line into its JSON values. Objects and lists may follow each
-// other without a newline; what cannot be read is one piece, up to the end of the
-// line or up to an object that goes to its end.
+// valuesOf splits a line into its JSON values. Objects and lists may follow each other without a
+// newline. Invalid bytes are one piece, which ends at the end of the line or before an object that
+// extends to it.
 func valuesOf(line []byte) []value {
 	var all []value
 	s := jsonspan.Borrow(nil, jsonspan.Strict)
@@ -34,7 +34,7 @@ func valuesOf(line []byte) []value {
 		v := s.Skip()
 		full := jsonspan.Span{Start: at + v.Start, End: at + v.End}
 		next := skipSpace(line, full.End)
-		// A scalar counts only if it has the line for itself.
+		// A scalar counts only if it is alone on the line.
 		if c := line[at]; !s.Failed() && (c == '{' || c == '[' || len(all) == 0 && next == len(line)) {
 			all = append(all, value{full, true})
 			at = next
@@ -50,7 +50,7 @@ func valuesOf(line []byte) []value {
 	return all
 }
 
-// trimmed is the rest of the line without white space at its end.
+// trimmedRest returns the rest of the line without trailing white space.
 func trimmedRest(line []byte, at int) jsonspan.Span {
 	return jsonspan.Span{Start: at, End: at + len(bytes.TrimRight(line[at:], " \t\r\n"))}
 }
@@ -62,16 +62,16 @@ func skipSpace(b []byte, at int) int {
 	return at
 }
 
-// heads are how the objects of session files begin; a write that broke off is
-// followed by one of them on the same line. The first are hardly found elsewhere.
+// heads are common beginnings of objects in session files. After an interrupted write, one of them
+// follows on the same line. The first ones rarely occur elsewhere.
 var heads = [][]byte{[]byte(`{"parentUuid":`), []byte(`{"timestamp":`), []byte(`{"uuid":`), []byte(`{"type":`), []byte(`{"id":`), []byte(`{"role":`)}
 
-// salvage finds an object behind the place where a line breaks that goes to the
-// end of the line. It tries a bounded number of places.
+// salvage finds an object after the place where a line becomes invalid that extends to the end of
+// the line. It tries a bounded number of places.
 //
-// A line that is torn is all of it the beginning of one value, and such an object is most
-// likely the last thing in that value that came to its end. It is another line only if it
-// is one by what it says, and no element behind others of a list.
+// A torn line is the beginning of a single value, so such an object is most likely the last
+// complete part of that value. It counts as another line only if its members identify it as one and
+// it is not a later element of a list.
 func salvage(line []byte, from int, torn bool) (int, bool) {
 	var s jsonspan.Scanner
 	end := trimmedRest(line, from).End
@@ -92,7 +92,8 @@ func salvage(line []byte, from int, torn bool) (int, bool) {
 	return 0, false
 }
 
-// findCopies notes the lines that repeat an earlier one with the same id, byte for byte.
+// findCopies reports the lines that repeat an earlier line with the same id, and returns their
+// units.
 func (l *Log) findCopies(member string) map[int]bool {
 	seen, all := make(map[string]int), make(map[int]bool)
 	for u := range l.units {
@@ -112,7 +113,7 @@ func (l *Log) findCopies(member string) map[int]bool {
 	return all
 }
 
-// isLine reports whether an object in a line that is torn is a line of its own.
+// isLine reports whether an object in a torn line is a line by itself.
 func isLine(line []byte, at jsonspan.Span) bool {
 	if bytes.HasSuffix(bytes.TrimRight(line[:at.Start], " \t"), []byte{','}) {
 		return false
@@ -121,13 +122,13 @@ func isLine(line []byte, at jsonspan.Span) bool {
 	return slices.ContainsFunc(formatTable, func(r formatSpec) bool { return r.lineEvidence != nil && r.lineEvidence(o) == strongEvidence })
 }
 
-// one returns the value that all of raw is, if it is one.
+// soleValue returns the value that raw consists of.
 func soleValue(raw []byte) (jsonspan.Span, bool) {
 	v, ok := firstValue(raw)
 	return v, ok && skipSpace(raw, v.End) == len(raw)
 }
 
-// firstValue returns the value that raw begins with, if it does.
+// firstValue returns the value at the start of raw.
 func firstValue(raw []byte) (jsonspan.Span, bool) {
 	s := jsonspan.Borrow(raw, jsonspan.Strict)
 	defer s.Return()
@@ -135,7 +136,7 @@ func firstValue(raw []byte) (jsonspan.Span, bool) {
 	return v, !s.Failed() && v.Len() > 0
 }
 
-// lines yields where each line of raw begins and ends, without its newline.
+// lines yields the start and end of each line of raw, without its newline.
 func lines(raw []byte) iter.Seq2[int, int] {
 	return func(yield func(at, end int) bool) {
 		for at := 0; at < len(raw); {
@@ -151,7 +152,7 @@ func lines(raw []byte) iter.Seq2[int, int] {
 	}
 }
 
-// readLines cuts a JSONL file into units and notes the damage.
+// readLines splits a JSONL file into units and reports damage.
 func (l *Log) readLines() {
 	line := 0
 	for at, end := range lines(l.raw) {
@@ -161,7 +162,7 @@ func (l *Log) readLines() {
 	l.readEnd(line)
 }
 
-// readEnd notes that the last line is whole but lacks its newline.
+// readEnd reports a complete last line without a newline.
 func (l *Log) readEnd(line int) {
 	n := len(l.units)
 	if end := trimmedRest(l.raw, 0).End; n > 0 && l.units[n-1].span.End == end && bytes.IndexByte(l.raw[end:], '\n') < 0 {
@@ -172,10 +173,10 @@ func (l *Log) readEnd(line int) {
 
 func (l *Log) readLine(at, end, line int) {
 	values := valuesOf(l.raw[at:end])
-	last := end == len(l.raw) // no newline behind it
+	last := end == len(l.raw) // no newline follows
 	for i, v := range values {
 		span := jsonspan.Span{Start: at + v.span.Start, End: at + v.span.End}
-		if i > 0 { // the agent reads neither
+		if i > 0 { // the agent reads neither value
 			l.damageAt(span.Start, line, "joined-lines")
 			l.missingNewlines = append(l.missingNewlines, span.Start)
 		}
@@ -190,7 +191,7 @@ func (l *Log) readLine(at, end, line int) {
 	}
 }
 
-// brokenRule names what is wrong with bytes that are no JSON.
+// brokenRule returns the rule for bytes that are not JSON.
 func brokenRule(bad []byte, last bool) string {
 	text := strings.TrimSpace(string(bad[:min(len(bad), 64)]))
 	switch {

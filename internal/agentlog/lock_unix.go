@@ -19,6 +19,6 @@ func locked(path string) bool {
 	if err := syscall.FcntlFlock(f.Fd(), syscall.F_GETLK, &record); err == nil && record.Type != syscall.F_UNLCK {
 		return true
 	}
-	// Ours goes with the file.
+	// Closing the file releases this lock.
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

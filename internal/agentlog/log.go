@@ -16,68 +16,65 @@ import (
 // ErrFormat is wrapped by the error for a file of no known agent.
 var ErrFormat = errors.New("not the session file of an agent that is known")
 
-// Options says how to read and repair a file. The zero value detects the format and
-// repairs for a session that is about to be resumed. Many goroutines may read it.
+// Options configure reading and repairing a file. The zero value detects the format and repairs the
+// session for resuming it.
 type Options struct {
-	Format  Format // Auto: detect
-	Profile string // whose rules apply; "": those of the model that the file names
-	Model   string // used where the file names none
-	// Marked: a byte order mark stood in front of the bytes. Some agents do not open a
-	// file that has one.
+	Format  Format // Auto detects it
+	Profile string // of the rules; "" means those of the model in the file
+	Model   string // for files that name none
+	// Marked is true if a byte order mark precedes the bytes. Some agents do not open such a file.
 	Marked bool
 
 	Repair wire.Repair
-	// Check says what Fix repairs beyond what the provider refuses.
+	// Check selects additional findings that Fix repairs.
 	Check wire.CheckOptions
-	// AppendOnly keeps every line that is there and adds the repaired branch behind
-	// them, where the format can tell branches apart; else Fix returns
-	// ErrAppendOnly.
+	// AppendOnly keeps every line and appends the repaired branch, if the format has branches.
+	// Otherwise Fix returns ErrAppendOnly.
 	AppendOnly bool
 }
 
-// A Kind is what a thread is to the agent.
+// A Kind is the role of a thread for the agent.
 type Kind uint8
 
 const (
-	Main    Kind = iota // what is sent when the session is resumed
+	Main    Kind = iota // sent when the session is resumed
 	Side                // a sub-agent's conversation
-	Dormant             // no longer sent: before a compaction, or a branch that was left
+	Dormant             // no longer sent: precedes a compaction, or is an abandoned branch
 )
 
 func (k Kind) String() string { return [...]string{"main", "side", "dormant"}[k] }
 
-// A Thread is one conversation of a file. It is part of its Log: one goroutine at a time
-// may use them.
+// A Thread is one conversation of a file. It shares data with its Log and is not safe for
+// concurrent use with it.
 type Thread struct {
-	Name string // "main", or what the format calls it
+	Name string // "main", or a name from the format
 	Kind Kind
-	// Request is the thread as a body of the provider's dialect. It may end with a
-	// short prompt that is not in the file: a session goes on with what the user says
-	// next.
+	// Request is the thread as a request body of the dialect. It may end with a short prompt that
+	// is not in the file, because the session continues with the user's next message.
 	Request *wire.Request
 
-	sources       []messageSource // by message of Request; without the prompt
-	hasPrompt     bool            // Request ends with a prompt of ours
-	pairsOnly     bool            // only pairs are checked: the agent writes everything else anew
+	sources       []messageSource // by message of Request, without the prompt
+	hasPrompt     bool            // Request ends with an added prompt
+	pairsOnly     bool            // check only pairs, because the agent rebuilds everything else
 	claude        *claudeThread
-	counts        *pairCounts // of the conversation that a dormant part belongs to
-	targetPercent int         // how full it is made when it is too long, in percent
+	counts        *pairCounts // of the conversation that the thread belongs to
+	targetPercent int         // fill of the window after shortening, in percent
 }
 
-// A part is the unit that a message comes from.
+// A messageSource is the place in the file from which a message was built.
 type messageSource struct {
 	unit int
-	// at is where the message's bytes begin in the file, and by how far the bytes of its
-	// blocks lie behind their places in the message; at is -1 if they were put together:
-	// blocks then says where each of its blocks stands.
+	// start is the offset of the message in the file, and shift the distance from the content in
+	// the message to the content in the file. If start is -1, the message was assembled and
+	// blockSpans holds the span of each block.
 	start, shift int
 	blockSpans   []jsonspan.Span
 }
 
-// Messages returns how many messages of the thread are in the file.
+// Messages returns the number of messages of the thread that are in the file.
 func (t *Thread) Messages() int { return len(t.sources) }
 
-// A Log is one session file. One goroutine at a time may use it.
+// A Log is one session file. It is not safe for concurrent use.
 type Log struct {
 	Format  Format
 	Threads []*Thread
@@ -91,52 +88,52 @@ type Log struct {
 	recent recentUnit
 }
 
-// A recentUnit caches the unit that was read last. A repair reads a unit once for each of its calls, which would
-// take quadratic time without it (TestLinear).
+// A recentUnit caches the unit that was read last. A repair reads a unit once for each of its
+// calls, which would take quadratic time without the cache (TestLinear).
 type recentUnit struct {
 	unit   int
 	object object
-	member string // of which inner is the value
+	member string // name of inner
 	inner  object
 }
 
-// A source is the bytes of a file, and how to read them.
+// A source holds the bytes of a file and the options for reading it.
 type source struct {
 	name     string
 	raw      []byte
 	options  Options
-	original []byte       // the file, if raw is what an agent reads of bytes that are no text
-	patches  []invalidRun // and where they differ
-	lines    []int        // where each line begins
+	original []byte       // the file, if raw was decoded from invalid UTF-8
+	patches  []invalidRun // the differences between raw and original
+	lines    []int        // offsets of the lines
 }
 
-// A layout is where the records of a file are.
+// A layout holds the places of the records in a file.
 type layout struct {
 	units           []unit
-	lists           []list       // that units are elements of, if they are not lines
-	owners          []int        // opencode: by unit, that of the message that a part belongs to
-	files           []storedFile // of a folder
-	sealed          map[int]bool // units that hold more than one message, and are not changed
-	unterminated    bool         // the last line is whole but lacks its newline
-	hasValidStrings bool         // all strings were read strictly, and hold no half of a surrogate pair
+	lists           []list       // lists of units, if the units are not lines
+	owners          []int        // opencode: by unit of a part, the unit of its message
+	files           []storedFile // the files of a folder
+	sealed          map[int]bool // units with several messages, which must not change
+	unterminated    bool         // the last line is complete but lacks its newline
+	hasValidStrings bool         // all strings were validated and contain no half of a surrogate pair
 }
 
-// A defects is what is wrong with the bytes and the links of a file.
+// defects are the faults in the bytes and links of a file.
 type defects struct {
 	damage          []Finding
-	missingNewlines []int        // where a newline is missing
-	newParents      map[int]int  // units whose parents are not there, and what they are to hang on
+	missingNewlines []int        // offsets of missing newlines
+	newParents      map[int]int  // by unit without a valid parent: the parent to use instead
 	duplicates      []int        // units that repeat an earlier one
-	strays          []int        // units that make the agent forget others: lines of another session, heads in the middle
-	lostPrompts     []lostPrompt // Codex: what the user said in lines that are torn
+	strays          []int        // units that make the agent forget others: lines of other sessions and heads in the middle
+	lostPrompts     []lostPrompt // Codex: user input in torn lines
 }
 
-// A formatState is what the reader of one format found for its repairs.
+// A formatState holds results of one format's reader for its repairs.
 type formatState struct {
-	chatRecords []chatRecord // Gemini CLI: the messages that are left
-	snapshotGap *snapshotGap // Gemini CLI: where what was said before has to be said again
-	pi          *piTree      // pi: its lines as it sees them
-	lastEventID int          // OpenHands: the highest number of an event
+	chatRecords []chatRecord // Gemini CLI: the resulting messages
+	snapshotGap *snapshotGap // Gemini CLI: the place of a lost snapshot
+	pi          *piTree      // pi: the tree of entries
+	lastEventID int          // OpenHands: the highest event id
 }
 
 func newSource(name string, raw []byte, o Options) source {
@@ -178,23 +175,23 @@ func (l *Log) objectIn(u int, name string) object {
 	return l.recent.inner
 }
 
-// link says what a unit whose parent is not there is to hang on.
+// setNewParent sets the parent to use for a unit without a valid one.
 func (l *Log) setNewParent(u, to int) {
 	l.newParents[u] = to
 }
 
-// seal keeps a unit from being changed.
+// sealUnit prevents changes of a unit.
 func (l *Log) sealUnit(u int) {
 	l.sealed[u] = true
 }
 
-// A list is a list of units: those from first up to end.
+// A list is a list whose elements are the units from first up to end.
 type list struct {
 	span       jsonspan.Span
 	first, end int
 }
 
-// readList makes units of the elements of the list at span.
+// readList adds a unit for each element of the list at span.
 func (l *Log) readList(at jsonspan.Span) list {
 	out := list{span: at, first: len(l.units)}
 	for _, e := range jsonspan.Elements(l.raw, at) {
@@ -206,7 +203,8 @@ func (l *Log) readList(at jsonspan.Span) list {
 	return out
 }
 
-// document returns the one value that the file is, or false with a finding.
+// documentSpan returns the span of the single value in the file. If there is none, it reports
+// damage and returns false.
 func (l *Log) documentSpan() (jsonspan.Span, bool) {
 	if at, ok := soleValue(l.raw); ok {
 		return at, true
@@ -215,14 +213,14 @@ func (l *Log) documentSpan() (jsonspan.Span, bool) {
 	return jsonspan.Span{}, false
 }
 
-// lose notes that nothing of the file can be read: there is no session to go on with.
+// markUnreadable reports that nothing in the file can be read.
 func (l *Log) markUnreadable() {
 	l.damageAt(0, 1, "unreadable")
 	l.markHarmful("its agent does not find the conversation in it")
 }
 
-// readItems reads a file that is one object with a list, as one thread: add puts an element of the
-// list into the body and says which model it names, if any.
+// readListDocument reads a file that is one object with a list, as one thread. add appends an
+// element of the list to the body and returns the element's model, or "".
 func (l *Log) readListDocument(name string, add func(b *bodyBuilder, u int, item object, k *pairCounts) (model string)) {
 	at, ok := l.documentSpan()
 	if !ok {
@@ -245,32 +243,31 @@ func (l *Log) readListDocument(name string, add func(b *bodyBuilder, u int, item
 	}
 }
 
-// A form reads a format. One that is no unitWriter is a threadRepairer.
+// A formatReader reads a format. It also implements threadRepairer or unitWriter.
 type formatReader interface {
-	// read fills units and threads.
+	// read fills the units and threads of a log.
 	read(*Log)
 }
 
-// A threadRepairer is a form with a repair of its own.
+// A threadRepairer is a format with its own repair.
 type threadRepairer interface {
-	// repair changes what must be changed to make the findings of a thread go.
+	// repair collects the edits that remove the findings of a thread.
 	repair(*edits, *Thread, Options) error
 }
 
-// A Tally counts what a file holds, all threads together. Many goroutines may read it.
+// A Tally counts the contents of all threads of a file.
 type Tally struct {
 	Conversations int
-	Messages      int // lines with one message id count once
+	Messages      int // lines with the same message id count once
 	Calls         int
 	Results       int
-	OrphanCalls   int // calls whose id no result of the conversation has
-	OrphanResults int // results whose id no call of the conversation has
+	OrphanCalls   int // calls without a result in their conversation
+	OrphanResults int // results without a call in their conversation
 }
 
-// Tally returns the counts of the file.
 func (l *Log) Tally() Tally { return l.tally }
 
-// Raw returns the bytes of the file.
+// Raw returns the original bytes of the file.
 func (s *source) Raw() []byte {
 	if s.original != nil {
 		return s.original
@@ -278,9 +275,8 @@ func (s *source) Raw() []byte {
 	return s.raw
 }
 
-// Read reads one session file. It never fails on damage, only on files that no
-// known agent has written; its error then wraps [ErrFormat]. The log keeps raw,
-// which must not change afterwards.
+// Read reads one session file. Damage is not an error; the error for a file of no known agent wraps
+// [ErrFormat]. The log retains raw, which must not change afterwards.
 func Read(name string, raw []byte, o Options) (*Log, error) {
 	f := o.Format
 	if f == Auto {
@@ -293,7 +289,7 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 	switch {
 	case r.form == nil && r.maker != "":
 		return nil, fmt.Errorf("read %s: %w", name, &UnreadError{f})
-	case r.form == nil, f == OpenCode: // it keeps a folder
+	case r.form == nil, f == OpenCode: // a folder
 		return nil, fmt.Errorf("read %s: %w", name, ErrFormat)
 	}
 	l := newLog(f, newSource(name, raw, o))
@@ -308,12 +304,12 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 	return l, nil
 }
 
-// damageUnit notes something that is wrong with a unit.
+// damageUnit reports damage of a unit.
 func (l *Log) damageUnit(u int, rule string, ids ...string) {
 	l.damageAt(l.units[u].span.Start, l.units[u].line, rule, ids...)
 }
 
-// damageAt notes something that is wrong with the file itself.
+// damageAt reports damage of the file.
 func (l *Log) damageAt(offset, line int, rule string, ids ...string) {
 	if ids == nil {
 		ids = []string{}
@@ -331,21 +327,22 @@ func (l *Log) damageAt(offset, line int, rule string, ids ...string) {
 	l.damage = append(l.damage, f)
 }
 
-// worsen says that the damage that was noted last keeps the session from being resumed as it
-// should be, and why.
+// markHarmful changes the last reported damage to one that keeps the session from being resumed
+// properly, and adds the reason.
 func (l *Log) markHarmful(why string) {
 	f := &l.damage[len(l.damage)-1]
 	f.Effect, f.Message = Refused, f.Message+"; "+why
 }
 
-// soften says that the damage that was noted last is none to the agent, and why.
+// markHarmless changes the last reported damage to one that does not affect the agent, and adds the
+// reason.
 func (l *Log) markHarmless(why string) {
 	f := &l.damage[len(l.damage)-1]
 	means, _, _ := strings.Cut(f.Message, "; ")
 	f.Effect, f.Message = Cosmetic, means+"; "+why
 }
 
-// inFile tells the place of a finding in the file of a folder.
+// moveToFile converts the place of a finding to its file in a folder.
 func (l *Log) moveToFile(f *Finding) {
 	at := l.fileAt(f.Offset)
 	f.File = at.path
@@ -357,12 +354,12 @@ func (l *Log) moveToFile(f *Finding) {
 	}
 }
 
-// lineStart returns where a line begins.
+// lineStart returns the offset of a line.
 func (s *source) lineStart(line int) int {
 	return s.lines[min(max(line, 1), len(s.lines))-1]
 }
 
-// position returns line and column of an offset, both counted from one.
+// position returns the line and column of an offset, both from one.
 func (s *source) position(offset int) (line, column int) {
 	i, found := slices.BinarySearch(s.lines, offset)
 	if !found {
@@ -371,11 +368,11 @@ func (s *source) position(offset int) (line, column int) {
 	return i + 1, offset - s.lines[i] + 1
 }
 
-// promptText is what a thread that ends with the assistant is continued with, so
-// that the check sees what the agent will send.
+// promptText is the prompt added to a thread that ends with the assistant, so that Check sees the
+// request as the agent will send it.
 const promptText = "Continue."
 
-// A bodyBuilder puts the messages of a thread together.
+// A bodyBuilder assembles the request body of a thread.
 type bodyBuilder struct {
 	dialect wire.Dialect
 	body    []byte
@@ -388,7 +385,7 @@ func (l *Log) newBodyBuilder(dialect wire.Dialect, model string) *bodyBuilder {
 	return b
 }
 
-// begin writes what stands in front of the messages.
+// begin writes the members before the messages.
 func (b *bodyBuilder) begin(dialect wire.Dialect, model string) {
 	b.dialect = dialect
 	b.body = append(b.body, '{')
@@ -398,8 +395,8 @@ func (b *bodyBuilder) begin(dialect wire.Dialect, model string) {
 	b.body = append(append(append(b.body, '"'), dialect.List()...), `":[`...)
 }
 
-// reserve makes room for so many bytes of messages: growing by and by would take several
-// times the memory.
+// reserve allocates room for n bytes of messages. Growing step by step would take several times the
+// memory.
 func (b *bodyBuilder) reserve(n int) { b.body = slices.Grow(b.body, n+64) }
 
 func (b *bodyBuilder) appendComma() {
@@ -408,15 +405,15 @@ func (b *bodyBuilder) appendComma() {
 	}
 }
 
-// copy adds a message as it lies in the file.
+// appendVerbatim adds a message with its bytes in the file.
 func (b *bodyBuilder) appendVerbatim(unit int, raw []byte, at jsonspan.Span) {
 	b.appendComma()
 	b.body = append(b.body, raw[at.Start:at.End]...)
 	b.parts = append(b.parts, messageSource{unit: unit, start: at.Start, shift: at.Start})
 }
 
-// say adds what is sent of a message that an agent keeps with members of its own: who
-// speaks, and the content as it lies in the file.
+// appendContent adds a message with the given role and the bytes of its content in the file,
+// without the agent's other members.
 func (b *bodyBuilder) appendContent(unit int, raw []byte, at jsonspan.Span, role string, content jsonspan.Span) {
 	b.appendComma()
 	start := len(b.body)
@@ -426,16 +423,15 @@ func (b *bodyBuilder) appendContent(unit int, raw []byte, at jsonspan.Span, role
 	b.parts = append(b.parts, messageSource{unit: unit, start: at.Start, shift: by})
 }
 
-// put adds a message that was put together; blocks says where in the file each of
-// its blocks comes from.
+// appendBuilt adds an assembled message. blocks holds the span of each block in the file.
 func (b *bodyBuilder) appendBuilt(unit int, message []byte, blocks []jsonspan.Span) {
 	b.appendComma()
 	b.body = append(b.body, message...)
 	b.parts = append(b.parts, messageSource{unit: unit, start: -1, blockSpans: blocks})
 }
 
-// thread parses what was put together. A body that cannot be parsed is reported,
-// and has no thread: everything in it was read as JSON before.
+// addThread parses the assembled body and adds it as a thread. It reports a body that cannot be
+// parsed as damage and returns nil.
 func (l *Log) addThread(name string, kind Kind, d wire.Dialect, model string, b *bodyBuilder, prompt []byte) *Thread {
 	t := &Thread{Name: name, Kind: kind, sources: b.parts, targetPercent: 50}
 	if row, _ := l.Format.spec(); row.targetPercent > 0 {
@@ -461,7 +457,7 @@ func (l *Log) addThread(name string, kind Kind, d wire.Dialect, model string, b 
 	return t
 }
 
-// A talk counts the calls and results of one conversation by id.
+// pairCounts counts the calls and results of one conversation by id.
 type pairCounts struct {
 	calls, results map[string]int
 }
@@ -470,8 +466,8 @@ func newPairCounts() *pairCounts {
 	return &pairCounts{make(map[string]int), make(map[string]int)}
 }
 
-// written makes a thread of what was put together, if anything was, for an agent that writes its
-// requests anew from a form of its own: only pairs are checked.
+// addPairsThread adds a thread unless it is empty. It is for agents that rebuild their requests
+// from their own format, so that only pairs are checked.
 func (l *Log) addPairsThread(name string, kind Kind, model string, b *bodyBuilder, k *pairCounts) {
 	if len(b.parts) == 0 {
 		return
@@ -481,7 +477,7 @@ func (l *Log) addPairsThread(name string, kind Kind, model string, b *bodyBuilde
 	}
 }
 
-// count adds a conversation to the tally.
+// addToTally adds a conversation to the tally.
 func (l *Log) addToTally(k *pairCounts, messages int) {
 	l.tally.Conversations++
 	l.tally.Messages += messages
@@ -495,8 +491,8 @@ func (l *Log) addToTally(k *pairCounts, messages int) {
 	}
 }
 
-// unmatched returns how many of n halves have no other half. An id may be used
-// again; without one, halves are counted off.
+// countUnmatched returns how many of n calls or results lack a counterpart. An id may be used
+// several times; calls and results without an id are paired by number.
 func countUnmatched(id string, n, others int) int {
 	switch {
 	case id == "":

@@ -11,27 +11,26 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A piece is one message of a repaired thread, as the file is to hold it.
+// A piece is one message of a repaired thread, in the form for the file.
 type piece struct {
-	message int    // of the thread before; -1 if it is new
-	raw     []byte // the message; nil if it stays as it is
+	message int    // index in the old thread; -1 for a new one
+	raw     []byte // nil if unchanged
 	role    transcript.Role
-	offPath bool // Claude Code: it hangs on the line of its call, which is not on the path
+	offPath bool // Claude Code: a child of its call, which is not on the path
 }
 
-// A blockSource is where a block of a repaired thread was before.
+// A blockSource is the origin of a block of a repaired thread.
 type blockSource struct {
-	message int                // -1: it is new
-	was     transcript.BlockID // in the thread before
+	message int                // -1 for a new block
+	was     transcript.BlockID // in the old thread
 	now     transcript.BlockID
 }
 
-// piecesOf says how the messages of a repaired Anthropic thread come from those
-// before. What was moved or put in becomes a message of its own, since the provider
-// joins neighbours of one role: the message it was put into then stays as it was.
+// buildPieces derives the messages of a repaired Anthropic thread from the old ones. The provider
+// joins neighboring messages of one role, so moved and new blocks become separate messages, and the
+// message they were moved to stays unchanged.
 //
-// With joined set it stays in that message, for agents that keep one message for
-// each turn.
+// If joined is true, such blocks stay in that message, for agents with one message per turn.
 func buildPieces(t *Thread, before, after *wire.Request, joined bool) []piece {
 	w := pieceBuilder{thread: t, old: before.Transcript(), now: after.Transcript(), lastEmpty: -1, keepTogether: joined}
 	byPath := make(map[string]transcript.BlockID, len(w.old.Blocks()))
@@ -44,7 +43,7 @@ func buildPieces(t *Thread, before, after *wire.Request, joined bool) []piece {
 			s := blockSource{-1, transcript.NoBlock, b}
 			path := wirex.PathIn(after, before, b)
 			o, ok := byPath[path]
-			if !ok { // a string that got company was written as a block
+			if !ok { // a string with a new neighbor was rewritten as a block
 				o, ok = byPath[strings.TrimSuffix(path, ".0")]
 			}
 			if ok {
@@ -58,8 +57,8 @@ func buildPieces(t *Thread, before, after *wire.Request, joined bool) []piece {
 	return w.pieces
 }
 
-// reusePlaces gives messages that are all new the place of an old one that goes in their
-// stead: a result that became a quotation stays in its line.
+// reusePlaces assigns new messages the place of a dropped message that they replace, so that a
+// quoted result stays in its line.
 func (w *pieceBuilder) reusePlaces() {
 	kept := make([]bool, len(w.thread.sources))
 	for _, p := range w.pieces {
@@ -88,8 +87,8 @@ type pieceBuilder struct {
 	thread       *Thread
 	old, now     *transcript.Transcript
 	pieces       []piece
-	lastEmpty    int  // the last message without blocks that was found again
-	keepTogether bool // what was put into a message stays in it
+	lastEmpty    int  // the last matched message without blocks
+	keepTogether bool // leave moved and new blocks in their message
 }
 
 func (w *pieceBuilder) addMessage(m transcript.Message, from []blockSource) {
@@ -118,9 +117,9 @@ func (w *pieceBuilder) addMessage(m transcript.Message, from []blockSource) {
 	w.addNew(m, from[last:])
 }
 
-// homeOf returns the message that a repaired one was before: the one whose words it
-// has, since only results are moved between messages. One of another speaker it is only if
-// nothing in it was said by its own.
+// originOf returns the old message from which a repaired one mainly comes: the one that contributes
+// text, since only results move between messages. A message with another role is chosen only if
+// none with the same role contributes. It returns -1 if there is none.
 func (w *pieceBuilder) originOf(role transcript.Role, from []blockSource) int {
 	home, best := -1, -1
 	for _, s := range from {
@@ -141,7 +140,7 @@ func (w *pieceBuilder) originOf(role transcript.Role, from []blockSource) int {
 	return home
 }
 
-// blockless finds a message without content again, by its bytes.
+// addEmpty matches a message without blocks by its bytes.
 func (w *pieceBuilder) addEmpty(m transcript.Message) {
 	raw := w.now.Bytes(m.Span)
 	for i := w.lastEmpty + 1; i < len(w.thread.sources); i++ {
@@ -155,11 +154,10 @@ func (w *pieceBuilder) addEmpty(m transcript.Message) {
 	w.pieces = append(w.pieces, piece{message: -1, raw: raw, role: m.Role})
 }
 
-// kept files the message that was there before, changed or not. alone: nothing was
-// put in front of it or behind it.
+// addKept adds a message that existed before. alone is true if all blocks of m come from it.
 func (w *pieceBuilder) addKept(m transcript.Message, home int, from []blockSource, alone bool) {
 	if home >= len(w.thread.sources) {
-		return // the prompt
+		return // the added prompt
 	}
 	was := w.old.Messages()[home]
 	p := piece{message: home, role: was.Role}
@@ -174,8 +172,7 @@ func (w *pieceBuilder) addKept(m transcript.Message, home int, from []blockSourc
 	w.pieces = append(w.pieces, p)
 }
 
-// strangers files blocks that are new in their message, one piece for those that
-// come from one place.
+// addNew adds new or moved blocks, one piece for each origin.
 func (w *pieceBuilder) addNew(m transcript.Message, from []blockSource) {
 	for i := 0; i < len(from); {
 		k := i + 1
@@ -186,7 +183,7 @@ func (w *pieceBuilder) addNew(m transcript.Message, from []blockSource) {
 		i = k
 		src := run[0].message
 		if src >= len(w.thread.sources) {
-			continue // the prompt
+			continue // the added prompt
 		}
 		if src >= 0 && w.isUnchanged(w.old.Messages()[src], run) {
 			w.pieces = append(w.pieces, piece{message: src, role: w.old.Messages()[src].Role})
@@ -196,7 +193,7 @@ func (w *pieceBuilder) addNew(m transcript.Message, from []blockSource) {
 	}
 }
 
-// same reports whether blocks are all those of a message, unchanged.
+// isUnchanged reports whether the blocks are exactly those of an old message.
 func (w *pieceBuilder) isUnchanged(was transcript.Message, from []blockSource) bool {
 	if len(from) != int(was.End-was.First) {
 		return false
@@ -209,8 +206,8 @@ func (w *pieceBuilder) isUnchanged(was transcript.Message, from []blockSource) b
 	return true
 }
 
-// sameBlock reports whether a block says what it said. A string that got company
-// was written as a block, which is no change.
+// isSameBlock reports whether a block is unchanged. A string rewritten as a text block counts as
+// unchanged.
 func (w *pieceBuilder) isSameBlock(s blockSource) bool {
 	a, b := w.old.Bytes(w.old.Block(s.was).Span), w.now.Bytes(w.now.Block(s.now).Span)
 	if bytes.Equal(a, b) {
@@ -219,7 +216,7 @@ func (w *pieceBuilder) isSameBlock(s blockSource) bool {
 	return len(a) > 0 && a[0] == '"' && bytes.Equal(b, textBlock(a))
 }
 
-// content writes blocks as a list; a string becomes a block of text.
+// content returns blocks as a list. Strings become text blocks.
 func (w *pieceBuilder) content(from []blockSource) []byte {
 	var raws [][]byte
 	for _, s := range from {
@@ -232,10 +229,10 @@ func (w *pieceBuilder) content(from []blockSource) []byte {
 	return array(raws...)
 }
 
-// increasing marks the pieces that keep their order: the longest run of old
-// messages that ascends.
+// longestIncreasing marks the pieces of the longest increasing run of old messages. They keep their
+// places.
 func longestIncreasing(pieces []piece) []bool {
-	var tails []int // by length: the piece that ends a run, smallest message first
+	var tails []int // by length: the last piece of the run with the smallest message
 	back := make([]int, len(pieces))
 	for k, p := range pieces {
 		if p.message < 0 {
@@ -262,7 +259,7 @@ func longestIncreasing(pieces []piece) []bool {
 	return stays
 }
 
-// dropUnused drops the units of messages that no piece is made of, and lists them.
+// dropUnused drops the units of old messages without a piece and returns them.
 func (e *edits) dropUnused(t *Thread, pieces []piece) (gone []int) {
 	kept := make(map[int]bool)
 	for _, p := range pieces {
@@ -279,8 +276,8 @@ func (e *edits) dropUnused(t *Thread, pieces []piece) (gone []int) {
 	return gone
 }
 
-// letDropped says which words of a thread the receipts of its repair name: what is called, answered
-// or thought in the blocks that are dropped, where such a thing may stand. Nobody has read the rest.
+// allowDroppedBlocks marks the text of dropped calls, results and thoughts as named in a receipt.
+// Strings in other members are not marked, because no repair reads them.
 func (e *edits) allowDroppedBlocks(t *Thread, changes []wire.Change) {
 	tr := t.Request.Transcript()
 	var blocks map[string]transcript.BlockID // by path
@@ -307,7 +304,7 @@ func (e *edits) allowDroppedBlocks(t *Thread, changes []wire.Change) {
 	}
 }
 
-// letBody says that a receipt names what a block says as a call, a result or a thought.
+// allowBlock marks the text of a call, a result or a thought as named in a receipt.
 func (e *edits) allowBlock(t *Thread, b transcript.BlockID) {
 	tr := t.Request.Transcript()
 	blk := tr.Block(b)

@@ -12,23 +12,22 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// A Note is what a file tells of a message beside its words. Its zero value is nothing. Many
-// goroutines may read it.
+// A Note holds the metadata of a message in a session file.
 type Note struct {
 	Time  time.Time
 	Model string
-	// Usage is what the reply was billed for that ends with the message, and Hour how much of what
-	// was written to the cache stays there for an hour.
+	// Usage holds the billed tokens of the reply that ends with the message. Hour is the part of
+	// Usage.Written that is cached for an hour.
 	Usage tokens.Usage
 	Hour  int
-	// Dollars is what the agent itself says that the reply cost.
+	// Dollars is the cost of the reply as the agent recorded it.
 	Dollars float64
-	// Summary: the message stands for what was said before it.
+	// Summary is true if the message replaces earlier messages.
 	Summary bool
 }
 
-// Cost is what a reply was billed, in dollars: what the agent says, or the list price of what the
-// API has counted. It is false where neither is known.
+// Cost returns the cost of a reply in dollars: as recorded by the agent, or by list price. It
+// returns false if neither is known.
 func (n Note) Cost(model string) (dollars float64, known bool) {
 	if n.Dollars > 0 {
 		return n.Dollars, true
@@ -46,12 +45,11 @@ func (n Note) Cost(model string) (dollars float64, known bool) {
 	return dollars + price.Cost(terms, tokens.Usage{Written: n.Hour}), true
 }
 
-// hourWrite is what a token costs that is written to a cache for an hour, in thousandths of one
-// that is not.
+// hourWrite is the price of writing a token to an hour-long cache, in thousandths of the input
+// price.
 const hourWrite = 2000
 
-// Pace is how a thread grew, by what the API has counted of its replies. One of which nothing is
-// written down has had no requests.
+// Pace returns the growth of a thread by the recorded usage of its replies.
 func (l *Log) Pace(t *Thread) (p fullness.Pace) {
 	ms, turns := t.Request.Transcript().Messages(), 0
 	for i, n := range l.Notes(t) {
@@ -71,10 +69,10 @@ func (l *Log) Pace(t *Thread) (p fullness.Pace) {
 	return p
 }
 
-// Notes returns what the file tells of each message of a thread.
+// Notes returns the metadata of each message of a thread.
 func (l *Log) Notes(t *Thread) []Note {
 	all := make([]Note, len(t.sources))
-	last := make(map[string]int) // by id of a reply: the message that has its usage
+	last := make(map[string]int) // by id of a reply: the message with its usage
 	for i, p := range t.sources {
 		if p.unit < 0 || p.unit >= len(l.units) {
 			continue
@@ -85,7 +83,7 @@ func (l *Log) Notes(t *Thread) []Note {
 		}
 		n, id := readNote(o)
 		if n.Usage != (tokens.Usage{}) && id != "" {
-			// The lines of one reply repeat what it cost; the last one is complete.
+			// The lines of one reply repeat its usage. The last one is complete.
 			if was, ok := last[id]; ok {
 				all[was].Usage, all[was].Hour, all[was].Dollars = tokens.Usage{}, 0, 0
 			}
@@ -99,7 +97,7 @@ func (l *Log) Notes(t *Thread) []Note {
 	return all
 }
 
-// noteOf reads the record of a message; id is that of the reply that it is a part of.
+// readNote returns the metadata of a message and the id of its reply.
 func readNote(o object) (n Note, id string) {
 	m := o.Object("message")
 	n.Time = firstTime(o.Value("timestamp"), m.Value("timestamp"), o.Object("time").Value("created"), o.Value("created"))
@@ -120,10 +118,10 @@ func readNote(o object) (n Note, id string) {
 	return n, id
 }
 
-// usageOf reads what a reply was billed for, as the APIs and the agents write it down.
+// readUsage parses the usage of a reply in the forms of the APIs and the agents.
 func readUsage(u object) (n tokens.Usage, hour int, dollars float64) {
 	switch {
-	case u.Has("input_tokens"): // Anthropic, and Codex, where cached tokens are part of the input
+	case u.Has("input_tokens"): // Anthropic, and Codex, where cached tokens are included in the input
 		cached := u.Number("cached_input_tokens")
 		n = tokens.Usage{Input: max(0, u.Number("input_tokens")-cached), Read: cached + u.Number("cache_read_input_tokens"),
 			Written: u.Number("cache_creation_input_tokens"), Output: u.Number("output_tokens")}
@@ -136,14 +134,14 @@ func readUsage(u object) (n tokens.Usage, hour int, dollars float64) {
 		dollars = nonNegative(u.Object("cost"), "total")
 	case u.Has("cache"): // opencode
 		n = tokens.Usage{Input: u.Number("input"), Read: u.Object("cache").Number("read"), Written: u.Object("cache").Number("write"), Output: u.Number("output") + u.Number("reasoning")}
-	case u.Has("input"): // Gemini CLI, where cached tokens are part of the input
+	case u.Has("input"): // Gemini CLI, where cached tokens are included in the input
 		cached := u.Number("cached")
 		n = tokens.Usage{Input: max(0, u.Number("input")-cached), Read: cached, Output: u.Number("output") + u.Number("thoughts")}
 	}
 	return n, hour, dollars
 }
 
-// codexNotes adds what Codex writes in records of their own: what the last reply was billed for.
+// addCodexUsage adds the usage of replies, which Codex writes in separate records.
 func (l *Log) addCodexUsage(t *Thread, all []Note) {
 	ms := t.Request.Transcript().Messages()
 	model := t.Request.Model()
@@ -172,7 +170,7 @@ func (l *Log) addCodexUsage(t *Thread, all []Note) {
 	}
 }
 
-// amount is a member that is a number; 0: it is none.
+// nonNegative returns a numeric member, or 0 if it is missing or negative.
 func nonNegative(o object, name string) float64 {
 	x, err := strconv.ParseFloat(string(o.Value(name)), 64)
 	if err != nil || x < 0 {
@@ -181,7 +179,8 @@ func nonNegative(o object, name string) float64 {
 	return x
 }
 
-// firstTime reads the first of some values that is a time: a text, or milliseconds or seconds since 1970.
+// firstTime returns the first valid time among the values: a text, or milliseconds or seconds since
+// 1970.
 func firstTime(values ...[]byte) time.Time {
 	for _, v := range values {
 		if len(v) < 2 {

@@ -16,23 +16,22 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// A Stored is a session that was read from the disk, with its files as they were before
-// that. One goroutine at a time may use it.
+// A Stored is a session that was read from disk, with the information of its files from before the
+// read. It is not safe for concurrent use.
 type Stored struct {
 	*Log
-	Path  string // of the file, or of the folder that Files are in
+	Path  string // of the file, or of the folder with Files
 	Files map[string]fs.FileInfo
 
-	mark []byte // in front of what was read
-	rows Rows   // what it was read from; nil: files
+	mark []byte // the byte order mark, if any
+	rows Rows   // nil for files
 }
 
-// byteOrderMark is what some editors write in front of a text. It is no part of the first
-// line.
+// byteOrderMark precedes the text in files of some editors. It is not part of the first line.
 var byteOrderMark = []byte{0xef, 0xbb, 0xbf}
 
-// OpenFile reads a session file whose bytes are at hand. info is the file as it was
-// before it was read; nil: it is none.
+// OpenFile reads a session file from its bytes. info describes the file before it was read and may
+// be nil.
 func OpenFile(path string, info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
 	l, err := Read(path, raw, o)
 	if err != nil {
@@ -48,8 +47,7 @@ func OpenFile(path string, info fs.FileInfo, raw []byte, o Options) (*Stored, er
 	return s, nil
 }
 
-// OpenFolder reads the storage of an agent that keeps a folder: all of its sessions, or
-// the one with that id.
+// OpenFolder reads the storage folder of an agent: all sessions, or only the one with the given id.
 func OpenFolder(path, session string, o Options) (*Stored, error) {
 	seen := &recordingFS{FS: os.DirFS(path), id: session, files: map[string]fs.FileInfo{}}
 	o.Format = Auto
@@ -75,8 +73,8 @@ func OpenRows(name string, rows Rows, o Options) (*Stored, error) {
 	return &Stored{Log: l, Path: name, Files: map[string]fs.FileInfo{"": info}, rows: rows}, nil
 }
 
-// Open reads the session that a search has found. Its error wraps [ErrFormat] if there is
-// none after all.
+// Open reads a session that a search has found. Its error wraps [ErrFormat] if the place holds no
+// session.
 func (x Place) Open(o Options) (*Stored, error) {
 	if x.Agent == nil {
 		return nil, fmt.Errorf("open a session: %w: the place names no agent; Find makes such places", ErrFormat)
@@ -103,7 +101,7 @@ func (x Place) Open(o Options) (*Stored, error) {
 	return x.open(info, raw.Bytes(), o)
 }
 
-// open reads the session that has these bytes.
+// open reads the session with the given bytes.
 func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
 	raw, o.Marked = bytes.CutPrefix(raw, byteOrderMark)
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -116,7 +114,7 @@ func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
 	if x.Agent.sharesFolder {
 		if f, ok := Detect(x.Path, raw); !ok || f != x.Agent.Format {
 			if x.Agent.onlySessions && jsonspan.Valid(raw) != nil {
-				return OpenFile(x.Path, info, raw, o) // it was a session, and its agent does not find it any more
+				return OpenFile(x.Path, info, raw, o) // a damaged session, which its agent no longer finds
 			}
 			return nil, ErrFormat
 		}
@@ -124,11 +122,11 @@ func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
 	return OpenFile(x.Path, info, raw, o)
 }
 
-// storage is the folder of opencode in which the messages of all sessions lie.
+// storage returns the opencode folder with the messages of all sessions.
 func (x Place) storage() string { return filepath.Dir(filepath.Dir(x.Path)) }
 
-// Newest returns the file of the session that was written to last: a running agent
-// writes to that one. The information is nil if the session is not on the disk.
+// Newest returns the file of the session that was written last, which is the one a running agent
+// writes to. info is nil if the session is not on disk.
 func (s *Stored) Newest() (path string, info fs.FileInfo) {
 	if s.rows != nil {
 		return s.rows.File()
@@ -148,7 +146,7 @@ func (s *Stored) file(name string) string {
 	return filepath.Join(s.Path, filepath.FromSlash(name))
 }
 
-// Replacements returns the files that a fix changes.
+// Replacements returns the new contents of the files that a fix changes.
 func (s *Stored) Replacements(fixed *Fixed) []Replacement {
 	if s.rows != nil {
 		if bytes.Equal(fixed.Raw, s.Raw()) {
@@ -186,14 +184,14 @@ func (s *Stored) replacement(name string, raw []byte) Replacement {
 	return r
 }
 
-// IsStorage reports whether a folder is where opencode keeps its sessions: a file for
-// each message, in a folder for each session.
+// IsStorage reports whether a folder is the storage of opencode: a file for each message, in a
+// folder for each session.
 func IsStorage(folder string) bool {
 	if _, err := os.Stat(filepath.Join(folder, "message")); err != nil {
 		return false
 	}
 	sessions, _ := filepath.Glob(filepath.Join(escapeGlob(folder), "message", "*", "*.json"))
-	torn := false // files are called as opencode calls its own, and hold nothing that can be read
+	torn := false // a file has a name of opencode but no valid content
 	for _, name := range sessions[:min(len(sessions), 4)] {
 		raw, err := readFile(name)
 		if err != nil {
@@ -204,14 +202,14 @@ func IsStorage(folder string) bool {
 			torn = torn || strings.HasPrefix(filepath.Base(name), "msg_") && strings.HasPrefix(filepath.Base(filepath.Dir(name)), "ses_")
 			continue
 		}
-		if o := objectAt(raw, at); o.Has("sessionID") && !o.Has("messages") && !o.Has("input") && !o.Has("contents") { // a request
+		if o := objectAt(raw, at); o.Has("sessionID") && !o.Has("messages") && !o.Has("input") && !o.Has("contents") { // not a request
 			return true
 		}
 	}
 	return torn
 }
 
-// readFile reads a file, and nothing that may never end.
+// readFile reads a regular file. Reading a pipe or device might never end.
 func readFile(name string) ([]byte, error) {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return nil, cmp.Or(err, errNoFile)
@@ -221,20 +219,20 @@ func readFile(name string) ([]byte, error) {
 
 var errNoFile = errors.New("it is not a regular file")
 
-// globbed is a path as a pattern that it alone matches.
+// escapeGlob returns a pattern that matches only path.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// A seenFS notes how its files were when they were opened. With an id it shows, of the
-// storage of opencode, one session: the rest may be gigabytes.
+// A recordingFS records the information of each opened file. With an id, it shows only one session
+// of an opencode storage, because the rest may be gigabytes.
 type recordingFS struct {
 	fs.FS
 	id    string
 	files map[string]fs.FileInfo
 }
 
-// Open opens a file, and looks how old it is.
+// Open opens a file and records its information.
 func (s *recordingFS) Open(name string) (fs.File, error) {
 	f, err := s.FS.Open(name)
 	if err != nil {
@@ -246,8 +244,8 @@ func (s *recordingFS) Open(name string) (fs.File, error) {
 	return f, nil
 }
 
-// ReadDir lists messages and parts of the session alone. A part lies in a folder named
-// after its message or, in the older layout, after the session.
+// ReadDir lists only the messages and parts of the session. Parts are in a folder named after their
+// message or, in the older layout, after the session.
 func (s *recordingFS) ReadDir(name string) ([]fs.DirEntry, error) {
 	names := []string{s.id}
 	switch {
@@ -261,7 +259,7 @@ func (s *recordingFS) ReadDir(name string) ([]fs.DirEntry, error) {
 			names = append(names, strings.TrimSuffix(m.Name(), ".json"))
 		}
 	default:
-		// Pipes and devices are nobody's messages, and may never end.
+		// Pipes and devices are not messages, and reading them might never end.
 		all, err := fs.ReadDir(s.FS, name)
 		return slices.DeleteFunc(all, func(d fs.DirEntry) bool {
 			info, err := fs.Stat(s.FS, path.Join(name, d.Name()))

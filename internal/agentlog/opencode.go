@@ -15,29 +15,29 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// openCode reads the storage folder of opencode: a file for each message and each
-// part of it. A tool part holds a call and, once it has ended, its result; one that
-// is still pending or running when the session is resumed is a call that nobody
-// will answer.
+// openCode reads the storage folder of opencode: a file for each message and each part. A tool part
+// holds a call and, after the call has ended, its result. A part that is still pending or running
+// when the session is resumed is a call that will never be answered.
 type openCode struct{}
 
-// openCodeRow has no evidence: it is a folder.
+// openCodeRow has no evidence, because the format is a folder.
 var openCodeRow = formatSpec{format: OpenCode, name: "opencode", maker: "opencode", dialect: wire.Anthropic, form: openCode{}, lenientUTF8: true}
 
-// A File is one file of a folder. Many goroutines may read it.
+// A File is one file of a folder.
 type File struct {
 	Path string
 	Raw  []byte
 }
 
-// A stored file is where a file of a folder lies in the bytes of its log.
+// A storedFile is the place of a folder's file in the bytes of the log.
 type storedFile struct {
 	path  string
 	span  jsonspan.Span
-	wrong int // where the first bytes stand that are no text, from one; 0: there are none
+	wrong int // offset of the first invalid UTF-8 plus one; 0 if none
 }
 
-// object returns the object that a file is; marked: behind a byte order mark.
+// object returns the span of the object that the file consists of. marked is true if a byte order
+// mark precedes it.
 func (s storedFile) object(raw []byte) (at jsonspan.Span, marked, ok bool) {
 	all, marked := bytes.CutPrefix(raw[s.span.Start:s.span.End], byteOrderMark)
 	at, ok = wholeObject(all)
@@ -45,8 +45,8 @@ func (s storedFile) object(raw []byte) (at jsonspan.Span, marked, ok bool) {
 	return jsonspan.Span{Start: start + at.Start, End: start + at.End}, marked, ok
 }
 
-// front returns the object that a file begins with which is none as a whole: something was
-// written over it and left the end of the old, or a crash has left nulls behind it.
+// firstObject returns the span of an object at the start of the file. More data follows if a
+// shorter file overwrote a longer one, or after a crash that left null bytes.
 func (s storedFile) firstObject(raw []byte) (at jsonspan.Span, ok bool) {
 	all := bytes.TrimPrefix(raw[s.span.Start:s.span.End], byteOrderMark)
 	at, ok = firstValue(all)
@@ -54,7 +54,7 @@ func (s storedFile) firstObject(raw []byte) (at jsonspan.Span, ok bool) {
 	return jsonspan.Span{Start: start + at.Start, End: start + at.End}, ok && all[at.Start] == '{'
 }
 
-// spoilt reports whether the file of a unit is more than that unit.
+// isSpoiltFile reports whether the file of a unit contains more than the unit.
 func (l *Log) isSpoiltFile(u int) bool {
 	if l.files == nil {
 		return false
@@ -63,7 +63,7 @@ func (l *Log) isSpoiltFile(u int) bool {
 	return marked || !ok
 }
 
-// fileAt is the file of a folder that an offset lies in.
+// fileAt returns the file at an offset.
 func (l *Log) fileAt(offset int) storedFile {
 	i, found := slices.BinarySearchFunc(l.files, offset, func(s storedFile, at int) int { return cmp.Compare(s.span.Start, at) })
 	if !found {
@@ -72,8 +72,8 @@ func (l *Log) fileAt(offset int) storedFile {
 	return l.files[max(0, i)]
 }
 
-// ReadFolder reads the storage folder of opencode, or the folder it is in. Each
-// session is a thread. [Fixed.Files] has the files that Fix changes.
+// ReadFolder reads the storage folder of opencode, or its parent folder. Each session is a thread.
+// [Fixed.Files] holds the files that Fix changes.
 func ReadFolder(fsys fs.FS, o Options) (*Log, error) {
 	files, err := openCodeFiles(fsys)
 	if err != nil {
@@ -85,8 +85,8 @@ func ReadFolder(fsys fs.FS, o Options) (*Log, error) {
 	return readFiles(files, o), nil
 }
 
-// openCodeFiles finds the files of messages and parts, in the layout of today or
-// the one before it, in the order of their names, and those of sessions that cannot be read.
+// openCodeFiles returns the files of messages and parts, in the current or the previous layout,
+// sorted by name, and the unreadable files of sessions.
 func openCodeFiles(fsys fs.FS) ([]File, error) {
 	for _, root := range []string{".", "storage", "session", "storage/session"} {
 		if info, err := fs.Stat(fsys, path.Join(root, "message")); err != nil || !info.IsDir() {
@@ -115,7 +115,7 @@ func openCodeFiles(fsys fs.FS) ([]File, error) {
 	return nil, nil
 }
 
-// readFiles makes one log of several files.
+// readFiles joins several files in one log.
 func readFiles(files []File, o Options) *Log {
 	var all []byte
 	var places []storedFile
@@ -125,7 +125,7 @@ func readFiles(files []File, o Options) *Log {
 		if marked {
 			all = append(all, byteOrderMark...)
 		}
-		if text, patches := decodeInvalid(raw); patches != nil { // as opencode reads it
+		if text, patches := decodeInvalid(raw); patches != nil { // as opencode decodes it
 			raw, wrong = text, len(all)-start+patches[0].at+1
 		}
 		all = append(append(all, raw...), '\n')
@@ -137,15 +137,15 @@ func readFiles(files []File, o Options) *Log {
 	return l
 }
 
-// An ocMessage is a message of a session, with its parts.
+// An ocMessage is a message of a session with its parts.
 type ocMessage struct {
 	id, role string // the id is the name of the file
-	object   object // of a file that is torn: the members that are whole
+	object   object // for a torn file: its complete members
 	parts    []int  // units
 	torn     bool
 }
 
-// An ocSession is a session of a storage, its messages in order.
+// An ocSession is a session with its messages in order.
 type ocSession struct {
 	id       string
 	messages []*ocMessage
@@ -157,7 +157,7 @@ func (c openCode) read(l *Log) {
 	}
 }
 
-// session makes threads of what is sent of a session, and of the rest.
+// addSession adds a thread with the sent messages of a session and one with the others.
 func (c openCode) addSession(l *Log, s *ocSession, main, dormant string) {
 	k := newPairCounts()
 	live, rest := l.newBodyBuilder(wire.Anthropic, ""), l.newBodyBuilder(wire.Anthropic, "")
@@ -180,11 +180,11 @@ func (c openCode) addSession(l *Log, s *ocSession, main, dormant string) {
 	l.addPairsThread(dormant, Dormant, "", rest, k)
 }
 
-// sessions sorts the files into messages and sessions: by their names, as opencode does.
+// sessions groups the files into messages and sessions by their names, as opencode does.
 func (openCode) sessions(l *Log) []*ocSession {
 	byID, messages := make(map[string]*ocSession), make(map[string][]*ocMessage)
 	var all []*ocSession
-	copied := make(map[int]int) // 1: a part whose file has another name than it should
+	copied := make(map[int]int) // 1 for a part whose id differs from its file name
 	for _, f := range l.files {
 		at, marked, ok := f.object(l.raw)
 		folder, name := path.Split(strings.TrimSuffix(f.path, ".json"))
@@ -252,8 +252,8 @@ func (openCode) sessions(l *Log) []*ocSession {
 	return all
 }
 
-// message adds a message and the results that its parts hold. Each part becomes a
-// message of its own, so that a finding names its file.
+// appendMessage adds a message and the results in its parts. Each part becomes a separate message,
+// so that a finding names its file.
 func (openCode) appendMessage(l *Log, b *bodyBuilder, m *ocMessage, k *pairCounts) {
 	type ended struct {
 		messageBuilder
@@ -272,10 +272,10 @@ func (openCode) appendMessage(l *Log, b *bodyBuilder, m *ocMessage, k *pairCount
 		case "text":
 			t.addText(o.Value("text"), o.Span)
 			t.appendTo(b, p, m.role)
-		case "step-start": // results of the step before are sent first
+		case "step-start": // results of the previous step are sent first
 			flush()
 		case "tool":
-			if m.role != "assistant" { // nothing is sent of it
+			if m.role != "assistant" { // not sent
 				continue
 			}
 			id, state := o.Text("callID"), o.Object("state")
@@ -284,7 +284,7 @@ func (openCode) appendMessage(l *Log, b *bodyBuilder, m *ocMessage, k *pairCount
 			status := state.Text("status")
 			name := map[string]string{"completed": "output", "error": "error"}[status]
 			v, over := state.Get(name)
-			if name == "" || !over { // one that has ended without a word is not opened
+			if name == "" || !over { // opencode does not open an ended call without output
 				continue
 			}
 			said := textBlocks(l.raw, v)
@@ -299,10 +299,10 @@ func (openCode) appendMessage(l *Log, b *bodyBuilder, m *ocMessage, k *pairCount
 	flush()
 }
 
-// ocCleared is what opencode sends in place of an output that it has pruned.
+// ocCleared replaces outputs that opencode has pruned.
 const ocCleared = "[Old tool result content cleared]"
 
-// repair ends calls that are still running: with their output, or with a stub.
+// repair ends calls that are still running, with their output or with a stub.
 func (c openCode) repair(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
 	ids := newCallIDs(tr)
@@ -311,7 +311,7 @@ func (c openCode) repair(e *edits, t *Thread, o Options) error {
 			continue
 		}
 		if e.file.isSpoiltFile(f.unit) {
-			continue // in the next round, when what is wrong with the file is gone
+			continue // the next round, after the file is repaired
 		}
 		if o.AppendOnly {
 			return ErrAppendOnly
@@ -323,7 +323,7 @@ func (c openCode) repair(e *edits, t *Thread, o Options) error {
 		}
 		text := stubText(o.Repair, tr, f.Block)
 		state, ok := part.Get("state")
-		if !ok || e.file.raw[state.Start] != '{' { // not opened without one
+		if !ok || e.file.raw[state.Start] != '{' { // opencode does not open a part without a state
 			e.setMembers(f.unit, "state", write("status", "error", "input", []byte("{}"), "error", text, "time", write("start", []byte("0"), "end", []byte("0"))))
 			e.addChange(Change{Thread: t.Name, File: f.File, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
 			continue
@@ -334,7 +334,7 @@ func (c openCode) repair(e *edits, t *Thread, o Options) error {
 			start = []byte("0")
 		}
 		c := Change{Thread: t.Name, File: f.File, Line: f.Line}
-		if v, ok := s.Get("output"); ok && e.file.raw[v.Start] == '"' { // it has ended, only its state is not that
+		if v, ok := s.Get("output"); ok && e.file.raw[v.Start] == '"' { // the call has ended, but its state was not updated
 			end := s.Object("time").Value("end")
 			if end == nil {
 				end = start
@@ -355,8 +355,8 @@ func (c openCode) repair(e *edits, t *Thread, o Options) error {
 	return nil
 }
 
-// twin settles a part that makes a call with the id of another one: a copy says nothing any more,
-// another call gets an id of its own.
+// settleDuplicateID handles a part whose call has the id of an earlier call. A copy becomes an
+// empty part; a different call gets a new id.
 func (c openCode) settleDuplicateID(e *edits, t *Thread, f *Finding, part object, ids *callIDs) {
 	tr := t.Request.Transcript()
 	x := tr.Exchanges()[tr.ExchangeOf(f.Block)]
@@ -379,8 +379,8 @@ func (c openCode) settleDuplicateID(e *edits, t *Thread, f *Finding, part object
 	e.addChange(Change{Thread: t.Name, File: f.File, Line: f.Line}, wire.ActionRename, f.Rule, f.IDs, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
 }
 
-// silence puts a part that says nothing in the place of one that makes the call of another
-// once more: a copy that a program for backups has made, as a rule.
+// replaceByEmptyPart replaces a part that repeats a call by an empty one. Such copies usually come
+// from a backup program.
 func (openCode) replaceByEmptyPart(e *edits, t *Thread, f *Finding, part object) {
 	raw := write("id", part.Text("id"), "sessionID", part.Text("sessionID"), "messageID", part.Text("messageID"), "type", "step-start")
 	if name := strings.TrimSuffix(path.Base(f.File), ".json"); name != "" {
@@ -394,8 +394,7 @@ func (openCode) replaceByEmptyPart(e *edits, t *Thread, f *Finding, part object)
 	}
 }
 
-// finish puts something in the place of files that break off or are empty: on each of
-// them the session would not open.
+// finish replaces truncated and empty files. opencode does not open a session with one of them.
 func (c openCode) finish(e *edits) {
 	if e.appendOnly {
 		return
@@ -441,7 +440,7 @@ func (c openCode) finish(e *edits) {
 	}
 }
 
-// filesOf returns the files of a log after some edits, and those that changed.
+// filesOf returns the files of the log after the edits, and the changed ones among them.
 func (e *edits) filesOf() (all, changed []File) {
 	u := 0
 	for i, f := range e.file.files {

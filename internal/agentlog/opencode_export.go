@@ -10,11 +10,11 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// openCodeExport reads what `opencode export` writes: a session in one object, each message with
-// its parts. A session in opencode's database is read and written as that, too: its rows are
-// those messages and parts.
+// openCodeExport reads the output of `opencode export`: one object with the messages of a session
+// and their parts. A session in opencode's database is presented in the same form; its rows are the
+// messages and parts.
 //
-// A unit is a part, or what is known of a message beside its parts (its info).
+// A unit is a part, or the info of a message.
 type openCodeExport struct{ openCode }
 
 var openCodeExportRow = formatSpec{
@@ -36,9 +36,9 @@ func isOpenCodeExport(o object) bool {
 	return true
 }
 
-// openCodeUsage is what the API has counted for a message.
+// openCodeUsage returns the token counts of a message.
 func openCodeUsage(o object) (in, out int) {
-	if o.Is("summary") { // it was made of other messages
+	if o.Is("summary") { // counted for the summarized messages
 		return 0, 0
 	}
 	used := o.Object("tokens")
@@ -63,7 +63,7 @@ func (c openCodeExport) read(l *Log) {
 	}
 }
 
-// readMessage makes units of a message: its info, then its parts.
+// readMessage adds units for a message: its info, then its parts.
 func (c openCodeExport) readMessage(l *Log, o object) *ocMessage {
 	at, ok := o.Get("info")
 	if !ok || l.raw[at.Start] != '{' {
@@ -74,7 +74,8 @@ func (c openCodeExport) readMessage(l *Log, o object) *ocMessage {
 	head := len(l.units)
 	l.units = append(l.units, unit{span: at, line: line})
 	l.owners = append(l.owners, head)
-	// A list of one: the byte in front of it stands for its bracket.
+	// The info is treated as a list of one element. The preceding byte takes the place of the
+	// bracket.
 	l.lists = append(l.lists, list{jsonspan.Span{Start: at.Start - 1, End: at.End}, head, head + 1})
 	info := objectAt(l.raw, at)
 	x := newMessage(info.Text("id"), info)
@@ -101,12 +102,11 @@ func (c openCodeExport) readMessage(l *Log, o object) *ocMessage {
 	return x
 }
 
-// rowMember holds the text of a row of the database that is no object: whoever reads the rows
-// writes it so.
+// rowMember is the member with the text of a database row that is not an object. The reader of the
+// database writes it.
 const rowMember = "pare_row"
 
-// finish puts something in the place of rows that cannot be read: on each of them the session
-// would not open.
+// finish replaces unreadable rows. opencode does not open a session with one of them.
 func (c openCodeExport) finish(e *edits) {
 	if e.appendOnly {
 		return
@@ -137,7 +137,7 @@ func (c openCodeExport) finish(e *edits) {
 	}
 }
 
-// lostIn is what is known of rows that cannot be read, from those beside them.
+// readRowContext collects the neighbors of unreadable rows.
 func (c openCodeExport) readRowContext(l *Log, session string) *ocContext {
 	x := newContext()
 	again := &Log{Format: l.Format, source: l.source}
@@ -153,12 +153,12 @@ func (c openCodeExport) readRowContext(l *Log, session string) *ocContext {
 	return x
 }
 
-// shorten takes parts out and makes outputs shorter. A summary becomes a text of the user's
-// message in front of it. Where a message has nothing left to say, all of its parts go: opencode
-// passes over a message without any.
+// shorten removes parts and shortens outputs. A summary becomes a text of the preceding user
+// message. If nothing of a message is left, all its parts are removed, because opencode ignores a
+// message without parts.
 func (c openCodeExport) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	pieces := buildPieces(t, t.Request, plan.Result(), false)
-	kept := make(map[int]bool) // units that something is sent of
+	kept := make(map[int]bool) // units of which something is sent
 	near, pending := -1, [][]byte(nil)
 	for _, p := range pieces {
 		if p.message < 0 {
@@ -178,7 +178,7 @@ func (c openCodeExport) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 			return ErrShorten
 		}
 		if role := t.Request.Transcript().Messages()[p.message].Role; role == transcript.User && e.file.object(u).Text("type") == "text" {
-			for _, text := range pending { // nothing of the user stands in front of it
+			for _, text := range pending { // no user text precedes it
 				e.unit(u).before = append(e.unit(u).before, c.textPart(e.file, u, "", text))
 			}
 			near, pending = u, nil
@@ -191,8 +191,8 @@ func (c openCodeExport) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// dropRest takes out the parts that a plan has dropped, and what is left of a message that says
-// nothing any more. What the API has counted was counted of more.
+// dropRest removes the dropped parts and the parts of messages without any remaining content. It
+// resets token counts, which included the removed parts.
 func (openCodeExport) dropRest(e *edits, t *Thread, kept map[int]bool) {
 	says := make(map[int]bool) // by info: something of the message is sent
 	for _, p := range t.sources {
@@ -216,7 +216,7 @@ func (openCodeExport) dropRest(e *edits, t *Thread, kept map[int]bool) {
 	}
 }
 
-// rewrite gives a part what a plan has made of it: a shorter text, or a shorter output.
+// rewrite shortens the text or output of a part.
 func (openCodeExport) rewrite(e *edits, u int, now []byte) bool {
 	o := e.file.object(u)
 	if o.Text("type") == "text" {
@@ -251,17 +251,17 @@ func (openCodeExport) rewrite(e *edits, u int, now []byte) bool {
 	return false
 }
 
-// textPart writes a text beside a part of the user. Parts are sent in the order of their ids.
+// textPart returns a text part next to unit u. opencode sends parts in the order of their ids.
 func (openCodeExport) textPart(l *Log, u int, behind string, text []byte) []byte {
 	o := l.object(u)
 	id := o.Text("id")
 	if behind == "" {
-		id = id[:max(0, len(id)-1)] // in front of it
+		id = id[:max(0, len(id)-1)] // sorts before the part
 	}
 	return write("id", id+behind, "sessionID", o.Text("sessionID"), "messageID", o.Text("messageID"), "type", "text", "text", text, "synthetic", []byte("true"))
 }
 
-// onlyText returns the text of a message that holds nothing else, as a JSON string.
+// onlyText returns the text of a message without other blocks, as a JSON string.
 func onlyText(message []byte) ([]byte, bool) {
 	o := objectOf(message)
 	if v := o.Value("content"); len(v) > 0 && v[0] == '"' {
@@ -278,7 +278,7 @@ func onlyText(message []byte) ([]byte, bool) {
 	return quote(string(bytes.Join(all, []byte("\n\n")))), all != nil
 }
 
-// resultText is the text of a result.
+// resultText returns the text of a result.
 func resultText(raw []byte, result object) string {
 	at, _ := result.Get("content")
 	var all [][]byte

@@ -2,13 +2,12 @@ package agentlog
 
 import "slices"
 
-// compacted tells the messages that are sent, in that order, from those that are hidden: sent is
-// what follows the last compaction that came to its end, its request included. Since 1.18 a
-// compaction may keep a tail, the messages in front of its request from a certain one on; they
-// are sent behind the summary.
+// splitAtCompaction separates the sent messages, in order, from the hidden ones. opencode sends the
+// messages from the last completed compaction on, including its request. Since 1.18 a compaction
+// may keep a tail of earlier messages, which follow the summary.
 func (openCode) splitAtCompaction(l *Log, s *ocSession) (sent, hidden []*ocMessage) {
 	all := s.messages
-	done := make(map[string]int) // messages that asked for a compaction which was made, and the summary
+	done := make(map[string]int) // by id of a completed compaction request: the index of its summary
 	for i := len(all) - 1; i >= 0; i-- {
 		m, o := all[i], all[i].object
 		if m.role == "assistant" {
@@ -32,7 +31,7 @@ func (openCode) splitAtCompaction(l *Log, s *ocSession) (sent, hidden []*ocMessa
 			}
 			from := slices.IndexFunc(all, func(m *ocMessage) bool { return m.id == tail })
 			if from < 0 || from > i || summary < i {
-				return all, nil // nothing tells where to stop
+				return all, nil // the range is unknown
 			}
 			return slices.Concat(all[i:summary+1], all[from:i], all[summary+1:]), all[:from]
 		}
@@ -40,8 +39,8 @@ func (openCode) splitAtCompaction(l *Log, s *ocSession) (sent, hidden []*ocMessa
 	return all, nil
 }
 
-// sends reports whether a message is sent: a turn that failed is not, unless it was
-// stopped by the user and has said something.
+// isSent reports whether a message is sent. A failed turn is not sent unless the user stopped it
+// after some output.
 func (openCode) isSent(l *Log, o object, m *ocMessage) bool {
 	v, failed := o.Get("error")
 	if m.role != "assistant" || !failed || o.Raw[v.Start] != '{' {

@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// tornSessions finds the files of sessions that are no object: with one of them opencode finds
-// no session of the project any more. It makes requests from none of the others.
+// tornSessions returns the session files that are not objects. One such file makes opencode lose
+// all sessions of the project. Other session files do not affect requests.
 func tornSessions(fsys fs.FS, root string) (files []File, err error) {
 	names, err := fs.Glob(fsys, path.Join(root, "session/*/*.json"))
 	if err != nil {
@@ -28,8 +28,8 @@ func tornSessions(fsys fs.FS, root string) (files []File, err error) {
 	return files, nil
 }
 
-// sessionFile is the file of a session: the members that are left of a torn one, and for the
-// others what its messages tell. Without all of these opencode does not read it.
+// sessionFile returns a session file with the complete members of a torn one. It takes the others
+// from the session's messages; opencode requires all of them.
 func (openCode) sessionFile(l *Log, torn []byte, project, id string) []byte {
 	out := wholeMembers(torn)
 	o := objectOf(out)
@@ -37,7 +37,7 @@ func (openCode) sessionFile(l *Log, torn []byte, project, id string) []byte {
 	for _, u := range l.units {
 		m := objectAt(l.raw, u.span)
 		if m.Text("tool") == "task" && m.Object("state").Object("metadata").Text("sessionId") == id {
-			parent = m.Text("sessionID") // it is a sub-agent's conversation
+			parent = m.Text("sessionID") // the session of a sub-agent
 		}
 		if m.Text("sessionID") != id || !m.Has("role") {
 			continue
@@ -62,7 +62,7 @@ func (openCode) sessionFile(l *Log, torn []byte, project, id string) []byte {
 	return out
 }
 
-// wholeMembers is an object of the members that are whole in one that breaks off.
+// wholeMembers returns an object with the complete members of a truncated one.
 func wholeMembers(torn []byte) []byte {
 	depth, quoted, end := 0, false, -1
 	for i := 0; i < len(torn); i++ {

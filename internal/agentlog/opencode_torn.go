@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ocSpeaks are the types of parts that only messages of the assistant have.
+// assistantParts are the types of parts that only assistant messages have.
 var assistantParts = map[string]bool{"tool": true, "step-start": true, "step-finish": true, "reasoning": true, "patch": true}
 
-// newMessage is a message of a file of that name.
+// newMessage returns the message with the given file name.
 func newMessage(name string, o object) *ocMessage {
 	m := &ocMessage{id: name, role: "user", object: o}
 	if o.Text("role") == "assistant" {
@@ -19,8 +19,8 @@ func newMessage(name string, o object) *ocMessage {
 	return m
 }
 
-// tornMessage is the message of a file that cannot be read: its name tells which one it is, what
-// is left of it the rest.
+// tornMessage returns the message of an unreadable file, with the id from its name and its complete
+// members.
 func tornMessage(name string, raw []byte) *ocMessage {
 	left := wholeMembers(raw)
 	m := newMessage(name, objectOf(left))
@@ -28,7 +28,7 @@ func tornMessage(name string, raw []byte) *ocMessage {
 	return m
 }
 
-// said is the id that a message says it has.
+// statedID returns the id in the message's own members.
 func (m *ocMessage) statedID() string {
 	if m.torn {
 		return m.id
@@ -36,17 +36,17 @@ func (m *ocMessage) statedID() string {
 	return m.object.Text("id")
 }
 
-// An ocLost is what is known of files that cannot be read, from those beside them.
+// An ocContext holds the neighbors of unreadable files.
 type ocContext struct {
 	session  map[string]string       // by message
-	role     map[string]string       // the same
-	torn     map[string]*ocMessage   // messages that cannot be read, by id
-	messages map[string][]*ocMessage // by session and role, those that can be an example
+	role     map[string]string       // by message
+	torn     map[string]*ocMessage   // unreadable messages by id
+	messages map[string][]*ocMessage // by session and role: messages to use as a template
 }
 
 func (c openCode) readContext(l *Log) *ocContext {
 	x := newContext()
-	for _, s := range c.sessions(&Log{source: l.source, layout: layout{files: l.files}}) { // units are those of l
+	for _, s := range c.sessions(&Log{source: l.source, layout: layout{files: l.files}}) { // they have the same units as l
 		for _, m := range s.messages {
 			x.add(s.id, m)
 		}
@@ -58,7 +58,7 @@ func newContext() *ocContext {
 	return &ocContext{make(map[string]string), make(map[string]string), make(map[string]*ocMessage), make(map[string][]*ocMessage)}
 }
 
-// add notes a message of a session.
+// add adds a message of a session.
 func (x *ocContext) add(session string, m *ocMessage) {
 	x.session[m.id], x.role[m.id] = session, m.role
 	if m.torn {
@@ -69,13 +69,13 @@ func (x *ocContext) add(session string, m *ocMessage) {
 	}
 }
 
-// part is a part of a message that can be read and of which nothing is sent.
+// emptyPart returns a valid part that is not sent.
 func (x *ocContext) emptyPart(message, id string) []byte {
 	return write("id", id, "sessionID", x.session[message], "messageID", message, "type", "step-start")
 }
 
-// words is a part with what is left of the words of the user in one that breaks off; nil: there
-// are none in it.
+// restoreUserText returns a part with the remaining user text of a torn one, or nil if there is
+// none.
 func (x *ocContext) restoreUserText(torn []byte, message, id string) []byte {
 	if x.role[message] != "user" {
 		return nil
@@ -93,7 +93,7 @@ func (x *ocContext) restoreUserText(torn []byte, message, id string) []byte {
 	return write("id", id, "sessionID", x.session[message], "messageID", message, "type", "text", "text", said)
 }
 
-// lastMember returns where the text of the last member of that name begins, or -1.
+// lastMember returns the offset of the text of the last member with that name, or -1.
 func lastMember(torn []byte, name string) int {
 	key := quote(name)
 	for end := len(torn); ; {
@@ -110,9 +110,9 @@ func lastMember(torn []byte, name string) int {
 	}
 }
 
-// message is a message with the id of one that cannot be read. Its parts tell who spoke, if
-// nothing else does; what is not left of it is that of the last one of the same role in front of
-// it, or the first behind it.
+// restoreMessage returns a message with the id of an unreadable one. Its parts determine the role
+// if nothing else does. Missing members come from the preceding message of the same role, or else
+// the following one.
 func (x *ocContext) restoreMessage(session, id string) []byte {
 	m := x.torn[id]
 	out := write("id", id, "sessionID", session, "role", m.role, "time", write("created", []byte("0")))

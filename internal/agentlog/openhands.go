@@ -10,20 +10,19 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// openHands reads event lists of OpenHands: a trajectory, or the lines of an
-// evaluation with a history in each. An action and its observation share
-// tool_call_metadata.tool_call_id. A finish action is the agent's last word and
-// sent as text; nothing answers it.
+// openHands reads event lists of OpenHands: a trajectory, or the lines of an evaluation with a
+// history in each. An action and its observation share tool_call_metadata.tool_call_id. A finish
+// action is the last message of the agent. It is sent as text and has no result.
 type openHands struct{}
 
 var openHandsRow = formatSpec{format: OpenHands, name: "openhands", maker: "OpenHands", dialect: wire.Anthropic, form: openHands{}, lineEvidence: openHandsLine, isDocument: func(o object) bool { return isEventList(o.Raw, o.Span) }}
 
-// openHandsEventRow is a file with a single event: OpenHands keeps a conversation as a folder of such. By
-// itself a result has no call there, and none of it is a session.
+// openHandsEventRow is a file with a single event. OpenHands keeps a conversation as a folder of
+// such files. A single one is not a session.
 var openHandsEventRow = formatSpec{format: OpenHandsEvent, name: "openhands-event", maker: "OpenHands, one event of a folder", dialect: wire.Anthropic, isDocument: isLoneEvent}
 
-// isLoneEvent knows the events of both: those with an action or an observation, and those of the SDK, with
-// a kind.
+// isLoneEvent accepts events with an action or observation, and events of the SDK, which have a
+// kind.
 func isLoneEvent(o object) bool {
 	kind := o.Text("kind")
 	return isEvent(o) || o.Has("id") && o.Has("source") && o.Has("timestamp") && (strings.HasSuffix(kind, "Event") || strings.HasSuffix(kind, "Observation"))
@@ -68,7 +67,7 @@ func (h openHands) read(l *Log) {
 			lists = append(lists, l.readList(v))
 		}
 	}
-	if lists == nil { // a line for each event
+	if lists == nil { // one line per event
 		l.units = lines
 		h.addThread(l, "main", list{first: 0, end: len(lines)})
 		return
@@ -131,8 +130,8 @@ func (openHands) stub(l *Log, t *Thread, call transcript.BlockID, text string) [
 		"observation", "error", "content", text, "extras", write("error_id", ""), "tool_call_metadata", o.Value("tool_call_metadata"))
 }
 
-// nextID returns a number that no event of the list of unit u has, told from the
-// place of the unit so that each gets its own.
+// nextID returns an unused event id. It depends on the unit, so that each unit gets a different
+// one.
 func (l *Log) nextID(u int) []byte {
 	return strconv.AppendInt(nil, int64(l.lastEventID+1+u), 10)
 }
@@ -144,7 +143,7 @@ func (openHands) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text st
 		"action", "message", "args", write("content", text, "wait_for_response", []byte("false")))
 }
 
-// passOver writes an event of nothing, which OpenHands keeps and does not send.
+// skipped returns an empty event, which OpenHands keeps and does not send.
 func (openHands) skipped(record []byte) []byte {
 	o := objectOf(record)
 	return write("id", o.Mark("id"), "timestamp", timestampOr(o, epoch), "source", o.Mark("source"), "message", "", "cause", o.Mark("cause"),

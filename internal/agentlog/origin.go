@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// origins says for each line of a file that is half repaired which line of the original it
-// is; 0 is a line that was put in. nil is the original.
+// lineOrigins holds, for each line of a partly repaired file, its line in the original, or 0 for a
+// new line. A nil value means the original itself.
 type lineOrigins []int
 
-// name gives changes the numbers that their lines have in the original.
+// renumberLines replaces the lines of changes by those of the original. It modifies changes.
 func (o lineOrigins) renumberLines(changes []Change) {
 	if o == nil {
 		return
@@ -29,13 +29,13 @@ func (o lineOrigins) renumberLines(changes []Change) {
 	}
 }
 
-// behind returns the origins of the lines that a round has made.
+// afterEdits returns the origins of the lines after a round of edits.
 func (o lineOrigins) afterEdits(e *edits) lineOrigins {
 	if e.file.files != nil {
 		return nil
 	}
 	next := make(lineOrigins, 0, max(len(o), 16))
-	line, begins := 1, true // of the file in front of the round; the next byte begins a line
+	line, begins := 1, true // line in the file before the round; the next byte begins a line
 	was := func(n int) int {
 		if o == nil {
 			return n

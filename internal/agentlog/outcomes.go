@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// outcomesJSON holds the outcome of resuming damaged sessions, by agent, version and kind of damage. The
-// test TestOutcomesFollowRecords writes it from recorded runs of the agents.
+// outcomesJSON holds the outcomes of resuming damaged sessions, by agent, version and kind of
+// damage. TestOutcomesFollowRecords generates it from recorded runs of the agents.
 //
 //go:embed outcomes.json
 var outcomesJSON []byte
@@ -27,9 +27,9 @@ type agentRecord struct {
 type outcome string
 
 const (
-	keepsAll      outcome = "keeps all"     // the agent sends all that the file holds
-	losesSome     outcome = "loses some"    // it goes on without some of that
-	losesEarlier  outcome = "loses earlier" // it goes on without all that precedes the damage
+	keepsAll      outcome = "keeps all"     // the agent sends everything in the file
+	losesSome     outcome = "loses some"    // it continues without a part of that
+	losesEarlier  outcome = "loses earlier" // it continues without everything before the damage
 	fails         outcome = "fails"         // the provider refuses the request, or the agent sends none
 	contradictory outcome = "contradictory" // the records of this kind differ
 	notRecorded   outcome = ""              // there are none
@@ -62,7 +62,7 @@ func readRecords() ([]agentRecord, error) {
 type damageKind struct {
 	name    string
 	line    int
-	harmful bool // the session should be repaired, as far as its format tells
+	harmful bool // the format requires a repair
 	open    bool // a call at the end that may still be running
 	finding int  // its index
 }
@@ -98,7 +98,7 @@ func (l *Log) damageKinds(found []Finding) (all []damageKind) {
 	return all
 }
 
-// noFinding is the finding of a damage that Check does not report.
+// noFinding is the finding of damage that Check does not report.
 const noFinding = -1
 
 // unlinkedEnd returns the last line as a damage of its own if its parent is not in the file: a line of another session,
@@ -134,8 +134,8 @@ func (l *Log) parentFollows(f Finding) bool {
 	return false
 }
 
-// copied tells apart the copies of lines that an agent does not pass over: of the head alone, of the head and
-// all that the conversation had until there, and of other lines.
+// duplicateKind distinguishes copies of lines that affect the agent: a copy of only the head, a
+// copy of the head and all following lines, and copies of other lines.
 func (l *Log) duplicateKind(line int) string {
 	kind := l.object(0).Kind()
 	before, after, head := 0, 0, false
@@ -216,8 +216,8 @@ func (l *Log) roleAt(roles map[int]string, line int) string {
 	return found
 }
 
-// attachmentRole tells apart the attachments of Claude Code 2.1: those of a request that goes on with an
-// earlier one are found again when a line is lost.
+// attachmentRole distinguishes the attachments of Claude Code 2.1. The agent finds attachments of a
+// continued request again when a line is lost.
 func (l *Log) attachmentRole(u int) string {
 	for ; u < len(l.units); u++ {
 		if o := l.object(u); o.Kind() == "api-request" {
@@ -252,7 +252,7 @@ func (l *Log) splitsPair(line int) bool {
 // A forecast is the outcome of resuming a session with some damages.
 type forecast struct {
 	outcome outcome
-	worst   damageKind // that has this outcome
+	worst   damageKind // the damage with this outcome
 }
 
 // forecastFor combines the outcomes of the kinds of damage in a session.
@@ -301,7 +301,7 @@ func (l *Log) inEffect(kinds []damageKind, record agentRecord) ([]damageKind, ou
 	return kinds, notRecorded
 }
 
-// hasMessagesUpTo reports whether something was said up to a line.
+// hasMessagesUpTo reports whether the lines up to a line contain a message.
 func (l *Log) hasMessagesUpTo(line int) bool {
 	for u := range l.roles() {
 		if kind := l.object(u).Kind(); l.units[u].line <= line && kind != "attachment" && kind != "system" && l.object(u).Object("message").Text("role") != "system" {
@@ -319,8 +319,8 @@ func (k damageKind) lastLost() int {
 	return k.line - 1
 }
 
-// lookup returns the outcome of a kind of damage: that of its rule if the role of the line has no record,
-// and keepsAll for what the format does not mind and no record contradicts.
+// lookup returns the outcome of a kind of damage. Without a record for the role of the line, it
+// uses the one for the rule, and keepsAll for harmless damage.
 func (r agentRecord) lookup(k damageKind) outcome {
 	if o, ok := r.Outcomes[k.name]; ok {
 		return o
@@ -348,7 +348,8 @@ func worstOf(kinds []damageKind, record agentRecord) (worst damageKind) {
 	return worst
 }
 
-// severity orders outcomes: without a record for one damage nothing is known of the session.
+// severity orders outcomes. notRecorded is the worst, because an unknown outcome of one damage
+// makes the whole session unknown.
 func severity(o outcome) int {
 	return slices.Index([]outcome{keepsAll, losesSome, losesEarlier, fails, contradictory, notRecorded}, o)
 }
@@ -367,14 +368,14 @@ func signature(kinds []damageKind) string {
 type prediction struct {
 	outlook Outlook
 	worst   damageKind
-	version string // of the agent that was recorded
+	version string // of the recorded agent
 }
 
 // predict returns the outlook of a session with some damages. Records of several versions have to agree.
 func (l *Log) predict(agent, version string, kinds []damageKind) (p prediction) {
 	all, err := readRecords()
 	if err != nil {
-		panic(err) // the table is part of the program
+		panic(err) // the table is embedded in the program
 	}
 	harm := slices.IndexFunc(kinds, func(k damageKind) bool { return k.harmful })
 	if harm >= 0 {

@@ -12,31 +12,31 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// An Outlook is what happens when somebody resumes a session.
+// An Outlook is the expected result of resuming a session.
 type Outlook uint8
 
 const (
-	Resumes  Outlook = iota // as it was left
-	Repairs                 // the agent itself puts right what is wrong, and loses nothing
-	Unknown                 // it is damaged, and no resumption of such a session was recorded
-	Forgets                 // it is resumed, and the agent has forgotten something
-	Full                    // it is longer than the window of its model, and refused
-	Unusable                // it is refused, or not opened at all
+	Resumes  Outlook = iota // nothing is wrong
+	Repairs                 // the agent itself repairs the damage and loses nothing
+	Unknown                 // damaged in a way without recorded runs
+	Forgets                 // the agent resumes and has forgotten something
+	Full                    // rejected because it exceeds the window of its model
+	Unusable                // rejected, or not opened at all
 )
 
-// String is the outlook's name in JSON.
+// String returns the outlook's name in JSON.
 func (o Outlook) String() string {
 	return [...]string{"resumes", "repairs", "unknown", "forgets", "full", "unusable"}[o]
 }
 
-// MarshalText writes the outlook's name.
+// MarshalText returns the outlook's name.
 func (o Outlook) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// addOutlook adds to a diagnosis the recorded outcome of such damage, and its cause.
+// addOutlook adds the recorded outcome of the damage and its cause to a diagnosis.
 func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
 	if d.Title = strings.Clone(l.Title()); len(l.Sent()) > 0 {
 		s := l.Size(l.Sent()[0])
-		d.Size = Size{Tokens: s.Tokens, Window: s.Window, Guess: s.Guess, Reply: s.Reply} // without what holds on to the file
+		d.Size = Size{Tokens: s.Tokens, Window: s.Window, Guess: s.Guess, Reply: s.Reply} // without references to the file
 	}
 	d.Version = strings.Clone(cmp.Or(l.agentVersion(), d.Client))
 	kinds := l.damageKinds(found)
@@ -61,7 +61,7 @@ func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
 	}
 }
 
-// cause says what a finding is about, as people would.
+// cause describes a finding in plain words.
 func (l *Log) cause(f Finding) string {
 	at := fmt.Sprintf(" (line %d)", f.Line)
 	if f.File != "" {
@@ -73,7 +73,7 @@ func (l *Log) cause(f Finding) string {
 	}
 	switch {
 	case f.Rule == OverWindow && f.thread != nil && !l.Counted(f.thread).Refused:
-		return l.tooLongMessage(l.Size(f.thread).Amount()) // how full that is is said beside it
+		return l.tooLongMessage(l.Size(f.thread).Amount()) // the caller shows the fill separately
 	case f.Rule == OverWindow:
 		return f.Message
 	case f.Rule == "orphan-call" && call != "":
@@ -95,7 +95,7 @@ func (l *Log) cause(f Finding) string {
 	return means + at
 }
 
-// callName is a call as people write it: the tool, and what it is told first.
+// callName returns a call in the form Tool(argument), with its first text argument.
 func callName(r *wire.Request, b transcript.BlockID) string {
 	tr := r.Transcript()
 	blk := tr.Block(b)
@@ -115,9 +115,9 @@ func callName(r *wire.Request, b transcript.BlockID) string {
 	return blk.Tool
 }
 
-// Title is what the user said first in the session; "" if nothing was found.
+// Title returns the first text of the user in the session, or "".
 func (l *Log) Title() string {
-	for _, kind := range []Kind{Dormant, Main, Side} { // what is not sent any more was said first
+	for _, kind := range []Kind{Dormant, Main, Side} { // dormant parts are the oldest
 		for _, t := range l.Threads {
 			if t.Kind != kind {
 				continue
@@ -138,7 +138,7 @@ func (l *Log) Title() string {
 	return ""
 }
 
-// clipped is the beginning of a text, on one line.
+// clipText returns the beginning of a text on one line.
 func clipText(text string, most int) string {
 	words := []rune(strings.Join(strings.Fields(text[:min(len(text), 8*most)]), " "))
 	if len(words) > most {
@@ -147,7 +147,7 @@ func clipText(text string, most int) string {
 	return strings.ToValidUTF8(string(words), "")
 }
 
-// noSession reports whether nothing in a file of lines is a record: it is no session at all.
+// holdsNoRecord reports whether a file of lines holds no record, so that it is not a session.
 func (l *Log) holdsNoRecord() bool {
 	r, _ := l.Format.spec()
 	return r.isDocument == nil && l.files == nil && l.lists == nil && len(l.units) == 0 && len(bytes.TrimSpace(l.raw)) > 0 && l.Format != Cline && l.Format != ADK && l.Format != OpenHands

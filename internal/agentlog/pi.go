@@ -10,13 +10,12 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// pi reads the sessions of pi: JSON lines, one entry in each, with calls in the
-// assistant's content and a message for each result. It goes the way of the program
-// itself: lines that are no JSON are passed over and not counted; files of the first
-// version have no links; later ones are a tree by id and parentId, and what is sent is
-// the path from the last line. Behind a compaction that is its summary, what it kept and
-// what came after it. pi writes its requests anew for whatever provider is used, so only
-// pairs are checked.
+// pi reads the sessions of pi: one JSON entry per line, with calls in the assistant's content and a
+// message for each result. It follows the program: lines that are not JSON are ignored and not
+// counted. Files of version 1 have no links. Later files are a tree by id and parentId, and pi
+// sends the path to the last line. After a compaction it sends the summary, the messages that the
+// compaction kept, and all later ones. pi rebuilds its requests for each provider, so only pairs
+// are checked.
 type pi struct{}
 
 var piRow = formatSpec{
@@ -34,29 +33,29 @@ func piLine(o object) evidence {
 	return noEvidence
 }
 
-// A piEntry is what a line of pi says.
+// A piEntry holds the members of one line.
 type piEntry struct {
 	kind, id, parent string
-	timestamp        string // its time
+	timestamp        string
 	isMessage        bool
-	sharesLine       bool // something else stands on its line, so that pi does not see it
-	seq              int  // its number as pi counts; -1: pi does not see the line
+	sharesLine       bool // another value is on its line, so pi cannot parse it
+	seq              int  // its number as pi counts; -1 if pi cannot parse the line
 }
 
-// A piTree is the file as pi sees it.
+// A piTree is the file as pi reads it.
 type piTree struct {
 	entries            []piEntry      // by unit
-	index              map[string]int // the last unit of an id
-	lines              []int          // the units that are no header, and no copies
-	path               []int          // from the root to where pi is to go on
+	index              map[string]int // by id: the last unit
+	lines              []int          // units that are neither heads nor copies
+	path               []int          // from the root to the leaf
 	foreignHeads       []int          // heads of other sessions
-	leaf               int            // place in flat of the line to go on from; -1: no line has an id
-	lastLine           int            // the last line, copies included; a copy is the line that it is one of
-	endsInOtherSession bool           // a line of another session stands behind it, which pi does not see yet
-	extraLines         []int          // offsets of lines that are counted and are no units
-	unitBySeq          map[int]int    // units by their numbers
-	linked             bool           // lines have ids and hang on each other
-	lostFirstKept      map[int]int    // compactions whose first kept line is lost, to the line behind it
+	leaf               int            // index in lines of the line to resume from; -1 if no line has an id
+	lastLine           int            // unit of the last line, or of its original if it is a copy
+	endsInOtherSession bool           // a line of another session follows that pi cannot parse yet
+	extraLines         []int          // offsets of lines that pi counts and that are not units
+	unitBySeq          map[int]int    // units by number
+	linked             bool           // lines have ids and parents
+	lostFirstKept      map[int]int    // by compaction whose first kept line is lost: the line after it
 }
 
 func (p pi) read(l *Log) {
@@ -75,7 +74,7 @@ func (p pi) read(l *Log) {
 	}
 	l.addToTally(all, n)
 	if first, ok := t.unitBySeq[0]; !ok || t.entries[first].kind != "session" || l.object(first).Text("id") == "" {
-		l.reportLostHead() // whatever is JSON and stands in front of it
+		l.reportLostHead() // a head elsewhere does not count
 	}
 	t.path = t.lines
 	if t.linked {
@@ -94,11 +93,11 @@ func (p pi) read(l *Log) {
 	l.addPairsThread("dormant", Dormant, "", b, all)
 }
 
-// tree looks at all lines.
+// tree reads all lines.
 func (p pi) tree(l *Log) *piTree {
 	t := &piTree{entries: make([]piEntry, len(l.units)), index: make(map[string]int)}
 	version, header, named := 0, false, "" // named: the session of the last head
-	var early []int                        // copies in front of the lines they are copies of
+	var early []int                        // copies that precede their parent
 	for i, u := range l.units {
 		o := objectAt(l.raw, u.span)
 		e := &t.entries[i]
@@ -123,7 +122,7 @@ func (p pi) tree(l *Log) *piTree {
 						e.isMessage = false
 						continue
 					}
-					// The one behind what it hangs on stays: from there the agent goes on.
+					// Keep the copy that follows its parent, because pi resumes from there.
 					l.duplicates[n-1], l.damage = first, l.damage[:len(l.damage)-1]
 					l.damageUnit(first, "duplicate-line")
 					t.entries[first].isMessage = false
@@ -142,7 +141,7 @@ func (p pi) tree(l *Log) *piTree {
 			return found
 		})
 	}
-	if header && version < 2 { // whatever ids there are, pi gives new ones in the order of the lines
+	if header && version < 2 { // pi assigns new ids in the order of the lines
 		t.linked = false
 	}
 	if t.linked {
@@ -155,7 +154,7 @@ func (p pi) tree(l *Log) *piTree {
 	return t
 }
 
-// number counts the lines as pi does: those that are JSON, and one value alone.
+// number numbers the lines as pi does. It counts lines that are a single JSON value.
 func (pi) number(l *Log, t *piTree) {
 	for _, f := range l.damage {
 		if f.Rule != "foreign-line" {
@@ -163,7 +162,7 @@ func (pi) number(l *Log, t *piTree) {
 		}
 		line, _, _ := bytes.Cut(l.raw[f.Offset:], []byte{'\n'})
 		switch string(bytes.TrimSpace(line)) {
-		case "null", "false", "0", "-0", `""`: // nothing, to JavaScript
+		case "null", "false", "0", "-0", `""`: // false in JavaScript
 		default:
 			t.extraLines = append(t.extraLines, f.Offset)
 		}
@@ -182,7 +181,7 @@ func (pi) number(l *Log, t *piTree) {
 	}
 }
 
-// model is what the last line that names one says.
+// model returns the last model that a line names.
 func (pi) model(l *Log, t *piTree) string {
 	model := ""
 	for i := range t.entries {
@@ -219,8 +218,8 @@ func (pi) countPairs(l *Log, at jsonspan.Span, all *pairCounts) {
 	}
 }
 
-// walk returns the lines that are on the way from the leaf to the root. A link
-// that leads nowhere is followed to the line in front.
+// pathToLeaf returns the lines from the root to the leaf. Instead of a missing parent, it continues
+// with the preceding line.
 func (pi) pathToLeaf(l *Log, t *piTree) []int {
 	es, index, flat := t.entries, t.index, t.lines
 	var path []int
@@ -251,7 +250,7 @@ func (pi) pathToLeaf(l *Log, t *piTree) []int {
 	return path
 }
 
-// send adds to a body what pi sends, and returns the units of it.
+// appendSent adds the messages that pi sends and returns their units.
 func (p pi) appendSent(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 	path := t.path
 	n := 0
@@ -262,7 +261,7 @@ func (p pi) appendSent(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 	}
 	b.reserve(n)
 	kept, before := p.appendCompaction(l, t, b)
-	edits := make(map[string]object) // by id of the entry
+	edits := make(map[string]object) // by id of the edited entry
 	for _, i := range kept {
 		if t.entries[i].kind == "context_edit" {
 			o := l.object(i)
@@ -270,7 +269,7 @@ func (p pi) appendSent(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 		}
 	}
 	sent := make(map[int]bool, len(kept))
-	var held []int // system messages do not come between calls and their results
+	var held []int // system messages cannot come between calls and their results
 	open := false
 	for k, i := range kept {
 		sent[i] = true
@@ -278,7 +277,7 @@ func (p pi) appendSent(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 		var content jsonspan.Span
 		if edit, ok := edits[e.id]; ok && e.id != "" {
 			o := edit.Object("replacement")
-			if content, ok = o.Get("content"); !ok { // taken out
+			if content, ok = o.Get("content"); !ok { // removed
 				continue
 			}
 		}
@@ -323,8 +322,8 @@ func (p pi) appendSent(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 	return sent
 }
 
-// compacted adds the summary of the last compaction to a body, and returns what stands on the path
-// beside it, of which so many stand in front of the compaction.
+// appendCompaction adds the summary of the last compaction. It returns the other sent units of the
+// path, and how many of them precede the compaction.
 func (p pi) appendCompaction(l *Log, t *piTree, b *bodyBuilder) (kept []int, before int) {
 	path := t.path
 	at := -1
@@ -350,8 +349,8 @@ func (p pi) appendCompaction(l *Log, t *piTree, b *bodyBuilder) (kept []int, bef
 	return slices.Concat(path[first:at], path[at+1:]), at - first
 }
 
-// sends reports whether pi sends a message. Turns of the model that broke off are not
-// sent again, nor what the user has kept out.
+// isSent reports whether pi sends a message. It omits failed and aborted turns and output that the
+// user excluded.
 func (pi) isSent(m object) bool {
 	switch m.Text("role") {
 	case "assistant":
@@ -363,7 +362,7 @@ func (pi) isSent(m object) bool {
 	return true
 }
 
-// firstKept returns the unit that a compaction names as the first it keeps, or -1.
+// firstKept returns the first unit that a compaction keeps, or -1.
 func (pi) firstKept(l *Log, t *piTree, compaction int) int {
 	o := l.object(compaction)
 	if id := o.Text("firstKeptEntryId"); id != "" && t.linked {
@@ -382,8 +381,8 @@ func (pi) firstKept(l *Log, t *piTree, compaction int) int {
 	return -1
 }
 
-// behindLost returns the line behind the gap on the path that a line must have stood in which
-// the compaction there keeps as its first one, or -1. Without it pi forgets all that is kept.
+// afterLostKept returns the line after the gap in which the first kept line of a compaction was
+// lost, or -1. Without that line, pi forgets all kept lines.
 func (pi) afterLostKept(l *Log, t *piTree, at int) int {
 	id := l.object(t.path[at]).Text("firstKeptEntryId")
 	if _, there := t.index[id]; id == "" || there || !t.linked {
@@ -401,7 +400,7 @@ func (pi) afterLostKept(l *Log, t *piTree, at int) int {
 	return -1
 }
 
-// summary adds the words of a compaction or of a branch that was left.
+// appendSummary adds the text of a compaction or of an abandoned branch.
 func (pi) appendSummary(l *Log, b *bodyBuilder, i int, name string) {
 	o, t := l.object(i), messageBuilder{}
 	if v, ok := o.Get(name); ok && v.Len() > 2 {
@@ -410,7 +409,7 @@ func (pi) appendSummary(l *Log, b *bodyBuilder, i int, name string) {
 	t.appendTo(b, i, "user")
 }
 
-// custom adds what an extension says to the model.
+// appendCustom adds a message of an extension.
 func (pi) appendCustom(l *Log, b *bodyBuilder, i int) {
 	o := l.object(i)
 	if v, ok := o.Get("content"); ok {
@@ -419,8 +418,7 @@ func (pi) appendCustom(l *Log, b *bodyBuilder, i int) {
 	}
 }
 
-// message adds what a line says to a body; content replaces what it says, if there is
-// any.
+// appendMessage adds the message of a line. A non-empty content replaces the message's own content.
 func (pi) appendMessage(l *Log, b *bodyBuilder, i int, content jsonspan.Span) {
 	m, t := l.object(i).Object("message"), messageBuilder{}
 	role := m.Text("role")
@@ -450,7 +448,7 @@ func (pi) appendMessage(l *Log, b *bodyBuilder, i int, content jsonspan.Span) {
 			}
 		}
 	}
-	if len(t.blocks) == 0 { // a turn that broke off before it said anything
+	if len(t.blocks) == 0 { // a turn that stopped before any output
 		t.addText(quote(" "), m.Span)
 	}
 	if role != "assistant" {

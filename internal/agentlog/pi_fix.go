@@ -28,7 +28,7 @@ func (p pi) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte
 	return write("type", "message", "id", p.mintID(l, unit, m, nil), "parentId", o.Mark("id"), "timestamp", o.Mark("timestamp"), "message", m)
 }
 
-// mint makes an id for a new line; none if the lines of the file have none.
+// mintID derives an unused id for a new line. It returns nil if the lines of the file have no ids.
 func (pi) mintID(l *Log, unit int, message []byte, made map[string]bool) []byte {
 	if len(l.pi.index) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (p pi) quoteUnit(l *Log, t *Thread, result transcript.BlockID, text string)
 	return l.object(unit).With("message", m)
 }
 
-// shows returns the pictures of a result, which a message of the user holds alike.
+// media returns the images of a result. A user message can hold them unchanged.
 func (pi) media(l *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
 	unit := t.unitOf(result)
 	for _, at := range l.object(unit).Object("message").List("content") {
@@ -61,7 +61,7 @@ func (pi) media(l *Log, t *Thread, result transcript.BlockID) (all [][]byte) {
 	return all
 }
 
-// passOver writes an entry of an extension, of which pi sends nothing.
+// skipped returns the line as an extension entry, which pi does not send.
 func (pi) skipped(record []byte) []byte {
 	return setMembers(record, "type", "custom", "customType", keptMember)
 }
@@ -70,8 +70,8 @@ func (pi) withoutBlock(l *Log, t *Thread, call transcript.BlockID) []byte {
 	return withoutElement(l, t, call, func(o object) []jsonspan.Span { return o.Object("message").List("content") })
 }
 
-// withoutElement writes the unit of a block without the element of a list that it
-// comes from; nil if that was the only one.
+// withoutElement returns the unit of a block without the list element that the block was built
+// from, or nil if it is the only element.
 func withoutElement(l *Log, t *Thread, b transcript.BlockID, list func(object) []jsonspan.Span) []byte {
 	tr := t.Request.Transcript()
 	blk := tr.Block(b)
@@ -101,11 +101,11 @@ func withoutElement(l *Log, t *Thread, b transcript.BlockID, list func(object) [
 	return nil
 }
 
-// references are the members by which entries name others.
+// piReferences are the members with ids of other entries.
 var piReferences = []string{"firstKeptEntryId", "targetId", "fromId"}
 
-// branch writes what the path has become behind everything, from its first change
-// on, with ids of its own: the last line is what pi goes on from.
+// writeBranch appends the path from its first change on, with new ids. pi resumes from the last
+// line.
 func (p pi) writeBranch(e *edits) {
 	es, parent, begun := e.file.pi.entries, "", false
 	renamed := make(map[string]string)
@@ -151,8 +151,7 @@ func (p pi) writeBranch(e *edits) {
 	clear(e.units)
 }
 
-// finish links the lines of the path in their new order, and lets compactions name what
-// they named.
+// finish links the lines of the path in their new order and updates the references of compactions.
 func (p pi) finish(e *edits) {
 	t := e.file.pi
 	if t != nil && !e.appendOnly && e.file.lacksHead() {
@@ -162,7 +161,7 @@ func (p pi) finish(e *edits) {
 	case t == nil:
 	case e.appendOnly && t.linked:
 		p.writeBranch(e)
-	case e.appendOnly: // nothing in front of the end has moved
+	case e.appendOnly: // no line has moved
 	case t.linked:
 		p.relink(e, t)
 		p.moveLeafToEnd(e, t)
@@ -171,7 +170,7 @@ func (p pi) finish(e *edits) {
 	}
 }
 
-// nameFirstKept lets the compactions on the path name the first line they keep that is there.
+// nameFirstKept updates compactions on the path to name the first kept line that exists.
 func (p pi) nameFirstKept(e *edits, t *piTree) {
 	for at, c := range t.path {
 		if t.entries[c].kind != "compaction" || e.dropped(c) {
@@ -195,7 +194,7 @@ func (p pi) nameFirstKept(e *edits, t *piTree) {
 	}
 }
 
-// relink gives every line of the path the one in front of it as its parent.
+// relink makes every line of the path a child of the preceding one.
 func (p pi) relink(e *edits, t *piTree) {
 	if len(t.path) == 0 {
 		return
@@ -222,12 +221,12 @@ func (p pi) relink(e *edits, t *piTree) {
 			there[prev] = true
 		}
 	}
-	// Other branches may begin at a line that goes.
+	// Other branches may begin at a removed line.
 	on := make(map[int]bool, len(t.path))
 	for _, i := range t.path {
 		on[i] = true
 	}
-	known := make(map[string]string) // where lines that are gone lead to
+	known := make(map[string]string) // by id of a removed line: its nearest kept ancestor
 	for _, i := range t.lines {
 		p := t.entries[i].parent
 		var walked []string
@@ -257,7 +256,7 @@ func (e *edits) setPiParent(u int, parent string) {
 	e.addChange(Change{Line: e.file.units[u].line}, wire.ActionEdit, "relink", nil, 0, "now linked to the previous line")
 }
 
-// renumber writes the numbers of entries anew where lines came or went in front of them.
+// renumber updates references by number after lines were added or removed.
 func (p pi) renumber(e *edits, t *piTree) {
 	now, n, k := make([]int, len(e.file.units)), len(e.prepended), 0
 	for i, u := range e.file.units {
@@ -268,7 +267,7 @@ func (p pi) renumber(e *edits, t *piTree) {
 		if x != nil {
 			n += len(x.before)
 		}
-		now[i] = n // of a line that goes: that of the next one
+		now[i] = n // for a removed line: the number of the next one
 		if x == nil || !x.drop {
 			n++
 		}

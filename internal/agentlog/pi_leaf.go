@@ -2,15 +2,15 @@ package agentlog
 
 import "github.com/pare-llm/pare/wire"
 
-// pi goes on from the last line, and appends every line behind the one that it hangs on. So the
-// last line is one that nothing hangs on, or it has come there by an accident.
+// pi resumes from the last line, and appends each line after its parent. So the last line has no
+// children unless it got there by accident.
 
-// findLeaf finds the line that the session is to go on from: the last one, if nothing hangs on it.
-// Else it is the newest of those that nothing hangs on and that come after the last one by their
-// links, so that all that is sent still is. If the last one is the copy of another, which
-// is certainly an accident, the newest of all lines of its session is.
+// findLeaf finds the line to resume from: the last line if it has no children. Otherwise it is the
+// newest childless descendant of the last line, so that everything that was sent still is. If the
+// last line is a copy, which is certainly an accident, it is the newest childless line of the
+// session.
 func (t *piTree) findLeaf() {
-	up := make([]int, len(t.entries)) // by unit: the unit it hangs on; -1: on none, -2: on one that is not there
+	up := make([]int, len(t.entries)) // by unit: the parent; -1 if none, -2 if missing
 	for i := range t.entries {
 		up[i] = -1
 		if e := &t.entries[i]; e.parent != "" {
@@ -28,9 +28,9 @@ func (t *piTree) findLeaf() {
 			front, heads = -1, heads[1:]
 		}
 		switch {
-		case up[i] >= 0 && roots[i] != i: // in a circle each line hangs on every other one
+		case up[i] >= 0 && roots[i] != i: // in a cycle, each line is an ancestor of every other one
 			parent[up[i]] = true
-		case up[i] == -2: // from there the session goes on; or it begins here
+		case up[i] == -2: // the parent is missing: use the preceding line, or begin here
 			up[i] = front
 		}
 		if t.entries[i].id != "" {
@@ -48,12 +48,12 @@ func (t *piTree) findLeaf() {
 		}
 		last := t.index[e.id]
 		if a, b := roots[last], roots[seen]; a != b && up[a] == -1 && up[b] == -1 {
-			t.endsInOtherSession = true // what pi does not see must not lead it into another session when it does
+			t.endsInOtherSession = true // a line that pi cannot parse must not lead it into another session after a repair
 			continue
 		}
 		t.lastLine, copied = last, last != i
 	}
-	apart := func(i int) bool { // another session: both begin in the file
+	apart := func(i int) bool { // different sessions: both roots are in the file
 		a, b := roots[i], roots[t.lastLine]
 		return a != b && up[a] == -1 && up[b] == -1
 	}
@@ -85,7 +85,7 @@ func (t *piTree) findLeaf() {
 	}
 }
 
-// lastSeen is the last line that pi sees; if it sees none, the last one; -1: there is none.
+// lastSeen returns the last line that pi can parse, or else the last line, or -1.
 func (t *piTree) lastSeen() int {
 	last := -1
 	for i := len(t.entries) - 1; i >= 0; i-- {
@@ -101,10 +101,10 @@ func (t *piTree) lastSeen() int {
 	return last
 }
 
-// piRoots follows the links of all lines up, each once. A line in a circle is its own root.
+// rootsOf returns the root of each line. A line in a cycle is its own root.
 func rootsOf(up []int) []int {
 	const unknown = -1
-	roots, walk := make([]int, len(up)), make([]int, len(up)) // walk: the number of the walk that a line was met in
+	roots, walk := make([]int, len(up)), make([]int, len(up)) // walk: the number of the walk that reached a line
 	for i := range roots {
 		roots[i] = unknown
 	}
@@ -120,7 +120,7 @@ func rootsOf(up []int) []int {
 			}
 			at = up[at]
 		}
-		if roots[at] == unknown { // round a circle
+		if roots[at] == unknown { // along the cycle
 			for c := at; roots[c] == unknown; c = up[c] {
 				roots[c] = c
 			}
@@ -134,7 +134,7 @@ func rootsOf(up []int) []int {
 	return roots
 }
 
-// tellLate notes the lines behind the leaf that pi would go on from.
+// reportLateLines reports lines after the leaf from which pi would resume.
 func (pi) reportLateLines(l *Log, t *piTree) {
 	if t.leaf < 0 {
 		return
@@ -153,10 +153,10 @@ func (pi) reportLateLines(l *Log, t *piTree) {
 	}
 }
 
-// lateRule is the damage of a last line that others hang on.
+// lateRule is the damage of a last line with children.
 const lateRule = "late-line"
 
-// bringUp puts the leaf behind all other lines, with what stands around it now.
+// moveLeafToEnd moves the leaf, with the lines inserted around it, to the end of the file.
 func (pi) moveLeafToEnd(e *edits, t *piTree) {
 	end := len(t.lines) - 1
 	if t.leaf < 0 || t.leaf == end {
@@ -181,7 +181,7 @@ func (pi) moveLeafToEnd(e *edits, t *piTree) {
 	e.addChange(Change{Line: e.file.units[u].line}, wire.ActionMove, rule, nil, 0, "moved to the end: the agent goes on from the last line")
 }
 
-// ends reports whether pi goes on from the leaf as the file is.
+// resumesAtLeaf reports whether pi resumes from the leaf without a repair.
 func (t *piTree) resumesAtLeaf() bool {
 	end := len(t.entries) - 1
 	for end >= 0 && t.entries[end].kind == "session" {

@@ -5,9 +5,8 @@ import (
 	"github.com/pare-llm/pare/internal/jsonedit"
 )
 
-// shorten appends a branch of its own from the root on: pi goes on from the last line, and up
-// from there. An entry of type compaction would put its summary in front of the task, and could
-// keep lines only as they are.
+// shorten appends a new branch that begins at the root, because pi resumes from the last line. A
+// compaction entry would put its summary before the task and could only keep lines unchanged.
 func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	tree := e.file.pi
 	if !tree.linked {
@@ -22,7 +21,7 @@ func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 		e.mintedIDs[parent] = true
 		e.appended = append(e.appended, line)
 	}
-	for _, i := range tree.path { // the settings that are in force
+	for _, i := range tree.path { // the current settings
 		switch tree.entries[i].kind {
 		case "model_change", "thinking_level_change":
 			put(e.unitBytes(i))
@@ -48,11 +47,11 @@ func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// again writes a line once more, with another content if there is one. A usage counted what
-// was sent with the original.
+// rewriteLine returns a copy of a line, with new content if now is not nil and with its token
+// counts reset.
 func (p pi) rewriteLine(l *Log, u int, now []byte) (line []byte, ok bool) {
 	if !l.pi.entries[u].isMessage {
-		return nil, false // the words of a compaction, or of an extension
+		return nil, false // the text of a compaction or an extension
 	}
 	o := l.object(u)
 	m := o.Object("message")
@@ -85,7 +84,7 @@ func (p pi) rewriteLine(l *Log, u int, now []byte) (line []byte, ok bool) {
 	return o.With("message", message), true
 }
 
-// says writes a message as messages of pi: results are messages of their own.
+// splitMessage returns a message as messages of pi, with separate messages for results.
 func (pi) splitMessage(raw, stamp []byte) (all [][]byte) {
 	m := objectOf(raw)
 	if text := m.Value("content"); len(text) > 0 && text[0] == '"' {
@@ -111,7 +110,7 @@ func (pi) splitMessage(raw, stamp []byte) (all [][]byte) {
 	return all
 }
 
-// piBlocks writes what an assistant says as pi does.
+// piBlocks returns the content of an assistant message in pi's form.
 func piBlocks(m object) (all [][]byte) {
 	for _, at := range m.List("content") {
 		b := objectAt(m.Raw, at)

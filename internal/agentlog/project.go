@@ -10,8 +10,7 @@ import (
 	"sync"
 )
 
-// Project tells which folder a session is about; "" if nothing does. raw is the content
-// of its file.
+// Project returns the folder in which the session works, or "". raw is the content of its file.
 func (x Place) Project(raw []byte) string {
 	folder := filepath.Dir(x.Path)
 	if x.Agent == nil {
@@ -42,17 +41,17 @@ func (x Place) Project(raw []byte) string {
 	}
 	switch x.Agent.Format {
 	case ClaudeCode, Pi:
-		// The name is the folder's with every separator as a dash, which cannot be
-		// told from other dashes.
+		// The folder's name has dashes in place of separators, which cannot be distinguished from
+		// other dashes.
 		return filepath.Base(folder)
 	}
 	return ""
 }
 
-// cwdLines is how many lines are searched for the folder that was worked in.
+// cwdLines is the number of lines that are searched for the working folder.
 const cwdLines = 64
 
-// cwdIn finds the folder that the first lines of a session name.
+// cwdIn returns the working folder that one of the first lines names.
 func cwdIn(raw []byte) string {
 	n := 0
 	for line := range bytes.Lines(raw) {
@@ -74,7 +73,7 @@ func cwdIn(raw []byte) string {
 				} `json:"context"`
 			} `json:"data"`
 		}
-		_ = json.Unmarshal(line, &l) // a line that does not fit names none
+		_ = json.Unmarshal(line, &l) // other lines name none
 		for _, cwd := range []string{l.CWD, l.Payload.CWD, l.Data.Context.CWD, l.WorkingDir} {
 			if cwd != "" {
 				return cwd
@@ -84,12 +83,13 @@ func cwdIn(raw []byte) string {
 	return ""
 }
 
-// workspace is how Cline and those made from it tell the model where it works.
+// workspace matches the sentence with which Cline and its derivatives give the model the working
+// folder.
 var workspace = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`Current Work(?:ing|space) Directory \(((?:[^()"\\]|\\\\)+)\)`)
 })
 
-// workspaceIn finds the folder that the first messages of a task name.
+// workspaceIn returns the working folder in the first messages of a task.
 func workspaceIn(raw []byte) string {
 	m := workspace().FindSubmatch(raw[:min(len(raw), 1<<20)])
 	if m == nil {
@@ -98,8 +98,8 @@ func workspaceIn(raw []byte) string {
 	return strings.ReplaceAll(string(m[1]), `\\`, `\`)
 }
 
-// openCodeProject reads the file about a session that lies beside its messages; the
-// older layout has a folder for each project.
+// openCodeProject reads the working folder from the session's own file. The older layout has a
+// folder for each project.
 func openCodeProject(x Place) string {
 	storage := x.storage()
 	found, _ := filepath.Glob(filepath.Join(storage, "session", "*", filepath.Base(x.Path)+".json"))

@@ -10,12 +10,11 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// qwen reads the chats of qwen-code: lines that hang on each other, as those of Claude Code do, around
-// the contents of Gemini. It goes on from the last line and follows parentUuid; what a lost line
-// cuts off is not sent. A compression says all that is sent once more. Seen by running 0.24.4.
+// qwen reads the chats of qwen-code: linked lines like those of Claude Code with Gemini contents.
+// qwen-code resumes from the last line and follows parentUuid; it does not send lines that a lost
+// line cuts off. A compression repeats everything that is sent. Seen by running 0.24.4.
 type qwen struct{}
 
-// qwenRow is qwen-code: the links of Claude Code around the contents of Gemini.
 var qwenRow = formatSpec{
 	format: QwenCode, name: "qwen-code", maker: "qwen-code", dialect: wire.Anthropic, form: qwen{},
 	lineEvidence: qwenLine, lenientUTF8: true,
@@ -71,8 +70,8 @@ func (q qwen) read(l *Log) {
 	l.addPairsThread("main", Main, model, live, k)
 }
 
-// findOtherSessions reports the lines of other sessions, with which qwen-code does not open the file, and a
-// first line that names none.
+// findOtherSessions reports lines of other sessions, with which qwen-code does not open the file,
+// and a first line without a session.
 func (l *Log) findOtherSessions() []int {
 	count := make(map[string]int)
 	most := ""
@@ -93,8 +92,8 @@ func (l *Log) findOtherSessions() []int {
 	return l.strays
 }
 
-// path returns the units that the last line hangs on, in order, and the others. Where the parent of
-// one is not there, it goes on with the line in front.
+// path returns the units from the root to the last line, and the other units. Instead of a missing
+// parent, it continues with the preceding line.
 func (qwen) path(l *Log) (path, off []int) {
 	at := make(map[string]int) // by uuid
 	copies := l.findCopies("uuid")
@@ -126,7 +125,7 @@ func (qwen) path(l *Log) (path, off []int) {
 		case ok && next < u:
 			u = next
 		case parent == "" && string(o.Value("parentUuid")) == "null":
-			u = -1 // a beginning
+			u = -1 // a root
 		default:
 			l.damageUnit(u, "dangling-parent", parent)
 			for u--; u >= 0 && (copies[u] || l.object(u).Text("uuid") == ""); u-- {
@@ -144,7 +143,7 @@ func (qwen) path(l *Log) (path, off []int) {
 	return path, off
 }
 
-// line adds the message of a line, and returns how many that are.
+// appendLine adds the message of a line and returns the number of messages added.
 func (q qwen) appendLine(l *Log, b *bodyBuilder, u int, k *pairCounts) int {
 	switch o := l.object(u); o.Text("type") {
 	case "user", "assistant", "tool_result":
@@ -153,7 +152,7 @@ func (q qwen) appendLine(l *Log, b *bodyBuilder, u int, k *pairCounts) int {
 	return 0
 }
 
-// message adds a content of Gemini.
+// appendMessage adds a Gemini content and returns the number of messages added.
 func (qwen) appendMessage(b *bodyBuilder, u int, m object, k *pairCounts) int {
 	t := messageBuilder{counts: k}
 	for _, p := range m.Items("parts") {
@@ -171,7 +170,7 @@ func (qwen) appendMessage(b *bodyBuilder, u int, m object, k *pairCounts) int {
 	return t.appendTo(b, u, roleOf(m.Text("role")))
 }
 
-// qwenSaid is the text of a response.
+// qwenResponseText returns the text of a response.
 func qwenResponseText(r object) string {
 	if text := cmp.Or(r.Text("output"), r.Text("error")); text != "" || len(r.Members) == 0 {
 		return text
@@ -179,7 +178,7 @@ func qwenResponseText(r object) string {
 	return string(r.Bytes())
 }
 
-// finish lets each line hang on the one in front of it.
+// finish makes each line a child of the preceding one.
 func (q qwen) finish(e *edits) {
 	for _, u := range e.file.strays {
 		e.unit(u).drop = true
@@ -215,13 +214,13 @@ func (q qwen) finish(e *edits) {
 	}
 }
 
-// hang lets a line hang on another one, and returns its own uuid.
+// setParent sets the parent of a line and returns the line and its own uuid.
 func (qwen) setParent(line []byte, up string) ([]byte, string) {
 	line = setMembers(line, "parentUuid", uuidOrNull(up))
 	return line, objectOf(line).Text("uuid")
 }
 
-// record writes a line that follows another one.
+// newRecord returns a line that follows another one.
 func (qwen) newRecord(l *Log, u int, kind, role string, parts ...[]byte) []byte {
 	o := l.object(u)
 	return write("uuid", derivedUUID(append([]byte(o.Text("uuid")), array(parts...)...), kind), "parentUuid", o.Text("uuid"), "sessionId", o.Text("sessionId"), "timestamp", nextMillisecond(o.Text("timestamp")),
@@ -250,12 +249,12 @@ func (q qwen) withoutBlock(l *Log, t *Thread, half transcript.BlockID) []byte {
 
 func (qwen) elements(o object) []jsonspan.Span { return o.Object("message").List("parts") }
 
-// passOver writes a line that qwen-code keeps and does not send.
+// skipped returns the line as one that qwen-code keeps and does not send.
 func (qwen) skipped(record []byte) []byte {
 	return setMembers(record, "type", "system", "subtype", "pare_passed_over")
 }
 
-// shorten appends a compression, as qwen-code does: every line that is there stays.
+// shorten appends a compression, as qwen-code does. All existing lines stay.
 func (q qwen) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	tools := make(map[string]string)
 	for _, x := range t.Request.Transcript().Exchanges() {
@@ -282,7 +281,7 @@ func (q qwen) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	return nil
 }
 
-// qwenContent writes a message as a content of Gemini.
+// qwenContent returns a message as a Gemini content.
 func qwenContent(p piece, tools map[string]string) []byte {
 	role := "user"
 	if p.role == transcript.Assistant {

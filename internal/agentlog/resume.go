@@ -7,8 +7,8 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// Resume returns the words of the command that resumes exactly this session, as of the versions
-// that tools/campaign ran; nil if the agent has no such command, or would not find the session by its name.
+// Resume returns the command that resumes exactly this session, for the versions that
+// tools/campaign ran. It returns nil if the agent has no such command or would not find the session.
 func (d *Diagnosis) Resume() []string {
 	name := strings.TrimSuffix(filepath.Base(d.Path), ".jsonl")
 	if d.Rows != nil {
@@ -39,7 +39,7 @@ func (d *Diagnosis) Resume() []string {
 	return nil
 }
 
-// withID adds the id of a session to a command; nil if it is not one that an agent gives.
+// withID appends a session id to a command. It returns nil for an id that no agent would assign.
 func withID(id string, command ...string) []string {
 	if !isAgentID(id) {
 		return nil
@@ -47,7 +47,8 @@ func withID(id string, command ...string) []string {
 	return append(command, id)
 }
 
-// isAgentID reports whether an id is of letters, digits, dashes and underscores, as agents make them, and no flag.
+// isAgentID reports whether an id consists of letters, digits, dashes and underscores, as agents'
+// ids do, and is not a flag.
 func isAgentID(id string) bool {
 	other := func(r rune) bool {
 		letter := r|0x20 >= 'a' && r|0x20 <= 'z' || r >= '0' && r <= '9'
@@ -56,7 +57,7 @@ func isAgentID(id string) bool {
 	return id != "" && id[0] != '-' && strings.IndexFunc(id, other) < 0
 }
 
-// headID returns the id that the first record of a file of Gemini CLI has.
+// headID returns the session id in the first record of a Gemini CLI file.
 func (l *Log) headID() string {
 	value, ok := firstValue(l.raw)
 	if !ok || l.raw[value.Start] != '{' {

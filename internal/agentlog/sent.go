@@ -7,7 +7,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// First is the request that the session is about: the first one that is sent.
+// First returns the request of the first sent thread.
 func (l *Log) First() *wire.Request {
 	for _, t := range l.Threads {
 		if l.isSent(t) {
@@ -20,9 +20,8 @@ func (l *Log) First() *wire.Request {
 	return nil
 }
 
-// ResumeRequest reads the lines of a session and returns the request that the agent would go on
-// with, as it is in the file. A file that holds nothing but a sub-agent's conversation is that
-// talk.
+// ResumeRequest reads the lines of a session and returns the request with which the agent would
+// resume. For a file with only a sub-agent's conversation, it returns that conversation.
 func ResumeRequest(lines []byte, o Options) (*wire.Request, error) {
 	l, err := Read("", lines, o)
 	if err != nil {
@@ -35,8 +34,8 @@ func ResumeRequest(lines []byte, o Options) (*wire.Request, error) {
 	return all[0].Stored(), nil
 }
 
-// Lines tells the line of each message of a thread; nil: they share one, or have files
-// of their own.
+// Lines returns a function from messages of a thread to their lines. It returns nil if the messages
+// share one line or have separate files.
 func (l *Log) Lines(t *Thread) func(int) int {
 	if n := t.Messages(); l.Format == OpenCode || n > 1 && l.Line(t, 0) == l.Line(t, n-1) {
 		return nil
@@ -44,8 +43,7 @@ func (l *Log) Lines(t *Thread) func(int) int {
 	return func(i int) int { return l.Line(t, i) }
 }
 
-// Stored returns the request of a thread without the prompt that only stands in for
-// what the user would say next.
+// Stored returns the request of a thread without the added prompt.
 func (t *Thread) Stored() *wire.Request {
 	all := t.Request.Transcript().Messages()
 	n := t.Messages()
@@ -56,7 +54,7 @@ func (t *Thread) Stored() *wire.Request {
 	kept := append(bytes.Clone(raw[:all[n-1].Span.End]), raw[all[len(all)-1].Span.End:]...)
 	r, err := wire.Parse(kept, wire.Options{Dialect: t.Request.Dialect, Profile: t.Request.Profile.Name, Model: t.Request.Model()})
 	if err != nil {
-		panic(err) // a part of what was parsed before
+		panic(err) // a part of a valid request
 	}
 	return r
 }

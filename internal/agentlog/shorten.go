@@ -13,19 +13,19 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// ErrShorten says that sessions of a format, or of a kind, cannot be made shorter.
+// ErrShorten is returned for sessions of a format or kind that cannot be shortened.
 var ErrShorten = errors.New("sessions of this kind cannot be made shorter yet")
 
-// A shortener is a form that can write a shorter conversation into the file.
+// A shortener is a format that can store a shorter conversation.
 type shortener interface {
-	// shorten lets the agent go on with what a plan has made of a thread.
+	// shorten collects the edits after which the agent continues with the plan's result.
 	shorten(e *edits, t *Thread, plan *pare.Plan) error
 }
 
-// Shorten repairs a session as Fix does, and writes what plan makes of the conversation that
-// the agent would go on with. Where the agent appends to its file, so does Shorten: as a
-// compaction of the agent's own, and every line that is there stays. The plan gets the thread
-// of the repaired file and its size; if it changes nothing, nothing is written.
+// Shorten repairs a session like Fix and then applies a plan to the conversation that the agent
+// would resume. If the agent only appends to its file, so does Shorten: it writes a compaction of
+// the agent's own kind, and every existing line stays. plan is called with the thread of the
+// repaired file and its size. If the plan is empty, nothing more is written.
 func (l *Log) Shorten(o Options, plan func(*Thread, Size) (*pare.Plan, error)) (*Fixed, error) {
 	how, ok := l.reader.(shortener)
 	if !ok || l.files != nil {
@@ -68,7 +68,7 @@ func (l *Log) Shorten(o Options, plan func(*Thread, Size) (*pare.Plan, error)) (
 	if err != nil {
 		return nil, fmt.Errorf("shorten %s: %w", l.name, err)
 	}
-	if tail, ok := bytes.CutPrefix(out, cur.raw); ok { // bytes that are no text stay, too
+	if tail, ok := bytes.CutPrefix(out, cur.raw); ok { // keep invalid UTF-8 too
 		out = slices.Concat(cur.Raw(), tail)
 	}
 	after, err := Read(l.name, out, o)
@@ -88,8 +88,8 @@ func (l *Log) Shorten(o Options, plan func(*Thread, Size) (*pare.Plan, error)) (
 	return &short, nil
 }
 
-// shortened makes sure that the agent will go on with what the plans have made, and that
-// nothing is wrong with it that was not wrong before.
+// checkShortened returns an error unless the agent would continue with the results of the plans and
+// without new faults.
 func (l *Log) checkShortened(after *Log, wants []*pare.Plan, o Options) error {
 	known := l.countFaults(o)
 	for key, n := range after.countFaults(o) {
@@ -110,13 +110,13 @@ func (l *Log) checkShortened(after *Log, wants []*pare.Plan, o Options) error {
 	return nil
 }
 
-// words counts the bytes of what the first messages of a request say.
+// countSpokenBytes returns the number of bytes of text in the first messages of a request.
 func countSpokenBytes(r *wire.Request, messages int) (n int) {
 	tr := r.Transcript()
 	for _, m := range tr.Messages()[:messages] {
 		for b := m.First; b < m.End; b++ {
 			switch tr.Block(b).Kind {
-			case transcript.Text, transcript.Result: // a text may stand in a list of one
+			case transcript.Text, transcript.Result: // a text may be stored as a list with one element
 				n += len(r.Text(b))
 			default:
 				n += tr.Block(b).Body.Len()
@@ -126,7 +126,7 @@ func countSpokenBytes(r *wire.Request, messages int) (n int) {
 	return n
 }
 
-// summaryOf is the summary that a plan has put in, or "".
+// findSummary returns the summary that a plan inserted, or "".
 func findSummary(p *pare.Plan) string {
 	tr := p.Result().Transcript()
 	for b := range tr.Blocks() {
@@ -137,5 +137,5 @@ func findSummary(p *pare.Plan) string {
 	return ""
 }
 
-// isSummary reports whether a text is the summary that a compaction of ours has put in.
+// isSummary reports whether a text is a summary of a compaction by Pare.
 func isSummary(text string) bool { return strings.HasPrefix(text, wording.SummaryBegin) }

@@ -8,16 +8,16 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// A reviser writes the units of a format in which each message is a unit of its own.
+// A unitReviser is a format in which each message is one unit.
 type unitReviser interface {
-	// rewrite writes a unit with what is left of its message; false: it cannot be written so.
+	// rewrite returns a unit with the rest of its message, or false if the format cannot hold it.
 	rewrite(l *Log, unit int, now object) ([]byte, bool)
-	// says writes a unit with a text, a JSON string, that stands beside another one.
+	// newText returns a unit with a text, a JSON string, that follows another unit.
 	newText(l *Log, unit int, role transcript.Role, text []byte) []byte
 }
 
-// shortenUnits makes the units of a thread what a plan has left of them: some go, some say less, and
-// a summary stands where something went. It returns the ids of the calls that are gone.
+// shortenUnits applies a plan to the units of a thread: it removes units, shortens others and
+// inserts the summary. It returns the ids of the removed calls.
 func shortenUnits(w unitReviser, e *edits, t *Thread, plan *pare.Plan) (gone map[string]bool, err error) {
 	pieces := buildPieces(t, t.Request, plan.Result(), false)
 	last := -1
@@ -32,7 +32,7 @@ func shortenUnits(w unitReviser, e *edits, t *Thread, plan *pare.Plan) (gone map
 			continue
 		}
 		if p.message < last {
-			return nil, ErrShorten // nothing is moved by a plan for a session that is sound
+			return nil, ErrShorten // a plan for a valid session moves nothing
 		}
 		last = p.message
 		if p.raw == nil {
@@ -56,8 +56,8 @@ func shortenUnits(w unitReviser, e *edits, t *Thread, plan *pare.Plan) (gone map
 	return gone, nil
 }
 
-// keptPieces returns what stays of the messages of a thread, by message. Texts that the plan puts in
-// become units, which write makes.
+// keptPieces returns the remaining messages of a thread, by old message. It adds new texts to e as
+// units built by write.
 func keptPieces(e *edits, t *Thread, plan *pare.Plan, write func(transcript.Role, []byte) []byte) (map[int]piece, error) {
 	kept := make(map[int]piece)
 	last := -1
@@ -75,7 +75,7 @@ func keptPieces(e *edits, t *Thread, plan *pare.Plan, write func(transcript.Role
 	return kept, nil
 }
 
-// putBeside puts a new unit behind that of a message; -1: in front of the first one.
+// putBeside inserts a unit after that of a message, or before the first one if message is -1.
 func (e *edits) putBeside(t *Thread, message int, raw []byte) {
 	x := e.unit(t.sources[max(message, 0)].unit)
 	if message < 0 {
@@ -85,14 +85,13 @@ func (e *edits) putBeside(t *Thread, message int, raw []byte) {
 	}
 }
 
-// A unitGroup is the messages of one unit, from first to end, and what stays of them.
+// A unitGroup holds the messages of one unit, from first up to end, and their remaining pieces.
 type unitGroup struct {
 	unit, first, end int
 	kept             map[int]piece
 }
 
-// unitGroups yields the units of which a plan has changed something and left something. It drops those of which
-// nothing is left.
+// unitGroups yields the units that a plan has changed and not emptied. It drops the emptied ones.
 func (e *edits) unitGroups(t *Thread, kept map[int]piece) iter.Seq[unitGroup] {
 	return func(yield func(unitGroup) bool) {
 		for first := 0; first < len(t.sources); {
@@ -115,7 +114,7 @@ func (e *edits) unitGroups(t *Thread, kept map[int]piece) iter.Seq[unitGroup] {
 	}
 }
 
-// leftOf returns the text of an Anthropic message, and the input of its calls by id.
+// leftOf returns the text of an Anthropic message, and the inputs of its calls by id.
 func leftOf(m object) (text string, calls map[string][]byte) {
 	calls = make(map[string][]byte)
 	if v, ok := m.Get("content"); ok && m.Raw[v.Start] == '"' {

@@ -13,19 +13,19 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// OverWindow is the rule of a session that is longer than the window of its model. The
-// provider refuses it, and the agent's own compaction fails for the same reason.
+// OverWindow is the rule for a session that exceeds the window of its model. The provider rejects
+// it, and the agent's own compaction fails for the same reason.
 const OverWindow = "over-window"
 
-// A Size is how much a thread takes of its model's window when the session is resumed.
+// A Size is the part of its model's window that a resumed thread takes.
 type Size = fullness.Size
 
-// Rescue is a plan for a thread that is full: its oldest parts go, until it takes half of the
-// room that there is. One that is not full is left alone.
+// Rescue returns a plan that removes the oldest parts of a full thread until it takes half of the
+// available room. It leaves other threads alone.
 func Rescue(t *Thread, s Size) (*pare.Plan, error) { return Rescued(t, s, pare.Policy{}, 0) }
 
-// Rescued is Rescue with a policy that says what else is done, and a target in tokens, or as a
-// share in percent if it is below 100. Zero: 50 %, or less where the agent compacts from there on.
+// Rescued is like Rescue with a policy and a target in tokens, or in percent if it is below 100. A
+// target of zero means 50 %, or less if the agent compacts earlier.
 func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 	limit, over := s.Limits()
 	window := p.Window
@@ -40,15 +40,16 @@ func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 	p.Window = &w
 	plan, err := p.Plan(context.Background(), t.Request)
 	var small *pare.WindowTooSmall
-	if errors.As(err, &small) && small.Unit == "tokens" && small.Minimum <= limit { // as small as it can be
+	if errors.As(err, &small) && small.Unit == "tokens" && small.Minimum <= limit { // as small as possible
 		w.Tokens = small.Minimum
 		plan, err = p.Plan(context.Background(), t.Request)
 	}
 	return plan, err
 }
 
-// aim is how many tokens a thread is to have that is full: so many, or so many percent of the limit;
-// zero: half of it, or less where the agent compacts from there on.
+// targetTokens returns the size of a full thread after shortening. target is in tokens or, below
+// 100, in percent of the limit. Zero means half of the limit, or less if the agent compacts
+// earlier.
 func targetTokens(t *Thread, limit, target int) int {
 	if target == 0 {
 		target = t.targetPercent
@@ -57,35 +58,35 @@ func targetTokens(t *Thread, limit, target int) int {
 		target = limit * target / 100
 	}
 	target = min(target, limit)
-	if n := t.Request.Tokens(tokens.For(t.Request.Model())); n <= target { // the count of the API goes by more than the file has
+	if n := t.Request.Tokens(tokens.For(t.Request.Model())); n <= target { // the API counted more than the file holds
 		return n / 2
 	}
 	return target
 }
 
-// Roomy reports whether what is left of a thread that was full is as short as Rescue makes it, so that it does
-// not fill up at once.
+// Roomy reports whether the rest of a thread is at most as long as Rescue would make it, so that it
+// does not fill up immediately.
 func Roomy(t *Thread, s Size, left *wire.Request) bool {
 	limit, _ := s.Limits()
 	return left.Tokens(tokens.For(left.Model())) <= targetTokens(t, limit, 0)
 }
 
-// Size weighs a thread.
+// Size returns the size of a thread.
 func (l *Log) Size(t *Thread) Size {
 	return fullness.Of(fullness.Question{Request: t.Request, Messages: t.Messages(), Counted: l.Counted(t)})
 }
 
-// Counted is what the API has counted for the last reply of a thread, and what the agent has noted
-// of the window.
+// Counted returns the token counts that the API reported for the last reply of a thread, and the
+// window that the agent noted.
 func (l *Log) Counted(t *Thread) fullness.Counted {
 	k := l.lastUsage(t)
 	k.Refused = l.isRefusedAsTooLong(t)
 	return k
 }
 
-// usage finds what the API has counted last. A reply that stands in the file in front of
-// something that is sent before it was counted when other messages were sent: by a
-// compaction, the agent has kept it.
+// lastUsage returns the last reported token counts. A reply that precedes a sent message in the
+// request but follows it in the file was kept by a compaction. Its counts belong to other messages
+// and are ignored.
 func (l *Log) lastUsage(t *Thread) fullness.Counted {
 	row, _ := l.Format.spec()
 	switch {
@@ -94,7 +95,7 @@ func (l *Log) lastUsage(t *Thread) fullness.Counted {
 	case row.unitUsage == nil:
 		return fullness.Counted{}
 	}
-	first := make([]int, len(t.sources)+1) // by message: the last unit in front of it
+	first := make([]int, len(t.sources)+1) // by message: the highest unit of the preceding messages
 	for i, p := range t.sources {
 		first[i+1] = max(first[i], p.unit)
 	}
@@ -119,7 +120,8 @@ func (l *Log) lastUsage(t *Thread) fullness.Counted {
 	return fullness.Counted{}
 }
 
-// usageAt returns a reader of the counts in an object of a unit, such as "message.usage": sums of members.
+// usageAt returns a function that reads token counts from an object of a unit, such as
+// "message.usage". It sums the named members.
 func usageAt(path string, input, output []string) func(object) (in, out int) {
 	return func(o object) (in, out int) {
 		for name := range strings.SplitSeq(path, ".") {
@@ -135,8 +137,7 @@ func usageAt(path string, input, output []string) func(object) (in, out int) {
 	}
 }
 
-// codexUsage reads the last event that tells what a reply has cost, if it comes behind the last
-// compaction.
+// lastCodexUsage returns the counts in the last token_count event after the last compaction.
 func lastCodexUsage(l *Log, t *Thread) (use fullness.Counted) {
 	for u := len(l.units) - 1; u >= 0; u-- {
 		o := l.object(u)
@@ -162,7 +163,7 @@ func lastCodexUsage(l *Log, t *Thread) (use fullness.Counted) {
 	return use
 }
 
-// before is how many messages are of units in front of one.
+// messagesBefore returns the number of messages whose units precede a unit.
 func (t *Thread) messagesBefore(u int) (n int) {
 	for n < len(t.sources) && t.sources[n].unit < u {
 		n++
@@ -170,8 +171,9 @@ func (t *Thread) messagesBefore(u int) (n int) {
 	return n
 }
 
-// copilotUsage reads the last event that tells what a request has cost, in front of its reply, and how
-// long a prompt may be. A request that Copilot has shortened says nothing of what the file holds.
+// lastCopilotUsage returns the counts in the last usage record, which precedes its reply, and the
+// maximum prompt length. A request that Copilot shortened itself does not tell the size of the
+// file.
 func lastCopilotUsage(l *Log, t *Thread) (use fullness.Counted) {
 	for u := len(l.units) - 1; u >= 0; u-- {
 		o := l.object(u)
@@ -191,8 +193,8 @@ func lastCopilotUsage(l *Log, t *Thread) (use fullness.Counted) {
 	return use
 }
 
-// refusedAsTooLong reports whether the last thing in a session of Claude Code is that the
-// provider found it too long.
+// isRefusedAsTooLong reports whether a Claude Code session ends with the provider's error that it
+// is too long.
 func (l *Log) isRefusedAsTooLong(t *Thread) bool {
 	if t.claude == nil || t.Kind != Main {
 		return false
@@ -210,7 +212,7 @@ func (l *Log) isRefusedAsTooLong(t *Thread) bool {
 	return false
 }
 
-// overWindow finds threads that do not fit the window of their model.
+// findOverWindow reports threads that exceed the window of their model.
 func (l *Log) findOverWindow() (all []Finding) {
 	for _, t := range l.Threads {
 		if !l.isSent(t) || len(t.sources) == 0 {
@@ -235,8 +237,8 @@ func (l *Log) findOverWindow() (all []Finding) {
 	return all
 }
 
-// clipped reports whether the thread fits its window once the agent has clipped results. What the API has
-// counted it has counted clipped.
+// fitsWhenClipped reports whether the thread fits after the agent has clipped long results. Counts
+// of the API already include the clipping.
 func (l *Log) fitsWhenClipped(t *Thread, s Size) bool {
 	row, _ := l.Format.spec()
 	if row.resultLimit == 0 {
@@ -256,7 +258,7 @@ func (l *Log) fitsWhenClipped(t *Thread, s Size) bool {
 	return left <= s.Window
 }
 
-// tooLong says what becomes of a session of a size.
+// tooLongMessage returns the message for a session of the given size.
 func (l *Log) tooLongMessage(size string) string {
 	if row, _ := l.Format.spec(); row.shortensItself {
 		return "when it is resumed it is " + size + ": the agent shortens it itself, and leaves out what does not fit"
@@ -264,5 +266,5 @@ func (l *Log) tooLongMessage(size string) string {
 	return "when it is resumed it is " + size + ": the provider refuses it, and the agent's own compaction, too"
 }
 
-// shortenIt is what to do about a session that is too long.
+// shortenAdvice is the advice for a session that is too long.
 const shortenAdvice = "shorten it: pare trim --in-place FILE keeps the newest part, pare compact --in-place FILE puts a summary before that"

@@ -10,50 +10,48 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// No repair of a file may lose words. A repair knows what a record says where its format says it;
-// an extension, another version or another program may say something elsewhere in it. So
-// whatever the repairs of a round take out of a record is looked through once more, before it is
-// written. Words that would be nowhere any more are kept in the record or, if it goes, in one that
-// the agent passes over. Where a format has neither, the record is held: the round begins anew
-// without it, and its finding stays.
+// No repair may lose words of a file. A repair reads the members that it knows; an extension or
+// another version may store text in other members. So keepWords compares everything that a round
+// removes with the result. Words that would be lost are kept in a member of the record or, if the
+// record is removed, in a record that the agent ignores. If the format supports neither, the unit
+// is held: the round starts again without changing it, and its finding remains.
 
-// keptMember is the member of a record that holds what a repair took out of it and nobody has
-// read.
+// keptMember is the member with strings that a repair removed from a record.
 const keptMember = "pare_kept"
 
-// keptRule is what a receipt says about it.
+// keptRule is the rule of its receipt.
 const keptRule = "kept-words"
 
-// heldBack is what to do about a finding whose repair would lose words.
+// heldBackAdvice is the advice for a finding whose repair would lose words.
 const heldBackAdvice = "the repair would lose words that stand beside what is wrong: move them elsewhere, or delete them, and fix again"
 
-// maxHolds bounds how often a round begins anew. Nearly always the second one loses nothing.
+// maxHolds bounds the attempts of a round. The second one rarely loses anything.
 const maxHolds = 4
 
-// A passer is a form whose agent can be made to pass a record over.
+// A skipper is a format with records that its agent ignores.
 type skipper interface {
-	// passOver writes a record so that the agent does not send it.
+	// skipped returns a record in a form that the agent does not send.
 	skipped(record []byte) []byte
 }
 
-// An attacher is a form whose agent does not open records with members that it does not know.
+// An attacher is a format whose agent rejects records with unknown members.
 type attacher interface {
-	// attach adds words to a record, where the agent leaves them alone.
+	// attach stores words in a record where the agent allows it.
 	attach(record, words []byte) []byte
 }
 
-// let says that a receipt names what is lost in a span of a unit.
+// allowLoss marks a span of a unit as named in a receipt.
 func (e *edits) allowLoss(u int, at jsonspan.Span) {
 	e.allowedLoss[u] = append(e.allowedLoss[u], at)
 }
 
-// holds reports whether a unit of a thread is held.
+// hasHeldUnit reports whether a unit of a thread is held.
 func (e *edits) hasHeldUnit(t *Thread) bool {
 	return len(e.heldUnits) > 0 && slices.ContainsFunc(t.sources, func(p messageSource) bool { return e.heldUnits[p.unit] })
 }
 
-// repaired collects what is to be done to the file as it is, and carries it out, apart from what
-// would lose words.
+// planRepairs collects the repairs of one round that lose no words. It returns them and the
+// resulting file.
 func (l *Log) planRepairs(o Options) (*edits, []byte, error) {
 	held := make(map[int]bool)
 	for range maxHolds {
@@ -73,8 +71,8 @@ func (l *Log) planRepairs(o Options) (*edits, []byte, error) {
 	return &edits{file: l, heldUnits: held}, l.raw, nil
 }
 
-// conserve sees to it that the words of all units that change or go stay in the file, and
-// returns the units whose words would be lost.
+// keepWords makes sure that the strings of changed and removed units stay in the file. It returns
+// the units for which it cannot.
 func (e *edits) keepWords() (held []int) {
 	for u := range e.file.units {
 		e.applyInnerEdits(u)
@@ -89,7 +87,7 @@ func (e *edits) keepWords() (held []int) {
 	}
 	for i := 0; i < len(c.removed); {
 		u, k := c.removed[i].unit, i
-		lost := make(map[int]bool) // by where they begin
+		lost := make(map[int]bool) // by offset
 		for ; i < len(c.removed) && c.removed[i].unit == u; i++ {
 			if c.missing[c.removed[i].text] {
 				lost[c.removed[i].at.Start] = true
@@ -102,7 +100,8 @@ func (e *edits) keepWords() (held []int) {
 	return held
 }
 
-// rescue keeps words of a unit in the file; false: it cannot.
+// keepUnitWords keeps lost strings of a unit in the file. It returns false if the format cannot
+// hold them.
 func (e *edits) keepUnitWords(u int, taken []removedString, lost map[int]bool) bool {
 	x, old := e.unit(u), e.file.units[u].span
 	if x.drop {
@@ -135,7 +134,7 @@ func (e *edits) keepUnitWords(u int, taken []removedString, lost map[int]bool) b
 	return true
 }
 
-// withKept adds words to the list of those that an object keeps.
+// appendKept appends words to the kept strings of an object.
 func appendKept(raw, words []byte) []byte {
 	all := []byte{'['}
 	o := objectOf(raw)
@@ -147,22 +146,22 @@ func appendKept(raw, words []byte) []byte {
 	return o.With(keptMember, append(append(all, words...), ']'))
 }
 
-// A takenWord is a string that a round takes out of a unit.
+// A removedString is a string that a round removes from a unit.
 type removedString struct {
 	unit int
 	at   jsonspan.Span // in the file
 	text string
 }
 
-// A wordCheck looks for what a round takes out of a file.
+// A lossCheck finds the strings that a round would lose.
 type lossCheck struct {
 	edits   *edits
-	removed []removedString // in the order of the file
-	missing map[string]bool // of these, what has not been found elsewhere
-	copies  map[string]bool // the bytes of units that go and that stay elsewhere, whatever becomes of them there
+	removed []removedString // in file order
+	missing map[string]bool // those that were not found elsewhere
+	copies  map[string]bool // by bytes of a removed unit: an equal unit stays
 }
 
-// findCopies finds the units that go and are copies of others that do not.
+// findCopies finds removed units with an equal unit that stays.
 func (c *lossCheck) findCopies() {
 	bytesOf := func(u int) []byte { at := c.edits.file.units[u].span; return c.edits.file.raw[at.Start:at.End] }
 	for u, x := range c.edits.units {
@@ -183,20 +182,19 @@ func (c *lossCheck) findCopies() {
 	}
 }
 
-// changes reports whether a unit goes or is written anew.
+// changes reports whether a unit is removed or rewritten.
 func (x *unitEdit) changes(old []byte) bool {
 	return x != nil && (x.drop || x.body != nil && !bytes.Equal(x.body, old))
 }
 
-// take notes the words of a unit that do not stay as they are, apart from those that a receipt
-// names.
+// noteRemoved notes the strings in the changed part of a unit, except those named in a receipt.
 func (c *lossCheck) noteRemoved(u int) {
 	at := c.edits.file.units[u].span
 	old, x := c.edits.file.raw[at.Start:at.End], c.edits.units[u]
 	if !x.changes(old) || x.drop && c.copies[string(old)] {
 		return
 	}
-	from, to := 0, len(old) // what differs
+	from, to := 0, len(old) // the differing range
 	if !x.drop {
 		for from < min(to, len(x.body)) && old[from] == x.body[from] {
 			from++
@@ -221,8 +219,8 @@ func (c *lossCheck) noteRemoved(u int) {
 	})
 }
 
-// findMissing looks for the words that were taken: in what the round puts in and, at last, in the units
-// that it leaves alone.
+// findMissing searches for the removed strings: in new and changed units, and then in unchanged
+// ones.
 func (c *lossCheck) findMissing() {
 	if len(c.missing) == 0 {
 		return
@@ -255,7 +253,7 @@ func (c *lossCheck) findMissing() {
 	}
 }
 
-// puts are the values that an edit puts in.
+// insertions yields the values that an edit inserts.
 func (x *unitEdit) insertions(yield func([]byte) bool) {
 	if x == nil {
 		return
@@ -271,9 +269,9 @@ func (x *unitEdit) insertions(yield func([]byte) bool) {
 	}
 }
 
-// quoted looks for the words of each unit in the texts that are put in: first in its place, then
-// anywhere. A quotation holds them as a part of something longer, spelled as they were or as JSON
-// in a text.
+// findQuoted searches for the strings of each unit in inserted texts, first in those at its place,
+// then in all. A quotation contains them as a part of a longer string, unchanged or as escaped
+// JSON.
 func (c *lossCheck) findQuoted() {
 	for i := 0; i < len(c.removed); {
 		u, from := c.removed[i].unit, i
@@ -298,7 +296,7 @@ func (c *lossCheck) findQuoted() {
 	})
 }
 
-// quotedIn looks for words in texts.
+// findQuotedIn searches for strings in inserted texts.
 func (c *lossCheck) findQuotedIn(words []removedString, puts iter.Seq[[]byte]) {
 	if !slices.ContainsFunc(words, func(w removedString) bool { return c.missing[w.text] }) {
 		return
@@ -317,11 +315,11 @@ func (c *lossCheck) findQuotedIn(words []removedString, puts iter.Seq[[]byte]) {
 	}
 }
 
-// quotations are the texts that stand in the place of a unit.
+// quotedTexts are the decoded texts that are inserted at one place.
 type quotedTexts struct {
 	texts  []byte
-	at     int // where the last one was found: the next mostly stands behind it
-	budget int // bytes that may still be searched; beyond them a text counts as missing, and is kept
+	at     int // place of the last match; the next one usually follows it
+	budget int // bytes that may still be searched; without budget, a text counts as missing and is kept
 }
 
 func (q *quotedTexts) contains(text string) bool {
@@ -344,22 +342,22 @@ func (q *quotedTexts) containsBytes(text []byte) bool {
 	return false
 }
 
-// contentText is what the string at a span says.
+// decodeString returns the decoded string at a span without quotes.
 func decodeString(raw []byte, s jsonspan.Span) string {
 	return textAt(raw, jsonspan.Span{Start: s.Start - 1, End: s.End + 1})
 }
 
-// speaking are the members in which a single word is something that somebody said.
+// speechMembers are the members in which even a single word may be speech.
 var speechMembers = map[string]bool{
 	"text": true, "content": true, "message": true, "output": true, "result": true, "stdout": true, "stderr": true, "error": true,
 	"thinking": true, "thought": true, "reasoning": true, "summary": true, "input": true, "command": true,
 }
 
-// sealing are the members whose strings no one can read, however long they are.
+// opaqueMembers are the members with encoded strings of any length.
 var opaqueMembers = map[string]bool{"signature": true, "thinkingSignature": true, "thoughtSignature": true, "thought_signature": true, "encrypted_content": true}
 
-// isWord reports whether a string, or the name of a member, may be something that somebody said:
-// not an id, a time or a mark, nor what a repair made up.
+// isWord reports whether a string, or the name of a member, may be text of a speaker. Ids, times,
+// marks and synthetic texts are not.
 func isWord(member, content []byte) bool {
 	if len(bytes.TrimSpace(content)) == 0 {
 		return false
@@ -368,7 +366,7 @@ func isWord(member, content []byte) bool {
 	return (!token || speechMembers[string(member)]) && !wirex.IsSynthetic(string(content))
 }
 
-// eachWord visits the strings of a value that may be words, names of members included.
+// eachWord calls visit with the strings of a value that may be text, including names of members.
 func eachWord(raw []byte, at jsonspan.Span, visit func(content jsonspan.Span)) {
 	eachString(raw, at, func(member, s jsonspan.Span, _ bool) {
 		if isWord(raw[member.Start:member.End], raw[s.Start:s.End]) {
@@ -377,8 +375,8 @@ func eachWord(raw []byte, at jsonspan.Span, visit func(content jsonspan.Span)) {
 	})
 }
 
-// eachString visits the strings of a value without their quotes, names of members included, and
-// says which member each is in: of a name, none.
+// eachString calls visit with each string of a value, without quotes, and the name of its member.
+// It also visits the names themselves, with an empty member.
 func eachString(raw []byte, at jsonspan.Span, visit func(member, content jsonspan.Span, key bool)) {
 	s := jsonspan.Borrow(raw[at.Start:at.End], jsonspan.Structural)
 	defer s.Return()
@@ -408,18 +406,18 @@ func eachString(raw []byte, at jsonspan.Span, visit func(member, content jsonspa
 	value(jsonspan.Span{})
 }
 
-// telling are the members that say who speaks, and what it is, in any format.
+// identityMembers are the members that identify a speaker or a type in any format.
 var identityMembers = map[string]bool{
 	"role": true, "Role": true, "_role": true, "source": true, "author": true, "from": true, "sender": true, "message_type": true, "messageType": true,
 	"type": true, "kind": true, "id": true, "name": true,
 }
 
-// pruned writes a value with nothing in it but the words that are lost, and who says them.
+// keepOnly returns a value with only the lost strings and the members that identify their speaker.
 func keepOnly(raw []byte, at jsonspan.Span, lost map[int]bool) []byte {
 	s := jsonspan.Borrow(raw[at.Start:at.End], jsonspan.Structural)
 	defer s.Return()
 	var out []byte
-	var value func(tells bool) bool // reports whether there is something in it that is lost
+	var value func(tells bool) bool // reports whether the value contains a lost string
 	list := func(open, end byte, tells bool, each func() (goOn, some bool)) bool {
 		start, any := len(out), false
 		out = append(out, open)
@@ -445,7 +443,7 @@ func keepOnly(raw []byte, at jsonspan.Span, lost map[int]bool) []byte {
 				out = append(append(append(out, '"'), name...), '"', ':')
 				begin := len(out)
 				if some = value(tells || identityMembers[string(name)]) || some; some && len(out) == begin {
-					out = append(out, "null"...) // only the name says something
+					out = append(out, "null"...) // only the name is lost
 				}
 				if len(out) == begin {
 					out = out[:start]

@@ -13,23 +13,23 @@ import (
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
-// A Replacement is the new content of a file of a session. Many goroutines may read it.
+// A Replacement is the new content of a session file.
 type Replacement struct {
 	Path string
 	Raw  []byte
 	Was  fs.FileInfo // when it was read
-	Read []byte      // the content that was read, unpacked; nil: it is not known
-	// Modified is the time that the file is to bear; zero: that of its writing. Agents
-	// list sessions by time and go on with the newest, and fixing is not using.
+	Read []byte      // the content that was read, uncompressed; nil if unknown
+	// Modified is the modification time for the file; zero means the current time. Agents list
+	// sessions by time and resume the newest, and a repair is not a use of the session.
 	Modified time.Time
-	// Pack compresses the content on its way into the file; nil: nothing does.
+	// Pack compresses the content; nil writes it as it is.
 	Pack func(io.Writer) (io.WriteCloser, error)
 
-	rows    Rows   // of a database, that are written instead
-	oldRows []byte // and what they were
+	rows    Rows   // written instead of a file
+	oldRows []byte // their content when they were read
 }
 
-// readSum returns the hash of the content that was read; nil: it is not known.
+// readSum returns the hash of the content that was read, or nil if it is unknown.
 func (r *Replacement) readSum() *[sha256.Size]byte {
 	isWhole := r.Was != nil && r.Pack == nil && int64(len(r.Read)) == r.Was.Size()
 	if !isWhole {
@@ -39,18 +39,18 @@ func (r *Replacement) readSum() *[sha256.Size]byte {
 	return &sum
 }
 
-// A Rewritten is a file that was replaced. Many goroutines may read it.
+// A Rewritten is a file that was replaced.
 type Rewritten struct {
 	Path   string
-	Backup string // where its old content is
-	Note   string // a sentence for the user; "": there is nothing to report
+	Backup string // with the old content
+	Note   string // a sentence for the user; may be ""
 }
 
-// A Writer replaces the files of sessions: all of them or, as far as can be told
-// beforehand, none. It is for one goroutine.
+// A Writer replaces the files of sessions: all of them or, as far as errors can be foreseen, none.
+// It is not safe for concurrent use.
 type Writer struct {
 	Files *atomicfile.Files
-	Force bool // even if another process has locked a file
+	Force bool // write even if another process has locked a file
 
 	staged []staged
 	rows   []Replacement
@@ -60,11 +60,11 @@ type Writer struct {
 type staged struct {
 	*atomicfile.Draft
 	was  fs.FileInfo
-	read *[sha256.Size]byte // of the content; nil: it is not known
+	read *[sha256.Size]byte // of the content; nil if unknown
 }
 
-// Stage writes what is to become the content of a file, where nobody sees it. A file that
-// is staged already stays so.
+// Stage writes the new content of a file to a hidden draft. It does nothing for a file that is
+// already staged.
 func (w *Writer) Stage(r Replacement) error {
 	if r.rows != nil {
 		w.rows = append(w.rows, r)
@@ -92,7 +92,7 @@ func (w *Writer) Stage(r Replacement) error {
 	return d.Close()
 }
 
-// Unmoved is an error if a file is not what it was when it was read.
+// Unmoved returns an error if a file was changed after it was read.
 func (w *Writer) Unmoved() error {
 	for _, s := range w.staged {
 		if err := s.Unmoved(s.was); err != nil {
@@ -102,8 +102,8 @@ func (w *Writer) Unmoved() error {
 	return nil
 }
 
-// Commit gives the staged files their names, each in one step, and keeps what was there.
-// If it fails, those before were replaced, and are returned.
+// Commit replaces the files atomically, one after the other, and keeps backups. After an error, it
+// returns the files that were already replaced.
 func (w *Writer) Commit() ([]Rewritten, error) {
 	if err := w.Unmoved(); err != nil {
 		return nil, err
@@ -128,22 +128,22 @@ func (w *Writer) Commit() ([]Rewritten, error) {
 	return done, nil
 }
 
-// Discard takes back what is not committed.
+// Discard removes the drafts that were not committed.
 func (w *Writer) Discard() {
 	for _, s := range w.staged {
 		s.Discard()
 	}
 }
 
-// A keeper keeps the originals of files: beside each or, for those of a storage, in a
-// folder beside that, one for each run. opencode takes every file in its storage for one
-// of its own, and a session with a backup in it would not open.
+// A backupKeeper keeps the originals of files: next to each file or, for files of an opencode
+// storage, in a new folder next to the storage for each run. opencode reads every file in its
+// storage, and a session with a backup in it would not open.
 type backupKeeper struct {
 	files   *atomicfile.Files
 	folders map[string]string // by storage
 }
 
-// keep keeps the file at from as an original of path.
+// keepOriginal keeps the file at from as the backup of path.
 func (k *backupKeeper) keepOriginal(from, path string) (string, error) {
 	storage, below, ok := findStorage(path)
 	if !ok {
@@ -166,7 +166,7 @@ func (k *backupKeeper) keepOriginal(from, path string) (string, error) {
 	return to, k.files.LinkOrCopy(from, to)
 }
 
-// newGeneration makes the folder for the originals of a run.
+// newBackupFolder creates the backup folder of a run.
 func newBackupFolder(storage string) (string, error) {
 	n := 0
 	if all := atomicfile.Backups(storage); len(all) > 0 {
@@ -176,8 +176,8 @@ func newBackupFolder(storage string) (string, error) {
 	return name, os.Mkdir(name, 0o700)
 }
 
-// storageOf returns the storage of opencode that a file or folder lies in or is, and its
-// name there.
+// findStorage returns the opencode storage that contains a file or folder, and the name relative to
+// it.
 func findStorage(path string) (storage, below string, ok bool) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -200,11 +200,11 @@ func findStorage(path string) (storage, below string, ok bool) {
 	return "", "", false
 }
 
-// A Backup is the original of a file that was replaced. Many goroutines may read it.
+// A Backup is the original of a replaced file.
 type Backup struct {
-	Path   string      // the file
-	Backup string      // what it was
-	Now    fs.FileInfo // the file as it is; nil: there is none
+	Path   string      // of the file
+	Backup string      // of the original
+	Now    fs.FileInfo // the current file; nil if it does not exist
 }
 
 func newBackup(path, backup string) Backup {
@@ -215,8 +215,8 @@ func newBackup(path, backup string) Backup {
 	return Backup{path, backup, now}
 }
 
-// Originals lists what the newest backups of a file were, the newest first; for a storage
-// of opencode or a session in it, those that the last run has kept.
+// Originals returns the backups of a file, newest first. For an opencode storage, or a session in
+// it, it returns the files that the last run backed up.
 func Originals(path string) []Backup {
 	storage, below, inside := findStorage(path)
 	if !inside {
@@ -241,8 +241,8 @@ func Originals(path string) []Backup {
 	return all
 }
 
-// belongs reports whether a file of a storage belongs to a folder: to all of it, or to
-// the session whose messages lie there.
+// belongsToSession reports whether a file of a storage is in a folder, or is a part of the session
+// with that message folder.
 func belongsToSession(storage, kept, folder, name string) bool {
 	if folder == "." || strings.HasPrefix(name, folder+string(filepath.Separator)) {
 		return true
@@ -263,10 +263,10 @@ func belongsToSession(storage, kept, folder, name string) bool {
 	return false
 }
 
-// filesBelow lists the files of a folder by their names in it.
+// listFiles returns the names of all files in a folder, relative to it.
 func listFiles(folder string) []string {
 	var all []string
-	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error { // what cannot be read is not there
+	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error { // skip unreadable folders
 		if err == nil && d.Type().IsRegular() && !atomicfile.IsHidden(path) {
 			if name, err := filepath.Rel(folder, path); err == nil {
 				all = append(all, name)
@@ -277,23 +277,22 @@ func listFiles(folder string) []string {
 	return all
 }
 
-// An Undoer gives files what they were before they were replaced. It is for one
-// goroutine.
+// An Undoer restores originals of replaced files. It is not safe for concurrent use.
 type Undoer struct {
 	Files  *atomicfile.Files
-	Force  bool // even if another process has a file open or locked
+	Force  bool // write even if another process has a file open or locked
 	keeper backupKeeper
 }
 
-// Undo makes the original the file again, in one step, and keeps what the file was until
-// then like an original: a second undo reverts the first one.
+// Undo atomically restores an original and keeps a backup of the current file, so that a second
+// undo reverts the first one.
 func (u *Undoer) Undo(k Backup) (Rewritten, error) {
 	u.keeper.files = u.Files
 	done, err := u.Files.Restore(k.Path, k.Backup, k.Now, atomicfile.Over{Keep: u.keeper.keepOriginal, Force: u.Force})
 	if err != nil {
 		return Rewritten{}, err
 	}
-	if storage, _, ok := findStorage(k.Path); ok { // empty folders of the backup go, too
+	if storage, _, ok := findStorage(k.Path); ok { // also remove empty folders of the backup
 		for folder := filepath.Dir(k.Backup); strings.HasPrefix(folder, storage+".bak"); folder = filepath.Dir(folder) {
 			if os.Remove(folder) != nil {
 				break
