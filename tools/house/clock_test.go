@@ -10,37 +10,37 @@ import (
 	"testing"
 )
 
-// watches are the calls that let a clock decide.
-var watches = map[string]bool{
+// clockCalls depend on the clock.
+var clockCalls = map[string]bool{
 	"time.Since": true, "time.Until": true, "time.After": true, "time.AfterFunc": true, "time.NewTimer": true, "time.Tick": true, "time.NewTicker": true,
 	"context.WithTimeout": true, "context.WithDeadline": true,
 }
 
-// mayWatch are the tests that look at a clock, and why their verdict does not depend on
-// how busy the machine is. Benchmarks (*bench_test.go) measure and judge nothing.
-var mayWatch = map[string]string{
+// clockAllowed lists tests that use a clock, with the reason why their verdict does not depend
+// on how busy the machine is. Benchmarks (*bench_test.go) are exempt.
+var clockAllowed = map[string]string{
 	"cmd/internal/serve/waits_test.go":          "a soak compares the latency of requests with and without a summarizer",
 	"cmd/pare/claude_client_test.go":            "no client outlives the run of tests",
 	"cmd/pare/doctor_test.go":                   "samples memory",
 	"cmd/pare/folder_test.go":                   "only a soak judges speed",
-	"cmd/pare/kill_test.go":                     "kills at any time: whenever that is, nothing may be lost",
-	"cmd/pare/pauses_test.go":                   "the clock of a bubble, which stands still unless somebody waits",
-	"cmd/pare/main_test.go":                     "compares dates of files that lie hours apart",
-	"tools/engine/compactor_test.go":            "the clock of a bubble, which stands still while anybody works",
+	"cmd/pare/kill_test.go":                     "kills at any time: nothing may be lost, whenever it happens",
+	"cmd/pare/pauses_test.go":                   "the clock of a bubble, which advances only while all goroutines wait",
+	"cmd/pare/main_test.go":                     "compares file dates that are hours apart",
+	"tools/engine/compactor_test.go":            "the clock of a bubble, which advances only while all goroutines wait",
 	"cmd/internal/serve/crowd_test.go":          "only a soak judges speed",
-	"proxy/ledger_test.go":                      "the clock of a bubble, which stands still while anybody works",
+	"proxy/ledger_test.go":                      "the clock of a bubble, which advances only while all goroutines wait",
 	"cmd/internal/serve/pace_of_memory_test.go": "throughput, in a soak only",
-	"store/crash_test.go":                       "kills at any time: whenever that is, nothing may be lost",
-	"store/endless_test.go":                     "kills at any time: whenever that is, nothing may be lost",
-	"store/open_test.go":                        "the clock of a bubble, which stands still unless somebody waits",
-	"summary/endpoint_test.go":                  "what hangs ends by its deadline, whenever that is",
+	"store/crash_test.go":                       "kills at any time: nothing may be lost, whenever it happens",
+	"store/endless_test.go":                     "kills at any time: nothing may be lost, whenever it happens",
+	"store/open_test.go":                        "the clock of a bubble, which advances only while all goroutines wait",
+	"summary/endpoint_test.go":                  "a request that hangs ends by its deadline, whenever that is",
 	"cmd/internal/ui/chrome_test.go":            "waits as long as the run of tests lasts",
 	"cmd/internal/ui/serve_test.go":             "changes something while a page waits for it",
 }
 
-// TestNoClock: no test is decided by the clock. trial.Linear compares sizes by processor
-// time; testing/synctest has a clock of its own; what needs quiet is left to a soak.
-func TestNoClock(t *testing.T) {
+// TestNoVerdictDependsOnTheClock checks that tests do not use the clock. trial.Linear compares
+// processor time, testing/synctest has its own clock, and a soak may run on a quiet machine.
+func TestNoVerdictDependsOnTheClock(t *testing.T) {
 	used := make(map[string]bool)
 	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
 		name, _ := filepath.Rel("../..", path)
@@ -62,10 +62,10 @@ func TestNoClock(t *testing.T) {
 				return true
 			}
 			if f, ok := call.Fun.(*ast.SelectorExpr); ok {
-				if pkg, ok := f.X.(*ast.Ident); ok && watches[pkg.Name+"."+f.Sel.Name] {
+				if pkg, ok := f.X.(*ast.Ident); ok && clockCalls[pkg.Name+"."+f.Sel.Name] {
 					used[name] = true
-					if mayWatch[name] == "" {
-						t.Errorf("%s:%d: %s.%s: a clock decides; count steps, use trial.Linear or synctest, leave it to a soak, or say in this test why it is harmless",
+					if clockAllowed[name] == "" {
+						t.Errorf("%s:%d: %s.%s depends on the clock: count steps, use trial.Linear or synctest, leave it to a soak, or add the file to clockAllowed with a reason",
 							name, files.Position(call.Pos()).Line, pkg.Name, f.Sel.Name)
 					}
 				}
@@ -77,9 +77,9 @@ func TestNoClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range mayWatch {
+	for name := range clockAllowed {
 		if !used[name] {
-			t.Errorf("%s looks at no clock any more: strike it from the list", name)
+			t.Errorf("%s does not use the clock: remove it from clockAllowed", name)
 		}
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// asking are the files that may ask which dialect a request is in, and how often: to
-// tell dialects apart is what detection is for.
-var asking = map[string]int{"wire/detect_body.go": 1, "wire/detect_element.go": 1}
+// dialectComparisons counts the comparisons with a dialect that files may have. Only detection
+// needs them.
+var dialectComparisons = map[string]int{"wire/detect_body.go": 1, "wire/detect_element.go": 1}
 
-// TestNobodyAsksForTheDialect: shared code asks the grammar. A dialect's own files know
-// whose they are.
-func TestNobodyAsksForTheDialect(t *testing.T) {
+// TestSharedCodeComparesNoDialects checks that shared code asks the grammar of a dialect and
+// does not compare dialects. The files of one dialect are exempt.
+func TestSharedCodeComparesNoDialects(t *testing.T) {
 	names := dialectNames(t)
 	files := 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
@@ -27,7 +27,7 @@ func TestNobodyAsksForTheDialect(t *testing.T) {
 			return err
 		case d.IsDir() && (d.Name() == "testdata" || name != "." && strings.HasPrefix(d.Name(), ".")):
 			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || ownFile(name):
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || isDialectFile(name):
 			return nil
 		}
 		files++
@@ -36,12 +36,12 @@ func TestNobodyAsksForTheDialect(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		found := asks(f, filepath.Dir(name) == "wire", names)
-		if len(found) <= asking[name] {
+		found := findComparisons(f, filepath.Dir(name) == "wire", names)
+		if len(found) <= dialectComparisons[name] {
 			return nil
 		}
 		for _, pos := range found {
-			t.Errorf("%s:%d asks which dialect it is: ask its grammar, or a method of wire.Dialect", name, fset.Position(pos).Line)
+			t.Errorf("%s:%d compares dialects: ask the grammar, or a method of wire.Dialect", name, fset.Position(pos).Line)
 		}
 		return nil
 	})
@@ -49,12 +49,12 @@ func TestNobodyAsksForTheDialect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if files < 100 {
-		t.Errorf("only %d files looked at", files)
+		t.Errorf("only %d files were found", files)
 	}
 }
 
-// ownFile reports whether a file belongs to one dialect.
-func ownFile(name string) bool {
+// isDialectFile reports whether a file belongs to one dialect.
+func isDialectFile(name string) bool {
 	base := filepath.Base(name)
 	for _, part := range []string{"_parse.go", "_check.go", "_write.go", "_rules.go"} {
 		if filepath.Dir(name) == "wire" && strings.HasSuffix(base, part) {
@@ -64,7 +64,7 @@ func ownFile(name string) bool {
 	return filepath.Dir(name) == "paretest" && strings.HasPrefix(base, "render_")
 }
 
-// dialectNames are the constants of wire.Dialect, without Auto.
+// dialectNames returns the constants of wire.Dialect, without Auto.
 func dialectNames(t *testing.T) map[string]bool {
 	f, err := parser.ParseFile(token.NewFileSet(), "../../wire/dialect.go", nil, 0)
 	if err != nil {
@@ -88,8 +88,8 @@ func dialectNames(t *testing.T) map[string]bool {
 	return names
 }
 
-// asks lists where something is compared with a dialect.
-func asks(f *ast.File, inWire bool, names map[string]bool) (found []token.Pos) {
+// findComparisons lists the places that compare a value with a dialect.
+func findComparisons(f *ast.File, inWire bool, names map[string]bool) (found []token.Pos) {
 	is := func(e ast.Expr) bool {
 		switch e := e.(type) {
 		case *ast.Ident:

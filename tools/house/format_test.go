@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestFormatted fails for every file that gofmt would change.
+// TestFormatted checks that gofmt would change no file.
 func TestFormatted(t *testing.T) {
 	n := 0
 	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {

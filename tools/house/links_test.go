@@ -10,20 +10,20 @@ import (
 	"testing"
 )
 
-// docLink is a link of a comment to a name: [Plan.Apply], [wire.Request].
+// docLink matches a link of a comment to a name: [Plan.Apply], [wire.Request].
 var docLink = regexp.MustCompile(`\[\*?([a-z]+\.)?([A-Z]\w+(?:\.[A-Z]\w*)?)\](?:[^(:\w]|$)`)
 
-// TestDocLinks: the names that comments of public packages link to are there for users.
+// TestDocLinks checks that comments of public packages link to names that are exported.
 func TestDocLinks(t *testing.T) {
-	there := make(map[string]bool)
-	comments := make(map[string]string) // by where they stand
+	isExported := make(map[string]bool)
+	comments := make(map[string]string) // by position
 	for _, p := range list(t) {
-		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		name := p.name()
 		if _, public := exported[name]; !public {
 			continue
 		}
 		for _, n := range exportedNames(t, p) {
-			there[n] = true
+			isExported[n] = true
 		}
 		for _, file := range p.GoFiles {
 			fset := token.NewFileSet()
@@ -39,9 +39,9 @@ func TestDocLinks(t *testing.T) {
 				}
 				switch typ := spec.Type.(type) {
 				case *ast.StructType:
-					members(typ.Fields, func(m string) { there[own+"."+spec.Name.Name+"."+m] = true })
+					members(typ.Fields, func(m string) { isExported[own+"."+spec.Name.Name+"."+m] = true })
 				case *ast.InterfaceType:
-					members(typ.Methods, func(m string) { there[own+"."+spec.Name.Name+"."+m] = true })
+					members(typ.Methods, func(m string) { isExported[own+"."+spec.Name.Name+"."+m] = true })
 				}
 				return true
 			})
@@ -58,8 +58,8 @@ func TestDocLinks(t *testing.T) {
 			if m[1] != "" {
 				pkg = strings.TrimSuffix(m[1], ".")
 			}
-			if links++; !there[pkg+"."+m[2]] && publicName(pkg) {
-				t.Errorf("%s: [%s%s] is not there", where, m[1], m[2])
+			if links++; !isExported[pkg+"."+m[2]] && publicName(pkg) {
+				t.Errorf("%s: [%s%s] is not exported", where, m[1], m[2])
 			}
 		}
 	}
@@ -68,6 +68,7 @@ func TestDocLinks(t *testing.T) {
 	}
 }
 
+// members calls add for each name of a list of fields or methods.
 func members(list *ast.FieldList, add func(string)) {
 	for _, f := range list.List {
 		for _, n := range f.Names {

@@ -15,34 +15,34 @@ import (
 	"testing"
 )
 
-// The bounds of what is read at one go. A file of rows is one table and may be as long as it is.
+// The bounds of files and functions. Files of rules are tables and have no bound.
 const (
 	longestFile     = 500
 	longestFunction = 80
 )
 
-// entrances are what users get: the programs, the libraries for other languages, and every package that may be imported.
-// What none of them depends on is there for the tests.
+// entrances are the programs and libraries that users get, in addition to the public packages.
+// Packages that none of these import are for tests only.
 var entrances = []string{"cmd/pare", "cmd/playground", "bindings", "bindings/c"}
 
-// TestSizes holds the lengths of files and functions of what is shipped. With -v it counts the lines by package: first
-// what users get, then what only tests need.
+// TestSizes checks the lengths of files and functions that users get. With -v it also prints
+// the lines of each package.
 func TestSizes(t *testing.T) {
 	all := map[string]pkg{}
 	for _, p := range list(t) {
-		all[strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")] = p
+		all[p.name()] = p
 	}
 	shipped := map[string]bool{}
 	for _, name := range slices.Concat(entrances, slices.Sorted(maps.Keys(exported))) {
-		ship(all, shipped, name)
+		markShipped(all, shipped, name)
 	}
 	lines := map[string]int{}
 	for name, p := range all {
 		n, long := measure(t, p.Dir)
 		lines[name] = n
 		if shipped[name] {
-			for _, what := range long {
-				t.Error(what)
+			for _, message := range long {
+				t.Error(message)
 			}
 		}
 	}
@@ -51,20 +51,21 @@ func TestSizes(t *testing.T) {
 	t.Logf("tools\n%s", table(lines, func(name string) bool { return strings.HasPrefix(name, "tools/") }))
 }
 
-// ship marks a package and all of the house that it imports.
-func ship(all map[string]pkg, shipped map[string]bool, name string) {
+// markShipped marks a package and everything that it imports.
+func markShipped(all map[string]pkg, shipped map[string]bool, name string) {
 	if shipped[name] {
 		return
 	}
 	shipped[name] = true
 	for _, imp := range all[name].Imports {
 		if other, ours := strings.CutPrefix(imp, module); ours {
-			ship(all, shipped, strings.TrimPrefix(other, "/"))
+			markShipped(all, shipped, strings.TrimPrefix(other, "/"))
 		}
 	}
 }
 
-// measure counts the lines of a folder without tests, those of every system and processor, and names what is too long.
+// measure counts the lines of a folder without tests, for all systems and processors. It also
+// lists the files and functions that are too long.
 func measure(t *testing.T, dir string) (lines int, long []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -102,18 +103,18 @@ func measure(t *testing.T, dir string) (lines int, long []string) {
 }
 
 // table lists packages with their lines, the largest first, and the sum.
-func table(lines map[string]int, of func(name string) bool) string {
+func table(lines map[string]int, isIncluded func(name string) bool) string {
 	var names []string
 	sum := 0
 	for name := range lines {
-		if of(name) {
+		if isIncluded(name) {
 			names = append(names, name)
 			sum += lines[name]
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(lines[b]-lines[a], cmp.Compare(a, b)) })
 	var b strings.Builder
-	fmt.Fprintf(&b, "%7d  in all\n", sum)
+	fmt.Fprintf(&b, "%7d  total\n", sum)
 	for _, name := range names {
 		fmt.Fprintf(&b, "%7d  %s\n", lines[name], cmp.Or(name, "."))
 	}

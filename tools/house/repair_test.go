@@ -9,14 +9,15 @@ import (
 	"testing"
 )
 
-// repairs are the files of wire that change requests. The others read and judge them.
-var repairs = []string{"repair*.go", "pen.go", "*_write.go", "write.go", "draft*.go", "list.go", "edits.go", "editset.go", "rewrite.go", "reword.go", "unsign.go", "carry*.go", "trail.go"}
+// repairFiles are the files of wire that change requests. The others read and check them.
+var repairFiles = []string{"repair*.go", "pen.go", "*_write.go", "write.go", "draft*.go", "list.go", "edits.go", "editset.go", "rewrite.go", "reword.go", "unsign.go", "carry*.go", "trail.go"}
 
-// doors are open to both sides.
-var doors = []string{"internal.go", "inside.go"}
+// sharedFiles may use both sides.
+var sharedFiles = []string{"internal.go", "inside.go"}
 
-// Who reads and judges cannot repair: a file of wire that reads uses nothing that one that repairs declares.
-func TestWall(t *testing.T) {
+// TestCheckingDoesNotRepair checks that files of wire that read and check requests use no
+// declaration of a file that changes them.
+func TestCheckingDoesNotRepair(t *testing.T) {
 	files, err := filepath.Glob("../../wire/*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -25,14 +26,14 @@ func TestWall(t *testing.T) {
 	reads, declared, methods := make(map[string]*ast.File), make(map[string]string), make(map[string]string)
 	for _, path := range files {
 		name := filepath.Base(path)
-		if strings.HasSuffix(name, "_test.go") || matches(doors, name) {
+		if strings.HasSuffix(name, "_test.go") || matches(sharedFiles, name) {
 			continue
 		}
-		f, err := parser.ParseFile(fset, path, nil, 0) // which resolves what is declared in the same file
+		f, err := parser.ParseFile(fset, path, nil, 0) // with object resolution, which resolves names of the same file
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !matches(repairs, name) {
+		if !matches(repairFiles, name) {
 			reads[name] = f
 			continue
 		}
@@ -59,9 +60,9 @@ func TestWall(t *testing.T) {
 		}
 	}
 	if len(reads) < 50 || len(declared) < 100 || len(methods) < 200 {
-		t.Fatalf("%d files read; those that repair declare %d names and %d methods: files are missing", len(reads), len(declared), len(methods))
+		t.Fatalf("found %d files that read, and %d names and %d methods that repair: files are missing", len(reads), len(declared), len(methods))
 	}
-	for _, f := range reads { // a method of that name may be meant
+	for _, f := range reads { // a method of the same name may exist on the reading side
 		for _, name := range fieldsAndMethods(f) {
 			delete(methods, name)
 		}
@@ -69,18 +70,19 @@ func TestWall(t *testing.T) {
 	for name, f := range reads {
 		for _, id := range f.Unresolved {
 			if in := declared[id.Name]; in != "" {
-				t.Errorf("%s:%d reads, and uses %s of %s, which repairs", name, fset.Position(id.Pos()).Line, id.Name, in)
+				t.Errorf("%s:%d checks requests and uses %s of %s, which changes them", name, fset.Position(id.Pos()).Line, id.Name, in)
 			}
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			if sel, ok := n.(*ast.SelectorExpr); ok && methods[sel.Sel.Name] != "" {
-				t.Errorf("%s:%d reads, and calls %s of %s, which repairs", name, fset.Position(sel.Pos()).Line, sel.Sel.Name, methods[sel.Sel.Name])
+				t.Errorf("%s:%d checks requests and calls %s of %s, which changes them", name, fset.Position(sel.Pos()).Line, sel.Sel.Name, methods[sel.Sel.Name])
 			}
 			return true
 		})
 	}
 }
 
+// matches reports whether a name matches one of the patterns.
 func matches(patterns []string, name string) bool {
 	for _, p := range patterns {
 		if ok, _ := filepath.Match(p, name); ok {
@@ -90,7 +92,8 @@ func matches(patterns []string, name string) bool {
 	return false
 }
 
-// fieldsAndMethods are the names behind dots that a file declares, and those that it uses of other packages.
+// fieldsAndMethods returns the fields and methods that a file declares, and the names that it
+// uses of other packages.
 func fieldsAndMethods(f *ast.File) (names []string) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
