@@ -39,7 +39,7 @@ func (x *Session) parse(body []byte) (*wire.Request, error) {
 // session beside them.
 func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 	if x.Dialect == "" && len(messages) == 0 {
-		return nil, fmt.Errorf("%w: the session is empty; append a message first", errUsage)
+		return nil, fmt.Errorf("%w: the session is empty; append a message first", ErrUsage)
 	}
 	d, err := x.dialect()
 	if err != nil {
@@ -52,11 +52,11 @@ func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 		base = x.Base
 	}
 	if base, err = x.naming(d, base); err != nil {
-		return nil, fmt.Errorf("%w: base of the session: %w", errUsage, err)
+		return nil, fmt.Errorf("%w: base of the session: %w", ErrUsage, err)
 	}
 	list := jsonedit.List(messages...)
 	if base, err = setMember(base, d.List(), list); err != nil {
-		return nil, fmt.Errorf("%w: base of the session: %w", errUsage, err)
+		return nil, fmt.Errorf("%w: base of the session: %w", ErrUsage, err)
 	}
 	if len(x.Settings) > 0 {
 		if base, err = merge(base, x.Settings); err != nil {

@@ -30,7 +30,7 @@ func (s *Store) Revert(ctx context.Context, key Key, head Head, id string) (int,
 // followed. What stood before it stays, the answers of earlier turns included.
 func (s *Store) RevertTurns(ctx context.Context, key Key, head Head, n int) (int, error) {
 	if n <= 0 {
-		return 0, fmt.Errorf("revert %s: %w: %d turns: it must be one at least", key, errUsage, n)
+		return 0, fmt.Errorf("revert %s: %w: %d turns: it must be one at least", key, ErrUsage, n)
 	}
 	return s.revert(ctx, key, head, func(t *tx, x *Session) (int64, error) {
 		turns, err := s.turns(ctx, t, x, x.Head, n)
@@ -38,7 +38,7 @@ func (s *Store) RevertTurns(ctx context.Context, key Key, head Head, n int) (int
 			return 0, err
 		}
 		if len(turns) < n {
-			return 0, fmt.Errorf("revert %s: %w: there are %d turns, not %d", key, errUsage, len(turns), n)
+			return 0, fmt.Errorf("revert %s: %w: there are %d turns, not %d", key, ErrUsage, len(turns), n)
 		}
 		return turns[n-1] - 1, nil
 	})
@@ -126,7 +126,7 @@ func (s *Store) refold(ctx context.Context, t *tx, x *Session, seq int64, kind K
 // rewind makes a session what it was when it had another head.
 func (s *Store) rewind(ctx context.Context, t *tx, x *Session, head int64) error {
 	if head > x.Head || head < x.state.from()-1 {
-		return fmt.Errorf("window of %s: %w: it has no head %d", x.Key, errUsage, head)
+		return fmt.Errorf("window of %s: %w: it has no head %d", x.Key, ErrUsage, head)
 	}
 	all, err := s.controls(ctx, t, x)
 	if err != nil {
@@ -253,7 +253,7 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 		return nil, err
 	}
 	if to.Scope != from.Scope {
-		return nil, fmt.Errorf("fork: %w: both sessions belong to one scope", errUsage)
+		return nil, fmt.Errorf("fork: %w: both sessions belong to one scope", ErrUsage)
 	}
 	var made *Session
 	err := s.write(ctx, func(t *tx) error {

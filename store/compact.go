@@ -42,8 +42,8 @@ type handles struct {
 	of   []string
 }
 
-// encode writes a compaction with the bytes of its messages as they are.
-func (c *Compaction) encode() ([]byte, error) {
+// Encode writes a compaction with the bytes of its messages as they are.
+func (c *Compaction) Encode() ([]byte, error) {
 	bare := *c
 	bare.Prefix = nil
 	raw, err := json.Marshal(bare)
@@ -242,7 +242,7 @@ func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior 
 				return err
 			}
 		}
-		raw, err := made.encode()
+		raw, err := made.Encode()
 		if err != nil {
 			return err
 		}

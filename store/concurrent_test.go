@@ -384,7 +384,7 @@ func TestManySessions(t *testing.T) {
 
 // replicas is how many processes share a database.
 func replicas(st *store.Store) int {
-	if storex.Engine(st) == "sqlite" {
+	if st.Engine() == "sqlite" {
 		return 2
 	}
 	return 3

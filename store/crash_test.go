@@ -192,7 +192,7 @@ func verify(t *testing.T, st *store.Store, acked map[string][]string) {
 		}
 	}
 	for _, key := range keys {
-		problems, err := storex.FsckSession(st, ctx, key, false)
+		problems, err := st.FsckSession(ctx, key, false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -37,7 +38,7 @@ func TestDefectX6StoreLeavesAFailedRuleOut(t *testing.T) {
 			t.Error(f)
 		}
 		var said bytes.Buffer
-		h := st.Handler(store.HandlerOptions{Scope: func(*http.Request) (string, bool) { return key.Scope, true }, Policy: p, Log: slog.New(slog.NewTextHandler(&said, nil))})
+		h := storehttp.Handler(st, storehttp.Options{Scope: func(*http.Request) (string, bool) { return key.Scope, true }, Policy: p, Log: slog.New(slog.NewTextHandler(&said, nil))})
 		for range 2 {
 			rec := httptest.NewRecorder()
 			h.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/pare/v1/sessions/a/window", strings.NewReader("{}")))

@@ -144,7 +144,7 @@ func TestDeletedUnderAppends(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		stores := []*store.Store{open(t, dsn), open(t, dsn), open(t, dsn)}
 		rounds := trial.Size(20)
-		if storex.Engine(stores[0]) == "sqlite" { // it waits for the disk
+		if stores[0].Engine() == "sqlite" { // it waits for the disk
 			rounds = 2
 		}
 		for round := range rounds {
@@ -193,7 +193,7 @@ func TestOlderTables(t *testing.T) {
 		key := create(t, old, "s")
 		put(t, old, key, user("a"))
 		queries := []string{`DELETE FROM goose_db_version WHERE version_id > 9`, `DROP TABLE earlier`, `DROP TABLE remembered`, `DROP TABLE beginnings`, `DROP TABLE stems`}
-		if storex.Engine(old) == "postgres" {
+		if old.Engine() == "postgres" {
 			dsn += "&default_query_exec_mode=exec"
 		}
 		for _, query := range queries {

@@ -184,7 +184,7 @@ func TestDefectC1Store(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		for name, s := range map[string]pare.Summarizer{"extract": summary.Extract(summary.ExtractOptions{}), "model": talkative, "archive": nil} {
 			key := create(t, st, "endless-"+name)
-			c := &pare.Compactor{Summarize: s, MinKeep: 8, MaxTokens: 800, Memory: storex.Memory(st)}
+			c := &pare.Compactor{Summarize: s, MinKeep: 8, MaxTokens: 800, Memory: st.Memory()}
 			turns, condensed := 0, false
 			for round := range endless() {
 				var list [][]byte

@@ -103,15 +103,15 @@ type row struct {
 }
 
 // prepare reads an entry. It does not look at the database.
-func (s *Store) prepare(x *Session, i int, e Entry) (row, error) {
+func (s *Store) prepare(x *Session, i int, e Entry) (*row, error) {
 	if e.Kind == "" {
 		e.Kind = KindMessage
 	}
 	if e.ID == "" {
 		e.ID = s.entryID()
 	}
-	bad := func(format string, args ...any) (row, error) {
-		return row{}, &EntryError{i, e.ID, fmt.Errorf(format, args...)}
+	bad := func(format string, args ...any) (*row, error) {
+		return nil, &EntryError{i, e.ID, fmt.Errorf(format, args...)}
 	}
 	switch {
 	case len(e.ID) > 512 || strings.ToValidUTF8(e.ID, "") != e.ID || strings.ContainsRune(e.ID, 0):
@@ -130,19 +130,19 @@ func (s *Store) prepare(x *Session, i int, e Entry) (row, error) {
 			return bad("%w", err)
 		}
 	}
-	r := row{Entry: e, size: len(e.Raw), sum: sha256.Sum256(e.Raw)}
+	r := &row{Entry: e, size: len(e.Raw), sum: sha256.Sum256(e.Raw)}
 	r.Raw = nil
 	if e.Kind == KindMessage {
 		reader := readers.Get().(*reader)
 		defer reader.give()
-		req, err := s.facetsBy(reader, x, &r, e.Raw)
+		req, err := s.facetsBy(reader, x, r, e.Raw)
 		if err == nil {
 			err = sendable(req)
 		} else if read {
 			err = cmp.Or(jsonspan.Valid(e.Raw), err)
 		}
 		if err != nil {
-			return row{}, &EntryError{i, e.ID, err}
+			return nil, &EntryError{i, e.ID, err}
 		}
 	}
 	r.codec, r.stored = pack(e.Raw, r.media)
@@ -316,6 +316,43 @@ func (s *Store) open(ctx context.Context, t *tx, x *Session, e *scanned) error {
 }
 
 func sumOf(raw []byte) [sha256.Size]byte { return sha256.Sum256(raw) }
+
+// entries reads entries in force between two numbers, oldest first, at most so many.
+func (s *Store) entries(ctx context.Context, t *tx, x *Session, from, to int64, limit int) ([]Entry, error) {
+	all, err := s.scanAll(ctx, t, x, from, to, limit)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Entry, len(all))
+	for i := range all {
+		if !all[i].Gone {
+			if err := x.orMark(&all[i], s.open(ctx, t, x, &all[i])); err != nil {
+				return nil, err
+			}
+		}
+		all[i].unpairOrNone(all[i].pairs)
+		out[i] = all[i].Entry
+	}
+	return out, nil
+}
+
+// scanAll reads rows without opening them.
+func (s *Store) scanAll(ctx context.Context, t *tx, x *Session, from, to int64, limit int) (all []scanned, err error) {
+	for _, st := range x.stretches(from, to) {
+		if len(all) >= limit {
+			break
+		}
+		err = t.each(ctx, func(scan func(...any) error) error {
+			e, err := x.scan(st.sid, scan)
+			all = append(all, e)
+			return err
+		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT ?`, pos(st.sid, st.from), pos(st.sid, st.to), limit-len(all))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
 
 // inOrder sorts entries, each once.
 func inOrder(all []scanned) []scanned {

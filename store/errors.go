@@ -40,11 +40,6 @@ var ErrFull = errors.New("the disk is full")
 // database is back.
 var ErrUnavailable = errors.New("the database cannot be reached")
 
-// RetryAfter is after how many seconds it is worth asking again for what was
-// [ErrUnavailable], as the header of that name has it: a server that is restarted is back
-// after a few.
-const RetryAfter = "5"
-
 // ErrDamaged is wrapped by the error for a file whose pages are not what the database wrote.
 // Fsck says which.
 var ErrDamaged = errors.New("the database file is damaged")
@@ -104,5 +99,5 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("session %s, entry %d: %s; run fsck", e.Key, e.Seq, e.What)
 }
 
-// errUsage is wrapped by errors about what was asked for.
-var errUsage = errors.New("this cannot be done")
+// ErrUsage is wrapped by errors about what was asked for.
+var ErrUsage = errors.New("this cannot be done")

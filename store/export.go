@@ -24,7 +24,7 @@ type Export struct {
 // sends in their place are handed out.
 func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) error) error {
 	if o.LastTurns > 0 && o.FromTurn > 0 {
-		return fmt.Errorf("export: %w: LastTurns and FromTurn exclude each other", errUsage)
+		return fmt.Errorf("export: %w: LastTurns and FromTurn exclude each other", ErrUsage)
 	}
 	var from int64 = 1
 	head := int64(-1)
@@ -127,7 +127,7 @@ func (s *Store) exportFrom(ctx context.Context, t *tx, x *Session, o Export) (in
 			return 0, err
 		}
 		if len(turns) < o.FromTurn {
-			return 0, fmt.Errorf("%w: there are only %d turns", errUsage, len(turns))
+			return 0, fmt.Errorf("%w: there are only %d turns", ErrUsage, len(turns))
 		}
 		return s.wholeFrom(ctx, t, x, turns[o.FromTurn-1])
 	}
@@ -155,7 +155,7 @@ func (s *Store) Request(ctx context.Context, key Key) (*wire.Request, []int64, e
 	}
 	body, err := x.body(nil, messages)
 	if err != nil {
-		return nil, nil, fmt.Errorf("session %s: %w: %w", key, errUsage, err)
+		return nil, nil, fmt.Errorf("session %s: %w: %w", key, ErrUsage, err)
 	}
 	r, err := x.parse(body)
 	return r, seqs, err

@@ -12,14 +12,6 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Routes are the rows of the handler's table, for the tests.
-func Routes() (all [][2]string) {
-	for _, r := range routes {
-		all = append(all, [2]string{r.method, r.path})
-	}
-	return all
-}
-
 // Exec runs a statement behind the back of the store.
 func (s *Store) Exec(query string, args ...any) error {
 	_, err := s.wdb.Exec(s.eng.bind(query), args...)
@@ -33,7 +25,7 @@ func SettleAfter(s *Store, entries int) { s.tail = entries }
 var UntilSeen = untilSeen
 
 // Forget makes the store know of a session what another process knows.
-func Forget(s *Store, key Key) { s.known.forget(key) }
+func Forget(s *Store, key Key) { s.known.remove(key) }
 
 // Weight is what a session weighs.
 func Weight(x *Session) int64 { return x.cum }
@@ -106,10 +98,10 @@ func OpenGivenUp(s *Store, key Key) (errs []error) {
 	return errs
 }
 
-// Quickly appends entries as a quick append, or not at all.
-func Quickly(s *Store, key Key, entries ...Entry) (bool, error) {
-	_, x, err := s.appendQuickly(context.Background(), key, Anywhere, entries)
-	return x != nil, err
+// FastAppend appends entries without a transaction of their own, or not at all.
+func FastAppend(s *Store, key Key, entries ...Entry) bool {
+	_, x := s.fastAppend(context.Background(), key, Anywhere, entries)
+	return x != nil
 }
 
 // SeqAt finds the first entry in force with which a session weighs more than so much.
@@ -145,11 +137,11 @@ func WindowWork(s *Store, key Key, ask WindowOptions) (work int, err error) {
 		return n
 	}
 	before := 0
-	if s.engine() == "sqlite" {
+	if s.Engine() == "sqlite" {
 		before = pages()
 	}
 	rows := func(t *tx) int {
-		if s.engine() == "sqlite" {
+		if s.Engine() == "sqlite" {
 			return 0
 		}
 		return t.rowsRead()
@@ -164,7 +156,7 @@ func WindowWork(s *Store, key Key, ask WindowOptions) (work int, err error) {
 		work = rows(t) - before
 		return err
 	})
-	if s.engine() == "sqlite" {
+	if s.Engine() == "sqlite" {
 		work = pages() - before
 	}
 	return work, err
@@ -228,9 +220,9 @@ func MigrateSQLite(ctx context.Context, db *sql.DB) error {
 	return migrateSQLite(ctx, db, &sqliteEngine{})
 }
 
-// OnQuickConnection runs a statement on a connection of quick appends, as a pooler may that
+// OnFastConnection runs a statement on a connection of fast appends, as a pooler may that
 // does not know what they have prepared, and returns the number that it answers with, if any.
-func OnQuickConnection(s *Store, query string) (n int, err error) {
+func OnFastConnection(s *Store, query string) (n int, err error) {
 	ctx := context.Background()
 	conn, err := s.eng.(*postgresEngine).pool.Acquire(ctx)
 	if err != nil {
@@ -248,29 +240,26 @@ func OnQuickConnection(s *Store, query string) (n int, err error) {
 // the transaction ends.
 func WithinAppend(s *Store, key Key, e Entry, f func()) (ok bool, err error) {
 	ctx := context.Background()
-	y := s.known.recall(key).x
+	y := s.known.get(key).session
 	r, err := s.prepare(&y, 0, e)
 	if err != nil {
 		return false, err
 	}
 	r.Seq, r.cum = y.Head+1, y.cum+r.weight
-	m := &member{x: &y, q: &quickly{rows: []row{r}, marks: []int64{markID(e.ID)}, at: s.now()}}
+	m := &groupMember{write: &fastWrite{sid: y.sid, settled: y.settled, at: s.now(), rows: []*row{r}}}
 	t, err := s.eng.(*postgresEngine).pool.Begin(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer t.Rollback(ctx)
 	var b pgx.Batch
-	queue(&b, m)
+	queueAppend(&b, m)
 	if err := t.SendBatch(ctx, &b).Close(); err != nil {
 		return false, err
 	}
 	f()
-	return m.ok, t.Commit(ctx)
+	return m.written, t.Commit(ctx)
 }
-
-// LookAlways makes every append to SQLite look whether the file is still there.
-func LookAlways(s *Store) { s.eng.(*sqliteEngine).every = 0 }
 
 // HoldLanes lets every append of the store wait in its group, until it is told to go on.
 func HoldLanes(s *Store) (release func()) {
@@ -283,7 +272,7 @@ func HoldLanes(s *Store) (release func()) {
 		g.busy -= g.lanes - 1
 		all := g.take()
 		g.mu.Unlock()
-		g.others(context.Background(), all)
+		g.runQueue(context.Background(), all)
 	}
 }
 
@@ -291,7 +280,7 @@ func HoldLanes(s *Store) (release func()) {
 func AwaitMember(s *Store) {
 	for g := groupOf(s); ; runtime.Gosched() {
 		g.mu.Lock()
-		n := len(g.waiting)
+		n := len(g.queue)
 		g.mu.Unlock()
 		if n > 0 {
 			return
@@ -299,7 +288,7 @@ func AwaitMember(s *Store) {
 	}
 }
 
-func groupOf(s *Store) *group {
+func groupOf(s *Store) *commitGroup {
 	if e, ok := s.eng.(*sqliteEngine); ok {
 		return &e.group
 	}

@@ -258,8 +258,8 @@ func (r *faultRun) judge(st *store.Store) {
 		t.Errorf("%d entries are missing", n)
 	}
 	for _, key := range r.keys {
-		if storex.Engine(st) == "postgres" { // of SQLite all is looked at, where there is nothing else
-			problems, err := storex.FsckSession(st, ctx, key, false)
+		if st.Engine() == "postgres" { // of SQLite all is looked at, where there is nothing else
+			problems, err := st.FsckSession(ctx, key, false)
 			if err != nil || len(problems) > 0 {
 				t.Errorf("fsck: %v %v", problems, err)
 			}

@@ -62,7 +62,7 @@ func TestSearchOfOldWords(t *testing.T) {
 		key := create(t, st, "a")
 		put(t, st, key, user("Das Café in Gate.go"))
 		body := `?`
-		if storex.Engine(st) == "postgres" {
+		if st.Engine() == "postgres" {
 			body = `to_tsvector('simple', ?)`
 		}
 		for _, err := range []error{

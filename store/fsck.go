@@ -65,7 +65,7 @@ func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err 
 		return nil, err
 	}
 	for _, key := range keys {
-		found, err := s.fsckSession(ctx, key, repair)
+		found, err := s.FsckSession(ctx, key, repair)
 		if errors.Is(err, ErrDamaged) {
 			problems = append(problems, Problem{Key: key, What: "it cannot be read to its end: " + ErrDamaged.Error(), Damaged: true})
 			continue
@@ -121,17 +121,17 @@ func (s *Store) fsckFile(ctx context.Context, repair bool) (problems []Problem, 
 }
 
 // FsckSession is Fsck for one session.
-func (s *Store) fsckSession(ctx context.Context, key Key, repair bool) (found []Problem, err error) {
+func (s *Store) FsckSession(ctx context.Context, key Key, repair bool) (found []Problem, err error) {
 	look := func(t *tx) error {
 		c := &checkup{s: s, t: t, ctx: ctx, repair: repair}
 		err := c.session(key)
 		found = c.found
 		return err
 	}
-	s.known.forget(key) // it looks at what is there
+	s.known.remove(key) // it looks at what is there
 	if repair {
 		err = s.write(ctx, look)
-		s.known.forget(key)
+		s.known.remove(key)
 	} else {
 		err = s.read(ctx, look)
 	}

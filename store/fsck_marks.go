@@ -86,7 +86,7 @@ func (c *checkup) repair1(e *scanned, r *row) error {
 	at := *c.x
 	at.Head, at.traced = e.Seq, true
 	at.tail = slices.DeleteFunc(slices.Clone(all), func(m marking) bool { return m.seq == e.Seq })
-	if err := c.s.batch(c.ctx, c.t, &at).pair(r); err != nil {
+	if err := c.s.pairingIn(c.ctx, c.t, &at).link(r); err != nil {
 		return err
 	}
 	if _, err := c.t.exec(c.ctx, `UPDATE entries SET flags = ?, pairs = ? WHERE pos = ?`, r.flags, r.pairs(), pos(c.x.sid, e.Seq)); err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// fullness says how full a session is, and what is left: by what the provider has counted, if it
+// Fullness says how full a session is, and what is left: by what the provider has counted, if it
 // passed through a proxy, else by the estimate; nil: its model, or its window, is not known. A
 // session with more than cutAbove tokens beyond its last summary is summarized; zero: none is.
-func (s *Store) fullness(ctx context.Context, key Key, cutAbove int64) (o *fullness.Outlook, err error) {
+func (s *Store) Fullness(ctx context.Context, key Key, cutAbove int64) (o *fullness.Outlook, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		x, err := s.live(ctx, t, key, false)
 		if err != nil {

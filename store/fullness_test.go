@@ -8,6 +8,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -21,7 +22,7 @@ func TestFullness(t *testing.T) {
 			Share                float64
 			TurnsLeft            *int `json:"turns_left"`
 		}
-		handler := st.Handler(store.HandlerOptions{Scope: func(*http.Request) (string, bool) { return "", true }})
+		handler := storehttp.Handler(st, storehttp.Options{Scope: func(*http.Request) (string, bool) { return "", true }})
 		ask := func(key store.Key) *full {
 			t.Helper()
 			w := httptest.NewRecorder()

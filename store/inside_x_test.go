@@ -2,12 +2,10 @@ package store_test
 
 import (
 	"github.com/pare-llm/pare/internal/inside"
-	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/wire"
 )
 
 // What other packages of this module keep for it.
 var (
-	storex = store.Internal(inside.Module)
-	wirex  = wire.Internal(inside.Module)
+	wirex = wire.Internal(inside.Module)
 )

@@ -112,6 +112,24 @@ func (l tail) entries() int {
 	return int(l[len(l)-1].seq - l[0].seq + 1)
 }
 
+// hasDuplicateID reports whether an id of the rows occurs more than once in the tail, which the rows
+// are part of.
+func (l tail) hasDuplicateID(rows []*row) bool {
+	for _, r := range rows {
+		id := markID(r.ID)
+		n := 0
+		for _, m := range l {
+			if m.mark == id {
+				n++
+			}
+		}
+		if n > 1 {
+			return true
+		}
+	}
+	return false
+}
+
 // sorted lists the marks in the order of their table.
 func (l tail) sorted() tail {
 	l = slices.Clone(l)
@@ -131,8 +149,8 @@ func (s *Store) unsettled(ctx context.Context, t *tx, x *Session) (tail, error) 
 		x.traced = true
 		return x.tail, nil
 	}
-	if a := s.known.recall(x.Key); a != nil && a.x.sid == x.sid && a.x.settled <= x.settled && a.x.Head >= x.Head {
-		x.tail, x.traced = a.x.tail.between(x.settled, x.Head), true
+	if a := s.known.get(x.Key); a != nil && a.session.sid == x.sid && a.session.settled <= x.settled && a.session.Head >= x.Head {
+		x.tail, x.traced = a.session.tail.between(x.settled, x.Head), true
 		return x.tail, nil
 	}
 	var all tail
@@ -222,7 +240,7 @@ func (s *Store) writeMarks(ctx context.Context, t *tx, x *Session) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	r := rows{into: `INSERT INTO marks (sid, mark, seq)`, width: 3, behind: ` ON CONFLICT DO NOTHING`}
+	r := bulkInsert{into: `INSERT INTO marks (sid, mark, seq)`, width: 3, suffix: ` ON CONFLICT DO NOTHING`}
 	for _, m := range all.sorted() {
 		r.add(0, x.sid, m.mark, m.seq)
 	}

@@ -124,7 +124,7 @@ func TestStatementsAreMadeAnew(t *testing.T) {
 	put(t, st, key, user("a"))
 	prepared := func() int {
 		t.Helper()
-		n, err := store.OnQuickConnection(st, `SELECT count(*) FROM pg_prepared_statements`)
+		n, err := store.OnFastConnection(st, `SELECT count(*) FROM pg_prepared_statements`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestStatementsAreMadeAnew(t *testing.T) {
 	if prepared() == 0 {
 		t.Fatal("nothing is prepared")
 	}
-	if _, err := store.OnQuickConnection(st, `DEALLOCATE ALL`); err != nil {
+	if _, err := store.OnFastConnection(st, `DEALLOCATE ALL`); err != nil {
 		t.Fatal(err)
 	}
 	if n := prepared(); n != 0 {

@@ -3,11 +3,13 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/pare-llm/pare"
 )
 
-// memory keeps summaries, so that every process sends the same ones. It is the memory
+// Memory keeps summaries, so that every process sends the same ones. It is the memory
 // of a [pare.Compactor].
-func (s *Store) memory() *memory { return &memory{s} }
+func (s *Store) Memory() pare.Memory { return &memory{s} }
 
 // A Memory keeps texts by name, those that were used last: they can be made again. Many
 // goroutines may use it.

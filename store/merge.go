@@ -14,7 +14,7 @@ import (
 // It returns how many entries were added.
 func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 	if from == into {
-		return 0, fmt.Errorf("merge: %w: a session cannot be merged into itself", errUsage)
+		return 0, fmt.Errorf("merge: %w: a session cannot be merged into itself", ErrUsage)
 	}
 	var (
 		x, y  *Session
@@ -38,7 +38,7 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 			x, y = b, a
 		}
 		if x.Dialect != "" && y.Dialect != "" && x.Dialect != y.Dialect {
-			return fmt.Errorf("%w: %s is %s, %s is %s", errUsage, from, x.Dialect, into, y.Dialect)
+			return fmt.Errorf("%w: %s is %s, %s is %s", ErrUsage, from, x.Dialect, into, y.Dialect)
 		}
 		all, err := s.entries(ctx, t, x, 1, x.Head, int(x.Head))
 		if err != nil {
@@ -61,7 +61,7 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 			}
 		}
 		if err := s.standsAlone(ctx, t, y, list); err != nil {
-			return fmt.Errorf("%w: %s: %w", errUsage, from, err)
+			return fmt.Errorf("%w: %s: %w", ErrUsage, from, err)
 		}
 		done, err := s.append(ctx, t, y, Anywhere, list)
 		added = len(list) - done.Replayed

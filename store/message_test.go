@@ -16,6 +16,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -99,20 +100,20 @@ func TestCompactTinySession(t *testing.T) {
 	for _, raw := range []string{`{"role":"user","content":"Hi"}`, `{"role":"assistant","content":"Hi"}`, `{"role":"user","content":"Hi"}`} {
 		put(t, st, key, []byte(raw))
 	}
-	compact := func(o store.HandlerOptions) *httptest.ResponseRecorder {
+	compact := func(o storehttp.Options) *httptest.ResponseRecorder {
 		r := httptest.NewRequest("POST", "/pare/v1/sessions/s/compact", strings.NewReader(`{"min_keep":1}`))
 		r.RemoteAddr, r.Host = "127.0.0.1:1", "127.0.0.1:1"
 		w := httptest.NewRecorder()
-		st.Handler(o).ServeHTTP(w, r)
+		storehttp.Handler(st, o).ServeHTTP(w, r)
 		return w
 	}
-	if w := compact(store.HandlerOptions{}); w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"compaction":null}` {
+	if w := compact(storehttp.Options{}); w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"compaction":null}` {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	long := func(context.Context, pare.Removed) (pare.Summary, error) {
 		return pare.Summary{Text: strings.Repeat("They said hi. ", 50)}, nil
 	}
-	if w := compact(store.HandlerOptions{Compactor: &pare.Compactor{Summarize: long}}); w.Code != 422 || !strings.Contains(w.Body.String(), `"type":"nothing_to_compact"`) {
+	if w := compact(storehttp.Options{Compactor: &pare.Compactor{Summarize: long}}); w.Code != 422 || !strings.Contains(w.Body.String(), `"type":"nothing_to_compact"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -201,7 +202,7 @@ func TestFsckDialectOfSeveral(t *testing.T) {
 	if err := st.Exec(`UPDATE entries SET pos = (SELECT sid FROM sessions WHERE id = 's') * 268435456 + 3 WHERE pos >> 28 = (SELECT sid FROM sessions WHERE id = 'o')`); err != nil {
 		t.Fatal(err)
 	}
-	found, err := storex.FsckSession(st, ctx, key, true)
+	found, err := st.FsckSession(ctx, key, true)
 	if err != nil || len(found) == 0 {
 		t.Fatal(found, err)
 	}

@@ -63,7 +63,7 @@ func takes(r *wire.Request, model string) error {
 	if len(holds) > 0 {
 		what = "; what would not come along as it is: " + strings.Join(holds, ", ")
 	}
-	return fmt.Errorf("%w: %s does not speak %s, the dialect of the session%s; name a model that does, or begin a session in another dialect", errUsage, model, r.Dialect, what)
+	return fmt.Errorf("%w: %s does not speak %s, the dialect of the session%s; name a model that does, or begin a session in another dialect", ErrUsage, model, r.Dialect, what)
 }
 
 // rename makes a request, or what stands around one, name another model where it names one.

@@ -24,6 +24,7 @@ import (
 	"github.com/pare-llm/pare/internal/pgtest"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 )
 
 // fill is a process whose files may not grow beyond a limit, as on a disk that is full. It
@@ -308,7 +309,7 @@ func TestVanishedMachineHoldsNoLock(t *testing.T) {
 // and the error is one that can be told from others.
 func down(t *testing.T, st *store.Store, c *client, routes [][2]string) {
 	t.Helper()
-	if err := storex.Ping(st, ctx); !errors.Is(err, store.ErrUnavailable) {
+	if err := st.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a ping says %v", err)
 	}
 	for _, r := range routes {
@@ -326,7 +327,7 @@ func down(t *testing.T, st *store.Store, c *client, routes [][2]string) {
 		var out any
 		err = json.NewDecoder(resp.Body).Decode(&out)
 		resp.Body.Close()
-		if err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") != store.RetryAfter {
+		if err != nil || resp.StatusCode != 503 || resp.Header.Get("Retry-After") != storehttp.RetryAfter {
 			t.Errorf("%s %s: status %d, Retry-After %q, %v %v", r[0], r[1], resp.StatusCode, resp.Header.Get("Retry-After"), out, err)
 			continue
 		}
@@ -354,7 +355,7 @@ func TestPostgresStopped(t *testing.T) {
 	dsn, server := pgtest.Durable(t), pgtest.DurableServer(t)
 	st := open(t, dsn)
 	key := create(t, st, "a")
-	c := newClient(t, st, store.HandlerOptions{})
+	c := newClient(t, st, storehttp.Options{})
 	for round := range 3 {
 		// Several connections are open, and idle.
 		var wait sync.WaitGroup
@@ -371,7 +372,7 @@ func TestPostgresStopped(t *testing.T) {
 			t.Fatal(err)
 		}
 		if round > 0 { // else the first call that notices is one behind the restart
-			down(t, st, c, store.Routes())
+			down(t, st, c, c.routes())
 			if _, err := store.Open(ctx, dsn); !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("opening says %v", err)
 			}
@@ -393,7 +394,7 @@ func TestSQLiteFileGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pare.db")
 	st := open(t, path)
 	key := create(t, st, "a")
-	c := newClient(t, st, store.HandlerOptions{})
+	c := newClient(t, st, storehttp.Options{})
 	const p = "/pare/v1/sessions"
 	err := store.HoldRead(st, func() { // by the connection that has the file open
 		if err := os.Rename(path, path+".away"); err != nil {
@@ -425,7 +426,7 @@ func TestSQLiteLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pare.db")
 	st := open(t, path)
 	key := create(t, st, "a")
-	c := newClient(t, st, store.HandlerOptions{})
+	c := newClient(t, st, storehttp.Options{})
 	if err := st.Exec(`PRAGMA busy_timeout = 1`); err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ type Entries struct {
 // is an error that wraps ErrNoCursor.
 func (s *Store) Page(ctx context.Context, key Key, p Page) (page Entries, err error) {
 	if p.After != "" && p.Before != "" {
-		return page, fmt.Errorf("page: %w: After and Before exclude each other", errUsage)
+		return page, fmt.Errorf("page: %w: After and Before exclude each other", ErrUsage)
 	}
 	if p.Limit <= 0 {
 		p.Limit = 100
@@ -233,19 +233,4 @@ func (s *Store) straddle(ctx context.Context, t *tx, x *Session, before int64, b
 		}
 	}
 	return best, nil
-}
-
-// since reads what stands behind an entry, reverted or not, as it was appended; some at
-// a time.
-func (s *Store) since(ctx context.Context, key Key, seq int64) (all []Entry, err error) {
-	err = s.read(ctx, func(t *tx) error {
-		x, err := s.live(ctx, t, key, false)
-		if err != nil || x.Head <= seq {
-			return err
-		}
-		x.state.Hidden = nil
-		all, err = s.entries(ctx, t, x, seq+1, x.Head, 200)
-		return err
-	})
-	return all, err
 }

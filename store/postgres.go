@@ -24,8 +24,8 @@ import (
 type postgresEngine struct {
 	bound sync.Map // statements, by how they were written
 
-	pool  *pgxpool.Pool // for quick appends
-	group group
+	pool  *pgxpool.Pool // for fast appends
+	group commitGroup
 }
 
 func openPostgres(dsn string) (*sql.DB, engine, error) {
@@ -55,15 +55,15 @@ func openPostgres(dsn string) (*sql.DB, engine, error) {
 		}
 	}
 	db := stdlib.OpenDB(*c)
-	// With those of quick appends 20: five processes fit into what a server allows by default.
-	db.SetMaxOpenConns(20 - quickLanes)
-	db.SetMaxIdleConns(20 - quickLanes)
+	// With those of fast appends 20: five processes fit into what a server allows by default.
+	db.SetMaxOpenConns(20 - fastLanes)
+	db.SetMaxIdleConns(20 - fastLanes)
 	e := new(postgresEngine)
-	if e.pool, err = quickPool(c); err != nil {
+	if e.pool, err = newFastPool(c); err != nil {
 		db.Close()
 		return nil, nil, err
 	}
-	e.group = group{lanes: quickLanes, most: 16, commit: e.commitQuick}
+	e.group = commitGroup{lanes: fastLanes, maxMembers: 16, commit: e.commitAppends}
 	return db, e, nil
 }
 
@@ -164,13 +164,12 @@ func (*postgresEngine) damaged(err error) bool {
 }
 
 func (*postgresEngine) backup(context.Context, string) error {
-	return fmt.Errorf("%w: it is a PostgreSQL: use pg_dump", errUsage)
+	return fmt.Errorf("%w: it is a PostgreSQL: use pg_dump", ErrUsage)
 }
 
 // verify: the server looks after its files itself, and a client may not.
 func (*postgresEngine) verify(context.Context) ([]string, error) { return nil, nil }
 func (*postgresEngine) spoiled(error) bool                       { return false }
-func (*postgresEngine) release(any)                              {}
 func (*postgresEngine) reindex(context.Context, *tx) error       { return nil }
 
 // maxPosition is the last place of a word that a tsvector knows.

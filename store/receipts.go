@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// receipts keeps what a proxy did to requests, by the ids of the requests.
-func (s *Store) receipts() *receipts { return &receipts{s} }
+// Receipts keeps what a proxy did to requests, by the ids of the requests.
+func (s *Store) Receipts() *Receipts { return &Receipts{s} }
 
 // Receipts are JSON texts by id, until retention lets go of them. Many goroutines may use
 // it.
-type receipts struct{ s *Store }
+type Receipts struct{ s *Store }
 
 // Load returns a receipt.
-func (r *receipts) Load(id string) (text string, ok bool) {
+func (r *Receipts) Load(id string) (text string, ok bool) {
 	err := r.s.read(context.Background(), func(t *tx) error {
 		return t.row(context.Background(), `SELECT text FROM receipts WHERE id = ?`, id).Scan(&text)
 	})
@@ -23,10 +23,10 @@ func (r *receipts) Load(id string) (text string, ok bool) {
 }
 
 // Store keeps a receipt; the first one of an id stays.
-func (r *receipts) Store(id, text string) error {
+func (r *Receipts) Store(id, text string) error {
 	ctx := context.Background()
 	if !json.Valid([]byte(text)) {
-		return fmt.Errorf("receipt %s: %w: it is no JSON", id, errUsage)
+		return fmt.Errorf("receipt %s: %w: it is no JSON", id, ErrUsage)
 	}
 	return r.s.write(ctx, func(t *tx) error {
 		_, err := t.exec(ctx, `INSERT INTO receipts (id, text, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, id, text, r.s.now())
@@ -35,7 +35,7 @@ func (r *receipts) Store(id, text string) error {
 }
 
 // Forget removes the receipts that were written before a time.
-func (r *receipts) Forget(ctx context.Context, before time.Time) (n int, err error) {
+func (r *Receipts) Forget(ctx context.Context, before time.Time) (n int, err error) {
 	err = r.s.write(ctx, func(t *tx) error {
 		n, err = r.s.forgetReceipts(ctx, t, before.UnixMicro())
 		return err

@@ -73,12 +73,12 @@ func (s *Store) Remember(ctx context.Context, all ...Passage) error {
 				return err
 			}
 			touched = append(touched, x.Key)
-			s.known.forget(x.Key)
+			s.known.remove(x.Key)
 		}
 		return nil
 	})
 	for _, key := range touched {
-		s.known.forget(key)
+		s.known.remove(key)
 	}
 	if err != nil {
 		return fmt.Errorf("remember a request: %w", err)
@@ -347,7 +347,7 @@ func (s *Store) appendLinks(ctx context.Context, t *tx, x *Session, messages, re
 	if err != nil {
 		return 0, err
 	}
-	found := rows{into: `INSERT INTO beginnings (hash, sid, seq)`, width: 3, behind: ` ON CONFLICT (hash) DO UPDATE SET sid = excluded.sid, seq = excluded.seq`}
+	found := bulkInsert{into: `INSERT INTO beginnings (hash, sid, seq)`, width: 3, suffix: ` ON CONFLICT (hash) DO UPDATE SET sid = excluded.sid, seq = excluded.seq`}
 	for i, e := range done.Entries {
 		size += len(entries[i].Raw)
 		found.add(0, hashes[i][:], x.sid, e.Seq)

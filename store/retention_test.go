@@ -179,8 +179,8 @@ func TestReceiptsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		r := storex.Receipts(st)
-		storex.Memory(st).Store("receipt/old", "a summary may have any name")
+		r := st.Receipts()
+		st.Memory().Store("receipt/old", "a summary may have any name")
 		for day := range 40 {
 			if err := r.Store(fmt.Sprintf("r%d", day), fmt.Sprintf(`{"day":%d}`, day)); err != nil {
 				t.Fatal(err)
@@ -211,7 +211,7 @@ func TestReceiptsAreBounded(t *testing.T) {
 		if _, ok := r.Load("r19"); ok {
 			t.Error("an old receipt is still there")
 		}
-		if text, ok := storex.Memory(st).Load("receipt/old"); !ok || text == "" {
+		if text, ok := st.Memory().Load("receipt/old"); !ok || text == "" {
 			t.Error("a summary went along")
 		}
 		sound(t, st)
@@ -239,11 +239,11 @@ func TestSummariesAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer st.Close()
-		storex.Memory(st).Store("used", "they talked")
-		storex.Memory(st).Store("unused", "they talked, too")
+		st.Memory().Store("used", "they talked")
+		st.Memory().Store("unused", "they talked, too")
 		for range 10 {
 			now = now.Add(20 * day)
-			if text, ok := storex.Memory(st).Load("used"); !ok || text != "they talked" {
+			if text, ok := st.Memory().Load("used"); !ok || text != "they talked" {
 				t.Fatal(ok, text)
 			}
 		}
@@ -255,13 +255,13 @@ func TestSummariesAreBounded(t *testing.T) {
 		}
 		now = now.Add(time.Second)
 		for i := range 600 { // it looks now and then
-			storex.Memory(st).Store(fmt.Sprintf("s%d", i), "text")
+			st.Memory().Store(fmt.Sprintf("s%d", i), "text")
 		}
 		if n := st.Count(`SELECT count(*) FROM summaries`); n > 20_000+600 || n < 20_000 {
 			t.Errorf("%d summaries are kept", n)
 		}
 		for key, want := range map[string]bool{"used": true, "unused": false, "n0": true, "n10000": true, "n29999": false, "s0": true, "s599": true} {
-			if _, ok := storex.Memory(st).Load(key); ok != want {
+			if _, ok := st.Memory().Load(key); ok != want {
 				t.Errorf("%s: %v", key, ok)
 			}
 		}

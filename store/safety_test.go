@@ -18,6 +18,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 )
 
 // Whatever a client calls things, it is a value and never a part of a statement.
@@ -176,7 +177,7 @@ func TestWithoutTokensOnLoopbackOnly(t *testing.T) {
 				want = 200
 			}
 			w := httptest.NewRecorder()
-			st.Handler(store.HandlerOptions{Tokens: tokens}).ServeHTTP(w, q)
+			storehttp.Handler(st, storehttp.Options{Tokens: tokens}).ServeHTTP(w, q)
 			if w.Code != want {
 				t.Errorf("%s, %d tokens: %d, want %d", from, len(tokens), w.Code, want)
 			}
@@ -185,7 +186,7 @@ func TestWithoutTokensOnLoopbackOnly(t *testing.T) {
 	// Tokens that are asked for and none that is known: nobody gets in.
 	q := httptest.NewRequest("GET", "/pare/v1/sessions", nil)
 	w := httptest.NewRecorder()
-	st.Handler(store.HandlerOptions{Tokens: map[string]string{}}).ServeHTTP(w, q)
+	storehttp.Handler(st, storehttp.Options{Tokens: map[string]string{}}).ServeHTTP(w, q)
 	if w.Code != http.StatusUnauthorized {
 		t.Errorf("an empty list of tokens: %d", w.Code)
 	}

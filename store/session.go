@@ -46,17 +46,17 @@ func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 
 // valid refuses keys that could not be told apart, or shown.
 func (k Key) valid() error {
 	if k.ID == "" {
-		return fmt.Errorf("session: %w: the id is empty", errUsage)
+		return fmt.Errorf("session: %w: the id is empty", ErrUsage)
 	}
 	if k.ID == "." || k.ID == ".." {
-		return fmt.Errorf("session: %w: %q leads elsewhere in the path of a URL", errUsage, k.ID)
+		return fmt.Errorf("session: %w: %q leads elsewhere in the path of a URL", ErrUsage, k.ID)
 	}
 	for _, part := range []string{k.Scope, k.ID, k.Path} {
 		if len(part) > 512 {
-			return fmt.Errorf("session: %w: %.40q… is longer than 512 bytes", errUsage, part)
+			return fmt.Errorf("session: %w: %.40q… is longer than 512 bytes", ErrUsage, part)
 		}
 		if strings.ToValidUTF8(part, "") != part || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return fmt.Errorf("session: %w: %q holds control characters or bytes that are no text", errUsage, part)
+			return fmt.Errorf("session: %w: %q holds control characters or bytes that are no text", ErrUsage, part)
 		}
 	}
 	return nil
@@ -138,7 +138,7 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 	if err != nil {
 		return nil, fmt.Errorf("create session %s: %w", key, err)
 	}
-	s.known.learn(made, nil)
+	s.known.add(made, nil)
 	s.emit(eventCreated, EventData{Session: key})
 	return made, nil
 }
@@ -148,17 +148,17 @@ const maxTitle = 1000
 
 func (c *Create) valid(most int) error {
 	if len(c.Title) > maxTitle || len(c.Model) > maxTitle {
-		return fmt.Errorf("%w: a title, or the name of a model, is longer than %d bytes", errUsage, maxTitle)
+		return fmt.Errorf("%w: a title, or the name of a model, is longer than %d bytes", ErrUsage, maxTitle)
 	}
 	if !isText(c.Title) || !isText(c.Model) {
-		return fmt.Errorf("%w: a title, or the name of a model, is no text", errUsage)
+		return fmt.Errorf("%w: a title, or the name of a model, is no text", ErrUsage)
 	}
 	if len(c.Base) > most {
-		return fmt.Errorf("%w: the base has %d bytes, %d are allowed", errUsage, len(c.Base), most)
+		return fmt.Errorf("%w: the base has %d bytes, %d are allowed", ErrUsage, len(c.Base), most)
 	}
 	if c.Dialect != "" {
 		if _, err := wire.ParseDialect(c.Dialect); err != nil {
-			return fmt.Errorf("%w: %w", errUsage, err)
+			return fmt.Errorf("%w: %w", ErrUsage, err)
 		}
 	}
 	if len(c.Base) == 0 || string(c.Base) == "null" {
@@ -169,7 +169,7 @@ func (c *Create) valid(most int) error {
 		Model string `json:"model"`
 	}
 	if !json.Valid(c.Base) || bytes.TrimSpace(c.Base)[0] != '{' {
-		return fmt.Errorf("%w: base is no JSON object", errUsage)
+		return fmt.Errorf("%w: base is no JSON object", ErrUsage)
 	}
 	json.Unmarshal(c.Base, &base) // a model that is no text is none
 	if c.Model == "" {
@@ -338,18 +338,18 @@ type Update struct {
 func (s *Store) Update(ctx context.Context, key Key, c Update) error {
 	for name, raw := range map[string]json.RawMessage{"base": c.Base, "settings": c.Settings} {
 		if len(raw) > 0 && (!json.Valid(raw) || bytes.TrimSpace(raw)[0] != '{') {
-			return fmt.Errorf("update session %s: %w: %s is no JSON object", key, errUsage, name)
+			return fmt.Errorf("update session %s: %w: %s is no JSON object", key, ErrUsage, name)
 		}
 		if len(raw) > s.o.MaxEntry {
-			return fmt.Errorf("update session %s: %w: %s has %d bytes, %d are allowed", key, errUsage, name, len(raw), s.o.MaxEntry)
+			return fmt.Errorf("update session %s: %w: %s has %d bytes, %d are allowed", key, ErrUsage, name, len(raw), s.o.MaxEntry)
 		}
 	}
 	for _, text := range []*string{c.Title, c.Model} {
 		if text != nil && len(*text) > maxTitle {
-			return fmt.Errorf("update session %s: %w: a title, or the name of a model, is longer than %d bytes", key, errUsage, maxTitle)
+			return fmt.Errorf("update session %s: %w: a title, or the name of a model, is longer than %d bytes", key, ErrUsage, maxTitle)
 		}
 		if text != nil && !isText(*text) {
-			return fmt.Errorf("update session %s: %w: a title, or the name of a model, is no text", key, errUsage)
+			return fmt.Errorf("update session %s: %w: a title, or the name of a model, is no text", key, ErrUsage)
 		}
 	}
 	if c.Model != nil {
@@ -357,7 +357,7 @@ func (s *Store) Update(ctx context.Context, key Key, c Update) error {
 			return fmt.Errorf("update session %s: %w", key, err)
 		}
 	}
-	defer s.known.forget(key) // entries are weighed by the model
+	defer s.known.remove(key) // entries are weighed by the model
 	return s.write(ctx, func(t *tx) error {
 		x, err := s.live(ctx, t, key, true)
 		if err != nil {
@@ -405,10 +405,10 @@ func (s *Store) recallEarlier(ctx context.Context, t *tx, x *Session, head int64
 	return err
 }
 
-// needCompaction lists sessions of all scopes that weigh more than so many tokens beyond their last
+// NeedCompaction lists sessions of all scopes that weigh more than so many tokens beyond their last
 // summary, the heaviest first: they are worth being compacted. Of those that rest until the provider's
 // cache is about to expire fewer tokens may do; zero: none do.
-func (s *Store) needCompaction(ctx context.Context, above, resting int64, now time.Time, limit int) (keys []Key, err error) {
+func (s *Store) NeedCompaction(ctx context.Context, above, resting int64, now time.Time, limit int) (keys []Key, err error) {
 	least := above
 	if resting > 0 {
 		least = min(above, resting)

@@ -111,7 +111,7 @@ func BenchmarkAppend(b *testing.B) {
 // bytesWritten is how much was written so far: to the log of a server, or by this process
 // to its files.
 func bytesWritten(b *testing.B, st *store.Store) int64 {
-	if storex.Engine(st) == "postgres" {
+	if st.Engine() == "postgres" {
 		return int64(st.Count(`SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint`))
 	}
 	text, _ := os.ReadFile("/proc/self/io")
@@ -298,7 +298,7 @@ func BenchmarkImport(b *testing.B) {
 
 func onDisk(b *testing.B, st *store.Store, dsn string) int64 {
 	b.Helper()
-	if storex.Engine(st) == "postgres" {
+	if st.Engine() == "postgres" {
 		return int64(st.Count(`SELECT pg_database_size(current_database())`))
 	}
 	if err := st.Exec(`PRAGMA wal_checkpoint(TRUNCATE)`); err != nil {

@@ -18,11 +18,11 @@ import (
 // sqliteEngine is SQLite: one file, one writer at a time, any number of readers.
 type sqliteEngine struct {
 	*sqliteFile
-	write      *sql.DB
-	checks     checkpointer
-	salvaged   bool // see Store.salvage
-	group      group
-	statements sqliteQuick
+	write    *sql.DB
+	checks   checkpointer
+	salvaged bool // see Store.salvage
+	group    commitGroup
+	appends  sqliteAppends
 }
 
 // openSQLite opens a file; nobody but its owner may read it.
@@ -57,7 +57,7 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 	e := &sqliteEngine{sqliteFile: file, write: write}
 	// Nobody is waited for: what somebody still reads stays in the journal for the next time.
 	e.checks = checkpointer{after: checkpointAfter, do: func() { write.Exec(`PRAGMA wal_checkpoint(PASSIVE)`) }}
-	e.group = group{lanes: 1, most: 64, commit: e.commitQuick}
+	e.group = commitGroup{lanes: 1, maxMembers: 64, commit: e.commitAppends}
 	e.reserve()
 	return read, write, e, nil
 }
@@ -104,20 +104,7 @@ func ownTables(path string) error {
 	return fmt.Errorf("open store: %s is a database of another program", path)
 }
 
-func (e *sqliteEngine) close() {
-	e.checks.end()
-	if e.salvaged {
-		return
-	}
-	if conn, err := e.write.Conn(context.Background()); err == nil {
-		conn.Raw(func(c any) error {
-			e.release(c)
-			e.statements.forget() // those of one that database/sql has closed
-			return nil
-		})
-		conn.Close()
-	}
-}
+func (e *sqliteEngine) close() { e.checks.end() }
 
 func sqliteDB(path, lock string, conns int) (*sql.DB, error) {
 	q := url.Values{"_txlock": {lock}}
@@ -182,13 +169,6 @@ func (*sqliteEngine) spoiled(err error) bool {
 		return true
 	}
 	return false
-}
-
-// release ends the statements of a connection: SQLite keeps the files of one that has some open for ever.
-func (e *sqliteEngine) release(conn any) {
-	if e.statements.conn == conn {
-		e.statements.close()
-	}
 }
 
 func (*sqliteEngine) damaged(err error) bool { return sqliteCode(err) == lib.SQLITE_CORRUPT }

@@ -13,7 +13,7 @@ import (
 // backup copies what is committed, page by page, into a file that gets its name when it is whole.
 func (e *sqliteEngine) backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return errors.Join(fmt.Errorf("%w: %s is there already; name another file", errUsage, path), err)
+		return errors.Join(fmt.Errorf("%w: %s is there already; name another file", ErrUsage, path), err)
 	}
 	part := path + ".part"
 	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)

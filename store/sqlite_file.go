@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
-	"time"
 )
 
 // A sqliteFile is the file of a database, and the journal beside it, as they were when they
@@ -18,9 +17,6 @@ type sqliteFile struct {
 	path, journal string
 	file          fs.FileInfo
 	log           atomic.Pointer[fs.FileInfo] // nil: not seen yet
-
-	every time.Duration // how seldom lately looks
-	seen  time.Time     // by lately
 }
 
 // making is held while a file is made: whoever closes one, however he came by it, gives up the
@@ -51,7 +47,7 @@ func newSQLiteFile(path string) (*sqliteFile, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		journal = real // SQLite keeps it beside the file, not beside the link
 	}
-	return &sqliteFile{path: path, journal: journal + "-wal", file: info, every: 20 * time.Millisecond}, nil
+	return &sqliteFile{path: path, journal: journal + "-wal", file: info}, nil
 }
 
 // there is an error if somebody has removed or replaced the files.
@@ -67,21 +63,6 @@ func (f *sqliteFile) there() error {
 	case was != nil && (err != nil || !os.SameFile(now, *was)):
 		return f.gone(f.journal)
 	}
-	return nil
-}
-
-// lately is there for whoever writes all the time: a look costs as much as a tenth of a small
-// append, and what was written a moment before the files went is lost as well. It is for one
-// goroutine at a time.
-func (f *sqliteFile) lately() error {
-	now := time.Now()
-	if now.Sub(f.seen) < f.every {
-		return nil
-	}
-	if err := f.there(); err != nil {
-		return err
-	}
-	f.seen = now
 	return nil
 }
 

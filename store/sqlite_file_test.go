@@ -59,7 +59,6 @@ func TestSQLiteFileReplaced(t *testing.T) {
 					t.Fatal(err)
 				}
 				st := open(t, link)
-				store.LookAlways(st)
 				key := create(t, st, "a")
 				put := func(id string) error {
 					_, err := st.Append(ctx, key, store.Anywhere, store.Message(id, user(id)))
@@ -84,7 +83,7 @@ func TestSQLiteFileReplaced(t *testing.T) {
 						t.Errorf("append: %v", err)
 					}
 				}
-				if err := storex.Ping(st, ctx); !errors.Is(err, store.ErrUnavailable) {
+				if err := st.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
 					t.Errorf("ping: %v", err)
 				}
 				if err := os.Rename(at+".away", at); err != nil {
@@ -105,7 +104,6 @@ func TestSQLiteFileReplaced(t *testing.T) {
 // somebody has taken the journal away.
 func TestSQLiteGivenUp(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
-	store.LookAlways(st)
 	key, rng, given := create(t, st, "a"), rand.New(rand.NewPCG(1, 2)), 0
 	for n := range 300 {
 		short, cancel := context.WithCancel(ctx)

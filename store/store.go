@@ -61,9 +61,11 @@ type engine interface {
 	name() string
 	// bind rewrites the question marks of a statement.
 	bind(query string) string
-	// quick appends entries behind the head of a session, which it has to be, or does
-	// nothing, in one round trip.
-	quick(ctx context.Context, x *Session, q *quickly) (done bool, err error)
+	// prepare prepares statements, once the tables exist.
+	prepare(ctx context.Context) error
+	// appendFast writes an append if the session has the head that it was prepared for, and none
+	// of its ids. It reports whether it did.
+	appendFast(ctx context.Context, w *fastWrite) (written bool, err error)
 	// tail is how many entries may be without marks in the table while one process appends to a
 	// session: another one that looks for a mark reads them.
 	tail() int
@@ -92,8 +94,6 @@ type engine interface {
 	broken(err error) bool
 	// spoiled reports whether a connection may remember what a transaction left that failed so.
 	spoiled(err error) bool
-	// release frees what is kept with a connection that is about to be closed.
-	release(conn any)
 	// damaged reports whether the files of the database are not what it wrote.
 	damaged(err error) bool
 	// backup writes a copy of the database to a file that is not there yet.
@@ -155,7 +155,11 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 		s.Close()
 		return nil, fmt.Errorf("open store: %w", s.eng.unready(s.named(ctx, err)))
 	}
-	if err := s.unseal(ctx); err != nil {
+	err = s.unseal(ctx)
+	if err == nil {
+		err = s.eng.prepare(ctx)
+	}
+	if err != nil {
 		s.Close()
 		return nil, fmt.Errorf("open store: %w", err)
 	}
@@ -188,8 +192,8 @@ func (s *Store) Close() error {
 	return err
 }
 
-// engine names the database: sqlite or postgres; "" of a store that is not open.
-func (s *Store) engine() string {
+// Engine names the database: sqlite or postgres; "" of a store that is not open.
+func (s *Store) Engine() string {
 	if s.opened() != nil {
 		return ""
 	}
@@ -303,10 +307,7 @@ func (s *Store) once(ctx context.Context, f func(*tx) error) error {
 
 // discard closes a connection for good.
 func (s *Store) discard(conn *sql.Conn) {
-	conn.Raw(func(c any) error {
-		s.eng.release(c)
-		return driver.ErrBadConn // for which database/sql closes it
-	})
+	conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
 // read runs f on a snapshot.
@@ -323,8 +324,8 @@ func (s *Store) read(ctx context.Context, f func(*tx) error) error {
 	return s.named(ctx, f(&tx{t, s.eng}))
 }
 
-// ping reports whether the database answers; see [ErrUnavailable] and [ErrDamaged].
-func (s *Store) ping(ctx context.Context) error {
+// Ping reports whether the database answers; see [ErrUnavailable] and [ErrDamaged].
+func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, func(t *tx) error {
 		var n int
 		return t.row(ctx, `SELECT count(*) FROM sessions WHERE sid = 0`).Scan(&n)

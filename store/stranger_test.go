@@ -11,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 )
 
 // A message that shows a dialect in which the plain messages before it cannot be seen is
@@ -91,7 +92,7 @@ func TestWindowNamesTheModel(t *testing.T) {
 // What is no text for a database names nothing, and is no fault of the store, on any engine.
 func TestHostileTextsAreNobodysNames(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
-		srv := httptest.NewServer(st.Handler(store.HandlerOptions{}))
+		srv := httptest.NewServer(storehttp.Handler(st, storehttp.Options{}))
 		defer srv.Close()
 		call := func(method, path, body string) {
 			t.Helper()

@@ -13,7 +13,7 @@ import (
 // any other compaction.
 func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, messages ...[]byte) (*Compaction, error) {
 	if len(messages) == 0 {
-		return nil, fmt.Errorf("swap %s: %w: there is no message", key, errUsage)
+		return nil, fmt.Errorf("swap %s: %w: there is no message", key, ErrUsage)
 	}
 	token := NewID()
 	x, err := s.lease(ctx, key, token)
@@ -29,7 +29,7 @@ func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, mess
 			err = isMessage(r, 0)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("swap %s: %w: message %d: %w", key, errUsage, i, err)
+			return nil, fmt.Errorf("swap %s: %w: message %d: %w", key, ErrUsage, i, err)
 		}
 		made.Prefix = append(made.Prefix, json.RawMessage(m))
 	}
@@ -43,7 +43,7 @@ func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, mess
 			err = fmt.Errorf("swap %s: %w: %q", key, ErrNoCursor, upto)
 		}
 		if err == nil && made.To <= prior.To {
-			err = fmt.Errorf("swap %s: %w: a summary stands for it already: %q", key, errUsage, upto)
+			err = fmt.Errorf("swap %s: %w: a summary stands for it already: %q", key, ErrUsage, upto)
 		}
 		if err == nil {
 			made.Messages, err = s.count(ctx, t, x, prior.To+1, made.To)
@@ -55,7 +55,7 @@ func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, mess
 	}
 	if err := s.commit(ctx, x, made, prior, token); err != nil {
 		if errors.Is(err, errParts) {
-			err = fmt.Errorf("%w: %w", errUsage, errParts)
+			err = fmt.Errorf("%w: %w", ErrUsage, errParts)
 		}
 		return nil, fmt.Errorf("swap %s: %w", key, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -113,7 +114,7 @@ func TestForeignMessageIsRefused(t *testing.T) {
 func TestWrongCalls(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	var log bytes.Buffer
-	h := st.Handler(store.HandlerOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	h := storehttp.Handler(st, storehttp.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	ask := func(method, path, body string, header ...string) (int, string) {
 		t.Helper()
 		r := httptest.NewRequest(method, "/pare/v1"+path, strings.NewReader(body))

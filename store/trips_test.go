@@ -113,7 +113,7 @@ func TestAppendsTravelTogether(t *testing.T) {
 		locked := keys[0]
 		var wait, others sync.WaitGroup
 		var release, free = make(chan struct{}), make(chan struct{})
-		if storex.Engine(st) == "postgres" { // SQLite has one writer
+		if st.Engine() == "postgres" { // SQLite has one writer
 			wait.Go(func() {
 				if err := store.HoldLock(st, locked, func() { close(free); <-release }); err != nil {
 					t.Error(err)

@@ -1,6 +1,11 @@
 package store
 
-import "sync"
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+)
 
 // watchers wakes those of this process who wait for a session to change. Changes of
 // other processes are found by looking.
@@ -41,4 +46,56 @@ func (w *watchers) add(sid int64) (<-chan struct{}, func()) {
 			delete(w.of, sid)
 		}
 	}
+}
+
+// pollInterval is the time after which Follow looks for entries of other processes.
+const pollInterval = 300 * time.Millisecond
+
+// Follow yields the entries after a number as they are appended, including those that were reverted.
+// It yields an empty list at least every 300 ms, and stops when the context ends or after an error.
+func (s *Store) Follow(ctx context.Context, key Key, after int64) iter.Seq2[[]Entry, error] {
+	return func(yield func([]Entry, error) bool) {
+		x, err := s.Session(ctx, key)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		changed, stop := s.watch.add(x.sid)
+		defer stop()
+		poll := time.NewTicker(pollInterval)
+		defer poll.Stop()
+		for {
+			entries, err := s.entriesAfter(ctx, key, after)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(entries) > 0 {
+				after = entries[len(entries)-1].Seq
+			}
+			if !yield(entries, nil) {
+				return
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-changed:
+			case <-poll.C:
+			}
+		}
+	}
+}
+
+// entriesAfter reads up to 200 entries after a number, including those that were reverted.
+func (s *Store) entriesAfter(ctx context.Context, key Key, after int64) (entries []Entry, err error) {
+	err = s.read(ctx, func(t *tx) error {
+		x, err := s.live(ctx, t, key, false)
+		if err != nil || x.Head <= after {
+			return err
+		}
+		x.state.Hidden = nil
+		entries, err = s.entries(ctx, t, x, after+1, x.Head, 200)
+		return err
+	})
+	return entries, err
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 )
 
 // The sentence of a conflict is the same each time, however many calls are open.
@@ -50,7 +51,7 @@ func TestDefectD8IDsThatAreNoText(t *testing.T) {
 		key := create(t, st, "s")
 		put(t, st, key, user("go"))
 		create(t, st, "\uFFFD") // what the decoder makes of them
-		h := st.Handler(store.HandlerOptions{})
+		h := storehttp.Handler(st, storehttp.Options{})
 		for _, bad := range []string{`"\ud800"`, `"\udc00x"`, `"a\ud83d"`, "\"\xff\"", "\"a\xc3\""} {
 			for _, c := range []struct{ path, body string }{
 				{"/s/entries", `{"entries":[{"id":` + bad + `,"raw":{"role":"user","content":"hi"}}]}`},

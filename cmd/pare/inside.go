@@ -4,7 +4,6 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/inside"
 	"github.com/pare-llm/pare/proxy"
-	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -13,7 +12,6 @@ import (
 var (
 	parex       = pare.Internal(inside.Module)
 	proxyx      = proxy.Internal(inside.Module)
-	storex      = store.Internal(inside.Module)
 	transcriptx = transcript.Internal(inside.Module)
 	wirex       = wire.Internal(inside.Module)
 )

@@ -17,7 +17,7 @@ func (c *serveCmd) startCompaction(o serve.Options) (func(), error) {
 	case o.Store == nil:
 		return nil, errors.New("--compact-above and --compact-resting need a store")
 	}
-	by := o.Settings.Compactor(storex.Memory(o.Store))
+	by := o.Settings.Compactor(o.Store.Memory())
 	r, err := background.Start(context.Background(), o.Store, c.Store, background.Options{Above: int64(valueOrZero(c.Compact)), Resting: int64(valueOrZero(c.Resting)), Compactor: by, Log: o.Log})
 	if err != nil {
 		return nil, err

@@ -61,7 +61,7 @@ func (c *sessionCompactCmd) run(env *environment) int {
 		return status
 	}
 	return c.withExisting(env, func(ctx context.Context, db *store.Store) (int, error) {
-		by.Memory = storex.Memory(db)
+		by.Memory = db.Memory()
 		made, err := db.Compact(ctx, c.key(), by)
 		var not *pare.CompactionError
 		if errors.As(err, &not) && not.Reason == "larger" {

@@ -75,7 +75,7 @@ func (c *sessionShowCmd) printSummaryNote(ctx context.Context, env *environment,
 
 // noteFullness says, beside what is shown, how full the window is and what is left.
 func (c *sessionShowCmd) printFullness(ctx context.Context, env *environment, db *store.Store) {
-	f, err := storex.Fullness(db, ctx, c.key())
+	f, err := db.Fullness(ctx, c.key(), 0)
 	if err != nil || f == nil {
 		return
 	}

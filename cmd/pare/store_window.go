@@ -8,6 +8,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 )
 
 type sessionWindowCmd struct {
@@ -58,7 +59,7 @@ func (c *sessionWindowCmd) run(env *environment) int {
 			}
 			p = *made
 		}
-		limited, err := storex.Limited(&p, c.MaxTokens, c.MaxMessages, c.MaxExchanges, c.MaxTurns, c.MinKeep)
+		limited, err := storehttp.Limits{MaxTokens: c.MaxTokens, MaxMessages: c.MaxMessages, MaxExchanges: c.MaxExchanges, MaxTurns: c.MaxTurns, MinKeep: c.MinKeep}.Apply(&p)
 		if err != nil {
 			return 0, err
 		}

@@ -96,6 +96,7 @@ var layers = map[string]int{
 	"cmd/internal/tables":     6,
 	"config":                  6,
 	"internal/engine":         6,
+	"store/storehttp":         6,
 	"tools/campaign":          6,
 	"tools/floors":            6,
 	"tools/load":              6,

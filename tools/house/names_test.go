@@ -17,18 +17,19 @@ var update = flag.Bool("update", false, "write testdata/names.txt and lower test
 // exported is the highest number of exported names of each public package: constants,
 // variables, functions, types, and methods of exported types. Numbers should only fall.
 var exported = map[string]int{
-	"":           88,
-	"agentlog":   7,
-	"archive":    25,
-	"config":     4,
-	"paretest":   5,
-	"proxy":      32,
-	"rules":      26,
-	"store":      105,
-	"summary":    7,
-	"tokens":     41,
-	"transcript": 68,
-	"wire":       73,
+	"":                88,
+	"agentlog":        7,
+	"archive":         25,
+	"config":          4,
+	"paretest":        5,
+	"proxy":           32,
+	"rules":           26,
+	"store":           113,
+	"store/storehttp": 7,
+	"summary":         7,
+	"tokens":          41,
+	"transcript":      68,
+	"wire":            73,
 }
 
 // knownNames is the file with all exported names, as pkg.Name or pkg.Type.Method.

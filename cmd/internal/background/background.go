@@ -62,7 +62,7 @@ func Start(ctx context.Context, st *store.Store, dsn string, o Options) (*Runner
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	w := &work{st: st, o: o, tried: make(map[store.Key]trial)}
-	if storex.Engine(st) == "postgres" {
+	if st.Engine() == "postgres" {
 		return startRiver(ctx, dsn, w)
 	}
 	return startHere(ctx, w), nil
@@ -167,7 +167,7 @@ func startHere(ctx context.Context, w *work) *Runner {
 
 // needed are the sessions that are worth being compacted now.
 func (w *work) needed(ctx context.Context) ([]store.Key, error) {
-	return storex.NeedCompaction(w.st, ctx, w.o.Above, w.o.Resting, time.Now(), most)
+	return w.st.NeedCompaction(ctx, w.o.Above, w.o.Resting, time.Now(), most)
 }
 
 // look compacts what is heavy now, some at a time.

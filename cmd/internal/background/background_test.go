@@ -96,7 +96,7 @@ func TestHeavySessionsAreCompacted(t *testing.T) {
 				all = all[1:]
 			}
 			for {
-				left, err := storex.NeedCompaction(st, ctx, 1500, 0, time.Now(), 100)
+				left, err := st.NeedCompaction(ctx, 1500, 0, time.Now(), 100)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -135,7 +135,7 @@ func TestResting(t *testing.T) {
 	keys := heavy(t, st, 3)
 	for pause, want := range map[time.Duration]int{0: 0, 3 * time.Minute: 0, 4*time.Minute + 20*time.Second: len(keys), 6 * time.Minute: 0, 24 * time.Hour: 0} {
 		for resting, want := range map[int64]int{0: 0, 1500: want, 1 << 40: 0} {
-			got, err := storex.NeedCompaction(st, ctx, math.MaxInt64, resting, time.Now().Add(pause), 100)
+			got, err := st.NeedCompaction(ctx, math.MaxInt64, resting, time.Now().Add(pause), 100)
 			if err != nil || len(got) != want {
 				t.Errorf("after %v, above %d: %d sessions, want %d, %v", pause, resting, len(got), want, err)
 			}

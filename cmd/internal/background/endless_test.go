@@ -40,7 +40,7 @@ func TestDefectC1Endless(t *testing.T) {
 	var log strings.Builder
 	w := &work{st: st, tried: make(map[store.Key]trial), o: Options{
 		Above: 2000, Every: time.Hour, Workers: 1, Log: slog.New(slog.NewTextHandler(&log, nil)),
-		Compactor: &pare.Compactor{MinKeep: 4, MaxTokens: most, Summarize: summary.Extract(summary.ExtractOptions{}), Memory: storex.Memory(st)},
+		Compactor: &pare.Compactor{MinKeep: 4, MaxTokens: most, Summarize: summary.Extract(summary.ExtractOptions{}), Memory: st.Memory()},
 	}}
 	turns := 0
 	for round := range rounds {
@@ -58,7 +58,7 @@ func TestDefectC1Endless(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.look(ctx)
-		if again, err := storex.NeedCompaction(st, ctx, w.o.Above, 0, time.Now(), 1); err != nil || len(again) > 0 || log.Len() > 0 {
+		if again, err := st.NeedCompaction(ctx, w.o.Above, 0, time.Now(), 1); err != nil || len(again) > 0 || log.Len() > 0 {
 			t.Fatalf("round %d: %v, still to be compacted: %v: %s", round, err, again, log.String())
 		}
 		if round%10 == 9 || round == rounds-1 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 )
 
 // tokenHeader carries the token of a client. Authorization belongs to the vendors. It is
@@ -159,7 +159,7 @@ func (g *gate) reader(r *http.Request) string {
 // tokens, those without a scope, from this machine.
 func (g *gate) scope(r *http.Request) (string, bool) {
 	if !g.shut() {
-		return "", store.Local(r)
+		return "", storehttp.IsLocal(r)
 	}
 	token := tokenOf(r)
 	return scopeOf(token), g.opens(token)

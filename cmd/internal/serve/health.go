@@ -48,7 +48,7 @@ func (p *pulse) take(ctx context.Context, st *store.Store) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pulseWait)
 	defer cancel()
-	p.err = storex.Ping(st, ctx)
+	p.err = st.Ping(ctx)
 	p.at = time.Now()
 	return p.err
 }

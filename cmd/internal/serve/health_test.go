@@ -12,7 +12,7 @@ import (
 
 	"github.com/pare-llm/pare/cmd/internal/serve"
 	"github.com/pare-llm/pare/internal/pgtest"
-	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 )
 
 // The health check says whether the store answers, and says ok again when it does.
@@ -49,8 +49,8 @@ func TestHealthOfTheStore(t *testing.T) {
 		if resp.StatusCode != want {
 			t.Errorf("%s: status %d, want %d: %s", path, resp.StatusCode, want, body)
 		}
-		if after := resp.Header.Get("Retry-After"); want == 503 && after != store.RetryAfter {
-			t.Errorf("%s: Retry-After is %q, want %q", path, after, store.RetryAfter)
+		if after := resp.Header.Get("Retry-After"); want == 503 && after != storehttp.RetryAfter {
+			t.Errorf("%s: Retry-After is %q, want %q", path, after, storehttp.RetryAfter)
 		}
 	}
 	health("map[status:ok store:ok version:v1]")

@@ -3,13 +3,11 @@ package serve
 import (
 	"github.com/pare-llm/pare/internal/inside"
 	"github.com/pare-llm/pare/proxy"
-	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/wire"
 )
 
 // What other packages of this module keep for it.
 var (
 	proxyx = proxy.Internal(inside.Module)
-	storex = store.Internal(inside.Module)
 	wirex  = wire.Internal(inside.Module)
 )

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 )
 
 // A shelf keeps receipts by id; a store has one.
@@ -109,7 +110,7 @@ func (s *Server) receipt(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if s.pulse.take(r.Context(), s.o.Store) != nil {
-			w.Header().Set("Retry-After", store.RetryAfter)
+			w.Header().Set("Retry-After", storehttp.RetryAfter)
 			problem(w, http.StatusServiceUnavailable, "unavailable", store.ErrUnavailable.Error()+": ask again when it is back")
 			return
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
 )
@@ -94,7 +95,7 @@ func (s *Settings) Compactor(there pare.Memory) *pare.Compactor {
 // shareSummaries lets all replicas that share a store send the same summaries, before the settings are used.
 func (s *Settings) shareSummaries(st *store.Store) {
 	if st != nil && s.Policy != nil && s.Policy.Compact != nil && s.Policy.Compact.Memory == nil {
-		s.Policy.Compact.Memory = storex.Memory(st)
+		s.Policy.Compact.Memory = st.Memory()
 	}
 }
 
@@ -137,7 +138,7 @@ func New(o Options) *Server {
 	s := &Server{o: o, watches: newWatches(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody, log: o.Log}}
 	s.calls.settings.Store(o.Settings)
 	if o.Store != nil {
-		s.keeping = newKeeping(storex.Receipts(o.Store))
+		s.keeping = newKeeping(o.Store.Receipts())
 		s.lessons = newRemembering(o.Store, nil)
 		s.memory = newMemory(o.Store, s.watches)
 	}
@@ -201,7 +202,7 @@ func (s *Server) Set(to *Settings) {
 // serveSessions serves the sessions of the store by a policy.
 func (s *Server) serveSessions(to *Settings) {
 	if s.o.Store != nil {
-		h := s.o.Store.Handler(store.HandlerOptions{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(storex.Memory(s.o.Store)), CompactAbove: s.o.CompactAbove, MaxBody: s.o.MaxBody, Log: s.o.Log})
+		h := storehttp.Handler(s.o.Store, storehttp.Options{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(s.o.Store.Memory()), CompactAbove: s.o.CompactAbove, MaxBody: s.o.MaxBody, Log: s.o.Log})
 		s.sessions.Store(&h)
 	}
 }

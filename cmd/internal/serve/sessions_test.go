@@ -12,6 +12,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/serve"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/store"
+	"github.com/pare-llm/pare/store/storehttp"
 )
 
 // sessionServer serves the sessions of an empty store.
@@ -67,7 +68,7 @@ func TestSessionsAreServed(t *testing.T) {
 	if len(got) != 3 || got[0] != "id: 1" || got[1] != "event: entries_appended" || !strings.Contains(got[2], `"raw":{ "role":"user","content":"<hi>" }`) {
 		t.Errorf("%q", got)
 	}
-	if status, out := ask(t, "GET", url+"/openapi.json", "", ""); status != 200 || out != string(store.OpenAPI) {
+	if status, out := ask(t, "GET", url+"/openapi.json", "", ""); status != 200 || out != string(storehttp.OpenAPI) {
 		t.Errorf("%d: %.100s", status, out)
 	}
 	if status, _ := ask(t, "GET", url+"/search?q=hi", "", ""); status != 200 {

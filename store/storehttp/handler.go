@@ -1,4 +1,4 @@
-package store
+package storehttp
 
 import (
 	"bytes"
@@ -24,11 +24,12 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/store"
 )
 
-// HandlerOptions says who may use a handler, and how windows and summaries are made. Many
+// Options says who may use a handler, and how windows and summaries are made. Many
 // goroutines may read it.
-type HandlerOptions struct {
+type Options struct {
 	// Tokens are what clients must send as "Authorization: Bearer …", each with the scope
 	// that it opens. Nil: no token is asked for, everybody on this machine has the scope
 	// "", and other machines are refused.
@@ -52,6 +53,10 @@ type HandlerOptions struct {
 //
 //go:embed openapi.json
 var OpenAPI []byte
+
+// RetryAfter is the number of seconds after which clients should repeat a request that failed with
+// [store.ErrUnavailable]: a restarted database is back after a few seconds.
+const RetryAfter = "5"
 
 // A route is one row of the table of the handler; the description has the same ones.
 type route struct {
@@ -86,20 +91,20 @@ var routes = []route{
 }
 
 type api struct {
-	s      *Store
-	o      HandlerOptions
+	st     *store.Store
+	o      Options
 	faults sync.Map // rules that the log has named
 }
 
 // Handler serves the sessions of a store under /pare/v1/.
-func (s *Store) Handler(o HandlerOptions) http.Handler {
+func Handler(st *store.Store, o Options) http.Handler {
 	if o.MaxBody == 0 {
 		o.MaxBody = 64 << 20
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &api{s: s, o: o}
+	a := &api{st: st, o: o}
 	mux := http.NewServeMux()
 	allow := make(map[string][]string) // methods by path
 	for _, r := range routes {
@@ -137,7 +142,7 @@ func (a *api) serve(w http.ResponseWriter, q *http.Request, r route) {
 	c := &call{w: w, q: q, log: a.o.Log}
 	err := c.parameters(r.takes)
 	if err == nil {
-		c.key = Key{scope, q.PathValue("id"), c.get("path")}
+		c.key = store.Key{Scope: scope, ID: q.PathValue("id"), Path: c.get("path")}
 		err = r.serve(a, c)
 	}
 	if err != nil {
@@ -152,7 +157,7 @@ func (a *api) scope(q *http.Request) (scope string, ok bool) {
 	case a.o.Scope != nil:
 		return a.o.Scope(q)
 	case a.o.Tokens == nil:
-		return "", Local(q)
+		return "", IsLocal(q)
 	}
 	given, _ := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
 	sum := sha256.Sum256([]byte(given))
@@ -165,8 +170,8 @@ func (a *api) scope(q *http.Request) (scope string, ok bool) {
 	return scope, ok
 }
 
-// Local reports whether a request comes from this machine.
-func Local(q *http.Request) bool {
+// IsLocal reports whether a request comes from this machine.
+func IsLocal(q *http.Request) bool {
 	host, _, err := net.SplitHostPort(q.RemoteAddr)
 	if err != nil {
 		return q.RemoteAddr == "" || q.RemoteAddr == "@" // a socket in the file system
@@ -179,7 +184,7 @@ func Local(q *http.Request) bool {
 type call struct {
 	w   http.ResponseWriter
 	q   *http.Request
-	key Key
+	key store.Key
 	url url.Values // its parameters
 	log *slog.Logger
 }
@@ -257,6 +262,14 @@ func (c *call) read(into any) error {
 	return fmt.Errorf("%w: %s", errBody, strings.TrimPrefix(err.Error(), "json: "))
 }
 
+func encode(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // all responses can be written as JSON
+	}
+	return raw
+}
+
 func (c *call) write(status int, v any) error { return c.writeRaw(status, encode(v)) }
 
 func (c *call) writeRaw(status int, raw []byte) error {
@@ -287,7 +300,7 @@ type problem struct {
 	Entry   string `json:"entry,omitempty"`   // duplicate
 	Minimum int    `json:"minimum,omitempty"` // window_too_small
 
-	missed []Entry // conflict
+	missed []store.Entry // conflict
 }
 
 func writeError(w http.ResponseWriter, status int, p problem) {
@@ -306,9 +319,9 @@ var needless = []string{"larger", "no-cut", "nothing-to-compact"}
 // fail answers with what went wrong. Nothing of the database is told.
 func (c *call) fail(err error) {
 	var (
-		conflict  *ConflictError
-		duplicate *DuplicateError
-		entry     *EntryError
+		conflict  *store.ConflictError
+		duplicate *store.DuplicateError
+		entry     *store.EntryError
 		small     *pare.WindowTooSmall
 		refused   *pare.RefusedError
 		failed    *pare.CompactionError
@@ -336,26 +349,26 @@ func (c *call) fail(err error) {
 	case errors.Is(err, errCoding):
 		c.w.Header().Set("Accept-Encoding", "identity")
 		status, p = http.StatusUnsupportedMediaType, problem{Type: "unsupported", Message: err.Error()}
-	case errors.Is(err, errBody), errors.Is(err, errUsage):
+	case errors.Is(err, errBody), errors.Is(err, store.ErrUsage):
 		status, p = http.StatusBadRequest, problem{Type: "bad_request", Message: err.Error()}
-	case errors.Is(err, ErrBusy), errors.Is(err, ErrStale):
+	case errors.Is(err, store.ErrBusy), errors.Is(err, store.ErrStale):
 		status, p = http.StatusConflict, problem{Type: "busy", Message: err.Error()}
-	case errors.Is(err, ErrExists):
+	case errors.Is(err, store.ErrExists):
 		status, p = http.StatusConflict, problem{Type: "exists", Message: err.Error()}
-	case errors.Is(err, ErrDeleted):
+	case errors.Is(err, store.ErrDeleted):
 		status, p = http.StatusGone, problem{Type: "deleted", Message: err.Error()}
-	case errors.Is(err, ErrNotFound), errors.Is(err, archive.ErrNotFound), errors.Is(err, ErrNoCursor):
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, archive.ErrNotFound), errors.Is(err, store.ErrNoCursor):
 		status, p = http.StatusNotFound, problem{Type: "not_found", Message: err.Error()}
-	case errors.Is(err, ErrFull):
-		status, p = http.StatusInsufficientStorage, problem{Type: "full", Message: ErrFull.Error() + ": nothing was written; make room, then send it again"}
+	case errors.Is(err, store.ErrFull):
+		status, p = http.StatusInsufficientStorage, problem{Type: "full", Message: store.ErrFull.Error() + ": nothing was written; make room, then send it again"}
 		c.log.Error("the store failed", "session", c.key.String(), "call", c.q.Pattern, "error", err)
-	case errors.Is(err, ErrUnavailable):
+	case errors.Is(err, store.ErrUnavailable):
 		c.w.Header().Set("Retry-After", RetryAfter)
-		status, p = http.StatusServiceUnavailable, problem{Type: "unavailable", Message: ErrUnavailable.Error() + ": send the request again, with the same ids; the store goes on as soon as the database is back"}
+		status, p = http.StatusServiceUnavailable, problem{Type: "unavailable", Message: store.ErrUnavailable.Error() + ": send the request again, with the same ids; the store goes on as soon as the database is back"}
 		c.log.Error("the store failed", "session", c.key.String(), "call", c.q.Pattern, "error", err)
-	case errors.Is(err, ErrExpired):
+	case errors.Is(err, store.ErrExpired):
 		status, p = http.StatusGone, problem{Type: "let_go", Message: err.Error()}
-	case errors.Is(err, ErrNothingToUndo):
+	case errors.Is(err, store.ErrNothingToUndo):
 		status, p = http.StatusConflict, problem{Type: "nothing_to_undo", Message: err.Error()}
 	case errors.Is(err, context.Canceled):
 		return // nobody is there any more
@@ -379,7 +392,7 @@ func (n *name) UnmarshalJSON(raw []byte) error {
 // entryJSON is an entry on the wire.
 type entryJSON struct {
 	ID     name            `json:"id"`
-	Kind   Kind            `json:"kind,omitempty"`
+	Kind   store.Kind      `json:"kind,omitempty"`
 	Raw    json.RawMessage `json:"raw,omitempty"` // only read; see encodeEntry
 	Seq    int64           `json:"seq,omitempty"`
 	At     *time.Time      `json:"at,omitempty"`
@@ -398,7 +411,7 @@ type openJSON struct {
 
 // encodeEntry writes an entry with its bytes as they are: the standard encoder would
 // write them anew.
-func encodeEntry(e Entry) []byte {
+func encodeEntry(e store.Entry) []byte {
 	j := entryJSON{ID: name(e.ID), Kind: e.Kind, Seq: e.Seq, Begins: e.Begins, Gone: e.Gone, Damaged: e.Damaged}
 	if !e.At.IsZero() {
 		j.At = &e.At
@@ -416,7 +429,7 @@ func encodeEntry(e Entry) []byte {
 }
 
 // withEntries adds a list of entries to an object.
-func withEntries(object []byte, name string, all []Entry) []byte {
+func withEntries(object []byte, name string, all []store.Entry) []byte {
 	list := make([][]byte, len(all))
 	for i, e := range all {
 		list[i] = encodeEntry(e)
@@ -430,14 +443,14 @@ type headJSON struct {
 	Disjoint *int64 `json:"disjoint,omitempty"`
 }
 
-func (h headJSON) head() (Head, error) {
+func (h headJSON) head() (store.Head, error) {
 	switch {
 	case h.Exactly != nil && h.Disjoint != nil:
-		return Head{}, fmt.Errorf("%w: exactly and disjoint exclude each other", errBody)
+		return store.Head{}, fmt.Errorf("%w: exactly and disjoint exclude each other", errBody)
 	case h.Exactly != nil:
-		return Exactly(*h.Exactly), nil
+		return store.Exactly(*h.Exactly), nil
 	case h.Disjoint != nil:
-		return Disjoint(*h.Disjoint), nil
+		return store.Disjoint(*h.Disjoint), nil
 	}
-	return Anywhere, nil
+	return store.Anywhere, nil
 }

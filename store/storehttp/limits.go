@@ -1,4 +1,4 @@
-package store
+package storehttp
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"github.com/pare-llm/pare"
 )
 
-// limits are those of a window that somebody asks for, beside what the policy says. Nil: it is not given.
-type limits struct {
+// Limits are the limits of one window. They replace those of the policy. Nil fields are not set.
+type Limits struct {
 	MaxTokens    *int `json:"max_tokens"`
 	MaxMessages  *int `json:"max_messages"`
 	MaxExchanges *int `json:"max_exchanges"`
@@ -15,8 +15,9 @@ type limits struct {
 	MinKeep      *int `json:"min_keep"`
 }
 
-// of is the policy with the limits; one that is given replaces all that the policy has. The policy stays as it is.
-func (l limits) of(p *pare.Policy) (*pare.Policy, error) {
+// Apply returns the policy with these limits, or the policy itself if no field is set. A limit other
+// than MinKeep replaces all limits of the policy. A nil policy has no limits.
+func (l Limits) Apply(p *pare.Policy) (*pare.Policy, error) {
 	given := 0
 	for _, n := range []struct {
 		name  string

@@ -1,4 +1,4 @@
-package store
+package storehttp
 
 import (
 	"encoding/json"
@@ -7,12 +7,10 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/pare-llm/pare"
-
 	"github.com/pare-llm/pare/internal/fullness"
+	"github.com/pare-llm/pare/store"
 )
 
 func (a *api) create(c *call) error {
@@ -28,9 +26,10 @@ func (a *api) create(c *call) error {
 		return err
 	}
 	if in.ID == "" {
-		in.ID = name(NewID())
+		in.ID = name(store.NewID())
 	}
-	x, err := a.s.Create(c.q.Context(), Key{c.key.Scope, string(in.ID), string(in.Path)}, Create{in.Dialect, in.Model, in.Title, in.Base})
+	x, err := a.st.Create(c.q.Context(), store.Key{Scope: c.key.Scope, ID: string(in.ID), Path: string(in.Path)},
+		store.Create{Dialect: in.Dialect, Model: in.Model, Title: in.Title, Base: in.Base})
 	if err != nil {
 		return err
 	}
@@ -42,13 +41,13 @@ func (a *api) list(c *call) error {
 	if err != nil {
 		return err
 	}
-	var before *Session
+	var before *store.Session
 	if id := c.get("before"); id != "" {
-		if before, err = a.s.Session(c.q.Context(), Key{c.key.Scope, id, ""}); err != nil {
+		if before, err = a.st.Session(c.q.Context(), store.Key{Scope: c.key.Scope, ID: id}); err != nil {
 			return err
 		}
 	}
-	all, err := a.s.Sessions(c.q.Context(), c.key.Scope, min(limit, 1000), before)
+	all, err := a.st.Sessions(c.q.Context(), c.key.Scope, min(limit, 1000), before)
 	if err != nil {
 		return err
 	}
@@ -64,22 +63,22 @@ func some[T any](all []T) []T {
 }
 
 func (a *api) get(c *call) error {
-	x, err := a.s.Session(c.q.Context(), c.key)
+	x, err := a.st.Session(c.q.Context(), c.key)
 	if err != nil {
 		return err
 	}
-	full, err := a.s.fullness(c.q.Context(), c.key, a.o.CompactAbove)
+	full, err := a.st.Fullness(c.q.Context(), c.key, a.o.CompactAbove)
 	if err != nil {
 		return err
 	}
 	return c.write(http.StatusOK, struct {
-		*Session
+		*store.Session
 		Fullness *fullness.Outlook `json:"fullness,omitempty"`
 	}{x, full})
 }
 
 func (a *api) paths(c *call) error {
-	all, err := a.s.Paths(c.q.Context(), c.key)
+	all, err := a.st.Paths(c.q.Context(), c.key)
 	if err != nil {
 		return err
 	}
@@ -96,14 +95,14 @@ func (a *api) update(c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	if err := a.s.Update(c.q.Context(), c.key, Update{in.Model, in.Title, in.Base, in.Settings}); err != nil {
+	if err := a.st.Update(c.q.Context(), c.key, store.Update{Model: in.Model, Title: in.Title, Base: in.Base, Settings: in.Settings}); err != nil {
 		return err
 	}
 	return a.get(c)
 }
 
 func (a *api) remove(c *call) error {
-	if err := a.s.Delete(c.q.Context(), c.key); err != nil {
+	if err := a.st.Delete(c.q.Context(), c.key); err != nil {
 		return err
 	}
 	c.w.WriteHeader(http.StatusNoContent)
@@ -122,14 +121,14 @@ func (a *api) append(c *call) error {
 	if err != nil {
 		return err
 	}
-	list := make([]Entry, len(in.Entries))
+	list := make([]store.Entry, len(in.Entries))
 	for i, e := range in.Entries {
 		if len(e.Raw) == 0 {
-			return &EntryError{i, string(e.ID), errors.New("raw is missing: it is the message, as JSON")}
+			return &store.EntryError{Index: i, ID: string(e.ID), Err: errors.New("raw is missing: it is the message, as JSON")}
 		}
-		list[i] = Entry{ID: string(e.ID), Kind: e.Kind, Raw: e.Raw}
+		list[i] = store.Entry{ID: string(e.ID), Kind: e.Kind, Raw: e.Raw}
 	}
-	done, err := a.s.Append(c.q.Context(), c.key, head, list...)
+	done, err := a.st.Append(c.q.Context(), c.key, head, list...)
 	if err != nil {
 		return err
 	}
@@ -151,7 +150,7 @@ func (a *api) page(c *call) error {
 	if c.get("after") != "" && c.get("before") != "" {
 		return fmt.Errorf("%w: after and before exclude each other", errBody)
 	}
-	page, err := a.s.Page(c.q.Context(), c.key, Page{After: c.get("after"), Before: c.get("before"), Last: last, Limit: min(limit, 10_000)})
+	page, err := a.st.Page(c.q.Context(), c.key, store.Page{After: c.get("after"), Before: c.get("before"), Last: last, Limit: min(limit, 10_000)})
 	if err != nil {
 		return err
 	}
@@ -168,12 +167,12 @@ func (a *api) window(c *call) error {
 		Base  json.RawMessage `json:"base"`
 		Model string          `json:"model"`
 		Head  int64           `json:"head"`
-		limits
+		Limits
 	}
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	ask := WindowOptions{Policy: a.o.Policy, Base: in.Base, Model: in.Model, Head: in.Head}
+	ask := store.WindowOptions{Policy: a.o.Policy, Base: in.Base, Model: in.Model, Head: in.Head}
 	if string(in.Base) == "null" {
 		ask.Base = nil
 	}
@@ -181,10 +180,10 @@ func (a *api) window(c *call) error {
 		return fmt.Errorf("%w: head is %d", errBody, in.Head)
 	}
 	var err error
-	if ask.Policy, err = in.limits.of(ask.Policy); err != nil {
+	if ask.Policy, err = in.Limits.Apply(ask.Policy); err != nil {
 		return err
 	}
-	w, err := a.s.Window(c.q.Context(), c.key, ask)
+	w, err := a.st.Window(c.q.Context(), c.key, ask)
 	if err != nil {
 		return err
 	}
@@ -212,7 +211,7 @@ func (a *api) compact(c *call) error {
 	if in.MinKeep < 0 {
 		return fmt.Errorf("%w: min_keep is %d", errBody, in.MinKeep)
 	}
-	by := &pare.Compactor{Memory: a.s.memory()}
+	by := &pare.Compactor{Memory: a.st.Memory()}
 	if b := a.o.Compactor; b != nil {
 		by = &pare.Compactor{
 			Summarize: b.Summarize, MinKeep: b.MinKeep, Inside: b.Inside, Above: b.Above, MaxTokens: b.MaxTokens,
@@ -222,18 +221,18 @@ func (a *api) compact(c *call) error {
 	if in.MinKeep > 0 {
 		by.MinKeep = in.MinKeep
 	}
-	made, err := a.s.Compact(c.q.Context(), c.key, by)
+	made, err := a.st.Compact(c.q.Context(), c.key, by)
 	if err != nil {
 		return err
 	}
 	return c.compaction(made)
 }
 
-func (c *call) compaction(made *Compaction) error {
+func (c *call) compaction(made *store.Compaction) error {
 	raw := []byte("null")
 	if made != nil {
 		var err error
-		if raw, err = made.encode(); err != nil {
+		if raw, err = made.Encode(); err != nil {
 			return err
 		}
 	}
@@ -252,7 +251,7 @@ func (a *api) swap(c *call) error {
 	for i, m := range in.Messages {
 		messages[i] = m
 	}
-	made, err := a.s.AcceptCompaction(c.q.Context(), c.key, string(in.Upto), messages...)
+	made, err := a.st.AcceptCompaction(c.q.Context(), c.key, string(in.Upto), messages...)
 	if err != nil {
 		return err
 	}
@@ -277,9 +276,9 @@ func (a *api) revert(c *call) error {
 	case in.To != nil && in.Turns != 0, in.To == nil && in.Turns <= 0:
 		return fmt.Errorf("%w: give either to, the id of an entry, or turns", errBody)
 	case in.To != nil:
-		n, err = a.s.Revert(c.q.Context(), c.key, head, string(*in.To))
+		n, err = a.st.Revert(c.q.Context(), c.key, head, string(*in.To))
 	default:
-		n, err = a.s.RevertTurns(c.q.Context(), c.key, head, in.Turns)
+		n, err = a.st.RevertTurns(c.q.Context(), c.key, head, in.Turns)
 	}
 	if err != nil {
 		return err
@@ -288,7 +287,7 @@ func (a *api) revert(c *call) error {
 }
 
 func (a *api) undo(c *call) error {
-	kind, err := a.s.Undo(c.q.Context(), c.key)
+	kind, err := a.st.Undo(c.q.Context(), c.key)
 	if err != nil {
 		return err
 	}
@@ -304,9 +303,9 @@ func (a *api) fork(c *call) error {
 		return err
 	}
 	if in.ID == "" {
-		in.ID = name(NewID())
+		in.ID = name(store.NewID())
 	}
-	x, err := a.s.Fork(c.q.Context(), c.key, string(in.At), Key{c.key.Scope, string(in.ID), ""})
+	x, err := a.st.Fork(c.q.Context(), c.key, string(in.At), store.Key{Scope: c.key.Scope, ID: string(in.ID)})
 	if err != nil {
 		return err
 	}
@@ -323,7 +322,7 @@ func (a *api) merge(c *call) error {
 	if in.From == "" {
 		return fmt.Errorf("%w: from is missing: it is the id of a session", errBody)
 	}
-	n, err := a.s.Merge(c.q.Context(), Key{c.key.Scope, string(in.From), ""}, c.key)
+	n, err := a.st.Merge(c.q.Context(), store.Key{Scope: c.key.Scope, ID: string(in.From)}, c.key)
 	if err != nil {
 		return err
 	}
@@ -335,7 +334,7 @@ func (a *api) search(c *call) error {
 	if err != nil {
 		return err
 	}
-	hits, err := a.s.Search(c.q.Context(), c.key, c.get("q"), min(limit, 1000))
+	hits, err := a.st.Search(c.q.Context(), c.key, c.get("q"), min(limit, 1000))
 	if err != nil {
 		return err
 	}
@@ -347,7 +346,7 @@ func (a *api) about(c *call) error {
 	if err != nil {
 		return err
 	}
-	hits, err := a.s.About(c.q.Context(), c.key.Scope, c.get("q"), min(limit, 100))
+	hits, err := a.st.About(c.q.Context(), c.key.Scope, c.get("q"), min(limit, 100))
 	if err != nil {
 		return err
 	}
@@ -355,86 +354,11 @@ func (a *api) about(c *call) error {
 }
 
 func (a *api) recall(c *call) error {
-	raw, err := a.s.Recall(c.q.Context(), c.key.Scope, c.q.PathValue("handle"))
+	raw, err := a.st.Recall(c.q.Context(), c.key.Scope, c.q.PathValue("handle"))
 	if err != nil {
 		return err
 	}
 	c.w.Header().Set("Content-Type", "application/json")
 	_, err = c.w.Write(raw)
 	return err
-}
-
-// look is how often the database is asked for what other processes appended.
-const look = 300 * time.Millisecond
-
-// events streams what is appended, reverted and compacted, from an entry on: a line
-// "id" with the number of the entry, by which a client that comes back goes on.
-func (a *api) events(c *call) error {
-	x, err := a.s.Session(c.q.Context(), c.key)
-	if err != nil {
-		return err
-	}
-	at := x.Head
-	for _, from := range []string{c.get("from"), c.q.Header.Get("Last-Event-ID")} {
-		if from == "" {
-			continue
-		}
-		if at, err = strconv.ParseInt(from, 10, 64); err != nil || at < 0 || at > x.Head {
-			return fmt.Errorf("%w: from is %q: the number of an entry is expected", errBody, from)
-		}
-	}
-	c.w.Header().Set("Content-Type", "text/event-stream")
-	c.w.Header().Set("Cache-Control", "no-store")
-	c.w.WriteHeader(http.StatusOK)
-	flush := http.NewResponseController(c.w)
-	flush.Flush()
-	changed, done := a.s.watch.add(x.sid)
-	defer done()
-	beat := time.NewTicker(look)
-	defer beat.Stop()
-	for quiet := 0; ; quiet++ {
-		all, err := a.s.since(c.q.Context(), c.key, at)
-		if err != nil {
-			if errors.Is(err, ErrDeleted) {
-				data := encode(pare.Event{Type: eventDeleted, Metadata: EventData{Session: c.key}})
-				fmt.Fprintf(c.w, "event: %s\ndata: %s\n\n", eventDeleted, data)
-			}
-			return nil // the stream has begun: it ends
-		}
-		for _, e := range all {
-			data := fmt.Sprintf(`{"type":%q,"metadata":%s}`, eventOf(e.Kind), encodeEntry(e))
-			fmt.Fprintf(c.w, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, eventOf(e.Kind), newlines.Replace(data))
-			at, quiet = e.Seq, 0
-		}
-		if quiet >= 50 { // a sign of life, so that nothing between takes the stream for dead
-			fmt.Fprint(c.w, ": still here\n\n")
-			quiet = 0
-		}
-		if err := flush.Flush(); err != nil {
-			return nil
-		}
-		select {
-		case <-c.q.Context().Done():
-			return nil
-		case <-changed:
-		case <-beat.C:
-		}
-	}
-}
-
-// newlines would end a line of data; outside of JSON's strings they mean nothing, and
-// inside there are none.
-var newlines = strings.NewReplacer("\n", " ", "\r", " ")
-
-// eventOf is the event that an entry tells of.
-func eventOf(k Kind) string {
-	switch k {
-	case KindRevert:
-		return eventReverted
-	case KindUndo:
-		return eventUndone
-	case KindCompaction:
-		return "compaction_completed"
-	}
-	return eventAppended
 }

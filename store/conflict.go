@@ -1,0 +1,78 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// meets is an error if the writer must see first what it has missed.
+func (s *Store) meets(ctx context.Context, t *tx, x *Session, head Head, fresh []*row) error {
+	if head.mode == anywhere || head.seq == x.Head {
+		return nil
+	}
+	if head.seq > x.Head || head.seq < 0 {
+		return &ConflictError{Key: x.Key, Expected: head.seq, Head: x.Head, Reason: "no entry has that number yet"}
+	}
+	missed, err := s.entries(ctx, t, x, head.seq+1, x.Head, 1000)
+	if err != nil {
+		return err
+	}
+	c := &ConflictError{Key: x.Key, Expected: head.seq, Head: x.Head, Missed: missed, Reason: "entries were appended meanwhile"}
+	if head.mode == exactly {
+		return c
+	}
+	if int64(len(missed)) < x.Head-head.seq { // hidden, or too many to look at
+		c.Reason = "the session was reverted meanwhile, or too much was appended to compare"
+		return c
+	}
+	if reason := touches(missed, fresh); reason != "" {
+		c.Reason = reason
+		return c
+	}
+	return nil
+}
+
+// touches tells which exchange missed and new entries both touch, or "".
+func touches(missed []Entry, fresh []*row) string {
+	theirs := make(map[string]bool) // ids of exchanges
+	open := make(map[place]Call)    // those they left open
+	name := func(c Call) string {
+		if c.ID == "" {
+			return "name:" + c.Tool
+		}
+		return "id:" + c.ID
+	}
+	for _, e := range missed {
+		if e.Kind == KindRevert || e.Kind == KindUndo { // a compaction parts nothing
+			return fmt.Sprintf("there was a %s meanwhile", e.Kind)
+		}
+		for _, c := range e.Calls {
+			theirs[name(c)] = true
+			open[place{e.Seq, c.No}] = c
+		}
+		for _, c := range e.Answers {
+			theirs[name(c)] = true
+			delete(open, place{c.Seq, c.No})
+		}
+	}
+	for _, r := range fresh {
+		for _, c := range slices.Concat(r.Calls, r.Answers) {
+			if theirs[name(c)] {
+				return fmt.Sprintf("the exchange of %s was touched meanwhile", c)
+			}
+		}
+		if r.flags&flagSpeaks == 0 {
+			continue // answers and what is no message part nothing
+		}
+		if len(open) > 0 { // the first one, each time
+			c := open[slices.MinFunc(slices.Collect(maps.Keys(open)), comparePlaces)]
+			return fmt.Sprintf("%s was made meanwhile and is not answered yet: this would stand between the two", c)
+		}
+	}
+	return ""
+}
+
+func comparePlaces(a, b place) int { return cmp.Or(cmp.Compare(a.seq, b.seq), cmp.Compare(a.no, b.no)) }

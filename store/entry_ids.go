@@ -1,0 +1,161 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// fresh returns the entries that are not there yet, and fills in what the store has set of
+// those that are.
+func (s *Store) fresh(ctx context.Context, t *tx, x *Session, rows []*row) (fresh []*row, err error) {
+	ids := make([]string, len(rows))
+	seen := make(map[string]bool, len(rows))
+	for i := range rows {
+		if ids[i] = rows[i].ID; seen[ids[i]] {
+			return nil, &EntryError{i, ids[i], errors.New("the id stands twice in one append")}
+		}
+		seen[ids[i]] = true
+	}
+	there, err := s.byIDs(ctx, t, x, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		r := rows[i]
+		old, ok := there[r.ID]
+		switch {
+		case !ok:
+			fresh = append(fresh, r)
+			continue
+		case !bytes.Equal(old.sum, r.sum[:]):
+			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: old.Seq}
+		case !x.state.visible(old.Seq):
+			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: old.Seq, Reverted: true}
+		}
+		r.Seq, r.At, r.Calls, r.Answers = old.Seq, old.At, old.Calls, old.Answers
+	}
+	return fresh, nil
+}
+
+// Each mark is looked up for itself: of a list in a condition a database that has no figures
+// of the table believes that it is cheaper to read the whole session.
+const mostIDs = 64
+
+var (
+	oneID   = idsQuery(1)
+	manyIDs = idsQuery(mostIDs)
+)
+
+func idsQuery(n int) string {
+	marks := strings.Repeat(`, (CAST(? AS BIGINT), CAST(? AS BIGINT))`, n-1)
+	return `WITH v (sid, mark) AS (VALUES (CAST(? AS BIGINT), CAST(? AS BIGINT))` + marks + `)
+		SELECT v.sid, v.mark, (SELECT seq FROM marks WHERE marks.sid = v.sid AND marks.mark = v.mark ORDER BY seq LIMIT 1) FROM v`
+}
+
+// byIDs finds entries of the session, reverted ones included, many with one statement.
+func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map[string]known, error) {
+	found := make(map[string]known)
+	wanted := make(map[int64][]string, len(ids)) // by mark
+	for _, id := range ids {
+		m := markID(id)
+		wanted[m] = append(wanted[m], id)
+	}
+	// The tail first: it is at hand.
+	last, err := s.unsettled(ctx, t, x)
+	if err != nil {
+		return nil, err
+	}
+	seqs := make(map[int64][]int64) // by owner
+	for _, m := range last {
+		if m.seq <= x.Head && wanted[m.mark] != nil {
+			seqs[x.sid] = append(seqs[x.sid], m.seq)
+		}
+	}
+	var pairs []any
+	if x.settled >= x.state.from() {
+		for _, id := range ids {
+			pairs = append(pairs, x.sid, markID(id))
+		}
+	}
+	for _, p := range x.state.Lineage {
+		for _, id := range ids {
+			pairs = append(pairs, p.SID, markID(id))
+		}
+	}
+	hits, err := t.marked(ctx, pairs, seqs)
+	if err != nil {
+		return nil, err
+	}
+	keep := func(sid int64, list []int64) error {
+		all, err := s.readKnown(ctx, t, x, sid, list)
+		for _, e := range all {
+			// What stands behind what is shared is none of its.
+			if x.owner(e.Seq) == sid && e.Seq <= x.Head && slices.Contains(wanted[markID(e.ID)], e.ID) {
+				found[e.ID] = e
+			}
+		}
+		return err
+	}
+	for sid, list := range seqs {
+		if err := keep(sid, list); err != nil {
+			return nil, err
+		}
+	}
+	for _, hit := range hits {
+		sid, mark := hit[0], hit[1]
+		if !slices.ContainsFunc(wanted[mark], func(id string) bool { _, ok := found[id]; return !ok }) {
+			continue
+		}
+		// Another id has the same mark: all that have it are looked at.
+		same, err := s.bearingIn(ctx, t, x, mark, stretch{sid, 1, x.Head}, false, noLimit)
+		if err != nil {
+			return nil, err
+		}
+		if err := keep(sid, same); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// marked looks up pairs of an owner and a mark: seqs gets the entries by owner, and hits are the pairs
+// that there are.
+func (t *tx) marked(ctx context.Context, pairs []any, seqs map[int64][]int64) (hits [][2]int64, err error) {
+	for len(pairs) > 0 {
+		query, n := oneID, 1
+		if len(pairs) > 2 { // two statements are enough: the last one fills the larger one
+			query, n = manyIDs, mostIDs
+		}
+		list := slices.Clone(pairs[:min(2*n, len(pairs))])
+		pairs = pairs[len(list):]
+		for len(list) < 2*n {
+			list = append(list, list[len(list)-2], list[len(list)-1])
+		}
+		err = t.each(ctx, func(scan func(...any) error) error {
+			var (
+				sid, mark int64
+				seq       sql.NullInt64
+			)
+			if err := scan(&sid, &mark, &seq); err != nil || !seq.Valid {
+				return err
+			}
+			seqs[sid] = append(seqs[sid], seq.Int64)
+			hits = append(hits, [2]int64{sid, mark})
+			return nil
+		}, query, list...)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return hits, nil
+}
+
+// byID finds an entry of the session, reverted ones included; seq is 0 if there is none.
+func (s *Store) byID(ctx context.Context, t *tx, x *Session, id string) (seq int64, sum []byte, err error) {
+	found, err := s.byIDs(ctx, t, x, []string{id})
+	return found[id].Seq, found[id].sum, err
+}
