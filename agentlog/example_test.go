@@ -26,7 +26,7 @@ func Example() {
 		return
 	}
 	fmt.Printf("%s", fixed.Raw[len(raw):])
-	fmt.Println(len(fixed.Left), "left")
+	fmt.Println(len(fixed.Remaining), "left")
 	// Output:
 	// line 3: orphan-call [c1], open: true
 	// {"type":"message","timestamp":"2026-01-01T00:00:02Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"The outcome of this call is unknown: no result was recorded."}],"isError":true}}

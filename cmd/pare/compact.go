@@ -121,15 +121,15 @@ func (c *compactCmd) sessionPlanner(policy *pare.Policy) sessionPlanner {
 		_, full := s.Limits()
 		return c.addRemedy(func(req *wire.Request) (*pare.Plan, error) {
 			plan, err := newPlanner(policy)(req)
-			if !full || err == nil && agentlog.Roomy(thread, s, plan.Result()) {
+			if !full || err == nil && agentlog.IsShortEnough(thread, s, plan.Result()) {
 				return plan, err
 			}
 			fits := *policy
 			fits.Window = &pare.Window{Messages: parex.MinKeep(policy.Compact)}
-			plan, err = agentlog.Rescued(thread, s, fits, 0)
+			plan, err = agentlog.RescueWith(thread, s, fits, 0)
 			var small *pare.WindowTooSmall
 			if errors.As(err, &small) && small.Unit == "messages" { // an unbroken run of calls, or what is pinned
-				return agentlog.Rescued(thread, s, *policy, 0)
+				return agentlog.RescueWith(thread, s, *policy, 0)
 			}
 			return plan, err
 		})(thread.Request)

@@ -146,7 +146,7 @@ func parseAge(s string) (time.Duration, bool) {
 
 // search says where the flags want sessions to be looked for.
 func (c *doctorCmd) buildSearch(env *environment, since time.Duration) (agentlog.Search, error) {
-	s := agentlog.Search{Home: c.Home, Getenv: env.getenv, Agents: c.Agent, Aside: c.All}
+	s := agentlog.Search{Home: c.Home, Getenv: env.getenv, Agents: c.Agent, IncludeSecondary: c.All}
 	s.Databases = func(a *agentlog.Agent, path string) ([]agentlog.Place, error) { return tables.Places(a, path, c.All) }
 	if c.Home != "" {
 		// What the environment says is about this machine's user.
@@ -243,10 +243,10 @@ func (d *doctorRun) examine() error {
 		if diagnosis.Empty {
 			d.emptySessions++
 		}
-		if diagnosis.Other {
+		if diagnosis.OtherFile {
 			d.strayFiles = append(d.strayFiles, diagnosis.Path)
 		}
-		if diagnosis.Foreign {
+		if diagnosis.NotSession {
 			return true
 		}
 		t := &treatment{Diagnosis: diagnosis}

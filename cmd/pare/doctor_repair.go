@@ -38,7 +38,7 @@ func (d *doctorRun) repairSession(t *treatment, agree func(*agentlog.RepairPlan)
 		t.reason = newProblem(err).Message
 		return
 	}
-	m, err := t.Treat(agentlog.NewBusy(time.Now()))
+	m, err := t.PlanRepair(agentlog.NewBusy(time.Now()))
 	if err != nil {
 		t.reason = newProblem(err).Message
 		return
@@ -56,7 +56,7 @@ func (d *doctorRun) repairSession(t *treatment, agree func(*agentlog.RepairPlan)
 		t.backup = done[0].Backup
 	}
 	d.w.printNotes(done)
-	t.isRepaired, t.remaining = true, agentlog.Faults(m.Fixed.Left)
+	t.isRepaired, t.remaining = true, agentlog.Faults(m.Fixed.Remaining)
 }
 
 // repairAll repairs broken sessions one by one: shows what is to be done, asks, does it.

@@ -82,10 +82,10 @@ func (d *doctorRun) printNoSessions() {
 
 // tellUnread names stores that cannot be read, a line for each agent.
 func (d *doctorRun) printUnreadableStores() {
-	for i := 0; i < len(d.Unread); {
-		first := d.Unread[i]
+	for i := 0; i < len(d.Unreadable); {
+		first := d.Unreadable[i]
 		n := 0
-		for i < len(d.Unread) && d.Unread[i].Agent == first.Agent {
+		for i < len(d.Unreadable) && d.Unreadable[i].Agent == first.Agent {
 			i++
 			n++
 		}

@@ -65,7 +65,7 @@ func (d *doctorRun) watch(v *picture.Doctor, again func() bool) {
 // follow tells what has become of a session, if that is news.
 func (d *doctorRun) reportTrouble(v *picture.Doctor, f *watchedSession, diagnosis *agentlog.Diagnosis) {
 	now := describeTrouble(diagnosis)
-	if now == f.trouble || diagnosis.Foreign {
+	if now == f.trouble || diagnosis.NotSession {
 		return
 	}
 	f.trouble = now

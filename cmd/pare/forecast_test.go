@@ -43,7 +43,7 @@ func stepsOf(p sessionPart, model string) (all []billedStep) {
 		if b.Model == "" {
 			b.Model = model
 		}
-		n := agentlog.Note{Model: b.Model, Usage: tokens.Usage{Input: b.Input, Read: b.Read, Written: b.Written, Output: b.Output}, Hour: b.Hour}
+		n := agentlog.Note{Model: b.Model, Usage: tokens.Usage{Input: b.Input, Read: b.Read, Written: b.Written, Output: b.Output}, WrittenForHour: b.Hour}
 		dollars, _ := n.Cost(model)
 		s := billedStep{fullness.Step{Model: b.Model, Usage: n.Usage, Turns: turns, Dollars: dollars}, b.Input + b.Read + b.Written}
 		same := b.Reply != "" && b.Reply == reply.Reply || b == reply

@@ -127,7 +127,7 @@ func (c *changer) changeHostList(from origin, raw []byte, n int, list *hosts.Lis
 // showList tells what would be done to a list.
 func (c *changer) renderHostPlan(from origin, list *hosts.List, plan *pare.Plan, body []byte, changes []wire.Change) []byte {
 	if c.json {
-		told, err := list.Told(plan, body)
+		told, err := list.PlanReport(plan, body)
 		if err != nil {
 			panic(err) // our own types
 		}

@@ -39,8 +39,8 @@ func patients(t *testing.T, lines int) []patient {
 		t.Fatal(err)
 	}
 	repaired, err := l.Fix(agentlog.Options{})
-	if err != nil || len(repaired.Left) > 0 || bytes.Equal(repaired.Raw, session) {
-		t.Fatalf("%v, left: %v", err, repaired.Left)
+	if err != nil || len(repaired.Remaining) > 0 || bytes.Equal(repaired.Raw, session) {
+		t.Fatalf("%v, left: %v", err, repaired.Remaining)
 	}
 	return []patient{{"batch", batch, []byte(fixed)}, {"session", session, repaired.Raw}}
 }

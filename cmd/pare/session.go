@@ -23,7 +23,7 @@ func readSession(chunk source.Chunk, opts wire.Options) (session sessionFile, er
 			err = hintedError{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the session if you may share it"}
 		}
 	}()
-	o := agentlog.Options{Format: chunk.Agent, Profile: opts.Profile, Model: opts.Model, Marked: chunk.Lead > 0}
+	o := agentlog.Options{Format: chunk.Agent, Profile: opts.Profile, Model: opts.Model, HasByteOrderMark: chunk.Lead > 0}
 	if o.Profile != "" {
 		if _, err := wire.ResolveProfile(chunk.Agent.Dialect(), o.Profile, ""); err != nil {
 			return sessionFile{}, err

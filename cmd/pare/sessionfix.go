@@ -66,7 +66,7 @@ func (c *changer) changeSession(from origin, chunk source.Chunk, b *batch) (o ou
 		return c.reportUnchanged(from, chunk.Data, newProblem(err))
 	}
 	o.bytesBefore, o.bytesAfter = len(session.Raw()), len(fixed.Raw)
-	if o.dropsByteOrderMark = fixed.Unmarked; o.dropsByteOrderMark {
+	if o.dropsByteOrderMark = fixed.RemovedMark; o.dropsByteOrderMark {
 		o.bytesBefore += chunk.Lead
 	}
 	files := session.Replacements(fixed) // what is written decides what has changed
@@ -77,15 +77,15 @@ func (c *changer) changeSession(from origin, chunk source.Chunk, b *batch) (o ou
 	for _, ch := range fixed.Changes {
 		o.rules = append(o.rules, ch.Rule)
 	}
-	if agentlog.Broken(fixed.Left) {
+	if agentlog.Broken(fixed.Remaining) {
 		o.status = statusFindings
 	}
 	if c.dryRun {
 		o.out = c.renderSessionPlan(from, session, fixed)
 		return o
 	}
-	if len(fixed.Left) > 0 {
-		o.note = c.formatRemainingInSession(from, session, fixed.Left)
+	if len(fixed.Remaining) > 0 {
+		o.note = c.formatRemainingInSession(from, session, fixed.Remaining)
 	}
 	o.receipt = c.buildSessionReceipt(from, fixed.Changes)
 	if c.inPlace {
@@ -116,7 +116,7 @@ func (c *changer) checkBusy(session sessionFile) error {
 	if !c.inPlace || c.sessionRepair.overwritesBusy {
 		return nil
 	}
-	return c.sessionRepair.busy.Why(session.Newest())
+	return c.sessionRepair.busy.CheckIdle(session.Newest())
 }
 
 // leftAlone reports a session that its agent may still be writing. Of several files the
@@ -190,9 +190,9 @@ type sessionPlanJSON struct {
 // showSession renders what would be done to a session file.
 func (c *changer) renderSessionPlan(from origin, session sessionFile, fixed *agentlog.Fixed) []byte {
 	if c.json {
-		return encodeLine(sessionPlanJSON{from.source, from.line, session.Format.String(), append([]agentlog.Change{}, fixed.Changes...), append([]agentlog.Finding{}, fixed.Left...)})
+		return encodeLine(sessionPlanJSON{from.source, from.line, session.Format.String(), append([]agentlog.Change{}, fixed.Changes...), append([]agentlog.Finding{}, fixed.Remaining...)})
 	}
-	if len(fixed.Changes)+len(fixed.Left) == 0 {
+	if len(fixed.Changes)+len(fixed.Remaining) == 0 {
 		return nil
 	}
 	var b bytes.Buffer
@@ -209,9 +209,9 @@ func (c *changer) renderSessionPlan(from origin, session sessionFile, fixed *age
 		const most = 12
 		picture.Difference(&b, c.style.Paint, c.style.Width, most, session.Raw(), fixed.Raw)
 	}
-	if len(fixed.Left) > 0 {
+	if len(fixed.Remaining) > 0 {
 		screen.Fprintf(&b, "\n%s\n", c.style.Paint.Bold("cannot be fixed; lines are those of the result"))
-		for _, f := range fixed.Left {
+		for _, f := range fixed.Remaining {
 			c.style.Placed(&b, from.sessionName(), f)
 			c.style.Meaning(&b, f.Finding, true, false)
 			c.style.Instead(&b, f)

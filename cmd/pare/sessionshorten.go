@@ -75,7 +75,7 @@ func (c *changer) shortenSession(from origin, chunk source.Chunk, b *batch) (o o
 	if c.countTokens != nil && !(c.json && !c.dryRun) {
 		o.size = &s.size
 	}
-	if o.dropsByteOrderMark = s.Unmarked; o.dropsByteOrderMark {
+	if o.dropsByteOrderMark = s.RemovedMark; o.dropsByteOrderMark {
 		o.bytesBefore += chunk.Lead
 	}
 	files := session.Replacements(s.Fixed)
@@ -86,7 +86,7 @@ func (c *changer) shortenSession(from origin, chunk source.Chunk, b *batch) (o o
 	for _, ch := range s.Changes {
 		o.rules = append(o.rules, ch.Rule)
 	}
-	if agentlog.Broken(s.Left) {
+	if agentlog.Broken(s.Remaining) {
 		o.status = statusFindings
 	}
 	for _, plan := range s.plans {
@@ -101,8 +101,8 @@ func (c *changer) shortenSession(from origin, chunk source.Chunk, b *batch) (o o
 		o.out = c.renderSessionPlan(from, session, s.Fixed)
 		return o
 	}
-	if len(s.Left) > 0 {
-		o.note = append(o.note, c.formatRemainingInSession(from, session, s.Left)...)
+	if len(s.Remaining) > 0 {
+		o.note = append(o.note, c.formatRemainingInSession(from, session, s.Remaining)...)
 	}
 	o.receipt = c.buildSessionReceipt(from, s.Changes)
 	for _, plan := range s.plans {

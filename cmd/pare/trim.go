@@ -142,7 +142,7 @@ func (c *trimCmd) sessionPlanner(policy *pare.Policy) sessionPlanner {
 		if limit, _ := s.Limits(); limit == 0 { // the model is not known: whoever asks is told
 			return newPlanner(policy)(thread.Request)
 		}
-		return agentlog.Rescued(thread, s, *policy, target)
+		return agentlog.RescueWith(thread, s, *policy, target)
 	}
 }
 

@@ -129,9 +129,9 @@ func (env *environment) reportUndoError(name string, err error) int {
 // that is a folder. Each step leaves the whole of either under the name of the file. Nothing
 // is done for a name that leads to what this run has restored.
 func (u *undoRun) undo(name string) ([]restoredFile, error) {
-	if path, id, ok := tables.Split(name); ok {
+	if path, id, ok := tables.SplitName(name); ok {
 		return u.undoRows(name, path, id)
-	} else if tables.Is(name) {
+	} else if tables.IsDatabase(name) {
 		return u.undoRows(name, name, "")
 	}
 	path := name
@@ -186,7 +186,7 @@ func (u *undoRun) undoRows(name, path, id string) ([]restoredFile, error) {
 	if u.restoredPaths[name] {
 		return nil, nil
 	}
-	if err := u.busy.Held(path); err != nil && !u.Force {
+	if err := u.busy.CheckUnlocked(path); err != nil && !u.Force {
 		return nil, hintedError{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back anyway"}
 	}
 	session, from, kept, err := tables.Undo(path, id, u.Force)
@@ -242,7 +242,7 @@ func (u *undoRun) checkUnchanged(k agentlog.Backup) error {
 	if err != nil {
 		return err
 	}
-	if err := u.busy.Held(k.Path); err != nil {
+	if err := u.busy.CheckUnlocked(k.Path); err != nil {
 		return hintedError{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back anyway"}
 	}
 	if atomicfile.ChangedSince(now, was) {

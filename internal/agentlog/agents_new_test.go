@@ -298,8 +298,8 @@ func repairs(t *testing.T, m sessionMaker, d spoiling) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if Broken(fixed.Left) || Broken(checkOf(t, m.file, string(fixed.Raw))) {
-		t.Fatalf("left: %v\n%s", fixed.Left, fixed.Raw)
+	if Broken(fixed.Remaining) || Broken(checkOf(t, m.file, string(fixed.Raw))) {
+		t.Fatalf("left: %v\n%s", fixed.Remaining, fixed.Raw)
 	}
 	again, err := Read(m.file, fixed.Raw, Options{})
 	if err != nil {

@@ -23,10 +23,10 @@ type Busy struct {
 
 func NewBusy(now time.Time) *Busy { return &Busy{now} }
 
-// Why returns an error that names the program that may be writing to a file, or the reason to
+// CheckIdle returns an error that names the program that may be writing to a file, or the reason to
 // believe so. It returns nil if the file seems idle. st is the file's information and may be nil.
-func (b *Busy) Why(name string, st fs.FileInfo) error {
-	if err := b.Held(name); err != nil {
+func (b *Busy) CheckIdle(name string, st fs.FileInfo) error {
+	if err := b.CheckUnlocked(name); err != nil {
 		return err
 	}
 	if st == nil {
@@ -46,8 +46,8 @@ func (b *Busy) Why(name string, st fs.FileInfo) error {
 	return nil
 }
 
-// Held returns an error if another program has the file open for writing or locked.
-func (b *Busy) Held(name string) error {
+// CheckUnlocked returns an error if another program has the file open for writing or locked.
+func (b *Busy) CheckUnlocked(name string) error {
 	path, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return nil // it cannot be written either

@@ -50,8 +50,8 @@ func TestMovedResultLeavesTheRest(t *testing.T) {
 			f.unit(5, "user", f.result("b")+","+f.result("a")+","+f.text("at last")+","+f.result("c")),
 		})
 		_, found, fixed := fix(t, f.file, []byte(raw))
-		if !Broken(found) || Broken(fixed.Left) {
-			t.Errorf("%s: %+v, left %+v\n%s", name, found, fixed.Left, fixed.Raw)
+		if !Broken(found) || Broken(fixed.Remaining) {
+			t.Errorf("%s: %+v, left %+v\n%s", name, found, fixed.Remaining, fixed.Raw)
 		}
 		said := sentText(mustRead(t, f.file, fixed.Raw))
 		at := 0

@@ -197,8 +197,8 @@ func TestDefectS10Random(t *testing.T) {
 		} else if bad == "" {
 			repaired++
 		}
-		if Broken(l.Check(wire.CheckOptions{})) && Broken(fixed.Left) {
-			bad = fmt.Sprint("left: ", fixed.Left[0].Rule)
+		if Broken(l.Check(wire.CheckOptions{})) && Broken(fixed.Remaining) {
+			bad = fmt.Sprint("left: ", fixed.Remaining[0].Rule)
 		}
 		if bad != "" {
 			t.Fatalf("seed %d: %s\nsent %q\nthen %q\n%s\nbecame\n%s", seed, bad, before, after, raw, fixed.Raw)

@@ -211,7 +211,7 @@ func TestCopyOnItself(t *testing.T) {
 	for at := 3; at <= len(own); at++ {
 		raw := strings.Join(own[:at], "") + itself + strings.Join(own[at:], "")
 		if _, _, fixed := fix(t, "s1.jsonl", []byte(raw)); string(fixed.Raw) != whole {
-			t.Errorf("at %d: %+v\n%s", at, fixed.Left, fixed.Raw)
+			t.Errorf("at %d: %+v\n%s", at, fixed.Remaining, fixed.Raw)
 		}
 	}
 }
@@ -267,7 +267,7 @@ func TestNoBeginning(t *testing.T) {
 	for _, link := range []string{`"parentUuid":"a1"`, `"parentUuid":"a2"`} {
 		_, _, fixed := fix(t, "s1.jsonl", []byte(strings.Replace(own, link, `"parentUuid":null`, 1)))
 		if string(fixed.Raw) != own {
-			t.Errorf("%s: %+v\n%s", link, fixed.Left, fixed.Raw)
+			t.Errorf("%s: %+v\n%s", link, fixed.Remaining, fixed.Raw)
 		}
 	}
 	// The words of the user may be one.
@@ -286,8 +286,8 @@ func TestParallelCallsOfOneID(t *testing.T) {
 		ccWrite("r1", "a1", 4, result("first")) + ccWrite("r2", "a2", 5, result("second")) + ccWrite("a3", "r2", 6, replied("m2", textReply))
 	_, _, fixed := fix(t, "s1.jsonl", []byte(raw))
 	again := mainOf(mustRead(t, "s1.jsonl", fixed.Raw))
-	if strings.Contains(string(fixed.Raw), wording.Stub) || strings.Count(string(fixed.Raw), `"tool_use_id":"c1"`) != 1 || Broken(fixed.Left) {
-		t.Errorf("%+v sends %s\n%s", fixed.Left, again, fixed.Raw)
+	if strings.Contains(string(fixed.Raw), wording.Stub) || strings.Count(string(fixed.Raw), `"tool_use_id":"c1"`) != 1 || Broken(fixed.Remaining) {
+		t.Errorf("%+v sends %s\n%s", fixed.Remaining, again, fixed.Raw)
 	}
 }
 

@@ -73,8 +73,8 @@ func TestLostOfParallelCalls(t *testing.T) {
 				}
 				name := fmt.Sprintf("results %s, %s and %s lost", order, lines[one].name, lines[two].name)
 				_, _, fixed := fix(t, "s1.jsonl", raw)
-				if len(fixed.Left) > 0 {
-					t.Errorf("%s: left %+v", name, fixed.Left)
+				if len(fixed.Remaining) > 0 {
+					t.Errorf("%s: left %+v", name, fixed.Remaining)
 				}
 				resumable(t, name, fixed.Raw)
 				sent := onPath(fixed.Raw)

@@ -124,8 +124,8 @@ func TestLastPrompt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.HasPrefix(fixed.Raw, []byte(old)) || len(fixed.Left) > 0 {
-		t.Fatalf("%+v\n%s", fixed.Left, fixed.Raw)
+	if !bytes.HasPrefix(fixed.Raw, []byte(old)) || len(fixed.Remaining) > 0 {
+		t.Fatalf("%+v\n%s", fixed.Remaining, fixed.Raw)
 	}
 	all := linesOf(t, fixed.Raw)
 	want := fmt.Sprintf(`{"type":"last-prompt","lastPrompt":"well","leafUuid":"%s","sessionId":"s1"}`+"\n", all[len(all)-2].UUID)
@@ -203,8 +203,8 @@ func TestNoFinalNewline(t *testing.T) {
 			if o.AppendOnly && !bytes.HasPrefix(fixed.Raw, []byte(raw+"\n{")) {
 				t.Errorf("%s: lines are changed", name)
 			}
-			if !bytes.HasSuffix(fixed.Raw, []byte("}\n")) || bytes.Contains(fixed.Raw, []byte("\n\n")) || len(fixed.Left) > 0 {
-				t.Errorf("%s: %+v\n%q", name, fixed.Left, fixed.Raw)
+			if !bytes.HasSuffix(fixed.Raw, []byte("}\n")) || bytes.Contains(fixed.Raw, []byte("\n\n")) || len(fixed.Remaining) > 0 {
+				t.Errorf("%s: %+v\n%q", name, fixed.Remaining, fixed.Raw)
 			}
 		}
 	}
@@ -228,8 +228,8 @@ func TestMessageMembers(t *testing.T) {
 	broken := ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, with(replied("m1", empty))) + ccWrite("u2", "a1", 3, said("well?"))
 	for _, o := range []Options{{}, {AppendOnly: true}} {
 		fixed, err := mustRead(t, "s.jsonl", []byte(broken)).Fix(o)
-		if err != nil || Broken(fixed.Left) || strings.Count(string(fixed.Raw), kept) < 1 || !strings.Contains(string(fixed.Raw), `"model":"claude-sonnet-4-5"`) {
-			t.Errorf("%v %+v\n%s", err, fixed.Left, fixed.Raw)
+		if err != nil || Broken(fixed.Remaining) || strings.Count(string(fixed.Raw), kept) < 1 || !strings.Contains(string(fixed.Raw), `"model":"claude-sonnet-4-5"`) {
+			t.Errorf("%v %+v\n%s", err, fixed.Remaining, fixed.Raw)
 		}
 	}
 	task := []byte(`[{"role":"user","content":"go","ts":1},{"role":"assistant","content":[` + calling("c1") + `],"ts":2,"modelInfo":{"modelId":"x"}},{"role":"user","content":"well?","ts":3}]`)
@@ -242,8 +242,8 @@ func TestMessageMembers(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 	fixed, err := l.Fix(Options{})
-	if err != nil || len(fixed.Left) > 0 || !bytes.Contains(fixed.Raw, []byte(`"ts":3`)) || !bytes.Contains(fixed.Raw, []byte(`"modelInfo":{"modelId":"x"}`)) {
-		t.Errorf("%v %+v\n%s", err, fixed.Left, fixed.Raw)
+	if err != nil || len(fixed.Remaining) > 0 || !bytes.Contains(fixed.Raw, []byte(`"ts":3`)) || !bytes.Contains(fixed.Raw, []byte(`"modelInfo":{"modelId":"x"}`)) {
+		t.Errorf("%v %+v\n%s", err, fixed.Remaining, fixed.Raw)
 	}
 }
 
@@ -299,8 +299,8 @@ func TestThoughtAndStopped(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if same := bytes.Equal(fixed.Raw, raw); same == c.refused || len(fixed.Left) > 0 {
-			t.Errorf("%s, %s: the same bytes: %v; left %v", c.version, c.blocks, same, fixed.Left)
+		if same := bytes.Equal(fixed.Raw, raw); same == c.refused || len(fixed.Remaining) > 0 {
+			t.Errorf("%s, %s: the same bytes: %v; left %v", c.version, c.blocks, same, fixed.Remaining)
 		}
 	}
 }
@@ -317,8 +317,8 @@ func TestEndGoesByAppending(t *testing.T) {
 			t.Fatal(err)
 		}
 		fixed, err := l.Fix(Options{AppendOnly: true})
-		if err != nil || len(fixed.Left) > 0 || !bytes.HasPrefix(fixed.Raw, []byte(raw)) {
-			t.Fatalf("%v, left %v", err, fixed.Left)
+		if err != nil || len(fixed.Remaining) > 0 || !bytes.HasPrefix(fixed.Raw, []byte(raw)) {
+			t.Fatalf("%v, left %v", err, fixed.Remaining)
 		}
 		request, err := ResumeRequest(fixed.Raw, Options{})
 		if err != nil {

@@ -79,8 +79,8 @@ func TestDefectS11Ordinals(t *testing.T) {
 	} {
 		raw := []byte(codexWrite(c.first, c.payloads...))
 		fixed, err := mustRead(t, "rollout-x.jsonl", raw).Fix(c.o)
-		if err != nil || len(fixed.Left) > 0 || bytes.Equal(raw, fixed.Raw) {
-			t.Fatalf("%s: %v %+v", name, err, fixed.Left)
+		if err != nil || len(fixed.Remaining) > 0 || bytes.Equal(raw, fixed.Raw) {
+			t.Fatalf("%s: %v %+v", name, err, fixed.Remaining)
 		}
 		for i, n := range ordinals(t, fixed.Raw) {
 			if n != c.first+i {

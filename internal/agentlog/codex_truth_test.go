@@ -62,8 +62,8 @@ func TestCodexSecondHead(t *testing.T) {
 		if count(found, secondHeadRule) != 1 || !Broken(found) {
 			t.Errorf("%s: %+v", id, found)
 		}
-		if strings.Count(string(fixed.Raw), "session_meta") != 1 || Broken(fixed.Left) {
-			t.Errorf("%s: %+v\n%s", id, fixed.Left, fixed.Raw)
+		if strings.Count(string(fixed.Raw), "session_meta") != 1 || Broken(fixed.Remaining) {
+			t.Errorf("%s: %+v\n%s", id, fixed.Remaining, fixed.Raw)
 		}
 		for n := range r.n - 1 { // numbered without a gap
 			if !strings.Contains(string(fixed.Raw), fmt.Sprintf(`"ordinal":%d,`, n)) {
@@ -150,8 +150,8 @@ func TestCodexNestedResults(t *testing.T) {
 	} {
 		r := new(rollout).head(codexOwn, paginated).user("one").record("compacted", `{"message":"","replacement_history":[`+history+`],"window":7}`).user("two")
 		_, found, fixed := fix(t, codexName, []byte(r.String()))
-		if !Broken(found) || Broken(fixed.Left) {
-			t.Errorf("%s: %+v, left %+v\n%s", name, found, fixed.Left, fixed.Raw)
+		if !Broken(found) || Broken(fixed.Remaining) {
+			t.Errorf("%s: %+v, left %+v\n%s", name, found, fixed.Remaining, fixed.Raw)
 		}
 		after := sentText(mustRead(t, codexName, fixed.Raw))
 		if !strings.Contains(after, "kept") || !strings.Contains(after, "said") || name == "two results" && !strings.Contains(after, "said again") {
@@ -168,8 +168,8 @@ func TestCodexNestedResults(t *testing.T) {
 func TestCodexOtherKindOfOutput(t *testing.T) {
 	r := new(rollout).head(codexOwn, paginated).user("one").call("m1").item(`{"type":"custom_tool_call_output","call_id":"m1","output":"said"}`).user("two")
 	_, found, fixed := fix(t, codexName, []byte(r.String()))
-	if !Broken(found) || Broken(fixed.Left) || !strings.Contains(string(fixed.Raw), "said") || !strings.Contains(string(fixed.Raw), `"function_call_output"`) {
-		t.Errorf("%+v, left %+v\n%s", found, fixed.Left, fixed.Raw)
+	if !Broken(found) || Broken(fixed.Remaining) || !strings.Contains(string(fixed.Raw), "said") || !strings.Contains(string(fixed.Raw), `"function_call_output"`) {
+		t.Errorf("%+v, left %+v\n%s", found, fixed.Remaining, fixed.Raw)
 	}
 }
 

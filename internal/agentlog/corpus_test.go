@@ -121,7 +121,7 @@ func TestCorpusFix(t *testing.T) {
 // verify checks what every repaired file must be.
 func verify(t testing.TB, name string, raw []byte, fixed *Fixed) {
 	t.Helper()
-	for _, f := range fixed.Left {
+	for _, f := range fixed.Remaining {
 		if f.Rule != "broken-line" {
 			t.Errorf("left: line %d: %s %s: %s", f.Line, f.Thread, f.Rule, f.Message)
 		}

@@ -152,7 +152,7 @@ func TestDamage(t *testing.T) {
 					if err != nil || !bytes.Equal(twice.Raw, more.Raw) {
 						t.Errorf("append only, a second time: %v, %d bytes more", err, len(twice.Raw)-len(more.Raw))
 					}
-					for _, f := range more.Left {
+					for _, f := range more.Remaining {
 						if f.Thread == "main" {
 							t.Errorf("append only: left: line %d: %s", f.Line, f.Rule)
 						}
@@ -199,8 +199,8 @@ func TestDamagedLists(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(fixed.Left) > 0 {
-					t.Fatalf("%s, round %d, %v: left: %+v", s.name, n, p, fixed.Left[0])
+				if len(fixed.Remaining) > 0 {
+					t.Fatalf("%s, round %d, %v: left: %+v", s.name, n, p, fixed.Remaining[0])
 				}
 			}
 		}
@@ -239,7 +239,7 @@ func TestDamagedTree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range append(fixed.Left, again.Check(wire.CheckOptions{})...) {
+		for _, f := range append(fixed.Remaining, again.Check(wire.CheckOptions{})...) {
 			if f.Rule != "broken-line" && f.Effect != Cosmetic {
 				t.Fatalf("round %d: left: line %d: %s %s", n, f.Line, f.Thread, f.Rule)
 			}

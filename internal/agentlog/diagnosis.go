@@ -29,13 +29,13 @@ type Diagnosis struct {
 	Running                  Outlook // the same if the agent runs and calls at the end are still open
 	Cause                    string  // the reason for the outlook, in plain words
 	Version                  string  // of the agent; "" if unknown
-	Recorded                 string  // the recorded version of the agent on which the outlook is based; "" if none
+	RecordedVersion          string  // the recorded version of the agent on which the outlook is based; "" if none
 	Size                     Size    // of the sent part, as far as it had to be counted
 	Remedy                   Remedy  // against the faults
 	Err                      error   // the reason why the session cannot be read
-	Foreign                  bool    // the file is not a session
+	NotSession               bool    // the file is not a session
 	Empty                    bool    // because it is still empty
-	Other                    bool    // because it is another kind of file
+	OtherFile                bool    // because it is another kind of file
 	recordedID               string  // of the session, if its agent resumes it by that id
 }
 
@@ -94,14 +94,14 @@ func Examine(x Place) (d *Diagnosis) {
 	}()
 	l, err := x.Open(Options{})
 	if err != nil {
-		d.Err, d.Foreign, d.Empty = err, errors.Is(err, ErrFormat), errors.Is(err, errEmpty)
+		d.Err, d.NotSession, d.Empty = err, errors.Is(err, ErrFormat), errors.Is(err, errEmpty)
 		return d
 	}
 	if d.Err = l.unreadableError(); d.Err != nil {
 		return d
 	}
 	if l.holdsNoRecord() {
-		d.Err, d.Foreign, d.Other = ErrFormat, true, true
+		d.Err, d.NotSession, d.OtherFile = ErrFormat, true, true
 		return d
 	}
 	if _, newest := l.Newest(); newest != nil {
@@ -172,11 +172,11 @@ func (l *Log) Remedy(found []Finding) Remedy {
 	}
 	r.Needed, r.Fixes = true, true
 	fixed, err := l.Fix(Options{})
-	if err != nil || !Broken(fixed.Left) {
+	if err != nil || !Broken(fixed.Remaining) {
 		return r
 	}
 	r.Fixes, r.Leaves = len(fixed.Changes) > 0, true
-	for _, f := range fixed.Left {
+	for _, f := range fixed.Remaining {
 		if f.Effect == Refused {
 			r.Instead = strings.Clone(f.Instead)
 		}
@@ -193,14 +193,14 @@ type RepairPlan struct {
 // ErrNoRemedy is returned if nothing can be done about a session.
 var ErrNoRemedy = errors.New("what is wrong with it cannot be fixed: go on in a new session, or go back to a copy of the file from before")
 
-// Treat reads a session again and repairs it in memory. It returns an error if another program may
+// PlanRepair reads a session again and repairs it in memory. It returns an error if another program may
 // be writing to the file.
-func (x Place) Treat(busy *Busy) (*RepairPlan, error) {
+func (x Place) PlanRepair(busy *Busy) (*RepairPlan, error) {
 	l, err := x.Open(Options{})
 	if err != nil {
 		return nil, err
 	}
-	if err := busy.Why(l.Newest()); err != nil {
+	if err := busy.CheckIdle(l.Newest()); err != nil {
 		return nil, err
 	}
 	fixed, err := l.Fix(Options{})

@@ -47,8 +47,8 @@ func TestEncodingLenient(t *testing.T) {
 			}
 		}
 		fixed, err := l.Fix(Options{})
-		if err != nil || len(fixed.Left) > 0 {
-			t.Fatal(name, err, fixed.Left)
+		if err != nil || len(fixed.Remaining) > 0 {
+			t.Fatal(name, err, fixed.Remaining)
 		}
 		if fixed.Changes[0].Rule != encodingRule || !strings.Contains(string(fixed.Raw), "wo\uFFFDrds \uFFFD") {
 			t.Errorf("%s: %+v\n%q", name, fixed.Changes, fixed.Raw)
@@ -91,7 +91,7 @@ func TestEncodingCodex(t *testing.T) {
 		t.Errorf("found %+v", found)
 	}
 	fixed, err := l.Fix(Options{})
-	if err != nil || len(fixed.Left) > 0 || len(fixed.Changes) != 1 || fixed.Changes[0].Line != 2 || string(fixed.Raw) != strings.ToValidUTF8(string(raw), "\uFFFD") {
+	if err != nil || len(fixed.Remaining) > 0 || len(fixed.Changes) != 1 || fixed.Changes[0].Line != 2 || string(fixed.Raw) != strings.ToValidUTF8(string(raw), "\uFFFD") {
 		t.Fatalf("%v %+v", err, fixed)
 	}
 	again, err := Read("rollout.jsonl", fixed.Raw, Options{})
@@ -161,12 +161,12 @@ func TestTwoMarksAndNoText(t *testing.T) {
 		"s1.jsonl": ccWrite("u1", "", 1, said("caf\xe9")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))),
 		codexName:  new(rollout).head(codexOwn, "").user("caf\xe9").call("c1").String(),
 	} {
-		l, err := Read(name, []byte("\ufeff\ufeff"+raw), Options{Marked: true})
+		l, err := Read(name, []byte("\ufeff\ufeff"+raw), Options{HasByteOrderMark: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		fixed, err := l.Fix(Options{})
-		if err != nil || !fixed.Unmarked || bytes.Contains(fixed.Raw, byteOrderMark) {
+		if err != nil || !fixed.RemovedMark || bytes.Contains(fixed.Raw, byteOrderMark) {
 			t.Errorf("%s: %v\n%s", name, err, fixed.Raw)
 		}
 		verify(t, name, []byte(raw), fixed)

@@ -17,11 +17,11 @@ import (
 
 // A Search selects the sessions to look for.
 type Search struct {
-	Home   string              // the home folder
-	Getenv func(string) string // returns variables that move agents' folders; may be nil
-	Agents []string            // names of agents; empty means all
-	Aside  bool                // include archived sessions and those of sub-agents
-	Since  time.Time           // include only files modified since then
+	Home             string              // the home folder
+	Getenv           func(string) string // returns variables that move agents' folders; may be nil
+	Agents           []string            // names of agents; empty means all
+	IncludeSecondary bool                // include archived sessions and those of sub-agents
+	Since            time.Time           // include only files modified since then
 	// Databases lists the sessions of a database. If it is nil or returns [ErrFormat], the search
 	// reports the database as unreadable.
 	Databases func(a *Agent, path string) ([]Place, error)
@@ -52,9 +52,9 @@ type Rows interface {
 
 // Found is the result of a search.
 type Found struct {
-	Sessions []Place
-	Unread   []Place         // stores that cannot be read
-	Failed   []*fs.PathError // folders that cannot be read
+	Sessions   []Place
+	Unreadable []Place         // stores that cannot be read
+	Failed     []*fs.PathError // folders that cannot be read
 }
 
 // Find looks for the sessions of agents, sorted by agent and path.
@@ -99,7 +99,7 @@ type finder struct {
 // findSessions adds all sessions of an agent, sorted by path.
 func (s *finder) findSessions(a *Agent) {
 	patterns := a.files
-	if s.Aside {
+	if s.IncludeSecondary {
 		patterns = slices.Concat(a.files, a.secondary)
 	}
 	seen := map[string]bool{} // a variable may map two patterns to one place
@@ -116,7 +116,7 @@ func (s *finder) findSessions(a *Agent) {
 	slices.SortFunc(s.Sessions[first:], func(a, b Place) int { return cmp.Compare(a.Path, b.Path) })
 	for _, p := range a.unreadable {
 		s.stores(a, p, seen, func(name string, info fs.FileInfo) {
-			s.Unread = append(s.Unread, Place{Agent: a, Path: name, Info: info})
+			s.Unreadable = append(s.Unreadable, Place{Agent: a, Path: name, Info: info})
 		})
 	}
 	for _, p := range a.databases {
@@ -143,7 +143,7 @@ func (s *finder) database(a *Agent, name string, info fs.FileInfo) {
 		all, err = s.Databases(a, name)
 	}
 	if errors.Is(err, ErrFormat) {
-		s.Unread = append(s.Unread, Place{Agent: a, Path: name, Info: info})
+		s.Unreadable = append(s.Unreadable, Place{Agent: a, Path: name, Info: info})
 	} else if err != nil {
 		s.Failed = append(s.Failed, &fs.PathError{Op: "read", Path: name, Err: err})
 	}

@@ -63,7 +63,7 @@ func TestSearchPlaces(t *testing.T) {
 	delete(want, filepath.Join(home, ".codex/sessions/x/x/x/rollout-x.jsonl"))
 	delete(want, filepath.Join(home, ".codex/sessions/rollout-x.jsonl"))
 	delete(want, filepath.Join(home, ".codex/archived_sessions/rollout-x.jsonl"))
-	s := Find(Search{Home: home, Aside: true, Getenv: func(name string) string {
+	s := Find(Search{Home: home, IncludeSecondary: true, Getenv: func(name string) string {
 		if name == "CODEX_HOME" {
 			return elsewhere
 		}

@@ -25,11 +25,11 @@ type Change struct {
 
 // Fixed is the result of repairing a file.
 type Fixed struct {
-	Raw      []byte    // the original slice if nothing changed
-	Files    []File    // the changed files of a folder
-	Changes  []Change  // in order
-	Left     []Finding // the remaining findings, with lines of Raw
-	Unmarked bool      // the byte order mark was removed
+	Raw         []byte    // the original slice if nothing changed
+	Files       []File    // the changed files of a folder
+	Changes     []Change  // in order
+	Remaining   []Finding // the remaining findings, with lines of Raw
+	RemovedMark bool      // the byte order mark was removed
 }
 
 // maxRounds bounds the number of rounds in which repairs are applied to the result of earlier
@@ -41,7 +41,7 @@ const maxRounds = 12
 // and discards a repair that would cause a new fault or hide a sent message.
 func (l *Log) Fix(o Options) (*Fixed, error) {
 	o.Format = l.Format
-	if rest := l.Raw(); l.options.Marked && !o.AppendOnly && bytes.HasPrefix(rest, byteOrderMark) { // remove several marks at once
+	if rest := l.Raw(); l.options.HasByteOrderMark && !o.AppendOnly && bytes.HasPrefix(rest, byteOrderMark) { // remove several marks at once
 		for bytes.HasPrefix(rest, byteOrderMark) {
 			rest = rest[len(byteOrderMark):]
 		}
@@ -92,7 +92,7 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 				f.Instead = heldBackAdvice
 			}
 		}
-		kept.Left = append(kept.Left, f)
+		kept.Remaining = append(kept.Remaining, f)
 	}
 	return kept, nil
 }
@@ -106,15 +106,15 @@ const readsMarkNote = "the agent still reads what stands behind it"
 // bytes must stay. It modifies o.
 func (l *Log) removeMark(o *Options) (*Fixed, *Log) {
 	kept := &Fixed{Raw: l.Raw()}
-	o.Marked = l.options.Marked && o.AppendOnly
-	if !l.options.Marked || o.AppendOnly {
+	o.HasByteOrderMark = l.options.HasByteOrderMark && o.AppendOnly
+	if !l.options.HasByteOrderMark || o.AppendOnly {
 		return kept, l
 	}
 	e := &edits{file: l}
 	e.addChange(Change{Line: 1}, wire.ActionEdit, markRule, nil, -len(byteOrderMark), "the byte order mark before the first line goes")
-	kept.Changes, kept.Unmarked = e.changes, true
+	kept.Changes, kept.RemovedMark = e.changes, true
 	bare := *l
-	bare.options.Marked = false
+	bare.options.HasByteOrderMark = false
 	bare.damage = slices.DeleteFunc(slices.Clone(l.damage), func(f Finding) bool { return f.Rule == markRule })
 	return kept, &bare
 }

@@ -99,7 +99,7 @@ func FuzzLog(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(twice.Raw, fixed.Raw) && len(fixed.Left) == 0 {
+		if !bytes.Equal(twice.Raw, fixed.Raw) && len(fixed.Remaining) == 0 {
 			t.Fatalf("a second fix is no no-op:\n%s\n%s", fixed.Raw, twice.Raw)
 		}
 	})

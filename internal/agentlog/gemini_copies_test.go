@@ -35,8 +35,8 @@ func TestGeminiCopiedLine(t *testing.T) {
 			}
 			continue
 		}
-		if !Broken(found) || count(found, "duplicate-line") == 0 || Broken(fixed.Left) || string(fixed.Raw) != c.want {
-			t.Errorf("%s: %+v, left %+v\n%s", what, found, fixed.Left, fixed.Raw)
+		if !Broken(found) || count(found, "duplicate-line") == 0 || Broken(fixed.Remaining) || string(fixed.Raw) != c.want {
+			t.Errorf("%s: %+v, left %+v\n%s", what, found, fixed.Remaining, fixed.Raw)
 		}
 		if said := sentText(l); !strings.Contains(said, "three") {
 			t.Errorf("%s: sends %s", what, said)

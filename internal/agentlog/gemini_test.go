@@ -211,8 +211,8 @@ func TestDefectS14Chats(t *testing.T) {
 		if Broken(found) != c.broken {
 			t.Errorf("%s: %+v", name, found)
 		}
-		if len(fixed.Left) > 0 {
-			t.Errorf("%s: left %+v", name, fixed.Left)
+		if len(fixed.Remaining) > 0 {
+			t.Errorf("%s: left %+v", name, fixed.Remaining)
 		}
 		sent := resumeGemini(t, fixed.Raw)
 		wantPairs(t, name, sent)
@@ -322,8 +322,8 @@ func TestChatLostSnapshot(t *testing.T) {
 			if appendOnly && !bytes.HasPrefix(fixed.Raw, c.raw) {
 				t.Errorf("%s: the lines that were there have changed", name)
 			}
-			if Broken(fixed.Left) {
-				t.Errorf("%s, append only %v: left %+v", name, appendOnly, fixed.Left)
+			if Broken(fixed.Remaining) {
+				t.Errorf("%s, append only %v: left %+v", name, appendOnly, fixed.Remaining)
 			}
 			var lines [][]byte
 			for line := range bytes.Lines(fixed.Raw) {
@@ -368,8 +368,8 @@ func TestChatBatch(t *testing.T) {
 	} {
 		raw := []byte(gemFile(gemSaid("1", "go"), gemSet(gemSaid("1", "go"), gemBatch("2", results, "c1", "c2", "c3"), gemResponses("2_response", a, b, c), gemResponses("3", a, b, c)), gemSaid("4", "on")))
 		_, found, fixed := fix(t, "session-1.jsonl", raw)
-		if !Broken(found) || len(fixed.Left) > 0 {
-			t.Errorf("%s: found %+v, left %+v", name, found, fixed.Left)
+		if !Broken(found) || len(fixed.Remaining) > 0 {
+			t.Errorf("%s: found %+v, left %+v", name, found, fixed.Remaining)
 		}
 		wantPairs(t, name, resumeGemini(t, fixed.Raw))
 		for id, word := range map[string]string{"c1": "alpha", "c2": "beta", "c3": "gamma"} {

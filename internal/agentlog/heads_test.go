@@ -64,8 +64,8 @@ func TestLostHead(t *testing.T) {
 			if behind != raw || !strings.Contains(head, `"01a1e58d-`) || format == Codex && !strings.Contains(head, `"cwd":"/p"`) || format == Codex && !strings.Contains(head, `"ordinal":0`) {
 				t.Errorf("%v, %s:\n%s", format, name, fixed.Raw)
 			}
-			if Broken(fixed.Left) {
-				t.Errorf("%v, %s, left: %+v", format, name, fixed.Left)
+			if Broken(fixed.Remaining) {
+				t.Errorf("%v, %s, left: %+v", format, name, fixed.Remaining)
 			}
 		}
 	}

@@ -62,9 +62,9 @@ func skipSpace(b []byte, at int) int {
 	return at
 }
 
-// heads are common beginnings of objects in session files. After an interrupted write, one of them
+// lineBeginnings are common beginnings of objects in session files. After an interrupted write, one of them
 // follows on the same line. The first ones rarely occur elsewhere.
-var heads = [][]byte{[]byte(`{"parentUuid":`), []byte(`{"timestamp":`), []byte(`{"uuid":`), []byte(`{"type":`), []byte(`{"id":`), []byte(`{"role":`)}
+var lineBeginnings = [][]byte{[]byte(`{"parentUuid":`), []byte(`{"timestamp":`), []byte(`{"uuid":`), []byte(`{"type":`), []byte(`{"id":`), []byte(`{"role":`)}
 
 // salvage finds an object after the place where a line becomes invalid that extends to the end of
 // the line. It tries a bounded number of places.
@@ -75,7 +75,7 @@ var heads = [][]byte{[]byte(`{"parentUuid":`), []byte(`{"timestamp":`), []byte(`
 func salvage(line []byte, from int, torn bool) (int, bool) {
 	var s jsonspan.Scanner
 	end := trimmedRest(line, from).End
-	for _, h := range heads {
+	for _, h := range lineBeginnings {
 		at := from + 1
 		for range 24 {
 			i := bytes.Index(line[min(at, len(line)):], h)

@@ -22,8 +22,8 @@ type Options struct {
 	Format  Format // Auto detects it
 	Profile string // of the rules; "" means those of the model in the file
 	Model   string // for files that name none
-	// Marked is true if a byte order mark precedes the bytes. Some agents do not open such a file.
-	Marked bool
+	// HasByteOrderMark is true if a byte order mark precedes the bytes. Some agents do not open such a file.
+	HasByteOrderMark bool
 
 	Repair wire.Repair
 	// Check selects additional findings that Fix repairs.
@@ -295,7 +295,7 @@ func Read(name string, raw []byte, o Options) (*Log, error) {
 	l := newLog(f, newSource(name, raw, o))
 	l.reader.read(l)
 	l = l.readDecoded(r)
-	if o.Marked {
+	if o.HasByteOrderMark {
 		l.damageAt(0, 1, markRule)
 		if r.readsByteOrderMark != nil && r.readsByteOrderMark(l) {
 			l.markHarmless(readsMarkNote)

@@ -22,8 +22,8 @@ func TestStubBehindNamedLeaf(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		fixed, err := l.Fix(Options{})
-		if err != nil || len(fixed.Left) > 0 || len(fixed.Changes) != 2 || bytes.Count(fixed.Raw, []byte("\n")) != 5 {
-			t.Errorf("%s: %v: %+v\n%s", name, err, fixed.Left, fixed.Raw)
+		if err != nil || len(fixed.Remaining) > 0 || len(fixed.Changes) != 2 || bytes.Count(fixed.Raw, []byte("\n")) != 5 {
+			t.Errorf("%s: %v: %+v\n%s", name, err, fixed.Remaining, fixed.Raw)
 			continue
 		}
 		again, err := Read("a.jsonl", fixed.Raw, Options{})

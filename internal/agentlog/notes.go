@@ -16,10 +16,10 @@ import (
 type Note struct {
 	Time  time.Time
 	Model string
-	// Usage holds the billed tokens of the reply that ends with the message. Hour is the part of
+	// Usage holds the billed tokens of the reply that ends with the message. WrittenForHour is the part of
 	// Usage.Written that is cached for an hour.
-	Usage tokens.Usage
-	Hour  int
+	Usage          tokens.Usage
+	WrittenForHour int
 	// Dollars is the cost of the reply as the agent recorded it.
 	Dollars float64
 	// Summary is true if the message replaces earlier messages.
@@ -39,10 +39,10 @@ func (n Note) Cost(model string) (dollars float64, known bool) {
 	}
 	terms := tokens.CacheOf(model)
 	short := n.Usage
-	short.Written -= n.Hour
+	short.Written -= n.WrittenForHour
 	dollars = price.Cost(terms, short)
 	terms.Write = hourWrite
-	return dollars + price.Cost(terms, tokens.Usage{Written: n.Hour}), true
+	return dollars + price.Cost(terms, tokens.Usage{Written: n.WrittenForHour}), true
 }
 
 // hourWrite is the price of writing a token to an hour-long cache, in thousandths of the input
@@ -85,7 +85,7 @@ func (l *Log) Notes(t *Thread) []Note {
 		if n.Usage != (tokens.Usage{}) && id != "" {
 			// The lines of one reply repeat its usage. The last one is complete.
 			if was, ok := last[id]; ok {
-				all[was].Usage, all[was].Hour, all[was].Dollars = tokens.Usage{}, 0, 0
+				all[was].Usage, all[was].WrittenForHour, all[was].Dollars = tokens.Usage{}, 0, 0
 			}
 			last[id] = i
 		}
@@ -110,7 +110,7 @@ func readNote(o object) (n Note, id string) {
 	n.Summary = o.Is("isCompactSummary") || o.Is("summary") || o.Text("type") == "compaction" || o.Text("type") == "compacted"
 	id = m.Text("id")
 	for _, u := range []object{m.Object("usage"), o.Object("usage"), o.Object("usageMetadata"), o.Object("tokens")} {
-		if n.Usage, n.Hour, n.Dollars = readUsage(u); n.Usage != (tokens.Usage{}) {
+		if n.Usage, n.WrittenForHour, n.Dollars = readUsage(u); n.Usage != (tokens.Usage{}) {
 			break
 		}
 	}
@@ -161,7 +161,7 @@ func (l *Log) addCodexUsage(t *Thread, all []Note) {
 				k--
 			}
 			if k >= 0 && use != (tokens.Usage{}) {
-				all[k].Usage, all[k].Hour = use, hour
+				all[k].Usage, all[k].WrittenForHour = use, hour
 			}
 		}
 		if ms[i].Role == transcript.Assistant {

@@ -111,8 +111,8 @@ func TestCallCutOffByCompaction(t *testing.T) {
 	if len(found) != 1 || !found[0].Dormant || found[0].Rule != "orphan-call" || found[0].Line != 308 || found[0].Effect != Cosmetic {
 		t.Fatalf("%+v", found)
 	}
-	if &fixed.Raw[0] != &s.raw[0] || len(fixed.Changes)+len(fixed.Left) > 0 {
-		t.Errorf("%+v %+v", fixed.Changes, fixed.Left)
+	if &fixed.Raw[0] != &s.raw[0] || len(fixed.Changes)+len(fixed.Remaining) > 0 {
+		t.Errorf("%+v %+v", fixed.Changes, fixed.Remaining)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestAppendOnly(t *testing.T) {
 		if !bytes.HasPrefix(fixed.Raw, s.raw) {
 			t.Errorf("%s: a line was changed", s.name)
 		}
-		for _, f := range fixed.Left {
+		for _, f := range fixed.Remaining {
 			if !f.Dormant && (!f.Physical || f.Rule == "dangling-parent") {
 				t.Errorf("%s: left: %+v", s.name, f)
 			}
@@ -236,8 +236,8 @@ func TestAppendOnlyPi(t *testing.T) {
 	raw := []byte(strings.Replace(seeds[4], `"zz"`, `"c"`, 1) + "\n")
 	l := mustRead(t, "x.jsonl", raw)
 	fixed, err := l.Fix(Options{AppendOnly: true})
-	if err != nil || !bytes.HasPrefix(fixed.Raw, raw) || len(fixed.Left) > 0 || len(fixed.Changes) != 1 {
-		t.Fatalf("%v %+v\n%s", err, fixed.Left, fixed.Raw)
+	if err != nil || !bytes.HasPrefix(fixed.Raw, raw) || len(fixed.Remaining) > 0 || len(fixed.Changes) != 1 {
+		t.Fatalf("%v %+v\n%s", err, fixed.Remaining, fixed.Raw)
 	}
 	// The stub and the two lines behind it; the call stays where it is.
 	if n := bytes.Count(fixed.Raw[len(raw):], []byte("\n")); n != 3 {
@@ -271,8 +271,8 @@ func TestGeminiLines(t *testing.T) {
 			}
 		}
 		more, err := l.Fix(Options{AppendOnly: true})
-		if err != nil || !strings.HasPrefix(string(more.Raw), raw) || len(more.Left) > 0 {
-			t.Errorf("append only: %v, %+v\n%s", err, more.Left, more.Raw)
+		if err != nil || !strings.HasPrefix(string(more.Raw), raw) || len(more.Remaining) > 0 {
+			t.Errorf("append only: %v, %+v\n%s", err, more.Remaining, more.Raw)
 		}
 	}
 }
@@ -308,7 +308,7 @@ func TestOpenCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(fixed.Files) != 2 || fixed.Files[0].Path != "storage/part/msg_2/prt_3.json" || len(fixed.Left) != 0 {
+	if len(fixed.Files) != 2 || fixed.Files[0].Path != "storage/part/msg_2/prt_3.json" || len(fixed.Remaining) != 0 {
 		t.Fatalf("%+v", fixed)
 	}
 	if got := string(fixed.Files[0].Raw); !strings.Contains(got, `"status": "error"`) || !strings.Contains(got, wording.Stub) || !strings.Contains(got, `"input": {"command": "x"}`) {

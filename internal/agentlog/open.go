@@ -38,7 +38,7 @@ func OpenFile(path string, info fs.FileInfo, raw []byte, o Options) (*Stored, er
 		return nil, err
 	}
 	s := &Stored{Log: l, Path: path}
-	if o.Marked {
+	if o.HasByteOrderMark {
 		s.mark = byteOrderMark
 	}
 	if info != nil {
@@ -103,7 +103,7 @@ func (x Place) Open(o Options) (*Stored, error) {
 
 // open reads the session with the given bytes.
 func (x Place) open(info fs.FileInfo, raw []byte, o Options) (*Stored, error) {
-	raw, o.Marked = bytes.CutPrefix(raw, byteOrderMark)
+	raw, o.HasByteOrderMark = bytes.CutPrefix(raw, byteOrderMark)
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return nil, errEmpty
 	}
@@ -156,7 +156,7 @@ func (s *Stored) Replacements(fixed *Fixed) []Replacement {
 	}
 	if s.files == nil {
 		switch {
-		case fixed.Unmarked:
+		case fixed.RemovedMark:
 			return []Replacement{s.replacement("", fixed.Raw)}
 		case bytes.Equal(fixed.Raw, s.Raw()):
 			return nil
@@ -171,14 +171,14 @@ func (s *Stored) Replacements(fixed *Fixed) []Replacement {
 }
 
 func (s *Stored) replacement(name string, raw []byte) Replacement {
-	r := Replacement{Path: s.file(name), Raw: raw, Was: s.Files[name]}
-	if r.Was != nil {
-		r.Modified = r.Was.ModTime()
+	r := Replacement{Path: s.file(name), Raw: raw, OldInfo: s.Files[name]}
+	if r.OldInfo != nil {
+		r.Modified = r.OldInfo.ModTime()
 	}
 	if name == "" {
-		r.Read = s.Raw()
+		r.OldContent = s.Raw()
 		if len(s.mark) > 0 {
-			r.Read = slices.Concat(s.mark, r.Read)
+			r.OldContent = slices.Concat(s.mark, r.OldContent)
 		}
 	}
 	return r

@@ -241,7 +241,7 @@ func ocRelations(files, whole map[string]string) (faults []string) {
 	if len(second.Changes)+len(second.Files) > 0 {
 		wrong("a second fix: %+v", second.Changes)
 	}
-	for _, f := range fixed.Left {
+	for _, f := range fixed.Remaining {
 		if f.Effect == Refused {
 			wrong("left: %s %s", f.Rule, f.File)
 		}

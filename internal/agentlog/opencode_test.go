@@ -58,8 +58,8 @@ func TestOpenCodeParts(t *testing.T) {
 			t.Errorf("%s: found %q, want %q", name, got, c.rules)
 		}
 		fixed, err := l.Fix(Options{})
-		if err != nil || len(fixed.Files) != c.changed || Broken(fixed.Left) || len(fixed.Changes) != len(strings.Fields(c.rules)) {
-			t.Errorf("%s: %v: %d files, %+v, left: %+v", name, err, len(fixed.Files), fixed.Changes, fixed.Left)
+		if err != nil || len(fixed.Files) != c.changed || Broken(fixed.Remaining) || len(fixed.Changes) != len(strings.Fields(c.rules)) {
+			t.Errorf("%s: %v: %d files, %+v, left: %+v", name, err, len(fixed.Files), fixed.Changes, fixed.Remaining)
 			continue
 		}
 		for _, f := range fixed.Files {
@@ -110,7 +110,7 @@ func TestOpenCodeSession(t *testing.T) {
 			t.Errorf("%s: found %+v", name, found)
 		}
 		fixed, err := l.Fix(Options{})
-		if err != nil || len(fixed.Files) != 1 || len(fixed.Changes) != 1 || Broken(fixed.Left) {
+		if err != nil || len(fixed.Files) != 1 || len(fixed.Changes) != 1 || Broken(fixed.Remaining) {
 			t.Errorf("%s: %v: %+v", name, err, fixed)
 			continue
 		}
@@ -162,8 +162,8 @@ func TestOpenCodeSpoilt(t *testing.T) {
 			t.Fatal(err)
 		}
 		fixed, err := l.Fix(Options{})
-		if err != nil || len(fixed.Files) != len(c.files) || len(fixed.Left) > 0 {
-			t.Errorf("%s: %v %+v left: %+v", name, err, fixed.Changes, fixed.Left)
+		if err != nil || len(fixed.Files) != len(c.files) || len(fixed.Remaining) > 0 {
+			t.Errorf("%s: %v %+v left: %+v", name, err, fixed.Changes, fixed.Remaining)
 			continue
 		}
 		for _, f := range fixed.Files {

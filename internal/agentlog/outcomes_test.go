@@ -118,7 +118,7 @@ func readCases(t *testing.T) (all []recordedCase) {
 				continue // no session
 			}
 			raw, marked := bytes.CutPrefix(raw, []byte("\xef\xbb\xbf"))
-			l, err := Read("s.jsonl", raw, Options{Format: formatOf(c.Agent), Marked: marked})
+			l, err := Read("s.jsonl", raw, Options{Format: formatOf(c.Agent), HasByteOrderMark: marked})
 			if err != nil {
 				t.Errorf("%s %s, %s in line %d: %v", c.Agent, r.Session, r.Damage, r.Line, err)
 				continue

@@ -41,7 +41,7 @@ func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
 	d.Version = strings.Clone(cmp.Or(l.agentVersion(), d.Client))
 	kinds := l.damageKinds(found)
 	p := l.predict(d.Agent.Name, d.Version, kinds)
-	d.Outlook, d.Recorded = p.outlook, p.version
+	d.Outlook, d.RecordedVersion = p.outlook, p.version
 	d.Running = l.predict(d.Agent.Name, d.Version, slices.DeleteFunc(slices.Clone(kinds), func(k damageKind) bool { return k.open })).outlook
 	switch {
 	case p.worst.name == "":

@@ -222,7 +222,7 @@ func TestDefectS15Dangling(t *testing.T) {
 			t.Errorf("%s: still %+v\n%s", name, found, fixed.Raw)
 		}
 		more, err := l.Fix(Options{AppendOnly: true})
-		left := slices.DeleteFunc(more.Left, func(f Finding) bool { return f.Rule == headRule }) // it cannot be appended
+		left := slices.DeleteFunc(more.Remaining, func(f Finding) bool { return f.Rule == headRule }) // it cannot be appended
 		if err != nil || !bytes.HasPrefix(more.Raw, []byte(raw)) || Broken(left) {
 			t.Errorf("%s, append only: %v %+v\n%s", name, err, left, more.Raw)
 		}
@@ -259,12 +259,12 @@ func TestLostKeptEntry(t *testing.T) {
 		if count(found, "lost-kept-line") != 1 {
 			t.Errorf("%s: %+v", name, found)
 		}
-		if !strings.Contains(string(fixed.Raw), `"firstKeptEntryId":"c"`) || Broken(fixed.Left) {
-			t.Errorf("%s: %+v\n%s", name, fixed.Left, fixed.Raw)
+		if !strings.Contains(string(fixed.Raw), `"firstKeptEntryId":"c"`) || Broken(fixed.Remaining) {
+			t.Errorf("%s: %+v\n%s", name, fixed.Remaining, fixed.Raw)
 		}
 		more, err := l.Fix(Options{AppendOnly: true})
-		if err != nil || Broken(more.Left) || !bytes.HasPrefix(more.Raw, []byte(raw)) {
-			t.Errorf("%s, append only: %v %+v\n%s", name, err, more.Left, more.Raw)
+		if err != nil || Broken(more.Remaining) || !bytes.HasPrefix(more.Raw, []byte(raw)) {
+			t.Errorf("%s, append only: %v %+v\n%s", name, err, more.Remaining, more.Raw)
 		}
 	}
 	// A line that the repair removes is named no more.

@@ -19,7 +19,7 @@ const interrupted = `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s
 func TestPromptStays(t *testing.T) {
 	l := mustRead(t, "x.jsonl", []byte(interrupted))
 	fixed, err := l.Fix(Options{})
-	if err != nil || len(fixed.Left) > 0 {
+	if err != nil || len(fixed.Remaining) > 0 {
 		t.Fatal(err, fixed)
 	}
 	was, now := strings.Split(interrupted, "\n"), strings.Split(string(fixed.Raw), "\n")

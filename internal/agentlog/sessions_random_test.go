@@ -380,7 +380,7 @@ func sessionRelations(client, name, whole, other, raw string, mixed, vague, lost
 			wrong("it is taken for %v", f)
 			return nil, nil
 		}
-		l, err := Read(name, []byte(rest), Options{Marked: marked})
+		l, err := Read(name, []byte(rest), Options{HasByteOrderMark: marked})
 		if err != nil {
 			wrong("read: %v", err)
 			return nil, nil
@@ -400,7 +400,7 @@ func sessionRelations(client, name, whole, other, raw string, mixed, vague, lost
 	if len(fixed.Changes) == 0 && now != strings.TrimPrefix(raw, "\ufeff") {
 		wrong("changed, and nobody says so")
 	}
-	for _, f := range fixed.Left {
+	for _, f := range fixed.Remaining {
 		// What would hide words of the user is left as it is: of two rollouts in one file.
 		if f.Effect == Refused && !(mixed && format == Codex) {
 			wrong("left: %s in line %d", f.Rule, f.Line)
@@ -410,7 +410,7 @@ func sessionRelations(client, name, whole, other, raw string, mixed, vague, lost
 	if again == nil {
 		return faults
 	}
-	if found := again.Check(wire.CheckOptions{}); len(fixed.Left) == 0 && Broken(found) {
+	if found := again.Check(wire.CheckOptions{}); len(fixed.Remaining) == 0 && Broken(found) {
 		wrong("still broken: %s", found[0].Rule)
 	}
 	if string(second.Raw) != now || len(second.Changes) > 0 {
@@ -444,7 +444,7 @@ func sessionRelations(client, name, whole, other, raw string, mixed, vague, lost
 			wrong("%s is not in the file any more", w)
 		}
 	}
-	if p := unpaired(after.pairs); p != "" && !Broken(fixed.Left) {
+	if p := unpaired(after.pairs); p != "" && !Broken(fixed.Remaining) {
 		wrong("alone: %s", p)
 	}
 	if strings.HasPrefix(client, "claude") && !(mixed && strings.Contains(raw, "last-prompt")) { // which may name the other session

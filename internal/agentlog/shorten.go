@@ -35,7 +35,7 @@ func (l *Log) Shorten(o Options, plan func(*Thread, Size) (*pare.Plan, error)) (
 	if err != nil {
 		return nil, err
 	}
-	o.Format, o.Model, o.Profile, o.Marked = l.Format, l.options.Model, l.options.Profile, l.options.Marked && !fixed.Unmarked
+	o.Format, o.Model, o.Profile, o.HasByteOrderMark = l.Format, l.options.Model, l.options.Profile, l.options.HasByteOrderMark && !fixed.RemovedMark
 	cur, err := Read(l.name, fixed.Raw, o)
 	if err != nil {
 		return nil, fmt.Errorf("shorten %s: %w", l.name, err)
@@ -79,10 +79,10 @@ func (l *Log) Shorten(o Options, plan func(*Thread, Size) (*pare.Plan, error)) (
 		return nil, fmt.Errorf("shorten %s: %w", l.name, err)
 	}
 	short := *fixed
-	short.Raw, short.Changes, short.Left = out, append(slices.Clip(fixed.Changes), e.changes...), nil
+	short.Raw, short.Changes, short.Remaining = out, append(slices.Clip(fixed.Changes), e.changes...), nil
 	for _, f := range after.Check(o.Check) {
 		if f.Effect != Cosmetic {
-			short.Left = append(short.Left, f)
+			short.Remaining = append(short.Remaining, f)
 		}
 	}
 	return &short, nil

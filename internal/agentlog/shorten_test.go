@@ -90,7 +90,7 @@ func shortens(client, name string, raw []byte, c cut) (wrote, gaveUp bool, fault
 		bad("%v", err)
 		return true, false, faults
 	}
-	had := refusals(fixed.Left)
+	had := refusals(fixed.Remaining)
 	for _, f := range after.Check(wire.CheckOptions{}) {
 		if f.Effect == Refused && had == 0 {
 			bad("%s in line %d: %s", f.Rule, f.Line, f.Message)
@@ -232,7 +232,7 @@ func TestRescue(t *testing.T) {
 	}
 	room, _ := l.Size(l.Sent()[0]).Limits()
 	short, err := l.Shorten(Options{}, Rescue)
-	if err != nil || len(short.Left) > 0 {
+	if err != nil || len(short.Remaining) > 0 {
 		t.Fatal(err, short)
 	}
 	if !bytes.HasPrefix(short.Raw, l.Raw()) {

@@ -184,14 +184,14 @@ func TestDefectS5ByteOrderMark(t *testing.T) {
 			t.Errorf("found: %q, want %q", rules, c.rules)
 		}
 		fixed, err := s.Fix(Options{})
-		if err != nil || len(fixed.Changes) != len(rules) || len(fixed.Left) > 0 {
+		if err != nil || len(fixed.Changes) != len(rules) || len(fixed.Remaining) > 0 {
 			t.Fatalf("%v: %+v", err, fixed)
 		}
 		if all := s.Replacements(fixed); len(all) != 1 || !bytes.HasPrefix(all[0].Raw, []byte(c.raw)) {
 			t.Errorf("%+v", all)
 		}
 		kept, err := s.Fix(Options{AppendOnly: true})
-		if err != nil || !Broken(kept.Left) {
+		if err != nil || !Broken(kept.Remaining) {
 			t.Fatalf("append only: %v: %+v", err, kept)
 		}
 		if all := s.Replacements(kept); len(all) != len(rules)-1 || len(all) > 0 && !bytes.HasPrefix(all[0].Raw, []byte("\ufeff"+c.raw)) {
@@ -218,7 +218,7 @@ func TestByteOrderMarkByAgent(t *testing.T) {
 		"pi":              {heads[Pi].name, strings.Join(heads[Pi].lines, ""), false},
 		"Gemini CLI":      {heads[GeminiCLI].name, strings.Join(heads[GeminiCLI].lines, ""), false},
 	} {
-		l, err := Read(c.file, []byte(c.raw), Options{Marked: true})
+		l, err := Read(c.file, []byte(c.raw), Options{HasByteOrderMark: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +226,7 @@ func TestByteOrderMarkByAgent(t *testing.T) {
 		if count(found, markRule) != 1 || Broken(found) == c.fine {
 			t.Errorf("%s: %+v", name, found)
 		}
-		if fixed, err := l.Fix(Options{}); err != nil || !fixed.Unmarked || len(fixed.Left) > 0 {
+		if fixed, err := l.Fix(Options{}); err != nil || !fixed.RemovedMark || len(fixed.Remaining) > 0 {
 			t.Errorf("%s: %v %+v", name, err, fixed)
 		}
 	}
@@ -250,14 +250,14 @@ func TestTreatmentKeepsItsSession(t *testing.T) {
 	if len(found.Sessions) != 2 {
 		t.Fatalf("%d sessions", len(found.Sessions))
 	}
-	first, err := found.Sessions[0].Treat(NewBusy(time.Now().Add(time.Hour)))
+	first, err := found.Sessions[0].PlanRepair(NewBusy(time.Now().Add(time.Hour)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	before, fixed := bytes.Clone(first.session.Raw()), bytes.Clone(first.Fixed.Raw)
 	for range 8 {
 		Examine(found.Sessions[1])
-		if _, err := found.Sessions[1].Treat(NewBusy(time.Now().Add(time.Hour))); err != nil {
+		if _, err := found.Sessions[1].PlanRepair(NewBusy(time.Now().Add(time.Hour))); err != nil {
 			t.Fatal(err)
 		}
 	}

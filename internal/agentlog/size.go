@@ -22,11 +22,11 @@ type Size = fullness.Size
 
 // Rescue returns a plan that removes the oldest parts of a full thread until it takes half of the
 // available room. It leaves other threads alone.
-func Rescue(t *Thread, s Size) (*pare.Plan, error) { return Rescued(t, s, pare.Policy{}, 0) }
+func Rescue(t *Thread, s Size) (*pare.Plan, error) { return RescueWith(t, s, pare.Policy{}, 0) }
 
-// Rescued is like Rescue with a policy and a target in tokens, or in percent if it is below 100. A
+// RescueWith is like Rescue with a policy and a target in tokens, or in percent if it is below 100. A
 // target of zero means 50 %, or less if the agent compacts earlier.
-func Rescued(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
+func RescueWith(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 	limit, over := s.Limits()
 	window := p.Window
 	if p.Window = nil; !over {
@@ -64,9 +64,9 @@ func targetTokens(t *Thread, limit, target int) int {
 	return target
 }
 
-// Roomy reports whether the rest of a thread is at most as long as Rescue would make it, so that it
+// IsShortEnough reports whether the rest of a thread is at most as long as Rescue would make it, so that it
 // does not fill up immediately.
-func Roomy(t *Thread, s Size, left *wire.Request) bool {
+func IsShortEnough(t *Thread, s Size, left *wire.Request) bool {
 	limit, _ := s.Limits()
 	return left.Tokens(tokens.For(left.Model())) <= targetTokens(t, limit, 0)
 }

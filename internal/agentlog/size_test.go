@@ -67,7 +67,7 @@ func TestOverWindowRecorded(t *testing.T) {
 		t.Errorf("%v %+v", over, f)
 	}
 	fixed, err := mustRead(t, "s.jsonl", []byte(grown.String())).Fix(Options{})
-	if err != nil || len(fixed.Changes) > 0 || len(fixed.Left) > 0 {
+	if err != nil || len(fixed.Changes) > 0 || len(fixed.Remaining) > 0 {
 		t.Errorf("a length is nothing to repair: %v %+v", err, fixed)
 	}
 }

@@ -34,8 +34,8 @@ func TestDefectS11PromptID(t *testing.T) {
 			t.Fatal(err)
 		}
 		fixed, err := l.Fix(Options{})
-		if err != nil || len(fixed.Left) > 0 || len(fixed.Changes) == 0 {
-			t.Fatalf("%s: %d changes, left %v, %v", name, len(fixed.Changes), fixed.Left, err)
+		if err != nil || len(fixed.Remaining) > 0 || len(fixed.Changes) == 0 {
+			t.Fatalf("%s: %d changes, left %v, %v", name, len(fixed.Changes), fixed.Remaining, err)
 		}
 		stubs := 0
 		for line := range strings.Lines(string(fixed.Raw)) {
@@ -105,8 +105,8 @@ func TestSeveralResultsInOneUnit(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, err)
 		}
 		fixed, err := l.Fix(Options{Repair: c.repair})
-		if err != nil || len(fixed.Left) > 0 || len(fixed.Changes) == 0 {
-			t.Errorf("%s: %d changes, left %v, %v", c.name, len(fixed.Changes), fixed.Left, err)
+		if err != nil || len(fixed.Remaining) > 0 || len(fixed.Changes) == 0 {
+			t.Errorf("%s: %d changes, left %v, %v", c.name, len(fixed.Changes), fixed.Remaining, err)
 			continue
 		}
 		for _, says := range c.keep {

@@ -102,8 +102,8 @@ func TestRepairsKeepWords(t *testing.T) {
 					t.Errorf("%s%s: %q is lost:\n%s", name, how, text, fixed.Raw)
 				}
 			}
-			if Broken(fixed.Left) {
-				t.Errorf("%s%s: left %+v", name, how, fixed.Left)
+			if Broken(fixed.Remaining) {
+				t.Errorf("%s%s: left %+v", name, how, fixed.Remaining)
 			}
 			again, err := mustRead(t, c.file, fixed.Raw).Fix(Options{Repair: repair})
 			if err != nil || !bytes.Equal(again.Raw, fixed.Raw) {
@@ -139,8 +139,8 @@ func TestTwinCalls(t *testing.T) {
 	for name, c := range twins {
 		for args, calls := range map[string]int{"1": 1, "2": 2} {
 			_, found, fixed := fix(t, c.file, []byte(strings.Replace(c.raw, "%s", args, 1)))
-			if count(found, "duplicate-call-id") == 0 || Broken(fixed.Left) {
-				t.Errorf("%s, %s: found %+v, left %+v", name, args, found, fixed.Left)
+			if count(found, "duplicate-call-id") == 0 || Broken(fixed.Remaining) {
+				t.Errorf("%s, %s: found %+v, left %+v", name, args, found, fixed.Remaining)
 			}
 			ids := make(map[string]bool)
 			tr := mustRead(t, c.file, fixed.Raw).Sent()[0].Request.Transcript()
@@ -172,8 +172,8 @@ func TestTwinParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		fixed, err := l.Fix(Options{})
-		if err != nil || Broken(fixed.Left) || len(fixed.Files) != 1 {
-			t.Fatalf("%s: %v, left %+v, %d files", second, err, fixed.Left, len(fixed.Files))
+		if err != nil || Broken(fixed.Remaining) || len(fixed.Files) != 1 {
+			t.Fatalf("%s: %v, left %+v, %d files", second, err, fixed.Remaining, len(fixed.Files))
 		}
 		if got := string(fixed.Files[0].Raw); strings.Contains(got, "output of two") != renamed || strings.Contains(got, `"callID":"c1"`) {
 			t.Errorf("%s: %s", second, got)
@@ -190,8 +190,8 @@ func TestHeldRepair(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(fixed.Left) != 1 || fixed.Left[0].Instead != heldBackAdvice || fixed.Left[0].IDs[0] != "c1" {
-		t.Errorf("left %+v", fixed.Left)
+	if len(fixed.Remaining) != 1 || fixed.Remaining[0].Instead != heldBackAdvice || fixed.Remaining[0].IDs[0] != "c1" {
+		t.Errorf("left %+v", fixed.Remaining)
 	}
 	if string(fixed.Raw) != raw || len(fixed.Changes) > 0 {
 		t.Errorf("%+v\n%s", fixed.Changes, fixed.Raw)
@@ -265,7 +265,7 @@ func TestDocumentsStayDocuments(t *testing.T) {
 			if got := json.Valid(fixed.Raw); got != want {
 				t.Errorf("%q: one value: %t, want %t\n%s", name, got, want, fixed.Raw)
 			}
-			if want && len(fixed.Left) == 0 {
+			if want && len(fixed.Remaining) == 0 {
 				t.Errorf("%q: nothing is left to say of\n%s", name, fixed.Raw)
 			}
 		}

@@ -15,10 +15,10 @@ import (
 
 // A Replacement is the new content of a session file.
 type Replacement struct {
-	Path string
-	Raw  []byte
-	Was  fs.FileInfo // when it was read
-	Read []byte      // the content that was read, uncompressed; nil if unknown
+	Path       string
+	Raw        []byte
+	OldInfo    fs.FileInfo // when it was read
+	OldContent []byte      // the content that was read, uncompressed; nil if unknown
 	// Modified is the modification time for the file; zero means the current time. Agents list
 	// sessions by time and resume the newest, and a repair is not a use of the session.
 	Modified time.Time
@@ -31,11 +31,11 @@ type Replacement struct {
 
 // readSum returns the hash of the content that was read, or nil if it is unknown.
 func (r *Replacement) readSum() *[sha256.Size]byte {
-	isWhole := r.Was != nil && r.Pack == nil && int64(len(r.Read)) == r.Was.Size()
+	isWhole := r.OldInfo != nil && r.Pack == nil && int64(len(r.OldContent)) == r.OldInfo.Size()
 	if !isWhole {
 		return nil
 	}
-	sum := sha256.Sum256(r.Read)
+	sum := sha256.Sum256(r.OldContent)
 	return &sum
 }
 
@@ -70,14 +70,14 @@ func (w *Writer) Stage(r Replacement) error {
 		w.rows = append(w.rows, r)
 		return nil
 	}
-	if slices.ContainsFunc(w.staged, func(s staged) bool { return os.SameFile(s.was, r.Was) }) {
+	if slices.ContainsFunc(w.staged, func(s staged) bool { return os.SameFile(s.was, r.OldInfo) }) {
 		return nil
 	}
 	d, err := w.Files.New(r.Path)
 	if err != nil {
 		return err
 	}
-	w.staged = append(w.staged, staged{d, r.Was, r.readSum()})
+	w.staged = append(w.staged, staged{d, r.OldInfo, r.readSum()})
 	if r.Pack != nil {
 		if err := d.Pack(r.Pack); err != nil {
 			return err
@@ -92,8 +92,8 @@ func (w *Writer) Stage(r Replacement) error {
 	return d.Close()
 }
 
-// Unmoved returns an error if a file was changed after it was read.
-func (w *Writer) Unmoved() error {
+// CheckUnmodified returns an error if a file was changed after it was read.
+func (w *Writer) CheckUnmodified() error {
 	for _, s := range w.staged {
 		if err := s.Unmoved(s.was); err != nil {
 			return err
@@ -105,7 +105,7 @@ func (w *Writer) Unmoved() error {
 // Commit replaces the files atomically, one after the other, and keeps backups. After an error, it
 // returns the files that were already replaced.
 func (w *Writer) Commit() ([]Rewritten, error) {
-	if err := w.Unmoved(); err != nil {
+	if err := w.CheckUnmodified(); err != nil {
 		return nil, err
 	}
 	w.keeper.files = w.Files
@@ -202,9 +202,9 @@ func findStorage(path string) (storage, below string, ok bool) {
 
 // A Backup is the original of a replaced file.
 type Backup struct {
-	Path   string      // of the file
-	Backup string      // of the original
-	Now    fs.FileInfo // the current file; nil if it does not exist
+	Path    string      // of the file
+	Backup  string      // of the original
+	Current fs.FileInfo // the current file; nil if it does not exist
 }
 
 func newBackup(path, backup string) Backup {
@@ -288,7 +288,7 @@ type Undoer struct {
 // undo reverts the first one.
 func (u *Undoer) Undo(k Backup) (Rewritten, error) {
 	u.keeper.files = u.Files
-	done, err := u.Files.Restore(k.Path, k.Backup, k.Now, atomicfile.Over{Keep: u.keeper.keepOriginal, Force: u.Force})
+	done, err := u.Files.Restore(k.Path, k.Backup, k.Current, atomicfile.Over{Keep: u.keeper.keepOriginal, Force: u.Force})
 	if err != nil {
 		return Rewritten{}, err
 	}

@@ -108,7 +108,7 @@ func TestCommitAllOrNone(t *testing.T) {
 		path := filepath.Join(folder, name)
 		was, err := os.Stat(path)
 		if err == nil {
-			err = w.Stage(Replacement{Path: path, Raw: []byte("2"), Was: was})
+			err = w.Stage(Replacement{Path: path, Raw: []byte("2"), OldInfo: was})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -189,8 +189,8 @@ func TestDefectS15TornFiles(t *testing.T) {
 			t.Errorf("%s: nothing is found", name)
 		}
 		fixed, err := s.Fix(Options{})
-		if err != nil || len(fixed.Left) > 0 {
-			t.Errorf("%s: %v %+v", name, err, fixed.Left)
+		if err != nil || len(fixed.Remaining) > 0 {
+			t.Errorf("%s: %v %+v", name, err, fixed.Remaining)
 		}
 		found := false
 		for _, f := range fixed.Files {
@@ -248,8 +248,8 @@ func TestDefectS5Effects(t *testing.T) {
 				t.Errorf("%s, %d: %v, not %v", name, i, got, x.want)
 			}
 		}
-		if Broken(fixed.Left) {
-			t.Errorf("%s: %+v", name, fixed.Left)
+		if Broken(fixed.Remaining) {
+			t.Errorf("%s: %+v", name, fixed.Remaining)
 		}
 	}
 }

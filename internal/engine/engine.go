@@ -94,7 +94,7 @@ func call(ctx context.Context, on *Settings, name string, body, raw []byte, cb *
 	}
 	if name == "fix" && on == nil && len(raw) == 0 && cb.none() {
 		done.Result, err = planned(pare.Fix(body))
-		if err == nil && done.Report == nil || !hosts.Is(body) {
+		if err == nil && done.Report == nil || !hosts.IsHostList(body) {
 			return done, err
 		}
 		done = Done{}

@@ -58,7 +58,7 @@ func (o *options) inHost(ctx context.Context, of row, l *hosts.List, cb *caller)
 		return res, err
 	}
 	res.Body = out
-	res.Report, err = l.Told(plan, out)
+	res.Report, err = l.PlanReport(plan, out)
 	return res, err
 }
 

@@ -94,10 +94,10 @@ func apply(t *testing.T, l *List, p *pare.Policy) []byte {
 func TestScenes(t *testing.T) {
 	for name, raw := range scenes {
 		want := []string{"orphan-call", "orphan-result"}
-		if named(name).end != nil {
+		if findShape(name).endCall != nil {
 			want = want[:1] // a result lies in its call
 		}
-		for _, raw := range []string{raw, `{"` + named(name).lists[0] + `":` + raw + `,"id":"mine"}`} {
+		for _, raw := range []string{raw, `{"` + findShape(name).listMembers[0] + `":` + raw + `,"id":"mine"}`} {
 			if strings.HasPrefix(raw, `{"messages":{`) {
 				continue
 			}

@@ -18,27 +18,27 @@ var (
 // An object is one of the document, asked by paths; without members if it is something else.
 type object struct{ jsonedit.Object }
 
-func open(raw []byte, at jsonspan.Span) object { return object{jsonedit.At(raw, at)} }
+func objectAt(raw []byte, at jsonspan.Span) object { return object{jsonedit.At(raw, at)} }
 
-func openAll(raw []byte) object { return object{jsonedit.Of(raw)} }
+func objectOf(raw []byte) object { return object{jsonedit.Of(raw)} }
 
 // get is the value at a path such as "state.output"; of several, as in "input|args", the first that is
 // there. An empty span is none.
 func (o object) get(path string) jsonspan.Span {
 	for one := range strings.SplitSeq(path, "|") {
-		if at := o.only(one); at.Len() > 0 {
+		if at := o.getOne(one); at.Len() > 0 {
 			return at
 		}
 	}
 	return jsonspan.Span{}
 }
 
-func (o object) only(path string) (at jsonspan.Span) {
+func (o object) getOne(path string) (at jsonspan.Span) {
 	name, rest, deep := strings.Cut(path, ".")
 	for i := len(o.Members) - 1; i >= 0; i-- { // the last one of a name counts
 		if m := o.Members[i]; jsonspan.Says(o.Raw, m.Key, name) {
 			if at = m.Value; deep {
-				return open(o.Raw, at).only(rest)
+				return objectAt(o.Raw, at).getOne(rest)
 			}
 			return at
 		}
@@ -68,7 +68,7 @@ func (o object) list(path string) []jsonspan.Span {
 }
 
 // first is the byte that a value begins with, or 0.
-func first(value []byte) byte {
+func firstByte(value []byte) byte {
 	if len(value) == 0 {
 		return 0
 	}
@@ -76,13 +76,13 @@ func first(value []byte) byte {
 }
 
 // decode returns what a string says; "" if the value is none.
-func decode(value []byte) string { return jsonedit.Text(value, jsonspan.Span{End: len(value)}) }
+func decodeString(value []byte) string { return jsonedit.Text(value, jsonspan.Span{End: len(value)}) }
 
 // set gives an object a value at a path: where there is one of several, else at the first.
-func set(raw []byte, path string, value []byte) []byte {
-	o := openAll(raw)
+func setPath(raw []byte, path string, value []byte) []byte {
+	o := objectOf(raw)
 	for one := range strings.SplitSeq(path, "|") {
-		if o.only(one).Len() > 0 {
+		if o.getOne(one).Len() > 0 {
 			path = one
 			break
 		}
@@ -91,22 +91,22 @@ func set(raw []byte, path string, value []byte) []byte {
 	name, rest, deep := strings.Cut(path, ".")
 	if deep {
 		inner := o.bytes(name)
-		if first(inner) != '{' {
+		if firstByte(inner) != '{' {
 			inner = []byte("{}")
 		}
-		value = set(inner, rest, value)
+		value = setPath(inner, rest, value)
 	}
 	return jsonedit.Set(raw, name, value)
 }
 
 // An item is an element of a list that is written: one that was there, or a new one.
-type item struct {
-	was int // its number; -1: it is new
-	raw []byte
+type newItem struct {
+	oldIndex int // its number; -1: it is new
+	raw      []byte
 }
 
 // rewritten is a list with other elements. What stood between those that stay neighbours stays.
-func rewritten(raw []byte, list jsonspan.Span, old []jsonspan.Span, now []item) []byte {
+func rewriteList(raw []byte, list jsonspan.Span, old []jsonspan.Span, now []newItem) []byte {
 	if len(now) == 0 || len(old) == 0 {
 		all := make([][]byte, len(now))
 		for i, x := range now {
@@ -122,8 +122,8 @@ func rewritten(raw []byte, list jsonspan.Span, old []jsonspan.Span, now []item) 
 	for i, x := range now {
 		switch {
 		case i == 0:
-		case x.was > 0 && now[i-1].was == x.was-1:
-			out = append(out, raw[old[x.was-1].End:old[x.was].Start]...)
+		case x.oldIndex > 0 && now[i-1].oldIndex == x.oldIndex-1:
+			out = append(out, raw[old[x.oldIndex-1].End:old[x.oldIndex].Start]...)
 		default:
 			out = append(out, between...)
 		}

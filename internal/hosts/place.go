@@ -21,7 +21,7 @@ func (l *List) Check(o wire.CheckOptions) []wire.Finding {
 // Findings are findings in a request made of the list, as the host finds them: those of what is not known
 // go in front.
 func (l *List) Findings(r *wire.Request, all []wire.Finding) []wire.Finding {
-	out := append([]wire.Finding{}, l.strange...)
+	out := append([]wire.Finding{}, l.unknownFindings...)
 	for _, f := range all {
 		path := f.Path
 		if f.Block != transcript.NoBlock {
@@ -29,15 +29,15 @@ func (l *List) Findings(r *wire.Request, all []wire.Finding) []wire.Finding {
 		} else if f.Index >= 0 {
 			path = wirex.MessagePathIn(r, l.Request, f.Index)
 		}
-		f.Path = l.Place(path)
-		f.Message = sayable(f.Message)
+		f.Path = l.HostPath(path)
+		f.Message = withoutPath(f.Message)
 		out = append(out, f)
 	}
 	return out
 }
 
 // sayable is a provider's sentence without the place in the request that it begins with.
-func sayable(message string) string {
+func withoutPath(message string) string {
 	if rest, ok := strings.CutPrefix(message, "messages."); ok {
 		if _, says, ok := strings.Cut(rest, ": "); ok {
 			return says
@@ -50,20 +50,20 @@ func sayable(message string) string {
 func (l *List) Changes(all []wire.Change) []wire.Change {
 	out := make([]wire.Change, 0, len(all))
 	left := make(map[int]int) // by element: how many of its units stay
-	for i := range l.all {
-		left[i] = len(l.all[i].units)
+	for i := range l.elements {
+		left[i] = len(l.elements[i].units)
 	}
 	gone := make(map[int]bool) // units
 	for _, c := range all {
 		if u := l.unitAt(c.Path); c.Removed != "" && u >= 0 {
 			c.Removed = ""
 			if !gone[u] {
-				left[l.units[u].elem]--
-				c.Removed = l.removed(u, left[l.units[u].elem] == 0)
+				left[l.units[u].element]--
+				c.Removed = l.removed(u, left[l.units[u].element] == 0)
 			}
 			gone[u] = true
 		}
-		c.Path = l.Place(c.Path)
+		c.Path = l.HostPath(c.Path)
 		out = append(out, c)
 	}
 	return out
@@ -73,13 +73,13 @@ func (l *List) Changes(all []wire.Change) []wire.Change {
 // the element.
 func (l *List) removed(u int, whole bool) string {
 	x := &l.units[u]
-	e := &l.all[x.elem]
+	e := &l.elements[x.element]
 	if whole {
 		return string(l.raw[e.Span.Start:e.Span.End])
 	}
-	all := string(l.raw[x.at.Start:x.at.End])
+	all := string(l.raw[x.span.Start:x.span.End])
 	for _, p := range x.places {
-		if at := e.lists[p.list].items[p.item]; at != x.at {
+		if at := e.lists[p.list].items[p.item]; at != x.span {
 			all += "\n" + string(l.raw[at.Start:at.End])
 		}
 	}
@@ -89,7 +89,7 @@ func (l *List) removed(u int, whole bool) string {
 // unitAt returns the unit that a path of the request leads to, or into; -1 if there is none.
 func (l *List) unitAt(path string) int {
 	for path != "" {
-		if h, ok := l.blocks[path]; ok && h.unit >= 0 {
+		if h, ok := l.blockOrigins[path]; ok && h.unit >= 0 {
 			return h.unit
 		}
 		path = path[:max(0, strings.LastIndexByte(path, '.'))]
@@ -98,14 +98,14 @@ func (l *List) unitAt(path string) int {
 }
 
 // Place is the path of the document that a path of the request stands for.
-func (l *List) Place(path string) string {
+func (l *List) HostPath(path string) string {
 	if u := l.unitAt(path); u >= 0 {
-		return jsonspan.PathAt(l.raw, l.units[u].at.Start)
+		return jsonspan.PathAt(l.raw, l.units[u].span.Start)
 	}
 	if rest, ok := strings.CutPrefix(path, "messages."); ok {
 		n, _, _ := strings.Cut(rest, ".")
-		if i, err := strconv.Atoi(n); err == nil && i < len(l.opens) {
-			return jsonspan.PathAt(l.raw, l.spans[l.opens[i]].Start)
+		if i, err := strconv.Atoi(n); err == nil && i < len(l.firstElements) {
+			return jsonspan.PathAt(l.raw, l.elementSpans[l.firstElements[i]].Start)
 		}
 	}
 	return path
@@ -118,7 +118,7 @@ func (l *List) Report(report any, name string, value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = set(out, "dialect", quote(l.Shape))
+	out = setPath(out, "dialect", quote(l.Shape))
 	if name == "" {
 		return out, nil
 	}
@@ -126,44 +126,44 @@ func (l *List) Report(report any, name string, value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return set(out, name, text), nil
+	return setPath(out, name, text), nil
 }
 
 // Told is what a plan did, as JSON; now is what [List.Rewrite] has made of it.
-func (l *List) Told(plan *pare.Plan, now []byte) ([]byte, error) {
-	after := List{raw: l.raw, spans: l.spans}
+func (l *List) PlanReport(plan *pare.Plan, now []byte) ([]byte, error) {
+	after := List{raw: l.raw, elementSpans: l.elementSpans}
 	if now != nil {
 		after.raw = now
-		after.find(topOf(now), l.Shape)
+		after.findList(topObject(now), l.Shape)
 	}
 	out, err := l.Report(plan, "changes", l.Changes(plan.Changes()))
 	if err != nil {
 		return nil, err
 	}
-	out = set(out, "messages", fmt.Appendf(nil, "[%d,%d]", len(l.spans), len(after.spans)))
-	out = set(out, "bytes", fmt.Appendf(nil, "[%d,%d]", len(l.raw), len(after.raw)))
+	out = setPath(out, "messages", fmt.Appendf(nil, "[%d,%d]", len(l.elementSpans), len(after.elementSpans)))
+	out = setPath(out, "bytes", fmt.Appendf(nil, "[%d,%d]", len(l.raw), len(after.raw)))
 	return l.Report(json.RawMessage(out), "left", l.Findings(plan.Result(), plan.Left()))
 }
 
 // Len is how many elements the list has.
-func (l *List) Len() int { return len(l.all) }
+func (l *List) Len() int { return len(l.elements) }
 
 // ElementOf is the number of the element that message i of the request is from, or begins in; first reports
 // whether the message is the first one of it.
 func (l *List) ElementOf(i int) (element int, first bool) {
-	if i >= len(l.opens) {
-		return len(l.all), true
+	if i >= len(l.firstElements) {
+		return len(l.elements), true
 	}
-	return l.opens[i], i == 0 || l.opens[i-1] != l.opens[i]
+	return l.firstElements[i], i == 0 || l.firstElements[i-1] != l.firstElements[i]
 }
 
 // Slice is the document with some of its elements.
 func (l *List) Slice(from, to int) []byte {
-	items := make([]item, 0, to-from)
+	items := make([]newItem, 0, to-from)
 	for i := from; i < to; i++ {
-		items = append(items, item{i, l.raw[l.spans[i].Start:l.spans[i].End]})
+		items = append(items, newItem{i, l.raw[l.elementSpans[i].Start:l.elementSpans[i].End]})
 	}
-	out, err := jsonspan.Splice(l.raw, []jsonspan.Edit{{Span: l.list, New: rewritten(l.raw, l.list, l.spans, items)}})
+	out, err := jsonspan.Splice(l.raw, []jsonspan.Edit{{Span: l.listSpan, New: rewriteList(l.raw, l.listSpan, l.elementSpans, items)}})
 	if err != nil {
 		panic(err) // one edit, inside of raw
 	}

@@ -78,7 +78,7 @@ func (m *maker) list(damaged bool) []byte {
 	}
 	var whole any = all
 	if m.r.IntN(3) == 0 {
-		whole = obj{"id": "chat", named(m.shape).lists[0]: all, "mine": m.mark()}
+		whole = obj{"id": "chat", findShape(m.shape).listMembers[0]: all, "mine": m.mark()}
 	}
 	raw, err := json.Marshal(whole)
 	if err != nil {

@@ -23,64 +23,64 @@ type List struct {
 	Shape   string
 	Request *wire.Request // what it says, in the Anthropic dialect
 
-	raw     []byte
-	shape   *shape
-	list    jsonspan.Span
-	spans   []jsonspan.Span // of the elements
-	all     []element
-	units   []unit
-	blocks  map[string]half // by their paths in Request
-	opens   []int           // by message of Request: the element it is from
-	strange []wire.Finding
-	options wire.Options
+	raw             []byte
+	shape           *shape
+	listSpan        jsonspan.Span
+	elementSpans    []jsonspan.Span // of the elements
+	elements        []element
+	units           []unit
+	blockOrigins    map[string]blockOrigin // by their paths in Request
+	firstElements   []int                  // by message of Request: the element it is from
+	unknownFindings []wire.Finding
+	options         wire.Options
 }
 
 // An element of the list.
 type element struct {
 	object
-	in      string // the member that holds its message; "": itself
-	message object
-	role    role
-	fixed   bool // it stands for itself: nothing of it can be taken out
-	lists   []listed
-	units   []int
+	messageMember string // the member that holds its message; "": itself
+	message       object
+	role          role
+	isFixed       bool // it stands for itself: nothing of it can be taken out
+	lists         []nestedList
+	units         []int
 }
 
 // listed is a list inside of an element.
-type listed struct {
+type nestedList struct {
 	at    jsonspan.Span
 	items []jsonspan.Span
 }
 
 // A place is an item of one of the lists of an element.
-type place struct{ list, item int }
+type itemPlace struct{ list, item int }
 
 // A unit is what is decided about as one: a text, a call, a result, a call with its result.
 type unit struct {
-	elem   int
-	kind   kind
-	row    *part
-	at     jsonspan.Span
-	places []place // none: it is the content, or the whole of its element
-	inline bool    // a text that is the content
-	id     string
-	name   string
-	digest string // of the members of a result that are not in the request
-	ended  bool   // of a call that may hold its result
+	element   int
+	kind      kind
+	spec      *partSpec
+	span      jsonspan.Span
+	places    []itemPlace // none: it is the content, or the whole of its element
+	isContent bool        // a text that is the content
+	id        string
+	name      string
+	digest    string // of the members of a result that are not in the request
+	hasResult bool   // of a call that may hold its result
 }
 
 // A half is what a block stands for: a unit, or the result of one that holds both.
-type half struct {
-	unit   int
-	result bool
+type blockOrigin struct {
+	unit     int
+	isResult bool
 }
 
 // between stands between two messages of the model of which the first has calls that are not answered in
 // front of the second: on the wire they would be one turn, and nothing would be wrong.
-const between = "\u2063"
+const turnSeparator = "\u2063"
 
 // madeUp begins the ids of calls that have none.
-const madeUp = "pare_call_"
+const madeUpPrefix = "pare_call_"
 
 // Options say how a list is read.
 type Options struct {
@@ -94,24 +94,24 @@ func Read(raw []byte, o Options) (*List, error) {
 	if err := jsonspan.Valid(raw); err != nil {
 		return nil, err
 	}
-	l := &List{raw: raw, blocks: make(map[string]half), options: wire.Options{Dialect: wire.Anthropic, Profile: "pairs", Model: o.Model}}
-	top := topOf(raw)
-	if !l.find(top, o.As) {
+	l := &List{raw: raw, blockOrigins: make(map[string]blockOrigin), options: wire.Options{Dialect: wire.Anthropic, Profile: "pairs", Model: o.Model}}
+	top := topObject(raw)
+	if !l.findList(top, o.As) {
 		if o.As != "" {
-			return nil, fmt.Errorf("%w: expected %s, in a list or as %s of an object", ErrShape, named(o.As).doc, strings.Join(named(o.As).lists, " or "))
+			return nil, fmt.Errorf("%w: expected %s, in a list or as %s of an object", ErrShape, findShape(o.As).description, strings.Join(findShape(o.As).listMembers, " or "))
 		}
 		return nil, ErrShape
 	}
 	l.Shape = l.shape.name
-	w := &writer{list: l}
+	w := &requestWriter{list: l}
 	if l.options.Model == "" {
 		l.options.Model = cmp.Or(top.text("model"), "")
 	}
-	w.system = appendText(w.system, top.text("system"))
-	for i := range l.spans {
-		l.element(i, w)
+	w.system = appendParagraph(w.system, top.text("system"))
+	for i := range l.elementSpans {
+		l.readElement(i, w)
 	}
-	return l, l.parse(w)
+	return l, l.parseRequest(w)
 }
 
 // Find reads a body that is in the shape of a host; nil: it is in none, or in one that is sent as it is. An
@@ -119,12 +119,12 @@ func Read(raw []byte, o Options) (*List, error) {
 // was asked for; with "", it is found out.
 func Find(body []byte, as string, reading wire.Options) (*List, error) {
 	if as == "" {
-		if !isList(body) {
+		if !isBareList(body) {
 			if r, err := wire.Parse(body, reading); err == nil && len(r.Check(wire.CheckOptions{})) == 0 && r.Understood(false) == nil {
 				return nil, nil
 			}
 		}
-		if !Is(body) {
+		if !IsHostList(body) {
 			return nil, nil // it is for the dialects to read, or to refuse
 		}
 	}
@@ -132,24 +132,26 @@ func Find(body []byte, as string, reading wire.Options) (*List, error) {
 }
 
 // isList reports whether a body is a list: a request never is, so somebody's program may hold it.
-func isList(body []byte) bool { return first(bytes.TrimLeft(body, " \t\r\n")) == '[' }
+func isBareList(body []byte) bool { return firstByte(bytes.TrimLeft(body, " \t\r\n")) == '[' }
 
 // Is reports whether a document looks like a list of a host, or an object that holds one.
-func Is(raw []byte) bool { return jsonspan.Valid(raw) == nil && (&List{raw: raw}).find(topOf(raw), "") }
+func IsHostList(raw []byte) bool {
+	return jsonspan.Valid(raw) == nil && (&List{raw: raw}).findList(topObject(raw), "")
+}
 
-func topOf(raw []byte) object {
+func topObject(raw []byte) object {
 	start := 0
 	for start < len(raw) && strings.IndexByte(" \t\r\n", raw[start]) >= 0 {
 		start++
 	}
-	return open(raw, jsonspan.Span{Start: start, End: len(raw)})
+	return objectAt(raw, jsonspan.Span{Start: start, End: len(raw)})
 }
 
 // find looks for the list and its shape.
-func (l *List) find(top object, as string) bool {
+func (l *List) findList(top object, as string) bool {
 	var only *shape
 	if as != "" {
-		if only = named(as); only == nil {
+		if only = findShape(as); only == nil {
 			return false
 		}
 	}
@@ -158,7 +160,7 @@ func (l *List) find(top object, as string) bool {
 			return false
 		}
 		spans := jsonspan.Elements(l.raw, at)
-		l.list, l.spans = at, spans
+		l.listSpan, l.elementSpans = at, spans
 		l.shape = only
 		if only == nil {
 			l.shape = detect(l.raw, spans, name)
@@ -169,7 +171,7 @@ func (l *List) find(top object, as string) bool {
 		return try(top.Span, "")
 	}
 	for _, name := range []string{"messages", "prompt", "input", "history", "conversations", "conversation"} {
-		if only == nil || slices.Contains(only.lists, name) {
+		if only == nil || slices.Contains(only.listMembers, name) {
 			if try(top.get(name), name) {
 				return true
 			}
@@ -179,26 +181,26 @@ func (l *List) find(top object, as string) bool {
 }
 
 // telling is how many elements tell the shape of a list, at its beginning and at its end.
-const telling = 50
+const sampleSize = 50
 
 // detect is the shape that most elements can only be of; nil if there is none.
 func detect(raw []byte, spans []jsonspan.Span, list string) (best *shape) {
 	most := 0
-	if n := len(spans); n > 2*telling {
-		spans = append(spans[:telling:telling], spans[n-telling:]...)
+	if n := len(spans); n > 2*sampleSize {
+		spans = append(spans[:sampleSize:sampleSize], spans[n-sampleSize:]...)
 	}
 	objects := make([]object, len(spans))
 	for i, at := range spans {
-		objects[i] = open(raw, at)
+		objects[i] = objectAt(raw, at)
 	}
 	for i := range shapes {
 		s := &shapes[i]
-		if list != "" && !slices.Contains(s.lists, list) {
+		if list != "" && !slices.Contains(s.listMembers, list) {
 			continue
 		}
 		n := 0
 		for _, o := range objects {
-			if s.proof(o) {
+			if s.identifies(o) {
 				n++
 			}
 		}
@@ -210,145 +212,145 @@ func detect(raw []byte, spans []jsonspan.Span, list string) (best *shape) {
 }
 
 // element reads one element, and writes what it says.
-func (l *List) element(i int, w *writer) {
+func (l *List) readElement(i int, w *requestWriter) {
 	s := l.shape
-	e := element{object: open(l.raw, l.spans[i])}
-	l.all = append(l.all, e)
+	e := element{object: objectAt(l.raw, l.elementSpans[i])}
+	l.elements = append(l.elements, e)
 	if len(e.Members) == 0 {
-		l.unknown(e.Span, "wrong-type", "an element that is no object: expected a message")
-		l.seal(i, w, user)
+		l.reportUnknown(e.Span, "wrong-type", "an element that is no object: expected a message")
+		l.readOpaque(i, w, roleUser)
 		return
 	}
-	e.in = s.inner(e.object)
+	e.messageMember = s.messageMember(e.object)
 	e.message = e.object
-	if e.in != "" {
-		e.message = open(l.raw, e.get(e.in))
+	if e.messageMember != "" {
+		e.message = objectAt(l.raw, e.get(e.messageMember))
 	}
-	e.role = s.role(e.object, e.message)
-	l.all[i] = e
-	w.begin(i)
+	e.role = s.roleOf(e.object, e.message)
+	l.elements[i] = e
+	w.beginElement(i)
 	switch e.role {
-	case aside:
+	case roleUnsent:
 		return
-	case nobody:
-		l.unknown(e.Span, "unknown-role", "a message of a kind that is not known for "+s.doc)
-		l.seal(i, w, user)
-		return
-	}
-	if e.role == system && !w.spoken {
-		l.all[i].fixed = true // what stands in front of everything stays
-		w.system = appendText(w.system, l.systemText(&e))
+	case roleUnknown:
+		l.reportUnknown(e.Span, "unknown-role", "a message of a kind that is not known for "+s.description)
+		l.readOpaque(i, w, roleUser)
 		return
 	}
-	w.spoken = true
-	if s.strict && e.role == assistant && len(w.open) > 0 {
-		clear(w.open)
-		w.add(half{unit: -1}, user, write("type", "text", "text", between))
+	if e.role == roleSystem && !w.hasSpoken {
+		l.elements[i].isFixed = true // what stands in front of everything stays
+		w.system = appendParagraph(w.system, l.systemText(&e))
+		return
+	}
+	w.hasSpoken = true
+	if s.strictTurns && e.role == roleAssistant && len(w.openCalls) > 0 {
+		clear(w.openCalls)
+		w.add(blockOrigin{unit: -1}, roleUser, write("type", "text", "text", turnSeparator))
 		w.close()
 	}
-	if s.whole != nil {
-		row := s.whole(e.message)
-		if s.adjacent && (row == nil || row.kind != result) {
-			w.calls = nil
+	if s.wholePart != nil {
+		row := s.wholePart(e.message)
+		if s.resultsAdjacent && (row == nil || row.kind != kindResult) {
+			w.unansweredCalls = nil
 		}
 		if row != nil {
-			l.part(i, w, row, e.message.Span, nil)
+			l.readPart(i, w, row, e.message.Span, nil)
 			w.flush()
 			return
 		}
 	}
-	l.content(i, w)
+	l.readContent(i, w)
 	w.flush()
 }
 
 // systemText is what instructions say.
 func (l *List) systemText(e *element) string {
-	at := e.message.get(l.shape.content(e.message))
+	at := e.message.get(l.shape.contentPath(e.message))
 	return plainText(l.raw[at.Start:at.End])
 }
 
 // content reads what a message says, and the calls beside it.
-func (l *List) content(i int, w *writer) {
-	e := &l.all[i]
-	at := e.message.get(l.shape.content(e.message))
+func (l *List) readContent(i int, w *requestWriter) {
+	e := &l.elements[i]
+	at := e.message.get(l.shape.contentPath(e.message))
 	var calls []jsonspan.Span
 	mark := len(l.units)
-	if l.shape.calls != "" {
-		if c := e.message.get(l.shape.calls); c.Len() > 0 && l.raw[c.Start] == '[' {
+	if l.shape.callsMember != "" {
+		if c := e.message.get(l.shape.callsMember); c.Len() > 0 && l.raw[c.Start] == '[' {
 			calls = jsonspan.Elements(l.raw, c)
-			e.lists = append(e.lists, listed{c, calls})
+			e.lists = append(e.lists, nestedList{c, calls})
 		}
 	}
 	ids := make(map[string]bool, len(calls))
 	for _, c := range calls {
-		ids[open(l.raw, c).text(l.shape.call.id)] = true
+		ids[objectAt(l.raw, c).text(l.shape.callPart.idPath)] = true
 	}
-	twice := make(map[string][]place)
-	switch first(l.raw[at.Start:at.End]) {
+	twice := make(map[string][]itemPlace)
+	switch firstByte(l.raw[at.Start:at.End]) {
 	case '"':
 		if at.Len() > 2 {
-			l.units = append(l.units, unit{elem: i, kind: text, at: at, inline: true, row: &part{kind: text}})
+			l.units = append(l.units, unit{element: i, kind: kindText, span: at, isContent: true, spec: &partSpec{kind: kindText}})
 			e.units = append(e.units, len(l.units)-1)
-			w.add(half{unit: len(l.units) - 1}, e.role, write("type", "text", "text", l.raw[at.Start:at.End]))
+			w.add(blockOrigin{unit: len(l.units) - 1}, e.role, write("type", "text", "text", l.raw[at.Start:at.End]))
 		}
 	case '[':
 		items := jsonspan.Elements(l.raw, at)
 		n := len(e.lists)
-		e.lists = append(e.lists, listed{at, items})
+		e.lists = append(e.lists, nestedList{at, items})
 		for k, item := range items {
-			l.item(i, w, item, place{n, k}, ids, twice)
+			l.readItem(i, w, item, itemPlace{n, k}, ids, twice)
 		}
 	case 0, 'n':
 	default:
-		l.unknown(at, "wrong-type", "content that is neither a text nor a list")
+		l.reportUnknown(at, "wrong-type", "content that is neither a text nor a list")
 	}
 	for k, c := range calls {
-		l.part(i, w, &l.shape.call, c, []place{{0, k}})
+		l.readPart(i, w, &l.shape.callPart, c, []itemPlace{{0, k}})
 	}
-	l.repeated(i, twice, mark)
+	l.noteCopies(i, twice, mark)
 }
 
 // item reads one part of the content.
-func (l *List) item(i int, w *writer, at jsonspan.Span, where place, ids map[string]bool, twice map[string][]place) {
-	e := &l.all[i]
+func (l *List) readItem(i int, w *requestWriter, at jsonspan.Span, where itemPlace, ids map[string]bool, twice map[string][]itemPlace) {
+	e := &l.elements[i]
 	if l.raw[at.Start] == '"' { // a word among parts
-		l.units = append(l.units, unit{elem: i, kind: sealed, at: at, places: []place{where}, row: &wholeSealed})
+		l.units = append(l.units, unit{element: i, kind: kindOpaque, span: at, places: []itemPlace{where}, spec: &opaqueMessage})
 		e.units = append(e.units, len(l.units)-1)
-		w.add(half{unit: len(l.units) - 1}, e.role, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
+		w.add(blockOrigin{unit: len(l.units) - 1}, e.role, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
 		return
 	}
-	o := open(l.raw, at)
-	row := l.shape.row(o.text("type"))
+	o := objectAt(l.raw, at)
+	row := l.shape.partFor(o.text("type"))
 	if row == nil {
-		l.unknown(at, "content-type", fmt.Sprintf("a part of type %q, which is not known for %s", o.text("type"), l.shape.doc))
-		row = &wholeSealed
+		l.reportUnknown(at, "content-type", fmt.Sprintf("a part of type %q, which is not known for %s", o.text("type"), l.shape.description))
+		row = &opaqueMessage
 	}
-	if row.kind == call && ids[o.text(row.id)] {
-		twice[o.text(row.id)] = append(twice[o.text(row.id)], where) // the list of calls has it, too
+	if row.kind == kindCall && ids[o.text(row.idPath)] {
+		twice[o.text(row.idPath)] = append(twice[o.text(row.idPath)], where) // the list of calls has it, too
 		return
 	}
-	l.part(i, w, row, at, []place{where})
+	l.readPart(i, w, row, at, []itemPlace{where})
 }
 
 // repeated notes where else the calls of an element stand.
-func (l *List) repeated(i int, twice map[string][]place, mark int) {
-	e := &l.all[i]
-	for _, path := range l.shape.copies {
+func (l *List) noteCopies(i int, twice map[string][]itemPlace, mark int) {
+	e := &l.elements[i]
+	for _, path := range l.shape.copyPaths {
 		at := e.message.get(path)
 		if at.Len() == 0 || l.raw[at.Start] != '[' {
 			continue
 		}
 		items := jsonspan.Elements(l.raw, at)
 		n := len(e.lists)
-		e.lists = append(e.lists, listed{at, items})
+		e.lists = append(e.lists, nestedList{at, items})
 		for k, c := range items {
-			if id := open(l.raw, c).text("id"); id != "" {
-				twice[id] = append(twice[id], place{n, k})
+			if id := objectAt(l.raw, c).text("id"); id != "" {
+				twice[id] = append(twice[id], itemPlace{n, k})
 			}
 		}
 	}
 	for u := mark; u < len(l.units); u++ {
-		if x := &l.units[u]; x.kind == call {
+		if x := &l.units[u]; x.kind == kindCall {
 			x.places = append(x.places, twice[x.id]...)
 			delete(twice, x.id)
 		}
@@ -356,101 +358,101 @@ func (l *List) repeated(i int, twice map[string][]place, mark int) {
 }
 
 // seal makes a unit of an element that is not understood.
-func (l *List) seal(i int, w *writer, who role) {
-	w.begin(i)
-	w.spoken = true
-	l.part(i, w, &wholeSealed, l.spans[i], nil)
-	l.all[i].role = who
+func (l *List) readOpaque(i int, w *requestWriter, who role) {
+	w.beginElement(i)
+	w.hasSpoken = true
+	l.readPart(i, w, &opaqueMessage, l.elementSpans[i], nil)
+	l.elements[i].role = who
 	w.flush()
 }
 
 // part makes a unit of a part, and writes its blocks.
-func (l *List) part(i int, w *writer, row *part, at jsonspan.Span, places []place) {
-	e := &l.all[i]
-	o := open(l.raw, at)
-	u := unit{elem: i, kind: row.kind, row: row, at: at, places: places}
+func (l *List) readPart(i int, w *requestWriter, row *partSpec, at jsonspan.Span, places []itemPlace) {
+	e := &l.elements[i]
+	o := objectAt(l.raw, at)
+	u := unit{element: i, kind: row.kind, spec: row, span: at, places: places}
 	is := func(f func(object) bool) bool { return f != nil && f(o) }
-	u.id, u.name = o.text(row.id), o.text(row.name)
-	if row.kind == both && row.name == "" {
+	u.id, u.name = o.text(row.idPath), o.text(row.namePath)
+	if row.kind == kindCallWithResult && row.namePath == "" {
 		u.name = strings.TrimPrefix(o.text("type"), "tool-")
 	}
-	if l.shape.nameless && u.id == "" && (u.kind == call || u.kind == result) {
-		u.id = w.idOf(u.kind, u.name)
+	if l.shape.matchesByName && u.id == "" && (u.kind == kindCall || u.kind == kindResult) {
+		u.id = w.callID(u.kind, u.name)
 	}
-	server := is(row.server)
+	server := is(row.isServerSide)
 	switch {
-	case row.kind == silent:
+	case row.kind == kindUnsent:
 		return
-	case row.kind == step:
-		w.answer()
+	case row.kind == kindStepStart:
+		w.writeResults()
 		return
-	case row.kind == call && server, row.kind == result && w.server[u.id]:
-		u.kind = map[kind]kind{call: serverCall, result: serverResult}[row.kind]
-	case row.kind == both && (is(row.pending) || server):
-		u.kind = sealed // it is as it should be, with a result or without one
-	case row.kind == call && w.waits(l, e, u.id):
-		u.kind = sealed
+	case row.kind == kindCall && server, row.kind == kindResult && w.serverCalls[u.id]:
+		u.kind = map[kind]kind{kindCall: kindServerCall, kindResult: kindServerResult}[row.kind]
+	case row.kind == kindCallWithResult && (is(row.isPending) || server):
+		u.kind = kindOpaque // it is as it should be, with a result or without one
+	case row.kind == kindCall && w.waitsForApproval(l, e, u.id):
+		u.kind = kindOpaque
 	}
 	id := len(l.units)
 	who := e.role
-	if who == nobody {
-		who = user
+	if who == roleUnknown {
+		who = roleUser
 	}
 	e.units = append(e.units, id)
 	switch u.kind {
-	case text:
-		w.add(half{unit: id}, who, write("type", "text", "text", stringOf(o.bytes(row.say))))
-	case reasoning:
-		w.add(half{unit: id}, assistant, write("type", "thinking", "thinking", stringOf(o.bytes(row.say)), "signature", "host"))
-	case media:
-		w.add(half{unit: id}, who, mediaBlock(&o, row))
-	case call:
-		w.add(half{unit: id}, assistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", inputOf(o.bytes(row.in))))
-		w.open[u.id] = true
-	case result:
-		delete(w.open, u.id)
-		u.digest = digestOf(o, row)
-		w.add(half{unit: id}, user, resultBlock(&u, outputOf(o, row), is(row.failed)))
-	case both:
-		w.add(half{unit: id}, assistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", inputOf(o.bytes(row.in))))
-		if u.ended = row.ended(o); u.ended {
-			w.results = append(w.results, func() {
-				w.add(half{unit: id, result: true}, user, resultBlock(&u, outputOf(o, row), is(row.failed)))
+	case kindText:
+		w.add(blockOrigin{unit: id}, who, write("type", "text", "text", toJSONString(o.bytes(row.textPath))))
+	case kindReasoning:
+		w.add(blockOrigin{unit: id}, roleAssistant, write("type", "thinking", "thinking", toJSONString(o.bytes(row.textPath)), "signature", "host"))
+	case kindMedia:
+		w.add(blockOrigin{unit: id}, who, mediaBlock(&o, row))
+	case kindCall:
+		w.add(blockOrigin{unit: id}, roleAssistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
+		w.openCalls[u.id] = true
+	case kindResult:
+		delete(w.openCalls, u.id)
+		u.digest = unreadDigest(o, row)
+		w.add(blockOrigin{unit: id}, roleUser, resultBlock(&u, findOutput(o, row), is(row.isFailed)))
+	case kindCallWithResult:
+		w.add(blockOrigin{unit: id}, roleAssistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
+		if u.hasResult = row.isEnded(o); u.hasResult {
+			w.pendingResults = append(w.pendingResults, func() {
+				w.add(blockOrigin{unit: id, isResult: true}, roleUser, resultBlock(&u, findOutput(o, row), is(row.isFailed)))
 			})
 		}
-	case serverCall:
-		w.server[u.id] = true
-		w.add(half{unit: id}, assistant, write("type", "server_tool_use", "id", u.id, "name", u.name, "input", inputOf(o.bytes(row.in))))
-	case serverResult:
-		w.add(half{unit: id}, assistant, write("type", "web_search_tool_result", "tool_use_id", u.id, "content", o.bytes(row.out)))
+	case kindServerCall:
+		w.serverCalls[u.id] = true
+		w.add(blockOrigin{unit: id}, roleAssistant, write("type", "server_tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
+	case kindServerResult:
+		w.add(blockOrigin{unit: id}, roleAssistant, write("type", "web_search_tool_result", "tool_use_id", u.id, "content", o.bytes(row.outputPath)))
 	default:
-		w.add(half{unit: id}, who, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
+		w.add(blockOrigin{unit: id}, who, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
 	}
 	l.units = append(l.units, u)
 }
 
 // unknown notes what nobody here knows.
-func (l *List) unknown(at jsonspan.Span, rule, says string) {
+func (l *List) reportUnknown(at jsonspan.Span, rule, says string) {
 	path := jsonspan.PathAt(l.raw, at.Start)
-	l.strange = append(l.strange, wire.Finding{Rule: rule, Path: path, IDs: []string{}, Message: path + ": " + says, Source: "pare/" + rule, Index: -1, Block: transcript.NoBlock})
+	l.unknownFindings = append(l.unknownFindings, wire.Finding{Rule: rule, Path: path, IDs: []string{}, Message: path + ": " + says, Source: "pare/" + rule, Index: -1, Block: transcript.NoBlock})
 }
 
 // newBegin begins the ids that are new in the document.
-const newBegin = "pare-"
+const newIDPrefix = "pare-"
 
 // newID makes an id of what stands beside it, so that the same list gives the same bytes.
 func newID(near string, text []byte) string {
 	sum := sha256.Sum256(append([]byte(near+"\x00"), text...))
-	return newBegin + hex.EncodeToString(sum[:8])
+	return newIDPrefix + hex.EncodeToString(sum[:8])
 }
 
 // parse reads what was written.
-func (l *List) parse(w *writer) error {
+func (l *List) parseRequest(w *requestWriter) error {
 	body := w.body(l.options.Model)
 	r, err := wire.Parse(body, l.options)
 	if err != nil {
-		return fmt.Errorf("read %s: %w", l.shape.doc, err)
+		return fmt.Errorf("read %s: %w", l.shape.description, err)
 	}
-	l.Request, l.opens = r, w.opens
+	l.Request, l.firstElements = r, w.firstElements
 	return nil
 }

@@ -13,116 +13,116 @@ import (
 )
 
 // A writer writes what a list says as a request.
-type writer struct {
-	list    *List
-	spoken  bool // somebody has spoken who is no system
-	elem    int
-	system  []byte
-	out     []byte // the messages, without the brackets
-	who     role   // of the message that is open; nobody: none is
-	n       int    // blocks of it
-	opens   []int
-	results []func()
-	server  map[string]bool
-	calls   []nameless      // that are not answered yet
-	open    map[string]bool // calls without results since the last one that was noticed
-	made    int
-	asked   map[string]bool // calls of element askedOf that wait for an approval
-	askedOf int
+type requestWriter struct {
+	list             *List
+	hasSpoken        bool // somebody has spoken who is no system
+	element          int
+	system           []byte
+	messages         []byte // the messages, without the brackets
+	openRole         role   // of the message that is open; nobody: none is
+	openBlocks       int    // blocks of it
+	firstElements    []int
+	pendingResults   []func()
+	serverCalls      map[string]bool
+	unansweredCalls  []namelessCall  // that are not answered yet
+	openCalls        map[string]bool // calls without results since the last one that was noticed
+	madeUpIDs        int
+	approvalsAsked   map[string]bool // calls of element askedOf that wait for an approval
+	approvalsElement int
 }
 
 // nameless is a call without an id.
-type nameless struct{ name, id string }
+type namelessCall struct{ name, id string }
 
 // begin goes on to the next element: a message never holds what two of them say.
-func (w *writer) begin(i int) {
-	if w.server == nil {
-		w.server, w.open = make(map[string]bool), make(map[string]bool)
+func (w *requestWriter) beginElement(i int) {
+	if w.serverCalls == nil {
+		w.serverCalls, w.openCalls = make(map[string]bool), make(map[string]bool)
 	}
 	w.flush()
-	w.elem = i
+	w.element = i
 }
 
 // add writes a block.
-func (w *writer) add(h half, who role, block []byte) {
-	if w.who != who {
+func (w *requestWriter) add(h blockOrigin, who role, block []byte) {
+	if w.openRole != who {
 		w.close()
-		if len(w.out) > 0 {
-			w.out = append(w.out, ',')
+		if len(w.messages) > 0 {
+			w.messages = append(w.messages, ',')
 		}
-		w.out = append(append(append(w.out, `{"role":"`...), who.String()...), `","content":[`...)
-		w.who, w.n = who, 0
-		w.opens = append(w.opens, w.elem)
+		w.messages = append(append(append(w.messages, `{"role":"`...), who.String()...), `","content":[`...)
+		w.openRole, w.openBlocks = who, 0
+		w.firstElements = append(w.firstElements, w.element)
 	}
-	if w.n > 0 {
-		w.out = append(w.out, ',')
+	if w.openBlocks > 0 {
+		w.messages = append(w.messages, ',')
 	}
-	w.out = append(w.out, block...)
-	w.list.blocks["messages."+strconv.Itoa(len(w.opens)-1)+".content."+strconv.Itoa(w.n)] = h
-	w.n++
+	w.messages = append(w.messages, block...)
+	w.list.blockOrigins["messages."+strconv.Itoa(len(w.firstElements)-1)+".content."+strconv.Itoa(w.openBlocks)] = h
+	w.openBlocks++
 }
 
-func (w *writer) close() {
-	if w.who != nobody {
-		w.out = append(w.out, "]}"...)
-		w.who = nobody
+func (w *requestWriter) close() {
+	if w.openRole != roleUnknown {
+		w.messages = append(w.messages, "]}"...)
+		w.openRole = roleUnknown
 	}
 }
 
 // answer writes the results of the calls in front.
-func (w *writer) answer() {
-	all := w.results
-	w.results = nil
+func (w *requestWriter) writeResults() {
+	all := w.pendingResults
+	w.pendingResults = nil
 	for _, put := range all {
 		put()
 	}
 }
 
-func (w *writer) flush() {
-	w.answer()
+func (w *requestWriter) flush() {
+	w.writeResults()
 	w.close()
 }
 
 // idOf makes up the id of a call that has none, or finds that of the call that a result answers.
-func (w *writer) idOf(k kind, name string) string {
-	if k == result {
-		for i, c := range w.calls {
+func (w *requestWriter) callID(k kind, name string) string {
+	if k == kindResult {
+		for i, c := range w.unansweredCalls {
 			if c.name == name {
-				w.calls = append(w.calls[:i:i], w.calls[i+1:]...)
+				w.unansweredCalls = append(w.unansweredCalls[:i:i], w.unansweredCalls[i+1:]...)
 				return c.id
 			}
 		}
 	}
-	w.made++
-	id := madeUp + strconv.Itoa(w.made)
-	if k == call {
-		w.calls = append(w.calls, nameless{name, id})
+	w.madeUpIDs++
+	id := madeUpPrefix + strconv.Itoa(w.madeUpIDs)
+	if k == kindCall {
+		w.unansweredCalls = append(w.unansweredCalls, namelessCall{name, id})
 	}
 	return id
 }
 
 // waits reports whether a call waits for somebody's approval.
-func (w *writer) waits(l *List, e *element, id string) bool {
-	if l.shape.approval == "" {
+func (w *requestWriter) waitsForApproval(l *List, e *element, id string) bool {
+	if l.shape.approvalType == "" {
 		return false
 	}
-	if w.asked == nil || w.askedOf != w.elem {
-		w.asked, w.askedOf = make(map[string]bool), w.elem
+	if w.approvalsAsked == nil || w.approvalsElement != w.element {
+		w.approvalsAsked, w.approvalsElement = make(map[string]bool), w.element
 		for _, at := range e.message.list("content") {
-			if o := open(l.raw, at); o.text("type") == l.shape.approval {
-				w.asked[o.text("toolCallId")] = true
+			if o := objectAt(l.raw, at); o.text("type") == l.shape.approvalType {
+				w.approvalsAsked[o.text("toolCallId")] = true
 			}
 		}
 	}
-	return w.asked[id] && !l.answered(id)
+	return w.approvalsAsked[id] && !l.hasResultFor(id)
 }
 
 // answered reports whether a result with an id stands anywhere in the list.
-func (l *List) answered(id string) bool {
-	for _, at := range l.spans {
-		o := open(l.raw, at)
+func (l *List) hasResultFor(id string) bool {
+	for _, at := range l.elementSpans {
+		o := objectAt(l.raw, at)
 		for _, p := range o.list("content") {
-			if r := open(l.raw, p); r.text("type") == "tool-result" && r.text("toolCallId") == id {
+			if r := objectAt(l.raw, p); r.text("type") == "tool-result" && r.text("toolCallId") == id {
 				return true
 			}
 		}
@@ -130,7 +130,7 @@ func (l *List) answered(id string) bool {
 	return false
 }
 
-func (w *writer) body(model string) []byte {
+func (w *requestWriter) body(model string) []byte {
 	w.flush()
 	b := []byte(`{"max_tokens":1,`)
 	if model != "" {
@@ -139,11 +139,11 @@ func (w *writer) body(model string) []byte {
 	if len(w.system) > 0 {
 		b = append(append(append(b, `"system":`...), quote(string(w.system))...), ',')
 	}
-	b = append(append(b, `"messages":[`...), w.out...)
+	b = append(append(b, `"messages":[`...), w.messages...)
 	return append(b, "]}"...)
 }
 
-func appendText(to []byte, text string) []byte {
+func appendParagraph(to []byte, text string) []byte {
 	if text != "" && len(to) > 0 {
 		to = append(to, "\n\n"...)
 	}
@@ -151,8 +151,8 @@ func appendText(to []byte, text string) []byte {
 }
 
 // stringOf is a value as a JSON string.
-func stringOf(value []byte) []byte {
-	switch first(value) {
+func toJSONString(value []byte) []byte {
+	switch firstByte(value) {
 	case '"':
 		return value
 	case 0:
@@ -162,22 +162,22 @@ func stringOf(value []byte) []byte {
 }
 
 // inputOf is the input of a call as an object.
-func inputOf(value []byte) []byte {
-	switch first(value) {
+func toInput(value []byte) []byte {
+	switch firstByte(value) {
 	case '{':
 		return value
 	case 0, 'n':
 		return []byte("{}")
 	}
-	if text := decode(value); first([]byte(text)) == '{' && jsonspan.Valid([]byte(text)) == nil {
+	if text := decodeString(value); firstByte([]byte(text)) == '{' && jsonspan.Valid([]byte(text)) == nil {
 		return []byte(text) // an object, written as a text
 	}
 	return write("input", value)
 }
 
 // mediaBlock is a picture or a file, for whoever weighs it.
-func mediaBlock(o *object, row *part) []byte {
-	data := o.text(row.say)
+func mediaBlock(o *object, row *partSpec) []byte {
+	data := o.text(row.textPath)
 	mime := o.text("mediaType|mimeType|mime|mime_type|source.media_type")
 	if rest, ok := strings.CutPrefix(data, "data:"); ok {
 		mime, data, _ = strings.Cut(rest, ";base64,")
@@ -200,7 +200,7 @@ func resultBlock(u *unit, out []byte, failed bool) []byte {
 	if failed {
 		mark = []byte("true")
 	}
-	if u.name != "" && u.kind == result {
+	if u.name != "" && u.kind == kindResult {
 		name = quote(u.name)
 	}
 	if u.digest != "" {
@@ -210,26 +210,26 @@ func resultBlock(u *unit, out []byte, failed bool) []byte {
 }
 
 // outputOf returns the output of a result: of the members that may hold it, the first that is not empty.
-func outputOf(o object, row *part) []byte {
-	for path := range strings.SplitSeq(row.out, "|") {
+func findOutput(o object, row *partSpec) []byte {
+	for path := range strings.SplitSeq(row.outputPath, "|") {
 		if out := o.bytes(path); len(out) > 2 && string(out) != "null" {
 			return out
 		}
 	}
-	return o.bytes(row.out)
+	return o.bytes(row.outputPath)
 }
 
 // unsaid are the members of a result that two copies of it may have different values of.
-var unsaid = []string{"type", "role", "schema", "version", "id", "timestamp", "created_at", "updated_at", "time"}
+var digestIgnored = []string{"type", "role", "schema", "version", "id", "timestamp", "created_at", "updated_at", "time"}
 
 // digestOf returns a digest of the members of a result that are not in the request; "" if there are none.
-func digestOf(o object, row *part) string {
+func unreadDigest(o object, row *partSpec) string {
 	sum := sha256.New()
 	some := false
 	for _, m := range o.Members {
-		key := decode(o.Raw[m.Key.Start-1 : m.Key.End+1])
-		read := slices.ContainsFunc([]string{row.id, row.name, row.out}, func(path string) bool { return path == key || strings.HasPrefix(path, key+"|") })
-		if read || slices.Contains(unsaid, key) {
+		key := decodeString(o.Raw[m.Key.Start-1 : m.Key.End+1])
+		read := slices.ContainsFunc([]string{row.idPath, row.namePath, row.outputPath}, func(path string) bool { return path == key || strings.HasPrefix(path, key+"|") })
+		if read || slices.Contains(digestIgnored, key) {
 			continue
 		}
 		some = true
@@ -243,10 +243,10 @@ func digestOf(o object, row *part) string {
 
 // outputText is the text of an output.
 func outputText(out []byte) string {
-	o := openAll(out)
+	o := objectOf(out)
 	if o.get("type").Len() > 0 && o.get("value").Len() > 0 {
 		out = o.bytes("value")
-	} else if o.text("type") == "text" && first(o.bytes("text")) == '"' {
+	} else if o.text("type") == "text" && firstByte(o.bytes("text")) == '"' {
 		out = o.bytes("text")
 	}
 	return plainText(out)
@@ -254,17 +254,17 @@ func outputText(out []byte) string {
 
 // plainText is what a text, or a list with texts, says; of anything else its JSON.
 func plainText(value []byte) string {
-	switch first(value) {
+	switch firstByte(value) {
 	case 0:
 		return ""
 	case '"':
-		return decode(value)
+		return decodeString(value)
 	case '[':
 		var b strings.Builder
 		some := false
 		rest := false // something that is no text and no picture
 		for _, at := range jsonspan.Elements(value, jsonspan.Span{End: len(value)}) {
-			o := open(value, at)
+			o := objectAt(value, at)
 			t := o.get("text")
 			if t.Len() == 0 || value[t.Start] != '"' {
 				rest = rest || !isMedia(o.text("type"))
@@ -274,7 +274,7 @@ func plainText(value []byte) string {
 				b.WriteByte('\n')
 			}
 			some = true
-			b.WriteString(decode(value[t.Start:t.End]))
+			b.WriteString(decodeString(value[t.Start:t.End]))
 		}
 		if !rest || some {
 			return b.String()
@@ -284,12 +284,12 @@ func plainText(value []byte) string {
 }
 
 // holdsMore reports whether a list of parts holds some that are not in its text.
-func holdsMore(list []byte) bool {
+func hasOtherParts(list []byte) bool {
 	if plainText(list) == string(list) {
 		return false
 	}
 	return slices.ContainsFunc(jsonspan.Elements(list, jsonspan.Span{End: len(list)}), func(at jsonspan.Span) bool {
-		text := open(list, at).get("text")
+		text := objectAt(list, at).get("text")
 		return text.Len() == 0 || list[text.Start] != '"'
 	})
 }

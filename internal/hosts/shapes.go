@@ -9,140 +9,140 @@ var shapes = []shape{pi, aiSDK, aiSDKUI, langChain, agentsAPI, openCode, openAIA
 
 // pi's live list, as its extensions get it. Sources: AgentMessage of its packages, 1.5.
 var pi = shape{
-	name: "pi", strict: true, doc: "the live list of pi", lists: []string{"messages"}, inner: itself, content: under("content"),
-	proof: func(o object) bool {
+	name: "pi", strictTurns: true, description: "the live list of pi", listMembers: []string{"messages"}, messageMember: noMember, contentPath: always("content"),
+	identifies: func(o object) bool {
 		if o.text("role") == "toolResult" && o.get("toolCallId").Len() > 0 || o.text("role") == "assistant" && o.get("stopReason").Len() > 0 && o.get("api").Len() > 0 {
 			return true
 		}
 		return hasPart(o, "content", "toolCall", "arguments")
 	},
-	role: func(_, m object) role {
+	roleOf: func(_, m object) role {
 		switch m.text("role") {
 		case "user", "toolResult", "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary":
 			if m.is("excludeFromContext") {
-				return aside
+				return roleUnsent
 			}
-			return user
+			return roleUser
 		case "assistant":
 			if stop := m.text("stopReason"); stop == "error" || stop == "aborted" {
-				return aside // pi does not send it again
+				return roleUnsent // pi does not send it again
 			}
-			return assistant
+			return roleAssistant
 		case "system":
-			return system
+			return roleSystem
 		}
-		return nobody
+		return roleUnknown
 	},
-	whole: func(m object) *part {
+	wholePart: func(m object) *partSpec {
 		switch m.text("role") {
 		case "toolResult":
 			return &piResult
 		case "bashExecution", "branchSummary", "compactionSummary":
-			return &wholeSealed
+			return &opaqueMessage
 		}
 		return nil
 	},
-	parts: []part{
-		{as: "text", kind: text, say: "text"},
-		{as: "thinking", kind: reasoning, say: "thinking"},
-		{as: "toolCall", kind: call, id: "id", name: "name", in: "arguments"},
-		{as: "image", kind: media, say: "data"},
+	parts: []partSpec{
+		{typeName: "text", kind: kindText, textPath: "text"},
+		{typeName: "thinking", kind: kindReasoning, textPath: "thinking"},
+		{typeName: "toolCall", kind: kindCall, idPath: "id", namePath: "name", inputPath: "arguments"},
+		{typeName: "image", kind: kindMedia, textPath: "data"},
 	},
-	stub: func(near object, _ string, c *unit, said []byte) []byte {
+	newResult: func(near object, _ string, c *unit, said []byte) []byte {
 		return write("role", "toolResult", "toolCallId", c.id, "toolName", c.name, "content", array(write("type", "text", "text", said)), "isError", []byte("true"), "timestamp", near.bytes("timestamp"))
 	},
-	says: func(near object, _ string, who role, said []byte) []byte {
+	newMessage: func(near object, _ string, who role, said []byte) []byte {
 		return write("role", who.String(), "content", array(write("type", "text", "text", said)), "timestamp", near.bytes("timestamp"))
 	},
 }
 
 var (
-	piResult    = part{kind: result, id: "toolCallId", name: "toolName", out: "content", failed: truth("isError")}
-	wholeSealed = part{kind: sealed}
+	piResult      = partSpec{kind: kindResult, idPath: "toolCallId", namePath: "toolName", outputPath: "content", isFailed: memberIsTrue("isError")}
+	opaqueMessage = partSpec{kind: kindOpaque}
 )
 
 // Model messages of the AI SDK, 4 to 7, and the prompts of its providers.
 var aiSDK = shape{
-	name: "ai-sdk", strict: true, doc: "model messages of the AI SDK", lists: []string{"messages", "prompt"}, inner: itself, approval: "tool-approval-request", content: under("content"),
-	proof: func(o object) bool {
+	name: "ai-sdk", strictTurns: true, description: "model messages of the AI SDK", listMembers: []string{"messages", "prompt"}, messageMember: noMember, approvalType: "tool-approval-request", contentPath: always("content"),
+	identifies: func(o object) bool {
 		return hasPart(o, "content", "tool-call", "toolCallId") || hasPart(o, "content", "tool-result", "toolCallId") || hasPart(o, "content", "tool-approval-request", "approvalId")
 	},
-	role: func(_, m object) role {
+	roleOf: func(_, m object) role {
 		switch m.text("role") {
 		case "tool", "user":
-			return user
+			return roleUser
 		case "assistant":
-			return assistant
+			return roleAssistant
 		case "system":
-			return system
+			return roleSystem
 		}
-		return nobody
+		return roleUnknown
 	},
-	parts: []part{
-		{as: "text", kind: text, say: "text"},
-		{as: "reasoning", kind: reasoning, say: "text"},
-		{as: "redacted-reasoning", kind: sealed},
-		{as: "reasoning-file", kind: sealed},
-		{as: "image", kind: media, say: "image"},
-		{as: "file", kind: media, say: "data"},
-		{as: "source", kind: silent},
-		{as: "custom", kind: sealed},
-		{as: "tool-call", kind: call, id: "toolCallId", name: "toolName", in: "input|args", server: truth("providerExecuted")},
-		{as: "tool-result", kind: result, id: "toolCallId", name: "toolName", out: "output|result", failed: func(o object) bool {
+	parts: []partSpec{
+		{typeName: "text", kind: kindText, textPath: "text"},
+		{typeName: "reasoning", kind: kindReasoning, textPath: "text"},
+		{typeName: "redacted-reasoning", kind: kindOpaque},
+		{typeName: "reasoning-file", kind: kindOpaque},
+		{typeName: "image", kind: kindMedia, textPath: "image"},
+		{typeName: "file", kind: kindMedia, textPath: "data"},
+		{typeName: "source", kind: kindUnsent},
+		{typeName: "custom", kind: kindOpaque},
+		{typeName: "tool-call", kind: kindCall, idPath: "toolCallId", namePath: "toolName", inputPath: "input|args", isServerSide: memberIsTrue("providerExecuted")},
+		{typeName: "tool-result", kind: kindResult, idPath: "toolCallId", namePath: "toolName", outputPath: "output|result", isFailed: func(o object) bool {
 			return strings.HasPrefix(o.text("output.type"), "error") || o.is("isError")
 		}},
-		{as: "tool-approval-request", kind: sealed},
-		{as: "tool-approval-response", kind: sealed},
+		{typeName: "tool-approval-request", kind: kindOpaque},
+		{typeName: "tool-approval-response", kind: kindOpaque},
 	},
-	stub: func(near object, _ string, c *unit, said []byte) []byte {
+	newResult: func(near object, _ string, c *unit, said []byte) []byte {
 		return write("role", "tool", "content", array(write("type", "tool-result", "toolCallId", c.id, "toolName", c.name, "output", write("type", "error-text", "value", said))))
 	},
-	says: func(near object, _ string, who role, said []byte) []byte {
+	newMessage: func(near object, _ string, who role, said []byte) []byte {
 		return write("role", who.String(), "content", array(write("type", "text", "text", said)))
 	},
 }
 
 // UI messages of the AI SDK, 4 to 7: a tool's part holds its call and its result.
 var aiSDKUI = shape{
-	name: "ai-sdk-ui", doc: "UI messages of the AI SDK", lists: []string{"messages"}, inner: itself, content: under("parts"),
-	proof: func(o object) bool {
+	name: "ai-sdk-ui", description: "UI messages of the AI SDK", listMembers: []string{"messages"}, messageMember: noMember, contentPath: always("parts"),
+	identifies: func(o object) bool {
 		if o.get("info").Len() > 0 || o.get("role").Len() == 0 {
 			return false
 		}
 		for _, at := range o.list("parts") {
-			if open(o.Raw, at).text("type") != "" {
+			if objectAt(o.Raw, at).text("type") != "" {
 				return true
 			}
 		}
 		return false
 	},
-	role: func(_, m object) role { return plainRole(m.text("role")) },
-	parts: []part{
-		{as: "text", kind: text, say: "text"},
-		{as: "reasoning", kind: reasoning, say: "text|reasoning"},
-		{as: "reasoning-file", kind: sealed},
-		{as: "file", kind: media, say: "url|data"},
-		{as: "source", kind: silent},
-		{as: "source-url", kind: silent},
-		{as: "source-document", kind: silent},
-		{as: "step-start", kind: step},
-		{as: "custom", kind: sealed},
-		{as: "data-*", kind: sealed},
-		{as: "tool-invocation", kind: both, id: "toolInvocation.toolCallId", name: "toolInvocation.toolName", in: "toolInvocation.args", out: "toolInvocation.result", ended: member("toolInvocation.state", "result")},
-		{as: "tool-*", kind: both, id: "toolCallId", in: "input|rawInput", out: "output|errorText", ended: uiEnded, failed: uiFailed, pending: uiPending, server: truth("providerExecuted")},
-		{as: "dynamic-tool", kind: both, id: "toolCallId", name: "toolName", in: "input|rawInput", out: "output|errorText", ended: uiEnded, failed: uiFailed, pending: uiPending, server: truth("providerExecuted")},
+	roleOf: func(_, m object) role { return plainRole(m.text("role")) },
+	parts: []partSpec{
+		{typeName: "text", kind: kindText, textPath: "text"},
+		{typeName: "reasoning", kind: kindReasoning, textPath: "text|reasoning"},
+		{typeName: "reasoning-file", kind: kindOpaque},
+		{typeName: "file", kind: kindMedia, textPath: "url|data"},
+		{typeName: "source", kind: kindUnsent},
+		{typeName: "source-url", kind: kindUnsent},
+		{typeName: "source-document", kind: kindUnsent},
+		{typeName: "step-start", kind: kindStepStart},
+		{typeName: "custom", kind: kindOpaque},
+		{typeName: "data-*", kind: kindOpaque},
+		{typeName: "tool-invocation", kind: kindCallWithResult, idPath: "toolInvocation.toolCallId", namePath: "toolInvocation.toolName", inputPath: "toolInvocation.args", outputPath: "toolInvocation.result", isEnded: memberEquals("toolInvocation.state", "result")},
+		{typeName: "tool-*", kind: kindCallWithResult, idPath: "toolCallId", inputPath: "input|rawInput", outputPath: "output|errorText", isEnded: uiEnded, isFailed: uiFailed, isPending: uiPending, isServerSide: memberIsTrue("providerExecuted")},
+		{typeName: "dynamic-tool", kind: kindCallWithResult, idPath: "toolCallId", namePath: "toolName", inputPath: "input|rawInput", outputPath: "output|errorText", isEnded: uiEnded, isFailed: uiFailed, isPending: uiPending, isServerSide: memberIsTrue("providerExecuted")},
 	},
-	end: func(part, said []byte) []byte {
-		if openAll(part).get("toolInvocation").Len() > 0 {
-			return set(set(part, "toolInvocation.state", quote("result")), "toolInvocation.result", said)
+	endCall: func(part, said []byte) []byte {
+		if objectOf(part).get("toolInvocation").Len() > 0 {
+			return setPath(setPath(part, "toolInvocation.state", quote("result")), "toolInvocation.result", said)
 		}
-		part = set(set(part, "state", quote("output-error")), "errorText", said)
-		if openAll(part).get("input").Len() == 0 {
-			part = set(part, "input", []byte("{}"))
+		part = setPath(setPath(part, "state", quote("output-error")), "errorText", said)
+		if objectOf(part).get("input").Len() == 0 {
+			part = setPath(part, "input", []byte("{}"))
 		}
 		return part
 	},
-	says: func(near object, _ string, who role, said []byte) []byte {
+	newMessage: func(near object, _ string, who role, said []byte) []byte {
 		return write("id", newID(near.text("id"), said), "role", who.String(), "parts", array(write("type", "text", "text", said)))
 	},
 }
@@ -164,86 +164,86 @@ func uiPending(o object) bool {
 // Messages of LangChain: as JavaScript and Python write them (lc), in dictionaries of type and data, and
 // flat, as LangGraph's server sends them.
 var langChain = shape{
-	name: "langchain", strict: true, doc: "messages of LangChain", lists: []string{"messages"}, content: under("content"),
-	proof: func(o object) bool {
+	name: "langchain", strictTurns: true, description: "messages of LangChain", listMembers: []string{"messages"}, contentPath: always("content"),
+	identifies: func(o object) bool {
 		if string(o.bytes("lc")) == "1" && o.get("kwargs").Len() > 0 {
 			return true
 		}
-		return langChainRole(o.text("type")) != nobody && o.get("role").Len() == 0 && (first(o.bytes("data")) == '{' || o.get("content").Len() > 0)
+		return langChainRole(o.text("type")) != roleUnknown && o.get("role").Len() == 0 && (firstByte(o.bytes("data")) == '{' || o.get("content").Len() > 0)
 	},
-	inner: func(o object) string {
+	messageMember: func(o object) string {
 		switch {
 		case o.get("lc").Len() > 0:
 			return "kwargs"
-		case first(o.bytes("data")) == '{':
+		case firstByte(o.bytes("data")) == '{':
 			return "data"
 		}
 		return ""
 	},
-	role: func(el, m object) role {
+	roleOf: func(el, m object) role {
 		kind := el.text("type")
 		if el.get("lc").Len() > 0 {
 			kind = ""
 			if ids := el.list("id"); len(ids) > 0 {
 				at := ids[len(ids)-1]
-				kind = decode(el.Raw[at.Start:at.End])
+				kind = decodeString(el.Raw[at.Start:at.End])
 			}
 		}
 		return langChainRole(kind)
 	},
-	whole: func(m object) *part {
+	wholePart: func(m object) *partSpec {
 		if m.get("tool_call_id").Len() > 0 {
 			return &langChainResult
 		}
 		return nil
 	},
-	parts: []part{
-		{as: "text", kind: text, say: "text"},
-		{as: "reasoning", kind: reasoning, say: "reasoning|text"},
-		{as: "thinking", kind: reasoning, say: "thinking"},
-		{as: "redacted_thinking", kind: sealed},
-		{as: "image_url", kind: media, say: "image_url.url|image_url"},
-		{as: "image", kind: media, say: "data|url|source.data"},
-		{as: "input_audio", kind: media, say: "input_audio.data"},
-		{as: "audio", kind: media, say: "data|url"},
-		{as: "video", kind: media, say: "data|url"},
-		{as: "file", kind: media, say: "data|url|file.file_data"},
-		{as: "document", kind: media, say: "source.data"},
-		{as: "media", kind: media, say: "data"},
-		{as: "refusal", kind: text, say: "refusal"},
-		{as: "tool_use", kind: call, id: "id", name: "name", in: "input"},
-		{as: "tool_call", kind: call, id: "id", name: "name", in: "args"},
-		{as: "server_tool_*", kind: sealed},
-		{as: "web_search_*", kind: sealed},
-		{as: "non_standard", kind: sealed},
+	parts: []partSpec{
+		{typeName: "text", kind: kindText, textPath: "text"},
+		{typeName: "reasoning", kind: kindReasoning, textPath: "reasoning|text"},
+		{typeName: "thinking", kind: kindReasoning, textPath: "thinking"},
+		{typeName: "redacted_thinking", kind: kindOpaque},
+		{typeName: "image_url", kind: kindMedia, textPath: "image_url.url|image_url"},
+		{typeName: "image", kind: kindMedia, textPath: "data|url|source.data"},
+		{typeName: "input_audio", kind: kindMedia, textPath: "input_audio.data"},
+		{typeName: "audio", kind: kindMedia, textPath: "data|url"},
+		{typeName: "video", kind: kindMedia, textPath: "data|url"},
+		{typeName: "file", kind: kindMedia, textPath: "data|url|file.file_data"},
+		{typeName: "document", kind: kindMedia, textPath: "source.data"},
+		{typeName: "media", kind: kindMedia, textPath: "data"},
+		{typeName: "refusal", kind: kindText, textPath: "refusal"},
+		{typeName: "tool_use", kind: kindCall, idPath: "id", namePath: "name", inputPath: "input"},
+		{typeName: "tool_call", kind: kindCall, idPath: "id", namePath: "name", inputPath: "args"},
+		{typeName: "server_tool_*", kind: kindOpaque},
+		{typeName: "web_search_*", kind: kindOpaque},
+		{typeName: "non_standard", kind: kindOpaque},
 	},
-	calls: "tool_calls", call: part{kind: call, id: "id", name: "name", in: "args"},
-	copies: []string{"additional_kwargs.tool_calls", "tool_call_chunks"},
-	stub: func(near object, in string, c *unit, said []byte) []byte {
+	callsMember: "tool_calls", callPart: partSpec{kind: kindCall, idPath: "id", namePath: "name", inputPath: "args"},
+	copyPaths: []string{"additional_kwargs.tool_calls", "tool_call_chunks"},
+	newResult: func(near object, in string, c *unit, said []byte) []byte {
 		return langChainAs(near, in, "ToolMessage", "tool", "content", said, "tool_call_id", c.id, "name", c.name, "status", "error")
 	},
-	says: func(near object, in string, who role, said []byte) []byte {
-		if who == assistant {
+	newMessage: func(near object, in string, who role, said []byte) []byte {
+		if who == roleAssistant {
 			return langChainAs(near, in, "AIMessage", "ai", "content", said)
 		}
 		return langChainAs(near, in, "HumanMessage", "human", "content", said)
 	},
 }
 
-var langChainResult = part{kind: result, id: "tool_call_id", name: "name", out: "content", failed: member("status", "error")}
+var langChainResult = partSpec{kind: kindResult, idPath: "tool_call_id", namePath: "name", outputPath: "content", isFailed: memberEquals("status", "error")}
 
 func langChainRole(kind string) role {
 	switch strings.TrimSuffix(strings.TrimSuffix(kind, "Chunk"), "Message") {
 	case "human", "Human", "tool", "Tool":
-		return user
+		return roleUser
 	case "ai", "AI":
-		return assistant
+		return roleAssistant
 	case "system", "System", "developer":
-		return system
+		return roleSystem
 	case "remove", "Remove":
-		return aside
+		return roleUnsent
 	}
-	return nobody
+	return roleUnknown
 }
 
 // langChainAs writes a message as its neighbour is written.
@@ -269,68 +269,68 @@ func langChainAs(near object, in, class, kind string, members ...any) []byte {
 
 // The list of opencode, as its plugins get it: what is known of a message, and its parts.
 var openCode = shape{
-	name: "opencode", doc: "the messages of opencode, with their parts", lists: []string{"messages"}, inner: itself, content: under("parts"),
-	proof: func(o object) bool { return o.get("info.role").Len() > 0 && first(o.bytes("parts")) == '[' },
-	role:  func(_, m object) role { return plainRole(m.text("info.role")) },
-	parts: []part{
-		{as: "text", kind: text, say: "text"},
-		{as: "reasoning", kind: reasoning, say: "text"},
-		{as: "tool", kind: both, id: "callID", name: "tool", in: "state.input", out: "state.output|state.error",
-			ended:  func(o object) bool { s := o.text("state.status"); return s == "completed" || s == "error" },
-			failed: member("state.status", "error")},
-		{as: "file", kind: media, say: "url"},
-		{as: "step-start", kind: step},
-		{as: "step-finish", kind: silent},
-		{as: "snapshot", kind: silent},
-		{as: "patch", kind: silent},
-		{as: "retry", kind: silent},
-		{as: "agent", kind: silent},
-		{as: "subtask", kind: sealed},
-		{as: "compaction", kind: sealed},
+	name: "opencode", description: "the messages of opencode, with their parts", listMembers: []string{"messages"}, messageMember: noMember, contentPath: always("parts"),
+	identifies: func(o object) bool { return o.get("info.role").Len() > 0 && firstByte(o.bytes("parts")) == '[' },
+	roleOf:     func(_, m object) role { return plainRole(m.text("info.role")) },
+	parts: []partSpec{
+		{typeName: "text", kind: kindText, textPath: "text"},
+		{typeName: "reasoning", kind: kindReasoning, textPath: "text"},
+		{typeName: "tool", kind: kindCallWithResult, idPath: "callID", namePath: "tool", inputPath: "state.input", outputPath: "state.output|state.error",
+			isEnded:  func(o object) bool { s := o.text("state.status"); return s == "completed" || s == "error" },
+			isFailed: memberEquals("state.status", "error")},
+		{typeName: "file", kind: kindMedia, textPath: "url"},
+		{typeName: "step-start", kind: kindStepStart},
+		{typeName: "step-finish", kind: kindUnsent},
+		{typeName: "snapshot", kind: kindUnsent},
+		{typeName: "patch", kind: kindUnsent},
+		{typeName: "retry", kind: kindUnsent},
+		{typeName: "agent", kind: kindUnsent},
+		{typeName: "subtask", kind: kindOpaque},
+		{typeName: "compaction", kind: kindOpaque},
 	},
-	end: func(part, said []byte) []byte {
-		o := openAll(part)
+	endCall: func(part, said []byte) []byte {
+		o := objectOf(part)
 		start := o.bytes("state.time.start")
 		if len(start) == 0 {
 			start = []byte("0")
 		}
 		state := o.bytes("state")
-		if first(state) != '{' {
+		if firstByte(state) != '{' {
 			state = []byte("{}")
 		}
-		state = set(set(set(set(state, "status", quote("error")), "error", said), "time.start", start), "time.end", start)
-		if openAll(state).get("input").Len() == 0 {
-			state = set(state, "input", []byte("{}"))
+		state = setPath(setPath(setPath(setPath(state, "status", quote("error")), "error", said), "time.start", start), "time.end", start)
+		if objectOf(state).get("input").Len() == 0 {
+			state = setPath(state, "input", []byte("{}"))
 		}
-		return set(part, "state", state)
+		return setPath(part, "state", state)
 	},
-	says: func(near object, _ string, who role, said []byte) []byte {
+	newMessage: func(near object, _ string, who role, said []byte) []byte {
 		info := near.bytes("info")
 		if decodeRole := near.text("info.role"); decodeRole != who.String() {
 			info = write("role", who.String(), "sessionID", near.bytes("info.sessionID"), "time", near.bytes("info.time"))
 		}
 		id := newID(near.text("info.id"), said)
 		session := near.bytes("info.sessionID")
-		return write("info", set(info, "id", quote(id)), "parts", array(write("id", id+"-part", "sessionID", session, "messageID", id, "type", "text", "text", said, "synthetic", []byte("true"))))
+		return write("info", setPath(info, "id", quote(id)), "parts", array(write("id", id+"-part", "sessionID", session, "messageID", id, "type", "text", "text", said, "synthetic", []byte("true"))))
 	},
 }
 
 func plainRole(name string) role {
 	switch name {
 	case "user":
-		return user
+		return roleUser
 	case "assistant":
-		return assistant
+		return roleAssistant
 	case "system":
-		return system
+		return roleSystem
 	}
-	return nobody
+	return roleUnknown
 }
 
 // hasPart reports whether the parts of an element have one of a type with a member.
 func hasPart(o object, list, kind, with string) bool {
 	for _, at := range o.list(list) {
-		if p := open(o.Raw, at); p.text("type") == kind && p.get(with).Len() > 0 {
+		if p := objectAt(o.Raw, at); p.text("type") == kind && p.get(with).Len() > 0 {
 			return true
 		}
 	}

@@ -6,70 +6,70 @@ import (
 
 // Envelopes of agents-api: a message is a text, a call or a result; several may be joined in one.
 var agentsAPI = shape{
-	name: "agents-api", doc: "message envelopes of agents-api", lists: []string{"messages"}, inner: itself, nameless: true,
-	proof: member("schema", "agents-api.message"),
-	role: func(_, m object) role {
+	name: "agents-api", description: "message envelopes of agents-api", listMembers: []string{"messages"}, messageMember: noMember, matchesByName: true,
+	identifies: memberEquals("schema", "agents-api.message"),
+	roleOf: func(_, m object) role {
 		switch m.text("type") {
 		case "tool_result":
-			return user
+			return roleUser
 		case "tool_call":
-			return assistant
+			return roleAssistant
 		case "delta":
-			return aside
+			return roleUnsent
 		case "multimodal_part", "":
 		default:
 			if agentsRow(m.text("type")) == nil {
-				return nobody
+				return roleUnknown
 			}
 		}
 		if m.text("role") == "tool" {
-			return user
+			return roleUser
 		}
 		return plainRole(m.text("role"))
 	},
-	whole: func(m object) *part {
-		if m.text("type") == "multimodal_part" || first(m.bytes("content")) == '[' {
+	wholePart: func(m object) *partSpec {
+		if m.text("type") == "multimodal_part" || firstByte(m.bytes("content")) == '[' {
 			return nil
 		}
 		return agentsRow(m.text("type"))
 	},
-	content: func(m object) string {
+	contentPath: func(m object) string {
 		if m.get("payload.parts").Len() > 0 {
 			return "payload.parts"
 		}
 		return "content"
 	},
 	parts: agentsParts,
-	stub: func(near object, _ string, c *unit, said []byte) []byte {
+	newResult: func(near object, _ string, c *unit, said []byte) []byte {
 		meta := []byte("{}")
-		if !strings.HasPrefix(c.id, madeUp) {
+		if !strings.HasPrefix(c.id, madeUpPrefix) {
 			meta = write("tool_call_id", c.id)
 		}
 		return write("schema", "agents-api.message", "version", []byte("1"), "type", "tool_result", "role", "user", "content", said,
 			"payload", write("success", []byte("false"), "tool_name", c.name), "metadata", meta)
 	},
-	says: func(near object, _ string, who role, said []byte) []byte {
+	newMessage: func(near object, _ string, who role, said []byte) []byte {
 		return write("schema", "agents-api.message", "version", []byte("1"), "type", "text", "role", who.String(), "content", said, "payload", []byte("{}"), "metadata", []byte("{}"))
 	},
 }
 
-var agentsParts = []part{
-	{as: "text", kind: text, say: "content|text"},
-	{as: "final_result", kind: text, say: "content"},
-	{as: "error", kind: text, say: "content"},
-	{as: "input_required", kind: sealed},
-	{as: "approval_required", kind: sealed},
-	{as: "delta", kind: silent},
-	{as: "image_url", kind: media, say: "image_url.url"},
-	{as: "image", kind: media, say: "data|url"},
-	{as: "file", kind: media, say: "data|url"},
-	{as: "tool_call", kind: call, id: "metadata.tool_call_id", name: "payload.tool_name", in: "payload.parameters"},
-	{as: "tool_result", kind: result, id: "metadata.tool_call_id", name: "payload.tool_name", out: "content|payload.result|payload.error", failed: func(o object) bool { return string(o.bytes("payload.success")) == "false" }},
+var agentsParts = []partSpec{
+	{typeName: "text", kind: kindText, textPath: "content|text"},
+	{typeName: "final_result", kind: kindText, textPath: "content"},
+	{typeName: "error", kind: kindText, textPath: "content"},
+	{typeName: "input_required", kind: kindOpaque},
+	{typeName: "approval_required", kind: kindOpaque},
+	{typeName: "delta", kind: kindUnsent},
+	{typeName: "image_url", kind: kindMedia, textPath: "image_url.url"},
+	{typeName: "image", kind: kindMedia, textPath: "data|url"},
+	{typeName: "file", kind: kindMedia, textPath: "data|url"},
+	{typeName: "tool_call", kind: kindCall, idPath: "metadata.tool_call_id", namePath: "payload.tool_name", inputPath: "payload.parameters"},
+	{typeName: "tool_result", kind: kindResult, idPath: "metadata.tool_call_id", namePath: "payload.tool_name", outputPath: "content|payload.result|payload.error", isFailed: func(o object) bool { return string(o.bytes("payload.success")) == "false" }},
 }
 
-func agentsRow(kind string) *part {
+func agentsRow(kind string) *partSpec {
 	for i := range agentsParts {
-		if agentsParts[i].as == kind {
+		if agentsParts[i].typeName == kind {
 			return &agentsParts[i]
 		}
 	}
@@ -78,22 +78,22 @@ func agentsRow(kind string) *part {
 
 // Items of the OpenAI Agents SDK: calls and results are elements of their own.
 var openAIAgents = shape{
-	name: "openai-agents", doc: "items of the OpenAI Agents SDK", lists: []string{"input", "history"}, inner: itself, content: under("content"),
-	proof: func(o object) bool {
+	name: "openai-agents", description: "items of the OpenAI Agents SDK", listMembers: []string{"input", "history"}, messageMember: noMember, contentPath: always("content"),
+	identifies: func(o object) bool {
 		return (o.text("type") == "function_call" || o.text("type") == "function_call_result") && o.get("callId").Len() > 0
 	},
-	role: func(_, m object) role {
+	roleOf: func(_, m object) role {
 		switch kind := m.text("type"); kind {
 		case "", "message":
 			return plainRole(m.text("role"))
 		case "function_call_result", "computer_call_result", "shell_call_output", "apply_patch_call_output", "tool_search_output":
-			return user
+			return roleUser
 		case "function_call", "reasoning", "hosted_tool_call", "computer_call", "shell_call", "apply_patch_call", "tool_search_call", "compaction", "unknown":
-			return assistant
+			return roleAssistant
 		}
-		return nobody
+		return roleUnknown
 	},
-	whole: func(m object) *part {
+	wholePart: func(m object) *partSpec {
 		switch m.text("type") {
 		case "", "message":
 			return nil
@@ -102,22 +102,22 @@ var openAIAgents = shape{
 		case "function_call_result":
 			return &agentsResult
 		}
-		return &wholeSealed
+		return &opaqueMessage
 	},
-	parts: []part{
-		{as: "input_text", kind: text, say: "text"},
-		{as: "output_text", kind: text, say: "text"},
-		{as: "refusal", kind: text, say: "refusal"},
-		{as: "input_image", kind: media, say: "image"},
-		{as: "input_file", kind: media, say: "file"},
-		{as: "image", kind: media, say: "image"},
-		{as: "audio", kind: media, say: "audio"},
+	parts: []partSpec{
+		{typeName: "input_text", kind: kindText, textPath: "text"},
+		{typeName: "output_text", kind: kindText, textPath: "text"},
+		{typeName: "refusal", kind: kindText, textPath: "refusal"},
+		{typeName: "input_image", kind: kindMedia, textPath: "image"},
+		{typeName: "input_file", kind: kindMedia, textPath: "file"},
+		{typeName: "image", kind: kindMedia, textPath: "image"},
+		{typeName: "audio", kind: kindMedia, textPath: "audio"},
 	},
-	stub: func(near object, _ string, c *unit, said []byte) []byte {
+	newResult: func(near object, _ string, c *unit, said []byte) []byte {
 		return write("type", "function_call_result", "name", c.name, "callId", c.id, "status", "completed", "output", write("type", "text", "text", said))
 	},
-	says: func(near object, _ string, who role, said []byte) []byte {
-		if who == assistant {
+	newMessage: func(near object, _ string, who role, said []byte) []byte {
+		if who == roleAssistant {
 			return write("type", "message", "role", "assistant", "status", "completed", "content", array(write("type", "output_text", "text", said)))
 		}
 		return write("type", "message", "role", "user", "content", said)
@@ -125,6 +125,6 @@ var openAIAgents = shape{
 }
 
 var (
-	agentsCall   = part{kind: call, id: "callId", name: "name", in: "arguments"}
-	agentsResult = part{kind: result, id: "callId", name: "name", out: "output"}
+	agentsCall   = partSpec{kind: kindCall, idPath: "callId", namePath: "name", inputPath: "arguments"}
+	agentsResult = partSpec{kind: kindResult, idPath: "callId", namePath: "name", outputPath: "output"}
 )

@@ -21,23 +21,23 @@ var wirex = wire.Internal(inside.Module)
 var ErrWrite = errors.New("this cannot be written in the shape of the list")
 
 // What becomes of a unit.
-type fate struct {
-	kept  bool
-	said  *string // another text, or another output
-	input []byte  // another input
-	id    string  // another id
-	name  string  // of a result: the tool of the call that it belongs to now
-	ends  *string // the result of a call that had none, in its own part
+type unitAction struct {
+	kept     bool
+	newText  *string // another text, or another output
+	newInput []byte  // another input
+	newID    string  // another id
+	newTool  string  // of a result: the tool of the call that it belongs to now
+	stub     *string // the result of a call that had none, in its own part
 }
 
 // A slot is an element of the list that is written.
 type slot struct {
-	elem  int   // -1: it is new
-	units []int // what is left of it
-	raw   []byte
+	element int   // -1: it is new
+	units   []int // what is left of it
+	raw     []byte
 	// Of a new one: it answers a call, or says a text.
 	call int
-	who  role
+	role role
 	text string
 }
 
@@ -48,7 +48,7 @@ func (l *List) Rewrite(plan *pare.Plan) ([]byte, error) {
 		return nil, nil
 	}
 	out, err := l.write(plan.Result(), false)
-	if errors.Is(err, ErrWrite) && l.shape.nameless { // by its name alone, a result may belong to another call now
+	if errors.Is(err, ErrWrite) && l.shape.matchesByName { // by its name alone, a result may belong to another call now
 		return l.write(plan.Result(), true)
 	}
 	return out, err
@@ -56,47 +56,47 @@ func (l *List) Rewrite(plan *pare.Plan) ([]byte, error) {
 
 // write writes what a request says; named: with an id in every call.
 func (l *List) write(after *wire.Request, named bool) ([]byte, error) {
-	fates := make([]fate, len(l.units))
+	fates := make([]unitAction, len(l.units))
 	slots, err := l.arrange(after, fates)
 	if err != nil {
 		return nil, err
 	}
 	for i := range l.units {
-		if id := cmp.Or(fates[i].id, l.units[i].id); named && strings.HasPrefix(id, madeUp) {
-			fates[i].id = newID(id, nil)
+		if id := cmp.Or(fates[i].newID, l.units[i].id); named && strings.HasPrefix(id, madeUpPrefix) {
+			fates[i].newID = newID(id, nil)
 		}
 	}
-	slots = l.others(slots)
-	items := make([]item, 0, len(slots))
-	split := l.splits(slots)
+	slots = l.addSilentElements(slots)
+	items := make([]newItem, 0, len(slots))
+	split := l.splitElements(slots)
 	for i := range slots {
 		s := &slots[i]
-		if s.elem < 0 {
-			items = append(items, item{-1, l.fresh(slots, i, fates)})
+		if s.element < 0 {
+			items = append(items, newItem{-1, l.newElement(slots, i, fates)})
 			continue
 		}
-		if split[s.elem] && l.all[s.elem].role != user {
-			return nil, fmt.Errorf("%w: something was put in between of what %s says", ErrWrite, jsonspan.PathAt(l.raw, l.spans[s.elem].Start))
+		if split[s.element] && l.elements[s.element].role != roleUser {
+			return nil, fmt.Errorf("%w: something was put in between of what %s says", ErrWrite, jsonspan.PathAt(l.raw, l.elementSpans[s.element].Start))
 		}
 		raw, err := l.render(s, fates)
 		if err != nil {
 			return nil, err
 		}
-		was := s.elem
-		if split[s.elem] {
+		was := s.element
+		if split[s.element] {
 			was = -1
 		}
-		items = append(items, item{was, raw})
+		items = append(items, newItem{was, raw})
 	}
-	out, err := jsonspan.Splice(l.raw, []jsonspan.Edit{{Span: l.list, New: rewritten(l.raw, l.list, l.spans, items)}})
+	out, err := jsonspan.Splice(l.raw, []jsonspan.Edit{{Span: l.listSpan, New: rewriteList(l.raw, l.listSpan, l.elementSpans, items)}})
 	if err != nil {
 		return nil, err
 	}
-	return out, l.same(out, after)
+	return out, l.checkWritten(out, after)
 }
 
 // arrange says what becomes of the units, and in which order they stand.
-func (l *List) arrange(after *wire.Request, fates []fate) (slots []slot, err error) {
+func (l *List) arrange(after *wire.Request, fates []unitAction) (slots []slot, err error) {
 	t, old := after.Transcript(), l.Request.Transcript()
 	was := make(map[string]transcript.BlockID, len(old.Blocks()))
 	for b := range old.Blocks() {
@@ -107,40 +107,40 @@ func (l *List) arrange(after *wire.Request, fates []fate) (slots []slot, err err
 		for b := m.First; b < m.End; b++ {
 			blk := t.Block(b)
 			path := wirex.PathIn(after, l.Request, b)
-			h, ok := l.blocks[path]
+			h, ok := l.blockOrigins[path]
 			if ok && h.unit < 0 {
 				continue
 			}
 			if ok {
 				before := was[path]
 				if ok = old.Block(before).Kind == blk.Kind; ok {
-					l.decide(after, b, before, h, &fates[h.unit])
+					l.decideUnit(after, b, before, h, &fates[h.unit])
 				}
 			}
 			if blk.Kind == transcript.Call && ok {
 				calls[blk.CallID] = h.unit
 			}
 			switch {
-			case ok && h.result: // it lies in the part of its call
+			case ok && h.isResult: // it lies in the part of its call
 			case ok:
-				slots = put(slots, l.units[h.unit].elem, h.unit)
+				slots = appendUnit(slots, l.units[h.unit].element, h.unit)
 			case blk.Kind == transcript.Result:
 				c, known := calls[blk.CallID]
 				if !known {
 					return nil, fmt.Errorf("%w: a result whose call is not there", ErrWrite)
 				}
 				text := after.Text(b)
-				if l.shape.end != nil {
-					fates[c].ends = &text
+				if l.shape.endCall != nil {
+					fates[c].stub = &text
 					continue
 				}
-				slots = append(slots, slot{elem: -1, call: c, text: text})
+				slots = append(slots, slot{element: -1, call: c, text: text})
 			case blk.Kind == transcript.Text:
-				who := user
+				who := roleUser
 				if m.Role == transcript.Assistant {
-					who = assistant
+					who = roleAssistant
 				}
-				slots = append(slots, slot{elem: -1, call: -1, text: after.Text(b), who: who})
+				slots = append(slots, slot{element: -1, call: -1, text: after.Text(b), role: who})
 			default:
 				return nil, fmt.Errorf("%w: a new %s", ErrWrite, blk.Kind)
 			}
@@ -150,95 +150,95 @@ func (l *List) arrange(after *wire.Request, fates []fate) (slots []slot, err err
 }
 
 // put adds a unit of an element at the end.
-func put(slots []slot, elem, u int) []slot {
-	if n := len(slots); n > 0 && slots[n-1].elem == elem {
+func appendUnit(slots []slot, elem, u int) []slot {
+	if n := len(slots); n > 0 && slots[n-1].element == elem {
 		slots[n-1].units = append(slots[n-1].units, u)
 		return slots
 	}
-	return append(slots, slot{elem: elem, units: []int{u}})
+	return append(slots, slot{element: elem, units: []int{u}})
 }
 
 // decide notes what became of a block.
-func (l *List) decide(after *wire.Request, b, before transcript.BlockID, h half, f *fate) {
+func (l *List) decideUnit(after *wire.Request, b, before transcript.BlockID, h blockOrigin, f *unitAction) {
 	now, then := after.Transcript().Block(b), l.Request.Transcript().Block(before)
 	f.kept = true
 	switch now.Kind {
 	case transcript.Call:
 		if now.CallID != then.CallID {
-			f.id = now.CallID
+			f.newID = now.CallID
 		}
 		if in := after.Transcript().Bytes(now.Body); !bytes.Equal(in, l.Request.Transcript().Bytes(then.Body)) {
-			f.input = in
+			f.newInput = in
 		}
 	case transcript.Result:
-		if now.CallID != then.CallID && !h.result {
-			f.id = now.CallID
+		if now.CallID != then.CallID && !h.isResult {
+			f.newID = now.CallID
 			if x := after.Transcript().ExchangeOf(b); x != transcript.NoExchange {
-				f.name = after.Transcript().Exchanges()[x].Tool
+				f.newTool = after.Transcript().Exchanges()[x].Tool
 			}
 		}
 		fallthrough
 	default:
 		if text := after.Text(b); text != l.Request.Text(before) {
-			f.said = &text
+			f.newText = &text
 		}
 	}
 }
 
 // splits are the elements that stand in several slots.
-func (l *List) splits(slots []slot) map[int]bool {
+func (l *List) splitElements(slots []slot) map[int]bool {
 	seen, split := make(map[int]bool), make(map[int]bool)
 	for _, s := range slots {
-		if s.elem >= 0 {
-			split[s.elem] = seen[s.elem]
-			seen[s.elem] = true
+		if s.element >= 0 {
+			split[s.element] = seen[s.element]
+			seen[s.element] = true
 		}
 	}
 	return split
 }
 
 // others puts the elements that say nothing behind those that stood in front of them.
-func (l *List) others(slots []slot) (all []slot) {
+func (l *List) addSilentElements(slots []slot) (all []slot) {
 	behind := make(map[int][]int) // by slot; -1: in front of all
 	last := make(map[int]int)
 	for i, s := range slots {
-		if s.elem >= 0 {
-			last[s.elem] = i
+		if s.element >= 0 {
+			last[s.element] = i
 		}
 	}
 	at := -1
-	for e := range l.all {
+	for e := range l.elements {
 		if i, ok := last[e]; ok {
 			at = i
-		} else if len(l.all[e].units) == 0 {
+		} else if len(l.elements[e].units) == 0 {
 			behind[at] = append(behind[at], e)
 		}
 	}
 	for _, e := range behind[-1] {
-		all = append(all, slot{elem: e})
+		all = append(all, slot{element: e})
 	}
 	for i, s := range slots {
 		all = append(all, s)
 		for _, e := range behind[i] {
-			all = append(all, slot{elem: e})
+			all = append(all, slot{element: e})
 		}
 	}
 	return all
 }
 
 // fresh writes an element that is new.
-func (l *List) fresh(slots []slot, i int, fates []fate) []byte {
+func (l *List) newElement(slots []slot, i int, fates []unitAction) []byte {
 	s := &slots[i]
 	if s.call >= 0 {
 		c := l.units[s.call]
-		c.id = cmp.Or(fates[s.call].id, c.id)
-		e := &l.all[c.elem]
-		return l.shape.stub(e.object, e.in, &c, quote(s.text))
+		c.id = cmp.Or(fates[s.call].newID, c.id)
+		e := &l.elements[c.element]
+		return l.shape.newResult(e.object, e.messageMember, &c, quote(s.text))
 	}
 	near := -1
 	for k := range slots { // the nearest of the same role, so that it can be like it
-		if e := slots[k].elem; e >= 0 && len(l.all[e].units) > 0 {
-			if near < 0 || l.all[e].role == s.who && (l.all[near].role != s.who || abs(k-i) < abs(near-i)) {
+		if e := slots[k].element; e >= 0 && len(l.elements[e].units) > 0 {
+			if near < 0 || l.elements[e].role == s.role && (l.elements[near].role != s.role || abs(k-i) < abs(near-i)) {
 				near = e
 			}
 		}
@@ -246,15 +246,15 @@ func (l *List) fresh(slots []slot, i int, fates []fate) []byte {
 	if near < 0 {
 		near = 0
 	}
-	e := &l.all[near]
-	return l.shape.says(e.object, e.in, s.who, quote(s.text))
+	e := &l.elements[near]
+	return l.shape.newMessage(e.object, e.messageMember, s.role, quote(s.text))
 }
 
 func abs(n int) int { return max(n, -n) }
 
 // render writes what is left of an element.
-func (l *List) render(s *slot, fates []fate) ([]byte, error) {
-	e := &l.all[s.elem]
+func (l *List) render(s *slot, fates []unitAction) ([]byte, error) {
+	e := &l.elements[s.element]
 	raw := l.raw[e.Span.Start:e.Span.End]
 	if len(e.units) == 0 {
 		return raw, nil
@@ -264,7 +264,7 @@ func (l *List) render(s *slot, fates []fate) ([]byte, error) {
 	for _, u := range s.units {
 		left[u] = true
 		f := &fates[u]
-		same = same && f.said == nil && f.input == nil && f.id == "" && f.ends == nil
+		same = same && f.newText == nil && f.newInput == nil && f.newID == "" && f.stub == nil
 	}
 	if same {
 		return raw, nil
@@ -272,7 +272,7 @@ func (l *List) render(s *slot, fates []fate) ([]byte, error) {
 	if !slices.IsSorted(s.units) {
 		return nil, fmt.Errorf("%w: the parts of %s in another order", ErrWrite, jsonspan.PathAt(l.raw, e.Span.Start))
 	}
-	owner := make(map[place]int)
+	owner := make(map[itemPlace]int)
 	var edits []jsonspan.Edit
 	for _, u := range e.units {
 		x := &l.units[u]
@@ -281,35 +281,35 @@ func (l *List) render(s *slot, fates []fate) ([]byte, error) {
 		}
 		switch {
 		case len(x.places) > 0:
-		case x.inline && !left[u]:
-			edits = append(edits, jsonspan.Edit{Span: x.at, New: []byte(`""`)})
-		case x.inline && fates[u].said != nil:
-			edits = append(edits, jsonspan.Edit{Span: x.at, New: quote(*fates[u].said)})
-		case !x.inline: // the message as a whole
-			now, err := l.edited(u, l.raw[x.at.Start:x.at.End], &fates[u], x.row)
+		case x.isContent && !left[u]:
+			edits = append(edits, jsonspan.Edit{Span: x.span, New: []byte(`""`)})
+		case x.isContent && fates[u].newText != nil:
+			edits = append(edits, jsonspan.Edit{Span: x.span, New: quote(*fates[u].newText)})
+		case !x.isContent: // the message as a whole
+			now, err := l.editPart(u, l.raw[x.span.Start:x.span.End], &fates[u], x.spec)
 			if err != nil {
 				return nil, err
 			}
-			edits = append(edits, jsonspan.Edit{Span: x.at, New: now})
+			edits = append(edits, jsonspan.Edit{Span: x.span, New: now})
 		}
 	}
 	for n, list := range e.lists {
-		now := make([]item, 0, len(list.items))
+		now := make([]newItem, 0, len(list.items))
 		for k, at := range list.items {
 			was := l.raw[at.Start:at.End]
-			u, owned := owner[place{n, k}]
+			u, owned := owner[itemPlace{n, k}]
 			switch {
 			case !owned:
-				now = append(now, item{k, was})
+				now = append(now, newItem{k, was})
 			case left[u]:
-				out, err := l.edited(u, was, &fates[u], l.rowOf(u, was))
+				out, err := l.editPart(u, was, &fates[u], l.specAt(u, was))
 				if err != nil {
 					return nil, err
 				}
-				now = append(now, item{k, out})
+				now = append(now, newItem{k, out})
 			}
 		}
-		edits = append(edits, jsonspan.Edit{Span: list.at, New: rewritten(l.raw, list.at, list.items, now)})
+		edits = append(edits, jsonspan.Edit{Span: list.at, New: rewriteList(l.raw, list.at, list.items, now)})
 	}
 	slices.SortFunc(edits, func(a, b jsonspan.Edit) int { return a.Start - b.Start })
 	for i := range edits {
@@ -319,105 +319,105 @@ func (l *List) render(s *slot, fates []fate) ([]byte, error) {
 }
 
 // rowOf is the row of a place where a unit stands: a copy of a call may look different.
-func (l *List) rowOf(u int, raw []byte) *part {
+func (l *List) specAt(u int, raw []byte) *partSpec {
 	x := &l.units[u]
-	if x.kind != call || bytes.Equal(raw, l.raw[x.at.Start:x.at.End]) {
-		return x.row
+	if x.kind != kindCall || bytes.Equal(raw, l.raw[x.span.Start:x.span.End]) {
+		return x.spec
 	}
-	o := openAll(raw)
+	o := objectOf(raw)
 	if o.get("function").Len() > 0 {
 		return &functionCopy
 	}
-	if row := l.shape.row(o.text("type")); row != nil && row.kind == call && o.get(row.in).Len() > 0 {
+	if row := l.shape.partFor(o.text("type")); row != nil && row.kind == kindCall && o.get(row.inputPath).Len() > 0 {
 		return row
 	}
-	return &l.shape.call
+	return &l.shape.callPart
 }
 
 // functionCopy is a call as OpenAI has it: its input is a text.
-var functionCopy = part{kind: call, id: "id", name: "function.name", in: "function.arguments"}
+var functionCopy = partSpec{kind: kindCall, idPath: "id", namePath: "function.name", inputPath: "function.arguments"}
 
 // edited is a part with what was decided about it.
-func (l *List) edited(u int, raw []byte, f *fate, row *part) ([]byte, error) {
+func (l *List) editPart(u int, raw []byte, f *unitAction, row *partSpec) ([]byte, error) {
 	x := &l.units[u]
-	if f.id != "" && row.id != "" && !strings.HasPrefix(f.id, madeUp) { // a made-up id is not written: names pair then
-		raw = set(raw, row.id, quote(f.id))
+	if f.newID != "" && row.idPath != "" && !strings.HasPrefix(f.newID, madeUpPrefix) { // a made-up id is not written: names pair then
+		raw = setPath(raw, row.idPath, quote(f.newID))
 	}
-	if f.name != "" && row.name != "" {
-		raw = set(raw, row.name, quote(f.name))
+	if f.newTool != "" && row.namePath != "" {
+		raw = setPath(raw, row.namePath, quote(f.newTool))
 	}
-	if f.input != nil {
-		in := f.input
-		if at := openAll(raw).bytes(row.in); first(at) == '"' { // an object, written as a text
+	if f.newInput != nil {
+		in := f.newInput
+		if at := objectOf(raw).bytes(row.inputPath); firstByte(at) == '"' { // an object, written as a text
 			in = quote(string(in))
 		}
-		raw = set(raw, row.in, in)
+		raw = setPath(raw, row.inputPath, in)
 	}
-	if f.ends != nil {
-		raw = l.shape.end(raw, quote(*f.ends))
+	if f.stub != nil {
+		raw = l.shape.endCall(raw, quote(*f.stub))
 	}
-	if f.said == nil {
+	if f.newText == nil {
 		return raw, nil
 	}
-	o := openAll(raw)
+	o := objectOf(raw)
 	switch x.kind {
-	case text, reasoning:
-		return set(raw, row.say, quote(*f.said)), nil
-	case result, both:
-		return set(raw, row.out, spoken(o.bytes(row.out), *f.said)), nil
+	case kindText, kindReasoning:
+		return setPath(raw, row.textPath, quote(*f.newText)), nil
+	case kindResult, kindCallWithResult:
+		return setPath(raw, row.outputPath, withText(o.bytes(row.outputPath), *f.newText)), nil
 	}
-	return nil, fmt.Errorf("%w: another text for %s", ErrWrite, jsonspan.PathAt(l.raw, x.at.Start))
+	return nil, fmt.Errorf("%w: another text for %s", ErrWrite, jsonspan.PathAt(l.raw, x.span.Start))
 }
 
 // spoken is an output with another text, in the form that it has.
-func spoken(out []byte, said string) []byte {
-	o := openAll(out)
+func withText(out []byte, said string) []byte {
+	o := objectOf(out)
 	if kind := o.text("type"); kind != "" && o.get("value").Len() > 0 {
-		if value := o.bytes("value"); first(value) == '[' && holdsMore(value) {
-			return set(out, "value", spoken(value, said))
+		if value := o.bytes("value"); firstByte(value) == '[' && hasOtherParts(value) {
+			return setPath(out, "value", withText(value, said))
 		}
 		if strings.HasPrefix(kind, "error") {
 			kind = "error-text"
 		} else {
 			kind = "text"
 		}
-		return set(set(out, "type", quote(kind)), "value", quote(said))
+		return setPath(setPath(out, "type", quote(kind)), "value", quote(said))
 	}
 	if o.text("type") == "text" && o.get("text").Len() > 0 {
-		return set(out, "text", quote(said))
+		return setPath(out, "text", quote(said))
 	}
-	if first(out) != '[' {
+	if firstByte(out) != '[' {
 		return quote(said)
 	}
 	whole := jsonspan.Span{End: len(out)}
 	items := jsonspan.Elements(out, whole)
-	var now []item
-	done, partly := false, holdsMore(out)
+	var now []newItem
+	done, partly := false, hasOtherParts(out)
 	for k, at := range items {
 		raw := out[at.Start:at.End]
-		if o := open(out, at); o.get("text").Len() > 0 {
+		if o := objectAt(out, at); o.get("text").Len() > 0 {
 			if done {
 				continue
 			}
-			raw, done = set(raw, "text", quote(said)), true
+			raw, done = setPath(raw, "text", quote(said)), true
 		} else if !partly && !isMedia(o.text("type")) {
 			continue // its words are in what is said
 		}
-		now = append(now, item{k, raw})
+		now = append(now, newItem{k, raw})
 	}
 	if !done {
-		now = append([]item{{-1, write("type", "text", "text", said)}}, now...)
+		now = append([]newItem{{-1, write("type", "text", "text", said)}}, now...)
 	}
-	return rewritten(out, whole, items, now)
+	return rewriteList(out, whole, items, now)
 }
 
 // same makes sure that what was written says what was planned.
-func (l *List) same(out []byte, want *wire.Request) error {
+func (l *List) checkWritten(out []byte, want *wire.Request) error {
 	again, err := Read(out, Options{As: l.Shape, Model: l.options.Model})
 	if err != nil {
 		return fmt.Errorf("%w: it could not be read again: %w", ErrWrite, err)
 	}
-	got, wanted := again.said(again.Request), l.said(want)
+	got, wanted := again.blockTexts(again.Request), l.blockTexts(want)
 	for i := range max(len(got), len(wanted)) {
 		if i >= len(got) || i >= len(wanted) || got[i] != wanted[i] {
 			return fmt.Errorf("%w: block %d would be another one", ErrWrite, i)
@@ -427,7 +427,7 @@ func (l *List) same(out []byte, want *wire.Request) error {
 }
 
 // A saying is what one block says.
-type saying struct {
+type blockText struct {
 	role transcript.Role
 	kind transcript.Kind
 	id   string
@@ -437,7 +437,7 @@ type saying struct {
 
 // said is what a request says, block by block. Ids that were made up count in their order. Results of one turn
 // have no order, and none at all have one where each lies in the part of its call.
-func (l *List) said(r *wire.Request) (all []saying) {
+func (l *List) blockTexts(r *wire.Request) (all []blockText) {
 	t := r.Transcript()
 	ids := make(map[string]string)
 	for i := range t.Blocks() {
@@ -445,13 +445,13 @@ func (l *List) said(r *wire.Request) (all []saying) {
 		if len(all) == 0 && t.Messages()[b.Message].Role == transcript.System {
 			continue // in front of everything, instructions are no message
 		}
-		if h, ok := l.blocks[wirex.PathIn(r, l.Request, transcript.BlockID(i))]; ok && h.unit < 0 {
+		if h, ok := l.blockOrigins[wirex.PathIn(r, l.Request, transcript.BlockID(i))]; ok && h.unit < 0 {
 			continue
 		}
-		s := saying{t.Messages()[b.Message].Role, b.Kind, b.CallID, b.Tool, ""}
-		if strings.HasPrefix(s.id, madeUp) || strings.HasPrefix(s.id, newBegin) {
+		s := blockText{t.Messages()[b.Message].Role, b.Kind, b.CallID, b.Tool, ""}
+		if strings.HasPrefix(s.id, madeUpPrefix) || strings.HasPrefix(s.id, newIDPrefix) {
 			if ids[s.id] == "" {
-				ids[s.id] = fmt.Sprint(madeUp, len(ids))
+				ids[s.id] = fmt.Sprint(madeUpPrefix, len(ids))
 			}
 			s.id = ids[s.id]
 		}
@@ -463,9 +463,9 @@ func (l *List) said(r *wire.Request) (all []saying) {
 		}
 		all = append(all, s)
 	}
-	byID := func(a, b saying) int { return cmp.Or(strings.Compare(a.id, b.id), strings.Compare(a.text, b.text)) }
-	if l.shape.end != nil {
-		slices.SortStableFunc(all, func(a, b saying) int {
+	byID := func(a, b blockText) int { return cmp.Or(strings.Compare(a.id, b.id), strings.Compare(a.text, b.text)) }
+	if l.shape.endCall != nil {
+		slices.SortStableFunc(all, func(a, b blockText) int {
 			switch ra, rb := a.kind == transcript.Result, b.kind == transcript.Result; {
 			case ra && rb:
 				return byID(a, b)

@@ -238,7 +238,7 @@ func throughSession(d *document, raw []byte, format agentlog.Format, p *pare.Pol
 		res.changes = append(res.changes, change{action: string(c.Action), rule: c.Rule, line: line, path: append([]string{anywhere}, tail...), ids: c.IDs, reason: c.Reason})
 	}
 	switch {
-	case len(fixed.Left) > 0:
+	case len(fixed.Remaining) > 0:
 		res.state = left
 	case !bytes.Equal(fixed.Raw, raw):
 		res.state = repaired

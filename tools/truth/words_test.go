@@ -190,7 +190,7 @@ func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds 
 		add("no request, and changed", d.shape.name+" as "+res.note)
 	}
 	// A list in the shape of a program that is known is repaired as that.
-	if x.repairs && !told && d.changed == 0 && d.shape.foreign() && !plainTalk(d.root) && !hosts.Is(raw) {
+	if x.repairs && !told && d.changed == 0 && d.shape.foreign() && !plainTalk(d.root) && !hosts.IsHostList(raw) {
 		add("foreign, and rewritten", d.shape.name+" as "+res.note)
 	}
 	there := present(res.out)

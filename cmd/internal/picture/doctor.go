@@ -253,9 +253,9 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 		}
 	}
 	v.heading(b, mark, d)
-	recorded := d.Recorded != "" && d.Outlook != agentlog.Unknown
+	recorded := d.RecordedVersion != "" && d.Outlook != agentlog.Unknown
 	if recorded && d.Version == "" {
-		will += " (as recorded with " + d.Agent.Name + " " + d.Recorded + ")"
+		will += " (as recorded with " + d.Agent.Name + " " + d.RecordedVersion + ")"
 	}
 	screen.Fprintf(b, "  %s\n", will)
 	for _, line := range screen.Wrap(plain.Line(d.Cause), max(v.Width-4, 30)) {
@@ -337,7 +337,7 @@ func (v *Doctor) Changes(t *agentlog.RepairPlan) []byte {
 		lead := screen.Printf("  %s  %s %s  ", at, c.Action, c.Rule)
 		screen.Fprintf(&b, "  %s  %s %s  %s\n", v.Notes.Place(at), c.Action, c.Rule, screen.Clip(screen.OneLine(c.Reason), max(v.Width-screen.Columns(lead), 30)))
 	}
-	if n := len(t.Fixed.Left); n > 0 {
+	if n := len(t.Fixed.Remaining); n > 0 {
 		screen.Fprintf(&b, "  %s\n", v.Notes.Advice(fmt.Sprintf("%s would stay: it cannot be fixed", screen.Plural(n, "finding"))))
 	}
 	return b.Bytes()

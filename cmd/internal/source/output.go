@@ -162,7 +162,7 @@ func (o *Output) Commit() error {
 			return err
 		}
 	}
-	if err := o.sessions.Unmoved(); err != nil {
+	if err := o.sessions.CheckUnmodified(); err != nil {
 		return err
 	}
 	for _, r := range o.rewritings {

@@ -151,7 +151,7 @@ type Other struct {
 
 // Many reports whether the input is more than one file.
 func (in *Input) Many() bool {
-	if len(in.Paths) > 1 || in.Paths[0] != Stdin && tables.Is(in.Paths[0]) {
+	if len(in.Paths) > 1 || in.Paths[0] != Stdin && tables.IsDatabase(in.Paths[0]) {
 		return true
 	}
 	st, err := os.Stat(in.Paths[0])
@@ -196,7 +196,7 @@ func (in *Input) Each(emit func(Chunk) bool) {
 			}
 			continue
 		}
-		if file, id, ok := tables.Split(p); ok {
+		if file, id, ok := tables.SplitName(p); ok {
 			if been.again(p) {
 				in.Skipped.Again++
 			} else if !in.row(file, id, emit) {
@@ -342,7 +342,7 @@ func (in *Input) file(path string, inFolder bool, emit func(Chunk) bool) bool {
 	if st.Mode().IsRegular() && in.Files != nil {
 		in.Files.Restrict(st.Mode())
 	}
-	if st.Mode().IsRegular() && !inFolder && tables.Is(path) {
+	if st.Mode().IsRegular() && !inFolder && tables.IsDatabase(path) {
 		if all, err := tables.Sessions(path); err == nil {
 			return in.rows(all, emit)
 		} else if !errors.Is(err, tables.ErrUnknown) {

@@ -31,7 +31,7 @@ func (goose) sessions(tx *sql.Tx) (all []entry, err error) {
 	for rows.Next() {
 		var e entry
 		var at int64
-		if err := rows.Scan(&e.id, &e.aside, &at, &e.bytes); err != nil {
+		if err := rows.Scan(&e.id, &e.isSubAgent, &at, &e.bytes); err != nil {
 			return nil, err
 		}
 		if e.modified = time.Unix(at, 0); at > 1e11 {
@@ -78,7 +78,7 @@ func (g goose) read(tx *sql.Tx, id string) ([]byte, error) {
 // rows reads the messages of a session in the order in which they are sent.
 func (g goose) rows(tx *sql.Tx, id string) (all []gooseRow, err error) {
 	named, order := "NULL", "timestamp, id"
-	if has(tx, "messages", "message_id") {
+	if hasColumn(tx, "messages", "message_id") {
 		named, order = "message_id", "created_timestamp, id"
 	}
 	rows, err := tx.Query(`SELECT id, `+named+`, role, content_json, created_timestamp, metadata_json FROM messages WHERE session_id = ? ORDER BY `+order, id)
@@ -115,7 +115,7 @@ func gooseMessage(name sql.NullString, role, content string, created int64, meta
 	return jsonedit.New("id", id, "role", role, "created", strconv.AppendInt(nil, created, 10), "content", bytes.TrimSpace([]byte(content)), "metadata", meta)
 }
 
-func has(tx *sql.Tx, table, column string) bool {
+func hasColumn(tx *sql.Tx, table, column string) bool {
 	var n int
 	return tx.QueryRow(`SELECT count(*) FROM pragma_table_info(?) WHERE name = ?`, table, column).Scan(&n) == nil && n > 0
 }
@@ -171,10 +171,10 @@ func (g goose) write(j *journal, id string, _, now []byte) error {
 	}
 	for _, r := range old[same:] {
 		key := strconv.FormatInt(r.key, 10)
-		if err := j.touch("messages", key); err != nil {
+		if err := j.noteBefore("messages", key); err != nil {
 			return err
 		}
-		if err := j.put("messages", key, nil, nil); err != nil {
+		if err := j.replaceRow("messages", key, nil, nil); err != nil {
 			return err
 		}
 	}
@@ -185,11 +185,11 @@ func (g goose) write(j *journal, id string, _, now []byte) error {
 // that one's columns if it stays, or its session and its time if it is new. goose sends messages by
 // time: none is earlier than the one in front.
 func (g goose) put(j *journal, key, like int64, message []byte, stays bool, last string) (stamp string, err error) {
-	names, values, err := j.row("messages", strconv.FormatInt(like, 10))
+	names, values, err := j.readRow("messages", strconv.FormatInt(like, 10))
 	if err != nil || values == nil {
 		return "", errors.Join(err, errors.New("no row of the session is left to take after"))
 	}
-	if err := j.touch("messages", strconv.FormatInt(key, 10)); err != nil {
+	if err := j.noteBefore("messages", strconv.FormatInt(key, 10)); err != nil {
 		return "", err
 	}
 	var m struct {
@@ -211,18 +211,18 @@ func (g goose) put(j *journal, key, like int64, message []byte, stays bool, last
 			values[i] = strconv.FormatInt(key, 10)
 		case stays:
 		case name == "message_id" && m.ID != nil:
-			values[i] = literal(*m.ID)
+			values[i] = quoteText(*m.ID)
 		case name == "role":
-			values[i] = literal(m.Role)
+			values[i] = quoteText(m.Role)
 		case name == "content_json":
-			values[i] = literal(string(m.Content))
+			values[i] = quoteText(string(m.Content))
 		case name == "created_timestamp":
 			values[i] = strconv.FormatInt(m.Created, 10)
 		case name == "metadata_json" && m.Metadata != nil:
-			values[i] = literal(string(m.Metadata))
+			values[i] = quoteText(string(m.Metadata))
 		case name == "tokens":
 			values[i] = "NULL"
 		}
 	}
-	return stamp, j.put("messages", strconv.FormatInt(key, 10), names, values)
+	return stamp, j.replaceRow("messages", strconv.FormatInt(key, 10), names, values)
 }

@@ -34,17 +34,17 @@ type journal struct {
 
 // change runs a transaction that changes rows of a session, and keeps what they were beside the
 // database, on the disk before anything is changed for good.
-func change(path, id string, do func(*journal) error) (backup string, err error) {
+func withJournal(path, id string, do func(*journal) error) (backup string, err error) {
 	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {"busy_timeout(5000)", "foreign_keys(0)"}}
-	err = within(path, q, func(tx *sql.Tx) error {
+	err = withTx(path, q, func(tx *sql.Tx) error {
 		j := &journal{tx: tx, names: map[string][]string{}}
 		if err := do(j); err != nil {
 			return err
 		}
-		if err := j.after(); err != nil {
+		if err := j.noteAfter(); err != nil {
 			return err
 		}
-		backup, err = j.keep(path + "#" + id)
+		backup, err = j.writeBackup(path + "#" + id)
 		return err
 	})
 	if err != nil && backup != "" {
@@ -55,7 +55,7 @@ func change(path, id string, do func(*journal) error) (backup string, err error)
 }
 
 // keep writes the changes down.
-func (j *journal) keep(name string) (string, error) {
+func (j *journal) writeBackup(name string) (string, error) {
 	var b bytes.Buffer
 	for _, r := range j.rows {
 		line, err := json.Marshal(r)
@@ -78,21 +78,21 @@ func (j *journal) keep(name string) (string, error) {
 }
 
 // touch notes a row before it is changed, made or deleted.
-func (j *journal) touch(table string, key string) error {
+func (j *journal) noteBefore(table string, key string) error {
 	for _, r := range j.rows {
 		if r.Table == table && r.Key == key {
 			return nil
 		}
 	}
-	names, was, err := j.row(table, key)
+	names, was, err := j.readRow(table, key)
 	j.rows = append(j.rows, &rowChange{Table: table, Key: key, Names: names, Was: was})
 	return err
 }
 
 // after notes what has become of the rows.
-func (j *journal) after() (err error) {
+func (j *journal) noteAfter() (err error) {
 	for _, r := range j.rows {
-		if _, r.Now, err = j.row(r.Table, r.Key); err != nil {
+		if _, r.Now, err = j.readRow(r.Table, r.Key); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func (j *journal) after() (err error) {
 }
 
 // row returns the values of a row as literals; none: there is no such row.
-func (j *journal) row(table, key string) (names, values []string, err error) {
+func (j *journal) readRow(table, key string) (names, values []string, err error) {
 	if names, err = j.columns(table); err != nil {
 		return nil, nil, err
 	}
@@ -109,10 +109,10 @@ func (j *journal) row(table, key string) (names, values []string, err error) {
 	values = make([]string, len(names))
 	for i, n := range names {
 		// As long as a text is one, its literal can be read; SQLite would end it at a null.
-		quoted[i] = fmt.Sprintf(`CASE WHEN typeof(%[1]s) = 'text' AND instr(CAST(%[1]s AS BLOB), x'00') > 0 THEN 'CAST(x''' || hex(%[1]s) || ''' AS TEXT)' ELSE quote(%[1]s) END`, ident(n))
+		quoted[i] = fmt.Sprintf(`CASE WHEN typeof(%[1]s) = 'text' AND instr(CAST(%[1]s AS BLOB), x'00') > 0 THEN 'CAST(x''' || hex(%[1]s) || ''' AS TEXT)' ELSE quote(%[1]s) END`, quoteIdent(n))
 		into[i] = &values[i]
 	}
-	err = j.tx.QueryRow(fmt.Sprintf(`SELECT %s FROM %s WHERE id = %s`, strings.Join(quoted, ", "), ident(table), key)).Scan(into...)
+	err = j.tx.QueryRow(fmt.Sprintf(`SELECT %s FROM %s WHERE id = %s`, strings.Join(quoted, ", "), quoteIdent(table), key)).Scan(into...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return names, nil, nil
 	}
@@ -146,22 +146,22 @@ func (j *journal) columns(table string) ([]string, error) {
 }
 
 // put makes a row what its literals say; none: it is deleted.
-func (j *journal) put(table, key string, names, values []string) error {
-	if _, err := j.tx.Exec(fmt.Sprintf(`DELETE FROM %s WHERE id = %s`, ident(table), key)); err != nil || values == nil {
+func (j *journal) replaceRow(table, key string, names, values []string) error {
+	if _, err := j.tx.Exec(fmt.Sprintf(`DELETE FROM %s WHERE id = %s`, quoteIdent(table), key)); err != nil || values == nil {
 		return err
 	}
 	quoted := make([]string, len(names))
 	for i, n := range names {
-		quoted[i] = ident(n)
+		quoted[i] = quoteIdent(n)
 	}
-	_, err := j.tx.Exec(fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, ident(table), strings.Join(quoted, ", "), strings.Join(values, ", ")))
+	_, err := j.tx.Exec(fmt.Sprintf(`INSERT INTO %s (%s) VALUES (%s)`, quoteIdent(table), strings.Join(quoted, ", "), strings.Join(values, ", ")))
 	return err
 }
 
-func ident(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+func quoteIdent(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // literal is a text in SQL.
-func literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+func quoteText(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // Undo gives the rows of a session what they were before they were last written, in one
 // transaction, and keeps what they were until then: a second undo reverts the first one. Unless it
@@ -183,15 +183,15 @@ func Undo(path, id string, force bool) (name, from, kept string, err error) {
 	if err != nil {
 		return name, "", "", err
 	}
-	kept, err = change(path, id, func(j *journal) error {
+	kept, err = withJournal(path, id, func(j *journal) error {
 		for _, r := range rows {
-			if err := j.touch(r.Table, r.Key); err != nil {
+			if err := j.noteBefore(r.Table, r.Key); err != nil {
 				return err
 			}
 			if is := j.rows[len(j.rows)-1].Was; !force && strings.Join(is, "\x00") != strings.Join(r.Now, "\x00") {
 				return ErrChanged
 			}
-			if err := j.put(r.Table, r.Key, r.Names, r.Was); err != nil {
+			if err := j.replaceRow(r.Table, r.Key, r.Names, r.Was); err != nil {
 				return err
 			}
 		}

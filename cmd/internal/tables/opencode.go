@@ -30,7 +30,7 @@ func (openCode) sessions(tx *sql.Tx) (all []entry, err error) {
 	for rows.Next() {
 		var e entry
 		var ms int64
-		if err := rows.Scan(&e.id, &e.aside, &ms, &e.bytes); err != nil {
+		if err := rows.Scan(&e.id, &e.isSubAgent, &ms, &e.bytes); err != nil {
 			return nil, err
 		}
 		e.modified = time.UnixMilli(ms)
@@ -194,10 +194,10 @@ func (openCode) write(j *journal, id string, was, now []byte) error {
 			if old[r.ID] == nil {
 				continue
 			}
-			if err := j.touch(table, literal(r.ID)); err != nil {
+			if err := j.noteBefore(table, quoteText(r.ID)); err != nil {
 				return err
 			}
-			if err := j.put(table, literal(r.ID), nil, nil); err != nil {
+			if err := j.replaceRow(table, quoteText(r.ID), nil, nil); err != nil {
 				return err
 			}
 		}
@@ -208,11 +208,11 @@ func (openCode) write(j *journal, id string, was, now []byte) error {
 // writeOpenCode writes one row. A repair is no use of the session: its times stay.
 func writeOpenCode(j *journal, table, session string, r ocRow, there bool) error {
 	data := withoutIDs(r.raw)
-	if err := j.touch(table, literal(r.ID)); err != nil {
+	if err := j.noteBefore(table, quoteText(r.ID)); err != nil {
 		return err
 	}
 	if there {
-		_, err := j.tx.Exec(`UPDATE `+ident(table)+` SET data = ? WHERE id = ?`, string(data), r.ID)
+		_, err := j.tx.Exec(`UPDATE `+quoteIdent(table)+` SET data = ? WHERE id = ?`, string(data), r.ID)
 		return err
 	}
 	if table != "part" {

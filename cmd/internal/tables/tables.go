@@ -32,26 +32,26 @@ import (
 var ErrUnknown = fmt.Errorf("%w: the database is none of opencode or goose", agentlog.ErrFormat)
 
 // ErrMoved says that a session was changed after it was read.
-var ErrMoved = errors.New("the session was changed in the meantime; run the command again")
+var ErrModified = errors.New("the session was changed in the meantime; run the command again")
 
 // header is how a SQLite file begins.
-const header = "SQLite format 3\x00"
+const sqliteHeader = "SQLite format 3\x00"
 
 // Is reports whether a file is a SQLite database.
-func Is(path string) bool {
+func IsDatabase(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	head := make([]byte, len(header))
+	head := make([]byte, len(sqliteHeader))
 	n, _ := f.Read(head)
-	return n == len(head) && string(head) == header
+	return n == len(head) && string(head) == sqliteHeader
 }
 
 // Split takes the name of a session in a database apart: FILE#ID. ok is false if it is none: there
 // is a file of that name, or none in front of the #.
-func Split(name string) (path, id string, ok bool) {
+func SplitName(name string) (path, id string, ok bool) {
 	i := strings.LastIndexByte(name, '#')
 	if i < 0 {
 		return "", "", false
@@ -59,7 +59,7 @@ func Split(name string) (path, id string, ok bool) {
 	if _, err := os.Lstat(name); err == nil {
 		return "", "", false
 	}
-	return name[:i], name[i+1:], Is(name[:i])
+	return name[:i], name[i+1:], IsDatabase(name[:i])
 }
 
 // A layout is how an agent keeps sessions in tables.
@@ -75,10 +75,10 @@ type layout interface {
 
 // An entry is a session in the list of a database.
 type entry struct {
-	id       string
-	modified time.Time
-	bytes    int64
-	aside    bool // the conversation of a sub-agent
+	id         string
+	modified   time.Time
+	bytes      int64
+	isSubAgent bool // the conversation of a sub-agent
 }
 
 // A Session is one session of a database.
@@ -95,12 +95,12 @@ func (s *Session) Name() string { return s.path + "#" + s.id }
 func (s *Session) Format() agentlog.Format { return s.format() }
 
 // Aside reports whether the session is that of a sub-agent.
-func (s *Session) Aside() bool { return s.aside }
+func (s *Session) IsSubAgent() bool { return s.isSubAgent }
 
 // Sessions lists the sessions of a database.
 func Sessions(path string) (all []*Session, err error) {
-	err = view(path, func(tx *sql.Tx) error {
-		l, err := layoutOf(tx)
+	err = withReadTx(path, func(tx *sql.Tx) error {
+		l, err := detectLayout(tx)
 		if err != nil {
 			return err
 		}
@@ -129,13 +129,13 @@ func Find(path, id string) (*Session, error) {
 
 // Places lists the sessions of a database for a search; with aside set those of sub-agents, too.
 func Places(a *agentlog.Agent, path string, aside bool) ([]agentlog.Place, error) {
-	if !Is(path) {
+	if !IsDatabase(path) {
 		return nil, ErrUnknown
 	}
 	sessions, err := Sessions(path)
 	var all []agentlog.Place
 	for _, s := range sessions {
-		if aside || !s.aside {
+		if aside || !s.isSubAgent {
 			all = append(all, agentlog.Place{Agent: a, Path: s.Name(), Info: s.info(), Bytes: s.bytes, Rows: s})
 		}
 	}
@@ -144,7 +144,7 @@ func Places(a *agentlog.Agent, path string, aside bool) ([]agentlog.Place, error
 
 // Read returns the document of the session.
 func (s *Session) Read() (raw []byte, format agentlog.Format, err error) {
-	err = view(s.path, func(tx *sql.Tx) error {
+	err = withReadTx(s.path, func(tx *sql.Tx) error {
 		raw, err = s.read(tx, s.id)
 		return err
 	})
@@ -153,11 +153,11 @@ func (s *Session) Read() (raw []byte, format agentlog.Format, err error) {
 
 // Write makes the rows of the session what now says, and keeps what they were.
 func (s *Session) Write(was, now []byte) (backup string, err error) {
-	return change(s.path, s.id, func(j *journal) error {
+	return withJournal(s.path, s.id, func(j *journal) error {
 		if raw, err := s.read(j.tx, s.id); err != nil {
 			return err
 		} else if !bytes.Equal(raw, was) {
-			return ErrMoved
+			return ErrModified
 		}
 		if err := s.write(j, s.id, was, now); err != nil {
 			return err
@@ -179,33 +179,33 @@ func sameJSON(a, b []byte) bool {
 // File is the database. The time is that of the session: the agent may be at another one.
 func (s *Session) File() (path string, info fs.FileInfo) { return s.path, s.info() }
 
-func (s *Session) info() fs.FileInfo { return info{s.Name(), s.entry} }
+func (s *Session) info() fs.FileInfo { return sessionFileInfo{s.Name(), s.entry} }
 
 // An info is a session as if it were a file.
-type info struct {
+type sessionFileInfo struct {
 	name string
 	entry
 }
 
-func (i info) Name() string       { return filepath.Base(i.name) }
-func (i info) Size() int64        { return i.bytes }
-func (i info) Mode() fs.FileMode  { return 0o600 }
-func (i info) ModTime() time.Time { return i.modified }
-func (i info) IsDir() bool        { return false }
-func (i info) Sys() any           { return nil }
+func (i sessionFileInfo) Name() string       { return filepath.Base(i.name) }
+func (i sessionFileInfo) Size() int64        { return i.bytes }
+func (i sessionFileInfo) Mode() fs.FileMode  { return 0o600 }
+func (i sessionFileInfo) ModTime() time.Time { return i.modified }
+func (i sessionFileInfo) IsDir() bool        { return false }
+func (i sessionFileInfo) Sys() any           { return nil }
 
 // view reads a database and changes nothing in it or beside it. Without a log beside it all of it
 // is in the file, which is then read as it is: to look at the locks, SQLite would make files.
-func view(path string, read func(*sql.Tx) error) error {
+func withReadTx(path string, read func(*sql.Tx) error) error {
 	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)"}}
 	if st, err := os.Stat(path + "-wal"); err != nil || st.Size() == 0 {
 		q.Set("immutable", "1")
 	}
-	return within(path, q, read)
+	return withTx(path, q, read)
 }
 
 // within runs a transaction on a database.
-func within(path string, q url.Values, do func(*sql.Tx) error) error {
+func withTx(path string, q url.Values, do func(*sql.Tx) error) error {
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
 		return err
@@ -224,7 +224,7 @@ func within(path string, q url.Values, do func(*sql.Tx) error) error {
 }
 
 // layoutOf tells whose database it is by its tables.
-func layoutOf(tx *sql.Tx) (layout, error) {
+func detectLayout(tx *sql.Tx) (layout, error) {
 	for _, l := range []struct {
 		table, column string
 		layout

@@ -134,7 +134,7 @@ func dump(t *testing.T, path string, tables ...string) string {
 			keys = append(keys, k)
 		}
 		for _, k := range keys {
-			names, values, err := j.row(table, k)
+			names, values, err := j.readRow(table, k)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -304,8 +304,8 @@ func TestTornRows(t *testing.T) {
 			path := openCodeDB(t, 2)
 			execute(t, path, cut)
 			before := dump(t, path, "session", "message", "part")
-			if fixed := repaired(t, path, "ses_1"); len(fixed.Changes) == 0 || agentlog.Broken(fixed.Left) {
-				t.Errorf("changes %v, left %v", fixed.Changes, fixed.Left)
+			if fixed := repaired(t, path, "ses_1"); len(fixed.Changes) == 0 || agentlog.Broken(fixed.Remaining) {
+				t.Errorf("changes %v, left %v", fixed.Changes, fixed.Remaining)
 			}
 			if name == "a user's" {
 				s, _ := Find(path, "ses_1")
@@ -335,7 +335,7 @@ func TestMoved(t *testing.T) {
 			}
 			execute(t, s.path, s.cut...)
 			before := dump(t, s.path, s.tables...)
-			if _, err := x.Write(was, append(bytes.Clone(was), '\n')); !errors.Is(err, ErrMoved) {
+			if _, err := x.Write(was, append(bytes.Clone(was), '\n')); !errors.Is(err, ErrModified) {
 				t.Errorf("got %v, want ErrMoved", err)
 			}
 			if dump(t, s.path, s.tables...) != before {
@@ -397,10 +397,10 @@ func TestOthers(t *testing.T) {
 	if _, err := Sessions(database(t, "x.db", "CREATE TABLE t (id text)")); !errors.Is(err, ErrUnknown) {
 		t.Errorf("Sessions: %v", err)
 	}
-	if _, id, ok := Split(path + "#ses_1"); !ok || id != "ses_1" {
+	if _, id, ok := SplitName(path + "#ses_1"); !ok || id != "ses_1" {
 		t.Errorf("Split: %q, %v", id, ok)
 	}
-	if _, _, ok := Split(filepath.Join(t.TempDir(), "a#b")); ok {
+	if _, _, ok := SplitName(filepath.Join(t.TempDir(), "a#b")); ok {
 		t.Error("Split finds a database where there is none")
 	}
 }
