@@ -8,25 +8,25 @@ import (
 // A Head says where a writer believes the session to be. Many goroutines may read it.
 type Head struct {
 	seq  int64
-	mode mode
+	mode headMode
 }
 
-type mode uint8
+type headMode uint8
 
 const (
-	anywhere mode = iota
-	exactly
-	disjoint
+	anyHead headMode = iota
+	exactHead
+	disjointHead
 )
 
 // Exactly demands that the head is seq: nobody has appended anything that the writer
 // does not know.
-func Exactly(seq int64) Head { return Head{seq, exactly} }
+func Exactly(seq int64) Head { return Head{seq, exactHead} }
 
 // Disjoint allows entries that the writer does not know, unless they open or close an
 // exchange that its own entries touch: one that they open or close as well, or that
 // they would part, because it is open and they speak before it is answered.
-func Disjoint(seq int64) Head { return Head{seq, disjoint} }
+func Disjoint(seq int64) Head { return Head{seq, disjointHead} }
 
 // Anywhere appends behind whatever is there. It is for a session with one writer.
 var Anywhere = Head{}
@@ -53,52 +53,52 @@ func (s *Store) Append(ctx context.Context, key Key, head Head, entries ...Entry
 			entries[i].ID = s.entryID() // the same id for every attempt
 		}
 	}
-	done, x := s.fastAppend(ctx, key, head, entries)
-	if x == nil {
+	done, session := s.fastAppend(ctx, key, head, entries)
+	if session == nil {
 		err := s.write(ctx, func(t *tx) (err error) {
-			if x, err = s.live(ctx, t, key, true); err != nil {
+			if session, err = s.live(ctx, t, key, true); err != nil {
 				return err
 			}
-			done, err = s.append(ctx, t, x, head, entries)
+			done, err = s.append(ctx, t, session, head, entries)
 			return err
 		})
 		if err != nil {
 			return Appended{}, err
 		}
 		if done.Replayed == 0 {
-			s.known.add(x, done.Entries)
+			s.cache.add(session, done.Entries)
 		}
 	}
 	if n := len(entries) - done.Replayed; n > 0 {
-		s.watch.wake(x.sid)
+		s.watchers.wake(session.sid)
 		s.emit(eventAppended, EventData{Session: key, Head: done.Head, Entries: n})
 	}
 	return done, nil
 }
 
 // append appends entries to a session that the transaction has locked. It modifies the session.
-func (s *Store) append(ctx context.Context, t *tx, x *Session, head Head, entries []Entry) (Appended, error) {
-	rows, err := s.prepareRows(x, entries)
+func (s *Store) append(ctx context.Context, t *tx, session *Session, head Head, entries []Entry) (Appended, error) {
+	rows, err := s.prepareRows(session, entries)
 	if err != nil {
 		return Appended{}, err
 	}
-	fresh, err := s.fresh(ctx, t, x, rows)
+	fresh, err := s.newRows(ctx, t, session, rows)
 	if err != nil {
 		return Appended{}, err
 	}
 	if len(fresh) > 0 {
-		if err := s.meets(ctx, t, x, head, fresh); err != nil {
+		if err := s.checkHead(ctx, t, session, head, fresh); err != nil {
 			return Appended{}, err
 		}
-		if err := s.insert(ctx, t, x, fresh); err != nil {
+		if err := s.insert(ctx, t, session, fresh); err != nil {
 			return Appended{}, err
 		}
 	}
-	return appended(x, rows, len(rows)-len(fresh)), nil
+	return appended(session, rows, len(rows)-len(fresh)), nil
 }
 
-func appended(x *Session, rows []*row, replayed int) Appended {
-	done := Appended{Head: x.Head, Replayed: replayed, Entries: make([]Entry, len(rows))}
+func appended(session *Session, rows []*row, replayed int) Appended {
+	done := Appended{Head: session.Head, Replayed: replayed, Entries: make([]Entry, len(rows))}
 	for i, r := range rows {
 		done.Entries[i] = r.Entry
 	}
@@ -129,35 +129,37 @@ func (s *Store) fastAppend(ctx context.Context, key Key, head Head, entries []En
 	if len(entries) == 0 || len(entries) > maxFastEntries {
 		return Appended{}, nil
 	}
-	known := s.known.get(key)
-	if known == nil || head.mode != anywhere && head.seq != known.session.Head {
+	known := s.cache.get(key)
+	if known == nil || head.mode != anyHead && head.seq != known.session.Head {
 		return Appended{}, nil
 	}
-	x := known.session
-	rows, err := s.prepareRows(&x, entries)
-	if err != nil || x.Dialect != known.session.Dialect || slices.ContainsFunc(rows, func(r *row) bool { return len(r.media) > 0 }) {
+	session := known.session
+	rows, err := s.prepareRows(&session, entries)
+	if err != nil || session.Dialect != known.session.Dialect || slices.ContainsFunc(rows, func(r *row) bool { return len(r.media) > 0 }) {
 		return Appended{}, nil
 	}
-	w := &fastWrite{sid: x.sid, settled: x.settled, at: s.now(), rows: rows}
-	pairs := newPairing(func(c Call, _ []place, answered map[place]bool) (place, error) { return known.open.find(c, answered) })
-	if s.number(&x, rows, w.at, pairs) != nil || x.tail.hasDuplicateID(rows) {
+	w := &fastWrite{sid: session.sid, settled: session.settled, at: s.now(), rows: rows}
+	pairs := newPairing(func(c Call, _ []place, answered map[place]bool) (place, error) {
+		return known.open.searchCondition(c, answered)
+	})
+	if s.number(&session, rows, w.at, pairs) != nil || session.tail.hasDuplicateID(rows) {
 		return Appended{}, nil
 	}
-	x.traced = true
-	if x.tail.entries() >= s.tail {
-		w.marks = x.tail.sorted()
-		x.settled, x.tail = x.Head, nil
+	session.tailLoaded = true
+	if session.tail.entries() >= s.maxTail {
+		w.marks = session.tail.sorted()
+		session.settled, session.tail = session.Head, nil
 	}
 	written, err := s.eng.appendFast(ctx, w)
 	if err != nil || !written {
-		s.known.remove(key)
+		s.cache.remove(key)
 		return Appended{}, nil
 	}
-	done := appended(&x, rows, 0)
+	done := appended(&session, rows, 0)
 	if len(w.marks) > 0 && !w.wroteMarks {
-		s.known.remove(key) // another process has written marks
+		s.cache.remove(key) // another process has written marks
 	} else {
-		s.known.add(&x, done.Entries)
+		s.cache.add(&session, done.Entries)
 	}
-	return done, &x
+	return done, &session
 }

@@ -103,7 +103,7 @@ func queueAppend(b *pgx.Batch, m *groupMember) {
 		sizes[i] = int64(r.size)
 		sums[i] = r.sum[:]
 		codecs[i] = int16(r.codec)
-		pairs[i] = r.pairs()
+		pairs[i] = r.encodePairs()
 		raws[i] = r.stored
 	}
 	b.Queue(insertEntries, w.sid, w.at, idMarks, positions, ids, kinds, flags, weights, cums, sizes, sums, codecs, pairs, raws).

@@ -9,10 +9,10 @@ import (
 
 // prepareRows reads entries into rows, without looking at the database. It modifies the session:
 // the first message determines the dialect.
-func (s *Store) prepareRows(x *Session, entries []Entry) ([]*row, error) {
+func (s *Store) prepareRows(session *Session, entries []Entry) ([]*row, error) {
 	rows := make([]*row, len(entries))
 	for i, e := range entries {
-		r, err := s.prepare(x, i, e)
+		r, err := s.prepare(session, i, e)
 		if err != nil {
 			return nil, err
 		}
@@ -23,42 +23,42 @@ func (s *Store) prepareRows(x *Session, entries []Entry) ([]*row, error) {
 
 // number places rows at the end of a session and links every result to its call. It modifies the
 // rows and the session.
-func (s *Store) number(x *Session, rows []*row, now int64, pairs *pairing) error {
+func (s *Store) number(session *Session, rows []*row, now int64, pairs *pairing) error {
 	for _, r := range rows {
-		x.Head++
-		x.cum += r.weight
-		r.Seq = x.Head
-		r.cum = x.cum
+		session.Head++
+		session.cum += r.weight
+		r.Seq = session.Head
+		r.cum = session.cum
 		r.At = time.UnixMicro(now).UTC()
 		if err := pairs.link(r); err != nil {
 			return err
 		}
 	}
-	x.tail = slices.Clip(x.tail)
+	session.tail = slices.Clip(session.tail)
 	for _, r := range rows {
-		x.tail = x.tail.add(&r.Entry, r.flags)
+		session.tail = session.tail.add(&r.Entry, r.flags)
 	}
 	return nil
 }
 
 // insert writes rows at the end of a session that the transaction has locked. It modifies the rows
 // and the session.
-func (s *Store) insert(ctx context.Context, t *tx, x *Session, rows []*row) error {
-	tail, err := s.unsettled(ctx, t, x)
+func (s *Store) insert(ctx context.Context, t *tx, session *Session, rows []*row) error {
+	tail, err := s.loadTail(ctx, t, session)
 	if err != nil {
 		return err
 	}
-	x.tail = tail
+	session.tail = tail
 	now := s.now()
-	if err := s.number(x, rows, now, s.pairingIn(ctx, t, x)); err != nil {
+	if err := s.number(session, rows, now, s.pairingIn(ctx, t, session)); err != nil {
 		return err
 	}
 	insert := bulkInsert{into: `INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, at, pairs, raw)`, width: 12}
 	for _, r := range rows {
-		if err := s.insertMedia(ctx, t, x, r); err != nil {
+		if err := s.insertMedia(ctx, t, session, r); err != nil {
 			return err
 		}
-		insert.add(len(r.stored), pos(x.sid, r.Seq), r.ID, string(r.Kind), r.flags, r.weight, r.cum, r.size, r.sum[:], r.codec, now, r.pairs(), r.stored)
+		insert.add(len(r.stored), pos(session.sid, r.Seq), r.ID, string(r.Kind), r.flags, r.weight, r.cum, r.size, r.sum[:], r.codec, now, r.encodePairs(), r.stored)
 		if insert.bytes > maxStatement {
 			if err := insert.flush(ctx, t); err != nil {
 				return err
@@ -68,20 +68,20 @@ func (s *Store) insert(ctx context.Context, t *tx, x *Session, rows []*row) erro
 	if err := insert.flush(ctx, t); err != nil {
 		return err
 	}
-	if x.tail.entries() >= longTail {
-		if err := s.writeMarks(ctx, t, x); err != nil {
+	if session.tail.entries() >= minTailToMark {
+		if err := s.writeMarks(ctx, t, session); err != nil {
 			return err
 		}
 	}
 	_, err = t.exec(ctx, `UPDATE sessions SET noted_head = ?, cum = ?, settled = ?, dialect = ?, state = ?, updated_at = ? WHERE sid = ?`,
-		x.Head, x.cum, x.settled, x.Dialect, x.state.encode(), now, x.sid)
+		session.Head, session.cum, session.settled, session.Dialect, session.state.encode(), now, session.sid)
 	return err
 }
 
 // insertMedia stores the media of a row. Equal media are stored once.
-func (s *Store) insertMedia(ctx context.Context, t *tx, x *Session, r *row) error {
+func (s *Store) insertMedia(ctx context.Context, t *tx, session *Session, r *row) error {
 	if len(r.media) > 0 {
-		if err := s.eng.guard(ctx, t, false); err != nil {
+		if err := s.eng.lockMedia(ctx, t, false); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func (s *Store) insertMedia(ctx context.Context, t *tx, x *Session, r *row) erro
 		if _, err := t.exec(ctx, `INSERT INTO blobs (sum, size, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, m.sum[:], len(m.data), m.data); err != nil {
 			return err
 		}
-		if _, err := t.exec(ctx, `INSERT INTO blob_uses (sum, sid, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, m.sum[:], x.sid, r.Seq); err != nil {
+		if _, err := t.exec(ctx, `INSERT INTO blob_uses (sum, sid, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, m.sum[:], session.sid, r.Seq); err != nil {
 			return err
 		}
 	}

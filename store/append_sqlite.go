@@ -60,8 +60,8 @@ func (e *sqliteEngine) commitAppends(ctx context.Context, members []*groupMember
 			return err
 		}
 		m.written = true
-		e.wrote()
-		return e.there()
+		e.afterWrite()
+		return e.checkFiles()
 	}
 	t, err := e.write.BeginTx(ctx, nil)
 	if err != nil {
@@ -85,8 +85,8 @@ func (e *sqliteEngine) commitAppends(ctx context.Context, members []*groupMember
 	if err := t.Commit(); err != nil {
 		return err
 	}
-	e.wrote()
-	return e.there()
+	e.afterWrite()
+	return e.checkFiles()
 }
 
 // insert writes the rows and marks of one append.
@@ -123,7 +123,7 @@ func (a *sqliteAppends) insert(ctx context.Context, t *sql.Tx, w *fastWrite) err
 // insertEntry writes one row. It returns errNotWritten if the session is deleted or has an entry
 // with the mark of the id.
 func (a *sqliteAppends) insertEntry(ctx context.Context, entry *sql.Stmt, w *fastWrite, r *row) error {
-	result, err := entry.ExecContext(ctx, pos(w.sid, r.Seq), r.ID, string(r.Kind), r.flags, r.weight, r.cum, r.size, r.sum[:], r.codec, w.at, r.pairs(), r.stored,
+	result, err := entry.ExecContext(ctx, pos(w.sid, r.Seq), r.ID, string(r.Kind), r.flags, r.weight, r.cum, r.size, r.sum[:], r.codec, w.at, r.encodePairs(), r.stored,
 		w.sid, w.sid, markID(r.ID))
 	if err != nil {
 		return err

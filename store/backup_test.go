@@ -34,8 +34,8 @@ func TestDefectD7BackupOfAStoreInUse(t *testing.T) {
 	})
 	for i := range 1 + trial.Size(10)/5 {
 		before := int64(0)
-		if x, err := st.Session(ctx, key); err == nil {
-			before = x.Head
+		if session, err := st.Session(ctx, key); err == nil {
+			before = session.Head
 		}
 		path := filepath.Join(dir, fmt.Sprintf("copy%d.db", i))
 		if err := st.Backup(ctx, path); err != nil {
@@ -48,9 +48,9 @@ func TestDefectD7BackupOfAStoreInUse(t *testing.T) {
 			t.Error(info, err)
 		}
 		again := open(t, path)
-		x, err := again.Session(ctx, key)
-		if err != nil || x.Head < before || x.Head%2 != 0 {
-			t.Errorf("%+v, %v; the head was %d", x, err, before)
+		session, err := again.Session(ctx, key)
+		if err != nil || session.Head < before || session.Head%2 != 0 {
+			t.Errorf("%+v, %v; the head was %d", session, err, before)
 		}
 		sound(t, again)
 	}

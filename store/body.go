@@ -16,32 +16,32 @@ import (
 
 // dialect is that of the session. Until a message tells it, there is nothing but plain text,
 // of which the model says how it is sent; Auto: it does not.
-func (x *Session) dialect() (wire.Dialect, error) {
+func (s *Session) dialect() (wire.Dialect, error) {
 	switch {
-	case x.Dialect != "":
-		return wire.ParseDialect(x.Dialect)
-	case strings.HasPrefix(strings.ToLower(x.Model), "claude"):
+	case s.Dialect != "":
+		return wire.ParseDialect(s.Dialect)
+	case strings.HasPrefix(strings.ToLower(s.Model), "claude"):
 		return wire.Anthropic, nil
 	}
 	return wire.Auto, nil
 }
 
 // parse reads a body of the session.
-func (x *Session) parse(body []byte) (*wire.Request, error) {
-	d, err := x.dialect()
+func (s *Session) parse(body []byte) (*wire.Request, error) {
+	d, err := s.dialect()
 	if err != nil {
 		return nil, err
 	}
-	return wire.Parse(body, wire.Options{Dialect: d, Model: x.Model})
+	return wire.Parse(body, wire.Options{Dialect: d, Model: s.Model})
 }
 
 // body puts messages into the request that goes around them, and the settings of the
 // session beside them.
-func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
-	if x.Dialect == "" && len(messages) == 0 {
+func (s *Session) body(base []byte, messages [][]byte) ([]byte, error) {
+	if s.Dialect == "" && len(messages) == 0 {
 		return nil, fmt.Errorf("%w: the session is empty; append a message first", ErrUsage)
 	}
-	d, err := x.dialect()
+	d, err := s.dialect()
 	if err != nil {
 		return nil, err
 	}
@@ -49,20 +49,20 @@ func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 		d = wire.OpenAIChat // the commonest, as wherever nothing tells
 	}
 	if base == nil {
-		base = x.Base
+		base = s.Base
 	}
-	if base, err = x.naming(d, base); err != nil {
+	if base, err = s.withModel(d, base); err != nil {
 		return nil, fmt.Errorf("%w: base of the session: %w", ErrUsage, err)
 	}
 	list := jsonedit.List(messages...)
 	if base, err = setMember(base, d.List(), list); err != nil {
 		return nil, fmt.Errorf("%w: base of the session: %w", ErrUsage, err)
 	}
-	if len(x.Settings) > 0 {
-		if base, err = merge(base, x.Settings); err != nil {
+	if len(s.Settings) > 0 {
+		if base, err = merge(base, s.Settings); err != nil {
 			return nil, fmt.Errorf("settings of the session: %w", err)
 		}
-		if _, ok := jsonedit.Find(x.Settings, d.List()); ok {
+		if _, ok := jsonedit.Find(s.Settings, d.List()); ok {
 			return setMember(base, d.List(), list) // no setting stands for the messages
 		}
 	}
@@ -71,10 +71,10 @@ func (x *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 
 // naming is a base that names the model of the session, unless it names one itself or goes to
 // a path that does.
-func (x *Session) naming(d wire.Dialect, base []byte) ([]byte, error) {
-	name := jsonedit.Quote(x.Model)
+func (s *Session) withModel(d wire.Dialect, base []byte) ([]byte, error) {
+	name := jsonedit.Quote(s.Model)
 	switch base = bytes.TrimSpace(base); {
-	case x.Model == "" || wirex.ModelInURL(d):
+	case s.Model == "" || wirex.ModelInURL(d):
 		if len(base) == 0 {
 			base = []byte(`{}`)
 		}
@@ -94,11 +94,11 @@ func (x *Session) naming(d wire.Dialect, base []byte) ([]byte, error) {
 // A reply for which nobody has set a limit may have replyTokens, beside what the request lets the model
 // think: as many as the official libraries wait for without a stream. What a model is known to write at
 // most bounds it.
-const replyTokens, leastReply = 16_000, 4096
+const defaultReplyTokens, minReplyTokens = 16_000, 4096
 
 // bounded is a request that says how long the reply may be, where the provider wants that said.
-func (x *Session) bounded(body []byte) ([]byte, error) {
-	d, err := x.dialect()
+func (s *Session) withOutputLimit(body []byte) ([]byte, error) {
+	d, err := s.dialect()
 	if err != nil {
 		return body, err
 	}
@@ -106,9 +106,9 @@ func (x *Session) bounded(body []byte) ([]byte, error) {
 	if member == "" || jsonedit.Get(body, member) != nil {
 		return body, nil
 	}
-	most := leastReply
-	if m, _ := tokens.Lookup(x.Model); m.Prefix != "" {
-		most = min(replyTokens+jsonedit.NumberAt(body, "thinking", "budget_tokens"), m.Output)
+	most := minReplyTokens
+	if m, _ := tokens.Lookup(s.Model); m.Prefix != "" {
+		most = min(defaultReplyTokens+jsonedit.NumberAt(body, "thinking", "budget_tokens"), m.Output)
 	}
 	return jsonedit.Set(body, member, strconv.AppendInt(nil, int64(most), 10)), nil
 }

@@ -14,12 +14,12 @@ import (
 // head must be that of the session, unless it is [Anywhere]; otherwise the error is a
 // *ConflictError. It returns how many messages are gone.
 func (s *Store) Revert(ctx context.Context, key Key, head Head, id string) (int, error) {
-	return s.revert(ctx, key, head, func(t *tx, x *Session) (int64, error) {
+	return s.revert(ctx, key, head, func(t *tx, session *Session) (int64, error) {
 		if id == "" {
 			return 0, nil
 		}
-		seq, _, err := s.byID(ctx, t, x, id)
-		if err == nil && (seq == 0 || !x.state.visible(seq)) {
+		seq, _, err := s.findByID(ctx, t, session, id)
+		if err == nil && (seq == 0 || !session.state.visible(seq)) {
 			err = fmt.Errorf("revert %s: %w: %q", key, ErrNoCursor, id)
 		}
 		return seq, err
@@ -32,8 +32,8 @@ func (s *Store) RevertTurns(ctx context.Context, key Key, head Head, n int) (int
 	if n <= 0 {
 		return 0, fmt.Errorf("revert %s: %w: %d turns: it must be one at least", key, ErrUsage, n)
 	}
-	return s.revert(ctx, key, head, func(t *tx, x *Session) (int64, error) {
-		turns, err := s.turns(ctx, t, x, x.Head, n)
+	return s.revert(ctx, key, head, func(t *tx, session *Session) (int64, error) {
+		turns, err := s.lastTurns(ctx, t, session, session.Head, n)
 		if err != nil {
 			return 0, err
 		}
@@ -46,72 +46,72 @@ func (s *Store) RevertTurns(ctx context.Context, key Key, head Head, n int) (int
 
 // turns lists the numbers of the last n entries up to a number with which a person
 // begins a turn, newest first.
-func (s *Store) turns(ctx context.Context, t *tx, x *Session, upto int64, n int) (all []int64, err error) {
-	return s.bearing(ctx, t, x, markTurn, 1, upto, true, n)
+func (s *Store) lastTurns(ctx context.Context, t *tx, session *Session, upto int64, n int) (all []int64, err error) {
+	return s.findMarked(ctx, t, session, markTurn, 1, upto, true, n)
 }
 
 func (s *Store) revert(ctx context.Context, key Key, head Head, target func(*tx, *Session) (int64, error)) (gone int, err error) {
-	var x *Session
+	var session *Session
 	err = s.write(ctx, func(t *tx) error {
 		gone = 0
-		if x, err = s.live(ctx, t, key, true); err != nil {
+		if session, err = s.live(ctx, t, key, true); err != nil {
 			return err
 		}
-		if head.mode == disjoint {
-			head.mode = exactly // it touches everything behind the entry
+		if head.mode == disjointHead {
+			head.mode = exactHead // it touches everything behind the entry
 		}
-		if err := s.meets(ctx, t, x, head, nil); err != nil {
+		if err := s.checkHead(ctx, t, session, head, nil); err != nil {
 			return err
 		}
-		to, err := target(t, x)
+		to, err := target(t, session)
 		if err != nil {
 			return err
 		}
-		if gone, err = s.count(ctx, t, x, to+1, x.Head); err != nil {
+		if gone, err = s.countMessages(ctx, t, session, to+1, session.Head); err != nil {
 			return err
 		}
-		return s.command(ctx, t, x, KindRevert, encode(revertBody{to}))
+		return s.appendControl(ctx, t, session, KindRevert, encode(revertBody{to}))
 	})
 	if err != nil {
 		return 0, err
 	}
-	s.watch.wake(x.sid)
-	s.emit(eventReverted, EventData{Session: key, Head: x.Head, Messages: gone})
+	s.watchers.wake(session.sid)
+	s.emit(eventReverted, EventData{Session: key, Head: session.Head, Messages: gone})
 	return gone, nil
 }
 
 // command appends a control entry and folds it into the state.
-func (s *Store) command(ctx context.Context, t *tx, x *Session, kind Kind, raw []byte) (err error) {
-	r := &row{Entry: Entry{ID: "pare-" + string(kind) + "-" + strconv.FormatInt(x.Head+1, 10) + "-" + NewID()[:8], Kind: kind}}
-	r.size, r.sum = len(raw), sumOf(raw)
-	r.codec, r.stored = pack(raw, nil)
-	next := x.Head + 1
-	if err := s.refold(ctx, t, x, next, kind, raw); err != nil {
+func (s *Store) appendControl(ctx context.Context, t *tx, session *Session, kind Kind, raw []byte) (err error) {
+	r := &row{Entry: Entry{ID: "pare-" + string(kind) + "-" + strconv.FormatInt(session.Head+1, 10) + "-" + NewID()[:8], Kind: kind}}
+	r.size, r.sum = len(raw), checksum(raw)
+	r.codec, r.stored = encodeBytes(raw, nil)
+	next := session.Head + 1
+	if err := s.applyControl(ctx, t, session, next, kind, raw); err != nil {
 		return err
 	}
-	if err := x.kept(); err != nil {
+	if err := session.checkNotExpired(); err != nil {
 		return err
 	}
-	if x.cum, err = s.cumAt(ctx, t, x, x.last(x.Head)); err != nil {
+	if session.cum, err = s.cumAt(ctx, t, session, session.lastVisible(session.Head)); err != nil {
 		return err
 	}
-	return s.insert(ctx, t, x, []*row{r})
+	return s.insert(ctx, t, session, []*row{r})
 }
 
 // kept is an error if something would be in force again that retention has let go of.
-func (x *Session) kept() error {
-	last, _ := x.state.compaction()
-	for _, st := range x.stretches(last.To+1, x.Head) {
-		if st.from <= x.state.gone(st.sid) {
-			return fmt.Errorf("%s: %w", x.Key, ErrExpired)
+func (s *Session) checkNotExpired() error {
+	last, _ := s.state.compaction()
+	for _, st := range s.ranges(last.To+1, s.Head) {
+		if st.from <= s.state.expiredUpTo(st.sid) {
+			return fmt.Errorf("%s: %w", s.Key, ErrExpired)
 		}
 	}
 	return nil
 }
 
 // refold works the state out again, with one more control entry.
-func (s *Store) refold(ctx context.Context, t *tx, x *Session, seq int64, kind Kind, raw []byte) error {
-	all, err := s.controls(ctx, t, x)
+func (s *Store) applyControl(ctx context.Context, t *tx, session *Session, seq int64, kind Kind, raw []byte) error {
+	all, err := s.readControls(ctx, t, session)
 	if err != nil {
 		return err
 	}
@@ -119,53 +119,53 @@ func (s *Store) refold(ctx context.Context, t *tx, x *Session, seq int64, kind K
 	if err != nil {
 		return err
 	}
-	x.state = x.state.fold(append(all, c))
+	session.state = session.state.fold(append(all, c))
 	return nil
 }
 
 // rewind makes a session what it was when it had another head.
-func (s *Store) rewind(ctx context.Context, t *tx, x *Session, head int64) error {
-	if head > x.Head || head < x.state.from()-1 {
-		return fmt.Errorf("window of %s: %w: it has no head %d", x.Key, ErrUsage, head)
+func (s *Store) rewindTo(ctx context.Context, t *tx, session *Session, head int64) error {
+	if head > session.Head || head < session.state.firstOwn()-1 {
+		return fmt.Errorf("window of %s: %w: it has no head %d", session.Key, ErrUsage, head)
 	}
-	all, err := s.controls(ctx, t, x)
+	all, err := s.readControls(ctx, t, session)
 	if err != nil {
 		return err
 	}
-	if head < x.Head {
-		if err := s.recallEarlier(ctx, t, x, head); err != nil {
+	if head < session.Head {
+		if err := s.restoreEarlierBase(ctx, t, session, head); err != nil {
 			return err
 		}
 	}
-	x.state = x.state.fold(slices.DeleteFunc(all, func(c control) bool { return c.seq > head }))
-	x.Head = head
-	if err := x.kept(); err != nil {
+	session.state = session.state.fold(slices.DeleteFunc(all, func(c controlEntry) bool { return c.seq > head }))
+	session.Head = head
+	if err := session.checkNotExpired(); err != nil {
 		return err
 	}
-	x.cum, err = s.cumAt(ctx, t, x, x.last(head))
+	session.cum, err = s.cumAt(ctx, t, session, session.lastVisible(head))
 	return err
 }
 
 // controls reads the session's own control entries, in order.
-func (s *Store) controls(ctx context.Context, t *tx, x *Session) (all []control, err error) {
-	seqs, err := s.bearingIn(ctx, t, x, markControl, stretch{x.sid, x.state.from(), x.Head}, false, noLimit)
+func (s *Store) readControls(ctx context.Context, t *tx, session *Session) (all []controlEntry, err error) {
+	seqs, err := s.findMarkedIn(ctx, t, session, markControl, entryRange{session.sid, session.state.firstOwn(), session.Head}, false, allEntries)
 	if err != nil {
 		return nil, err
 	}
 	for _, seq := range seqs {
-		e, err := s.entry(ctx, t, x, x.sid, seq)
+		e, err := s.entry(ctx, t, session, session.sid, seq)
 		if err == nil && e.Kind == KindCompaction && e.codec&codecQuarantined != 0 {
 			continue // it is not in force until it is restored
 		}
 		if err == nil {
-			err = s.open(ctx, t, x, &e)
+			err = s.open(ctx, t, session, &e)
 		}
 		if err != nil {
 			return nil, err
 		}
 		c, err := readControl(e.Seq, e.Kind, e.Raw)
 		if err != nil {
-			return nil, &CorruptError{x.Key, e.Seq, err.Error()}
+			return nil, &CorruptError{session.Key, e.Seq, err.Error()}
 		}
 		all = append(all, c)
 	}
@@ -173,12 +173,12 @@ func (s *Store) controls(ctx context.Context, t *tx, x *Session) (all []control,
 }
 
 // cumAt is the weight of everything in force up to an entry.
-func (s *Store) cumAt(ctx context.Context, t *tx, x *Session, seq int64) (cum int64, err error) {
+func (s *Store) cumAt(ctx context.Context, t *tx, session *Session, seq int64) (cum int64, err error) {
 	if seq == 0 {
 		return 0, nil
 	}
 	// The row itself may be missing from a damaged file: then it is that of the one in front of it.
-	sid := x.owner(seq)
+	sid := session.owner(seq)
 	err = t.row(ctx, `SELECT cum FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos DESC LIMIT 1`, pos(sid, 0), pos(sid, seq)).Scan(&cum)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
@@ -190,22 +190,22 @@ func (s *Store) cumAt(ctx context.Context, t *tx, x *Session, seq int64) (cum in
 // undone only while nothing was appended behind it, and only in the session that it was
 // made in; a compaction also in a fork. It returns the kind of what was undone.
 func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
-	var x *Session
+	var session *Session
 	err = s.write(ctx, func(t *tx) error {
-		if x, err = s.live(ctx, t, key, true); err != nil {
+		if session, err = s.live(ctx, t, key, true); err != nil {
 			return err
 		}
-		all, err := s.controls(ctx, t, x)
+		all, err := s.readControls(ctx, t, session)
 		if err != nil {
 			return err
 		}
-		last, ok := x.state.undoable(all)
+		last, ok := session.state.undoable(all)
 		if !ok {
 			return fmt.Errorf("undo %s: %w", key, ErrNothingToUndo)
 		}
 		if last.kind == KindRevert {
 			var n int
-			if err := t.row(ctx, `SELECT count(*) FROM entries WHERE pos BETWEEN ? AND ? AND kind NOT IN ('compaction', 'revert', 'undo')`, pos(x.sid, last.seq+1), pos(x.sid, maxSeq)).Scan(&n); err != nil {
+			if err := t.row(ctx, `SELECT count(*) FROM entries WHERE pos BETWEEN ? AND ? AND kind NOT IN ('compaction', 'revert', 'undo')`, pos(session.sid, last.seq+1), pos(session.sid, maxSeq)).Scan(&n); err != nil {
 				return err
 			}
 			if n > 0 {
@@ -213,19 +213,19 @@ func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
 			}
 		}
 		kind = last.kind
-		return s.command(ctx, t, x, KindUndo, encode(undoBody{last.seq}))
+		return s.appendControl(ctx, t, session, KindUndo, encode(undoBody{last.seq}))
 	})
 	if err != nil {
 		return "", err
 	}
-	s.watch.wake(x.sid)
-	s.emit(eventUndone, EventData{Session: key, Head: x.Head, What: kind})
+	s.watchers.wake(session.sid)
+	s.emit(eventUndone, EventData{Session: key, Head: session.Head, What: kind})
 	return kind, nil
 }
 
 // undoable is the last revert or compaction that is not undone: one of the session's own,
 // or a compaction that it has inherited.
-func (st *state) undoable(all []control) (control, bool) {
+func (st *state) undoable(all []controlEntry) (controlEntry, bool) {
 	undone := make(map[int64]bool)
 	for i := len(all) - 1; i >= 0; i-- {
 		switch c := all[i]; {
@@ -239,11 +239,11 @@ func (st *state) undoable(all []control) (control, bool) {
 	if st.Inherited != nil {
 		for _, c := range slices.Backward(st.Inherited.Compactions) {
 			if !undone[c.Seq] {
-				return control{seq: c.Seq, kind: KindCompaction}, true
+				return controlEntry{seq: c.Seq, kind: KindCompaction}, true
 			}
 		}
 	}
-	return control{}, false
+	return controlEntry{}, false
 }
 
 // Fork makes a session that shares the entries of another one up to an entry, and goes
@@ -257,22 +257,22 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 	}
 	var made *Session
 	err := s.write(ctx, func(t *tx) error {
-		x, err := s.live(ctx, t, from, true)
+		session, err := s.live(ctx, t, from, true)
 		if err != nil {
 			return err
 		}
-		at := x.last(x.Head)
+		at := session.lastVisible(session.Head)
 		if id != "" {
-			seq, _, err := s.byID(ctx, t, x, id)
+			seq, _, err := s.findByID(ctx, t, session, id)
 			if err != nil {
 				return err
 			}
-			if seq == 0 || !x.state.visible(seq) {
+			if seq == 0 || !session.state.visible(seq) {
 				return fmt.Errorf("fork %s: %w: %q", from, ErrNoCursor, id)
 			}
 			at = seq
 		}
-		made, err = s.fork(ctx, t, x, at, to)
+		made, err = s.fork(ctx, t, session, at, to)
 		return err
 	})
 	if err != nil {
@@ -283,20 +283,20 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 }
 
 // fork makes a session that shares the entries of another one up to a number.
-func (s *Store) fork(ctx context.Context, t *tx, x *Session, at int64, to Key) (*Session, error) {
-	st := x.forkAt(at)
-	if err := (&Session{Key: to, Head: at, state: st}).kept(); err != nil {
+func (s *Store) fork(ctx context.Context, t *tx, session *Session, at int64, to Key) (*Session, error) {
+	st := session.forkAt(at)
+	if err := (&Session{Key: to, Head: at, state: st}).checkNotExpired(); err != nil {
 		return nil, err
 	}
 	// What is shared is found by its marks.
-	if err := s.writeMarksNow(ctx, t, x); err != nil {
+	if err := s.writeMarksAndSession(ctx, t, session); err != nil {
 		return nil, err
 	}
 	var err error
-	if st.cum, err = s.cumAt(ctx, t, x, at); err != nil {
+	if st.cum, err = s.cumAt(ctx, t, session, at); err != nil {
 		return nil, err
 	}
-	made, err := s.create(ctx, t, to, Create{x.Dialect, x.Model, x.Title, x.Base}, x.Settings, st)
+	made, err := s.create(ctx, t, to, Create{session.Dialect, session.Model, session.Title, session.Base}, session.Settings, st)
 	if err != nil || len(st.Lineage) == 0 {
 		return made, err
 	}
@@ -305,24 +305,24 @@ func (s *Store) fork(ctx context.Context, t *tx, x *Session, at int64, to Key) (
 }
 
 // forkAt is the state of a fork.
-func (x *Session) forkAt(at int64) state {
-	st := state{Origin: &Origin{x.Key, at}, head: at}
-	for _, p := range x.state.Lineage {
+func (s *Session) forkAt(at int64) state {
+	st := state{Origin: &Origin{s.Key, at}, head: at}
+	for _, p := range s.state.Lineage {
 		if p.Upto >= at {
-			st.Lineage = append(st.Lineage, share{p.SID, at, p.Gone})
+			st.Lineage = append(st.Lineage, sharedEntries{p.SID, at, p.Gone})
 			break
 		}
 		st.Lineage = append(st.Lineage, p)
 	}
-	if at >= x.state.from() {
-		st.Lineage = append(st.Lineage, share{x.sid, at, x.state.Gone})
+	if at >= s.state.firstOwn() {
+		st.Lineage = append(st.Lineage, sharedEntries{s.sid, at, s.state.Gone})
 	}
-	for _, h := range x.state.Hidden {
+	for _, h := range s.state.Hidden {
 		if h[0] <= at {
 			st.Hidden = append(st.Hidden, [2]int64{h[0], min(h[1], at)})
 		}
 	}
-	for _, c := range x.state.Compactions {
+	for _, c := range s.state.Compactions {
 		if c.Seq <= at {
 			st.Compactions = append(st.Compactions, c)
 		}

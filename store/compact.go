@@ -32,14 +32,14 @@ type Compaction struct {
 	Messages int    `json:"messages"`
 	Archive  string `json:"archive"`
 
-	together []handles // of summaries that were condensed
+	combined []combinedHandle // of summaries that were condensed
 }
 
 // handles are those of summaries that were condensed into one, which has a name for all that they
 // stand for.
-type handles struct {
-	name string
-	of   []string
+type combinedHandle struct {
+	name  string
+	parts []string
 }
 
 // Encode writes a compaction with the bytes of its messages as they are.
@@ -64,14 +64,14 @@ func (c *Compaction) Encode() ([]byte, error) {
 // back with a nil Compaction.
 func (s *Store) Compact(ctx context.Context, key Key, c *pare.Compactor) (*Compaction, error) {
 	token := NewID()
-	x, err := s.lease(ctx, key, token)
+	session, err := s.acquireLease(ctx, key, token)
 	if err != nil {
 		return nil, err
 	}
-	ctx, done := s.hold(ctx, x.sid, token)
+	ctx, done := s.keepLease(ctx, session.sid, token)
 	defer done()
-	s.emit("compaction_started", EventData{Session: key, Head: x.Head})
-	made, err := s.compact(ctx, x, c, token)
+	s.emit("compaction_started", EventData{Session: key, Head: session.Head})
+	made, err := s.compact(ctx, session, c, token)
 	switch {
 	case err != nil:
 		s.emit("compaction_failed", EventData{Session: key, Error: err.Error()})
@@ -80,26 +80,26 @@ func (s *Store) Compact(ctx context.Context, key Key, c *pare.Compactor) (*Compa
 		s.emit("compaction_skipped", EventData{Session: key})
 		return nil, nil
 	}
-	s.watch.wake(x.sid)
+	s.watchers.wake(session.sid)
 	s.emit("compaction_completed", EventData{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
 	return made, nil
 }
 
 // compact asks for a summary and writes it down. Nothing is locked but by the lease.
-func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, token string) (*Compaction, error) {
+func (s *Store) compact(ctx context.Context, session *Session, c *pare.Compactor, token string) (*Compaction, error) {
 	var h history
 	err := s.read(ctx, func(t *tx) (err error) {
-		h, err = s.load(ctx, t, x, reach{})
+		h, err = s.loadHistory(ctx, t, session, readLimit{})
 		return err
 	})
 	if err != nil || len(h.messages) == 0 {
 		return nil, err
 	}
-	body, err := x.body(nil, h.messages)
+	body, err := session.body(nil, h.messages)
 	if err != nil {
 		return nil, err
 	}
-	r, err := x.parse(body)
+	r, err := session.parse(body)
 	if err != nil {
 		return nil, err
 	}
@@ -117,24 +117,24 @@ func (s *Store) compact(ctx context.Context, x *Session, c *pare.Compactor, toke
 		if len(together) == 0 {
 			return made.Archive
 		}
-		made.together = append(made.together, handles{"pare-" + NewID(), together})
-		return made.together[len(made.together)-1].name
+		made.combined = append(made.combined, combinedHandle{"pare-" + NewID(), together})
+		return made.combined[len(made.combined)-1].name
 	})
 	if err != nil {
 		return nil, err
 	}
-	if made.Summary, ok = summaryOf(r, plan.Result()); !ok {
+	if made.Summary, ok = findNewSummary(r, plan.Result()); !ok {
 		return nil, nil // it was skipped
 	}
-	if made.Prefix, made.Messages = prefix(r, cut, h.seqs, made.Summary, c.Options.FoldTask); made.Messages == 0 {
+	if made.Prefix, made.Messages = buildPrefix(r, cut, h.seqs, made.Summary, c.Options.FoldTask); made.Messages == 0 {
 		return nil, nil // all that stands in front of the cut stays
 	}
-	return made, s.commit(ctx, x, made, h.prior, token)
+	return made, s.commitCompaction(ctx, session, made, h.prior, token)
 }
 
 // prefix is what stays in front of a summary, and the summary; and how many messages go. Those
 // that stand for others, of which seqs has no number, are not counted again.
-func prefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary string, foldTask bool) (list []json.RawMessage, messages int) {
+func buildPrefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary string, foldTask bool) (list []json.RawMessage, messages int) {
 	t := r.Transcript()
 	task, from := foldTask, 0
 	gone := func(seq int64) {
@@ -155,7 +155,7 @@ func prefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary string, f
 		switch {
 		case m.Role == transcript.System:
 			list = append(list, raw)
-		case !task && m.Begins && !(seqs[from+i] == 0 && tellsSummary(r, m)):
+		case !task && m.Begins && !(seqs[from+i] == 0 && isSummary(r, m)):
 			list = append(list, raw)
 			task = true
 		default:
@@ -167,13 +167,13 @@ func prefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary string, f
 }
 
 // tellsSummary reports whether a message that a compaction sends is its summary, and not the task.
-func tellsSummary(r *wire.Request, m transcript.Message) bool {
+func isSummary(r *wire.Request, m transcript.Message) bool {
 	return m.First < m.End && strings.HasPrefix(r.Text(m.First), wording.SummaryBegin+"\n")
 }
 
 // summaryOf finds the text of the summary in a request that was compacted: what begins with the
 // mark, on a line of its own, and was not there before.
-func summaryOf(before, after *wire.Request) (string, bool) {
+func findNewSummary(before, after *wire.Request) (string, bool) {
 	said := make(map[string]bool)
 	quotes := func(r *wire.Request, f func(text string) bool) bool {
 		for b, blk := range r.Transcript().Blocks() {
@@ -205,13 +205,13 @@ func summaryOf(before, after *wire.Request) (string, bool) {
 var ErrStale = errors.New("the session was reverted or compacted while the summary was written; nothing was changed")
 
 // errParts says that a summary would end inside of an exchange.
-var errParts = errors.New("a call that it would stand for is answered behind it")
+var errSplitsExchange = errors.New("a call that it would stand for is answered behind it")
 
 // commit writes a compaction down, with the handle of what it stands for, if the lease
 // still holds and what was summarized is still in force.
-func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior compacted, token string) error {
+func (s *Store) commitCompaction(ctx context.Context, session *Session, made *Compaction, prior compactionRef, token string) error {
 	return s.write(ctx, func(t *tx) error {
-		now, err := s.live(ctx, t, x.Key, true)
+		now, err := s.live(ctx, t, session.Key, true)
 		if err != nil {
 			return err
 		}
@@ -219,7 +219,7 @@ func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior 
 		if err := t.row(ctx, `SELECT token FROM leases WHERE sid = ?`, now.sid).Scan(&holder); err != nil || holder != token {
 			return errors.Join(ErrBusy, err)
 		}
-		last, _, err := s.newestSummary(ctx, t, now)
+		last, _, err := s.newestCompaction(ctx, t, now)
 		if err != nil {
 			return err
 		}
@@ -227,18 +227,18 @@ func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior 
 			return ErrStale
 		}
 		// A cut is a place that no exchange straddles, whatever was appended meanwhile.
-		if whole, err := s.wholeTo(ctx, t, now, made.To); err != nil || whole != made.To {
-			return errors.Join(err, fmt.Errorf("%w: %w", ErrStale, errParts))
+		if whole, err := s.expandEnd(ctx, t, now, made.To); err != nil || whole != made.To {
+			return errors.Join(err, fmt.Errorf("%w: %w", ErrStale, errSplitsExchange))
 		}
 		if made.Cum, err = s.cumAt(ctx, t, now, made.To); err != nil {
 			return err
 		}
 		ref := archive.Item{ID: made.Archive, Raw: reference{Key: now.Key, From: prior.To + 1, To: made.To}.encode()}
-		if err := s.shelveOne(ctx, t, now, ref, true); err != nil {
+		if err := s.insertArchiveItem(ctx, t, now, ref, true); err != nil {
 			return err
 		}
-		for _, h := range made.together {
-			if err := s.shelveTogether(ctx, t, now, h); err != nil {
+		for _, h := range made.combined {
+			if err := s.archiveCombined(ctx, t, now, h); err != nil {
 				return err
 			}
 		}
@@ -246,21 +246,21 @@ func (s *Store) commit(ctx context.Context, x *Session, made *Compaction, prior 
 		if err != nil {
 			return err
 		}
-		if err := s.command(ctx, t, now, KindCompaction, raw); err != nil {
+		if err := s.appendControl(ctx, t, now, KindCompaction, raw); err != nil {
 			return err
 		}
-		return s.borrow(ctx, t, now, raw)
+		return s.linkMedia(ctx, t, now, raw)
 	})
 }
 
 // shelveTogether gives what several handles stand for one name: the range of entries from the first to the
 // last. A handle that is none of the store's, or is gone, is left out.
-func (s *Store) shelveTogether(ctx context.Context, t *tx, x *Session, h handles) error {
+func (s *Store) archiveCombined(ctx context.Context, t *tx, session *Session, h combinedHandle) error {
 	all := reference{}
-	for _, name := range h.of {
+	for _, name := range h.parts {
 		var raw []byte
 		var ref reference
-		err := t.row(ctx, `SELECT raw FROM archive WHERE scope = ? AND id = ? AND refers = 1 ORDER BY sid LIMIT 1`, x.Scope, name).Scan(&raw)
+		err := t.row(ctx, `SELECT raw FROM archive WHERE scope = ? AND id = ? AND refers = 1 ORDER BY sid LIMIT 1`, session.Scope, name).Scan(&raw)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
@@ -278,18 +278,18 @@ func (s *Store) shelveTogether(ctx context.Context, t *tx, x *Session, h handles
 	if all.To == 0 {
 		return nil
 	}
-	all.Key = x.Key // a fork has the entries of what it was made from
-	return s.shelveOne(ctx, t, x, archive.Item{ID: h.name, Raw: all.encode()}, true)
+	all.Key = session.Key // a fork has the entries of what it was made from
+	return s.insertArchiveItem(ctx, t, session, archive.Item{ID: h.name, Raw: all.encode()}, true)
 }
 
 // compactionAt reads a compaction.
-func (s *Store) compactionAt(ctx context.Context, t *tx, x *Session, seq int64) (c Compaction, err error) {
-	e, err := s.entry(ctx, t, x, x.owner(seq), seq)
+func (s *Store) readCompaction(ctx context.Context, t *tx, session *Session, seq int64) (c Compaction, err error) {
+	e, err := s.entry(ctx, t, session, session.owner(seq), seq)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = &CorruptError{x.Key, seq, "the summary is missing"}
+		err = &CorruptError{session.Key, seq, "the summary is missing"}
 	}
 	if err == nil {
-		err = s.open(ctx, t, x, &e)
+		err = s.open(ctx, t, session, &e)
 	}
 	if err == nil {
 		err = json.Unmarshal(e.Raw, &c)

@@ -9,26 +9,26 @@ import (
 )
 
 // meets is an error if the writer must see first what it has missed.
-func (s *Store) meets(ctx context.Context, t *tx, x *Session, head Head, fresh []*row) error {
-	if head.mode == anywhere || head.seq == x.Head {
+func (s *Store) checkHead(ctx context.Context, t *tx, session *Session, head Head, fresh []*row) error {
+	if head.mode == anyHead || head.seq == session.Head {
 		return nil
 	}
-	if head.seq > x.Head || head.seq < 0 {
-		return &ConflictError{Key: x.Key, Expected: head.seq, Head: x.Head, Reason: "no entry has that number yet"}
+	if head.seq > session.Head || head.seq < 0 {
+		return &ConflictError{Key: session.Key, Expected: head.seq, Head: session.Head, Reason: "no entry has that number yet"}
 	}
-	missed, err := s.entries(ctx, t, x, head.seq+1, x.Head, 1000)
+	missed, err := s.entries(ctx, t, session, head.seq+1, session.Head, 1000)
 	if err != nil {
 		return err
 	}
-	c := &ConflictError{Key: x.Key, Expected: head.seq, Head: x.Head, Missed: missed, Reason: "entries were appended meanwhile"}
-	if head.mode == exactly {
+	c := &ConflictError{Key: session.Key, Expected: head.seq, Head: session.Head, Missed: missed, Reason: "entries were appended meanwhile"}
+	if head.mode == exactHead {
 		return c
 	}
-	if int64(len(missed)) < x.Head-head.seq { // hidden, or too many to look at
+	if int64(len(missed)) < session.Head-head.seq { // hidden, or too many to look at
 		c.Reason = "the session was reverted meanwhile, or too much was appended to compare"
 		return c
 	}
-	if reason := touches(missed, fresh); reason != "" {
+	if reason := findConflict(missed, fresh); reason != "" {
 		c.Reason = reason
 		return c
 	}
@@ -36,7 +36,7 @@ func (s *Store) meets(ctx context.Context, t *tx, x *Session, head Head, fresh [
 }
 
 // touches tells which exchange missed and new entries both touch, or "".
-func touches(missed []Entry, fresh []*row) string {
+func findConflict(missed []Entry, fresh []*row) string {
 	theirs := make(map[string]bool) // ids of exchanges
 	open := make(map[place]Call)    // those they left open
 	name := func(c Call) string {
@@ -64,7 +64,7 @@ func touches(missed []Entry, fresh []*row) string {
 				return fmt.Sprintf("the exchange of %s was touched meanwhile", c)
 			}
 		}
-		if r.flags&flagSpeaks == 0 {
+		if r.flags&flagHasContent == 0 {
 			continue // answers and what is no message part nothing
 		}
 		if len(open) > 0 { // the first one, each time

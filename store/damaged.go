@@ -17,11 +17,11 @@ import (
 // says that it is known to be damaged.
 
 // quarantined is what is said of an entry in quarantine.
-const quarantined = "its bytes are damaged, and are kept as they are"
+const quarantineReason = "its bytes are damaged, and are kept as they are"
 
 // orMark puts a mark in the place of an entry that could not be opened because it is damaged.
 // Other errors stay errors.
-func (x *Session) orMark(e *scanned, err error) error {
+func (s *Session) markDamaged(e *storedEntry, err error) error {
 	var corrupt *CorruptError
 	if !errors.As(err, &corrupt) {
 		return err
@@ -31,12 +31,12 @@ func (x *Session) orMark(e *scanned, err error) error {
 	if e.Gone {
 		what = "and others were let go of, and the summary that stood for them is damaged]"
 	}
-	text := fmt.Sprintf("%sentry %s %s", wording.Mark, nameOf(&e.Entry), what)
+	text := fmt.Sprintf("%sentry %s %s", wording.Mark, describeEntry(&e.Entry), what)
 	if e.Kind != KindMessage && e.Kind != KindReply {
 		e.Raw, err = json.Marshal(text)
 		return err
 	}
-	d, err := x.dialect()
+	d, err := s.dialect()
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (x *Session) orMark(e *scanned, err error) error {
 
 // nameOf names an entry in a mark, with its id if that is a plain word: a bracket would end the
 // mark.
-func nameOf(e *Entry) string {
+func describeEntry(e *Entry) string {
 	const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._:/-"
 	if e.ID != "" && len(e.ID) <= 80 && strings.Trim(e.ID, plain) == "" {
 		return fmt.Sprintf("%d (%s)", e.Seq, e.ID)
@@ -56,18 +56,18 @@ func nameOf(e *Entry) string {
 
 // newestSummary is the newest compaction in force that can be read; zero: there is none. What a
 // damaged one stands for is sent as it is, or summed up by the one before it.
-func (s *Store) newestSummary(ctx context.Context, t *tx, x *Session) (compacted, Compaction, error) {
-	for _, k := range slices.Backward(x.state.Compactions) {
-		c, err := s.compactionAt(ctx, t, x, k.Seq)
+func (s *Store) newestCompaction(ctx context.Context, t *tx, session *Session) (compactionRef, Compaction, error) {
+	for _, k := range slices.Backward(session.state.Compactions) {
+		c, err := s.readCompaction(ctx, t, session, k.Seq)
 		for _, m := range c.Prefix {
-			if err == nil && x.whole {
-				_, err = s.fill(ctx, t, m)
+			if err == nil && session.readMedia {
+				_, err = s.fillMediaIn(ctx, t, m)
 			}
 		}
 		if err == nil {
 			return k, c, nil
 		}
-		if badMedium(err) {
+		if isMediumError(err) {
 			continue
 		}
 		var corrupt *CorruptError
@@ -75,5 +75,5 @@ func (s *Store) newestSummary(ctx context.Context, t *tx, x *Session) (compacted
 			return k, c, err
 		}
 	}
-	return compacted{}, Compaction{}, nil
+	return compactionRef{}, Compaction{}, nil
 }

@@ -21,16 +21,16 @@ func (s *Store) Delete(ctx context.Context, key Key) error {
 }
 
 // free runs a transaction that makes room, on a full disk as well.
-func (s *Store) free(ctx context.Context, f func(*tx) error) error {
-	if err := s.opened(); err != nil {
+func (s *Store) writeFreeing(ctx context.Context, f func(*tx) error) error {
+	if err := s.checkOpen(); err != nil {
 		return err
 	}
-	return s.eng.freeing(func() error { return s.write(ctx, f) })
+	return s.eng.withReserve(func() error { return s.write(ctx, f) })
 }
 
 // delete deletes a session if it has not changed since a time, nor what lies below its path.
 func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, err error) {
-	err = s.free(ctx, func(t *tx) error {
+	err = s.writeFreeing(ctx, func(t *tx) error {
 		done = false
 		if _, err := s.live(ctx, t, key, true); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, er
 					return err
 				}
 			}
-			if err := s.sweep(ctx, t, sid); err != nil {
+			if err := s.deleteUnshared(ctx, t, sid); err != nil {
 				return err
 			}
 		}
@@ -86,7 +86,7 @@ func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, er
 // sweep removes the entries of a deleted session that no fork goes on from, and then those of
 // deleted sessions that it went on from itself. A deleted session that a fork goes on from
 // keeps what it shares, all the way back.
-func (s *Store) sweep(ctx context.Context, t *tx, sid int64) error {
+func (s *Store) deleteUnshared(ctx context.Context, t *tx, sid int64) error {
 	for {
 		var alive, forks, upto int64
 		if err := t.row(ctx, `SELECT count(*) FROM sessions WHERE sid = ? AND deleted_at IS NULL`, sid).Scan(&alive); err != nil || alive > 0 {
@@ -95,7 +95,7 @@ func (s *Store) sweep(ctx context.Context, t *tx, sid int64) error {
 		if err := t.row(ctx, `SELECT count(*), coalesce(max(upto), 0) FROM forks WHERE owner = ?`, sid).Scan(&forks, &upto); err != nil {
 			return err
 		}
-		if err := s.remove(ctx, t, sid, upto); err != nil || forks > 0 {
+		if err := s.deleteEntriesAfter(ctx, t, sid, upto); err != nil || forks > 0 {
 			return err
 		}
 		var owner sql.NullInt64
@@ -115,7 +115,7 @@ func (s *Store) sweep(ctx context.Context, t *tx, sid int64) error {
 }
 
 // remove removes the rows of a session behind a number.
-func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
+func (s *Store) deleteEntriesAfter(ctx context.Context, t *tx, sid, upto int64) error {
 	if _, err := t.exec(ctx, `DELETE FROM entries WHERE pos BETWEEN ? AND ?`, pos(sid, upto+1), pos(sid, maxSeq)); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
 		}
 	}
 	if upto > 0 {
-		if err := s.unshelve(ctx, t, sid, func(ref reference) bool { return ref.To > upto }); err != nil {
+		if err := s.deleteReferences(ctx, t, sid, func(ref reference) bool { return ref.To > upto }); err != nil {
 			return err
 		}
 	} else {
@@ -135,12 +135,12 @@ func (s *Store) remove(ctx context.Context, t *tx, sid, upto int64) error {
 			}
 		}
 	}
-	return s.eng.forget(ctx, t, sid, upto+1, math.MaxInt64)
+	return s.eng.deleteWords(ctx, t, sid, upto+1, math.MaxInt64)
 }
 
 // unshelve removes from the archive what a session refers to and is gone. Others who have taken the
 // same bytes out refer to theirs.
-func (s *Store) unshelve(ctx context.Context, t *tx, sid int64, isGone func(reference) bool) error {
+func (s *Store) deleteReferences(ctx context.Context, t *tx, sid int64, isGone func(reference) bool) error {
 	var gone []string
 	err := t.each(ctx, func(scan func(...any) error) error {
 		var (
@@ -166,25 +166,25 @@ func (s *Store) unshelve(ctx context.Context, t *tx, sid int64, isGone func(refe
 
 // unshelveCopies removes from the archive the bytes that a session has put there before a time,
 // but for those of what is in force.
-func (s *Store) unshelveCopies(ctx context.Context, t *tx, x *Session, before int64) error {
+func (s *Store) deleteArchivedCopies(ctx context.Context, t *tx, session *Session, before int64) error {
 	var ids []string
 	err := t.each(ctx, func(scan func(...any) error) error {
 		var id string
 		err := scan(&id)
 		ids = append(ids, id)
 		return err
-	}, `SELECT id FROM archive WHERE sid = ? AND refers = 0 AND at < ?`, x.sid, before)
+	}, `SELECT id FROM archive WHERE sid = ? AND refers = 0 AND at < ?`, session.sid, before)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	h, err := s.load(ctx, t, x, reach{})
+	h, err := s.loadHistory(ctx, t, session, readLimit{})
 	if err != nil {
 		return err
 	}
 	inForce := make(map[string]bool)
 	for _, m := range h.messages {
 		inForce[archive.ID(m)] = true
-		r, err := parseMessage(x, m)
+		r, err := parseMessage(session, m)
 		if err != nil {
 			return nil // fsck says what is wrong; nothing is let go of what may be in force
 		}
@@ -196,7 +196,7 @@ func (s *Store) unshelveCopies(ctx context.Context, t *tx, x *Session, before in
 		if inForce[id] {
 			continue
 		}
-		if _, err := t.exec(ctx, `DELETE FROM archive WHERE scope = ? AND id = ? AND sid = ?`, x.Scope, id, x.sid); err != nil {
+		if _, err := t.exec(ctx, `DELETE FROM archive WHERE scope = ? AND id = ? AND sid = ?`, session.Scope, id, session.sid); err != nil {
 			return err
 		}
 	}
@@ -237,9 +237,9 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retention) (done Co
 		if err != nil {
 			return done, err
 		}
-		for _, x := range idle {
+		for _, session := range idle {
 			// What was appended to since it was listed stays; what somebody else has deleted is gone.
-			gone, err := s.delete(ctx, x.Key, now-r.Idle.Microseconds())
+			gone, err := s.delete(ctx, session.Key, now-r.Idle.Microseconds())
 			if err != nil && !errors.Is(err, ErrDeleted) && !errors.Is(err, ErrNotFound) {
 				return done, err
 			}
@@ -255,7 +255,7 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retention) (done Co
 		}
 		done.Entries += n
 	}
-	err = s.free(ctx, func(t *tx) error {
+	err = s.writeFreeing(ctx, func(t *tx) error {
 		done.Tombstones, done.Media, done.Receipts = 0, 0, 0
 		if r.Receipts > 0 {
 			n, err := s.forgetReceipts(ctx, t, now-r.Receipts.Microseconds())
@@ -272,7 +272,7 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retention) (done Co
 			}
 			done.Tombstones = int(n)
 		}
-		if err := s.eng.guard(ctx, t, true); err != nil {
+		if err := s.eng.lockMedia(ctx, t, true); err != nil {
 			return err
 		}
 		n, err := t.exec(ctx, `DELETE FROM blobs WHERE NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.sum = blobs.sum)`)
@@ -289,46 +289,46 @@ func (s *Store) collectOriginals(ctx context.Context, scope string, before int64
 	if err != nil {
 		return 0, err
 	}
-	for _, x := range all {
+	for _, session := range all {
 		n := 0
-		err := s.free(ctx, func(t *tx) error {
+		err := s.writeFreeing(ctx, func(t *tx) error {
 			n = 0
-			x, err := s.live(ctx, t, x.Key, true)
+			session, err := s.live(ctx, t, session.Key, true)
 			if err != nil {
 				return err
 			}
-			last, _, err := s.newestSummary(ctx, t, x) // what none that can be read stands for is kept
+			last, _, err := s.newestCompaction(ctx, t, session) // what none that can be read stands for is kept
 			if err != nil || last.Seq == 0 {
 				return err
 			}
 			var at, shared int64
-			if err := t.row(ctx, `SELECT at FROM entries WHERE pos = ?`, pos(x.owner(last.Seq), last.Seq)).Scan(&at); err != nil || at >= before {
+			if err := t.row(ctx, `SELECT at FROM entries WHERE pos = ?`, pos(session.owner(last.Seq), last.Seq)).Scan(&at); err != nil || at >= before {
 				return err
 			}
-			if err := t.row(ctx, `SELECT count(*) FROM forks WHERE owner = ?`, x.sid).Scan(&shared); err != nil || shared > 0 {
+			if err := t.row(ctx, `SELECT count(*) FROM forks WHERE owner = ?`, session.sid).Scan(&shared); err != nil || shared > 0 {
 				return err // a fork may need what the compaction stands for here
 			}
 			k, err := t.exec(ctx, `UPDATE entries SET raw = ?, codec = ?, size = 0 WHERE pos BETWEEN ? AND ? AND kind = 'message' AND codec <> ?`,
-				[]byte{}, codecGone, pos(x.sid, 1), pos(x.sid, last.To), codecGone)
+				[]byte{}, codecGone, pos(session.sid, 1), pos(session.sid, last.To), codecGone)
 			if err != nil {
 				return err
 			}
 			n = int(k)
-			if x.state.Gone = max(x.state.Gone, last.To); n > 0 {
-				if _, err := t.exec(ctx, `UPDATE sessions SET state = ? WHERE sid = ?`, x.state.encode(), x.sid); err != nil {
+			if session.state.Gone = max(session.state.Gone, last.To); n > 0 {
+				if _, err := t.exec(ctx, `UPDATE sessions SET state = ? WHERE sid = ?`, session.state.encode(), session.sid); err != nil {
 					return err
 				}
 			}
-			if _, err := t.exec(ctx, `DELETE FROM blob_uses WHERE sid = ? AND seq <= ?`, x.sid, last.To); err != nil {
+			if _, err := t.exec(ctx, `DELETE FROM blob_uses WHERE sid = ? AND seq <= ?`, session.sid, last.To); err != nil {
 				return err
 			}
-			if err := s.unshelve(ctx, t, x.sid, func(ref reference) bool { return ref.To <= last.To }); err != nil {
+			if err := s.deleteReferences(ctx, t, session.sid, func(ref reference) bool { return ref.To <= last.To }); err != nil {
 				return err
 			}
-			if err := s.unshelveCopies(ctx, t, x, before); err != nil {
+			if err := s.deleteArchivedCopies(ctx, t, session, before); err != nil {
 				return err
 			}
-			return s.eng.forget(ctx, t, x.sid, 1, last.To)
+			return s.eng.deleteWords(ctx, t, session.sid, 1, last.To)
 		})
 		if err != nil {
 			return gone, err

@@ -47,7 +47,7 @@ func TestDeletedElsewhere(t *testing.T) {
 // well.
 func TestDeletedByHand(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
-		stays, key := known(t, st, "stays"), known(t, st, "s")
+		stays, key := entryInfo(t, st, "stays"), entryInfo(t, st, "s")
 		if err := st.Exec(`DELETE FROM sessions WHERE id = 's'`); err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestDeletedByHand(t *testing.T) {
 }
 
 // known makes a session that a process knows all of.
-func known(t *testing.T, st *store.Store, id string) store.Key {
+func entryInfo(t *testing.T, st *store.Store, id string) store.Key {
 	t.Helper()
 	key := create(t, st, id)
 	for range 3 {
@@ -102,7 +102,7 @@ func waits(t *testing.T, st *store.Store, key store.Key, f func() error) {
 func TestDeletionWaitsForAppends(t *testing.T) {
 	dsn := pgtest.Copy(t, ready(t))
 	st, other := open(t, dsn), open(t, dsn)
-	key := known(t, st, "s")
+	key := entryInfo(t, st, "s")
 	waits(t, st, key, func() error {
 		var head int64
 		err := store.HoldLock(other, key, func() {
@@ -113,7 +113,7 @@ func TestDeletionWaitsForAppends(t *testing.T) {
 		}
 		return err
 	})
-	key = known(t, st, "t")
+	key = entryInfo(t, st, "t")
 	waits(t, st, key, func() error { return other.Delete(ctx, key) })
 	if n := st.Count(`SELECT count(*) FROM entries WHERE pos >> 28 = (SELECT sid FROM sessions WHERE id = 't')`); n != 0 {
 		t.Errorf("%d entries of a deleted session", n)
@@ -125,7 +125,7 @@ func TestDeletionWaitsForAppends(t *testing.T) {
 func TestAppendDoesNotPassAHolder(t *testing.T) {
 	dsn := pgtest.Copy(t, ready(t))
 	st, other := open(t, dsn), open(t, dsn)
-	key := known(t, st, "s")
+	key := entryInfo(t, st, "s")
 	if err := store.HoldLock(other, key, func() {
 		if ok, err := store.WithinAppend(st, key, store.Message("late", user("late")), func() {}); ok || err != nil {
 			t.Errorf("%v, %v", ok, err)

@@ -80,12 +80,12 @@ func Message(id string, raw []byte) Entry { return Entry{ID: id, Raw: raw} }
 
 // The flags of a row.
 const (
-	flagBegins  = 1 << iota // a person speaks
-	flagMessage             // it is a message
-	flagSpeaks              // it holds something that is no result
-	flagSystem              // the system speaks
-	flagStands              // the provider's own compaction: it stands for all in front of it
-	flagBeside              // a person speaks beside results; not in entries of earlier versions
+	flagTurn               = 1 << iota // a person speaks
+	flagMessage                        // it is a message
+	flagHasContent                     // it holds something that is no result
+	flagSystem                         // the system speaks
+	flagProviderCompaction             // the provider's own compaction: it stands for all in front of it
+	flagWithResults                    // a person speaks beside results; not in entries of earlier versions
 )
 
 // A row is an entry on its way into the table. It holds nothing of the caller's memory, who may
@@ -103,7 +103,7 @@ type row struct {
 }
 
 // prepare reads an entry. It does not look at the database.
-func (s *Store) prepare(x *Session, i int, e Entry) (*row, error) {
+func (s *Store) prepare(session *Session, i int, e Entry) (*row, error) {
 	if e.Kind == "" {
 		e.Kind = KindMessage
 	}
@@ -120,11 +120,11 @@ func (s *Store) prepare(x *Session, i int, e Entry) (*row, error) {
 		return bad("the kind is longer than 64 bytes or no text")
 	case e.Kind.control():
 		return bad("entries of kind %s are written by the store alone", e.Kind)
-	case len(e.Raw) > s.o.MaxEntry:
-		return bad("it has %d bytes, %d are allowed", len(e.Raw), s.o.MaxEntry)
+	case len(e.Raw) > s.options.MaxEntry:
+		return bad("it has %d bytes, %d are allowed", len(e.Raw), s.options.MaxEntry)
 	}
 	// A message is read anyhow, and its JSON is checked by that.
-	read := e.Kind == KindMessage && x.Dialect != ""
+	read := e.Kind == KindMessage && session.Dialect != ""
 	if !read {
 		if err := jsonspan.Valid(e.Raw); err != nil {
 			return bad("%w", err)
@@ -133,11 +133,11 @@ func (s *Store) prepare(x *Session, i int, e Entry) (*row, error) {
 	r := &row{Entry: e, size: len(e.Raw), sum: sha256.Sum256(e.Raw)}
 	r.Raw = nil
 	if e.Kind == KindMessage {
-		reader := readers.Get().(*reader)
-		defer reader.give()
-		req, err := s.facetsBy(reader, x, r, e.Raw)
+		reader := messageReaders.Get().(*messageReader)
+		defer reader.release()
+		req, err := s.inspectMessageWith(reader, session, r, e.Raw)
 		if err == nil {
-			err = sendable(req)
+			err = checkSendable(req)
 		} else if read {
 			err = cmp.Or(jsonspan.Valid(e.Raw), err)
 		}
@@ -145,32 +145,32 @@ func (s *Store) prepare(x *Session, i int, e Entry) (*row, error) {
 			return nil, &EntryError{i, e.ID, err}
 		}
 	}
-	r.codec, r.stored = pack(e.Raw, r.media)
+	r.codec, r.stored = encodeBytes(e.Raw, r.media)
 	return r, nil
 }
 
 // facets reads what a message opens and closes.
-func (s *Store) facets(x *Session, r *row, raw []byte) error {
-	reader := readers.Get().(*reader)
-	defer reader.give()
-	_, err := s.facetsBy(reader, x, r, raw)
+func (s *Store) inspectMessage(session *Session, r *row, raw []byte) error {
+	reader := messageReaders.Get().(*messageReader)
+	defer reader.release()
+	_, err := s.inspectMessageWith(reader, session, r, raw)
 	return err
 }
 
 // facetsBy is facets with a reader, in whose memory the message lies afterwards.
-func (s *Store) facetsBy(reader *reader, x *Session, r *row, raw []byte) (*wire.Request, error) {
-	if err := x.told(raw); err != nil {
+func (s *Store) inspectMessageWith(reader *messageReader, session *Session, r *row, raw []byte) (*wire.Request, error) {
+	if err := session.inferDialect(raw); err != nil {
 		return nil, err
 	}
-	req, err := reader.read(x, raw)
+	req, err := reader.read(session, raw)
 	if err != nil {
 		return nil, err
 	}
 	t := req.Transcript()
-	if err := x.sees(req, raw); err != nil {
+	if err := session.checkDialect(req, raw); err != nil {
 		return nil, err
 	}
-	if err := isMessage(req, 0); err != nil {
+	if err := checkMessage(req, 0); err != nil {
 		return nil, err
 	}
 	m := t.Messages()[0]
@@ -179,62 +179,62 @@ func (s *Store) facetsBy(reader *reader, x *Session, r *row, raw []byte) (*wire.
 	case m.Role == transcript.System:
 		r.flags |= flagSystem
 	case m.Begins:
-		r.flags |= flagBegins
+		r.flags |= flagTurn
 		r.Begins = true
 	case m.Speaks:
-		r.flags |= flagBeside
+		r.flags |= flagWithResults
 	}
 	for _, b := range t.Blocks() {
 		switch b.Kind {
 		case transcript.Call:
-			c := callOf(b)
+			c := newCall(b)
 			c.No = len(r.Calls)
 			r.Calls = append(r.Calls, c)
-			r.flags |= flagSpeaks
+			r.flags |= flagHasContent
 		case transcript.Result:
-			r.Answers = append(r.Answers, callOf(b))
+			r.Answers = append(r.Answers, newCall(b))
 		default:
-			r.flags |= flagSpeaks
+			r.flags |= flagHasContent
 			if b.Kind == transcript.Compaction {
-				r.flags |= flagStands
+				r.flags |= flagProviderCompaction
 			}
 		}
 	}
-	r.weight = int64(wirex.MessageTokens(req, s.counter(x), 0))
+	r.weight = int64(wirex.MessageTokens(req, s.counter(session), 0))
 	r.media = findMedia(req, raw)
 	return req, nil
 }
 
 // callOf is the call of a block, in memory of its own.
-func callOf(b transcript.Block) Call {
+func newCall(b transcript.Block) Call {
 	return Call{ID: strings.Clone(b.CallID), Tool: strings.Clone(b.Tool), family: b.Family}
 }
 
 // told lets a message tell the dialect of a session that has none yet. One that would not see
 // the plain messages in front of it is not taken: they would be missing from every window.
-func (x *Session) told(raw []byte) error {
-	if x.Dialect != "" {
+func (s *Session) inferDialect(raw []byte) error {
+	if s.Dialect != "" {
 		return nil
 	}
 	d := wirex.DetectElement(raw)
 	if d == wire.Auto {
-		x.plain = true
+		s.hasPlainText = true
 		return nil
 	}
-	if x.plain || x.cum > 0 {
+	if s.hasPlainText || s.cum > 0 {
 		r, err := wire.Parse([]byte(`[{"role":"user","content":"Hi"}]`), wire.Options{Dialect: d})
 		if err != nil || wirex.NoMessage(r, 0) != "" {
 			return fmt.Errorf("it is a message of the dialect %s, and those in front of it are not: they have their text under %q; send all messages in one dialect", d, "content")
 		}
 	}
-	x.Dialect = d.String()
+	s.Dialect = d.String()
 	return nil
 }
 
 // sees proves that the session sees what is in a message. One of another dialect, in which that
 // of the session finds nothing, or no call and no result, would be missing from every window,
 // and what it calls never be answered.
-func (x *Session) sees(as *wire.Request, raw []byte) error {
+func (s *Session) checkDialect(as *wire.Request, raw []byte) error {
 	pairs := func(b transcript.Block) bool { return b.Kind == transcript.Call || b.Kind == transcript.Result }
 	if slices.ContainsFunc(as.Transcript().Blocks(), pairs) {
 		return nil
@@ -243,7 +243,7 @@ func (x *Session) sees(as *wire.Request, raw []byte) error {
 	if d == wire.Auto || d == as.Dialect {
 		return nil
 	}
-	own, err := (&Session{Dialect: d.String(), Model: x.Model}).readMessage(raw)
+	own, err := (&Session{Dialect: d.String(), Model: s.Model}).readMessage(raw)
 	if err != nil {
 		return nil // then it is nobody's
 	}
@@ -256,21 +256,21 @@ func (x *Session) sees(as *wire.Request, raw []byte) error {
 
 // counter weighs the entries of a session. It is looked up once, as long as the session is
 // known and its model the same.
-func (s *Store) counter(x *Session) wire.Counter {
-	if x.weigh.by != nil && x.weigh.model == x.Model {
-		return x.weigh.by
+func (s *Store) counter(session *Session) wire.Counter {
+	if session.counter.by != nil && session.counter.model == session.Model {
+		return session.counter.by
 	}
-	x.weigh.model, x.weigh.by = x.Model, tokens.For(x.Model)
-	if s.o.Counter != nil {
-		x.weigh.by = s.o.Counter(x.Model)
+	session.counter.model, session.counter.by = session.Model, tokens.For(session.Model)
+	if s.options.Counter != nil {
+		session.counter.by = s.options.Counter(session.Model)
 	}
-	return x.weigh.by
+	return session.counter.by
 }
 
 const entryColumns = `pos, id, kind, flags, weight, cum, sum, codec, at, pairs, raw`
 
 // A scanned entry, with what the table has beside it.
-type scanned struct {
+type storedEntry struct {
 	Entry
 	sid         int64
 	flags       int
@@ -281,69 +281,69 @@ type scanned struct {
 	stored      []byte
 }
 
-func (x *Session) scan(sid int64, scan func(...any) error) (scanned, error) {
+func (s *Session) scan(sid int64, scan func(...any) error) (storedEntry, error) {
 	var (
-		e  = scanned{sid: sid}
+		e  = storedEntry{sid: sid}
 		at int64
 	)
 	if err := scan(&e.Seq, &e.ID, &e.Kind, &e.flags, &e.weight, &e.cum, &e.sum, &e.codec, &at, &e.pairs, &e.stored); err != nil {
 		return e, err
 	}
 	e.Seq = seqOf(e.Seq)
-	e.At, e.Begins, e.Gone = time.UnixMicro(at).UTC(), e.flags&flagBegins != 0, e.codec == codecGone
+	e.At, e.Begins, e.Gone = time.UnixMicro(at).UTC(), e.flags&flagTurn != 0, e.codec == codecGone
 	return e, nil
 }
 
 // entry reads one entry, without opening it.
-func (s *Store) entry(ctx context.Context, t *tx, x *Session, sid, seq int64) (scanned, error) {
-	return x.scan(sid, t.row(ctx, `SELECT `+entryColumns+` FROM entries WHERE pos = ?`, pos(sid, seq)).Scan)
+func (s *Store) entry(ctx context.Context, t *tx, session *Session, sid, seq int64) (storedEntry, error) {
+	return session.scan(sid, t.row(ctx, `SELECT `+entryColumns+` FROM entries WHERE pos = ?`, pos(sid, seq)).Scan)
 }
 
 // open unpacks the bytes of an entry and proves that they are what was stored.
-func (s *Store) open(ctx context.Context, t *tx, x *Session, e *scanned) error {
+func (s *Store) open(ctx context.Context, t *tx, session *Session, e *storedEntry) error {
 	if e.codec&codecQuarantined != 0 {
-		return &CorruptError{x.Key, e.Seq, quarantined}
+		return &CorruptError{session.Key, e.Seq, quarantineReason}
 	}
-	raw, err := unpack(e.codec, e.stored, func(h hole) ([]byte, error) { return s.blob(ctx, t, h) })
+	raw, err := decodeBytes(e.codec, e.stored, func(h mediaRef) ([]byte, error) { return s.readMedium(ctx, t, h) })
 	if err != nil {
-		return s.unread(ctx, x, e, err)
+		return s.readError(ctx, session, e, err)
 	}
-	if got := sumOf(raw); string(got[:]) != string(e.sum) {
-		return &CorruptError{x.Key, e.Seq, "its bytes are not those that were stored"}
+	if got := checksum(raw); string(got[:]) != string(e.sum) {
+		return &CorruptError{session.Key, e.Seq, "its bytes are not those that were stored"}
 	}
 	e.Raw, e.stored = raw, nil
 	return nil
 }
 
-func sumOf(raw []byte) [sha256.Size]byte { return sha256.Sum256(raw) }
+func checksum(raw []byte) [sha256.Size]byte { return sha256.Sum256(raw) }
 
 // entries reads entries in force between two numbers, oldest first, at most so many.
-func (s *Store) entries(ctx context.Context, t *tx, x *Session, from, to int64, limit int) ([]Entry, error) {
-	all, err := s.scanAll(ctx, t, x, from, to, limit)
+func (s *Store) entries(ctx context.Context, t *tx, session *Session, from, to int64, limit int) ([]Entry, error) {
+	all, err := s.scanAll(ctx, t, session, from, to, limit)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Entry, len(all))
 	for i := range all {
 		if !all[i].Gone {
-			if err := x.orMark(&all[i], s.open(ctx, t, x, &all[i])); err != nil {
+			if err := session.markDamaged(&all[i], s.open(ctx, t, session, &all[i])); err != nil {
 				return nil, err
 			}
 		}
-		all[i].unpairOrNone(all[i].pairs)
+		all[i].decodePairsOrNone(all[i].pairs)
 		out[i] = all[i].Entry
 	}
 	return out, nil
 }
 
 // scanAll reads rows without opening them.
-func (s *Store) scanAll(ctx context.Context, t *tx, x *Session, from, to int64, limit int) (all []scanned, err error) {
-	for _, st := range x.stretches(from, to) {
+func (s *Store) scanAll(ctx context.Context, t *tx, session *Session, from, to int64, limit int) (all []storedEntry, err error) {
+	for _, st := range session.ranges(from, to) {
 		if len(all) >= limit {
 			break
 		}
 		err = t.each(ctx, func(scan func(...any) error) error {
-			e, err := x.scan(st.sid, scan)
+			e, err := session.scan(st.sid, scan)
 			all = append(all, e)
 			return err
 		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT ?`, pos(st.sid, st.from), pos(st.sid, st.to), limit-len(all))
@@ -355,7 +355,7 @@ func (s *Store) scanAll(ctx context.Context, t *tx, x *Session, from, to int64, 
 }
 
 // inOrder sorts entries, each once.
-func inOrder(all []scanned) []scanned {
-	slices.SortFunc(all, func(a, b scanned) int { return cmp.Compare(a.Seq, b.Seq) })
-	return slices.CompactFunc(all, func(a, b scanned) bool { return a.Seq == b.Seq })
+func sortEntries(all []storedEntry) []storedEntry {
+	slices.SortFunc(all, func(a, b storedEntry) int { return cmp.Compare(a.Seq, b.Seq) })
+	return slices.CompactFunc(all, func(a, b storedEntry) bool { return a.Seq == b.Seq })
 }

@@ -11,7 +11,7 @@ import (
 
 // fresh returns the entries that are not there yet, and fills in what the store has set of
 // those that are.
-func (s *Store) fresh(ctx context.Context, t *tx, x *Session, rows []*row) (fresh []*row, err error) {
+func (s *Store) newRows(ctx context.Context, t *tx, session *Session, rows []*row) (fresh []*row, err error) {
 	ids := make([]string, len(rows))
 	seen := make(map[string]bool, len(rows))
 	for i := range rows {
@@ -20,7 +20,7 @@ func (s *Store) fresh(ctx context.Context, t *tx, x *Session, rows []*row) (fres
 		}
 		seen[ids[i]] = true
 	}
-	there, err := s.byIDs(ctx, t, x, ids)
+	there, err := s.findByIDs(ctx, t, session, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -32,9 +32,9 @@ func (s *Store) fresh(ctx context.Context, t *tx, x *Session, rows []*row) (fres
 			fresh = append(fresh, r)
 			continue
 		case !bytes.Equal(old.sum, r.sum[:]):
-			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: old.Seq}
-		case !x.state.visible(old.Seq):
-			return nil, &DuplicateError{Key: x.Key, ID: r.ID, Seq: old.Seq, Reverted: true}
+			return nil, &DuplicateError{Key: session.Key, ID: r.ID, Seq: old.Seq}
+		case !session.state.visible(old.Seq):
+			return nil, &DuplicateError{Key: session.Key, ID: r.ID, Seq: old.Seq, Reverted: true}
 		}
 		r.Seq, r.At, r.Calls, r.Answers = old.Seq, old.At, old.Calls, old.Answers
 	}
@@ -43,11 +43,11 @@ func (s *Store) fresh(ctx context.Context, t *tx, x *Session, rows []*row) (fres
 
 // Each mark is looked up for itself: of a list in a condition a database that has no figures
 // of the table believes that it is cheaper to read the whole session.
-const mostIDs = 64
+const idsPerQuery = 64
 
 var (
-	oneID   = idsQuery(1)
-	manyIDs = idsQuery(mostIDs)
+	lookUpOneID   = idsQuery(1)
+	lookUpManyIDs = idsQuery(idsPerQuery)
 )
 
 func idsQuery(n int) string {
@@ -57,44 +57,44 @@ func idsQuery(n int) string {
 }
 
 // byIDs finds entries of the session, reverted ones included, many with one statement.
-func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map[string]known, error) {
-	found := make(map[string]known)
+func (s *Store) findByIDs(ctx context.Context, t *tx, session *Session, ids []string) (map[string]entryInfo, error) {
+	found := make(map[string]entryInfo)
 	wanted := make(map[int64][]string, len(ids)) // by mark
 	for _, id := range ids {
 		m := markID(id)
 		wanted[m] = append(wanted[m], id)
 	}
 	// The tail first: it is at hand.
-	last, err := s.unsettled(ctx, t, x)
+	last, err := s.loadTail(ctx, t, session)
 	if err != nil {
 		return nil, err
 	}
 	seqs := make(map[int64][]int64) // by owner
 	for _, m := range last {
-		if m.seq <= x.Head && wanted[m.mark] != nil {
-			seqs[x.sid] = append(seqs[x.sid], m.seq)
+		if m.seq <= session.Head && wanted[m.mark] != nil {
+			seqs[session.sid] = append(seqs[session.sid], m.seq)
 		}
 	}
 	var pairs []any
-	if x.settled >= x.state.from() {
+	if session.settled >= session.state.firstOwn() {
 		for _, id := range ids {
-			pairs = append(pairs, x.sid, markID(id))
+			pairs = append(pairs, session.sid, markID(id))
 		}
 	}
-	for _, p := range x.state.Lineage {
+	for _, p := range session.state.Lineage {
 		for _, id := range ids {
 			pairs = append(pairs, p.SID, markID(id))
 		}
 	}
-	hits, err := t.marked(ctx, pairs, seqs)
+	hits, err := t.lookUpMarks(ctx, pairs, seqs)
 	if err != nil {
 		return nil, err
 	}
 	keep := func(sid int64, list []int64) error {
-		all, err := s.readKnown(ctx, t, x, sid, list)
+		all, err := s.readEntryInfos(ctx, t, session, sid, list)
 		for _, e := range all {
 			// What stands behind what is shared is none of its.
-			if x.owner(e.Seq) == sid && e.Seq <= x.Head && slices.Contains(wanted[markID(e.ID)], e.ID) {
+			if session.owner(e.Seq) == sid && e.Seq <= session.Head && slices.Contains(wanted[markID(e.ID)], e.ID) {
 				found[e.ID] = e
 			}
 		}
@@ -111,7 +111,7 @@ func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map
 			continue
 		}
 		// Another id has the same mark: all that have it are looked at.
-		same, err := s.bearingIn(ctx, t, x, mark, stretch{sid, 1, x.Head}, false, noLimit)
+		same, err := s.findMarkedIn(ctx, t, session, mark, entryRange{sid, 1, session.Head}, false, allEntries)
 		if err != nil {
 			return nil, err
 		}
@@ -124,11 +124,11 @@ func (s *Store) byIDs(ctx context.Context, t *tx, x *Session, ids []string) (map
 
 // marked looks up pairs of an owner and a mark: seqs gets the entries by owner, and hits are the pairs
 // that there are.
-func (t *tx) marked(ctx context.Context, pairs []any, seqs map[int64][]int64) (hits [][2]int64, err error) {
+func (t *tx) lookUpMarks(ctx context.Context, pairs []any, seqs map[int64][]int64) (hits [][2]int64, err error) {
 	for len(pairs) > 0 {
-		query, n := oneID, 1
+		query, n := lookUpOneID, 1
 		if len(pairs) > 2 { // two statements are enough: the last one fills the larger one
-			query, n = manyIDs, mostIDs
+			query, n = lookUpManyIDs, idsPerQuery
 		}
 		list := slices.Clone(pairs[:min(2*n, len(pairs))])
 		pairs = pairs[len(list):]
@@ -155,7 +155,7 @@ func (t *tx) marked(ctx context.Context, pairs []any, seqs map[int64][]int64) (h
 }
 
 // byID finds an entry of the session, reverted ones included; seq is 0 if there is none.
-func (s *Store) byID(ctx context.Context, t *tx, x *Session, id string) (seq int64, sum []byte, err error) {
-	found, err := s.byIDs(ctx, t, x, []string{id})
+func (s *Store) findByID(ctx context.Context, t *tx, session *Session, id string) (seq int64, sum []byte, err error) {
+	found, err := s.findByIDs(ctx, t, session, []string{id})
 	return found[id].Seq, found[id].sum, err
 }

@@ -28,7 +28,7 @@ type EventData struct {
 }
 
 func (s *Store) emit(kind string, h EventData) {
-	if s.o.Sink != nil {
-		s.o.Sink(pare.Event{Type: kind, Metadata: h})
+	if s.options.Sink != nil {
+		s.options.Sink(pare.Event{Type: kind, Metadata: h})
 	}
 }

@@ -33,30 +33,30 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 	for {
 		var all, stand []Entry
 		err := s.read(ctx, func(t *tx) error {
-			x, err := s.live(ctx, t, key, false)
+			session, err := s.live(ctx, t, key, false)
 			if err != nil {
 				return err
 			}
 			if head < 0 { // what is appended from here on is not handed out
-				head = x.Head
-				if from, err = s.exportFrom(ctx, t, x, o); err != nil {
+				head = session.Head
+				if from, err = s.exportFrom(ctx, t, session, o); err != nil {
 					return err
 				}
-			} else if x.Head > head { // nor does it matter what is reverted from here on
-				if err := s.rewind(ctx, t, x, head); err != nil {
+			} else if session.Head > head { // nor does it matter what is reverted from here on
+				if err := s.rewindTo(ctx, t, session, head); err != nil {
 					return err
 				}
 			}
-			if all, err = s.entries(ctx, t, x, from, head, 256); err != nil {
+			if all, err = s.entries(ctx, t, session, from, head, 256); err != nil {
 				return err
 			}
-			if err := s.remark(ctx, t, x, all); err != nil {
+			if err := s.restoreCacheMarkers(ctx, t, session, all); err != nil {
 				return err
 			}
-			if last, err = s.lastMessage(ctx, t, x); err != nil || told {
+			if last, err = s.lastMessage(ctx, t, session); err != nil || told {
 				return err
 			}
-			stand, err = s.standIns(ctx, t, x, all)
+			stand, err = s.summaryMessages(ctx, t, session, all)
 			return err
 		})
 		if err != nil {
@@ -85,17 +85,17 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 
 // standIns are the messages that a summary sends in the place of entries of which
 // retention has let go; nil if there are none.
-func (s *Store) standIns(ctx context.Context, t *tx, x *Session, all []Entry) (list []Entry, err error) {
+func (s *Store) summaryMessages(ctx context.Context, t *tx, session *Session, all []Entry) (list []Entry, err error) {
 	if !slices.ContainsFunc(all, func(e Entry) bool { return e.Gone }) {
 		return nil, nil
 	}
-	x.whole = true
-	last, c, err := s.newestSummary(ctx, t, x)
+	session.readMedia = true
+	last, c, err := s.newestCompaction(ctx, t, session)
 	if err != nil {
 		return nil, err
 	}
 	for i, m := range c.Prefix {
-		raw, err := s.fill(ctx, t, m)
+		raw, err := s.fillMediaIn(ctx, t, m)
 		if err != nil {
 			return nil, err
 		}
@@ -105,31 +105,31 @@ func (s *Store) standIns(ctx context.Context, t *tx, x *Session, all []Entry) (l
 }
 
 // told puts the messages of the summary in the place of entries that are gone.
-func (s *Store) told(ctx context.Context, t *tx, x *Session, all []Entry) ([]Entry, error) {
-	list, err := s.standIns(ctx, t, x, all)
+func (s *Store) replaceExpired(ctx context.Context, t *tx, session *Session, all []Entry) ([]Entry, error) {
+	list, err := s.summaryMessages(ctx, t, session, all)
 	if err != nil {
 		return nil, err
 	}
 	return append(list, slices.DeleteFunc(all, func(e Entry) bool { return e.Gone })...), nil
 }
 
-func (s *Store) exportFrom(ctx context.Context, t *tx, x *Session, o Export) (int64, error) {
+func (s *Store) exportFrom(ctx context.Context, t *tx, session *Session, o Export) (int64, error) {
 	switch {
 	case o.LastTurns > 0:
-		turns, err := s.turns(ctx, t, x, x.Head, o.LastTurns)
+		turns, err := s.lastTurns(ctx, t, session, session.Head, o.LastTurns)
 		if err != nil || len(turns) < o.LastTurns {
 			return 1, err
 		}
-		return s.wholeFrom(ctx, t, x, turns[len(turns)-1])
+		return s.expandStart(ctx, t, session, turns[len(turns)-1])
 	case o.FromTurn > 0:
-		turns, err := s.bearing(ctx, t, x, markTurn, 1, x.Head, false, o.FromTurn)
+		turns, err := s.findMarked(ctx, t, session, markTurn, 1, session.Head, false, o.FromTurn)
 		if err != nil {
 			return 0, err
 		}
 		if len(turns) < o.FromTurn {
 			return 0, fmt.Errorf("%w: there are only %d turns", ErrUsage, len(turns))
 		}
-		return s.wholeFrom(ctx, t, x, turns[o.FromTurn-1])
+		return s.expandStart(ctx, t, session, turns[o.FromTurn-1])
 	}
 	return 1, nil
 }
@@ -138,7 +138,7 @@ func (s *Store) exportFrom(ctx context.Context, t *tx, x *Session, o Export) (in
 // and summaries stand in the place of nothing. With them come the numbers of their
 // entries.
 func (s *Store) Request(ctx context.Context, key Key) (*wire.Request, []int64, error) {
-	x, err := s.Session(ctx, key)
+	session, err := s.Session(ctx, key)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -153,10 +153,10 @@ func (s *Store) Request(ctx context.Context, key Key) (*wire.Request, []int64, e
 	if err != nil {
 		return nil, nil, err
 	}
-	body, err := x.body(nil, messages)
+	body, err := session.body(nil, messages)
 	if err != nil {
 		return nil, nil, fmt.Errorf("session %s: %w: %w", key, ErrUsage, err)
 	}
-	r, err := x.parse(body)
+	r, err := session.parse(body)
 	return r, seqs, err
 }

@@ -14,25 +14,25 @@ import (
 
 // Exec runs a statement behind the back of the store.
 func (s *Store) Exec(query string, args ...any) error {
-	_, err := s.wdb.Exec(s.eng.bind(query), args...)
+	_, err := s.writer.Exec(s.eng.bind(query), args...)
 	return err
 }
 
 // SettleAfter writes marks more often than a store does.
-func SettleAfter(s *Store, entries int) { s.tail = entries }
+func SettleAfter(s *Store, entries int) { s.maxTail = entries }
 
 // UntilSeen tries an upgrade of PostgreSQL again where a table is not there.
-var UntilSeen = untilSeen
+var UntilSeen = retryMissingTable
 
 // Forget makes the store know of a session what another process knows.
-func Forget(s *Store, key Key) { s.known.remove(key) }
+func Forget(s *Store, key Key) { s.cache.remove(key) }
 
 // Weight is what a session weighs.
-func Weight(x *Session) int64 { return x.cum }
+func Weight(session *Session) int64 { return session.cum }
 
 // Count asks for a number.
 func (s *Store) Count(query string, args ...any) (n int) {
-	if err := s.db.QueryRow(s.eng.bind(query), args...).Scan(&n); err != nil {
+	if err := s.reader.QueryRow(s.eng.bind(query), args...).Scan(&n); err != nil {
 		panic(err)
 	}
 	return n
@@ -78,18 +78,18 @@ func HoldRead(s *Store, f func()) error {
 // when it comes to the media.
 func OpenGivenUp(s *Store, key Key) (errs []error) {
 	err := s.read(context.Background(), func(t *tx) error {
-		x, err := s.live(context.Background(), t, key, false)
+		session, err := s.live(context.Background(), t, key, false)
 		if err != nil {
 			return err
 		}
-		e, err := s.entry(context.Background(), t, x, x.sid, 1)
+		e, err := s.entry(context.Background(), t, session, session.sid, 1)
 		if err != nil {
 			return err
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		lazy := e
-		errs = append(errs, s.open(ctx, t, x, &e), s.openLazily(ctx, t, x, &lazy))
+		errs = append(errs, s.open(ctx, t, session, &e), s.openWithoutMedia(ctx, t, session, &lazy))
 		return nil
 	})
 	if err != nil {
@@ -100,14 +100,14 @@ func OpenGivenUp(s *Store, key Key) (errs []error) {
 
 // FastAppend appends entries without a transaction of their own, or not at all.
 func FastAppend(s *Store, key Key, entries ...Entry) bool {
-	_, x := s.fastAppend(context.Background(), key, Anywhere, entries)
-	return x != nil
+	_, session := s.fastAppend(context.Background(), key, Anywhere, entries)
+	return session != nil
 }
 
 // SeqAt finds the first entry in force with which a session weighs more than so much.
-func SeqAt(s *Store, x *Session, cum int64) (seq int64, err error) {
+func SeqAt(s *Store, session *Session, cum int64) (seq int64, err error) {
 	err = s.read(context.Background(), func(t *tx) error {
-		seq, err = s.seqAt(context.Background(), t, x, 1, 0, cum)
+		seq, err = s.findSeqByWeight(context.Background(), t, session, 1, 0, cum)
 		return err
 	})
 	return seq, err
@@ -118,8 +118,8 @@ func SeqAt(s *Store, x *Session, cum int64) (seq int64, err error) {
 func WindowWork(s *Store, key Key, ask WindowOptions) (work int, err error) {
 	ctx := context.Background()
 	pages := func() (n int) {
-		s.db.SetMaxOpenConns(1) // the counters are those of a connection
-		conn, err := s.db.Conn(ctx)
+		s.reader.SetMaxOpenConns(1) // the counters are those of a connection
+		conn, err := s.reader.Conn(ctx)
 		if err != nil {
 			panic(err)
 		}
@@ -148,11 +148,11 @@ func WindowWork(s *Store, key Key, ask WindowOptions) (work int, err error) {
 	}
 	err = s.read(ctx, func(t *tx) error {
 		before := rows(t)
-		x, err := s.live(ctx, t, key, false)
+		session, err := s.live(ctx, t, key, false)
 		if err != nil {
 			return err
 		}
-		_, err = s.load(ctx, t, x, reachOf(x, ask.policy(x)))
+		_, err = s.loadHistory(ctx, t, session, readLimitFor(session, ask.policy(session)))
 		work = rows(t) - before
 		return err
 	})
@@ -175,11 +175,11 @@ func AppendRows(s *Store, key Key, entries ...Entry) (n int, err error) {
 	ctx := context.Background()
 	err = s.write(ctx, func(t *tx) error {
 		before := t.rowsRead()
-		x, err := s.live(ctx, t, key, true)
+		session, err := s.live(ctx, t, key, true)
 		if err != nil {
 			return err
 		}
-		_, err = s.append(ctx, t, x, Anywhere, entries)
+		_, err = s.append(ctx, t, session, Anywhere, entries)
 		n = t.rowsRead() - before
 		return err
 	})
@@ -187,9 +187,9 @@ func AppendRows(s *Store, key Key, entries ...Entry) (n int, err error) {
 }
 
 // Weights lists what entries in force weigh, each with all in front of it.
-func Weights(s *Store, x *Session) (all [][2]int64, err error) {
+func Weights(s *Store, session *Session) (all [][2]int64, err error) {
 	err = s.read(context.Background(), func(t *tx) error {
-		rows, err := s.scanAll(context.Background(), t, x, 1, x.Head, int(x.Head))
+		rows, err := s.scanAll(context.Background(), t, session, 1, session.Head, int(session.Head))
 		for _, e := range rows {
 			all = append(all, [2]int64{e.Seq, e.cum})
 		}
@@ -202,10 +202,10 @@ func Weights(s *Store, x *Session) (all [][2]int64, err error) {
 func MarkID(id string) int64 { return markID(id) }
 
 // Pack and Unpack are how the bytes of an entry without media lie in the table.
-func Pack(raw []byte) (codec int, stored []byte) { return pack(raw, nil) }
+func Pack(raw []byte) (codec int, stored []byte) { return encodeBytes(raw, nil) }
 
 func Unpack(codec int, stored []byte) ([]byte, error) {
-	return unpack(codec, stored, func(hole) ([]byte, error) { return nil, errDamaged })
+	return decodeBytes(codec, stored, func(mediaRef) ([]byte, error) { return nil, errBadMediaList })
 }
 
 // PackZstd packs as versions did that had nothing else.
@@ -240,7 +240,7 @@ func OnFastConnection(s *Store, query string) (n int, err error) {
 // the transaction ends.
 func WithinAppend(s *Store, key Key, e Entry, f func()) (ok bool, err error) {
 	ctx := context.Background()
-	y := s.known.get(key).session
+	y := s.cache.get(key).session
 	r, err := s.prepare(&y, 0, e)
 	if err != nil {
 		return false, err

@@ -114,7 +114,7 @@ func (r *faultRun) collect() {
 
 // about asks what sessions say: an answer is about sessions that are there.
 func (r *faultRun) about(key store.Key) {
-	hits, err := r.st.About(ctx, key.Scope, "out", 3)
+	hits, err := r.st.SearchRanked(ctx, key.Scope, "out", 3)
 	for _, h := range hits {
 		if err == nil && h.Key.Scope != key.Scope {
 			r.t.Errorf("a question in scope %q was answered from %s", key.Scope, h.Key)

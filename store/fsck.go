@@ -92,12 +92,12 @@ func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err 
 func (s *Store) fsckFile(ctx context.Context, repair bool) (problems []Problem, err error) {
 	look := func() ([]string, error) {
 		found, err := s.eng.verify(ctx)
-		if err != nil && s.eng.damaged(err) {
+		if err != nil && s.eng.isDamaged(err) {
 			return append(found, err.Error()), nil
 		}
 		return found, err
 	}
-	if err := s.opened(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
 	found, err := look()
@@ -123,15 +123,15 @@ func (s *Store) fsckFile(ctx context.Context, repair bool) (problems []Problem, 
 // FsckSession is Fsck for one session.
 func (s *Store) FsckSession(ctx context.Context, key Key, repair bool) (found []Problem, err error) {
 	look := func(t *tx) error {
-		c := &checkup{s: s, t: t, ctx: ctx, repair: repair}
-		err := c.session(key)
+		c := &sessionCheck{s: s, t: t, ctx: ctx, repair: repair}
+		err := c.run(key)
 		found = c.found
 		return err
 	}
-	s.known.remove(key) // it looks at what is there
+	s.cache.remove(key) // it looks at what is there
 	if repair {
 		err = s.write(ctx, look)
-		s.known.remove(key)
+		s.cache.remove(key)
 	} else {
 		err = s.read(ctx, look)
 	}
@@ -142,22 +142,22 @@ func (s *Store) FsckSession(ctx context.Context, key Key, repair bool) (found []
 }
 
 // A checkup looks at one session.
-type checkup struct {
-	s      *Store
-	t      *tx
-	ctx    context.Context
-	x      *Session
-	repair bool
-	found  []Problem
-	retold bool // its dialect is another one than was noted
+type sessionCheck struct {
+	s              *Store
+	t              *tx
+	ctx            context.Context
+	x              *Session
+	repair         bool
+	found          []Problem
+	dialectChanged bool // its dialect is another one than was noted
 }
 
-func (c *checkup) report(seq int64, repaired bool, format string, args ...any) {
+func (c *sessionCheck) report(seq int64, repaired bool, format string, args ...any) {
 	c.found = append(c.found, Problem{Key: c.x.Key, Seq: seq, What: fmt.Sprintf(format, args...), Repaired: repaired})
 }
 
-func (c *checkup) session(key Key) error {
-	x, err := c.s.live(c.ctx, c.t, key, c.repair)
+func (c *sessionCheck) run(key Key) error {
+	session, err := c.s.live(c.ctx, c.t, key, c.repair)
 	var corrupt *CorruptError
 	if errors.As(err, &corrupt) {
 		c.x = &Session{Key: key}
@@ -167,8 +167,8 @@ func (c *checkup) session(key Key) error {
 	if err != nil {
 		return err
 	}
-	c.x = x
-	for _, step := range []func() error{c.numbers, c.bytes, c.dialect, c.marks, c.folded, c.weights, c.pairs, c.ranges} {
+	c.x = session
+	for _, step := range []func() error{c.checkNumbers, c.checkBytes, c.checkDialect, c.checkMarks, c.checkState, c.checkWeights, c.checkPairs, c.checkCompactions} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -177,8 +177,8 @@ func (c *checkup) session(key Key) error {
 }
 
 // numbers: the session's own entries are numbered without gaps, up to the head.
-func (c *checkup) numbers() error {
-	want := c.x.state.from()
+func (c *sessionCheck) checkNumbers() error {
+	want := c.x.state.firstOwn()
 	err := c.t.each(c.ctx, func(scan func(...any) error) error {
 		var seq int64
 		if err := scan(&seq); err != nil {
@@ -201,9 +201,9 @@ func (c *checkup) numbers() error {
 }
 
 // each calls f for every own entry of the session, opened.
-func (c *checkup) each(f func(e *scanned) error) error {
-	for from := c.x.state.from(); ; {
-		var some []scanned
+func (c *sessionCheck) eachEntry(f func(e *storedEntry) error) error {
+	for from := c.x.state.firstOwn(); ; {
+		var some []storedEntry
 		err := c.t.each(c.ctx, func(scan func(...any) error) error {
 			e, err := c.x.scan(c.x.sid, scan)
 			some = append(some, e)
@@ -222,8 +222,8 @@ func (c *checkup) each(f func(e *scanned) error) error {
 }
 
 // bytes: every entry is what was stored.
-func (c *checkup) bytes() error {
-	return c.each(func(e *scanned) error {
+func (c *sessionCheck) checkBytes() error {
+	return c.eachEntry(func(e *storedEntry) error {
 		if e.codec == codecGone {
 			// What was reverted since, the summary with it, is not in force: nothing is missing.
 			if last, ok := c.x.state.compaction(); (!ok || e.Seq > last.To) && c.x.state.visible(e.Seq) {
@@ -244,8 +244,8 @@ func (c *checkup) bytes() error {
 }
 
 // folded: the state is what the control entries amount to.
-func (c *checkup) folded() error {
-	all, err := c.s.controls(c.ctx, c.t, c.x)
+func (c *sessionCheck) checkState() error {
+	all, err := c.s.readControls(c.ctx, c.t, c.x)
 	var corrupt *CorruptError
 	if errors.As(err, &corrupt) {
 		return nil // reported already
@@ -267,43 +267,43 @@ func (c *checkup) folded() error {
 }
 
 // weights: those in force add up.
-func (c *checkup) weights() error {
+func (c *sessionCheck) checkWeights() error {
 	// An entry adds to what was in force in front of it when it was appended; a control
 	// entry begins again with what it leaves in force.
 	var cum int64
-	if from := c.x.state.from(); from > 1 {
+	if from := c.x.state.firstOwn(); from > 1 {
 		var err error
 		if cum, err = c.s.cumAt(c.ctx, c.t, c.x, from-1); err != nil {
 			return err
 		}
 	}
-	all, err := c.s.controls(c.ctx, c.t, c.x)
+	all, err := c.s.readControls(c.ctx, c.t, c.x)
 	if err != nil {
 		return nil // reported already
 	}
-	var own []weighed // read to the end first: a connection has room for one query at a time
+	var own []storedWeight // read to the end first: a connection has room for one query at a time
 	err = c.t.each(c.ctx, func(scan func(...any) error) error {
-		var w weighed
+		var w storedWeight
 		err := scan(&w.seq, &w.weight, &w.cum)
 		w.seq = seqOf(w.seq)
 		own = append(own, w)
 		return err
-	}, `SELECT pos, weight, cum FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(c.x.sid, c.x.state.from()), pos(c.x.sid, maxSeq))
+	}, `SELECT pos, weight, cum FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(c.x.sid, c.x.state.firstOwn()), pos(c.x.sid, maxSeq))
 	if err != nil {
 		return err
 	}
 	at := make(map[int64]int64, len(own)) // by entry
 	for _, w := range own {
-		if i := slices.IndexFunc(all, func(k control) bool { return k.seq == w.seq }); i >= 0 {
+		if i := slices.IndexFunc(all, func(k controlEntry) bool { return k.seq == w.seq }); i >= 0 {
 			st := c.x.state.fold(all[:i+1])
 			y := &Session{sid: c.x.sid, Head: w.seq - 1, state: st}
-			if prev := y.last(w.seq - 1); prev >= c.x.state.from() {
+			if prev := y.lastVisible(w.seq - 1); prev >= c.x.state.firstOwn() {
 				cum = at[prev]
 			} else if cum, err = c.s.cumAt(c.ctx, c.t, c.x, prev); err != nil {
 				return err
 			}
 		}
-		if cum, err = c.weigh(w, cum); err != nil {
+		if cum, err = c.checkWeight(w, cum); err != nil {
 			return err
 		}
 		at[w.seq] = cum
@@ -319,12 +319,12 @@ func (c *checkup) weights() error {
 }
 
 // weighed is what the table says of the weight of an entry, and of all up to it.
-type weighed struct{ seq, weight, cum int64 }
+type storedWeight struct{ seq, weight, cum int64 }
 
 // weigh looks at the weight of an entry, in front of which lies another, and returns both together.
 // If they do not add up, one of the two numbers of the row is damaged: the weight, if it is not
 // what the message weighs and the sum is right with that.
-func (c *checkup) weigh(w weighed, before int64) (int64, error) {
+func (c *sessionCheck) checkWeight(w storedWeight, before int64) (int64, error) {
 	if w.cum == before+w.weight && w.weight >= 0 {
 		return w.cum, nil
 	}
@@ -334,7 +334,7 @@ func (c *checkup) weigh(w weighed, before int64) (int64, error) {
 		return 0, err
 	}
 	var r row
-	if e.Kind == KindMessage && c.s.open(c.ctx, c.t, c.x, &e) == nil && c.s.facets(c.x, &r, e.Raw) == nil {
+	if e.Kind == KindMessage && c.s.open(c.ctx, c.t, c.x, &e) == nil && c.s.inspectMessage(c.x, &r, e.Raw) == nil {
 		if right < 0 || w.cum == before+r.weight {
 			right = r.weight
 		}
@@ -349,31 +349,31 @@ func (c *checkup) weigh(w weighed, before int64) (int64, error) {
 
 // pairs: the calls and answers of every entry are those that its bytes hold, and an
 // answer names a call of its id that stands in front of it.
-func (c *checkup) pairs() error {
-	return c.each(func(e *scanned) error {
+func (c *sessionCheck) checkPairs() error {
+	return c.eachEntry(func(e *storedEntry) error {
 		if e.Kind != KindMessage || e.codec == codecGone || c.s.open(c.ctx, c.t, c.x, e) != nil {
 			return nil
 		}
 		var r row
-		if err := c.s.facets(c.x, &r, e.Raw); err != nil {
+		if err := c.s.inspectMessage(c.x, &r, e.Raw); err != nil {
 			c.report(e.Seq, false, "the message cannot be read: %v", err)
 			return nil
 		}
 		var have Entry
-		if err := have.unpair(e.pairs); err != nil {
+		if err := have.decodePairs(e.pairs); err != nil {
 			have = Entry{} // it is not what the message says
 		}
 		same := func(a, b Call) bool { return a.ID == b.ID && a.Tool == b.Tool && a.family == b.family }
-		if !slices.EqualFunc(have.Calls, r.Calls, same) || !slices.EqualFunc(have.Answers, r.Answers, same) || c.retold && e.flags != r.flags {
+		if !slices.EqualFunc(have.Calls, r.Calls, same) || !slices.EqualFunc(have.Answers, r.Answers, same) || c.dialectChanged && e.flags != r.flags {
 			c.report(e.Seq, c.repair, "the calls and answers that are kept are not those of the message")
 			if c.repair {
-				return c.repair1(e, &r)
+				return c.repairPairs(e, &r)
 			}
 			return nil
 		}
 		for _, a := range have.Answers {
 			if a.Seq == 0 {
-				if err := c.strayAnswer(e.Seq, a); err != nil {
+				if err := c.reportOrphanResult(e.Seq, a); err != nil {
 					return err
 				}
 				continue
@@ -381,7 +381,7 @@ func (c *checkup) pairs() error {
 			if made, err := c.s.entry(c.ctx, c.t, c.x, c.x.owner(a.Seq), a.Seq); err == nil && made.codec&codecQuarantined != 0 {
 				continue // the call may be in there
 			}
-			all, err := c.s.readKnown(c.ctx, c.t, c.x, c.x.owner(a.Seq), []int64{a.Seq})
+			all, err := c.s.readEntryInfos(c.ctx, c.t, c.x, c.x.owner(a.Seq), []int64{a.Seq})
 			if err != nil || len(all) == 0 || a.No >= len(all[0].Calls) || all[0].Calls[a.No].ID != a.ID || a.Seq >= e.Seq {
 				c.report(e.Seq, false, "the answer to call %q names entry %d, which does not make that call", a.ID, a.Seq)
 			}
@@ -391,9 +391,9 @@ func (c *checkup) pairs() error {
 }
 
 // strayAnswer reports an answer that belongs to no call: nobody has made it, or it is answered.
-func (c *checkup) strayAnswer(seq int64, a Call) error {
+func (c *sessionCheck) reportOrphanResult(seq int64, a Call) error {
 	why := "no entry before it makes that call"
-	for _, st := range slices.Backward(c.x.stretches(1, seq-1)) {
+	for _, st := range slices.Backward(c.x.ranges(1, seq-1)) {
 		made, err := c.s.callsIn(c.ctx, c.t, c.x, a, st)
 		if err != nil {
 			return err
@@ -409,7 +409,7 @@ func (c *checkup) strayAnswer(seq int64, a Call) error {
 }
 
 // ranges: compactions end at cuts and do not overlap.
-func (c *checkup) ranges() error {
+func (c *sessionCheck) checkCompactions() error {
 	var before int64
 	for _, k := range c.x.state.Compactions {
 		switch {

@@ -6,14 +6,14 @@ import "github.com/pare-llm/pare/wire"
 // dialect of their first plain text, which fits several; what came then, in another one, was
 // kept without its calls and results. If all messages are of that other dialect, it is the
 // session's, and what is derived from them is written again.
-func (c *checkup) dialect() error {
+func (c *sessionCheck) checkDialect() error {
 	if c.x.Dialect == "" {
 		return nil
 	}
 	told := wire.Auto
-	err := c.messages(func(raw []byte) bool {
+	err := c.eachMessage(func(raw []byte) bool {
 		r, err := c.x.readMessage(raw)
-		if err == nil && c.x.sees(r, raw) != nil {
+		if err == nil && c.x.checkDialect(r, raw) != nil {
 			told = wirex.DetectElement(raw)
 		}
 		return told == wire.Auto
@@ -23,15 +23,15 @@ func (c *checkup) dialect() error {
 	}
 	as, fits := *c.x, true
 	as.Dialect = told.String()
-	err = c.messages(func(raw []byte) bool {
-		fits = c.s.facets(&as, new(row), raw) == nil
+	err = c.eachMessage(func(raw []byte) bool {
+		fits = c.s.inspectMessage(&as, new(row), raw) == nil
 		return fits
 	})
 	if err != nil || !fits {
 		return err // each message that is not seen is reported for itself
 	}
 	c.report(0, c.repair, "its dialect is noted as %s, and its messages are of %s", c.x.Dialect, as.Dialect)
-	c.x.Dialect, c.retold = as.Dialect, true
+	c.x.Dialect, c.dialectChanged = as.Dialect, true
 	if !c.repair {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (c *checkup) dialect() error {
 
 // messages calls f for the bytes of every message of the session, shared ones included,
 // until it returns false. What cannot be read is left out: others report it.
-func (c *checkup) messages(f func(raw []byte) bool) error {
+func (c *sessionCheck) eachMessage(f func(raw []byte) bool) error {
 	const some = 100
 	for from := int64(1); from <= c.x.Head; from += some {
 		all, err := c.s.scanAll(c.ctx, c.t, c.x, from, min(from+some-1, c.x.Head), some)

@@ -7,11 +7,11 @@ import (
 
 // marks: what entries are found by is what they hold. The ids are among it, so each stands
 // once.
-func (c *checkup) marks() error {
-	want := make(map[marking]bool)
+func (c *sessionCheck) checkMarks() error {
+	want := make(map[entryMark]bool)
 	ids := make(map[string]int64)
 	var settled tail
-	err := c.each(func(e *scanned) error {
+	err := c.eachEntry(func(e *storedEntry) error {
 		if first, twice := ids[e.ID]; twice {
 			c.report(e.Seq, false, "its id %q is that of entry %d", e.ID, first)
 		}
@@ -19,7 +19,7 @@ func (c *checkup) marks() error {
 		if e.Seq > c.x.settled {
 			return nil
 		}
-		if err := e.unpair(e.pairs); err != nil {
+		if err := e.decodePairs(e.pairs); err != nil {
 			return nil // pairs has it
 		}
 		settled = settled.add(&e.Entry, e.flags)
@@ -33,7 +33,7 @@ func (c *checkup) marks() error {
 	}
 	var wrong []int64
 	err = c.t.each(c.ctx, func(scan func(...any) error) error {
-		var m marking
+		var m entryMark
 		if err := scan(&m.mark, &m.seq); err != nil {
 			return err
 		}
@@ -60,40 +60,40 @@ func (c *checkup) marks() error {
 	if !c.repair {
 		return nil
 	}
-	return c.remark(settled)
+	return c.rewriteMarks(settled)
 }
 
 // remark writes the marks of a session again, up to where they were written.
-func (c *checkup) remark(all tail) error {
+func (c *sessionCheck) rewriteMarks(all tail) error {
 	if _, err := c.t.exec(c.ctx, `DELETE FROM marks WHERE sid = ?`, c.x.sid); err != nil {
 		return err
 	}
-	again := &Session{Key: c.x.Key, sid: c.x.sid, Head: c.x.settled, tail: all, traced: true}
+	again := &Session{Key: c.x.Key, sid: c.x.sid, Head: c.x.settled, tail: all, tailLoaded: true}
 	return c.s.writeMarks(c.ctx, c.t, again)
 }
 
 // repair1 writes the calls and answers of an entry again, and what it is found by.
-func (c *checkup) repair1(e *scanned, r *row) error {
+func (c *sessionCheck) repairPairs(e *storedEntry, r *row) error {
 	if _, err := c.t.exec(c.ctx, `DELETE FROM marks WHERE sid = ? AND seq = ?`, c.x.sid, e.Seq); err != nil {
 		return err
 	}
-	all, err := c.s.unsettled(c.ctx, c.t, c.x)
+	all, err := c.s.loadTail(c.ctx, c.t, c.x)
 	var corrupt *CorruptError
 	if err != nil && !errors.As(err, &corrupt) {
 		return err
 	}
 	r.ID, r.Kind, r.Seq = e.ID, e.Kind, e.Seq
 	at := *c.x
-	at.Head, at.traced = e.Seq, true
-	at.tail = slices.DeleteFunc(slices.Clone(all), func(m marking) bool { return m.seq == e.Seq })
+	at.Head, at.tailLoaded = e.Seq, true
+	at.tail = slices.DeleteFunc(slices.Clone(all), func(m entryMark) bool { return m.seq == e.Seq })
 	if err := c.s.pairingIn(c.ctx, c.t, &at).link(r); err != nil {
 		return err
 	}
-	if _, err := c.t.exec(c.ctx, `UPDATE entries SET flags = ?, pairs = ? WHERE pos = ?`, r.flags, r.pairs(), pos(c.x.sid, e.Seq)); err != nil {
+	if _, err := c.t.exec(c.ctx, `UPDATE entries SET flags = ?, pairs = ? WHERE pos = ?`, r.flags, r.encodePairs(), pos(c.x.sid, e.Seq)); err != nil {
 		return err
 	}
-	if c.x.tail, c.x.traced = nil, false; e.Seq > c.x.settled {
+	if c.x.tail, c.x.tailLoaded = nil, false; e.Seq > c.x.settled {
 		return nil
 	}
-	return c.s.writeMarks(c.ctx, c.t, &Session{Key: c.x.Key, sid: c.x.sid, Head: e.Seq, tail: tail{}.add(&r.Entry, r.flags), traced: true})
+	return c.s.writeMarks(c.ctx, c.t, &Session{Key: c.x.Key, sid: c.x.sid, Head: e.Seq, tail: tail{}.add(&r.Entry, r.flags), tailLoaded: true})
 }

@@ -16,19 +16,19 @@ import (
 // session with more than cutAbove tokens beyond its last summary is summarized; zero: none is.
 func (s *Store) Fullness(ctx context.Context, key Key, cutAbove int64) (o *fullness.Outlook, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		x, err := s.live(ctx, t, key, false)
+		session, err := s.live(ctx, t, key, false)
 		if err != nil {
 			return err
 		}
-		m, known := tokens.Lookup(x.Model)
-		if !known || m.Window == 0 || x.Dialect == "" {
+		m, known := tokens.Lookup(session.Model)
+		if !known || m.Window == 0 || session.Dialect == "" {
 			return nil
 		}
-		p, err := s.paced(ctx, t, x)
+		p, err := s.loadGrowth(ctx, t, session)
 		if err != nil {
 			return err
 		}
-		last, c, err := s.newestSummary(ctx, t, x)
+		last, c, err := s.newestCompaction(ctx, t, session)
 		if err != nil {
 			return err
 		}
@@ -37,19 +37,19 @@ func (s *Store) Fullness(ctx context.Context, key Key, cutAbove int64) (o *fulln
 			head = append(head, m)
 		}
 		before := 0 // of the base and the summary
-		if r, err := x.request(head); err == nil {
-			before, p.MaxOutput = r.Tokens(s.counter(x)), r.MaxOutputTokens()
+		if r, err := session.request(head); err == nil {
+			before, p.MaxOutput = r.Tokens(s.counter(session)), r.MaxOutputTokens()
 		}
-		at := p.position(x.Model, m)
+		at := p.position(session.Model, m)
 		if at.Tokens == 0 {
-			at.Tokens = before + int(x.cum-last.Cum)
+			at.Tokens = before + int(session.cum-last.Cum)
 		}
 		if cutAbove > 0 {
 			at.CutAt = before + int(cutAbove)
 		}
 		billed := p.Requests > 0
 		if !billed {
-			if p.Pace, err = s.grown(ctx, t, x); err != nil {
+			if p.Pace, err = s.estimateGrowth(ctx, t, session); err != nil {
 				return err
 			}
 		}
@@ -64,43 +64,43 @@ func (s *Store) Fullness(ctx context.Context, key Key, cutAbove int64) (o *fulln
 }
 
 // request puts messages into the request around them.
-func (x *Session) request(messages [][]byte) (*wire.Request, error) {
-	body, err := x.body(nil, messages)
+func (s *Session) request(messages [][]byte) (*wire.Request, error) {
+	body, err := s.body(nil, messages)
 	if err != nil {
 		return nil, err
 	}
-	return x.parse(body)
+	return s.parse(body)
 }
 
 // grown is how what a window reads of a session grew, by the estimate.
-func (s *Store) grown(ctx context.Context, t *tx, x *Session) (fullness.Pace, error) {
-	h, err := s.load(ctx, t, x, reachOf(x, (&WindowOptions{}).policy(x)))
+func (s *Store) estimateGrowth(ctx context.Context, t *tx, session *Session) (fullness.Pace, error) {
+	h, err := s.loadHistory(ctx, t, session, readLimitFor(session, (&WindowOptions{}).policy(session)))
 	if err != nil {
 		return fullness.Pace{}, err
 	}
-	r, err := x.request(h.messages)
+	r, err := session.request(h.messages)
 	if err != nil {
 		return fullness.Pace{}, nil // it is said when a window is asked for
 	}
-	p := fullness.Of(fullness.Question{Request: r, Model: x.Model, Counter: s.counter(x)}).Pace(r, len(r.Transcript().Messages()))
+	p := fullness.Of(fullness.Question{Request: r, Model: session.Model, Counter: s.counter(session)}).Pace(r, len(r.Transcript().Messages()))
 	return p, nil
 }
 
 // A paced is how a session grew that a proxy has seen, and how long the reply to its last request
 // may be.
-type paced struct {
+type growth struct {
 	fullness.Pace
 	MaxOutput int `json:"max_output,omitempty"`
 }
 
 // position is where a session stands by what the provider has counted; without Tokens if it has not.
-func (p *paced) position(model string, m tokens.Model) fullness.Position {
+func (p *growth) position(model string, m tokens.Model) fullness.Position {
 	return fullness.Position{Tokens: p.Size, Window: m.Window, Room: m.Input(min(p.MaxOutput, m.Output)), Model: model}
 }
 
 // fullness is that of a session that a proxy has seen; nil: its window is not known, or nothing was
 // counted.
-func (p *paced) fullness(model string) *fullness.Outlook {
+func (p *growth) fullness(model string) *fullness.Outlook {
 	m, known := tokens.Lookup(model)
 	if !known || m.Window == 0 || p.Requests == 0 {
 		return nil
@@ -110,19 +110,19 @@ func (p *paced) fullness(model string) *fullness.Outlook {
 }
 
 // paced reads how a session grew; the zero value if no proxy has seen it.
-func (s *Store) paced(ctx context.Context, t *tx, x *Session) (p paced, err error) {
+func (s *Store) loadGrowth(ctx context.Context, t *tx, session *Session) (p growth, err error) {
 	var text string
-	err = t.row(ctx, `SELECT pace FROM remembered WHERE sid = ?`, x.sid).Scan(&text)
+	err = t.row(ctx, `SELECT pace FROM remembered WHERE sid = ?`, session.sid).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return p, nil
 	}
-	return readPaced(text), err
+	return decodeGrowth(text), err
 }
 
 // readPaced reads what was written; what cannot be read is as if it had not been counted.
-func readPaced(text string) (p paced) {
+func decodeGrowth(text string) (p growth) {
 	if json.Unmarshal([]byte(text), &p) != nil {
-		return paced{}
+		return growth{}
 	}
 	return p
 }

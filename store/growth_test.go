@@ -139,19 +139,19 @@ func TestSearchByWeight(t *testing.T) {
 					}
 				}
 			}
-			x, err := st.Session(ctx, key)
+			session, err := st.Session(ctx, key)
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := store.Weights(st, x)
+			all, err := store.Weights(st, session)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for range 60 {
-				cum := r.Int64N(store.Weight(x))
+				cum := r.Int64N(store.Weight(session))
 				want := slices.IndexFunc(all, func(e [2]int64) bool { return e[1] > cum })
-				if got, err := store.SeqAt(st, x, cum); err != nil || got != all[want][0] {
-					t.Errorf("%s: the weight %d of %d is reached with %d, expected %d (%v)", shape, cum, store.Weight(x), got, all[want][0], err)
+				if got, err := store.SeqAt(st, session, cum); err != nil || got != all[want][0] {
+					t.Errorf("%s: the weight %d of %d is reached with %d, expected %d (%v)", shape, cum, store.Weight(session), got, all[want][0], err)
 				}
 			}
 		}

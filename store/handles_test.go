@@ -38,11 +38,11 @@ func TestDefectD2HandlesLiveAsLongAsTheirSession(t *testing.T) {
 			}
 			add := func(key store.Key, n int) {
 				for range n {
-					x, err := st.Session(ctx, key)
+					session, err := st.Session(ctx, key)
 					if err != nil {
 						t.Fatal(err)
 					}
-					file := x.Head // so that sessions have the same blocks
+					file := session.Head // so that sessions have the same blocks
 					id := fmt.Sprintf("toolu_%d", file)
 					put(t, st, key, call(id), result(id, strings.Repeat(fmt.Sprintf("line of file %d. ", file), 60)))
 				}

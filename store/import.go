@@ -14,11 +14,11 @@ import (
 // what is new. One that was changed in between is refused: it is another history. It
 // returns how many entries were added.
 func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Request) (int, error) {
-	base, err := baseOf(r)
+	base, err := requestBase(r)
 	if err != nil {
 		return 0, fmt.Errorf("import %s: %w", key, err)
 	}
-	if err := importable(r); err != nil { // before a session is made for nothing
+	if err := checkImportable(r); err != nil { // before a session is made for nothing
 		return 0, fmt.Errorf("import %s: %w", key, err)
 	}
 	_, err = s.Create(ctx, key, Create{Dialect: r.Dialect.String(), Model: r.Model(), Title: title, Base: base})
@@ -42,15 +42,15 @@ func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Reque
 }
 
 // importable is an error if a message of a request could not be appended.
-func importable(r *wire.Request) error {
-	x := &Session{Dialect: r.Dialect.String(), Model: r.Model()}
+func checkImportable(r *wire.Request) error {
+	session := &Session{Dialect: r.Dialect.String(), Model: r.Model()}
 	t := r.Transcript()
 	for i, m := range t.Messages() {
-		err := isMessage(r, i)
+		err := checkMessage(r, i)
 		if err == nil {
-			alone, e := x.readMessage(t.Bytes(m.Span))
+			alone, e := session.readMessage(t.Bytes(m.Span))
 			if err = e; err == nil {
-				err = sendable(alone)
+				err = checkSendable(alone)
 			}
 		}
 		if err != nil {
@@ -61,7 +61,7 @@ func importable(r *wire.Request) error {
 }
 
 // baseOf is a request without its messages.
-func baseOf(r *wire.Request) ([]byte, error) {
+func requestBase(r *wire.Request) ([]byte, error) {
 	if _, ok := jsonedit.Find(r.Raw(), r.Dialect.List()); !ok {
 		return nil, nil // a bare list
 	}

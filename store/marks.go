@@ -29,52 +29,52 @@ func seqOf(pos int64) int64 { return pos & maxSeq }
 
 // The marks that are no hashes.
 const (
-	markTurn    = 1 + iota // a person begins a turn
-	markSystem             // the system speaks
-	markStands             // the provider's own compaction
-	markControl            // what the store has written itself
-	markFar                // it answers a call that stands far in front of it
-	markBeside             // a person speaks beside results
+	markTurn               = 1 + iota // a person begins a turn
+	markSystem                        // the system speaks
+	markProviderCompaction            // the provider's own compaction
+	markControl                       // what the store has written itself
+	markFar                           // it answers a call that stands far in front of it
+	markWithResults                   // a person speaks beside results
 )
 
 // hashed is the mark of a text: half of the numbers are for those, and they are so many that
 // two texts have one in common only if somebody has looked for such. Who finds an entry by
 // one looks whether it is the right one.
-func hashed(kind byte, text string) int64 {
+func hashMark(kind byte, text string) int64 {
 	sum := sha256.Sum256(append([]byte{kind}, text...))
 	return int64(binary.BigEndian.Uint64(sum[:])>>2 | 1<<62)
 }
 
-func markID(id string) int64 { return hashed('i', id) }
+func markID(id string) int64 { return hashMark('i', id) }
 
 // markCall is by the id of a call, or by its tool if it has none.
 func markCall(c Call) int64 {
 	if c.ID == "" {
-		return hashed('t', string(rune(c.family))+c.Tool)
+		return hashMark('t', string(rune(c.family))+c.Tool)
 	}
-	return hashed('c', string(rune(c.family))+c.ID)
+	return hashMark('c', string(rune(c.family))+c.ID)
 }
 
 // markAnswer is that of the answers to one call.
 func markAnswer(to place) int64 { return 1<<61 | to.seq<<32 | int64(to.no) }
 
 // A mark of an entry, as a row.
-type marking struct{ mark, seq int64 }
+type entryMark struct{ mark, seq int64 }
 
 // A tail is the marks of the last entries, in the order of the entries. The first one of each
 // is that of its id.
-type tail []marking
+type tail []entryMark
 
 // add adds the marks of an entry, each once.
 func (l tail) add(e *Entry, flags int) tail {
 	first := len(l)
 	add := func(mark int64) {
-		if m := (marking{mark, e.Seq}); !slices.Contains(l[first:], m) {
+		if m := (entryMark{mark, e.Seq}); !slices.Contains(l[first:], m) {
 			l = append(l, m)
 		}
 	}
 	add(markID(e.ID))
-	for _, f := range [...]struct{ flag, mark int64 }{{flagBegins, markTurn}, {flagSystem, markSystem}, {flagStands, markStands}, {flagBeside, markBeside}} {
+	for _, f := range [...]struct{ flag, mark int64 }{{flagTurn, markTurn}, {flagSystem, markSystem}, {flagProviderCompaction, markProviderCompaction}, {flagWithResults, markWithResults}} {
 		if int64(flags)&f.flag != 0 {
 			add(f.mark)
 		}
@@ -90,7 +90,7 @@ func (l tail) add(e *Entry, flags int) tail {
 			continue
 		}
 		add(markAnswer(place{c.Seq, c.No}))
-		if e.Seq-c.Seq > near {
+		if e.Seq-c.Seq > nearAnswer {
 			add(markFar)
 		}
 	}
@@ -99,8 +99,8 @@ func (l tail) add(e *Entry, flags int) tail {
 
 // between returns the marks of the entries behind one and up to another.
 func (l tail) between(behind, upto int64) tail {
-	first, _ := slices.BinarySearchFunc(l, behind+1, func(m marking, seq int64) int { return cmp.Compare(m.seq, seq) })
-	last, _ := slices.BinarySearchFunc(l, upto+1, func(m marking, seq int64) int { return cmp.Compare(m.seq, seq) })
+	first, _ := slices.BinarySearchFunc(l, behind+1, func(m entryMark, seq int64) int { return cmp.Compare(m.seq, seq) })
+	last, _ := slices.BinarySearchFunc(l, upto+1, func(m entryMark, seq int64) int { return cmp.Compare(m.seq, seq) })
 	return l[first:last:last]
 }
 
@@ -133,7 +133,7 @@ func (l tail) hasDuplicateID(rows []*row) bool {
 // sorted lists the marks in the order of their table.
 func (l tail) sorted() tail {
 	l = slices.Clone(l)
-	slices.SortFunc(l, func(a, b marking) int {
+	slices.SortFunc(l, func(a, b entryMark) int {
 		return cmp.Or(cmp.Compare(a.mark, b.mark), cmp.Compare(a.seq, b.seq))
 	})
 	return l
@@ -141,17 +141,17 @@ func (l tail) sorted() tail {
 
 // longTail is how many entries without marks are enough for whoever appends and has had to read
 // them: it writes their marks, so that nobody reads them again.
-const longTail = 64
+const minTailToMark = 64
 
 // unsettled returns the tail, which is read once, and not by the process that has written it.
-func (s *Store) unsettled(ctx context.Context, t *tx, x *Session) (tail, error) {
-	if x.traced || x.settled >= x.Head {
-		x.traced = true
-		return x.tail, nil
+func (s *Store) loadTail(ctx context.Context, t *tx, session *Session) (tail, error) {
+	if session.tailLoaded || session.settled >= session.Head {
+		session.tailLoaded = true
+		return session.tail, nil
 	}
-	if a := s.known.get(x.Key); a != nil && a.session.sid == x.sid && a.session.settled <= x.settled && a.session.Head >= x.Head {
-		x.tail, x.traced = a.session.tail.between(x.settled, x.Head), true
-		return x.tail, nil
+	if a := s.cache.get(session.Key); a != nil && a.session.sid == session.sid && a.session.settled <= session.settled && a.session.Head >= session.Head {
+		session.tail, session.tailLoaded = a.session.tail.between(session.settled, session.Head), true
+		return session.tail, nil
 	}
 	var all tail
 	err := t.each(ctx, func(scan func(...any) error) error {
@@ -164,21 +164,21 @@ func (s *Store) unsettled(ctx context.Context, t *tx, x *Session) (tail, error) 
 			return err
 		}
 		e.Seq = seqOf(e.Seq)
-		e.unpairOrNone(pairs)
+		e.decodePairsOrNone(pairs)
 		all = all.add(&e, flags)
 		return nil
-	}, `SELECT pos, id, kind, flags, pairs FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(x.sid, x.settled+1), pos(x.sid, x.Head))
+	}, `SELECT pos, id, kind, flags, pairs FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(session.sid, session.settled+1), pos(session.sid, session.Head))
 	if err != nil {
 		return nil, err
 	}
-	x.tail, x.traced = all, true
+	session.tail, session.tailLoaded = all, true
 	return all, nil
 }
 
 // bearing lists the numbers of the entries in force between two, both included, that have a
 // mark, at most so many: the first ones, or the last ones, the newest first.
-func (s *Store) bearing(ctx context.Context, t *tx, x *Session, mark, from, to int64, newest bool, limit int) (seqs []int64, err error) {
-	list := x.stretches(from, to)
+func (s *Store) findMarked(ctx context.Context, t *tx, session *Session, mark, from, to int64, newest bool, limit int) (seqs []int64, err error) {
+	list := session.ranges(from, to)
 	if newest {
 		slices.Reverse(list)
 	}
@@ -186,7 +186,7 @@ func (s *Store) bearing(ctx context.Context, t *tx, x *Session, mark, from, to i
 		if len(seqs) >= limit {
 			break
 		}
-		some, err := s.bearingIn(ctx, t, x, mark, st, newest, limit-len(seqs))
+		some, err := s.findMarkedIn(ctx, t, session, mark, st, newest, limit-len(seqs))
 		if err != nil {
 			return nil, err
 		}
@@ -196,11 +196,11 @@ func (s *Store) bearing(ctx context.Context, t *tx, x *Session, mark, from, to i
 }
 
 // bearingIn is bearing for one stretch.
-func (s *Store) bearingIn(ctx context.Context, t *tx, x *Session, mark int64, st stretch, newest bool, limit int) (seqs []int64, err error) {
+func (s *Store) findMarkedIn(ctx context.Context, t *tx, session *Session, mark int64, st entryRange, newest bool, limit int) (seqs []int64, err error) {
 	var late []int64
 	upto := st.to
-	if st.sid == x.sid && st.to > x.settled {
-		all, err := s.unsettled(ctx, t, x)
+	if st.sid == session.sid && st.to > session.settled {
+		all, err := s.loadTail(ctx, t, session)
 		if err != nil {
 			return nil, err
 		}
@@ -209,7 +209,7 @@ func (s *Store) bearingIn(ctx context.Context, t *tx, x *Session, mark int64, st
 				late = append(late, m.seq)
 			}
 		}
-		upto = x.settled
+		upto = session.settled
 	}
 	order := ` ORDER BY seq LIMIT ?`
 	if newest {
@@ -231,31 +231,31 @@ func (s *Store) bearingIn(ctx context.Context, t *tx, x *Session, mark int64, st
 }
 
 // noLimit is for those who want all.
-const noLimit = math.MaxInt32
+const allEntries = math.MaxInt32
 
 // writeMarks writes the marks of the tail. The row of the session, which says so, is written by
 // who calls it.
-func (s *Store) writeMarks(ctx context.Context, t *tx, x *Session) error {
-	all, err := s.unsettled(ctx, t, x)
+func (s *Store) writeMarks(ctx context.Context, t *tx, session *Session) error {
+	all, err := s.loadTail(ctx, t, session)
 	if err != nil || len(all) == 0 {
 		return err
 	}
 	r := bulkInsert{into: `INSERT INTO marks (sid, mark, seq)`, width: 3, suffix: ` ON CONFLICT DO NOTHING`}
 	for _, m := range all.sorted() {
-		r.add(0, x.sid, m.mark, m.seq)
+		r.add(0, session.sid, m.mark, m.seq)
 	}
-	x.settled, x.tail = all[len(all)-1].seq, nil
+	session.settled, session.tail = all[len(all)-1].seq, nil
 	return r.flush(ctx, t)
 }
 
 // writeMarksNow is writeMarks, with the row of the session.
-func (s *Store) writeMarksNow(ctx context.Context, t *tx, x *Session) error {
-	if x.settled >= x.Head {
+func (s *Store) writeMarksAndSession(ctx context.Context, t *tx, session *Session) error {
+	if session.settled >= session.Head {
 		return nil
 	}
-	if err := s.writeMarks(ctx, t, x); err != nil {
+	if err := s.writeMarks(ctx, t, session); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, `UPDATE sessions SET settled = ? WHERE sid = ?`, x.settled, x.sid)
+	_, err := t.exec(ctx, `UPDATE sessions SET settled = ? WHERE sid = ?`, session.settled, session.sid)
 	return err
 }

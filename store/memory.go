@@ -9,11 +9,11 @@ import (
 
 // Memory keeps summaries, so that every process sends the same ones. It is the memory
 // of a [pare.Compactor].
-func (s *Store) Memory() pare.Memory { return &memory{s} }
+func (s *Store) Memory() pare.Memory { return &summaryMemory{s} }
 
 // A Memory keeps texts by name, those that were used last: they can be made again. Many
 // goroutines may use it.
-type memory struct{ s *Store }
+type summaryMemory struct{ s *Store }
 
 const (
 	// summaryLife is how long a text is kept that nobody asks for.
@@ -27,7 +27,7 @@ const (
 )
 
 // Load returns a text.
-func (m *memory) Load(key string) (text string, ok bool) {
+func (m *summaryMemory) Load(key string) (text string, ok bool) {
 	ctx := context.Background()
 	var at int64
 	err := m.s.read(ctx, func(t *tx) error {
@@ -43,8 +43,8 @@ func (m *memory) Load(key string) (text string, ok bool) {
 }
 
 // Store keeps a text; the first one of a name stays.
-func (m *memory) Store(key, text string) {
-	if m.s.opened() != nil {
+func (m *summaryMemory) Store(key, text string) {
+	if m.s.checkOpen() != nil {
 		return // it can be made again
 	}
 	ctx := context.Background()
@@ -53,7 +53,7 @@ func (m *memory) Store(key, text string) {
 		_, err := t.exec(ctx, `INSERT INTO summaries (key, text, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, key, text, now)
 		return err
 	})
-	if m.s.summaries.Add(1)%summarySweep == 1 {
+	if m.s.keptSummaries.Add(1)%summarySweep == 1 {
 		m.s.write(ctx, func(t *tx) error {
 			_, err := t.exec(ctx, `DELETE FROM summaries WHERE at < ? OR at < (SELECT at FROM summaries ORDER BY at DESC LIMIT 1 OFFSET ?)`,
 				now-summaryLife.Microseconds(), maxSummaries-1)

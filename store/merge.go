@@ -17,8 +17,8 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 		return 0, fmt.Errorf("merge: %w: a session cannot be merged into itself", ErrUsage)
 	}
 	var (
-		x, y  *Session
-		added int
+		session, y *Session
+		added      int
 	)
 	err := s.write(ctx, func(t *tx) (err error) {
 		// Locks are taken in one order, so that two merges cannot wait for each other.
@@ -34,25 +34,25 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 		if err != nil {
 			return err
 		}
-		if x, y = a, b; first != from {
-			x, y = b, a
+		if session, y = a, b; first != from {
+			session, y = b, a
 		}
-		if x.Dialect != "" && y.Dialect != "" && x.Dialect != y.Dialect {
-			return fmt.Errorf("%w: %s is %s, %s is %s", ErrUsage, from, x.Dialect, into, y.Dialect)
+		if session.Dialect != "" && y.Dialect != "" && session.Dialect != y.Dialect {
+			return fmt.Errorf("%w: %s is %s, %s is %s", ErrUsage, from, session.Dialect, into, y.Dialect)
 		}
-		all, err := s.entries(ctx, t, x, 1, x.Head, int(x.Head))
+		all, err := s.entries(ctx, t, session, 1, session.Head, int(session.Head))
 		if err != nil {
 			return err
 		}
 		var list []Entry
-		if all, err = s.told(ctx, t, x, all); err != nil {
+		if all, err = s.replaceExpired(ctx, t, session, all); err != nil {
 			return err
 		}
 		for _, e := range all {
 			if e.Kind.control() {
 				continue
 			}
-			id, err := s.mergedID(ctx, t, x, y, e)
+			id, err := s.idForMerge(ctx, t, session, y, e)
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 				list = append(list, Entry{ID: id, Kind: e.Kind, Raw: e.Raw})
 			}
 		}
-		if err := s.standsAlone(ctx, t, y, list); err != nil {
+		if err := s.checkNoProviderCompaction(ctx, t, y, list); err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrUsage, from, err)
 		}
 		done, err := s.append(ctx, t, y, Anywhere, list)
@@ -70,15 +70,15 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("merge %s into %s: %w", from, into, err)
 	}
-	s.watch.wake(y.sid)
+	s.watchers.wake(y.sid)
 	s.emit(eventMerged, EventData{Session: into, From: &from, Head: y.Head, Entries: added})
 	return added, nil
 }
 
 // standsAlone is an error if entries that are to be added to a session hold the provider's own
 // compaction: there it would stand for the messages in front of it, too, of which it knows nothing.
-func (s *Store) standsAlone(ctx context.Context, t *tx, y *Session, list []Entry) error {
-	n, err := s.count(ctx, t, y, 1, y.Head)
+func (s *Store) checkNoProviderCompaction(ctx context.Context, t *tx, y *Session, list []Entry) error {
+	n, err := s.countMessages(ctx, t, y, 1, y.Head)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Store) standsAlone(ctx context.Context, t *tx, y *Session, list []Entry
 			continue
 		}
 		var r row
-		if err := s.facets(y, &r, e.Raw); err == nil && r.flags&flagStands != 0 { // append tells what is wrong with others
+		if err := s.inspectMessage(y, &r, e.Raw); err == nil && r.flags&flagProviderCompaction != 0 { // append tells what is wrong with others
 			return fmt.Errorf("entry %q holds the provider's own compaction, which would stand for the messages of %s, too", e.ID, y.Key)
 		}
 	}
@@ -96,14 +96,14 @@ func (s *Store) standsAlone(ctx context.Context, t *tx, y *Session, list []Entry
 
 // mergedID is the id for an entry in another session; "" if it is there already. The
 // sessions may share it, or a merge before this one has brought it.
-func (s *Store) mergedID(ctx context.Context, t *tx, x, y *Session, e Entry) (string, error) {
-	if x.owner(e.Seq) == y.owner(e.Seq) && e.Seq <= y.Head && y.state.visible(e.Seq) {
+func (s *Store) idForMerge(ctx context.Context, t *tx, session, y *Session, e Entry) (string, error) {
+	if session.owner(e.Seq) == y.owner(e.Seq) && e.Seq <= y.Head && y.state.visible(e.Seq) {
 		return "", nil
 	}
-	sum := sumOf(e.Raw)
+	sum := checksum(e.Raw)
 	id := e.ID
 	for n := 0; ; n++ {
-		seq, old, err := s.byID(ctx, t, y, id)
+		seq, old, err := s.findByID(ctx, t, y, id)
 		switch {
 		case err != nil:
 			return "", err
@@ -112,7 +112,7 @@ func (s *Store) mergedID(ctx context.Context, t *tx, x, y *Session, e Entry) (st
 		case string(old) == string(sum[:]) && y.state.visible(seq):
 			return "", nil
 		}
-		id = e.ID + "~" + strconv.FormatInt(x.sid, 36)
+		id = e.ID + "~" + strconv.FormatInt(session.sid, 36)
 		if n > 0 {
 			id += "." + strconv.Itoa(n)
 		}

@@ -12,49 +12,49 @@ import (
 )
 
 // parseMessage reads one message as a list of its own.
-func parseMessage(x *Session, raw []byte) (*wire.Request, error) {
-	return x.parse(slices.Concat([]byte{'['}, raw, []byte{']'}))
+func parseMessage(session *Session, raw []byte) (*wire.Request, error) {
+	return session.parse(slices.Concat([]byte{'['}, raw, []byte{']'}))
 }
 
 // readMessage is parseMessage for what is to become an entry.
-func (x *Session) readMessage(raw []byte) (*wire.Request, error) {
-	return oneMessage(parseMessage(x, raw))
+func (s *Session) readMessage(raw []byte) (*wire.Request, error) {
+	return checkOneMessage(parseMessage(s, raw))
 }
 
 // A reader reads messages one after the other in the same memory: an append has one, looks at it
 // and is done with it.
-type reader struct {
+type messageReader struct {
 	parser wire.Parser
 	list   []byte
 }
 
-var readers = sync.Pool{New: func() any { return new(reader) }}
+var messageReaders = sync.Pool{New: func() any { return new(messageReader) }}
 
 // maxReader is the largest message whose memory is kept for the next one.
-const maxReader = 256 << 10
+const maxPooledReader = 256 << 10
 
 // give takes a reader back. What it has read is not used any more.
-func (r *reader) give() {
-	if cap(r.list) <= maxReader {
-		readers.Put(r)
+func (r *messageReader) release() {
+	if cap(r.list) <= maxPooledReader {
+		messageReaders.Put(r)
 	}
 }
 
 // read reads what is to become an entry. If it is no JSON, that is an error.
-func (r *reader) read(x *Session, raw []byte) (*wire.Request, error) {
-	d, err := x.dialect()
+func (r *messageReader) read(session *Session, raw []byte) (*wire.Request, error) {
+	d, err := session.dialect()
 	if err != nil {
 		return nil, err
 	}
 	r.list = append(append(append(r.list[:0], '['), raw...), ']')
-	return oneMessage(r.parser.Parse(r.list, wire.Options{Dialect: d, Model: x.Model}))
+	return checkOneMessage(r.parser.Parse(r.list, wire.Options{Dialect: d, Model: session.Model}))
 }
 
 // oneMessage is an error if what was read is not one message.
-func oneMessage(r *wire.Request, err error) (*wire.Request, error) {
+func checkOneMessage(r *wire.Request, err error) (*wire.Request, error) {
 	switch {
 	case errors.Is(err, wire.ErrNotRequest):
-		return nil, noMessage(wire.Auto, "it has neither a role nor a type")
+		return nil, notMessageError(wire.Auto, "it has neither a role nor a type")
 	case err != nil:
 		return nil, err
 	case len(r.Transcript().Messages()) != 1:
@@ -65,17 +65,17 @@ func oneMessage(r *wire.Request, err error) (*wire.Request, error) {
 
 // isMessage is an error if an element of a list is no message of its dialect. What is wrong
 // with a message is repaired in a window.
-func isMessage(r *wire.Request, i int) error {
+func checkMessage(r *wire.Request, i int) error {
 	if why := wirex.NoMessage(r, i); why != "" {
-		return noMessage(r.Dialect, why)
+		return notMessageError(r.Dialect, why)
 	}
 	return nil
 }
 
 // sendable is an error if something is wrong with a message that no repair puts right: no window
 // could ever be made with it.
-func sendable(r *wire.Request) error {
-	if !slices.ContainsFunc(r.Check(wire.CheckOptions{}), func(f wire.Finding) bool { return !slices.Contains(forWantOfOthers, f.Rule) }) {
+func checkSendable(r *wire.Request) error {
+	if !slices.ContainsFunc(r.Check(wire.CheckOptions{}), func(f wire.Finding) bool { return !slices.Contains(rulesOfLoneMessages, f.Rule) }) {
 		return nil // most messages, without the time that a repair takes
 	}
 	repaired, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
@@ -99,7 +99,7 @@ func sendable(r *wire.Request) error {
 }
 
 // forWantOfOthers are the rules that a message breaks because it is alone; each has a repair.
-var forWantOfOthers = []string{"orphan-call", "orphan-result", "first-role", "last-role", "tools-undefined"}
+var rulesOfLoneMessages = []string{"orphan-call", "orphan-result", "first-role", "last-role", "tools-undefined"}
 
 // repairs reports whether a change was made because of a finding.
 func repairs(c wire.Change, f wire.Finding) bool {
@@ -107,7 +107,7 @@ func repairs(c wire.Change, f wire.Finding) bool {
 }
 
 // noMessage says what to send instead.
-func noMessage(d wire.Dialect, why string) error {
+func notMessageError(d wire.Dialect, why string) error {
 	of := "the dialect " + d.String()
 	if d == wire.Auto {
 		of, d = "any dialect", wire.OpenAIChat

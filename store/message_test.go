@@ -164,12 +164,12 @@ func TestFsckDialect(t *testing.T) {
 			t.Fatalf("afterwards: %v %v", found, err)
 		}
 		for _, id := range []string{"wrong", "fork"} {
-			x, err := st.Session(ctx, store.ID(id))
-			if err != nil || x.Dialect != "anthropic" {
-				t.Fatalf("%s: %q, %v", id, x.Dialect, err)
+			session, err := st.Session(ctx, store.ID(id))
+			if err != nil || session.Dialect != "anthropic" {
+				t.Fatalf("%s: %q, %v", id, session.Dialect, err)
 			}
-			put(t, st, x.Key, call("last"))
-			put(t, st, x.Key, result("last", "done"))
+			put(t, st, session.Key, call("last"))
+			put(t, st, session.Key, result("last", "done"))
 		}
 		put(t, st, right, call("last"))
 		put(t, st, right, result("last", "done"))
@@ -206,8 +206,8 @@ func TestFsckDialectOfSeveral(t *testing.T) {
 	if err != nil || len(found) == 0 {
 		t.Fatal(found, err)
 	}
-	if x, err := st.Session(ctx, key); err != nil || x.Dialect != "anthropic" {
-		t.Errorf("%q, %v", x.Dialect, err)
+	if session, err := st.Session(ctx, key); err != nil || session.Dialect != "anthropic" {
+		t.Errorf("%q, %v", session.Dialect, err)
 	}
 }
 

@@ -32,21 +32,21 @@ func migrate(ctx context.Context, db *sql.DB, eng engine) error {
 	switch {
 	case n == schema:
 		return nil // the usual case, without a lock
-	case err != nil && eng.damaged(err):
+	case err != nil && eng.isDamaged(err):
 		return err // which no upgrade cures, however often it is tried
 	}
 	if eng.name() == "sqlite" {
 		return migrateSQLite(ctx, db, eng)
 	}
-	return untilSeen(ctx, func() error {
-		return upgrade(ctx, db, goose.DialectPostgres, eng, goose.WithSessionLocker(inLine{}))
+	return retryMissingTable(ctx, func() error {
+		return upgrade(ctx, db, goose.DialectPostgres, eng, goose.WithSessionLocker(upgradeLock{}))
 	})
 }
 
 // untilSeen tries an upgrade of PostgreSQL again if a table is not there. Of 2,100 processes that
 // opened a new database, eight at a time on a busy machine, one was told that the table of
 // versions was there, and then that it was not: another one had just made it.
-func untilSeen(ctx context.Context, upgrade func() error) error {
+func retryMissingTable(ctx context.Context, upgrade func() error) error {
 	for try := 1; ; try++ {
 		err := upgrade()
 		var e *pgconn.PgError
@@ -64,12 +64,12 @@ func untilSeen(ctx context.Context, upgrade func() error) error {
 // inLine lets one process at a time upgrade a PostgreSQL, by the lock that goose would take.
 // Goose asks for it every five seconds; here the server lets the next one in, so that eight
 // that are started at once do not wait for a clock.
-type inLine struct{}
+type upgradeLock struct{}
 
 // maxUpgrade is how long one waits for those in front.
 const maxUpgrade = 5 * time.Minute
 
-func (inLine) SessionLock(ctx context.Context, conn *sql.Conn) error {
+func (upgradeLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, maxUpgrade)
 	defer cancel()
 	_, err := conn.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, lock.DefaultLockID)
@@ -79,7 +79,7 @@ func (inLine) SessionLock(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-func (inLine) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+func (upgradeLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	_, err := conn.ExecContext(ctx, `SELECT pg_advisory_unlock($1)`, lock.DefaultLockID)
 	return err
 }
@@ -114,8 +114,8 @@ func upgrade(ctx context.Context, db *sql.DB, d goose.Dialect, eng engine, o ...
 // writes, so two of them would get in each other's way. Whatever may come of that is tried
 // again; what will be the same the next time is not.
 func migrateSQLite(ctx context.Context, db *sql.DB, eng engine) error {
-	err := tryTable(ctx, db)
-	if lasting(err) {
+	err := checkWritable(ctx, db)
+	if isPermanent(err) {
 		return err // goose would try it for three seconds
 	}
 	for try := range 60 {
@@ -124,7 +124,7 @@ func migrateSQLite(ctx context.Context, db *sql.DB, eng engine) error {
 		}
 		if n, _ := version(ctx, db); n == schema {
 			return nil // another process did it
-		} else if n > schema || n > 0 && n < oldest || lasting(err) {
+		} else if n > schema || n > 0 && n < oldest || isPermanent(err) {
 			return err
 		}
 		select {
@@ -137,7 +137,7 @@ func migrateSQLite(ctx context.Context, db *sql.DB, eng engine) error {
 }
 
 // tryTable makes a table and takes it back: whether a database can be written to at all.
-func tryTable(ctx context.Context, db *sql.DB) error {
+func checkWritable(ctx context.Context, db *sql.DB) error {
 	t, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err

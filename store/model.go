@@ -12,7 +12,7 @@ import (
 )
 
 // makers are the first words of models, by who makes them.
-var makers = map[string][]string{
+var modelPrefixes = map[string][]string{
 	"Anthropic": {"claude"},
 	"Google":    {"gemini"},
 	"OpenAI":    {"gpt", "o1", "o3", "o4", "chatgpt", "codex"},
@@ -20,16 +20,16 @@ var makers = map[string][]string{
 
 // own are the dialects that are one maker's. Others are spoken by many, and so is that of a gateway, where
 // models have the name of their maker in front: openai/gpt-5.
-var own = map[wire.Dialect]string{wire.Anthropic: "Anthropic", wire.Gemini: "Google", wire.GeminiInteractions: "Google", wire.OpenAIResponses: "OpenAI"}
+var dialectMakers = map[wire.Dialect]string{wire.Anthropic: "Anthropic", wire.Gemini: "Google", wire.GeminiInteractions: "Google", wire.OpenAIResponses: "OpenAI"}
 
 // madeBy is the maker of a model of which the plain name is given; "": it is not known.
-func madeBy(model string) string {
+func makerOf(model string) string {
 	m, _ := tokens.Lookup(model)
 	name := strings.ToLower(model)
 	if m.Prefix == "" || strings.Contains(name, "/") {
 		return ""
 	}
-	for maker, words := range makers {
+	for maker, words := range modelPrefixes {
 		for _, w := range words {
 			if strings.HasPrefix(name, w) && strings.HasPrefix(m.Prefix, w) {
 				return maker
@@ -41,9 +41,9 @@ func madeBy(model string) string {
 
 // takes is an error if a request is to go to a model that does not speak its dialect, with what it holds that
 // would have to be translated.
-func takes(r *wire.Request, model string) error {
-	maker := madeBy(model)
-	if of, ok := own[r.Dialect]; !ok || maker == "" || maker == of {
+func checkModelSpeaksDialect(r *wire.Request, model string) error {
+	maker := makerOf(model)
+	if of, ok := dialectMakers[r.Dialect]; !ok || maker == "" || maker == of {
 		return nil
 	}
 	n := make(map[transcript.Kind]int)
@@ -67,7 +67,7 @@ func takes(r *wire.Request, model string) error {
 }
 
 // rename makes a request, or what stands around one, name another model where it names one.
-func rename(d wire.Dialect, object []byte, model string) ([]byte, error) {
+func replaceModel(d wire.Dialect, object []byte, model string) ([]byte, error) {
 	if len(object) == 0 || wirex.ModelInURL(d) {
 		return object, nil
 	}
@@ -78,32 +78,32 @@ func rename(d wire.Dialect, object []byte, model string) ([]byte, error) {
 }
 
 // modelChanges is an error if a session cannot go on with another model.
-func (s *Store) modelChanges(ctx context.Context, key Key, model string) error {
-	x, err := s.Session(ctx, key)
-	if err != nil || model == x.Model || madeBy(model) == "" {
+func (s *Store) checkModelChange(ctx context.Context, key Key, model string) error {
+	session, err := s.Session(ctx, key)
+	if err != nil || model == session.Model || makerOf(model) == "" {
 		return err
 	}
-	_, _, r, _, err := s.gather(ctx, key, WindowOptions{})
+	_, _, r, _, err := s.readWindow(ctx, key, WindowOptions{})
 	if err != nil {
 		return nil // it has no messages, or they cannot be read: that is told where they are sent
 	}
-	return takes(r, model)
+	return checkModelSpeaksDialect(r, model)
 }
 
 // renamed makes what goes around the messages of a session name its new model, unless it is changed as well.
-func (x *Session) renamed(c Update) error {
-	d, err := x.dialect()
+func (s *Session) setModel(c Update) error {
+	d, err := s.dialect()
 	if err != nil {
 		return err
 	}
-	x.Model = *c.Model
+	s.Model = *c.Model
 	if c.Base == nil {
-		if x.Base, err = rename(d, x.Base, x.Model); err != nil {
+		if s.Base, err = replaceModel(d, s.Base, s.Model); err != nil {
 			return err
 		}
 	}
 	if c.Settings == nil {
-		x.Settings, err = rename(d, x.Settings, x.Model)
+		s.Settings, err = replaceModel(d, s.Settings, s.Model)
 	}
 	return err
 }

@@ -19,7 +19,7 @@ type Note struct {
 // the new one; it may be called more than once.
 func (s *Store) Note(ctx context.Context, key string, join func(old string) string) error {
 	err := s.write(ctx, func(t *tx) error {
-		at, err := s.eng.clock(ctx, t, s.now)
+		at, err := s.eng.sharedNow(ctx, t, s.now)
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ import (
 // with holes where a medium was taken out.
 const (
 	codecZstd = 1 << iota
-	codecHoles
+	codecMedia
 	codecGone // let go by retention: a compaction stands for it
 	codecS2
 	codecHuff // around codecS2
@@ -28,7 +28,7 @@ const (
 
 const (
 	// minPacked is the least size that is worth compressing.
-	minPacked = 200
+	minCompressed = 200
 	// minZstd is the least size that is worth the better compression: its tables are a
 	// megabyte, which no cache has left when the disk has answered, and for a message of a
 	// kilobyte or two that took as long as the disk.
@@ -58,7 +58,7 @@ type medium struct {
 	from, to int // of Raw
 	sum      [sha256.Size]byte
 	data     []byte // as it is stored: decoded where that gives the same base64 again
-	plain    bool   // data is not decoded
+	verbatim bool   // data is not decoded
 }
 
 // minMedium is the least size that is worth a row of its own.
@@ -81,9 +81,9 @@ func findMedia(r *wire.Request, raw []byte) (all []medium) {
 		if len(text) < minMedium {
 			continue
 		}
-		m := medium{from: from, to: to, data: bytes.Clone(text), plain: true}
+		m := medium{from: from, to: to, data: bytes.Clone(text), verbatim: true}
 		if data, err := base64.StdEncoding.DecodeString(string(text)); err == nil && base64.StdEncoding.EncodeToString(data) == string(text) {
-			m.data, m.plain = data, false
+			m.data, m.verbatim = data, false
 		}
 		m.sum = sha256.Sum256(m.data)
 		all = append(all, m)
@@ -95,10 +95,10 @@ func findMedia(r *wire.Request, raw []byte) (all []medium) {
 // kind and the sum of what was there, in front of the rest:
 //
 //	count, then per hole: offset in the rest, plain, sum
-func pack(raw []byte, media []medium) (codec int, stored []byte) {
+func encodeBytes(raw []byte, media []medium) (codec int, stored []byte) {
 	stored = raw
 	if len(media) > 0 {
-		codec |= codecHoles
+		codec |= codecMedia
 		head := binary.AppendUvarint(nil, uint64(len(media)))
 		rest := make([]byte, 0, len(raw))
 		at := 0
@@ -107,7 +107,7 @@ func pack(raw []byte, media []medium) (codec int, stored []byte) {
 			at = m.to
 			head = binary.AppendUvarint(head, uint64(len(rest)))
 			plain := byte(0)
-			if m.plain {
+			if m.verbatim {
 				plain = 1
 			}
 			head = append(append(head, plain), m.sum[:]...)
@@ -120,10 +120,10 @@ func pack(raw []byte, media []medium) (codec int, stored []byte) {
 		by    int
 	)
 	switch {
-	case len(stored) < minPacked:
+	case len(stored) < minCompressed:
 		return codec, bytes.Clone(stored)
 	case len(stored) < minZstd:
-		small, by = packSmall(stored)
+		small, by = compressSmall(stored)
 	default:
 		e := encoders.Get().(*zstd.Encoder)
 		small, by = e.EncodeAll(stored, make([]byte, 0, len(stored)/2)), codecZstd
@@ -136,11 +136,11 @@ func pack(raw []byte, media []medium) (codec int, stored []byte) {
 }
 
 // unpack is the way back; fill writes what belongs into a hole.
-func unpack(codec int, stored []byte, fill func(hole) ([]byte, error)) ([]byte, error) {
+func decodeBytes(codec int, stored []byte, fill func(mediaRef) ([]byte, error)) ([]byte, error) {
 	if codec == codecGone {
-		return nil, errGone
+		return nil, errExpiredBytes
 	}
-	if codec&^(codecZstd|codecHoles|codecS2|codecHuff) != 0 || codec&codecZstd != 0 && codec&(codecS2|codecHuff) != 0 {
+	if codec&^(codecZstd|codecMedia|codecS2|codecHuff) != 0 || codec&codecZstd != 0 && codec&(codecS2|codecHuff) != 0 {
 		return nil, fmt.Errorf("codec %d is unknown", codec)
 	}
 	if codec&codecZstd != 0 {
@@ -153,68 +153,68 @@ func unpack(codec int, stored []byte, fill func(hole) ([]byte, error)) ([]byte, 
 		stored = whole
 	}
 	if codec&(codecS2|codecHuff) != 0 {
-		whole, err := unpackSmall(codec, stored)
+		whole, err := decompressSmall(codec, stored)
 		if err != nil {
 			return nil, err
 		}
 		stored = whole
 	}
-	if codec&codecHoles == 0 {
+	if codec&codecMedia == 0 {
 		return stored, nil
 	}
-	list, rest, err := holes(stored)
+	list, rest, err := readMediaRefs(stored)
 	if err != nil {
 		return nil, err
 	}
 	var out []byte
 	at := 0
 	for _, h := range list {
-		if h.at < at || h.at > len(rest) {
-			return nil, errDamaged
+		if h.offset < at || h.offset > len(rest) {
+			return nil, errBadMediaList
 		}
 		text, err := fill(h)
 		if err != nil {
 			return nil, fmt.Errorf("medium %x: %w", h.sum[:8], err)
 		}
-		out = append(append(out, rest[at:h.at]...), text...)
-		at = h.at
+		out = append(append(out, rest[at:h.offset]...), text...)
+		at = h.offset
 	}
 	return append(out, rest[at:]...), nil
 }
 
 var (
-	errDamaged = errors.New("the list of media is damaged")
-	errGone    = errors.New("retention has let go of them; the summary is all that is left")
+	errBadMediaList = errors.New("the list of media is damaged")
+	errExpiredBytes = errors.New("retention has let go of them; the summary is all that is left")
 )
 
 // A hole is where a medium was taken out.
-type hole struct {
-	at    int // in the rest
-	plain bool
-	sum   []byte
+type mediaRef struct {
+	offset   int // in the rest
+	verbatim bool
+	sum      []byte
 }
 
 // holes reads the list of holes in front of the rest.
-func holes(stored []byte) (list []hole, rest []byte, err error) {
+func readMediaRefs(stored []byte) (list []mediaRef, rest []byte, err error) {
 	n, w := binary.Uvarint(stored)
 	if w <= 0 || n > uint64(len(stored)) {
-		return nil, nil, errDamaged
+		return nil, nil, errBadMediaList
 	}
 	stored = stored[w:]
 	for range n {
 		at, w := binary.Uvarint(stored)
 		if w <= 0 || len(stored) < w+1+sha256.Size || at > 1<<40 {
-			return nil, nil, errDamaged
+			return nil, nil, errBadMediaList
 		}
-		list = append(list, hole{int(at), stored[w] == 1, stored[w+1 : w+1+sha256.Size]})
+		list = append(list, mediaRef{int(at), stored[w] == 1, stored[w+1 : w+1+sha256.Size]})
 		stored = stored[w+1+sha256.Size:]
 	}
 	return list, stored, nil
 }
 
 // text writes a medium as it stood in the message.
-func (h hole) text(data []byte) []byte {
-	if h.plain {
+func (h mediaRef) encode(data []byte) []byte {
+	if h.verbatim {
 		return data
 	}
 	return base64.StdEncoding.AppendEncode(nil, data)

@@ -15,17 +15,17 @@ import (
 // took longer to make than all the rest, and a tenth of what it saved.
 
 // minHuff is the least size that is worth a table of bits.
-const minHuff = 4 << 10
+const minHuffman = 4 << 10
 
-var huffs = sync.Pool{New: func() any { return &huff0.Scratch{Reuse: huff0.ReusePolicyNone} }}
+var huffScratches = sync.Pool{New: func() any { return &huff0.Scratch{Reuse: huff0.ReusePolicyNone} }}
 
 // packSmall returns bytes that are fewer, if there are any, and how they were packed.
-func packSmall(raw []byte) (small []byte, codec int) {
-	if small = s2.EncodeBetter(nil, raw); len(raw) < minHuff {
+func compressSmall(raw []byte) (small []byte, codec int) {
+	if small = s2.EncodeBetter(nil, raw); len(raw) < minHuffman {
 		return small, codecS2
 	}
-	h := huffs.Get().(*huff0.Scratch)
-	defer huffs.Put(h)
+	h := huffScratches.Get().(*huff0.Scratch)
+	defer huffScratches.Put(h)
 	bits, _, err := huff0.Compress1X(small, h)
 	if err != nil { // nothing is more frequent than the rest
 		return small, codecS2
@@ -34,17 +34,17 @@ func packSmall(raw []byte) (small []byte, codec int) {
 	return append(out, bits...), codecS2 | codecHuff
 }
 
-var errPacked = errors.New("what is packed is damaged")
+var errBadCompression = errors.New("what is packed is damaged")
 
 // unpackSmall is the way back.
-func unpackSmall(codec int, stored []byte) ([]byte, error) {
+func decompressSmall(codec int, stored []byte) ([]byte, error) {
 	if codec&codecHuff != 0 {
 		n, w := binary.Uvarint(stored)
 		if w <= 0 || n > uint64(s2.MaxEncodedLen(minZstd)) {
-			return nil, errPacked
+			return nil, errBadCompression
 		}
-		h := huffs.Get().(*huff0.Scratch)
-		defer huffs.Put(h)
+		h := huffScratches.Get().(*huff0.Scratch)
+		defer huffScratches.Put(h)
 		h, bits, err := huff0.ReadTable(stored[w:], h)
 		if err != nil {
 			return nil, err
@@ -53,14 +53,14 @@ func unpackSmall(codec int, stored []byte) ([]byte, error) {
 			return nil, err
 		}
 		if len(stored) != int(n) {
-			return nil, errPacked
+			return nil, errBadCompression
 		}
 	}
 	if codec&codecS2 == 0 {
-		return nil, errPacked
+		return nil, errBadCompression
 	}
 	if n, err := s2.DecodedLen(stored); err != nil || n > minZstd {
-		return nil, errPacked
+		return nil, errBadCompression
 	}
 	return s2.Decode(nil, stored)
 }

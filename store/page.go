@@ -38,30 +38,30 @@ func (s *Store) Page(ctx context.Context, key Key, p Page) (page Entries, err er
 		p.Limit = 100
 	}
 	err = s.read(ctx, func(t *tx) error {
-		x, err := s.live(ctx, t, key, false)
+		session, err := s.live(ctx, t, key, false)
 		if err != nil {
 			return err
 		}
-		page, err = s.page(ctx, t, x, p)
+		page, err = s.page(ctx, t, session, p)
 		return err
 	})
 	return page, err
 }
 
-func (s *Store) page(ctx context.Context, t *tx, x *Session, p Page) (Entries, error) {
-	page := Entries{Head: x.Head}
-	from, to := int64(1), x.Head
+func (s *Store) page(ctx context.Context, t *tx, session *Session, p Page) (Entries, error) {
+	page := Entries{Head: session.Head}
+	from, to := int64(1), session.Head
 	backwards := p.Last
 	for _, c := range []string{p.After, p.Before} {
 		if c == "" {
 			continue
 		}
-		seq, _, err := s.byID(ctx, t, x, c)
+		seq, _, err := s.findByID(ctx, t, session, c)
 		if err != nil {
 			return page, err
 		}
-		if seq == 0 || !x.state.visible(seq) {
-			return page, fmt.Errorf("page of %s: %w: %q", x.Key, ErrNoCursor, c)
+		if seq == 0 || !session.state.visible(seq) {
+			return page, fmt.Errorf("page of %s: %w: %q", session.Key, ErrNoCursor, c)
 		}
 		if c == p.After {
 			from = seq + 1
@@ -69,40 +69,40 @@ func (s *Store) page(ctx context.Context, t *tx, x *Session, p Page) (Entries, e
 			to, backwards = seq-1, true
 		}
 	}
-	seqs := x.numbers(from, to, p.Limit, backwards)
+	seqs := session.visibleSeqs(from, to, p.Limit, backwards)
 	if len(seqs) == 0 {
 		return page, nil
 	}
 	var err error
 	first, last := seqs[0], seqs[len(seqs)-1]
 	if backwards {
-		if first, err = s.wholeFrom(ctx, t, x, first); err != nil {
+		if first, err = s.expandStart(ctx, t, session, first); err != nil {
 			return page, err
 		}
 		first = max(first, from)
 	} else {
-		if last, err = s.wholeTo(ctx, t, x, last); err != nil {
+		if last, err = s.expandEnd(ctx, t, session, last); err != nil {
 			return page, err
 		}
 		last = min(last, to)
 	}
-	if page.Entries, err = s.entries(ctx, t, x, first, last, int(last-first)+1); err != nil {
+	if page.Entries, err = s.entries(ctx, t, session, first, last, int(last-first)+1); err != nil {
 		return page, err
 	}
-	if err := s.markOpen(ctx, t, x, page.Entries); err != nil {
+	if err := s.markOpen(ctx, t, session, page.Entries); err != nil {
 		return page, err
 	}
-	if x.last(first-1) > 0 {
+	if session.lastVisible(first-1) > 0 {
 		page.Prev = page.Entries[0].ID
 	}
-	if len(x.stretches(last+1, x.Head)) > 0 {
+	if len(session.ranges(last+1, session.Head)) > 0 {
 		page.Next = page.Entries[len(page.Entries)-1].ID
 	}
 	return page, nil
 }
 
 // markOpen marks the calls of a page that no entry in force answers, on it or behind it.
-func (s *Store) markOpen(ctx context.Context, t *tx, x *Session, all []Entry) error {
+func (s *Store) markOpen(ctx context.Context, t *tx, session *Session, all []Entry) error {
 	type place struct {
 		seq int64
 		no  int
@@ -118,9 +118,9 @@ func (s *Store) markOpen(ctx context.Context, t *tx, x *Session, all []Entry) er
 	if calls == 0 {
 		return nil
 	}
-	for _, st := range x.stretches(last+1, x.Head) {
+	for _, st := range session.ranges(last+1, session.Head) {
 		for _, far := range []bool{false, true} {
-			behind, err := s.answering(ctx, t, x, st, last+1, far)
+			behind, err := s.resultsAfter(ctx, t, session, st, last+1, far)
 			if err != nil {
 				return err
 			}
@@ -140,8 +140,8 @@ func (s *Store) markOpen(ctx context.Context, t *tx, x *Session, all []Entry) er
 }
 
 // numbers lists the numbers of the first or last entries in force of a range, in order.
-func (x *Session) numbers(from, to int64, limit int, backwards bool) (seqs []int64) {
-	all := x.stretches(from, to)
+func (s *Session) visibleSeqs(from, to int64, limit int, backwards bool) (seqs []int64) {
+	all := s.ranges(from, to)
 	if backwards {
 		slices.Reverse(all)
 	}
@@ -165,13 +165,13 @@ func (x *Session) numbers(from, to int64, limit int, backwards bool) (seqs []int
 
 // near is how far apart call and answer usually stand at most; others have an index
 // of their own.
-const near = 64
+const nearAnswer = 64
 
 // wholeFrom moves a boundary towards the beginning until no exchange straddles it: the
 // page begins with entry seq.
-func (s *Store) wholeFrom(ctx context.Context, t *tx, x *Session, seq int64) (int64, error) {
+func (s *Store) expandStart(ctx context.Context, t *tx, session *Session, seq int64) (int64, error) {
 	for {
-		first, err := s.straddle(ctx, t, x, seq, func(best, _, call int64) int64 {
+		first, err := s.findStraddling(ctx, t, session, seq, func(best, _, call int64) int64 {
 			if best == 0 {
 				return call
 			}
@@ -185,9 +185,9 @@ func (s *Store) wholeFrom(ctx context.Context, t *tx, x *Session, seq int64) (in
 }
 
 // wholeTo moves a boundary towards the end: the page ends with entry seq.
-func (s *Store) wholeTo(ctx context.Context, t *tx, x *Session, seq int64) (int64, error) {
+func (s *Store) expandEnd(ctx context.Context, t *tx, session *Session, seq int64) (int64, error) {
 	for {
-		last, err := s.straddle(ctx, t, x, seq+1, func(best, answer, _ int64) int64 { return max(best, answer) })
+		last, err := s.findStraddling(ctx, t, session, seq+1, func(best, answer, _ int64) int64 { return max(best, answer) })
 		if err != nil || last == 0 {
 			return seq, err
 		}
@@ -197,35 +197,35 @@ func (s *Store) wholeTo(ctx context.Context, t *tx, x *Session, seq int64) (int6
 
 // answering reads the entries of a stretch that may answer calls in front of an entry: those
 // near to it, or those that are far from their calls.
-func (s *Store) answering(ctx context.Context, t *tx, x *Session, st stretch, before int64, far bool) (all []known, err error) {
+func (s *Store) resultsAfter(ctx context.Context, t *tx, session *Session, st entryRange, before int64, far bool) (all []entryInfo, err error) {
 	if far {
-		seqs, err := s.bearingIn(ctx, t, x, markFar, st, false, noLimit)
+		seqs, err := s.findMarkedIn(ctx, t, session, markFar, st, false, allEntries)
 		if err != nil {
 			return nil, err
 		}
-		return s.readKnown(ctx, t, x, st.sid, seqs)
+		return s.readEntryInfos(ctx, t, session, st.sid, seqs)
 	}
 	var seqs []int64
-	for seq := st.from; seq <= min(st.to, before+near); seq++ {
+	for seq := st.from; seq <= min(st.to, before+nearAnswer); seq++ {
 		seqs = append(seqs, seq)
 	}
-	return s.readKnown(ctx, t, x, st.sid, seqs)
+	return s.readEntryInfos(ctx, t, session, st.sid, seqs)
 }
 
 // straddle asks something of the exchanges whose call stands in front of an entry and
 // whose answer is that entry or stands behind it, both in force. It reads the answers
 // behind the entry that are near or far from their calls: what stands in front of it is
 // not looked at, so a boundary near the end costs little in the longest history.
-func (s *Store) straddle(ctx context.Context, t *tx, x *Session, before int64, better func(best, answer, call int64) int64) (best int64, err error) {
-	for _, st := range x.stretches(before, x.Head) {
+func (s *Store) findStraddling(ctx context.Context, t *tx, session *Session, before int64, better func(best, answer, call int64) int64) (best int64, err error) {
+	for _, st := range session.ranges(before, session.Head) {
 		for _, far := range []bool{false, true} {
-			all, err := s.answering(ctx, t, x, st, before, far)
+			all, err := s.resultsAfter(ctx, t, session, st, before, far)
 			if err != nil {
 				return 0, err
 			}
 			for _, e := range all {
 				for _, c := range e.Answers {
-					if c.Seq > 0 && c.Seq < before && x.state.visible(c.Seq) {
+					if c.Seq > 0 && c.Seq < before && session.state.visible(c.Seq) {
 						best = better(best, e.Seq, c.Seq)
 					}
 				}

@@ -23,9 +23,9 @@ func newPairing(lookUp func(c Call, recent []place, answered map[place]bool) (pl
 }
 
 // pairingIn returns a pairing that looks up calls in the entries in force of a session.
-func (s *Store) pairingIn(ctx context.Context, t *tx, x *Session) *pairing {
+func (s *Store) pairingIn(ctx context.Context, t *tx, session *Session) *pairing {
 	return newPairing(func(c Call, recent []place, answered map[place]bool) (place, error) {
-		return s.findOpenCall(ctx, t, x, c, recent, answered)
+		return s.findOpenCall(ctx, t, session, c, recent, answered)
 	})
 }
 
@@ -98,11 +98,11 @@ func (p *pairing) findRecent(c *Call) (at place, ok bool) {
 // findOpenCall finds the call in force that a result answers, but for those in answered. It returns
 // the zero place if there is none. Recent are calls of the same tool that are not written yet,
 // oldest first.
-func (s *Store) findOpenCall(ctx context.Context, t *tx, x *Session, c Call, recent []place, answered map[place]bool) (at place, err error) {
+func (s *Store) findOpenCall(ctx context.Context, t *tx, session *Session, c Call, recent []place, answered map[place]bool) (at place, err error) {
 	found := slices.Clone(recent)
 	slices.Reverse(found)
-	for _, st := range slices.Backward(x.stretches(1, x.Head)) {
-		some, err := s.callsIn(ctx, t, x, c, st)
+	for _, st := range slices.Backward(session.ranges(1, session.Head)) {
+		some, err := s.callsIn(ctx, t, session, c, st)
 		if err != nil {
 			return place{}, err
 		}
@@ -110,7 +110,7 @@ func (s *Store) findOpenCall(ctx context.Context, t *tx, x *Session, c Call, rec
 		for _, call := range found[:min(len(found), maxCallsByName)] {
 			done := answered[call]
 			if !done {
-				results, err := s.bearing(ctx, t, x, markAnswer(call), call.seq, x.Head, false, 1)
+				results, err := s.findMarked(ctx, t, session, markAnswer(call), call.seq, session.Head, false, 1)
 				if err != nil {
 					return place{}, err
 				}
@@ -135,12 +135,12 @@ func (s *Store) findOpenCall(ctx context.Context, t *tx, x *Session, c Call, rec
 }
 
 // callsIn lists the calls of a range that a result may answer, newest first.
-func (s *Store) callsIn(ctx context.Context, t *tx, x *Session, c Call, st stretch) (found []place, err error) {
-	seqs, err := s.bearingIn(ctx, t, x, markCall(c), st, true, maxCallsByName)
+func (s *Store) callsIn(ctx context.Context, t *tx, session *Session, c Call, st entryRange) (found []place, err error) {
+	seqs, err := s.findMarkedIn(ctx, t, session, markCall(c), st, true, maxCallsByName)
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.readKnown(ctx, t, x, st.sid, seqs)
+	all, err := s.readEntryInfos(ctx, t, session, st.sid, seqs)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 // a call its number is its place in the list.
 
 // pairs is how the calls and answers of an entry are kept; nil if there are none.
-func (e *Entry) pairs() []byte {
+func (e *Entry) encodePairs() []byte {
 	if len(e.Calls) == 0 && len(e.Answers) == 0 {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (e *Entry) pairs() []byte {
 var errPairs = errors.New("its calls and answers cannot be read")
 
 // unpair is the way back.
-func (e *Entry) unpair(kept []byte) error {
+func (e *Entry) decodePairs(kept []byte) error {
 	if len(kept) == 0 {
 		return nil
 	}
@@ -97,25 +97,25 @@ func (e *Entry) unpair(kept []byte) error {
 
 // unpairOrNone is unpair for those who go on without calls and answers where they are damaged:
 // they say where a history may be parted, and fsck can write them again from the message.
-func (e *Entry) unpairOrNone(kept []byte) {
-	if e.unpair(kept) != nil {
+func (e *Entry) decodePairsOrNone(kept []byte) {
+	if e.decodePairs(kept) != nil {
 		e.Calls, e.Answers = nil, nil
 	}
 }
 
 // A known entry is one without its bytes.
-type known struct {
+type entryInfo struct {
 	Entry
 	sum []byte
 }
 
 // readKnown reads entries of one owner by their numbers, without their bytes; those that stand near
 // each other with one statement.
-func (s *Store) readKnown(ctx context.Context, t *tx, x *Session, sid int64, seqs []int64) ([]known, error) {
+func (s *Store) readEntryInfos(ctx context.Context, t *tx, session *Session, sid int64, seqs []int64) ([]entryInfo, error) {
 	seqs = slices.Clone(seqs)
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
-	var all []known
+	var all []entryInfo
 	for len(seqs) > 0 {
 		n := 1
 		for n < len(seqs) && seqs[n]-seqs[n-1] <= 4 {
@@ -123,7 +123,7 @@ func (s *Store) readKnown(ctx context.Context, t *tx, x *Session, sid int64, seq
 		}
 		err := t.each(ctx, func(scan func(...any) error) error {
 			var (
-				k     known
+				k     entryInfo
 				pairs []byte
 				at    int64
 			)
@@ -134,7 +134,7 @@ func (s *Store) readKnown(ctx context.Context, t *tx, x *Session, sid int64, seq
 			if _, asked := slices.BinarySearch(seqs[:n], k.Seq); !asked {
 				return nil
 			}
-			k.unpairOrNone(pairs)
+			k.decodePairsOrNone(pairs)
 			all = append(all, k)
 			return nil
 		}, `SELECT pos, id, sum, at, pairs FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(sid, seqs[0]), pos(sid, seqs[n-1]))

@@ -72,17 +72,17 @@ func (e *postgresEngine) close() { e.pool.Close() }
 func (*postgresEngine) name() string { return "postgres" }
 
 // unready: the error names the server.
-func (*postgresEngine) unready(err error) error { return err }
+func (*postgresEngine) explainOpenError(err error) error { return err }
 
 // there: the server knows its files.
-func (*postgresEngine) there() error { return nil }
+func (*postgresEngine) checkFiles() error { return nil }
 
 // wrote: the server looks after its journal.
-func (*postgresEngine) wrote() {}
+func (*postgresEngine) afterWrite() {}
 
 // tail: marks of more than these are too many bytes for a connection that breaks again and
 // again: an append that has to write them would never come through.
-func (*postgresEngine) tail() int { return 64 }
+func (*postgresEngine) maxTail() int { return 64 }
 
 // lock locks the rows, which an append keeps from being locked while it is under way.
 func (*postgresEngine) lock(ctx context.Context, t *tx, where string, args ...any) error {
@@ -110,21 +110,21 @@ func (e *postgresEngine) bind(query string) string {
 	return out.String()
 }
 
-func (*postgresEngine) retry(err error) bool {
+func (*postgresEngine) isRetryable(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
 }
 
-func (*postgresEngine) full(err error) bool {
+func (*postgresEngine) isFull(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == "53100"
 }
 
 // freeing: a server keeps its journal elsewhere, and deletes in place.
-func (*postgresEngine) freeing(do func() error) error { return do() }
+func (*postgresEngine) withReserve(do func() error) error { return do() }
 
 // down: no connection, one that broke off, or a server that says that it does not work now.
-func (e *postgresEngine) down(err error) bool {
+func (e *postgresEngine) isDown(err error) bool {
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) { // also if it is refused: the server is full, or starts
 		return true
@@ -137,11 +137,11 @@ func (e *postgresEngine) down(err error) bool {
 			return true
 		}
 	}
-	return e.broken(err)
+	return e.isBroken(err)
 }
 
 // broken: the server was stopped or has crashed, or nobody is at the other end.
-func (*postgresEngine) broken(err error) bool {
+func (*postgresEngine) isBroken(err error) bool {
 	var (
 		connect *pgconn.ConnectError
 		said    *pgconn.PgError
@@ -158,7 +158,7 @@ func (*postgresEngine) broken(err error) bool {
 }
 
 // damaged: data_corrupted and index_corrupted.
-func (*postgresEngine) damaged(err error) bool {
+func (*postgresEngine) isDamaged(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "XX001" || e.Code == "XX002")
 }
@@ -169,7 +169,7 @@ func (*postgresEngine) backup(context.Context, string) error {
 
 // verify: the server looks after its files itself, and a client may not.
 func (*postgresEngine) verify(context.Context) ([]string, error) { return nil, nil }
-func (*postgresEngine) spoiled(error) bool                       { return false }
+func (*postgresEngine) isSpoiled(error) bool                     { return false }
 func (*postgresEngine) reindex(context.Context, *tx) error       { return nil }
 
 // maxPosition is the last place of a word that a tsvector knows.
@@ -178,7 +178,7 @@ const maxPosition = 1<<14 - 1
 // maxWords is how much text of an entry can be looked up: a tsvector is bounded.
 const maxWords = 200 << 10
 
-func (*postgresEngine) index(ctx context.Context, t *tx, sid, seq int64, text string) error {
+func (*postgresEngine) indexWords(ctx context.Context, t *tx, sid, seq int64, text string) error {
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "")
 	}
@@ -233,23 +233,23 @@ func (*postgresEngine) rank(ctx context.Context, t *tx, words []string, scope st
 		err := scan(&r.pos, &r.score)
 		all = append(all, r)
 		return err
-	}, query, slices.Concat(has, []any{scope, min(most, mostRead)}, weighs)...)
+	}, query, slices.Concat(has, []any{scope, min(most, maxRankRead)}, weighs)...)
 	return all, err
 }
 
 // mostRead is how many entries are looked into to rank them.
-const mostRead = 60
+const maxRankRead = 60
 
-func (*postgresEngine) find(words []phrase) (string, []any) {
+func (*postgresEngine) searchCondition(words []phrase) (string, []any) {
 	where, args := make([]string, len(words)), make([]any, 0, 2*len(words))
 	for i, w := range words {
 		where[i] = `(words.body @@ CAST(CAST(? AS text) AS tsquery) OR words.body @@ phraseto_tsquery('simple', ?))`
-		args = append(args, "'"+strings.ReplaceAll(w.word, " ", "' <-> '")+"'", strings.ReplaceAll(w.said, "\x00", " "))
+		args = append(args, "'"+strings.ReplaceAll(w.folded, " ", "' <-> '")+"'", strings.ReplaceAll(w.text, "\x00", " "))
 	}
 	return strings.Join(where, " AND "), args
 }
 
-func (*postgresEngine) forget(ctx context.Context, t *tx, sid, from, to int64) error {
+func (*postgresEngine) deleteWords(ctx context.Context, t *tx, sid, from, to int64) error {
 	if _, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq BETWEEN ? AND ?`, sid, from, to); err != nil {
 		return err
 	}
@@ -258,7 +258,7 @@ func (*postgresEngine) forget(ctx context.Context, t *tx, sid, from, to int64) e
 }
 
 // clock is the server's: those of the machines differ.
-func (*postgresEngine) clock(ctx context.Context, t *tx, _ func() int64) (now int64, err error) {
+func (*postgresEngine) sharedNow(ctx context.Context, t *tx, _ func() int64) (now int64, err error) {
 	err = t.row(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`).Scan(&now)
 	return now, err
 }
@@ -266,7 +266,7 @@ func (*postgresEngine) clock(ctx context.Context, t *tx, _ func() int64) (now in
 // mediaLock is the number of the lock of the media.
 const mediaLock = 0x70617265 // "pare"
 
-func (*postgresEngine) guard(ctx context.Context, t *tx, alone bool) error {
+func (*postgresEngine) lockMedia(ctx context.Context, t *tx, alone bool) error {
 	query := `SELECT pg_advisory_xact_lock_shared(?)`
 	if alone {
 		query = `SELECT pg_advisory_xact_lock(?)`

@@ -267,7 +267,7 @@ func TestSearchNamesAllForks(t *testing.T) {
 		}
 		for name, find := range map[string]func(text string) ([]store.Hit, error){
 			"search": func(text string) ([]store.Hit, error) { return st.Search(ctx, store.Key{}, text, 0) },
-			"about":  func(text string) ([]store.Hit, error) { return st.About(ctx, "", text, 1) },
+			"about":  func(text string) ([]store.Hit, error) { return st.SearchRanked(ctx, "", text, 1) },
 		} {
 			for text, want := range map[string][]string{
 				"shared": {"a", "c", "parent", "whole"},

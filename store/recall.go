@@ -49,7 +49,7 @@ func (s *Store) Archive(key Key) *Archive { return &Archive{s, key} }
 // Put keeps items.
 func (a *Archive) Put(ctx context.Context, items ...archive.Item) error {
 	return a.s.write(ctx, func(t *tx) error {
-		x, err := a.s.live(ctx, t, a.key, false)
+		session, err := a.s.live(ctx, t, a.key, false)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (a *Archive) Put(ctx context.Context, items ...archive.Item) error {
 			if !item.Genuine() {
 				return fmt.Errorf("archive: item %s is not the name of its bytes", item.ID)
 			}
-			if err := a.s.shelveOne(ctx, t, x, item, false); err != nil {
+			if err := a.s.insertArchiveItem(ctx, t, session, item, false); err != nil {
 				return err
 			}
 		}
@@ -73,18 +73,18 @@ func (a *Archive) Get(ctx context.Context, id string) (archive.Item, error) {
 // shelveOne writes an item down for a session; one that refers has a reference in the place of
 // its bytes. Every session that takes the same bytes out has a row of its own, which lives as long
 // as the session does.
-func (s *Store) shelveOne(ctx context.Context, t *tx, x *Session, item archive.Item, refers bool) error {
+func (s *Store) insertArchiveItem(ctx context.Context, t *tx, session *Session, item archive.Item, refers bool) error {
 	flag := 0
 	if refers {
 		flag = 1
 	}
-	_, err := t.exec(ctx, `INSERT INTO archive (scope, id, sid, path, refers, raw, at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, x.Scope, item.ID, x.sid, item.Path, flag, item.Raw, s.now())
+	_, err := t.exec(ctx, `INSERT INTO archive (scope, id, sid, path, refers, raw, at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, session.Scope, item.ID, session.sid, item.Path, flag, item.Raw, s.now())
 	return err
 }
 
 // shelve makes what a window takes out known by its names. The entries have the bytes, so
 // the archive says where; it is written to only if a name is new to the session.
-func (s *Store) shelve(ctx context.Context, x *Session, h history, r *wire.Request, items []archive.Item) error {
+func (s *Store) archiveRemoved(ctx context.Context, session *Session, h history, r *wire.Request, items []archive.Item) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (s *Store) shelve(ctx context.Context, x *Session, h history, r *wire.Reque
 	err := s.read(ctx, func(t *tx) error {
 		for _, item := range items {
 			var one int
-			err := t.row(ctx, `SELECT 1 FROM archive WHERE scope = ? AND id = ? AND sid = ?`, x.Scope, item.ID, x.sid).Scan(&one)
+			err := t.row(ctx, `SELECT 1 FROM archive WHERE scope = ? AND id = ? AND sid = ?`, session.Scope, item.ID, session.sid).Scan(&one)
 			if err != nil && !errors.Is(err, sql.ErrNoRows) {
 				return err
 			}
@@ -113,14 +113,14 @@ func (s *Store) shelve(ctx context.Context, x *Session, h history, r *wire.Reque
 	if len(fresh) == 0 {
 		return nil
 	}
-	where := places(x, h, r)
+	where := referencesByPath(session, h, r)
 	return s.write(ctx, func(t *tx) error {
 		for _, item := range fresh {
 			ref, refers := where[item.Path]
 			if refers {
 				item.Raw = ref.encode()
 			}
-			if err := s.shelveOne(ctx, t, x, item, refers); err != nil {
+			if err := s.insertArchiveItem(ctx, t, session, item, refers); err != nil {
 				return err
 			}
 		}
@@ -129,7 +129,7 @@ func (s *Store) shelve(ctx context.Context, x *Session, h history, r *wire.Reque
 }
 
 // places says, by path, which entries the messages and blocks of a request are.
-func places(x *Session, h history, r *wire.Request) map[string]reference {
+func referencesByPath(session *Session, h history, r *wire.Request) map[string]reference {
 	all := make(map[string]reference)
 	t := r.Transcript()
 	for i, m := range t.Messages() {
@@ -139,9 +139,9 @@ func places(x *Session, h history, r *wire.Request) map[string]reference {
 		}
 		for b := m.First; b < m.End; b++ {
 			n := int(b - m.First)
-			all[r.Path(b)] = reference{Key: x.Key, From: seq, To: seq, One: true, Block: &n}
+			all[r.Path(b)] = reference{Key: session.Key, From: seq, To: seq, One: true, Block: &n}
 		}
-		all[r.MessagePath(i)] = reference{Key: x.Key, From: seq, To: seq, One: true}
+		all[r.MessagePath(i)] = reference{Key: session.Key, From: seq, To: seq, One: true}
 	}
 	return all
 }
@@ -195,7 +195,7 @@ func (s *Store) item(ctx context.Context, scope, handle string) (item archive.It
 	if err != nil {
 		return archive.Item{}, err
 	}
-	item.Raw, err = s.fillBody(ctx, item.Raw)
+	item.Raw, err = s.fillMedia(ctx, item.Raw)
 	return item, err
 }
 
@@ -203,22 +203,22 @@ func (s *Store) item(ctx context.Context, scope, handle string) (item archive.It
 // in force when a summary took their place. Of a session that was deleted, forks keep what they
 // share.
 func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference) ([]byte, error) {
-	x, err := s.lookup(ctx, t, ref.Key, false)
+	session, err := s.lookup(ctx, t, ref.Key, false)
 	if err != nil {
 		return nil, err
 	}
-	if ref.To > x.Head {
+	if ref.To > session.Head {
 		return nil, fmt.Errorf("recall %q: %w", handle, archive.ErrNotFound)
 	}
-	if x.state.Hidden = nil; !ref.One {
-		all, err := s.controls(ctx, t, x)
+	if session.state.Hidden = nil; !ref.One {
+		all, err := s.readControls(ctx, t, session)
 		if err != nil {
 			return nil, err
 		}
 		// What was reverted behind the range hides nothing of it, or there would be no summary.
-		x.state = x.state.fold(slices.DeleteFunc(all, func(c control) bool { return c.seq > ref.To }))
+		session.state = session.state.fold(slices.DeleteFunc(all, func(c controlEntry) bool { return c.seq > ref.To }))
 	}
-	all, err := s.entries(ctx, t, x, ref.From, ref.To, int(ref.To-ref.From)+1)
+	all, err := s.entries(ctx, t, session, ref.From, ref.To, int(ref.To-ref.From)+1)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference
 	gone := 0
 	for _, e := range all {
 		if e.Damaged != "" && ref.One {
-			return nil, fmt.Errorf("recall %q: %w", handle, &CorruptError{x.Key, e.Seq, e.Damaged})
+			return nil, fmt.Errorf("recall %q: %w", handle, &CorruptError{session.Key, e.Seq, e.Damaged})
 		}
 		if e.Gone {
 			gone++
@@ -236,7 +236,7 @@ func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference
 	}
 	switch {
 	case gone > 0 && len(list) == 0:
-		return nil, fmt.Errorf("recall %q: %w: %w", handle, archive.ErrNotFound, errGone)
+		return nil, fmt.Errorf("recall %q: %w: %w", handle, archive.ErrNotFound, errExpiredBytes)
 	case gone > 0: // a summary of summaries stands for more than is kept
 		list = slices.Insert(list, 0, fmt.Appendf(nil, "%q", fmt.Sprintf("%s%d entries in front of this are not kept any more]", wording.Mark, gone)))
 	}
@@ -248,13 +248,13 @@ func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference
 	case ref.Block == nil:
 		return list[0], nil
 	}
-	r, err := parseMessage(x, list[0])
+	r, err := parseMessage(session, list[0])
 	if err != nil {
 		return nil, err
 	}
 	tr := r.Transcript()
 	if *ref.Block >= len(tr.Blocks()) {
-		return nil, &CorruptError{x.Key, ref.From, "the block that was archived is not there"}
+		return nil, &CorruptError{session.Key, ref.From, "the block that was archived is not there"}
 	}
 	return tr.Bytes(tr.Block(transcript.BlockID(*ref.Block)).Span), nil
 }

@@ -24,9 +24,9 @@ import (
 // counts only while no message follows.
 const KindReply Kind = "reply"
 
-// A Passage is a request that a proxy has passed on, and what was replied. Many goroutines may
+// A RecordedExchange is a request that a proxy has passed on, and what was replied. Many goroutines may
 // read it.
-type Passage struct {
+type RecordedExchange struct {
 	Scope   string
 	Request *wire.Request // as the client sent it
 	// Reply is what the model said, as elements of the list of messages; nil: nothing, or
@@ -49,11 +49,11 @@ type Remembered struct {
 // the client sent, each once. A request that goes on with a session is appended to it, one that
 // leaves it is a fork, and anything else begins a new one. An *EntryError is about a message that
 // no session can hold.
-func (s *Store) Remember(ctx context.Context, all ...Passage) error {
-	if err := s.opened(); err != nil {
+func (s *Store) Remember(ctx context.Context, all ...RecordedExchange) error {
+	if err := s.checkOpen(); err != nil {
 		return err
 	}
-	chains := make([]chain, 0, len(all))
+	chains := make([]requestChain, 0, len(all))
 	for i := range all {
 		c, err := newChain(&all[i])
 		if err != nil {
@@ -68,17 +68,17 @@ func (s *Store) Remember(ctx context.Context, all ...Passage) error {
 			return err
 		}
 		for i := range chains {
-			x, err := s.remember(ctx, t, &chains[i])
+			session, err := s.rememberOne(ctx, t, &chains[i])
 			if err != nil {
 				return err
 			}
-			touched = append(touched, x.Key)
-			s.known.remove(x.Key)
+			touched = append(touched, session.Key)
+			s.cache.remove(session.Key)
 		}
 		return nil
 	})
 	for _, key := range touched {
-		s.known.remove(key)
+		s.cache.remove(key)
 	}
 	if err != nil {
 		return fmt.Errorf("remember a request: %w", err)
@@ -90,23 +90,23 @@ func (s *Store) Remember(ctx context.Context, all ...Passage) error {
 }
 
 // A chain is the messages of a request, each with the hash of everything up to it.
-type chain struct {
-	*Passage
+type requestChain struct {
+	*RecordedExchange
 	title string
 	base  []byte
-	links []link
+	links []chainedMessage
 }
 
-type link struct {
+type chainedMessage struct {
 	hash  [16]byte
 	raw   []byte // without the markers of the cache
-	marks []mark
+	marks []cacheMarker
 }
 
-func (l *link) id() string { return hex.EncodeToString(l.hash[:]) }
+func (l *chainedMessage) id() string { return hex.EncodeToString(l.hash[:]) }
 
 // after is the hash of what follows.
-func after(before [16]byte, kind byte, raw []byte) (out [16]byte) {
+func chainHash(before [16]byte, kind byte, raw []byte) (out [16]byte) {
 	h := sha256.New()
 	h.Write(before[:])
 	h.Write([]byte{kind})
@@ -117,38 +117,38 @@ func after(before [16]byte, kind byte, raw []byte) (out [16]byte) {
 
 // newChain reads a request. Whose it is goes into every hash: what one scope has sent is never
 // found from another.
-func newChain(p *Passage) (chain, error) {
-	c := chain{Passage: p, title: titleOf(p.Request)}
+func newChain(p *RecordedExchange) (requestChain, error) {
+	c := requestChain{RecordedExchange: p, title: findTitle(p.Request)}
 	var err error
-	if c.base, err = baseOf(p.Request); err != nil {
+	if c.base, err = requestBase(p.Request); err != nil {
 		return c, err
 	}
 	t := p.Request.Transcript()
 	if len(t.Messages()) == 0 {
 		return c, &EntryError{Err: errors.New("it holds no message")}
 	}
-	sum := after([16]byte{}, 'd', []byte(p.Request.Dialect.String()+"\x00"+p.Scope))
+	sum := chainHash([16]byte{}, 'd', []byte(p.Request.Dialect.String()+"\x00"+p.Scope))
 	for _, m := range t.Messages() {
-		raw, marks := unmarked(t.Bytes(m.Span))
-		sum = after(sum, 'm', raw)
-		c.links = append(c.links, link{sum, raw, marks})
+		raw, marks := removeCacheMarkers(t.Bytes(m.Span))
+		sum = chainHash(sum, 'm', raw)
+		c.links = append(c.links, chainedMessage{sum, raw, marks})
 	}
 	return c, nil
 }
 
 // replies are the entries of what was replied.
-func (c *chain) replies() (all []link) {
+func (c *requestChain) replies() (all []chainedMessage) {
 	sum := c.links[len(c.links)-1].hash
 	for _, raw := range c.Reply {
-		sum = after(sum, 'r', raw)
-		all = append(all, link{hash: sum, raw: raw})
+		sum = chainHash(sum, 'r', raw)
+		all = append(all, chainedMessage{hash: sum, raw: raw})
 	}
 	return all
 }
 
 // lockChains lets nobody else remember conversations that begin the same, until the transaction
 // ends. The order of the locks is the same for everybody.
-func (s *Store) lockChains(ctx context.Context, t *tx, all []chain) error {
+func (s *Store) lockChains(ctx context.Context, t *tx, all []requestChain) error {
 	var names []int64
 	for _, c := range all {
 		names = append(names, int64(binary.BigEndian.Uint64(c.links[0].hash[:])))
@@ -163,66 +163,66 @@ func (s *Store) lockChains(ctx context.Context, t *tx, all []chain) error {
 }
 
 // remember writes one request.
-func (s *Store) remember(ctx context.Context, t *tx, c *chain) (*Session, error) {
-	x, k, err := s.placeOf(ctx, t, c)
+func (s *Store) rememberOne(ctx context.Context, t *tx, c *requestChain) (*Session, error) {
+	session, k, err := s.findRemembered(ctx, t, c)
 	if err != nil {
 		return nil, err
 	}
 	replies := c.replies()
 	newest := true // nothing that is kept goes on from it
 	switch {
-	case x == nil:
+	case session == nil:
 		key := Key{Scope: c.Scope, ID: NewID()[:12]}
-		x, err = s.create(ctx, t, key, Create{Dialect: c.Request.Dialect.String(), Model: clipped(c.Request.Model(), maxTitle), Title: c.title, Base: c.base}, nil, state{})
+		session, err = s.create(ctx, t, key, Create{Dialect: c.Request.Dialect.String(), Model: truncate(c.Request.Model(), maxTitle), Title: c.title, Base: c.base}, nil, state{})
 	default:
-		x, replies, newest, err = s.branch(ctx, t, x, c, k, replies)
+		session, replies, newest, err = s.continueOrFork(ctx, t, session, c, k, replies)
 	}
 	if err != nil {
 		return nil, err
 	}
-	n, err := s.appendLinks(ctx, t, x, c.links[k:], replies)
+	n, err := s.appendChain(ctx, t, session, c.links[k:], replies)
 	if err != nil {
 		return nil, err
 	}
 	if newest {
-		if err := s.around(ctx, t, x, c); err != nil {
+		if err := s.updateBase(ctx, t, session, c); err != nil {
 			return nil, err
 		}
 	}
-	return x, s.tally(ctx, t, x, c, n, newest)
+	return session, s.addUsage(ctx, t, session, c, n, newest)
 }
 
 // branch is the session to go on with behind message k of a request: the one that has it, or a
 // fork if that went on otherwise. A request that says nothing new and was answered the same
 // before adds nothing to any. Newest reports whether the session ends where the request does.
-func (s *Store) branch(ctx context.Context, t *tx, x *Session, c *chain, k int, replies []link) (to *Session, left []link, newest bool, err error) {
-	seq, _, err := s.byID(ctx, t, x, c.links[k-1].id())
+func (s *Store) continueOrFork(ctx context.Context, t *tx, session *Session, c *requestChain, k int, replies []chainedMessage) (to *Session, left []chainedMessage, newest bool, err error) {
+	seq, _, err := s.findByID(ctx, t, session, c.links[k-1].id())
 	if err != nil {
 		return nil, nil, false, err
 	}
-	last, err := s.lastMessage(ctx, t, x)
+	last, err := s.lastMessage(ctx, t, session)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	news := k < len(c.links)
 	if !news {
-		known, err := s.areKnown(ctx, t, replies)
+		known, err := s.areRemembered(ctx, t, replies)
 		if err == nil && !known && seq < last {
-			known, err = s.sentBack(ctx, t, x, seq, replies)
+			known, err = s.isSentBack(ctx, t, session, seq, replies)
 		}
 		if err != nil || known {
-			return x, nil, seq == last, err
+			return session, nil, seq == last, err
 		}
 	}
-	if seq == last && (news || x.Model == c.Request.Model() || x.Model == "") {
-		return x, replies, true, nil
+	if seq == last && (news || session.Model == c.Request.Model() || session.Model == "") {
+		return session, replies, true, nil
 	}
-	made, err := s.fork(ctx, t, x, seq, Key{Scope: c.Scope, ID: NewID()[:12]})
+	made, err := s.fork(ctx, t, session, seq, Key{Scope: c.Scope, ID: NewID()[:12]})
 	return made, replies, true, err
 }
 
 // areKnown reports whether all of these are remembered, as nothing is.
-func (s *Store) areKnown(ctx context.Context, t *tx, all []link) (bool, error) {
+func (s *Store) areRemembered(ctx context.Context, t *tx, all []chainedMessage) (bool, error) {
 	for _, l := range all {
 		var n int
 		if err := t.row(ctx, `SELECT count(*) FROM beginnings WHERE hash = ?`, l.hash[:]).Scan(&n); err != nil || n == 0 {
@@ -234,8 +234,8 @@ func (s *Store) areKnown(ctx context.Context, t *tx, all []link) (bool, error) {
 
 // sentBack reports whether the messages behind an entry say what was replied: the client was
 // faster with its next request, by way of another replica, than this one was written.
-func (s *Store) sentBack(ctx context.Context, t *tx, x *Session, seq int64, replies []link) (bool, error) {
-	all, err := s.entries(ctx, t, x, seq+1, x.Head, 4*len(replies)+4)
+func (s *Store) isSentBack(ctx context.Context, t *tx, session *Session, seq int64, replies []chainedMessage) (bool, error) {
+	all, err := s.entries(ctx, t, session, seq+1, session.Head, 4*len(replies)+4)
 	if err != nil {
 		return false, err
 	}
@@ -244,25 +244,25 @@ func (s *Store) sentBack(ctx context.Context, t *tx, x *Session, seq int64, repl
 	for _, e := range all {
 		if e.Kind == KindMessage && !e.Gone && n < len(replies) {
 			n++
-			is.WriteString(fold(textOf(x, e.Raw)) + " ")
+			is.WriteString(fold(textOf(session, e.Raw)) + " ")
 		}
 	}
 	for _, l := range replies {
-		was.WriteString(fold(textOf(x, l.raw)) + " ")
+		was.WriteString(fold(textOf(session, l.raw)) + " ")
 	}
 	return was.String() == is.String(), nil
 }
 
 // placeOf finds the longest beginning of a request that is remembered and in force: the session
 // that has it, and how many messages it is; nil: there is none.
-func (s *Store) placeOf(ctx context.Context, t *tx, c *chain) (*Session, int, error) {
+func (s *Store) findRemembered(ctx context.Context, t *tx, c *requestChain) (*Session, int, error) {
 	for upto := len(c.links); upto > 0; {
-		from := max(0, upto-lookAtOnce+1)
-		ask := make([]any, 0, lookAtOnce)
+		from := max(0, upto-hashesPerQuery+1)
+		ask := make([]any, 0, hashesPerQuery)
 		for i := from; i < upto; i++ {
 			ask = append(ask, c.links[i].hash[:])
 		}
-		for len(ask) < lookAtOnce {
+		for len(ask) < hashesPerQuery {
 			ask = append(ask, c.links[0].hash[:]) // without which there is nothing
 		}
 		sids := make(map[[16]byte]int64)
@@ -281,9 +281,9 @@ func (s *Store) placeOf(ctx context.Context, t *tx, c *chain) (*Session, int, er
 			if !ok {
 				continue
 			}
-			x, err := s.holds(ctx, t, c, sid, c.links[i].id())
-			if x != nil || err != nil {
-				return x, i + 1, err
+			session, err := s.sessionWith(ctx, t, c, sid, c.links[i].id())
+			if session != nil || err != nil {
+				return session, i + 1, err
 			}
 		}
 		upto = from
@@ -293,30 +293,30 @@ func (s *Store) placeOf(ctx context.Context, t *tx, c *chain) (*Session, int, er
 
 // lookAtOnce is how many beginnings are looked for with one statement, which has a question mark
 // for each. Nearly always one of the last few is there.
-const lookAtOnce = 16
+const hashesPerQuery = 16
 
 // holds returns a session if it is in force, belongs to the same scope and has an entry.
-func (s *Store) holds(ctx context.Context, t *tx, c *chain, sid int64, id string) (*Session, error) {
+func (s *Store) sessionWith(ctx context.Context, t *tx, c *requestChain, sid int64, id string) (*Session, error) {
 	if err := s.eng.lock(ctx, t, `sid = ?`, sid); err != nil {
 		return nil, err
 	}
-	x, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions_now WHERE sid = ?`, sid).Scan)
+	session, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions_now WHERE sid = ?`, sid).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
-	if err != nil || x.Deleted || x.Scope != c.Scope {
+	if err != nil || session.Deleted || session.Scope != c.Scope {
 		return nil, err
 	}
-	seq, _, err := s.byID(ctx, t, x, id)
-	if err != nil || seq == 0 || !x.state.visible(seq) {
+	seq, _, err := s.findByID(ctx, t, session, id)
+	if err != nil || seq == 0 || !session.state.visible(seq) {
 		return nil, err
 	}
-	return x, nil
+	return session, nil
 }
 
 // lastMessage is the number of the last message in force; 0: there is none.
-func (s *Store) lastMessage(ctx context.Context, t *tx, x *Session) (int64, error) {
-	for _, st := range slices.Backward(x.stretches(1, x.Head)) {
+func (s *Store) lastMessage(ctx context.Context, t *tx, session *Session) (int64, error) {
+	for _, st := range slices.Backward(session.ranges(1, session.Head)) {
 		var at int64
 		err := t.row(ctx, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message' ORDER BY pos DESC LIMIT 1`, pos(st.sid, st.from), pos(st.sid, st.to)).Scan(&at)
 		if err == nil {
@@ -331,7 +331,7 @@ func (s *Store) lastMessage(ctx context.Context, t *tx, x *Session) (int64, erro
 
 // appendLinks appends messages and replies, and notes where they are found. It returns how many
 // bytes that took.
-func (s *Store) appendLinks(ctx context.Context, t *tx, x *Session, messages, replies []link) (size int, err error) {
+func (s *Store) appendChain(ctx context.Context, t *tx, session *Session, messages, replies []chainedMessage) (size int, err error) {
 	var entries []Entry
 	var hashes [][16]byte
 	for _, l := range messages {
@@ -343,37 +343,37 @@ func (s *Store) appendLinks(ctx context.Context, t *tx, x *Session, messages, re
 	if len(entries) == 0 {
 		return 0, nil
 	}
-	done, err := s.append(ctx, t, x, Anywhere, entries)
+	done, err := s.append(ctx, t, session, Anywhere, entries)
 	if err != nil {
 		return 0, err
 	}
 	found := bulkInsert{into: `INSERT INTO beginnings (hash, sid, seq)`, width: 3, suffix: ` ON CONFLICT (hash) DO UPDATE SET sid = excluded.sid, seq = excluded.seq`}
 	for i, e := range done.Entries {
 		size += len(entries[i].Raw)
-		found.add(0, hashes[i][:], x.sid, e.Seq)
+		found.add(0, hashes[i][:], session.sid, e.Seq)
 	}
 	return size, found.flush(ctx, t)
 }
 
 // around keeps the request around the messages as the client sent it last.
-func (s *Store) around(ctx context.Context, t *tx, x *Session, c *chain) error {
-	title, model := cmp.Or(x.Title, c.title), clipped(c.Request.Model(), maxTitle)
-	if string(x.Base) == string(c.base) && x.Title == title && x.Model == model {
+func (s *Store) updateBase(ctx context.Context, t *tx, session *Session, c *requestChain) error {
+	title, model := cmp.Or(session.Title, c.title), truncate(c.Request.Model(), maxTitle)
+	if string(session.Base) == string(c.base) && session.Title == title && session.Model == model {
 		return nil
 	}
-	x.Base, x.Title, x.Model = c.base, title, model
-	_, err := t.exec(ctx, `UPDATE sessions SET model = ?, title = ?, base = ? WHERE sid = ?`, model, title, c.base, x.sid)
+	session.Base, session.Title, session.Model = c.base, title, model
+	_, err := t.exec(ctx, `UPDATE sessions SET model = ?, title = ?, base = ? WHERE sid = ?`, model, title, c.base, session.sid)
 	return err
 }
 
 // tally adds up what the requests of a session were billed.
-func (s *Store) tally(ctx context.Context, t *tx, x *Session, c *chain, size int, newest bool) error {
+func (s *Store) addUsage(ctx context.Context, t *tx, session *Session, c *requestChain, size int, newest bool) error {
 	u := c.Usage
 	marks := "remembered.marks"
 	if newest {
 		marks = "excluded.marks"
 	}
-	p, err := s.paced(ctx, t, x)
+	p, err := s.loadGrowth(ctx, t, session)
 	if err != nil {
 		return err
 	}
@@ -387,12 +387,12 @@ func (s *Store) tally(ctx context.Context, t *tx, x *Session, c *chain, size int
 		ON CONFLICT (sid) DO UPDATE SET agent = excluded.agent, requests = remembered.requests + 1, input = remembered.input + excluded.input,
 		was_read = remembered.was_read + excluded.was_read, written = remembered.written + excluded.written, output = remembered.output + excluded.output,
 		size = remembered.size + excluded.size, marks = `+marks+`, at = excluded.at, pace = excluded.pace`,
-		x.sid, clipped(c.Agent, 200), u.Input, u.Read, u.Written, u.Output, size, encodeMarks(c.links), s.now(), string(pace))
+		session.sid, truncate(c.Agent, 200), u.Input, u.Read, u.Written, u.Output, size, encodeCacheMarkers(c.links), s.now(), string(pace))
 	return err
 }
 
 // titleOf is the first words that a person says; "": nobody does.
-func titleOf(r *wire.Request) string {
+func findTitle(r *wire.Request) string {
 	t := r.Transcript()
 	for b, blk := range t.Blocks() {
 		if blk.Kind != transcript.Text || t.Messages()[blk.Message].Role != transcript.User {
@@ -403,13 +403,13 @@ func titleOf(r *wire.Request) string {
 		if text == "" || text[0] == '<' || strings.HasPrefix(text, "# AGENTS.md") || strings.HasPrefix(text, "Caveat:") {
 			continue // what programs put in front of it
 		}
-		return clipped(text, 80)
+		return truncate(text, 80)
 	}
 	return ""
 }
 
 // clipped is the beginning of a text that every database can hold.
-func clipped(text string, most int) string {
+func truncate(text string, most int) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
 	if len(text) <= most {
 		return text

@@ -18,7 +18,7 @@ import (
 // comes back byte for byte.
 
 // A mark is bytes that were taken out of a message.
-type mark struct {
+type cacheMarker struct {
 	ID   string `json:"id"` // of the entry
 	At   int    `json:"at"` // in what is left
 	Text string `json:"text"`
@@ -26,7 +26,7 @@ type mark struct {
 
 // unmarked takes the markers of the cache out of a message: members of the message and of its
 // blocks, or blocks of their own.
-func unmarked(raw []byte) ([]byte, []mark) {
+func removeCacheMarkers(raw []byte) ([]byte, []cacheMarker) {
 	if !bytes.Contains(raw, []byte("cache")) {
 		return raw, nil
 	}
@@ -52,10 +52,10 @@ func unmarked(raw []byte) ([]byte, []mark) {
 	if len(edits) == 0 {
 		return raw, nil
 	}
-	var marks []mark
+	var marks []cacheMarker
 	gone := 0
 	for _, e := range edits {
-		marks = append(marks, mark{At: e.Start - gone, Text: string(raw[e.Start:e.End])})
+		marks = append(marks, cacheMarker{At: e.Start - gone, Text: string(raw[e.Start:e.End])})
 		gone += e.Len()
 	}
 	out, err := jsonspan.Splice(raw, edits)
@@ -66,8 +66,8 @@ func unmarked(raw []byte) ([]byte, []mark) {
 }
 
 // encodeMarks writes the markers of a request.
-func encodeMarks(links []link) string {
-	var all []mark
+func encodeCacheMarkers(links []chainedMessage) string {
+	var all []cacheMarker
 	for i := range links {
 		for _, m := range links[i].marks {
 			m.ID = links[i].id()
@@ -82,13 +82,13 @@ func encodeMarks(links []link) string {
 
 // remark puts the markers of the last request back into entries of a session, if it is one that
 // a proxy has seen.
-func (s *Store) remark(ctx context.Context, t *tx, x *Session, all []Entry) error {
+func (s *Store) restoreCacheMarkers(ctx context.Context, t *tx, session *Session, all []Entry) error {
 	var text string
-	err := t.row(ctx, `SELECT marks FROM remembered WHERE sid = ?`, x.sid).Scan(&text)
+	err := t.row(ctx, `SELECT marks FROM remembered WHERE sid = ?`, session.sid).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && text == "" {
 		return nil
 	}
-	var marks []mark
+	var marks []cacheMarker
 	if err == nil {
 		err = json.Unmarshal([]byte(text), &marks)
 	}
@@ -102,7 +102,7 @@ func (s *Store) remark(ctx context.Context, t *tx, x *Session, all []Entry) erro
 	for i := range all {
 		if own := edits[all[i].ID]; own != nil && all[i].Kind == KindMessage && !all[i].Gone && all[i].Damaged == "" {
 			if all[i].Raw, err = jsonspan.Splice(all[i].Raw, own); err != nil {
-				return &CorruptError{x.Key, all[i].Seq, "its markers do not fit: " + err.Error()}
+				return &CorruptError{session.Key, all[i].Seq, "its markers do not fit: " + err.Error()}
 			}
 		}
 	}

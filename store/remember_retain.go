@@ -9,16 +9,16 @@ import (
 )
 
 // attest fills in what is known of sessions that a proxy has seen.
-func (s *Store) attest(ctx context.Context, t *tx, all ...*Session) error {
+func (s *Store) loadRemembered(ctx context.Context, t *tx, all ...*Session) error {
 	const most = 500
 	for len(all) > 0 {
 		some := all[:min(most, len(all))]
 		all = all[len(some):]
 		by := make(map[int64]*Session, len(some))
 		ids := make([]any, 0, len(some))
-		for _, x := range some {
-			by[x.sid] = x
-			ids = append(ids, x.sid)
+		for _, session := range some {
+			by[session.sid] = session
+			ids = append(ids, session.sid)
 		}
 		marks := strings.Repeat(", ?", len(ids)-1)
 		err := t.each(ctx, func(scan func(...any) error) error {
@@ -26,7 +26,7 @@ func (s *Store) attest(ctx context.Context, t *tx, all ...*Session) error {
 			r := new(Remembered)
 			var pace string
 			err := scan(&sid, &r.Agent, &r.Requests, &r.Usage.Input, &r.Usage.Read, &r.Usage.Written, &r.Usage.Output, &pace)
-			p := readPaced(pace)
+			p := decodeGrowth(pace)
 			r.Fullness = p.fullness(by[sid].Model)
 			by[sid].Remembered = r
 			return err

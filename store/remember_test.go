@@ -17,21 +17,21 @@ import (
 )
 
 // passage is a request with these messages.
-func passage(t *testing.T, scope string, reply string, messages ...[]byte) store.Passage {
+func passage(t *testing.T, scope string, reply string, messages ...[]byte) store.RecordedExchange {
 	t.Helper()
 	body := `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[` + string(bytes.Join(messages, []byte(","))) + `]}`
 	r, err := wire.Parse([]byte(body), wire.Options{Dialect: wire.Anthropic})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := store.Passage{Scope: scope, Request: r, Agent: "claude-cli/2.0.1", Usage: tokens.Usage{Input: 10, Output: 1}}
+	p := store.RecordedExchange{Scope: scope, Request: r, Agent: "claude-cli/2.0.1", Usage: tokens.Usage{Input: 10, Output: 1}}
 	if reply != "" {
 		p.Reply = [][]byte{assistant(reply)}
 	}
 	return p
 }
 
-func remember(t *testing.T, st *store.Store, all ...store.Passage) {
+func remember(t *testing.T, st *store.Store, all ...store.RecordedExchange) {
 	t.Helper()
 	if err := st.Remember(ctx, all...); err != nil {
 		t.Fatal(err)
@@ -45,9 +45,9 @@ func recordedHistories(t *testing.T, st *store.Store, scope string) (all []strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range list {
+	for _, session := range list {
 		var parts []string
-		err := st.Export(ctx, x.Key, store.Export{}, func(e store.Entry) error {
+		err := st.Export(ctx, session.Key, store.Export{}, func(e store.Entry) error {
 			if e.Kind == store.KindReply {
 				parts = append(parts, "reply:"+string(e.Raw))
 			} else {
@@ -110,18 +110,18 @@ func TestRememberGrowsAndForks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, x := range list {
-			if x.Title != "Fix the login." || x.Remembered == nil || x.Remembered.Agent != "claude-cli/2.0.1" {
-				t.Errorf("%+v", x)
+		for _, session := range list {
+			if session.Title != "Fix the login." || session.Remembered == nil || session.Remembered.Agent != "claude-cli/2.0.1" {
+				t.Errorf("%+v", session)
 			}
-			if len(list) == 3 && x.Parent == nil && (x.Remembered.Requests != 4 || x.Remembered.Usage.Input != 40) {
-				t.Errorf("%+v", x.Remembered)
+			if len(list) == 3 && session.Parent == nil && (session.Remembered.Requests != 4 || session.Remembered.Usage.Input != 40) {
+				t.Errorf("%+v", session.Remembered)
 			}
 		}
 		// The branch shares what was said before.
 		var n int
-		for _, x := range list {
-			if x.Parent != nil {
+		for _, session := range list {
+			if session.Parent != nil {
 				n++
 			}
 		}
@@ -186,7 +186,7 @@ func TestRememberTogether(t *testing.T) {
 		for _, st := range []*store.Store{a, b, a, b} {
 			wg.Go(func() {
 				for k := 1; k < 12; k += 2 {
-					var some []store.Passage
+					var some []store.RecordedExchange
 					for _, talk := range talks {
 						some = append(some, passage(t, "", "", talk[:min(k, len(talk))]...))
 					}

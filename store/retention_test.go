@@ -329,9 +329,9 @@ func TestCollectLooksAgain(t *testing.T) {
 		if err != nil || len(left) < 2 {
 			t.Errorf("%d sessions are left: %v", len(left), err)
 		}
-		for _, x := range left {
-			if x.Path == "" && x.ID != "parent" && x.Head != 2 {
-				t.Errorf("%s: %+v", x.Key, x)
+		for _, session := range left {
+			if session.Path == "" && session.ID != "parent" && session.Head != 2 {
+				t.Errorf("%s: %+v", session.Key, session)
 			}
 		}
 		sound(t, st)

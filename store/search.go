@@ -18,7 +18,7 @@ type Hit struct {
 	// Also are other sessions of the scope that hold the same entry, at most 20: a fork, and what it
 	// was made from.
 	Also []Key `json:"also,omitempty"`
-	// Score says how much the entry is about a question; see [Store.About]. Zero: nobody asked.
+	// Score says how much the entry is about a question; see [Store.SearchRanked]. Zero: nobody asked.
 	Score float64 `json:"score,omitempty"`
 }
 
@@ -30,7 +30,7 @@ type Hit struct {
 //
 // The words of an entry are indexed when somebody searches, and not when it is appended.
 func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]Hit, error) {
-	words := folded(phrases(text))
+	words := foldPhrases(splitQuery(text))
 	if limit <= 0 {
 		limit = 50
 	}
@@ -49,14 +49,14 @@ func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]
 	if len(words) == 0 {
 		return nil, nil
 	}
-	if err := s.catchUp(ctx, sessions); err != nil {
+	if err := s.updateIndex(ctx, sessions); err != nil {
 		return nil, err
 	}
-	return s.lookUp(ctx, sessions, words, limit)
+	return s.findHits(ctx, sessions, words, limit)
 }
 
 // phrases parts a query into words, and phrases in quotes.
-func phrases(text string) (all []string) {
+func splitQuery(text string) (all []string) {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", " "), " ")
 	for i, part := range strings.Split(text, `"`) {
 		if i%2 == 1 {
@@ -72,18 +72,18 @@ func phrases(text string) (all []string) {
 
 // catchUp indexes what was appended since the last search, some entries at a time, so
 // that nobody has to wait for long.
-func (s *Store) catchUp(ctx context.Context, sessions []*Session) error {
+func (s *Store) updateIndex(ctx context.Context, sessions []*Session) error {
 	owners := make(map[int64]bool)
-	for _, x := range sessions {
-		for _, p := range x.state.Lineage {
+	for _, session := range sessions {
+		for _, p := range session.state.Lineage {
 			owners[p.SID] = true
 		}
-		owners[x.sid] = true
+		owners[session.sid] = true
 	}
 	for sid := range owners {
 		for more := true; more; {
 			err := s.write(ctx, func(t *tx) (err error) {
-				more, err = s.indexSome(ctx, t, sid)
+				more, err = s.indexNext(ctx, t, sid)
 				return err
 			})
 			if err != nil {
@@ -94,40 +94,40 @@ func (s *Store) catchUp(ctx context.Context, sessions []*Session) error {
 	return nil
 }
 
-func (s *Store) indexSome(ctx context.Context, t *tx, sid int64) (more bool, err error) {
+func (s *Store) indexNext(ctx context.Context, t *tx, sid int64) (more bool, err error) {
 	if err := s.eng.lock(ctx, t, `sid = ?`, sid); err != nil {
 		return false, err
 	}
-	x, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions_now WHERE sid = ?`, sid).Scan)
-	if err != nil || x.indexed >= x.Head {
+	session, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions_now WHERE sid = ?`, sid).Scan)
+	if err != nil || session.indexed >= session.Head {
 		return false, err
 	}
-	var found []scanned
-	to := min(x.indexed+200, x.Head)
+	var found []storedEntry
+	to := min(session.indexed+200, session.Head)
 	err = t.each(ctx, func(scan func(...any) error) error {
-		e, err := x.scan(sid, scan)
+		e, err := session.scan(sid, scan)
 		found = append(found, e)
 		return err
-	}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind IN ('message', 'reply') AND codec <> ? ORDER BY pos`, pos(sid, x.indexed+1), pos(sid, to), codecGone)
+	}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind IN ('message', 'reply') AND codec <> ? ORDER BY pos`, pos(sid, session.indexed+1), pos(sid, to), codecGone)
 	if err != nil {
 		return false, err
 	}
 	for i := range found {
 		e := &found[i]
-		if err := x.orMark(e, s.openLazily(ctx, t, x, e)); err != nil {
+		if err := session.markDamaged(e, s.openWithoutMedia(ctx, t, session, e)); err != nil {
 			return false, err
 		}
-		if err := s.eng.index(ctx, t, sid, e.Seq, fold(textOf(x, e.Raw))); err != nil {
+		if err := s.eng.indexWords(ctx, t, sid, e.Seq, fold(textOf(session, e.Raw))); err != nil {
 			return false, err
 		}
 	}
 	_, err = t.exec(ctx, `UPDATE sessions SET indexed = ? WHERE sid = ?`, to, sid)
-	return to < x.Head, err
+	return to < session.Head, err
 }
 
 // textOf is everything that can be read in a message.
-func textOf(x *Session, raw []byte) string {
-	r, err := parseMessage(x, raw)
+func textOf(session *Session, raw []byte) string {
+	r, err := parseMessage(session, raw)
 	if err != nil {
 		return ""
 	}
@@ -141,17 +141,17 @@ func textOf(x *Session, raw []byte) string {
 	return out.String()
 }
 
-func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase, limit int) (hits []Hit, err error) {
-	where, args := s.eng.find(words)
-	all := holdersOf(sessions)
+func (s *Store) findHits(ctx context.Context, sessions []*Session, words []phrase, limit int) (hits []Hit, err error) {
+	where, args := s.eng.searchCondition(words)
+	all := groupByOwner(sessions)
 	err = s.read(ctx, func(t *tx) error {
 		type place struct{ sid, seq int64 }
 		seen := make(map[place]bool)
-		for _, x := range sessions {
+		for _, session := range sessions {
 			if len(hits) >= limit {
 				return nil
 			}
-			for _, st := range slices.Backward(x.stretches(1, x.Head)) {
+			for _, st := range slices.Backward(session.ranges(1, session.Head)) {
 				var found []place
 				err := t.each(ctx, func(scan func(...any) error) error {
 					p := place{sid: st.sid}
@@ -173,22 +173,22 @@ func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase,
 						break
 					}
 					seen[p] = true
-					e, err := s.entry(ctx, t, x, p.sid, p.seq)
+					e, err := s.entry(ctx, t, session, p.sid, p.seq)
 					if err == nil {
-						err = x.orMark(&e, s.openLazily(ctx, t, x, &e))
+						err = session.markDamaged(&e, s.openWithoutMedia(ctx, t, session, &e))
 					}
 					if err != nil {
 						return err
 					}
 					if e.Kind == KindReply {
-						if last, err := s.lastMessage(ctx, t, x); err != nil || e.Seq < last {
+						if last, err := s.lastMessage(ctx, t, session); err != nil || e.Seq < last {
 							if err != nil {
 								return err
 							}
 							continue // what the client sent back in its place is found
 						}
 					}
-					hits = append(hits, Hit{Key: x.Key, Seq: e.Seq, ID: e.ID, Snippet: snippet(textOf(x, e.Raw), words[0]), Also: all.beside(x, p.sid, p.seq)})
+					hits = append(hits, Hit{Key: session.Key, Seq: e.Seq, ID: e.ID, Snippet: snippet(textOf(session, e.Raw), words[0]), Also: all.others(session, p.sid, p.seq)})
 				}
 			}
 		}
@@ -198,24 +198,24 @@ func (s *Store) lookUp(ctx context.Context, sessions []*Session, words []phrase,
 }
 
 // holders are sessions by those whose entries they have.
-type holders map[int64][]*Session
+type sessionsByOwner map[int64][]*Session
 
-func holdersOf(sessions []*Session) holders {
-	all := make(holders)
-	for _, x := range sessions {
-		all[x.sid] = append(all[x.sid], x)
-		for _, p := range x.state.Lineage {
-			all[p.SID] = append(all[p.SID], x)
+func groupByOwner(sessions []*Session) sessionsByOwner {
+	all := make(sessionsByOwner)
+	for _, session := range sessions {
+		all[session.sid] = append(all[session.sid], session)
+		for _, p := range session.state.Lineage {
+			all[p.SID] = append(all[p.SID], session)
 		}
 	}
 	return all
 }
 
 // of returns the sessions that an entry of an owner is in force in, in their order.
-func (h holders) of(sid, seq int64) iter.Seq[*Session] {
+func (h sessionsByOwner) holding(sid, seq int64) iter.Seq[*Session] {
 	return func(yield func(*Session) bool) {
-		for _, x := range h[sid] {
-			if x.owner(seq) == sid && seq <= x.Head && x.state.visible(seq) && !yield(x) {
+		for _, session := range h[sid] {
+			if session.owner(seq) == sid && seq <= session.Head && session.state.visible(seq) && !yield(session) {
 				return
 			}
 		}
@@ -223,9 +223,9 @@ func (h holders) of(sid, seq int64) iter.Seq[*Session] {
 }
 
 // beside are the keys of such sessions but for one.
-func (h holders) beside(x *Session, sid, seq int64) (keys []Key) {
-	for other := range h.of(sid, seq) {
-		if other != x && len(keys) < 20 {
+func (h sessionsByOwner) others(session *Session, sid, seq int64) (keys []Key) {
+	for other := range h.holding(sid, seq) {
+		if other != session && len(keys) < 20 {
 			keys = append(keys, other.Key)
 		}
 	}
@@ -234,11 +234,11 @@ func (h holders) beside(x *Session, sid, seq int64) (keys []Key) {
 
 // snippet is what stands around a word, in one line.
 func snippet(text string, p phrase) string {
-	word := p.said
+	word := p.text
 	at := strings.Index(strings.ToLower(text), strings.ToLower(word))
 	if at < 0 { // it is spelt otherwise
 		at, word = 0, ""
-		first, _, _ := strings.Cut(p.word, " ")
+		first, _, _ := strings.Cut(p.folded, " ")
 		for w := range strings.FieldsSeq(text) {
 			if slices.Contains(strings.Fields(fold(w)), first) {
 				at, word = strings.Index(text, w), w

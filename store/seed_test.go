@@ -322,11 +322,11 @@ func TestWeightsDoNotGrowWithTheSquare(t *testing.T) {
 			t.Fatal(err)
 		}
 		whole := int64(r.Tokens(tokens.For("claude-sonnet-4-5")))
-		x, err := st.Session(ctx, key)
+		session, err := st.Session(ctx, key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if w := store.Weight(x); w > whole || w < whole/2 {
+		if w := store.Weight(session); w > whole || w < whole/2 {
 			t.Errorf("the session weighs %d, its request %d", w, whole)
 		}
 	})

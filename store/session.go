@@ -68,7 +68,7 @@ func NewID() string { return strings.ToLower(rand.Text()) }
 // entryID makes an id for an entry. Those of one session grow with the time, so that they
 // lie side by side in their index; nothing depends on it.
 func (s *Store) entryID() string {
-	ms := strconv.FormatInt(s.clock().UnixMilli()&(1<<45-1), 32)
+	ms := strconv.FormatInt(s.sharedNow().UnixMilli()&(1<<45-1), 32)
 	return strings.Repeat("0", max(0, 9-len(ms))) + ms + NewID()[:12]
 }
 
@@ -88,16 +88,16 @@ type Session struct {
 	// Remembered is set for a session that a proxy has seen; see [Store.Remember].
 	Remembered *Remembered `json:"remembered,omitempty"`
 
-	sid     int64
-	cum     int64
-	plain   bool  // an entry of the append fits several dialects
-	settled int64 // up to here its marks are in the table
-	tail    tail
-	traced  bool // the tail was read
-	whole   bool // pictures are read with the entries, not when a window is done
-	indexed int64
-	state   state
-	weigh   struct {
+	sid          int64
+	cum          int64
+	hasPlainText bool  // an entry of the append fits several dialects
+	settled      int64 // up to here its marks are in the table
+	tail         tail
+	tailLoaded   bool // the tail was read
+	readMedia    bool // pictures are read with the entries, not when a window is done
+	indexed      int64
+	state        state
+	counter      struct {
 		model string
 		by    wire.Counter
 	}
@@ -126,7 +126,7 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 	if err := key.valid(); err != nil {
 		return nil, err
 	}
-	if err := c.valid(s.o.MaxEntry); err != nil {
+	if err := c.valid(s.options.MaxEntry); err != nil {
 		return nil, fmt.Errorf("create session %s: %w", key, err)
 	}
 	var made *Session
@@ -138,7 +138,7 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 	if err != nil {
 		return nil, fmt.Errorf("create session %s: %w", key, err)
 	}
-	s.known.add(made, nil)
+	s.cache.add(made, nil)
 	s.emit(eventCreated, EventData{Session: key})
 	return made, nil
 }
@@ -180,7 +180,7 @@ func (c *Create) valid(most int) error {
 
 // create inserts the row of a session.
 func (s *Store) create(ctx context.Context, t *tx, key Key, c Create, settings json.RawMessage, st state) (*Session, error) {
-	if err := s.stands(ctx, t, key); err != nil {
+	if err := s.checkParentPaths(ctx, t, key); err != nil {
 		return nil, err
 	}
 	now := s.now()
@@ -207,7 +207,7 @@ func (s *Store) create(ctx context.Context, t *tx, key Key, c Create, settings j
 
 // stands is an error if what a sub-session would stand below was deleted: that took
 // everything below along, and also what is only written now. Nobody can delete it meanwhile.
-func (s *Store) stands(ctx context.Context, t *tx, key Key) error {
+func (s *Store) checkParentPaths(ctx context.Context, t *tx, key Key) error {
 	for path := key.Path; path != ""; {
 		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
 		above, err := s.lookup(ctx, t, Key{key.Scope, key.ID, path}, true)
@@ -225,22 +225,22 @@ const sessionColumns = `sid, scope, id, path, dialect, model, title, base, setti
 
 func scanSession(scan func(...any) error) (*Session, error) {
 	var (
-		x                Session
+		session          Session
 		base, settings   []byte
 		st               string
 		created, updated int64
 		deleted          sql.NullInt64
 	)
-	if err := scan(&x.sid, &x.Scope, &x.ID, &x.Path, &x.Dialect, &x.Model, &x.Title, &base, &settings, &x.Head, &x.cum, &x.settled, &st, &x.indexed, &created, &updated, &deleted); err != nil {
+	if err := scan(&session.sid, &session.Scope, &session.ID, &session.Path, &session.Dialect, &session.Model, &session.Title, &base, &settings, &session.Head, &session.cum, &session.settled, &st, &session.indexed, &created, &updated, &deleted); err != nil {
 		return nil, err
 	}
-	x.Base, x.Settings, x.Deleted = base, settings, deleted.Valid
-	x.Created, x.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
-	if err := x.state.decode(st); err != nil {
-		return nil, &CorruptError{x.Key, 0, "its state cannot be read: " + err.Error()}
+	session.Base, session.Settings, session.Deleted = base, settings, deleted.Valid
+	session.Created, session.Updated = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
+	if err := session.state.decode(st); err != nil {
+		return nil, &CorruptError{session.Key, 0, "its state cannot be read: " + err.Error()}
 	}
-	x.Parent = x.state.Origin
-	return &x, nil
+	session.Parent = session.state.Origin
+	return &session, nil
 }
 
 // lookup finds a session, deleted ones included. With lock, nobody else can change it
@@ -255,31 +255,31 @@ func (s *Store) lookup(ctx context.Context, t *tx, key Key, lock bool) (*Session
 			return nil, err
 		}
 	}
-	x, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions_now WHERE `+where, key.Scope, key.ID, key.Path).Scan)
+	session, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions_now WHERE `+where, key.Scope, key.ID, key.Path).Scan)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, key)
 	}
-	return x, err
+	return session, err
 }
 
 // live finds a session that is not deleted.
 func (s *Store) live(ctx context.Context, t *tx, key Key, lock bool) (*Session, error) {
-	x, err := s.lookup(ctx, t, key, lock)
-	if err == nil && x.Deleted {
+	session, err := s.lookup(ctx, t, key, lock)
+	if err == nil && session.Deleted {
 		return nil, fmt.Errorf("%w: %s", ErrDeleted, key)
 	}
-	return x, err
+	return session, err
 }
 
 // Session returns what is known of a session.
-func (s *Store) Session(ctx context.Context, key Key) (x *Session, err error) {
+func (s *Store) Session(ctx context.Context, key Key) (session *Session, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		if x, err = s.live(ctx, t, key, false); err != nil {
+		if session, err = s.live(ctx, t, key, false); err != nil {
 			return err
 		}
-		return s.attest(ctx, t, x)
+		return s.loadRemembered(ctx, t, session)
 	})
-	return x, err
+	return session, err
 }
 
 // Sessions lists the sessions of a scope, the one that changed last first; sub-sessions
@@ -296,7 +296,7 @@ func (s *Store) Sessions(ctx context.Context, scope string, limit int, before *S
 	}
 	all, err := s.sessions(ctx, where+` ORDER BY updated_at DESC, sid DESC LIMIT ?`, append(args, limit)...)
 	if err == nil {
-		err = s.read(ctx, func(t *tx) error { return s.attest(ctx, t, all...) })
+		err = s.read(ctx, func(t *tx) error { return s.loadRemembered(ctx, t, all...) })
 	}
 	return all, err
 }
@@ -314,8 +314,8 @@ func (s *Store) sessions(ctx context.Context, where string, args ...any) (all []
 	}
 	err = s.read(ctx, func(t *tx) error {
 		return t.each(ctx, func(scan func(...any) error) error {
-			x, err := scanSession(scan)
-			all = append(all, x)
+			session, err := scanSession(scan)
+			all = append(all, session)
 			return err
 		}, `SELECT `+sessionColumns+` FROM sessions_now WHERE `+where, args...)
 	})
@@ -340,8 +340,8 @@ func (s *Store) Update(ctx context.Context, key Key, c Update) error {
 		if len(raw) > 0 && (!json.Valid(raw) || bytes.TrimSpace(raw)[0] != '{') {
 			return fmt.Errorf("update session %s: %w: %s is no JSON object", key, ErrUsage, name)
 		}
-		if len(raw) > s.o.MaxEntry {
-			return fmt.Errorf("update session %s: %w: %s has %d bytes, %d are allowed", key, ErrUsage, name, len(raw), s.o.MaxEntry)
+		if len(raw) > s.options.MaxEntry {
+			return fmt.Errorf("update session %s: %w: %s has %d bytes, %d are allowed", key, ErrUsage, name, len(raw), s.options.MaxEntry)
 		}
 	}
 	for _, text := range []*string{c.Title, c.Model} {
@@ -353,55 +353,55 @@ func (s *Store) Update(ctx context.Context, key Key, c Update) error {
 		}
 	}
 	if c.Model != nil {
-		if err := s.modelChanges(ctx, key, *c.Model); err != nil {
+		if err := s.checkModelChange(ctx, key, *c.Model); err != nil {
 			return fmt.Errorf("update session %s: %w", key, err)
 		}
 	}
-	defer s.known.remove(key) // entries are weighed by the model
+	defer s.cache.remove(key) // entries are weighed by the model
 	return s.write(ctx, func(t *tx) error {
-		x, err := s.live(ctx, t, key, true)
+		session, err := s.live(ctx, t, key, true)
 		if err != nil {
 			return err
 		}
-		if err := s.noteEarlier(ctx, t, x); err != nil {
+		if err := s.saveEarlierBase(ctx, t, session); err != nil {
 			return err
 		}
 		if c.Model != nil {
-			if err := x.renamed(c); err != nil {
+			if err := session.setModel(c); err != nil {
 				return fmt.Errorf("update session %s: %w", key, err)
 			}
 		}
 		if c.Title != nil {
-			x.Title = *c.Title
+			session.Title = *c.Title
 		}
 		if c.Base != nil {
-			x.Base = c.Base
+			session.Base = c.Base
 		}
 		if c.Settings != nil {
-			x.Settings = c.Settings
+			session.Settings = c.Settings
 		}
 		_, err = t.exec(ctx, `UPDATE sessions SET model = ?, title = ?, base = ?, settings = ?, updated_at = ? WHERE sid = ?`,
-			x.Model, x.Title, []byte(x.Base), []byte(x.Settings), s.now(), x.sid)
+			session.Model, session.Title, []byte(session.Base), []byte(session.Settings), s.now(), session.sid)
 		return err
 	})
 }
 
 // noteEarlier keeps what goes around the entries up to now, for windows of earlier heads. Of several
 // changes at one head the first one counts: what was sent with that head was sent before it.
-func (s *Store) noteEarlier(ctx context.Context, t *tx, x *Session) error {
+func (s *Store) saveEarlierBase(ctx context.Context, t *tx, session *Session) error {
 	_, err := t.exec(ctx, `INSERT INTO earlier (sid, upto, model, base, settings) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		x.sid, x.Head, x.Model, []byte(x.Base), []byte(x.Settings))
+		session.sid, session.Head, session.Model, []byte(session.Base), []byte(session.Settings))
 	return err
 }
 
 // recallEarlier makes what goes around the entries what it was at an earlier head.
-func (s *Store) recallEarlier(ctx context.Context, t *tx, x *Session, head int64) error {
+func (s *Store) restoreEarlierBase(ctx context.Context, t *tx, session *Session, head int64) error {
 	var base, settings []byte
-	err := t.row(ctx, `SELECT model, base, settings FROM earlier WHERE sid = ? AND upto >= ? ORDER BY upto LIMIT 1`, x.sid, head).Scan(&x.Model, &base, &settings)
+	err := t.row(ctx, `SELECT model, base, settings FROM earlier WHERE sid = ? AND upto >= ? ORDER BY upto LIMIT 1`, session.sid, head).Scan(&session.Model, &base, &settings)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil // it was never changed since
 	}
-	x.Base, x.Settings = base, settings
+	session.Base, session.Settings = base, settings
 	return err
 }
 
@@ -414,11 +414,11 @@ func (s *Store) NeedCompaction(ctx context.Context, above, resting int64, now ti
 		least = min(above, resting)
 	}
 	all, err := s.sessions(ctx, `deleted_at IS NULL AND cum > ? ORDER BY cum DESC`, least)
-	for _, x := range all {
-		last, _ := x.state.compaction()
-		more := x.cum - last.Cum
-		if len(keys) < limit && (more > above || resting > 0 && more > resting && x.rests(now)) {
-			keys = append(keys, x.Key)
+	for _, session := range all {
+		last, _ := session.state.compaction()
+		more := session.cum - last.Cum
+		if len(keys) < limit && (more > above || resting > 0 && more > resting && session.isResting(now)) {
+			keys = append(keys, session.Key)
 		}
 	}
 	return keys, err
@@ -426,7 +426,7 @@ func (s *Store) NeedCompaction(ctx context.Context, above, resting int64, now ti
 
 // rests reports whether nothing has come for most of the time for which the provider of the session's
 // model keeps a cache. When that has expired it is too late.
-func (x *Session) rests(now time.Time) bool {
-	life, pause := tokens.CacheOf(x.Model).Life, now.Sub(x.Updated)
+func (s *Session) isResting(now time.Time) bool {
+	life, pause := tokens.CacheOf(s.Model).Life, now.Sub(s.Updated)
 	return pause >= life*4/5 && pause < life
 }

@@ -44,7 +44,7 @@ var errUnknownCall = errors.New("the call of a result is not cached")
 
 // find returns the place of an unanswered call. It returns errUnknownCall for results without an
 // id and for calls that are not in the list.
-func (o openCalls) find(c Call, answered map[place]bool) (place, error) {
+func (o openCalls) searchCondition(c Call, answered map[place]bool) (place, error) {
 	for _, open := range o {
 		if c.ID != "" && open.callID == (callID{c.ID, c.family}) && !answered[open.place] {
 			return open.place, nil
@@ -85,19 +85,19 @@ func (c *sessionCache) get(key Key) *cachedSession {
 
 // add stores a session as it is after entries were appended to it. It drops all sessions if there
 // are too many.
-func (c *sessionCache) add(x *Session, appended []Entry) {
+func (c *sessionCache) add(session *Session, appended []Entry) {
 	// A fork shares entries, so its ids may be taken in another session.
-	if len(x.state.Lineage) > 0 || !x.traced && x.settled < x.Head {
+	if len(session.state.Lineage) > 0 || !session.tailLoaded && session.settled < session.Head {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var open openCalls
-	if old := c.sessions[x.Key]; old != nil && old.session.sid == x.sid {
-		if old.session.Head >= x.Head {
+	if old := c.sessions[session.Key]; old != nil && old.session.sid == session.sid {
+		if old.session.Head >= session.Head {
 			return
 		}
-		if old.session.Head == x.Head-int64(len(appended)) {
+		if old.session.Head == session.Head-int64(len(appended)) {
 			open = old.open
 		}
 	}
@@ -114,7 +114,7 @@ func (c *sessionCache) add(x *Session, appended []Entry) {
 	if c.sessions == nil || len(c.sessions) >= maxCachedSessions {
 		c.sessions = make(map[Key]*cachedSession)
 	}
-	c.sessions[x.Key] = &cachedSession{session: *x, open: open}
+	c.sessions[session.Key] = &cachedSession{session: *session, open: open}
 }
 
 // remove drops a session that was changed otherwise.

@@ -39,13 +39,13 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 		return nil, nil, nil, fmt.Errorf("open store: %s is no regular file", path)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, nil, nil, unopened(path, err)
+		return nil, nil, nil, explainFileError(path, err)
 	}
 	file, err := newSQLiteFile(path)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if err := ownTables(path); err != nil {
+	if err := checkOwnTables(path); err != nil {
 		return nil, nil, nil, err
 	}
 	if read, err = sqliteDB(path, "deferred", 8); err != nil {
@@ -56,7 +56,7 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 	}
 	e := &sqliteEngine{sqliteFile: file, write: write}
 	// Nobody is waited for: what somebody still reads stays in the journal for the next time.
-	e.checks = checkpointer{after: checkpointAfter, do: func() { write.Exec(`PRAGMA wal_checkpoint(PASSIVE)`) }}
+	e.checks = checkpointer{after: checkpointAfter, checkpoint: func() { write.Exec(`PRAGMA wal_checkpoint(PASSIVE)`) }}
 	e.group = commitGroup{lanes: 1, maxMembers: 64, commit: e.commitAppends}
 	e.reserve()
 	return read, write, e, nil
@@ -65,12 +65,12 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 // checkpointAfter is how long what was written lies in the journal alone, at most.
 const checkpointAfter = 2 * time.Second
 
-func (e *sqliteEngine) wrote() { e.checks.wrote() }
+func (e *sqliteEngine) afterWrite() { e.checks.schedule() }
 
 // ownTables refuses what is no database, and the database of another program, before anything
 // is written to it: even the way in which it keeps its journal would be another one. What else
 // cannot be read is for whoever opens it to say.
-func ownTables(path string) error {
+func checkOwnTables(path string) error {
 	db, err := sql.Open("sqlite", sqliteURL(path, url.Values{"_pragma": {"busy_timeout(20000)"}}))
 	if err != nil {
 		return fmt.Errorf("open store: %w", err)
@@ -104,7 +104,7 @@ func ownTables(path string) error {
 	return fmt.Errorf("open store: %s is a database of another program", path)
 }
 
-func (e *sqliteEngine) close() { e.checks.end() }
+func (e *sqliteEngine) close() { e.checks.stop() }
 
 func sqliteDB(path, lock string, conns int) (*sql.DB, error) {
 	q := url.Values{"_txlock": {lock}}
@@ -133,25 +133,25 @@ func (*sqliteEngine) bind(query string) string { return query }
 
 // tail: marks lie scattered over the pages of a session, each of which is written whole: of
 // twice as many at once, an entry has half of the pages.
-func (*sqliteEngine) tail() int { return 512 }
+func (*sqliteEngine) maxTail() int { return 512 }
 
 // lock: a transaction that writes has locked everything.
 func (*sqliteEngine) lock(context.Context, *tx, string, ...any) error { return nil }
 
-func (*sqliteEngine) retry(err error) bool {
+func (*sqliteEngine) isRetryable(err error) bool {
 	code := sqliteCode(err)
 	return code == lib.SQLITE_BUSY || code == lib.SQLITE_LOCKED
 }
 
 // full: a file system that is full, or a limit on the size of files.
-func (*sqliteEngine) full(err error) bool {
+func (*sqliteEngine) isFull(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_FULL || e.Code() == lib.SQLITE_IOERR_WRITE || e.Code() == lib.SQLITE_IOERR_SHMSIZE)
 }
 
 // down: somebody keeps the file locked, or it is not there, not allowed any more, or on a disk
 // that fails.
-func (*sqliteEngine) down(err error) bool {
+func (*sqliteEngine) isDown(err error) bool {
 	switch sqliteCode(err) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM, lib.SQLITE_READONLY, lib.SQLITE_IOERR:
 		return true
@@ -159,11 +159,11 @@ func (*sqliteEngine) down(err error) bool {
 	return false
 }
 
-func (*sqliteEngine) broken(error) bool { return false }
+func (*sqliteEngine) isBroken(error) bool { return false }
 
 // spoiled: behind a statement that the disk has failed, the index of words goes on counting an
 // entry that was rolled back, and writes the wrong sum when it is next written.
-func (*sqliteEngine) spoiled(err error) bool {
+func (*sqliteEngine) isSpoiled(err error) bool {
 	switch sqliteCode(err) {
 	case lib.SQLITE_IOERR, lib.SQLITE_FULL, lib.SQLITE_NOMEM, lib.SQLITE_CORRUPT:
 		return true
@@ -171,11 +171,11 @@ func (*sqliteEngine) spoiled(err error) bool {
 	return false
 }
 
-func (*sqliteEngine) damaged(err error) bool { return sqliteCode(err) == lib.SQLITE_CORRUPT }
+func (*sqliteEngine) isDamaged(err error) bool { return sqliteCode(err) == lib.SQLITE_CORRUPT }
 
 // lasting reports whether an error has nothing to do with other processes, so that waiting does
 // not help.
-func lasting(err error) bool {
+func isPermanent(err error) bool {
 	switch sqliteCode(err) {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_READONLY, lib.SQLITE_FULL, lib.SQLITE_PERM, lib.SQLITE_AUTH, lib.SQLITE_CANTOPEN:
 		return true
@@ -239,7 +239,7 @@ func (*sqliteEngine) reindex(ctx context.Context, t *tx) error {
 	return nil
 }
 
-func (*sqliteEngine) index(ctx context.Context, t *tx, sid, seq int64, text string) error {
+func (*sqliteEngine) indexWords(ctx context.Context, t *tx, sid, seq int64, text string) error {
 	if _, err := t.exec(ctx, `INSERT INTO words (body, sid, seq) VALUES (?, ?, ?)`, text, sid, seq); err != nil {
 		return err
 	}
@@ -261,16 +261,16 @@ func (*sqliteEngine) rank(ctx context.Context, t *tx, words []string, scope stri
 }
 
 // find makes one phrase of each word, so that nothing in it is an operator.
-func (*sqliteEngine) find(words []phrase) (string, []any) {
+func (*sqliteEngine) searchCondition(words []phrase) (string, []any) {
 	quoted := func(w string) string { return `"` + strings.ReplaceAll(w, `"`, `""`) + `"` }
 	all := make([]string, len(words))
 	for i, w := range words {
-		all[i] = "(" + quoted(w.word) + " OR " + quoted(w.said) + ")"
+		all[i] = "(" + quoted(w.folded) + " OR " + quoted(w.text) + ")"
 	}
 	return `words MATCH ?`, []any{strings.Join(all, " AND ")}
 }
 
-func (*sqliteEngine) forget(ctx context.Context, t *tx, sid, from, to int64) error {
+func (*sqliteEngine) deleteWords(ctx context.Context, t *tx, sid, from, to int64) error {
 	if _, err := t.exec(ctx, `DELETE FROM words WHERE sid = ? AND seq BETWEEN ? AND ?`, sid, from, to); err != nil {
 		return err
 	}
@@ -279,12 +279,12 @@ func (*sqliteEngine) forget(ctx context.Context, t *tx, sid, from, to int64) err
 }
 
 // clock: all processes are on one machine.
-func (*sqliteEngine) clock(_ context.Context, _ *tx, local func() int64) (int64, error) {
+func (*sqliteEngine) sharedNow(_ context.Context, _ *tx, local func() int64) (int64, error) {
 	return local(), nil
 }
 
 // guard: there is one writer.
-func (*sqliteEngine) guard(context.Context, *tx, bool) error { return nil }
+func (*sqliteEngine) lockMedia(context.Context, *tx, bool) error { return nil }
 
 // lockName: there is one writer.
 func (*sqliteEngine) lockName(context.Context, *tx, int64) error { return nil }

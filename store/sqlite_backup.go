@@ -41,36 +41,36 @@ func (e *sqliteEngine) backup(ctx context.Context, path string) (err error) {
 // that a copy of the file alone is not much behind. SQLite itself does so only when the journal has
 // grown. Many goroutines may use it.
 type checkpointer struct {
-	after time.Duration
-	do    func()
+	after      time.Duration
+	checkpoint func()
 
-	mu    sync.Mutex
-	timer *time.Timer // nil: nothing was written since the last time
-	ended bool
+	mu      sync.Mutex
+	timer   *time.Timer // nil: nothing was written since the last time
+	stopped bool
 }
 
 // wrote is called when something was written.
-func (c *checkpointer) wrote() {
+func (c *checkpointer) schedule() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.timer != nil || c.ended {
+	if c.timer != nil || c.stopped {
 		return
 	}
 	c.timer = time.AfterFunc(c.after, func() {
 		c.mu.Lock()
 		c.timer = nil
-		ended := c.ended
+		ended := c.stopped
 		c.mu.Unlock()
 		if !ended {
-			c.do()
+			c.checkpoint()
 		}
 	})
 }
 
-func (c *checkpointer) end() {
+func (c *checkpointer) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ended = true
+	c.stopped = true
 	if c.timer != nil {
 		c.timer.Stop()
 	}

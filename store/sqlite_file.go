@@ -15,24 +15,24 @@ import (
 // and SQLite does not mind.
 type sqliteFile struct {
 	path, journal string
-	file          fs.FileInfo
-	log           atomic.Pointer[fs.FileInfo] // nil: not seen yet
+	info          fs.FileInfo
+	journalInfo   atomic.Pointer[fs.FileInfo] // nil: not seen yet
 }
 
 // making is held while a file is made: whoever closes one, however he came by it, gives up the
 // locks that the connections of the whole process have on it, and another process may then take
 // the journal away under them. So a file that is there is neither opened nor closed here.
-var making sync.Mutex
+var creating sync.Mutex
 
 // newSQLiteFile makes the file, for nobody but its owner, if it is not there. The journal beside
 // it gets its mode.
 func newSQLiteFile(path string) (*sqliteFile, error) {
-	making.Lock()
-	defer making.Unlock()
+	creating.Lock()
+	defer creating.Unlock()
 	info, err := os.Stat(path)
 	switch {
 	case err == nil:
-		err = mayWrite(path)
+		err = checkAccess(path)
 	case errors.Is(err, fs.ErrNotExist):
 		var f *os.File
 		if f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
@@ -41,31 +41,31 @@ func newSQLiteFile(path string) (*sqliteFile, error) {
 		}
 	}
 	if err != nil {
-		return nil, unopened(path, err)
+		return nil, explainFileError(path, err)
 	}
 	journal := path
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		journal = real // SQLite keeps it beside the file, not beside the link
 	}
-	return &sqliteFile{path: path, journal: journal + "-wal", file: info}, nil
+	return &sqliteFile{path: path, journal: journal + "-wal", info: info}, nil
 }
 
 // there is an error if somebody has removed or replaced the files.
-func (f *sqliteFile) there() error {
+func (f *sqliteFile) checkFiles() error {
 	now, err := os.Stat(f.path)
-	if err != nil || !os.SameFile(now, f.file) {
-		return f.gone(f.path)
+	if err != nil || !os.SameFile(now, f.info) {
+		return f.goneError(f.path)
 	}
 	now, err = os.Stat(f.journal)
-	switch was := f.log.Load(); {
+	switch was := f.journalInfo.Load(); {
 	case was == nil && err == nil:
-		f.log.CompareAndSwap(nil, &now)
+		f.journalInfo.CompareAndSwap(nil, &now)
 	case was != nil && (err != nil || !os.SameFile(now, *was)):
-		return f.gone(f.journal)
+		return f.goneError(f.journal)
 	}
 	return nil
 }
 
-func (f *sqliteFile) gone(name string) error {
+func (f *sqliteFile) goneError(name string) error {
 	return fmt.Errorf("%w: %s was removed or replaced while it was in use; put it back, or start again with what is there", ErrUnavailable, name)
 }

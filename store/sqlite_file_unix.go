@@ -8,7 +8,7 @@ import (
 )
 
 // mayWrite is an error if this user may not read and write a file.
-func mayWrite(path string) error {
+func checkAccess(path string) error {
 	const readWrite = 0x4 | 0x2
 	if err := syscall.Access(path, readWrite); err != nil {
 		return &fs.PathError{Op: "open", Path: path, Err: err}

@@ -12,7 +12,7 @@ import (
 
 // unopened says why the system does not let a file be opened, or its folder be made, and what
 // to do about it.
-func unopened(path string, err error) error {
+func explainFileError(path string, err error) error {
 	at, cause := path, err
 	var where *fs.PathError
 	if errors.As(err, &where) {
@@ -46,7 +46,7 @@ func unopened(path string, err error) error {
 }
 
 // unready says which file could be opened, and yet not be used as a database.
-func (e *sqliteEngine) unready(err error) error {
+func (e *sqliteEngine) explainOpenError(err error) error {
 	switch sqliteCode(err) {
 	case lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_IOERR:
 		return fmt.Errorf("%s: %w; SQLite keeps files beside it (-wal, -shm): see whether this user may write them in %s, and whether the disk is in order", e.path, err, filepath.Dir(e.path))

@@ -31,7 +31,7 @@ func TestUnopened(t *testing.T) {
 		syscall.EIO:          {ErrUnavailable, "try again"},
 		syscall.ESTALE:       {ErrUnavailable, "try again"},
 	} {
-		err := unopened("a/pare.db", &fs.PathError{Op: "open", Path: "a", Err: cause})
+		err := explainFileError("a/pare.db", &fs.PathError{Op: "open", Path: "a", Err: cause})
 		if !strings.HasPrefix(err.Error(), "open store: ") || !strings.Contains(err.Error(), "a/pare.db cannot be opened") || !strings.Contains(err.Error(), want.next) || !errors.Is(err, cause) {
 			t.Errorf("%v: %v", cause, err)
 		}
@@ -89,7 +89,7 @@ func TestUnready(t *testing.T) {
 	}
 	defer db.Close()
 	cause := db.Ping()
-	err = (&sqliteEngine{sqliteFile: &sqliteFile{path: path}}).unready(cause)
+	err = (&sqliteEngine{sqliteFile: &sqliteFile{path: path}}).explainOpenError(cause)
 	for _, want := range []string{path + ": ", "-wal", "may write them in " + filepath.Dir(path)} {
 		if !strings.Contains(err.Error(), want) || !errors.Is(err, cause) {
 			t.Errorf("%v: %q is missing", err, want)

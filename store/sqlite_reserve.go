@@ -37,7 +37,7 @@ func (f *sqliteFile) reserved() string { return strings.TrimSuffix(f.journal, "-
 
 // freeing gives the reserve up if the disk is full, and works the journal in, so that what is
 // deleted and what is appended next find room in it.
-func (e *sqliteEngine) freeing(do func() error) error {
+func (e *sqliteEngine) withReserve(do func() error) error {
 	err := do()
 	if !errors.Is(err, ErrFull) || os.Remove(e.reserved()) != nil {
 		return err

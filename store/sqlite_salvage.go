@@ -19,15 +19,15 @@ func (s *Store) salvage(ctx context.Context) error {
 		return err
 	}
 	// The table that has the version may be lost: then the others are tried all the same.
-	if n, err := version(ctx, db); err == nil && n != schema || err != nil && !e.damaged(err) {
+	if n, err := version(ctx, db); err == nil && n != schema || err != nil && !e.isDamaged(err) {
 		db.Close()
 		return errors.Join(fmt.Errorf("the database has version %d, this program knows %d", n, schema), err)
 	}
-	e.checks.end()
-	s.db.Close()
-	s.wdb.Close()
-	s.db, s.wdb, s.salvaged, e.salvaged = db, db, true, true
-	s.unseal(ctx) // without it a picture that is not read yet cannot be told from a text
+	e.checks.stop()
+	s.reader.Close()
+	s.writer.Close()
+	s.reader, s.writer, s.salvaged, e.salvaged = db, db, true, true
+	s.loadSecret(ctx) // without it a picture that is not read yet cannot be told from a text
 	return nil
 }
 

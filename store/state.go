@@ -13,14 +13,14 @@ import (
 type state struct {
 	// Lineage says whose entries are shared: those of each owner up to a number, in
 	// order. Behind the last one they are the session's own.
-	Lineage []share `json:"lineage,omitempty"`
-	Origin  *Origin `json:"origin,omitempty"`
+	Lineage []sharedEntries `json:"lineage,omitempty"`
+	Origin  *Origin         `json:"origin,omitempty"`
 	// Inherited is what was in force in the parent when a fork was made.
 	Inherited *inheritance `json:"inherited,omitempty"`
 	// Hidden are ranges of numbers, both ends included, that were reverted.
 	Hidden [][2]int64 `json:"hidden,omitempty"`
 	// Compactions are those in force, oldest first.
-	Compactions []compacted `json:"compactions,omitempty"`
+	Compactions []compactionRef `json:"compactions,omitempty"`
 	// Gone is the last of the session's own entries of which retention has let go.
 	Gone int64 `json:"gone,omitempty"`
 
@@ -28,19 +28,19 @@ type state struct {
 }
 
 type inheritance struct {
-	Hidden      [][2]int64  `json:"hidden,omitempty"`
-	Compactions []compacted `json:"compactions,omitempty"`
+	Hidden      [][2]int64      `json:"hidden,omitempty"`
+	Compactions []compactionRef `json:"compactions,omitempty"`
 }
 
 // A share is entries that belong to another session.
-type share struct {
+type sharedEntries struct {
 	SID  int64 `json:"sid"`
 	Upto int64 `json:"upto"`
 	Gone int64 `json:"gone,omitempty"` // those retention had let go of; it has not since
 }
 
 // A Compacted is a compaction that is in force. Many goroutines may read it.
-type compacted struct {
+type compactionRef struct {
 	Seq int64 `json:"seq"` // of its entry
 	To  int64 `json:"to"`  // it stands for everything up to this entry
 	// Cum is the weight of all that it stands for.
@@ -58,7 +58,7 @@ func (st *state) encode() string {
 func (st *state) decode(text string) error { return json.Unmarshal([]byte(text), st) }
 
 // from is the number of the first entry that is the session's own.
-func (st *state) from() int64 {
+func (st *state) firstOwn() int64 {
 	if n := len(st.Lineage); n > 0 {
 		return st.Lineage[n-1].Upto + 1
 	}
@@ -66,7 +66,7 @@ func (st *state) from() int64 {
 }
 
 // gone is the last entry of an owner of which retention has let go.
-func (st *state) gone(owner int64) int64 {
+func (st *state) expiredUpTo(owner int64) int64 {
 	for _, s := range st.Lineage {
 		if s.SID == owner {
 			return s.Gone
@@ -82,48 +82,48 @@ func (st *state) visible(seq int64) bool {
 }
 
 // A stretch is a range of entries of one owner that are all in force.
-type stretch struct{ sid, from, to int64 }
+type entryRange struct{ sid, from, to int64 }
 
 // stretches lists, in order, what is in force between two numbers, both included.
-func (x *Session) stretches(from, to int64) []stretch {
-	var all []stretch
+func (s *Session) ranges(from, to int64) []entryRange {
+	var all []entryRange
 	add := func(sid, a, b int64) {
 		a, b = max(a, from), min(b, to)
-		for _, h := range x.state.Hidden {
+		for _, h := range s.state.Hidden {
 			if h[1] < a || h[0] > b {
 				continue
 			}
 			if h[0] > a {
-				all = append(all, stretch{sid, a, h[0] - 1})
+				all = append(all, entryRange{sid, a, h[0] - 1})
 			}
 			a = h[1] + 1
 		}
 		if a <= b {
-			all = append(all, stretch{sid, a, b})
+			all = append(all, entryRange{sid, a, b})
 		}
 	}
 	first := int64(1)
-	for _, s := range x.state.Lineage {
+	for _, s := range s.state.Lineage {
 		add(s.SID, first, s.Upto)
 		first = s.Upto + 1
 	}
-	add(x.sid, first, x.Head)
+	add(s.sid, first, s.Head)
 	return all
 }
 
 // owner is the session whose row an entry is.
-func (x *Session) owner(seq int64) int64 {
-	for _, s := range x.state.Lineage {
+func (s *Session) owner(seq int64) int64 {
+	for _, s := range s.state.Lineage {
 		if seq <= s.Upto {
 			return s.SID
 		}
 	}
-	return x.sid
+	return s.sid
 }
 
 // last is the number of the last entry in force up to a number, or 0.
-func (x *Session) last(upto int64) int64 {
-	all := x.stretches(1, upto)
+func (s *Session) lastVisible(upto int64) int64 {
+	all := s.ranges(1, upto)
 	if len(all) == 0 {
 		return 0
 	}
@@ -131,15 +131,15 @@ func (x *Session) last(upto int64) int64 {
 }
 
 // compaction returns the newest one in force.
-func (st *state) compaction() (compacted, bool) {
+func (st *state) compaction() (compactionRef, bool) {
 	if n := len(st.Compactions); n > 0 {
 		return st.Compactions[n-1], true
 	}
-	return compacted{}, false
+	return compactionRef{}, false
 }
 
 // A control is an entry that changes what is in force.
-type control struct {
+type controlEntry struct {
 	seq  int64
 	kind Kind
 	to   int64 // revert: what stays; compaction: what it stands for
@@ -165,8 +165,8 @@ func encode(body any) []byte {
 	return raw
 }
 
-func readControl(seq int64, kind Kind, raw []byte) (control, error) {
-	c := control{seq: seq, kind: kind}
+func readControl(seq int64, kind Kind, raw []byte) (controlEntry, error) {
+	c := controlEntry{seq: seq, kind: kind}
 	var err error
 	switch kind {
 	case KindRevert:
@@ -190,7 +190,7 @@ func readControl(seq int64, kind Kind, raw []byte) (control, error) {
 
 // fold works out what is in force after the session's control entries, all of them.
 // Undos are looked at from the newest on: an undo may itself be undone.
-func (st state) fold(all []control) state {
+func (st state) fold(all []controlEntry) state {
 	out := state{Lineage: st.Lineage, Origin: st.Origin, Inherited: st.Inherited, Gone: st.Gone}
 	undone := make(map[int64]bool)
 	for _, c := range slices.Backward(all) {
@@ -200,16 +200,16 @@ func (st state) fold(all []control) state {
 	}
 	if st.Inherited != nil {
 		out.Hidden = slices.Clone(st.Inherited.Hidden)
-		out.Compactions = slices.DeleteFunc(slices.Clone(st.Inherited.Compactions), func(k compacted) bool { return undone[k.Seq] })
+		out.Compactions = slices.DeleteFunc(slices.Clone(st.Inherited.Compactions), func(k compactionRef) bool { return undone[k.Seq] })
 	}
 	for _, c := range all {
 		switch {
 		case undone[c.seq]:
 		case c.kind == KindRevert:
 			out.hide(c.to+1, c.seq-1)
-			out.Compactions = slices.DeleteFunc(out.Compactions, func(k compacted) bool { return k.Seq > c.to })
+			out.Compactions = slices.DeleteFunc(out.Compactions, func(k compactionRef) bool { return k.Seq > c.to })
 		case c.kind == KindCompaction:
-			out.Compactions = append(out.Compactions, compacted{c.seq, c.to, c.cum})
+			out.Compactions = append(out.Compactions, compactionRef{c.seq, c.to, c.cum})
 		}
 	}
 	return out

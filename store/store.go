@@ -41,18 +41,18 @@ type Transcript func(lines []byte, model string) (*wire.Request, error)
 
 // A Store keeps sessions in one database. It may be used by many goroutines.
 type Store struct {
-	db  *sql.DB // for reading
-	wdb *sql.DB // for writing
-	eng engine
-	o   Options
+	reader  *sql.DB // for reading
+	writer  *sql.DB // for writing
+	eng     engine
+	options Options
 	// tail is how many entries may be without marks while this process appends.
-	tail int
+	maxTail int
 
-	watch     watchers
-	known     sessionCache
-	summaries atomic.Int64 // that were kept
-	secret    []byte       // of the database
-	salvaged  bool         // it is damaged, and only read
+	watchers      watchers
+	cache         sessionCache
+	keptSummaries atomic.Int64 // that were kept
+	secret        []byte       // of the database
+	salvaged      bool         // it is damaged, and only read
 }
 
 // An engine is what the two databases do differently.
@@ -68,34 +68,34 @@ type engine interface {
 	appendFast(ctx context.Context, w *fastWrite) (written bool, err error)
 	// tail is how many entries may be without marks in the table while one process appends to a
 	// session: another one that looks for a mark reads them.
-	tail() int
+	maxTail() int
 	// unready says more about an error for which a database could not be used.
-	unready(err error) error
+	explainOpenError(err error) error
 	// close gives back what the engine holds besides the database.
 	close()
 	// there is an error if what is written would not be found: somebody has removed or replaced
 	// the files of the database.
-	there() error
+	checkFiles() error
 	// wrote is called after every transaction that has written something.
-	wrote()
+	afterWrite()
 	// lock lets nobody else change the sessions of a condition until the transaction ends.
 	// What they are is read behind it: a statement sees what was so when it began.
 	lock(ctx context.Context, tx *tx, where string, args ...any) error
 	// retry reports whether a transaction failed for a reason that passes: another one was
 	// in its way.
-	retry(err error) bool
+	isRetryable(err error) bool
 	// full reports whether there was no room on the disk.
-	full(err error) bool
+	isFull(err error) bool
 	// freeing runs what makes room, with room that was kept for it if the disk is full.
-	freeing(do func() error) error
+	withReserve(do func() error) error
 	// down reports whether the database does not answer or cannot be opened.
-	down(err error) bool
+	isDown(err error) bool
 	// broken reports whether a connection that was open is none any more.
-	broken(err error) bool
+	isBroken(err error) bool
 	// spoiled reports whether a connection may remember what a transaction left that failed so.
-	spoiled(err error) bool
+	isSpoiled(err error) bool
 	// damaged reports whether the files of the database are not what it wrote.
-	damaged(err error) bool
+	isDamaged(err error) bool
 	// backup writes a copy of the database to a file that is not there yet.
 	backup(ctx context.Context, path string) error
 	// verify lets the database look at its own files: what it finds, a sentence each. Others may
@@ -104,18 +104,18 @@ type engine interface {
 	// reindex makes indexes anew from their tables.
 	reindex(ctx context.Context, tx *tx) error
 	// index adds the words of an entry; find looks words up.
-	index(ctx context.Context, tx *tx, sid, seq int64, text string) error
+	indexWords(ctx context.Context, tx *tx, sid, seq int64, text string) error
 	// The text is folded; what was indexed before that was done is found as it was said.
-	find(words []phrase) (where string, args []any)
+	searchCondition(words []phrase) (where string, args []any)
 	// rank finds entries of a scope that have any of the words, the best first.
 	rank(ctx context.Context, tx *tx, words []string, scope string, most int) ([]ranked, error)
 	// forget takes the words of a session out, from an entry on up to another one.
-	forget(ctx context.Context, tx *tx, sid, from, to int64) error
+	deleteWords(ctx context.Context, tx *tx, sid, from, to int64) error
 	// clock tells the time that all processes on the database share, in microseconds.
-	clock(ctx context.Context, tx *tx, local func() int64) (int64, error)
+	sharedNow(ctx context.Context, tx *tx, local func() int64) (int64, error)
 	// guard keeps those who store media and the one who removes them apart, until the
 	// transaction ends.
-	guard(ctx context.Context, tx *tx, alone bool) error
+	lockMedia(ctx context.Context, tx *tx, alone bool) error
 	// lockName keeps others who lock the same number waiting until the transaction ends.
 	lockName(ctx context.Context, tx *tx, name int64) error
 }
@@ -132,30 +132,30 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if o.MaxEntry == 0 {
 		o.MaxEntry = 256 << 20
 	}
-	s := &Store{o: o}
+	s := &Store{options: o}
 	var err error
 	switch {
 	case strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://"):
-		s.db, s.eng, err = openPostgres(dsn)
-		s.wdb = s.db
+		s.reader, s.eng, err = openPostgres(dsn)
+		s.writer = s.reader
 	case strings.Contains(dsn, "://"):
 		scheme, _, _ := strings.Cut(dsn, "://")
 		return nil, fmt.Errorf("open store: unknown database %q; give the path of a file, or postgres://…", scheme+"://")
 	default:
-		s.db, s.wdb, s.eng, err = openSQLite(dsn)
+		s.reader, s.writer, s.eng, err = openSQLite(dsn)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.tail = s.eng.tail()
-	if err := migrate(ctx, s.wdb, s.eng); err != nil {
-		if o.Damaged && s.eng.damaged(err) && s.salvage(ctx) == nil {
+	s.maxTail = s.eng.maxTail()
+	if err := migrate(ctx, s.writer, s.eng); err != nil {
+		if o.Damaged && s.eng.isDamaged(err) && s.salvage(ctx) == nil {
 			return s, nil
 		}
 		s.Close()
-		return nil, fmt.Errorf("open store: %w", s.eng.unready(s.named(ctx, err)))
+		return nil, fmt.Errorf("open store: %w", s.eng.explainOpenError(s.classifyError(ctx, err)))
 	}
-	err = s.unseal(ctx)
+	err = s.loadSecret(ctx)
 	if err == nil {
 		err = s.eng.prepare(ctx)
 	}
@@ -170,55 +170,55 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 // copy of the file of a store that is in use lacks what lies in the file beside it (-wal). A file
 // that is there is not written over. PostgreSQL has pg_dump for it.
 func (s *Store) Backup(ctx context.Context, path string) error {
-	if err := s.opened(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return err
 	}
 	if err := s.eng.backup(ctx, path); err != nil {
-		return fmt.Errorf("back up the store: %w", s.named(ctx, err))
+		return fmt.Errorf("back up the store: %w", s.classifyError(ctx, err))
 	}
 	return nil
 }
 
 // Close closes the database.
 func (s *Store) Close() error {
-	if err := s.opened(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return err
 	}
 	s.eng.close()
-	err := s.db.Close()
-	if s.wdb != s.db {
-		err = errors.Join(err, s.wdb.Close())
+	err := s.reader.Close()
+	if s.writer != s.reader {
+		err = errors.Join(err, s.writer.Close())
 	}
 	return err
 }
 
 // Engine names the database: sqlite or postgres; "" of a store that is not open.
 func (s *Store) Engine() string {
-	if s.opened() != nil {
+	if s.checkOpen() != nil {
 		return ""
 	}
 	return s.eng.name()
 }
 
-func (s *Store) now() int64 { return s.clock().UnixMicro() }
+func (s *Store) now() int64 { return s.sharedNow().UnixMicro() }
 
 // clock tells the time, also for a store that was not opened.
-func (s *Store) clock() time.Time {
-	if s == nil || s.o.Now == nil {
+func (s *Store) sharedNow() time.Time {
+	if s == nil || s.options.Now == nil {
 		return time.Now()
 	}
-	return s.o.Now()
+	return s.options.Now()
 }
 
 // opened is an error for the zero value.
-func (s *Store) opened() error {
+func (s *Store) checkOpen() error {
 	if s == nil || s.eng == nil {
-		return errUnopened
+		return errNotOpen
 	}
 	return nil
 }
 
-var errUnopened = errors.New("the store is not open: Open makes one")
+var errNotOpen = errors.New("the store is not open: Open makes one")
 
 // A tx is a transaction; statements are written with question marks.
 type tx struct {
@@ -260,14 +260,14 @@ func (t *tx) each(ctx context.Context, f func(scan func(...any) error) error, qu
 // write runs f in one transaction that writes. A transaction that another one was in
 // the way of is run again, so f must not keep anything from a run that failed.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {
-	if err := s.opened(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return err
 	}
 	start := time.Now()
 	for try := 0; ; try++ {
-		err := s.once(ctx, f)
-		if err == nil || try == 20 || !s.eng.retry(err) || time.Since(start) > patience {
-			return s.named(ctx, err)
+		err := s.writeOnce(ctx, f)
+		if err == nil || try == 20 || !s.eng.isRetryable(err) || time.Since(start) > maxRetryTime {
+			return s.classifyError(ctx, err)
 		}
 		pause := time.Duration(1<<min(try, 6)) * time.Millisecond
 		select {
@@ -280,15 +280,15 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 
 // patience is how long a transaction is tried again: somebody who stands in its way for longer
 // does so for good.
-const patience = time.Minute
+const maxRetryTime = time.Minute
 
-func (s *Store) once(ctx context.Context, f func(*tx) error) error {
+func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) error {
 	if s.salvaged {
 		return fmt.Errorf("%w: it was opened to save what can be read, and is not written to", ErrDamaged)
 	}
 	// Every statement sees what is committed; the row of a session is locked before
 	// anything of it is read.
-	conn, t, err := s.begin(ctx, s.wdb, nil)
+	conn, t, err := s.begin(ctx, s.writer, nil)
 	if err != nil {
 		return err
 	}
@@ -296,10 +296,10 @@ func (s *Store) once(ctx context.Context, f func(*tx) error) error {
 	if err = f(&tx{t, s.eng}); err != nil {
 		t.Rollback()
 	} else if err = t.Commit(); err == nil {
-		s.eng.wrote()
-		return s.eng.there()
+		s.eng.afterWrite()
+		return s.eng.checkFiles()
 	}
-	if s.eng.spoiled(err) {
+	if s.eng.isSpoiled(err) {
 		s.discard(conn)
 	}
 	return err
@@ -312,16 +312,16 @@ func (s *Store) discard(conn *sql.Conn) {
 
 // read runs f on a snapshot.
 func (s *Store) read(ctx context.Context, f func(*tx) error) error {
-	if err := s.opened(); err != nil {
+	if err := s.checkOpen(); err != nil {
 		return err
 	}
-	conn, t, err := s.begin(ctx, s.db, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
+	conn, t, err := s.begin(ctx, s.reader, &sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead})
 	if err != nil {
-		return s.named(ctx, err)
+		return s.classifyError(ctx, err)
 	}
 	defer conn.Close()
 	defer t.Rollback()
-	return s.named(ctx, f(&tx{t, s.eng}))
+	return s.classifyError(ctx, f(&tx{t, s.eng}))
 }
 
 // Ping reports whether the database answers; see [ErrUnavailable] and [ErrDamaged].
@@ -342,34 +342,34 @@ func (s *Store) begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (*sql.C
 		}
 		t, err := conn.BeginTx(ctx, o)
 		if err == nil {
-			if err = s.eng.there(); err == nil {
+			if err = s.eng.checkFiles(); err == nil {
 				return conn, t, nil
 			}
 			t.Rollback()
 			stale = 0
 		}
-		if s.eng.broken(err) {
+		if s.eng.isBroken(err) {
 			s.discard(conn)
 		}
 		conn.Close()
-		if stale == 0 || !s.eng.broken(err) || ctx.Err() != nil {
+		if stale == 0 || !s.eng.isBroken(err) || ctx.Err() != nil {
 			return nil, nil, err
 		}
 	}
 }
 
 // named says what kind of an error it is, if it is one that the caller can do something about.
-func (s *Store) named(ctx context.Context, err error) error {
+func (s *Store) classifyError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
 	kind := error(nil)
 	switch {
-	case s.eng.full(err):
+	case s.eng.isFull(err):
 		kind = ErrFull
-	case s.eng.damaged(err):
+	case s.eng.isDamaged(err):
 		kind = ErrDamaged
-	case ctx.Err() == nil && s.eng.down(err): // who gives up learns nothing about the database
+	case ctx.Err() == nil && s.eng.isDown(err): // who gives up learns nothing about the database
 		kind = ErrUnavailable
 	}
 	if kind == nil || errors.Is(err, kind) {

@@ -47,8 +47,8 @@ func TestDialectIsToldByWhatSeesTheRest(t *testing.T) {
 			if _, err := st.Append(ctx, key, store.Anywhere, store.Message("", user("said first")), store.Message("", parts)); !errors.As(err, &bad) || bad.Index != 1 {
 				t.Errorf("%s: %v", key, err)
 			}
-			if x, err := st.Session(ctx, key); err != nil || x.Head != 0 || x.Dialect != "" {
-				t.Errorf("%s: %+v %v", key, x, err)
+			if session, err := st.Session(ctx, key); err != nil || session.Head != 0 || session.Dialect != "" {
+				t.Errorf("%s: %+v %v", key, session, err)
 			}
 		}
 	})

@@ -43,9 +43,9 @@ func TestMessagesTellTheDialect(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					x, err := st.Session(ctx, key)
-					if err != nil || x.Dialect != "" {
-						t.Fatalf("%s: plain text: dialect %q, %v", name, x.Dialect, err)
+					session, err := st.Session(ctx, key)
+					if err != nil || session.Dialect != "" {
+						t.Fatalf("%s: plain text: dialect %q, %v", name, session.Dialect, err)
 					}
 					w, err := st.Window(ctx, key, store.WindowOptions{})
 					if err != nil {
@@ -63,9 +63,9 @@ func TestMessagesTellTheDialect(t *testing.T) {
 				if e := done.Entries[len(done.Entries)-1]; len(e.Calls)+len(e.Answers) != 1 {
 					t.Errorf("%s: %d calls and %d answers are seen", name, len(e.Calls), len(e.Answers))
 				}
-				x, err := st.Session(ctx, key)
-				if err != nil || x.Dialect != c.want {
-					t.Errorf("%s: dialect %q, want %q, %v", name, x.Dialect, c.want, err)
+				session, err := st.Session(ctx, key)
+				if err != nil || session.Dialect != c.want {
+					t.Errorf("%s: dialect %q, want %q, %v", name, session.Dialect, c.want, err)
 				}
 				w, err := st.Window(ctx, key, store.WindowOptions{})
 				if err != nil {
@@ -168,8 +168,8 @@ func TestWrongCalls(t *testing.T) {
 	if status, out := ask("POST", "/sessions/s/entries", "\x1f\x8b", "Content-Encoding", "gzip"); status != 415 || !strings.Contains(out, "without a Content-Encoding") {
 		t.Error(status, out)
 	}
-	if x, err := st.Session(ctx, store.ID("s")); err != nil || x.Head != 0 {
-		t.Errorf("something was written: %v %v", x, err)
+	if session, err := st.Session(ctx, store.ID("s")); err != nil || session.Head != 0 {
+		t.Errorf("something was written: %v %v", session, err)
 	}
 	if status, out := ask("GET", "/sessions/s/entries?last=1", ""); status != 200 {
 		t.Error(status, out)

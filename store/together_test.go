@@ -63,7 +63,7 @@ func TestAppendsTogetherEachForItself(t *testing.T) {
 		wait.Wait()
 		sound(t, elsewhere)
 		for i, key := range keys {
-			x, err := elsewhere.Session(ctx, key)
+			session, err := elsewhere.Session(ctx, key)
 			switch {
 			case i%4 == 0:
 				if !errors.Is(err, store.ErrDeleted) {
@@ -71,8 +71,8 @@ func TestAppendsTogetherEachForItself(t *testing.T) {
 				}
 			case err != nil:
 				t.Error(err)
-			case i%4 == 3 && x.Head != before+2, i%4 != 3 && x.Head != before+1:
-				t.Errorf("session %d ends at %d", i, x.Head)
+			case i%4 == 3 && session.Head != before+2, i%4 != 3 && session.Head != before+1:
+				t.Errorf("session %d ends at %d", i, session.Head)
 			}
 		}
 	})

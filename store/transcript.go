@@ -12,17 +12,17 @@ import (
 // and who reads them; nil: it has messages, or nobody does. Which lines the agent would
 // send is told by links between them and by marks of its own compactions, so all that are
 // in force are read.
-func (s *Store) transcript(ctx context.Context, t *tx, x *Session) (lines []byte, read Transcript, err error) {
-	if x.Dialect != "" || x.cum > 0 || len(s.o.Transcripts) == 0 { // only messages weigh
+func (s *Store) readTranscript(ctx context.Context, t *tx, session *Session) (lines []byte, read Transcript, err error) {
+	if session.Dialect != "" || session.cum > 0 || len(s.options.Transcripts) == 0 { // only messages weigh
 		return nil, nil, nil
 	}
-	all, err := s.scanAll(ctx, t, x, 1, x.Head, math.MaxInt)
+	all, err := s.scanAll(ctx, t, session, 1, session.Head, math.MaxInt)
 	if err != nil {
 		return nil, nil, err
 	}
 	var kind Kind // that of the last one: a session has one
 	for _, e := range all {
-		if s.o.Transcripts[e.Kind] != nil {
+		if s.options.Transcripts[e.Kind] != nil {
 			kind = e.Kind
 		}
 	}
@@ -31,7 +31,7 @@ func (s *Store) transcript(ctx context.Context, t *tx, x *Session) (lines []byte
 		if kind == "" || e.Kind != kind {
 			continue
 		}
-		if err := x.orMark(e, s.open(ctx, t, x, e)); err != nil {
+		if err := session.markDamaged(e, s.open(ctx, t, session, e)); err != nil {
 			return nil, nil, err
 		}
 		if e.Damaged != "" {
@@ -43,19 +43,19 @@ func (s *Store) transcript(ctx context.Context, t *tx, x *Session) (lines []byte
 		}
 		lines = append(line.Bytes(), '\n')
 	}
-	return lines, s.o.Transcripts[kind], nil
+	return lines, s.options.Transcripts[kind], nil
 }
 
 // resumed is the history of a transcript. The session takes over what the lines say about
 // the dialect, and about the model if it has none; neither is written.
-func resumed(x *Session, lines []byte, read Transcript) (h history, err error) {
-	r, err := read(lines, x.Model)
+func historyFromTranscript(session *Session, lines []byte, read Transcript) (h history, err error) {
+	r, err := read(lines, session.Model)
 	if err != nil {
-		return h, fmt.Errorf("window of %s: its transcript: %w", x.Key, err)
+		return h, fmt.Errorf("window of %s: its transcript: %w", session.Key, err)
 	}
-	x.Dialect = r.Dialect.String()
-	if x.Model == "" {
-		x.Model = r.Model()
+	session.Dialect = r.Dialect.String()
+	if session.Model == "" {
+		session.Model = r.Model()
 	}
 	t := r.Transcript()
 	h.from = 1

@@ -144,9 +144,9 @@ func TestAppendsTravelTogether(t *testing.T) {
 		close(release)
 		wait.Wait()
 		for _, key := range keys {
-			x, err := st.Session(ctx, key)
-			if err != nil || x.Head != 1+2*times {
-				t.Errorf("%s: %v, %v", key, x, err)
+			session, err := st.Session(ctx, key)
+			if err != nil || session.Head != 1+2*times {
+				t.Errorf("%s: %v, %v", key, session, err)
 			}
 		}
 		sound(t, st, slices.Clone(keys[:3])...)

@@ -55,12 +55,12 @@ const pollInterval = 300 * time.Millisecond
 // It yields an empty list at least every 300 ms, and stops when the context ends or after an error.
 func (s *Store) Follow(ctx context.Context, key Key, after int64) iter.Seq2[[]Entry, error] {
 	return func(yield func([]Entry, error) bool) {
-		x, err := s.Session(ctx, key)
+		session, err := s.Session(ctx, key)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		changed, stop := s.watch.add(x.sid)
+		changed, stop := s.watchers.add(session.sid)
 		defer stop()
 		poll := time.NewTicker(pollInterval)
 		defer poll.Stop()
@@ -89,12 +89,12 @@ func (s *Store) Follow(ctx context.Context, key Key, after int64) iter.Seq2[[]En
 // entriesAfter reads up to 200 entries after a number, including those that were reverted.
 func (s *Store) entriesAfter(ctx context.Context, key Key, after int64) (entries []Entry, err error) {
 	err = s.read(ctx, func(t *tx) error {
-		x, err := s.live(ctx, t, key, false)
-		if err != nil || x.Head <= after {
+		session, err := s.live(ctx, t, key, false)
+		if err != nil || session.Head <= after {
 			return err
 		}
-		x.state.Hidden = nil
-		entries, err = s.entries(ctx, t, x, after+1, x.Head, 200)
+		session.state.Hidden = nil
+		entries, err = s.entries(ctx, t, session, after+1, session.Head, 200)
 		return err
 	})
 	return entries, err

@@ -55,24 +55,24 @@ type Window struct {
 // history that moves rarely, and then by half a window, so that the provider's cache
 // is not lost at every request.
 func (s *Store) Window(ctx context.Context, key Key, ask WindowOptions) (*Window, error) {
-	x, h, r, p, err := s.gather(ctx, key, ask)
+	session, h, r, p, err := s.readWindow(ctx, key, ask)
 	if err != nil {
 		return nil, err
 	}
 	plan, err := p.Plan(ctx, r)
 	var unknown *pare.UnknownModelError
 	if errors.As(err, &unknown) {
-		p = unlimited(p)
+		p = withoutModelLimit(p)
 		plan, err = p.Plan(ctx, r)
 	}
 	if small := new(pare.WindowTooSmall); errors.As(err, &small) && h.from > 1 {
-		return nil, fmt.Errorf("window of %s: %w", key, s.least(ctx, key, ask, p, *small))
+		return nil, fmt.Errorf("window of %s: %w", key, s.findMinimum(ctx, key, ask, p, *small))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("window of %s: %w", key, err)
 	}
 	if ask.Policy == nil || ask.Policy.Archive == nil && !ask.Policy.Archived {
-		err := s.shelve(ctx, x, h, r, plan.Archive())
+		err := s.archiveRemoved(ctx, session, h, r, plan.Archive())
 		if errors.Is(err, ErrFull) { // what is there can be sent: then nothing is named
 			unnamed := *p
 			unnamed.Archived = false
@@ -82,11 +82,11 @@ func (s *Store) Window(ctx context.Context, key Key, ask WindowOptions) (*Window
 			return nil, fmt.Errorf("window of %s: archive what is removed: %w", key, err)
 		}
 	}
-	w := &Window{Head: x.Head, From: h.from, Plan: plan}
+	w := &Window{Head: session.Head, From: h.from, Plan: plan}
 	if w.Body, err = plan.Apply(); err != nil {
 		return nil, fmt.Errorf("window of %s: %w", key, err)
 	}
-	if w.Body, err = s.fillBody(ctx, w.Body); badMedium(err) && !ask.whole {
+	if w.Body, err = s.fillMedia(ctx, w.Body); isMediumError(err) && !ask.whole {
 		ask.whole = true
 		return s.Window(ctx, key, ask)
 	}
@@ -95,61 +95,61 @@ func (s *Store) Window(ctx context.Context, key Key, ask WindowOptions) (*Window
 
 // gather reads what a window is made of, as a request that is not trimmed yet, and says by
 // which policy it is to be.
-func (s *Store) gather(ctx context.Context, key Key, ask WindowOptions) (x *Session, h history, r *wire.Request, p *pare.Policy, err error) {
+func (s *Store) readWindow(ctx context.Context, key Key, ask WindowOptions) (session *Session, h history, r *wire.Request, p *pare.Policy, err error) {
 	err = s.read(ctx, func(t *tx) (err error) {
-		if x, err = s.live(ctx, t, key, false); err != nil {
+		if session, err = s.live(ctx, t, key, false); err != nil {
 			return err
 		}
-		x.whole = ask.whole
+		session.readMedia = ask.whole
 		if ask.Head > 0 {
-			if err := s.rewind(ctx, t, x, ask.Head); err != nil {
+			if err := s.rewindTo(ctx, t, session, ask.Head); err != nil {
 				return err
 			}
 		}
 		if ask.Model != "" {
-			x.Model = ask.Model
+			session.Model = ask.Model
 		}
-		p = ask.policy(x)
-		if lines, read, err := s.transcript(ctx, t, x); err != nil || read != nil {
+		p = ask.policy(session)
+		if lines, read, err := s.readTranscript(ctx, t, session); err != nil || read != nil {
 			if err == nil {
-				h, err = resumed(x, lines, read)
-				p = ask.policy(x) // the lines may name the model
+				h, err = historyFromTranscript(session, lines, read)
+				p = ask.policy(session) // the lines may name the model
 			}
 			return err
 		}
-		h, err = s.load(ctx, t, x, reachOf(x, p))
+		h, err = s.loadHistory(ctx, t, session, readLimitFor(session, p))
 		return err
 	})
 	if err != nil {
 		return nil, h, nil, nil, err
 	}
-	body, err := x.body(ask.Base, h.messages)
+	body, err := session.body(ask.Base, h.messages)
 	if err == nil && ask.Model != "" {
 		var d wire.Dialect
-		if d, err = x.dialect(); err == nil {
-			body, err = rename(d, body, ask.Model)
+		if d, err = session.dialect(); err == nil {
+			body, err = replaceModel(d, body, ask.Model)
 		}
 	}
 	if err == nil {
-		body, err = x.bounded(body)
+		body, err = session.withOutputLimit(body)
 	}
 	if err == nil {
-		r, err = x.parse(body)
+		r, err = session.parse(body)
 	}
 	if err == nil && ask.Model != "" {
-		err = takes(r, ask.Model)
+		err = checkModelSpeaksDialect(r, ask.Model)
 	}
 	if err != nil {
-		return x, h, r, p, fmt.Errorf("window of %s: %w", key, err)
+		return session, h, r, p, fmt.Errorf("window of %s: %w", key, err)
 	}
-	h.chill(r, p)
-	return x, h, r, p, nil
+	h.setColdRequests(r, p)
+	return session, h, r, p, nil
 }
 
 // chill says, in the window of a policy with rules for cold moments, before which requests of a history
 // the provider's cache had expired: those whose last entry came so long after that of the request before.
 // The store remembers when, so every replica says the same.
-func (h *history) chill(r *wire.Request, p *pare.Policy) {
+func (h *history) setColdRequests(r *wire.Request, p *pare.Policy) {
 	if p.Window == nil || p.Window.ColdRules == nil || p.Window.Cold != nil || len(r.Transcript().Messages()) != len(h.seqs) {
 		return
 	}
@@ -172,7 +172,7 @@ func (h *history) chill(r *wire.Request, p *pare.Policy) {
 
 // least makes the minimum of a window that is too small one that works: for a larger limit
 // more is read, and what must stay of that may need more room.
-func (s *Store) least(ctx context.Context, key Key, ask WindowOptions, p *pare.Policy, small pare.WindowTooSmall) error {
+func (s *Store) findMinimum(ctx context.Context, key Key, ask WindowOptions, p *pare.Policy, small pare.WindowTooSmall) error {
 	probe := *p
 	probe.Sink, probe.Compact, probe.Archive, probe.Archived = nil, nil, nil, true
 	ask.Policy = &probe
@@ -189,7 +189,7 @@ func (s *Store) least(ctx context.Context, key Key, ask WindowOptions, p *pare.P
 			return &small
 		}
 		probe.Window = &w
-		_, _, r, _, err := s.gather(ctx, key, ask)
+		_, _, r, _, err := s.readWindow(ctx, key, ask)
 		if err != nil {
 			return err
 		}
@@ -205,11 +205,11 @@ func (s *Store) least(ctx context.Context, key Key, ask WindowOptions, p *pare.P
 
 // policy is the one to use. What it takes out can be recalled by the name in its
 // placeholder, unless the caller keeps it.
-func (a *WindowOptions) policy(x *Session) *pare.Policy {
+func (a *WindowOptions) policy(session *Session) *pare.Policy {
 	p := pare.Policy{}
 	if a.Policy != nil {
 		p = *a.Policy
-	} else if _, known := tokens.Lookup(x.Model); known {
+	} else if _, known := tokens.Lookup(session.Model); known {
 		p.Window = &pare.Window{ModelTokens: true}
 	}
 	p.Archived = p.Archived || p.Archive == nil
@@ -218,7 +218,7 @@ func (a *WindowOptions) policy(x *Session) *pare.Policy {
 }
 
 // unlimited is a policy without the limit that it leaves to a model that nobody knows.
-func unlimited(of *pare.Policy) *pare.Policy {
+func withoutModelLimit(of *pare.Policy) *pare.Policy {
 	p, w := *of, *of.Window
 	w.ModelTokens, w.Low, w.LowPercent, w.ModelCache = false, 0, 0, false
 	if p.Window = &w; w.Messages == 0 && w.Exchanges == 0 && w.Turns == 0 {
@@ -233,13 +233,13 @@ type history struct {
 	seqs     []int64             // by message: its entry; 0 for those of a summary
 	at       map[int64]time.Time // by entry
 	from     int64
-	prior    compacted
+	prior    compactionRef
 }
 
 // load reads what of a session can be sent.
-func (s *Store) load(ctx context.Context, t *tx, x *Session, r reach) (history, error) {
+func (s *Store) loadHistory(ctx context.Context, t *tx, session *Session, r readLimit) (history, error) {
 	h := history{from: 1, at: make(map[int64]time.Time)}
-	last, c, err := s.newestSummary(ctx, t, x)
+	last, c, err := s.newestCompaction(ctx, t, session)
 	if err != nil {
 		return h, err
 	}
@@ -251,31 +251,31 @@ func (s *Store) load(ctx context.Context, t *tx, x *Session, r reach) (history, 
 		h.from, h.prior = last.To+1, last
 	}
 	from, before := h.from, last.Cum
-	if stands, err := s.standing(ctx, t, x, from); err != nil {
+	if stands, err := s.lastProviderCompaction(ctx, t, session, from); err != nil {
 		return h, err
 	} else if stands > 0 { // the provider does not look at what is in front of it
 		from = stands
-		if before, err = s.cumAt(ctx, t, x, x.last(stands-1)); err != nil {
+		if before, err = s.cumAt(ctx, t, session, session.lastVisible(stands-1)); err != nil {
 			return h, err
 		}
 	}
-	start, err := s.start(ctx, t, x, from, before, r)
+	start, err := s.readStart(ctx, t, session, from, before, r)
 	if err != nil {
 		return h, err
 	}
 	if start > h.from {
-		if err := s.pinned(ctx, t, x, &h, from, start, compacted); err != nil {
+		if err := s.appendPinned(ctx, t, session, &h, from, start, compacted); err != nil {
 			return h, err
 		}
 	}
 	h.from = start
-	return h, s.messages(ctx, t, x, &h, start, x.Head)
+	return h, s.appendMessages(ctx, t, session, &h, start, session.Head)
 }
 
 // standing is the last entry, from one on, that holds the provider's own compaction; 0 if
 // there is none.
-func (s *Store) standing(ctx context.Context, t *tx, x *Session, from int64) (seq int64, err error) {
-	last, err := s.bearing(ctx, t, x, markStands, from, x.Head, true, 1)
+func (s *Store) lastProviderCompaction(ctx context.Context, t *tx, session *Session, from int64) (seq int64, err error) {
+	last, err := s.findMarked(ctx, t, session, markProviderCompaction, from, session.Head, true, 1)
 	if len(last) > 0 {
 		seq = last[0]
 	}
@@ -283,11 +283,11 @@ func (s *Store) standing(ctx context.Context, t *tx, x *Session, from int64) (se
 }
 
 // messages appends the messages of a range.
-func (s *Store) messages(ctx context.Context, t *tx, x *Session, h *history, from, to int64) error {
-	for _, st := range x.stretches(from, to) {
-		var found []scanned
+func (s *Store) appendMessages(ctx context.Context, t *tx, session *Session, h *history, from, to int64) error {
+	for _, st := range session.ranges(from, to) {
+		var found []storedEntry
 		err := t.each(ctx, func(scan func(...any) error) error {
-			e, err := x.scan(st.sid, scan)
+			e, err := session.scan(st.sid, scan)
 			found = append(found, e)
 			return err
 		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message' ORDER BY pos`, pos(st.sid, st.from), pos(st.sid, st.to))
@@ -295,7 +295,7 @@ func (s *Store) messages(ctx context.Context, t *tx, x *Session, h *history, fro
 			return err
 		}
 		for i := range found {
-			if err := x.orMark(&found[i], s.openLazily(ctx, t, x, &found[i])); err != nil {
+			if err := session.markDamaged(&found[i], s.openWithoutMedia(ctx, t, session, &found[i])); err != nil {
 				return err
 			}
 			if found[i].Gone && i > 0 && found[i-1].Gone {
@@ -310,19 +310,19 @@ func (s *Store) messages(ctx context.Context, t *tx, x *Session, h *history, fro
 
 // newest is where a person spoke last, from an entry on, if that is in front of a start; beside
 // results it is the exchanges, too, that they belong to. Otherwise it is a range of nothing.
-func (s *Store) newest(ctx context.Context, t *tx, x *Session, from, start int64) (first, last int64, err error) {
-	turns, err := s.bearing(ctx, t, x, markTurn, from, x.Head, true, 1)
+func (s *Store) newestUserMessage(ctx context.Context, t *tx, session *Session, from, start int64) (first, last int64, err error) {
+	turns, err := s.findMarked(ctx, t, session, markTurn, from, session.Head, true, 1)
 	if err != nil {
 		return 0, -1, err
 	}
-	beside, err := s.bearing(ctx, t, x, markBeside, max(from, slices.Max(append(turns, 0))), x.Head, true, 1)
+	beside, err := s.findMarked(ctx, t, session, markWithResults, max(from, slices.Max(append(turns, 0))), session.Head, true, 1)
 	if err != nil {
 		return 0, -1, err
 	}
 	switch {
 	case len(beside) > 0 && beside[0] < start:
-		if first, err = s.wholeFrom(ctx, t, x, beside[0]); err == nil {
-			last, err = s.wholeTo(ctx, t, x, beside[0])
+		if first, err = s.expandStart(ctx, t, session, beside[0]); err == nil {
+			last, err = s.expandEnd(ctx, t, session, beside[0])
 		}
 		return max(first, from), min(last, start-1), err
 	case len(beside) == 0 && len(turns) > 0 && turns[0] < start:
@@ -334,23 +334,23 @@ func (s *Store) newest(ctx context.Context, t *tx, x *Session, from, start int64
 // pinned appends what stays between the last summary and a start: what the system said,
 // what the provider's compaction says, the task, unless the summary has it, and what a person
 // said last, if the start is behind it: in a long run of tool use.
-func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, from, start int64, task bool) error {
-	stands, err := s.standing(ctx, t, x, h.from)
+func (s *Store) appendPinned(ctx context.Context, t *tx, session *Session, h *history, from, start int64, task bool) error {
+	stands, err := s.lastProviderCompaction(ctx, t, session, h.from)
 	if err != nil {
 		return err
 	}
-	first, last, err := s.newest(ctx, t, x, from, start)
+	first, last, err := s.newestUserMessage(ctx, t, session, from, start)
 	if err != nil {
 		return err
 	}
-	for _, st := range x.stretches(h.from, start-1) {
-		var found []scanned
-		seqs, err := s.bearingIn(ctx, t, x, markSystem, st, false, noLimit)
+	for _, st := range session.ranges(h.from, start-1) {
+		var found []storedEntry
+		seqs, err := s.findMarkedIn(ctx, t, session, markSystem, st, false, allEntries)
 		if err != nil {
 			return err
 		}
 		if !task {
-			turns, err := s.bearingIn(ctx, t, x, markTurn, st, false, 1)
+			turns, err := s.findMarkedIn(ctx, t, session, markTurn, st, false, 1)
 			if err != nil {
 				return err
 			}
@@ -358,23 +358,23 @@ func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, from,
 			seqs = append(seqs, turns...)
 		}
 		for _, seq := range seqs {
-			e, err := s.entry(ctx, t, x, st.sid, seq)
+			e, err := s.entry(ctx, t, session, st.sid, seq)
 			if err != nil {
 				return err
 			}
 			found = append(found, e)
 		}
-		all := []stretch{{from: first, to: last}}
+		all := []entryRange{{from: first, to: last}}
 		if stands >= st.from && stands <= st.to {
-			whole, err := s.wholeTo(ctx, t, x, stands) // calls beside it keep their answers
+			whole, err := s.expandEnd(ctx, t, session, stands) // calls beside it keep their answers
 			if err != nil {
 				return err
 			}
-			all = append(all, stretch{from: stands, to: whole})
+			all = append(all, entryRange{from: stands, to: whole})
 		}
 		for _, part := range all {
 			err := t.each(ctx, func(scan func(...any) error) error {
-				e, err := x.scan(st.sid, scan)
+				e, err := session.scan(st.sid, scan)
 				found = append(found, e)
 				return err
 			}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message'`, pos(st.sid, max(part.from, st.from)), pos(st.sid, min(part.to, st.to)))
@@ -382,9 +382,9 @@ func (s *Store) pinned(ctx context.Context, t *tx, x *Session, h *history, from,
 				return err
 			}
 		}
-		found = inOrder(found)
+		found = sortEntries(found)
 		for i := range found {
-			if err := x.orMark(&found[i], s.openLazily(ctx, t, x, &found[i])); err != nil {
+			if err := session.markDamaged(&found[i], s.openWithoutMedia(ctx, t, session, &found[i])); err != nil {
 				return err
 			}
 			if found[i].Gone && i > 0 && found[i-1].Gone {

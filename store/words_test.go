@@ -80,8 +80,8 @@ func TestDefectD8IDsThatAreNoText(t *testing.T) {
 				t.Errorf("session %q was made", id)
 			}
 		}
-		if x, err := st.Session(ctx, key); err != nil || x.Head != 1 {
-			t.Error(fmt.Sprint(x, err))
+		if session, err := st.Session(ctx, key); err != nil || session.Head != 1 {
+			t.Error(fmt.Sprint(session, err))
 		}
 	})
 }

@@ -24,7 +24,7 @@ func TestShowRemembered(t *testing.T) {
 			t.Fatal(err)
 		}
 		reply := []byte(`{"role":"assistant","content":[{"type":"tool_use","id":"toolu_2","name":"look","input":{}}]}`)
-		if err := db.Remember(t.Context(), store.Passage{Request: req, Reply: [][]byte{reply}}); err != nil {
+		if err := db.Remember(t.Context(), store.RecordedExchange{Request: req, Reply: [][]byte{reply}}); err != nil {
 			t.Fatal(err)
 		}
 		all, err := db.Sessions(t.Context(), "", 2, nil)

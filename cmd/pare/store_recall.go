@@ -57,7 +57,7 @@ func (c *sessionRecallCmd) searchAbout(ctx context.Context, env *environment, db
 	if c.Limit != nil {
 		limit = *c.Limit
 	}
-	hits, err := db.About(ctx, c.Scope, c.About, limit)
+	hits, err := db.SearchRanked(ctx, c.Scope, c.About, limit)
 	if err != nil {
 		return 0, err
 	}

@@ -28,12 +28,12 @@ func (a *api) create(c *call) error {
 	if in.ID == "" {
 		in.ID = name(store.NewID())
 	}
-	x, err := a.st.Create(c.q.Context(), store.Key{Scope: c.key.Scope, ID: string(in.ID), Path: string(in.Path)},
+	session, err := a.st.Create(c.q.Context(), store.Key{Scope: c.key.Scope, ID: string(in.ID), Path: string(in.Path)},
 		store.Create{Dialect: in.Dialect, Model: in.Model, Title: in.Title, Base: in.Base})
 	if err != nil {
 		return err
 	}
-	return c.write(http.StatusCreated, x)
+	return c.write(http.StatusCreated, session)
 }
 
 func (a *api) list(c *call) error {
@@ -63,7 +63,7 @@ func some[T any](all []T) []T {
 }
 
 func (a *api) get(c *call) error {
-	x, err := a.st.Session(c.q.Context(), c.key)
+	session, err := a.st.Session(c.q.Context(), c.key)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (a *api) get(c *call) error {
 	return c.write(http.StatusOK, struct {
 		*store.Session
 		Fullness *fullness.Outlook `json:"fullness,omitempty"`
-	}{x, full})
+	}{session, full})
 }
 
 func (a *api) paths(c *call) error {
@@ -305,11 +305,11 @@ func (a *api) fork(c *call) error {
 	if in.ID == "" {
 		in.ID = name(store.NewID())
 	}
-	x, err := a.st.Fork(c.q.Context(), c.key, string(in.At), store.Key{Scope: c.key.Scope, ID: string(in.ID)})
+	session, err := a.st.Fork(c.q.Context(), c.key, string(in.At), store.Key{Scope: c.key.Scope, ID: string(in.ID)})
 	if err != nil {
 		return err
 	}
-	return c.write(http.StatusCreated, x)
+	return c.write(http.StatusCreated, session)
 }
 
 func (a *api) merge(c *call) error {
@@ -346,7 +346,7 @@ func (a *api) about(c *call) error {
 	if err != nil {
 		return err
 	}
-	hits, err := a.st.About(c.q.Context(), c.key.Scope, c.get("q"), min(limit, 100))
+	hits, err := a.st.SearchRanked(c.q.Context(), c.key.Scope, c.get("q"), min(limit, 100))
 	if err != nil {
 		return err
 	}

@@ -18,16 +18,16 @@ const keepAlive = 50
 // events streams the entries of a session as server-sent events. The id of an event is the number of
 // its entry; a client that reconnects continues from Last-Event-ID.
 func (a *api) events(c *call) error {
-	x, err := a.st.Session(c.q.Context(), c.key)
+	session, err := a.st.Session(c.q.Context(), c.key)
 	if err != nil {
 		return err
 	}
-	after := x.Head
+	after := session.Head
 	for _, from := range []string{c.get("from"), c.q.Header.Get("Last-Event-ID")} {
 		if from == "" {
 			continue
 		}
-		if after, err = strconv.ParseInt(from, 10, 64); err != nil || after < 0 || after > x.Head {
+		if after, err = strconv.ParseInt(from, 10, 64); err != nil || after < 0 || after > session.Head {
 			return fmt.Errorf("%w: from is %q: the number of an entry is expected", errBody, from)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 // A sessionKeeper keeps what passes as sessions; a store is one.
 type sessionKeeper interface {
-	Remember(ctx context.Context, all ...store.Passage) error
+	Remember(ctx context.Context, all ...store.RecordedExchange) error
 	Forget(ctx context.Context, before time.Time, most int64) (int, error)
 }
 
@@ -126,7 +126,7 @@ func (m *memory) write(first *proxy.Passage, most time.Duration) {
 		}
 		break
 	}
-	var all []store.Passage
+	var all []store.RecordedExchange
 	for _, p := range together {
 		defer m.held.Add(-int64(p.Size()))
 		if one, ok := readPassage(p); ok {
@@ -139,7 +139,7 @@ func (m *memory) write(first *proxy.Passage, most time.Duration) {
 }
 
 // keep writes requests together, or one by one if one of them cannot be kept.
-func (m *memory) keep(all []store.Passage, most time.Duration) {
+func (m *memory) keep(all []store.RecordedExchange, most time.Duration) {
 	if len(all) == 0 {
 		return
 	}
@@ -159,12 +159,12 @@ func (m *memory) keep(all []store.Passage, most time.Duration) {
 }
 
 // readPassage makes what the store keeps of what has passed.
-func readPassage(p *proxy.Passage) (store.Passage, bool) {
+func readPassage(p *proxy.Passage) (store.RecordedExchange, bool) {
 	r, err := wire.Parse(p.Body, wire.Options{Dialect: p.Dialect, Model: p.Model})
 	if err != nil {
-		return store.Passage{}, false
+		return store.RecordedExchange{}, false
 	}
-	return store.Passage{Scope: p.Record.Scope, Request: r, Reply: p.Reply(), Agent: p.Agent, Usage: p.Record.Usage}, true
+	return store.RecordedExchange{Scope: p.Record.Scope, Request: r, Reply: p.Reply(), Agent: p.Agent, Usage: p.Record.Usage}, true
 }
 
 // forget lets go of old conversations.
@@ -203,7 +203,7 @@ func (r recaller) Ask(ctx context.Context, scope, words string) (string, error) 
 	if !r.remembers.Load() {
 		return "", nil
 	}
-	hits, err := r.About(ctx, scope, words, asked)
+	hits, err := r.SearchRanked(ctx, scope, words, asked)
 	var out strings.Builder
 	for _, h := range hits {
 		text, err := r.Text(ctx, h.Key, h.ID)

@@ -18,7 +18,7 @@ import (
 // stuck is a store that answers nobody until it is let go, and then fails.
 type stuck struct{ free chan struct{} }
 
-func (s stuck) Remember(context.Context, ...store.Passage) error {
+func (s stuck) Remember(context.Context, ...store.RecordedExchange) error {
 	<-s.free
 	return errors.New("down")
 }

@@ -35,7 +35,7 @@ func TestRecallAbout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.Remember(t.Context(), store.Passage{Scope: "ann", Request: r}); err != nil {
+	if err := st.Remember(t.Context(), store.RecordedExchange{Scope: "ann", Request: r}); err != nil {
 		t.Fatal(err)
 	}
 	for _, remember := range []bool{true, false} {

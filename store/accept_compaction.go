@@ -16,57 +16,57 @@ func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, mess
 		return nil, fmt.Errorf("swap %s: %w: there is no message", key, ErrUsage)
 	}
 	token := NewID()
-	x, err := s.lease(ctx, key, token)
+	session, err := s.acquireLease(ctx, key, token)
 	if err != nil {
 		return nil, err
 	}
-	ctx, done := s.hold(ctx, x.sid, token)
+	ctx, done := s.keepLease(ctx, session.sid, token)
 	defer done()
 	made := &Compaction{Archive: "pare-" + NewID()}
 	for i, m := range messages {
-		r, err := x.readMessage(m)
+		r, err := session.readMessage(m)
 		if err == nil {
-			err = isMessage(r, 0)
+			err = checkMessage(r, 0)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("swap %s: %w: message %d: %w", key, ErrUsage, i, err)
 		}
 		made.Prefix = append(made.Prefix, json.RawMessage(m))
 	}
-	var prior compacted
+	var prior compactionRef
 	err = s.read(ctx, func(t *tx) error {
-		if prior, _, err = s.newestSummary(ctx, t, x); err != nil {
+		if prior, _, err = s.newestCompaction(ctx, t, session); err != nil {
 			return err
 		}
-		made.To, _, err = s.byID(ctx, t, x, upto)
-		if err == nil && (made.To == 0 || !x.state.visible(made.To)) {
+		made.To, _, err = s.findByID(ctx, t, session, upto)
+		if err == nil && (made.To == 0 || !session.state.visible(made.To)) {
 			err = fmt.Errorf("swap %s: %w: %q", key, ErrNoCursor, upto)
 		}
 		if err == nil && made.To <= prior.To {
 			err = fmt.Errorf("swap %s: %w: a summary stands for it already: %q", key, ErrUsage, upto)
 		}
 		if err == nil {
-			made.Messages, err = s.count(ctx, t, x, prior.To+1, made.To)
+			made.Messages, err = s.countMessages(ctx, t, session, prior.To+1, made.To)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.commit(ctx, x, made, prior, token); err != nil {
-		if errors.Is(err, errParts) {
-			err = fmt.Errorf("%w: %w", ErrUsage, errParts)
+	if err := s.commitCompaction(ctx, session, made, prior, token); err != nil {
+		if errors.Is(err, errSplitsExchange) {
+			err = fmt.Errorf("%w: %w", ErrUsage, errSplitsExchange)
 		}
 		return nil, fmt.Errorf("swap %s: %w", key, err)
 	}
-	s.watch.wake(x.sid)
+	s.watchers.wake(session.sid)
 	s.emit("compaction_completed", EventData{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
 	return made, nil
 }
 
 // count counts the messages in force of a range.
-func (s *Store) count(ctx context.Context, t *tx, x *Session, from, to int64) (n int, err error) {
-	for _, st := range x.stretches(from, to) {
+func (s *Store) countMessages(ctx context.Context, t *tx, session *Session, from, to int64) (n int, err error) {
+	for _, st := range session.ranges(from, to) {
 		var k int
 		if err := t.row(ctx, `SELECT count(*) FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message'`, pos(st.sid, st.from), pos(st.sid, st.to)).Scan(&k); err != nil {
 			return 0, err

@@ -12,7 +12,7 @@ import (
 
 // A reach is how much of a history is worth reading for a window: more than can be sent,
 // so that old results can be cleared in the place of whole turns. Zero is no bound.
-type reach struct {
+type readLimit struct {
 	tokens          int64
 	messages, turns int
 	keep            int // messages at the end that are read in any case
@@ -22,33 +22,33 @@ type reach struct {
 // go of the middle, or of what ranks lowest, has to see everything. A limit of exchanges
 // lets go of calls and results alone: what was said is sent, all of it. What rules protect
 // is sent, too, however old it is.
-func reachOf(x *Session, p *pare.Policy) (r reach) {
+func readLimitFor(session *Session, p *pare.Policy) (r readLimit) {
 	w := p.Window
-	if p.Off || w == nil || w.MiddleOut || w.Priority != nil || protects(p.Rules) || protects(w.Rules) {
+	if p.Off || w == nil || w.MiddleOut || w.Priority != nil || hasProtectingRule(p.Rules) || hasProtectingRule(w.Rules) {
 		return r
 	}
 	limit := w.Tokens
 	if limit == 0 && w.ModelTokens {
-		if m, known := tokens.Lookup(x.Model); known {
+		if m, known := tokens.Lookup(session.Model); known {
 			limit = m.Window
 		}
 	}
-	return reach{tokens: 2 * int64(limit), messages: 2 * w.Messages, turns: w.Turns, keep: w.MinKeep}
+	return readLimit{tokens: 2 * int64(limit), messages: 2 * w.Messages, turns: w.Turns, keep: w.MinKeep}
 }
 
 // protects reports whether rules may protect anything but what is recent.
-func protects(p *pare.Pipeline) bool {
+func hasProtectingRule(p *pare.Pipeline) bool {
 	return p != nil && slices.ContainsFunc(p.Rules(), func(r pare.Rule) bool { return !r.Recent })
 }
 
 // start is where reading begins, from an entry on, in front of which lies a weight: the
 // last place that every limit allows.
-func (s *Store) start(ctx context.Context, t *tx, x *Session, from, before int64, r reach) (int64, error) {
+func (s *Store) readStart(ctx context.Context, t *tx, session *Session, from, before int64, r readLimit) (int64, error) {
 	start := from
 	for _, bound := range []func() (int64, error){
-		func() (int64, error) { return s.startByTokens(ctx, t, x, from, before, r.tokens) },
-		func() (int64, error) { return s.startByCount(ctx, t, x, from, r.messages, s.messagesIn) },
-		func() (int64, error) { return s.startByCount(ctx, t, x, from, r.turns, s.turnsIn) },
+		func() (int64, error) { return s.startByTokens(ctx, t, session, from, before, r.tokens) },
+		func() (int64, error) { return s.startByCount(ctx, t, session, from, r.messages, s.lastMessagesIn) },
+		func() (int64, error) { return s.startByCount(ctx, t, session, from, r.turns, s.lastTurnsIn) },
 	} {
 		at, err := bound()
 		if err != nil {
@@ -59,18 +59,18 @@ func (s *Store) start(ctx context.Context, t *tx, x *Session, from, before int64
 	if r.keep == 0 || start == from {
 		return start, nil
 	}
-	keep, err := s.startByCount(ctx, t, x, from, r.keep, s.messagesIn)
+	keep, err := s.startByCount(ctx, t, session, from, r.keep, s.lastMessagesIn)
 	return min(start, keep), err
 }
 
 // A lister lists the last n entries of a stretch that it is for, the newest first.
-type lister func(ctx context.Context, t *tx, x *Session, st stretch, n int) ([]int64, error)
+type lastEntries func(ctx context.Context, t *tx, session *Session, st entryRange, n int) ([]int64, error)
 
-func (s *Store) turnsIn(ctx context.Context, t *tx, x *Session, st stretch, n int) ([]int64, error) {
-	return s.bearingIn(ctx, t, x, markTurn, st, true, n)
+func (s *Store) lastTurnsIn(ctx context.Context, t *tx, session *Session, st entryRange, n int) ([]int64, error) {
+	return s.findMarkedIn(ctx, t, session, markTurn, st, true, n)
 }
 
-func (s *Store) messagesIn(ctx context.Context, t *tx, x *Session, st stretch, n int) (seqs []int64, err error) {
+func (s *Store) lastMessagesIn(ctx context.Context, t *tx, session *Session, st entryRange, n int) (seqs []int64, err error) {
 	err = t.each(ctx, func(scan func(...any) error) error {
 		var at int64
 		err := scan(&at)
@@ -82,13 +82,13 @@ func (s *Store) messagesIn(ctx context.Context, t *tx, x *Session, st stretch, n
 
 // startByCount is where the last n entries of a lister begin, moved to the beginning of a
 // turn. It costs as much as there are entries in these n.
-func (s *Store) startByCount(ctx context.Context, t *tx, x *Session, from int64, n int, last lister) (int64, error) {
+func (s *Store) startByCount(ctx context.Context, t *tx, session *Session, from int64, n int, last lastEntries) (int64, error) {
 	if n == 0 {
 		return from, nil
 	}
-	list := x.stretches(from, x.Head)
+	list := session.ranges(from, session.Head)
 	for i := len(list) - 1; i >= 0; i-- {
-		some, err := last(ctx, t, x, list[i], n)
+		some, err := last(ctx, t, session, list[i], n)
 		if err != nil {
 			return 0, err
 		}
@@ -96,14 +96,14 @@ func (s *Store) startByCount(ctx context.Context, t *tx, x *Session, from int64,
 			continue
 		}
 		seq := some[len(some)-1]
-		turns, err := s.turns(ctx, t, x, seq, 1)
+		turns, err := s.lastTurns(ctx, t, session, seq, 1)
 		if err != nil {
 			return 0, err
 		}
 		if len(turns) > 0 && turns[0] >= from {
 			seq = turns[0]
 		}
-		whole, err := s.wholeFrom(ctx, t, x, seq)
+		whole, err := s.expandStart(ctx, t, session, seq)
 		return max(whole, from), err
 	}
 	return from, nil
@@ -115,51 +115,51 @@ func (s *Store) startByCount(ctx context.Context, t *tx, x *Session, from int64,
 // More may be read with a larger reach, never less: a step is a power of two, so the places of
 // larger steps are places of smaller ones, and both the place and the turn are looked for in front
 // of where the reach ends.
-func (s *Store) startByTokens(ctx context.Context, t *tx, x *Session, from, before, reach int64) (int64, error) {
-	if reach == 0 || x.cum-before <= reach {
+func (s *Store) startByTokens(ctx context.Context, t *tx, session *Session, from, before, reach int64) (int64, error) {
+	if reach == 0 || session.cum-before <= reach {
 		return from, nil
 	}
 	step := int64(1) << max(bits.Len64(uint64(reach))-3, 0)
-	skip := (x.cum - before - reach) / step * step
+	skip := (session.cum - before - reach) / step * step
 	if skip == 0 {
 		return from, nil
 	}
-	seq, err := s.seqAt(ctx, t, x, from, before, before+skip-1)
+	seq, err := s.findSeqByWeight(ctx, t, session, from, before, before+skip-1)
 	if err != nil {
 		return 0, err
 	}
-	if behind := x.stretches(seq+1, x.Head); len(behind) > 0 {
+	if behind := session.ranges(seq+1, session.Head); len(behind) > 0 {
 		seq = behind[0].from // what straddles the place may be huge
 	}
 	// A turn is the best beginning, if there is one in the step before.
-	turn, err := s.lastTurn(ctx, t, x, from, seq, before+skip-step)
+	turn, err := s.turnStartBefore(ctx, t, session, from, seq, before+skip-step)
 	if err != nil || turn > 0 {
 		return turn, err
 	}
-	whole, err := s.wholeFrom(ctx, t, x, seq)
+	whole, err := s.expandStart(ctx, t, session, seq)
 	return max(whole, from), err
 }
 
 // seqAt is the first entry in force that a weight is reached with, from one on in front of
 // which lies a weight. The weights of the entries in force rise, so it can be searched for.
-func (s *Store) seqAt(ctx context.Context, t *tx, x *Session, from, before, cum int64) (int64, error) {
-	for _, st := range x.stretches(from, x.Head) {
-		end, err := s.cumAt(ctx, t, x, st.to)
+func (s *Store) findSeqByWeight(ctx context.Context, t *tx, session *Session, from, before, cum int64) (int64, error) {
+	for _, st := range session.ranges(from, session.Head) {
+		end, err := s.cumAt(ctx, t, session, st.to)
 		if err != nil {
 			return 0, err
 		}
 		if end > cum {
-			return s.seqWithin(ctx, t, st, before, end, cum)
+			return s.searchByWeight(ctx, t, st, before, end, cum)
 		}
 		before = end
 	}
-	return x.Head, nil
+	return session.Head, nil
 }
 
 // seqWithin searches a stretch in front of which lies a weight, and which ends with another
 // one. Entries weigh about the same in the long run, so that a few guesses are enough
 // however many there are; where they do not, it halves. The last few are read in a row.
-func (s *Store) seqWithin(ctx context.Context, t *tx, st stretch, before, end, cum int64) (int64, error) {
+func (s *Store) searchByWeight(ctx context.Context, t *tx, st entryRange, before, end, cum int64) (int64, error) {
 	const row, guesses = 32, 8
 	lo, hi := st.from, st.to
 	var past int64 // by how much to guess past what is likely, so that it lies between two guesses
@@ -188,26 +188,26 @@ func (s *Store) seqWithin(ctx context.Context, t *tx, st stretch, before, end, c
 }
 
 // mostInTurn bounds how many messages that a person says one after the other are looked for.
-const mostInTurn = 64
+const maxTurnMessages = 64
 
 // lastTurn is the last entry, from one on up to seq, with which a person begins a turn, if it is
 // behind a weight; 0 otherwise. Messages in a row are one turn, which a window drops as a whole.
-func (s *Store) lastTurn(ctx context.Context, t *tx, x *Session, from, seq, behind int64) (int64, error) {
-	last, err := s.bearing(ctx, t, x, markTurn, from, seq, true, mostInTurn)
+func (s *Store) turnStartBefore(ctx context.Context, t *tx, session *Session, from, seq, behind int64) (int64, error) {
+	last, err := s.findMarked(ctx, t, session, markTurn, from, seq, true, maxTurnMessages)
 	if err != nil || len(last) == 0 {
 		return 0, err
 	}
-	if cum, err := s.cumAt(ctx, t, x, last[0]); err != nil || cum < behind {
+	if cum, err := s.cumAt(ctx, t, session, last[0]); err != nil || cum < behind {
 		return 0, err
 	}
 	first := last[0]
 	for _, earlier := range last[1:] {
-		if earlier != x.last(first-1) {
+		if earlier != session.lastVisible(first-1) {
 			break
 		}
 		first = earlier
 	}
-	whole, err := s.wholeFrom(ctx, t, x, first)
+	whole, err := s.expandStart(ctx, t, session, first)
 	if err != nil || whole != first {
 		return 0, err // an exchange that is still running straddles it
 	}

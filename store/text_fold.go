@@ -36,12 +36,12 @@ func fold(text string) string {
 
 // A phrase is what is looked for: words that stand together.
 type phrase struct {
-	said string // as it was asked for
-	word string // folded
+	text   string // as it was asked for
+	folded string // folded
 }
 
 // folded folds phrases. One without a letter or a digit is in no text, and is left out.
-func folded(said []string) (all []phrase) {
+func foldPhrases(said []string) (all []phrase) {
 	for _, s := range said {
 		if w := fold(s); w != "" {
 			all = append(all, phrase{s, w})

@@ -17,7 +17,7 @@ import (
 
 func about(t *testing.T, st *store.Store, scope, question string, limit int) (ids []string) {
 	t.Helper()
-	hits, err := st.About(ctx, scope, question, limit)
+	hits, err := st.SearchRanked(ctx, scope, question, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestAboutScopesAreWalls(t *testing.T) {
 		}
 		for _, scope := range []string{"beta", "", "*", "%", "alph_", "ALPHA", "alpha\x00", "alpha' OR '1'='1", "alpha:"} {
 			for _, question := range []string{"heron", "password", "plan heron", `scope:alpha heron`, `heron" OR scope = "alpha`, fork[0].ID} {
-				hits, err := st.About(ctx, scope, question, 100)
+				hits, err := st.SearchRanked(ctx, scope, question, 100)
 				for _, h := range hits {
 					if h.Key.Scope != scope || strings.Contains(h.Snippet, "heron") {
 						t.Errorf("%q, asked for %q, sees %+v", scope, question, h)
@@ -101,10 +101,10 @@ func TestAboutScopesAreWalls(t *testing.T) {
 		if err := st.Delete(ctx, fork[0].Key); err != nil {
 			t.Fatal(err)
 		}
-		if hits, err := st.About(ctx, "beta", "heron", 100); err != nil || len(hits) > 0 {
+		if hits, err := st.SearchRanked(ctx, "beta", "heron", 100); err != nil || len(hits) > 0 {
 			t.Errorf("%v %v", hits, err)
 		}
-		if hits, err := st.About(ctx, "alpha", "heron", 100); err != nil || len(hits) == 0 || hits[0].Key.ID != "fork" {
+		if hits, err := st.SearchRanked(ctx, "alpha", "heron", 100); err != nil || len(hits) == 0 || hits[0].Key.ID != "fork" {
 			t.Errorf("the fork: %v %v", hits, err)
 		}
 	})
@@ -164,7 +164,7 @@ func quizOf(t *testing.T, st *store.Store, histories []*wire.Request, questions 
 	rng := rand.New(rand.NewPCG(33, 1))
 	q := &quiz{texts: make(map[string]string), lower: make(map[string]string)}
 	for _, r := range histories {
-		if err := st.Remember(ctx, store.Passage{Request: r}); err != nil {
+		if err := st.Remember(ctx, store.RecordedExchange{Request: r}); err != nil {
 			continue // no session can hold it
 		}
 		last, err := st.Sessions(ctx, "", 1, nil)
@@ -210,7 +210,7 @@ func (q *quiz) measure(t *testing.T, st *store.Store) (ranked, recency, substrin
 	newest := slices.Clone(q.order)
 	slices.Reverse(newest)
 	ranked = q.share(func(question string) (ids []string) {
-		hits, err := st.About(ctx, "", question, 5)
+		hits, err := st.SearchRanked(ctx, "", question, 5)
 		if err != nil {
 			t.Fatal(err)
 		}
