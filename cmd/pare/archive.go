@@ -2,8 +2,6 @@ package main
 
 import "github.com/pare-llm/pare/archive"
 
-// archiveLines are items with where they are from. Note says that a note in the transcript
-// has a name for all of them.
 func buildArchiveLines(from origin, items []archive.Item, note bool) []archive.Line {
 	name := ""
 	if note {

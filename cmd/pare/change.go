@@ -20,7 +20,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// changing is the flags of all commands that change transcripts.
+// changeFlags are the flags of all commands that change transcripts.
 type changeFlags struct {
 	inputFlags   `embed:""`
 	datasetFlags `embed:""`
@@ -36,42 +36,27 @@ type changeFlags struct {
 	Color        string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
-// A planner decides what to do with a request. Its error may be a
-// *pare.WindowTooSmall or a [misuse]; any other leaves the transcript as it came.
+// A planner plans the changes of a request. Its error may be a [*pare.WindowTooSmall] or a
+// [usageError]; after any other error the transcript stays as it is.
 type planner func(*wire.Request) (*pare.Plan, error)
 
-// A task is what a command does to each transcript.
+// A task is the work of a command on each transcript.
 type task struct {
-	command string
-	plan    planner
-	// tokens weighs a request, for the summary; nil: it tells of bytes.
-	countTokens func(*wire.Request) int
-	// whole wants all results or none, on standard output too.
-	allOrNothing bool
-	// archive is the file for what plans take out; "": none.
-	archive string
-	// fits is what to say where nothing had to be done; "": that says itself.
-	fitsNote string
-	// letGo is what more can go by, where the window is too small: the pins in force.
-	relaxations []string
-	// single is the flag that makes sense for one transcript only; "": none does.
-	singleFlag string
-	// lines is whether every line is answered at once; nil: the command cannot.
-	lines *lineFlags
-	// off leaves everything as it is, session files too.
-	isOff bool
-	// repairing is how session files are repaired.
-	sessionRepair *sessionRepair
-	// shorten plans what becomes of session files; nil: they are repaired, and nothing else.
-	planSession sessionPlanner
+	command       string
+	plan          planner
+	countTokens   func(*wire.Request) int // for the totals; nil: the totals contain bytes
+	allOrNothing  bool                    // writes nothing, not even standard output, if a transcript fails
+	archive       string                  // the file for removed content; "" for none
+	fitsNote      string                  // printed if nothing had to be done; may be ""
+	relaxations   []string                // flags that would let a window that is too small drop more
+	singleFlag    string                  // a flag that needs a single transcript; "" for none
+	lines         *lineFlags              // nil if the command has no --lines
+	isOff         bool                    // the configuration disables all changes
+	sessionRepair *sessionRepair          // for session files
+	planSession   sessionPlanner          // shortens session files; nil: they are only repaired
 }
 
-// misuse is wrong usage that only the transcript shows.
-type usageError struct{ error }
-
-func (m usageError) Unwrap() error { return m.error }
-
-// override lets the flags that were given decide over the policy. Its error is wrong
+// applyTo replaces settings of the policy by the flags. It modifies policy. The error is wrong
 // usage.
 func (f *changeFlags) applyTo(policy *pare.Policy) error {
 	if err := setRemedy(&policy.Repair.OrphanCall, "--orphan-call", f.OrphanCall, "stub"); err != nil {
@@ -85,7 +70,7 @@ func (f *changeFlags) applyTo(policy *pare.Policy) error {
 	return nil
 }
 
-// by lets a policy plan. What is wrong with the flags that made it is a misuse.
+// newPlanner returns a planner that uses policy. Its error is a usageError if the flags cause it.
 func newPlanner(policy *pare.Policy) planner {
 	return func(req *wire.Request) (*pare.Plan, error) {
 		plan, err := policy.Plan(context.Background(), req)
@@ -102,6 +87,7 @@ func newPlanner(policy *pare.Policy) planner {
 	}
 }
 
+// setRemedy sets the remedy to the value of a flag, which is keep or "drop".
 func setRemedy(r *wire.Remedy, flag, value, keep string) error {
 	switch value {
 	case "":
@@ -115,7 +101,7 @@ func setRemedy(r *wire.Remedy, flag, value, keep string) error {
 	return nil
 }
 
-// conflict is wrong usage that only all flags together show.
+// checkFlags returns an error if the flags contradict each other or do not fit the input.
 func (f *changeFlags) checkFlags(input *source.Input, t task) error {
 	stdin := slices.Contains(input.Paths, source.Stdin)
 	switch {
@@ -123,7 +109,7 @@ func (f *changeFlags) checkFlags(input *source.Input, t task) error {
 		return errors.New("--in-place and -o exclude each other: the result is written to one place")
 	case f.InPlace && stdin:
 		return hintedError{errors.New("--in-place needs a file; standard input has no place to write back to"), "name the file, or omit --in-place to get the result on standard output"}
-	case f.InPlace && !f.DryRun && slices.ContainsFunc(input.Paths, isIrreplaceable): // a pipe would be waited for
+	case f.InPlace && !f.DryRun && slices.ContainsFunc(input.Paths, isIrreplaceable): // reading a pipe would block
 		i := slices.IndexFunc(input.Paths, isIrreplaceable)
 		return hintedError{fmt.Errorf("%s: not a regular file, so it cannot be replaced", input.Paths[i]), "omit --in-place to get the result on standard output"}
 	case input.Many() && !f.InPlace && !f.DryRun:
@@ -138,13 +124,13 @@ func (f *changeFlags) checkFlags(input *source.Input, t task) error {
 	return nil
 }
 
-// irreplaceable reports whether there is something that is neither a file nor a folder.
+// isIrreplaceable reports whether the path exists and is neither a file nor a folder.
 func isIrreplaceable(path string) bool {
 	st, err := os.Stat(path)
 	return err == nil && !st.Mode().IsRegular() && !st.IsDir()
 }
 
-// run does a task on every transcript.
+// run runs the task on every transcript and returns the exit status.
 func (f *changeFlags) run(env *environment, t task) int {
 	f.acceptHosts = true
 	opts, err := f.parseOptions()
@@ -158,73 +144,73 @@ func (f *changeFlags) run(env *environment, t task) int {
 	if err := cmp.Or(f.checkFlags(input, t), f.checkLineFlags(input, t), f.claimFiles(env, input, t), f.prepare(env, input)); err != nil {
 		return env.failUsage(err, t.command)
 	}
-	ch := &changer{task: t, memory: &env.memory, opts: opts, hostShape: f.hostShape, dryRun: f.DryRun, json: f.JSON, wantsReceipts: f.Receipt != "", inPlace: f.InPlace && !f.DryRun, overwritesFiles: f.InPlace, hasManyFiles: input.Many(), pointer: f.pointer}
+	ch := &changer{task: t, memory: &env.memory, parsing: parsing{options: opts, acceptHosts: true, hostShape: f.hostShape, pointer: f.pointer}, dryRun: f.DryRun, json: f.JSON, wantsReceipts: f.Receipt != "", inPlace: f.InPlace && !f.DryRun, overwritesFiles: f.InPlace, hasManyFiles: input.Many()}
 	ch.style = env.newStyle(env.stdout, f.Color)
 	ch.noteStyle = env.newStyle(env.stderr, f.Color)
 	defer env.memory.Roomy(ch.hasManyFiles)()
-	r := &changeRun{changeFlags: f, w: env, in: input, changer: ch, sum: newRunTotals("change").withFiles(f.Totals != "")}
+	r := &changeRun{changeFlags: f, env: env, input: input, changer: ch, totals: newRunTotals("change").withFiles(f.Totals != "")}
 	if t.lines != nil && t.lines.Lines {
 		ch.answersLines, ch.hasManyFiles = true, true
 		ch.json = ch.json || ch.dryRun
-		return f.writeTotals(env, r.sum, r.answerLines())
+		return f.writeTotals(env, r.totals, r.answerLines())
 	}
-	return f.writeTotals(env, r.sum, r.run())
+	return f.writeTotals(env, r.totals, r.run())
 }
 
 // A changeRun is one run of a command that changes transcripts.
 type changeRun struct {
 	*changeFlags
-	w          *environment
-	in         *source.Input
+	env        *environment
+	input      *source.Input
 	changer    *changer
-	sum        *runTotals
+	totals     *runTotals
 	bar        *progress
 	out        source.Output
-	receipt    *atomicfile.Draft // nil: none is wanted
+	receipt    *atomicfile.Draft // nil without --receipt
 	archive    *source.Archive
-	err        error // why nothing more can be written
-	hasStopped bool  // at something unreadable, after earlier lines were written
+	err        error // the error that ended the writing
+	hasStopped bool  // after an unreadable transcript; earlier ones were written
 
-	isArchived, isWritten bool // what was taken out, and the results, are where they belong
+	isArchived, isWritten bool
 }
 
 func (r *changeRun) run() int {
 	if err := r.open(); err != nil {
-		return r.failed(err)
+		return r.fail(err)
 	}
-	r.bar = startProgress(r.w, r.in, r.sum)
+	r.bar = startProgress(r.env, r.input, r.totals)
 	if vetted, err := r.checkReadable(); err != nil || !vetted {
 		r.bar.stop()
-		return r.failed(err)
+		return r.fail(err)
 	}
-	// Results are as large as what they are made from, so only few of them wait.
-	source.Work(r.jobCount(), r.jobCount(), r.in.Each, func(chunk source.Chunk) batch {
-		r.w.logChunk(&chunk)
+	// Results are as large as their transcripts, so only few of them may wait.
+	source.Work(r.jobCount(), r.jobCount(), r.input.Each, func(chunk source.Chunk) batch {
+		r.env.logChunk(&chunk)
 		return r.changer.changeChunk(chunk)
 	}, r.consume)
 	r.bar.stop()
 	if r.err != nil {
-		return r.failed(r.err)
+		return r.fail(r.err)
 	}
-	if r.sum.status >= statusInvalid && (!r.hasStopped || r.sum.transcripts == 1) {
-		return r.failed(nil)
+	if r.totals.status >= statusInvalid && (!r.hasStopped || r.totals.transcripts == 1) {
+		return r.fail(nil)
 	}
 	if err := r.commit(); err != nil {
-		return r.failed(err)
+		return r.fail(err)
 	}
 	r.print()
-	return r.sum.status
+	return r.totals.status
 }
 
-// open begins the files that will be written.
+// open creates the output files.
 func (r *changeRun) open() (err error) {
-	r.out = source.Output{Stdout: r.w.stdout, Files: &r.w.files, Force: r.changer.sessionRepair != nil && r.changer.sessionRepair.overwritesBusy}
+	r.out = source.Output{Stdout: r.env.stdout, Files: &r.env.files, Force: r.changer.sessionRepair != nil && r.changer.sessionRepair.overwritesBusy}
 	if r.DryRun {
 		return nil
 	}
 	r.out.InPlace = r.InPlace
 	if r.Output != "" && r.Output != source.Stdin {
-		if r.out.File, err = newDraft(r.w, r.Output); err != nil {
+		if r.out.File, err = newDraft(r.env, r.Output); err != nil {
 			return err
 		}
 	}
@@ -233,27 +219,26 @@ func (r *changeRun) open() (err error) {
 		r.out.Hold()
 	}
 	if r.out.Spool != nil {
-		// Whoever reads our output may leave early. That is then an error like any
-		// other, and what is written beside it can be taken back.
+		// The reader of standard output may close it early. Without the signal that is an ordinary
+		// error, so that the other output files can be discarded.
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	if t.archive != "" {
-		if r.archive, err = source.OpenArchive(&r.w.files, t.archive); err != nil {
+		if r.archive, err = source.OpenArchive(&r.env.files, t.archive); err != nil {
 			return err
 		}
 	}
 	if r.Receipt != "" {
-		r.receipt, err = newDraft(r.w, r.Receipt)
+		r.receipt, err = newDraft(r.env, r.Receipt)
 	}
 	return err
 }
 
-// streams reports whether results leave as they come, and cannot be taken back.
+// isStreaming reports whether results are written immediately, so that they cannot be taken back.
 func (r *changeRun) isStreaming() bool { return !r.DryRun && r.out.Streams() }
 
-// vet reads a batch through before the first line of it is written to standard
-// output, where that can be read twice. It returns false, and has said why, if some
-// of it cannot be read.
+// checkReadable reads the input once before anything is written to standard output, if it can be
+// read twice. It returns false if a part is unreadable, which it has reported.
 func (r *changeRun) checkReadable() (bool, error) {
 	rewind, ok := r.rewinder()
 	if !ok || !r.isStreaming() {
@@ -261,24 +246,23 @@ func (r *changeRun) checkReadable() (bool, error) {
 	}
 	defer rewind()
 	r.bar.multiplyTotal(2)
-	r.in.BatchesOnly = true
-	source.Work(r.jobCount(), r.jobCount(), r.in.Each, r.changer.checkChunk, r.bar.print)
-	r.in.BatchesOnly = false
-	if r.in.Read.Load() > 32<<20 {
-		debug.FreeOSMemory() // so that both passes together take no more than one
+	r.input.BatchesOnly = true
+	source.Work(r.jobCount(), r.jobCount(), r.input.Each, r.changer.checkChunk, r.bar.print)
+	r.input.BatchesOnly = false
+	if r.input.Read.Load() > 32<<20 {
+		debug.FreeOSMemory() // the second pass can use the memory of the first
 	}
-	return r.sum.status < statusInvalid, r.bar.err
+	return r.totals.status < statusInvalid, r.bar.err
 }
 
-// readTwice reports whether the input can be read twice, and returns what must be
-// called in between.
+// rewinder reports whether the input can be read twice, and returns a function that rewinds it.
 func (r *changeRun) rewinder() (rewind func(), ok bool) {
-	path := r.in.Paths[0]
+	path := r.input.Paths[0]
 	if path != source.Stdin {
 		st, err := os.Stat(path)
-		return func() {}, err != nil || st.Mode().IsRegular() // what is not there never comes to a second time
+		return func() {}, err != nil || st.Mode().IsRegular() // a missing file is reported by the first pass
 	}
-	f, ok := r.in.Stdin.(*os.File)
+	f, ok := r.input.Stdin.(*os.File)
 	if !ok {
 		return nil, false
 	}
@@ -290,13 +274,13 @@ func (r *changeRun) rewinder() (rewind func(), ok bool) {
 	return func() { f.Seek(at, io.SeekStart) }, err == nil
 }
 
-// consume writes the results of a chunk.
+// consume writes the results of a chunk. It returns false to stop the run.
 func (r *changeRun) consume(b batch) bool {
 	if i := slices.IndexFunc(b.outs, func(o outcome) bool { return o.status >= statusInvalid }); i >= 0 && r.isStreaming() {
-		b.outs = b.outs[:i+1] // nothing behind it is written
+		b.outs = b.outs[:i+1] // nothing after the unreadable transcript is written
 		r.hasStopped = true
-		if r.sum.transcripts == 0 && !slices.ContainsFunc(b.outs[:i], func(o outcome) bool { return !o.isGap }) {
-			b.outs = b.outs[i:] // nor blank lines alone
+		if r.totals.transcripts == 0 && !slices.ContainsFunc(b.outs[:i], func(o outcome) bool { return !o.isGap }) {
+			b.outs = b.outs[i:] // blank lines alone are not written
 		}
 	}
 	b.Changed = slices.ContainsFunc(b.outs, func(o outcome) bool { return o.isChanged })
@@ -321,7 +305,7 @@ func (r *changeRun) consume(b batch) bool {
 	return !r.hasStopped
 }
 
-// record writes down what was taken out, and what was done.
+// record writes removed content to the archive and changes to the receipt.
 func (r *changeRun) record(o *outcome) error {
 	if r.archive != nil {
 		if err := r.archive.Add(o.archive...); err != nil {
@@ -339,9 +323,9 @@ func (r *changeRun) record(o *outcome) error {
 	return nil
 }
 
-// commit makes the files: first what would be lost otherwise, then the results, then
-// the receipt of what was done. None of them is there before all are on the disk, so that
-// one for which there is no room costs the others.
+// commit moves the output files to their places: the archive first, then the results, then the
+// receipt. All of them are completely written before the first is moved, so that a full disk
+// changes nothing.
 func (r *changeRun) commit() error {
 	if r.archive != nil {
 		if err := r.archive.Close(); err != nil {
@@ -372,9 +356,9 @@ func (r *changeRun) commit() error {
 	return r.receipt.Commit()
 }
 
-// failed ends a run that leaves all files as they were. A nil error has been
-// reported already.
-func (r *changeRun) failed(err error) int {
+// fail ends a run and discards all output files. A nil error means that the problem was already
+// reported.
+func (r *changeRun) fail(err error) int {
 	r.out.Discard()
 	if r.receipt != nil {
 		r.receipt.Discard()
@@ -384,13 +368,13 @@ func (r *changeRun) failed(err error) int {
 	}
 	if err == nil {
 		if !r.JSON && !r.DryRun {
-			screen.Fprintln(r.w.stderr, "pare: nothing was written")
+			screen.Fprintln(r.env.stderr, "pare: nothing was written")
 		}
-		return r.sum.status
+		return r.totals.status
 	}
 	var clash *atomicfile.Clash
 	if errors.As(err, &clash) {
-		return r.w.failUsage(clashHint(err), r.changer.command)
+		return r.env.failUsage(clashHint(err), r.changer.command)
 	}
 	problem, hint := outputProblem(err), ""
 	if we, ok := errors.AsType[*atomicfile.Error](err); ok {
@@ -399,33 +383,33 @@ func (r *changeRun) failed(err error) int {
 	switch {
 	case len(r.out.Done()) > 0:
 		hint = "what was rewritten before that:"
-		defer r.w.printBackups(palette(r.w.wantsColor(r.w.stderr, r.Color)), r.out.Done())
+		defer r.env.printBackups(palette(r.env.wantsColor(r.env.stderr, r.Color)), r.out.Done())
 	case r.isWritten:
 		hint = "the result was written before that"
 	case r.isArchived:
 		hint = "what was to be removed is in the archive; no other file was changed"
 	}
-	return r.w.fail(problem, hint)
+	return r.env.fail(problem, hint)
 }
 
-// print says what was done.
+// print prints the totals of the run.
 func (r *changeRun) print() {
 	if r.hasStopped {
 		if !r.JSON {
-			screen.Fprintf(r.w.stderr, "pare: stopped there; written before that: %s\n", plural(r.sum.transcripts-1, "transcript"))
+			screen.Fprintf(r.env.stderr, "pare: stopped there; written before that: %s\n", plural(r.totals.transcripts-1, "transcript"))
 		}
 		return
 	}
-	paint := palette(r.w.wantsColor(r.w.stderr, r.Color))
+	paint := palette(r.env.wantsColor(r.env.stderr, r.Color))
 	if !r.JSON {
-		r.sum.printChanges(r.w.stderr, paint, r.DryRun)
-		if r.changer.fitsNote != "" && r.sum.transcripts == 1 && r.sum.items == 0 && r.sum.status == statusClean {
-			screen.Fprintf(r.w.stderr, "  %s\n", paint.Faint(r.changer.fitsNote))
+		r.totals.printChanges(r.env.stderr, paint, r.DryRun)
+		if r.changer.fitsNote != "" && r.totals.transcripts == 1 && r.totals.items == 0 && r.totals.status == statusClean {
+			screen.Fprintf(r.env.stderr, "  %s\n", paint.Faint(r.changer.fitsNote))
 		}
-		r.w.printBackups(paint, r.out.Done())
+		r.env.printBackups(paint, r.out.Done())
 		if r.DryRun && (r.InPlace || r.Output != "" || r.Receipt != "" || r.changer.archive != "") {
-			screen.Fprintln(r.w.stderr, "pare: dry run: no file was written")
+			screen.Fprintln(r.env.stderr, "pare: dry run: no file was written")
 		}
 	}
-	printSkipped(r.w.stderr, r.in.Skipped.With(r.sum.others))
+	printSkipped(r.env.stderr, r.input.Skipped.With(r.totals.others))
 }

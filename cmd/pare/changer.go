@@ -16,30 +16,28 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A changer changes the transcripts of a run.
+// A changer applies the task to the transcripts of a run.
 type changer struct {
 	task
-	opts             wire.Options
-	hostShape        string      // the shape of a list of a program that was asked for
-	pointer          jsonPointer // to the transcript in each text
+	parsing
 	dryRun, json     bool
-	wantsReceipts    bool // somebody wants them
+	wantsReceipts    bool // --receipt is given
 	inPlace          bool
-	overwritesFiles  bool // files, or would if it were not a dry run
-	hasManyFiles     bool // several files
+	overwritesFiles  bool // --in-place is given, even with --dry-run
+	hasManyFiles     bool
 	memory           *source.Memory
-	answersLines     bool // every line gets an answer, errors too
-	style, noteStyle report
+	answersLines     bool // every line gets an answer, even if it cannot be read
+	style, noteStyle picture.Style
 }
 
-// A batch is what became of a chunk.
+// A batch holds the outcomes of one chunk.
 type batch struct {
 	outs []outcome
 	source.Part
 }
 
-// chunk changes the transcripts of a chunk. What needs no change, and blank lines
-// between, leave byte for byte as they came.
+// changeChunk changes the transcripts of a chunk. Blank lines and transcripts without changes keep
+// their bytes.
 func (c *changer) changeChunk(chunk source.Chunk) (b batch) {
 	defer func() {
 		for i := range b.outs {
@@ -68,7 +66,7 @@ func (c *changer) changeChunk(chunk source.Chunk) (b batch) {
 	return b
 }
 
-// gap is what stands between transcripts, or in front of them, and stays as it is.
+// newGap returns the outcome for bytes between transcripts, which stay as they are.
 func (c *changer) newGap(raw []byte) outcome {
 	o := outcome{isGap: true, bytesBefore: len(raw), bytesAfter: len(raw)}
 	if !c.dryRun {
@@ -77,7 +75,7 @@ func (c *changer) newGap(raw []byte) outcome {
 	return o
 }
 
-// vet reads the transcripts of a chunk and reports those that cannot be read.
+// checkChunk returns an outcome for each transcript of a chunk that cannot be read.
 func (c *changer) checkChunk(chunk source.Chunk) (outs []outcome) {
 	if chunk.Err != nil {
 		return []outcome{c.reportUnreadable(origin{source: chunk.Source}, newProblem(chunk.Err))}
@@ -94,45 +92,45 @@ func (c *changer) checkChunk(chunk source.Chunk) (outs []outcome) {
 	return outs
 }
 
+// checkText returns the problem of a transcript that cannot be read, or nil.
 func (c *changer) checkText(from origin, raw []byte) (fault *problem) {
-	// A bug is for the pass that does the work to report.
+	// A panic is reported by the pass that changes the transcripts.
 	defer func() { _ = recover() }()
 	at, fault := c.pointer.locate(&from, raw)
 	if fault != nil {
 		return fault
 	}
 	raw = raw[at.Start:at.End]
-	if list, fault := parseHostList(raw, c.hostShape, c.opts); list != nil || fault != nil {
+	if list, fault := parseHostList(raw, c.hostShape, c.options); list != nil || fault != nil {
 		return fault
 	}
-	if _, _, fault = parseRequest(from, raw, c.opts); fault != nil && c.sessionRepair != nil {
-		if _, ok := detectTrajectory(from, raw, c.hostShape, c.opts); ok {
+	if _, _, fault = parseRequest(from, raw, c.options); fault != nil && c.sessionRepair != nil {
+		if _, ok := detectTrajectory(from, raw, c.hostShape, c.options); ok {
 			return nil
 		}
 	}
 	return fault
 }
 
-// one changes one transcript: the first n bytes of raw; the rest is the end of its
-// line.
+// changeText changes the transcript in the first n bytes of raw. The remaining bytes end its line.
 func (c *changer) changeText(from origin, raw []byte, n int) (o outcome) {
-	// A bug that one line of a long batch meets must not cost the other lines.
+	// A bug that one line triggers must not cost the other lines of a long batch.
 	defer func() {
 		if p := recover(); p != nil {
 			o = c.reportUnchanged(from, raw, newBugProblem(p))
 		}
 	}()
 	defer c.memory.Frugal(n)()
-	list, fault := parseHostList(raw[:n], c.hostShape, c.opts)
+	list, fault := parseHostList(raw[:n], c.hostShape, c.options)
 	if list != nil {
 		return c.changeHostList(from, raw, n, list)
 	}
 	if fault != nil {
 		return c.reportUnreadable(from, *fault)
 	}
-	req, b, fault := parseRequest(from, raw[:n], c.opts)
+	req, b, fault := parseRequest(from, raw[:n], c.options)
 	if fault != nil && c.sessionRepair != nil {
-		if chunk, ok := detectTrajectory(from, raw[:n], c.hostShape, c.opts); ok {
+		if chunk, ok := detectTrajectory(from, raw[:n], c.hostShape, c.options); ok {
 			return c.changeTrajectory(from, chunk, raw[n:])
 		}
 	}
@@ -163,8 +161,8 @@ func (c *changer) changeText(from origin, raw []byte, n int) (o outcome) {
 	}
 	o.note = append(o.note, c.reportSkips(from, req, plan)...)
 	o.isChanged = !plan.Empty()
-	// What is called clean, or is overwritten, must be understood.
-	if o.isChanged && c.overwritesFiles || c.opts.Dialect != wire.Auto && !o.isChanged && len(plan.Left()) == 0 {
+	// Pare must understand a transcript before it calls it clean or overwrites it.
+	if o.isChanged && c.overwritesFiles || c.options.Dialect != wire.Auto && !o.isChanged && len(plan.Left()) == 0 {
 		if err := req.Understood(o.isChanged); err != nil {
 			p := locateProblem(err, from, raw[:n], b)
 			if p.err = err; p.isOtherJSON(from) {
@@ -191,7 +189,7 @@ func (c *changer) changeText(from origin, raw []byte, n int) (o outcome) {
 	return o
 }
 
-// weigh tells how large a transcript was and will be; nil if nobody asks.
+// measure returns the size before and after the plan, or nil if it is not printed.
 func (c *changer) measure(req *wire.Request, plan *pare.Plan) *picture.Size {
 	if c.countTokens == nil || c.json && !c.dryRun {
 		return nil
@@ -205,7 +203,7 @@ func (c *changer) measure(req *wire.Request, plan *pare.Plan) *picture.Size {
 	return s
 }
 
-// refused reports a transcript that there is no plan for.
+// reportPlanError returns the outcome of a transcript that could not be planned.
 func (c *changer) reportPlanError(from origin, raw []byte, err error) outcome {
 	var small *pare.WindowTooSmall
 	var wrong usageError
@@ -218,8 +216,8 @@ func (c *changer) reportPlanError(from origin, raw []byte, err error) outcome {
 	return c.reportUnchanged(from, raw, newProblem(err))
 }
 
-// passedBy reports what a plan leaves undone: all of a request that continues a conversation on the
-// server, or a summary.
+// reportSkips returns notes about requests that continue a conversation on the server and about
+// summaries that were not made.
 func (c *changer) reportSkips(from origin, req *wire.Request, plan *pare.Plan) (note []byte) {
 	if member := wirex.Delta(req); member != "" {
 		note = c.formatDelta(from, member)
@@ -233,7 +231,7 @@ func (c *changer) reportSkips(from origin, req *wire.Request, plan *pare.Plan) (
 	return note
 }
 
-// skipped says why a compaction left a transcript alone, or "".
+// findSkipReason returns the reason why a compaction left a transcript alone, or "".
 func findSkipReason(plan *pare.Plan) string {
 	for _, e := range plan.Events() {
 		if m, ok := e.Metadata.(pare.CompactionSkipped); ok {
@@ -243,8 +241,7 @@ func findSkipReason(plan *pare.Plan) string {
 	return ""
 }
 
-// unsummarized says why there is no summary in the place of something that was dropped,
-// or "".
+// findSummaryFailure returns the reason why dropped messages were not summarized, or "".
 func findSummaryFailure(plan *pare.Plan) string {
 	for _, e := range plan.Events() {
 		if m, ok := e.Metadata.(pare.CompactionFailed); ok {
@@ -254,7 +251,7 @@ func findSummaryFailure(plan *pare.Plan) string {
 	return ""
 }
 
-// unsummarized reports a transcript that fits without a summary.
+// formatUnsummarized returns the note for a transcript that fits without a summary.
 func (c *changer) formatUnsummarized(from origin, why string) []byte {
 	if !c.json {
 		return screen.Appendf(nil, "pare: %s: not summarized: %s\n", from.String(), why)
@@ -266,7 +263,7 @@ func (c *changer) formatUnsummarized(from origin, why string) []byte {
 	}{from.source, from.line, why})
 }
 
-// skipped reports a transcript that was left alone.
+// formatSkipped returns the note for a transcript that was not compacted.
 func (c *changer) formatSkipped(from origin, why string) []byte {
 	if !c.json {
 		return screen.Appendf(nil, "pare: %s: not compacted: %s\n", from.String(), why)
@@ -278,7 +275,7 @@ func (c *changer) formatSkipped(from origin, why string) []byte {
 	}{from.source, from.line, why})
 }
 
-// deltaNote reports a transcript that stays as it is because its history is on the server.
+// formatDelta returns the note for a request whose history is on the server.
 func (c *changer) formatDelta(from origin, member string) []byte {
 	if !c.json {
 		return formatDeltaNote(from, member)
@@ -291,12 +288,13 @@ func (c *changer) formatDelta(from origin, member string) []byte {
 	}{from.source, from.line, "server-state", member})
 }
 
-// deltaNote says that a transcript continues a conversation on the server, which a member names.
+// formatDeltaNote returns the note for a request that continues the conversation on the server that
+// member names.
 func formatDeltaNote(from origin, member string) []byte {
 	return screen.Appendf(nil, "pare: %s: left as it is: it continues the conversation that %q names, and has only the new messages\n", from.String(), member)
 }
 
-// A misfit is what --json prints about a window that is too small.
+// A windowErrorJSON is the output of --json for a window that is too small.
 type windowErrorJSON struct {
 	Error   string `json:"error"`
 	Unit    string `json:"unit"`
@@ -306,7 +304,7 @@ type windowErrorJSON struct {
 	Line    int    `json:"line,omitempty"`
 }
 
-// tooSmall reports a transcript that does not fit its window.
+// reportTooLarge returns the outcome of a transcript that does not fit its window.
 func (c *changer) reportTooLarge(from origin, e *pare.WindowTooSmall) outcome {
 	o := outcome{status: statusTooSmall}
 	if c.answersLines {
@@ -330,7 +328,7 @@ func (c *changer) reportTooLarge(from origin, e *pare.WindowTooSmall) outcome {
 	return o
 }
 
-// unreadable reports a transcript that cannot be read.
+// reportUnreadable returns the outcome of a transcript that cannot be read.
 func (c *changer) reportUnreadable(from origin, p problem) outcome {
 	if c.answersLines {
 		return outcome{status: statusInvalid, out: p.formatLineError(from)}
@@ -341,8 +339,8 @@ func (c *changer) reportUnreadable(from origin, p problem) outcome {
 	return outcome{status: statusInvalid, note: p.format(from), hint: p.hint}
 }
 
-// stuck reports a transcript that can be read, but not be changed. It leaves as it
-// came.
+// reportUnchanged returns the outcome of a transcript that can be read but not changed. Its bytes
+// stay as they are.
 func (c *changer) reportUnchanged(from origin, raw []byte, p problem) outcome {
 	o := outcome{status: statusFindings, bytesBefore: len(raw), bytesAfter: len(raw), note: p.format(from), hint: p.hint}
 	if c.json {
@@ -357,14 +355,14 @@ func (c *changer) reportUnchanged(from origin, raw []byte, p problem) outcome {
 	return o
 }
 
-// A leftover is what --json prints about a transcript that is not all repaired.
+// A remainingJSON is the output of --json for findings that could not be repaired.
 type remainingJSON struct {
 	Source string         `json:"source"`
 	Line   int            `json:"line,omitempty"`
 	Left   []wire.Finding `json:"left"`
 }
 
-// left reports what could not be repaired.
+// formatRemaining returns the note about findings that could not be repaired.
 func (c *changer) formatRemaining(from origin, found []wire.Finding) []byte {
 	if c.json {
 		return encodeLine(remainingJSON{from.source, from.line, found})
@@ -377,14 +375,14 @@ func (c *changer) formatRemaining(from origin, found []wire.Finding) []byte {
 	return b.Bytes()
 }
 
-// A receiptLine is a change, and where it was made if that is not obvious.
+// A receiptLine is a change with the place of its transcript, if there are several.
 type receiptLine struct {
 	wire.Change
 	Source string `json:"source,omitempty"`
 	Line   int    `json:"line,omitempty"`
 }
 
-// receipt renders changes as JSON lines, if anybody wants them.
+// buildReceipt returns the changes as JSON lines, or nil without --receipt.
 func (c *changer) buildReceipt(from origin, changes []wire.Change) jsonLines {
 	var all jsonLines
 	for _, ch := range changes {
@@ -400,7 +398,8 @@ func (c *changer) buildReceipt(from origin, changes []wire.Change) jsonLines {
 	return all
 }
 
-// Some lines of JSON lie in pieces: a transcript may have a hundred thousand changes.
+// jsonLines are lines of JSON in several buffers, because a transcript may have a hundred thousand
+// changes.
 type jsonLines [][]byte
 
 func (l *jsonLines) add(v any) {
@@ -412,18 +411,18 @@ func (l *jsonLines) add(v any) {
 	(*l)[n] = append((*l)[n], encodeLine(v)...)
 }
 
-// show renders the plan for a transcript.
+// renderPlan returns the plan of a transcript for --dry-run.
 func (c *changer) renderPlan(from origin, req *wire.Request, plan *pare.Plan, s *picture.Size) []byte {
 	if !c.json {
 		if plan.Empty() && len(plan.Changes())+len(plan.Left()) == 0 {
 			return nil
 		}
-		return picture.Plan{Style: c.style.Style, Request: req, Plan: plan, Size: s}.Render(from.String())
+		return picture.Plan{Style: c.style, Request: req, Plan: plan, Size: s}.Render(from.String())
 	}
-	// The plan writes itself; where it is from goes in front.
+	// The plan encodes itself. The origin is inserted before its members.
 	raw, err := plain.Marshal(plan)
 	if err != nil {
-		panic(err) // our own types
+		panic(err) // the plan consists of our own types
 	}
 	head := struct {
 		Source string `json:"source"`

@@ -24,7 +24,7 @@ type checkCmd struct {
 	lineFlags   `embed:""`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *checkCmd) Help() string {
 	return `For example:
 
@@ -66,19 +66,27 @@ func (c *checkCmd) run(env *environment) int {
 	if status != statusClean {
 		return status
 	}
-	c.Strict, c.Advice = c.Strict || conf.Check.Strict, c.Advice || conf.Check.Advice
-	if c.Lines {
-		return c.reportLines(env, "check", &c.lineFlags, c.checkTranscript, c.checkSession)
+	c.Strict = c.Strict || conf.Check.Strict
+	c.Advice = c.Advice || conf.Check.Advice
+	task := reportTask{
+		command: "check", itemNoun: "finding",
+		reportTranscript: c.checkTranscript, reportSession: c.checkSession,
+		printTotals: func(totals *runTotals, hasManyFiles bool) {
+			paint := palette(env.wantsColor(env.stderr, c.Color))
+			totals.print(env.stderr, paint, hasManyFiles || totals.transcripts != 1)
+			if hasManyFiles {
+				screen.Fprint(env.stderr, c.repairHint(totals))
+			}
+		},
 	}
-	return c.report(env, "check", "finding", c.checkTranscript, c.checkSession, func(totals *runTotals, many bool) {
-		totals.print(env.stderr, palette(env.wantsColor(env.stderr, c.Color)), many || totals.transcripts != 1)
-		if many {
-			screen.Fprint(env.stderr, c.repairHint(totals))
-		}
-	})
+	if c.Lines {
+		return c.reportLines(env, &c.lineFlags, task)
+	}
+	return c.report(env, task)
 }
 
-// conditionsOf reads headers as curl takes them. Its error is wrong usage.
+// parseHeaderFlags parses headers in the form "NAME: VALUE", as curl does. The error is wrong
+// usage.
 func parseHeaderFlags(lines []string) (wire.Conditions, error) {
 	header := make(map[string][]string)
 	for _, line := range lines {
@@ -91,7 +99,7 @@ func parseHeaderFlags(lines []string) (wire.Conditions, error) {
 	return wirex.ReadConditions("", header), nil
 }
 
-// cure says, of several files, what to do about those with findings.
+// repairHint returns the command that repairs several files with findings.
 func (c *checkCmd) repairHint(totals *runTotals) screen.Text {
 	if totals.faulty == 0 || slices.Contains(c.Paths, source.Stdin) {
 		return ""
@@ -107,56 +115,76 @@ func (c *checkCmd) repairHint(totals *runTotals) screen.Text {
 	return screen.Printf("to fix %s: %s\n", them, screen.NewCommand("pare", verb, "--in-place").Files(c.Paths...))
 }
 
-// one checks one transcript.
-func (c *checkCmd) checkTranscript(style report, from origin, req *wire.Request) (out outcome, err error) {
+// checkTranscript checks one transcript.
+func (c *checkCmd) checkTranscript(style picture.Style, from origin, req *wire.Request) (out outcome, err error) {
 	if from.host != nil {
 		return c.checkHostList(style, from)
 	}
-	found := checkRequest(req, wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
-	for _, f := range found {
+	findings := checkRequest(req, wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
+	for _, finding := range findings {
 		out.status = statusFindings
-		out.rules = append(out.rules, f.Rule)
+		out.rules = append(out.rules, finding.Rule)
 	}
-	if len(found) == 0 {
-		if err := req.Understood(false); err != nil { // it is not called clean then
+	if len(findings) == 0 {
+		// A request that Pare does not understand is not called clean.
+		if err := req.Understood(false); err != nil {
 			return out, err
 		}
 	}
-	n := picture.Count(req)
 	var judged []judgedFinding
-	if c.JSON || len(found) > 0 && !from.isOneOfMany {
-		judged = c.classifyFindings(req, found)
+	if c.JSON || len(findings) > 0 && !from.isOneOfMany {
+		judged = c.classifyFindings(req, findings)
 	}
 	switch {
 	case c.JSON:
-		r := checkResult{Source: from.source, Line: from.line, Dialect: req.Dialect.String(), Profile: req.Profile.Name, Counts: n, Delta: wirex.Delta(req), Findings: judged, Missing: findMissingMembers(req)}
-		if c.Pairs {
-			r.Pairs = engine.Pairs(req, "")
-		}
-		out.out = encodeLine(r)
-	case len(found) > 0:
-		out.out = style.Transcript(from.String(), req, n, found)
+		out.out = encodeLine(c.newResult(from, req, judged))
+	case len(findings) > 0:
+		out.out = style.Transcript(from.String(), req, picture.Count(req), findings)
 		if !from.isOneOfMany {
-			command := screen.NewCommand("pare", "fix").Files(from.source)
-			if from.source == source.Stdin {
-				command = screen.NewCommand("pare", "fix").Input("FILE")
-			}
-			out.note = formatRemedy(judged, command)
+			out.note = formatRemedy(judged, fixCommand(from))
 		}
 	case !from.isOneOfMany:
-		out.note = screen.Appendf(nil, "%s: clean (%s, profile %s, %s)\n", from.String(), req.Dialect, req.Profile.Name, n)
-		for _, member := range findMissingMembers(req) {
-			out.note = screen.Appendf(out.note, "it has no %s, which the API asks for: add it when you send this\n", member)
-		}
-		if member := wirex.Delta(req); member != "" {
-			out.note = screen.Appendf(out.note, "it continues the conversation that %q names: calls, results and turns were not checked\n", member)
-		}
+		out.note = formatCleanNote(from, req)
 	}
 	return out, nil
 }
 
-// missing names what a request to a model must have beside its history, and this one has not. It is no
-// finding: a history that is kept for later has no need of it.
+// newResult returns the output of --json for a transcript.
+func (c *checkCmd) newResult(from origin, req *wire.Request, findings []judgedFinding) checkResult {
+	result := checkResult{
+		Source: from.source, Line: from.line,
+		Dialect: req.Dialect.String(), Profile: req.Profile.Name,
+		Counts: picture.Count(req), Delta: wirex.Delta(req),
+		Findings: findings, Missing: findMissingMembers(req),
+	}
+	if c.Pairs {
+		result.Pairs = engine.Pairs(req, "")
+	}
+	return result
+}
+
+// fixCommand returns the command that repairs the transcript.
+func fixCommand(from origin) screen.Command {
+	if from.source == source.Stdin {
+		return screen.NewCommand("pare", "fix").Input("FILE")
+	}
+	return screen.NewCommand("pare", "fix").Files(from.source)
+}
+
+// formatCleanNote returns the note about a transcript without findings.
+func formatCleanNote(from origin, req *wire.Request) []byte {
+	note := screen.Appendf(nil, "%s: clean (%s, profile %s, %s)\n", from.String(), req.Dialect, req.Profile.Name, picture.Count(req))
+	for _, member := range findMissingMembers(req) {
+		note = screen.Appendf(note, "it has no %s, which the API asks for: add it when you send this\n", member)
+	}
+	if member := wirex.Delta(req); member != "" {
+		note = screen.Appendf(note, "it continues the conversation that %q names: calls, results and turns were not checked\n", member)
+	}
+	return note
+}
+
+// findMissingMembers returns the members that the API requires besides the history and that the
+// request lacks. They are not findings, because a stored history does not need them.
 func findMissingMembers(req *wire.Request) []string {
 	member := wirex.Required(req.Dialect)
 	if member == "" || req.Model() == "" || req.MaxOutputTokens() > 0 {
@@ -165,15 +193,15 @@ func findMissingMembers(req *wire.Request) []string {
 	return []string{member}
 }
 
-// A result is what --json prints about a transcript.
+// A checkResult is the output of check --json for a transcript.
 type checkResult struct {
 	Source  string `json:"source"`
 	Line    int    `json:"line,omitempty"`
 	Dialect string `json:"dialect"`
 	Profile string `json:"profile"`
 	picture.Counts
-	Delta    string          `json:"delta,omitempty"` // the member that names the conversation on the server which it continues
+	Delta    string          `json:"delta,omitempty"` // the member that names a conversation on the server
 	Findings []judgedFinding `json:"findings"`
 	Pairs    []engine.Pair   `json:"pairs,omitzero"`
-	Missing  []string        `json:"missing,omitempty"` // beside the history
+	Missing  []string        `json:"missing,omitempty"` // members besides the history
 }

@@ -33,7 +33,7 @@ type compactCmd struct {
 	changeFlags   `embed:""`
 }
 
-// authoring is the flags that say who writes the summary.
+// summaryFlags select the author of the summary.
 type summaryFlags struct {
 	By           string         `enum:",extract,endpoint" default:"" placeholder:"extract|endpoint" help:"Who writes the summary: extract (default: lines are copied out, no model is asked) or endpoint (a model, see --endpoint)."`
 	Summary      *string        `placeholder:"TEXT" help:"Your own summary, of one transcript."`
@@ -48,7 +48,7 @@ type summaryFlags struct {
 	Timeout      *time.Duration `placeholder:"TIME" help:"How long to wait for a summary, such as 30s. Default: 2m."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *compactCmd) Help() string {
 	return `For example:
 
@@ -94,7 +94,7 @@ func (c *compactCmd) run(env *environment) int {
 	if err := cmp.Or(c.changeFlags.applyTo(policy), c.countingFlags.checkModel(c.Model)); err != nil {
 		return env.failUsage(err, "compact")
 	}
-	if policy.Rules = nil; own != nil { // nothing but what is summarized is taken out
+	if policy.Rules = nil; own != nil { // only the summarized messages are removed
 		policy.Compact.Summarize = own
 	}
 	policy.Model = c.Model
@@ -113,9 +113,9 @@ func (c *compactCmd) run(env *environment) int {
 	return c.changeFlags.run(env, t)
 }
 
-// session plans what becomes of a session. One that is full has to fit afterwards, however little can be
-// summarized: if what a compaction leaves does not, that goes by a window, too, of as many messages, so
-// that a second compaction finds nothing to do.
+// sessionPlanner returns the planner for session files. A full session must fit afterwards: if the
+// compaction does not save enough, a window of the same number of messages drops the rest, so that
+// a second compaction finds nothing to do.
 func (c *compactCmd) sessionPlanner(policy *pare.Policy) sessionPlanner {
 	return func(thread *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
 		_, full := s.Limits()
@@ -128,7 +128,7 @@ func (c *compactCmd) sessionPlanner(policy *pare.Policy) sessionPlanner {
 			fits.Window = &pare.Window{Messages: parex.MinKeep(policy.Compact)}
 			plan, err = agentlog.RescueWith(thread, s, fits, 0)
 			var small *pare.WindowTooSmall
-			if errors.As(err, &small) && small.Unit == "messages" { // an unbroken run of calls, or what is pinned
+			if errors.As(err, &small) && small.Unit == "messages" { // an unbroken run of calls, or pinned messages
 				return agentlog.RescueWith(thread, s, *policy, 0)
 			}
 			return plan, err
@@ -136,9 +136,9 @@ func (c *compactCmd) sessionPlanner(policy *pare.Policy) sessionPlanner {
 	}
 }
 
-// check is wrong usage that kong could not see, whatever the configuration says.
+// checkFlags checks the flags that do not depend on the configuration.
 func (c *compactCmd) checkFlags() error {
-	if c.Conserve != nil && !(*c.Conserve >= 0 && *c.Conserve <= 1) { // not a number is neither
+	if c.Conserve != nil && !(*c.Conserve >= 0 && *c.Conserve <= 1) { // also rejects NaN
 		return fmt.Errorf("--conserve is a share from 0 to 1, not %v", *c.Conserve)
 	}
 	return cmp.Or(
@@ -146,7 +146,7 @@ func (c *compactCmd) checkFlags() error {
 	)
 }
 
-// check is wrong usage that the flags show by themselves.
+// checkFlags returns an error if the flags contradict each other.
 func (f *summaryFlags) checkFlags() error {
 	ways := f.sources()
 	switch {
@@ -160,7 +160,7 @@ func (f *summaryFlags) checkFlags() error {
 	return nil
 }
 
-// ways are the flags that say what the summary is.
+// sources returns the flags that provide a summary.
 func (f *summaryFlags) sources() (given []string) {
 	by := f.By
 	if by == "" && f.Endpoint != "" {
@@ -177,8 +177,7 @@ func (f *summaryFlags) sources() (given []string) {
 	return given
 }
 
-// override lets the flags that were given decide over the file. Its error is wrong
-// usage.
+// applyTo replaces settings of conf by the flags that are given. The error is wrong usage.
 func (c *compactCmd) applyTo(env *environment, conf *config.Config) error {
 	var how config.Compaction
 	if conf.Compact != nil {
@@ -205,7 +204,7 @@ func (c *compactCmd) applyTo(env *environment, conf *config.Config) error {
 	return c.summaryFlags.applyTo(env, &how)
 }
 
-// override lets the flags decide who writes the summary.
+// applyTo replaces the author of the summary by the flags. It modifies compaction.
 func (f *summaryFlags) applyTo(env *environment, how *config.Compaction) error {
 	if f.Timeout != nil {
 		how.Timeout = config.Duration(*f.Timeout)
@@ -249,7 +248,8 @@ func (f *summaryFlags) applyTo(env *environment, how *config.Compaction) error {
 	return err
 }
 
-// own is the summary of the user, if there is one. Its error is wrong usage.
+// ownSummarizer returns a summarizer that returns the text of the user, or nil if no text is given.
+// The error is wrong usage.
 func (f *summaryFlags) ownSummarizer(env *environment, stdinTaken bool) (pare.Summarizer, error) {
 	text := ""
 	switch {
@@ -271,7 +271,7 @@ func (f *summaryFlags) ownSummarizer(env *environment, stdinTaken bool) (pare.Su
 	}, nil
 }
 
-// maxSummaryFile is more than any summary.
+// maxSummaryFile is the size limit of --summary-file.
 const maxSummaryFile = 4 << 20
 
 func readSummary(env *environment, name string, stdinTaken bool) (string, error) {
@@ -300,7 +300,7 @@ func readSummary(env *environment, name string, stdinTaken bool) (string, error)
 	return string(text), nil
 }
 
-// remedied says what to do about compactions that fail.
+// addRemedy returns a planner that adds advice to the error of a failed compaction.
 func (c *compactCmd) addRemedy(plan planner) planner {
 	return func(req *wire.Request) (*pare.Plan, error) {
 		p, err := plan(req)
@@ -312,7 +312,6 @@ func (c *compactCmd) addRemedy(plan planner) planner {
 	}
 }
 
-// remedy says what to do about a compaction that failed.
 func (c *compactCmd) remedyFor(reason string) string {
 	switch reason {
 	case "larger":

@@ -16,10 +16,10 @@ type countCmd struct {
 	countingFlags `embed:""`
 	reportFlags   `embed:""`
 
-	limit *fullness.Limit // what Above says; nil: nothing
+	limit *fullness.Limit // the parsed --above; nil if it is not given
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *countCmd) Help() string {
 	return `For example:
 
@@ -59,18 +59,21 @@ func (c *countCmd) run(env *environment) int {
 	if c.limit, err = parseLimit(c.Above); err != nil {
 		return env.failUsage(err, "count")
 	}
-	return c.report(env, "count", "token", c.countTranscript, nil, func(totals *runTotals, many bool) {
-		if totals.size != nil && (many || totals.transcripts != 1) {
-			screen.Fprintf(env.stderr, "%s: %s, %s tokens\n", plural(totals.transcripts, "transcript"), plural(totals.size.Messages[0], "message"), grouped(totals.size.Tokens[0]))
-		}
+	return c.report(env, reportTask{
+		command: "count", itemNoun: "token", reportTranscript: c.countTranscript,
+		printTotals: func(totals *runTotals, hasManyFiles bool) {
+			if totals.size != nil && (hasManyFiles || totals.transcripts != 1) {
+				screen.Fprintf(env.stderr, "%s: %s, %s tokens\n", plural(totals.transcripts, "transcript"), plural(totals.size.Messages[0], "message"), grouped(totals.size.Tokens[0]))
+			}
+		},
 	})
 }
 
-// A counted is what --json prints about a transcript.
+// A countJSON is the output of count --json for a transcript.
 type countJSON struct {
 	Source     string            `json:"source"`
 	Line       int               `json:"line,omitempty"`
-	Thread     string            `json:"thread,omitempty"` // of a session file that has several
+	Thread     string            `json:"thread,omitempty"` // if the session file has several
 	Dialect    string            `json:"dialect"`
 	Profile    string            `json:"profile"`
 	Model      string            `json:"model"`
@@ -80,16 +83,16 @@ type countJSON struct {
 	Window     int               `json:"window,omitempty"`
 	Room       int               `json:"room,omitempty"`
 	Share      *float64          `json:"share,omitempty"`
-	Recorded   int               `json:"recorded,omitempty"` // by the API, for the last reply of a session
-	Beside     int               `json:"beside,omitempty"`   // of them are not in the file: the system prompt and the tools
+	Recorded   int               `json:"recorded,omitempty"` // counted by the API for the last reply
+	Beside     int               `json:"beside,omitempty"`   // recorded tokens that are not in the file: the system prompt and the tools
 	OverWindow bool              `json:"over_window,omitempty"`
 	Above      *bool             `json:"above,omitempty"`    // only with --above
-	Fullness   *fullness.Outlook `json:"fullness,omitempty"` // what is left; nil: the window is not known
+	Fullness   *fullness.Outlook `json:"fullness,omitempty"` // nil if the window is not known
 	tally.Tally
 }
 
-// one counts one transcript.
-func (c *countCmd) countTranscript(style report, from origin, req *wire.Request) (out outcome, err error) {
+// countTranscript counts one transcript.
+func (c *countCmd) countTranscript(style picture.Style, from origin, req *wire.Request) (out outcome, err error) {
 	model := cmp.Or(c.Model, req.Model())
 	counter, err := c.counter(model)
 	if err != nil {
@@ -124,13 +127,13 @@ func (c *countCmd) countTranscript(style report, from origin, req *wire.Request)
 	case from.isOneOfMany && !c.ByMessage:
 		out.out = style.TallyLine(from.String(), drawn)
 	default:
-		out.out = style.Style.Tally(from.String(), req, drawn)
+		out.out = style.Tally(from.String(), req, drawn)
 	}
 	return out, nil
 }
 
-// outlook is what is left of a window: by what the API has counted of a session so far, or by the
-// estimate.
+// findOutlook returns the remaining capacity of a window, from the recorded pace of a session or
+// from an estimate.
 func findOutlook(from origin, req *wire.Request, size fullness.Size, model string, messages int) fullness.Outlook {
 	var pace fullness.Pace
 	if from.pace != nil {
@@ -142,7 +145,7 @@ func findOutlook(from origin, req *wire.Request, size fullness.Size, model strin
 	return pace.Outlook(size.Position(model))
 }
 
-// warning is what is left of a window that is half full: before, it is far away.
+// formatOutlook returns the outlook of a window that is at least half full, or "".
 func formatOutlook(f *fullness.Outlook) string {
 	if f.Share < 0.5 {
 		return ""

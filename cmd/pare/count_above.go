@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare/internal/fullness"
 )
 
-// readLimit reads the value of --above; nil: it was not given.
+// parseLimit parses --above; "" gives nil.
 func parseLimit(text string) (*fullness.Limit, error) {
 	if text == "" {
 		return nil, nil
@@ -20,11 +20,11 @@ func parseLimit(text string) (*fullness.Limit, error) {
 	return &l, nil
 }
 
-// judge says whether a transcript is above a limit, in a line for people. Its error is wrong usage:
-// a share of a window, or dollars of a model, that nobody knows.
+// compareWithLimit reports in a line for people whether a transcript is above limit, and sets
+// count.Above. The error is wrong usage: the window or the price of the model is not known.
 func compareWithLimit(l *fullness.Limit, from origin, n *countJSON, so *fullness.Outlook) (note []byte, err error) {
 	beside := ""
-	if n.Beside > 0 { // what the file does not show
+	if n.Beside > 0 { // tokens that the file does not contain
 		beside = ", with the system prompt and the tools"
 	}
 	above, known := l.Passed(so)

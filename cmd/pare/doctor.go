@@ -30,7 +30,7 @@ type doctorCmd struct {
 	Color string   `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *doctorCmd) Help() string {
 	return `For example:
 
@@ -76,7 +76,7 @@ func (c *doctorCmd) run(env *environment) int {
 	if c.Home == "" {
 		warnDeadBaseURLs(env)
 	}
-	r := &doctorRun{doctorCmd: c, w: env, home: picture.Home{Dir: s.Home, Tilde: c.Home == "" && runtime.GOOS != "windows"}, search: s, Found: agentlog.Find(s), now: time.Now()}
+	r := &doctorRun{doctorCmd: c, env: env, home: picture.Home{Dir: s.Home, Tilde: c.Home == "" && runtime.GOOS != "windows"}, search: s, Found: agentlog.Find(s), now: time.Now()}
 	for i := range r.Sessions {
 		r.Sessions[i].Client = installedVersion(s.Getenv, r.Sessions[i].Agent.Name)
 	}
@@ -86,7 +86,7 @@ func (c *doctorCmd) run(env *environment) int {
 	return r.run()
 }
 
-// check is wrong usage that kong could not see.
+// checkFlags returns the parsed --since. The error is wrong usage.
 func (c *doctorCmd) checkFlags() (since time.Duration, err error) {
 	for i, name := range c.Agent {
 		if c.Agent[i], err = resolveAgentName(name); err != nil {
@@ -110,7 +110,7 @@ func (c *doctorCmd) checkFlags() (since time.Duration, err error) {
 	return since, nil
 }
 
-// agentNamed is the agent that people call by a name: its own, or the beginning of it.
+// resolveAgentName returns the name of the agent that has this name or starts with it.
 func resolveAgentName(name string) (string, error) {
 	names := agentlog.AgentNames()
 	var begin []string
@@ -128,7 +128,7 @@ func resolveAgentName(name string) (string, error) {
 	return "", hintedError{fmt.Errorf("unknown agent %q; the agents are %s", name, strings.Join(names, ", ")), suggest.Sentence(name, names)}
 }
 
-// parseAge reads a duration that may have days and weeks, which Go's have not.
+// parseAge parses a duration that may also be in days (d) or weeks (w).
 func parseAge(s string) (time.Duration, bool) {
 	const day = 24 * time.Hour
 	for _, u := range []struct {
@@ -144,12 +144,12 @@ func parseAge(s string) (time.Duration, bool) {
 	return d, err == nil && d > 0
 }
 
-// search says where the flags want sessions to be looked for.
+// buildSearch returns the folders to search. Variables that name folders are ignored with --home,
+// because they belong to the user of this machine.
 func (c *doctorCmd) buildSearch(env *environment, since time.Duration) (agentlog.Search, error) {
 	s := agentlog.Search{Home: c.Home, Getenv: env.getenv, Agents: c.Agent, IncludeSecondary: c.All}
 	s.Databases = func(a *agentlog.Agent, path string) ([]agentlog.Place, error) { return tables.Places(a, path, c.All) }
 	if c.Home != "" {
-		// What the environment says is about this machine's user.
 		s.Getenv = nil
 		if st, err := os.Stat(c.Home); err != nil || !st.IsDir() {
 			return s, fmt.Errorf("--home must be a folder, and %s is not one", c.Home)
@@ -170,26 +170,26 @@ func (c *doctorCmd) buildSearch(env *environment, since time.Duration) (agentlog
 	return s, nil
 }
 
-// rounds is one run of the doctor.
+// A doctorRun is one run of pare doctor.
 type doctorRun struct {
 	*doctorCmd
 	*agentlog.Found
-	w          *environment
+	env        *environment
 	search     agentlog.Search
 	home       picture.Home
 	now        time.Time
 	treatments []*treatment
 
-	emptySessions int      // session files with nothing in them
-	strayFiles    []string // files that are no sessions, where sessions are
+	emptySessions int      // the number of session files without messages
+	strayFiles    []string // files in session folders that are not sessions
 }
 
 func (d *doctorRun) run() int {
 	if err := d.examine(); err != nil {
-		return d.w.failOutput(err)
+		return d.env.failOutput(err)
 	}
 	v := &picture.Doctor{
-		Style: d.w.newStyle(d.w.stdout, d.Color).Style, Notes: palette(d.w.wantsColor(d.w.stderr, d.Color)),
+		Style: d.env.newStyle(d.env.stdout, d.Color), Notes: palette(d.env.wantsColor(d.env.stderr, d.Color)),
 		Now: d.now, All: d.All, Home: d.home,
 	}
 	if !d.JSON {
@@ -197,8 +197,8 @@ func (d *doctorRun) run() int {
 		for _, t := range d.treatments {
 			all = append(all, t.Diagnosis)
 		}
-		if _, err := d.w.stdout.Write(v.Render(all)); err != nil {
-			return d.w.failOutput(err)
+		if _, err := d.env.stdout.Write(v.Render(all)); err != nil {
+			return d.env.failOutput(err)
 		}
 		if d.Fix {
 			d.repairAll(v)
@@ -206,7 +206,7 @@ func (d *doctorRun) run() int {
 	}
 	d.printNotes()
 	if d.Watch {
-		again := d.w.recheck
+		again := d.env.recheck
 		if again == nil {
 			again = waitForRecheck
 		}
@@ -215,16 +215,16 @@ func (d *doctorRun) run() int {
 	return d.status()
 }
 
-// examine checks all sessions, on all cores: at most one for each is in memory.
+// examine checks all sessions on all cores. At most one session per core is in memory.
 func (d *doctorRun) examine() error {
 	if len(d.Sessions) == 0 {
 		return nil
 	}
-	input := &source.Input{Stdin: d.w.stdin}
+	input := &source.Input{Stdin: d.env.stdin}
 	for _, x := range d.Sessions {
 		input.Paths = append(input.Paths, x.Path)
 	}
-	bar := startProgress(d.w, input, newRunTotals("finding"))
+	bar := startProgress(d.env, input, newRunTotals("finding"))
 	defer bar.stop()
 	jobs := runtime.GOMAXPROCS(0)
 	produce := func(emit func(agentlog.Place) bool) {
@@ -236,7 +236,7 @@ func (d *doctorRun) examine() error {
 	}
 	work := func(x agentlog.Place) *agentlog.Diagnosis {
 		defer func() { input.Read.Add(x.Bytes) }()
-		defer d.w.memory.Frugal(int(x.Bytes))()
+		defer d.env.memory.Frugal(int(x.Bytes))()
 		return agentlog.Examine(x)
 	}
 	source.Work(jobs, 16*jobs, produce, work, func(diagnosis *agentlog.Diagnosis) bool {
@@ -256,7 +256,8 @@ func (d *doctorRun) examine() error {
 	return bar.err
 }
 
-// outcome is what is said about a session at once: with --json all there is to say.
+// buildOutcome returns the outcome of a session, and with --json its report. With --fix it repairs
+// the session first.
 func (d *doctorRun) buildOutcome(t *treatment) (o outcome) {
 	for _, f := range t.Faults {
 		if f.Effect == agentlog.Refused && t.Broken() {
@@ -273,7 +274,7 @@ func (d *doctorRun) buildOutcome(t *treatment) (o outcome) {
 	return o
 }
 
-// status is the exit status: of several the highest counts.
+// status returns the exit status.
 func (d *doctorRun) status() int {
 	status := statusClean
 	if len(d.Failed) > 0 {
@@ -290,7 +291,7 @@ func (d *doctorRun) status() int {
 	return status
 }
 
-// A diagnosisJSON is what --json prints about a session.
+// A diagnosisJSON is the output of --json for a session.
 type diagnosisJSON struct {
 	Agent    string `json:"agent"`
 	Project  string `json:"project"`
@@ -305,7 +306,7 @@ type diagnosisJSON struct {
 	Bytes     int64            `json:"bytes"`
 	Modified  string           `json:"modified"`
 	Repaired  *bool            `json:"repaired,omitempty"`
-	Reason    string           `json:"why,omitempty"` // it was not repaired
+	Reason    string           `json:"why,omitempty"` // the session was not repaired
 	Backup    string           `json:"backup,omitempty"`
 	Remaining []agentlog.Fault `json:"remaining,omitempty"`
 	Error     string           `json:"error,omitempty"`

@@ -7,13 +7,13 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
-// baseURLs are the variables by which clients are pointed at a proxy.
+// baseURLVariables are the variables that point clients at a proxy.
 var baseURLVariables = []string{
 	"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "GOOGLE_GEMINI_BASE_URL", "GEMINI_BASE_URL", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
 }
 
-// deadBases names those that point at a port of this machine on which nobody listens: every
-// request of the agent fails then, and not for anything in its sessions.
+// warnDeadBaseURLs prints the variables that name a port of this machine at which nothing listens.
+// Every request of the agent fails then, whatever its sessions contain.
 func warnDeadBaseURLs(env *environment) {
 	for _, name := range baseURLVariables {
 		address := env.getenv(name)

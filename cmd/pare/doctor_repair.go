@@ -12,16 +12,17 @@ import (
 	"github.com/pare-llm/pare/internal/agentlog"
 )
 
-// A treated session is one that was examined, and what was done about it.
+// A treatment is a session that was examined, and the result of its repair.
 type treatment struct {
 	*agentlog.Diagnosis
 	isRepaired bool
 	backup     string
-	remaining  []agentlog.Fault // what could not be repaired
-	reason     string           // it was not repaired
+	remaining  []agentlog.Fault // findings that could not be repaired
+	reason     string           // the session was not repaired
 }
 
-// broken reports whether the session cannot be resumed as it should be, as it is now.
+// isBroken reports whether the session, after a repair if there was one, cannot be resumed
+// completely.
 func (t *treatment) isBroken() bool {
 	if t.isRepaired {
 		return agentlog.Refusals(t.remaining) > 0
@@ -29,12 +30,12 @@ func (t *treatment) isBroken() bool {
 	return t.Broken()
 }
 
-// skippedByUser is why a session was not repaired that a person has been asked about.
+// skippedByUser is the reason for a session that the user chose not to repair.
 const skippedByUser = "skipped"
 
-// repair repairs a session if agree does, and notes what came of it.
+// repairSession repairs a session if agree returns true, and stores the result in t.
 func (d *doctorRun) repairSession(t *treatment, agree func(*agentlog.RepairPlan) bool) {
-	if err := d.w.files.Recover(t.Path); err != nil {
+	if err := d.env.files.Recover(t.Path); err != nil {
 		t.reason = newProblem(err).Message
 		return
 	}
@@ -47,7 +48,7 @@ func (d *doctorRun) repairSession(t *treatment, agree func(*agentlog.RepairPlan)
 		t.reason = skippedByUser
 		return
 	}
-	done, err := m.Replace(&d.w.files)
+	done, err := m.Replace(&d.env.files)
 	if err != nil {
 		t.reason = newProblem(err).Message
 		return
@@ -55,16 +56,16 @@ func (d *doctorRun) repairSession(t *treatment, agree func(*agentlog.RepairPlan)
 	if len(done) > 0 {
 		t.backup = done[0].Backup
 	}
-	d.w.printNotes(done)
+	d.env.printNotes(done)
 	t.isRepaired, t.remaining = true, agentlog.Faults(m.Fixed.Remaining)
 }
 
-// repairAll repairs broken sessions one by one: shows what is to be done, asks, does it.
+// repairAll shows the repair of each broken session, asks the user, and repairs it.
 func (d *doctorRun) repairAll(v *picture.Doctor) {
-	asked := &repairPrompt{acceptsAll: d.Yes, in: bufio.NewReader(d.w.stdin)}
-	if !d.Yes && (!isTerminal(d.w.stdin) || !isTerminal(d.w.stderr)) {
+	asked := &repairPrompt{acceptsAll: d.Yes, in: bufio.NewReader(d.env.stdin)}
+	if !d.Yes && (!isTerminal(d.env.stdin) || !isTerminal(d.env.stderr)) {
 		if len(d.repairable()) > 0 {
-			screen.Fprintf(d.w.stderr, "pare: --fix asks before each change, and there is no terminal to ask on: nothing was changed\n      pare doctor --fix --yes repairs without asking\n")
+			screen.Fprintf(d.env.stderr, "pare: --fix asks before each change, and there is no terminal to ask on: nothing was changed\n      pare doctor --fix --yes repairs without asking\n")
 		}
 		return
 	}
@@ -72,16 +73,16 @@ func (d *doctorRun) repairAll(v *picture.Doctor) {
 		if asked.hasQuit {
 			return
 		}
-		screen.Fprintf(d.w.stderr, "\n%s\n%s\n", v.Notes.Bold(picture.Called(t.Diagnosis)), v.Notes.Faint(v.Home.Short(t.Path)))
+		screen.Fprintf(d.env.stderr, "\n%s\n%s\n", v.Notes.Bold(picture.Called(t.Diagnosis)), v.Notes.Faint(v.Home.Short(t.Path)))
 		d.repairSession(t, func(m *agentlog.RepairPlan) bool {
-			d.w.stderr.Write(v.Changes(m))
-			return asked.ask(d.w, func(what string) { d.preview(v, t, m, what) })
+			d.env.stderr.Write(v.Changes(m))
+			return asked.ask(d.env, func(what string) { d.preview(v, t, m, what) })
 		})
-		d.w.stderr.Write(formatTreatment(v, t))
+		d.env.stderr.Write(formatTreatment(v, t))
 	}
 }
 
-// treatable are the sessions that are repaired.
+// repairable returns the sessions to repair, in the order of the report.
 func (d *doctorRun) repairable() []*treatment {
 	var all []*treatment
 	for _, t := range d.treatments {
@@ -89,24 +90,24 @@ func (d *doctorRun) repairable() []*treatment {
 			all = append(all, t)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *treatment) int { return b.Modified.Compare(a.Modified) }) // as they are listed
+	slices.SortStableFunc(all, func(a, b *treatment) int { return b.Modified.Compare(a.Modified) }) // the order of the report
 	return all
 }
 
-// treats reports whether a session is repaired: one that its agent repairs itself only if nothing
-// is to be left out.
+// shouldRepair reports whether a session is repaired. Sessions that the agent repairs itself are
+// repaired only with --all.
 func (d *doctorRun) shouldRepair(t *treatment) bool {
 	return t.Broken() || d.All && t.Outlook == agentlog.Repairs
 }
 
-// consent asks before each change, until an answer settles the rest.
+// A repairPrompt asks before each repair until the user answers "all" or "quit".
 type repairPrompt struct {
 	in                  *bufio.Reader
 	acceptsAll, hasQuit bool
 }
 
-// ask asks whether to go on. The end of the input is a no, to everything. Whoever is not sure may look
-// at the session, or at the difference, first.
+// ask reports whether to repair a session. The end of the input counts as "quit". preview shows the
+// session ("v") or the difference ("d").
 func (p *repairPrompt) ask(env *environment, look func(what string)) bool {
 	for !p.acceptsAll && !p.hasQuit {
 		screen.Fprint(env.stderr, "  repair it? yes, no, all, quit, view, difference, help [y/n/a/q/v/d/?] ")
@@ -142,19 +143,19 @@ const consentHelp = `  y  repair this session; the original becomes FILE.bak, an
   d  show the lines that the repair takes away (−) and adds (+)
 `
 
-// look shows the end of a session, or what its repair changes.
+// preview shows the end of a session, or the lines that its repair changes.
 func (d *doctorRun) preview(v *picture.Doctor, t *treatment, m *agentlog.RepairPlan, what string) {
 	if what == "d" {
-		d.w.stderr.Write(v.Difference(m))
+		d.env.stderr.Write(v.Difference(m))
 		return
 	}
 	const most = 24
 	var page bytes.Buffer
-	_ = run(&environment{args: []string{"view", "--text", "--color", "never", t.Path}, stdin: strings.NewReader(""), stdout: &page, stderr: &page, getenv: d.w.getenv})
+	_ = run(&environment{args: []string{"view", "--text", "--color", "never", t.Path}, stdin: strings.NewReader(""), stdout: &page, stderr: &page, getenv: d.env.getenv})
 	lines := bytes.SplitAfter(page.Bytes(), []byte("\n"))
 	if len(lines) > most {
 		lines = lines[len(lines)-most:]
-		screen.Fprintf(d.w.stderr, "  %s\n", v.Notes.Faint(screen.Printf("…; all of it: %s", screen.NewCommand("pare", "view").Files(t.Path))))
+		screen.Fprintf(d.env.stderr, "  %s\n", v.Notes.Faint(screen.Printf("…; all of it: %s", screen.NewCommand("pare", "view").Files(t.Path))))
 	}
-	d.w.stderr.Write(bytes.Join(lines, nil))
+	d.env.stderr.Write(bytes.Join(lines, nil))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pare-llm/pare/internal/agentlog"
 )
 
-// cured tells what became of a session.
+// formatTreatment returns the line about the repair of a session.
 func formatTreatment(v *picture.Doctor, t *treatment) []byte {
 	switch {
 	case t.isRepaired && agentlog.Refusals(t.remaining) > 0:
@@ -28,41 +28,42 @@ func formatTreatment(v *picture.Doctor, t *treatment) []byte {
 	return screen.Appendf(nil, "  not repaired: %s\n", t.reason)
 }
 
-// tell says, to people, what it all comes to.
+// printNotes prints the notes after the report and the totals.
 func (d *doctorRun) printNotes() {
 	for _, err := range d.Failed {
-		screen.Fprintf(d.w.stderr, "pare: %s: %s\n      what is in there was not checked\n", d.home.Short(err.Path), err.Err)
+		screen.Fprintf(d.env.stderr, "pare: %s: %s\n      what is in there was not checked\n", d.home.Short(err.Path), err.Err)
 	}
 	if d.JSON {
 		return
 	}
 	d.printUnreadableStores()
 	if d.emptySessions > 0 {
-		screen.Fprintf(d.w.stderr, "pare: skipped %s\n", plural(d.emptySessions, "empty session"))
+		screen.Fprintf(d.env.stderr, "pare: skipped %s\n", plural(d.emptySessions, "empty session"))
 	}
 	if n := len(d.strayFiles); n > 0 {
 		more := ""
 		if n > 1 {
 			more = fmt.Sprintf(" and %d more", n-1)
 		}
-		screen.Fprintf(d.w.stderr, "pare: skipped %s%s: it lies where sessions are, and is none\n", d.home.Short(d.strayFiles[0]), more)
+		screen.Fprintf(d.env.stderr, "pare: skipped %s%s: it lies where sessions are, and is none\n", d.home.Short(d.strayFiles[0]), more)
 	}
 	if len(d.treatments) == 0 {
 		d.printNoSessions()
 		return
 	}
 	if d.Fix {
-		screen.Fprintln(d.w.stderr)
+		screen.Fprintln(d.env.stderr)
 	}
 	d.printTotals()
 }
 
-// foldersTold is how many folders of an agent are named, unless it was asked for.
+// maxListedFolders is the number of folders per agent that printNoSessions lists, unless the agent
+// was named.
 const maxListedFolders = 2
 
-// tellNone says whose sessions were looked for, and where.
+// printNoSessions prints the agents and the folders that were searched.
 func (d *doctorRun) printNoSessions() {
-	screen.Fprintf(d.w.stderr, "pare: no sessions found in %s\n", d.home.Short(d.home.Dir))
+	screen.Fprintf(d.env.stderr, "pare: no sessions found in %s\n", d.home.Short(d.home.Dir))
 	agents := agentlog.Agents()
 	for i, name := range agentlog.AgentNames() {
 		if len(d.Agent) > 0 && !slices.Contains(d.Agent, name) {
@@ -75,12 +76,12 @@ func (d *doctorRun) printNoSessions() {
 		if more := len(folders) - maxListedFolders; more > 0 && len(d.Agent) == 0 {
 			folders = append(folders[:maxListedFolders], fmt.Sprintf("and %d more", more))
 		}
-		screen.Fprintf(d.w.stderr, "      %-15s %s\n", name, strings.Join(folders, ", "))
+		screen.Fprintf(d.env.stderr, "      %-15s %s\n", name, strings.Join(folders, ", "))
 	}
-	screen.Fprintf(d.w.stderr, "      Are they elsewhere? pare doctor --home DIR, or for one file: pare check FILE\n")
+	screen.Fprintf(d.env.stderr, "      Are they elsewhere? pare doctor --home DIR, or for one file: pare check FILE\n")
 }
 
-// tellUnread names stores that cannot be read, a line for each agent.
+// printUnreadableStores prints the stores that Pare cannot read, one line per agent.
 func (d *doctorRun) printUnreadableStores() {
 	for i := 0; i < len(d.Unreadable); {
 		first := d.Unreadable[i]
@@ -97,7 +98,7 @@ func (d *doctorRun) printUnreadableStores() {
 		if first.Agent.Format.Readable() {
 			also = "also "
 		}
-		screen.Fprintf(d.w.stderr, "pare: %s %skeeps sessions in %s%s, which pare cannot read yet\n", first.Agent.Name, also, d.home.Short(first.Path), more)
+		screen.Fprintf(d.env.stderr, "pare: %s %skeeps sessions in %s%s, which pare cannot read yet\n", first.Agent.Name, also, d.home.Short(first.Path), more)
 	}
 }
 
@@ -117,7 +118,7 @@ func (d *doctorRun) printTotals() {
 			own++
 		}
 	}
-	paint := palette(d.w.wantsColor(d.w.stderr, d.Color))
+	paint := palette(d.env.wantsColor(d.env.stderr, d.Color))
 	parts := []screen.Text{}
 	add := func(n int, what string, p func(any) screen.Text) {
 		if n > 0 {
@@ -129,16 +130,16 @@ func (d *doctorRun) printTotals() {
 	add(repaired, "repaired", paint.Good)
 	add(broken, "broken", paint.Fault)
 	add(unreadable, "unreadable", paint.Fault)
-	screen.Fprintf(d.w.stderr, "%s of %s: %s\n", paint.Bold(plural(len(d.treatments), "session")), plural(len(names), "agent"), screen.Join(parts, ", "))
+	screen.Fprintf(d.env.stderr, "%s of %s: %s\n", paint.Bold(plural(len(d.treatments), "session")), plural(len(names), "agent"), screen.Join(parts, ", "))
 	if broken > 0 && !d.Fix {
-		screen.Fprintln(d.w.stderr, paint.Faint("Nothing changed. pare doctor --fix repairs them one by one"))
+		screen.Fprintln(d.env.stderr, paint.Faint("Nothing changed. pare doctor --fix repairs them one by one"))
 	}
 	if broken+repaired > 0 {
-		screen.Fprintln(d.w.stderr, paint.Faint(screen.Printf("Next time start the agent with: %s", screen.NewCommand("pare", "run", "--", d.agentProgram()))))
+		screen.Fprintln(d.env.stderr, paint.Faint(screen.Printf("Next time start the agent with: %s", screen.NewCommand("pare", "run", "--", d.agentProgram()))))
 	}
 }
 
-// program is the agent that has the first broken session, as people start it.
+// agentProgram returns the program of the agent that has the first broken session.
 func (d *doctorRun) agentProgram() string {
 	for _, t := range d.treatments {
 		if name, ok := proxiedPrograms[t.Agent.Name]; ok && (t.isBroken() || t.isRepaired) {
@@ -148,5 +149,5 @@ func (d *doctorRun) agentProgram() string {
 	return "claude"
 }
 
-// programs are the programs of agents whose requests pass a proxy.
+// proxiedPrograms maps agents to their programs, for agents that pare run supports.
 var proxiedPrograms = map[string]string{"claude-code": "claude", "codex": "codex", "gemini-cli": "gemini", "opencode": "opencode", "pi": "pi", "qwen-code": "qwen"}

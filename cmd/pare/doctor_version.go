@@ -7,14 +7,14 @@ import (
 	"regexp"
 )
 
-// clientPrograms are the programs of agents whose session files do not name a version.
+// versionedPrograms maps agents whose session files contain no version to their programs.
 var versionedPrograms = map[string]string{"gemini-cli": "gemini", "opencode": "opencode", "pi": "pi", "continue": "cn"}
 
-// releaseName matches the names of folders and programs that are a version.
+// versionPattern matches folder and program names that are a version.
 var versionPattern = regexp.MustCompile(`^\d+\.\d+\.\d+`)
 
-// installedVersion returns the version of an agent's program, without running it: that of the package in
-// which the program is; "" if the program is not found, or getenv is nil.
+// installedVersion returns the version of an agent without running it: that of the package that
+// contains its program. It returns "" if the program is not found or getenv is nil.
 func installedVersion(getenv func(string) string, agent string) string {
 	program := versionedPrograms[agent]
 	if program == "" || getenv == nil {
@@ -28,7 +28,7 @@ func installedVersion(getenv func(string) string, agent string) string {
 		if v := versionPattern.FindString(filepath.Base(file)); v != "" {
 			return v
 		}
-		const levels = 5 // from the program to the folder of its package
+		const levels = 5 // from the program up to the folder of its package
 		for range levels {
 			file = filepath.Dir(file)
 			if v := packageVersion(filepath.Join(file, "package.json")); v != "" {

@@ -8,26 +8,26 @@ import (
 	"github.com/pare-llm/pare/internal/agentlog"
 )
 
+// recheckInterval is the pause between two looks of doctor --watch.
 const recheckInterval = 3 * time.Second
 
-// everyFew waits until sessions are to be looked at again. It never says that it is enough: a signal
-// ends the program.
+// waitForRecheck waits for recheckInterval and returns true. A signal ends the program.
 func waitForRecheck() bool {
 	time.Sleep(recheckInterval)
 	return true
 }
 
-// A followed is a session that is watched.
+// A watchedSession is the last known state of a session file.
 type watchedSession struct {
 	bytes      int64
 	modified   time.Time
-	isExamined bool   // it was examined as it is now
-	trouble    string // what is wrong with it; "": nothing
+	isExamined bool   // the file was examined in this state
+	trouble    string // the trouble that was reported; "" for none
 }
 
-// watch tells of sessions that break or fill up, and of those that are well again, until again says
-// that it is enough. A session is read when nobody has written to it from one look to the next, so
-// that one in the middle of a line is not called broken, and one that grows fast costs little.
+// watch reports sessions that break, fill up or recover, until again returns false. A session is
+// examined when it has not changed between two looks, so that a line that is being written is not
+// reported as damage and a busy session costs little.
 func (d *doctorRun) watch(v *picture.Doctor, again func() bool) {
 	all := map[string]*watchedSession{}
 	for _, t := range d.treatments {
@@ -38,7 +38,7 @@ func (d *doctorRun) watch(v *picture.Doctor, again func() bool) {
 			f.bytes, f.modified = x.Bytes, x.Info.ModTime()
 		}
 	}
-	screen.Fprintf(d.w.stderr, "watching %s; Ctrl-C stops\n", plural(len(all), "session"))
+	screen.Fprintf(d.env.stderr, "watching %s; Ctrl-C stops\n", plural(len(all), "session"))
 	for again() {
 		there := map[string]bool{}
 		for _, x := range agentlog.Find(d.search).Sessions {
@@ -62,7 +62,7 @@ func (d *doctorRun) watch(v *picture.Doctor, again func() bool) {
 	}
 }
 
-// follow tells what has become of a session, if that is news.
+// reportTrouble reports a session if its trouble has changed.
 func (d *doctorRun) reportTrouble(v *picture.Doctor, f *watchedSession, diagnosis *agentlog.Diagnosis) {
 	now := describeTrouble(diagnosis)
 	if now == f.trouble || diagnosis.NotSession {
@@ -71,14 +71,14 @@ func (d *doctorRun) reportTrouble(v *picture.Doctor, f *watchedSession, diagnosi
 	f.trouble = now
 	v.Now = time.Now()
 	if d.JSON {
-		_, _ = d.w.stdout.Write(encodeLine((&treatment{Diagnosis: diagnosis}).toJSON()))
+		_, _ = d.env.stdout.Write(encodeLine((&treatment{Diagnosis: diagnosis}).toJSON()))
 		return
 	}
-	_, _ = d.w.stdout.Write(v.News(diagnosis))
+	_, _ = d.env.stdout.Write(v.News(diagnosis))
 }
 
-// trouble is what keeps a session whose agent is running from going on, or soon will. A call at its end
-// is still running, so that is none.
+// describeTrouble returns the reason why the session of a running agent cannot continue, or soon
+// cannot; "" for none. An open call at the end is still running and is no reason.
 func describeTrouble(diagnosis *agentlog.Diagnosis) string {
 	share, known := diagnosis.Size.Share()
 	switch {

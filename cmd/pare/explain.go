@@ -22,7 +22,7 @@ type explainCmd struct {
 	Color string   `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *explainCmd) Help() string {
 	return `For example:
 
@@ -65,13 +65,14 @@ func (c *explainCmd) run(env *environment) int {
 	return env.writeOutput(out)
 }
 
-// explained is what a word means, and the rules of providers about it; without a word, all.
+// findWords returns the meanings of a word and the rules of providers about it. For "" it returns
+// all words.
 func findWords(word string) ([]picture.Word, []wire.Rule) {
 	rows := wirex.Find(word)
 	switch {
 	case word == "":
 		return listWords(), nil
-	case len(rows) > 0: // a fault, or one provider's rule about it
+	case len(rows) > 0: // a fault, or the rule of one provider about it
 		found := findMeanings(rows[0].Slug)
 		for i := range found {
 			if found[i].Fault {
@@ -83,21 +84,21 @@ func findWords(word string) ([]picture.Word, []wire.Rule) {
 	return findMeanings(word), nil
 }
 
-// waysOut are what to do about a fault that a provider refuses.
+// listWaysOut returns the next steps for a fault that a provider rejects.
 func listWaysOut(rows []wire.Rule) []string {
 	if !slices.ContainsFunc(rows, func(r wire.Rule) bool { return r.Severity == "refused" }) {
 		return nil
 	}
 	steps := providerError{Refusal: refusal.Refusal{Rule: rows[0].Slug}}.listSteps()
-	steps = steps[:len(steps)-1] // the last one leads here
+	steps = steps[:len(steps)-1] // the last step is pare explain itself
 	if by := unfixableAdvice[rows[0].Slug]; by != "" {
 		steps = append(steps, "where that cannot repair it: "+by)
 	}
 	return steps
 }
 
-// pasted explains what is no word: an error of a provider, or a file with one.
-func (c *explainCmd) explainError(env *environment, style report, text string) int {
+// explainError explains an error of a provider, from text or from the file that text names.
+func (c *explainCmd) explainError(env *environment, style picture.Style, text string) int {
 	raw := []byte(text)
 	name := text
 	if text == source.Stdin || len(c.Text) == 1 && isRegularFile(text) {
@@ -121,7 +122,7 @@ func (c *explainCmd) explainError(env *environment, style report, text string) i
 	return env.writeOutput(style.Refusal(picture.Refusal{Title: r.formatTitle(), Cause: r.cause, Steps: r.listSteps(), Foreign: r.isForeign, Rules: wirex.Find(r.Source)}))
 }
 
-// refusalJSON is what --json prints about a provider's error.
+// An errorJSON is the output of --json for an error of a provider.
 type errorJSON struct {
 	Rule  string   `json:"rule"`
 	ID    string   `json:"id,omitempty"`
@@ -135,7 +136,7 @@ func isRegularFile(path string) bool {
 	return err == nil && st.Mode().IsRegular()
 }
 
-// readPasted reads as much of a file as is looked at.
+// readErrorText reads the first maxErrorText bytes of a file.
 func readErrorText(env *environment, path string) ([]byte, error) {
 	r := env.stdin
 	if path != source.Stdin {
@@ -149,7 +150,7 @@ func readErrorText(env *environment, path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, maxErrorText))
 }
 
-// unknown reports a word that stands in no report.
+// reportUnknownWord prints that a word is not known, with the most similar word.
 func (c *explainCmd) reportUnknownWord(env *environment, word string) int {
 	names := wordNames()
 	if strings.Contains(word, "/") {
@@ -165,7 +166,7 @@ func (c *explainCmd) reportUnknownWord(env *environment, word string) int {
 	return env.fail(fmt.Sprintf("unknown term %q", word), hint)
 }
 
-// A wordJSON is what --json prints about a word.
+// A wordJSON is the output of --json for a word.
 type wordJSON struct {
 	Rule      string     `json:"rule"`
 	Kind      string     `json:"kind"`

@@ -13,14 +13,16 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// dataset is the flags for data sets: many lines, each with a transcript somewhere in it.
+// datasetFlags are the flags for data sets: files with many lines, each of which contains a
+// transcript.
 type datasetFlags struct {
 	Field   string `placeholder:"POINTER" help:"Where the transcript lies in each line, or in the document, as a JSON pointer, such as /sample/messages. Everything else stays byte for byte, and no file is taken for the session of an agent."`
 	Totals  string `placeholder:"FILE" help:"Write to FILE, as JSON, what all of it comes to, and each file: how many transcripts were read, were clean, were changed, have findings, could not be read, and how often each rule."`
 	pointer jsonPointer
 }
 
-// begin reads the flags, and claims what they name. Its error is wrong usage.
+// prepare parses the flags and claims the file of --totals. It modifies input. The error is wrong
+// usage.
 func (f *datasetFlags) prepare(env *environment, input *source.Input) (err error) {
 	if f.pointer, err = parsePointer(f.Field); err != nil {
 		return err
@@ -32,7 +34,7 @@ func (f *datasetFlags) prepare(env *environment, input *source.Input) (err error
 	return env.claimOutput("--totals", f.Totals)
 }
 
-// A totals is what --totals writes about a file, or about all of them.
+// A totalsJSON is the output of --totals for one file, or for all of them.
 type totalsJSON struct {
 	Source      string         `json:"source,omitempty"`
 	Transcripts int            `json:"transcripts"`
@@ -46,6 +48,7 @@ type totalsJSON struct {
 	Files       []totalsJSON   `json:"files,omitempty"`
 }
 
+// toJSON returns the totals of a file. The name is "" for all files.
 func (s *runTotals) toJSON(name string) totalsJSON {
 	t := totalsJSON{Source: name, Transcripts: s.transcripts, Changed: s.changed, Findings: s.faulty, Unreadable: s.unreadable, TooLarge: s.tooLarge, Rules: s.byRule}
 	t.Clean = s.transcripts - s.notClean
@@ -55,7 +58,8 @@ func (s *runTotals) toJSON(name string) totalsJSON {
 	return t
 }
 
-// write writes the totals, if they are wanted. The status is the one given, unless they cannot be written.
+// writeTotals writes the file of --totals, if the flag is given. It returns status, or the status
+// of the error if the file cannot be written.
 func (f *datasetFlags) writeTotals(env *environment, totals *runTotals, status int) int {
 	if f.Totals == "" {
 		return status
@@ -78,7 +82,8 @@ func (f *datasetFlags) writeTotals(env *environment, totals *runTotals, status i
 	return status
 }
 
-// A field is the way to the transcript in a line of a data set: the steps of a JSON pointer. Nil: it is the line.
+// A jsonPointer holds the steps of a JSON pointer to the transcript in a line. nil means that the
+// line is the transcript.
 type jsonPointer []string
 
 func parsePointer(pointer string) (jsonPointer, error) {
@@ -95,8 +100,8 @@ func parsePointer(pointer string) (jsonPointer, error) {
 	return steps, nil
 }
 
-// cut is where the transcript lies in a text. What is no JSON is left to the parser, as a whole. From says then
-// what stands in front of it.
+// locate returns the span of the transcript in text. Text that is not JSON is returned whole, so
+// that the parser reports the error. It modifies from, which gets the bytes before the transcript.
 func (f jsonPointer) locate(from *origin, text []byte) (at jsonspan.Span, fault *problem) {
 	at = jsonspan.Span{Start: len(text) - len(bytes.TrimLeft(text, " \t\r\n")), End: len(text)}
 	if f == nil || jsonspan.Valid(text) != nil {
@@ -116,7 +121,7 @@ func (f jsonPointer) locate(from *origin, text []byte) (at jsonspan.Span, fault 
 	return at, nil
 }
 
-// within is a member of an object, or an element of a list.
+// findStep returns the span of a member of an object, or of an element of a list.
 func findStep(value []byte, step string) (jsonspan.Span, bool) {
 	if len(value) > 0 && value[0] == '[' {
 		items := jsonspan.Elements(value, jsonspan.Span{End: len(value)})
@@ -129,7 +134,7 @@ func findStep(value []byte, step string) (jsonspan.Span, bool) {
 	return jsonedit.Find(value, step)
 }
 
-// entry changes the transcript in a text of n bytes, where it lies there.
+// changeEntry changes the transcript in the first n bytes of raw and keeps the bytes around it.
 func (c *changer) changeEntry(from origin, raw []byte, n int) outcome {
 	if c.pointer == nil {
 		return c.changeText(from, raw, n)

@@ -14,7 +14,7 @@ type fixCmd struct {
 	changeFlags `embed:""`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *fixCmd) Help() string {
 	return `For example:
 
@@ -43,12 +43,12 @@ func (c *fixCmd) run(env *environment) int {
 	if status != statusClean {
 		return status
 	}
-	conf.Window, conf.Compact, conf.Archive = nil, nil, nil // they are for trim and compact
+	conf.Window, conf.Compact, conf.Archive = nil, nil, nil // only trim and compact use these
 	policy, status := env.compile(conf, used)
 	if status != statusClean {
 		return status
 	}
-	policy.Rules = nil // nothing is taken out
+	policy.Rules = nil // fix removes nothing
 	if err := c.changeFlags.applyTo(policy); err != nil {
 		return env.failUsage(err, "fix")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/pare-llm/pare/internal/rulelist"
 )
 
-// What a word of a report is about.
+// The kinds of words in reports.
 const (
 	kindFault   = "fault"
 	kindDamage  = "damage"
@@ -24,7 +24,7 @@ const (
 	kindTerm    = "term"
 )
 
-// kinds says what each kind is, in the order of the list.
+// wordKinds are the headings of the word list, in its order.
 var wordKinds = []picture.WordKind{
 	{Kind: kindFault, Title: "Faults: what a provider refuses, or accepts at a cost"},
 	{Kind: kindDamage, Title: "Damage: what is wrong with a session file as a file"},
@@ -37,7 +37,7 @@ var wordKinds = []picture.WordKind{
 	{Kind: kindEvent, Title: "Events: what the library reports while it works"},
 }
 
-// headwords lists every word that can be explained, in the order of the list.
+// listWords returns all words that can be explained, in the order of the list.
 func listWords() []picture.Word {
 	var all []picture.Word
 	for _, f := range fixedWords {
@@ -61,15 +61,15 @@ func listWords() []picture.Word {
 			return cmp.Compare(rank[a.Kind], rank[b.Kind])
 		}
 		if a.Kind == kindStep {
-			return 0 // in the order in which they are taken
+			return 0 // steps keep the order in which a window takes them
 		}
 		return cmp.Compare(a.Word, b.Word)
 	})
 	return all
 }
 
-// lookup returns what a word means. Some words mean two things: a fault and a rule share
-// the name of a step.
+// findMeanings returns the meanings of a word. A fault and a step of a window may have the same
+// name.
 func findMeanings(word string) []picture.Word {
 	var found []picture.Word
 	if own, ok := wordSynonyms[strings.ReplaceAll(strings.ToLower(word), "_", "-")]; ok {
@@ -83,7 +83,7 @@ func findMeanings(word string) []picture.Word {
 	return found
 }
 
-// othersWords are words of providers and agents, and what they are called here.
+// wordSynonyms maps words of providers and agents to the words of Pare.
 var wordSynonyms = map[string]string{
 	"prompt-too-long": agentlog.OverWindow, "prompt-is-too-long": agentlog.OverWindow, "context-length-exceeded": agentlog.OverWindow,
 	"context-window-exceeded": agentlog.OverWindow, "too-long": agentlog.OverWindow, "context-overflow": agentlog.OverWindow,
@@ -92,7 +92,7 @@ var wordSynonyms = map[string]string{
 	"context-window": "window",
 }
 
-// fixedWords are the words that no other table has.
+// fixedWords are the words that no other table defines.
 var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"relink", kindRule, "a line of a session file now links to the previous line",
 		"session files such as Claude Code's name the line before each line; where a line was added, removed or lost, the next one is given another parent"},
@@ -225,7 +225,7 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 	{"compaction_failed", kindEvent, "no summary was made, or it was refused", ""},
 }
 
-// words returns every word once, sorted.
+// wordNames returns all words once, sorted.
 func wordNames() []string {
 	set := map[string]bool{}
 	for _, t := range listWords() {
@@ -234,7 +234,7 @@ func wordNames() []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// damageRepairs says what is done about damage to a session file.
+// damageRepairs maps kinds of damage to session files to the way they are repaired.
 var damageRepairs = map[string]string{
 	"joined-lines":     "a newline is added between the records",
 	"no-final-newline": "a newline is added, if anything else is repaired",

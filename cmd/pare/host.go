@@ -13,7 +13,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// listIn is the list of a program that a text is; nil: it is none.
+// parseHostList returns the message list of a program in raw, or nil if raw is not one.
 func parseHostList(raw []byte, as string, opts wire.Options) (*hosts.List, *problem) {
 	if as == "" && opts.Dialect != wire.Auto {
 		return nil, nil
@@ -31,7 +31,7 @@ func parseHostList(raw []byte, as string, opts wire.Options) (*hosts.List, *prob
 	return nil, &p
 }
 
-// dialect is what a transcript is read as.
+// dialectName returns the format of the transcript: the shape of a program's list, or the dialect.
 func (o origin) dialectName(req *wire.Request) string {
 	if o.host != nil {
 		return o.host.Shape
@@ -39,8 +39,8 @@ func (o origin) dialectName(req *wire.Request) string {
 	return req.Dialect.String()
 }
 
-// list checks the list of a program.
-func (c *checkCmd) checkHostList(style report, from origin) (out outcome, err error) {
+// checkHostList checks the message list of a program.
+func (c *checkCmd) checkHostList(style picture.Style, from origin) (out outcome, err error) {
 	list := from.host
 	found := list.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
 	for _, f := range found {
@@ -63,7 +63,7 @@ func (c *checkCmd) checkHostList(style report, from origin) (out outcome, err er
 	return out, nil
 }
 
-// listed names findings with their places in a list.
+// formatHostFindings returns findings with their paths in a list.
 func formatHostFindings(from origin, list *hosts.List, found []wire.Finding) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s: %s (%s)\n", from.String(), plural(len(found), "finding"), list.Shape)
@@ -73,7 +73,7 @@ func formatHostFindings(from origin, list *hosts.List, found []wire.Finding) []b
 	return b.Bytes()
 }
 
-// list changes the list of a program: the first n bytes of raw.
+// changeHostList changes the message list of a program in the first n bytes of raw.
 func (c *changer) changeHostList(from origin, raw []byte, n int, list *hosts.List) (o outcome) {
 	from.host = list
 	switch {
@@ -124,12 +124,12 @@ func (c *changer) changeHostList(from origin, raw []byte, n int, list *hosts.Lis
 	return o
 }
 
-// showList tells what would be done to a list.
+// renderHostPlan returns the plan of a list for --dry-run.
 func (c *changer) renderHostPlan(from origin, list *hosts.List, plan *pare.Plan, body []byte, changes []wire.Change) []byte {
 	if c.json {
 		told, err := list.PlanReport(plan, body)
 		if err != nil {
-			panic(err) // our own types
+			panic(err) // the plan consists of our own types
 		}
 		head := encodeLine(struct {
 			Source string `json:"source"`

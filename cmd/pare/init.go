@@ -15,7 +15,7 @@ type initCmd struct {
 	Force bool   `short:"f" help:"Replace the file if there is one."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *initCmd) Help() string {
 	return `For example:
 

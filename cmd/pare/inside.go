@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// What other packages of this module keep for it.
+// Internal functions of the other packages of the module.
 var (
 	parex       = pare.Internal(inside.Module)
 	proxyx      = proxy.Internal(inside.Module)

@@ -15,9 +15,8 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/serve"
 )
 
-// ends returns a context that ends with the first signal to stop, and a channel that is
-// closed by the second one, for what is still under way then. A third one ends the process
-// as if nobody had listened.
+// notifyShutdown returns a context that ends with the first SIGINT or SIGTERM, and a channel that
+// is closed by the second one. A third signal ends the process. The caller must call done.
 func (env *environment) notifyShutdown() (ctx context.Context, cut <-chan struct{}, done func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals, now := make(chan os.Signal, 2), make(chan struct{})
@@ -34,9 +33,8 @@ func (env *environment) notifyShutdown() (ctx context.Context, cut <-chan struct
 	return ctx, now, func() { signal.Stop(signals); cancel() }
 }
 
-// listen serves until a signal comes; then no more connections are taken, and requests
-// that have begun may take so long to end, or until the second signal. The first line on
-// standard error says where it listens.
+// serveUntilSignal serves until a signal arrives. Requests under way may take grace to finish; a
+// second signal cuts them off.
 func (env *environment) serveUntilSignal(address string, server *http.Server, grace time.Duration) int {
 	l, err := net.Listen("tcp", normalizeAddress(address))
 	if err != nil {
@@ -58,7 +56,7 @@ func (env *environment) serveUntilSignal(address string, server *http.Server, gr
 		return env.fail(err.Error(), "")
 	}
 	err = <-ended
-	if errors.Is(err, context.Canceled) { // the second signal, of which has been said
+	if errors.Is(err, context.Canceled) { // a second signal, which was reported when it arrived
 		server.Close()
 		return statusClean
 	}
@@ -69,7 +67,7 @@ func (env *environment) serveUntilSignal(address string, server *http.Server, gr
 	return statusClean
 }
 
-// hostPort lets a port alone mean one of this machine.
+// normalizeAddress adds the loopback address to a port.
 func normalizeAddress(address string) string {
 	if _, err := strconv.ParseUint(address, 10, 16); err == nil {
 		return "127.0.0.1:" + address
@@ -77,7 +75,7 @@ func normalizeAddress(address string) string {
 	return address
 }
 
-// listenHint says what to do about an address that cannot be listened on.
+// listenHint returns advice about an address that cannot be listened on.
 func listenHint(err error) string {
 	const free = "with port 0, as in 127.0.0.1:0, a free one is taken"
 	switch {

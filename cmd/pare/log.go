@@ -16,11 +16,10 @@ import (
 	"github.com/pare-llm/pare/internal/agentlog"
 )
 
-// logLevels are what --log and PARE_LOG take.
+// logLevels are the values of --log and PARE_LOG.
 var logLevels = map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 
-// startLog makes the log of a run. The flag beats the environment; without either there is
-// no log but of what goes wrong.
+// startLog sets env.log. The flag takes precedence over PARE_LOG; the default level is warn.
 func (env *environment) startLog(flag string) error {
 	name := flag
 	if name == "" {
@@ -35,19 +34,19 @@ func (env *environment) startLog(flag string) error {
 	case !known:
 		return hintedError{errors.New("--log: " + name + " is no level"), "give debug, info, warn or error"}
 	}
-	// The handler quotes what is not printable, so that a value stays on its line.
+	// The handler quotes unprintable characters, so that every value stays on its line.
 	env.logOutput = &logWriter{w: env.stderr}
 	env.log = slog.New(slog.NewTextHandler(env.logOutput, &slog.HandlerOptions{Level: level}))
 	return nil
 }
 
-// A logWriter can hold lines back while other output must come first or stay undisturbed: the
+// A logWriter can hold lines back while other output must come first or must not be disturbed: the
 // address of a server, or the screen of an agent.
 type logWriter struct {
 	mu           sync.Mutex
 	w            io.Writer
 	heldLines    [][]byte
-	droppedLines int // lines beyond maxHeldLines, the oldest ones
+	droppedLines int // the oldest lines beyond maxHeldLines
 	isHolding    bool
 }
 
@@ -69,6 +68,7 @@ func (l *logWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// hold starts to keep lines back.
 func (l *logWriter) hold() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,28 +88,29 @@ func (l *logWriter) release() {
 	l.heldLines, l.droppedLines, l.isHolding = nil, 0, false
 }
 
-// A serverCommand is a command whose first line on standard error says where it listens.
+// A serverCommand prints its address as the first line of standard error, so its log is held back
+// until then.
 type serverCommand interface{ listensFirst() }
 
-// listening writes that line; the log may follow.
+// printListening prints the address of a server and releases the log.
 func (env *environment) printListening(a net.Addr) {
 	screen.Fprintf(env.stderr, "pare: listening on http://%s\n", a.String())
 	env.logOutput.release()
 }
 
-// logRead tells the log what is read.
+// logChunk logs that a chunk was read.
 func (env *environment) logChunk(chunk *source.Chunk) {
 	if chunk.Err != nil {
 		env.log.Info("not read", "source", chunk.Source, "error", chunk.Err)
 		return
 	}
 	if !env.log.Enabled(context.Background(), slog.LevelDebug) {
-		return // what would be told of each of many files is not put together
+		return // avoids formatting a record for each of many files
 	}
 	env.log.Debug("read", "source", chunk.Source, "line", chunk.Line, "bytes", len(chunk.Data), "session", chunk.Agent != agentlog.Auto)
 }
 
-// logEvents tells the log what the engine tells.
+// logEvents logs the events of a policy at level debug. It modifies policy.
 func (env *environment) logEvents(policy *pare.Policy) {
 	if !env.log.Enabled(context.Background(), slog.LevelDebug) {
 		return

@@ -18,7 +18,7 @@ type manCmd struct {
 	Dir string `arg:"" optional:"" help:"The folder to write the pages to. Default: the first page goes to standard output."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *manCmd) Help() string {
 	return `For example:
 
@@ -51,7 +51,7 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"The shell: bash, zsh or fish."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *completionCmd) Help() string {
 	return `For example:
 
@@ -65,7 +65,7 @@ completed.`
 }
 
 func (c *completionCmd) run(env *environment) int {
-	terms := slices.DeleteFunc(wordNames(), func(s string) bool { return strings.Contains(s, " ") }) // shells complete a word
+	terms := slices.DeleteFunc(wordNames(), func(s string) bool { return strings.Contains(s, " ") }) // shells complete single words
 	known := map[string][]string{"as": slices.Concat(dialectNames(), hosts.Names()), "profile": wire.Profiles(wire.Auto), "rules": ruleNames(), "text": terms, "agent": agentlog.AgentNames()}
 	return env.writeOutput(manual.Completion(c.Shell, newParser(env, nil).Model, known))
 }

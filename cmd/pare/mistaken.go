@@ -16,27 +16,26 @@ import (
 
 const shareGPTHint = "check, count, fix, prune, trim and compact read conversations with from and value; this command does not"
 
-// A mistake is something that people give to Pare although it is no request, how it is
-// recognised, and what they should do instead.
+// A foreignInput is a kind of input that is not a request, with advice for the user.
 type foreignInput struct {
 	matches     func(*inputSample) bool
-	description string // behind "this is "
-	advice      string // what to do; FILE stands for the input
-	// tell says both where they depend on what was given.
-	explain func(*inputSample) (what, next string)
+	description string                                 // completes the sentence "this is …"
+	advice      string                                 // FILE stands for the name of the input
+	explain     func(*inputSample) (what, next string) // returns description and advice that depend on the input; may be nil
 }
 
-// given is an input that is no request.
+// An inputSample is an input that is not a request.
 type inputSample struct {
-	text        []byte // without white space around it
+	text        []byte // without surrounding white space
 	syntax      *wire.SyntaxError
-	unparsed    []byte // from where it stops being JSON
-	isBatchLine bool   // it is one line of several
-	isList      bool   // it is a list, and the members are those of its first element
+	unparsed    []byte // the bytes after the last valid JSON
+	isBatchLine bool   // one line of several
+	isList      bool   // members are those of the first element
 	members     map[string][]byte
 }
 
-// mistaken recognises an input by what it looks like. The first row that fits decides.
+// recognizeForeignInput returns a description of the input and advice. The first matching row
+// decides.
 func recognizeForeignInput(err error, from origin, raw []byte) (what, next string, ok bool) {
 	g := inputSample{text: bytes.TrimSpace(raw), isBatchLine: from.line > 0, members: map[string][]byte{}}
 	table := foreignJSON
@@ -65,7 +64,7 @@ func recognizeForeignInput(err error, from origin, raw []byte) (what, next strin
 	return "", "", false
 }
 
-// look reads the members of an object, or of the first element of a list.
+// readMembers reads the members of an object, or of the first element of a list.
 func (s *inputSample) readMembers() {
 	at := jsonspan.Span{End: len(s.text)}
 	if at.Len() > 0 && s.text[0] == '[' {
@@ -84,8 +83,8 @@ func (s *inputSample) readMembers() {
 	}
 }
 
-// has reports whether there are members of all these names. One with a value, as in
-// type=message, is the string.
+// hasMembers reports whether all members exist. A name such as type=message also requires that
+// string value.
 func (s *inputSample) hasMembers(names ...string) bool {
 	for _, name := range names {
 		key, want, valued := strings.Cut(name, "=")
@@ -97,12 +96,12 @@ func (s *inputSample) hasMembers(names ...string) bool {
 	return true
 }
 
-// members is a row's condition: an object, or the first of a list, with all these members.
+// matchMembers returns a condition that requires all members.
 func matchMembers(names ...string) func(*inputSample) bool {
 	return func(g *inputSample) bool { return g.hasMembers(names...) }
 }
 
-// anyMembers is one that several sets of members fulfil.
+// matchAnyMembers returns a condition that requires all members of one of the sets.
 func matchAnyMembers(sets ...string) func(*inputSample) bool {
 	return func(g *inputSample) bool {
 		for _, set := range sets {
@@ -114,7 +113,7 @@ func matchAnyMembers(sets ...string) func(*inputSample) bool {
 	}
 }
 
-// within reports whether a member is an object that has one of these names.
+// memberHas reports whether a member is an object with one of the names.
 func (s *inputSample) memberHas(member string, names ...string) bool {
 	value := s.members[member]
 	if len(value) == 0 || value[0] != '{' {
@@ -135,12 +134,12 @@ const (
 	doubleEncoded    = "JSON that was encoded twice: the whole is one string"
 )
 
-// reply is a row for what a provider answers.
+// replyInput returns the row for a reply of a provider.
 func replyInput(is func(*inputSample) bool, of, where string) foreignInput {
 	return foreignInput{matches: is, description: "a reply" + of + ", not a request", advice: "append " + where + " that you sent, and check that"}
 }
 
-// otherJSON is JSON that holds no history.
+// foreignJSON lists JSON that contains no request.
 var foreignJSON = []foreignInput{
 	{matches: isDoubleEncoded, description: doubleEncoded, advice: "decode it once: jq -r . FILE | pare check"},
 
@@ -198,10 +197,10 @@ func isDoubleEncoded(g *inputSample) bool { return doubleEncodedPattern().Match(
 
 var doubleEncodedPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"(?:\\[nrt]|\s)*[\[{]`) })
 
-// isError recognises what providers and gateways answer when they refuse.
+// isProviderError reports whether the input is an error of a provider or a gateway.
 func isProviderError(g *inputSample) bool {
 	switch {
-	case !g.isList && findRequestPath(g.text, jsonspan.Span{End: len(g.text)}, 3) != "": // a log has both
+	case !g.isList && findRequestPath(g.text, jsonspan.Span{End: len(g.text)}, 3) != "": // a log that contains an error and a request
 		return false
 	case g.hasMembers("type=error"), g.hasMembers("error") && !g.hasMembers("choices"), g.hasMembers("__type"):
 		return true
@@ -220,7 +219,7 @@ func explainProviderError(g *inputSample) (what, next string) {
 	return "a provider's error, not a request: " + r.formatTitle(), r.formatAdvice()
 }
 
-// notJSON is text that is no JSON.
+// foreignText lists text that is not JSON.
 var foreignText = sync.OnceValue(func() []foreignInput {
 	begins := func(pattern string) func(*inputSample) bool {
 		is := regexp.MustCompile(`(?i)^(?:` + pattern + `)`)
@@ -261,7 +260,7 @@ var foreignText = sync.OnceValue(func() []foreignInput {
 	}
 })
 
-// plainText reports whether what was given is text from its first letter on.
+// isPlainText reports whether the input is text from its first byte on.
 func isPlainText(g *inputSample) bool {
 	if len(g.text) == 0 || len(g.unparsed) < len(g.text) || bytes.IndexByte(g.text[:min(len(g.text), 512)], 0) >= 0 {
 		return false
@@ -284,7 +283,7 @@ func isRefusal(text []byte) bool {
 	return ok
 }
 
-// tellResponse is about an answer with its headers: its body may say more.
+// explainResponse describes a reply with its headers. Its body may contain an error of a provider.
 func explainResponse(g *inputSample) (what, next string) {
 	what, next = "an HTTP reply with its headers, as curl -i prints it, not a request", requestBodyHint
 	if r, ok := parseProviderError(g.text[:min(len(g.text), maxErrorText)]); ok {
@@ -297,7 +296,7 @@ var pageTitlePattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)<(?:title|h1)[^>]*>\s*([^<]{1,80}?)\s*<`)
 })
 
-// tellPage is about a page of HTML, and what it says.
+// explainPage describes an HTML page by its title.
 func explainPage(g *inputSample) (what, next string) {
 	what = "an HTML page, not JSON"
 	if m := pageTitlePattern().FindSubmatch(g.text); m != nil {
@@ -306,8 +305,7 @@ func explainPage(g *inputSample) (what, next string) {
 	return what, "a gateway or a proxy answered in place of the provider; " + requestBodyHint
 }
 
-// converted says how the messages of a framework become a request. Looks is what wire calls
-// them.
+// conversionHint returns how to convert the messages of a framework, which wire has recognized.
 func conversionHint(looks string) string {
 	for _, way := range []struct{ whose, by string }{
 		{"LangChain", "convert_to_openai_messages(messages) of langchain_core makes messages that Pare reads"},

@@ -18,7 +18,7 @@ type mockCmd struct {
 
 func (*mockCmd) listensFirst() {}
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *mockCmd) Help() string {
 	return `For example:
 
@@ -43,7 +43,7 @@ func (c *mockCmd) run(env *environment) int {
 		if err := env.claimOutput("--record", c.Record); err != nil {
 			return env.failUsage(err, "mock")
 		}
-		// Recorded requests hold conversations, which are nobody else's business.
+		// Recorded requests contain conversations, so only the user may read them.
 		f, err := os.OpenFile(c.Record, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return env.fail(err.Error(), "")
@@ -53,6 +53,6 @@ func (c *mockCmd) run(env *environment) int {
 	}
 	server := &http.Server{Handler: m, ReadHeaderTimeout: time.Minute, Protocols: new(http.Protocols)}
 	server.Protocols.SetHTTP1(true)
-	server.Protocols.SetUnencryptedHTTP2(true) // which the JavaScript SDK of AWS speaks
+	server.Protocols.SetUnencryptedHTTP2(true) // the JavaScript SDK of AWS uses HTTP/2
 	return env.serveUntilSignal(c.Listen, server, 10*time.Second)
 }

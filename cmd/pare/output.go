@@ -13,7 +13,8 @@ import (
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
-// printBackups says where the originals are.
+// printBackups prints the files that were rewritten, each with its backup and the command that
+// restores it.
 func (env *environment) printBackups(paint palette, done []agentlog.Rewritten) {
 	for _, f := range done {
 		env.log.Info("rewritten", "file", f.Path, "backup", f.Backup)
@@ -39,8 +40,8 @@ func (env *environment) printNotes(done []agentlog.Rewritten) {
 	}
 }
 
-// besideIt is how a backup is named behind its file: by its name alone where it lies in the same folder,
-// since paths of sessions are long.
+// shortBackupName returns the name of a backup, without its folder if the file is in the same
+// folder.
 func shortBackupName(file, backup string) string {
 	if filepath.Dir(file) == filepath.Dir(backup) {
 		return filepath.Base(backup)
@@ -48,12 +49,12 @@ func shortBackupName(file, backup string) string {
 	return backup
 }
 
-// newDraft begins a file, packed as its name says.
+// newDraft begins a file. A name that ends in .gz or .zst makes it compressed.
 func newDraft(env *environment, name string) (*atomicfile.Draft, error) {
 	return source.NewDraft(&env.files, name, source.PackedBy(name))
 }
 
-// writeHint says what to do about a file that cannot be written.
+// writeHint returns the next step for a file that cannot be written.
 func writeHint(err error, inPlace bool) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission) && inPlace:
@@ -78,7 +79,7 @@ func writeHint(err error, inPlace bool) string {
 	return "no file was changed"
 }
 
-// isType reports whether an error wraps one of a type.
+// hasErrorType reports whether err wraps an error of type E.
 func hasErrorType[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok

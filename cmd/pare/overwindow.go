@@ -9,11 +9,11 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// overWindow is the finding about a request that is longer than the window of its model, if it
-// is. The tokens are estimated; of a model that is not known nothing is said.
+// findOverWindow returns the finding about a request that is longer than the window of its model.
+// It estimates the tokens, and returns false if the window is not known.
 func findOverWindow(req *wire.Request) (f wire.Finding, over bool) {
 	q := fullness.Question{Request: req}
-	if s := fullness.Frame(q); s.Guess || len(req.Raw()) <= s.Window { // a token has a byte at least
+	if s := fullness.Frame(q); s.Guess || len(req.Raw()) <= s.Window { // a token has at least one byte
 		return f, false
 	}
 	s := fullness.Of(q)
@@ -27,7 +27,7 @@ func findOverWindow(req *wire.Request) (f wire.Finding, over bool) {
 	}, true
 }
 
-// checkAll is the check of a request, with its size.
+// checkRequest returns the findings about a request, including its length.
 func checkRequest(req *wire.Request, o wire.CheckOptions) []wire.Finding {
 	found := req.Check(o)
 	if f, over := findOverWindow(req); over {

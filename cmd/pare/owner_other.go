@@ -2,5 +2,4 @@
 
 package main
 
-// ownerHint says whose a file is that may not be read, where that can be told.
 func ownerHint(string) string { return "" }

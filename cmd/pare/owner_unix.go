@@ -13,8 +13,6 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
-// ownerHint says whose a file is that may not be read; or, if not even that can be seen, the
-// folder that is in the way.
 func ownerHint(path string) string {
 	for name := filepath.Clean(path); ; name = filepath.Dir(name) {
 		st, err := os.Stat(name)
@@ -32,6 +30,7 @@ func ownerHint(path string) string {
 	}
 }
 
+// userName returns the name of a user, or the id if there is no name.
 func userName(id int) string {
 	u, err := user.LookupId(strconv.Itoa(id))
 	if err != nil {

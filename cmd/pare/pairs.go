@@ -2,7 +2,7 @@ package main
 
 import "github.com/pare-llm/pare/internal/engine"
 
-// pairs lists those of all threads of a session.
+// listPairs returns the pairs of all threads of a session.
 func (f sessionFile) listPairs() []engine.Pair {
 	all := []engine.Pair{}
 	for _, thread := range f.Threads {

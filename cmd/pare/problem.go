@@ -17,9 +17,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A problem says why a transcript cannot be read. Offset counts from the start of
-// the transcript, Line and Column from the start of the file; both are 0 if there is
-// no place to point at.
+// A problem describes why a transcript cannot be read. Offset counts from the start of the
+// transcript, Line and Column from the start of the file. Line and Column are 0 if the problem has
+// no position.
 type problem struct {
 	Message string `json:"message"`
 	Offset  int    `json:"offset"`
@@ -27,10 +27,11 @@ type problem struct {
 	Line    int    `json:"line"`
 	Column  int    `json:"column"` // in bytes
 	hint    string
-	err     error // what it is about; nil: nothing to look into
+	err     error // the error behind the problem; may be nil
 }
 
-// parse reads the request that raw is, or that lies in it as an envelope.
+// parseRequest parses the request in raw, which may be in an envelope such as a recorded HTTP
+// request.
 func parseRequest(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Envelope, *problem) {
 	b := wire.Unwrap(raw)
 	opts.Conditions = wirex.JoinConditions(opts.Conditions, b.Conditions)
@@ -38,7 +39,7 @@ func parseRequest(from origin, raw []byte, opts wire.Options) (*wire.Request, wi
 		opts.Model = b.Model
 	}
 	if opts.Dialect == wire.Auto && b.Dialect != wire.Auto {
-		// Where what is said fits several dialects, the address knows better.
+		// If the body fits several dialects, the URL decides.
 		if d, err := wire.Detect(b.Body); err == nil && !d.Sure && d.Dialect.List() == b.Dialect.List() {
 			opts.Dialect = b.Dialect
 		}
@@ -52,27 +53,27 @@ func parseRequest(from origin, raw []byte, opts wire.Options) (*wire.Request, wi
 	return req, b, nil
 }
 
-// other reports whether a file of a folder is passed over for a problem: it is JSON, and
-// something else than a transcript.
+// isOtherJSON reports whether the file is JSON in a folder that is not a transcript, so that it is
+// skipped.
 func (p *problem) isOtherJSON(from origin) bool {
 	return from.isInFolder && from.line == 0 && errors.Is(p.err, wire.ErrNotRequest)
 }
 
-// passedOver is the outcome for such a file.
+// newSkippedOutcome returns the outcome for such a file.
 func newSkippedOutcome(from origin, why error) outcome {
 	return outcome{isGap: true, otherFile: &source.Other{Path: from.source, Why: why}}
 }
 
-// failure is a problem without a place.
+// newProblem returns a problem without a position.
 func newProblem(err error) problem {
 	p := problem{Message: err.Error()}
 	var path *fs.PathError
 	if errors.As(err, &path) {
-		p.Message = path.Err.Error() // the sentence names the file already
+		p.Message = path.Err.Error() // the message names the file already
 	}
 	var unread *agentlog.UnreadError
 	if errors.As(err, &unread) {
-		p.Message = unread.Error() // likewise
+		p.Message = unread.Error() // the message names the file already
 	}
 	var h hintedError
 	var clash *atomicfile.Clash
@@ -95,12 +96,13 @@ func newProblem(err error) problem {
 	return p
 }
 
-// ownBug is the problem that p, which we have thrown ourselves, makes.
+// newBugProblem returns the problem for a panic of our own code.
 func newBugProblem(p any) problem {
 	return newProblem(hintedError{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the transcript if you may share it"})
 }
 
-// locate is the problem that err is about, in the transcript raw whose body is b.
+// locateProblem returns the problem for an error in raw, with its position. The body of the request
+// in raw is b.
 func locateProblem(err error, from origin, raw []byte, b wire.Envelope) problem {
 	p := newProblem(err)
 	var syntax *wire.SyntaxError
@@ -134,7 +136,7 @@ func locateProblem(err error, from origin, raw []byte, b wire.Envelope) problem 
 		if p.hint = cmp.Or(next, partHint(raw)); p.hint == partOf && from.line > 0 {
 			p.hint = unknownAgent
 		}
-		if req, err := wire.Parse(b.Body, wire.Options{}); err == nil { // it was to be of another dialect
+		if req, err := wire.Parse(b.Body, wire.Options{}); err == nil { // the request has a different dialect than --as says
 			p.hint = "it looks like " + req.Dialect.String() + ": give --as " + req.Dialect.String() + ", or omit it"
 		} else if ok {
 			p.Message = what
@@ -149,9 +151,9 @@ func locateProblem(err error, from origin, raw []byte, b wire.Envelope) problem 
 	return p
 }
 
-// laidOut tells whose session a text holds whose objects were taken off their lines, by an
-// editor or by jq: laid out over several lines each, or made one list. The second result is
-// how jq puts them back.
+// findReformattedSession returns the agent whose session file raw was before an editor or jq
+// changed its lines: objects over several lines, or one list. filter is the jq filter that restores
+// the lines. Both are "" for other texts.
 func findReformattedSession(raw []byte) (whose, way string) {
 	s := jsonspan.Borrow(raw, jsonspan.Structural)
 	defer s.Return()
@@ -196,8 +198,7 @@ const (
 	unknownAgent = "if these lines are a session, its agent is none that Pare reads: pare run -- AGENT repairs what it sends; of other logs check the part that is the request, as in: jq -c .request FILE | pare check"
 )
 
-// partHint says what to do about JSON that is no request: where one lies in it, if that can
-// be seen.
+// partHint returns advice about JSON that is not a request: the request may be a part of it.
 func partHint(raw []byte) string {
 	whole := jsonspan.Span{End: len(raw)}
 	whole.Start = len(raw) - len(bytes.TrimLeft(raw, " \t\r\n"))
@@ -212,7 +213,7 @@ func partHint(raw []byte) string {
 	case '{':
 		way := findRequestPath(raw, whole, 3)
 		_, body := jsonspan.Find(raw, whole, "body")
-		if url, ok := jsonspan.Find(raw, whole, "url"); ok && body { // it was looked at
+		if url, ok := jsonspan.Find(raw, whole, "url"); ok && body { // a recorded exchange whose request is not a conversation
 			return "what is sent to " + screen.Clip(string(raw[url.Value.Start:url.Value.End]), 80) + " is no conversation"
 		}
 		if way != "" {
@@ -223,15 +224,15 @@ func partHint(raw []byte) string {
 	return "expected a request body, a list of messages, or JSON lines of either"
 }
 
-// requestIn is the way to the first member of an object that could be read, for jq; "" if
-// there is none so deep.
+// findRequestPath returns the jq path of the first member that is a request, at most depth levels
+// deep, or "".
 func findRequestPath(raw []byte, object jsonspan.Span, deep int) string {
 	for _, m := range jsonspan.Members(raw, object) {
 		key, value := raw[m.Key.Start:m.Key.End], raw[m.Value.Start:m.Value.End]
 		if !isPlainKey(key) || value[0] != '{' && value[0] != '[' {
 			continue
 		}
-		if value[0] == '[' { // of anything but messages it is no history
+		if value[0] == '[' { // a list that does not start with an object is not a history
 			if all := jsonspan.Elements(raw, m.Value); len(all) == 0 || raw[all[0].Start] != '{' {
 				continue
 			}
@@ -248,7 +249,7 @@ func findRequestPath(raw []byte, object jsonspan.Span, deep int) string {
 	return ""
 }
 
-// plainKey reports whether jq takes a key without quotes.
+// isPlainKey reports whether jq accepts a key without quotes.
 func isPlainKey(key []byte) bool {
 	for i, c := range key {
 		if letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'; !letter && (i == 0 || c < '0' || c > '9') {
@@ -258,7 +259,7 @@ func isPlainKey(key []byte) bool {
 	return len(key) > 0
 }
 
-// syntaxHint says what to do about bytes that are not JSON.
+// syntaxHint returns advice about bytes that are not JSON.
 func syntaxHint(raw []byte, e *wire.SyntaxError) string {
 	switch {
 	case bytes.HasPrefix(raw, []byte{0xff, 0xfe}) || bytes.HasPrefix(raw, []byte{0xfe, 0xff}):
@@ -283,7 +284,7 @@ func syntaxHint(raw []byte, e *wire.SyntaxError) string {
 	return "repair the JSON there, then check again"
 }
 
-// sentence is the problem for people: where and what.
+// format returns the problem as a line for people, with its position.
 func (p problem) format(from origin) []byte {
 	at := from.String()
 	switch {

@@ -12,30 +12,32 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/source"
 )
 
-// A progress prints outcomes and, on a terminal and only if it takes long, a bar
-// below them.
+// A progress writes outcomes to standard output. On a terminal it also draws a progress bar if the
+// run takes long.
 type progress struct {
 	mu           sync.Mutex
-	out          *bufio.Writer // to standard output
-	delaysFlush  bool          // what is written may wait for a moment, for more
-	timer        *time.Timer   // that ends that moment; nil: nothing waits
+	out          *bufio.Writer // standard output
+	delaysFlush  bool          // output may wait for flushDelay, so that several outcomes are written together
+	timer        *time.Timer   // flushes the output; nil if no output waits
 	stderr       io.Writer
-	in           *source.Input
-	sum          *runTotals
+	input        *source.Input
+	totals       *runTotals
 	total        int64
-	workedBytes  *atomic.Int64 // bytes that were worked on; nil: what was read tells
+	workedBytes  *atomic.Int64 // the input that was processed; nil: the bar shows the input that was read
 	isBarShown   bool
-	ticker       *time.Ticker // nil: no bar
+	ticker       *time.Ticker // redraws the bar; nil: there is no bar
 	done         chan struct{}
 	printedHints map[string]bool
-	err          error // why standard output takes no more
+	err          error // the error of standard output
 }
 
+// startProgress starts the progress of a run. There is no bar if the user types the input on the
+// terminal.
 func startProgress(env *environment, input *source.Input, totals *runTotals) *progress {
-	p := &progress{out: bufio.NewWriterSize(env.stdout, 32<<10), stderr: env.stderr, in: input, sum: totals, done: make(chan struct{}), printedHints: map[string]bool{}}
+	p := &progress{out: bufio.NewWriterSize(env.stdout, 32<<10), stderr: env.stderr, input: input, totals: totals, done: make(chan struct{}), printedHints: map[string]bool{}}
 	if isTerminal(env.stdin) && input.Paths[0] == source.Stdin {
 		screen.Fprintln(env.stderr, "pare: reading from the terminal; end with Ctrl-D")
-		return p // a bar would be drawn over what is typed
+		return p // a bar would overwrite the input that the user types
 	}
 	if !isTerminal(env.stderr) || env.getenv("TERM") == "dumb" {
 		return p
@@ -55,14 +57,13 @@ func startProgress(env *environment, input *source.Input, totals *runTotals) *pr
 	return p
 }
 
-// print writes outcomes in order. It returns false when standard
-// output takes no more.
+// print writes outcomes in order. It returns false if standard output cannot be written.
 func (p *progress) print(outs []outcome) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := p.out
 	for _, o := range outs {
-		p.sum.add(&o)
+		p.totals.add(&o)
 		if len(o.out)+len(o.note) > 0 {
 			p.clear()
 		}
@@ -70,7 +71,7 @@ func (p *progress) print(outs []outcome) bool {
 		if len(o.note) == 0 {
 			continue
 		}
-		// Both may be one terminal, where their order matters.
+		// Both streams may be the same terminal, where their order matters.
 		if p.err = out.Flush(); p.err != nil {
 			return false
 		}
@@ -90,11 +91,11 @@ func (p *progress) print(outs []outcome) bool {
 	return p.err == nil
 }
 
-// moment is how long the report on one of many files may wait for others: to write each by
-// itself, and to wake whoever reads it, takes a twentieth of the time of a check.
+// flushDelay is the longest time that output of a run with many files waits. Writing each outcome
+// separately takes a twentieth of the time of a check, mostly to wake the reader of the pipe.
 const flushDelay = 10 * time.Millisecond
 
-// flush writes what has waited.
+// flush writes the output that waits.
 func (p *progress) flush() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +110,7 @@ func (p *progress) draw() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	const cells = 24
-	done := p.in.Read.Load()
+	done := p.input.Read.Load()
 	if p.workedBytes != nil {
 		done = p.workedBytes.Load()
 	}
@@ -119,9 +120,9 @@ func (p *progress) draw() {
 		bar = strings.Repeat("━", n) + strings.Repeat("╌", cells-n) + " "
 	}
 	p.clear()
-	screen.Fprintf(p.stderr, "%s%.1f MB  %s", bar, float64(done)/1e6, plural(p.sum.transcripts, "transcript"))
-	if p.sum.itemNoun != "" {
-		screen.Fprintf(p.stderr, ", %s", plural(p.sum.items, p.sum.itemNoun))
+	screen.Fprintf(p.stderr, "%s%.1f MB  %s", bar, float64(done)/1e6, plural(p.totals.transcripts, "transcript"))
+	if p.totals.itemNoun != "" {
+		screen.Fprintf(p.stderr, ", %s", plural(p.totals.items, p.totals.itemNoun))
 	}
 	p.isBarShown = true
 }
@@ -133,14 +134,14 @@ func (p *progress) clear() {
 	}
 }
 
-// passes says that everything will be read so many times.
+// multiplyTotal tells the bar that the input will be read n times.
 func (p *progress) multiplyTotal(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.total *= n
 }
 
-// stop writes what has waited, and takes the bar away.
+// stop writes the output that waits and removes the bar.
 func (p *progress) stop() {
 	p.flush()
 	if p.ticker == nil {

@@ -51,7 +51,7 @@ func TestProgressOfWork(t *testing.T) {
 	var said bytes.Buffer
 	var worked atomic.Int64
 	input := &source.Input{Paths: []string{"x"}}
-	p := &progress{stderr: &said, in: input, sum: newRunTotals(""), total: 1000, workedBytes: &worked}
+	p := &progress{stderr: &said, input: input, totals: newRunTotals(""), total: 1000, workedBytes: &worked}
 	input.Read.Store(1000)
 	worked.Store(500)
 	p.draw()

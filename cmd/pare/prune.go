@@ -6,7 +6,7 @@ type pruneCmd struct {
 	changeFlags `embed:""`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *pruneCmd) Help() string {
 	return `For example:
 
@@ -29,7 +29,7 @@ func (c *pruneCmd) run(env *environment) int {
 	if status != statusClean {
 		return status
 	}
-	conf.Window, conf.Compact, conf.Archive = nil, nil, nil // they are for trim and compact
+	conf.Window, conf.Compact, conf.Archive = nil, nil, nil // only trim and compact use these
 	if err := c.ruleFlags.applyTo(conf); err != nil {
 		return env.failUsage(err, "prune")
 	}

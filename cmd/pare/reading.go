@@ -18,21 +18,20 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// reading is the flags of all commands that read transcripts.
+// inputFlags are the flags of all commands that read transcripts.
 type inputFlags struct {
 	Paths       []string        `arg:"" optional:"" name:"path" help:"Files, folders, or - for standard input (the default): ${inputs}, also as .gz or .zst."`
 	As          string          `placeholder:"DIALECT" help:"Read as ${dialects}, or as the list of a program: ${hosts}. Default: detected."`
 	Profile     string          `placeholder:"NAME" help:"The vendor whose rules apply. Default: derived from the model, else the dialect's own."`
 	Model       string          `placeholder:"NAME" help:"The model, where neither the body nor its URL names one. It overrides the model for counting and window size."`
 	Jobs        *int            `placeholder:"N" help:"Transcripts to work on at the same time. Default: one per core."`
-	acceptHosts bool            // lists of programs are read, too
-	hostShape   string          // the shape of one that was asked for
-	conditions  wire.Conditions // what the flags say of requests beside their bodies
+	acceptHosts bool            // the command also reads the message lists of programs
+	hostShape   string          // the program that --as names; "" for none
+	conditions  wire.Conditions // the request headers that --header gives
 	MaxSize     string          `placeholder:"SIZE" help:"The largest unpacked size of a .gz or .zst file, such as 500MB or 4GB. Default: 1GB."`
 }
 
-// input makes what finds and reads the transcripts that are named. Its error is wrong
-// usage.
+// openInput returns the input that the arguments name. The error is wrong usage.
 func (f *inputFlags) openInput(env *environment) (*source.Input, error) {
 	input := newInput(env, f.Paths)
 	if f.MaxSize == "" {
@@ -45,6 +44,7 @@ func (f *inputFlags) openInput(env *environment) (*source.Input, error) {
 	return input, nil
 }
 
+// newInput returns an input for paths, or for standard input if there are none.
 func newInput(env *environment, paths []string) *source.Input {
 	if len(paths) == 0 {
 		paths = []string{source.Stdin}
@@ -52,7 +52,7 @@ func newInput(env *environment, paths []string) *source.Input {
 	return &source.Input{Paths: paths, Stdin: env.stdin, Files: &env.files}
 }
 
-// printSkipped says which files were passed over.
+// printSkipped prints which files were skipped, and why.
 func printSkipped(w io.Writer, s source.Skipped) {
 	printOthers(w, s.Others)
 	if s.Empty > 0 {
@@ -75,11 +75,11 @@ func printSkipped(w io.Writer, s source.Skipped) {
 	}
 }
 
-// fewOthers is how many files of other kinds are worth a line each.
+// maxListedOthers is the number of skipped files of one kind that are listed by name.
 const maxListedOthers = 5
 
-// printOthers says which files of folders are JSON and no transcripts: each by name, or if there
-// are many, as node_modules has them, what they have in common.
+// printOthers prints the JSON files in folders that are not transcripts. Of many files of the same
+// kind, such as those in node_modules, it names only the first.
 func printOthers(w io.Writer, others []source.Other) {
 	kinds := map[string][]source.Other{}
 	var order []string
@@ -105,8 +105,8 @@ func printOthers(w io.Writer, others []source.Other) {
 	}
 }
 
-// nothingFound is the status of a run over folders in which there was no transcript: whoever
-// checks a folder in a pipeline expects that something was checked.
+// finishStatus returns the status of totals, or an error if folders contain no transcript: a script
+// that checks a folder expects that something was checked.
 func (env *environment) finishStatus(input *source.Input, totals *runTotals) int {
 	if totals.transcripts > 0 || totals.status != statusClean || !input.Many() {
 		return totals.status
@@ -114,7 +114,8 @@ func (env *environment) finishStatus(input *source.Input, totals *runTotals) int
 	return env.fail("nothing to read in "+strings.Join(input.Paths, " and "), "no file there holds a request, a list of messages or a session of an agent; pare doctor finds the sessions of agents")
 }
 
-// options turns the flags into what wire wants. Its error is wrong usage.
+// parseOptions returns the parser options that the flags select. It modifies f. The error is wrong
+// usage.
 func (f *inputFlags) parseOptions() (wire.Options, error) {
 	o := wire.Options{Profile: f.Profile, Model: f.Model, Conditions: f.conditions}
 	if hosts.Known(f.As) && f.acceptHosts {
@@ -146,7 +147,7 @@ func (f *inputFlags) parseOptions() (wire.Options, error) {
 	return o, f.checkProfile(o.Dialect)
 }
 
-// jobs is how many transcripts to work on at the same time.
+// jobCount returns the number of transcripts to process at the same time.
 func (f *inputFlags) jobCount() int {
 	if f.Jobs == nil {
 		return runtime.GOMAXPROCS(0)
@@ -154,7 +155,7 @@ func (f *inputFlags) jobCount() int {
 	return *f.Jobs
 }
 
-// checkProfile refuses a profile that no dialect in question has.
+// checkProfile returns an error if no dialect that d can be has the profile.
 func (f *inputFlags) checkProfile(d wire.Dialect) error {
 	if f.Profile == "" {
 		return nil
@@ -177,27 +178,21 @@ func (f *inputFlags) checkProfile(d wire.Dialect) error {
 	return hintedError{err, suggest.Sentence(f.Profile, names)}
 }
 
-// hinted is an error with what to do about it.
-type hintedError struct {
-	error
-	hint string
-}
-
-// An origin is where a transcript comes from.
+// An origin is the place that a transcript comes from.
 type origin struct {
 	source       string
-	line         int                  // 0: it is a document of its own
-	skippedBytes int                  // bytes passed over in front of it
-	prefix       []byte               // what stands in front of it in its line or document
-	isOneOfMany  bool                 // it is one of several
-	isInFolder   bool                 // it lies in a folder, and nobody has named it
-	thread       string               // which of the threads of a session file; "": the only one
-	counted      fullness.Counted     // of a thread: what the API has counted
-	pace         func() fullness.Pace // of a thread: how it grew; nil: nobody has written it down
-	host         *hosts.List          // the list of a program that it is; nil: it is none
+	line         int                  // 0 if the transcript is the whole document
+	skippedBytes int                  // before the transcript, such as a byte order mark
+	prefix       []byte               // the bytes before the transcript in its line or document
+	isOneOfMany  bool                 // the input has several transcripts
+	isInFolder   bool                 // the file was found in a folder, not named by the user
+	thread       string               // the thread of a session file; "" if it has only one
+	counted      fullness.Counted     // the tokens that the API has counted for the thread
+	pace         func() fullness.Pace // how fast the thread has grown; nil if that is not recorded
+	host         *hosts.List          // the message list of a program; nil for other transcripts
 }
 
-// originOf is where a text of a source comes from.
+// newOrigin returns the origin of a text in a chunk.
 func newOrigin(chunk *source.Chunk, t source.Text, many bool) origin {
 	return origin{source: chunk.Source, line: t.Line, skippedBytes: t.Lead, isOneOfMany: many || t.Line > 0, isInFolder: chunk.Found}
 }
@@ -216,27 +211,36 @@ func (o origin) String() string {
 	return name
 }
 
-// name is what a session file is called.
+// sessionName returns the name of a session file for reports.
 func (o origin) sessionName() picture.Name { return picture.Name{Shown: o.String(), Path: o.source} }
 
-// An unreadable is what --json prints about a transcript that cannot be read.
+// An unreadableJSON is the output of --json for a transcript that cannot be read.
 type unreadableJSON struct {
 	Source string  `json:"source"`
 	Line   int     `json:"line,omitempty"`
 	Error  problem `json:"error"`
 }
 
-// encode returns v as a line of JSON.
+// encodeLine returns v as a line of JSON. It panics if v cannot be encoded, because callers pass
+// their own types.
 func encodeLine(v any) []byte {
 	line, err := plain.Marshal(v)
 	if err != nil {
-		panic(err) // our own types
+		panic(err) // all callers pass our own types
 	}
 	return append(line, '\n')
 }
 
-// anyOf lists names for a person: "a, b or c".
+// joinWithOr returns names as "a, b or c".
 func joinWithOr(names []string) string {
 	last := len(names) - 1
 	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// A parsing selects how texts become requests.
+type parsing struct {
+	options     wire.Options
+	acceptHosts bool        // also parse the message lists of programs
+	hostShape   string      // the program that --as names; "" for none
+	pointer     jsonPointer // to the transcript in each text
 }

@@ -8,13 +8,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/replay"
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
-// A recordedLine is what a line of a session file tells beside the message in it.
+// A recordedLine holds the members of a session file line besides its message.
 type recordedLine struct {
 	Timestamp time.Time
 	Type      string
@@ -32,13 +33,13 @@ type recordedLine struct {
 	}
 }
 
-// A recordedUsage is what a provider has counted, as Claude Code and Codex write it down.
+// A recordedUsage is the token usage that Claude Code and Codex record.
 type recordedUsage struct {
 	Input    int `json:"input_tokens"`
 	Read     int `json:"cache_read_input_tokens"`
 	Written  int `json:"cache_creation_input_tokens"`
 	Output   int `json:"output_tokens"`
-	Cached   int `json:"cached_input_tokens"` // Codex: a part of the input
+	Cached   int `json:"cached_input_tokens"` // Codex: a part of Input
 	Creation struct {
 		Hour int `json:"ephemeral_1h_input_tokens"`
 	} `json:"cache_creation"`
@@ -48,15 +49,14 @@ func (u *recordedUsage) toBill() replay.Bill {
 	return replay.Bill{Input: u.Input - u.Cached, Read: u.Read + u.Cached, Written: u.Written, Hour: u.Creation.Hour, Output: u.Output}
 }
 
-// A sessionPart is a stretch of a session that was sent as it is: up to a compaction, or from one
-// on.
+// A sessionPart is a part of a session between two compactions.
 type sessionPart struct {
 	request *wire.Request
 	*replay.Recording
 }
 
-// sessionParts are all stretches of a session in order, those of sub-agents included. A file that
-// does not tell when its messages were written has no recording.
+// splitSession returns the parts of a session and its sub-agents in order. Parts of files without
+// timestamps have no recording.
 func splitSession(l *agentlog.Log) (all []sessionPart, err error) {
 	lines := recordedLines(l.Raw())
 	threads := slices.Clone(l.Threads)
@@ -88,8 +88,8 @@ func splitSession(l *agentlog.Log) (all []sessionPart, err error) {
 	return all, nil
 }
 
-// recordedLines reads what the lines of a file tell, from line 1 on; those that are no JSON tell
-// nothing.
+// recordedLines parses the lines of a file; index 1 is the first line. Lines that are not JSON are
+// empty.
 func recordedLines(raw []byte) []recordedLine {
 	all := []recordedLine{{}}
 	for line := range bytes.SplitSeq(raw, []byte("\n")) {
@@ -102,7 +102,7 @@ func recordedLines(raw []byte) []recordedLine {
 	return all
 }
 
-// compactedBetween reports whether the agent compacted between two lines.
+// compactedBetween reports whether the agent compacted the conversation between two lines.
 func compactedBetween(all []recordedLine, from, to int) bool {
 	for i := from + 1; i <= to && i < len(all); i++ {
 		if all[i].Subtype == "compact_boundary" || all[i].Type == "compacted" {
@@ -112,8 +112,8 @@ func compactedBetween(all []recordedLine, from, to int) bool {
 	return false
 }
 
-// recording is what lines tell of the messages of a thread. Codex writes the bill behind the
-// reply and its results, so it is that of the last turn of the model in front of it.
+// buildRecording returns the times and bills of a thread's messages. Codex writes the bill after
+// the reply and its results, so it belongs to the model's last turn before it.
 func buildRecording(t *transcript.Transcript, lines []recordedLine, at func(int) int) *replay.Recording {
 	ms := t.Messages()
 	rec := &replay.Recording{Times: make([]time.Time, len(ms)), Bills: make([]replay.Bill, len(ms))}
@@ -140,7 +140,7 @@ func buildRecording(t *transcript.Transcript, lines []recordedLine, at func(int)
 	return rec
 }
 
-// enterBill enters the bill of the last turn of the model up to message i.
+// assignBill sets the bill of the model's last turn up to message i.
 func assignBill(rec *replay.Recording, ms []transcript.Message, i int, bill replay.Bill) {
 	for i >= 0 && ms[i].Role != transcript.Assistant {
 		i--
@@ -150,7 +150,7 @@ func assignBill(rec *replay.Recording, ms []transcript.Message, i int, bill repl
 	}
 }
 
-// stretch is a request of some messages of another one.
+// sliceRequest returns a request with the messages from..to-1 of req.
 func sliceRequest(req *wire.Request, from, to int) (*wire.Request, error) {
 	all, raw := req.Transcript().Messages(), req.Raw()
 	if from == 0 && to == len(all) {
@@ -160,8 +160,8 @@ func sliceRequest(req *wire.Request, from, to int) (*wire.Request, error) {
 	return wire.Parse(body, wire.Options{Dialect: req.Dialect, Profile: req.Profile.Name, Model: req.Model()})
 }
 
-// session replays all stretches of a session.
-func (r *replayRun) replaySession(style report, from origin, session sessionFile) (outs []outcome, err error) {
+// replaySession replays all parts of a session.
+func (r *replayRun) replaySession(style picture.Style, from origin, session sessionFile) (outs []outcome, err error) {
 	parts, err := splitSession(session.Log)
 	if err != nil {
 		return nil, err
@@ -187,8 +187,7 @@ func (r *replayRun) replaySession(style report, from origin, session sessionFile
 	return outs, nil
 }
 
-// repaired is a request as it must have been when it was sent, and the recording that goes with it:
-// none if messages have come or gone.
+// repaired returns the request as it must have been sent, with its recording.
 func (r *replayRun) repaired(req *wire.Request) (*wire.Request, *replay.Recording, error) {
 	plan, err := r.repair.Plan(context.Background(), req)
 	if err != nil {

@@ -13,21 +13,20 @@ import (
 	"github.com/pare-llm/pare/internal/refusal"
 )
 
-// maxPasted is how much of a pasted text is looked at.
+// maxErrorText is the number of bytes of a pasted error that are examined.
 const maxErrorText = 64 << 10
 
-// A refusedBy is what the words of a provider's error mean.
+// A providerError is the meaning of an error message of a provider.
 type providerError struct {
 	refusal.Refusal
-	path  string // in the request; "": it does not say
-	cause string // in one sentence
-	// foreign is true for an error that has nothing to do with the history; next says what
-	// to do then.
-	isForeign bool
+	path      string // in the request; "" if the message does not name one
+	cause     string
+	isForeign bool // the error does not concern the history; advice is set then
 	advice    string
 }
 
-// refusalIn reads a provider's error: its JSON, the sentence alone, or a log with it inside.
+// parseProviderError parses an error of a provider: its JSON, its sentence, or a log that contains
+// it.
 func parseProviderError(text []byte) (providerError, bool) {
 	text = text[:min(len(text), maxErrorText)]
 	r, ok := refusal.Classify(http.StatusBadRequest, jsonFirst(text))
@@ -44,8 +43,8 @@ func parseProviderError(text []byte) (providerError, bool) {
 	return providerError{Refusal: r, path: findErrorPath(text), cause: describeCause(r)}, true
 }
 
-// jsonWithin is the JSON behind what a client or a log puts in front of it: "API Error: 400
-// {…}". Without any it is the text.
+// jsonFirst returns text with the JSON that it contains moved to the front. Clients and logs write
+// words before it, such as "API Error: 400 {…}".
 func jsonFirst(text []byte) []byte {
 	i := bytes.IndexByte(text, '{')
 	if i <= 0 || !bytes.Contains(text[i:], []byte(`"`)) {
@@ -58,12 +57,13 @@ var requestPathPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:messages|input|contents)(?:\.\[?\d+\]?|\[\d+\])(?:\.\[?\w+\]?|\[\w+\])*`)
 })
 
-// place is the first place in a request that a text names, as reports write it.
+// findErrorPath returns the first path in a request that text names, in the form of reports.
 func findErrorPath(text []byte) string {
 	at := requestPathPattern().Find(text)
 	return strings.NewReplacer(".[", ".", "[", ".", "]", "").Replace(string(at))
 }
 
+// describeCause returns the cause of a rejection as a sentence.
 func describeCause(r refusal.Refusal) string {
 	switch r.Rule {
 	case refusal.Overflow:
@@ -82,7 +82,7 @@ func describeCause(r refusal.Refusal) string {
 	return wirex.RuleSlugs()[r.Rule]
 }
 
-// title names the rule, and where it is broken.
+// formatTitle returns the rule and the path.
 func (e providerError) formatTitle() string {
 	switch {
 	case e.isForeign:
@@ -93,7 +93,7 @@ func (e providerError) formatTitle() string {
 	return e.Rule
 }
 
-// nextLine is what to do, on one line.
+// formatAdvice returns the next step in one line.
 func (e providerError) formatAdvice() string {
 	if e.isForeign {
 		return e.advice
@@ -101,7 +101,7 @@ func (e providerError) formatAdvice() string {
 	return "what it means: " + screen.NewCommand("pare", "explain", e.Rule).String() + "; to repair it: " + e.repairCommand() + " on the request that was refused, or pare doctor for a session of an agent"
 }
 
-// command is the one that repairs the request.
+// repairCommand returns the command that repairs the request.
 func (e providerError) repairCommand() string {
 	switch {
 	case e.Rule == refusal.Overflow && e.Limit > 0:
@@ -114,7 +114,7 @@ func (e providerError) repairCommand() string {
 	return "pare fix"
 }
 
-// steps are the ways out, a line each.
+// listSteps returns the possible next steps, one per line.
 func (e providerError) listSteps() []string {
 	if e.isForeign {
 		return []string{e.advice}
@@ -133,7 +133,7 @@ func (e providerError) listSteps() []string {
 	return lines
 }
 
-// An otherError is a refusal that no other history would have avoided.
+// A foreignError is an error that a different history would not have avoided.
 type foreignError struct {
 	pattern     *regexp.Regexp
 	cause, next string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/replay"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/atomicfile"
@@ -30,7 +31,7 @@ type replayCmd struct {
 	Markdown   bool     `help:"Print the tables as Markdown."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *replayCmd) Help() string {
 	return `For example:
 
@@ -61,7 +62,7 @@ the mark of --low.
 docs/replay.md says how it is counted, and what came of it on real histories.`
 }
 
-// fewTables is up to how many transcripts get a table each, beside that of their sum.
+// maxTables is the number of transcripts up to which each gets its own table.
 const maxTables = 8
 
 func (c *replayCmd) run(env *environment) int {
@@ -78,7 +79,7 @@ func (c *replayCmd) run(env *environment) int {
 		return env.failConfig(used, err)
 	}
 	sent := prune.Repair
-	sent.Unended = true // what the model said last was not sent
+	sent.Unended = true // the last reply of the model was not sent
 	rep := &replayRun{repair: pare.Policy{Repair: sent, Check: prune.Check, SkipTokenCounts: true}, json: c.JSON, workedBytes: new(atomic.Int64)}
 	if rep.options, err = c.replayOptions(trim, prune); err != nil {
 		return env.failUsage(err, "replay")
@@ -95,11 +96,11 @@ func (c *replayCmd) run(env *environment) int {
 		if page, err = newDraft(env, c.HTML); err != nil {
 			return env.fail(err.Error(), "")
 		}
-		defer page.Discard() // does nothing once it is committed
+		defer page.Discard() // does nothing after Commit
 	}
-	t := &reportRun{memory: &env.memory, opts: opts, reportTranscript: rep.replayTranscript, reportParts: rep.replaySession, json: c.JSON, hasManyFiles: input.Many(), workedBytes: rep.workedBytes}
+	t := &reportRun{parsing: parsing{options: opts}, memory: &env.memory, reportTranscript: rep.replayTranscript, reportParts: rep.replaySession, json: c.JSON, hasManyFiles: input.Many(), workedBytes: rep.workedBytes}
 	var all []*replay.Result
-	totals, err := t.run(env, input, c.jobCount(), c.jobCount(), "", func(o *outcome) {
+	totals, err := t.run(env, input, c.jobCount(), c.jobCount(), func(o *outcome) {
 		if o.replayed != nil {
 			all = append(all, o.replayed)
 		}
@@ -124,8 +125,8 @@ func (c *replayCmd) run(env *environment) int {
 	return env.finishStatus(input, totals)
 }
 
-// commands are what the configuration makes of pare trim and pare prune, without limits:
-// those are what is compared.
+// policiesForReplay returns the policies that pare trim and pare prune would use with this
+// configuration. It clears all limits, because replay compares limits itself. It modifies conf.
 func (env *environment) policiesForReplay(conf *config.Config, used string) (trim, prune *pare.Policy, err error) {
 	var win config.Window
 	if conf.Window != nil {
@@ -142,12 +143,12 @@ func (env *environment) policiesForReplay(conf *config.Config, used string) (tri
 	}
 	trim.Window.ModelTokens = false
 	if used == "" {
-		trim.Rules = nil // as without a flag
+		trim.Rules = nil // the same default as pare trim
 	}
 	return trim, prune, nil
 }
 
-// compared turns the flags into what replay wants. Its error is wrong usage.
+// replayOptions returns the options that the flags select. The error is wrong usage.
 func (c *replayCmd) replayOptions(trim, prune *pare.Policy) (o replay.Options, err error) {
 	if o.Limit, err = parseAmount("--max-tokens", c.MaxTokens); err != nil {
 		return o, err
@@ -159,7 +160,7 @@ func (c *replayCmd) replayOptions(trim, prune *pare.Policy) (o replay.Options, e
 		return o, fmt.Errorf("--every: %d is less than 1", c.Every)
 	}
 	o.Model, o.Every = c.Model, c.Every
-	o.Life, _ = time.ParseDuration(c.CacheLife) // "": zero
+	o.Life, _ = time.ParseDuration(c.CacheLife) // "" gives zero
 	names := c.Policy
 	if len(names) == 0 {
 		names = []string{replay.Served, "trim", "trim:low", "trim:cache", "prune"}
@@ -188,7 +189,7 @@ func parseAmount(flag, text string) (replay.Amount, error) {
 	return a, nil
 }
 
-// tables prints the results, and their sum if there are several.
+// renderTables returns the verdict and the tables of results, and the sum of several results.
 func (c *replayCmd) renderTables(all []*replay.Result) string {
 	table := (*replay.Result).Table
 	if c.Markdown {
@@ -207,7 +208,7 @@ func (c *replayCmd) renderTables(all []*replay.Result) string {
 	return verdict.Text() + strings.Join(parts, "\n")
 }
 
-// writePage brings the page to the disk, before anything is said that it belongs to.
+// writePage writes the page and closes it, but does not put it in place.
 func writePage(page *atomicfile.Draft, all []*replay.Result) error {
 	if err := replay.WriteHTML(page, all); err != nil {
 		return err
@@ -215,24 +216,24 @@ func writePage(page *atomicfile.Draft, all []*replay.Result) error {
 	return page.Close()
 }
 
-// replaying is what is compared.
+// A replayRun holds the options of a replay.
 type replayRun struct {
 	repair      pare.Policy
 	options     replay.Options
 	json        bool
-	workedBytes *atomic.Int64 // bytes
+	workedBytes *atomic.Int64 // for the progress bar
 }
 
-// one replays one transcript.
-func (p *replayRun) replayTranscript(_ report, from origin, req *wire.Request) (o outcome, err error) {
-	// What was sent at the time had been repaired by somebody, or it would not have gone on.
+// replayTranscript replays one transcript.
+func (p *replayRun) replayTranscript(_ picture.Style, from origin, req *wire.Request) (o outcome, err error) {
+	// The request must have been valid when it was sent, so the agent had repaired it.
 	req, rec, err := p.repaired(req)
 	if err != nil {
 		return o, err
 	}
 	how, size := p.options, int64(len(req.Raw()))
 	how.Recording = rec
-	how.Progress = func(done, of int) { // called in order, so that the sum of all shares is the whole
+	how.Progress = func(done, of int) { // Progress is called in order, so the shares add up to the size.
 		p.workedBytes.Add(size*int64(done)/int64(of) - size*int64(done-1)/int64(of))
 	}
 	r, err := replay.Replay(req, how)

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"sync/atomic"
 
+	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/wire"
 )
 
-// reporting is the flags of all commands that report on transcripts and change none.
+// reportFlags are the flags of all commands that report on transcripts without changing them.
 type reportFlags struct {
 	inputFlags   `embed:""`
 	datasetFlags `embed:""`
@@ -18,87 +19,99 @@ type reportFlags struct {
 	Color        string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
-// A teller is what a command has to say about one transcript. Its error is wrong
-// usage that only the transcript shows.
-type reporter func(report, origin, *wire.Request) (outcome, error)
+// A reporter reports on one transcript. Its error is wrong usage that is found only after reading
+// the transcript.
+type reporter func(picture.Style, origin, *wire.Request) (outcome, error)
 
-// A logTeller is what a command has to say about a session file as a whole.
-type sessionReporter func(report, origin, sessionFile) outcome
+// A sessionReporter reports on a whole session file.
+type sessionReporter func(picture.Style, origin, sessionFile) outcome
 
-// tell reports on every transcript as tell does, and on session files as logs does; if
-// that is nil, their main threads are transcripts like any other. end says, to people,
-// what all of them come to.
-func (f *reportFlags) report(env *environment, command, noun string, tell reporter, logs sessionReporter, end func(totals *runTotals, many bool)) int {
-	opts, err := f.parseOptions()
+// report reports on every transcript of the input and returns the exit status.
+func (f *reportFlags) report(env *environment, task reportTask) int {
+	options, err := f.parseOptions()
 	if err != nil {
-		return env.failUsage(err, command)
+		return env.failUsage(err, task.command)
 	}
 	input, err := f.openInput(env)
 	if err != nil {
-		return env.failUsage(err, command)
+		return env.failUsage(err, task.command)
 	}
 	if err := cmp.Or(env.claimAll(input), f.prepare(env, input)); err != nil {
-		return env.failUsage(err, command)
+		return env.failUsage(err, task.command)
 	}
-	t := &reportRun{memory: &env.memory, opts: opts, acceptHosts: f.acceptHosts, hostShape: f.hostShape, reportTranscript: tell, reportSession: logs, json: f.JSON, hasManyFiles: input.Many(), pointer: f.pointer, wantsFileTotals: f.Totals != ""}
-	t.style = env.newStyle(env.stdout, f.Color)
-	input.Lend = logs != nil // such a report is written at once, and keeps nothing
-	// Reports are small, so many of them may wait.
-	totals, err := t.run(env, input, f.jobCount(), 16*f.jobCount(), noun, func(*outcome) {})
+	run := &reportRun{
+		parsing:          f.parsing(options),
+		memory:           &env.memory,
+		style:            env.newStyle(env.stdout, f.Color),
+		itemNoun:         task.itemNoun,
+		reportTranscript: task.reportTranscript,
+		reportSession:    task.reportSession,
+		json:             f.JSON,
+		hasManyFiles:     input.Many(),
+		wantsFileTotals:  f.Totals != "",
+	}
+	// Session reports are rendered immediately and keep no reference to the input.
+	input.Lend = task.reportSession != nil
+	queue := 16 * f.jobCount() // reports are small, so many of them may wait
+	totals, err := run.run(env, input, f.jobCount(), queue, func(*outcome) {})
 	if err != nil {
 		return env.failOutput(err)
 	}
 	if !f.JSON && totals.transcripts > 0 {
-		end(totals, t.hasManyFiles)
+		task.printTotals(totals, run.hasManyFiles)
 	}
 	printSkipped(env.stderr, input.Skipped.With(totals.others))
 	return f.writeTotals(env, totals, env.finishStatus(input, totals))
 }
 
-// telling is one run of a command that reports.
-type reportRun struct {
-	opts             wire.Options
-	acceptHosts      bool        // lists of programs are read, too
-	hostShape        string      // the shape of one that was asked for
-	pointer          jsonPointer // to the transcript in each text
-	wantsFileTotals  bool        // somebody wants to know what each file comes to
-	reportTranscript reporter
-	reportSession    sessionReporter                                      // nil: session files are told of thread by thread
-	reportParts      func(report, origin, sessionFile) ([]outcome, error) // of session files; nil: what would be sent next
-	json             bool
-	hasManyFiles     bool // several files
-	memory           *source.Memory
-	workedBytes      *atomic.Int64 // how much of the input is done, where that takes longer than to read it
-	answersLines     bool          // every line gets an answer, errors too
-	style            report
+func (f *reportFlags) parsing(options wire.Options) parsing {
+	return parsing{options: options, acceptHosts: f.acceptHosts, hostShape: f.hostShape, pointer: f.pointer}
 }
 
-// run reports on everything, and lets see look at each outcome in turn. Its error is that
-// of standard output.
-func (r *reportRun) run(env *environment, input *source.Input, jobs, queue int, noun string, see func(*outcome)) (*runTotals, error) {
+// A reportRun is one run of a command that reports.
+type reportRun struct {
+	parsing
+	memory           *source.Memory
+	style            picture.Style
+	itemNoun         string
+	reportTranscript reporter
+	reportSession    sessionReporter                                             // nil: reportTranscript gets each thread
+	reportParts      func(picture.Style, origin, sessionFile) ([]outcome, error) // of a session file; may be nil
+	json             bool
+	hasManyFiles     bool
+	wantsFileTotals  bool
+	answersLines     bool          // every line gets an answer, even if it cannot be read
+	workedBytes      *atomic.Int64 // processed input; nil if processing is as fast as reading
+}
+
+// run reports on the input and calls inspect with each outcome in order. The error is that of
+// standard output.
+func (r *reportRun) run(env *environment, input *source.Input, jobs, queue int, inspect func(*outcome)) (*runTotals, error) {
 	defer env.memory.Roomy(r.hasManyFiles)()
-	totals := newRunTotals(noun).withFiles(r.wantsFileTotals)
+	totals := newRunTotals(r.itemNoun).withFiles(r.wantsFileTotals)
 	bar := startProgress(env, input, totals)
 	bar.workedBytes = r.workedBytes
 	bar.delaysFlush = r.hasManyFiles && !r.answersLines
-	source.Work(jobs, queue, input.Each, func(chunk source.Chunk) []outcome {
+	work := func(chunk source.Chunk) []outcome {
 		env.logChunk(&chunk)
-		outs := r.reportChunk(chunk)
-		for i := range outs {
-			outs[i].source = chunk.Source
+		outcomes := r.reportChunk(chunk)
+		for i := range outcomes {
+			outcomes[i].source = chunk.Source
 		}
-		return outs
-	}, func(outs []outcome) bool {
-		for i := range outs {
-			see(&outs[i])
+		return outcomes
+	}
+	consume := func(outcomes []outcome) bool {
+		for i := range outcomes {
+			inspect(&outcomes[i])
 		}
-		return bar.print(outs)
-	})
+		return bar.print(outcomes)
+	}
+	source.Work(jobs, queue, input.Each, work, consume)
 	bar.stop()
 	return totals, bar.err
 }
 
-// chunk reports on the transcripts of a chunk.
+// reportChunk reports on the transcripts of a chunk.
 func (r *reportRun) reportChunk(chunk source.Chunk) []outcome {
 	defer chunk.Free()
 	switch {
@@ -116,7 +129,7 @@ func (r *reportRun) reportChunk(chunk source.Chunk) []outcome {
 	return outs
 }
 
-// session reports on a session file.
+// reportSessionFile reports on a session file.
 func (r *reportRun) reportSessionFile(from origin, chunk source.Chunk) (outs []outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -124,7 +137,7 @@ func (r *reportRun) reportSessionFile(from origin, chunk source.Chunk) (outs []o
 		}
 	}()
 	defer r.memory.Frugal(len(chunk.Data))()
-	session, err := readSession(chunk, r.opts)
+	session, err := readSession(chunk, r.options)
 	if err != nil {
 		return []outcome{r.reportUnreadable(from, newProblem(err))}
 	}
@@ -150,23 +163,23 @@ func (r *reportRun) reportSessionFile(from origin, chunk source.Chunk) (outs []o
 	return outs
 }
 
-// one reports on one transcript.
-func (r *reportRun) reportText(from origin, raw []byte) (outs []outcome) {
-	// A bug that one line of a long batch meets must not cost the other lines.
+// reportText reports on one transcript.
+func (r *reportRun) reportText(from origin, raw []byte) (outcomes []outcome) {
+	// A bug that one line triggers must not cost the other lines of a long batch.
 	defer func() {
 		if p := recover(); p != nil {
-			outs = []outcome{r.reportUnreadable(from, newBugProblem(p))}
+			outcomes = []outcome{r.reportUnreadable(from, newBugProblem(p))}
 		}
 	}()
 	defer r.memory.Frugal(len(raw))()
-	at, fault := r.pointer.locate(&from, raw)
+	span, fault := r.pointer.locate(&from, raw)
 	if fault != nil {
 		return []outcome{r.reportUnreadable(from, *fault)}
 	}
-	raw = raw[at.Start:at.End]
+	raw = raw[span.Start:span.End]
 	req, fault := r.parseText(&from, raw)
 	if fault != nil {
-		if chunk, ok := detectTrajectory(from, raw, r.hostShape, r.opts); ok {
+		if chunk, ok := detectTrajectory(from, raw, r.hostShape, r.options); ok {
 			return r.reportSessionFile(from, chunk)
 		}
 		if fault.isOtherJSON(from) {
@@ -181,10 +194,10 @@ func (r *reportRun) reportText(from origin, raw []byte) (outs []outcome) {
 	return []outcome{out}
 }
 
-// read reads a request, or the list of a program.
+// parseText parses a request or the message list of a program. It sets from.host for a list.
 func (r *reportRun) parseText(from *origin, raw []byte) (*wire.Request, *problem) {
 	if r.acceptHosts {
-		list, fault := parseHostList(raw, r.hostShape, r.opts)
+		list, fault := parseHostList(raw, r.hostShape, r.options)
 		if fault != nil {
 			return nil, fault
 		}
@@ -192,11 +205,11 @@ func (r *reportRun) parseText(from *origin, raw []byte) (*wire.Request, *problem
 			return list.Request, nil
 		}
 	}
-	req, _, fault := parseRequest(*from, raw, r.opts)
+	req, _, fault := parseRequest(*from, raw, r.options)
 	return req, fault
 }
 
-// unreadable reports a transcript about which nothing can be said.
+// reportUnreadable returns the outcome of a transcript that cannot be read.
 func (r *reportRun) reportUnreadable(from origin, p problem) outcome {
 	if r.answersLines {
 		return outcome{status: statusInvalid, out: p.formatLineError(from)}
@@ -206,4 +219,13 @@ func (r *reportRun) reportUnreadable(from origin, p problem) outcome {
 		o.out = encodeLine(unreadableJSON{Source: from.source, Line: from.line, Error: p})
 	}
 	return o
+}
+
+// A reportTask is the work of a command that reports on transcripts.
+type reportTask struct {
+	command          string
+	itemNoun         string // for the totals, such as "finding"
+	reportTranscript reporter
+	reportSession    sessionReporter // nil: reportTranscript gets the main threads of session files
+	printTotals      func(totals *runTotals, hasManyFiles bool)
 }

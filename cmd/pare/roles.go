@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
-// claimInputs claims what is named on the command line. What folders hold is compared
-// when it is found. Its error is wrong usage.
+// claimInputs claims the named inputs. Files in folders are checked when they are found. The error
+// is wrong usage.
 func (env *environment) claimInputs(input *source.Input, use atomicfile.Use) error {
 	input.Use = use
 	for _, p := range input.Paths {
@@ -32,7 +32,8 @@ func (env *environment) claimInputs(input *source.Input, use atomicfile.Use) err
 	return nil
 }
 
-// claimOutput claims a file that a flag names, if it names one. Its error is wrong usage.
+// claimOutput claims the file of a flag, unless it is "" or standard output. The error is wrong
+// usage.
 func (env *environment) claimOutput(flag, name string) error {
 	if name == "" || name == source.Stdin {
 		return nil
@@ -40,7 +41,7 @@ func (env *environment) claimOutput(flag, name string) error {
 	return clashHint(env.files.Claim(flag, name, atomicfile.Write))
 }
 
-// claimStdout claims what standard output is written to. Its error is wrong usage.
+// claimStdout claims the file that standard output is redirected to. The error is wrong usage.
 func (env *environment) claimStdout() error {
 	stdout, ok := env.stdout.(*os.File)
 	if !ok {
@@ -49,8 +50,8 @@ func (env *environment) claimStdout() error {
 	return clashHint(env.files.ClaimOpen(source.RoleStdout, stdout, atomicfile.Write))
 }
 
-// claimAll claims standard output and the inputs of a run that only reads. Its error is
-// wrong usage.
+// claimAll claims standard output and the inputs of a run that only reads. The error is wrong
+// usage.
 func (env *environment) claimAll(input *source.Input) error {
 	if err := env.claimStdout(); err != nil {
 		return err
@@ -60,7 +61,7 @@ func (env *environment) claimAll(input *source.Input) error {
 
 const clashAdvice = "give each a file of its own"
 
-// clashHint adds what to do about two roles in one file.
+// clashHint adds advice to the error about one file with two uses.
 func clashHint(err error) error {
 	var clash *atomicfile.Clash
 	if !errors.As(err, &clash) {
@@ -69,8 +70,7 @@ func clashHint(err error) error {
 	return hintedError{err, clashAdvice}
 }
 
-// claim claims the files of a run that changes transcripts, all of them before the first
-// is written. Its error is wrong usage.
+// claimFiles claims all files of a run before the first is written. The error is wrong usage.
 func (f *changeFlags) claimFiles(env *environment, input *source.Input, t task) error {
 	if err := env.claimOutput("-o", f.Output); err != nil {
 		return err

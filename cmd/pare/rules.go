@@ -20,7 +20,7 @@ type rulesCmd struct {
 	Color  string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *rulesCmd) Help() string {
 	return `For example:
 
@@ -61,11 +61,11 @@ func (c *rulesCmd) run(env *environment) int {
 	return env.writeOutput(env.newStyle(env.stdout, c.Color).Rules(list))
 }
 
-// A verdict is what --check --json prints.
+// A configVerdict is the output of --check --json.
 type configVerdict struct {
 	Source string          `json:"source"`
 	Valid  bool            `json:"valid"`
-	Order  []string        `json:"order"` // of the rules that run
+	Order  []string        `json:"order"` // the rules that run
 	Errors []configProblem `json:"errors"`
 }
 
@@ -77,7 +77,7 @@ type configProblem struct {
 	Hint    string `json:"hint"`
 }
 
-// check tells whether a configuration is right.
+// checkConfig prints whether a configuration is valid and returns the exit status.
 func (c *rulesCmd) checkConfig(env *environment, conf *config.Config, used string, err error) int {
 	if used == "" {
 		return env.fail("there is no "+configName+" in this folder", "name the file: pare rules --check FILE")
@@ -106,7 +106,7 @@ func (c *rulesCmd) checkConfig(env *environment, conf *config.Config, used strin
 	return statusClean
 }
 
-// listRules lists the rules that run in the order derived, then those that do not.
+// listRules returns the rules that run, in their order, and then the other rules.
 func listRules(conf *config.Config) []picture.ListedRule {
 	var list []picture.ListedRule
 	add := func(r pare.Rule, order int) {
@@ -140,7 +140,7 @@ func listRules(conf *config.Config) []picture.ListedRule {
 	return list
 }
 
-// bare are names without the mark that they may be absent.
+// trimOptionalMarks returns names without the prefix "?", which marks rules that may be missing.
 func trimOptionalMarks(names []string) []string {
 	all := []string{}
 	for _, n := range names {

@@ -11,20 +11,20 @@ import (
 	"github.com/pare-llm/pare/internal/config"
 )
 
-// ruleset is the flags that say which rules run.
+// ruleFlags select the rules that run.
 type ruleFlags struct {
 	Rules       []string `placeholder:"A,B,C" help:"Run these rules only. Default: what the configuration says; see pare rules."`
 	KeepRecent  *int     `placeholder:"N" help:"Leave the last N messages alone. Default: 10, unless the configuration says otherwise."`
 	configFlags `embed:""`
 }
 
-// settings is the flag that names a configuration.
+// configFlags is the flag that names a configuration.
 type configFlags struct {
 	Config string `placeholder:"FILE" help:"A configuration in TOML or JSON, in the place of all others. Default: pare.toml of the user, then pare.toml in this folder."`
 }
 
-// load reads the configuration and says which one it is, unless that was asked for. A
-// status other than clean has been explained.
+// load reads the configuration, and prints which files it found unless quiet is set. If the status
+// is not statusClean, it has printed an error.
 func (f *configFlags) load(env *environment, quiet bool) (conf *config.Config, used string, status int) {
 	conf, used, err := env.loadConfig(f.Config)
 	if err != nil {
@@ -39,7 +39,8 @@ func (f *configFlags) load(env *environment, quiet bool) (conf *config.Config, u
 	return conf, used, statusClean
 }
 
-// compile makes the policy of a command. A status other than clean has been explained.
+// compile returns the policy of a configuration. If the status is not statusClean, it has printed
+// an error.
 func (env *environment) compile(conf *config.Config, used string) (*pare.Policy, int) {
 	policy, err := conf.Policy(env.getenv)
 	if err != nil {
@@ -52,8 +53,7 @@ func (env *environment) compile(conf *config.Config, used string) (*pare.Policy,
 	return policy, statusClean
 }
 
-// override lets the flags that were given decide over the file. Its error is wrong
-// usage.
+// applyTo replaces the rules of conf by the flags that are given. The error is wrong usage.
 func (f *ruleFlags) applyTo(conf *config.Config) error {
 	chosen := make([]string, len(f.Rules))
 	for i, n := range f.Rules {
@@ -64,7 +64,7 @@ func (f *ruleFlags) applyTo(conf *config.Config) error {
 			return fmt.Errorf("--keep-recent must be 0 or more, not %d", *f.KeepRecent)
 		}
 		conf.Recent(*f.KeepRecent)
-		chosen = append(chosen, "recency") // what it means
+		chosen = append(chosen, "recency") // --keep-recent needs this rule
 	}
 	if len(f.Rules) == 0 {
 		return nil
@@ -77,8 +77,7 @@ func (f *ruleFlags) applyTo(conf *config.Config) error {
 	return err
 }
 
-// misconfigured reports a configuration that cannot be used: every fault of it,
-// with the place and what to write instead.
+// failConfig prints every error of a configuration, and returns the exit status.
 func (env *environment) failConfig(path string, err error) int {
 	var all config.Errors
 	if !errors.As(err, &all) {

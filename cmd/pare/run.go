@@ -32,7 +32,7 @@ type runCmd struct {
 	configFlags `embed:""`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *runCmd) Help() string {
 	return `For example:
 
@@ -75,7 +75,7 @@ func (c *runCmd) run(env *environment) int {
 	if status != statusClean {
 		return status
 	}
-	o.Tokens = nil // they are for clients elsewhere; the agent does not have one
+	o.Tokens = nil // tokens are for clients on other machines; the agent has none
 	o.OverHTTP = true
 	o.Dialing = env.onDial
 	if err := addRoutes(&o, launch.Routes); err != nil {
@@ -95,7 +95,7 @@ func (c *runCmd) run(env *environment) int {
 	if isTerminal(env.stderr) {
 		screen.Fprintf(env.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), server.Page())
 	}
-	env.logOutput.hold() // the terminal is the agent's while it runs
+	env.logOutput.hold() // the agent owns the terminal while it runs
 	serve.RedirectLog(env.log)
 	ctx, end := context.WithCancel(context.Background())
 	served := make(chan error, 1)
@@ -110,7 +110,8 @@ func (c *runCmd) run(env *environment) int {
 	return c.printSummary(env, server.Watch(), status)
 }
 
-// start runs the agent and returns its status.
+// startAgent runs the agent with the proxy at address and returns the agent's exit status. Files
+// that point the agent at the proxy exist only while it runs.
 func (c *runCmd) startAgent(env *environment, program string, launch *agentconf.Launch, address string) (int, error) {
 	folder := filepath.Join(os.TempDir(), "pare-run-"+rand.Text())
 	o := launch.Override(address, folder)
@@ -133,8 +134,8 @@ func (c *runCmd) startAgent(env *environment, program string, launch *agentconf.
 	return runChild(cmd)
 }
 
-// printEnv prints the variables for a shell. The server that they lead to forwards requests to the
-// vendors, so that providers with another host are left out.
+// printEnv prints the variables for a shell. A proxy at --listen forwards requests to the vendors,
+// so providers that are configured with another host are left out.
 func (c *runCmd) printEnv(env *environment) int {
 	s, err := env.newSurroundings()
 	if err != nil {
@@ -166,8 +167,8 @@ func (c *runCmd) printEnv(env *environment) int {
 	return env.writeOutput(out)
 }
 
-// tell says what was done, in one line, and writes the report. The status is that of the agent,
-// unless the report cannot be written.
+// printSummary prints one line about the run and writes the report. It returns status, which is
+// that of the agent, unless the report cannot be written.
 func (c *runCmd) printSummary(env *environment, watch *serve.Watch, status int) int {
 	t := watch.Totals()
 	if t.Requests == 0 {
@@ -188,7 +189,7 @@ func (c *runCmd) printSummary(env *environment, watch *serve.Watch, status int) 
 	return status
 }
 
-// sentence is the last line.
+// formatRunSummary returns the last line of pare run.
 func formatRunSummary(t serve.Totals, where string) screen.Text {
 	text := screen.Printf("%s", plural(int(t.Requests), "request"))
 	repaired := max(t.Changed-t.Fitted, 0)
@@ -224,7 +225,7 @@ func formatRunSummary(t serve.Totals, where string) screen.Text {
 	return text
 }
 
-// most names the rules that were applied most often, three of them.
+// formatTopRules returns the three rules that were applied most often.
 func formatTopRules(rules map[string]int64) string {
 	names := slices.SortedFunc(maps.Keys(rules), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rules[b], rules[a]), cmp.Compare(a, b))
@@ -243,7 +244,8 @@ func sumCounts(by map[string]int64) (n int64) {
 	return n
 }
 
-// writeReport writes the records of requests to which something happened, oldest first.
+// writeReport writes the records of requests that were changed, healed or rejected, the oldest
+// first.
 func writeReport(path string, watch *serve.Watch) error {
 	var out []byte
 	all := watch.Last(1 << 30)

@@ -14,7 +14,7 @@ import (
 	"github.com/pare-llm/pare/proxy"
 )
 
-// surroundings returns everything that decides which hosts an agent uses if it is started here.
+// newSurroundings returns the variables, folders and files that decide which hosts an agent uses.
 func (env *environment) newSurroundings() (agentconf.Surroundings, error) {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -27,7 +27,8 @@ func (env *environment) newSurroundings() (agentconf.Surroundings, error) {
 	return agentconf.Surroundings{Getenv: env.getenv, Folder: folder, Home: home, IsTrusted: env.isTrusted, IsDead: isDeadAddress}, err
 }
 
-// launch finds the hosts of the agent. A status other than clean has been explained.
+// findHosts returns the hosts that the agent is configured with. If the status is not statusClean,
+// it has printed an error.
 func (c *runCmd) findHosts(env *environment, command agentconf.Command) (*agentconf.Launch, int) {
 	s, err := env.newSurroundings()
 	if err != nil {
@@ -52,8 +53,8 @@ func (c *runCmd) findHosts(env *environment, command agentconf.Command) (*agentc
 	return nil, env.fail(err.Error(), "correct the file: Pare forwards requests only to the hosts that the agent is configured with")
 }
 
-// addRoutes adds the routes of an agent to the upstreams of a server, which then has no others.
-// It modifies o.
+// addRoutes adds the routes of an agent to the upstreams of a server and removes the vendors'
+// default upstreams. It modifies o.
 func addRoutes(o *serve.Options, routes []agentconf.Route) error {
 	o.OnlyUpstreams = true
 	for _, r := range routes {
@@ -61,13 +62,13 @@ func addRoutes(o *serve.Options, routes []agentconf.Route) error {
 		if err != nil {
 			return err
 		}
-		u.Private = !r.IsVendor // a vendor's name must not lead to a private network
+		u.Private = !r.IsVendor // a vendor's host name must not resolve to a private network
 		o.Upstreams[r.Upstream] = u
 	}
 	return nil
 }
 
-// withVariables returns an environment with other values for some variables.
+// setVariables returns the environment env with new values for some variables.
 func setVariables(env []string, set []agentconf.Variable) (all []string) {
 	replaced := map[string]bool{}
 	for _, v := range set {
@@ -82,7 +83,7 @@ func setVariables(env []string, set []agentconf.Variable) (all []string) {
 	return all
 }
 
-// dead reports whether an address is one of this machine at which nothing listens.
+// isDeadAddress reports whether an address is on this machine and nothing listens there.
 func isDeadAddress(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || !isLoopback(u.Hostname()) {

@@ -9,7 +9,7 @@ import (
 	"os/signal"
 )
 
-// runChild runs an agent and returns its status. Ctrl-C reaches both; the agent decides.
+// runChild runs an agent and returns its exit status.
 func runChild(cmd *exec.Cmd) (int, error) {
 	signal.Ignore(os.Interrupt)
 	defer signal.Reset(os.Interrupt)

@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runChild runs an agent in this process group, so that it has the terminal, and passes signals
-// on. It returns its status, as shells have it: 128 and a signal, if one ended it.
+// runChild runs an agent and returns its exit status.
 func runChild(cmd *exec.Cmd) (int, error) {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
@@ -29,7 +28,7 @@ func runChild(cmd *exec.Cmd) (int, error) {
 				return
 			case s := <-signals:
 				if (s == syscall.SIGINT || s == syscall.SIGQUIT) && isInForeground() {
-					continue // the terminal has sent it to the whole group
+					continue // the terminal has sent the signal to the whole process group
 				}
 				syscall.Kill(cmd.Process.Pid, s.(syscall.Signal))
 			}
@@ -43,8 +42,8 @@ func runChild(cmd *exec.Cmd) (int, error) {
 		case err != nil:
 			return 0, err
 		case status.Stopped():
-			// An agent that stops itself gives the terminal back: so must this process. Whoever
-			// lets this one go on means both.
+			// The agent has stopped itself, so this process must stop, too, to return the terminal
+			// to the shell. When the shell resumes this process, the agent must continue.
 			syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 			syscall.Kill(cmd.Process.Pid, syscall.SIGCONT)
 		case status.Signaled():
@@ -55,7 +54,8 @@ func runChild(cmd *exec.Cmd) (int, error) {
 	}
 }
 
-// foreground reports whether this process group has the terminal, so that Ctrl-C reaches all of it.
+// isInForeground reports whether this process group owns the terminal, so that Ctrl-C reaches the
+// agent, too.
 func isInForeground() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {

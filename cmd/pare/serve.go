@@ -42,7 +42,7 @@ type serveCmd struct {
 
 func (*serveCmd) listensFirst() {}
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *serveCmd) Help() string {
 	return `For example:
 
@@ -57,8 +57,9 @@ what was done, and the live page, whose address is printed, shows it. SIGHUP rea
 configuration again.`
 }
 
-// options are what the flags and the configuration say; used is where the latter is from. A
-// status other than clean has been explained; command is the one whose help is named.
+// serverOptions returns the options of the server and the configuration files that were used. If
+// the status is not statusClean, it has printed an error; command is the command whose help it
+// names.
 func (c *serveCmd) serverOptions(env *environment, command string) (o serve.Options, used string, status int) {
 	o = serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: env.log, Prune: c.Prune, Recall: c.Recall, Remember: c.Remember, Hosts: c.Host, Secret: serve.Secrets(env.getenv)}
 	for _, text := range c.Upstream {
@@ -77,7 +78,7 @@ func (c *serveCmd) serverOptions(env *environment, command string) (o serve.Opti
 	if c.Compact != nil {
 		o.CompactAbove = int64(*c.Compact)
 	}
-	if c.NoStore && c.Store != env.getenv("PARE_STORE") { // which --no-store is there to override
+	if c.NoStore && c.Store != env.getenv("PARE_STORE") { // --no-store overrides the environment
 		return o, "", env.failUsage(errors.New("--store and --no-store contradict each other"), command)
 	}
 	if c.NoStore && c.Remember {
@@ -127,7 +128,7 @@ func (c *serveCmd) run(env *environment) int {
 		return env.fail("other machines can reach "+l.Addr().String()+", and no token is required",
 			"listen on 127.0.0.1, or give --token-file FILE or PARE_TOKENS")
 	}
-	// From here on signals end the server in good order.
+	// From here on, signals shut the server down gracefully.
 	ctx, cut, done := env.notifyShutdown()
 	defer done()
 	serve.Steady(env.getenv, env.log)
@@ -136,7 +137,7 @@ func (c *serveCmd) run(env *environment) int {
 	if serve.Local(l.Addr()) {
 		printExports(env, l.Addr())
 	}
-	if isTerminal(env.stderr) || !c.requiresToken { // its address has the token of this run
+	if isTerminal(env.stderr) || !c.requiresToken { // the address contains a token that is valid for this run
 		screen.Fprintf(env.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), s.Page())
 	}
 	if used != "" {
@@ -151,14 +152,14 @@ func (c *serveCmd) run(env *environment) int {
 	return c.serve(ctx, cut, env, s, l)
 }
 
-// exports says what a client has to know, as lines for a shell.
+// printExports prints the variables that point clients at the server.
 func printExports(env *environment, a net.Addr) {
 	for _, c := range [][2]string{{"ANTHROPIC_BASE_URL", ""}, {"OPENAI_BASE_URL", "/v1"}, {"GOOGLE_GEMINI_BASE_URL", ""}} {
 		screen.Fprintf(env.stderr, "      export %s=http://%s%s\n", c[0], a.String(), c[1])
 	}
 }
 
-// serve answers until a signal comes, and waits for what is under way until another one.
+// serve serves until a signal arrives, and reloads the configuration on SIGHUP.
 func (c *serveCmd) serve(ctx context.Context, cut <-chan struct{}, env *environment, s *serve.Server, l net.Listener) int {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
@@ -179,12 +180,12 @@ func (c *serveCmd) serve(ctx context.Context, cut <-chan struct{}, env *environm
 	return statusClean
 }
 
-// reload reads the configuration again; one that is wrong changes nothing.
+// reloadConfig reads the configuration and the tokens again. After an error the old ones stay.
 func (c *serveCmd) reloadConfig(env *environment, s *serve.Server) {
 	var o serve.Options
 	const stays = "the configuration and the tokens stay as they were"
 	if _, status := c.configure(env, &o); status != statusClean {
-		screen.Fprintf(env.stderr, "pare: %s\n", stays) // why has been said
+		screen.Fprintf(env.stderr, "pare: %s\n", stays) // configure has printed the reason
 		return
 	}
 	tokens, err := c.readTokens(env)
@@ -200,7 +201,7 @@ func (c *serveCmd) reloadConfig(env *environment, s *serve.Server) {
 	screen.Fprintf(env.stderr, "pare: the configuration was read again\n")
 }
 
-// size reads --max-body.
+// parseMaxBody sets the limit of --max-body in options.
 func (c *serveCmd) parseMaxBody(o *serve.Options) (err error) {
 	if c.MaxBody == "" {
 		return nil
@@ -211,8 +212,8 @@ func (c *serveCmd) parseMaxBody(o *serve.Options) (err error) {
 	return nil
 }
 
-// configure reads the configuration and says which one. A status other than clean has been
-// explained.
+// configure reads the configuration into options, and returns the files that were used. If the
+// status is not statusClean, it has printed an error.
 func (c *serveCmd) configure(env *environment, o *serve.Options) (used string, status int) {
 	conf, used, status := c.load(env, true)
 	if status != statusClean {
@@ -232,8 +233,8 @@ func (c *serveCmd) configure(env *environment, o *serve.Options) (used string, s
 	return used, statusClean
 }
 
-// open opens the store. One that nobody has named may be missing: requests go on without,
-// and a note says so.
+// openStore opens the store. If the default store cannot be opened, the server runs without one and
+// a note explains it.
 func (c *serveCmd) openStore(env *environment, o *serve.Options) (note string, err error) {
 	if c.NoStore {
 		return "", nil
@@ -253,7 +254,7 @@ func (c *serveCmd) openStore(env *environment, o *serve.Options) (note string, e
 	return "", err
 }
 
-// tokens reads the tokens of clients: a line each of a file, or what the environment says.
+// readTokens returns the tokens of clients from --token-file and PARE_TOKENS.
 func (c *serveCmd) readTokens(env *environment) ([]string, error) {
 	text := strings.ReplaceAll(env.getenv("PARE_TOKENS"), ",", "\n")
 	if c.TokenFile != "" {
@@ -271,7 +272,7 @@ func (c *serveCmd) readTokens(env *environment) ([]string, error) {
 		}
 		secret := line
 		if _, rest, named := strings.Cut(line, ":"); named {
-			secret = rest // the name is no secret
+			secret = rest // the name is not part of the secret
 		}
 		if len(secret) < minTokenLength {
 			return nil, fmt.Errorf("a token of %s is too easily guessed: it needs %d at least", plural(len(secret), "character"), minTokenLength)
@@ -284,5 +285,5 @@ func (c *serveCmd) readTokens(env *environment) ([]string, error) {
 	return all, nil
 }
 
-// minToken is the length of the shortest token that is not too easily guessed.
+// minTokenLength is the length below which a token is too easy to guess.
 const minTokenLength = 16

@@ -8,8 +8,8 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/serve"
 )
 
-// upkeep compacts heavy sessions in the background, if that is asked for; the function
-// that comes back ends it.
+// startCompaction starts to compact large sessions in the background, if that is requested. The
+// returned function stops it.
 func (c *serveCmd) startCompaction(o serve.Options) (func(), error) {
 	switch {
 	case c.Compact == nil && c.Resting == nil:

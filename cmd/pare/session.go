@@ -11,12 +11,12 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A logFile is an agent's session file that was read.
+// A sessionFile is an agent's session file in memory.
 type sessionFile struct {
 	*agentlog.Stored
 }
 
-// readSession reads the session that a chunk holds, or names.
+// readSession reads the session file in a chunk, or the folder or database that the chunk names.
 func readSession(chunk source.Chunk, opts wire.Options) (session sessionFile, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -40,7 +40,7 @@ func readSession(chunk source.Chunk, opts wire.Options) (session sessionFile, er
 	return session, err
 }
 
-// profile names dialect and profile of the session.
+// dialectAndProfile returns the dialect and the profile of the session.
 func (f sessionFile) dialectAndProfile(opts wire.Options) (dialect, profile string) {
 	if req := f.First(); req != nil {
 		return req.Dialect.String(), req.Profile.Name
@@ -53,11 +53,11 @@ func (f sessionFile) dialectAndProfile(opts wire.Options) (dialect, profile stri
 	return d.String(), p.Name
 }
 
-// counts are those of what would be sent.
+// counts returns the number of messages, calls and results that would be sent.
 func (f sessionFile) counts() picture.Counts { return picture.CountSession(f.Log) }
 
-// requests returns what would be sent if the session went on, as it is stored, and where
-// it is from.
+// sentRequests returns the requests that would be sent if the agent resumed the session, each with
+// its origin.
 func (f sessionFile) sentRequests(from origin) iter.Seq2[origin, *wire.Request] {
 	return func(yield func(origin, *wire.Request) bool) {
 		all := f.Sent()

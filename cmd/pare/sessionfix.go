@@ -14,18 +14,18 @@ import (
 	"github.com/pare-llm/pare/internal/agentlog"
 )
 
-// repairing is how the session files of a run are repaired.
+// A sessionRepair configures the repair of session files.
 type sessionRepair struct {
 	agentlog.Options
-	overwritesBusy bool // even if the agent is still writing
+	overwritesBusy bool // rewrites files even if the agent may be writing to them
 	busy           *agentlog.Busy
 }
 
-// session repairs the session file of a chunk.
+// changeSessionFile changes the session file in a chunk and adds its outcomes to b.
 func (c *changer) changeSessionFile(chunk source.Chunk, b *batch) {
 	from := origin{source: chunk.Source, skippedBytes: chunk.Lead, isOneOfMany: c.hasManyFiles}
 	o := func() (o outcome) {
-		// A bug that one file of many meets must not cost the others.
+		// A bug that one file triggers must not cost the other files.
 		defer func() {
 			if p := recover(); p != nil {
 				o = c.reportUnchanged(from, chunk.Data, newBugProblem(p))
@@ -40,7 +40,7 @@ func (c *changer) changeSessionFile(chunk source.Chunk, b *batch) {
 	b.outs = append(b.outs, o)
 }
 
-// repair repairs one session file.
+// changeSession repairs one session file. It modifies b.
 func (c *changer) changeSession(from origin, chunk source.Chunk, b *batch) (o outcome) {
 	if c.planSession != nil {
 		return c.shortenSession(from, chunk, b)
@@ -51,12 +51,12 @@ func (c *changer) changeSession(from origin, chunk source.Chunk, b *batch) (o ou
 		}
 		return o
 	}
-	session, err := readSession(chunk, c.opts)
+	session, err := readSession(chunk, c.options)
 	if err != nil {
 		return c.reportUnreadable(from, newProblem(err))
 	}
 	how := c.sessionRepair.Options
-	how.Profile, how.Model = c.opts.Profile, c.opts.Model
+	how.Profile, how.Model = c.options.Profile, c.options.Model
 	fixed, err := session.Fix(how)
 	switch {
 	case errors.Is(err, agentlog.ErrAppendOnly):
@@ -69,7 +69,7 @@ func (c *changer) changeSession(from origin, chunk source.Chunk, b *batch) (o ou
 	if o.dropsByteOrderMark = fixed.RemovedMark; o.dropsByteOrderMark {
 		o.bytesBefore += chunk.Lead
 	}
-	files := session.Replacements(fixed) // what is written decides what has changed
+	files := session.Replacements(fixed) // the written files decide whether the session has changed
 	o.isChanged = len(files) > 0
 	if why := c.checkBusy(session); o.isChanged && why != nil {
 		return c.reportBusy(from, chunk.Data, why)
@@ -96,9 +96,9 @@ func (c *changer) changeSession(from origin, chunk source.Chunk, b *batch) (o ou
 	return o
 }
 
-// replacements are the files of a session that change, packed as they were. Agents list
-// their sessions by the time of the last change, and go on with the newest: fixing is not
-// using, so a session stays in its place. What is appended is news.
+// prepareReplacements returns the files of a session, compressed as they were. A repair keeps the
+// modification time, because agents list sessions by it and continue the newest; appended lines
+// update it. It modifies files.
 func prepareReplacements(chunk source.Chunk, files []agentlog.Replacement, news bool) []agentlog.Replacement {
 	for i := range files {
 		f := &files[i]
@@ -110,8 +110,8 @@ func prepareReplacements(chunk source.Chunk, files []agentlog.Replacement, news 
 	return files
 }
 
-// busy says why the agent may still be writing to the session; nil: it is not, or
-// nobody minds.
+// checkBusy returns an error if the agent may still be writing to the session and --force is not
+// given.
 func (c *changer) checkBusy(session sessionFile) error {
 	if !c.inPlace || c.sessionRepair.overwritesBusy {
 		return nil
@@ -119,8 +119,8 @@ func (c *changer) checkBusy(session sessionFile) error {
 	return c.sessionRepair.busy.CheckIdle(session.Newest())
 }
 
-// leftAlone reports a session that its agent may still be writing. Of several files the
-// others are repaired.
+// reportBusy returns the outcome of a session that its agent may still be writing. If there are
+// several files, the run continues.
 func (c *changer) reportBusy(from origin, raw []byte, why error) outcome {
 	const hint = "end the agent, or wait ten seconds after its last write; --force rewrites it anyway"
 	p := newProblem(hintedError{fmt.Errorf("left as it is: %w", why), hint})
@@ -130,15 +130,16 @@ func (c *changer) reportBusy(from origin, raw []byte, why error) outcome {
 	return c.reportUnreadable(from, p)
 }
 
-// A logLeftover is what --json prints about a session that is not all repaired.
+// A sessionRemainingJSON is the output of --json for a session with findings that could not be
+// repaired.
 type sessionRemainingJSON struct {
 	Source string             `json:"source"`
-	Line   int                `json:"line,omitempty"` // of a data set
+	Line   int                `json:"line,omitempty"`
 	Format string             `json:"format"`
 	Left   []agentlog.Finding `json:"left"`
 }
 
-// leftInSession reports what could not be repaired.
+// formatRemainingInSession returns the note about findings that could not be repaired.
 func (c *changer) formatRemainingInSession(from origin, session sessionFile, left []agentlog.Finding) []byte {
 	if c.json {
 		return encodeLine(sessionRemainingJSON{from.source, from.line, session.Format.String(), left})
@@ -153,13 +154,13 @@ func (c *changer) formatRemainingInSession(from origin, session sessionFile, lef
 	return b.Bytes()
 }
 
-// A logReceipt is a change of a session file.
+// A sessionReceiptLine is a change of a session file.
 type sessionReceiptLine struct {
 	agentlog.Change
 	Source string `json:"source,omitempty"`
 }
 
-// logReceipt renders changes as JSON lines, if anybody wants them.
+// buildSessionReceipt returns the changes as JSON lines, or nil without --receipt.
 func (c *changer) buildSessionReceipt(from origin, changes []agentlog.Change) jsonLines {
 	var all jsonLines
 	for _, ch := range changes {
@@ -170,7 +171,7 @@ func (c *changer) buildSessionReceipt(from origin, changes []agentlog.Change) js
 		if from.isOneOfMany {
 			r.Source = from.source
 		}
-		if from.line > 0 { // it has no lines of its own
+		if from.line > 0 { // the session is a line of a data set and has no lines itself
 			r.Line = from.line
 		}
 		all.add(r)
@@ -178,16 +179,16 @@ func (c *changer) buildSessionReceipt(from origin, changes []agentlog.Change) js
 	return all
 }
 
-// A logPlan is what --dry-run --json prints about a session file.
+// A sessionPlanJSON is the output of --dry-run --json for a session file.
 type sessionPlanJSON struct {
 	Source  string             `json:"source"`
-	Line    int                `json:"line,omitempty"` // of a data set
+	Line    int                `json:"line,omitempty"`
 	Format  string             `json:"format"`
 	Changes []agentlog.Change  `json:"changes"`
 	Left    []agentlog.Finding `json:"left"`
 }
 
-// showSession renders what would be done to a session file.
+// renderSessionPlan returns the repair of a session file for --dry-run.
 func (c *changer) renderSessionPlan(from origin, session sessionFile, fixed *agentlog.Fixed) []byte {
 	if c.json {
 		return encodeLine(sessionPlanJSON{from.source, from.line, session.Format.String(), append([]agentlog.Change{}, fixed.Changes...), append([]agentlog.Finding{}, fixed.Remaining...)})
@@ -221,8 +222,8 @@ func (c *changer) renderSessionPlan(from origin, session sessionFile, fixed *age
 	return b.Bytes()
 }
 
-// aroundChanges is how many bytes a repair adds that no single change does, so that the bytes of
-// all changes and these come to the difference of the file.
+// countSurroundingBytes returns the bytes that a repair adds outside of its changes, so that the
+// bytes of all changes and these sum up to the difference in the file size.
 func countSurroundingBytes(session sessionFile, fixed *agentlog.Fixed) int {
 	n := len(fixed.Raw) - len(session.Raw())
 	for _, c := range fixed.Changes {
@@ -234,7 +235,7 @@ func countSurroundingBytes(session sessionFile, fixed *agentlog.Fixed) int {
 	return n
 }
 
-// lineOrLast puts what is new, and has no line, behind everything.
+// sortLine returns the line of a change. A new line is sorted last.
 func sortLine(c agentlog.Change) int {
 	if c.Line == 0 {
 		return 1 << 62

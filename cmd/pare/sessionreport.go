@@ -9,10 +9,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A logResult is what check --json prints about a session file.
+// A sessionCheckResult is the output of check --json for a session file.
 type sessionCheckResult struct {
 	Source  string `json:"source"`
-	Line    int    `json:"line,omitempty"` // of a data set
+	Line    int    `json:"line,omitempty"`
 	Format  string `json:"format"`
 	Dialect string `json:"dialect"`
 	Profile string `json:"profile"`
@@ -21,9 +21,9 @@ type sessionCheckResult struct {
 	Pairs    []engine.Pair      `json:"pairs,omitzero"`
 }
 
-// session checks a session file. The status is about what keeps the session from being
-// resumed as it should be; what else is found is reported.
-func (c *checkCmd) checkSession(style report, from origin, session sessionFile) (out outcome) {
+// checkSession checks a session file. Only findings that keep the session from being resumed
+// completely affect the status.
+func (c *checkCmd) checkSession(style picture.Style, from origin, session sessionFile) (out outcome) {
 	found := session.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
 	for _, f := range found {
 		if f.Effect == agentlog.Refused {
@@ -51,11 +51,11 @@ func (c *checkCmd) checkSession(style report, from origin, session sessionFile) 
 	return out
 }
 
-// remedyFor says what to do about the findings of a session in a file.
+// formatSessionRemedy returns the next step for the findings of a session file.
 func formatSessionRemedy(r agentlog.Remedy, file string) screen.Text {
 	command := screen.NewCommand("pare", picture.RepairVerb(r), "--in-place").Files(file)
 	switch {
-	case r.Full: // which repairs it, too
+	case r.Full: // trim also repairs
 		return screen.Printf("to repair and shorten it: %s", command)
 	case !r.Needed:
 		return "nothing has to be done: the session can be resumed"

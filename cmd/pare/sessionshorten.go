@@ -11,27 +11,27 @@ import (
 	"github.com/pare-llm/pare/internal/agentlog"
 )
 
-// A shortening plans what becomes of a session.
+// A sessionPlanner plans the changes of one thread of a session.
 type sessionPlanner func(*agentlog.Thread, agentlog.Size) (*pare.Plan, error)
 
-// bySession lets a planner of requests plan what becomes of a session.
+// planEachRequest returns a session planner that plans the thread's request.
 func planEachRequest(plan planner) sessionPlanner {
 	return func(thread *agentlog.Thread, _ agentlog.Size) (*pare.Plan, error) { return plan(thread.Request) }
 }
 
-// forSessions is how a command that takes things out writes sessions.
+// newSessionRepair returns the repair options for commands that shorten sessions.
 func newSessionRepair(policy *pare.Policy) *sessionRepair {
 	return &sessionRepair{Options: agentlog.Options{Repair: policy.Repair, Check: policy.Check}, busy: agentlog.NewBusy(time.Now())}
 }
 
-// shortened is a session that a command has made shorter.
+// A shortenedSession is the result of shortening a session.
 type shortenedSession struct {
 	*agentlog.Fixed
 	plans []*pare.Plan
 	size  picture.Size
 }
 
-// shortenLog makes a session shorter, in memory.
+// shortenThreads shortens the threads of a session in memory.
 func (c *changer) shortenThreads(session sessionFile, how agentlog.Options) (*shortenedSession, error) {
 	out := &shortenedSession{}
 	fixed, err := session.Shorten(how, func(thread *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
@@ -42,7 +42,7 @@ func (c *changer) shortenThreads(session sessionFile, how agentlog.Options) (*sh
 		out.plans = append(out.plans, plan)
 		if c.countTokens != nil {
 			n, was, is := len(plan.Result().Transcript().Messages()), c.countTokens(thread.Stored()), c.countTokens(plan.Result())
-			if thread.Messages() < len(thread.Request.Transcript().Messages()) { // the prompt that stands in for the next one
+			if thread.Messages() < len(thread.Request.Transcript().Messages()) { // the request ends with a stand-in for the next prompt
 				n, is = n-1, is-(c.countTokens(thread.Request)-was)
 			}
 			out.size.Messages[0] += thread.Messages()
@@ -56,14 +56,14 @@ func (c *changer) shortenThreads(session sessionFile, how agentlog.Options) (*sh
 	return out, err
 }
 
-// shortenSession makes one session file shorter.
+// shortenSession shortens one session file. It modifies b.
 func (c *changer) shortenSession(from origin, chunk source.Chunk, b *batch) (o outcome) {
-	session, err := readSession(chunk, c.opts)
+	session, err := readSession(chunk, c.options)
 	if err != nil {
 		return c.reportUnreadable(from, newProblem(err))
 	}
 	how := c.sessionRepair.Options
-	how.Profile, how.Model = c.opts.Profile, c.opts.Model
+	how.Profile, how.Model = c.options.Profile, c.options.Model
 	s, err := c.shortenThreads(session, how)
 	switch {
 	case errors.Is(err, agentlog.ErrShorten):
@@ -118,7 +118,7 @@ func (c *changer) shortenSession(from origin, chunk source.Chunk, b *batch) (o o
 	return o
 }
 
-// notShortened says why a session file is none for a command that takes things out.
+// newShortenError returns the error for a format that cannot be shortened.
 func newShortenError(command string, f agentlog.Format) error {
 	return hintedError{fmt.Errorf("this is a session file of %s, which pare %s cannot shorten yet", f.Maker(), command),
 		"pare session import FILE, then pare session window ID, gives a request that fits; pare fix repairs the file"}

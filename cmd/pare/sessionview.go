@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/cmd/internal/ui"
@@ -15,9 +16,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// threads returns the threads of a session that are to be shown, the main one first.
+// sessionThreads returns the threads of a session to show, the main one first.
 func (v *viewRun) sessionThreads(chunk source.Chunk) ([]*shownThread, error) {
-	session, err := readSession(chunk, v.opts)
+	session, err := readSession(chunk, v.options)
 	if err != nil {
 		return nil, err
 	}
@@ -64,15 +65,15 @@ func (v *viewRun) sessionThreads(chunk source.Chunk) ([]*shownThread, error) {
 	return all, v.addFileChanges(session, all[0])
 }
 
-// besides adds what pare fix would do to the file beside the messages: to links, ends of lines,
-// records of the agent's own.
+// addFileChanges adds the changes of pare fix to thread that do not concern messages: links, line
+// ends, records of the agent.
 func (v *viewRun) addFileChanges(session sessionFile, s *shownThread) error {
 	if v.Plan != "fix" || s.thread == nil {
 		return nil
 	}
-	fixed, err := session.Fix(agentlog.Options{Profile: v.opts.Profile, Model: v.opts.Model, Check: wire.CheckOptions{Strict: v.Strict}})
+	fixed, err := session.Fix(agentlog.Options{Profile: v.options.Profile, Model: v.options.Model, Check: wire.CheckOptions{Strict: v.Strict}})
 	if err != nil {
-		return nil // the page shows what can be seen of it
+		return nil // the page still shows the messages
 	}
 	plan, err := v.plan(&agentlog.Thread{Request: s.req}, s.measure())
 	if err != nil {
@@ -90,7 +91,7 @@ func (v *viewRun) addFileChanges(session sessionFile, s *shownThread) error {
 	return nil
 }
 
-// subAgents are the talks that Claude Code keeps in files of their own, beside the session.
+// readSubAgents returns the threads that Claude Code keeps in separate files next to the session.
 func (v *viewRun) readSubAgents(chunk source.Chunk) (all []*shownThread) {
 	const most, large = 50, 32 << 20
 	base, found := strings.CutSuffix(v.Path, ".jsonl")
@@ -106,9 +107,9 @@ func (v *viewRun) readSubAgents(chunk source.Chunk) (all []*shownThread) {
 		if err != nil {
 			continue
 		}
-		l, err := agentlog.Read(name, raw, agentlog.Options{Format: agentlog.ClaudeCode, Profile: v.opts.Profile, Model: v.opts.Model})
+		l, err := agentlog.Read(name, raw, agentlog.Options{Format: agentlog.ClaudeCode, Profile: v.options.Profile, Model: v.options.Model})
 		if err != nil || len(l.Threads) == 0 {
-			continue // it is not what is asked for
+			continue // the user did not ask for this file
 		}
 		thread := l.Threads[0]
 		from := origin{source: name, thread: strings.TrimSuffix(filepath.Base(name), ".jsonl")}
@@ -117,7 +118,7 @@ func (v *viewRun) readSubAgents(chunk source.Chunk) (all []*shownThread) {
 	return all
 }
 
-// threadNamed finds a thread by its name, with or without the word in front.
+// findThread returns the thread with a name, which may omit the prefix.
 func findThread(all []*agentlog.Thread, name string) ([]*agentlog.Thread, error) {
 	for _, thread := range all {
 		if thread.Name == name || strings.TrimPrefix(strings.TrimPrefix(thread.Name, "side "), "session ") == name {
@@ -140,8 +141,7 @@ func threadHint(all []*agentlog.Thread) string {
 	return "--thread is one of " + strings.Join(names, ", ")
 }
 
-// pageOf makes one page of several threads: the first is the one that is sent, and what
-// the headline is about; the others are there if they are chosen.
+// buildPage returns one page for several threads. The first one is the thread that is sent.
 func buildPage(all []*shownThread) *ui.Page {
 	p := all[0].page()
 	if len(all) == 1 {
@@ -154,8 +154,7 @@ func buildPage(all []*shownThread) *ui.Page {
 	return p
 }
 
-// others says, in the terminal, which threads are not shown.
-func (style report) others(all []*shownThread) []byte {
+func formatOtherThreads(style picture.Style, all []*shownThread) []byte {
 	if len(all) < 2 {
 		return nil
 	}

@@ -22,7 +22,7 @@ type shortenCmd struct {
 	Hook     string `placeholder:"AGENT" enum:",claude" default:"" help:"Be a hook of an agent: claude reads the JSON of Claude Code's PostToolUse and answers with updatedToolOutput."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *shortenCmd) Help() string {
 	return `For example:
 
@@ -86,16 +86,16 @@ func (c *shortenCmd) run(env *environment) int {
 	return statusClean
 }
 
-// A shortener shortens what a tool said, as the rule for arriving results does in a history.
+// A shortener shortens tool output with the rule for results that have just arrived.
 type shortener struct{ policy pare.Policy }
 
-// text shortens a text that a call brought. Input is the arguments, as JSON; nil: there are none.
+// shortenText shortens the output of a tool call. input is the call's arguments as JSON, or nil.
 func (s *shortener) shortenText(tool string, input json.RawMessage, said string) (string, error) {
 	if input = bytes.TrimSpace(input); len(input) == 0 || input[0] != '{' {
 		input = json.RawMessage("{}")
 	}
 	quote := func(text string) []byte { return jsonspan.AppendQuote(nil, text) }
-	// Of all dialects this one has no ids, which we would have to make up.
+	// Gemini requests need no ids for calls, which Pare would have to invent.
 	body := slices.Concat([]byte(`{"contents":[{"role":"user","parts":[{"text":"."}]},{"role":"model","parts":[{"functionCall":{"name":`), quote(tool), []byte(`,"args":`), input,
 		[]byte(`}}]},{"role":"user","parts":[{"functionResponse":{"name":`), quote(tool), []byte(`,"response":{"output":`), quote(said), []byte(`}}}]}]}`))
 	req, err := pare.Parse(body)
@@ -116,8 +116,8 @@ func (s *shortener) shortenText(tool string, input json.RawMessage, said string)
 	return said, nil
 }
 
-// claude answers a PostToolUse hook of Claude Code. What it gives back has the shape of what the
-// tool said: only texts in it are shortened. "": there is nothing to do.
+// answerClaudeHook answers a PostToolUse hook of Claude Code. The answer has the shape of the
+// tool's response; only strings in it are shortened. It returns "" if nothing has to be shortened.
 func (s *shortener) answerClaudeHook(in []byte) (string, error) {
 	var event struct {
 		Event    string          `json:"hook_event_name"`
@@ -149,11 +149,11 @@ func (s *shortener) answerClaudeHook(in []byte) (string, error) {
 	return `{"hookSpecificOutput":{"hookEventName":"PostToolUse","updatedToolOutput":` + string(out) + "}}\n", nil
 }
 
-// eachText calls found with every string of a JSON value that is no name of a member, and where it
-// stands with its quotes.
+// forEachText calls visit with each string of a JSON value that is not a member name, and with its
+// span including the quotes.
 func forEachText(raw []byte, found func(jsonspan.Span, string) error) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
-	var in []byte // what it stands in: an object before a name, behind one, or a list
+	var in []byte // the enclosing values: 'n' object before a name, 'v' object before a value, 'l' list
 	for {
 		from := int(d.InputOffset())
 		token, err := d.Token()
@@ -187,7 +187,7 @@ func forEachText(raw []byte, found func(jsonspan.Span, string) error) error {
 				return err
 			}
 		}
-		if top >= 0 && in[top] == 'v' { // a name follows
+		if top >= 0 && in[top] == 'v' { // the next token in the object is a name
 			in[top] = 'n'
 		}
 	}

@@ -18,13 +18,13 @@ type splitCmd struct {
 	Head        string `placeholder:"FILE" help:"Write the part before the cut to FILE, as a request of its own."`
 	Tail        string `placeholder:"FILE" help:"Write the part after the cut to FILE, as a request of its own."`
 	reportFlags `embed:""`
-	parts       *splitParts // of the one transcript, for --head and --tail
+	parts       *splitParts // of the only transcript, for --head and --tail
 }
 
-// sides are the bodies on both sides of a cut; head is nil if there is no cut.
+// splitParts are the requests on both sides of a cut. head is nil if there is no cut.
 type splitParts struct{ head, tail []byte }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *splitCmd) Help() string {
 	return `For example:
 
@@ -70,7 +70,7 @@ func (c *splitCmd) run(env *environment) int {
 	return statusClean
 }
 
-// claim claims the files of the parts. Its error is wrong usage.
+// claimParts claims the files of --head and --tail. The error is wrong usage.
 func (c *splitCmd) claimParts(env *environment) error {
 	switch {
 	case c.Head == source.Stdin || c.Tail == source.Stdin:
@@ -81,7 +81,7 @@ func (c *splitCmd) claimParts(env *environment) error {
 	return cmp.Or(env.claimOutput("--head", c.Head), env.claimOutput("--tail", c.Tail))
 }
 
-// write writes the parts that are wanted, both or none.
+// writeParts writes both parts, or none.
 func (c *splitCmd) writeParts(env *environment) error {
 	var drafts []*atomicfile.Draft
 	for _, part := range []struct {
@@ -95,7 +95,7 @@ func (c *splitCmd) writeParts(env *environment) error {
 		if err != nil {
 			return err
 		}
-		defer d.Discard() // does nothing once it is committed
+		defer d.Discard() // does nothing after Commit
 		if _, err := d.Write(part.body); err != nil {
 			return err
 		}
@@ -112,25 +112,28 @@ func (c *splitCmd) writeParts(env *environment) error {
 	return nil
 }
 
-// find reports the cut of every transcript.
+// reportCuts reports the cut of every transcript.
 func (c *splitCmd) reportCuts(env *environment) int {
-	return c.report(env, "split", "cut", c.splitTranscript, nil, func(totals *runTotals, many bool) {
-		if many || totals.transcripts != 1 {
-			screen.Fprintf(env.stderr, "%s: %d with a cut\n", plural(totals.transcripts, "transcript"), totals.items)
-		}
+	return c.report(env, reportTask{
+		command: "split", itemNoun: "cut", reportTranscript: c.splitTranscript,
+		printTotals: func(totals *runTotals, hasManyFiles bool) {
+			if hasManyFiles || totals.transcripts != 1 {
+				screen.Fprintf(env.stderr, "%s: %d with a cut\n", plural(totals.transcripts, "transcript"), totals.items)
+			}
+		},
 	})
 }
 
-// A division is what --json prints about a transcript.
+// A divisionJSON is the output of --json for a transcript.
 type divisionJSON struct {
 	Source string `json:"source"`
 	Line   int    `json:"line,omitempty"`
-	Thread string `json:"thread,omitempty"` // of a session file that has several
+	Thread string `json:"thread,omitempty"`
 	picture.Division
 }
 
-// one finds the cut of one transcript.
-func (c *splitCmd) splitTranscript(style report, from origin, req *wire.Request) (out outcome, err error) {
+// splitTranscript finds the cut of one transcript.
+func (c *splitCmd) splitTranscript(style picture.Style, from origin, req *wire.Request) (out outcome, err error) {
 	t := req.Transcript()
 	d := &picture.Division{Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}, MinKeep: c.MinKeep, Within: c.Inside}
 	cut, found := t.Split(c.MinKeep, c.Inside)

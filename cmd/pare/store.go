@@ -21,7 +21,7 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// sessionCmd is the store for people.
+// A sessionCmd holds the commands for the session store.
 type sessionCmd struct {
 	List    sessionListCmd    `cmd:"" help:"List the sessions of the store, most recently changed first."`
 	Show    sessionShowCmd    `cmd:"" help:"Show a session: in the terminal, as a page, or its entries."`
@@ -40,7 +40,7 @@ type sessionCmd struct {
 	Backup  sessionBackupCmd  `cmd:"" help:"Copy the store to a file; it may be in use."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionCmd) Help() string {
 	return `For example:
 
@@ -55,14 +55,14 @@ A session is named by its id, as list shows it, slashes included; one that belon
 it, such as a sub-agent's, by ID --path PATH. An id that is also a flag goes after --.`
 }
 
-// inStore is the flags of all commands that use the store.
+// storeFlags are the flags of all commands that use the store.
 type storeFlags struct {
 	Store string `placeholder:"DSN" env:"PARE_STORE" help:"The store: a file, or postgres://… . Default: pare.db in the user's data folder."`
 	Scope string `placeholder:"NAME" help:"The namespace of the sessions. Default: none."`
 }
 
-// with opens a store that is there and runs f; what f returns is told to people. A name that
-// was mistyped makes no file.
+// withExisting opens the store and runs f. It fails if the store does not exist, so that a mistyped
+// name creates no file.
 func (o *storeFlags) withExisting(env *environment, f func(context.Context, *store.Store) (int, error)) int {
 	dsn, status := o.resolveDSN(env)
 	if status != statusClean {
@@ -74,7 +74,8 @@ func (o *storeFlags) withExisting(env *environment, f func(context.Context, *sto
 	return env.withStore(dsn, f)
 }
 
-// dsn is which store it is, and the status if that cannot be known.
+// resolveDSN returns the name of the store. If the status is not statusClean, it has printed an
+// error.
 func (f *storeFlags) resolveDSN(env *environment) (string, int) {
 	if f.Store != "" {
 		return f.Store, statusClean
@@ -86,7 +87,7 @@ func (f *storeFlags) resolveDSN(env *environment) (string, int) {
 	return filepath.Join(folder, "pare.db"), statusClean
 }
 
-// absent reports whether a store is a file that is not there.
+// isAbsentFile reports whether a store is a file that does not exist.
 func isAbsentFile(dsn string) bool {
 	if strings.Contains(dsn, "://") {
 		return false
@@ -95,7 +96,8 @@ func isAbsentFile(dsn string) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// withStore opens a store, which is made if it is not there, and runs f.
+// withStore opens the store, which is created if it does not exist, and runs f. It prints the error
+// of f.
 func (env *environment) withStore(dsn string, f func(context.Context, *store.Store) (int, error)) int {
 	ctx := context.Background()
 	db, err := serve.OpenStore(ctx, dsn)
@@ -120,7 +122,7 @@ func (env *environment) withStore(dsn string, f func(context.Context, *store.Sto
 	return status
 }
 
-// storeProblem says what went wrong, and what to do next.
+// failStore prints an error of the store with the next step, and returns the exit status.
 func (env *environment) failStore(err error) int {
 	var small *pare.WindowTooSmall
 	hint := ""
@@ -144,7 +146,7 @@ func (env *environment) failStore(err error) int {
 	return env.fail(err.Error(), hint)
 }
 
-// dataFolder is where programs of a user keep what must not be lost.
+// dataFolder returns Pare's folder in the data folder of the user.
 func dataFolder(env *environment) (string, error) {
 	if dir := env.getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "pare"), nil
@@ -156,8 +158,7 @@ func dataFolder(env *environment) (string, error) {
 	return filepath.Join(home, ".local", "share", "pare"), nil
 }
 
-// oneSession is how a command is told which session it is about. The id is taken as it is,
-// slashes included: no part of it is a path.
+// sessionFlags name one session. The id may contain slashes.
 type sessionFlags struct {
 	storeFlags `embed:""`
 	ID         string `arg:"" help:"The session, as list shows it."`
@@ -168,8 +169,8 @@ func (f *sessionFlags) key() store.Key {
 	return store.Key{Scope: f.Scope, ID: strings.TrimPrefix(f.ID, idMarker), Path: f.Path}
 }
 
-// entryID is the id of an entry that people name by it or by its number. What is neither is for
-// the store to refuse.
+// resolveEntryID returns the id of an entry from its id or its number. It returns other names as
+// they are; the store rejects them.
 func resolveEntryID(ctx context.Context, db *store.Store, key store.Key, name string) (string, error) {
 	seq, err := strconv.ParseInt(name, 10, 64)
 	if err != nil {
@@ -178,7 +179,7 @@ func resolveEntryID(ctx context.Context, db *store.Store, key store.Key, name st
 	id, byNumber := name, false
 	err = db.Export(ctx, key, store.Export{All: true}, func(e store.Entry) error {
 		switch {
-		case e.ID == name: // an id may be a number, too
+		case e.ID == name: // an id may look like a number
 			id, byNumber = name, true
 		case int64(e.Seq) == seq && !byNumber:
 			id = e.ID
@@ -188,10 +189,10 @@ func resolveEntryID(ctx context.Context, db *store.Store, key store.Key, name st
 	return id, err
 }
 
-// sessionName writes which session a key means as the commands take it.
+// formatSessionKey returns a session in the form that the commands accept.
 func formatSessionKey(k store.Key) string { return screen.NewCommand(sessionArgs(k)...).String() }
 
-// sessionWords are the words by which commands name a session.
+// sessionArgs returns the arguments that name a session.
 func sessionArgs(k store.Key) []string {
 	if k.Path == "" {
 		return []string{k.ID}
@@ -199,14 +200,14 @@ func sessionArgs(k store.Key) []string {
 	return []string{k.ID, "--path", k.Path}
 }
 
-// session is which session a command is about, and in which store.
+// session returns the store and the session that the command uses.
 func (f *sessionFlags) session() (*storeFlags, store.Key) { return &f.storeFlags, f.key() }
 
-// noFlag stands in front of an id that looks like a flag. No argument of a program holds a NUL.
+// idMarker marks an id that looks like a flag. Arguments cannot contain NUL.
 const idMarker = "\x00"
 
-// idNotFlag marks the id of a session among arguments that begin with a dash, as the Claude Agent
-// SDK makes them: one that is no flag's name, and is the id of a session that is there.
+// markSessionID marks a session id that begins with a dash, as the Claude Agent SDK creates them:
+// an argument that is not the name of a flag and is the id of an existing session.
 func (env *environment) markSessionID(p *kong.Kong, args []string) []string {
 	if len(args) < 3 || args[0] != "session" {
 		return args
@@ -238,7 +239,7 @@ func (env *environment) markSessionID(p *kong.Kong, args []string) []string {
 	return args
 }
 
-// isFlag reports whether an argument is a flag by its whole name, with a value or without.
+// isFlag reports whether an argument is the full name of a flag, with or without a value.
 func isFlag(p *kong.Kong, arg string) bool {
 	name, _, _ := strings.Cut(arg, "=")
 	found := false
@@ -251,7 +252,7 @@ func isFlag(p *kong.Kong, arg string) bool {
 	return found
 }
 
-// has reports whether a store that is there holds a session.
+// hasSession reports whether an existing store contains a session.
 func (f *storeFlags) hasSession(env *environment, key store.Key) bool {
 	dsn, status := f.resolveDSN(env)
 	if status != statusClean || isAbsentFile(dsn) {

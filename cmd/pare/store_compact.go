@@ -16,7 +16,7 @@ type sessionCompactCmd struct {
 	configFlags  `embed:""`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionCompactCmd) Help() string {
 	return `For example:
 
@@ -27,7 +27,8 @@ Who writes the summary, and how, is what the table [compact] of the configuratio
 one, lines are copied out and no model is asked.`
 }
 
-// compactor is what the configuration says, and the flags.
+// buildCompactor returns the compactor of the configuration and the flags. If the status is not
+// statusClean, it has printed an error.
 func (c *sessionCompactCmd) buildCompactor(env *environment) (*pare.Compactor, int) {
 	conf, used, status := c.load(env, false)
 	if status != statusClean {

@@ -45,7 +45,7 @@ func (c *sessionDeleteCmd) run(env *environment) int {
 	})
 }
 
-// back is what whoever is asked should know.
+// warning returns the consequence of the deletion for the question to the user.
 func (c *sessionDeleteCmd) warning() string {
 	if c.Keep != "" {
 		return "Its messages go to " + c.Keep + "."
@@ -53,7 +53,7 @@ func (c *sessionDeleteCmd) warning() string {
 	return "This cannot be undone; --keep FILE writes its messages to a file first."
 }
 
-// keep writes the messages of the session to a file, as a whole or not at all.
+// exportFirst writes the messages of the session to --keep atomically, if it is given.
 func (c *sessionDeleteCmd) exportFirst(ctx context.Context, env *environment, db *store.Store) error {
 	if c.Keep == "" {
 		return nil
@@ -65,7 +65,7 @@ func (c *sessionDeleteCmd) exportFirst(ctx context.Context, env *environment, db
 	if err != nil {
 		return err
 	}
-	defer d.Discard() // does nothing to what is committed
+	defer d.Discard() // does nothing after Commit
 	if err := env.exportMessages(ctx, db, c.key(), store.Export{}, false, d); err != nil {
 		return err
 	}

@@ -1,8 +1,6 @@
 package main
 
-// The examples of the commands that need no other explanation than their flags.
-
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionListCmd) Help() string {
 	return `For example:
 
@@ -11,7 +9,7 @@ func (c *sessionListCmd) Help() string {
     pare session list --json | jq -r .id`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionExportCmd) Help() string {
 	return `For example:
 
@@ -20,7 +18,7 @@ func (c *sessionExportCmd) Help() string {
     pare session export --lines ID | wc -l`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionWindowCmd) Help() string {
 	return `For example:
 
@@ -29,7 +27,7 @@ func (c *sessionWindowCmd) Help() string {
     pare session window --base request.json ID`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionRevertCmd) Help() string {
 	return `For example:
 
@@ -39,14 +37,14 @@ func (c *sessionRevertCmd) Help() string {
 pare session undo ID reverts the revert.`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionUndoCmd) Help() string {
 	return `For example:
 
     pare session compact ID && pare session undo ID`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionForkCmd) Help() string {
 	return `For example:
 
@@ -54,7 +52,7 @@ func (c *sessionForkCmd) Help() string {
     pare session fork --at 12 ID another          without what follows entry 12`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionSearchCmd) Help() string {
 	return `For example:
 
@@ -63,7 +61,7 @@ func (c *sessionSearchCmd) Help() string {
     pare session search --in ID --json discount | jq -r .seq`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionDeleteCmd) Help() string {
 	return `For example:
 
@@ -75,7 +73,7 @@ At a terminal you are asked first. The id stays taken, so that a write which is 
 its way brings nothing back.`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionFsckCmd) Help() string {
 	return `For example:
 
@@ -83,7 +81,7 @@ func (c *sessionFsckCmd) Help() string {
     pare session fsck --repair`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionGcCmd) Help() string {
 	return `For example:
 
@@ -91,7 +89,7 @@ func (c *sessionGcCmd) Help() string {
     pare session gc --originals 720h --tombstones 2160h`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionBackupCmd) Help() string {
 	return `For example:
 

@@ -17,7 +17,7 @@ type sessionExportCmd struct {
 	Lines        bool `help:"One message per line instead of a list."`
 }
 
-// part says which turns are asked for.
+// exportRange returns the turns to export.
 func (c *sessionExportCmd) exportRange() (part store.Export, err error) {
 	switch {
 	case c.LastTurns != nil && c.FromTurn != nil:
@@ -40,7 +40,7 @@ func (c *sessionExportCmd) run(env *environment) int {
 	})
 }
 
-// export writes the messages of a session, as a list or as lines.
+// exportMessages writes the messages of a session as a list or as lines.
 func (env *environment) exportMessages(ctx context.Context, db *store.Store, key store.Key, part store.Export, asLines bool, to io.Writer) error {
 	out := bufio.NewWriter(to)
 	between, end := "[", "]\n"
@@ -69,7 +69,7 @@ func (env *environment) exportMessages(ctx context.Context, db *store.Store, key
 	return out.Flush()
 }
 
-// noteDamaged says, beside what is printed, that a mark stands in the place of an entry.
+// warnDamaged prints that an entry is damaged and was replaced by a mark.
 func (env *environment) warnDamaged(e store.Entry) {
 	if e.Damaged != "" {
 		screen.Fprintf(env.stderr, "pare: entry %d (%s) is damaged: %s\n      a mark stands in its place; pare session fsck says more\n", e.Seq, e.ID, e.Damaged)

@@ -15,7 +15,7 @@ type sessionFsckCmd struct {
 	JSON       bool `name:"json" help:"Print one JSON object per problem."`
 }
 
-// damagedHint is what to do about a damaged file.
+// damagedHint is the advice for a damaged store.
 const damagedHint = "stop what writes to it and restore a backup; without one, pare session export ID saves what can still be read of a session, and pare session import puts it into a new --store"
 
 func (c *sessionFsckCmd) run(env *environment) int {

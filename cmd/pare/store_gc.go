@@ -17,7 +17,7 @@ type sessionGcCmd struct {
 	Receipts   *time.Duration `placeholder:"TIME" help:"Delete the receipts of pare serve after this long; the server does so itself after 30 days."`
 }
 
-// retain says what is kept for how long. What no flag names is kept.
+// retention returns how long data is kept. Kinds without a flag are kept forever.
 func (c *sessionGcCmd) retention() (r store.Retention, err error) {
 	for _, f := range []struct {
 		name  string

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/store"
@@ -18,7 +19,7 @@ type sessionImportCmd struct {
 	reportFlags `embed:""`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionImportCmd) Help() string {
 	return `For example:
 
@@ -37,39 +38,47 @@ func (c *sessionImportCmd) run(env *environment) int {
 	if status := c.checkInput(env); status != statusClean {
 		return status
 	}
-	c.Jobs = new(1) // one writer
+	c.Jobs = new(1) // the store has one writer
 	return env.withStore(dsn, func(ctx context.Context, db *store.Store) (int, error) {
 		ids := importIDs{id: c.ID, origins: make(map[string]origin)}
-		return c.report(env, "session import", "session", func(style report, from origin, req *wire.Request) (out outcome, err error) {
-			id, err := ids.take(from)
-			if err != nil {
-				return out, err
-			}
-			added, err := db.Import(ctx, store.Key{Scope: c.Scope, ID: id}, from.String(), req)
-			if err != nil {
-				return out, err
-			}
-			out.rules = []string{"imported"}
-			if c.JSON {
-				out.out, err = plain.Marshal(map[string]any{"id": id, "source": from.source, "added": added})
-				out.out = append(out.out, '\n')
-				return out, err
-			}
-			out.out = screen.Appendf(nil, "%s: %s from %s\n", id, pluralEntries(added), from.String())
-			return out, nil
-		}, nil, func(totals *runTotals, _ bool) {
-			if totals.unreadable > 0 && totals.items > 0 {
-				screen.Fprintf(env.stderr, "pare: %s imported, %d not; to import again adds what is missing\n", plural(totals.items, "session"), totals.unreadable)
-			}
+		return c.report(env, reportTask{
+			command: "session import", itemNoun: "session",
+			reportTranscript: func(_ picture.Style, from origin, req *wire.Request) (outcome, error) {
+				return c.importTranscript(ctx, db, &ids, from, req)
+			},
+			printTotals: func(totals *runTotals, _ bool) {
+				if totals.unreadable > 0 && totals.items > 0 {
+					screen.Fprintf(env.stderr, "pare: %s imported, %d not; to import again adds what is missing\n", plural(totals.items, "session"), totals.unreadable)
+				}
+			},
 		}), nil
 	})
 }
 
-// look reads everything before anything is written, where it can be read twice: what cannot
-// be read, or would become a session together with another one, is found while the store is
-// as it was.
+// importTranscript imports one transcript. It modifies ids.
+func (c *sessionImportCmd) importTranscript(ctx context.Context, db *store.Store, ids *importIDs, from origin, req *wire.Request) (out outcome, err error) {
+	id, err := ids.take(from)
+	if err != nil {
+		return out, err
+	}
+	added, err := db.Import(ctx, store.Key{Scope: c.Scope, ID: id}, from.String(), req)
+	if err != nil {
+		return out, err
+	}
+	out.rules = []string{"imported"}
+	if c.JSON {
+		out.out, err = plain.Marshal(map[string]any{"id": id, "source": from.source, "added": added})
+		out.out = append(out.out, '\n')
+		return out, err
+	}
+	out.out = screen.Appendf(nil, "%s: %s from %s\n", id, pluralEntries(added), from.String())
+	return out, nil
+}
+
+// checkInput reads the whole input before the import, if it can be read twice, so that unreadable
+// transcripts and duplicate ids are found before the store changes.
 func (c *sessionImportCmd) checkInput(env *environment) int {
-	opts, err := c.parseOptions()
+	options, err := c.parseOptions()
 	if err != nil {
 		return env.failUsage(err, "session import")
 	}
@@ -77,22 +86,26 @@ func (c *sessionImportCmd) checkInput(env *environment) int {
 	if err != nil {
 		return env.failUsage(err, "session import")
 	}
-	way, err := parsePointer(c.Field)
+	pointer, err := parsePointer(c.Field)
 	if err != nil {
 		return env.failUsage(err, "session import")
 	}
-	input.Data = way != nil
+	input.Data = pointer != nil
 	if !input.Lasting() {
 		return statusClean
 	}
 	ids := importIDs{id: c.ID, origins: make(map[string]origin)}
-	t := &reportRun{memory: &env.memory, opts: opts, json: c.JSON, hasManyFiles: input.Many(), pointer: way, reportTranscript: func(_ report, from origin, _ *wire.Request) (out outcome, err error) {
-		_, err = ids.take(from)
-		return out, err
-	}}
-	totals, err := t.run(env, input, 1, 1, "session", func(o *outcome) {
+	run := &reportRun{
+		parsing: parsing{options: options, pointer: pointer}, memory: &env.memory,
+		itemNoun: "session", json: c.JSON, hasManyFiles: input.Many(),
+		reportTranscript: func(_ picture.Style, from origin, _ *wire.Request) (out outcome, err error) {
+			_, err = ids.take(from)
+			return out, err
+		},
+	}
+	totals, err := run.run(env, input, 1, 1, func(o *outcome) {
 		if o.status == statusClean {
-			*o = outcome{isGap: true} // what is to be said of it is said by the import
+			*o = outcome{isGap: true} // the import reports it
 		}
 	})
 	if err != nil {
@@ -104,13 +117,13 @@ func (c *sessionImportCmd) checkInput(env *environment) int {
 	return totals.status
 }
 
-// importIDs are the ids of the sessions that an import makes.
+// importIDs assigns session ids to transcripts.
 type importIDs struct {
-	id      string // the one that was asked for; "": each has its own
+	id      string // the id of --id; "" derives ids from file names
 	origins map[string]origin
 }
 
-// take returns the id for what comes from a place. Two of one id are an error.
+// take returns the id for a transcript. Two transcripts with the same id are an error.
 func (i *importIDs) take(from origin) (string, error) {
 	id := i.id
 	if id == "" {
@@ -130,7 +143,8 @@ func pluralEntries(n int) string {
 	return fmt.Sprintf("%d entries", n)
 }
 
-// importID makes the id of a session from where it comes from.
+// sessionIDFrom returns the session id for a transcript, derived from its file name, line and
+// thread.
 func sessionIDFrom(from origin) string {
 	name := filepath.Base(from.source)
 	for _, end := range []string{".gz", ".zst", ".jsonl", ".ndjson", ".json"} {

@@ -30,7 +30,7 @@ func (c *sessionListCmd) run(env *environment) int {
 	if status != statusClean {
 		return status
 	}
-	if isAbsentFile(dsn) { // nobody has imported anything yet; looking makes no file
+	if isAbsentFile(dsn) { // listing must not create the file
 		if !c.JSON {
 			screen.Fprintf(env.stderr, "no store yet at %s; pare session import FILE creates it\n", dsn)
 		}
@@ -42,7 +42,7 @@ func (c *sessionListCmd) run(env *environment) int {
 			return 0, err
 		}
 		var out strings.Builder
-		var id, dialect int // how wide they are
+		var id, dialect int // column widths
 		for _, x := range all {
 			id, dialect = max(id, screen.Columns(screen.Line(formatSessionKey(x.Key)))), max(dialect, len(x.Dialect))
 		}
@@ -75,7 +75,8 @@ func (c *sessionListCmd) run(env *environment) int {
 	})
 }
 
-// passed says who held a conversation that passed through pare serve, and what it was billed.
+// formatRemembered returns the agent, usage and cost of a conversation that pare serve has
+// remembered, or "".
 func formatRemembered(x *store.Session) string {
 	r := x.Remembered
 	if r == nil {
@@ -98,7 +99,7 @@ func formatRemembered(x *store.Session) string {
 	return "  (" + who + strings.Join(said, ", ") + ")"
 }
 
-// sessions lists as many as are asked for, and reports whether there are more.
+// listSessions returns the sessions up to the limit, and whether there are more.
 func (c *sessionListCmd) listSessions(ctx context.Context, db *store.Store) (all []*store.Session, more bool, err error) {
 	most := 100
 	switch {

@@ -17,7 +17,7 @@ type sessionRecallCmd struct {
 	JSON       bool   `name:"json" help:"With --about: print one JSON object per entry."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionRecallCmd) Help() string {
 	return `For example:
 
@@ -51,7 +51,7 @@ func (c *sessionRecallCmd) run(env *environment) int {
 	})
 }
 
-// about lists what is most about a question.
+// searchAbout prints the entries that match the words of --about best.
 func (c *sessionRecallCmd) searchAbout(ctx context.Context, env *environment, db *store.Store) (int, error) {
 	limit := 0
 	if c.Limit != nil {

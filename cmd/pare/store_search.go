@@ -34,7 +34,7 @@ func (c *sessionSearchCmd) run(env *environment) int {
 	})
 }
 
-// alsoIn names the other sessions that share an entry, on a line of its own.
+// formatOtherSessions returns a line with the other sessions that share an entry.
 func formatOtherSessions(h store.Hit) screen.Text {
 	const most = 3
 	var names []string
@@ -50,7 +50,7 @@ func formatOtherSessions(h store.Hit) screen.Text {
 	return screen.Printf("  also in %s\n", screen.Join(names, ", "))
 }
 
-// hits lists entries that were found, as JSON or as show writes one.
+// printHits prints entries that were found, as JSON or with show.
 func (env *environment) printHits(hits []store.Hit, asJSON bool, show func(io.Writer, store.Hit)) (int, error) {
 	var out strings.Builder
 	for _, h := range hits {

@@ -24,7 +24,7 @@ type sessionShowCmd struct {
 	Color        string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *sessionShowCmd) Help() string {
 	return `For example:
 
@@ -59,13 +59,13 @@ func (c *sessionShowCmd) run(env *environment) int {
 		c.printSummaryNote(ctx, env, db)
 		c.printFullness(ctx, env, db)
 		if c.HTML {
-			return (&viewRun{viewCmd: &viewCmd{Output: c.Output}, w: env}).writePage(s.page()), nil
+			return (&viewRun{viewCmd: &viewCmd{Output: c.Output}, env: env}).writePage(s.page()), nil
 		}
 		return env.writeOutput(s.sketch(env.newStyle(env.stdout, c.Color))), nil
 	})
 }
 
-// noteSummary says, beside what is shown, which part of it a summary stands for in requests.
+// printSummaryNote prints which entries a summary replaces in requests.
 func (c *sessionShowCmd) printSummaryNote(ctx context.Context, env *environment, db *store.Store) {
 	win, err := db.Window(ctx, c.key(), store.WindowOptions{})
 	if err == nil && win.From > 1 {
@@ -73,7 +73,7 @@ func (c *sessionShowCmd) printSummaryNote(ctx context.Context, env *environment,
 	}
 }
 
-// noteFullness says, beside what is shown, how full the window is and what is left.
+// printFullness prints how full the window is.
 func (c *sessionShowCmd) printFullness(ctx context.Context, env *environment, db *store.Store) {
 	f, err := db.Fullness(ctx, c.key(), 0)
 	if err != nil || f == nil {
@@ -86,7 +86,7 @@ func (c *sessionShowCmd) printFullness(ctx context.Context, env *environment, db
 	screen.Fprintf(env.stderr, "%s\n", note)
 }
 
-// load reads the messages in force as one request.
+// load returns the current messages of the session as one request.
 func (c *sessionShowCmd) load(ctx context.Context, db *store.Store) (*shownThread, error) {
 	key := c.key()
 	req, seqs, err := db.Request(ctx, key)
@@ -107,14 +107,14 @@ func (c *sessionShowCmd) load(ctx context.Context, db *store.Store) (*shownThrea
 	}, nil
 }
 
-// isReply reports whether a message is of the reply with which a conversation of the proxy ends. That
-// nobody has answered it, or its calls, is no fault: the next request is still to come.
+// isUnansweredReply reports whether message i belongs to the reply that ends a remembered
+// conversation. It has no answer yet, which is not a fault.
 func isUnansweredReply(req *wire.Request, i int) bool {
 	ms := req.Transcript().Messages()
 	return i >= 0 && !slices.ContainsFunc(ms[min(i, len(ms)):], func(m transcript.Message) bool { return m.Role != transcript.Assistant })
 }
 
-// list prints the entries.
+// listEntries prints the entries.
 func (c *sessionShowCmd) listEntries(ctx context.Context, env *environment, db *store.Store) (int, error) {
 	out := bufio.NewWriter(env.stdout)
 	err := db.Export(ctx, c.key(), store.Export{All: true}, func(e store.Entry) error {
@@ -128,7 +128,7 @@ func (c *sessionShowCmd) listEntries(ctx context.Context, env *environment, db *
 			if err != nil {
 				return err
 			}
-			// The bytes of the entry are not written anew, but stay on one line.
+			// The bytes of the entry stay as they are, but on one line.
 			out.Write(line[:len(line)-1])
 			out.WriteString(`,"raw":`)
 			out.Write(plain.JSON([]byte(lineBreakReplacer.Replace(string(e.Raw)))))
@@ -141,5 +141,5 @@ func (c *sessionShowCmd) listEntries(ctx context.Context, env *environment, db *
 	return statusClean, cmp.Or(err, out.Flush())
 }
 
-// oneLine writes blanks for what ends a line; inside of JSON's strings there is none.
+// lineBreakReplacer replaces line breaks, which JSON strings cannot contain.
 var lineBreakReplacer = strings.NewReplacer("\n", " ", "\r", " ")

@@ -15,41 +15,40 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/source"
 )
 
-// An outcome is what became of one transcript.
+// An outcome is the result for one transcript.
 type outcome struct {
-	out, note []byte // for standard output and for standard error
-	hint      string // what to do about it; said once per run
+	out, note []byte
+	hint      string // advice, printed once per run
 	status    int
-	rules     []string // the rule of each finding, or of each change
-	source    string   // where it is from
+	rules     []string // the rule of each finding or change
+	source    string
 
-	otherFile *source.Other // it lies in a folder and is no transcript
+	otherFile *source.Other // a file in a folder that is not a transcript
 
-	replayed *replay.Result // only where they are replayed
+	replayed *replay.Result // only for pare replay
 
-	// Only where transcripts are changed:
-	isGap                   bool // not a transcript, but blank lines between two of them, or a byte order mark
+	isGap                   bool // bytes between transcripts, not a transcript
 	isChanged               bool
-	dropsByteOrderMark      bool // the byte order mark in front of it goes
-	bytesBefore, bytesAfter int  // bytes, the end of its line among them
+	dropsByteOrderMark      bool // the byte order mark before the transcript is removed
+	bytesBefore, bytesAfter int  // including the end of the line
 	size                    *picture.Size
 	receipt                 jsonLines
 	archive                 []archive.Line
 }
 
-// A summary adds up the outcomes of a run.
+// A runTotals adds up the outcomes of a run.
 type runTotals struct {
-	itemNoun                         string // what there is a number of per transcript
+	itemNoun                         string // "finding", "change" and so on
 	transcripts, faulty, unreadable  int
-	tooLarge                         int // windows
-	items                            int // of findings, or of changes
+	tooLarge                         int
+	items                            int
 	changed, bytesBefore, bytesAfter int
-	size                             *picture.Size // nil: nobody asks
+	size                             *picture.Size // nil if tokens are not counted
 	status                           int
 	byRule                           map[string]int
 	others                           []source.Other
-	notClean                         int                   // of transcripts: those with findings or changes, or that could not be done
-	files                            map[string]*runTotals // by source; nil: nobody asks
+	notClean                         int                   // transcripts with findings, changes or errors
+	files                            map[string]*runTotals // by source; nil without --totals
 	order                            []string
 }
 
@@ -57,7 +56,7 @@ func newRunTotals(noun string) *runTotals {
 	return &runTotals{itemNoun: noun, byRule: map[string]int{}}
 }
 
-// byFile makes s tell by file, too, if that is wanted.
+// withFiles enables totals per file if wanted is true. It modifies and returns t.
 func (t *runTotals) withFiles(wanted bool) *runTotals {
 	if wanted {
 		t.files = map[string]*runTotals{}
@@ -115,14 +114,14 @@ func (t *runTotals) addSize(one *picture.Size) {
 	}
 }
 
-// rules returns the rules that were broken, the commonest first.
+// sortedRules returns the rules, the most frequent first.
 func (t *runTotals) sortedRules() []string {
 	return slices.SortedFunc(maps.Keys(t.byRule), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.byRule[b], t.byRule[a]), cmp.Compare(a, b))
 	})
 }
 
-// print writes what a person wants to know at the end.
+// print prints the totals of a check.
 func (t *runTotals) print(w io.Writer, paint palette, many bool) {
 	rules := t.sortedRules()
 	if many {
@@ -160,7 +159,7 @@ func (t *runTotals) formatLine(rules []string, paint palette) screen.Text {
 	return line
 }
 
-// top names the commonest rules with their numbers.
+// formatTopRules returns the five most frequent rules with their numbers.
 func (t *runTotals) formatTopRules(rules []string) string {
 	const top = 5
 	var names []string
@@ -174,7 +173,7 @@ func (t *runTotals) formatTopRules(rules []string) string {
 	return strings.Join(names, ", ")
 }
 
-// printChanges writes what was done, or would be.
+// printChanges prints the totals of a run that changes transcripts.
 func (t *runTotals) printChanges(w io.Writer, paint palette, dryRun bool) {
 	parts := []screen.Text{}
 	add := func(n int, what string, p func(any) screen.Text) {
@@ -201,10 +200,10 @@ func (t *runTotals) printChanges(w io.Writer, paint palette, dryRun bool) {
 	case t.status == statusClean:
 		screen.Fprint(w, paint.Good("nothing to do"))
 	default:
-		return // the finding has been named
+		return // the finding was printed already
 	}
 	dot := paint.Faint(" · ")
-	if t.transcripts != 1 && t.faulty > 0 { // they are among those above, changed or not
+	if t.transcripts != 1 && t.faulty > 0 { // these transcripts are also among those counted above
 		screen.Fprint(w, dot, paint.Fault(fmt.Sprintf("%d not all repaired", t.faulty)))
 	}
 	if t.items > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
-// colour reports whether what goes to out is to be coloured. A flag beats the
-// environment, the environment beats the terminal.
+// wantsColor reports whether text for out is colored. The flag takes precedence over the
+// environment, and the environment over the terminal.
 func (env *environment) wantsColor(out io.Writer, when string) bool {
 	switch {
 	case when != "auto":
@@ -27,7 +27,7 @@ func isTerminal(v any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// width returns how many columns a report may take.
+// width returns the number of columns for reports to out.
 func (env *environment) width(out io.Writer) int {
 	const most, least = 110, 60
 	if f, ok := out.(*os.File); ok {
@@ -38,17 +38,16 @@ func (env *environment) width(out io.Writer) int {
 	return 100
 }
 
-// A palette paints, or leaves everything as it is.
+// A palette paints text, or leaves it as it is if it is false.
 type palette = screen.Palette
 
-// Words that most commands need.
+// Short names for functions that most commands use.
 var (
 	plural  = screen.Plural
 	grouped = screen.Grouped
 	isAre   = screen.IsAre
 )
 
-// report is how reports to out look.
-func (env *environment) newStyle(out io.Writer, when string) report {
-	return report{picture.Style{Paint: palette(env.wantsColor(out, when)), Width: env.width(out)}}
+func (env *environment) newStyle(out io.Writer, when string) picture.Style {
+	return picture.Style{Paint: palette(env.wantsColor(out, when)), Width: env.width(out)}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// trajectory is the session that a text of a data set is: a line, or what --field has cut out of one. Benchmarks
-// hand out their runs in ATIF this way. It is asked for what is no request, nor a list of a program.
+// detectTrajectory returns the session in raw if raw is an ATIF trajectory. Benchmarks publish data
+// sets with one trajectory per line.
 func detectTrajectory(from origin, raw []byte, host string, opts wire.Options) (chunk source.Chunk, ok bool) {
 	if host != "" || opts.Dialect != wire.Auto || jsonspan.Valid(raw) != nil {
 		return chunk, false
@@ -17,10 +17,10 @@ func detectTrajectory(from origin, raw []byte, host string, opts wire.Options) (
 	return source.Chunk{Source: from.source, Data: raw, Agent: f}, f == agentlog.ATIF
 }
 
-// trajectory changes one, and puts it back in front of what ends its line.
+// changeTrajectory changes a trajectory in a line and appends the end of the line.
 func (c *changer) changeTrajectory(from origin, chunk source.Chunk, end []byte) outcome {
 	alone := *c
-	alone.inPlace = false // the file is written when all of its lines are
+	alone.inPlace = false // the file is written after all of its lines
 	o := alone.changeSession(from, chunk, nil)
 	o.bytesBefore, o.bytesAfter = o.bytesBefore+len(end), o.bytesAfter+len(end)
 	if !c.dryRun && (o.status == statusClean || o.status == statusFindings) {

@@ -33,7 +33,7 @@ type trimCmd struct {
 	changeFlags   `embed:""`
 }
 
-// keeping is the flags that say what goes first, and what stays although it is old.
+// keepFlags select the order in which trim drops messages, and the messages that stay.
 type keepFlags struct {
 	Order     string   `enum:",oldest,middle,priority" default:"" placeholder:"oldest|middle|priority" help:"What is dropped first: oldest (default), middle (start and end stay longest) or priority."`
 	Priority  []string `sep:"none" placeholder:"TOOL=N" help:"With --order priority: the rank of a tool, a glob; the lowest go first, tools without one have 0. May be repeated, the first that matches counts."`
@@ -43,14 +43,14 @@ type keepFlags struct {
 	Unmarked  bool     `help:"Leave out the mark that shows the model where something was dropped."`
 }
 
-// stable is the flags of a window that is trimmed rarely.
+// stableFlags configure a window that is trimmed rarely, so that prompt caches keep working.
 type stableFlags struct {
 	Low   string `placeholder:"N|P%" help:"When the limit is exceeded, trim to N tokens, or P % of the limit, and change nothing until it is exceeded again, so that the requests of a growing transcript start with the same bytes."`
 	Cache bool   `help:"Also trim earlier when that pays off at the model's cache prices. Without --low, the low mark is 50%."`
 	Cold  bool   `help:"The provider's cache has expired, as after a long pause: clear the results that will hardly be needed again, even if the transcript fits. Without --low, the low mark is 50%."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *trimCmd) Help() string {
 	return `For example:
 
@@ -98,14 +98,14 @@ func (c *trimCmd) run(env *environment) int {
 		return env.failUsage(err, "trim")
 	}
 	if used == "" && len(c.Rules) == 0 && c.KeepRecent == nil {
-		policy.Rules = nil // nobody has asked for any
+		policy.Rules = nil // rules run only if the user or the configuration selects them
 	}
 	policy.Model = c.Model
 	fits := ""
 	if c.MaxTokens == nil && policy.Window != nil && policy.Window.ModelTokens {
 		fits = "it fits the window of its model; --max-tokens N makes it smaller"
 	}
-	policy.SkipTokenCounts = !c.DryRun && c.Receipt == "" // nobody will read it
+	policy.SkipTokenCounts = !c.DryRun && c.Receipt == "" // token counts are only shown in these outputs
 	return c.changeFlags.run(env, task{
 		command: "trim", allOrNothing: true, lines: &c.lineFlags, archive: archiveFile(conf), relaxations: listRelaxations(policy, conf), fitsNote: fits,
 		plan:          c.MaxTokens.wrapPlanner(policy, checkLowMark(policy, c.coldPlanner(policy))),
@@ -114,7 +114,8 @@ func (c *trimCmd) run(env *environment) int {
 	})
 }
 
-// now plans by a policy. The cache has expired before this request, if the flag says so.
+// coldPlanner returns a planner for policy. With --cold it plans as if the prompt cache had
+// expired.
 func (c *trimCmd) coldPlanner(policy *pare.Policy) planner {
 	if !c.Cold {
 		return newPlanner(policy)
@@ -127,9 +128,9 @@ func (c *trimCmd) coldPlanner(policy *pare.Policy) planner {
 	}
 }
 
-// session plans what becomes of a session. Without a limit of its own, one that is full is made
-// to take half of the room that it has, so that the agent can go on for a while, and any other
-// is left alone.
+// sessionPlanner returns the planner for session files. Without a limit, a full session is
+// shortened to half of the room in its window, so that the agent can continue for a while; other
+// sessions stay as they are.
 func (c *trimCmd) sessionPlanner(policy *pare.Policy) sessionPlanner {
 	if policy.Window == nil || !policy.Window.ModelTokens {
 		return planEachRequest(newPlanner(policy))
@@ -139,15 +140,14 @@ func (c *trimCmd) sessionPlanner(policy *pare.Policy) sessionPlanner {
 		target = max(policy.Window.Low, 100)
 	}
 	return func(thread *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
-		if limit, _ := s.Limits(); limit == 0 { // the model is not known: whoever asks is told
+		if limit, _ := s.Limits(); limit == 0 { // the model is not known: the planner returns the error
 			return newPlanner(policy)(thread.Request)
 		}
 		return agentlog.RescueWith(thread, s, *policy, target)
 	}
 }
 
-// letGo is what can be changed so that more may go: what stays by a flag, its default, or
-// the configuration.
+// listRelaxations returns the flags and settings that would let a window drop more messages.
 func listRelaxations(policy *pare.Policy, conf *config.Config) (ways []string) {
 	var pins []string
 	for _, pin := range []struct {
@@ -187,11 +187,11 @@ func listRelaxations(policy *pare.Policy, conf *config.Config) (ways []string) {
 	return ways
 }
 
-// A tokenLimit is a number of tokens, or a share of what a model's window has room for. nil is
-// none.
+// A tokenLimit is a number of tokens, or a percentage of the room in the model's window. nil means
+// no limit.
 type tokenLimit struct{ tokens, percent int }
 
-// Decode reads the value of a flag.
+// Decode parses the value of the flag.
 func (l *tokenLimit) Decode(ctx *kong.DecodeContext) error {
 	text, err := popValue(ctx)
 	if err != nil {
@@ -212,7 +212,7 @@ func (l *tokenLimit) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// number is the number that was given; nil: none was.
+// fixedTokens returns the number of tokens, or nil if the limit is a percentage or missing.
 func (l *tokenLimit) fixedTokens() *int {
 	if l == nil || l.percent > 0 {
 		return nil
@@ -220,7 +220,7 @@ func (l *tokenLimit) fixedTokens() *int {
 	return &l.tokens
 }
 
-// limit is what the configuration would say; of a share, that the model has to tell.
+// configLimit returns the limit as the configuration expresses it.
 func (l *tokenLimit) configLimit() config.Limit {
 	switch {
 	case l == nil:
@@ -231,7 +231,8 @@ func (l *tokenLimit) configLimit() config.Limit {
 	return config.Limit(l.tokens)
 }
 
-// of lets a policy fit the share of each request's model, if it is a share.
+// wrapPlanner returns a planner that computes a percentage from the model of each request. It
+// returns plan if the limit is not a percentage.
 func (l *tokenLimit) wrapPlanner(policy *pare.Policy, plan planner) planner {
 	if l == nil || l.percent == 0 {
 		return plan
@@ -251,7 +252,7 @@ func (l *tokenLimit) wrapPlanner(policy *pare.Policy, plan planner) planner {
 	}
 }
 
-// below refuses a low mark that a window of the model does not reach.
+// checkLowMark returns a planner that rejects a low mark at or above the limit of the model.
 func checkLowMark(policy *pare.Policy, plan planner) planner {
 	return func(req *wire.Request) (*pare.Plan, error) {
 		if policy.Window.ModelTokens && policy.Window.Low > 0 {
@@ -264,7 +265,7 @@ func checkLowMark(policy *pare.Policy, plan planner) planner {
 	}
 }
 
-// archiveOf is the file that keeps what is taken out; "": none does.
+// archiveFile returns the file that keeps removed content, or "".
 func archiveFile(conf *config.Config) string {
 	if conf.Archive == nil {
 		return ""
@@ -272,7 +273,7 @@ func archiveFile(conf *config.Config) string {
 	return conf.Archive.File
 }
 
-// check is wrong usage that kong could not see, whatever the configuration says.
+// checkFlags checks the flags that do not depend on the configuration.
 func (c *trimCmd) checkFlags() error {
 	return cmp.Or(
 		checkPositive("--max-tokens", c.MaxTokens.fixedTokens()), checkPositive("--max-messages", c.MaxMessages),
@@ -281,15 +282,7 @@ func (c *trimCmd) checkFlags() error {
 	)
 }
 
-func valueOrZero(n *int) int {
-	if n == nil {
-		return 0
-	}
-	return *n
-}
-
-// override lets the flags that were given decide over the file. Its error is wrong
-// usage.
+// applyTo replaces settings of conf by the flags that are given. The error is wrong usage.
 func (c *trimCmd) applyTo(conf *config.Config) error {
 	var win config.Window
 	if conf.Window != nil {
@@ -315,23 +308,23 @@ func (c *trimCmd) applyTo(conf *config.Config) error {
 	return cmp.Or(c.ruleFlags.applyTo(conf), c.keepFlags.applyTo(&win), c.stableFlags.applyTo(&win, c.MaxTokens == nil && c.hasLimit()))
 }
 
-// limited reports whether a limit was given.
+// hasLimit reports whether a limit is given.
 func (c *trimCmd) hasLimit() bool {
 	return c.MaxTokens != nil || c.MaxMessages != nil || c.MaxExchanges != nil || c.MaxTurns != nil
 }
 
-// limits lets limits that were given take the place of all that the file has: what has
-// to fit is said now.
+// applyLimits replaces all limits of the configuration if a limit is given. It modifies window.
 func (c *trimCmd) applyLimits(win *config.Window) {
 	if !c.hasLimit() {
 		return
 	}
 	win.Tokens, win.Messages, win.Exchanges, win.Turns = c.MaxTokens.configLimit(), valueOrZero(c.MaxMessages), valueOrZero(c.MaxExchanges), valueOrZero(c.MaxTurns)
 	if c.MaxTokens == nil || c.MaxTokens.tokens > 0 && win.Low.Tokens >= c.MaxTokens.tokens {
-		win.Low, win.Cache, win.Cold = config.Mark{}, false, false // marks of another limit
+		win.Low, win.Cache, win.Cold = config.Mark{}, false, false // these marks belong to the replaced limit
 	}
 }
 
+// applyTo replaces settings of the window by the flags. It modifies window.
 func (f *keepFlags) applyTo(win *config.Window) error {
 	if f.Order != "" {
 		win.Order = f.Order
@@ -356,13 +349,13 @@ func (f *keepFlags) applyTo(win *config.Window) error {
 	case win.Order != "priority" && len(f.Priority) > 0:
 		return hintedError{errors.New("--priority is for another order"), "give --order priority with it"}
 	case f.Order != "" && f.Order != "priority":
-		win.Priority = nil // those of the file are for another order
+		win.Priority = nil // the priorities of the file belong to another order
 	}
 	return nil
 }
 
-// override lets the flags decide over the file; tokenless is a window without a limit
-// of tokens.
+// applyTo replaces settings of the window by the flags. It modifies window. lacksTokenLimit is true
+// if only other limits are given.
 func (f *stableFlags) applyTo(win *config.Window, tokenless bool) error {
 	if f.Low == "" && !f.Cache && !f.Cold {
 		return nil
@@ -392,6 +385,7 @@ func (f *stableFlags) applyTo(win *config.Window, tokenless bool) error {
 	return nil
 }
 
+// parseRanks parses flags in the form TOOL=N.
 func parseRanks(flags []string) ([]config.Rank, error) {
 	var all []config.Rank
 	for _, f := range flags {

@@ -23,7 +23,7 @@ type undoCmd struct {
 	Force bool     `help:"Restore even if the file has changed since, or its agent may still be writing to it."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *undoCmd) Help() string {
 	return `For example:
 
@@ -71,7 +71,7 @@ func (c *undoCmd) run(env *environment) int {
 	return status
 }
 
-// undoWhat says which files could be named: those of this folder that have a backup.
+// undoHint returns undo commands for the files in this folder that have backups.
 func undoHint() string {
 	const most = 4
 	var commands []string
@@ -92,8 +92,8 @@ func undoHint() string {
 // undoCommand returns the command that restores a file.
 func undoCommand(name string) screen.Command { return screen.NewCommand("pare", "undo").Files(name) }
 
-// tellOlder names the backups from before the one that was restored, the oldest: a further undo goes
-// forward again.
+// printOldest prints how to restore the oldest backup. A second undo would restore the newer
+// version.
 func printOldest(env *environment, d restoredFile) {
 	all := atomicfile.Backups(d.name)
 	if len(all) == 0 {
@@ -104,18 +104,18 @@ func printOldest(env *environment, d restoredFile) {
 	}
 }
 
-// An undoing is one run of undo.
+// An undoRun is one run of pare undo.
 type undoRun struct {
 	*undoCmd
 	busy          *agentlog.Busy
 	undoer        agentlog.Undoer
-	restoredPaths map[string]bool // files that this run has restored: twice would be not at all
+	restoredPaths map[string]bool // restoring a file twice would restore the newer version
 }
 
-// A restored is a file that is what it was.
+// A restoredFile is a file that was restored.
 type restoredFile struct{ name, from, kept, note string }
 
-// undone reports a file that stays as it is.
+// reportUndoError prints why a file was not restored, and returns the exit status.
 func (env *environment) reportUndoError(name string, err error) int {
 	var we *atomicfile.Error
 	if errors.As(err, &we) {
@@ -125,9 +125,8 @@ func (env *environment) reportUndoError(name string, err error) int {
 	return env.fail(name+": "+p.Message, p.hint)
 }
 
-// undo makes the newest backup the file again, or those of the last run for a session
-// that is a folder. Each step leaves the whole of either under the name of the file. Nothing
-// is done for a name that leads to what this run has restored.
+// undo restores the newest backup of a file, or all files that the last run changed in a folder. It
+// returns nil for a file that this run has already restored.
 func (u *undoRun) undo(name string) ([]restoredFile, error) {
 	if path, id, ok := tables.SplitName(name); ok {
 		return u.undoRows(name, path, id)
@@ -136,7 +135,7 @@ func (u *undoRun) undo(name string) ([]restoredFile, error) {
 	}
 	path := name
 	if real, err := filepath.EvalSymlinks(name); err == nil {
-		path = real // a link stays a link
+		path = real // replaces the target of a link, not the link
 	}
 	if err := u.undoer.Files.Recover(path); err != nil {
 		return nil, err
@@ -181,7 +180,7 @@ func (u *undoRun) undo(name string) ([]restoredFile, error) {
 	return done, nil
 }
 
-// rows gives a session in a database the rows that it had.
+// undoRows restores the rows of a session in a database.
 func (u *undoRun) undoRows(name, path, id string) ([]restoredFile, error) {
 	if u.restoredPaths[name] {
 		return nil, nil
@@ -200,8 +199,8 @@ func (u *undoRun) undoRows(name, path, id string) ([]restoredFile, error) {
 	return []restoredFile{{session, from, kept, ""}}, nil
 }
 
-// newest finds the newest backup that is not the file itself under another name, or a copy of it,
-// which is what an undo that was cut off leaves.
+// findNewestBackup returns the newest backup that differs from the file. An interrupted undo leaves
+// a backup that is a link to the file or a copy of it.
 func findNewestBackup(path string, now fs.FileInfo, all []agentlog.Backup) (agentlog.Backup, error) {
 	for _, k := range all {
 		st, err := os.Lstat(k.Backup)
@@ -215,8 +214,8 @@ func findNewestBackup(path string, now fs.FileInfo, all []agentlog.Backup) (agen
 	return agentlog.Backup{}, hintedError{errors.New("there is no backup of it"), "pare makes one, " + filepath.Base(path) + ".bak, when it rewrites a file in place"}
 }
 
-// copyOf reports whether a backup was made of the file as it is now: it is the same file or, where
-// there are no hard links, has the same time and the same bytes.
+// isCopy reports whether a backup has the content of the current file: it is the same file or, on
+// systems without hard links, has the same time and bytes.
 func isCopy(path string, now fs.FileInfo, backup string, st fs.FileInfo) bool {
 	if os.SameFile(st, now) {
 		return true
@@ -232,7 +231,7 @@ func isCopy(path string, now fs.FileInfo, backup string, st fs.FileInfo) bool {
 	return err == nil && bytes.Equal(a, b)
 }
 
-// allowed is an error if going back would lose what came after the rewriting.
+// checkUnchanged returns an error if undo would lose later changes of the file.
 func (u *undoRun) checkUnchanged(k agentlog.Backup) error {
 	now, err := os.Stat(k.Path)
 	if u.Force || err != nil {

@@ -9,15 +9,15 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A bodyFinding is a finding about a request, and what becomes of it: nothing is said where pare
-// fix repairs it.
+// A judgedFinding is a finding about a request and its prospect. Effect is empty if pare fix
+// repairs it.
 type judgedFinding struct {
 	wire.Finding
-	Effect  string `json:"effect,omitempty"`  // unfixable, or cosmetic: it is accepted
-	Instead string `json:"instead,omitempty"` // what to do about what cannot be repaired
+	Effect  string `json:"effect,omitempty"`  // "unfixable" or "cosmetic"
+	Instead string `json:"instead,omitempty"` // advice for an unfixable finding
 }
 
-// insteadOf says what to do about faults that cannot be repaired, by slug.
+// unfixableAdvice maps rules to advice about findings that cannot be repaired.
 var unfixableAdvice = map[string]string{
 	"unknown-role":          "give the message one of the roles that the provider names",
 	"null-content":          "move what the message says to where the provider reads it, or delete the message",
@@ -36,7 +36,7 @@ var unfixableAdvice = map[string]string{
 	"content-type":          "write the part as the provider wants it",
 }
 
-// judge tells what becomes of the findings of a request.
+// classifyFindings returns the findings of a request, marked by whether pare fix can repair them.
 func (c *checkCmd) classifyFindings(req *wire.Request, found []wire.Finding) []judgedFinding {
 	all := make([]judgedFinding, len(found))
 	for i, f := range found {
@@ -73,7 +73,7 @@ func (c *checkCmd) classifyFindings(req *wire.Request, found []wire.Finding) []j
 	return all
 }
 
-// remedy says what to do about the findings of a request.
+// formatRemedy returns the next step for the findings of a request.
 func formatRemedy(all []judgedFinding, command screen.Command) []byte {
 	var fixable, unfixable []judgedFinding
 	for _, f := range all {

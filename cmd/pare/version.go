@@ -11,8 +11,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
-// versionFlag prints the version and ends the run. Kong's own does not look whether it could
-// be written.
+// A versionFlag prints the version and exits. Unlike kong's own flag, it reports write errors.
 type versionFlag bool
 
 func (versionFlag) BeforeReset(app *kong.Kong, vars kong.Vars) error {
@@ -23,20 +22,19 @@ func (versionFlag) BeforeReset(app *kong.Kong, vars kong.Vars) error {
 	return nil
 }
 
-// next is the version that is being worked on; a release is stamped with its own.
+// developmentVersion is the version of builds that are not releases.
 const developmentVersion = "0.1.0-dev"
 
-// What make build and make release stamp with -ldflags.
 var stampedVersion, stampedCommit string
 
-// version says which program this is: its version, its commit, and what it was made with.
+// version returns the version, the commit and the platform of this program.
 func version() string {
-	info, _ := debug.ReadBuildInfo() // nil without modules
+	info, _ := debug.ReadBuildInfo() // nil if the program was built without modules
 	return formatVersion(info, stampedVersion, stampedCommit)
 }
 
-// versionOf prefers what was stamped, then what the Go tool knows: go install stamps the
-// version of the module, go build in a clone the commit.
+// formatVersion returns the version text. Stamped values take precedence over the build info: go
+// install records the module version, go build the commit.
 func formatVersion(info *debug.BuildInfo, version, commit string) string {
 	commit, modified, changed := strings.Cut(commit, "-")
 	if changed {

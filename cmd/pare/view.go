@@ -43,7 +43,7 @@ type viewCmd struct {
 	Color     string `enum:"auto,always,never" default:"auto" help:"When to use colour: auto (default), always or never."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *viewCmd) Help() string {
 	return `For example:
 
@@ -65,7 +65,7 @@ func (c *viewCmd) run(env *environment) int {
 		return env.failUsage(err, "view")
 	}
 	if v.plan, err = c.buildPlanner(env); err != nil {
-		return statusInvalid // it has been said
+		return statusInvalid // buildPlanner has printed the error
 	}
 	if err := c.claimFiles(env); err != nil {
 		return env.failUsage(err, "view")
@@ -79,26 +79,26 @@ func (c *viewCmd) run(env *environment) int {
 	}
 	if c.Text {
 		style := env.newStyle(env.stdout, c.Color)
-		text := slices.Concat(all[0].sketch(style), style.others(all))
+		text := slices.Concat(all[0].sketch(style), formatOtherThreads(style, all))
 		return env.writeOutput(text)
 	}
 	return v.writePage(buildPage(all))
 }
 
-// input finds and reads the file. Its error is wrong usage.
+// openInput returns the input for the path. The error is wrong usage.
 func (c *viewCmd) openInput(env *environment) (*source.Input, error) {
 	return (&inputFlags{Paths: []string{c.Path}, MaxSize: c.MaxSize}).openInput(env)
 }
 
-// A viewing is one run of the view command.
+// A viewRun is one run of pare view.
 type viewRun struct {
 	*viewCmd
-	w    *environment
-	opts wire.Options
-	plan sessionPlanner // nil: no plan is shown
+	env     *environment
+	options wire.Options
+	plan    sessionPlanner // nil with --plan none
 }
 
-// view checks the flags. Its error is wrong usage.
+// checkFlags returns the run that the flags select. The error is wrong usage.
 func (c *viewCmd) checkFlags(env *environment) (*viewRun, error) {
 	if c.Path == "" {
 		c.Path = source.Stdin
@@ -129,10 +129,10 @@ func (c *viewCmd) checkFlags(env *environment) (*viewRun, error) {
 	case c.Path != source.Stdin && statErr == nil && st.IsDir() && !agentlog.IsStorage(c.Path):
 		return nil, hintedError{fmt.Errorf("%s is a folder", c.Path), "a page shows one conversation: name its file"}
 	}
-	return &viewRun{viewCmd: c, w: env, opts: opts}, nil
+	return &viewRun{viewCmd: c, env: env, options: opts}, nil
 }
 
-// claim claims the file that is shown, and what it is shown in. Its error is wrong usage.
+// claimFiles claims the input and the output file. The error is wrong usage.
 func (c *viewCmd) claimFiles(env *environment) error {
 	if err := env.claimOutput("-o", c.Output); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (c *viewCmd) claimFiles(env *environment) error {
 	return env.claimInputs(newInput(env, []string{c.Path}), atomicfile.Read)
 }
 
-// planner makes what --plan asks for; nil for none. An error has been reported.
+// buildPlanner returns the planner that --plan names, or nil. It has printed its error.
 func (c *viewCmd) buildPlanner(env *environment) (sessionPlanner, error) {
 	check := wire.CheckOptions{Strict: c.Strict}
 	switch c.Plan {
@@ -167,7 +167,7 @@ func (c *viewCmd) buildPlanner(env *environment) (sessionPlanner, error) {
 		if err = c.ruleFlags.applyTo(conf); err == nil {
 			err = new(compactCmd).applyTo(env, conf)
 		}
-	default: // what prune does is asked for
+	default: // prune
 		conf.Window, conf.Compact, conf.Archive = nil, nil, nil
 		err = c.ruleFlags.applyTo(conf)
 	}
@@ -184,33 +184,33 @@ func (c *viewCmd) buildPlanner(env *environment) (sessionPlanner, error) {
 	policy.Model = c.Model
 	switch {
 	case c.Plan == "compact":
-		policy.Rules = nil // nothing but what is summarized is taken out
+		policy.Rules = nil // only the summarized messages are removed
 	case c.Plan == "trim":
 		if used == "" && len(c.Rules) == 0 && c.KeepRecent == nil {
-			policy.Rules = nil // nobody has asked for any
+			policy.Rules = nil // rules run only if the user or the configuration selects them
 		}
 		return trim.sessionPlanner(policy), nil
 	}
 	return planEachRequest(newPlanner(policy)), nil
 }
 
-// A shown is a conversation that was read, with what is to be said about it.
+// A shownThread is a conversation to show.
 type shownThread struct {
 	from        origin
 	req         *wire.Request
 	findings    []wire.Finding
-	plan        *pare.Plan    // nil: none
-	lineOf      func(int) int // of each message, in a session file; nil: unknown
+	plan        *pare.Plan    // nil without --plan
+	lineOf      func(int) int // the line of each message in a session file; nil for other transcripts
 	notes       []agentlog.Note
 	title       string
 	agent       string
-	label       string            // of a thread that is not sent: "sub-agent", or ""
-	fileChanges []agentlog.Change // what a repair does to the file beside the messages
-	thread      *agentlog.Thread  // nil: it is no session
+	label       string            // for a thread that is not sent: "sub-agent", or ""
+	fileChanges []agentlog.Change // changes of a repair that do not concern messages
+	thread      *agentlog.Thread  // nil if the transcript is not a session
 	counted     fullness.Counted
 }
 
-// size is how full it is.
+// measure returns how full the window is.
 func (t *shownThread) measure() fullness.Size {
 	return fullness.Of(fullness.Question{Request: t.req, Counted: t.counted})
 }
@@ -229,7 +229,7 @@ func (t *shownThread) page() *ui.Page {
 	return p
 }
 
-// noted is what the file tells of each message, for a page.
+// buildNotes returns the recorded time, model and usage of each message.
 func (t *shownThread) buildNotes() (all []ui.Note) {
 	for _, n := range t.notes {
 		note := ui.Note{Model: n.Model, Summary: n.Summary}
@@ -245,15 +245,15 @@ func (t *shownThread) buildNotes() (all []ui.Note) {
 	return all
 }
 
-// sketch draws it in the terminal.
-func (t *shownThread) sketch(style report) []byte {
-	return picture.Sketch{Style: style.Style, From: t.from.String(), Request: t.req, Findings: t.findings, Page: t.page(), Line: t.lineOf}.Render()
+// sketch returns the conversation as text for the terminal.
+func (t *shownThread) sketch(style picture.Style) []byte {
+	return picture.Sketch{Style: style, From: t.from.String(), Request: t.req, Findings: t.findings, Page: t.page(), Line: t.lineOf}.Render()
 }
 
-// load reads the conversation, or the threads of a session.
+// loadThreads reads the conversation, or the threads of a session.
 func (v *viewRun) loadThreads() (all []*shownThread, from origin, fault *problem) {
 	from = origin{source: v.Path}
-	// A bug must not end a server, nor show a stack to somebody who wants to look.
+	// A panic must not end the server or show a stack trace to the user.
 	defer func() {
 		if p := recover(); p != nil {
 			f := newBugProblem(p)
@@ -271,7 +271,7 @@ func (v *viewRun) loadThreads() (all []*shownThread, from origin, fault *problem
 			return nil, from, &f
 		}
 	} else {
-		req, _, fault := parseRequest(from, chunk.Data, v.opts)
+		req, _, fault := parseRequest(from, chunk.Data, v.options)
 		if fault != nil {
 			return nil, from, fault
 		}
@@ -283,7 +283,7 @@ func (v *viewRun) loadThreads() (all []*shownThread, from origin, fault *problem
 		thread := &agentlog.Thread{Name: "main", Request: s.req}
 		if s.thread != nil {
 			copied := *s.thread
-			copied.Request, thread = s.req, &copied // as it is stored
+			copied.Request, thread = s.req, &copied // the session as it is stored
 		}
 		if s.plan, err = v.plan(thread, s.measure()); err != nil {
 			f := newProblem(err)
@@ -293,16 +293,16 @@ func (v *viewRun) loadThreads() (all []*shownThread, from origin, fault *problem
 	return all, from, nil
 }
 
-// unreadable reports a conversation that cannot be shown.
+// failUnreadable prints why the conversation cannot be shown, and returns the exit status.
 func (v *viewRun) failUnreadable(from origin, p *problem) int {
-	v.w.stderr.Write(p.format(from))
+	v.env.stderr.Write(p.format(from))
 	if p.hint != "" {
-		screen.Fprintf(v.w.stderr, "      %s\n", p.hint)
+		screen.Fprintf(v.env.stderr, "      %s\n", p.hint)
 	}
 	return statusInvalid
 }
 
-// read returns the document, the session, or the line of a batch that is wanted.
+// readChunk returns the document, the session, or the selected line of a batch.
 func (v *viewRun) readChunk() (found source.Chunk, from origin, err error) {
 	from = origin{source: v.Path}
 	want := 1
@@ -310,7 +310,7 @@ func (v *viewRun) readChunk() (found source.Chunk, from origin, err error) {
 		want = *v.Line
 	}
 	batch, some, last := false, false, 0
-	input, err := v.openInput(v.w)
+	input, err := v.openInput(v.env)
 	if err != nil {
 		return found, from, err
 	}
@@ -324,7 +324,7 @@ func (v *viewRun) readChunk() (found source.Chunk, from origin, err error) {
 		}
 		batch = true
 		for t := range c.Texts() {
-			// Without a wish it is the first line that is not blank.
+			// Without --line, the first line that is not blank is shown.
 			if !t.Blank && (t.Line == want || v.Line == nil) {
 				found, from.line, some = source.Chunk{Data: t.Raw}, t.Line, true
 				return false
@@ -348,66 +348,66 @@ func (v *viewRun) readChunk() (found source.Chunk, from origin, err error) {
 	return found, from, nil
 }
 
-// write writes the page where it is wanted. On a terminal nobody wants to see it: it
-// goes to a file, its name is told, and on a desktop it is opened.
+// writePage writes the page to -o or standard output. On a terminal it writes a temporary file
+// instead and opens it in the browser.
 func (v *viewRun) writePage(p *ui.Page) int {
 	switch {
 	case v.Output != "" && v.Output != source.Stdin:
 		if err := v.writeFile(p); err != nil {
-			return v.w.fail(err.Error(), writeHint(err, false))
+			return v.env.fail(err.Error(), writeHint(err, false))
 		}
-	case v.Output == "" && isTerminal(v.w.stdout):
+	case v.Output == "" && isTerminal(v.env.stdout):
 		f, err := os.CreateTemp("", "pare-view-*.html")
 		if err == nil {
 			err = errors.Join(p.WriteHTML(f), f.Close())
 		}
 		if err != nil {
-			return v.w.fail("write a page: "+err.Error(), "give it a place: -o FILE")
+			return v.env.fail("write a page: "+err.Error(), "give it a place: -o FILE")
 		}
-		screen.Fprintln(v.w.stdout, f.Name())
-		v.w.openInBrowser(f.Name())
+		screen.Fprintln(v.env.stdout, f.Name())
+		v.env.openInBrowser(f.Name())
 	default:
-		if err := p.WriteHTML(v.w.stdout); err != nil {
-			return v.w.failOutput(err)
+		if err := p.WriteHTML(v.env.stdout); err != nil {
+			return v.env.failOutput(err)
 		}
 	}
 	return statusClean
 }
 
-// writeFile writes the page to the file that -o names, as a whole or not at all.
+// writeFile writes the page to the file of -o atomically.
 func (v *viewRun) writeFile(p *ui.Page) error {
-	d, err := newDraft(v.w, v.Output)
+	d, err := newDraft(v.env, v.Output)
 	if err != nil {
 		return err
 	}
-	defer d.Discard() // does nothing once it is committed
+	defer d.Discard() // does nothing after Commit
 	if err := p.WriteHTML(d); err != nil {
 		return err
 	}
 	return d.Commit()
 }
 
-// serve shows the page on the loopback address until it is interrupted.
+// servePage serves the page on the loopback address until the process is interrupted.
 func (v *viewRun) servePage() int {
 	if _, from, fault := v.loadThreads(); fault != nil {
 		return v.failUnreadable(from, fault)
 	}
 	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(v.Port)))
 	if err != nil {
-		return v.w.fail(err.Error(), "omit --port to get one that is free")
+		return v.env.fail(err.Error(), "omit --port to get one that is free")
 	}
 	token := rand.Text()
-	screen.Fprintf(v.w.stdout, "http://%s/%s/\n", l.Addr(), token)
-	screen.Fprintf(v.w.stderr, "pare: showing %s: this machine only; updates live; Ctrl-C stops\n", v.Path)
+	screen.Fprintf(v.env.stdout, "http://%s/%s/\n", l.Addr(), token)
+	screen.Fprintf(v.env.stderr, "pare: showing %s: this machine only; updates live; Ctrl-C stops\n", v.Path)
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler:           ui.Handler(ui.Live{Load: v.currentPage, Version: v.fileVersion, Token: token}),
 	}
 	err = server.Serve(l)
-	return v.w.fail(err.Error(), "")
+	return v.env.fail(err.Error(), "")
 }
 
-// current is the page as the file is now.
+// currentPage returns the page for the current content of the file.
 func (v *viewRun) currentPage() (*ui.Page, error) {
 	all, from, fault := v.loadThreads()
 	if fault != nil {
@@ -416,7 +416,7 @@ func (v *viewRun) currentPage() (*ui.Page, error) {
 	return buildPage(all), nil
 }
 
-// version changes with the file.
+// fileVersion returns a text that changes with the file.
 func (v *viewRun) fileVersion() string {
 	st, err := os.Stat(v.Path)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"runtime"
 )
 
-// show opens a file in the browser of the desktop, if there is one. Its name has been
-// printed: if this fails, nothing is lost.
+// openInBrowser opens a file in the browser if there is a desktop. It ignores errors, because the
+// name has been printed.
 func (env *environment) openInBrowser(name string) {
 	with := findOpener(runtime.GOOS, env.getenv)
 	if with == nil {
@@ -14,12 +14,12 @@ func (env *environment) openInBrowser(name string) {
 	}
 	cmd := exec.Command(with[0], append(with[1:], name)...)
 	if cmd.Start() == nil {
-		go cmd.Wait() // it may stay as long as the browser
+		go cmd.Wait() // the command may run as long as the browser
 	}
 }
 
-// opener is the command that opens a file as a double click would; nil: there is no desktop,
-// or it is not on this machine.
+// findOpener returns the command that opens a file on the desktop, or nil if there is no local
+// desktop.
 func findOpener(system string, getenv func(string) string) []string {
 	switch {
 	case getenv("SSH_CONNECTION") != "":
