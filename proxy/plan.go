@@ -186,14 +186,12 @@ func (o outcome) thought(ctx context.Context, raw []byte, a aim, restored int) (
 	return o.carry(ctx, r, a, restored)
 }
 
-// parsers are for glances: nearly all requests have nothing to repair, and need no more.
-var parsers = sync.Pool{New: func() any { return new(wire.Parser) }}
-
 func glance(raw []byte, a aim) (wire.Glance, error) {
-	p := parsers.Get().(*wire.Parser)
-	g, err := wirex.Check(p, raw, a.read, a.policy.Check)
-	parsers.Put(p) // not if it panics
-	return g, err
+	r, err := wire.Parse(raw, a.read)
+	if err != nil {
+		return wire.Glance{}, err
+	}
+	return wirex.Glance(r, a.policy.Check), nil
 }
 
 // idle reports whether a policy has nothing to do for a request that is clean.

@@ -133,9 +133,7 @@ func (s *Store) prepare(session *Session, i int, e Entry) (*row, error) {
 	r := &row{Entry: e, size: len(e.Raw), sum: sha256.Sum256(e.Raw)}
 	r.Raw = nil
 	if e.Kind == KindMessage {
-		reader := messageReaders.Get().(*messageReader)
-		defer reader.release()
-		req, err := s.inspectMessageWith(reader, session, r, e.Raw)
+		req, err := s.readAndInspect(session, r, e.Raw)
 		if err == nil {
 			err = checkSendable(req)
 		} else if read {
@@ -151,18 +149,16 @@ func (s *Store) prepare(session *Session, i int, e Entry) (*row, error) {
 
 // facets reads what a message opens and closes.
 func (s *Store) inspectMessage(session *Session, r *row, raw []byte) error {
-	reader := messageReaders.Get().(*messageReader)
-	defer reader.release()
-	_, err := s.inspectMessageWith(reader, session, r, raw)
+	_, err := s.readAndInspect(session, r, raw)
 	return err
 }
 
-// facetsBy is facets with a reader, in whose memory the message lies afterwards.
-func (s *Store) inspectMessageWith(reader *messageReader, session *Session, r *row, raw []byte) (*wire.Request, error) {
+// readAndInspect is inspectMessage that also returns the message that it read.
+func (s *Store) readAndInspect(session *Session, r *row, raw []byte) (*wire.Request, error) {
 	if err := session.inferDialect(raw); err != nil {
 		return nil, err
 	}
-	req, err := reader.read(session, raw)
+	req, err := session.readMessage(raw)
 	if err != nil {
 		return nil, err
 	}

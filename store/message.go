@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -19,35 +18,6 @@ func parseMessage(session *Session, raw []byte) (*wire.Request, error) {
 // readMessage is parseMessage for what is to become an entry.
 func (s *Session) readMessage(raw []byte) (*wire.Request, error) {
 	return checkOneMessage(parseMessage(s, raw))
-}
-
-// A reader reads messages one after the other in the same memory: an append has one, looks at it
-// and is done with it.
-type messageReader struct {
-	parser wire.Parser
-	list   []byte
-}
-
-var messageReaders = sync.Pool{New: func() any { return new(messageReader) }}
-
-// maxReader is the largest message whose memory is kept for the next one.
-const maxPooledReader = 256 << 10
-
-// give takes a reader back. What it has read is not used any more.
-func (r *messageReader) release() {
-	if cap(r.list) <= maxPooledReader {
-		messageReaders.Put(r)
-	}
-}
-
-// read reads what is to become an entry. If it is no JSON, that is an error.
-func (r *messageReader) read(session *Session, raw []byte) (*wire.Request, error) {
-	d, err := session.dialect()
-	if err != nil {
-		return nil, err
-	}
-	r.list = append(append(append(r.list[:0], '['), raw...), ']')
-	return checkOneMessage(r.parser.Parse(r.list, wire.Options{Dialect: d, Model: session.Model}))
 }
 
 // oneMessage is an error if what was read is not one message.

@@ -18,20 +18,12 @@ func (internals) HasCut(t *Transcript, cut Cut) bool {
 	return t.hasCut(cut)
 }
 
-func (internals) Moved(t *Transcript, raw []byte, messages []Message, blocks []Block) *Transcript {
-	return t.moved(raw, messages, blocks)
-}
-
 func (internals) Needy(t *Transcript) bool {
 	return t.hasNeeds()
 }
 
 func (internals) New(x Index) *Transcript {
 	return newTranscript(x)
-}
-
-func (internals) NewAfter(x Index, before *Transcript, runs []Run) *Transcript {
-	return newAfter(x, before, runs)
 }
 
 func (internals) Preamble(t *Transcript) int {

@@ -1,9 +1,6 @@
 package transcript
 
-import (
-	"slices"
-	"sync"
-)
+import "slices"
 
 // How pairing works.
 //
@@ -37,116 +34,60 @@ import (
 // a call, reasoning in front of its item, a signed call of a Gemini step, which carries the
 // signature for those behind it.
 
-// pair finds the exchanges of t. It walks the turns once. Calls that the turn after them left
-// unanswered wait for a result that comes late.
-func (p *pairer) pair(t *Transcript, d Discipline) {
+// A pairer finds the exchanges of one transcript.
+type pairer struct {
+	t        *Transcript
+	anywhere bool
+	asked    calls     // of the turn before; where answers may stand anywhere, the last without id
+	fresh    calls     // of the current turn
+	late     waiting   // unanswered when their answering turn had passed
+	open     asking    // unanswered, where answers may stand anywhere
+	served   calls     // of the provider's own, of the current turn
+	pending  waiting   // of the provider's own, unanswered when their turn had passed
+	earlier  calls     // the same, for results without id
+	results  []BlockID // one array behind all Results slices
+	names    names     // calls with an id, by their names
+	others   []BlockID // results of this turn that have the id of a call and another name
+}
+
+func newPairer(t *Transcript, d Discipline) *pairer {
+	return &pairer{t: t, anywhere: d == Anywhere}
+}
+
+// pair finds the exchanges of the transcript. It walks the turns once. Calls that the next turn left
+// unanswered wait for a late result.
+func (p *pairer) pair() {
+	t := p.t
 	if n := len(t.messages); n > 0 {
 		t.turns = t.messages[n-1].Turn + 1
 	}
-	t.exchange = slices.Grow(t.exchange, len(t.blocks))[:len(t.blocks)]
-	halves := p.halves(t)
-	if halves == 0 {
-		for b := range t.exchange {
-			t.exchange[b] = NoExchange
+	t.exchange = make([]ExchangeID, len(t.blocks))
+	for b := range t.exchange {
+		t.exchange[b] = NoExchange
+	}
+	halves := 0 // calls and results
+	for b := range t.blocks {
+		switch t.blocks[b].Kind {
+		case Call, Result, ServerCall, ServerResult:
+			halves++
+		case Compaction:
+			t.start = BlockID(b)
 		}
+	}
+	if halves == 0 {
 		return
 	}
-	p.reset(t, d)
-	p.results = slices.Grow(p.results, halves)
-	t.exchanges = slices.Grow(t.exchanges, halves/2+1)
-	settled := 0 // exchanges that are
+	p.results = make([]BlockID, 0, halves)
+	t.exchanges = make([]Exchange, 0, halves/2+1)
 	for m := 0; m < len(t.messages); {
-		from := len(t.exchanges)
-		end := p.takeOver(m)
-		if end > m {
-			p.closeCalls(settled, from)
-			settled, m = len(t.exchanges), end
-			continue
-		}
-		end = m + 1
+		end := m + 1
 		for end < len(t.messages) && t.messages[end].Turn == t.messages[m].Turn {
 			end++
 		}
 		p.turn(t.messages[m].First, t.messages[end-1].End)
 		m = end
 	}
-	p.closeCalls(settled, len(t.exchanges))
-}
-
-// halves is about how many calls and results there are. It also finds where the provider begins to
-// read.
-func (p *pairer) halves(t *Transcript) (n int) {
-	from := BlockID(0)
-	look := func(end BlockID) {
-		for ; from < end; from++ {
-			switch t.blocks[from].Kind {
-			case Call, Result, ServerCall, ServerResult:
-				n++
-			case Compaction:
-				t.start = from
-			}
-		}
-	}
-	for _, r := range p.runs {
-		o := p.other
-		if r.N == 0 || o.compacted() {
-			continue // or it may hold one
-		}
-		first, end := t.messages[r.Now].First, t.messages[r.Now+r.N-1].End
-		if look(first); from < end {
-			by := first - o.messages[r.Was].First
-			n += 1 + 2*(o.exchangesIn(end-by)-o.exchangesIn(from-by))
-			from = end
-		}
-	}
-	look(BlockID(len(t.blocks)))
-	return n
-}
-
-// reset gets ready for another transcript, in the same memory.
-func (p *pairer) reset(t *Transcript, d Discipline) {
-	p.t, p.anywhere, p.results, p.others = t, d == Anywhere, p.results[:0], p.others[:0]
-	p.asked.reset()
-	p.fresh.reset()
-	p.late.reset()
-	p.open.reset()
-	p.pending.reset()
-	p.earlier.reset()
-	p.names.reset()
-}
-
-// pairers keep what pairing takes beside the transcript.
-var pairers = sync.Pool{New: func() any { return new(pairer) }}
-
-// manyHalves are of a history whose pairer is not kept: to empty what it looks things up in
-// would take long for all that follow.
-const manyHalves = 1 << 13
-
-// release lets go of everything but the room, and of that if it is large.
-func (p *pairer) release() {
-	if cap(p.results) > manyHalves {
-		return
-	}
-	p.results = nil // the transcript has them
-	p.reset(nil, NextTurn)
-	pairers.Put(p)
-}
-
-type pairer struct {
-	t        *Transcript
-	anywhere bool
-	asked    calls       // of the turn before; where answers may stand anywhere, the last without id
-	fresh    calls       // of the current turn
-	late     waiting     // unanswered when their answering turn had passed
-	open     asking      // unanswered, where answers may stand anywhere
-	served   calls       // of the provider's own, of the current turn
-	pending  waiting     // of the provider's own, unanswered when their turn had passed
-	earlier  calls       // the same, for results without id
-	results  []BlockID   // one array behind all Results slices
-	names    names       // calls with an id, by their names
-	others   []BlockID   // results of this turn that have the id of a call and another name
-	other    *Transcript // in which some is paired already; nil: nothing is
-	runs     []Run       // of its messages
+	p.openCalls()
 }
 
 // A callKey is what a result must have in common with its call.
@@ -168,7 +109,6 @@ func (p *pairer) turn(first, end BlockID) {
 	p.served.reset()
 	from := len(p.t.exchanges)
 	for b := first; b < end; b++ {
-		p.t.exchange[b] = NoExchange
 		switch p.t.blocks[b].Kind {
 		case Call:
 			p.call(b)
@@ -402,17 +342,13 @@ func (p *pairer) orphan(b BlockID, server bool) {
 	p.answer(x, b, OrphanResult)
 }
 
-// closeCalls closes the calls that no result came for, from one exchange on up to another, and lists
-// what is odd.
-func (p *pairer) closeCalls(from, end int) {
-	t, last := p.t, p.t.turns-1
-	for i := from; i < end; i++ {
-		e := &t.exchanges[i]
-		if e.State == OrphanCall && t.messages[t.blocks[e.Call].Message].Turn == last {
+// openCalls marks the unanswered calls of the last turn as open.
+func (p *pairer) openCalls() {
+	last := p.t.turns - 1
+	for i := range p.t.exchanges {
+		e := &p.t.exchanges[i]
+		if e.State == OrphanCall && p.t.messages[p.t.blocks[e.Call].Message].Turn == last {
 			e.State = Open
-		}
-		if !t.quiet(i) || p.anywhere && t.unlike(i) {
-			t.odd = append(t.odd, ExchangeID(i))
 		}
 	}
 }

@@ -197,7 +197,6 @@ type Transcript struct {
 	blocks    []Block
 	exchanges []Exchange
 	exchange  []ExchangeID // by block
-	odd       []ExchangeID // those that what stands behind them may have to do with
 	turns     int
 	start     BlockID // the last compaction, or 0
 	given     []Tie   // by the dialect
@@ -213,67 +212,8 @@ type Transcript struct {
 // in message order and messages in turn order.
 func newTranscript(x Index) *Transcript {
 	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties}
-	p := pairers.Get().(*pairer)
-	p.pair(t, x.Discipline)
-	p.release()
+	newPairer(t, x.Discipline).pair()
 	return t
-}
-
-// A Builder makes transcripts one after the other, in the same memory: each is good until
-// the next one is made. The zero value is ready. It is for one goroutine.
-type Builder struct {
-	t *Transcript
-	p pairer
-}
-
-// Build makes a transcript that is given up when the next one is built.
-func (b *Builder) Build(x Index) *Transcript {
-	if b.t == nil {
-		b.t = new(Transcript)
-	}
-	t := b.t
-	*t = Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties, exchanges: t.exchanges[:0], exchange: t.exchange[:0], odd: t.odd[:0]}
-	b.p.pair(t, x.Discipline)
-	return t
-}
-
-// Copy returns the last transcript in memory of its own. X is a copy of the index that it was
-// built from.
-func (b *Builder) Copy(x Index) *Transcript {
-	t := &Transcript{
-		raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties,
-		exchanges: append([]Exchange(nil), b.t.exchanges...), exchange: append([]ExchangeID(nil), b.t.exchange...), odd: append([]ExchangeID(nil), b.t.odd...), turns: b.t.turns, start: b.t.start,
-	}
-	n := 0
-	for i := range t.exchanges {
-		n += len(t.exchanges[i].Results)
-	}
-	results := make([]BlockID, 0, n) // one array for all of them
-	for i := range t.exchanges {
-		if e, from := &t.exchanges[i], len(results); len(e.Results) > 0 {
-			results = append(results, e.Results...)
-			e.Results = results[from:len(results):len(results)]
-		}
-	}
-	return t
-}
-
-// Drop lets go of everything that the last transcript pointed to.
-func (b *Builder) Drop() {
-	if b.t == nil {
-		return
-	}
-	clear(b.t.exchanges)
-	*b.t = Transcript{exchanges: b.t.exchanges[:0], exchange: b.t.exchange[:0], odd: b.t.odd[:0]}
-	b.p.reset(nil, NextTurn)
-}
-
-// moved returns a transcript of the same messages, blocks and pairs over other bytes, where they
-// have other places. It shares everything else.
-func (t *Transcript) moved(raw []byte, messages []Message, blocks []Block) *Transcript {
-	return &Transcript{
-		raw: raw, messages: messages, blocks: blocks, exchanges: t.exchanges, exchange: t.exchange, odd: t.odd, turns: t.turns, start: t.start, given: t.given,
-	}
 }
 
 // Raw returns the bytes the transcript was made from. They must not be changed.

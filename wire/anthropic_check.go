@@ -108,7 +108,7 @@ func (c *checker) splitFrom(m int) {
 			first, asked = b, c.t.Block(x.Call).Message
 		}
 	}
-	if first != transcript.NoBlock && c.wants(splitResults) && !c.glanced() {
+	if first != transcript.NoBlock && c.wants(splitResults) {
 		c.report(splitResults, m, first, c.Path(first), itoa(asked), ids...)
 	}
 }

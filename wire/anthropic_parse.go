@@ -44,17 +44,7 @@ func (anthropic) element(p *parser) {
 	start := p.Offset()
 	var role, content field
 	configures, others := false, false
-	more := true
-	if role = p.usualRole(); role.given() {
-		p.Descend()
-		content = p.anthropicContent(i)
-		if more = !p.Ascend(); more {
-			p.Resume(jsonspan.Span{Start: start + 2, End: start + 6}, jsonspan.Span{Start: role.span.End + 3, End: role.span.End + 10})
-		}
-	} else {
-		p.Enter()
-	}
-	for k, ok := p.nextKey(more); ok; k, ok = p.key() {
+	for k := range p.members {
 		switch string(k) {
 		case "role":
 			role = p.value()
@@ -132,15 +122,8 @@ type other struct {
 
 func (p *parser) anthropicBlock(j int) {
 	start := p.Offset()
-	if begun, filed := p.usualBlock(j); !filed {
-		p.anyBlock(j, start, begun)
-	}
-}
-
-// anyBlock reads the rest of a block that was entered, and files it.
-func (p *parser) anyBlock(j, start int, begun blockBegin) {
-	f := blockFields{typ: begun.typ, id: begun.id, name: begun.name, input: begun.input}
-	for k, ok := p.key(); ok; k, ok = p.key() {
+	var f blockFields
+	for k := range p.members {
 		switch string(k) {
 		case "type":
 			f.typ = p.value()

@@ -75,14 +75,11 @@ func sideMember(name []byte) int {
 
 // element reads one message of OpenAI's Chat Completions API.
 func (chat) element(p *parser) {
-	if p.usualResult() {
-		return
-	}
 	start := p.Offset()
 	p.startMessage(transcript.Unknown, start, 0)
 	i := len(p.messages) - 1
 	var f chatFields
-	for k, ok := p.nextKey(p.beginChat(&f)); ok; k, ok = p.key() {
+	for k := range p.members {
 		switch string(k) {
 		case "role":
 			f.role = p.value()
@@ -185,11 +182,15 @@ func (p *parser) closeChat(i int, span jsonspan.Span, f *chatFields) {
 	default:
 		p.note(wrongType, -1, "content", "expected a string or a list, found "+f.content.kind.String())
 	}
+	switch {
+	case f.callItems > 0 && f.content.kind == jsonspan.String && !f.content.empty():
+		p.extra[i] |= besideCalls
+		p.note(contentBesideCalls, -1, "", "")
+	case p.extra[i]&saysBeside == 0 && p.extra[i]&(nullContent|emptyList) != 0:
+		p.note(noContentElement, -1, "", "")
+	}
 	if f.calls.kind == jsonspan.Array && f.callItems == 0 {
 		p.note(emptyCalls, -1, "tool_calls", "")
-	}
-	if f.callItems > 0 && f.content.kind == jsonspan.String && !f.content.empty() {
-		p.extra[i] |= besideCalls
 	}
 	if p.isTrue(f.prefix) {
 		p.extra[i] |= wantsPrefix
@@ -325,7 +326,7 @@ func (p *parser) chatResult(i int, span jsonspan.Span, f *chatFields) {
 	if media {
 		p.noteBlock(imageInTool, "", "")
 	}
-	if f.name.absent() && !legacy && p.extra[i]&holdsOnly == 0 { // else see usualNotes
+	if f.name.absent() && !legacy {
 		p.noteBlock(resultNameMissing, "", "")
 	}
 }
@@ -336,7 +337,7 @@ func (p *parser) chatID(id string) {
 	if len(id) > 41 {
 		p.noteBlock(idTooLong, "", itoa(len(id)))
 	}
-	if id == "" { // for others see usualNotes
+	if len(id) != 9 || !alphanumeric(id) {
 		p.noteBlock(idNotNine, "", id)
 	}
 }
@@ -401,19 +402,17 @@ func (p *parser) chatCall(j int) {
 	if p.stray(w) {
 		return
 	}
-	id, typ, name, args, ok := p.usualCall()
-	if !ok {
-		for k := range p.members {
-			switch string(k) {
-			case "id":
-				id = p.value()
-			case "type":
-				typ = p.value()
-			case "function", "custom":
-				name, args = p.chatFunction()
-			default:
-				p.Skip()
-			}
+	var id, typ, name, args field
+	for k := range p.members {
+		switch string(k) {
+		case "id":
+			id = p.value()
+		case "type":
+			typ = p.value()
+		case "function", "custom":
+			name, args = p.chatFunction()
+		default:
+			p.Skip()
 		}
 	}
 	span := tspan(p.since(at))

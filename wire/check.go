@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -18,18 +16,6 @@ import (
 type CheckOptions struct {
 	Strict bool // the union of all rules: what is valid everywhere
 	Advice bool // also what is accepted but degrades quality or cost
-}
-
-// bit tells the four ways to check apart.
-func (o CheckOptions) bit() uint32 {
-	bit := uint32(1)
-	if o.Strict {
-		bit <<= 1
-	}
-	if o.Advice {
-		bit <<= 2
-	}
-	return bit
 }
 
 // A Finding is a rule that a request breaks, at a path. Many goroutines may read it.
@@ -55,43 +41,19 @@ const maxFindings = 100_000
 // Check reports every finding in the order of their places, up to a hundred thousand. An
 // empty result means that the provider's structural rules have nothing to object to.
 func (r *Request) Check(o CheckOptions) []Finding {
-	if atomic.LoadUint32(&r.clean)&o.bit() != 0 {
-		return nil
-	}
-	if r.found != nil && r.found.by == o {
-		return slices.Clone(r.found.all)
-	}
-	room := checkRooms.Get().(*checkRoom)
-	c := checker{Request: r, o: o, checkRoom: *room}
+	c := checker{Request: r, o: o}
 	c.run()
-	c.release(room)
-	if len(c.found) == 0 {
-		atomic.OrUint32(&r.clean, o.bit())
-		return nil
-	}
-	return c.sorted()
-}
-
-// sorted are the findings in the order of their places.
-func (c *checker) sorted() []Finding {
 	slices.SortStableFunc(c.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Block, b.Block), cmp.Compare(a.order, b.order))
 	})
 	return c.found
 }
 
-// A verdict is what a check has found.
-type verdict struct {
-	by  CheckOptions
-	all []Finding
-}
-
 // run raises every fault.
 func (c *checker) run() {
 	var idle [faults]bool // those of which it is known that nobody asks
-	notes := c.usualNotes()
-	for i := range notes {
-		n := &notes[i]
+	for i := range c.notes {
+		n := &c.notes[i]
 		if judged[n.fault] || idle[n.fault] {
 			continue
 		}
@@ -209,17 +171,15 @@ func (c *checker) reusedIDs() {
 	if !c.wants(reusedCallID) && !c.wants(reusedOtherKind) {
 		return
 	}
-	if c.distinct(c.t.Exchanges()) {
+	if distinctIDs(c.t.Exchanges()) {
 		return
 	}
-	if c.ids == nil {
-		c.ids = make(map[string]uint32, len(c.t.Exchanges()))
-	}
+	seen := make(map[string]uint32, len(c.t.Exchanges())) // a bit for each family
 	for _, x := range c.t.Exchanges() {
 		if x.Call == transcript.NoBlock || x.CallID == "" || x.Server {
 			continue
 		}
-		used, own := c.ids[x.CallID], uint32(1)<<c.t.Block(x.Call).Family
+		used, own := seen[x.CallID], uint32(1)<<c.t.Block(x.Call).Family
 		switch {
 		case x.Repeats:
 		case used&own != 0:
@@ -227,15 +187,16 @@ func (c *checker) reusedIDs() {
 		case used != 0:
 			c.block(reusedOtherKind, x.Call, "")
 		}
-		c.ids[x.CallID] = used | own
+		seen[x.CallID] = used | own
 	}
 }
 
-// distinct reports whether every id is that of one exchange, as nearly always. It may say no
+// distinctIDs reports whether every id is that of one exchange, as nearly always. It may say no
 // where it would take long to tell.
-func (c *checkRoom) distinct(all []transcript.Exchange) bool {
+func distinctIDs(all []transcript.Exchange) bool {
 	width := bits.Len(uint(2 * len(all)))
-	slots, patience := zeros(&c.slots, 1<<width), 2*len(all)
+	slots := make([]int32, 1<<width) // by how an id ends: its exchange, from 1 on
+	patience := 2 * len(all)
 	for i := range all {
 		id := all[i].CallID
 		if id == "" {
@@ -265,34 +226,11 @@ func ending(s string) (n uint64) {
 
 type checker struct {
 	*Request
-	o     CheckOptions
-	found []Finding
-	seen  map[[2]string]bool // one fault, one finding
-
-	glance bool // only whether anything is found matters
-	dirty  bool // something is
-	checkRoom
+	o      CheckOptions
+	found  []Finding
+	seen   map[[2]string]bool          // one fault, one finding
 	called map[transcript.BlockID]bool // programs that have called something; see running
 	spoken int                         // the last message in which somebody speaks
-}
-
-// A checkRoom is memory that a check uses and the next one uses again.
-type checkRoom struct {
-	turns []turnSpan
-	ids   map[string]uint32 // of calls: a bit for each family
-	slots []int32           // by how an id ends: its exchange, from 1 on
-}
-
-var checkRooms = sync.Pool{New: func() any { return new(checkRoom) }}
-
-// release keeps the room for another check, unless it is large: then to empty it takes long.
-func (c *checker) release(room *checkRoom) {
-	if len(c.ids) > 1<<13 || cap(c.turns) > roomy || cap(c.slots) > roomy {
-		return
-	}
-	clear(c.ids) // which may point into what is checked
-	*room = c.checkRoom
-	checkRooms.Put(room)
 }
 
 // wants reports whether any row would report f, so that costly checks can be
@@ -318,19 +256,10 @@ func (c *checker) row(f fault) *Rule {
 	return other
 }
 
-// glanced reports whether it is enough to know that there is a fault, and notes it.
-func (c *checker) glanced() bool {
-	c.dirty = c.dirty || c.glance
-	return c.glance
-}
-
 // report adds a finding at path, if a row of the table minds.
 func (c *checker) report(f fault, message int, block transcript.BlockID, path, arg string, ids ...string) {
 	row := c.row(f)
 	if row == nil {
-		return
-	}
-	if c.glanced() {
 		return
 	}
 	once := [2]string{row.Slug, path}
@@ -356,7 +285,7 @@ func (c *checker) report(f fault, message int, block transcript.BlockID, path, a
 
 // block reports a fault of a block.
 func (c *checker) block(f fault, b transcript.BlockID, arg string) {
-	if !c.wants(f) || c.glanced() {
+	if !c.wants(f) {
 		return
 	}
 	blk := c.t.Block(b)
@@ -372,7 +301,7 @@ func (c *checker) block(f fault, b transcript.BlockID, arg string) {
 
 // message reports a fault of a message.
 func (c *checker) message(f fault, i int, arg string) {
-	if c.wants(f) && !c.glanced() {
+	if c.wants(f) {
 		c.report(f, i, transcript.NoBlock, c.MessagePath(i), arg)
 	}
 }
@@ -383,7 +312,7 @@ func (c *checker) headFault(f fault, path, arg string) {
 }
 
 func (c *checker) reportNote(n note) {
-	if !c.wants(n.fault) || c.glanced() {
+	if !c.wants(n.fault) {
 		return
 	}
 	switch {
@@ -472,19 +401,4 @@ func (c *checker) argumentsJSON() {
 			}
 		}
 	}
-}
-
-// zeros returns a list of n zeros, in the place of another if that is long enough.
-func zeros[T any](in *[]T, n int) []T {
-	if cap(*in) < n {
-		spare := 0
-		if *in != nil { // and it will grow again
-			spare = n / 4
-		}
-		*in = make([]T, n, n+spare)
-		return *in
-	}
-	*in = (*in)[:n]
-	clear(*in)
-	return *in
 }

@@ -17,7 +17,7 @@ func (c *checker) flawFindings() {
 		if f.Kind == jsonspan.LoneSurrogate {
 			kind = loneSurrogate
 		}
-		if !c.wants(kind) || c.glanced() {
+		if !c.wants(kind) {
 			continue
 		}
 		m, arg := c.messageAt(f.Offset), fmt.Sprintf("byte %d", f.Offset)

@@ -269,7 +269,6 @@ func (p *parser) detectBeside(k []byte, messages bool) (Dialect, clue) {
 // detected in a hurry.
 func (p *parser) contradicted() bool {
 	q := p.second(p.list.End)
-	defer q.release()
 	for {
 		k, ok := q.key()
 		if !ok {
@@ -284,10 +283,9 @@ func (p *parser) contradicted() bool {
 	}
 }
 
-// second returns a second reader of the body, which stands at an offset among its members. It is to be
-// released.
+// second returns a second reader of the body at an offset among its members.
 func (p *parser) second(offset int) *parser {
-	q := parsers.Get().(*parser)
+	q := new(parser)
 	q.reset(p.raw, Auto, jsonspan.Structural)
 	q.items = false
 	q.Enter()

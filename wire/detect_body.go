@@ -229,7 +229,6 @@ func (p *parser) detectSetting(s *bodyScan, k []byte) Dialect {
 	if d != Auto && s.led > 0 { // now it is worth reading on
 		q := p.second(s.led)
 		shown, firm, by := q.detectList(true), q.firm, q.clue
-		q.release()
 		if firm {
 			p.clue = by
 			return shown

@@ -41,12 +41,8 @@ func (internals) Canonical(value []byte) []byte {
 	return canonical(value)
 }
 
-func (internals) Check(p *Parser, raw []byte, o Options, c CheckOptions) (Glance, error) {
-	return p.check(raw, o, c)
-}
-
-func (internals) CheckOrParse(p *Parser, raw []byte, o Options, c CheckOptions) (Glance, *Request, error) {
-	return p.checkOrParse(raw, o, c)
+func (internals) Glance(r *Request, o CheckOptions) Glance {
+	return r.glance(o)
 }
 
 func (internals) Compaction(r *Request, b transcript.BlockID) string {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -41,15 +40,8 @@ type parser struct {
 		body    bodyScan
 		element elementScan
 	}
-	names  []byte // chunk that ids and names are cut from
-	chunk  int    // how large the next one is at least
-	last   string // the name cut last; tools repeat
-	lent   bool   // names may point into raw: nothing outlives the call
-	solved struct {
-		profile Profile // resolved last, and for what: models repeat
-		dialect Dialect
-		named   string
-	}
+	names strings.Builder // the buffer for ids and names, see cut
+	last  string          // the name cut last; tools repeat
 }
 
 // Pages are the index that a parser writes.
@@ -63,20 +55,12 @@ type pages struct {
 	notes    []note
 }
 
-// clone returns a copy with no room to grow.
-func (p pages) clone() pages {
-	return pages{
-		slices.Clone(p.messages), slices.Clone(p.blocks), slices.Clone(p.where), slices.Clone(p.extra), slices.Clone(p.frame),
-		slices.Clone(p.ties), slices.Clone(p.notes),
-	}
-}
-
 // reset makes p ready for another body, in the same memory.
 func (p *parser) reset(raw []byte, d Dialect, m jsonspan.Mode) {
 	p.raw, p.dialect, p.g = raw, d, grammars[d]
-	p.head.reset()
+	p.head = head{}
 	p.list, p.bare, p.plain, p.input, p.clue, p.last = jsonspan.Span{}, false, false, false, clue{}, ""
-	p.notes, p.listNotes = p.notes[:0], 0
+	p.notes, p.listNotes = nil, 0
 	p.clearList()
 	p.Reset(raw, m)
 	p.ReadAhead()
@@ -116,14 +100,6 @@ func (p *parser) key() ([]byte, bool) {
 		k = jsonspan.Decode(nil, k)
 	}
 	return k, true
-}
-
-// nextKey is key, if there is more to read of the object.
-func (p *parser) nextKey(more bool) ([]byte, bool) {
-	if !more {
-		return nil, false
-	}
-	return p.key()
 }
 
 // is reports whether f is the string word.
@@ -191,42 +167,28 @@ func (p *parser) symbol(f field) string {
 	return p.text(f)
 }
 
-// cut copies a short string out of the raw bytes. The copies share chunks, so
-// that an id costs no allocation and never aliases the caller's buffer.
+// cut returns a decoded copy of a short string. It never aliases the caller's buffer.
 func (p *parser) cut(s jsonspan.Span) string {
 	b := p.bytes(s)
 	if bytes.IndexByte(b, '\\') >= 0 {
 		b = jsonspan.Decode(nil, b)
 	}
-	return p.copied(b)
-}
-
-// copied is cut for bytes that mean what they are.
-func (p *parser) copied(b []byte) string {
 	if string(b) == p.last {
 		return p.last
 	}
-	if p.lent {
-		return unsafe.String(unsafe.SliceData(b), len(b))
+	if p.names.Cap()-p.names.Len() < len(b) {
+		p.names.Reset()
+		p.names.Grow(max(namesChunk, len(b)))
 	}
-	if cap(p.names)-len(p.names) < len(b) {
-		p.names = make([]byte, 0, max(4096, len(b), p.chunk))
-	}
-	start := len(p.names)
-	p.names = append(p.names, b...)
-	p.last = unsafe.String(unsafe.SliceData(p.names[start:]), len(b)) // written once
+	start := p.names.Len()
+	p.names.Write(b)
+	p.last = p.names.String()[start:]
 	return p.last
 }
 
-// cutAgain gives room back that names were cut from, since the chunk was this, which nobody has
-// kept.
-func (p *parser) cutAgain(was []byte) {
-	if unsafe.SliceData(was) == unsafe.SliceData(p.names) {
-		p.names = p.names[:len(was)]
-		return
-	}
-	p.names, p.chunk = p.names[:0], min(2*cap(p.names), 64<<10)
-}
+// namesChunk is the size of the buffers that ids and names share, so that not each of them is an
+// allocation.
+const namesChunk = 4 << 10
 
 // empty reports whether a string field holds nothing.
 func (f field) empty() bool { return f.kind == jsonspan.String && f.span.Len() == 0 }
@@ -407,8 +369,8 @@ func (n note) declares() bool {
 	return n.fault == referenceUnknown || n.fault == toolDefined || n.fault == toolAdded
 }
 
-// finish makes r of what was read, and pairs it by build.
-func (p *parser) finish(r *Request, prof Profile, build func(transcript.Index) *transcript.Transcript) {
+// request returns the request that was read.
+func (p *parser) request(profile Profile) *Request {
 	ties := p.ties
 	if slices.ContainsFunc(p.notes, note.declares) {
 		p.tieTools()
@@ -422,12 +384,12 @@ func (p *parser) finish(r *Request, prof Profile, build func(transcript.Index) *
 			b.Continues = b.Continues && !p.head.blocking[b.Tool]
 		}
 	}
-	*r = Request{
-		Dialect: p.dialect, Profile: prof, g: p.g, raw: p.raw, list: tspan(p.list), bare: p.bare,
+	return &Request{
+		Dialect: p.dialect, Profile: profile, g: p.g, raw: p.raw, list: tspan(p.list), bare: p.bare,
 		head: p.head, where: p.where, extra: p.extra, frame: p.frame, notes: p.notes, flaws: p.Flaws(), unlisted: p.Unlisted(),
-		listNotes: p.listNotes, ties: ties, shares: p.asked != nil,
+		listNotes: p.listNotes, ties: ties,
+		t: transcriptx.New(transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties, Discipline: p.g.discipline}),
 	}
-	r.t = build(transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties, Discipline: p.g.discipline})
 }
 
 func tspan(s jsonspan.Span) transcript.Span { return transcript.Span(s) }

@@ -114,26 +114,14 @@ func (p *parser) typedPart(w place) (t string, text field, b transcript.Block, o
 		return "", text, b, false
 	}
 	var typ field
-	var room [4]jsonspan.Pair
-	pairs := p.Strings(room[:])
-	for _, m := range pairs {
-		switch string(p.bytes(m.Key)) {
+	for k := range p.members {
+		switch string(k) {
 		case "type":
-			typ = str(m.Value)
+			typ = p.value()
 		case "text", "refusal":
-			text = str(m.Value)
-		}
-	}
-	if len(pairs) == 0 {
-		for k := range p.members {
-			switch string(k) {
-			case "type":
-				typ = p.value()
-			case "text", "refusal":
-				text = p.value()
-			default:
-				p.Skip()
-			}
+			text = p.value()
+		default:
+			p.Skip()
 		}
 	}
 	span := tspan(p.since(at))

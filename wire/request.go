@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
@@ -46,11 +45,7 @@ type Request struct {
 	unlisted int
 
 	listNotes int              // how many notes are about what stands in front of the list
-	shares    bool             // what an element is depends on calls far in front of it
 	ties      []transcript.Tie // between blocks of one message, or of neighbours
-	borrowed  bool             // from a Parser, which will use its memory again
-	clean     uint32           // atomic: the ways to check in which nothing was found
-	found     *verdict         // of the check that was made when it was parsed; nil: there was none
 }
 
 // Raw returns the bytes of the request.
@@ -78,60 +73,20 @@ func (e noList) Unwrap() error { return ErrNotRequest }
 // else is left to Check. The request keeps raw and must be the only one to hold
 // it: raw must not change afterwards.
 func Parse(raw []byte, o Options) (*Request, error) {
-	p := parsers.Get().(*parser)
-	defer p.release()
-	prof, err := p.read(raw, &o)
+	p := new(parser)
+	profile, err := p.read(raw, &o)
 	if err != nil {
 		return nil, err
 	}
-	r := p.request(prof)
-	if err := r.adopt(o); err != nil {
-		return nil, err
-	}
-	return r, nil
-}
-
-// request makes a request of what was read, which takes no more room than it needs.
-func (p *parser) request(prof Profile) *Request { return p.requestBy(prof, transcriptx.New) }
-
-// requestBy is request with another way to pair.
-func (p *parser) requestBy(prof Profile, build func(transcript.Index) *transcript.Transcript) *Request {
-	r := new(Request)
-	room := p.pages
-	if !p.large() { // else the request may have it
-		p.pages = room.clone()
-	}
-	p.finish(r, prof, build)
-	p.pages = room
-	return r
-}
-
-// parsers keep the room in which an index grows, which is used again.
-var parsers = sync.Pool{New: func() any { return new(parser) }}
-
-// release lets go of everything but the room, and of that if it is large.
-func (p *parser) release() {
-	if p.large() {
-		return
-	}
-	clear(p.blocks)
-	clear(p.notes)
-	p.head = head{} // the request has it
-	p.reset(nil, Auto, jsonspan.Structural)
-	parsers.Put(p)
-}
-
-// adopt keeps what r was parsed with. A body whose dialect was detected may turn out to
-// be something else.
-func (r *Request) adopt(o Options) error {
-	if o.Dialect == Auto {
+	r := p.request(profile)
+	if o.Dialect == Auto { // the detected dialect may turn out to be wrong
 		if err := r.foreign(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	r.o = o
 	r.o.Dialect = r.Dialect
-	return nil
+	return r, nil
 }
 
 // read reads a body up to its profile.
@@ -166,20 +121,7 @@ func (p *parser) read(raw []byte, o *Options) (Profile, error) {
 	if p.head.model == "" {
 		p.head.model = o.Model
 	}
-	return p.resolve(d, o.Profile, p.head.model)
-}
-
-// resolve is ResolveProfile, which compares patterns, for a model that may be the same as
-// last time.
-func (p *parser) resolve(d Dialect, name, model string) (Profile, error) {
-	if p.solved.profile.Name != "" && p.solved.dialect == d && p.solved.named == name && p.solved.profile.Model == model {
-		return p.solved.profile, nil
-	}
-	prof, err := ResolveProfile(d, name, strings.Clone(model))
-	if err == nil {
-		p.solved.profile, p.solved.dialect, p.solved.named = prof, d, name
-	}
-	return prof, err
+	return ResolveProfile(d, o.Profile, strings.Clone(p.head.model))
 }
 
 // Transcript returns the index over the request.
@@ -236,25 +178,6 @@ type head struct {
 	autoTTL                     string
 	listKind                    jsonspan.Kind
 	said                        []utterance
-}
-
-// reset empties h and keeps its memory.
-func (h *head) reset() {
-	clear(h.tools)
-	*h = head{tools: h.tools, betas: h.betas[:0], said: h.said[:0]}
-}
-
-// trim leaves out memory in which nothing is.
-func (h *head) trim() {
-	if len(h.tools) == 0 && !h.toolsGiven {
-		h.tools = nil
-	}
-	if len(h.betas) == 0 {
-		h.betas = nil
-	}
-	if len(h.said) == 0 {
-		h.said = nil
-	}
 }
 
 // A place says where in its message a block stands.

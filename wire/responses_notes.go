@@ -120,7 +120,7 @@ func (p *parser) chatOutput(at jsonspan.Span) {
 		if !ok || p.raw[m.Value.Start] != '"' {
 			continue
 		}
-		if t := p.text(str(jsonspan.Span{Start: m.Value.Start + 1, End: m.Value.End - 1})); t == "text" || t == "image_url" {
+		if t := p.cut(jsonspan.Span{Start: m.Value.Start + 1, End: m.Value.End - 1}); t == "text" || t == "image_url" {
 			p.noteBlock(chatPart, "output."+itoa(j), t)
 			return
 		} else if t == "output_text" || t == "refusal" {

@@ -60,14 +60,11 @@ type itemFields struct {
 
 // element reads one item of OpenAI's Responses API.
 func (responses) element(p *parser) {
-	if p.usualItem() {
-		return
-	}
 	start := p.Offset()
 	p.startMessage(transcript.Assistant, start, 0)
 	i := len(p.messages) - 1
 	var f itemFields
-	for k, ok := p.nextKey(p.beginItem(&f)); ok; k, ok = p.key() {
+	for k := range p.members {
 		p.responsesField(k, &f, i)
 	}
 	span := p.since(start)
@@ -154,9 +151,6 @@ func (p *parser) responsesContent() (f field, plain bool) {
 
 func (p *parser) responsesPart(j int) {
 	w := place{inContent, int32(j)}
-	if p.usualText(`{"type":"output_text","text":`, w) {
-		return
-	}
 	t, text, b, ok := p.typedPart(w)
 	if !ok {
 		return

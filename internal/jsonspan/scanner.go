@@ -389,9 +389,6 @@ func (s *Scanner) structuralEnd(i int) int {
 // skipContainer reads the object or list at pos with everything in it. The kinds
 // of the open containers are bits, so depth costs neither stack nor allocation.
 func (s *Scanner) skipContainer() {
-	if s.ahead != nil && s.data[s.pos] == '{' && s.flat() {
-		return
-	}
 	base := s.depth
 	outer := len(s.marks)
 	obj := false
