@@ -94,7 +94,7 @@ var words = strings.Fields(`the request reads a file and returns its first lines
 in handler because context was cancelled while waiting for response so we should retry after closing connection
 token budget message index block result function value pointer buffer scanner naïve café größer 設定 ファイル → ✓ 🚀`)
 
-// word favours the front of the list: ASCII words are much more common.
+// word prefers the start of the list, because ASCII words are much more common.
 func (w *writer) word() string {
 	n := len(words)
 	if w.rng.IntN(8) > 0 {
@@ -125,8 +125,7 @@ func (w *writer) code() {
 	}
 }
 
-// json is the output of a tool that speaks JSON itself, some of it with JSON in
-// a string once more.
+// json appends the output of a tool that prints JSON, some of it with JSON in a string.
 func (w *writer) json() {
 	if w.rng.IntN(12) == 0 {
 		w.buf = fmt.Appendf(w.buf, `{"id": %d, "event": "%s", "body": "{\"name\": \"%s\", \"path\": \"C:\\\\%s\", \"ok\": true}\n"}`+"\n",

@@ -55,7 +55,7 @@ func (w *dense) head() {
 	w.raw("}")
 }
 
-// exchange appends what the assistant says and calls, and the results.
+// exchange appends the assistant's text and calls, and the results.
 func (w *dense) exchange() {
 	ids := make([]string, 1+min(w.rng.IntN(5), w.rng.IntN(5)))
 	for i := range ids {

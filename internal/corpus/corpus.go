@@ -1,10 +1,9 @@
-// Package corpus reads, for tests, transcripts that were recorded elsewhere: requests
-// that providers were sent, and the sessions of agents. They are not part of the
-// project. They lie in shared/corpus beside the module, or where PARE_CORPUS says; a
-// test that finds none is skipped and says so.
+// Package corpus reads recorded transcripts for tests: requests that were sent to providers,
+// and sessions of agents. They are not part of the project. They are in shared/corpus next to
+// the module, or in the folder PARE_CORPUS; a test that finds none is skipped with a message.
 //
-// Nothing here knows a dialect: bodies are handed out as they are, or put together from
-// the messages of a session.
+// The package knows no dialect: bodies are returned as they are, or assembled from the
+// messages of a session.
 package corpus
 
 import (
@@ -57,8 +56,8 @@ type File struct {
 // Name is the folder and the base.
 func (f File) Name() string { return f.Folder + "/" + f.Base }
 
-// Files reads what matches some patterns of folder and file, in order. A pattern that
-// matches nothing is an error: a test on nothing tests nothing.
+// Files reads the files that match patterns of folder and file, in order. A pattern without a
+// match is an error, because a test on no files tests nothing.
 func Files(t testing.TB, patterns ...string) []File {
 	t.Helper()
 	dir := Dir(t)
@@ -76,7 +75,7 @@ func Files(t testing.TB, patterns ...string) []File {
 	return all
 }
 
-// read keeps the bytes of files that were asked for: several tests ask for the same.
+// read caches the bytes of files, because several tests read the same ones.
 var read sync.Map
 
 func unpacked(t testing.TB, path string) []byte {

@@ -66,7 +66,7 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// A verdict is a test that is not skipped but asked.
+// A verdict records whether a test would be skipped.
 type verdict struct {
 	testing.TB
 	skipped string
@@ -75,7 +75,7 @@ type verdict struct {
 func (v *verdict) Helper()          {}
 func (v *verdict) Skip(args ...any) { v.skipped = fmt.Sprint(args...) }
 
-// TestModule: the corpus is looked for beside the module, from any folder of it.
+// TestModule checks that the corpus is found next to the module from every folder of it.
 func TestModule(t *testing.T) {
 	want, err := filepath.Abs("../..")
 	if err != nil || module(t) != want {

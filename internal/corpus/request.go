@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// A Body is a request, or what a session would have become as one.
+// A Body is a request, recorded or assembled from a session.
 type Body struct {
 	Group string // which provider or agent it is from
 	Name  string
@@ -31,8 +31,8 @@ var modelInURL = regexp.MustCompile(`/models?/([^/:]+(?:%3A\d+)?)`)
 
 var requests once[Request]
 
-// Requests reads the requests that were recorded, by dialect: Group is the folder. Nobody
-// may change their bytes.
+// Requests reads the recorded requests by dialect; Group is the folder. Callers must not
+// change the bytes.
 func Requests(t testing.TB) []Request {
 	t.Helper()
 	return requests.get(func() []Request { return readRequests(t) })

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Sessions reads the sessions of agents as the requests that they would have become,
-// by agent. What agents keep in files of their own is taken out of them only as far as
-// tests of requests need it. Nobody may change their bytes.
+// Sessions assembles agents' sessions into the requests that they would have become, by agent.
+// It reads agents' own files only as far as tests of requests need. Callers must not change
+// the bytes.
 func Sessions(t testing.TB) []Body {
 	t.Helper()
 	return sessions.get(func() []Body {
@@ -64,7 +64,7 @@ func (c *collection) sweAgent() {
 	}
 }
 
-// gym takes the rollouts of NeMo Gym: what was asked and what came of it.
+// gym reads rollouts of NeMo Gym: the prompt and the reply.
 func (c *collection) gym() {
 	for _, f := range c.files("openai_responses/*rollouts.jsonl*") {
 		j := 0
@@ -108,9 +108,9 @@ type line struct {
 	}
 }
 
-// claudeCode takes the messages out of sessions, those of sub-agents apart. A
-// session that was compacted is several histories: what was sent after a compaction
-// begins with its summary. It is also taken as one, as if it had not been.
+// claudeCode reads the messages of sessions, those of sub-agents separately. A compacted
+// session is several histories, because a request after a compaction starts with its summary.
+// It is also read as one history, as if it had not been compacted.
 func (c *collection) claudeCode() {
 	for _, f := range c.files("claude_code/*") {
 		main, side := [][]line{nil}, [][]line{nil}
@@ -231,8 +231,8 @@ func (c *collection) pi() {
 	}
 }
 
-// codex takes the items of rollouts, which lie in envelopes in the newer layout; the
-// model is not in them.
+// codex reads the items of rollouts, which the newer layout wraps in envelopes. They do not
+// contain the model.
 func (c *collection) codex() {
 	for _, f := range c.files("codex_rollout/*") {
 		group := "Codex (as gpt-5-codex)"

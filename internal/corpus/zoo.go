@@ -29,8 +29,8 @@ func (z *Incident) Body() []byte {
 	return z.Request
 }
 
-// A Fixture shows a rule of the catalogue: Bad breaks it, Good is its repaired counterpart,
-// Accept looks wrong to a naive validator and is legal.
+// A Fixture demonstrates a rule of the catalog: Bad breaks it, Good is its repaired form, and
+// Accept looks wrong to a naive validator but is legal.
 type Fixture struct {
 	Rule              string
 	Bad, Good, Accept json.RawMessage

@@ -9,9 +9,9 @@ import (
 // A Mutation is one way in which histories break in practice. Many goroutines may read it.
 type Mutation struct {
 	Name string
-	Doc  string // the incident behind it
-	// Apply breaks a copy of the script at a place chosen by r and says what it
-	// did, or returns false if the script has no such place.
+	Doc  string // the incident that it imitates
+	// Apply breaks a copy of the script at a place chosen by r and describes the change. It
+	// returns false if the script has no such place.
 	Apply func(r *rand.Rand, s Script) (broken Script, did string, ok bool)
 }
 
@@ -34,8 +34,8 @@ func Mutations() []Mutation {
 	}
 }
 
-// Break applies one to three mutations and returns what they did. A script that
-// nothing can be done to is returned as it is.
+// Break applies one to three mutations and returns a description of each. It returns a script
+// unchanged if no mutation fits.
 func Break(r *rand.Rand, s Script) (Script, []string) {
 	var log []string
 	all := Mutations()

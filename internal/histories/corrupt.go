@@ -9,10 +9,10 @@ import (
 	"github.com/pare-llm/pare/internal/jsontree"
 )
 
-// Corrupt damages a request body as adapters, logs and networks do and returns
-// what it did: values of another type, members lost or doubled, messages merged,
-// split or swapped; one time in eight it damages the bytes, so that the result may
-// not be JSON. A body that is not JSON has only its bytes damaged.
+// Corrupt damages a request body as adapters, logs and networks do and describes the damage:
+// values of another type, members lost or doubled, messages merged, split or swapped. One time
+// in eight it damages the bytes, so the result may not be JSON. For a body that is not JSON it
+// always damages the bytes.
 func Corrupt(r *rand.Rand, body []byte) (damaged []byte, did string) {
 	root, err := jsontree.Parse(body)
 	if err != nil || r.IntN(8) == 0 {
@@ -154,7 +154,7 @@ func lose(r *rand.Rand, n *jsontree.Node) bool {
 	return true
 }
 
-// double writes an element or member again, somewhere behind.
+// double inserts a copy of an element or member at a later place.
 func double(r *rand.Rand, n *jsontree.Node) bool {
 	if n == nil || len(n.Items) == 0 {
 		return false
@@ -233,8 +233,8 @@ func content(m *jsontree.Node) *jsontree.Node {
 	return nil
 }
 
-// mergeMessages moves the blocks of a message into the one before it, whatever
-// their roles.
+// mergeMessages moves the blocks of a message into the message before it, regardless of their
+// roles.
 func mergeMessages(r *rand.Rand, root *jsontree.Node) bool {
 	ms := messagesOf(root)
 	if ms == nil || len(ms.Items) < 2 {

@@ -70,7 +70,7 @@ func ExampleBreak() {
 	// user "fix it" | call renamed0 Read a.go | call renamed0 Read a.go | orphan r1 package a | say "done" | user "thanks"
 }
 
-// A test of one's own that reads whatever the generator and the mutators make.
+// This test reads random broken histories.
 func ExampleCheckReading() {
 	t := new(testing.T) // the test's own
 	for seed := range uint64(10) {

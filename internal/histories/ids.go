@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// idAlphabet is what the ids of a script are made of. Their place in it, counted
-// from one, makes a short id a number.
+// idAlphabet contains the characters of a script's ids. The position of a character, counted
+// from one, turns a short id into a number.
 const idAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
 
 // plain reports whether id is short and simple enough to be mapped.
@@ -59,11 +59,11 @@ func code(n uint64) string {
 	return string(out[:])
 }
 
-// WireID returns what the id of a script becomes in a rendering: an id such as
-// the provider makes, different for different ids; where an id is used once, a later call
-// of an id that was answered gets another one. Ids that are longer than eight
-// characters or hold others than letters, digits, _ and - go out as they stand, so
-// that a script can say exactly what it needs to.
+// WireID returns the id that a script's id becomes in a rendering: in the provider's format,
+// and different for different ids. If ids must be unique, a later call with an id that was
+// answered gets another one. Ids that are longer than eight characters, or contain other
+// characters than letters, digits, _ and -, are written unchanged, so that a script can use
+// exact ids.
 func WireID(id string, d wire.Dialect, o RenderOptions) string { return hands[d].wireID(id, o) }
 
 func (h *hand) wireID(id string, o RenderOptions) string {
@@ -84,7 +84,7 @@ func filler(seed string, n int) string {
 	return string(out)
 }
 
-// signature returns what looks like n signed or encrypted bytes.
+// signature returns n bytes that imitate a signature or encrypted content.
 func signature(seed string, n int) string {
 	r := seeded(seed)
 	out := make([]byte, n)

@@ -5,5 +5,5 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// What other packages of this module keep for it.
+// transcriptx gives access to the parts of transcript that only this module uses.
 var transcriptx = transcript.Internal(inside.Module)

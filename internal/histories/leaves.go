@@ -13,8 +13,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Leaf is a string of a body that somebody said, sent or signed: what must not get lost
-// unnoticed. Its marker stands nowhere else. Many goroutines may read it.
+// A Leaf is a string that a person, the model or a tool wrote, sent or signed, and that must
+// not get lost unnoticed. Its marker is unique in the body.
 type Leaf struct {
 	Marker string
 	Path   string // of the string, as findings write paths
@@ -50,7 +50,7 @@ func Leaves(body []byte) []Leaf {
 func (m *marker) root(root *jsontree.Node) {
 	base := ""
 	if root.Kind == jsonspan.Array {
-		base = "messages" // a bare list is told as if it were in a body
+		base = "messages" // a bare list has the paths that it would have in a body
 		if len(root.Items) > 0 && root.Items[0].Get("parts") != nil {
 			base = "contents"
 		} else if len(root.Items) > 0 && (root.Items[0].Get("type") != nil) {
@@ -167,7 +167,7 @@ func (m *marker) leaf(n *jsontree.Node, path, key string) {
 	m.leaves = append(m.leaves, Leaf{Marker: mark, Path: path, Kind: m.kind + " " + key})
 	sep := " "
 	if key == "data" || key == "bytes" || key == "file_data" || key == "result" || strings.HasPrefix(string(content), "data:") || !bytes.ContainsAny(content, " ") && len(content) > 40 || key == "url" || key == "file_id" || strings.HasPrefix(key, "encrypted") {
-		// Eight letters and digits are as good base64 as any, in front of the padding.
+		// Eight letters and digits are valid base64 anywhere before the padding.
 		body := strings.TrimRight(string(content), "=")
 		cut := len(body) &^ 3
 		n.Raw = jsonspan.AppendQuote(nil, string(content[:cut])+mark+string(content[cut:]))
@@ -189,22 +189,21 @@ func argumentTree(key string, content []byte) *jsontree.Node {
 	return tree
 }
 
-// next makes a marker of eight letters and digits. Letters that stand for themselves keep
-// it whole in whatever it is written into.
+// next returns a marker of eight letters and digits. No encoding changes them.
 func (m *marker) next() string { return fmt.Sprintf("mk%06d", m.count()) }
 
 func (m *marker) count() int { return m.first + len(m.leaves) }
 
-// A Loss is a leaf that is gone though no change says so. Many goroutines may read it.
+// A Loss is a leaf that is missing in the output although no change names it.
 type Loss struct {
 	Leaf
-	// By is what was done at the leaf's place, "" if nothing was: "edit orphan-result".
+	// By is the change at the leaf's place, such as "edit orphan-result", or "".
 	By string
 }
 
-// Lost returns the leaves that are not in the output although no change covers them. A
-// change that drops or archives covers everything below its path; all others cover nothing:
-// what they edit, move, merge or rename has to be there.
+// Lost returns the leaves that are not in the output and that no change covers. A change that
+// drops or archives covers everything below its path. All other changes cover nothing, because
+// the strings that they edit, move, merge or rename must be in the output.
 func Lost(leaves []Leaf, out []byte, changes []wire.Change) []Loss {
 	there := markersIn(out)
 	var all []Loss

@@ -12,23 +12,22 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// MixOptions limits what [Mixed] makes. The zero value makes whole histories in a
-// compact spelling. Many goroutines may read it.
+// MixOptions limits the bodies of [Mixed]. The zero value makes valid histories in a compact
+// spelling.
 type MixOptions struct {
 	// Breaks is how many things are done to the history that real incidents do: messages
 	// and blocks lost, doubled, swapped, merged, split, ids of others.
 	Breaks int
 	// Escapes writes one key in eight with an escape: "te\u0078t".
 	Escapes bool
-	Turns   int // how often a person speaks; 0: one to four times
+	Turns   int // number of turns of a person; 0: one to four
 }
 
-// Mixed returns a random request body with what [Random] never has: every type of block
-// that a dialect's documentation and its official libraries name, side by side; tools of
-// the provider's own, tools that are declared in the history, deferred tools, several
-// kinds of calls, media in results, refusals, the provider's own compaction. Unless it
-// is to be broken, the provider takes it. The same arguments give the same bytes. did
-// tells what was broken.
+// Mixed returns a random request body with blocks that [Random] never makes: every type of
+// block that a dialect's documentation and its official libraries name, the provider's own
+// tools, tools that are declared in the history, deferred tools, several kinds of calls, media
+// in results, refusals and the provider's own compaction. Without Breaks the provider accepts
+// the body. The same arguments give the same bytes. did describes the damage.
 func Mixed(seed uint64, d wire.Dialect, o MixOptions) (body []byte, did []string) {
 	m, ok := mixtures()[d]
 	if !ok {
@@ -50,10 +49,10 @@ func Mixed(seed uint64, d wire.Dialect, o MixOptions) (body []byte, did []string
 	return root.Write(nil, jsontree.Spelling{}, 0), did
 }
 
-// A mixture is what one dialect's histories are made of, as templates of JSON. In a
-// template $T is some words, $P a picture in base64, $I the id of the call, $N the name
-// of the tool, $S something signed, $J arguments as an object, $Q the same as a string,
-// $U a number that is used once, $= the same one again.
+// A mixture holds the templates of JSON for the histories of one dialect. In a template $T is
+// a few words, $P a picture in base64, $I the id of the call, $N the name of the tool, $S a
+// signature, $J arguments as an object, $Q the same as a string, $U a number that is used
+// once, $= the same number again.
 type mixture struct {
 	heads []string // bodies; $M is the list of messages
 	user  []string // blocks of a person
@@ -61,16 +60,16 @@ type mixture struct {
 	calls []mixCall
 	tools []string // names of declared tools
 	id    string   // of a call
-	// write makes messages of what is said in a turn.
+	// write returns the messages for the blocks and calls of one turn.
 	write func(g *mixer, by speaker, blocks, calls []string) []string
-	// alone: at most one kind of call per turn.
+	// alone allows at most one kind of call per turn.
 	alone bool
-	// events are messages that may stand between a person's and the model's, by what the
-	// head of the body says.
+	// events are messages that may appear between those of a person and the model, by a member of
+	// the body's head.
 	events map[string][]string
 }
 
-// A mixCall is a call and what may answer it; a call without results needs none.
+// A mixCall is a call with its possible results; a call without results needs none.
 type mixCall struct {
 	call    string
 	results []string
@@ -90,8 +89,8 @@ type mixer struct {
 	used int
 }
 
-// body makes a history: a person speaks, the model works, calls and is answered, and in
-// the end a person or a tool has the last word.
+// body makes a history: a person writes, the model works and calls tools that answer, and the
+// last message comes from a person or a tool.
 func (g *mixer) body(turns int) *jsontree.Node {
 	var all, events []string
 	if turns == 0 {
@@ -138,7 +137,7 @@ func (g *mixer) body(turns int) *jsontree.Node {
 // maxMarks is how many cache marks a provider takes.
 const maxMarks = 4
 
-// step is one turn of the model with calls, and what answers them.
+// step returns one turn of the model with calls, and their results.
 func (g *mixer) step() []string {
 	says := g.some(g.m.says, 0, 2)
 	var calls, results []string
@@ -209,7 +208,7 @@ func (g *mixer) fill(template, id, name string) string {
 	}
 }
 
-// inner is a text as it stands inside of quotes.
+// inner returns a text as it is written within quotes.
 func inner(s string) string {
 	q := jsonspan.AppendQuote(nil, s)
 	return string(q[1 : len(q)-1])
@@ -233,7 +232,7 @@ func (g *mixer) escapeKeys(n *jsontree.Node) {
 	}
 }
 
-// mixBreaks is what real incidents do, to any tree.
+// mixBreaks are the damages of real incidents, for any tree.
 var mixBreaks = append(slices.DeleteFunc(slices.Clone(damages), func(d damage) bool {
 	return !slices.Contains([]string{
 		"a message lost", "two messages swapped", "a message twice", "two messages merged", "a message split", "a block lost", "a block twice",
@@ -277,7 +276,7 @@ func strangeID(r *rand.Rand, root *jsontree.Node) bool {
 	return true
 }
 
-// moveBlock takes a block out of one message and puts it into another.
+// moveBlock moves a block from one message to another.
 func moveBlock(r *rand.Rand, root *jsontree.Node) bool {
 	from, to := blocksOf(r, root), blocksOf(r, root)
 	if from == nil || to == nil || from == to || len(from.Items) < 2 {
@@ -328,8 +327,8 @@ func isResult(n *jsontree.Node) bool {
 	return n.Get("call_id") != nil && (n.Get("output") != nil || n.Get("result") != nil)
 }
 
-// anotherRole lets somebody else say a message: a person, the model, or nobody that the
-// provider knows.
+// anotherRole changes the role of a message to that of a person, the model, or a role that the
+// provider does not know.
 func anotherRole(r *rand.Rand, root *jsontree.Node) bool {
 	ms := messagesOf(root)
 	if len(ms.Items) == 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/internal/jsontree"
 )
 
-// A NotationError says where a script stops making sense, and why. Line and
-// Column count from one, columns in characters. Many goroutines may read it.
+// A NotationError is the place and the reason of an error in a script. Line and Column count
+// from one, columns in characters.
 type NotationError struct {
 	Line, Column int
 	Reason       string
@@ -34,7 +34,7 @@ func Parse(notation string) (Script, error) {
 	return p.out, nil
 }
 
-// MustParse is Parse for scripts that stand in the source; it panics on an error.
+// MustParse is Parse for scripts in source code; it panics on an error.
 func MustParse(notation string) Script {
 	s, err := Parse(notation)
 	if err != nil {
@@ -159,7 +159,7 @@ func (p *scriptParser) result(verb string) Step {
 	return s
 }
 
-// text reads the rest of the step, in quotes or as it stands.
+// text reads the rest of the step, quoted or not.
 func (p *scriptParser) text() string {
 	if p.ended() {
 		return ""

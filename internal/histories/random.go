@@ -10,21 +10,19 @@ import (
 	"github.com/pare-llm/pare/internal/jsontree"
 )
 
-// GenOptions limits what [Random] makes. The zero value allows everything. Many
-// goroutines may read it.
+// GenOptions limits the scripts of [Random]. The zero value allows everything.
 type GenOptions struct {
-	Turns      int  // how often a person speaks; 0: one to six times
+	Turns      int  // number of turns of a person; 0: one to six
 	Steps      int  // tool steps per turn at most; 0: six, and now and then a long loop
 	NoThinking bool // no think steps
 	NoImages   bool // no image steps
 	UniqueIDs  bool // no id is used in two turns
 }
 
-// Random returns a valid script that looks like a coding agent at work: it reads,
-// writes and searches the same few files again and again, calls in parallel,
-// fails and tries once more, thinks, and is shown pictures. Ids often repeat from
-// turn to turn, and texts hold what breaks careless code. The same seed and
-// options give the same script.
+// Random returns a valid script that looks like a coding agent at work: it reads, writes and
+// searches the same few files repeatedly, calls tools in parallel, fails and retries, thinks,
+// and gets pictures. Ids often repeat from turn to turn, and texts contain characters that
+// break careless code. The same seed and options give the same script.
 func Random(seed uint64, o GenOptions) Script {
 	g := generator{r: rand.New(rand.NewPCG(seed, 0x70617265)), o: o, version: map[string]int{}}
 	if g.chance(3) {
@@ -58,8 +56,8 @@ func (g *generator) chance(n int) bool { return g.r.IntN(n) == 0 }
 
 func pick[T any](g *generator, from ...T) T { return from[g.r.IntN(len(from))] }
 
-// turn lets a person speak and the model work. The last one may end with results
-// or with the person's words.
+// turn appends the words of a person and the work of the model. The last turn may end with
+// results or with the person's words.
 func (g *generator) turn(last bool) {
 	if g.chance(12) {
 		g.add(Step{Op: User, Text: g.prose()})

@@ -71,8 +71,8 @@ func TestGenOptions(t *testing.T) {
 	}
 }
 
-// TestMutationsApply: every mutation finds a place in most scripts, changes a copy
-// only, and says what it did.
+// TestMutationsApply checks that every mutation finds a place in most scripts, changes only a
+// copy, and describes the change.
 func TestMutationsApply(t *testing.T) {
 	if !slices.IsSortedFunc(Mutations(), func(a, b Mutation) int { return strings.Compare(a.Name, b.Name) }) {
 		t.Error("not sorted by name")

@@ -14,9 +14,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// CheckReading checks everything that holds for any bytes whatever: reading them
-// gives an error of the documented kind, or an index that is sound; and it gives
-// the same again. It returns the request, or nil.
+// CheckReading checks the relations that hold for any bytes: reading returns an error of a
+// documented type, or a sound index, and a second reading gives the same. It returns the
+// request, or nil.
 func CheckReading(tb testing.TB, body []byte, o wire.Options) *wire.Request {
 	tb.Helper()
 	r, err := wire.Parse(body, o)
@@ -43,14 +43,14 @@ func CheckReading(tb testing.TB, body []byte, o wire.Options) *wire.Request {
 	return r
 }
 
-// CheckSpans checks that messages are the elements of the list, that every block
-// lies where its path says, inside its message and beside the others, and that
-// what an edit replaces lies inside the block.
+// CheckSpans checks that messages are the elements of the list, that every block is at its
+// path, inside its message and without overlap, and that the span of an edit is inside its
+// block.
 func CheckSpans(tb testing.TB, r *wire.Request) {
 	tb.Helper()
 	root, err := jsontree.Parse(r.Raw())
 	if err != nil {
-		return // a structural reading of what is not quite JSON: no tree to compare with
+		return // structural reading of bytes that are not quite JSON: there is no tree to compare
 	}
 	t := r.Transcript()
 	fail := func(format string, args ...any) {
@@ -115,8 +115,8 @@ func within(inner, outer transcript.Span) bool {
 	return outer.Start <= inner.Start && inner.Start <= inner.End && inner.End <= outer.End
 }
 
-// CheckExchanges checks that every call and result belongs to one exchange, that
-// calls come before their results, and that each state is what the blocks show.
+// CheckExchanges checks that every call and result belongs to one exchange, that calls precede
+// their results, and that each state matches the blocks.
 func CheckExchanges(tb testing.TB, t *transcript.Transcript) {
 	tb.Helper()
 	fail := func(x transcript.Exchange, format string, args ...any) {
@@ -162,7 +162,7 @@ func CheckExchanges(tb testing.TB, t *transcript.Transcript) {
 	}
 }
 
-// misstated says why the state of x cannot be, or "".
+// misstated returns the reason why the state of x is wrong, or "".
 func misstated(t *transcript.Transcript, x transcript.Exchange) string {
 	turn := func(b transcript.BlockID) int { return t.Messages()[t.Block(b).Message].Turn }
 	call, result := transcript.Call, transcript.Result
@@ -335,8 +335,8 @@ func CheckCuts(tb testing.TB, t *transcript.Transcript) {
 	}
 }
 
-// CheckClean checks that a valid script breaks no rule in any dialect, as a whole
-// request and as a bare list, and is detected as what it is.
+// CheckClean checks that a valid script breaks no rule in any dialect, as a request and as a
+// bare list, and that its dialect is detected.
 func CheckClean(tb testing.TB, s Script) {
 	tb.Helper()
 	if err := s.Valid(); err != nil {

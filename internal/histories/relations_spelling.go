@@ -12,8 +12,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// spellings are ways to write the same value that real clients use, and one that
-// only the grammar knows.
+// spellings are ways to write the same value: those of real clients, and one that only the
+// grammar allows.
 var spellings = []jsontree.Spelling{
 	{Indent: "  "},
 	{Indent: "\t", Keys: jsontree.KeysSorted, Escapes: jsontree.EscapeNonASCII},
@@ -21,8 +21,8 @@ var spellings = []jsontree.Spelling{
 	{Escapes: jsontree.EscapeAll},
 }
 
-// CheckSpelling checks that white space, the order of keys and escapes change
-// neither what is found nor how calls are paired.
+// CheckSpelling checks that white space, the order of keys and escapes change neither the
+// findings nor the pairs.
 func CheckSpelling(tb testing.TB, body []byte, o wire.Options) {
 	tb.Helper()
 	want, ok := read(body, o)
@@ -41,8 +41,8 @@ func CheckSpelling(tb testing.TB, body []byte, o wire.Options) {
 	}
 }
 
-// CheckModes checks that a structural reading of valid JSON without flaws finds
-// what a strict one finds.
+// CheckModes checks that a structural reading of valid JSON without flaws gives the same index
+// as a strict one.
 func CheckModes(tb testing.TB, body []byte, o wire.Options) {
 	tb.Helper()
 	if jsonspan.Valid(body) != nil {
@@ -57,9 +57,9 @@ func CheckModes(tb testing.TB, body []byte, o wire.Options) {
 	}
 }
 
-// CheckRepeatedKeys checks that where a key stands twice in one object the last
-// one wins, as in the providers' parsers: without the earlier ones the reading is
-// the same, but for the finding about it.
+// CheckRepeatedKeys checks that the last of several equal keys in an object wins, as in the
+// providers' parsers. Without the earlier ones the reading is the same, except for the finding
+// about them.
 func CheckRepeatedKeys(tb testing.TB, body []byte, o wire.Options) {
 	tb.Helper()
 	root, err := jsontree.Parse(body)
@@ -89,15 +89,15 @@ func CheckRepeatedKeys(tb testing.TB, body []byte, o wire.Options) {
 	}
 }
 
-// pairing are the findings that do not depend on what stands beside the messages.
+// pairing lists the findings that depend on the messages only.
 var pairing = []string{
 	"orphan-call", "orphan-result", "displaced-result", "duplicate-result", "duplicate-call-id", "split-results", "result-after-text",
 	"call-wrong-role", "result-wrong-role", "id-missing", "name-missing",
 }
 
-// CheckBare checks that the list of messages alone is paired as it is inside its
-// body, whose model is told to both. A body that goes on from what the provider
-// has stored is passed over: its results may answer calls that are not in it.
+// CheckBare checks that the list of messages has the same pairs alone as inside its body, if
+// both get the body's model. It skips bodies that continue a history stored by the provider,
+// because their results may answer calls that are not in the body.
 func CheckBare(tb testing.TB, body []byte, o wire.Options) {
 	tb.Helper()
 	r, err := wire.Parse(body, o)
@@ -122,7 +122,7 @@ func CheckBare(tb testing.TB, body []byte, o wire.Options) {
 	}
 }
 
-// A reading is what must not depend on how a request is spelled.
+// A reading holds the properties of a request that must not depend on its spelling.
 type reading struct {
 	findings  []string // rule and path, sorted
 	exchanges []string // state and paths
@@ -161,7 +161,7 @@ func read(body []byte, o wire.Options) (reading, bool) {
 	return got, true
 }
 
-// diff says in what two readings differ, or "".
+// diff describes the difference of two readings, or returns "".
 func (a reading) diff(b reading) string {
 	switch {
 	case !slices.Equal(a.findings, b.findings):

@@ -37,12 +37,11 @@ var hands = map[wire.Dialect]*hand{
 	wire.Gemini: &geminiHand, wire.Bedrock: &bedrockHand, wire.GeminiInteractions: &interactionsHand,
 }
 
-// RenderOptions says how a script is written. The zero value writes a compact,
-// complete request for a current model of the dialect's own vendor. Many goroutines may
-// read it.
+// RenderOptions controls how a script is written. The zero value writes a compact, complete
+// request for a current model of the dialect's own vendor.
 type RenderOptions struct {
 	Model string // "": DefaultModel of the dialect
-	Bare  bool   // the list of messages alone, which loses the system prompt except on openai-chat
+	Bare  bool   // only the list of messages, which has no system prompt except on openai-chat
 	NoIDs bool   // gemini only: calls and responses without ids, as before Gemini 3
 	jsontree.Spelling
 }
@@ -117,8 +116,8 @@ type group struct {
 	steps []int
 }
 
-// groups joins the steps of one speaker. Where roles alternate, a person's words
-// join the results before them too: except on Gemini, where responses stand alone.
+// groups joins consecutive steps of one speaker. Where roles must alternate, a person's words
+// also join the results before them, except on Gemini, whose responses are separate.
 func (r *renderer) groups() []group {
 	var all []group
 	for i, step := range r.s {
@@ -156,7 +155,7 @@ func (g group) role() string {
 	return "user"
 }
 
-// message appends a message; place says where in the next one a step goes.
+// message appends a message. place returns the path of a step in the next message.
 func (r *renderer) message(m *jsontree.Node) { r.messages.Items = append(r.messages.Items, m) }
 
 func (r *renderer) place(step int, sub string) {

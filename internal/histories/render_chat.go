@@ -52,8 +52,8 @@ func (r *renderer) chatUser(g group) {
 	r.message(m)
 }
 
-// chatAssistant: texts and calls stand apart, so the order between them is lost,
-// and all thinking goes into one string.
+// chatAssistant writes texts and calls separately, so the order between them is lost, and
+// joins all thinking in one string.
 func (r *renderer) chatAssistant(g group) {
 	var thoughts []string
 	var says []int

@@ -154,7 +154,7 @@ func TestRespell(t *testing.T) {
 	}
 }
 
-// TestSteps: a user's words join results only where the dialect wants that.
+// TestSteps checks that a user's words join results only in dialects that require it.
 func TestSteps(t *testing.T) {
 	s := MustParse(`user "a" | image | user "b" | say "x" | user "c" | call k f | result k r | user "d"`)
 	for d, want := range map[wire.Dialect]string{

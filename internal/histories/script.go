@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// An Op is what a step does.
+// An Op is the kind of a step.
 type Op uint8
 
 const (
@@ -26,7 +26,7 @@ var opNames = [...]string{"system", "user", "image", "think", "say", "call", "re
 
 func (o Op) String() string { return opNames[o] }
 
-// A Step is one thing said or done in a conversation. Many goroutines may read it.
+// A Step is one event of a conversation.
 type Step struct {
 	Op   Op
 	Text string
@@ -35,7 +35,7 @@ type Step struct {
 	Args string // of Call: a JSON object
 }
 
-// A Script is a conversation, whoever the provider is.
+// A Script is a conversation without a dialect.
 type Script []Step
 
 // answers reports whether the step is a result, failed or not.
@@ -104,7 +104,7 @@ func shortArgs(args string) string {
 	return args
 }
 
-// shortText leaves out the quotes where the text can stand without.
+// shortText leaves out the quotes if the text is unambiguous without them.
 func shortText(t string) string {
 	if strings.ContainsAny(t, "|\"\\") || !isPrintable(t) || strings.TrimSpace(t) != t {
 		return string(jsonspan.AppendQuote(nil, t))
@@ -143,10 +143,10 @@ func (s Script) Rename(to func(id string) string) Script {
 	return out
 }
 
-// Valid returns nil if the rendering of the script breaks no rule of any dialect:
-// a person begins, a person or a result ends, every call is answered once, right
-// behind its turn, nothing is blank, and thinking leads to something. Else it
-// says which step is the first to break that.
+// Valid returns nil if the rendering of the script breaks no rule of any dialect: a person
+// starts, a person or a result ends, every call is answered once right after its turn, no text
+// is blank, and the model continues after thinking. Otherwise the error names the first step
+// that breaks this.
 func (s Script) Valid() error {
 	fault := func(i int, why string) error { return fmt.Errorf("step %d (%s): %s", i+1, s[i].Op, why) }
 	open := map[string]bool{} // calls of the current turn that are unanswered

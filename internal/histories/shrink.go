@@ -7,10 +7,10 @@ import (
 	"github.com/pare-llm/pare/internal/jsontree"
 )
 
-// Shrink takes elements of lists, and members of the body itself, out of a JSON body, the
-// largest first, for as long as fails holds for what is left, and returns the smallest
-// body that it found. Members of messages and blocks stay, so that they are what they were.
-// A body that is not JSON, or for which fails does not hold, comes back as it is.
+// Shrink removes elements of lists, and members of the body itself, from a JSON body while
+// fails returns true, and returns the smallest body that it found. It starts with the largest
+// and keeps members of messages and blocks. It returns the body unchanged if it is not JSON or
+// fails returns false.
 func Shrink(body []byte, fails func([]byte) bool) []byte {
 	root, err := jsontree.Parse(body)
 	if err != nil || !fails(body) {

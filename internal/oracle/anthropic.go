@@ -2,10 +2,10 @@ package oracle
 
 import "strings"
 
-// anthropic: neighbours of one role are one turn. Every tool_use of an assistant's turn has
-// one tool_result among the results that the next turn, a user's, begins with; every
-// tool_result answers a tool_use of the turn before. The provider's own tools are answered
-// inside the assistant's turns, which results of the client may part.
+// anthropic checks the Messages API. Neighbors of one role form one turn. Every tool_use of an
+// assistant turn needs one tool_result among the results at the start of the next user turn.
+// Every tool_result answers a tool_use of the turn before. The provider's own tools are
+// answered within the assistant's turns, which results of the client may interrupt.
 func (c *court) anthropic() {
 	turns := c.turns("content", true)
 	for k, t := range turns {
@@ -29,7 +29,7 @@ func (c *court) anthropicCalls(t turn, after *turn) {
 	if after != nil && after.role == "user" {
 		for _, b := range after.parts {
 			if b.text("type") != "tool_result" {
-				break // only the results in front count
+				break // only the results at the start count
 			}
 			answered[b.text("tool_use_id")] = true
 		}
@@ -78,10 +78,9 @@ func (c *court) anthropicResults(t turn, before *turn) {
 	}
 }
 
-// serverTools judges the tools that the provider runs itself: a result stands behind its
-// use in the same stretch of assistant's turns, which nothing but results of the client
-// parts; a use without a result is legal only where the model is still at it, in the last
-// turn of all.
+// serverTools checks the tools that the provider runs itself. A result follows its use within
+// the same run of assistant turns, which only results of the client may interrupt. A use
+// without a result is legal only in the last turn, while the model may still be working.
 func (c *court) serverTools(turns []turn) {
 	type use struct {
 		part

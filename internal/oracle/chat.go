@@ -1,9 +1,10 @@
 package oracle
 
-// chat: behind an assistant's message with tool_calls stand, before anything else, tool
-// messages that answer each of its ids once; a tool message stands nowhere else. The old
-// function_call with its function message is a family of its own: one function message
-// right behind the call. Neither family answers for the other. Nobody else calls.
+// chat checks Chat Completions. After an assistant message with tool_calls, tool messages that
+// answer each id once must follow before anything else; a tool message is wrong everywhere
+// else. The old function_call with its function message is a separate family: one function
+// message right after the call. Neither family answers for the other, and only assistants
+// call.
 func (c *court) chat() {
 	var open map[string]int // the calls that tool messages may answer: how often they were
 	var order []string      // their ids

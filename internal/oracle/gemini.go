@@ -2,11 +2,11 @@ package oracle
 
 import "strings"
 
-// gemini: a run of model turns is one step. Its calls are answered in the next turn, each by
-// one response of its id or, where there are none, of its name in order; of equal ids the
-// name decides. Models before the third generation take the responses in several turns.
-// A response that says it will be continued is a part of the one that follows it, unless its function is
-// declared and blocks.
+// gemini checks Gemini. A run of model turns is one step. Its calls are answered in the next
+// turn, each by one response of its id, or by name in order if there are no ids; of equal ids
+// the name decides. Models before the third generation accept the responses in several turns.
+// A response that announces a continuation is a part of the response that follows it, unless
+// its function is declared and blocks.
 func (c *court) gemini() {
 	turns := c.turns("parts", false)
 	several := strings.Contains(c.model(), "gemini-2") || strings.Contains(c.model(), "gemini-1")
@@ -50,7 +50,7 @@ func (c *court) strayPart(b part) {
 	}
 }
 
-// answered takes the responses to open calls from turn i on and returns the turn behind.
+// answered assigns the responses from turn i on to open calls and returns the turn after them.
 func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 	done := make([]bool, len(open))
 	named := make([]bool, len(open)) // answered by a response of their id and name
@@ -136,7 +136,7 @@ func matching(open []part, done, named []bool, continued map[int]bool, r object)
 		func(call object) bool { return id != "" && call.text("id") == id && !repeats },
 		func(call object) bool { return (id == "" || call.text("id") == "") && call.text("name") == name },
 	} {
-		for _, going := range []bool{false, true} { // what was not answered yet comes first
+		for _, going := range []bool{false, true} { // calls without an answer come first
 			for k, b := range open {
 				if (!done[k] && !going || continued[k] && going) && fits(b.object.object("functionCall")) {
 					return k

@@ -2,10 +2,10 @@ package oracle
 
 import "strings"
 
-// interactions: steps stand by themselves. What the model does in a row is one turn; the
-// calls in it are answered by the results right behind it, each by one of its id. What goes
-// on from a stored interaction may answer calls that are not there. Turns with roles are
-// the schema of before June 2026.
+// interactions checks Interactions, a list of steps. Consecutive model steps are one turn. Its
+// calls are answered by the results right after it, each by one result of its id. A request
+// that continues a stored interaction may answer calls that it does not contain. Turns with
+// roles are the schema before June 2026.
 func (c *court) interactions() {
 	chained := c.body.has("previous_interaction_id")
 	type call struct {
@@ -23,7 +23,7 @@ func (c *court) interactions() {
 		}
 		open, answering = nil, false
 	}
-	user := false // somebody has spoken to the model
+	user := false // a user step was found
 	for i, v := range c.list {
 		step := asObject(v)
 		typ := step.text("type")

@@ -15,15 +15,15 @@ import (
 type Kind string
 
 const (
-	// Unanswered: a tool call without a result where the provider looks for it.
+	// Unanswered means that a tool call has no result where the provider requires one.
 	Unanswered Kind = "unanswered"
-	// Orphan: a result that answers no call that it could answer from where it stands.
+	// Orphan means that a result answers no call that it could answer at its place.
 	Orphan Kind = "orphan"
 	// Twice: a second result for one call.
 	Twice Kind = "twice"
 	// Reused: a second call with an id that must not be used again there.
 	Reused Kind = "reused"
-	// Misplaced: a call or a result in a message where it may not stand.
+	// Misplaced means that a call or a result is in a message that must not contain it.
 	Misplaced Kind = "misplaced"
 	// Roles: messages in an order that the provider refuses for its pairs.
 	Roles Kind = "roles"
@@ -38,10 +38,9 @@ type Fault struct {
 
 func (f Fault) String() string { return fmt.Sprintf("%s at %s (%s)", f.Kind, f.Path, f.ID) }
 
-// Judge returns what a provider has against the pairs of a body, or of a bare list, in
-// the order in which it is found; none if it takes them. The error says that the body
-// has no list to judge. Bodies that go on from what the provider keeps (a stored
-// response, a conversation) may answer calls that are not in them.
+// Judge returns the faults of the pairs of a body, or of a bare list, in the order in which
+// they are found. It returns an error if the body has no list. Bodies that continue a response
+// or conversation that the provider stores may answer calls that they do not contain.
 func Judge(dialect string, body []byte) ([]Fault, error) {
 	judges := map[string]struct {
 		list  string
@@ -100,7 +99,7 @@ func (c *court) fault(k Kind, id, format string, args ...any) {
 	c.faults = append(c.faults, Fault{k, c.name + "." + fmt.Sprintf(format, args...), id})
 }
 
-// model is what the body names, in lower case.
+// model returns the model that the body names, in lower case.
 func (c *court) model() string {
 	m := c.body.text("model")
 	if m == "" {
@@ -115,7 +114,7 @@ type part struct {
 	path string
 }
 
-// A turn is what the provider takes for one message: neighbours of one role.
+// A turn is a run of neighbors of one role, which the provider treats as one message.
 type turn struct {
 	role  string
 	first int // the index of its first message

@@ -69,7 +69,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// TestClasses: what the catalogue says of pairs in words, one case each.
+// TestClasses checks one case for each class of the rule catalog.
 func TestClasses(t *testing.T) {
 	for _, c := range []struct{ name, dialect, body, want string }{
 		{"families", "openai-chat", `[{"role":"user","content":"q"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"tool","tool_call_id":"f","content":"x"}]`, "orphan at messages.2 (f)|unanswered at messages.1.function_call ()"},

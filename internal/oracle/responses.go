@@ -1,7 +1,7 @@
 package oracle
 
-// answers says which items answer which, by the kind of the call. Other clients answer two
-// kinds with a plain output, and were taken at it.
+// answers lists the output items that answer each kind of call. Other clients answer two kinds
+// with a plain output, and the provider accepted it.
 var answers = map[string][]string{
 	"function_call":    {"function_call_output"},
 	"custom_tool_call": {"custom_tool_call_output"},
@@ -13,8 +13,8 @@ var answers = map[string][]string{
 	"program":          {"program_output"},
 }
 
-// responses: a call is answered by one output of its kind with its call_id, anywhere behind
-// it; an id is not used again by a later call of the same kind.
+// responses checks the Responses API: a call is answered by one output of its kind with its
+// call_id, anywhere after it. A later call of the same kind must not repeat an id.
 func (c *court) responses() {
 	chained := c.body.has("previous_response_id") || c.body.has("conversation")
 	type call struct {

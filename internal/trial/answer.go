@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Answer sends a request, follows nobody, and returns what comes back with its whole body.
+// Answer sends a request without following redirects and returns the response with its whole
+// body.
 func Answer(t testing.TB, req *http.Request) (*http.Response, string) {
 	t.Helper()
 	resp, err := http.DefaultTransport.RoundTrip(req)

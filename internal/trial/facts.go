@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Fact and Decision are what is planted in a turn of a long conversation, to be found again after hundreds of compactions.
+// Fact returns the fact that a test plants in a turn of a long conversation, to find it again
+// after hundreds of compactions.
 func Fact(turn int) string { return fmt.Sprintf("item-%05d costs %d.", turn, 1000+turn*37%9973) }
 
 func Decision(turn int) string { return fmt.Sprintf("part-%05d because", turn) }

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// more is how many times as large the larger of two inputs is. What is linear then
-	// takes 16 times as long and what is quadratic 256 times; between them there is room for
-	// a logarithm, for caches that are too small, and for a neighbour on the same core.
+	// more is the ratio of the larger to the smaller input. Linear work then takes 16 times as
+	// long and quadratic work 256 times. The bound in between leaves room for a logarithm, for
+	// small caches and for other work on the same core.
 	more  = 16
 	bound = 4 * more
 
-	// enough is how long an input is worked on at least, in all: less says little.
+	// enough is the shortest total work on an input that gives a usable measurement.
 	enough = 4 * time.Millisecond
 
 	rounds = 12
@@ -29,11 +29,10 @@ const (
 // measuring is held while work is measured: two at once would disturb each other.
 var measuring sync.Mutex
 
-// Linear wants that work on an input of n takes about as much longer than on n/16 as
-// the input is larger; make test makes do with half of n, a short run and the race
-// detector with an eighth.
-// prepare makes the work; only the work is measured, by the processor time of its
-// thread: it must not hand the work to other goroutines.
+// Linear fails if work on an input of n takes much more than 16 times the processor time of
+// work on n/16. make test uses half of n, a short run and the race detector use an eighth.
+// Only the function that prepare returns is measured, by the processor time of its thread, so
+// it must not start goroutines.
 func Linear(t testing.TB, name string, n int, prepare func(n int) (work func())) {
 	t.Helper()
 	if !threadTime {
@@ -52,11 +51,11 @@ func Linear(t testing.TB, name string, n int, prepare func(n int) (work func()))
 	if first < enough { // which may have been longer than the next ones are
 		times, first = min(2*int(enough/max(first, 1)), 1<<12), 0
 	}
-	// A machine that is short of time or of memory makes work look longer. Both inputs get the
-	// same share of that: the smaller one is worked on so often that it is as much work and as much
-	// memory, one behind the other. More than one round is needed only if the first is out of
-	// bounds; then a quarter of them within bounds is enough, for a burst of somebody
-	// else's work can make up a square more easily than hide one.
+	// A machine that is short of time or memory makes work look longer. Both inputs get the same
+	// share of that: the smaller one is repeated until it is as much work and memory as the larger
+	// one. More rounds run only if the first is out of bounds. Then a quarter of the rounds within
+	// bounds is enough, because a burst of other work hides a quadratic ratio less easily than it
+	// imitates one.
 	type round struct {
 		few, many time.Duration
 		ratio     float64

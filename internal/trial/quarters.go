@@ -6,10 +6,10 @@ type Quarters struct{}
 // Count counts a text.
 func (Quarters) Count(text []byte) int { return (len(text) + 3) / 4 }
 
-// CountJSON counts what is written as JSON.
+// CountJSON counts the bytes of a JSON value in the same way.
 func (Quarters) CountJSON(raw []byte) int { return (len(raw) + 3) / 4 }
 
-// Media counts 300 for whatever is shown.
+// Media counts 300 for every picture, file or sound.
 func (Quarters) Media(string, []byte, bool) int { return 300 }
 
 // Overhead counts the marks around messages and tools.

@@ -1,9 +1,8 @@
-// Package trial decides for all tests how large a sample is, what is left for a soak,
-// and whether work grows with its input: by the processor time of one thread, never
-// by the clock.
+// Package trial gives all tests the same sample sizes and a check that work grows linearly.
+// Linearity is measured by the processor time of one thread, never by the clock.
 //
-// There are three sizes of run: go test -short, go test, and the soak (PARE_SOAK=1),
-// for what needs hours or a quiet machine.
+// There are three sizes of run: go test -short, go test, and the soak (PARE_SOAK=1), which may
+// take hours and needs a quiet machine.
 package trial
 
 import (
@@ -12,10 +11,10 @@ import (
 	"testing"
 )
 
-// Soak tells whether this run may take hours and a machine of its own.
+// Soak reports whether this run may take hours on a machine without other work.
 func Soak() bool { return os.Getenv("PARE_SOAK") == "1" }
 
-// SoakOnly skips a test that needs hours or a quiet machine, and tells why.
+// SoakOnly skips a test that takes hours or needs a quiet machine. why is part of the message.
 func SoakOnly(t testing.TB, why string) {
 	t.Helper()
 	if !Soak() {
@@ -23,7 +22,7 @@ func SoakOnly(t testing.TB, why string) {
 	}
 }
 
-// Long skips a test in a short run, and tells why it takes long.
+// Long skips a test in a short run. why is part of the message.
 func Long(t testing.TB, why string) {
 	t.Helper()
 	if testing.Short() {
@@ -31,9 +30,9 @@ func Long(t testing.TB, why string) {
 	}
 }
 
-// Size is how many of a sample are tried: n, a tenth in a short run or under the race
-// detector, a hundred times as many in a soak. It is never 0, and what a test wants to
-// have seen at least scales with it.
+// Size returns the number of samples to try: n, a tenth in a short run or under the race
+// detector, a hundred times as many in a soak. It is never 0. A test that expects to find a
+// minimum scales it with the same number.
 func Size(n int) int {
 	switch {
 	case Soak():
@@ -60,8 +59,8 @@ func Sparse(n int) int {
 	return n * Stride(4)
 }
 
-// Histories is how many random histories are tried: as many as PARE_HISTORIES says,
-// or else Size(n).
+// Histories returns the number of random histories to try: PARE_HISTORIES, or Size(n) if it is
+// not set.
 func Histories(n int) int {
 	if m, err := strconv.Atoi(os.Getenv("PARE_HISTORIES")); err == nil && m > 0 {
 		return m

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A verdict is a test that is not failed but asked.
+// A verdict records the failures that a test would report.
 type verdict struct {
 	testing.TB
 	says []string
@@ -19,7 +19,8 @@ func (v *verdict) Errorf(format string, args ...any) {
 }
 func (v *verdict) Skip(args ...any) { panic(fmt.Sprint(args...)) }
 
-// TestLinear: what is linear passes, also with a logarithm; what is quadratic does not.
+// TestLinear checks that linear work passes, with a logarithm too, and that quadratic work
+// fails.
 func TestLinear(t *testing.T) {
 	if !threadTime {
 		t.Skip("the processor time of a thread is not known here")
@@ -60,7 +61,7 @@ func TestLinear(t *testing.T) {
 			}
 		}},
 	} {
-		// A burst of somebody else's work at the wrong moment can hide the square from one trial.
+		// Other work on the machine can hide quadratic growth in one trial.
 		v := &verdict{TB: t}
 		for try := 0; try < 10 && len(v.says) == 0; try++ {
 			Linear(v, name, c.n, func(n int) func() { return func() { c.work(n) } })

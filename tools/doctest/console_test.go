@@ -15,9 +15,9 @@ import (
 )
 
 // notRunAtMost bounds the blocks that no test runs. Raise it only for one that cannot be run.
-const notRunAtMost = 6 // the newest is a server that goes on until it is stopped
+const notRunAtMost = 6 // the newest is a server that runs until it is stopped
 
-// A step is a command of a console block and what the page says that it prints.
+// A step is a command of a console block with its expected output.
 type step struct {
 	command string
 	want    []string
@@ -93,7 +93,7 @@ func (b *block) run(t *testing.T, shell, bin string) bool {
 	return true
 }
 
-// steps cuts a block into commands. A line that ends in a backslash goes on.
+// steps splits a block into commands. A line that ends with a backslash continues.
 func (b *block) steps(t *testing.T) []step {
 	t.Helper()
 	var steps []step
@@ -120,7 +120,7 @@ const (
 	ranFirst = "\x01ready\x01"
 )
 
-// execute runs the steps one after the other in one shell, and returns what each prints.
+// execute runs the steps one after the other in one shell and returns the output of each.
 func (b *block) execute(t *testing.T, shell, bin string, steps []step) [][]string {
 	t.Helper()
 	dir, home := b.world(t)
@@ -142,7 +142,7 @@ func (b *block) execute(t *testing.T, shell, bin string, steps []step) [][]strin
 	if !ok {
 		t.Fatalf("%s:%d: what runs first failed:\n%s", b.page.name, b.first, setup)
 	}
-	// What is told of the folders is what a reader would see.
+	// Folders are printed as a reader would see them.
 	printed = bytes.ReplaceAll(printed, []byte(home), []byte("~"))
 	printed = bytes.ReplaceAll(printed, []byte(dir), []byte("."))
 	parts := strings.Split(string(printed), mark)
@@ -186,8 +186,8 @@ func (b *block) world(t *testing.T) (dir, home string) {
 	return dir, home
 }
 
-// matches reports whether the output is what the page says. A line "…" of the page stands
-// for any number of lines.
+// matches reports whether the output is the expected one. A line "…" of the page matches any
+// number of lines.
 func matches(want, got []string) bool {
 	for i, line := range want {
 		if line == "…" {

@@ -1,21 +1,19 @@
-// Package doctest runs the documentation. Every fenced block of the README, of docs and
-// of the pages beside them is run or checked by a test:
+// Package doctest runs the documentation. A test runs or checks every fenced block of the
+// README, of docs and of the examples' pages:
 //
-//   - console: each line that begins with "$ " is run by a shell in a fresh folder with the
-//     examples at hand, and what it prints must be what the lines below say. A line that is
-//     "…" stands for any lines.
-//   - go: is compiled; names of packages are imported, and the usual variables (body, r,
-//     ctx, …) are there. A block "text output" behind it is what it prints.
-//   - toml: is read as a configuration, json must be JSON.
+//	console  each line with the prefix "$ " runs in a shell, in a new folder with the
+//	         examples, and must print the lines below; a line "…" matches any lines
+//	go       compiles; packages are imported, and the usual variables (body, r, ctx, …)
+//	         exist; a following block "text output" is the program's output
+//	toml     is a valid configuration; json is valid JSON
 //
-// What a fence says behind its language:
+// Attributes of a fence, after its language:
 //
 //	toml file: NAME      the next console block finds it as that file
-//	text output          what the Go program above prints
+//	text output          output of the Go program above
 //	go element of: X.T   an element of a []T inside package X
-//	LANG not run: WHY    is not run; these are counted
+//	LANG not run: WHY    does not run; these blocks are counted
 //
-// A comment <!-- first: COMMAND --> in front of a console block runs a command that the
-// reader does not see. Tests with -update write the true outputs into the pages, and wrap
-// their lines.
+// A comment <!-- first: COMMAND --> before a console block runs a command that is not shown.
+// Tests with -update write the true outputs into the pages and wrap their lines.
 package doctest

@@ -18,13 +18,13 @@ type page struct {
 	lines []string
 }
 
-// A block is what stands between two fences.
+// A block is the text between two fences.
 type block struct {
 	page   *page
-	first  int // index of the line behind the opening fence
+	first  int // index of the line after the opening fence
 	lang   string
 	notRun string            // why it cannot be run
-	output bool              // what the Go program in front of it prints
+	output bool              // output of the Go program before it
 	inside string            // of Go: the package, and the type of the list of which it is an element
 	file   string            // the name under which the next console block finds it
 	files  map[string]string // of a console block: the files that are there

@@ -2,8 +2,8 @@ package doctest
 
 import "regexp"
 
-// reworded are phrases at which native speakers stumbled, and what stands there now. None of them
-// comes again: TestDefectU3PlainWords looks for them wherever users read.
+// reworded lists phrases that confused native speakers, with their replacements.
+// TestDefectU3PlainWords keeps them out of all texts for users.
 var reworded = [][2]string{
 	{"a refusal that can be helped is healed", "Pare repairs the request and retries once"},
 	{"everything else passes byte for byte", "everything else passes through unchanged"},

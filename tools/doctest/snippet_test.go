@@ -46,7 +46,7 @@ var given = []struct{ name, declare, needs string }{
 // output is on the page.
 func TestSnippets(t *testing.T) {
 	trial.Long(t, "compiles every snippet of the documentation")
-	var snippets, outputs []*block // outputs[i] is what snippets[i] prints, or nil
+	var snippets, outputs []*block // outputs[i] is the output of snippets[i], or nil
 	for _, p := range pages(t) {
 		for _, b := range p.blocks(t) {
 			switch {
@@ -243,7 +243,7 @@ var parsers = map[string][]string{
 	"js":     {"node", "--check"},
 }
 
-// parsed wants a text to be a program, where the machine can say so.
+// parsed checks the syntax of a program, if the machine has the language.
 func parsed(t *testing.T, lang, text string) error {
 	t.Helper()
 	parser := parsers[lang]
@@ -261,8 +261,8 @@ func parsed(t *testing.T, lang, text string) error {
 	return nil
 }
 
-// TestData checks the blocks of TOML, JSON, Python and JavaScript, and that what looks like a command is in a
-// console block.
+// TestData checks the blocks of TOML, JSON, Python and JavaScript, and that commands are in
+// console blocks.
 func TestData(t *testing.T) {
 	for _, p := range pages(t) {
 		for _, b := range p.blocks(t) {
@@ -291,7 +291,7 @@ func TestData(t *testing.T) {
 	}
 }
 
-// validJSON wants one JSON text, or several.
+// validJSON checks that a text contains one or several JSON values.
 func validJSON(text string) error {
 	dec := json.NewDecoder(strings.NewReader(text))
 	for n := 0; ; n++ {

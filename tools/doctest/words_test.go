@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// odd lists words that users stumble over, and what to write instead. They are fine in the
-// code and in pages about the code, not in what a user reads.
+// odd lists words that users find strange, with replacements. Code and pages about the code
+// may use them.
 var odd = []struct{ word, instead string }{
 	{`(?i)\bmend(s|ed|ing|er)?\b`, "repair, fix"},
 	{`(?i)\bhang(s|ing)? (on|from)\b`, "links to, belongs to"},
@@ -53,8 +53,8 @@ func compiled(t *testing.T) []*regexp.Regexp {
 	return all
 }
 
-// TestDefectU3PlainWords wants plain words in everything that users read: pages, man pages,
-// the texts of the program, what its scripts print, and the texts of web pages.
+// TestDefectU3PlainWords checks the words of all texts for users: pages, man pages, texts of
+// the program, outputs of scripts, and web pages.
 func TestDefectU3PlainWords(t *testing.T) {
 	patterns := compiled(t)
 	seen := 0

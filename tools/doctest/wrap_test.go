@@ -15,8 +15,8 @@ const (
 	readmeAtMost = 8 << 10
 )
 
-// TestWrapped wants lines of at most 120 characters, but for tables, blocks and what has no
-// place to break.
+// TestWrapped checks that lines have at most 120 characters, except tables, blocks and lines
+// without a space.
 func TestWrapped(t *testing.T) {
 	for _, p := range pages(t) {
 		wrapped := wrap(p.lines)
@@ -39,7 +39,7 @@ func TestWrapped(t *testing.T) {
 
 var (
 	item = regexp.MustCompile(`^ *([-*+]|\d+[.)]) +`)
-	// starter is what would mean something else at the beginning of a line.
+	// starter matches words that would change their meaning at the start of a line.
 	starter = regexp.MustCompile(`^([-*+>|]|\d+[.)]|#+)( |$)|^(\||` + "```" + `|<)`)
 )
 

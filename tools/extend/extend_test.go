@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write what the proofs print")
 
 const root = "../.."
 
-// A row is what an extension adds to a file that is there.
+// A row is a text that an extension adds to an existing file.
 type row struct{ file, after, text string }
 
 // An extension is a folder of new files, rows in others, and a program that uses it.
@@ -50,9 +50,9 @@ var extensions = []extension{
 	}},
 }
 
-// TestExtend builds a program with each extension, runs it, and counts the files. All of them lie
-// over one tree, which is compiled once; in a soak each has a tree of its own, so that none lives
-// on another one.
+// TestExtend builds a program with each extension, runs it, and counts the files. All
+// extensions share one tree, which is compiled once. In a soak each has a separate tree, so
+// that none depends on another one.
 func TestExtend(t *testing.T) {
 	trial.Long(t, "builds Pare with extensions")
 	together := map[string]string{}
@@ -73,7 +73,7 @@ func TestExtend(t *testing.T) {
 	}
 }
 
-// prove wants that the program in a folder that uses an extension prints what it should.
+// prove runs the program that uses an extension and compares its output.
 func (x *extension) prove(t *testing.T, programs string) {
 	got, err := exec.Command(filepath.Join(programs, x.dir)).CombinedOutput()
 	if err != nil {
@@ -94,7 +94,7 @@ func (x *extension) prove(t *testing.T, programs string) {
 	}
 }
 
-// TestRowsStand wants the places at which extensions add their rows to be there, once each.
+// TestRowsStand checks that each place where an extension adds a row exists once.
 func TestRowsStand(t *testing.T) {
 	for _, x := range extensions {
 		for _, r := range x.rows {

@@ -16,10 +16,10 @@ import (
 	"sync"
 )
 
-// apart links this program once more, to lie at other addresses. A processor remembers by their
-// addresses where branches lead. Whoever runs the very code of the upstream and of the client
-// finds what these have taught it, which no proxy in front of a vendor does.
-func apart(ctx context.Context, folder string) (string, error) {
+// linkElsewhere builds this program again at other addresses. A processor predicts branches by
+// address. A proxy that runs the same code at the same addresses as the upstream and the
+// client profits from their training, which no real proxy does.
+func linkElsewhere(ctx context.Context, folder string) (string, error) {
 	path := filepath.Join(folder, "bare")
 	out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-T=0x1235000", "-o", path, "github.com/pare-llm/pare/tools/load").CombinedOutput()
 	if err != nil {
@@ -61,7 +61,7 @@ func act(role, to string) error {
 	}))
 }
 
-// buffers lends what replies are copied with.
+// buffers is the pool of the reverse proxy for copying replies.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte {
@@ -72,7 +72,7 @@ func (b *buffers) Get() []byte {
 }
 func (b *buffers) Put(p []byte) { b.pool.Put(&p) }
 
-// reply is what the upstream says: a short message, or a stream of events.
+// reply answers as a vendor: with a short message, or with a stream of events.
 func reply(w http.ResponseWriter, r *http.Request) {
 	io.Copy(io.Discard, r.Body)
 	if r.Header.Get("Accept") != "text/event-stream" {

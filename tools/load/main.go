@@ -1,21 +1,21 @@
-// Command load compares pare serve with bare proxies, in one run: the reverse proxy of the
-// standard library that streams, the same one that reads every request first, as whoever
-// looks at requests must, and nginx where it is installed. All stand in front of the same
-// upstream, on loopback, in processes of their own, and take turns. Turns are short and many,
-// each round begins with another proxy, and the median of the turns counts, so that what else
-// the machine does meets all of them alike.
+// Command load compares pare serve with bare proxies in one run: the streaming reverse proxy
+// of the standard library, the same one that reads every request first, as any proxy must that
+// checks requests, and nginx if it is installed. All are separate processes before the same
+// upstream on loopback and take turns. Turns are short and many, each round starts with
+// another proxy, and the median of the turns counts, so that other work on the machine affects
+// all of them alike.
 //
 //	go build -o /some/pare ./cmd/pare
 //	go run ./tools/load /some/pare
 //	go run ./tools/load -sizes 226 -replies sse -conns 1,16 /some/pare /older/pare
 //
-// It prints for each body and kind of reply: requests per second, the median and the 99th
-// percentile of the latency, processor time of the proxy per request, its memory, and beside
-// the buffering proxy: its share of the requests, and how much more latency (median) and
-// processor time a request takes. Bodies are clean histories.
+// For each body and kind of reply it prints requests per second, the median and the 99th
+// percentile of the latency, and the proxy's memory and processor time per request. The last
+// columns compare with the buffering proxy: requests per second, added median latency and
+// added processor time. Bodies are clean histories.
 //
-// The bare proxies are this program, as the upstream and the client are, and so cheaper than a
-// proxy that shares no code with these (docs/internals/speed.md); -apart shows by how much.
+// The bare proxies are this program, like the upstream and the client, and so cheaper than a
+// proxy that shares no code with them (docs/internals/speed.md); -apart shows by how much.
 package main
 
 import (
@@ -68,7 +68,7 @@ func main() {
 	}
 }
 
-// A plan is what is measured.
+// A plan lists the combinations to measure.
 type plan struct {
 	rounds, megabytes int
 	sizes, conns      []int
@@ -108,7 +108,7 @@ func (p *plan) compare(pares []string) error {
 	defer os.RemoveAll(folder)
 	bare := self
 	if p.apart {
-		if bare, err = apart(ctx, folder); err != nil {
+		if bare, err = linkElsewhere(ctx, folder); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func (p *plan) compare(pares []string) error {
 		return err
 	}
 	all := []*runner{{name: "direct", url: upstream.url, cmd: upstream.cmd}}
-	defer func() { // nothing that was started goes on
+	defer func() { // end all processes
 		cancel()
 		for _, r := range all {
 			r.cmd.Wait()
@@ -165,7 +165,7 @@ func printHeader() {
 // history is a clean request of about that size.
 func history(size int) []byte {
 	if size > 100<<10 {
-		return bytes.Replace(benchdata.Anthropic(size), []byte(`"claude-sonnet-4-5"`), []byte(`"some-model"`), 1) // nobody knows its window: all sizes fit
+		return bytes.Replace(benchdata.Anthropic(size), []byte(`"claude-sonnet-4-5"`), []byte(`"some-model"`), 1) // an unknown model has no window, so all sizes fit
 	}
 	// Smaller than the tools of a coding agent: a chat.
 	b := []byte(`{"model":"claude-opus-4-8","max_tokens":1024,"messages":[{"role":"user","content":"Shall we begin?"}`)

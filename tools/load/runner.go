@@ -24,7 +24,7 @@ type runner struct {
 	cmd       *exec.Cmd
 }
 
-// start starts a process that says where it listens in its first line.
+// start starts a process and reads its address from its first line.
 func start(name string, cmd *exec.Cmd) (*runner, error) {
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
@@ -72,7 +72,7 @@ server { listen %[2]s; location / { proxy_pass http://model; proxy_http_version 
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	for range 1000 { // it says nothing when it is ready
+	for range 1000 { // nginx does not report when it is ready
 		if c, err := net.Dial("tcp", at); err == nil {
 			c.Close()
 			return &runner{"nginx", "http://" + at, cmd}, nil
@@ -82,7 +82,7 @@ server { listen %[2]s; location / { proxy_pass http://model; proxy_http_version 
 	return nil, fmt.Errorf("nginx does not listen at %s", at)
 }
 
-// A result is what a turn has shown: milliseconds, microseconds, megabytes.
+// A result holds the measurements of a turn: milliseconds, microseconds, megabytes.
 type result struct{ perSecond, p50, p99, cpu, memory float64 }
 
 // measure sends n requests over so many connections.
@@ -111,7 +111,7 @@ func (r *runner) measure(body []byte, kind string, conns, n int) (result, error)
 	return result{float64(n) / all.Seconds(), ms(took[n/2]), ms(took[n*99/100]), 1e6 * (after - cpu) / float64(n), memory}, nil
 }
 
-// ask sends n requests and says how long each took.
+// ask sends n requests and returns the time of each.
 func (r *runner) ask(client *http.Client, body []byte, kind string, conns, n int) ([]time.Duration, error) {
 	took := make([]time.Duration, n)
 	errs := make(chan error, conns)

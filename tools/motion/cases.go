@@ -8,12 +8,12 @@ import (
 // An input is one file that commands are tried on.
 type input struct {
 	name string // where it is from
-	file string // what it is called in the folder of a case
+	file string // name in the folder of a case
 	data []byte
 }
 
-// A command is a way to call the program; IN stands for the input, N% for that share
-// of its tokens, as they are guessed from its bytes.
+// A command is a way to call the program. IN is the input, and N% is that share of its tokens,
+// guessed from its bytes.
 type command string
 
 // looking commands write nothing.
@@ -61,7 +61,7 @@ var sessions = []command{
 	"view --text IN", "view -o page.html IN", "view --plan fix -o page.html IN",
 }
 
-// large are tried on what is too large for all of them.
+// large commands run on inputs that are too large for all commands.
 var large = []command{
 	"check --json IN", "check --strict IN", "count --json IN", "split --json IN",
 	"fix --receipt r.jsonl -o out.json IN", "fix --strict -n --json IN", "prune --receipt r.jsonl -o out.json IN",
@@ -72,7 +72,7 @@ var large = []command{
 // wrapped are tried on files that hold bodies among other things.
 var wrapped = []command{"check --json IN", "fix --receipt r.jsonl -o out.json IN"}
 
-// alone need no input.
+// alone commands need no input.
 var alone = []command{
 	"--help", "--version", "explain", "explain --json", "rules", "rules --json", "init -", "init ; rules --check pare.toml ; init", "completion bash", "completion zsh", "completion fish",
 	"man", "nonsense", "fix no-such-file.json", "check --as nonsense", "fix --profile nonsense", "prune --rules nonsense", "trim --max-tokens 0", "doctor", "doctor --json", "undo nothing",

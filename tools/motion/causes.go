@@ -11,11 +11,10 @@ import (
 	"time"
 )
 
-// causes asks the checks of both binaries why a case may differ. Of the input: clean if
-// both find nothing, broken if not, and found:RULE for what only the new one finds. Of the
-// results: same if they are the same bytes, else sound if neither check has anything
-// against the new one, and cured:RULE for what the new check has against the old one
-// alone.
+// causes checks with both binaries why a case may differ. For the input: clean if neither
+// finds anything, broken if both do, and found:RULE for rules that only the new one finds. For
+// the results: same if the bytes are equal, otherwise sound if neither check finds anything in
+// the new one, and cured:RULE for rules that the new check finds only in the old result.
 func causes(ctx context.Context, each time.Duration, c *testCase, dir, before, after string, a, b result) string {
 	check := []string{"check", "--json", "in"}
 	for _, s := range c.steps {

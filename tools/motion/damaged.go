@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// limits of what is damaged: so much of a session, and so many ways at once in one folder.
+// These limits bound the size of a damaged session and the number of damages in one folder.
 const (
 	damagedBytes = 150 << 10
 	damagedFiles = 10
@@ -63,13 +63,13 @@ func (c *collector) damaged(dir string, n int) error {
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // which folder tells already
+		return nil // the folder already names the agent
 	}
 	return err
 }
 
-// recordsOf cuts a session into its records, and says how they become a file again: lines, or the
-// elements of the longest list of a document.
+// recordsOf splits a session into its records and returns a function that joins them again:
+// lines, or the elements of the longest list of a document.
 func recordsOf(data []byte) (records [][]byte, put func([][]byte) []byte) {
 	if !json.Valid(data) {
 		size := 0
@@ -81,7 +81,7 @@ func recordsOf(data []byte) (records [][]byte, put func([][]byte) []byte) {
 		}
 		return records, func(all [][]byte) []byte { return append(bytes.Join(all, []byte("\n")), '\n') }
 	}
-	list := func(raw []byte) (all []json.RawMessage) { _ = json.Unmarshal(raw, &all); return all } // what is no list has no elements
+	list := func(raw []byte) (all []json.RawMessage) { _ = json.Unmarshal(raw, &all); return all } // a value that is not a list has no elements
 	longest := data
 	var members map[string]json.RawMessage
 	if json.Unmarshal(data, &members) == nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestRecords: the records of a session make the session again, whatever it is kept in, and a seed
-// spoils it in one way.
+// TestRecords checks that the records of a session join to the same session, and that a seed
+// damages it in one way.
 func TestRecords(t *testing.T) {
 	for name, c := range map[string]struct {
 		file    string

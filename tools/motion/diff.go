@@ -18,13 +18,13 @@ type difference struct {
 	what  string // status, stdout, stderr, or file NAME
 	hunks []hunk
 
-	causes string // what the new check says about the case, such as " found:last-role cured:last-role"
+	causes string // result of the new check, such as " found:last-role cured:last-role"
 }
 
 // A hunk is a run of pieces that differ.
 type hunk struct{ old, new string }
 
-// text is what an allowed difference is matched with.
+// text returns the text that is matched with allowed differences.
 func (d difference) text(h hunk) string {
 	return fmt.Sprintf("%s %s %s%s\n-%s\n+%s", d.step.label, d.what, d.c.input, d.causes, h.old, h.new)
 }
@@ -68,7 +68,7 @@ func short(s string, n int) string {
 	return s
 }
 
-// diff compares two outputs piece by piece: lines of text, members of JSON.
+// diff compares two outputs by lines of text and members of JSON.
 func diff(c *testCase, s step, what, old, new string) []difference {
 	if old == new {
 		return nil
@@ -85,9 +85,8 @@ var (
 	policy = regexp.MustCompile(`'sha256-[^']*'`)
 )
 
-// withoutCode puts a sum in the place of a page's style and program, and leaves what the
-// input decides: they are the same on all pages of a binary, and so large that what differs
-// in them would hide what differs in the data.
+// withoutCode replaces a page's style and script by a checksum. They are the same on all pages
+// of a binary, and so large that their differences would hide those of the data.
 func withoutCode(page string) string {
 	page = code.ReplaceAllStringFunc(page, func(s string) string {
 		part := code.FindStringSubmatch(s)
@@ -110,8 +109,8 @@ func pieces(s string) []string {
 	return all
 }
 
-// maxEdits bounds the search for the shortest way from one output to the other, which
-// takes time and room that grow with its square. Behind it the rest is one hunk.
+// maxEdits bounds the search for the shortest edit script, which takes time and memory that
+// grow with its square. Above it, the rest is one hunk.
 const maxEdits = 600
 
 func hunks(a, b []string) []hunk {

@@ -19,7 +19,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// limits of what is tried with every command, and of one batch.
+// These limits bound the inputs that run with every command, and the size of one batch.
 const (
 	smallBytes = 96 << 10
 	batchBytes = 2 << 20
@@ -31,7 +31,7 @@ type collector struct {
 	seen  map[[sha256.Size]byte]bool
 }
 
-// collect makes all cases; slugs are the rules that explain is asked about.
+// collect makes all cases. slugs are the rules for pare explain.
 func collect(o options, slugs []string) ([]*testCase, error) {
 	c := &collector{seen: map[[sha256.Size]byte]bool{}}
 	c.cases = every(input{name: "nothing"}, alone)
@@ -64,7 +64,7 @@ func collect(o options, slugs []string) ([]*testCase, error) {
 	return c.cases, nil
 }
 
-// folder takes every file below dir: as it is, and what is wrapped in it.
+// folder collects every file below dir, and the bodies that it wraps.
 func (c *collector) folder(dir string) error {
 	err := filepath.WalkDir(dir, func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || strings.HasSuffix(name, ".md") || strings.HasSuffix(name, "manifest.json") {
@@ -143,7 +143,7 @@ func firstLine(data []byte) []byte {
 	return line
 }
 
-// isSession goes by the folders of the corpus.
+// isSession reports whether a file is in one of the corpus' folders of sessions.
 func isSession(name string) bool {
 	for _, kind := range []string{"claude_code", "codex_rollout", "gemini_cli", "pi_session", "cline", "goose", "openhands_events", "adk_session"} {
 		if strings.Contains(name, "/"+kind+"/") {
@@ -164,8 +164,8 @@ func fuzzed(data []byte) ([]byte, bool) {
 	return []byte(s), err == nil
 }
 
-// unwrap returns the bodies inside of what test data wraps around them: a case of the
-// zoo, a good and a bad list, a recorded rollout, a trajectory.
+// unwrap returns the bodies inside of test data: a case of the zoo, a good and a bad list, a
+// recorded rollout, a trajectory.
 func unwrap(data []byte) [][]byte {
 	var all [][]byte
 	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
@@ -222,8 +222,8 @@ func batches(bodies [][]byte) [][]byte {
 	return all
 }
 
-// histories makes random ones: whole and broken scripts, and damaged bodies. Each is
-// tried alone with a few commands, in turn, and all of them in batches.
+// histories makes random scripts, valid and broken, and damaged bodies. Each runs with a few
+// commands, and all of them run in batches.
 func (c *collector) histories(n int) {
 	singles := append(append(append([]command{}, windows...), changing...), looking...)
 	turn := 0

@@ -1,17 +1,16 @@
-// Command motion shows that code was moved and nothing else: it runs two binaries
-// over the same inputs, with every command, and compares byte for byte what they
-// print, how they end and which files they leave behind.
+// Command motion shows that a change of the code does not change behavior. It runs two
+// binaries over the same inputs, with every command, and compares their output, their exit
+// status and the files that they leave, byte for byte.
 //
 //	go build -o /some/old ./cmd/pare    # before the change
 //	go build -o /some/new ./cmd/pare    # after it
 //	go run ./tools/motion [flags] /some/old /some/new
 //
-// The inputs are the fixtures and scripts of this module, the zoo and the corpus
-// beside it where they are present, random histories of all dialects, whole and broken,
-// whole sessions that are replayed, stored sessions of agents that are damaged in many
-// ways, and requests that are sent through the proxy. Differences are put into groups, each with its smallest example. A file of
-// names (--allow) says which differences are meant; the status is 0 if there are no
-// others and everything was run.
+// The inputs are the fixtures and scripts of this module, the zoo and the corpus next to it if
+// they are present, random histories of all dialects, valid and broken, whole sessions that
+// are replayed, stored sessions of agents with many kinds of damage, and requests through the
+// proxy. Differences are grouped, each with its smallest example. A file of names (--allow)
+// lists the intended differences. The status is 0 if there are no others and everything ran.
 package main
 
 import (
@@ -80,7 +79,7 @@ func main() {
 	}
 }
 
-// motion compares two binaries and reports whether nothing but what is named differs.
+// motion compares two binaries and reports whether all differences are allowed.
 func motion(ctx context.Context, o options, before, after string) (same bool, err error) {
 	var names *allowed
 	if names, err = readAllowed(o.allow); err != nil {

@@ -134,8 +134,8 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// TestAllowed: the list of what is meant can be read, and lets no change of a clean
-// transcript pass.
+// TestAllowed checks that the list of allowed differences can be read and never allows a
+// change of a clean transcript.
 func TestAllowed(t *testing.T) {
 	names, err := readAllowed("second-house.allow")
 	if err != nil {

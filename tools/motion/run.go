@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// A testCase is what is done in one folder: the files it begins with and the
-// commands that run there one after the other.
+// A testCase is a folder with files and the commands that run in it, one after the other.
 type testCase struct {
 	input string // where the files are from
 	size  int
@@ -26,7 +25,7 @@ type testCase struct {
 
 // A step is one run of a binary, or something done to the files in between.
 type step struct {
-	label string // what it is counted as, such as "trim --max-turns"
+	label string // name in the counts, such as "trim --max-turns"
 	args  []string
 	stdin string   // a file; "" is an empty input
 	do    []string // cp, rm, mkdir, mv, chmod: instead of a run
@@ -35,7 +34,7 @@ type step struct {
 
 func (c *testCase) String() string { return c.steps[0].label + " " + c.input }
 
-// A result is what one binary made of a case.
+// A result holds the outputs of one binary for a case.
 type result struct {
 	steps []output
 	files map[string]string
@@ -122,8 +121,8 @@ func compare(ctx context.Context, o options, c *testCase, dir, before, after str
 	return all
 }
 
-// aged is the time of every file that a case begins with: agents' files that were
-// changed a moment ago are left alone, and ages are told in days.
+// aged is the time of every file at the start of a case. Session files that were changed a
+// moment ago are refused, and ages are printed in days.
 var aged = time.Now().Add(-72 * time.Hour).Truncate(time.Hour)
 
 func run(ctx context.Context, each time.Duration, c *testCase, dir, binary string) result {
@@ -207,8 +206,8 @@ func environment(home string) []string {
 	return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "LANG=C.UTF-8", "TERM=dumb", "GOMAXPROCS=2"}
 }
 
-// between does what scripts do between two runs. What cannot be done is left: both
-// binaries meet the same.
+// between runs the file operations that scripts have between two commands. Failures are
+// ignored, because both binaries get the same.
 func between(dir string, words []string) {
 	at := func(name string) string {
 		if filepath.IsAbs(name) {

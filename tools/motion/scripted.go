@@ -10,9 +10,9 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// scripts runs the commands of the command line's own scripts, each script in a folder
-// with its files. What a script expects is not looked at: both binaries are to do the
-// same, whatever that is.
+// scripts runs the commands of the command line's test scripts, each script in a folder with
+// its files. The expectations of a script are ignored, because only the difference between the
+// binaries counts.
 func (c *collector) scripts(dir, examples string) error {
 	names, err := filepath.Glob(filepath.Join(dir, "*.txt*"))
 	if err != nil {
@@ -53,8 +53,8 @@ func (c *collector) scripts(dir, examples string) error {
 	return nil
 }
 
-// scriptSteps reads the lines that run pare or handle files. The first step of a case
-// names it, so files are handled behind the first run at the earliest.
+// scriptSteps reads the lines that run pare or handle files. The first step names the case, so
+// files are handled after the first run at the earliest.
 func scriptSteps(comment string) []step {
 	var all []step
 	stdin := ""
@@ -102,7 +102,7 @@ func splitWords(line string) []string {
 	return words
 }
 
-// home lets doctor look at a home folder with the sessions of the corpus.
+// home runs doctor on a home folder with the sessions of the corpus.
 func (c *collector) home(corpus string) error {
 	places := map[string]string{
 		"claude_code":   "home/.claude/projects/-home-ann-shop/%d.jsonl",

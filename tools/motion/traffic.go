@@ -35,12 +35,12 @@ var paths = map[string]string{
 	"bedrock": "/model/anthropic.claude-sonnet-4-5/converse",
 }
 
-// upstreams are the names that `pare serve --upstream` knows.
+// upstreams are the names that pare serve --upstream accepts.
 var upstreams = []string{"anthropic", "openai", "gemini", "bedrock"}
 
-// traffic makes cases of bodies that are sent through `pare serve`: what the vendor gets and
-// what the client gets back are compared. Every seventh request of a case is refused once,
-// as a provider refuses one that is too long, so that healing is compared, too.
+// traffic makes cases of requests through pare serve. It compares the requests that the vendor
+// gets and the replies that the client gets. Every seventh request of a case is refused once
+// as too long, so that retries are compared too.
 func (c *collector) traffic(perCase int) {
 	var calls []call
 	flush := func() {
@@ -82,7 +82,7 @@ func pathOf(body []byte) (string, bool) {
 	return path, ok
 }
 
-// A recorder is the vendors: it keeps what it gets.
+// A recorder plays the vendors and records its requests.
 type recorder struct {
 	log   bytes.Buffer
 	n     int
@@ -104,7 +104,7 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // runServe runs a server with both binaries' own flags, sends the calls one after the other
-// and tells what both sides saw.
+// and prints both sides.
 func runServe(ctx context.Context, s step, dir, home, binary string) output {
 	vendors := &recorder{}
 	upstream := httptest.NewServer(vendors)
@@ -144,7 +144,7 @@ func runServe(ctx context.Context, s step, dir, home, binary string) output {
 	return out
 }
 
-// send sends one call and writes down what comes back, without what differs from run to run.
+// send sends one call and writes the reply without the parts that differ from run to run.
 func send(ctx context.Context, to io.Writer, address string, c call) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address+c.path, bytes.NewReader(c.body))
 	if err != nil {

@@ -2,8 +2,9 @@ package main
 
 import "encoding/json"
 
-// image packs the programs for Linux as an image of OCI, which engines for containers load from a file: the
-// program alone, static, as a user without rights. The Containerfile says the same to who builds it there.
+// image packs the programs for Linux as an OCI image, which container engines load from a
+// file: only the static program, run as an unprivileged user. The Containerfile builds the
+// same image.
 func (r *release) image(systems []system) error {
 	var files []entry
 	blob := func(data []byte, kind string) map[string]any {

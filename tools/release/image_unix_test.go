@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// inEngine loads the image into Podman and runs it as compose.yaml does: without rights, in a root that nobody
-// can write to, without a network.
+// inEngine loads the image into Podman and runs it as compose.yaml does: unprivileged, with a
+// read-only root and without a network.
 func inEngine(t *testing.T, dir string, static bool) {
 	podman, err := exec.LookPath("podman")
 	switch {
@@ -52,8 +52,8 @@ func inEngine(t *testing.T, dir string, static bool) {
 	}
 }
 
-// runImage goes through the image as an engine does, by its digests, and runs what is in it: alone in its root,
-// as the user that it names, where this process may do that.
+// runImage reads the image as an engine does, by its digests, and runs the program in its root
+// as the user of the image, if this process may do that.
 func runImage(t *testing.T, dir string, cached bool) {
 	if runtime.GOOS != "linux" {
 		t.Skip("an image is made of the program for Linux")
@@ -132,7 +132,7 @@ func runImage(t *testing.T, dir string, cached bool) {
 		cmd.Path, cmd.SysProcAttr.Chroot = "/pare", root
 	case !cached:
 		t.Error("the program is not static")
-	default: // it needs the libraries of this machine, and who reaches the folder of the test
+	default: // it needs the libraries of this machine and access to the folder of the test
 		cmd.SysProcAttr = nil
 	}
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "clean") {

@@ -23,10 +23,10 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// built is what the tests of this package have built.
+// built holds the files that the tests of this package have built.
 var built = map[string][]byte{}
 
-// checkSums wants a checksum for every file of a release, and every one right.
+// checkSums checks that every file of a release has a correct checksum.
 func checkSums(t *testing.T, dir string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
@@ -56,9 +56,9 @@ func checkSums(t *testing.T, dir string) {
 	}
 }
 
-// sameAgain wants the same bytes from a second release elsewhere. Archives are told to be the same for
-// the same files by TestArchives, so that what is in them is made again: the documents, and the library,
-// on which two compilers work. A soak makes everything again.
+// sameAgain builds a second release elsewhere and compares the bytes. TestArchives already
+// compares archives of the same files, so only their content is built again: the documents,
+// and the library, which two compilers build. A soak builds everything again.
 func sameAgain(t *testing.T, dir string, first *release) {
 	again := release{root: "../..", out: t.TempDir(), version: "v9.8.7", cached: first.cached}
 	if trial.Soak() {
@@ -171,7 +171,7 @@ print(type(e._engine).__name__, pare_llm.__version__)`
 	}
 }
 
-// TestPlayground opens the playground in a browser and lets it repair its example.
+// TestPlayground opens the playground in a browser and repairs its example.
 func TestPlayground(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds WebAssembly and starts a browser; left to make test")
@@ -200,7 +200,7 @@ func TestPlayground(t *testing.T) {
 			t.Logf("%s has %d bytes", f.name, len(f.data))
 		}
 	}
-	// What the page says is sent to the test, once it is what it says of its example.
+	// The page sends its text to the test as soon as it shows the example.
 	said := make(chan string, 1)
 	script := filepath.Join(dir, "playground.js")
 	text, err := os.ReadFile(script)
@@ -249,7 +249,7 @@ new MutationObserver(() => { if (by("says").textContent) fetch("/said", { method
 	}
 }
 
-// readProvenance wants every file but the statement itself among its subjects, with the commit.
+// readProvenance checks the commit and that every other file is among the subjects.
 func readProvenance(t *testing.T, dir string, r *release) {
 	var says struct {
 		Type    string `json:"_type"`
@@ -287,7 +287,8 @@ func readProvenance(t *testing.T, dir string, r *release) {
 	}
 }
 
-// TestFormula: each system has one block, as brew style wants it, with an archive for each processor.
+// TestFormula checks that each system has one block, in the form of brew style, with an
+// archive for each processor.
 func TestFormula(t *testing.T) {
 	r := release{out: t.TempDir(), version: "1.2.3"}
 	var systems []system
@@ -320,7 +321,7 @@ func TestFormula(t *testing.T) {
 	}
 }
 
-// TestCompose: what compose.yaml gives to the program is something that it takes.
+// TestCompose checks that the program accepts the flags of compose.yaml.
 func TestCompose(t *testing.T) {
 	text := string(read(t, "../../compose.yaml"))
 	code := string(read(t, "../../cmd/pare/serve.go"))

@@ -1,7 +1,7 @@
-// Command release builds a release: archives with the program for each system, the licence, the
-// man pages and the completions; packages for npm and Python; an image for containers, a formula for
-// Homebrew; a list of what they are made of, a statement of where they are from, and checksums. The same commit gives the same bytes, wherever it is built with the same Go (and, for
-// the library in a wheel, the same C compiler).
+// Command release builds a release: archives with the program for each system, the license,
+// the man pages and the completions; packages for npm and Python; a container image, a formula
+// for Homebrew, an SBOM, a statement of provenance and checksums. The same commit gives the
+// same bytes with the same Go version (and, for the library in a wheel, the same C compiler).
 package main
 
 import (
@@ -29,15 +29,15 @@ import (
 
 const everywhere = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
 
-// A release is what all archives have in common.
+// A release holds the values that all archives share.
 type release struct {
 	root, out       string
 	version, commit string
 	at              time.Time
 	docs            []entry
 	files           []file
-	cached          bool              // built as go build does, with what its cache holds, and hardly compressed: for tests
-	made            map[string][]byte // what go build has built, by its command
+	cached          bool              // for tests: built with the cache of go build, and hardly compressed
+	made            map[string][]byte // outputs of go build, by command
 }
 
 // A file is one of the release.
@@ -129,7 +129,7 @@ func parseSystem(target string) (system, error) {
 	return system{os: goos, arch: goarch}, nil
 }
 
-// archiveName is what the archive for a system is called.
+// archiveName returns the name of the archive for a system.
 func (r *release) archiveName(s system) string {
 	ext := ".tar.gz"
 	if s.os == "windows" {
@@ -138,7 +138,7 @@ func (r *release) archiveName(s system) string {
 	return fmt.Sprintf("pare_%s_%s_%s", r.version, s.os, s.arch) + ext
 }
 
-// program is what the program is called there.
+// program returns the name of the program on a system.
 func (s system) program() string {
 	if s.os == "windows" {
 		return "pare.exe"
@@ -146,7 +146,7 @@ func (s system) program() string {
 	return "pare"
 }
 
-// identify asks git for commit, time and tag. Without git the commit is unknown, and files
+// identify reads commit, time and tag from git. Without git the commit is unknown and files
 // have the time zero.
 func (r *release) identify() {
 	r.commit = r.git("rev-parse", "HEAD")
@@ -158,10 +158,10 @@ func (r *release) identify() {
 	if r.version == "" {
 		r.version = r.git("describe", "--tags", "--exact-match", "--match", "v*")
 	}
-	r.version = strings.TrimPrefix(r.version, "v") // as the program says it
+	r.version = strings.TrimPrefix(r.version, "v") // as the program prints it
 }
 
-// git returns what git says, or nothing.
+// git returns the output of git, or "".
 func (r *release) git(args ...string) string {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = r.root
@@ -172,8 +172,8 @@ func (r *release) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// document collects what every archive holds beside the program, made by the program of
-// this system, which also says which version it is.
+// document collects the other files of every archive. They are made by the program of this
+// system, which also reports the version.
 func (r *release) document() error {
 	dir, err := os.MkdirTemp("", "pare-release")
 	if err != nil {
@@ -283,8 +283,8 @@ func (r *release) goBuild(pkg, name, flags string, env []string, more ...string)
 	return built, nil
 }
 
-// archive builds for a system and packs. The program for Linux also stays beside the
-// archives, where the Containerfile looks for it.
+// archive builds the program for a system and packs it. The program for Linux is also kept
+// next to the archives for the Containerfile.
 func (r *release) archive(s *system) error {
 	built, err := r.build(s.os, s.arch)
 	if err != nil {

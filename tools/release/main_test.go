@@ -20,8 +20,8 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// TestRelease builds the archive for this system, unpacks it and asks the program which
-// version it is.
+// TestRelease builds the archive for this system, unpacks it and runs the program for its
+// version.
 func TestRelease(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program several times; left to make test")
@@ -104,7 +104,7 @@ func TestArchives(t *testing.T) {
 	}
 }
 
-// TestTargets wants the six systems, and programs that Go can build.
+// TestTargets checks the six systems, and that Go can build programs for them.
 func TestTargets(t *testing.T) {
 	out, err := exec.Command("go", "tool", "dist", "list").Output()
 	if err != nil {

@@ -90,7 +90,7 @@ func (r *release) module() ([]entry, error) {
 	return append(files, wasm...), err
 }
 
-// wasm builds a package for JavaScript; what runs it is part of Go.
+// wasm builds a package for JavaScript. The loader is part of Go.
 func (r *release) wasm(pkg, name string) ([]entry, error) {
 	built, err := r.goBuild(pkg, name, "-s -w", []string{"GOOS=js", "GOARCH=wasm", "CGO_ENABLED=0"})
 	if err != nil {

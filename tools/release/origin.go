@@ -53,8 +53,9 @@ end
 	return r.write("pare.rb", []byte(b.String()))
 }
 
-// provenance states, as SLSA has it, from which commit and by which tools the files were made. It has no time
-// of its own, so that the same commit gives the same statement; it is not signed: who publishes it signs it.
+// provenance writes a SLSA statement of the commit and the tools that made the files. It has
+// no time, so that the same commit gives the same statement. It is not signed; the publisher
+// signs it.
 func (r *release) provenance(targets []string) error {
 	type digest = map[string]string
 	var subject []any

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// bill lists what programs were made of, as CycloneDX has it: the modules that Go wrote into them.
+// bill lists the modules that Go recorded in the programs, in CycloneDX format.
 func (r *release) bill(program []byte) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {

@@ -23,8 +23,8 @@ var wheelTags = map[string]string{
 	"windows/amd64": "win_amd64", "windows/arm64": "win_arm64",
 }
 
-// wheels packs the Python package for each system: the program, and the library where it can be
-// built. A package without it asks the program.
+// wheels packs the Python package for each system: the program, and the library where it can
+// be built. A package without the library runs the program.
 func (r *release) wheels(systems []system) error {
 	for _, s := range systems {
 		files, err := r.python()
@@ -96,7 +96,8 @@ var crossCompilers = map[string]string{
 	"windows/amd64": "x86_64-w64-mingw32-gcc", "windows/arm64": "aarch64-w64-mingw32-gcc",
 }
 
-// compiler compiles C for a system; "" if nobody does here. CC_OS_ARCH names who does.
+// compiler returns the C compiler for a system, or "" if there is none. The variable
+// CC_OS_ARCH overrides it.
 func compiler(s system) string {
 	if cc := os.Getenv("CC_" + s.os + "_" + s.arch); cc != "" {
 		return cc
@@ -113,7 +114,7 @@ func compiler(s system) string {
 	return ""
 }
 
-// library builds the C library; nil, if nobody compiles C for that system here.
+// library builds the C library. It returns nil if there is no C compiler for the system.
 func (r *release) library(s system) ([]byte, error) {
 	cc := compiler(s)
 	if cc == "" {

@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// measure is the first argument of this program where go test runs it in front of the
-// binary of a package; the second is the file for the costs.
+// measure is the first argument of this program when go test runs it before the binary of a
+// package; the second is the file for the costs.
 const measure = "-measure-a-package"
 
-// reruns is whether every test runs again, whatever is known of it. Only then packages can be
-// measured: go test keeps no result of a test that another program runs.
+// reruns reports whether every test runs again. Only then can packages be measured, because go
+// test caches no result of a test that another program runs.
 func reruns(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		return strings.HasPrefix(a, "-count") || strings.HasPrefix(a, "--count")
 	})
 }
 
-// costs is where the packages of a run tell what they took.
+// costs creates the file for the costs of the packages and returns the flags for go test.
 func costs() (file string, flags []string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -40,8 +40,8 @@ func costs() (file string, flags []string, err error) {
 	return f.Name(), []string{"-exec", fmt.Sprintf("'%s' %s '%s'", self, measure, f.Name())}, f.Close()
 }
 
-// measured runs the binary of a package, which go test does in the folder of it, and adds
-// to the file what it and what it has started took.
+// measured runs the binary of a package in its folder and appends its processor time, children
+// included, to the file.
 func measured(file string, args []string) (status int) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
@@ -69,8 +69,7 @@ func measured(file string, args []string) (status int) {
 	return max(s.ExitCode(), -s.ExitCode()) // -1 is a signal
 }
 
-// dearest tells which packages took the most of all that a run took, so that it is seen
-// what grows.
+// dearest prints the packages with the most processor time of a run.
 func dearest(w io.Writer, file string, all time.Duration) {
 	const shown = 15
 	type cost struct {

@@ -1,8 +1,8 @@
-// Command testrun runs go test and tells what was not tested: the lines of the
-// packages, the output of what failed, and at the end how many tests passed,
-// failed and were skipped, and why, and how much processor time all of it took; with
-// -count, by which no test is taken from the cache, also which packages took the most.
-// Its arguments are those of go test, its status is go test's.
+// Command testrun runs go test and reports the tests that did not run. It prints the lines of
+// the packages and the output of failed tests. At the end it prints the number of tests that
+// passed, failed and were skipped, the reasons, and the processor time. With -count, which
+// disables the cache, it also lists the packages with the most processor time. Its arguments
+// and its exit status are those of go test.
 package main
 
 import (
@@ -65,7 +65,7 @@ func run(args []string) (status int, err error) {
 	return 0, nil
 }
 
-// tell reads the events of go test and writes what a person wants to know.
+// tell reads the events of go test and writes the report.
 func tell(w io.Writer, events io.Reader) {
 	r := newReport(w)
 	in := bufio.NewReaderSize(events, 1<<16)

@@ -13,7 +13,7 @@ import (
 // An event is a line of go test -json.
 type event struct {
 	Action, Package, Test, Output string
-	ImportPath                    string // of what is built
+	ImportPath                    string // of a package that is being built
 }
 
 // A name is a test, or a package where Test is "".
@@ -22,7 +22,7 @@ type name struct{ pkg, test string }
 // A report gathers events.
 type report struct {
 	w      io.Writer
-	output map[name][]string // of what still runs
+	output map[name][]string // output of running tests
 	passed int
 	failed []name
 	skips  map[string][]name // by reason
@@ -61,8 +61,8 @@ func (r *report) take(e event) {
 	}
 }
 
-// ended tells about a package that is done. Tests that have not ended were cut off
-// with it: by a panic, or because time was up.
+// ended reports a package that is done. Tests without an end were interrupted by a panic or by
+// the time limit.
 func (r *report) ended(e event, said []string) {
 	if e.Action == "fail" {
 		for _, n := range slices.SortedFunc(maps.Keys(r.output), func(a, b name) int { return cmp.Compare(a.test, b.test) }) {
@@ -92,7 +92,7 @@ func (r *report) write(lines []string) {
 
 var place = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: `)
 
-// reason is the last thing that a skipped test said.
+// reason returns the last line that a skipped test printed.
 func reason(said []string) string {
 	why := ""
 	for _, l := range said {
@@ -104,7 +104,7 @@ func reason(said []string) string {
 			why += l
 		}
 	}
-	if i := strings.LastIndex(why, "> "); i >= 0 && strings.Contains(why[i:], "skip '") { // a script, which tells all that it did
+	if i := strings.LastIndex(why, "> "); i >= 0 && strings.Contains(why[i:], "skip '") { // a script prints all of its commands
 		_, why, _ = strings.Cut(why[i:], "skip ")
 		why = strings.Trim(strings.TrimSpace(why), "'")
 	}
@@ -114,7 +114,7 @@ func reason(said []string) string {
 	return why
 }
 
-// end tells the counts, and what was not tested.
+// end prints the counts and the tests that did not run.
 func (r *report) end() {
 	skipped := 0
 	for _, tests := range r.skips {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestTell: what passed is a line, what failed is told in full, what was skipped is
-// told with its reason.
+// TestTell checks that a passed package is one line, a failed one has its output, and a
+// skipped test has its reason.
 func TestTell(t *testing.T) {
 	events := `{"Action":"start","Package":"m/a"}
 {"Action":"output","Package":"m/a","Test":"TestGood","Output":"=== RUN   TestGood\n"}
@@ -66,7 +66,7 @@ not of go test
 	}
 }
 
-// TestStatus: a run that fails ends as go test does, whatever it fails of.
+// TestStatus checks that the exit status is that of go test for every kind of failure.
 func TestStatus(t *testing.T) {
 	dir := t.TempDir()
 	bin := filepath.Join(dir, "testrun")
@@ -104,7 +104,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%s: status %d: %s", pkg, got, out)
 		}
 	}
-	// With -count each package is measured; what go test does beside that is a line of its own.
+	// With -count each package is measured; the time that go test itself takes is a separate line.
 	cmd := exec.Command(bin, "-count=1", "./good", "./bad")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=")

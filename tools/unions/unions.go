@@ -1,6 +1,6 @@
-// Package unions reads, for tests, which types of blocks the providers' official Go
-// libraries know: out of their sources in the module cache, without importing them. What a
-// library has and package wire does not is the next format that would be damaged.
+// Package unions reads, for tests, the types of blocks that the providers' official Go
+// libraries know. It reads their sources in the module cache without importing them. A type
+// that a library has and package wire does not is the next format that Pare would damage.
 package unions
 
 import (
@@ -19,15 +19,15 @@ import (
 	"unicode"
 )
 
-// A Union is the types of what may stand in one place. Any number of goroutines may read it.
+// A Union is the set of types that are allowed in one place.
 type Union struct {
 	Dialect string   `json:"dialect"`
-	Place   string   `json:"place"` // item, block, result, system or request: the members beside the history
+	Place   string   `json:"place"` // item, block, result, system or request: a member outside of the history
 	From    string   `json:"from"`  // the library's name for it
 	Types   []string `json:"types"` // types, or members where these tell
 }
 
-// A List is what the libraries know. Any number of goroutines may read it.
+// A List contains the unions of all libraries.
 type List struct {
 	Modules map[string]string `json:"modules"` // version by path
 	Unions  []Union           `json:"unions"`
@@ -79,8 +79,8 @@ var sources = []source{
 	{bedrockSDK, "", "bedrock", "request", "ConverseInput", (*library).fields},
 }
 
-// Read reads the unions of the libraries in the versions that are given, or in the newest
-// ones. It asks the go command for their sources and returns an error if it has none.
+// Read reads the unions of the libraries in the given versions, or in the newest ones. It
+// finds their sources with the go command and returns an error if one is missing.
 func Read(versions map[string]string) (*List, error) {
 	list := &List{Modules: map[string]string{}}
 	folders := map[string]string{}
@@ -117,7 +117,7 @@ func download(module, version string) (dir, exact string, err error) {
 		version = "latest"
 	}
 	cmd := exec.Command("go", "mod", "download", "-json", module+"@"+version)
-	cmd.Dir = os.TempDir() // whatever module the test is of
+	cmd.Dir = os.TempDir() // the module of the test does not matter
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, err := cmd.Output()
 	var m struct{ Dir, Version, Error string }
@@ -204,7 +204,7 @@ func (l *library) variants(union string) (all []string) {
 	return all
 }
 
-// typeOf is what a struct says its type is; of a union, what its variants say.
+// typeOf returns the type that a struct declares; for a union, the types of its variants.
 func (l *library) typeOf(name string) []string {
 	for _, f := range l.structs[name].Fields.List {
 		if tag(f, "json") != "type" {

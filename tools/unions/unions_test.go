@@ -15,8 +15,8 @@ var update = flag.Bool("update", false, "take the newest libraries and write the
 
 const stored = "../../wire/testdata/unions.json"
 
-// TestDefectP5List: the list is what the libraries say, in the versions that it names. In a
-// soak the newest ones are asked: what they have more is to be known before they are used.
+// TestDefectP5List checks that the list matches the libraries in its versions. A soak reads
+// the newest versions, so that new types are known before they are used.
 func TestDefectP5List(t *testing.T) {
 	if testing.Short() {
 		t.Skip("asks for the sources of five modules")
