@@ -1,15 +1,15 @@
-// Package pare cuts LLM conversations down to size and never breaks a pair.
+// Package pare makes LLM conversations valid and small, without ever separating a tool call from its
+// result.
 //
-// An agent's history is a list of messages in which every tool call must be
-// answered by its result, in the place where the provider looks for it. Pare reads
-// such a history, repairs what the provider would refuse, lets rules vote on what to
-// remove or shorten, and writes the result byte for byte as it came wherever
-// nothing was decided.
+// An agent's history is a list of messages in which every tool call must be followed by its result,
+// where the provider expects it. Pare reads such a history, repairs requests that the provider would
+// reject, lets rules vote on the content to remove or shorten, and writes the result. Content that no
+// decision touches keeps its bytes.
 //
 //	body, plan, err := pare.Fix(body)               // repair
-//	body, plan, err := pare.Fit(ctx, body, 100_000) // and make it fit so many tokens
+//	body, plan, err := pare.Fit(ctx, body, 100_000) // repair and fit 100,000 tokens
 //
-// Everything that is done to a request is one value, a [Policy]:
+// A [Policy] combines rules, a window and summaries:
 //
 //	standard, err := pare.Compile(rules.Standard()...)
 //	policy := &pare.Policy{Rules: standard, Window: &pare.Window{ModelTokens: true}}
@@ -17,29 +17,26 @@
 //	plan, err := policy.Plan(ctx, r)
 //	body, err = plan.Apply()
 //
-// A rule of your own is a function that looks at one call and its result, see [Each].
+// To write a rule, pass [Each] a function that looks at one call and its result.
 //
-// # Votes and verdicts
+// # Votes and decisions
 //
-// A rule cannot remove anything. It votes: drop or protect an atom, edit a block,
-// each with a reason. Atoms are what must stay or go as a whole, so a vote cannot
-// name half a pair. All votes are settled at once: protection spreads to what a
-// protected atom needs, drops on protected atoms fall away, the drops that stand
-// spread to what needs a dropped atom. The verdict depends on the set of votes and
-// not on the order of the rules; After and Before only say whose votes a rule may
-// see.
+// A rule cannot remove anything. It votes to drop or protect an atom or to edit a block, and gives a
+// reason. An atom is content that is kept or dropped as a whole, such as a call with its results. All
+// votes are settled together: protection spreads to everything that a protected atom needs, drops of
+// protected atoms are void, and the remaining drops spread to everything that needs a dropped atom.
+// The result does not depend on the order of the rules. After and Before only control whose votes a
+// rule may see.
 //
 // # Plan and apply
 //
-// A [Plan] is the dry run: it holds every decision, every change with its reason,
-// and what could not be repaired. [Plan.Apply] returns the new bytes, the input
-// itself if there is nothing to do, and an error if the provider would still
-// refuse them.
+// A [Plan] contains every decision, every change with its reason, and the findings that could not be
+// repaired. Its method Apply returns the new body, which is the input itself if there is nothing to do.
+// Apply returns an error if the provider would still reject the result.
 //
 // # Goroutines
 //
-// A [Policy], a [Pipeline], a [Compactor] and a [Plan] may be used by many goroutines at
-// once. What a policy is made of is called by all of them: rules, counters, summarizers,
-// sinks, archives must be fit for that. All other types are plain values: many may read
-// one while nobody writes to it. A [Ballot] belongs to one call of a [Process].
+// All types may be used by several goroutines, as long as none of them modifies a value. The
+// exception is [Ballot], which belongs to one call of a [Process]. The parts of a policy (rules,
+// counters, summarizers, sinks and archives) must be safe for concurrent use.
 package pare

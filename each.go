@@ -10,86 +10,88 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// An Exchange is what a rule made by [Each] sees of one call and its result. It is a value
-// that many goroutines may read.
+// An Exchange is a call with its result, as a rule made by [Each] sees it.
 type Exchange struct {
 	Tool      string
-	Arguments []byte             // as JSON; a tool that takes plain text has that text
-	Result    string             // what the tool answered, as plain text
-	Outcome   transcript.Outcome // whether it succeeded, failed, or nobody can tell
+	Arguments []byte             // JSON, or plain text for tools that take plain text
+	Result    string             // the result as plain text
+	Outcome   transcript.Outcome // whether the tool succeeded, failed, or left it open
 	Age       int                // how often the user has spoken since
 	Last      bool               // no later call is to the same tool
 
-	x transcript.Exchange
+	exchange transcript.Exchange
 }
 
-// Argument returns one argument as text: a string as it is, anything else as JSON. It
-// is "" if there is no argument of that name.
+// Argument returns an argument as text: the content of a string, and the JSON of any other value. It
+// returns "" if there is no argument of that name.
 func (x Exchange) Argument(name string) string {
 	text, _ := jsonspan.FindText(x.Arguments, name)
 	return text
 }
 
-// A Vote is what a rule wants to happen to an exchange. The zero value has no opinion.
-// Protect wins over Drop, and Drop wins over Replace. It is a value that many goroutines
-// may use.
+// A Vote is the opinion of a rule on an exchange. The zero value is no opinion. Protect wins over Drop,
+// and Drop wins over Replace.
 type Vote struct {
-	Protect bool   // keep every byte of it, whatever other rules say
+	Protect bool   // keep every byte of the exchange, whatever other rules vote for
 	Drop    bool   // remove the call and its result
-	Replace string // put this text in place of the result; "" leaves the result alone
-	Why     string // the reason, for the plan and its receipts; "" is the rule's doc
+	Replace string // replace the result by this text; "" keeps the result
+	Why     string // the reason, for receipts; "" is the rule's doc
 }
 
-// Each makes a rule out of a function that looks at one exchange at a time:
+// Each returns a rule that calls a function for every exchange:
 //
 //	old := pare.Each("old-searches", "drop old searches", func(x pare.Exchange) pare.Vote {
 //		return pare.Vote{Drop: x.Tool == "Grep" && x.Age > 3}
 //	})
 //
-// The function sees every exchange that is complete, oldest first. It does not see calls
-// that may still be running, nor those of tools that the provider runs itself. A result
-// that quotes the user, such as a refused permission, is neither dropped nor replaced,
-// and a result that came in several parts is not replaced. Many goroutines may call the
-// function at once.
+// The function sees every complete exchange, oldest first. It does not see calls that may still be
+// running, or calls of tools that the provider runs. A result that quotes the user, such as a refused
+// permission, is neither dropped nor replaced. A result in several parts is not replaced. The function
+// must be safe for concurrent use.
 //
-// A rule that has to compare exchanges, or to look at other parts of a history, is a
-// [Rule] with a Prepare of its own.
+// A rule that compares exchanges, or looks at other parts of a history, needs a [Rule] with its own
+// Prepare.
 func Each(name, doc string, vote func(Exchange) Vote) Rule {
 	return Rule{Name: name, Doc: doc, Prepare: func(r *wire.Request) (Process, error) {
 		return func(b *Ballot) {
-			for _, x := range complete(r) {
-				b.vote(x, vote(x), doc)
+			for _, x := range completeExchanges(r) {
+				castVote(b, r.Transcript().AtomOf(x.exchange.Call), x, vote(x), doc)
 			}
 		}, nil
 	}}
 }
 
-// complete lists the exchanges of a request that are over and that the client's own
-// tools have answered.
-func complete(r *wire.Request) (all []Exchange) {
+// completeExchanges returns the exchanges of a request that have ended, without those of the
+// provider's tools.
+func completeExchanges(r *wire.Request) (exchanges []Exchange) {
 	t := r.Transcript()
-	open := make([]bool, len(t.Atoms()))
-	last := make(map[string]int) // by tool
+	isOpen := make([]bool, len(t.Atoms()))
+	lastOfTool := make(map[string]int)
 	for i, x := range t.Exchanges() {
-		last[x.Tool] = i
+		lastOfTool[x.Tool] = i
 		if x.Call != transcript.NoBlock && x.State != transcript.Whole {
-			open[t.AtomOf(x.Call)] = true
+			isOpen[t.AtomOf(x.Call)] = true
 		}
 	}
 	since := ladder.TurnsSince(t)
 	for i, x := range t.Exchanges() {
-		if x.State != transcript.Whole || x.Server || open[t.AtomOf(x.Call)] {
+		if x.State != transcript.Whole || x.Server || isOpen[t.AtomOf(x.Call)] {
 			continue
 		}
-		all = append(all, Exchange{
-			Tool: x.Tool, Arguments: wire.Arguments(t, x.Call), Result: resultText(r, x), Outcome: outcomeOf(r, x),
-			Age: since[t.Block(x.Call).Message], Last: last[x.Tool] == i, x: x,
+		exchanges = append(exchanges, Exchange{
+			Tool:      x.Tool,
+			Arguments: wire.Arguments(t, x.Call),
+			Result:    resultText(r, x),
+			Outcome:   resultOutcome(r, x),
+			Age:       since[t.Block(x.Call).Message],
+			Last:      lastOfTool[x.Tool] == i,
+			exchange:  x,
 		})
 	}
-	return all
+	return exchanges
 }
 
-// resultText is what all parts of a result say.
+// resultText returns the text of all parts of a result.
 func resultText(r *wire.Request, x transcript.Exchange) string {
 	parts := make([]string, len(x.Results))
 	for i, b := range x.Results {
@@ -98,24 +100,25 @@ func resultText(r *wire.Request, x transcript.Exchange) string {
 	return strings.Join(parts, "\n")
 }
 
-// outcomeOf judges a result by its parts: one that failed decides.
-func outcomeOf(r *wire.Request, x transcript.Exchange) (o transcript.Outcome) {
+// resultOutcome returns the outcome of a result. If one part has failed, the result has failed.
+func resultOutcome(r *wire.Request, x transcript.Exchange) (o transcript.Outcome) {
 	for _, b := range x.Results {
 		o = max(o, r.Outcome(b))
 	}
 	return o
 }
 
-// vote casts what a function said about an exchange.
-func (b *Ballot) vote(x Exchange, v Vote, doc string) {
-	atom, why := b.t.AtomOf(x.x.Call), cmp.Or(v.Why, doc)
+// castVote casts the vote of a function on an exchange.
+func castVote(b *Ballot, atom transcript.AtomID, x Exchange, v Vote, doc string) {
+	reason := cmp.Or(v.Why, doc)
+	results := x.exchange.Results
 	switch {
 	case v.Protect:
-		b.Protect(atom, "%s", why)
+		b.Protect(atom, "%s", reason)
 	case wirex.PersonSpeaks([]byte(x.Result)):
 	case v.Drop:
-		b.Drop(atom, "%s", why)
-	case v.Replace != "" && v.Replace != x.Result && len(x.x.Results) == 1:
-		b.Edit(x.x.Results[0], v.Replace, "%s", why)
+		b.Drop(atom, "%s", reason)
+	case v.Replace != "" && v.Replace != x.Result && len(results) == 1:
+		b.Edit(results[0], v.Replace, "%s", reason)
 	}
 }

@@ -3,100 +3,93 @@ package pare
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Policy is what is done to a request, as a value: repair, rules, a window, a
-// compaction, an archive. The zero value repairs. Many goroutines may use one policy, as
-// long as nobody changes it.
+// A Policy describes how requests are planned: repair, rules, a window, a compaction and an archive.
+// The zero value only repairs. A policy must not be modified while it is in use.
 //
-// A policy with Rules alone lets them vote on every request. With a Window they are the
-// first rung of its ladder: they vote when a request does not fit, so that one which does
-// keeps its bytes, and the provider's cache. With a Compactor a summary stands in the
-// place of what the window drops; without a window, in the place of everything in front
-// of the cut that the compactor finds.
+// With Rules alone, the rules vote on every request. With a Window, they vote only on requests that do
+// not fit, so that the other requests keep their bytes and the provider's cache. With a Compactor, a
+// summary replaces the content that the window drops or, without a window, everything before the cut
+// that the compactor finds.
 type Policy struct {
 	// Off leaves every request as it is.
 	Off bool
-	// Repair says how what is broken is repaired, Check what counts as broken.
+	// Repair controls how requests are repaired, Check which findings are repaired.
 	Repair wire.Repair
 	Check  wire.CheckOptions
-	// Rules vote on what a request can do without. Nil: there are none.
+	// Rules vote on the content that a request can do without. Nil: no rules.
 	Rules *Pipeline
-	// SkipFailedRules leaves out a rule that panics or returns an error, with all that it has
-	// voted for, and goes on; [Plan.Faults] names it. Otherwise that is the error of Plan.
+	// SkipFailedRules leaves out a rule that panics or returns an error, with all its votes.
+	// Plan.Faults then contains the failure. Otherwise Plan returns it as its error.
 	SkipFailedRules bool
-	// Window is what a request must fit; Rules take the place of its own. Nil: no limit.
+	// Window limits the size of a request. Rules replace the rules of the window. Nil: no limit.
 	Window *Window
-	// Compact says how what is dropped is summarized; Repair, Check, Sink and the counter
-	// are those of the policy. Nil: it is not.
+	// Compact summarizes dropped content. The policy's Repair, Check, Sink and counter replace those of
+	// the compactor. Nil: no summaries.
 	Compact *Compactor
-	// SummarizeLater lets no request wait for a summary, in a window: those that are not there are written in
-	// the background, for later requests, and this one is sent with a line in their place. It is for summarizers
-	// that take long, which ask a model.
+	// SummarizeLater writes missing summaries of a window in the background, for later requests. A line
+	// takes the place of a missing summary. It is for summarizers that call a model.
 	SummarizeLater bool
-	// Archive keeps everything that is removed, and placeholders name it. It has been
-	// kept when Plan returns; if that fails, there is no plan. Nil: nothing is kept.
+	// Archive receives everything that a plan removes, before Plan returns, and placeholders name its
+	// items. If it fails, there is no plan. Nil: nothing is archived.
 	Archive ArchiveWriter
-	// Archived says that the caller keeps what [Plan.Archive] returns, in the place of
-	// Archive.
+	// Archived names archive items in placeholders although Archive is nil. The caller archives the
+	// result of Plan.Archive.
 	Archived bool
-	// Sink gets every event; nil throws them away. It is called by the goroutine that
-	// calls Plan.
+	// Sink, if set, is called with every event, by the goroutine that calls Plan.
 	Sink func(Event)
-	// Model takes the place of the model that requests name; "": theirs.
+	// Model replaces the model that requests name, unless it is "".
 	Model string
-	// Counter returns the counter of a model. Nil: its estimator, [tokens.For].
+	// Counter returns the token counter of a model. Nil: [tokens.For].
 	Counter func(model string) (wire.Counter, error)
-	// SkipTokenCounts leaves the tokens of receipts at zero.
+	// SkipTokenCounts leaves the token counts of receipts at zero.
 	SkipTokenCounts bool
-	// KeepInvalidThinking leaves thinking where it is although a change in front of it has made it
-	// invalid: the caller tells the provider to drop it.
+	// KeepInvalidThinking keeps thinking blocks that an earlier change in the request has made
+	// invalid. The caller is responsible for telling the provider to drop them.
 	KeepInvalidThinking bool
-	// ProviderEdits says what may be left to the provider, for those who can tell it so in headers:
-	// package proxy does. Plan makes all changes itself.
+	// ProviderEdits lists changes that the provider may make instead of Pare, for callers that can
+	// request them in headers, such as package proxy. Plan makes all changes itself.
 	ProviderEdits ProviderEdits
 }
 
-// ProviderEdits are what a provider can do by itself. The zero value is right. It is a value that
-// many goroutines may use.
+// ProviderEdits lists changes that a provider can make itself. The zero value suits most callers.
 type ProviderEdits struct {
-	// DropThinking is the option by which the provider drops thinking that a change has made
-	// invalid, so that what it has thought since stays: always or never. Nil: where that costs
-	// less than leaving out all thinking behind the change.
+	// DropThinking controls whether the provider drops thinking that a change has made invalid, so
+	// that later thinking stays. Nil: if that costs less than leaving out all thinking after the
+	// change.
 	DropThinking *bool
-	// ClearResults lets the provider clear old results where it binds thinking to what
-	// stands in front of it: what it does itself invalidates nothing.
+	// ClearResults lets the provider clear old results if it binds thinking to the preceding content.
+	// Its own changes do not invalidate thinking.
 	ClearResults bool
 }
 
-// An ArchiveWriter keeps what is taken out of histories. Its methods may be called by many
-// goroutines.
+// An ArchiveWriter stores content that is removed from histories. It must be safe for concurrent use.
 type ArchiveWriter interface {
 	Put(context.Context, ...archive.Item) error
 }
 
-// Plan is the one way of a request: it is repaired, the rules vote on it, it is made to
-// fit the window, what goes is summarized and archived, and what comes of it is checked.
-// Soon after the context has ended it stops, with the error of that.
-// A request that continues a conversation on the server is never changed: it has new messages only.
-// The error is a *WindowTooSmall if what must stay does not fit, a *CompactionError if
-// there is a compactor but no window and the summary fails, and an *UnknownModelError if
-// the window is that of a model which nobody knows.
+// Plan plans a request: it repairs the request, lets the rules vote, makes it fit the window, summarizes
+// and archives the removed content, and checks the result. A request that continues a conversation on
+// the server has only new messages and is only repaired.
+//
+// The error is a *WindowTooSmall if the content that must stay does not fit, a *CompactionError if the
+// summary of a policy without a window fails, an *UnknownModelError if the window of the model is not
+// known, a *FaultError if a part of the policy fails, and the error of ctx after its end.
 func (p *Policy) Plan(ctx context.Context, r *wire.Request) (plan *Plan, err error) {
-	defer caught(&plan, &err)
 	if p.Off {
-		return &Plan{steps: []Step{{From: r, To: r}}}, nil
+		return planner.Unchanged(r), nil
 	}
+	defer planner.CatchFault(&plan, &err)
 	o, err := p.options(r)
 	if err != nil {
 		return nil, err
 	}
-	o.ctx = ctx
 	if plan, err = p.plan(ctx, r, o); err != nil {
 		return nil, err
 	}
@@ -106,7 +99,29 @@ func (p *Policy) Plan(ctx context.Context, r *wire.Request) (plan *Plan, err err
 	return plan, nil
 }
 
-// archive keeps what a plan takes out.
+// plan plans r with the planner that the policy needs.
+func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, error) {
+	switch {
+	case wirex.Delta(r) != "":
+		return planner.Repair(ctx, r, o)
+	case p.Window == nil && p.Compact == nil:
+		return planner.Prune(ctx, p.Rules, r, o)
+	case p.Window == nil:
+		c := p.Compact.Options
+		c.Options, c.Archived = o, c.Archived || p.isArchived()
+		return planner.CompactPruned(ctx, p.Compact, p.Rules, r, c)
+	}
+	w, err := p.window(r)
+	if err != nil {
+		return nil, err
+	}
+	if p.Compact != nil {
+		return planner.TrimWithSummaries(ctx, p.Compact, r, w, o)
+	}
+	return planner.Trim(ctx, r, w, o)
+}
+
+// archive stores everything that a plan removes.
 func (p *Policy) archive(ctx context.Context, plan *Plan) error {
 	if p.Archive == nil {
 		return nil
@@ -115,111 +130,68 @@ func (p *Policy) archive(ctx context.Context, plan *Plan) error {
 	if len(items) == 0 {
 		return nil
 	}
-	defer blame("archive")
+	defer planner.Blame("archive")
 	return p.Archive.Put(ctx, items...)
 }
 
-func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, error) {
-	switch {
-	case wirex.Delta(r) != "":
-		return repairOnly(r, o) // which changes nothing
-	case p.Window != nil:
-		w, err := p.window(r)
-		switch {
-		case err != nil:
-			return nil, err
-		case p.Compact != nil:
-			return p.Compact.fit(ctx, r, w, o)
-		}
-		return trim(r, w, o)
-	case p.Compact != nil:
-		o = o.guarded()
-		base, err := p.Rules.planDraft(r, o)
-		if err != nil {
-			return nil, err
-		}
-		c := p.Compact.Options
-		c.Options, c.Archived = o, c.Archived || p.archives()
-		return p.Compact.compact(ctx, base, c)
+// options returns the options for a request.
+func (p *Policy) options(r *wire.Request) (Options, error) {
+	o := Options{
+		Repair:              p.Repair,
+		Check:               p.Check,
+		Sink:                p.Sink,
+		SkipTokenCounts:     p.SkipTokenCounts,
+		KeepInvalidThinking: p.KeepInvalidThinking,
+		SkipFailedRules:     p.SkipFailedRules,
+		SummarizeLater:      p.SummarizeLater,
+		ArchiveHandles:      p.isArchived(),
 	}
-	return p.Rules.planRules(r, o)
-}
-
-// options are those for a request.
-func (p *Policy) options(r *wire.Request) (o Options, err error) {
-	o = Options{Repair: p.Repair, Check: p.Check, Sink: p.Sink, SkipTokenCounts: p.SkipTokenCounts, KeepInvalidThinking: p.KeepInvalidThinking, SkipFailedRules: p.SkipFailedRules, summarizeLater: p.SummarizeLater, archived: p.archives()}
 	if p.Counter == nil {
 		o.Counter = tokens.For(p.model(r))
 		return o, nil
 	}
-	defer blame("counter")
-	o.Counter, err = p.Counter(p.model(r))
+	defer planner.Blame("counter")
+	counter, err := p.Counter(p.model(r))
+	o.Counter = counter
 	return o, err
 }
 
-// window is the one for a request.
+// window returns the window for a request.
 func (p *Policy) window(r *wire.Request) (Window, error) {
 	w := *p.Window
 	if p.Rules != nil {
 		w.Rules = p.Rules
 	}
-	w.Archive = w.Archive || p.archives()
-	return w.of(p.model(r), r)
+	w.Archive = w.Archive || p.isArchived()
+	return w.ForModel(p.model(r), r)
 }
 
 func (p *Policy) model(r *wire.Request) string { return cmp.Or(p.Model, r.Model()) }
 
-// keeps reports whether somebody keeps what is taken out.
-func (p *Policy) archives() bool { return p.Archive != nil || p.Archived }
+// isArchived reports whether removed content is archived.
+func (p *Policy) isArchived() bool { return p.Archive != nil || p.Archived }
 
-// An UnknownModelError is the error for a window that is to be a model's own. Many
-// goroutines may read it.
-type UnknownModelError struct{ Model string }
+// Parse parses a request body or a list of messages in any of the six dialects.
+func Parse(body []byte) (*wire.Request, error) { return wire.Parse(body, wire.Options{}) }
 
-func (e *UnknownModelError) Error() string {
-	if e.Model == "" {
-		return "no limit is given, and the request names no model"
-	}
-	return fmt.Sprintf("no limit is given, and the window of the model %q is not known", e.Model)
-}
-
-// of is the window for a request to a model: what it leaves to the model is filled in.
-func (w Window) of(model string, r *wire.Request) (Window, error) {
-	if w.ModelTokens && w.Tokens == 0 {
-		m, known := tokens.Lookup(model)
-		if !known {
-			return w, &UnknownModelError{model}
-		}
-		w.Tokens = m.Input(min(r.MaxOutputTokens(), m.Output))
-	}
-	if w.LowPercent > 0 && w.Low == 0 && w.Tokens > 0 {
-		w.Low = min(max(int(int64(w.Tokens)*int64(w.LowPercent)/100), 1), w.Tokens-1)
-	}
-	if w.ModelCache && w.Cache == nil {
-		w.Cache = tokens.CacheOf(model)
-	}
-	return w, nil
-}
-
-// Fix repairs a request body, or a list of messages, of any dialect. If there is nothing
-// to do, the bytes that came in come back. If the error is a *RefusedError, the plan tells what
-// could not be repaired, and [Plan.Result] has the best that can be done. The body must not be
-// changed as long as that is used.
+// Fix repairs a request body or a list of messages. If there is nothing to repair, it returns body
+// itself. If the error is a *RefusedError, the plan lists the remaining findings, and Plan.Result
+// returns the best possible result. The caller must not modify body while it uses the plan.
 func Fix(body []byte) ([]byte, *Plan, error) {
-	return (&Policy{}).bytes(context.Background(), body)
+	return planBody(context.Background(), body, &Policy{})
 }
 
-// Fit repairs a request body and makes it fit so many tokens; zero is what
-// the window of its model has room for besides the reply. Tokens are estimated for the
-// model that the body names. If what must be kept does not fit, the error is a
-// *[WindowTooSmall], and for zero and a model that nobody knows an *[UnknownModelError];
-// otherwise errors and plan are those of [Fix].
+// Fit repairs a request body and makes it fit a number of tokens. If limit is zero, it is the room that
+// the window of the model leaves besides the reply. Tokens are estimated for the model that the body
+// names. The error is a *[WindowTooSmall] if the content that must stay does not fit, and an
+// *[UnknownModelError] if limit is zero and the model is unknown; otherwise it is that of [Fix].
 func Fit(ctx context.Context, body []byte, limit int) ([]byte, *Plan, error) {
-	return (&Policy{Window: &Window{Tokens: limit, ModelTokens: limit == 0}}).bytes(ctx, body)
+	window := &Window{Tokens: limit, ModelTokens: limit == 0}
+	return planBody(ctx, body, &Policy{Window: window})
 }
 
-// bytes parses, plans and applies.
-func (p *Policy) bytes(ctx context.Context, body []byte) ([]byte, *Plan, error) {
+// planBody parses a body, plans it and applies the plan.
+func planBody(ctx context.Context, body []byte, p *Policy) ([]byte, *Plan, error) {
 	r, err := Parse(body)
 	if err != nil {
 		return nil, nil, err

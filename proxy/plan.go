@@ -12,6 +12,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/refusal"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -202,7 +203,7 @@ func (a *aim) idle(g wire.Glance, raw []byte) bool {
 		return false
 	case a.known.aimed():
 		return false
-	case parex.Arriving(p.Rules) != nil:
+	case planner.Arriving(p.Rules) != nil:
 		return false
 	case a.unfitted:
 		return true

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/proxy/internal/recall"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -137,7 +138,7 @@ func (o outcome) offered(a aim, in *wire.Request, pl *pare.Plan, restored int) o
 	if o.body == nil {
 		o.planned, o.plan = in, pl
 	}
-	o.offer = &offer{tongue: tongue, bare: out.Raw(), source: recall.Source{Requests: []*wire.Request{in, parex.Repaired(pl)}, Removed: removed}}
+	o.offer = &offer{tongue: tongue, bare: out.Raw(), source: recall.Source{Requests: []*wire.Request{in, planner.RepairedRequest(pl)}, Removed: removed}}
 	o.body = body
 	o.changes = append(append(o.changes[:len(o.changes):len(o.changes)], changes...), wire.Change{
 		Action: wire.ActionInsert, Rule: ruleRecall, Path: "tools", IDs: []string{}, Bytes: len(body) - len(next.Raw()),

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -16,7 +17,7 @@ import (
 func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 	p := *a.policy
 	if a.unfitted {
-		p.Window, p.Rules, p.Compact = nil, parex.Arriving(p.Rules), nil
+		p.Window, p.Rules, p.Compact = nil, planner.Arriving(p.Rules), nil
 		return &p, 0
 	}
 	if a.heal != nil {
@@ -56,7 +57,7 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 	if w.Messages == 0 && w.Exchanges == 0 && w.Turns == 0 {
 		p.Window, p.Compact = nil, nil
 		if !a.prune {
-			p.Rules = parex.Arriving(p.Rules)
+			p.Rules = planner.Arriving(p.Rules)
 		}
 	}
 	return &p, size

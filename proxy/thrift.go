@@ -7,6 +7,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -47,7 +48,7 @@ func (t *thrift) stopped() bool {
 
 // thrifty reports whether a policy leaves anything out because that is free.
 func thrifty(p *pare.Policy) bool {
-	return parex.Arriving(p.Rules) != nil || p.Window != nil && p.Window.ColdRules != nil
+	return planner.Arriving(p.Rules) != nil || p.Window != nil && p.Window.ColdRules != nil
 }
 
 // spare decides whether a conversation is left as it is. It follows from how the conversation begins,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )
@@ -62,7 +63,7 @@ func TestArrival(t *testing.T) {
 			}
 			p := arriving(t, w, k)
 			if w == nil {
-				p.Rules = parex.Arriving(p.Rules) // the others vote on what is old
+				p.Rules = planner.Arriving(p.Rules) // the others vote on what is old
 			}
 			plan, err := p.Plan(t.Context(), r)
 			if err != nil {

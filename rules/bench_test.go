@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/benchdata"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/transcript"
@@ -75,7 +77,7 @@ func BenchmarkStandard(b *testing.B) {
 				})
 				best(&plan, func() {
 					r, _ := pare.Parse(c.body)
-					made, err := parex.PlanRules(p, r, pare.Options{})
+					made, err := planner.Prune(context.Background(), p, r, pare.Options{})
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -83,7 +85,7 @@ func BenchmarkStandard(b *testing.B) {
 				})
 				best(&bare, func() {
 					r, _ := pare.Parse(c.body)
-					if _, err := parex.PlanRules(same, r, pare.Options{}); err != nil {
+					if _, err := planner.Prune(context.Background(), same, r, pare.Options{}); err != nil {
 						b.Fatal(err)
 					}
 				})
@@ -117,7 +119,7 @@ func replay(b *testing.B, p *pare.Pipeline, body []byte) *pare.Pipeline {
 	if err != nil {
 		b.Fatal(err)
 	}
-	plan, err := parex.PlanRules(p, r, pare.Options{})
+	plan, err := planner.Prune(context.Background(), p, r, pare.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -126,8 +128,8 @@ func replay(b *testing.B, p *pare.Pipeline, body []byte) *pare.Pipeline {
 		if d.Action != wire.ActionEdit {
 			continue
 		}
-		for _, id := range parex.Repaired(plan).Transcript().Atoms()[d.Atom].Blocks {
-			if k := parex.Repaired(plan).Transcript().Block(id).Kind; k == transcript.Result {
+		for _, id := range planner.RepairedRequest(plan).Transcript().Atoms()[d.Atom].Blocks {
+			if k := planner.RepairedRequest(plan).Transcript().Block(id).Kind; k == transcript.Result {
 				edits = append(edits, id)
 			}
 		}

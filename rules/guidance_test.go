@@ -1,11 +1,13 @@
 package rules_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -63,7 +65,7 @@ func TestGuidanceIsNotCutOnArrivalOrAtColdMoments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := parex.PlanRules(p, r, pare.Options{})
+		plan, err := planner.Prune(context.Background(), p, r, pare.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +85,7 @@ func TestForcedWindowClearsGuidanceLast(t *testing.T) {
 	counter := tokens.For("claude-sonnet-4-5")
 	size := r.Tokens(counter)
 	for _, c := range []struct{ percent, least, most int }{{60, 5, 5}, {20, 0, 2}} {
-		plan, err := parex.Trim(r, pare.Window{Tokens: size * c.percent / 100}, pare.Options{Counter: counter})
+		plan, err := planner.Trim(context.Background(), r, pare.Window{Tokens: size * c.percent / 100}, pare.Options{Counter: counter})
 		if err != nil {
 			t.Fatal(err)
 		}

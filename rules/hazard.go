@@ -9,6 +9,7 @@ import (
 	"github.com/pare-llm/pare/internal/guidance"
 	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/internal/names"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -54,7 +55,7 @@ func (o Hazard) Rule() (pare.Rule, error) {
 		vote, err := replay(r)
 		return func(b *pare.Ballot) { vote(b, len(r.Transcript().Messages())) }, err
 	}
-	rule = parex.Replayed(rule, replay)
+	rule = planner.WithReplay(rule, replay)
 	var wrong faults
 	wrong.atLeast("horizon", o.Horizon, 0)
 	wrong.atLeast("pin", o.Pin, -1)
@@ -171,7 +172,7 @@ func (x *results) vote(b *pare.Ballot, messages int) {
 			break
 		}
 		isThere := x.t.Exchanges()[c.exchange].Results[0] < last.End
-		if !isThere || parex.IsCut(b, c.block) || x.guidance[c.exchange] != guidance.None || x.guards(c.about.file) {
+		if !isThere || planner.IsCut(b, c.block) || x.guidance[c.exchange] != guidance.None || x.guards(c.about.file) {
 			continue
 		}
 		if digest, unlikely := x.unlikely(c, messages); unlikely {

@@ -2,11 +2,13 @@ package rules_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/tokens"
@@ -59,7 +61,7 @@ func hazard(tb testing.TB, o rules.Hazard) *pare.Pipeline {
 }
 
 func pruned(tb testing.TB, r *wire.Request, o rules.Hazard) string {
-	plan, err := parex.PlanRules(hazard(tb, o), r, pare.Options{})
+	plan, err := planner.Prune(context.Background(), hazard(tb, o), r, pare.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -187,7 +189,7 @@ func TestColdWindow(t *testing.T) {
 			}
 			moment = moment || i == at
 		}
-		plan, err := parex.Trim(r, w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
+		plan, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +221,7 @@ func TestForcedWindow(t *testing.T) {
 	for i := 1; i <= 120; i++ {
 		a.call("Bash", `{"command":"make"}`, prose(40)+identifiers(fmt.Sprintf("x%d", i), 3))
 		r := a.parse(t)
-		plan, err := parex.Trim(r, w, pare.Options{Counter: counter})
+		plan, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: counter})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,7 +259,7 @@ func TestColdWindowProtects(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: hazard(t, rules.Hazard{}), Cold: []int{len(r.Transcript().Messages())}, Rules: protects}
-	plan, err := parex.Trim(r, w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
+	plan, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +285,7 @@ func TestHazardLinear(t *testing.T) {
 		}
 		r, p := a.parse(t), hazard(t, rules.Hazard{})
 		return func() {
-			if _, err := parex.PlanRules(p, r, pare.Options{}); err != nil {
+			if _, err := planner.Prune(context.Background(), p, r, pare.Options{}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -314,7 +316,7 @@ func TestWarmWindow(t *testing.T) {
 	before, cleared, cuts := "", 0, 0
 	for i := 1; i <= 120; i++ {
 		a.call("Bash", `{"command":"make"}`, prose(40)+identifiers(fmt.Sprintf("x%d", i), 3))
-		plan, err := parex.Trim(a.parse(t), w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
+		plan, err := planner.Trim(context.Background(), a.parse(t), w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,7 +356,7 @@ func TestColdWindowIsLinear(t *testing.T) {
 		r := a.parse(t)
 		w := pare.Window{Tokens: 6000, LowPercent: 50, ColdRules: hazard(t, rules.Hazard{}), Cold: []int{}}
 		return func() {
-			if _, err := parex.Trim(r, w, pare.Options{Counter: counter, SkipTokenCounts: true}); err != nil {
+			if _, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: counter, SkipTokenCounts: true}); err != nil {
 				t.Error(err)
 			}
 		}

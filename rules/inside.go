@@ -1,13 +1,11 @@
 package rules
 
 import (
-	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/inside"
 	"github.com/pare-llm/pare/wire"
 )
 
 // What other packages of this module keep for it.
 var (
-	parex = pare.Internal(inside.Module)
 	wirex = wire.Internal(inside.Module)
 )

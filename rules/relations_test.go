@@ -2,6 +2,7 @@ package rules_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/rulelist"
 
 	"github.com/pare-llm/pare"
@@ -137,7 +139,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
-	plan, err := parex.PlanRules(compile(t, all), in, o)
+	plan, err := planner.Prune(context.Background(), compile(t, all), in, o)
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
@@ -153,7 +155,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	// The order in which rules are given does not matter.
 	shuffled := slices.Clone(all)
 	r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	other, err := parex.PlanRules(compile(t, shuffled), in, o)
+	other, err := planner.Prune(context.Background(), compile(t, shuffled), in, o)
 	if err != nil || !bytes.Equal(other.Result().Raw(), out) {
 		t.Errorf("%s: another order of rules leads elsewhere, %v", at, err)
 	}
@@ -163,7 +165,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
-	second, err := parex.PlanRules(compile(t, all), again, o)
+	second, err := planner.Prune(context.Background(), compile(t, all), again, o)
 	if err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
@@ -172,7 +174,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	}
 	onlyWhole(t, at, plan)
 	untouched(t, at, plan)
-	if !slices.ContainsFunc(plan.Decisions(), func(d pare.Decision) bool { return d.Action == wire.ActionDrop }) && len(out) > len(parex.Repaired(plan).Raw()) {
+	if !slices.ContainsFunc(plan.Decisions(), func(d pare.Decision) bool { return d.Action == wire.ActionDrop }) && len(out) > len(planner.RepairedRequest(plan).Raw()) {
 		t.Errorf("%s: clearing made the history longer", at)
 	}
 	return plan
@@ -181,7 +183,7 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 // onlyWhole: what is decided against is a whole exchange, of the client.
 func onlyWhole(t *testing.T, at string, plan *pare.Plan) {
 	t.Helper()
-	tr := parex.Repaired(plan).Transcript()
+	tr := planner.RepairedRequest(plan).Transcript()
 	for _, d := range plan.Decisions() {
 		if d.Action == wire.ActionKeep {
 			continue
@@ -206,7 +208,7 @@ func onlyWhole(t *testing.T, at string, plan *pare.Plan) {
 // untouched: what is protected, and what people said, leaves as it came.
 func untouched(t *testing.T, at string, plan *pare.Plan) {
 	t.Helper()
-	tr := parex.Repaired(plan).Transcript()
+	tr := planner.RepairedRequest(plan).Transcript()
 	keep := make([]bool, len(tr.Blocks()))
 	for _, d := range plan.Decisions() {
 		for _, b := range tr.Atoms()[d.Atom].Blocks {
@@ -320,7 +322,7 @@ func TestDamaged(t *testing.T) {
 			if err != nil {
 				break
 			}
-			if _, err := parex.PlanRules(compile(t, all[setNames[seed/5%5]]), in, pare.Options{}); err != nil {
+			if _, err := planner.Prune(context.Background(), compile(t, all[setNames[seed/5%5]]), in, pare.Options{}); err != nil {
 				t.Errorf("seed %d, %s: %v", seed, d, err)
 			}
 		}

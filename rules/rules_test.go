@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/rulelist"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
@@ -153,7 +155,7 @@ func planOf(t testing.TB, body []byte, p *pare.Pipeline) *pare.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := parex.PlanRules(p, r, pare.Options{})
+	plan, err := planner.Prune(context.Background(), p, r, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

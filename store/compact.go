@@ -11,6 +11,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/jsonedit"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -113,7 +114,7 @@ func (s *Store) compact(ctx context.Context, session *Session, c *pare.Compactor
 	}
 	// Whoever reads a summary, the model too, sees the handle of what it stands for.
 	made := &Compaction{To: h.seqs[cut.Before()-1], Archive: "pare-" + NewID()}
-	plan, err := parex.CompactNamed(c, ctx, r, func(together ...string) string {
+	plan, err := planner.CompactNamed(ctx, c, r, func(together ...string) string {
 		if len(together) == 0 {
 			return made.Archive
 		}

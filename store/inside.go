@@ -1,7 +1,6 @@
 package store
 
 import (
-	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/inside"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -10,7 +9,6 @@ import (
 
 // What other packages of this module keep for it.
 var (
-	parex       = pare.Internal(inside.Module)
 	tokensx     = tokens.Internal(inside.Module)
 	transcriptx = transcript.Internal(inside.Module)
 	wirex       = wire.Internal(inside.Module)

@@ -46,12 +46,12 @@ type Window struct {
 // answered are closed with a stub, in the body and nowhere else. Where the provider requires max_tokens
 // and neither the base nor a setting has it, the body does. What a placeholder takes
 // the place of comes back by [Store.Recall], unless the policy has an archive of its own. A
-// rule that fails is left out, and [pare.Plan.Faults] names it.
+// rule that fails is left out, and pare.Plan.Faults names it.
 //
 // What it costs depends on the limit and not on the length of the history: entries that
 // cannot be sent are not read. All are if they are lines of a transcript, which only as a
 // whole tell what would be sent, and if the policy has rules that may
-// protect what is old (see [pare.Rule.Recent]). The place where it begins to read is a function of the
+// protect what is old (see pare.Rule.Recent). The place where it begins to read is a function of the
 // history that moves rarely, and then by half a window, so that the provider's cache
 // is not lost at every request.
 func (s *Store) Window(ctx context.Context, key Key, ask WindowOptions) (*Window, error) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
@@ -335,7 +336,7 @@ func TestEndpointEngine(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := pare.Compactor{Summarize: s, MinKeep: 1}
-		_, err = parex.CompactWith(&c, context.Background(), r)
+		_, err = planner.Compact(context.Background(), &c, r)
 		got := ""
 		if failed := (*pare.CompactionError)(nil); errors.As(err, &failed) {
 			got = string(failed.Reason)
@@ -352,7 +353,7 @@ func ExampleExtract() {
 		` | call t Bash {"command":"go test"} | fail t exit status 1 | say "The parser is broken." | user "fix it" | say "Fixed." | user "thanks"`)
 	r, _ := wire.Parse(s.Render(wire.Anthropic, histories.RenderOptions{}), wire.Options{})
 	c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 1, Options: pare.CompactOptions{FoldTask: true}}
-	plan, err := parex.CompactWith(&c, context.Background(), r)
+	plan, err := planner.Compact(context.Background(), &c, r)
 	if err != nil {
 		fmt.Println(err)
 		return

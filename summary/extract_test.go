@@ -12,6 +12,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/summary"
@@ -371,12 +372,12 @@ func TestExtractCompacts(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 5}
-		first, err := parex.CompactWith(&c, context.Background(), r)
+		first, err := planner.Compact(context.Background(), &c, r)
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
 		c.MinKeep = 1
-		second, err := parex.CompactWith(&c, context.Background(), first.Result())
+		second, err := planner.Compact(context.Background(), &c, first.Result())
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}

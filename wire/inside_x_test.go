@@ -1,7 +1,6 @@
 package wire_test
 
 import (
-	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/inside"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -9,7 +8,6 @@ import (
 
 // What other packages of this module keep for it.
 var (
-	parex       = pare.Internal(inside.Module)
 	transcriptx = transcript.Internal(inside.Module)
 	wirex       = wire.Internal(inside.Module)
 )

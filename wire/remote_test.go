@@ -1,10 +1,12 @@
 package wire_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -31,7 +33,7 @@ func TestRemoteHistory(t *testing.T) {
 		if found := r.Check(wire.CheckOptions{Strict: true}); len(found) > 0 {
 			t.Errorf("%s: %+v", body, found)
 		}
-		plan, err := parex.Repair(r, pare.Options{})
+		plan, err := planner.Repair(context.Background(), r, pare.Options{})
 		if err != nil || !plan.Empty() || string(plan.Result().Raw()) != body {
 			t.Errorf("%s: %v, became %s", body, err, plan.Result().Raw())
 		}

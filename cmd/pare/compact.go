@@ -16,6 +16,7 @@ import (
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/config"
+	engine "github.com/pare-llm/pare/internal/planner"
 	summaries "github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
 )
@@ -125,7 +126,7 @@ func (c *compactCmd) sessionPlanner(policy *pare.Policy) sessionPlanner {
 				return plan, err
 			}
 			fits := *policy
-			fits.Window = &pare.Window{Messages: parex.MinKeep(policy.Compact)}
+			fits.Window = &pare.Window{Messages: engine.MinKeep(policy.Compact)}
 			plan, err = agentlog.RescueWith(thread, s, fits, 0)
 			var small *pare.WindowTooSmall
 			if errors.As(err, &small) && small.Unit == "messages" { // an unbroken run of calls, or pinned messages

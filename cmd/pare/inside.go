@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/inside"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/transcript"
@@ -10,7 +9,6 @@ import (
 
 // Internal functions of the other packages of the module.
 var (
-	parex       = pare.Internal(inside.Module)
 	proxyx      = proxy.Internal(inside.Module)
 	transcriptx = transcript.Internal(inside.Module)
 	wirex       = wire.Internal(inside.Module)

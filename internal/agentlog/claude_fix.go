@@ -1,8 +1,10 @@
 package agentlog
 
 import (
+	"context"
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -355,7 +357,7 @@ func (claude) repair(e *edits, t *Thread, o Options) error {
 	var pieces []piece
 	var changes []wire.Change
 	if len(e.file.checkThread(t, o.Check)) > 0 {
-		plan, err := parex.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
+		plan, err := planner.Repair(context.Background(), t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
 		if err != nil {
 			return err
 		}

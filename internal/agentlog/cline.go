@@ -1,9 +1,11 @@
 package agentlog
 
 import (
+	"context"
 	"slices"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -94,7 +96,7 @@ func (cline) repair(e *edits, t *Thread, o Options) error {
 	if o.AppendOnly {
 		return ErrAppendOnly
 	}
-	plan, err := parex.Repair(t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
+	plan, err := planner.Repair(context.Background(), t.Request, pare.Options{Repair: o.Repair, Check: o.Check})
 	if err != nil {
 		return err
 	}

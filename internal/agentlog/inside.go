@@ -1,13 +1,11 @@
 package agentlog
 
 import (
-	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/inside"
 	"github.com/pare-llm/pare/wire"
 )
 
 // The parts of pare and wire that only this module may use.
 var (
-	parex = pare.Internal(inside.Module)
 	wirex = wire.Internal(inside.Module)
 )

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -72,7 +74,7 @@ func TestConstraintInAWindow(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := parse(t, histories.MustParse(planned).Render(d, histories.RenderOptions{}))
 		for limit := 1; limit <= 3; limit++ {
-			plan, err := parex.Trim(r, pare.Window{Exchanges: limit, Rules: p}, pare.Options{})
+			plan, err := planner.Trim(context.Background(), r, pare.Window{Exchanges: limit, Rules: p}, pare.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +101,7 @@ func TestConstraintBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = parex.PlanRules(p, r, pare.Options{})
+		_, err = planner.Prune(context.Background(), p, r, pare.Options{})
 		var many *TiesError
 		if errors.As(err, &many) != refused || err != nil && !refused {
 			t.Errorf("%s: %v", keep, err)
@@ -107,7 +109,7 @@ func TestConstraintBounded(t *testing.T) {
 	}
 	all := mustParse(t, "pare.toml", "[[constraint]]\nname = 'a'\ntogether = { tools = ['*'] }\n")
 	p, _ := all.Pipeline()
-	if _, err := parex.PlanRules(p, r, pare.Options{}); err != nil {
+	if _, err := planner.Prune(context.Background(), p, r, pare.Options{}); err != nil {
 		t.Errorf("a fate of thousands: %v", err)
 	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -133,7 +135,7 @@ func TestExpressionFails(t *testing.T) {
 			t.Errorf("%s: %v", when, err)
 			continue
 		}
-		plan, err := parex.PlanRules(p, parse(t, body), pare.Options{})
+		plan, err := planner.Prune(context.Background(), p, parse(t, body), pare.Options{})
 		var eval *EvalError
 		if plan != nil || !errors.As(err, &eval) || eval.Rule != "x" {
 			t.Errorf("%s: want an error and no plan, got %v", when, err)
@@ -246,7 +248,7 @@ func TestExpressionRules(t *testing.T) {
 
 func checkRun(t *testing.T, seed uint64, c *Config, p *pare.Pipeline, body []byte) {
 	t.Helper()
-	plan, err := parex.PlanRules(p, parse(t, body), pare.Options{})
+	plan, err := planner.Prune(context.Background(), p, parse(t, body), pare.Options{})
 	if err != nil {
 		t.Errorf("seed %d: %v", seed, err)
 		return
@@ -264,7 +266,7 @@ func checkRun(t *testing.T, seed uint64, c *Config, p *pare.Pipeline, body []byt
 			t.Errorf("seed %d: atom %d is protected and %s", seed, d.Atom, d.Action)
 		}
 	}
-	again, err := parex.PlanRules(p, parse(t, bytes.Clone(body)), pare.Options{})
+	again, err := planner.Prune(context.Background(), p, parse(t, bytes.Clone(body)), pare.Options{})
 	if err != nil {
 		t.Errorf("seed %d: %v", seed, err)
 		return
@@ -295,7 +297,7 @@ func TestTwice(t *testing.T) {
 			if len(once) >= len(body)-1000 {
 				t.Errorf("%s: %s %s: %d bytes become %d", d, e.Action, e.Part, len(body), len(once))
 			}
-			plan, err := parex.PlanRules(p, parse(t, once), pare.Options{})
+			plan, err := planner.Prune(context.Background(), p, parse(t, once), pare.Options{})
 			if err != nil || !plan.Empty() {
 				t.Errorf("%s: %s %s: not done the first time: %v\n%s", d, e.Action, e.Part, err, plan)
 			}

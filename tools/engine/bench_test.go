@@ -2,12 +2,14 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/benchdata"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -33,7 +35,7 @@ func BenchmarkFix(b *testing.B) {
 	body := benchdata.Anthropic(1 << 20)
 	check := func() { mustParse(b, body).Check(wire.CheckOptions{}) }
 	fix := func() {
-		plan, err := parex.Repair(mustParse(b, body), pare.Options{})
+		plan, err := planner.Repair(context.Background(), mustParse(b, body), pare.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -56,7 +58,7 @@ func BenchmarkRepair(b *testing.B) {
 		b.Run(fmt.Sprintf("%d", n), func(b *testing.B) {
 			body := brokenTalk(n)
 			for b.Loop() {
-				plan, err := parex.Repair(mustParse(b, body), pare.Options{})
+				plan, err := planner.Repair(context.Background(), mustParse(b, body), pare.Options{})
 				if err != nil || len(plan.Left()) > 0 {
 					b.Fatal(err, plan.Left())
 				}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
 	rungs "github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/tokens"
@@ -97,7 +99,7 @@ func coldCuts(plan *pare.Plan) (paths []string, cuts int) {
 // repairsAlike reports whether the repaired history of a request begins with that of an earlier one: a
 // result that comes late can change the repair of older messages.
 func repairsAlike(plan, later *pare.Plan) bool {
-	was, is := parex.Repaired(plan), parex.Repaired(later)
+	was, is := planner.RepairedRequest(plan), planner.RepairedRequest(later)
 	messages := was.Transcript().Messages()
 	return bytes.HasPrefix(is.Raw(), was.Raw()[:messages[len(messages)-1].Span.End])
 }
@@ -117,14 +119,14 @@ func TestColdCutIsDecidedByItsHistory(t *testing.T) {
 		w, onlyCold := coldWindow(t, rng, r)
 		at := len(all) * 2 / 3
 		w.Cold = []int{len(all[at].Transcript().Messages())}
-		plan, err := parex.Trim(all[at], w, pare.Options{Counter: quarters{}})
+		plan, err := planner.Trim(context.Background(), all[at], w, pare.Options{Counter: quarters{}})
 		if err != nil {
 			continue // the window is too small for what must stay
 		}
 		paths, batches := coldCuts(plan)
 		cuts += batches
 		for k := at + 1; k < min(len(all), at+4); k++ {
-			later, err := parex.Trim(all[k], w, pare.Options{Counter: quarters{}})
+			later, err := planner.Trim(context.Background(), all[k], w, pare.Options{Counter: quarters{}})
 			if err != nil || !repairsAlike(plan, later) {
 				break
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -100,7 +101,7 @@ var lossLine = regexp.MustCompile(`(?m)^\[pare: (?:level \d+: )?(?:\d+ turns?, )
 // not leave broken too.
 func refusals(t testing.TB, in *wire.Request, out *wire.Request, o pare.Options) []string {
 	t.Helper()
-	fixed, err := parex.Repair(in, o)
+	fixed, err := planner.Repair(context.Background(), in, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func checkCompacted(t *testing.T, name string, in *wire.Request, cut transcript.
 		t.Errorf("%s: the history begins with %s", name, after.Messages()[first].Role)
 	}
 	tailKept(t, name, in, cut, plan, o.Options)
-	if again, err := parex.Repair(out, o.Options); err != nil || !again.Empty() {
+	if again, err := planner.Repair(context.Background(), out, o.Options); err != nil || !again.Empty() {
 		t.Errorf("%s: a repair changes the result: %v\n%s", name, err, again)
 	}
 	archived(t, name, in, cut, plan, o.FoldTask)
@@ -245,7 +246,7 @@ func compactAll(t *testing.T, name string, r *wire.Request, o pare.CompactOption
 			continue
 		}
 		name := fmt.Sprintf("%s, cut %d, inside %v, fold %v", name, cut.Before(), cut.Inside(), o.FoldTask)
-		plan, err := parex.Compact(r, cut, gist, o)
+		plan, err := planner.CompactAt(r, cut, gist, o)
 		head := goes(r, cut, o.FoldTask)
 		size := 0
 		for _, m := range head {
@@ -335,7 +336,7 @@ func TestCompactAlternates(t *testing.T) {
 	everyCut := func(t *testing.T, r *wire.Request) {
 		for cut := range r.Transcript().Cuts() {
 			for _, fold := range []bool{false, true} {
-				plan, err := parex.Compact(r, cut, gist, pare.CompactOptions{FoldTask: fold})
+				plan, err := planner.CompactAt(r, cut, gist, pare.CompactOptions{FoldTask: fold})
 				if reasonOf(err) == "nothing-to-compact" || reasonOf(err) == "larger" {
 					continue
 				}
@@ -387,14 +388,14 @@ func TestCompactTwice(t *testing.T) {
 		r := reading(t, d, body)
 		o := pare.CompactOptions{FoldTask: seed%2 == 0}
 		for cut := range r.Transcript().Cuts() {
-			first, err := parex.Compact(r, cut, gist, o)
+			first, err := planner.CompactAt(r, cut, gist, o)
 			if err != nil {
 				continue
 			}
 			mid := first.Result()
 			for next := range mid.Transcript().Cuts() {
 				name := fmt.Sprintf("seed %d, %s, %v, cuts %d and %d", seed, d, did, cut.Before(), next.Before())
-				second, err := parex.Compact(mid, next, "and more", o)
+				second, err := planner.CompactAt(mid, next, "and more", o)
 				if reason := reasonOf(err); reason == "nothing-to-compact" || reason == "larger" {
 					continue
 				}
@@ -434,7 +435,7 @@ func TestCompactThrice(t *testing.T) {
 					cut = c
 				}
 			}
-			plan, err := parex.Compact(r, cut, text, pare.CompactOptions{})
+			plan, err := planner.CompactAt(r, cut, text, pare.CompactOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -467,7 +468,7 @@ func TestCompactTwiceAlternating(t *testing.T) {
 				if !ok {
 					t.Fatalf("%s: no cut in %s", d, r.Raw())
 				}
-				plan, err := parex.Compact(r, cut, text, o)
+				plan, err := planner.CompactAt(r, cut, text, o)
 				if err != nil {
 					t.Fatalf("%s, pass %d: %v", d, i+1, err)
 				}
@@ -495,7 +496,7 @@ func TestCompactWordsBehind(t *testing.T) {
 		body := fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":%s},{"role":"assistant","content":%q},{"role":"user","content":"go on"}]}`, said, strings.Repeat("words ", 60))
 		r := reading(t, wire.OpenAIChat, []byte(body))
 		cut, _ := r.Transcript().Split(1, false)
-		plan, err := parex.Compact(r, cut, "more facts", pare.CompactOptions{})
+		plan, err := planner.CompactAt(r, cut, "more facts", pare.CompactOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -539,14 +540,14 @@ func TestCompactRefuses(t *testing.T) {
 		}
 		for text, want := range bad {
 			for _, o := range []pare.CompactOptions{{}, {Options: pare.Options{Counter: quarters{}}}} {
-				plan, err := parex.Compact(r, cut, text, o)
+				plan, err := planner.CompactAt(r, cut, text, o)
 				if reasonOf(err) != want || plan != nil {
 					t.Errorf("%.60q: %v, want %s", text, err, want)
 				}
 			}
 		}
 		for _, text := range []string{`{"facts":["a","b"]}`, "[]", "the call \"tool_use\" was made", "```json\n{}\n```"} {
-			if _, err := parex.Compact(r, cut, text, pare.CompactOptions{}); err != nil {
+			if _, err := planner.CompactAt(r, cut, text, pare.CompactOptions{}); err != nil {
 				t.Errorf("%q: %v", text, err)
 			}
 		}
@@ -558,7 +559,7 @@ func TestCompactConserves(t *testing.T) {
 	everywhere(t, fmt.Sprintf(`user "task" | call a Read a.go | result a %q | say "ok" | user "next"`, strings.Repeat("words ", 300)), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
 		cut, _ := r.Transcript().Split(1, false)
-		plan, err := parex.Compact(r, cut, gist, pare.CompactOptions{MinConserved: 1, Archived: true})
+		plan, err := planner.CompactAt(r, cut, gist, pare.CompactOptions{MinConserved: 1, Archived: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -567,19 +568,19 @@ func TestCompactConserves(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 		for _, o := range []pare.CompactOptions{{MinConserved: 1}, {MinConserved: math.NaN(), Archived: true}, {MinConserved: math.Inf(1), Archived: true}} {
-			if plan, err := parex.Compact(r, cut, gist, o); reasonOf(err) != "not-conserved" || plan != nil {
+			if plan, err := planner.CompactAt(r, cut, gist, o); reasonOf(err) != "not-conserved" || plan != nil {
 				t.Errorf("%+v: %v", o, err)
 			}
 		}
-		loose, err := parex.Compact(r, cut, gist, pare.CompactOptions{})
+		loose, err := planner.CompactAt(r, cut, gist, pare.CompactOptions{})
 		if err != nil || loose.Conserved().Archived != 0 || loose.Conserved().Items != 0 || loose.Conserved().Share() >= 1 {
 			t.Errorf("%+v, %v", loose.Conserved(), err)
 		}
 		share := loose.Conserved().Share()
-		if _, err := parex.Compact(r, cut, gist, pare.CompactOptions{MinConserved: share}); err != nil {
+		if _, err := planner.CompactAt(r, cut, gist, pare.CompactOptions{MinConserved: share}); err != nil {
 			t.Errorf("the share itself: %v", err)
 		}
-		if _, err := parex.Compact(r, cut, gist, pare.CompactOptions{MinConserved: share + 1e-9}); reasonOf(err) != "not-conserved" {
+		if _, err := planner.CompactAt(r, cut, gist, pare.CompactOptions{MinConserved: share + 1e-9}); reasonOf(err) != "not-conserved" {
 			t.Errorf("more than the share: %v", err)
 		}
 		// What the summarizer has archived itself counts, if its names are genuine.
@@ -587,11 +588,11 @@ func TestCompactConserves(t *testing.T) {
 		for _, item := range plan.Archive() {
 			own = append(own, archive.New(item.Path, item.Raw))
 		}
-		if _, err := parex.Compact(r, cut, gist, pare.CompactOptions{MinConserved: 1, Items: own}); err != nil {
+		if _, err := planner.CompactAt(r, cut, gist, pare.CompactOptions{MinConserved: 1, Items: own}); err != nil {
 			t.Errorf("own items: %v", err)
 		}
 		own[0].Raw = append(bytes.Clone(own[0].Raw), ' ')
-		if _, err := parex.Compact(r, cut, gist, pare.CompactOptions{MinConserved: 0.1, Items: own}); reasonOf(err) != "not-conserved" {
+		if _, err := planner.CompactAt(r, cut, gist, pare.CompactOptions{MinConserved: 0.1, Items: own}); reasonOf(err) != "not-conserved" {
 			t.Errorf("a forged item: %v", err)
 		}
 	})
@@ -607,7 +608,7 @@ func TestOffload(t *testing.T) {
 		o := pare.CompactOptions{FoldTask: seed%2 == 0, MinConserved: 1}
 		for cut := range r.Transcript().Cuts() {
 			name := fmt.Sprintf("seed %d, %s, %v, cut %d", seed, d, did, cut.Before())
-			plan, err := parex.Offload(r, cut, o)
+			plan, err := planner.Offload(r, cut, o)
 			if reason := reasonOf(err); reason == "nothing-to-compact" && len(goes(r, cut, o.FoldTask)) == 0 || reason == "larger" {
 				continue
 			}
@@ -621,7 +622,7 @@ func TestOffload(t *testing.T) {
 				t.Fatalf("%s: the note is %q, the archive %s", name, note, id)
 			}
 			checkCompacted(t, name, r, cut, plan, o, note[0])
-			again, err := parex.Offload(reading(t, d, bytes.Clone(body)), cut, o)
+			again, err := planner.Offload(reading(t, d, bytes.Clone(body)), cut, o)
 			if err != nil || archive.Name(again.Archive()) != id || !bytes.Equal(again.Result().Raw(), plan.Result().Raw()) {
 				t.Fatalf("%s: another run differs: %v", name, err)
 			}
@@ -681,12 +682,12 @@ func TestOffloadCarries(t *testing.T) {
 	everywhere(t, fmt.Sprintf(`user "task" | say %[1]q | user "two" | say %[1]q | user "three"`, strings.Repeat("words ", 60)), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
 		cut, _ := r.Transcript().Split(3, false)
-		first, err := parex.Compact(r, cut, gist, pare.CompactOptions{})
+		first, err := planner.CompactAt(r, cut, gist, pare.CompactOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		cut, _ = first.Result().Transcript().Split(1, false)
-		second, err := parex.Offload(first.Result(), cut, pare.CompactOptions{})
+		second, err := planner.Offload(first.Result(), cut, pare.CompactOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -828,7 +829,7 @@ func TestCompactSeed5Assistant(t *testing.T) {
 		r := reading(t, d, s.Render(d, histories.RenderOptions{}))
 		for cut := range r.Transcript().Cuts() {
 			for _, fold := range []bool{false, true} {
-				plan, err := parex.Compact(r, cut, gist, pare.CompactOptions{FoldTask: fold})
+				plan, err := planner.CompactAt(r, cut, gist, pare.CompactOptions{FoldTask: fold})
 				if reason := reasonOf(err); reason == "nothing-to-compact" || reason == "larger" {
 					continue
 				}
@@ -879,7 +880,7 @@ func TestCompactSeed5BackToBack(t *testing.T) {
 {"role":"assistant","content":"first"},{"role":"assistant","content":"second"},{"role":"user","content":"two"}],"tools":[{"type":"function","function":{"name":"Read","parameters":{"type":"object"}}}]}`, long)
 	r := reading(t, wire.OpenAIChat, []byte(body))
 	for cut := range r.Transcript().Cuts() {
-		plan, err := parex.Compact(r, cut, gist, pare.CompactOptions{})
+		plan, err := planner.CompactAt(r, cut, gist, pare.CompactOptions{})
 		if reasonOf(err) == "nothing-to-compact" {
 			continue
 		}
@@ -902,7 +903,7 @@ func TestCompactBindsThinking(t *testing.T) {
 	s := histories.MustParse(fmt.Sprintf(`user "task" | think "a" | say %q | user "two" | think "b" | call r Read a.go | result r text | think "c" | say "done" | user "three"`, strings.Repeat("words ", 100)))
 	r := reading(t, wire.Anthropic, s.Render(wire.Anthropic, histories.RenderOptions{Model: "claude-opus-5-5"}))
 	cut, _ := r.Transcript().Split(5, false)
-	plan, err := parex.Compact(r, cut, gist, pare.CompactOptions{})
+	plan, err := planner.CompactAt(r, cut, gist, pare.CompactOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -926,7 +927,7 @@ func TestCompactForeignCut(t *testing.T) {
 	}()
 	for cut := range long.Transcript().Cuts() {
 		at = cut.Before()
-		if plan, err := parex.Compact(short, cut, "x", pare.CompactOptions{}); err == nil {
+		if plan, err := planner.CompactAt(short, cut, "x", pare.CompactOptions{}); err == nil {
 			wholePairs(t, "", wire.OpenAIChat, utterances(t, wire.OpenAIChat, plan.Result().Raw()))
 		}
 	}
@@ -944,7 +945,7 @@ func TestCompactTask(t *testing.T) {
 		r := reading(t, wire.Anthropic, []byte(`{"model":"claude-opus-4-6","max_tokens":9,"messages":[`+first+talk))
 		c := pare.Compactor{MinKeep: 1, Summarize: func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: gist}, nil }}
 		for range 2 { // a second compaction knows it again
-			plan, err := parex.CompactWith(&c, context.Background(), r)
+			plan, err := planner.Compact(context.Background(), &c, r)
 			if err != nil {
 				t.Fatal(first, err)
 			}

@@ -20,6 +20,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/transcript"
@@ -81,7 +82,7 @@ func TestCompactorShares(t *testing.T) {
 			wg.Go(func() {
 				time.Sleep(time.Duration(i%5) * time.Second)
 				// Requests that were parsed apart are one history.
-				plan, err := parex.CompactWith(&c, context.Background(), talkOf(t, wire.Anthropic, 4+i%2))
+				plan, err := planner.Compact(context.Background(), &c, talkOf(t, wire.Anthropic, 4+i%2))
 				if err != nil {
 					t.Error(err)
 					return
@@ -98,7 +99,7 @@ func TestCompactorShares(t *testing.T) {
 				t.Errorf("caller %d got something else", i)
 			}
 		}
-		if _, err := parex.CompactWith(&c, context.Background(), talkOf(t, wire.Anthropic, 4)); err != nil || s.calls.Load() != 3 {
+		if _, err := planner.Compact(context.Background(), &c, talkOf(t, wire.Anthropic, 4)); err != nil || s.calls.Load() != 3 {
 			t.Errorf("%v, %d runs: a later compaction is a new run", err, s.calls.Load())
 		}
 	})
@@ -113,14 +114,14 @@ func TestCompactorFailureIsNotKept(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 5 {
 			wg.Go(func() {
-				if plan, err := parex.CompactWith(&c, context.Background(), talkOf(t, wire.Gemini, 4)); reasonOf(err) != "summarizer" || plan != nil || !strings.Contains(err.Error(), "no luck") {
+				if plan, err := planner.Compact(context.Background(), &c, talkOf(t, wire.Gemini, 4)); reasonOf(err) != "summarizer" || plan != nil || !strings.Contains(err.Error(), "no luck") {
 					t.Errorf("got %v", err)
 				}
 			})
 		}
 		wg.Wait()
 		s.fail.Store(false)
-		if _, err := parex.CompactWith(&c, context.Background(), talkOf(t, wire.Gemini, 4)); err != nil || s.calls.Load() != 2 {
+		if _, err := planner.Compact(context.Background(), &c, talkOf(t, wire.Gemini, 4)); err != nil || s.calls.Load() != 2 {
 			t.Errorf("%v, %d runs", err, s.calls.Load())
 		}
 	})
@@ -134,13 +135,13 @@ func TestCompactorOneLeaves(t *testing.T) {
 		first, cancel := context.WithCancel(context.Background())
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := parex.CompactWith(&c, first, talkOf(t, wire.Bedrock, 4)); reasonOf(err) != "timeout" || !errors.Is(err, context.Canceled) {
+			if _, err := planner.Compact(first, &c, talkOf(t, wire.Bedrock, 4)); reasonOf(err) != "timeout" || !errors.Is(err, context.Canceled) {
 				t.Errorf("the first: %v", err)
 			}
 		})
 		synctest.Wait()
 		wg.Go(func() {
-			if _, err := parex.CompactWith(&c, context.Background(), talkOf(t, wire.Bedrock, 4)); err != nil {
+			if _, err := planner.Compact(context.Background(), &c, talkOf(t, wire.Bedrock, 4)); err != nil {
 				t.Errorf("the second: %v", err)
 			}
 		})
@@ -164,7 +165,7 @@ func TestCompactorLastLeaves(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
-				if _, err := parex.CompactWith(&c, ctx, talkOf(t, wire.OpenAIChat, 4)); reasonOf(err) != "timeout" || !errors.Is(err, context.DeadlineExceeded) {
+				if _, err := planner.Compact(ctx, &c, talkOf(t, wire.OpenAIChat, 4)); reasonOf(err) != "timeout" || !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("got %v", err)
 				}
 			})
@@ -174,7 +175,7 @@ func TestCompactorLastLeaves(t *testing.T) {
 		if s.calls.Load() != 1 || s.ended.Load() != 1 {
 			t.Errorf("%d runs, %d ended", s.calls.Load(), s.ended.Load())
 		}
-		if _, err := parex.CompactWith(&c, context.Background(), talkOf(t, wire.OpenAIChat, 4)); err != nil || s.calls.Load() != 2 {
+		if _, err := planner.Compact(context.Background(), &c, talkOf(t, wire.OpenAIChat, 4)); err != nil || s.calls.Load() != 2 {
 			t.Errorf("%v, %d runs", err, s.calls.Load())
 		}
 	})
@@ -199,7 +200,7 @@ func TestCompactorTimeout(t *testing.T) {
 				c := pare.Compactor{Summarize: hang, MinKeep: 2, Timeout: 7 * time.Second}
 				r := talkOf(t, wire.OpenAIResponses, 4)
 				before := time.Now()
-				plan, err := parex.CompactWith(&c, context.Background(), r)
+				plan, err := planner.Compact(context.Background(), &c, r)
 				if reasonOf(err) != "timeout" || plan != nil || time.Since(before) != 7*time.Second {
 					t.Fatalf("%s: %v after %v", name, err, time.Since(before))
 				}
@@ -217,7 +218,7 @@ func TestCompactorDefaultTimeout(t *testing.T) {
 			return pare.Summary{}, ctx.Err()
 		}}
 		before := time.Now()
-		if _, err := parex.CompactWith(&c, context.Background(), talkOf(t, wire.Gemini, 4)); err == nil || time.Since(before) != 2*time.Minute {
+		if _, err := planner.Compact(context.Background(), &c, talkOf(t, wire.Gemini, 4)); err == nil || time.Since(before) != 2*time.Minute {
 			t.Errorf("%v after %v", err, time.Since(before))
 		}
 	})
@@ -259,7 +260,7 @@ func TestCompactorBadSummarizers(t *testing.T) {
 			var seen []string
 			comp := pare.Compactor{Summarize: c.s, MinKeep: 2}
 			comp.Options.Sink = func(e pare.Event) { seen = append(seen, string(e.Type)) }
-			plan, err := parex.CompactWith(&comp, context.Background(), r)
+			plan, err := planner.Compact(context.Background(), &comp, r)
 			if reasonOf(err) != c.reason || (err == nil) != (c.reason == "") || (plan == nil) != (err != nil) {
 				t.Errorf("%s, %s: %v, want %q", d, name, err, c.reason)
 			}
@@ -274,7 +275,7 @@ func TestCompactorBadSummarizers(t *testing.T) {
 				t.Errorf("%s, %s: events %v", d, name, seen)
 			}
 			comp.Summarize = says(gist)
-			if _, err := parex.CompactWith(&comp, context.Background(), r); err != nil {
+			if _, err := planner.Compact(context.Background(), &comp, r); err != nil {
 				t.Errorf("%s, %s: the next one: %v", d, name, err)
 			}
 		}
@@ -286,7 +287,7 @@ func TestCompactorBadSummarizers(t *testing.T) {
 func TestCompactorPrior(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		c := pare.Compactor{Summarize: says(gist), MinKeep: 9}
-		first, err := parex.CompactWith(&c, context.Background(), talkOf(t, d, 4))
+		first, err := planner.Compact(context.Background(), &c, talkOf(t, d, 4))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,7 +312,7 @@ func TestCompactorPrior(t *testing.T) {
 				}
 				return x.s, nil
 			}}
-			plan, err := parex.CompactWith(&c, context.Background(), first.Result())
+			plan, err := planner.Compact(context.Background(), &c, first.Result())
 			if reasonOf(err) != x.reason || got != prior {
 				t.Errorf("%s, %s: %v; the prior summary was %q", d, name, err, got)
 			}
@@ -338,7 +339,7 @@ func TestCompactorSkips(t *testing.T) {
 			t.Errorf("%s: the summarizer was called", name)
 			return pare.Summary{}, nil
 		}
-		plan, err := parex.CompactWith(c, context.Background(), r)
+		plan, err := planner.Compact(context.Background(), c, r)
 		if name == "default keep" && len(r.Transcript().Messages()) != 13 {
 			t.Fatal(len(r.Transcript().Messages()))
 		}
@@ -360,11 +361,11 @@ func TestCompactorSingleTurn(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := reading(t, d, histories.MustParse(toolTurn("a", 10)).Render(d, histories.RenderOptions{}))
 		c := pare.Compactor{Summarize: says(gist), MinKeep: 4}
-		if plan, err := parex.CompactWith(&c, context.Background(), r); err != nil || !plan.Empty() {
+		if plan, err := planner.Compact(context.Background(), &c, r); err != nil || !plan.Empty() {
 			t.Errorf("%s: %v", d, err)
 		}
 		c.Inside = true
-		plan, err := parex.CompactWith(&c, context.Background(), r)
+		plan, err := planner.Compact(context.Background(), &c, r)
 		if err != nil || plan.Empty() || len(plan.Left()) > 0 {
 			t.Fatalf("%s: %v", d, err)
 		}
@@ -376,7 +377,7 @@ func TestCompactorSingleTurn(t *testing.T) {
 func TestCompactorOptions(t *testing.T) {
 	for _, c := range []*pare.Compactor{{MinKeep: -1}, {MaxTokens: -1}, {Above: -1}, {Timeout: -1}} {
 		c.Summarize = says(gist)
-		if plan, err := parex.CompactWith(c, context.Background(), talkOf(t, wire.Gemini, 4)); err == nil || plan != nil {
+		if plan, err := planner.Compact(context.Background(), c, talkOf(t, wire.Gemini, 4)); err == nil || plan != nil {
 			t.Errorf("MinKeep %d, MaxTokens %d, Above %d, Timeout %d: no error", c.MinKeep, c.MaxTokens, c.Above, c.Timeout)
 		}
 	}
@@ -389,7 +390,7 @@ func TestFitOptions(t *testing.T) {
 	c.Options.Counter = quarters{}
 	r := talkOf(t, wire.Gemini, 10)
 	w := pare.Window{Tokens: r.Tokens(quarters{}) - 100}
-	plan, err := parex.FitWith(&c, context.Background(), r, w)
+	plan, err := planner.TrimWithSummaries(context.Background(), &c, r, w, c.Options.Options)
 	if err == nil {
 		t.Errorf("MaxTokens -500: no error; the result has %d tokens, the limit is %d", plan.Result().Tokens(quarters{}), w.Tokens)
 	}
@@ -400,7 +401,7 @@ func TestFitOptions(t *testing.T) {
 func TestCompactorMaxTokens(t *testing.T) {
 	c := pare.Compactor{Summarize: says(strings.Repeat("word ", 50)), MinKeep: 2, MaxTokens: 20}
 	c.Options.Counter = quarters{}
-	if plan, err := parex.CompactWith(&c, context.Background(), talkOf(t, wire.Anthropic, 8)); reasonOf(err) != "larger" || plan != nil {
+	if plan, err := planner.Compact(context.Background(), &c, talkOf(t, wire.Anthropic, 8)); reasonOf(err) != "larger" || plan != nil {
 		t.Errorf("63 tokens where 20 are allowed: %v", err)
 	}
 }
@@ -425,7 +426,7 @@ func TestCompactorEvents(t *testing.T) {
 		case "skipped":
 			c.MinKeep = 100
 		}
-		plan, err := parex.CompactWith(&c, context.Background(), talkOf(t, wire.OpenAIChat, 4))
+		plan, err := planner.Compact(context.Background(), &c, talkOf(t, wire.OpenAIChat, 4))
 		if (err != nil) != (name == "failed") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -462,7 +463,7 @@ func TestCompactorArchives(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		c := pare.Compactor{MinKeep: 2, Options: pare.CompactOptions{MinConserved: 1}}
 		r := talkOf(t, d, 4)
-		plan, err := parex.CompactWith(&c, context.Background(), r)
+		plan, err := planner.Compact(context.Background(), &c, r)
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
@@ -508,7 +509,7 @@ func TestFitBatches(t *testing.T) {
 		told, holds := "", 0
 		for i, q := range requests(t, r) {
 			name := fmt.Sprintf("%s, request %d", d, i)
-			plan, err := parex.FitWith(&c, context.Background(), q, w)
+			plan, err := planner.TrimWithSummaries(context.Background(), &c, q, w, c.Options.Options)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -547,7 +548,7 @@ func TestFitBatches(t *testing.T) {
 		same := func() []byte {
 			c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 200}
 			c.Options.Counter = quarters{}
-			plan, err := parex.FitWith(&c, context.Background(), r, w)
+			plan, err := planner.TrimWithSummaries(context.Background(), &c, r, w, c.Options.Options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -592,7 +593,7 @@ func TestFitMemory(t *testing.T) {
 		var n numbered
 		c := pare.Compactor{Summarize: n.summarize, MaxTokens: 200, Memory: book}
 		c.Options.Counter = quarters{}
-		plan, err := parex.FitWith(&c, context.Background(), r, w)
+		plan, err := planner.TrimWithSummaries(context.Background(), &c, r, w, c.Options.Options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -635,7 +636,7 @@ func TestFitFails(t *testing.T) {
 				var seen []pare.Event
 				c := pare.Compactor{Summarize: s, MaxTokens: 200}
 				c.Options.Counter, c.Options.Sink = quarters{}, func(e pare.Event) { seen = append(seen, e) }
-				plan, err := parex.FitWith(&c, context.Background(), r, w)
+				plan, err := planner.TrimWithSummaries(context.Background(), &c, r, w, c.Options.Options)
 				name := fmt.Sprintf("%s, %s, stable %v", d, name, stable)
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
@@ -672,7 +673,7 @@ func TestFitCancelled(t *testing.T) {
 		c.Options.Counter = quarters{}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		plan, err := parex.FitWith(&c, ctx, r, fitWindow(r))
+		plan, err := planner.TrimWithSummaries(ctx, &c, r, fitWindow(r), c.Options.Options)
 		if err != nil || plan.Result().Tokens(quarters{}) > fitWindow(r).Tokens {
 			t.Errorf("got %v", err)
 		}
@@ -695,7 +696,7 @@ func TestFitConcurrent(t *testing.T) {
 		got := make([][]byte, 10)
 		for i := range got {
 			wg.Go(func() {
-				plan, err := parex.FitWith(&c, context.Background(), talkOf(t, wire.Bedrock, 20), w)
+				plan, err := planner.TrimWithSummaries(context.Background(), &c, talkOf(t, wire.Bedrock, 20), w, c.Options.Options)
 				if err != nil {
 					t.Error(err)
 					return
@@ -709,7 +710,7 @@ func TestFitConcurrent(t *testing.T) {
 				t.Errorf("caller %d got something else", i)
 			}
 		}
-		plan, err := parex.FitWith(&c, context.Background(), r, w)
+		plan, err := planner.TrimWithSummaries(context.Background(), &c, r, w, c.Options.Options)
 		if err != nil || int(s.calls.Load()) > len(plan.Batches())+1 {
 			t.Errorf("%v: %d calls for %d batches", err, s.calls.Load(), len(plan.Batches()))
 		}
@@ -723,7 +724,7 @@ func TestFitLeavesAlone(t *testing.T) {
 	for _, w := range []pare.Window{{Tokens: n}, {Tokens: n + 1}, {Tokens: n + 150}, {Tokens: n + 1000}} {
 		c := pare.Compactor{Summarize: says(gist), MaxTokens: 200}
 		c.Options.Counter = quarters{}
-		plan, err := parex.FitWith(&c, context.Background(), r, w)
+		plan, err := planner.TrimWithSummaries(context.Background(), &c, r, w, c.Options.Options)
 		if err != nil || !plan.Empty() {
 			t.Errorf("%d tokens into %d, low %d: %v, %d tokens are left", n, w.Tokens, w.Low, err, plan.Result().Tokens(quarters{}))
 		}
@@ -736,7 +737,7 @@ func TestFitNoRoom(t *testing.T) {
 	for _, w := range []pare.Window{{Tokens: 500}, {Tokens: 500, Low: 300}} {
 		c := pare.Compactor{Summarize: says(gist)} // 2,000 tokens
 		c.Options.Counter = quarters{}
-		plan, err := parex.FitWith(&c, context.Background(), r, w)
+		plan, err := planner.TrimWithSummaries(context.Background(), &c, r, w, c.Options.Options)
 		if err != nil {
 			t.Errorf("%d tokens, low %d: %v", w.Tokens, w.Low, err)
 			continue
@@ -748,14 +749,14 @@ func TestFitNoRoom(t *testing.T) {
 	var small *pare.WindowTooSmall
 	c := pare.Compactor{Summarize: says(gist)}
 	c.Options.Counter = quarters{}
-	_, err := parex.FitWith(&c, context.Background(), r, pare.Window{Tokens: 10})
+	_, err := planner.TrimWithSummaries(context.Background(), &c, r, pare.Window{Tokens: 10}, c.Options.Options)
 	if !errors.As(err, &small) {
 		t.Fatalf("got %v", err)
 	}
-	if _, err := parex.FitWith(&c, context.Background(), r, pare.Window{Tokens: small.Minimum}); err != nil {
+	if _, err := planner.TrimWithSummaries(context.Background(), &c, r, pare.Window{Tokens: small.Minimum}, c.Options.Options); err != nil {
 		t.Errorf("the minimum %d: %v", small.Minimum, err)
 	}
-	if _, err := parex.FitWith(&c, context.Background(), r, pare.Window{Tokens: small.Minimum - 1}); !errors.As(err, &small) {
+	if _, err := planner.TrimWithSummaries(context.Background(), &c, r, pare.Window{Tokens: small.Minimum - 1}, c.Options.Options); !errors.As(err, &small) {
 		t.Errorf("one less than the minimum: %v", err)
 	}
 }
@@ -778,11 +779,11 @@ func TestFitRelations(t *testing.T) {
 			fit := func() (*pare.Plan, error) {
 				c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: max(w.Tokens/4, 1)}
 				c.Options.Counter = quarters{}
-				return parex.FitWith(&c, context.Background(), r, w)
+				return planner.TrimWithSummaries(context.Background(), &c, r, w, c.Options.Options)
 			}
 			plan, err := fit()
 			if small := (*pare.WindowTooSmall)(nil); errors.As(err, &small) {
-				if _, bare := parex.Trim(r, w, pare.Options{Counter: quarters{}}); !errors.As(bare, &small) {
+				if _, bare := planner.Trim(context.Background(), r, w, pare.Options{Counter: quarters{}}); !errors.As(bare, &small) {
 					t.Fatalf("%s: %v, but without a summary %v", name, err, bare)
 				}
 				continue
@@ -828,7 +829,7 @@ func TestFitSeed5Overflow(t *testing.T) {
 			c := pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 120}
 			c.Options.Counter = quarters{}
 			name := fmt.Sprintf("%s, %d tokens", d, limit)
-			plan, err := parex.FitWith(&c, context.Background(), r, pare.Window{Tokens: limit, Recent: 1})
+			plan, err := planner.TrimWithSummaries(context.Background(), &c, r, pare.Window{Tokens: limit, Recent: 1}, c.Options.Options)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -854,7 +855,7 @@ func TestFitSeed5EndToEnd(t *testing.T) {
 		told, sent := 0, 0
 		for i, q := range requests(t, r) {
 			name := fmt.Sprintf("%s, request %d", d, i)
-			plan, err := parex.FitWith(&c, context.Background(), q, w)
+			plan, err := planner.TrimWithSummaries(context.Background(), &c, q, w, c.Options.Options)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
@@ -901,7 +902,7 @@ func TestFitTellsWhatGoes(t *testing.T) {
 			return pare.Summary{Text: "summary"}, nil
 		}}
 		c.Options.Counter = quarters{}
-		plan, err := parex.FitWith(&c, context.Background(), r, w)
+		plan, err := planner.TrimWithSummaries(context.Background(), &c, r, w, c.Options.Options)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -924,7 +925,7 @@ func TestFitCarriesCompacted(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		c := pare.Compactor{Summarize: says("the facts of the first part"), MinKeep: 50}
 		c.Options.Counter = quarters{}
-		first, err := parex.CompactWith(&c, context.Background(), talkOf(t, d, 20))
+		first, err := planner.Compact(context.Background(), &c, talkOf(t, d, 20))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -932,7 +933,7 @@ func TestFitCarriesCompacted(t *testing.T) {
 		c = pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{Counter: quarters{}}), MaxTokens: 200}
 		c.Options.Counter = quarters{}
 		for _, w := range []pare.Window{{Tokens: 600}, {Tokens: 600, Low: 400}} {
-			plan, err := parex.FitWith(&c, context.Background(), r, w)
+			plan, err := planner.TrimWithSummaries(context.Background(), &c, r, w, c.Options.Options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -953,7 +954,7 @@ func TestFitSummariesFull(t *testing.T) {
 		c := pare.Compactor{Summarize: n.summarize, MaxTokens: most}
 		c.Options.Counter = quarters{}
 		for i, q := range requests(t, r) {
-			plan, err := parex.FitWith(&c, context.Background(), q, w)
+			plan, err := planner.TrimWithSummaries(context.Background(), &c, q, w, c.Options.Options)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -970,7 +971,7 @@ func TestFitSummariesFull(t *testing.T) {
 			dropped := 0
 			for _, d := range plan.Decisions() {
 				if d.Action == wire.ActionDrop && strings.HasPrefix(d.Reasons[0].Rule, "drop-") {
-					dropped += len(parex.Repaired(plan).Transcript().Atoms()[d.Atom].Blocks)
+					dropped += len(planner.RepairedRequest(plan).Transcript().Atoms()[d.Atom].Blocks)
 				}
 			}
 			if size := (quarters{}).Count([]byte(text)); size > most || blocks != dropped || plan.Result().Tokens(quarters{}) > w.Tokens {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -82,7 +83,7 @@ func TestSummaryKey(t *testing.T) {
 			book := &notebook{texts: map[string]string{}}
 			c := pare.Compactor{Summarize: says(text), MaxTokens: longest, Memory: book}
 			c.Options.Counter = quarters{}
-			if _, err := parex.FitWith(&c, context.Background(), r, window); err != nil {
+			if _, err := planner.TrimWithSummaries(context.Background(), &c, r, window, c.Options.Options); err != nil {
 				t.Fatal(err)
 			}
 			all := slices.Sorted(maps.Keys(book.texts))

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -163,7 +165,7 @@ func repairTalk(t *testing.T, h hand, body []byte) repairedTalk {
 	for _, f := range r.Check(wire.CheckOptions{}) {
 		m.found = append(m.found, f.Rule)
 	}
-	plan, err := parex.Repair(r, pare.Options{})
+	plan, err := planner.Repair(context.Background(), r, pare.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", h.name, err, body)
 	}
@@ -171,7 +173,7 @@ func repairTalk(t *testing.T, h hand, body []byte) repairedTalk {
 	for _, f := range reading(t, h.d, m.out).Check(wire.CheckOptions{}) {
 		m.left = append(m.left, f.Rule)
 	}
-	again, err := parex.Repair(reading(t, h.d, m.out), pare.Options{})
+	again, err := planner.Repair(context.Background(), reading(t, h.d, m.out), pare.Options{})
 	if err != nil || !bytes.Equal(again.Result().Raw(), m.out) {
 		m.left = append(m.left, fmt.Sprintf("a second repair changes it (%v)", err))
 	}

@@ -2,11 +2,13 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )
@@ -99,7 +101,7 @@ func TestCrossPrune(t *testing.T) {
 		want := ""
 		for i, h := range hands {
 			body := h.body(t, k)
-			plan, err := parex.PlanRules(p, reading(t, h.d, body), pare.Options{})
+			plan, err := planner.Prune(context.Background(), p, reading(t, h.d, body), pare.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -61,7 +63,7 @@ func TestCrossClean(t *testing.T) {
 // leftBy is what a trimmed talk still holds, or the error.
 func leftBy(t *testing.T, h hand, body []byte, w pare.Window) string {
 	t.Helper()
-	plan, err := parex.Trim(reading(t, h.d, body), w, pare.Options{Counter: wordCounter{}})
+	plan, err := planner.Trim(context.Background(), reading(t, h.d, body), w, pare.Options{Counter: wordCounter{}})
 	var small *pare.WindowTooSmall
 	if errors.As(err, &small) {
 		return fmt.Sprintf("too small: %d %s", small.Minimum, small.Unit)

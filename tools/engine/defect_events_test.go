@@ -12,6 +12,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
@@ -27,7 +28,7 @@ func TestDefectT14EveryOutputIsChecked(t *testing.T) {
 				continue
 			}
 			for _, c := range []*pare.Compactor{{MinKeep: 1000}, {MinKeep: 2}, {MinKeep: 1000, Summarize: func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: "x"}, nil }}} {
-				plan, err := parex.CompactWith(c, context.Background(), r)
+				plan, err := planner.Compact(context.Background(), c, r)
 				if err != nil {
 					continue
 				}
@@ -70,7 +71,7 @@ func TestDefectT15EventsTellWhatWasDone(t *testing.T) {
 		{"a call is dropped", body(call), drop, "tool_pair_pruned", []int{1}, []string{"drop"}},
 		{"a stray is dropped", body(reply + "," + lost), drop, "tool_pair_pruned", []int{2}, []string{"drop"}},
 	} {
-		plan, err := parex.Repair(parsed(t, c.body), pare.Options{Repair: c.repair})
+		plan, err := planner.Repair(context.Background(), parsed(t, c.body), pare.Options{Repair: c.repair})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -45,17 +47,17 @@ func TestDefectT7SideMembersAreBlocks(t *testing.T) {
 			if small := parsed("word").Tokens(counter); whole-small < 3000 {
 				t.Errorf("%s, %s: %d tokens of %d bytes", model, name, whole-small, len(long))
 			}
-			_, err := parex.Trim(r, pare.Window{Tokens: 1}, pare.Options{Counter: counter})
+			_, err := planner.Trim(context.Background(), r, pare.Window{Tokens: 1}, pare.Options{Counter: counter})
 			var least *pare.WindowTooSmall
 			if !errors.As(err, &least) || least.Minimum > whole/10 {
 				t.Errorf("%s, %s: %d tokens, but the least is %v", model, name, whole, err)
 				continue
 			}
-			plan, err := parex.Trim(r, pare.Window{Tokens: least.Minimum}, pare.Options{Counter: counter})
+			plan, err := planner.Trim(context.Background(), r, pare.Window{Tokens: least.Minimum}, pare.Options{Counter: counter})
 			if err != nil || plan.Result().Tokens(counter) > least.Minimum {
 				t.Errorf("%s, %s: a window of the least size, %d: %v", model, name, least.Minimum, err)
 			}
-			if _, err := parex.Trim(r, pare.Window{Tokens: least.Minimum - 1}, pare.Options{Counter: counter}); err == nil {
+			if _, err := planner.Trim(context.Background(), r, pare.Window{Tokens: least.Minimum - 1}, pare.Options{Counter: counter}); err == nil {
 				t.Errorf("%s, %s: a window smaller than the least, %d", model, name, least.Minimum)
 			}
 		}
@@ -92,7 +94,7 @@ func repaired(t *testing.T, body string, o pare.Options) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := parex.Repair(r, o)
+	plan, err := planner.Repair(context.Background(), r, o)
 	if err != nil {
 		t.Fatal(err)
 	}

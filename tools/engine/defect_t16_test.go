@@ -2,12 +2,14 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
@@ -38,13 +40,13 @@ func TestDefectT16MarkWhereSomethingIsMissing(t *testing.T) {
 		r := reading(t, d, body)
 		size := r.Tokens(quarters{})
 		var small *pare.WindowTooSmall
-		if _, err := parex.Trim(r, pare.Window{Tokens: 1}, pare.Options{Counter: quarters{}}); !errors.As(err, &small) {
+		if _, err := planner.Trim(context.Background(), r, pare.Window{Tokens: 1}, pare.Options{Counter: quarters{}}); !errors.As(err, &small) {
 			continue
 		}
 		most := 3 * (len(wording.LeftOut)/4 + 8) // what a mark may cost, whatever is put around it
 		for _, limit := range []int{small.Minimum, small.Minimum + most, (small.Minimum + size) / 2, size - 1} {
 			w := pare.Window{Tokens: max(limit, small.Minimum)}
-			plan, err := parex.Trim(r, w, pare.Options{Counter: quarters{}})
+			plan, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: quarters{}})
 			if err != nil {
 				t.Fatalf("seed %d, %s: %v", seed, d, err)
 			}
@@ -66,11 +68,11 @@ func TestDefectT16MarkWhereSomethingIsMissing(t *testing.T) {
 			if receipts != n {
 				t.Errorf("seed %d, %s: %d marks, %d receipts", seed, d, n, receipts)
 			}
-			if again, err := parex.Trim(out, pare.Window{Tokens: max(small.Minimum, w.Tokens*3/4)}, pare.Options{Counter: quarters{}}); err == nil && marksIn(t, again.Result()) > 1 {
+			if again, err := planner.Trim(context.Background(), out, pare.Window{Tokens: max(small.Minimum, w.Tokens*3/4)}, pare.Options{Counter: quarters{}}); err == nil && marksIn(t, again.Result()) > 1 {
 				t.Errorf("seed %d, %s: marks are stacked\n%s", seed, d, again.Result().Raw())
 			}
 			w.Unmarked = true
-			if bare, err := parex.Trim(r, w, pare.Options{Counter: quarters{}}); err != nil || marksIn(t, bare.Result()) > 0 {
+			if bare, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: quarters{}}); err != nil || marksIn(t, bare.Result()) > 0 {
 				t.Errorf("seed %d, %s: unmarked: %v", seed, d, err)
 			}
 		}
@@ -90,7 +92,7 @@ func TestDefectT16MarkStays(t *testing.T) {
 		w.Low = w.Tokens / 2
 		last, batches, same := []byte(nil), 0, 0
 		for i, q := range requests(t, r) {
-			plan, err := parex.Trim(q, w, pare.Options{Counter: quarters{}})
+			plan, err := planner.Trim(context.Background(), q, w, pare.Options{Counter: quarters{}})
 			if err != nil {
 				t.Fatalf("%s, request %d: %v", d, i, err)
 			}

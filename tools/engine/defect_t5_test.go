@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 )
 
 // searched are histories in which something declares a tool first and calls of it follow, by who
@@ -46,7 +48,7 @@ func TestDefectT5NeededIsNotOldest(t *testing.T) {
 		size := r.Tokens(quarters{})
 		kept := func(w pare.Window) int {
 			t.Helper()
-			plan, err := parex.Trim(r, w, pare.Options{Counter: quarters{}})
+			plan, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: quarters{}})
 			if err != nil {
 				t.Fatalf("%s, %+v: %v", name, w, err)
 			}

@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 )
 
 func trimmed(t *testing.T, body string, w pare.Window) string {
@@ -14,7 +16,7 @@ func trimmed(t *testing.T, body string, w pare.Window) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := parex.Trim(r, w, pare.Options{})
+	plan, err := planner.Trim(context.Background(), r, w, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +78,7 @@ func TestDefectP18MinimumOfJoined(t *testing.T) {
 		t.Fatal(err)
 	}
 	var small *pare.WindowTooSmall
-	if _, err := parex.Trim(r, pare.Window{Messages: 2}, pare.Options{}); !errors.As(err, &small) || small.Minimum != 3 {
+	if _, err := planner.Trim(context.Background(), r, pare.Window{Messages: 2}, pare.Options{}); !errors.As(err, &small) || small.Minimum != 3 {
 		t.Fatalf("%v, want a minimum of 3", err)
 	}
 	for _, n := range []int{3, 4} {
@@ -107,7 +109,7 @@ func TestStableLaterCallsStay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := parex.Trim(r, w, pare.Options{Counter: quarters{}})
+		plan, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: quarters{}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/wire"
@@ -69,7 +70,7 @@ func TestDefectT8OwnWordsAreNobodys(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fixed, err := parex.Repair(r, pare.Options{})
+			fixed, err := planner.Repair(context.Background(), r, pare.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +92,7 @@ func TestDefectT8OwnWordsAreNobodys(t *testing.T) {
 				asked = s.Text
 				return s, err
 			}}
-			plan, err := parex.CompactWith(&c, context.Background(), now)
+			plan, err := planner.Compact(context.Background(), &c, now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +105,7 @@ func TestDefectT8OwnWordsAreNobodys(t *testing.T) {
 					t.Errorf("the extract says that somebody said %q: %s", own, asked)
 				}
 			}
-			cut, err := parex.Trim(now, pare.Window{Messages: 6}, pare.Options{})
+			cut, err := planner.Trim(context.Background(), now, pare.Window{Messages: 6}, pare.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -149,7 +150,7 @@ func TestDefectT8Words(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fixed, err := parex.Repair(r, pare.Options{Check: wire.CheckOptions{Strict: true}})
+	fixed, err := planner.Repair(context.Background(), r, pare.Options{Check: wire.CheckOptions{Strict: true}})
 	if err != nil {
 		t.Fatal(err)
 	}

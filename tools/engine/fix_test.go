@@ -13,6 +13,7 @@ import (
 	"github.com/pare-llm/pare/internal/benchdata"
 	"github.com/pare-llm/pare/internal/corpus"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -109,7 +110,7 @@ func TestFixIsTheZeroPolicy(t *testing.T) {
 		if got := tellPlan(t, f.plan); !reflect.DeepEqual(got, f.want) {
 			t.Fatalf("later the plan says\n%+v, want\n%+v", got, f.want)
 		}
-		for _, r := range [][2]*wire.Request{{f.plan.Result(), f.by.Result()}, {parex.Repaired(f.plan), parex.Repaired(f.by)}} {
+		for _, r := range [][2]*wire.Request{{f.plan.Result(), f.by.Result()}, {planner.RepairedRequest(f.plan), planner.RepairedRequest(f.by)}} {
 			a, b := r[0].Transcript(), r[1].Transcript()
 			same := bytes.Equal(a.Raw(), b.Raw()) && slices.Equal(a.Blocks(), b.Blocks()) && slices.Equal(a.Messages(), b.Messages()) && slices.Equal(transcriptx.Ties(a), transcriptx.Ties(b))
 			if !same || !slices.EqualFunc(a.Exchanges(), b.Exchanges(), func(x, y transcript.Exchange) bool { return reflect.DeepEqual(x, y) }) {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/tokens"
@@ -34,7 +35,7 @@ func TestSummariesOfEveryScriptFit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plan, err := parex.CompactWith(&c, context.Background(), r)
+				plan, err := planner.Compact(context.Background(), &c, r)
 				if err != nil {
 					t.Fatalf("%s, %s, round %d: %v", d, language, round, err)
 				}

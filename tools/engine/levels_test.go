@@ -12,6 +12,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/summary"
@@ -114,7 +115,7 @@ func TestDefectC1Compact(t *testing.T) {
 						t.Fatal(err)
 					}
 					at := fmt.Sprintf("%s, %s, at most %d, round %d", d, name, most, round)
-					plan, err := parex.CompactWith(&c, context.Background(), r)
+					plan, err := planner.Compact(context.Background(), &c, r)
 					if err != nil {
 						t.Fatalf("%s: %v", at, err)
 					}
@@ -200,7 +201,7 @@ func TestDefectC1Fit(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plan, err := parex.FitWith(&c, context.Background(), r, w)
+				plan, err := planner.TrimWithSummaries(context.Background(), &c, r, w, c.Options.Options)
 				if err != nil {
 					t.Fatalf("%s, %d turns: %v", name, i+1, err)
 				}
@@ -232,7 +233,7 @@ func TestDefectC1NoRoom(t *testing.T) {
 	r := talkOf(t, wire.Anthropic, 20)
 	cut, _ := r.Transcript().Split(60, false)
 	own := "My own words. " + strings.Repeat("They stay. ", 100)
-	first, err := parex.Compact(r, cut, own, pare.CompactOptions{})
+	first, err := planner.CompactAt(r, cut, own, pare.CompactOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +244,7 @@ func TestDefectC1NoRoom(t *testing.T) {
 		}}
 		c.Options.Counter = quarters{}
 		asked = 0
-		plan, err := parex.CompactWith(&c, context.Background(), first.Result())
+		plan, err := planner.Compact(context.Background(), &c, first.Result())
 		if most < 400 {
 			if reasonOf(err) != "no-room" || asked > 0 {
 				t.Errorf("at most %d: %v, asked %d times", most, err, asked)
@@ -277,7 +278,7 @@ func TestDefectC1Earlier(t *testing.T) {
 		}
 		return pare.Summary{Text: strings.Repeat("- a line of what is new\n", 19)}, nil
 	}, Options: pare.CompactOptions{Archived: true}}
-	plan, err := parex.CompactWith(&c, context.Background(), r)
+	plan, err := planner.Compact(context.Background(), &c, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +305,7 @@ func TestDefectC1Mark(t *testing.T) {
 		}
 		for _, w := range []pare.Window{{Tokens: 5000, Archive: true}, {Tokens: 5000, Low: 3000, Archive: true}, {Messages: 40, Archive: true}} {
 			count := tokens.For("claude-sonnet-4-5")
-			plan, err := parex.Trim(r, w, pare.Options{Counter: count})
+			plan, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: count})
 			if err != nil {
 				t.Fatal(err)
 			}

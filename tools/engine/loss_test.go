@@ -8,6 +8,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -19,7 +20,7 @@ func TestDefectU12(t *testing.T) {
 		for i, text := range []string{gist, "more\nthan one line"} {
 			c := pare.Compactor{Summarize: says(text), MinKeep: 8 - 4*i, Options: pare.CompactOptions{Archived: i == 1}}
 			before := len(r.Transcript().Blocks())
-			plan, err := parex.CompactWith(&c, context.Background(), r)
+			plan, err := planner.Compact(context.Background(), &c, r)
 			if err != nil {
 				t.Fatalf("%s: %v", d, err)
 			}

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -33,7 +35,7 @@ func TestDefectP15PairsAgreeWithCheck(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if parex.IsPaired(r) {
+			if planner.IsPaired(r) {
 				t.Errorf("called paired; the check says %v", r.Check(wire.CheckOptions{}))
 			}
 			dropped(t, r)
@@ -43,12 +45,12 @@ func TestDefectP15PairsAgreeWithCheck(t *testing.T) {
 		d, body, did := history(seed)
 		r := reading(t, d, body)
 		found := slices.ContainsFunc(r.Check(wire.CheckOptions{}), func(f wire.Finding) bool { return slices.Contains(pairSlugs, f.Rule) })
-		if found && parex.IsPaired(r) {
+		if found && planner.IsPaired(r) {
 			t.Fatalf("seed %d, %s, %v: called paired; the check says %v\n%s", seed, d, did, r.Check(wire.CheckOptions{}), body)
 		}
 		dropped(t, r)
 		// A plan tells of the same orphans.
-		plan, err := parex.Repair(r, pare.Options{})
+		plan, err := planner.Repair(context.Background(), r, pare.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/jsontree"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/wire"
 )
@@ -100,7 +102,7 @@ func (c peerCase) outcome(t testing.TB, d wire.Dialect, body []byte) (said []str
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
-	plan, err := parex.Repair(r, pare.Options{})
+	plan, err := planner.Repair(context.Background(), r, pare.Options{})
 	if err != nil {
 		return nil, []string{err.Error()}
 	}
@@ -212,7 +214,7 @@ func TestPeersAcrossProcesses(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				plan, err := parex.Repair(r, pare.Options{})
+				plan, err := planner.Repair(context.Background(), r, pare.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

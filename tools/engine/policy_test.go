@@ -11,6 +11,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/summary"
 	"github.com/pare-llm/pare/tokens"
@@ -62,36 +63,36 @@ func TestPolicyIsTheCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	repaired, _ := parex.Repair(half, pare.Options{})
+	repaired, _ := planner.Repair(context.Background(), half, pare.Options{})
 	same(t, "zero", planned(t, &pare.Policy{}, half), repaired)
 
 	r := reads(t, 20, 2000)
 	o := pare.Options{Counter: tokens.For(r.Model())}
-	pruned, _ := parex.PlanRules(standard, r, o)
+	pruned, _ := planner.Prune(context.Background(), standard, r, o)
 	same(t, "rules", planned(t, &pare.Policy{Rules: standard}, r), pruned)
 
 	w := pare.Window{Tokens: 3000}
-	trimmed, err := parex.Trim(r, w, o)
+	trimmed, err := planner.Trim(context.Background(), r, w, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "window", planned(t, &pare.Policy{Window: &w}, r), trimmed)
 
 	w.Rules = standard
-	ruled, err := parex.Trim(r, w, o)
+	ruled, err := planner.Trim(context.Background(), r, w, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "rules and window", planned(t, &pare.Policy{Rules: standard, Window: &pare.Window{Tokens: 3000}}, r), ruled)
 
 	c := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), Options: pare.CompactOptions{Options: o}}
-	compacted, err := parex.CompactWith(c, context.Background(), r)
+	compacted, err := planner.Compact(context.Background(), c, r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "compact", planned(t, &pare.Policy{Compact: c}, r), compacted)
 
-	fitted, err := parex.FitWith(c, context.Background(), r, pare.Window{Tokens: 5000, MinKeep: 4})
+	fitted, err := planner.TrimWithSummaries(context.Background(), c, r, pare.Window{Tokens: 5000, MinKeep: 4}, c.Options.Options)
 	if err != nil {
 		t.Fatal(err)
 	}

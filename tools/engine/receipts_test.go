@@ -9,6 +9,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/benchdata"
 	"github.com/pare-llm/pare/internal/plain"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -71,13 +72,13 @@ func TestReceiptLine(t *testing.T) {
 				t.Fatal(err)
 			}
 			want = append(want, '\n')
-			if got, err := parex.Receipts(c); err != nil || string(got) != string(want) {
+			if got, err := planner.ReceiptLines(c); err != nil || string(got) != string(want) {
 				t.Errorf("%s %v, want %s", got, err, want)
 			}
 			all, lines = append(all, c, c), append(append(lines, want...), want...)
 		}
 	}
-	if got, err := parex.Receipts(all...); err != nil || string(got) != string(lines) {
+	if got, err := planner.ReceiptLines(all...); err != nil || string(got) != string(lines) {
 		t.Errorf("%s %v, want %s", got, err, lines)
 	}
 }

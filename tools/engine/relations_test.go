@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/trial"
@@ -101,7 +103,7 @@ func TestRelations(t *testing.T) {
 			broken++
 		}
 		p := compile(t, hostile("a", seed), hostile("b", seed+1), lastMessages(3))
-		plan, err := parex.PlanRules(p, r, pare.Options{})
+		plan, err := planner.Prune(context.Background(), p, r, pare.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, r.Raw())
 		}
@@ -112,7 +114,7 @@ func TestRelations(t *testing.T) {
 		twice(t, name, plan)
 		if i%4 == 0 {
 			q := compile(t, lastMessages(3), hostile("b", seed+1), hostile("a", seed))
-			other, err := parex.PlanRules(q, r, pare.Options{})
+			other, err := planner.Prune(context.Background(), q, r, pare.Options{})
 			if err != nil || !bytes.Equal(other.Result().Raw(), plan.Result().Raw()) {
 				t.Errorf("%s: rules in another order give other bytes (%v)", name, err)
 			}
@@ -160,7 +162,7 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 		}
 	}
 	raw := out.Raw()
-	repaired := parex.Repaired(plan).Transcript()
+	repaired := planner.RepairedRequest(plan).Transcript()
 	for _, dec := range plan.Decisions() {
 		if !dec.Protected {
 			continue
@@ -171,7 +173,7 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 				continue // thinking may have to go with what it was bound to
 			}
 			if !bytes.Contains(raw, repaired.Bytes(blk.Body)) {
-				t.Errorf("%s: protected block %s is lost or changed", name, parex.Repaired(plan).Path(b))
+				t.Errorf("%s: protected block %s is lost or changed", name, planner.RepairedRequest(plan).Path(b))
 			}
 		}
 	}
@@ -181,7 +183,7 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 		}
 		for _, b := range repaired.Atoms()[dec.Atom].Blocks {
 			if blk := repaired.Block(b); blk.Kind == transcript.Text && repaired.Messages()[blk.Message].Role == transcript.User && !bytes.Contains(raw, repaired.Bytes(blk.Body)) {
-				t.Errorf("%s: the user's text %s is lost", name, parex.Repaired(plan).Path(b))
+				t.Errorf("%s: the user's text %s is lost", name, planner.RepairedRequest(plan).Path(b))
 			}
 		}
 	}
@@ -196,9 +198,9 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 	t.Helper()
 	var all strings.Builder
-	after := parex.Repaired(plan).Transcript()
+	after := planner.RepairedRequest(plan).Transcript()
 	for b := range after.Blocks() {
-		all.WriteString(parex.Repaired(plan).Text(transcript.BlockID(b)))
+		all.WriteString(planner.RepairedRequest(plan).Text(transcript.BlockID(b)))
 		all.WriteByte('\n')
 	}
 	said := all.String()
@@ -225,7 +227,7 @@ func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 // twice checks that repairing the result changes nothing.
 func twice(t *testing.T, name string, plan *pare.Plan) {
 	t.Helper()
-	again, err := parex.Repair(plan.Result(), pare.Options{})
+	again, err := planner.Repair(context.Background(), plan.Result(), pare.Options{})
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 	} else if !again.Empty() {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -55,9 +57,9 @@ func (o *outcome) holds(t *testing.T, demand string) (met, known bool) {
 	case "be the same buffer":
 		return len(o.out) == len(o.body) && &o.out[0] == &o.body[0] && len(o.found) == 0, true
 	case "be paired":
-		return parex.IsPaired(o.in), true
+		return planner.IsPaired(o.in), true
 	case "not be paired":
-		return !parex.IsPaired(o.in), true
+		return !planner.IsPaired(o.in), true
 	case "say something":
 		return len(o.us) > 0, true
 	case "not think in vain":
@@ -69,7 +71,7 @@ func (o *outcome) holds(t *testing.T, demand string) (met, known bool) {
 	case "have JSON arguments":
 		return !slices.ContainsFunc(heard(o.us, "call"), func(s string) bool { return !json.Valid([]byte(s)) }), true
 	case "be stable": // a second pass has nothing against what the first one kept
-		again, err := parex.PlanRules(compile(t, saying("no such text")), o.plan.Result(), pare.Options{})
+		again, err := planner.Prune(context.Background(), compile(t, saying("no such text")), o.plan.Result(), pare.Options{})
 		return err == nil && again.Empty(), true
 	}
 	word, rest, _ := strings.Cut(demand, " ")
@@ -183,7 +185,7 @@ func (o *outcome) orphans() {
 	if open := pare.Orphans(o.in, true); len(open) != len(o.found) {
 		o.notes = append(o.notes, fmt.Sprintf("%d of them open", len(o.found)-len(open)))
 	}
-	if parex.IsPaired(o.in) {
+	if planner.IsPaired(o.in) {
 		o.notes = append(o.notes, "paired")
 	}
 }
@@ -200,7 +202,7 @@ func (o *outcome) prune(t *testing.T) {
 	o.out, o.found, o.us = out, removed, utterances(t, o.d, out)
 	wholePairs(t, "pruned", o.d, o.us)
 	after := reading(t, o.d, out)
-	if !parex.IsPaired(after) {
+	if !planner.IsPaired(after) {
 		t.Errorf("not paired afterwards: %+v\n%s", pare.Orphans(after, false), out)
 	}
 	want := map[string]any{"total_messages": len(r.Transcript().Messages()), "orphan_count": len(removed), "retained_count": len(after.Transcript().Messages())}

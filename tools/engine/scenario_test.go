@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
@@ -338,11 +340,11 @@ func quoted(t *testing.T, text string) (all []string) {
 func (o *outcome) strictly(t *testing.T) {
 	t.Helper()
 	strict := pare.Options{Check: wire.CheckOptions{Strict: true}}
-	plan, err := parex.Repair(o.in, strict)
+	plan, err := planner.Repair(context.Background(), o.in, strict)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := parex.Repair(plan.Result(), strict)
+	again, err := planner.Repair(context.Background(), plan.Result(), strict)
 	if err != nil || !bytes.Equal(again.Result().Raw(), plan.Result().Raw()) {
 		t.Errorf("a second repair changes the result (%v):\n%s\n%s", err, plan.Result().Raw(), again.Result().Raw())
 	}
@@ -356,7 +358,7 @@ func (o *outcome) strictly(t *testing.T) {
 // with it is named, and nothing is lost.
 func (o *outcome) harmless(t *testing.T) {
 	t.Helper()
-	plan, err := parex.PlanRules(compile(t, recency(2)), o.in, pare.Options{})
+	plan, err := planner.Prune(context.Background(), compile(t, recency(2)), o.in, pare.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, o.body)
 	}
@@ -405,7 +407,7 @@ func (o *outcome) trim(t *testing.T, limits string) {
 	}
 	o.plan, o.small = fitted(t, limits, o.d, o.body, w)
 	if o.small != nil {
-		_, o.failed = parex.Trim(o.in, w, pare.Options{Counter: quarters{}})
+		_, o.failed = planner.Trim(context.Background(), o.in, w, pare.Options{Counter: quarters{}})
 		o.notes = []string{o.failed.Error()}
 		return
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -108,7 +110,7 @@ func sound(t *testing.T, name string, d wire.Dialect, body []byte, rules ...pare
 		t.Fatal(err)
 	}
 	given := bytes.Clone(body)
-	plan, err := parex.PlanRules(p, r, pare.Options{})
+	plan, err := planner.Prune(context.Background(), p, r, pare.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", name, err, body)
 	}
@@ -132,7 +134,7 @@ func sound(t *testing.T, name string, d wire.Dialect, body []byte, rules ...pare
 	}
 	us := utterances(t, d, out)
 	wholePairs(t, name, d, us)
-	repaired := parex.Repaired(plan).Transcript()
+	repaired := planner.RepairedRequest(plan).Transcript()
 	for _, dec := range plan.Decisions() {
 		for _, b := range repaired.Atoms()[dec.Atom].Blocks {
 			if dec.Protected && !bytes.Contains(out, repaired.Bytes(repaired.Block(b).Body)) {
@@ -140,10 +142,10 @@ func sound(t *testing.T, name string, d wire.Dialect, body []byte, rules ...pare
 			}
 		}
 	}
-	if again, err := parex.PlanRules(p, r, pare.Options{}); err != nil || !bytes.Equal(again.Result().Raw(), out) {
+	if again, err := planner.Prune(context.Background(), p, r, pare.Options{}); err != nil || !bytes.Equal(again.Result().Raw(), out) {
 		t.Errorf("%s: a second run gives other bytes (%v)", name, err)
 	}
-	if again, err := parex.Repair(fresh, pare.Options{}); err != nil || !again.Empty() {
+	if again, err := planner.Repair(context.Background(), fresh, pare.Options{}); err != nil || !again.Empty() {
 		t.Errorf("%s: repairing the result changes it (%v):\n%s", name, err, again)
 	}
 	if t.Failed() {
@@ -271,7 +273,7 @@ func TestHostShape(t *testing.T) {
 	if err != nil {
 		return // refused: fine
 	}
-	plan, err := parex.Repair(r, pare.Options{})
+	plan, err := planner.Repair(context.Background(), r, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

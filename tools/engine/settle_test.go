@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -35,7 +37,7 @@ func atom(t *transcript.Transcript, n int) transcript.AtomID { return t.AtomOf(t
 
 func decide(t *testing.T, r *wire.Request, rules ...pare.Rule) *pare.Plan {
 	t.Helper()
-	plan, err := parex.PlanRules(compile(t, rules...), r, pare.Options{})
+	plan, err := planner.Prune(context.Background(), compile(t, rules...), r, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +169,7 @@ func TestCompileRefuses(t *testing.T) {
 // TestPrepareFails: an error of a rule names it and nothing is changed.
 func TestPrepareFails(t *testing.T) {
 	p := compile(t, pare.Rule{Name: "sick", Prepare: func(*wire.Request) (pare.Process, error) { return nil, errors.New("no luck") }})
-	_, err := parex.PlanRules(p, talk(t, wire.Gemini), pare.Options{})
+	_, err := planner.Prune(context.Background(), p, talk(t, wire.Gemini), pare.Options{})
 	if err == nil || err.Error() != "rule sick: no luck" {
 		t.Errorf("error %v", err)
 	}
@@ -180,7 +182,7 @@ func TestEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := parex.Repair(r, pare.Options{Sink: func(e pare.Event) { types = append(types, string(e.Type)) }})
+	plan, err := planner.Repair(context.Background(), r, pare.Options{Sink: func(e pare.Event) { types = append(types, string(e.Type)) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -59,7 +61,7 @@ func TestStableWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fixed, err := parex.Repair(r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
+		if fixed, err := planner.Repair(context.Background(), r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
 			continue
 		} else {
 			r = fixed.Result()
@@ -69,11 +71,11 @@ func TestStableWindow(t *testing.T) {
 		name := fmt.Sprintf("seed %d, %s", seed, d)
 		var before *pare.Plan
 		for i, q := range requests(t, r) {
-			if fixed, err := parex.Repair(q, pare.Options{}); err != nil || !fixed.Empty() {
+			if fixed, err := planner.Repair(context.Background(), q, pare.Options{}); err != nil || !fixed.Empty() {
 				before = nil
 				continue // a cut of the test's making, not an agent's request
 			}
-			plan, err := parex.Trim(q, w, pare.Options{Counter: quarters{}})
+			plan, err := planner.Trim(context.Background(), q, w, pare.Options{Counter: quarters{}})
 			if small := (*pare.WindowTooSmall)(nil); errors.As(err, &small) {
 				before = nil
 				continue
@@ -121,7 +123,7 @@ func TestStableMinimum(t *testing.T) {
 			t.Fatal(err)
 		}
 		trim := func(limit int) error {
-			_, err := parex.Trim(r, pare.Window{Tokens: limit, Low: (limit + 1) / 2}, pare.Options{Counter: quarters{}})
+			_, err := planner.Trim(context.Background(), r, pare.Window{Tokens: limit, Low: (limit + 1) / 2}, pare.Options{Counter: quarters{}})
 			return err
 		}
 		var small *pare.WindowTooSmall
@@ -152,7 +154,7 @@ func TestTrimEarlierWhenItPays(t *testing.T) {
 	}
 	r := reading(t, wire.Anthropic, histories.MustParse(b.String()).Render(wire.Anthropic, histories.RenderOptions{}))
 	for _, n := range []int{4, 10, 15, 16} {
-		plan, err := parex.Trim(r, pare.Window{Tokens: 1 << 20, LowPercent: 50, Cache: paysAfter(n)}, pare.Options{Counter: quarters{}})
+		plan, err := planner.Trim(context.Background(), r, pare.Window{Tokens: 1 << 20, LowPercent: 50, Cache: paysAfter(n)}, pare.Options{Counter: quarters{}})
 		if err != nil {
 			t.Fatal(err)
 		}

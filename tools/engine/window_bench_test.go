@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/benchdata"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -24,7 +26,7 @@ import (
 // trimBytes goes the whole way from bytes to bytes.
 func trimBytes(tb testing.TB, body []byte, limit int, c tokens.Estimator, o pare.Options) []byte {
 	o.Counter = c
-	plan, err := parex.Trim(mustParse(tb, body), pare.Window{Tokens: limit}, o)
+	plan, err := planner.Trim(context.Background(), mustParse(tb, body), pare.Window{Tokens: limit}, o)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -210,7 +212,7 @@ func TestTrimLinear(t *testing.T) {
 				r := mustParse(t, histories.MustParse(loop(n, 700)).Render(d, histories.RenderOptions{}))
 				limit := r.Tokens(c) * (share - 1) / share
 				return func() {
-					if _, err := parex.Trim(r, pare.Window{Tokens: limit}, pare.Options{Counter: c}); err != nil {
+					if _, err := planner.Trim(context.Background(), r, pare.Window{Tokens: limit}, pare.Options{Counter: c}); err != nil {
 						t.Fatal(err)
 					}
 				}

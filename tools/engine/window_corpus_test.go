@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -34,7 +36,7 @@ func whole(t testing.TB, c corpus.Body) *wire.Request {
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
-	fixed, err := parex.Repair(r, pare.Options{})
+	fixed, err := planner.Repair(context.Background(), r, pare.Options{})
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
@@ -84,7 +86,7 @@ func spread(t *testing.T, name string, r *wire.Request, u string) (trims, tooSma
 		limits = append(limits, max(1, total*share/100))
 	}
 	for _, l := range slices.Compact(limits) {
-		plan, err := parex.Trim(r, window(u, l), o)
+		plan, err := planner.Trim(context.Background(), r, window(u, l), o)
 		trims++
 		var small *pare.WindowTooSmall
 		if errors.As(err, &small) {
@@ -92,10 +94,10 @@ func spread(t *testing.T, name string, r *wire.Request, u string) (trims, tooSma
 			if tooSmall > 1 {
 				continue
 			}
-			if _, err := parex.Trim(r, window(u, small.Minimum), o); err != nil || small.Minimum <= l {
+			if _, err := planner.Trim(context.Background(), r, window(u, small.Minimum), o); err != nil || small.Minimum <= l {
 				t.Fatalf("%s: %s %d: the minimum %d fails: %v", name, u, l, small.Minimum, err)
 			}
-			if _, err := parex.Trim(r, window(u, small.Minimum-1), o); small.Minimum > 1 && err == nil {
+			if _, err := planner.Trim(context.Background(), r, window(u, small.Minimum-1), o); small.Minimum > 1 && err == nil {
 				t.Fatalf("%s: %s %d: one less than the minimum %d works", name, u, l, small.Minimum)
 			}
 			continue
@@ -117,7 +119,7 @@ func spread(t *testing.T, name string, r *wire.Request, u string) (trims, tooSma
 			superset(t, fmt.Sprintf("%s: %s %d", name, u, l), smaller, plan)
 		}
 		smaller = plan
-		if again, err := parex.Trim(plan.Result(), window(u, l), o); err != nil || !again.Empty() {
+		if again, err := planner.Trim(context.Background(), plan.Result(), window(u, l), o); err != nil || !again.Empty() {
 			t.Fatalf("%s: %s %d: a second run: %v\n%s", name, u, l, err, again)
 		}
 	}
@@ -191,7 +193,7 @@ func sessionRequests(t *testing.T, r *wire.Request, n int) []*wire.Request {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fixed, err := parex.Repair(q, pare.Options{}); err == nil && fixed.Empty() {
+		if fixed, err := planner.Repair(context.Background(), q, pare.Options{}); err == nil && fixed.Empty() {
 			sent = append(sent, q)
 		}
 	}
@@ -239,7 +241,7 @@ func grow(t *testing.T, name string, sent []*wire.Request, w pare.Window) (s sha
 // madeToFit is the plan that makes a request fit; nil if nothing does.
 func madeToFit(t *testing.T, name string, q *wire.Request, w pare.Window) *pare.Plan {
 	t.Helper()
-	plan, err := parex.Trim(q, w, pare.Options{Counter: realCounter})
+	plan, err := planner.Trim(context.Background(), q, w, pare.Options{Counter: realCounter})
 	if small := (*pare.WindowTooSmall)(nil); errors.As(err, &small) {
 		return nil
 	}

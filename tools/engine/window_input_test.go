@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -43,17 +45,17 @@ func TestBadWindows(t *testing.T) {
 		{pare.Window{Tokens: 100, Low: 50, Priority: first}, "window: a stable window is trimmed from the oldest on"},
 		{pare.Window{Messages: 4, MiddleOut: true, Priority: first}, "window: MiddleOut and Priority are two orders"},
 	} {
-		plan, err := parex.Trim(mustParse(t, body), c.w, pare.Options{Counter: quarters{}})
+		plan, err := planner.Trim(context.Background(), mustParse(t, body), c.w, pare.Options{Counter: quarters{}})
 		if err == nil || plan != nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%+v: %v, %v; want %q", c.w, plan, err, c.want)
 		}
 	}
-	plan, err := parex.Trim(mustParse(t, body), pare.Window{Tokens: 100}, pare.Options{})
+	plan, err := planner.Trim(context.Background(), mustParse(t, body), pare.Window{Tokens: 100}, pare.Options{})
 	if want := "window: a limit of tokens needs Options.Counter"; err == nil || plan != nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("no counter: %v, want %q", err, want)
 	}
 	for _, n := range []int{0, -3} {
-		if plan, err := parex.Trim(mustParse(t, body), pare.Window{Messages: n}, pare.Options{}); err == nil || plan != nil {
+		if plan, err := planner.Trim(context.Background(), mustParse(t, body), pare.Window{Messages: n}, pare.Options{}); err == nil || plan != nil {
 			t.Errorf("%d messages: %v, %v", n, plan, err)
 		}
 	}
@@ -98,7 +100,7 @@ func TestOddHistories(t *testing.T) {
 				if err != nil {
 					continue
 				}
-				plan, err := parex.Trim(r, window(u, l), pare.Options{Counter: quarters{}})
+				plan, err := planner.Trim(context.Background(), r, window(u, l), pare.Options{Counter: quarters{}})
 				var small *pare.WindowTooSmall
 				switch {
 				case errors.As(err, &small):
@@ -172,7 +174,7 @@ func TestFaultyCounters(t *testing.T) {
 			"panics with a nil error": {count: func([]byte) int { panic(error(nil)) }},
 		} {
 			for _, w := range []pare.Window{{Tokens: total / 2}, {Tokens: total / 3, Low: total / 5}, {Messages: 5, Tokens: total / 2}} {
-				plan, err := parex.Trim(reading(t, d, body), w, pare.Options{Counter: c})
+				plan, err := planner.Trim(context.Background(), reading(t, d, body), w, pare.Options{Counter: c})
 				var fault *pare.FaultError
 				if !errors.As(err, &fault) || plan != nil {
 					if err == nil && (name == "overhead falls" || name == "panics on placeholders" && w.Messages > 0) {
@@ -226,17 +228,17 @@ func TestOddCounters(t *testing.T) {
 			total := r.Tokens(c)
 			worked := false
 			for l := 1; l <= total+1; l += max(1, l/5) {
-				plan, err := parex.Trim(r, pare.Window{Tokens: l}, pare.Options{Counter: c})
+				plan, err := planner.Trim(context.Background(), r, pare.Window{Tokens: l}, pare.Options{Counter: c})
 				var small *pare.WindowTooSmall
 				switch {
 				case errors.As(err, &small):
 					if small.Minimum <= l || worked {
 						t.Errorf("%s, %d: %+v, smaller worked %t", name, l, small, worked)
 					}
-					if _, err := parex.Trim(r, pare.Window{Tokens: small.Minimum}, pare.Options{Counter: c}); err != nil {
+					if _, err := planner.Trim(context.Background(), r, pare.Window{Tokens: small.Minimum}, pare.Options{Counter: c}); err != nil {
 						t.Errorf("%s: the minimum %d fails: %v", name, small.Minimum, err)
 					}
-					if _, err := parex.Trim(r, pare.Window{Tokens: small.Minimum - 1}, pare.Options{Counter: c}); small.Minimum > 1 && err == nil {
+					if _, err := planner.Trim(context.Background(), r, pare.Window{Tokens: small.Minimum - 1}, pare.Options{Counter: c}); small.Minimum > 1 && err == nil {
 						t.Errorf("%s: one less than the minimum %d works", name, small.Minimum)
 					}
 				case err != nil:
@@ -264,7 +266,7 @@ func TestFickleCounter(t *testing.T) {
 			rnd := rand.New(rand.NewPCG(seed, 3))
 			c := made{count: func(b []byte) int { return rnd.IntN(len(b) + 2) }, overhead: func(m, n int) int { return 50 + rnd.IntN(10+m+n) + 40*m }}
 			for _, w := range []pare.Window{{Tokens: 200}, {Tokens: 2000}, {Tokens: 2000, Low: 500}, {Tokens: 1000, Messages: 9}} {
-				plan, err := parex.Trim(reading(t, d, body), w, pare.Options{Counter: c})
+				plan, err := planner.Trim(context.Background(), reading(t, d, body), w, pare.Options{Counter: c})
 				var small *pare.WindowTooSmall
 				var fault *pare.FaultError
 				switch {
@@ -298,7 +300,7 @@ func TestOverflowingCounter(t *testing.T) {
 			"output3 is endless": {count: func(b []byte) int { return len(b)/4 + (math.MaxInt/2)*min(bytes.Count(b, []byte("output3 ")), 1) }},
 		} {
 			for _, w := range []pare.Window{{Tokens: 1000}, {Tokens: math.MaxInt}, {Tokens: math.MaxInt / 2}, {Tokens: 1000, Low: 500}, {Tokens: math.MaxInt, Low: 5}, {Messages: 5, Tokens: 1000}} {
-				plan, err := parex.Trim(reading(t, d, body), w, pare.Options{Counter: c})
+				plan, err := planner.Trim(context.Background(), reading(t, d, body), w, pare.Options{Counter: c})
 				var small *pare.WindowTooSmall
 				var fault *pare.FaultError
 				switch {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/tokens"
@@ -346,7 +348,7 @@ func stableGrowth(t *testing.T, name string, r *wire.Request, w pare.Window) (tr
 	t.Helper()
 	var before *pare.Plan
 	for i, q := range requests(t, r) {
-		if fixed, err := parex.Repair(q, pare.Options{}); err != nil || !fixed.Empty() {
+		if fixed, err := planner.Repair(context.Background(), q, pare.Options{}); err != nil || !fixed.Empty() {
 			before = nil
 			continue // a cut of the test's making, not an agent's request
 		}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -26,7 +28,7 @@ func fitted(t *testing.T, name string, d wire.Dialect, body []byte, w pare.Windo
 	t.Helper()
 	given := bytes.Clone(body)
 	r := reading(t, d, body)
-	plan, err := parex.Trim(r, w, pare.Options{Counter: quarters{}})
+	plan, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: quarters{}})
 	if !bytes.Equal(given, body) {
 		t.Fatalf("%s: the input was written to", name)
 	}

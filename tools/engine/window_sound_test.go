@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -57,7 +59,7 @@ func TestDefectP10FitsMeansNoFinding(t *testing.T) {
 		for n := 1; n < len(r.Transcript().Messages()); n++ {
 			for _, free := range []pare.Pin{0, pare.PinTask | pare.PinNewest} {
 				to := func(n int) (*pare.Plan, error) {
-					return parex.Trim(r, pare.Window{Messages: n, AllowTiny: true, Unpin: free}, pare.Options{})
+					return planner.Trim(context.Background(), r, pare.Window{Messages: n, AllowTiny: true, Unpin: free}, pare.Options{})
 				}
 				plan, err := to(n)
 				var small *pare.WindowTooSmall

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -70,7 +72,7 @@ func checkWindow(t *testing.T, name string, r *wire.Request, u string, with func
 	trim := func(limit int) (*pare.Plan, error) {
 		w := window(u, limit)
 		with(&w)
-		return parex.Trim(r, w, o)
+		return planner.Trim(context.Background(), r, w, o)
 	}
 	all := limits(size(u, r))
 	slices.Sort(all)
@@ -110,7 +112,7 @@ func checkWindow(t *testing.T, name string, r *wire.Request, u string, with func
 			superset(t, fmt.Sprintf("%s: %s %d", name, u, l), smaller, plan)
 		}
 		smaller = plan
-		again, err := parex.Trim(plan.Result(), window(u, l), o)
+		again, err := planner.Trim(context.Background(), plan.Result(), window(u, l), o)
 		if err != nil || !again.Empty() {
 			t.Fatalf("%s: %s %d: a second run: %v\n%s", name, u, l, err, again)
 		}
@@ -141,7 +143,7 @@ func TestWindowRelations(t *testing.T) {
 	for i := range n {
 		seed := uint64(i)
 		name, r := seeded(t, seed)
-		if fixed, err := parex.Repair(r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
+		if fixed, err := planner.Repair(context.Background(), r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
 			continue // what no repair repairs, such as an empty list
 		}
 		u := units[i%len(units)]
@@ -171,7 +173,7 @@ func TestTrimToMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := parex.Trim(r, pare.Window{Messages: 3}, pare.Options{})
+		plan, err := planner.Trim(context.Background(), r, pare.Window{Messages: 3}, pare.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
@@ -179,7 +181,7 @@ func TestTrimToMessages(t *testing.T) {
 			t.Errorf("%s: %d messages left, %v\n%s", d, n, plan.Left(), plan.Result().Raw())
 		}
 		var small *pare.WindowTooSmall
-		if _, err := parex.Trim(r, pare.Window{Messages: 1}, pare.Options{}); !errors.As(err, &small) || small.Minimum != 2 {
+		if _, err := planner.Trim(context.Background(), r, pare.Window{Messages: 1}, pare.Options{}); !errors.As(err, &small) || small.Minimum != 2 {
 			t.Errorf("%s: to one message: %v", d, err)
 		}
 	}

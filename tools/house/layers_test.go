@@ -62,6 +62,7 @@ var layers = map[string]int{
 	"internal/guidance":     3,
 	"internal/histories":    3,
 	"internal/ladder":       3,
+	"internal/planner":      3,
 	"internal/refusal":      3,
 	"internal/tally":        3,
 	"proxy/internal/recall": 3,
@@ -125,7 +126,8 @@ var onlyImports = map[string][]string{
 
 // sameLayer lists imports within a layer that are allowed.
 var sameLayer = map[string][]string{
-	"":                  {"internal/guidance", "internal/ladder"},
+	"":                  {"internal/ladder", "internal/planner"},
+	"internal/planner":  {"internal/guidance", "internal/ladder"},
 	"internal/jsonspan": {"internal/cpu"},
 	"internal/rulelist": {"rules"},
 }

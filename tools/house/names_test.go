@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write testdata/names.txt and lower test
 // exported is the highest number of exported names of each public package: constants,
 // variables, functions, types, and methods of exported types. Numbers should only fall.
 var exported = map[string]int{
-	"":                88,
+	"":                56,
 	"agentlog":        7,
 	"archive":         25,
 	"config":          4,

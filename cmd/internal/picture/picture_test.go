@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
@@ -67,7 +69,7 @@ func TestDefectR4Plan(t *testing.T) {
 				results = append(results, fmt.Sprintf(`{"role":"tool","tool_call_id":"c %d","content":"r"}`, i))
 			}
 			r := parse(t, `{"model":"mistral-large-latest","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"","tool_calls":[`+strings.Join(calls, ",")+`]},`+strings.Join(results, ",")+`]}`)
-			plan, err := parex.Repair(r, pare.Options{})
+			plan, err := planner.Repair(context.Background(), r, pare.Options{})
 			if err != nil || len(plan.Changes()) < n {
 				t.Fatal(err, len(plan.Changes()))
 			}

@@ -1,10 +1,12 @@
 package replay_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/pare-llm/pare"
 	recorded "github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -34,7 +36,7 @@ func corpus(t testing.TB) []history {
 		if err != nil {
 			t.Fatalf("%s %s: %v", group, b.Name, err)
 		}
-		plan, err := parex.Repair(r, pare.Options{})
+		plan, err := planner.Repair(context.Background(), r, pare.Options{})
 		if err != nil {
 			t.Fatalf("%s %s: %v", group, b.Name, err)
 		}

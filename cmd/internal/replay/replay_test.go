@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/replay"
 	"github.com/pare-llm/pare/internal/histories"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -252,7 +254,7 @@ func randoms(t testing.TB, n uint64, yield func(name string, r *wire.Request)) {
 		d := wire.Dialects()[seed%uint64(len(wire.Dialects()))]
 		s := histories.Random(seed, histories.GenOptions{Turns: int(seed%4) + 1})
 		r := mustParse(t, string(s.Render(d, histories.RenderOptions{})), wire.Options{Dialect: d, Model: histories.DefaultModel(d)})
-		plan, err := parex.Repair(r, pare.Options{})
+		plan, err := planner.Repair(context.Background(), r, pare.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -520,7 +522,7 @@ func TestDefectU6TrimIsTrim(t *testing.T) {
 					t.Fatal(err)
 				}
 				got, gotErr := send(q)
-				want, wantErr := parex.Trim(q, window, pare.Options{Counter: letters{}})
+				want, wantErr := planner.Trim(context.Background(), q, window, pare.Options{Counter: letters{}})
 				requests++
 				if (gotErr == nil) != (wantErr == nil) || gotErr == nil && !bytes.Equal(got.Raw(), want.Result().Raw()) {
 					t.Fatalf("%s, %s, request %d: %v, %v, or other bytes", name, text, k, gotErr, wantErr)

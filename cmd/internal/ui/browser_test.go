@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/wire"
 )
@@ -378,7 +380,7 @@ func testEveryAction(t *testing.T, b *browser) {
 		t.Fatal(err)
 	}
 	o := options(r, "chat.json")
-	if o.Plan, err = parex.Repair(r, pare.Options{Check: wire.CheckOptions{Strict: true}}); err != nil {
+	if o.Plan, err = planner.Repair(context.Background(), r, pare.Options{Check: wire.CheckOptions{Strict: true}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range o.Plan.Changes() {
@@ -661,7 +663,7 @@ func evilPage(t *testing.T) *Page {
 		{"role":"assistant","content":[{"type":"tool_use","id":"a","name":`+s+`,"input":{"x":`+s+`}}]},
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","content":`+s+`}]}]}`))
 	o := options(r, evil)
-	plan, err := parex.Repair(r, pare.Options{})
+	plan, err := planner.Repair(context.Background(), r, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/fullness"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
 )
@@ -50,7 +52,7 @@ func planned(t testing.TB, body []byte, source string, policy wire.Repair) (*Pag
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.Plan, err = parex.PlanRules(p, r, pare.Options{Counter: o.counter(), Repair: policy})
+	o.Plan, err = planner.Prune(context.Background(), p, r, pare.Options{Counter: o.counter(), Repair: policy})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -247,7 +248,7 @@ func (p *Page) changes(plan *pare.Plan, at places) {
 
 // kept notes which blocks the rules protect, and why.
 func (p *Page) kept(plan *pare.Plan, at places) {
-	t := parex.Repaired(plan).Transcript()
+	t := planner.RepairedRequest(plan).Transcript()
 	seen := make(map[Reason]int)
 	flat := p.Before.flat()
 	for _, d := range plan.Decisions() {
@@ -260,7 +261,7 @@ func (p *Page) kept(plan *pare.Plan, at places) {
 			seen[why] = len(p.Kept)
 		}
 		for _, b := range t.Atoms()[d.Atom].Blocks {
-			if _, old := at.find(wirex.PathIn(parex.Repaired(plan), at.r, b)); old >= 0 {
+			if _, old := at.find(wirex.PathIn(planner.RepairedRequest(plan), at.r, b)); old >= 0 {
 				flat[old].Kept = seen[why]
 			}
 		}

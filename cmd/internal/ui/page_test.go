@@ -2,6 +2,7 @@ package ui
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -73,7 +75,7 @@ func TestHostileText(t *testing.T) {
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":` + string(q) + `,"content":` + string(q) + `}]}]}`
 	r := parse(t, []byte(body))
 	o := options(r, hostile)
-	plan, err := parex.Repair(r, pare.Options{})
+	plan, err := planner.Repair(context.Background(), r, pare.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +214,7 @@ func TestZoo(t *testing.T) {
 			continue
 		}
 		o := options(r, name)
-		if o.Plan, err = parex.Repair(r, pare.Options{}); err != nil {
+		if o.Plan, err = planner.Repair(context.Background(), r, pare.Options{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}

@@ -1,4 +1,4 @@
-package pare
+package planner
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package pare
+package planner
 
 import (
 	"github.com/pare-llm/pare/transcript"

@@ -1,10 +1,11 @@
-package pare
+package planner
 
 import (
 	"errors"
 	"fmt"
 
 	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -107,34 +108,6 @@ func (e *WindowTooSmall) Error() string {
 	return fmt.Sprintf("window too small: what must be kept needs %d %s, the limit is %d", e.Minimum, e.Unit, e.Limit)
 }
 
-// trim makes a history fit a window by climbing the ladder as far as needed: it
-// repairs, then lets the rules vote, clears old results, shortens huge ones, drops
-// exchanges, drops turns, and shortens what is pinned last of all. A larger limit
-// keeps whatever a smaller one keeps. The error is a *WindowTooSmall if nothing fits.
-// A history that fits comes back as it is, rules or not, and so does a request that
-// continues a conversation on the server.
-func trim(r *wire.Request, w Window, o Options) (plan *Plan, err error) {
-	if wirex.Delta(r) != "" {
-		return repairOnly(r, o)
-	}
-	if w, err = w.of(r.Model(), r); err != nil {
-		return nil, err
-	}
-	if err := w.valid(o); err != nil {
-		return nil, err
-	}
-	defer caught(&plan, &err)
-	f, err := toFit(r, w, o)
-	if err != nil {
-		return nil, err
-	}
-	fitted, err := f.fitMarked()
-	if err != nil {
-		return nil, err
-	}
-	return f.plan(fitted), nil
-}
-
 // limits lists the limits in the order they are met: what is counted in messages
 // first, because tokens may then need nothing more.
 func (w *Window) limits() []ladder.Limit {
@@ -148,7 +121,7 @@ func (w *Window) limits() []ladder.Limit {
 }
 
 // valid says what is wrong with a window.
-func (w *Window) valid(o Options) error {
+func (w *Window) validate(o Options) error {
 	for _, f := range []struct {
 		name string
 		n    int
@@ -192,4 +165,33 @@ type CachePricing interface {
 	// PaysAfter is the number of further requests after which it pays to take removed
 	// tokens out in front of kept ones, which have to be written to the cache again.
 	PaysAfter(removed, kept int) int
+}
+
+// An UnknownModelError is the error for a window that is to be a model's own. Many
+// goroutines may read it.
+type UnknownModelError struct{ Model string }
+
+func (e *UnknownModelError) Error() string {
+	if e.Model == "" {
+		return "no limit is given, and the request names no model"
+	}
+	return fmt.Sprintf("no limit is given, and the window of the model %q is not known", e.Model)
+}
+
+// of is the window for a request to a model: what it leaves to the model is filled in.
+func (w Window) ForModel(model string, r *wire.Request) (Window, error) {
+	if w.ModelTokens && w.Tokens == 0 {
+		m, known := tokens.Lookup(model)
+		if !known {
+			return w, &UnknownModelError{model}
+		}
+		w.Tokens = m.Input(min(r.MaxOutputTokens(), m.Output))
+	}
+	if w.LowPercent > 0 && w.Low == 0 && w.Tokens > 0 {
+		w.Low = min(max(int(int64(w.Tokens)*int64(w.LowPercent)/100), 1), w.Tokens-1)
+	}
+	if w.ModelCache && w.Cache == nil {
+		w.Cache = tokens.CacheOf(model)
+	}
+	return w, nil
 }

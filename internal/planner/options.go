@@ -1,10 +1,6 @@
-package pare
+package planner
 
-import (
-	"context"
-
-	"github.com/pare-llm/pare/wire"
-)
+import "github.com/pare-llm/pare/wire"
 
 // Options controls how a plan is made. The zero value repairs a request that is about to be sent.
 type Options struct {
@@ -23,16 +19,11 @@ type Options struct {
 	// SkipFailedRules is described at [Policy].
 	SkipFailedRules bool
 
-	ctx            context.Context // ends planning early; nil: never
-	summarizeLater bool            // see Policy.SummarizeLater
-	archived       bool            // removed content is archived, so that placeholders may name it
-}
-
-func (o *Options) context() context.Context {
-	if o.ctx == nil {
-		return context.Background()
-	}
-	return o.ctx
+	// ArchiveHandles names archive items in placeholders. The caller archives the items that
+	// [Plan.Archive] returns.
+	ArchiveHandles bool
+	// SummarizeLater writes missing summaries of a window in the background, for later requests.
+	SummarizeLater bool
 }
 
 // countText returns the number of tokens of a text, or zero without a counter.

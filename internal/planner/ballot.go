@@ -1,4 +1,4 @@
-package pare
+package planner
 
 import (
 	"errors"
@@ -85,6 +85,10 @@ func (b *Ballot) Needs(x, y transcript.AtomID) {
 func (b *Ballot) Dropped(a transcript.AtomID) bool {
 	return b.valid(a) && b.dropped[a]
 }
+
+// IsCut reports whether an earlier request has cut a block that a rule votes on. Only rules with
+// [WithReplay] can ask.
+func IsCut(b *Ballot, id transcript.BlockID) bool { return b.isCut != nil && b.isCut(id) }
 
 // valid reports whether the transcript has an atom. It panics after the poll, because the vote would
 // be lost.

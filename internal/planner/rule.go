@@ -1,4 +1,4 @@
-package pare
+package planner
 
 import (
 	"fmt"
@@ -8,9 +8,6 @@ import (
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
-
-// Parse reads one request body or list of messages in any of the six dialects.
-func Parse(body []byte) (*wire.Request, error) { return wire.Parse(body, wire.Options{}) }
 
 // A Rule is a value. Prepare looks at the history and returns the closure that
 // votes; it keeps what it found in that closure, so nothing is shared between rules
@@ -39,6 +36,13 @@ type Rule struct {
 	// reads the whole history once and returns how the rule votes on a number of first messages. Only
 	// edits count. Nil: Prepare reads each beginning.
 	replay func(*wire.Request) (func(b *Ballot, messages int), error)
+}
+
+// WithReplay returns the rule with a function that votes on all beginnings of a history but reads the
+// history only once. Only its edits count.
+func WithReplay(r Rule, replay func(*wire.Request) (func(b *Ballot, messages int), error)) Rule {
+	r.replay = replay
+	return r
 }
 
 // A Process votes.

@@ -1,8 +1,10 @@
-package pare
+package planner
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/pare-llm/pare/wire"
 )
 
 // TestPlanRefusesBrokenPromises: a result without the task or the newest words of the user, or with another system
@@ -25,11 +27,11 @@ func TestPlanRefusesBrokenPromises(t *testing.T) {
 		{name: "a parameter less", out: strings.Replace(in, `,"max_tokens":9`, "", 1), want: "outside of its history"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			before, err := Parse([]byte(in))
+			before, err := wire.Parse([]byte(in), wire.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, err := Parse([]byte(tt.out))
+			after, err := wire.Parse([]byte(tt.out), wire.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

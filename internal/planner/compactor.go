@@ -1,4 +1,4 @@
-package pare
+package planner
 
 import (
 	"context"
@@ -101,7 +101,7 @@ func (c *Compactor) timeout() time.Duration {
 }
 
 // valid says what is wrong with the fields.
-func (c *Compactor) valid(o Options) error {
+func (c *Compactor) validate(o Options) error {
 	switch {
 	case c.MinKeep < 0 || c.MaxTokens < 0 || c.Above < 0 || c.Timeout < 0:
 		return errors.New("compact: MinKeep, MaxTokens, Above and Timeout must not be less than 0")
@@ -111,31 +111,17 @@ func (c *Compactor) valid(o Options) error {
 	return nil
 }
 
-// compactAlone puts a summary in the place of the head of a history, at the cut that
-// [transcript.Transcript.Split] finds. A history without a cut, or not above the mark, or
-// without a summarizer so short that a note would not be smaller, is an empty plan with
-// the event compaction_skipped; [Plan.Left] says what is wrong with it, as with every result.
-// The error is a *CompactionError; whatever it says, the history is untouched.
-func (c *Compactor) compactAlone(ctx context.Context, r *wire.Request) (*Plan, error) {
-	return c.compact(ctx, unchangedDraft(r), c.Options)
-}
-
-// compactNamed is Compact for callers who keep what goes in their own way. Name returns the handle that
-// a summary has for what goes now or, given several handles, for all that they stand for together.
-func (c *Compactor) compactNamed(ctx context.Context, r *wire.Request, name func(together ...string) string) (*Plan, error) {
-	o := c.Options
-	o.name = name
-	return c.compact(ctx, unchangedDraft(r), o)
-}
+// MinKeep returns how many messages a compaction keeps at least.
+func MinKeep(c *Compactor) int { return c.minKeep() }
 
 // compact compacts what a plan has made so far.
 func (c *Compactor) compact(ctx context.Context, base draft, o CompactOptions) (plan *Plan, err error) {
-	if err := c.valid(o.Options); err != nil {
+	if err := c.validate(o.Options); err != nil {
 		return nil, err
 	}
 	r := base.result()
 	o.Options = o.guarded()
-	defer caught(&plan, &err)
+	defer CatchFault(&plan, &err)
 	if o.Counter != nil && c.Above > 0 {
 		if n := r.Tokens(o.Counter); n <= c.Above {
 			return base.skip(o.Options, "at most %d tokens are left alone, there are %d", c.Above, n), nil
@@ -181,7 +167,7 @@ const offloaded = "What stood here is archived. It was not summarized."
 func (c *Compactor) at(ctx context.Context, base draft, h Removed, o CompactOptions) (*Plan, error) {
 	o.Archived = o.Archived || c.Summarize == nil
 	v := c.levels(ctx, h.Request, o.Options)
-	return base.compact(h, o, func(h Removed, lost loss, name nameFunc) (string, Summary, error) {
+	return base.compact(ctx, h, o, func(h Removed, lost loss, name nameFunc) (string, Summary, error) {
 		v.name = name
 		return v.add(h, lost)
 	})
@@ -334,48 +320,30 @@ func (h *Removed) key() (k runKey) {
 	return runKey(sum.Sum(nil))
 }
 
-// fitWindow is everything in one call: the window is trimmed by the ladder, and if
-// exchanges or turns have to go, a summary of them stands in their place, with those of
-// earlier trims in front of it. Room for MaxTokens is kept free for all of them.
-// With a stable window the summaries are stable too: each stands for one batch, or for several
-// when it was condensed. Where a summary fails, a line says what it would stand for, with the event
-// compaction_failed; the history fits either way.
-func (c *Compactor) fitWindow(ctx context.Context, r *wire.Request, w Window) (*Plan, error) {
-	return c.fit(ctx, r, w, c.Options.Options)
-}
-
-func (c *Compactor) fit(ctx context.Context, r *wire.Request, w Window, o Options) (plan *Plan, err error) {
-	if w, err = w.of(r.Model(), r); err != nil {
-		return nil, err
-	}
-	if c.Summarize == nil || w.Tokens == 0 {
-		return trim(r, w, o)
-	}
-	if err := errors.Join(w.valid(o), c.valid(o)); err != nil {
-		return nil, err
-	}
-	defer caught(&plan, &err)
-	f, err := toFit(r, w, o)
+// fitWithSummaries fits a window and replaces dropped exchanges and turns by summaries. Without room
+// for summaries, it fits the window with a mark.
+func (c *Compactor) fitWithSummaries(ctx context.Context, p *windowPlanner) (fit, error) {
+	t, err := p.fit(c.maxTokens(), nil)
 	if err != nil {
-		return nil, err
-	}
-	t, err := f.fit(c.maxTokens(), nil)
-	if err != nil { // no room for a summary
-		if t, err = f.fitMarked(); err != nil {
-			return nil, err
+		if t, err = p.fitMarked(); err != nil {
+			return fit{}, err
 		}
 		t.events = append(t.events, Event{eventCompactionFailed, CompactionFailed{Error: fmt.Sprintf("the window has no room for a summary of %d tokens beside what must stay", c.maxTokens())}})
-	} else if lost := t.ladder.Lost(); len(lost) > 0 {
-		t = c.tell(ctx, f, lost, t)
-	} else if o.summarizeLater {
-		c.prepare(ctx, f)
+		return t, nil
 	}
-	return f.plan(t), nil
+	lost := t.ladder.Lost()
+	if len(lost) > 0 {
+		return c.tell(ctx, p, lost, t), nil
+	}
+	if p.o.SummarizeLater {
+		c.prepare(ctx, p)
+	}
+	return t, nil
 }
 
 // tell puts the summaries of all batches into the plan. What has none is named in its
 // place; if there is no place, a mark stands for everything.
-func (c *Compactor) tell(ctx context.Context, f *fitting, lost [][]transcript.BlockID, bare fit) fit {
+func (c *Compactor) tell(ctx context.Context, f *windowPlanner, lost [][]transcript.BlockID, bare fit) fit {
 	note := func(e Event) { bare.events = append(bare.events, e) }
 	failed := func(err error) {
 		note(Event{eventCompactionFailed, CompactionFailed{Error: err.Error()}})
@@ -383,7 +351,7 @@ func (c *Compactor) tell(ctx context.Context, f *fitting, lost [][]transcript.Bl
 	}
 	o := f.o
 	s := &story{c: c, r: f.base.result(), o: o, lost: lost, archived: f.w.Archive, frame: bare.ladder.Frame()}
-	if o.summarizeLater {
+	if o.SummarizeLater {
 		if s.chunk(f.w.Tokens); s.readAhead(ctx, failed) {
 			note(Event{eventCompactionSkipped, CompactionSkipped{"a summary is being written, for a later request"}})
 		}
@@ -459,7 +427,7 @@ func (c *Compactor) load(key string) (string, bool) {
 	if ok || c.Memory == nil {
 		return text, ok
 	}
-	defer blame("memory")
+	defer Blame("memory")
 	if text, ok = c.Memory.Load(key); ok {
 		c.keepText(key, text)
 	}
@@ -469,7 +437,7 @@ func (c *Compactor) load(key string) (string, bool) {
 func (c *Compactor) store(key, text string) {
 	c.keepText(key, text)
 	if c.Memory != nil {
-		defer blame("memory")
+		defer Blame("memory")
 		c.Memory.Store(key, text)
 	}
 }

@@ -1,6 +1,7 @@
-package pare
+package planner
 
 import (
+	"context"
 	"slices"
 
 	"github.com/pare-llm/pare/archive"
@@ -47,8 +48,8 @@ func unchangedDraft(r *wire.Request) draft {
 }
 
 // repairDraft returns the draft that only repairs r.
-func repairDraft(r *wire.Request, o Options) (draft, error) {
-	repaired, err := wirex.RepairSince(r, o.context(), r, o.Repair, o.Check)
+func repairDraft(ctx context.Context, r *wire.Request, o Options) (draft, error) {
+	repaired, err := wirex.RepairSince(r, ctx, r, o.Repair, o.Check)
 	if err != nil {
 		return draft{}, err
 	}
@@ -60,43 +61,24 @@ func repairDraft(r *wire.Request, o Options) (draft, error) {
 	return draft{steps: []Step{step}, found: found, remaining: repaired.Left, sent: r}, nil
 }
 
-// planRules repairs r, lets the rules vote on it and settles their votes. A nil pipeline has no rules.
-func (p *Pipeline) planRules(r *wire.Request, o Options) (plan *Plan, err error) {
-	o = o.guarded()
-	defer caught(&plan, &err)
-	d, err := p.planDraft(r, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkPromises(d.input(), repairedRequest(d.steps), d.result(), 0); err != nil {
-		return nil, err
-	}
-	return d.plan(o), nil
-}
-
-// repairOnly returns the plan that only repairs r.
-func repairOnly(r *wire.Request, o Options) (*Plan, error) {
-	return (*Pipeline)(nil).planRules(r, o)
-}
-
 // planDraft repairs r and lets the rules vote on it. A nil pipeline has no rules.
-func (p *Pipeline) planDraft(r *wire.Request, o Options) (draft, error) {
-	d, err := repairDraft(r, o)
+func (p *Pipeline) planDraft(ctx context.Context, r *wire.Request, o Options) (draft, error) {
+	d, err := repairDraft(ctx, r, o)
 	if err != nil {
 		return draft{}, err
 	}
 	if p == nil || wirex.Delta(r) != "" {
-		return d.finish(d.result(), o)
+		return d.finish(ctx, d.result(), o)
 	}
 	arriving, rest := p.splitArriving()
-	if d, err = d.applyArriving(arriving, o); err != nil {
+	if d, err = d.applyArriving(ctx, arriving, o); err != nil {
 		return draft{}, err
 	}
 	repaired := d.result()
 	if rest == nil {
-		return d.finish(repaired, o)
+		return d.finish(ctx, repaired, o)
 	}
-	v, err := rest.poll(repaired, o)
+	v, err := rest.poll(ctx, repaired, o)
 	if err != nil {
 		return draft{}, err
 	}
@@ -105,7 +87,7 @@ func (p *Pipeline) planDraft(r *wire.Request, o Options) (draft, error) {
 	if err != nil {
 		return draft{}, err
 	}
-	return d.with(step).finish(repaired, o)
+	return d.with(step).finish(ctx, repaired, o)
 }
 
 // An insertion is a message that a step puts in, with its receipt.
@@ -173,7 +155,7 @@ const maxFinishRounds = 3
 // finish adds the step that drops thinking which the steps so far have made invalid, and repairs the
 // new neighbors that removal has created. It does nothing if the result is still repaired, a request
 // without findings that a repair could remove; nil if there is none.
-func (d draft) finish(repaired *wire.Request, o Options) (draft, error) {
+func (d draft) finish(ctx context.Context, repaired *wire.Request, o Options) (draft, error) {
 	step := Step{From: d.result(), To: d.result()}
 	for range maxFinishRounds {
 		var stale []transcript.BlockID
@@ -189,7 +171,7 @@ func (d draft) finish(repaired *wire.Request, o Options) (draft, error) {
 		if next == repaired {
 			break
 		}
-		m, err := wirex.RepairSince(next, o.context(), d.input(), o.Repair, o.Check)
+		m, err := wirex.RepairSince(next, ctx, d.input(), o.Repair, o.Check)
 		if err != nil {
 			return draft{}, err
 		}

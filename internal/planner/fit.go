@@ -1,7 +1,8 @@
-package pare
+package planner
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"slices"
 
@@ -13,9 +14,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A fitting makes a repaired history fit a window. The ladder decides which states it
-// could be brought to; the fitting lets rules vote for it and makes plans of states.
-type fitting struct {
+// A windowPlanner makes a repaired history fit a window. The ladder decides which states it
+// could be brought to; the windowPlanner lets rules vote for it and makes plans of states.
+type windowPlanner struct {
+	ctx     context.Context
 	base    draft // repaired, and nothing else done
 	unended bool  // the result of base may end with the assistant, which the provider rejects
 	w       Window
@@ -25,9 +27,9 @@ type fitting struct {
 }
 
 // fit climbs. Reserve is room for a summary of what is lost, and mark what a mark costs instead.
-func (f *fitting) fit(reserve int, mark func() int) (fit, error) {
+func (f *windowPlanner) fit(reserve int, mark func() int) (fit, error) {
 	s := ladder.Setting{
-		Request: f.base.result(), Unended: f.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve, Mark: mark, Stop: f.o.context().Err,
+		Request: f.base.result(), Unended: f.unended, Window: f.w.ladder(), Counter: f.o.Counter, Try: f.try, Reserve: reserve, Mark: mark, Stop: f.ctx.Err,
 	}
 	if f.w.Rules != nil {
 		s.Vote = func(r *wire.Request) (ladder.Votes, error) { return f.vote(f.w.Rules, r) }
@@ -49,20 +51,20 @@ func (f *fitting) fit(reserve int, mark func() int) (fit, error) {
 
 // toFit repairs a history that will be made to fit. What would be put behind its end is
 // left for later: that end may go.
-func toFit(r *wire.Request, w Window, o Options) (*fitting, error) {
+func newWindowPlanner(ctx context.Context, r *wire.Request, w Window, o Options) (*windowPlanner, error) {
 	o = o.guarded()
-	o.archived = o.archived || w.Archive
-	f := &fitting{w: w.guarded(), o: o}
+	o.ArchiveHandles = o.ArchiveHandles || w.Archive
+	f := &windowPlanner{ctx: ctx, w: w.guarded(), o: o}
 	ms := r.Transcript().Messages()
 	if n := len(ms); n > 0 && ms[n-1].Role == transcript.Assistant {
 		o.Repair.Unended = true
 	}
-	d, err := repairDraft(r, o)
+	d, err := repairDraft(ctx, r, o)
 	if err != nil {
 		return nil, err
 	}
 	arriving, rest := f.w.Rules.splitArriving()
-	if d, err = d.applyArriving(arriving, o); err != nil {
+	if d, err = d.applyArriving(ctx, arriving, o); err != nil {
 		return nil, err
 	}
 	f.base, f.early, f.w.Rules = d, d.faults, rest
@@ -144,8 +146,8 @@ func tells(r *wire.Request, b transcript.BlockID) bool {
 }
 
 // vote asks some rules.
-func (f *fitting) vote(rules *Pipeline, r *wire.Request) (out ladder.Votes, err error) {
-	v, err := rules.poll(r, f.o)
+func (f *windowPlanner) vote(rules *Pipeline, r *wire.Request) (out ladder.Votes, err error) {
+	v, err := rules.poll(f.ctx, r, f.o)
 	if err != nil {
 		return out, err
 	}
@@ -168,7 +170,7 @@ func (f *fitting) vote(rules *Pipeline, r *wire.Request) (out ladder.Votes, err 
 
 // coldVoter returns how the rules for cold moments vote. Rules that can vote on all beginnings of a
 // history read it when they are first asked.
-func (f *fitting) coldVoter() func(ladder.Beginning) (ladder.Votes, error) {
+func (f *windowPlanner) coldVoter() func(ladder.Beginning) (ladder.Votes, error) {
 	reads := func(r Rule) bool { return r.replay == nil }
 	if f.w.Rules != nil || slices.ContainsFunc(f.w.ColdRules.rules, reads) {
 		return f.voteCold
@@ -203,7 +205,7 @@ func (v voter) cast(b *Ballot, messages int) (fault *FaultError) {
 }
 
 // voters lets the rules for cold moments read the repaired history.
-func (f *fitting) voters() ([]voter, error) {
+func (f *windowPlanner) voters() ([]voter, error) {
 	all := make([]voter, 0, len(f.w.ColdRules.rules))
 	for _, rule := range f.w.ColdRules.rules {
 		vote, err := rule.replay(f.base.result())
@@ -216,14 +218,14 @@ func (f *fitting) voters() ([]voter, error) {
 }
 
 // voteReplayed takes the edits that rules vote for.
-func (f *fitting) voteReplayed(voters []voter, begin ladder.Beginning) (out ladder.Votes, err error) {
-	if err := f.o.context().Err(); err != nil {
+func (f *windowPlanner) voteReplayed(voters []voter, begin ladder.Beginning) (out ladder.Votes, err error) {
+	if err := f.ctx.Err(); err != nil {
 		return out, err
 	}
 	r, v := f.base.result(), new(votes)
 	t := r.Transcript()
 	for _, rule := range voters {
-		b := &Ballot{rule: rule.rule, t: t, votes: new(votes), archived: f.o.archived, isCut: begin.IsCut}
+		b := &Ballot{rule: rule.rule, t: t, votes: new(votes), archived: f.o.ArchiveHandles, isCut: begin.IsCut}
 		fault := rule.cast(b, begin.Messages)
 		switch {
 		case fault == nil:
@@ -251,7 +253,7 @@ func (f *fitting) voteReplayed(voters []voter, begin ladder.Beginning) (out ladd
 }
 
 // voteCold asks the rules for cold moments; what the others protect, they may not touch.
-func (f *fitting) voteCold(begin ladder.Beginning) (out ladder.Votes, err error) {
+func (f *windowPlanner) voteCold(begin ladder.Beginning) (out ladder.Votes, err error) {
 	r, err := begin.Request()
 	if err != nil {
 		return out, err
@@ -273,7 +275,7 @@ func (f *fitting) voteCold(begin ladder.Beginning) (out ladder.Votes, err error)
 
 // remember keeps what rules have decided, and of each atom that nobody votes on now what was
 // decided about it when others did, or at an earlier request.
-func (f *fitting) remember(now []Decision) {
+func (f *windowPlanner) remember(now []Decision) {
 	for a := range min(len(f.votes), len(now)) {
 		if len(now[a].Reasons) == 0 {
 			now[a].Reasons = f.votes[a].Reasons
@@ -297,15 +299,15 @@ func (a attempt) AsRewritten() bool      { return a.asRewritten }
 func (a attempt) Sound() bool            { return a.broken == nil && (len(a.remaining) == 0 || a.hopeless) }
 
 // try carries out the state that the ladder is at.
-func (f *fitting) try(l *ladder.Ladder) (ladder.Outcome, error) {
-	if err := f.o.context().Err(); err != nil {
+func (f *windowPlanner) try(l *ladder.Ladder) (ladder.Outcome, error) {
+	if err := f.ctx.Err(); err != nil {
 		return nil, err
 	}
 	return f.attempt(l, nil)
 }
 
 // attempt carries out the state that the ladder is at, and puts in a message unless insert is nil.
-func (f *fitting) attempt(l *ladder.Ladder, insert *insertion) (attempt, error) {
+func (f *windowPlanner) attempt(l *ladder.Ladder, insert *insertion) (attempt, error) {
 	drops, edits, _ := l.Todo()
 	step, err := f.base.rewriteBlocks(drops, edits, insert, f.o)
 	if err != nil {
@@ -315,7 +317,7 @@ func (f *fitting) attempt(l *ladder.Ladder, insert *insertion) (attempt, error) 
 	if f.unended {
 		repaired = nil // there is something to repair in any case
 	}
-	d, err := f.base.with(step).finish(repaired, f.o)
+	d, err := f.base.with(step).finish(f.ctx, repaired, f.o)
 	if err != nil {
 		return attempt{}, err
 	}
@@ -337,7 +339,7 @@ type fit struct {
 }
 
 // plan returns the plan of a fit.
-func (f *fitting) plan(t fit) *Plan {
+func (f *windowPlanner) plan(t fit) *Plan {
 	l, d := t.ladder, t.attempt.draft
 	step := d.steps[t.attempt.step]
 	step.Decisions = f.decide(l, step.From.Transcript())
@@ -376,7 +378,7 @@ func (c ladderCosts) editTokens(e wire.BlockEdit) int      { return c.l.SaidCost
 
 // decide writes the state that a ladder is at down as one decision per atom. All blocks of an atom
 // go, or none.
-func (f *fitting) decide(l *ladder.Ladder, t *transcript.Transcript) []Decision {
+func (f *windowPlanner) decide(l *ladder.Ladder, t *transcript.Transcript) []Decision {
 	atoms := t.Atoms()
 	all := keepAll(t)
 	reasons := make([]Reason, 0, len(atoms)) // one array for nearly all of them
@@ -409,7 +411,7 @@ func (f *fitting) decide(l *ladder.Ladder, t *transcript.Transcript) []Decision 
 }
 
 // reasons appends why a rung touched an atom.
-func (f *fitting) reasons(all []Reason, a transcript.AtomID, by ladder.Rung) []Reason {
+func (f *windowPlanner) reasons(all []Reason, a transcript.AtomID, by ladder.Rung) []Reason {
 	if by == ladder.Rules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
 		return append(all, f.votes[a].Reasons...)
 	}
@@ -417,7 +419,7 @@ func (f *fitting) reasons(all []Reason, a transcript.AtomID, by ladder.Rung) []R
 }
 
 // reason is the first one.
-func (f *fitting) reason(a transcript.AtomID, by ladder.Rung) Reason {
+func (f *windowPlanner) reason(a transcript.AtomID, by ladder.Rung) Reason {
 	if by == ladder.Rules && int(a) < len(f.votes) && len(f.votes[a].Reasons) > 0 {
 		return f.votes[a].Reasons[0]
 	}

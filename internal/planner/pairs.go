@@ -1,4 +1,4 @@
-package pare
+package planner
 
 import (
 	"slices"
@@ -100,9 +100,9 @@ func halves(x transcript.Exchange, f wire.Finding) (part []transcript.BlockID, w
 	return nil, true
 }
 
-// isPaired reports whether every call is answered and every result asked for, where the
+// IsPaired reports whether every call is answered and every result asked for, where the
 // provider looks.
-func isPaired(r *wire.Request) bool { return len(Orphans(r, false)) == 0 }
+func IsPaired(r *wire.Request) bool { return len(Orphans(r, false)) == 0 }
 
 // DropOrphans drops exactly the orphans and nothing else: the smallest thing that makes
 // a history paired. It returns the new body, the orphans that were removed, and what a

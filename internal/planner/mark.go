@@ -1,4 +1,4 @@
-package pare
+package planner
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ const Mark = wording.Mark
 // fitMarked climbs and, if exchanges or turns are dropped, puts a mark where the first of them
 // were. There is none within what a mark costs of the least limit, nor where a limit of messages
 // leaves no room: it is not worth a message of somebody's.
-func (f *fitting) fitMarked() (fit, error) {
+func (f *windowPlanner) fitMarked() (fit, error) {
 	mark := f.markTokens
 	if f.w.Unmarked {
 		mark = nil
@@ -32,7 +32,7 @@ func (f *fitting) fitMarked() (fit, error) {
 func archived(handle string) string { return "\n" + Mark + "archived as " + handle + "]" }
 
 // markTokens is what the mark costs in a message of its own.
-func (f *fitting) markTokens() int {
+func (f *windowPlanner) markTokens() int {
 	n := f.o.countText(wording.LeftOut) + wirex.FrameTokens(f.o.Counter)
 	if f.w.Archive {
 		n += f.o.countText(archived(archive.Name(nil))) + 4 // not all handles cost the same
@@ -42,7 +42,7 @@ func (f *fitting) markTokens() int {
 
 // marked returns a fit with a mark, or the fit itself if the mark does not fit or the provider
 // rejects it.
-func (f *fitting) marked(t fit) (fit, error) {
+func (f *windowPlanner) marked(t fit) (fit, error) {
 	mark := f.mark(t.ladder)
 	if mark == nil {
 		return t, nil
@@ -69,7 +69,7 @@ func (f *fitting) marked(t fit) (fit, error) {
 }
 
 // orMarked returns the fit with a mark, if that is possible.
-func (f *fitting) orMarked(t fit) fit {
+func (f *windowPlanner) orMarked(t fit) fit {
 	if f.w.Unmarked {
 		return t
 	}
@@ -83,7 +83,7 @@ func (f *fitting) orMarked(t fit) fit {
 // mark is what stands in front of what was lost first, be it a message of the user's or a turn of the
 // model's, or behind its turn if results stay there, which belong to the calls in front. Nil: nothing follows, or a mark of an
 // earlier window is still there.
-func (f *fitting) mark(l *ladder.Ladder) *insertion {
+func (f *windowPlanner) mark(l *ladder.Ladder) *insertion {
 	t := f.base.result().Transcript()
 	first := transcript.NoBlock
 	for b := range t.Blocks() {

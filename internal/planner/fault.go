@@ -1,4 +1,4 @@
-package pare
+package planner
 
 import (
 	"errors"
@@ -25,8 +25,8 @@ type FaultError struct {
 func (e *FaultError) Error() string { return fmt.Sprintf("%s: %v", e.Part, e.Err) }
 func (e *FaultError) Unwrap() error { return e.Err }
 
-// blame, deferred around a call of the caller's code, puts a name to its panic.
-func blame(part string) {
+// Blame, deferred around a call of the caller's code, puts a name to its panic.
+func Blame(part string) {
 	if p := recover(); p != nil {
 		panic(newPanicFault(part, p))
 	}
@@ -44,9 +44,9 @@ func newPanicFault(part string, panicked any) *FaultError {
 	}
 }
 
-// caught, deferred at the edge, makes an error of what blame has named. Panics of our own
+// CatchFault, deferred at the edge, makes an error of what blame has named. Panics of our own
 // go on.
-func caught(plan **Plan, err *error) {
+func CatchFault(plan **Plan, err *error) {
 	switch p := recover().(type) {
 	case nil:
 	case *FaultError:
@@ -65,13 +65,13 @@ func (o Options) guarded() Options {
 	}
 	if sink := o.Sink; sink != nil {
 		o.Sink = func(e Event) {
-			defer blame("sink")
+			defer Blame("sink")
 			sink(e)
 		}
 	}
 	if stub := o.Repair.Stub; stub != nil {
 		o.Repair.Stub = func(x transcript.Exchange) string {
-			defer blame("stub")
+			defer Blame("stub")
 			text := stub(x)
 			if !utf8.ValidString(text) {
 				panic(&FaultError{"stub", errors.New("it gives bytes that are not UTF-8"), nil})
@@ -86,7 +86,7 @@ func (o Options) guarded() Options {
 func (w Window) guarded() Window {
 	if rank := w.Priority; rank != nil {
 		w.Priority = func(r *wire.Request, a transcript.AtomID) int {
-			defer blame("priority")
+			defer Blame("priority")
 			return rank(r, a)
 		}
 	}
@@ -99,7 +99,7 @@ func (w Window) guarded() Window {
 type terms struct{ CachePricing }
 
 func (t terms) PaysAfter(removed, kept int) int {
-	defer blame("terms of the cache")
+	defer Blame("terms of the cache")
 	return t.CachePricing.PaysAfter(removed, kept)
 }
 
@@ -116,22 +116,22 @@ const maxCount = 1 << 40
 type counter struct{ of wire.Counter }
 
 func (c counter) Count(text []byte) int {
-	defer blame("counter")
+	defer Blame("counter")
 	return possible(c.of.Count(text), text)
 }
 
 func (c counter) CountJSON(raw []byte) int {
-	defer blame("counter")
+	defer Blame("counter")
 	return possible(c.of.CountJSON(raw), raw)
 }
 
 func (c counter) Media(mime string, data []byte, low bool) int {
-	defer blame("counter")
+	defer Blame("counter")
 	return possible(c.of.Media(mime, data, low), mime)
 }
 
 func (c counter) Overhead(messages, tools int) int {
-	defer blame("counter")
+	defer Blame("counter")
 	return possible(c.of.Overhead(messages, tools), "")
 }
 

@@ -1,4 +1,4 @@
-package pare
+package planner
 
 import (
 	"encoding/json"
@@ -61,6 +61,10 @@ func (p *Plan) decided() Step {
 	}
 	return Step{}
 }
+
+// RepairedRequest returns the request that the decisions of p are about or, without decisions, the
+// repaired request.
+func RepairedRequest(p *Plan) *wire.Request { return repairedRequest(p.steps) }
 
 // Decisions returns one decision per atom of the repaired request, in order. It returns nil if no
 // rule, window or compaction took part.
@@ -178,7 +182,7 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 
 // WriteReceipt writes every change as one line of JSON.
 func (p *Plan) WriteReceipt(w io.Writer) error {
-	lines, err := receiptLines(p.changes)
+	lines, err := ReceiptLines(p.changes...)
 	if err != nil || len(lines) == 0 {
 		return err
 	}
@@ -186,8 +190,8 @@ func (p *Plan) WriteReceipt(w io.Writer) error {
 	return err
 }
 
-// receiptLines encodes changes as lines of JSON.
-func receiptLines(changes []wire.Change) ([]byte, error) {
+// ReceiptLines encodes changes as lines of JSON.
+func ReceiptLines(changes ...wire.Change) ([]byte, error) {
 	var lines []byte
 	for i := range changes {
 		line, err := plain.Marshal(&changes[i])

@@ -1,4 +1,4 @@
-package pare
+package planner
 
 import (
 	"bytes"
@@ -185,7 +185,7 @@ func (s *story) write(ctx context.Context) {
 
 // prepare writes the summaries that a history will need soon: from four fifths of its window on, as if that were
 // full. It does so every eight messages, not at every request.
-func (c *Compactor) prepare(ctx context.Context, f *fitting) {
+func (c *Compactor) prepare(ctx context.Context, f *windowPlanner) {
 	r, w, o := f.base.result(), f.w, f.o
 	t := r.Transcript()
 	if len(t.Messages()) < 3 || r.Tokens(o.Counter) < w.Tokens/5*4 {
@@ -194,11 +194,11 @@ func (c *Compactor) prepare(ctx context.Context, f *fitting) {
 	n := len(t.Messages())
 	first := t.Bytes(transcript.Span{Start: t.Messages()[0].Span.Start, End: t.Messages()[2].Span.End})
 	key := runKey(sha256.Sum256(fmt.Appendf(nil, "%d %s", n/8, first)))
-	o.Sink, o.ctx = nil, nil
+	o.Sink = nil
 	c.behind(ctx, key, r, func(ctx context.Context, r *wire.Request) bool {
 		full := w // and smaller: then turns go as a whole, the same ones as later
 		full.Low, full.Tokens = w.Low/2, w.Tokens/2
-		f, err := toFit(r, full, o)
+		f, err := newWindowPlanner(ctx, r, full, o)
 		if err != nil {
 			return true
 		}

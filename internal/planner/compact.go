@@ -1,6 +1,7 @@
-package pare
+package planner
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -82,20 +83,25 @@ func uncompacted(reason string, format string, args ...any) error {
 	return &CompactionError{reason, fmt.Errorf(format, args...)}
 }
 
-// compact replaces everything before a cut by a summary, except for the system's messages and the
+// CompactAt replaces everything before a cut by a summary, except for the system's messages and the
 // task. It keeps the summaries of earlier compactions before the new one, unchanged; the new one also
 // stays as it is when a [Compactor] condenses others. A summary that is blank, is not text, contains
 // calls, is larger than the content that it replaces or does not conserve enough bytes is a
 // *CompactionError.
-func compact(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
+func CompactAt(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
 	if !transcriptx.HasCut(r.Transcript(), cut) {
 		return nil, uncompacted(reasonNoCut, "message %d is no cut of this history", cut.Before())
 	}
-	return unchangedDraft(r).compact(headOf(r, cut, o.FoldTask), o, func(h Removed, lost loss, _ nameFunc) (string, Summary, error) {
+	return unchangedDraft(r).compact(context.Background(), headOf(r, cut, o.FoldTask), o, func(h Removed, lost loss, _ nameFunc) (string, Summary, error) {
 		s := Summary{Text: strings.TrimSpace(summary), Pinned: true, Items: o.Items}
 		lost.pinned = true
 		return join(append(recordsOf(h.Prior), record{lost, s.Text})), s, s.wrong()
 	})
+}
+
+// Offload archives everything before a cut and replaces it by a note with the handle of the archive.
+func Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, error) {
+	return new(Compactor).at(context.Background(), unchangedDraft(r), headOf(r, cut, o.FoldTask), o)
 }
 
 // A nameFunc returns the handle of the content that several summaries replace, or "" if it has none.
@@ -106,9 +112,9 @@ type nameFunc func([]record) string
 type summaryFunc func(h Removed, lost loss, name nameFunc) (string, Summary, error)
 
 // compact replaces the head of the draft's result by summaries.
-func (d draft) compact(h Removed, o CompactOptions, summarize summaryFunc) (plan *Plan, err error) {
+func (d draft) compact(ctx context.Context, h Removed, o CompactOptions, summarize summaryFunc) (plan *Plan, err error) {
 	o.Options = o.guarded()
-	defer caught(&plan, &err)
+	defer CatchFault(&plan, &err)
 	if len(h.Blocks) == 0 {
 		return nil, uncompacted(reasonNothing, "nothing stands in front of the cut that could be summarized")
 	}
@@ -138,7 +144,7 @@ func (d draft) compact(h Removed, o CompactOptions, summarize summaryFunc) (plan
 	if err != nil {
 		return nil, err
 	}
-	if d, err = d.with(step).finish(before, o.Options); err != nil {
+	if d, err = d.with(step).finish(ctx, before, o.Options); err != nil {
 		return nil, err
 	}
 	var unpin Pin

@@ -1,6 +1,7 @@
-package pare
+package planner
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -10,16 +11,16 @@ import (
 
 // poll lets every rule vote on r. A rule that fails is an error or, with SkipFailedRules, is left out
 // with all its votes.
-func (p *Pipeline) poll(r *wire.Request, o Options) (*votes, error) {
+func (p *Pipeline) poll(ctx context.Context, r *wire.Request, o Options) (*votes, error) {
 	v := new(votes)
 	for i := range p.rules {
-		if err := o.context().Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		rule := &p.rules[i]
 		b := &Ballot{
 			rule: rule.Name, t: r.Transcript(), votes: new(votes),
-			dropped: droppedBy(p.visibleRules(rule.Name), v.drop), archived: o.archived,
+			dropped: droppedBy(p.visibleRules(rule.Name), v.drop), archived: o.ArchiveHandles,
 		}
 		fault := rule.vote(r, b)
 		switch {
@@ -91,9 +92,9 @@ func (p *Pipeline) visibleRules(rule string) []string {
 	return visible
 }
 
-// arriving returns the rules that vote on results as they arrive, with the rules that may protect
+// Arriving returns the rules of p that vote on results as they arrive, with the rules that may protect
 // something from them. It returns nil if there are none.
-func (p *Pipeline) arriving() *Pipeline {
+func Arriving(p *Pipeline) *Pipeline {
 	arriving, _ := p.splitArriving()
 	return arriving
 }
@@ -124,12 +125,12 @@ func (p *Pipeline) splitArriving() (arriving, rest *Pipeline) {
 
 // applyArriving adds the edits of rules that vote on results as they arrive. The other rules of the
 // pipeline only protect. A nil pipeline adds nothing.
-func (d draft) applyArriving(p *Pipeline, o Options) (draft, error) {
+func (d draft) applyArriving(ctx context.Context, p *Pipeline, o Options) (draft, error) {
 	if p == nil {
 		return d, nil
 	}
 	repaired := d.result()
-	v, err := p.poll(repaired, o)
+	v, err := p.poll(ctx, repaired, o)
 	if err != nil {
 		return draft{}, err
 	}
@@ -146,7 +147,7 @@ func (d draft) applyArriving(p *Pipeline, o Options) (draft, error) {
 		return draft{}, err
 	}
 	o.KeepInvalidThinking = true // the model has seen the edited results
-	if d, err = d.with(step).finish(repaired, o); err != nil {
+	if d, err = d.with(step).finish(ctx, repaired, o); err != nil {
 		return draft{}, err
 	}
 	d.sent = d.result()
