@@ -1,6 +1,6 @@
-// Package agentlog checks and repairs the files in which coding agents keep their
-// sessions. The format is detected; docs/agentlog.md lists which agents are read, and
-// what each of them sends when a session is resumed.
+// Package agentlog checks and repairs the files in which coding agents keep their sessions. It
+// detects the format. docs/agentlog.md lists the agents and the messages that each of them sends when a session
+// is resumed.
 package agentlog
 
 import (
@@ -11,18 +11,17 @@ import (
 // ErrFormat is wrapped by the error for a file of no known agent.
 var ErrFormat = agentlog.ErrFormat
 
-// A Finding is something that is wrong with a session file, and where.
+// A Finding is a fault of a session file, with its place.
 type Finding = agentlog.Finding
 
-// A Change is one thing that [Fix] did to a file.
+// A Change is one change that [Fix] made.
 type Change = agentlog.Change
 
-// Fixed is what [Fix] made of a file.
+// Fixed is the result of [Fix].
 type Fixed = agentlog.Fixed
 
-// Check reports what is wrong with a session file and what would make the provider
-// refuse the session when it is resumed, in the order of the file. The name of the file
-// helps to detect the format and may be empty.
+// Check reports damage of a session file and everything that would make the provider reject the
+// resumed session, in file order. The name of the file helps to detect the format and may be empty.
 func Check(name string, raw []byte) ([]Finding, error) {
 	l, err := agentlog.Read(name, raw, agentlog.Options{})
 	if err != nil {
@@ -31,9 +30,8 @@ func Check(name string, raw []byte) ([]Finding, error) {
 	return l.Check(wire.CheckOptions{}), nil
 }
 
-// Fix repairs what [Check] finds. Lines that need no change stay byte for byte; a file
-// without faults comes back as the same slice. New lines are written in the shape of the
-// agent's own.
+// Fix repairs the findings of [Check]. Lines without changes keep their bytes; a file without
+// faults is returned as the same slice. New lines have the form of the agent's own lines.
 func Fix(name string, raw []byte) (*Fixed, error) {
 	l, err := agentlog.Read(name, raw, agentlog.Options{})
 	if err != nil {
@@ -42,7 +40,7 @@ func Fix(name string, raw []byte) (*Fixed, error) {
 	return l.Fix(agentlog.Options{})
 }
 
-// Resume returns the request that the agent would go on with.
+// Resume returns the request with which the agent would resume the session.
 func Resume(raw []byte) (*wire.Request, error) {
 	return agentlog.ResumeRequest(raw, agentlog.Options{})
 }

@@ -1,13 +1,15 @@
-// Package hosts reads the lists in which programs hold a conversation while it goes on: the live list of
-// pi, the messages of the AI SDK, of LangChain, of opencode, and others. They are not what is sent; a
-// library makes the request of them, whoever the provider is.
+// Package hosts reads the lists in which programs hold a running conversation, such as the live
+// list of pi and the messages of the AI SDK, LangChain and opencode. A library converts such a list
+// into the request of whichever provider is used.
 //
-// A shape is a row of a table: which members hold a text, a call, a result, and how a result or a message
-// that is new is written. [Read] puts together a request of the Anthropic dialect that says the same, with
-// the profile "pairs", which minds pairs alone, and remembers where each block is from. [List.Rewrite] looks
-// up what a plan has left of the blocks and writes that into the members they came from. What was
-// not decided about keeps its bytes: elements, parts, members that nobody here knows.
+// A shape is an entry of a table. It names the members with texts, calls and results, and the
+// functions that write new results and messages. [Read] builds an equivalent Anthropic request and
+// records the origin of each block. The request has the profile "pairs", which checks only pairs.
+// [List.Rewrite] finds the blocks that a plan kept or changed and writes them into the members they
+// came from. Everything else keeps its bytes, including unknown members.
 //
-// What was written is read again and must say what was planned, else nothing is returned. An element or a
-// part of a type that is not in the table stays, and is a finding: what is not known is not called clean.
+// Rewrite reads its result again and returns an error unless it matches the plan. Elements and
+// parts of unknown types stay and are reported as findings.
+//
+// Reading is safe for concurrent use.
 package hosts

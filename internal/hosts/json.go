@@ -8,22 +8,23 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// What is written most often has a short name here.
+// Short names for the most frequent operations.
 var (
 	write = jsonedit.New
 	array = jsonedit.List
 	quote = jsonedit.Quote
 )
 
-// An object is one of the document, asked by paths; without members if it is something else.
+// An object is a JSON object whose values are looked up by path. For other values it has no
+// members.
 type object struct{ jsonedit.Object }
 
 func objectAt(raw []byte, at jsonspan.Span) object { return object{jsonedit.At(raw, at)} }
 
 func objectOf(raw []byte) object { return object{jsonedit.Of(raw)} }
 
-// get is the value at a path such as "state.output"; of several, as in "input|args", the first that is
-// there. An empty span is none.
+// get returns the value at a path such as "state.output". For alternatives such as "input|args" it
+// returns the first one that exists. The span is empty if there is none.
 func (o object) get(path string) jsonspan.Span {
 	for one := range strings.SplitSeq(path, "|") {
 		if at := o.getOne(one); at.Len() > 0 {
@@ -35,7 +36,7 @@ func (o object) get(path string) jsonspan.Span {
 
 func (o object) getOne(path string) (at jsonspan.Span) {
 	name, rest, deep := strings.Cut(path, ".")
-	for i := len(o.Members) - 1; i >= 0; i-- { // the last one of a name counts
+	for i := len(o.Members) - 1; i >= 0; i-- { // the last member with a name counts
 		if m := o.Members[i]; jsonspan.Says(o.Raw, m.Key, name) {
 			if at = m.Value; deep {
 				return objectAt(o.Raw, at).getOne(rest)
@@ -46,7 +47,7 @@ func (o object) getOne(path string) (at jsonspan.Span) {
 	return at
 }
 
-// bytes is the value at a path, or nil.
+// bytes returns the value at a path, or nil.
 func (o object) bytes(path string) []byte {
 	if at := o.get(path); at.Len() > 0 {
 		return o.Raw[at.Start:at.End]
@@ -54,10 +55,9 @@ func (o object) bytes(path string) []byte {
 	return nil
 }
 
-// text is the string at a path, or "".
+// text returns the string at a path, or "".
 func (o object) text(path string) string { return jsonedit.Text(o.Raw, o.get(path)) }
 
-// is reports whether the value at a path is true.
 func (o object) is(path string) bool { return string(o.bytes(path)) == "true" }
 
 func (o object) list(path string) []jsonspan.Span {
@@ -67,7 +67,7 @@ func (o object) list(path string) []jsonspan.Span {
 	return nil
 }
 
-// first is the byte that a value begins with, or 0.
+// firstByte returns the first byte of a value, or 0.
 func firstByte(value []byte) byte {
 	if len(value) == 0 {
 		return 0
@@ -75,10 +75,11 @@ func firstByte(value []byte) byte {
 	return value[0]
 }
 
-// decode returns what a string says; "" if the value is none.
+// decodeString returns the decoded string, or "" if the value is not a string.
 func decodeString(value []byte) string { return jsonedit.Text(value, jsonspan.Span{End: len(value)}) }
 
-// set gives an object a value at a path: where there is one of several, else at the first.
+// setPath returns the object with a value set at a path: at the first alternative that exists, or
+// else at the first one.
 func setPath(raw []byte, path string, value []byte) []byte {
 	o := objectOf(raw)
 	for one := range strings.SplitSeq(path, "|") {
@@ -99,13 +100,14 @@ func setPath(raw []byte, path string, value []byte) []byte {
 	return jsonedit.Set(raw, name, value)
 }
 
-// An item is an element of a list that is written: one that was there, or a new one.
+// A newItem is an element of a rewritten list.
 type newItem struct {
-	oldIndex int // its number; -1: it is new
+	oldIndex int // index in the old list; -1 for a new element
 	raw      []byte
 }
 
-// rewritten is a list with other elements. What stood between those that stay neighbours stays.
+// rewriteList returns a list with other elements. It keeps the separators between elements that
+// were neighbors before.
 func rewriteList(raw []byte, list jsonspan.Span, old []jsonspan.Span, now []newItem) []byte {
 	if len(now) == 0 || len(old) == 0 {
 		all := make([][]byte, len(now))

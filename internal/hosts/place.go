@@ -13,13 +13,13 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Check reports what is wrong with the list: broken pairs, and what is not known, at the places of the host.
+// Check reports broken pairs and unknown elements, with paths in the host's document.
 func (l *List) Check(o wire.CheckOptions) []wire.Finding {
 	return l.Findings(l.Request, l.Request.Check(o))
 }
 
-// Findings are findings in a request made of the list, as the host finds them: those of what is not known
-// go in front.
+// Findings converts findings of a request made from the list to paths in the host's document. The
+// findings of unknown elements come first.
 func (l *List) Findings(r *wire.Request, all []wire.Finding) []wire.Finding {
 	out := append([]wire.Finding{}, l.unknownFindings...)
 	for _, f := range all {
@@ -36,7 +36,7 @@ func (l *List) Findings(r *wire.Request, all []wire.Finding) []wire.Finding {
 	return out
 }
 
-// sayable is a provider's sentence without the place in the request that it begins with.
+// withoutPath removes the request path at the start of a provider's sentence.
 func withoutPath(message string) string {
 	if rest, ok := strings.CutPrefix(message, "messages."); ok {
 		if _, says, ok := strings.Cut(rest, ": "); ok {
@@ -46,14 +46,15 @@ func withoutPath(message string) string {
 	return message
 }
 
-// Changes returns the changes of a plan, at the places of the host. The JSON that is removed is the host's.
+// Changes converts the changes of a plan to paths in the host's document. The removed JSON is the
+// host's.
 func (l *List) Changes(all []wire.Change) []wire.Change {
 	out := make([]wire.Change, 0, len(all))
-	left := make(map[int]int) // by element: how many of its units stay
+	left := make(map[int]int) // by element: the number of units that stay
 	for i := range l.elements {
 		left[i] = len(l.elements[i].units)
 	}
-	gone := make(map[int]bool) // units
+	gone := make(map[int]bool) // by unit
 	for _, c := range all {
 		if u := l.unitAt(c.Path); c.Removed != "" && u >= 0 {
 			c.Removed = ""
@@ -69,8 +70,8 @@ func (l *List) Changes(all []wire.Change) []wire.Change {
 	return out
 }
 
-// removed returns the JSON of a unit wherever its element has it or, if nothing else of its element stays, that of
-// the element.
+// removed returns the JSON of a unit at all of its places, or the JSON of the whole element if
+// whole is true.
 func (l *List) removed(u int, whole bool) string {
 	x := &l.units[u]
 	e := &l.elements[x.element]
@@ -86,7 +87,7 @@ func (l *List) removed(u int, whole bool) string {
 	return all
 }
 
-// unitAt returns the unit that a path of the request leads to, or into; -1 if there is none.
+// unitAt returns the unit that contains a path of the request, or -1.
 func (l *List) unitAt(path string) int {
 	for path != "" {
 		if h, ok := l.blockOrigins[path]; ok && h.unit >= 0 {
@@ -97,7 +98,7 @@ func (l *List) unitAt(path string) int {
 	return -1
 }
 
-// Place is the path of the document that a path of the request stands for.
+// HostPath converts a path of the request to one of the host's document.
 func (l *List) HostPath(path string) string {
 	if u := l.unitAt(path); u >= 0 {
 		return jsonspan.PathAt(l.raw, l.units[u].span.Start)
@@ -111,8 +112,8 @@ func (l *List) HostPath(path string) string {
 	return path
 }
 
-// Report is a report about the request, a JSON object, as one about the list: with the name of its shape, and
-// a value that speaks of its places.
+// Report returns a report about the request as one about the list: it sets the name of the shape,
+// and the member name to value, which has the host's paths.
 func (l *List) Report(report any, name string, value any) ([]byte, error) {
 	out, err := plain.Marshal(report)
 	if err != nil {
@@ -129,7 +130,7 @@ func (l *List) Report(report any, name string, value any) ([]byte, error) {
 	return setPath(out, name, text), nil
 }
 
-// Told is what a plan did, as JSON; now is what [List.Rewrite] has made of it.
+// PlanReport returns the report of a plan as JSON. now is the result of [List.Rewrite].
 func (l *List) PlanReport(plan *pare.Plan, now []byte) ([]byte, error) {
 	after := List{raw: l.raw, elementSpans: l.elementSpans}
 	if now != nil {
@@ -145,11 +146,11 @@ func (l *List) PlanReport(plan *pare.Plan, now []byte) ([]byte, error) {
 	return l.Report(json.RawMessage(out), "left", l.Findings(plan.Result(), plan.Left()))
 }
 
-// Len is how many elements the list has.
+// Len returns the number of elements.
 func (l *List) Len() int { return len(l.elements) }
 
-// ElementOf is the number of the element that message i of the request is from, or begins in; first reports
-// whether the message is the first one of it.
+// ElementOf returns the element from which message i of the request comes. first is true if the
+// message is the first one of its element.
 func (l *List) ElementOf(i int) (element int, first bool) {
 	if i >= len(l.firstElements) {
 		return len(l.elements), true
@@ -157,7 +158,7 @@ func (l *List) ElementOf(i int) (element int, first bool) {
 	return l.firstElements[i], i == 0 || l.firstElements[i-1] != l.firstElements[i]
 }
 
-// Slice is the document with some of its elements.
+// Slice returns the document with only the elements from from up to to.
 func (l *List) Slice(from, to int) []byte {
 	items := make([]newItem, 0, to-from)
 	for i := from; i < to; i++ {
@@ -165,7 +166,7 @@ func (l *List) Slice(from, to int) []byte {
 	}
 	out, err := jsonspan.Splice(l.raw, []jsonspan.Edit{{Span: l.listSpan, New: rewriteList(l.raw, l.listSpan, l.elementSpans, items)}})
 	if err != nil {
-		panic(err) // one edit, inside of raw
+		panic(err) // a single edit inside of raw
 	}
 	return out
 }

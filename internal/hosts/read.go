@@ -15,13 +15,13 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// ErrShape says that a document is no list of the shape that was asked for.
+// ErrShape is returned if a document has no list of the requested shape.
 var ErrShape = errors.New("no list of that shape")
 
-// A List is a conversation in a host's shape. It is not changed by reading it; many goroutines may.
+// A List is a conversation in a host's shape.
 type List struct {
 	Shape   string
-	Request *wire.Request // what it says, in the Anthropic dialect
+	Request *wire.Request // the equivalent Anthropic request
 
 	raw             []byte
 	shape           *shape
@@ -29,67 +29,68 @@ type List struct {
 	elementSpans    []jsonspan.Span // of the elements
 	elements        []element
 	units           []unit
-	blockOrigins    map[string]blockOrigin // by their paths in Request
-	firstElements   []int                  // by message of Request: the element it is from
+	blockOrigins    map[string]blockOrigin // by path in Request
+	firstElements   []int                  // by message of Request: the element where it begins
 	unknownFindings []wire.Finding
 	options         wire.Options
 }
 
-// An element of the list.
+// An element is an element of the host's list.
 type element struct {
 	object
-	messageMember string // the member that holds its message; "": itself
+	messageMember string // path of its message; "" for the element itself
 	message       object
 	role          role
-	isFixed       bool // it stands for itself: nothing of it can be taken out
+	isFixed       bool // must stay as it is
 	lists         []nestedList
 	units         []int
 }
 
-// listed is a list inside of an element.
+// A nestedList is a list inside an element.
 type nestedList struct {
 	at    jsonspan.Span
 	items []jsonspan.Span
 }
 
-// A place is an item of one of the lists of an element.
+// An itemPlace is the place of an item in one of the lists of an element.
 type itemPlace struct{ list, item int }
 
-// A unit is what is decided about as one: a text, a call, a result, a call with its result.
+// A unit is the smallest part that a plan keeps or removes: a text, a call, a result, or a call
+// with its result.
 type unit struct {
 	element   int
 	kind      kind
 	spec      *partSpec
 	span      jsonspan.Span
-	places    []itemPlace // none: it is the content, or the whole of its element
-	isContent bool        // a text that is the content
+	places    []itemPlace // empty for the content or the whole message
+	isContent bool        // is the content string of its message
 	id        string
 	name      string
 	digest    string // of the members of a result that are not in the request
-	hasResult bool   // of a call that may hold its result
+	hasResult bool   // for kindCallWithResult: has a result
 }
 
-// A half is what a block stands for: a unit, or the result of one that holds both.
+// A blockOrigin is the unit from which a block was built, or its result.
 type blockOrigin struct {
 	unit     int
 	isResult bool
 }
 
-// between stands between two messages of the model of which the first has calls that are not answered in
-// front of the second: on the wire they would be one turn, and nothing would be wrong.
+// turnSeparator separates two assistant messages if calls of the first one are not answered before
+// the second one. Otherwise they would be one turn of the request, which hides the fault.
 const turnSeparator = "\u2063"
 
-// madeUp begins the ids of calls that have none.
+// madeUpPrefix begins the ids of calls without ids.
 const madeUpPrefix = "pare_call_"
 
-// Options say how a list is read.
+// Options configure reading a list.
 type Options struct {
-	As    string // the name of a shape; "": it is found out
+	As    string // the name of a shape; "" detects it
 	Model string
 }
 
-// Read reads a list of a host, or an object that holds one. Without a list of a shape that is known, the
-// error is [ErrShape].
+// Read reads a host's list, or an object that holds one. It returns [ErrShape] if there is no list
+// of a known shape.
 func Read(raw []byte, o Options) (*List, error) {
 	if err := jsonspan.Valid(raw); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func Read(raw []byte, o Options) (*List, error) {
 		return nil, ErrShape
 	}
 	l.Shape = l.shape.name
-	w := &requestWriter{list: l}
+	w := newRequestWriter(l)
 	if l.options.Model == "" {
 		l.options.Model = cmp.Or(top.text("model"), "")
 	}
@@ -114,9 +115,9 @@ func Read(raw []byte, o Options) (*List, error) {
 	return l, l.parseRequest(w)
 }
 
-// Find reads a body that is in the shape of a host; nil: it is in none, or in one that is sent as it is. An
-// object is a request first: only what would be refused as one may be something else. As is the shape that
-// was asked for; with "", it is found out.
+// Find reads a body in a host's shape. It returns nil if the body has no known shape or is a valid
+// request. An object is tried as a request first; only an invalid request may be a host's object.
+// as is the requested shape, or "" to detect it.
 func Find(body []byte, as string, reading wire.Options) (*List, error) {
 	if as == "" {
 		if !isBareList(body) {
@@ -125,16 +126,16 @@ func Find(body []byte, as string, reading wire.Options) (*List, error) {
 			}
 		}
 		if !IsHostList(body) {
-			return nil, nil // it is for the dialects to read, or to refuse
+			return nil, nil // the dialects report its faults
 		}
 	}
 	return Read(body, Options{As: as, Model: reading.Model})
 }
 
-// isList reports whether a body is a list: a request never is, so somebody's program may hold it.
+// isBareList reports whether a body is a list. A request never is, so the list must be a host's.
 func isBareList(body []byte) bool { return firstByte(bytes.TrimLeft(body, " \t\r\n")) == '[' }
 
-// Is reports whether a document looks like a list of a host, or an object that holds one.
+// IsHostList reports whether a document looks like a host's list, or an object that holds one.
 func IsHostList(raw []byte) bool {
 	return jsonspan.Valid(raw) == nil && (&List{raw: raw}).findList(topObject(raw), "")
 }
@@ -147,7 +148,7 @@ func topObject(raw []byte) object {
 	return objectAt(raw, jsonspan.Span{Start: start, End: len(raw)})
 }
 
-// find looks for the list and its shape.
+// findList finds the list and its shape.
 func (l *List) findList(top object, as string) bool {
 	var only *shape
 	if as != "" {
@@ -180,10 +181,11 @@ func (l *List) findList(top object, as string) bool {
 	return false
 }
 
-// telling is how many elements tell the shape of a list, at its beginning and at its end.
+// sampleSize is the number of elements at the beginning and at the end of a list from which its
+// shape is detected.
 const sampleSize = 50
 
-// detect is the shape that most elements can only be of; nil if there is none.
+// detect returns the shape that most elements identify, or nil.
 func detect(raw []byte, spans []jsonspan.Span, list string) (best *shape) {
 	most := 0
 	if n := len(spans); n > 2*sampleSize {
@@ -211,7 +213,7 @@ func detect(raw []byte, spans []jsonspan.Span, list string) (best *shape) {
 	return best
 }
 
-// element reads one element, and writes what it says.
+// readElement reads one element and adds its blocks to the request.
 func (l *List) readElement(i int, w *requestWriter) {
 	s := l.shape
 	e := element{object: objectAt(l.raw, l.elementSpans[i])}
@@ -229,6 +231,7 @@ func (l *List) readElement(i int, w *requestWriter) {
 	e.role = s.roleOf(e.object, e.message)
 	l.elements[i] = e
 	w.beginElement(i)
+	w.approvalsAsked = l.approvalsAsked(&e)
 	switch e.role {
 	case roleUnsent:
 		return
@@ -238,7 +241,7 @@ func (l *List) readElement(i int, w *requestWriter) {
 		return
 	}
 	if e.role == roleSystem && !w.hasSpoken {
-		l.elements[i].isFixed = true // what stands in front of everything stays
+		l.elements[i].isFixed = true // leading system messages stay
 		w.system = appendParagraph(w.system, l.systemText(&e))
 		return
 	}
@@ -263,13 +266,13 @@ func (l *List) readElement(i int, w *requestWriter) {
 	w.flush()
 }
 
-// systemText is what instructions say.
+// systemText returns the text of a system message.
 func (l *List) systemText(e *element) string {
 	at := e.message.get(l.shape.contentPath(e.message))
 	return plainText(l.raw[at.Start:at.End])
 }
 
-// content reads what a message says, and the calls beside it.
+// readContent reads the content of a message and its separate calls.
 func (l *List) readContent(i int, w *requestWriter) {
 	e := &l.elements[i]
 	at := e.message.get(l.shape.contentPath(e.message))
@@ -310,10 +313,10 @@ func (l *List) readContent(i int, w *requestWriter) {
 	l.noteCopies(i, twice, mark)
 }
 
-// item reads one part of the content.
+// readItem reads one part of the content.
 func (l *List) readItem(i int, w *requestWriter, at jsonspan.Span, where itemPlace, ids map[string]bool, twice map[string][]itemPlace) {
 	e := &l.elements[i]
-	if l.raw[at.Start] == '"' { // a word among parts
+	if l.raw[at.Start] == '"' { // a string among the parts
 		l.units = append(l.units, unit{element: i, kind: kindOpaque, span: at, places: []itemPlace{where}, spec: &opaqueMessage})
 		e.units = append(e.units, len(l.units)-1)
 		w.add(blockOrigin{unit: len(l.units) - 1}, e.role, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
@@ -326,13 +329,13 @@ func (l *List) readItem(i int, w *requestWriter, at jsonspan.Span, where itemPla
 		row = &opaqueMessage
 	}
 	if row.kind == kindCall && ids[o.text(row.idPath)] {
-		twice[o.text(row.idPath)] = append(twice[o.text(row.idPath)], where) // the list of calls has it, too
+		twice[o.text(row.idPath)] = append(twice[o.text(row.idPath)], where) // also in the list of calls
 		return
 	}
 	l.readPart(i, w, row, at, []itemPlace{where})
 }
 
-// repeated notes where else the calls of an element stand.
+// noteCopies notes the other places of the calls of an element.
 func (l *List) noteCopies(i int, twice map[string][]itemPlace, mark int) {
 	e := &l.elements[i]
 	for _, path := range l.shape.copyPaths {
@@ -357,7 +360,7 @@ func (l *List) noteCopies(i int, twice map[string][]itemPlace, mark int) {
 	}
 }
 
-// seal makes a unit of an element that is not understood.
+// readOpaque makes an opaque unit of an element of unknown structure.
 func (l *List) readOpaque(i int, w *requestWriter, who role) {
 	w.beginElement(i)
 	w.hasSpoken = true
@@ -366,7 +369,7 @@ func (l *List) readOpaque(i int, w *requestWriter, who role) {
 	w.flush()
 }
 
-// part makes a unit of a part, and writes its blocks.
+// readPart makes a unit of a part and adds its blocks to the request.
 func (l *List) readPart(i int, w *requestWriter, row *partSpec, at jsonspan.Span, places []itemPlace) {
 	e := &l.elements[i]
 	o := objectAt(l.raw, at)
@@ -389,8 +392,8 @@ func (l *List) readPart(i int, w *requestWriter, row *partSpec, at jsonspan.Span
 	case row.kind == kindCall && server, row.kind == kindResult && w.serverCalls[u.id]:
 		u.kind = map[kind]kind{kindCall: kindServerCall, kindResult: kindServerResult}[row.kind]
 	case row.kind == kindCallWithResult && (is(row.isPending) || server):
-		u.kind = kindOpaque // it is as it should be, with a result or without one
-	case row.kind == kindCall && w.waitsForApproval(l, e, u.id):
+		u.kind = kindOpaque // valid with or without a result
+	case row.kind == kindCall && w.waitsForApproval(u.id):
 		u.kind = kindOpaque
 	}
 	id := len(l.units)
@@ -431,22 +434,23 @@ func (l *List) readPart(i int, w *requestWriter, row *partSpec, at jsonspan.Span
 	l.units = append(l.units, u)
 }
 
-// unknown notes what nobody here knows.
+// reportUnknown adds a finding about an unknown element.
 func (l *List) reportUnknown(at jsonspan.Span, rule, says string) {
 	path := jsonspan.PathAt(l.raw, at.Start)
 	l.unknownFindings = append(l.unknownFindings, wire.Finding{Rule: rule, Path: path, IDs: []string{}, Message: path + ": " + says, Source: "pare/" + rule, Index: -1, Block: transcript.NoBlock})
 }
 
-// newBegin begins the ids that are new in the document.
+// newIDPrefix begins the ids of new elements.
 const newIDPrefix = "pare-"
 
-// newID makes an id of what stands beside it, so that the same list gives the same bytes.
+// newID derives an id from its neighbor and text, so that the same list always gives the same
+// bytes.
 func newID(near string, text []byte) string {
 	sum := sha256.Sum256(append([]byte(near+"\x00"), text...))
 	return newIDPrefix + hex.EncodeToString(sum[:8])
 }
 
-// parse reads what was written.
+// parseRequest parses the assembled request.
 func (l *List) parseRequest(w *requestWriter) error {
 	body := w.body(l.options.Model)
 	r, err := wire.Parse(body, l.options)

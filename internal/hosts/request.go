@@ -12,38 +12,38 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// A writer writes what a list says as a request.
+// A requestWriter assembles the request of a list.
 type requestWriter struct {
-	list             *List
-	hasSpoken        bool // somebody has spoken who is no system
-	element          int
-	system           []byte
-	messages         []byte // the messages, without the brackets
-	openRole         role   // of the message that is open; nobody: none is
-	openBlocks       int    // blocks of it
-	firstElements    []int
-	pendingResults   []func()
-	serverCalls      map[string]bool
-	unansweredCalls  []namelessCall  // that are not answered yet
-	openCalls        map[string]bool // calls without results since the last one that was noticed
-	madeUpIDs        int
-	approvalsAsked   map[string]bool // calls of element askedOf that wait for an approval
-	approvalsElement int
+	list            *List
+	hasSpoken       bool // a message other than a system message precedes
+	element         int
+	system          []byte
+	messages        []byte // without the brackets
+	openRole        role   // of the open message; roleUnknown if none
+	openBlocks      int    // number of blocks in it
+	firstElements   []int
+	pendingResults  []func()
+	serverCalls     map[string]bool
+	unansweredCalls []namelessCall  // calls without ids and results
+	openCalls       map[string]bool // calls without results since the last separator
+	madeUpIDs       int
+	approvalsAsked  map[string]bool // calls of the element that wait for an approval
 }
 
-// nameless is a call without an id.
+// A namelessCall is a call without an id.
 type namelessCall struct{ name, id string }
 
-// begin goes on to the next element: a message never holds what two of them say.
+func newRequestWriter(l *List) *requestWriter {
+	return &requestWriter{list: l, serverCalls: make(map[string]bool), openCalls: make(map[string]bool)}
+}
+
+// beginElement starts the next element. A message never contains blocks of two elements.
 func (w *requestWriter) beginElement(i int) {
-	if w.serverCalls == nil {
-		w.serverCalls, w.openCalls = make(map[string]bool), make(map[string]bool)
-	}
 	w.flush()
 	w.element = i
 }
 
-// add writes a block.
+// add adds a block.
 func (w *requestWriter) add(h blockOrigin, who role, block []byte) {
 	if w.openRole != who {
 		w.close()
@@ -69,7 +69,7 @@ func (w *requestWriter) close() {
 	}
 }
 
-// answer writes the results of the calls in front.
+// writeResults adds the results of the preceding calls.
 func (w *requestWriter) writeResults() {
 	all := w.pendingResults
 	w.pendingResults = nil
@@ -83,7 +83,7 @@ func (w *requestWriter) flush() {
 	w.close()
 }
 
-// idOf makes up the id of a call that has none, or finds that of the call that a result answers.
+// callID returns an id for a call without one, or the id of the call that a result answers.
 func (w *requestWriter) callID(k kind, name string) string {
 	if k == kindResult {
 		for i, c := range w.unansweredCalls {
@@ -101,23 +101,26 @@ func (w *requestWriter) callID(k kind, name string) string {
 	return id
 }
 
-// waits reports whether a call waits for somebody's approval.
-func (w *requestWriter) waitsForApproval(l *List, e *element, id string) bool {
-	if l.shape.approvalType == "" {
-		return false
-	}
-	if w.approvalsAsked == nil || w.approvalsElement != w.element {
-		w.approvalsAsked, w.approvalsElement = make(map[string]bool), w.element
-		for _, at := range e.message.list("content") {
-			if o := objectAt(l.raw, at); o.text("type") == l.shape.approvalType {
-				w.approvalsAsked[o.text("toolCallId")] = true
-			}
-		}
-	}
-	return w.approvalsAsked[id] && !l.hasResultFor(id)
+// waitsForApproval reports whether a call waits for an approval.
+func (w *requestWriter) waitsForApproval(id string) bool {
+	return w.approvalsAsked[id] && !w.list.hasResultFor(id)
 }
 
-// answered reports whether a result with an id stands anywhere in the list.
+// approvalsAsked returns the ids of the calls of an element for which it requests approval.
+func (l *List) approvalsAsked(e *element) map[string]bool {
+	asked := make(map[string]bool)
+	if l.shape.approvalType == "" {
+		return asked
+	}
+	for _, at := range e.message.list("content") {
+		if o := objectAt(l.raw, at); o.text("type") == l.shape.approvalType {
+			asked[o.text("toolCallId")] = true
+		}
+	}
+	return asked
+}
+
+// hasResultFor reports whether the list contains a result with an id.
 func (l *List) hasResultFor(id string) bool {
 	for _, at := range l.elementSpans {
 		o := objectAt(l.raw, at)
@@ -150,7 +153,7 @@ func appendParagraph(to []byte, text string) []byte {
 	return append(to, text...)
 }
 
-// stringOf is a value as a JSON string.
+// toJSONString returns a value as a JSON string.
 func toJSONString(value []byte) []byte {
 	switch firstByte(value) {
 	case '"':
@@ -161,7 +164,7 @@ func toJSONString(value []byte) []byte {
 	return quote(string(value))
 }
 
-// inputOf is the input of a call as an object.
+// toInput returns the input of a call as an object.
 func toInput(value []byte) []byte {
 	switch firstByte(value) {
 	case '{':
@@ -170,12 +173,12 @@ func toInput(value []byte) []byte {
 		return []byte("{}")
 	}
 	if text := decodeString(value); firstByte([]byte(text)) == '{' && jsonspan.Valid([]byte(text)) == nil {
-		return []byte(text) // an object, written as a text
+		return []byte(text) // a serialized object
 	}
 	return write("input", value)
 }
 
-// mediaBlock is a picture or a file, for whoever weighs it.
+// mediaBlock returns an image or document block, so that its tokens can be estimated.
 func mediaBlock(o *object, row *partSpec) []byte {
 	data := o.text(row.textPath)
 	mime := o.text("mediaType|mimeType|mime|mime_type|source.media_type")
@@ -191,10 +194,12 @@ func mediaBlock(o *object, row *partSpec) []byte {
 	return write("type", "image", "source", write("type", "base64", "media_type", cmp.Or(mime, "image/png"), "data", data))
 }
 
-// resultBlock writes a result as a tool_result. Texts are texts, whatever holds them; anything else is its
-// JSON. The name of the tool, if the host keeps it, says which calls it may answer.
+// resultBlock returns a result as a tool_result. Texts stay texts in any structure; other values
+// become JSON text. The tool's name, if the host stores it, restricts the calls that the result may
+// answer.
 //
-// host_digest stands for all else that the host keeps of a result: two results that differ in it are no copies.
+// host_digest represents all other members of the result, so that results which differ only there
+// do not count as copies.
 func resultBlock(u *unit, out []byte, failed bool) []byte {
 	var mark, name, digest []byte
 	if failed {
@@ -209,7 +214,7 @@ func resultBlock(u *unit, out []byte, failed bool) []byte {
 	return write("type", "tool_result", "tool_use_id", u.id, "name", name, "host_digest", digest, "content", quote(outputText(out)), "is_error", mark)
 }
 
-// outputOf returns the output of a result: of the members that may hold it, the first that is not empty.
+// findOutput returns the first non-empty output among the members that may hold it.
 func findOutput(o object, row *partSpec) []byte {
 	for path := range strings.SplitSeq(row.outputPath, "|") {
 		if out := o.bytes(path); len(out) > 2 && string(out) != "null" {
@@ -219,10 +224,11 @@ func findOutput(o object, row *partSpec) []byte {
 	return o.bytes(row.outputPath)
 }
 
-// unsaid are the members of a result that two copies of it may have different values of.
+// digestIgnored are the members in which two copies of a result may differ.
 var digestIgnored = []string{"type", "role", "schema", "version", "id", "timestamp", "created_at", "updated_at", "time"}
 
-// digestOf returns a digest of the members of a result that are not in the request; "" if there are none.
+// unreadDigest returns a digest of the members of a result that are not in the request, or "" if
+// there are none.
 func unreadDigest(o object, row *partSpec) string {
 	sum := sha256.New()
 	some := false
@@ -241,7 +247,7 @@ func unreadDigest(o object, row *partSpec) string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// outputText is the text of an output.
+// outputText returns the text of an output.
 func outputText(out []byte) string {
 	o := objectOf(out)
 	if o.get("type").Len() > 0 && o.get("value").Len() > 0 {
@@ -252,7 +258,8 @@ func outputText(out []byte) string {
 	return plainText(out)
 }
 
-// plainText is what a text, or a list with texts, says; of anything else its JSON.
+// plainText returns the text of a string or of a list with texts. For other values it returns the
+// JSON.
 func plainText(value []byte) string {
 	switch firstByte(value) {
 	case 0:
@@ -262,7 +269,7 @@ func plainText(value []byte) string {
 	case '[':
 		var b strings.Builder
 		some := false
-		rest := false // something that is no text and no picture
+		rest := false // a part that is neither text nor media
 		for _, at := range jsonspan.Elements(value, jsonspan.Span{End: len(value)}) {
 			o := objectAt(value, at)
 			t := o.get("text")
@@ -283,7 +290,7 @@ func plainText(value []byte) string {
 	return string(value)
 }
 
-// holdsMore reports whether a list of parts holds some that are not in its text.
+// hasOtherParts reports whether a list contains parts that are not in its text.
 func hasOtherParts(list []byte) bool {
 	if plainText(list) == string(list) {
 		return false
@@ -294,7 +301,7 @@ func hasOtherParts(list []byte) bool {
 	})
 }
 
-// isMedia reports whether parts of a type are pictures or files.
+// isMedia reports whether a type of parts is an image or a file.
 func isMedia(kind string) bool {
 	for _, name := range []string{"image", "file", "media", "audio", "video", "document", "input_image", "input_file", "input_audio"} {
 		if strings.HasPrefix(kind, name) {

@@ -2,95 +2,96 @@ package hosts
 
 import "strings"
 
-// A kind is what a part of a message is.
+// A kind is the role of a part in a message.
 type kind uint8
 
 const (
-	kindUnsent         kind = iota // nothing is sent of it
-	kindStepStart                  // nothing, and what was called in front of it is answered in front of it
-	kindText                       // somebody's words
-	kindReasoning                  // the model's thoughts
-	kindMedia                      // a picture, a file
-	kindOpaque                     // it is sent, and nobody here looks inside
-	kindCall                       // a call
-	kindResult                     // a result
-	kindCallWithResult             // a call that holds its result, once there is one
-	kindServerCall                 // a call that the provider carries out
-	kindServerResult               // and its result
+	kindUnsent    kind = iota // not sent
+	kindStepStart             // not sent; results of the preceding calls come before it
+	kindText                  // text of a speaker
+	kindReasoning             // reasoning of the model
+	kindMedia                 // an image or a file
+	kindOpaque                // sent, but never read or changed
+	kindCall
+	kindResult
+	kindCallWithResult // a call with its result, if there is one yet
+	kindServerCall     // a call that the provider executes
+	kindServerResult   // the result of such a call
 )
 
-// A part is a row of a shape: what the members of a part mean. Paths are those of [object.get].
+// A partSpec describes a type of parts by the paths of its members; see [object.get].
 type partSpec struct {
-	typeName   string // its type; with a * at the end, how it begins
+	typeName   string // a type, or a prefix with a * at the end
 	kind       kind
 	textPath   string // of a text
 	idPath     string
 	namePath   string
-	inputPath  string // the input of a call
-	outputPath string // the output of a result
-	// ended tells whether a call that holds its result has one.
+	inputPath  string // of a call
+	outputPath string // of a result
+	// isEnded reports whether a kindCallWithResult has a result.
 	isEnded func(object) bool
-	// failed tells whether a result is an error.
+	// isFailed reports whether a result is an error.
 	isFailed func(object) bool
-	// pending is a call that waits for somebody and has no result for a reason.
+	// isPending reports whether a call waits for a person and has no result for that reason.
 	isPending func(object) bool
-	// server tells whether the provider carries it out.
+	// isServerSide reports whether the provider executes the call.
 	isServerSide func(object) bool
 }
 
-// A role is who says an element.
+// A role is the speaker of an element.
 type role uint8
 
 const (
-	roleUnknown   role = iota // nobody who is known
-	roleSystem                // instructions
-	roleUser                  // the user, and results
-	roleAssistant             // the model
-	roleUnsent                // nothing is sent of it
+	roleUnknown   role = iota
+	roleSystem         // instructions
+	roleUser           // the user, and results
+	roleAssistant      // the model
+	roleUnsent         // not sent
 )
 
 func (r role) String() string { return [...]string{"", "system", "user", "assistant", ""}[r] }
 
-// A shape is how the programs of a framework hold a conversation: a row of the table.
+// A shape describes the lists of a framework.
 type shape struct {
 	name        string
 	description string
 	listMembers []string // members of an object that may hold the list
-	// proof tells whether an element can only be one of this shape.
+	// identifies reports whether an element can belong only to this shape.
 	identifies func(object) bool
-	// inner is the member of an element that holds its message; "": the element itself.
+	// messageMember returns the path of the message in an element, or "" for the element itself.
 	messageMember func(object) string
-	// role is who says an element, given with its message.
+	// roleOf returns the role of an element, given its message.
 	roleOf func(el, message object) role
-	// whole is the row of a message that is one part as a whole; nil: it has parts.
+	// wholePart returns the spec of a message that is a single part, or nil for a message with
+	// parts.
 	wholePart func(message object) *partSpec
-	// content is what holds the text or the parts of a message.
+	// contentPath returns the path of the text or the parts of a message.
 	contentPath func(message object) string
 	parts       []partSpec
-	// calls is where a message has calls beside its content, and the row of them.
+	// callsMember is the path of calls outside of the content. callPart describes them.
 	callsMember string
 	callPart    partSpec
-	// copies are lists in which the same calls stand once more, for others to read.
+	// copyPaths are the paths of lists that repeat the calls for other readers.
 	copyPaths []string
-	// nameless: calls may have no ids; then results belong to them by name, in order.
+	// matchesByName is true if calls may lack ids. Their results then match by name, in order.
 	matchesByName bool
-	// adjacent: a result answers the call right in front of it.
+	// resultsAdjacent is true if a result answers the call directly before it.
 	resultsAdjacent bool
-	// strict: the results of a message stand in front of the next one of the model. Else neighbours of the
-	// model are one turn.
+	// strictTurns is true if the results of a message must come before the next assistant message.
+	// Otherwise neighboring assistant messages form one turn.
 	strictTurns bool
-	// approval is the type of a part that asks whether a call may be carried out: it has no result yet.
+	// approvalType is the type of a part that requests approval of a call, which has no result yet.
 	approvalType string
 
-	// stub writes the result of a call that has none, as an element of its own behind near.
+	// newResult returns an element with the result of a call, to be inserted after near.
 	newResult func(near object, message string, c *unit, text []byte) []byte
-	// end writes the result into a part that is a call; nil: results are elements.
+	// endCall returns a part with the result of its call added. It is nil if results are elements.
 	endCall func(part []byte, text []byte) []byte
-	// says writes an element that is new; near is a neighbour.
+	// newMessage returns a new element; near is a neighbor.
 	newMessage func(near object, message string, who role, text []byte) []byte
 }
 
-// row is the row of a part of that type, or nil.
+// partFor returns the spec of a type of parts, or nil.
 func (s *shape) partFor(kind string) *partSpec {
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -101,7 +102,7 @@ func (s *shape) partFor(kind string) *partSpec {
 	return nil
 }
 
-// Names are the names of all shapes, as --as takes them.
+// Names returns the names of all shapes, for the flag --as.
 func Names() (all []string) {
 	for i := range shapes {
 		all = append(all, shapes[i].name)
@@ -109,7 +110,7 @@ func Names() (all []string) {
 	return all
 }
 
-// Known reports whether there is a shape of that name.
+// Known reports whether there is a shape with that name.
 func Known(name string) bool { return findShape(name) != nil }
 
 func findShape(name string) *shape {

@@ -4,10 +4,11 @@ import (
 	"strings"
 )
 
-// shapes is the table. A list is what most of its elements can only be.
+// shapes lists all shapes. A list has the shape that most of its elements identify.
 var shapes = []shape{pi, aiSDK, aiSDKUI, langChain, agentsAPI, openCode, openAIAgents, shareGPT}
 
-// pi's live list, as its extensions get it. Sources: AgentMessage of its packages, 1.5.
+// pi is the live list of pi, as its extensions receive it. Source: AgentMessage of its packages,
+// 1.5.
 var pi = shape{
 	name: "pi", strictTurns: true, description: "the live list of pi", listMembers: []string{"messages"}, messageMember: noMember, contentPath: always("content"),
 	identifies: func(o object) bool {
@@ -61,7 +62,7 @@ var (
 	opaqueMessage = partSpec{kind: kindOpaque}
 )
 
-// Model messages of the AI SDK, 4 to 7, and the prompts of its providers.
+// aiSDK describes model messages of the AI SDK, 4 to 7, and the prompts of its providers.
 var aiSDK = shape{
 	name: "ai-sdk", strictTurns: true, description: "model messages of the AI SDK", listMembers: []string{"messages", "prompt"}, messageMember: noMember, approvalType: "tool-approval-request", contentPath: always("content"),
 	identifies: func(o object) bool {
@@ -102,7 +103,8 @@ var aiSDK = shape{
 	},
 }
 
-// UI messages of the AI SDK, 4 to 7: a tool's part holds its call and its result.
+// aiSDKUI describes UI messages of the AI SDK, 4 to 7. The part of a tool holds its call and its
+// result.
 var aiSDKUI = shape{
 	name: "ai-sdk-ui", description: "UI messages of the AI SDK", listMembers: []string{"messages"}, messageMember: noMember, contentPath: always("parts"),
 	identifies: func(o object) bool {
@@ -161,8 +163,8 @@ func uiPending(o object) bool {
 	return strings.HasPrefix(o.text("state"), "approval-")
 }
 
-// Messages of LangChain: as JavaScript and Python write them (lc), in dictionaries of type and data, and
-// flat, as LangGraph's server sends them.
+// langChain describes messages of LangChain: as JavaScript and Python serialize them (lc), as
+// dictionaries with type and data, and flat, as LangGraph's server sends them.
 var langChain = shape{
 	name: "langchain", strictTurns: true, description: "messages of LangChain", listMembers: []string{"messages"}, contentPath: always("content"),
 	identifies: func(o object) bool {
@@ -246,7 +248,7 @@ func langChainRole(kind string) role {
 	return roleUnknown
 }
 
-// langChainAs writes a message as its neighbour is written.
+// langChainAs returns a message in the form of its neighbor.
 func langChainAs(near object, in, class, kind string, members ...any) []byte {
 	switch in {
 	case "kwargs":
@@ -259,7 +261,7 @@ func langChainAs(near object, in, class, kind string, members ...any) []byte {
 		}
 		return write("lc", []byte("1"), "type", "constructor", "id", array(append(path, quote(class))...), "kwargs", write(members...))
 	case "data":
-		if near.get("data.type").Len() > 0 { // as Python writes it
+		if near.get("data.type").Len() > 0 { // Python's form
 			members = append(members, "type", kind)
 		}
 		return write("type", kind, "data", write(members...))
@@ -267,7 +269,8 @@ func langChainAs(near object, in, class, kind string, members ...any) []byte {
 	return write(append(members, "type", kind)...)
 }
 
-// The list of opencode, as its plugins get it: what is known of a message, and its parts.
+// openCode describes the list that plugins of opencode receive: the info of a message and its
+// parts.
 var openCode = shape{
 	name: "opencode", description: "the messages of opencode, with their parts", listMembers: []string{"messages"}, messageMember: noMember, contentPath: always("parts"),
 	identifies: func(o object) bool { return o.get("info.role").Len() > 0 && firstByte(o.bytes("parts")) == '[' },
@@ -327,7 +330,7 @@ func plainRole(name string) role {
 	return roleUnknown
 }
 
-// hasPart reports whether the parts of an element have one of a type with a member.
+// hasPart reports whether an element has a part of a type with a member.
 func hasPart(o object, list, kind, with string) bool {
 	for _, at := range o.list(list) {
 		if p := objectAt(o.Raw, at); p.text("type") == kind && p.get(with).Len() > 0 {

@@ -4,7 +4,8 @@ import (
 	"strings"
 )
 
-// Envelopes of agents-api: a message is a text, a call or a result; several may be joined in one.
+// agentsAPI describes envelopes of agents-api. A message is a text, a call or a result, or joins
+// several of them.
 var agentsAPI = shape{
 	name: "agents-api", description: "message envelopes of agents-api", listMembers: []string{"messages"}, messageMember: noMember, matchesByName: true,
 	identifies: memberEquals("schema", "agents-api.message"),
@@ -76,7 +77,7 @@ func agentsRow(kind string) *partSpec {
 	return nil
 }
 
-// Items of the OpenAI Agents SDK: calls and results are elements of their own.
+// openAIAgents describes items of the OpenAI Agents SDK. Calls and results are separate elements.
 var openAIAgents = shape{
 	name: "openai-agents", description: "items of the OpenAI Agents SDK", listMembers: []string{"input", "history"}, messageMember: noMember, contentPath: always("content"),
 	identifies: func(o object) bool {

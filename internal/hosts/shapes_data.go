@@ -2,8 +2,9 @@ package hosts
 
 import "strings"
 
-// Conversations of data sets in the form of ShareGPT, as trainers read them (LLaMA-Factory, Axolotl, the function
-// calling sets of Hermes): a call is a message of its own, or in tags in one of the model's.
+// shareGPT describes conversations of data sets in the form of ShareGPT, as trainers read them
+// (LLaMA-Factory, Axolotl, the function calling sets of Hermes). A call is a separate message, or
+// is enclosed in tags in an assistant message.
 var shareGPT = shape{
 	name: "sharegpt", strictTurns: true, resultsAdjacent: true, matchesByName: true, description: "conversations in the form of ShareGPT",
 	listMembers: []string{"conversations", "conversation"}, messageMember: noMember, contentPath: always("value"),

@@ -17,44 +17,45 @@ import (
 
 var wirex = wire.Internal(inside.Module)
 
-// ErrWrite says that what was planned cannot be said in the shape of the host.
+// ErrWrite is returned if the shape of the list cannot hold the plan's result.
 var ErrWrite = errors.New("this cannot be written in the shape of the list")
 
-// What becomes of a unit.
+// A unitAction is the plan's decision about a unit.
 type unitAction struct {
 	kept     bool
-	newText  *string // another text, or another output
-	newInput []byte  // another input
-	newID    string  // another id
-	newTool  string  // of a result: the tool of the call that it belongs to now
-	stub     *string // the result of a call that had none, in its own part
+	newText  *string // nil keeps the text or output
+	newInput []byte  // nil keeps the input
+	newID    string  // "" keeps the id
+	newTool  string  // for a result: the tool of the call that it answers now
+	stub     *string // the result to add to a call without one
 }
 
-// A slot is an element of the list that is written.
+// A slot is an element of the rewritten list.
 type slot struct {
-	element int   // -1: it is new
-	units   []int // what is left of it
+	element int   // -1 for a new element
+	units   []int // the remaining units
 	raw     []byte
-	// Of a new one: it answers a call, or says a text.
+	// call, role and text describe a new element: the result of a call, or a text if call is -1.
 	call int
 	role role
 	text string
 }
 
-// Rewrite returns the document with what a plan has made of the list; nil if nothing is changed. It is read
-// again: unless it says what was planned, the error is [ErrWrite].
+// Rewrite returns the document with the plan applied to the list, or nil if nothing changes. It
+// reads the result again and returns [ErrWrite] unless it matches the plan.
 func (l *List) Rewrite(plan *pare.Plan) ([]byte, error) {
 	if plan.Empty() {
 		return nil, nil
 	}
 	out, err := l.write(plan.Result(), false)
-	if errors.Is(err, ErrWrite) && l.shape.matchesByName { // by its name alone, a result may belong to another call now
+	if errors.Is(err, ErrWrite) && l.shape.matchesByName { // matched by name alone, a result may now belong to another call
 		return l.write(plan.Result(), true)
 	}
 	return out, err
 }
 
-// write writes what a request says; named: with an id in every call.
+// write returns the document with the messages of a request. If named is true, every call gets an
+// id.
 func (l *List) write(after *wire.Request, named bool) ([]byte, error) {
 	fates := make([]unitAction, len(l.units))
 	slots, err := l.arrange(after, fates)
@@ -95,14 +96,14 @@ func (l *List) write(after *wire.Request, named bool) ([]byte, error) {
 	return out, l.checkWritten(out, after)
 }
 
-// arrange says what becomes of the units, and in which order they stand.
+// arrange returns the new order of the units and fills in fates.
 func (l *List) arrange(after *wire.Request, fates []unitAction) (slots []slot, err error) {
 	t, old := after.Transcript(), l.Request.Transcript()
 	was := make(map[string]transcript.BlockID, len(old.Blocks()))
 	for b := range old.Blocks() {
 		was[l.Request.Path(transcript.BlockID(b))] = transcript.BlockID(b)
 	}
-	calls := make(map[string]int) // units by the ids that they have now
+	calls := make(map[string]int) // units by their new ids
 	for _, m := range t.Messages() {
 		for b := m.First; b < m.End; b++ {
 			blk := t.Block(b)
@@ -121,7 +122,7 @@ func (l *List) arrange(after *wire.Request, fates []unitAction) (slots []slot, e
 				calls[blk.CallID] = h.unit
 			}
 			switch {
-			case ok && h.isResult: // it lies in the part of its call
+			case ok && h.isResult: // in the part of its call
 			case ok:
 				slots = appendUnit(slots, l.units[h.unit].element, h.unit)
 			case blk.Kind == transcript.Result:
@@ -149,7 +150,7 @@ func (l *List) arrange(after *wire.Request, fates []unitAction) (slots []slot, e
 	return slots, nil
 }
 
-// put adds a unit of an element at the end.
+// appendUnit appends a unit of an element.
 func appendUnit(slots []slot, elem, u int) []slot {
 	if n := len(slots); n > 0 && slots[n-1].element == elem {
 		slots[n-1].units = append(slots[n-1].units, u)
@@ -158,7 +159,7 @@ func appendUnit(slots []slot, elem, u int) []slot {
 	return append(slots, slot{element: elem, units: []int{u}})
 }
 
-// decide notes what became of a block.
+// decideUnit sets the action for the unit of a block.
 func (l *List) decideUnit(after *wire.Request, b, before transcript.BlockID, h blockOrigin, f *unitAction) {
 	now, then := after.Transcript().Block(b), l.Request.Transcript().Block(before)
 	f.kept = true
@@ -185,7 +186,7 @@ func (l *List) decideUnit(after *wire.Request, b, before transcript.BlockID, h b
 	}
 }
 
-// splits are the elements that stand in several slots.
+// splitElements returns the elements that occupy several slots.
 func (l *List) splitElements(slots []slot) map[int]bool {
 	seen, split := make(map[int]bool), make(map[int]bool)
 	for _, s := range slots {
@@ -197,9 +198,9 @@ func (l *List) splitElements(slots []slot) map[int]bool {
 	return split
 }
 
-// others puts the elements that say nothing behind those that stood in front of them.
+// addSilentElements inserts the elements without units after the elements that they followed.
 func (l *List) addSilentElements(slots []slot) (all []slot) {
-	behind := make(map[int][]int) // by slot; -1: in front of all
+	behind := make(map[int][]int) // by slot; -1 for the front
 	last := make(map[int]int)
 	for i, s := range slots {
 		if s.element >= 0 {
@@ -226,7 +227,7 @@ func (l *List) addSilentElements(slots []slot) (all []slot) {
 	return all
 }
 
-// fresh writes an element that is new.
+// newElement returns a new element.
 func (l *List) newElement(slots []slot, i int, fates []unitAction) []byte {
 	s := &slots[i]
 	if s.call >= 0 {
@@ -236,7 +237,7 @@ func (l *List) newElement(slots []slot, i int, fates []unitAction) []byte {
 		return l.shape.newResult(e.object, e.messageMember, &c, quote(s.text))
 	}
 	near := -1
-	for k := range slots { // the nearest of the same role, so that it can be like it
+	for k := range slots { // find the nearest element of the same role as a template
 		if e := slots[k].element; e >= 0 && len(l.elements[e].units) > 0 {
 			if near < 0 || l.elements[e].role == s.role && (l.elements[near].role != s.role || abs(k-i) < abs(near-i)) {
 				near = e
@@ -252,7 +253,7 @@ func (l *List) newElement(slots []slot, i int, fates []unitAction) []byte {
 
 func abs(n int) int { return max(n, -n) }
 
-// render writes what is left of an element.
+// render returns an element with its remaining units.
 func (l *List) render(s *slot, fates []unitAction) ([]byte, error) {
 	e := &l.elements[s.element]
 	raw := l.raw[e.Span.Start:e.Span.End]
@@ -285,7 +286,7 @@ func (l *List) render(s *slot, fates []unitAction) ([]byte, error) {
 			edits = append(edits, jsonspan.Edit{Span: x.span, New: []byte(`""`)})
 		case x.isContent && fates[u].newText != nil:
 			edits = append(edits, jsonspan.Edit{Span: x.span, New: quote(*fates[u].newText)})
-		case !x.isContent: // the message as a whole
+		case !x.isContent: // the whole message
 			now, err := l.editPart(u, l.raw[x.span.Start:x.span.End], &fates[u], x.spec)
 			if err != nil {
 				return nil, err
@@ -318,7 +319,7 @@ func (l *List) render(s *slot, fates []unitAction) ([]byte, error) {
 	return jsonspan.Splice(raw, edits)
 }
 
-// rowOf is the row of a place where a unit stands: a copy of a call may look different.
+// specAt returns the spec for one place of a unit. A copy of a call may have another structure.
 func (l *List) specAt(u int, raw []byte) *partSpec {
 	x := &l.units[u]
 	if x.kind != kindCall || bytes.Equal(raw, l.raw[x.span.Start:x.span.End]) {
@@ -334,13 +335,13 @@ func (l *List) specAt(u int, raw []byte) *partSpec {
 	return &l.shape.callPart
 }
 
-// functionCopy is a call as OpenAI has it: its input is a text.
+// functionCopy describes a call in OpenAI's form, in which the input is a string.
 var functionCopy = partSpec{kind: kindCall, idPath: "id", namePath: "function.name", inputPath: "function.arguments"}
 
-// edited is a part with what was decided about it.
+// editPart returns a part with an action applied.
 func (l *List) editPart(u int, raw []byte, f *unitAction, row *partSpec) ([]byte, error) {
 	x := &l.units[u]
-	if f.newID != "" && row.idPath != "" && !strings.HasPrefix(f.newID, madeUpPrefix) { // a made-up id is not written: names pair then
+	if f.newID != "" && row.idPath != "" && !strings.HasPrefix(f.newID, madeUpPrefix) { // made-up ids are not written; names match instead
 		raw = setPath(raw, row.idPath, quote(f.newID))
 	}
 	if f.newTool != "" && row.namePath != "" {
@@ -348,7 +349,7 @@ func (l *List) editPart(u int, raw []byte, f *unitAction, row *partSpec) ([]byte
 	}
 	if f.newInput != nil {
 		in := f.newInput
-		if at := objectOf(raw).bytes(row.inputPath); firstByte(at) == '"' { // an object, written as a text
+		if at := objectOf(raw).bytes(row.inputPath); firstByte(at) == '"' { // a serialized object
 			in = quote(string(in))
 		}
 		raw = setPath(raw, row.inputPath, in)
@@ -369,7 +370,7 @@ func (l *List) editPart(u int, raw []byte, f *unitAction, row *partSpec) ([]byte
 	return nil, fmt.Errorf("%w: another text for %s", ErrWrite, jsonspan.PathAt(l.raw, x.span.Start))
 }
 
-// spoken is an output with another text, in the form that it has.
+// withText returns an output with another text in the same structure.
 func withText(out []byte, said string) []byte {
 	o := objectOf(out)
 	if kind := o.text("type"); kind != "" && o.get("value").Len() > 0 {
@@ -401,7 +402,7 @@ func withText(out []byte, said string) []byte {
 			}
 			raw, done = setPath(raw, "text", quote(said)), true
 		} else if !partly && !isMedia(o.text("type")) {
-			continue // its words are in what is said
+			continue // its words are in the new text
 		}
 		now = append(now, newItem{k, raw})
 	}
@@ -411,7 +412,7 @@ func withText(out []byte, said string) []byte {
 	return rewriteList(out, whole, items, now)
 }
 
-// same makes sure that what was written says what was planned.
+// checkWritten returns an error unless the written list matches the plan.
 func (l *List) checkWritten(out []byte, want *wire.Request) error {
 	again, err := Read(out, Options{As: l.Shape, Model: l.options.Model})
 	if err != nil {
@@ -426,7 +427,7 @@ func (l *List) checkWritten(out []byte, want *wire.Request) error {
 	return nil
 }
 
-// A saying is what one block says.
+// A blockText is the comparable content of a block.
 type blockText struct {
 	role transcript.Role
 	kind transcript.Kind
@@ -435,15 +436,15 @@ type blockText struct {
 	text string
 }
 
-// said is what a request says, block by block. Ids that were made up count in their order. Results of one turn
-// have no order, and none at all have one where each lies in the part of its call.
+// blockTexts returns the content of each block of a request. Made-up ids are numbered in order.
+// Results of one turn are sorted, and so are all results if they are in the parts of their calls.
 func (l *List) blockTexts(r *wire.Request) (all []blockText) {
 	t := r.Transcript()
 	ids := make(map[string]string)
 	for i := range t.Blocks() {
 		b := t.Block(transcript.BlockID(i))
 		if len(all) == 0 && t.Messages()[b.Message].Role == transcript.System {
-			continue // in front of everything, instructions are no message
+			continue // leading instructions are not a message
 		}
 		if h, ok := l.blockOrigins[wirex.PathIn(r, l.Request, transcript.BlockID(i))]; ok && h.unit < 0 {
 			continue

@@ -13,9 +13,9 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// goose is the database of goose, since version 1.10: a row of messages for each message. Newer
-// versions have ids of messages in a column of their own. goose replaces the rows of a session by
-// new ones when it compacts it, and so do we from the first row on that changes.
+// goose is the database of goose since version 1.10, with a row of messages for each message. Newer
+// versions have a column with message ids. When goose compacts a session, it replaces its rows by
+// new ones. This package does the same from the first changed row on.
 type goose struct{}
 
 func (goose) format() agentlog.Format { return agentlog.Goose }
@@ -42,7 +42,7 @@ func (goose) sessions(tx *sql.Tx) (all []entry, err error) {
 	return all, rows.Err()
 }
 
-// A gooseRow is a row of messages, and the message that it is in the document.
+// A gooseRow is a row of messages, and its message in the document.
 type gooseRow struct {
 	key     int64
 	message []byte
@@ -75,7 +75,7 @@ func (g goose) read(tx *sql.Tx, id string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// rows reads the messages of a session in the order in which they are sent.
+// rows returns the messages of a session in the order in which goose sends them.
 func (g goose) rows(tx *sql.Tx, id string) (all []gooseRow, err error) {
 	named, order := "NULL", "timestamp, id"
 	if hasColumn(tx, "messages", "message_id") {
@@ -100,7 +100,7 @@ func (g goose) rows(tx *sql.Tx, id string) (all []gooseRow, err error) {
 	return all, rows.Err()
 }
 
-// gooseMessage is the message of a row. The number of the row tells it from one that says the same.
+// gooseMessage returns the message of a row.
 func gooseMessage(name sql.NullString, role, content string, created int64, metadata sql.NullString) []byte {
 	var id, meta []byte
 	if name.Valid {
@@ -135,7 +135,7 @@ func (g goose) write(j *journal, id string, _, now []byte) error {
 	for same < len(old) && same < len(d.Conversation) && bytes.Equal(old[same].message, d.Conversation[same]) {
 		same++
 	}
-	// The rest is written anew behind everything: rows that stay keep all of their columns.
+	// Insert the rest after all other rows. Unchanged messages keep all columns of their rows.
 	kept := map[string][]gooseRow{}
 	for _, r := range old[same:] {
 		kept[string(r.message)] = append(kept[string(r.message)], r)
@@ -144,13 +144,13 @@ func (g goose) write(j *journal, id string, _, now []byte) error {
 	if err := j.tx.QueryRow(`SELECT coalesce(max(id), 0) FROM messages`).Scan(&top); err != nil {
 		return err
 	}
-	like := int64(-1) // the row in front: a new one takes after it
+	like := int64(-1) // the preceding row, a template for new ones
 	if same > 0 {
 		like = old[same-1].key
 	} else if len(old) > 0 {
 		like = old[0].key
 	}
-	last := "" // the time of the row in front; no row may have an earlier one
+	last := "" // the time of the preceding row, which is a lower bound
 	if same > 0 {
 		if err := j.tx.QueryRow(`SELECT quote(timestamp) FROM messages WHERE id = ?`, like).Scan(&last); err != nil {
 			return err
@@ -181,9 +181,9 @@ func (g goose) write(j *journal, id string, _, now []byte) error {
 	return nil
 }
 
-// put writes a message as a row with a number of its own, in the manner of another row: all of
-// that one's columns if it stays, or its session and its time if it is new. goose sends messages by
-// time: none is earlier than the one in front.
+// put inserts a message as a new row. An unchanged message keeps all columns of row like; a new one
+// copies its session and time. goose sends messages in order of time, so no row may be earlier than
+// the preceding one.
 func (g goose) put(j *journal, key, like int64, message []byte, stays bool, last string) (stamp string, err error) {
 	names, values, err := j.readRow("messages", strconv.FormatInt(like, 10))
 	if err != nil || values == nil {

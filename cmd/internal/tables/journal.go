@@ -15,25 +15,25 @@ import (
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
-// A change is what happened to a row: its values before and after as SQL literals, by column; none
-// where there was, or is, no such row.
+// A rowChange holds the values of a row before and after a change as SQL literals, by column. They
+// are empty if the row did not exist or no longer exists.
 type rowChange struct {
 	Table string   `json:"table"`
-	Key   string   `json:"key"` // the literal of its id
+	Key   string   `json:"key"` // the id as a literal
 	Names []string `json:"columns"`
 	Was   []string `json:"was"`
 	Now   []string `json:"now"`
 }
 
-// A journal notes the rows that a transaction changes.
+// A journal records the rows that a transaction changes.
 type journal struct {
 	tx    *sql.Tx
 	rows  []*rowChange
 	names map[string][]string // columns by table
 }
 
-// change runs a transaction that changes rows of a session, and keeps what they were beside the
-// database, on the disk before anything is changed for good.
+// withJournal runs a transaction that changes rows of a session. Before it commits, it writes the
+// old rows to a backup on disk, next to the database.
 func withJournal(path, id string, do func(*journal) error) (backup string, err error) {
 	q := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": {"busy_timeout(5000)", "foreign_keys(0)"}}
 	err = withTx(path, q, func(tx *sql.Tx) error {
@@ -54,7 +54,7 @@ func withJournal(path, id string, do func(*journal) error) (backup string, err e
 	return backup, err
 }
 
-// keep writes the changes down.
+// writeBackup writes the changes to a new backup file.
 func (j *journal) writeBackup(name string) (string, error) {
 	var b bytes.Buffer
 	for _, r := range j.rows {
@@ -77,7 +77,7 @@ func (j *journal) writeBackup(name string) (string, error) {
 	return to, errors.Join(err, f.Sync(), f.Close())
 }
 
-// touch notes a row before it is changed, made or deleted.
+// noteBefore records a row before it is changed, inserted or deleted.
 func (j *journal) noteBefore(table string, key string) error {
 	for _, r := range j.rows {
 		if r.Table == table && r.Key == key {
@@ -89,7 +89,7 @@ func (j *journal) noteBefore(table string, key string) error {
 	return err
 }
 
-// after notes what has become of the rows.
+// noteAfter records the new values of the rows.
 func (j *journal) noteAfter() (err error) {
 	for _, r := range j.rows {
 		if _, r.Now, err = j.readRow(r.Table, r.Key); err != nil {
@@ -99,7 +99,7 @@ func (j *journal) noteAfter() (err error) {
 	return nil
 }
 
-// row returns the values of a row as literals; none: there is no such row.
+// readRow returns the values of a row as literals. values is nil if there is no such row.
 func (j *journal) readRow(table, key string) (names, values []string, err error) {
 	if names, err = j.columns(table); err != nil {
 		return nil, nil, err
@@ -108,7 +108,7 @@ func (j *journal) readRow(table, key string) (names, values []string, err error)
 	into := make([]any, len(names))
 	values = make([]string, len(names))
 	for i, n := range names {
-		// As long as a text is one, its literal can be read; SQLite would end it at a null.
+		// Convert texts with null bytes to blobs, because SQLite would end the literal at the null.
 		quoted[i] = fmt.Sprintf(`CASE WHEN typeof(%[1]s) = 'text' AND instr(CAST(%[1]s AS BLOB), x'00') > 0 THEN 'CAST(x''' || hex(%[1]s) || ''' AS TEXT)' ELSE quote(%[1]s) END`, quoteIdent(n))
 		into[i] = &values[i]
 	}
@@ -117,7 +117,7 @@ func (j *journal) readRow(table, key string) (names, values []string, err error)
 		return names, nil, nil
 	}
 	for i, v := range values {
-		if !utf8.ValidString(v) { // JSON cannot hold it
+		if !utf8.ValidString(v) { // JSON cannot represent it
 			text := strings.ReplaceAll(v[1:len(v)-1], "''", "'")
 			values[i] = "CAST(x'" + hex.EncodeToString([]byte(text)) + "' AS TEXT)"
 		}
@@ -125,7 +125,7 @@ func (j *journal) readRow(table, key string) (names, values []string, err error)
 	return names, values, err
 }
 
-// columns lists the columns of a table.
+// columns returns the columns of a table.
 func (j *journal) columns(table string) ([]string, error) {
 	if j.names[table] != nil {
 		return j.names[table], nil
@@ -145,7 +145,7 @@ func (j *journal) columns(table string) ([]string, error) {
 	return j.names[table], rows.Err()
 }
 
-// put makes a row what its literals say; none: it is deleted.
+// replaceRow replaces a row by one with the given literals. Without values, it deletes the row.
 func (j *journal) replaceRow(table, key string, names, values []string) error {
 	if _, err := j.tx.Exec(fmt.Sprintf(`DELETE FROM %s WHERE id = %s`, quoteIdent(table), key)); err != nil || values == nil {
 		return err
@@ -160,12 +160,12 @@ func (j *journal) replaceRow(table, key string, names, values []string) error {
 
 func quoteIdent(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// literal is a text in SQL.
+// quoteText returns a text as an SQL literal.
 func quoteText(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// Undo gives the rows of a session what they were before they were last written, in one
-// transaction, and keeps what they were until then: a second undo reverts the first one. Unless it
-// is forced, nothing is done if one of them has changed since. id is "" for the session that was
+// Undo restores the rows of a session from its newest backup in one transaction, and backs up the
+// current rows, so that a second undo reverts the first one. Unless force is set, it returns
+// [ErrChanged] if one of the rows has changed since. If id is "", it restores the session that was
 // written last.
 func Undo(path, id string, force bool) (name, from, kept string, err error) {
 	if id == "" {
@@ -203,12 +203,12 @@ func Undo(path, id string, force bool) (name, from, kept string, err error) {
 	return name, from, kept, err
 }
 
-// ErrChanged says that a session has gone on since it was written.
+// ErrChanged is returned if a session has changed since it was written.
 var ErrChanged = errors.New("it was changed after it was rewritten: going back would lose that")
 
 var errNoBackup = errors.New("there is no backup of it")
 
-// lastWritten is the session of a database with the newest backup.
+// lastWritten returns the session of a database with the newest backup.
 func lastWritten(path string) (id string, err error) {
 	var last os.FileInfo
 	sessions, err := Sessions(path)
@@ -229,7 +229,7 @@ func lastWritten(path string) (id string, err error) {
 	return id, nil
 }
 
-// readJournal reads what was kept of rows.
+// readJournal reads a backup.
 func readJournal(name string) ([]rowChange, error) {
 	raw, err := os.ReadFile(name)
 	if err != nil {

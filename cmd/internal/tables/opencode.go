@@ -12,9 +12,9 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// openCode is the database of opencode, since version 1.2: the tables message and part hold, in
-// their column data, what an export has without the ids. Seen with 1.18.33, which sends messages
-// by the time they were made, then by id, and parts by id.
+// openCode is the database of opencode since version 1.2. The column data of the tables message and
+// part holds the exported object without its ids. Seen with 1.18.33, which sends messages by
+// creation time and id, and parts by id.
 type openCode struct{}
 
 func (openCode) format() agentlog.Format { return agentlog.OpenCodeExport }
@@ -92,7 +92,7 @@ func (o openCode) read(tx *sql.Tx, id string) ([]byte, error) {
 	return b.Bytes(), rows.Err()
 }
 
-// parts reads the parts of a session, by message.
+// parts returns the parts of a session, by message.
 func (openCode) parts(tx *sql.Tx, id string) (map[string][][]byte, error) {
 	rows, err := tx.Query(`SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id`, id)
 	if err != nil {
@@ -111,10 +111,11 @@ func (openCode) parts(tx *sql.Tx, id string) (map[string][][]byte, error) {
 	return all, rows.Err()
 }
 
-// unreadRow is the member for the text of a row that is no JSON object, which agentlog knows.
+// unreadRow is the member with the text of a row that is not a JSON object. Package agentlog
+// repairs such rows.
 const unreadRow = "pare_row"
 
-// withIDs is the object of a row with the values of its columns, as an export has it.
+// withIDs returns the object of a row with the values of its id columns, as in an export.
 func withIDs(data []byte, pairs ...string) []byte {
 	if jsonspan.Valid(data) != nil || len(bytes.TrimSpace(data)) == 0 || bytes.TrimSpace(data)[0] != '{' {
 		data = jsonedit.New(unreadRow, string(bytes.ToValidUTF8(data, []byte("\uFFFD"))))
@@ -126,7 +127,7 @@ func withIDs(data []byte, pairs ...string) []byte {
 	return out
 }
 
-// withoutIDs is the object as a row holds it.
+// withoutIDs returns an exported object as a row holds it.
 func withoutIDs(data []byte) []byte { return jsonedit.Of(data).Without("id", "sessionID", "messageID") }
 
 // An ocRow is a row of a document.
@@ -136,7 +137,7 @@ type ocRow struct {
 	raw     []byte
 }
 
-// rowsOf lists the rows of a document: messages and parts.
+// rowsOf returns the rows of a document by table.
 func rowsOf(doc []byte) (all map[string][]ocRow, err error) {
 	var d struct {
 		Messages []struct {
@@ -205,7 +206,8 @@ func (openCode) write(j *journal, id string, was, now []byte) error {
 	return nil
 }
 
-// writeOpenCode writes one row. A repair is no use of the session: its times stay.
+// writeOpenCode writes one row. It keeps the row's times, because a repair is not a use of the
+// session.
 func writeOpenCode(j *journal, table, session string, r ocRow, there bool) error {
 	data := withoutIDs(r.raw)
 	if err := j.noteBefore(table, quoteText(r.ID)); err != nil {

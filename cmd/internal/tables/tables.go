@@ -1,11 +1,11 @@
 // Package tables reads and writes the sessions of agents that keep them in a SQLite database:
 // opencode and goose.
 //
-// A session is read as the one document that its agent would export, and written back row by row:
-// what the document says differently is changed, in one transaction, if the session still is what
-// it was when it was read. The rows that change are kept in a file beside the database, from which
-// [Undo] restores them. Nothing else in the database is touched, so that other sessions may go on
-// in the meantime.
+// A session is presented as the document that its agent would export. Writing compares the old and
+// the new document and changes only the rows that differ, in one transaction, if the session has
+// not changed since it was read. The old rows are kept in a file next to the database, from which
+// [Undo] restores them. Other sessions of the database are not affected and may be in use
+// meanwhile.
 package tables
 
 import (
@@ -23,21 +23,21 @@ import (
 	"strings"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	_ "modernc.org/sqlite" // registers the driver
 
 	"github.com/pare-llm/pare/internal/agentlog"
 )
 
-// ErrUnknown says that a database is none in which an agent keeps sessions.
+// ErrUnknown is returned for a database without sessions of a known agent.
 var ErrUnknown = fmt.Errorf("%w: the database is none of opencode or goose", agentlog.ErrFormat)
 
-// ErrMoved says that a session was changed after it was read.
+// ErrModified is returned if a session was changed after it was read.
 var ErrModified = errors.New("the session was changed in the meantime; run the command again")
 
-// header is how a SQLite file begins.
+// sqliteHeader is the beginning of a SQLite file.
 const sqliteHeader = "SQLite format 3\x00"
 
-// Is reports whether a file is a SQLite database.
+// IsDatabase reports whether a file is a SQLite database.
 func IsDatabase(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -49,8 +49,8 @@ func IsDatabase(path string) bool {
 	return n == len(head) && string(head) == sqliteHeader
 }
 
-// Split takes the name of a session in a database apart: FILE#ID. ok is false if it is none: there
-// is a file of that name, or none in front of the #.
+// SplitName splits the name of a session in a database, FILE#ID. ok is false if there is a file
+// with the whole name, or no database before the #.
 func SplitName(name string) (path, id string, ok bool) {
 	i := strings.LastIndexByte(name, '#')
 	if i < 0 {
@@ -62,18 +62,18 @@ func SplitName(name string) (path, id string, ok bool) {
 	return name[:i], name[i+1:], IsDatabase(name[:i])
 }
 
-// A layout is how an agent keeps sessions in tables.
+// A layout reads and writes the tables of an agent.
 type layout interface {
-	// sessions lists the sessions, the oldest first.
+	// sessions returns the sessions, oldest first.
 	sessions(*sql.Tx) ([]entry, error)
-	// read writes the document of a session.
+	// read returns the document of a session.
 	read(tx *sql.Tx, id string) ([]byte, error)
-	// write makes the rows of a session what a document says.
+	// write updates the rows of a session to match a document.
 	write(j *journal, id string, was, now []byte) error
 	format() agentlog.Format
 }
 
-// An entry is a session in the list of a database.
+// An entry describes a session in a database.
 type entry struct {
 	id         string
 	modified   time.Time
@@ -88,16 +88,16 @@ type Session struct {
 	layout
 }
 
-// Name is how the session is called: FILE#ID.
+// Name returns the name of the session, FILE#ID.
 func (s *Session) Name() string { return s.path + "#" + s.id }
 
-// Format is that of the document which the session is read as.
+// Format returns the format of the session's document.
 func (s *Session) Format() agentlog.Format { return s.format() }
 
-// Aside reports whether the session is that of a sub-agent.
+// IsSubAgent reports whether the session is that of a sub-agent.
 func (s *Session) IsSubAgent() bool { return s.isSubAgent }
 
-// Sessions lists the sessions of a database.
+// Sessions returns the sessions of a database.
 func Sessions(path string) (all []*Session, err error) {
 	err = withReadTx(path, func(tx *sql.Tx) error {
 		l, err := detectLayout(tx)
@@ -113,7 +113,7 @@ func Sessions(path string) (all []*Session, err error) {
 	return all, err
 }
 
-// Find returns the session of that id.
+// Find returns the session with the given id.
 func Find(path, id string) (*Session, error) {
 	all, err := Sessions(path)
 	if err != nil {
@@ -127,7 +127,8 @@ func Find(path, id string) (*Session, error) {
 	return nil, fmt.Errorf("no session %s in %s: %w", id, filepath.Base(path), fs.ErrNotExist)
 }
 
-// Places lists the sessions of a database for a search; with aside set those of sub-agents, too.
+// Places returns the sessions of a database for a search. If aside is set, it includes those of
+// sub-agents.
 func Places(a *agentlog.Agent, path string, aside bool) ([]agentlog.Place, error) {
 	if !IsDatabase(path) {
 		return nil, ErrUnknown
@@ -151,7 +152,7 @@ func (s *Session) Read() (raw []byte, format agentlog.Format, err error) {
 	return raw, s.format(), err
 }
 
-// Write makes the rows of the session what now says, and keeps what they were.
+// Write updates the rows of the session from was to now and returns the name of the backup.
 func (s *Session) Write(was, now []byte) (backup string, err error) {
 	return withJournal(s.path, s.id, func(j *journal) error {
 		if raw, err := s.read(j.tx, s.id); err != nil {
@@ -170,18 +171,19 @@ func (s *Session) Write(was, now []byte) (backup string, err error) {
 	})
 }
 
-// sameJSON reports whether two documents say the same. Members may stand in another order.
+// sameJSON reports whether two documents are equal. The order of members may differ.
 func sameJSON(a, b []byte) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// File is the database. The time is that of the session: the agent may be at another one.
+// File returns the database and the information of the session. The agent may be using other
+// sessions, so the time is that of this session.
 func (s *Session) File() (path string, info fs.FileInfo) { return s.path, s.info() }
 
 func (s *Session) info() fs.FileInfo { return sessionFileInfo{s.Name(), s.entry} }
 
-// An info is a session as if it were a file.
+// A sessionFileInfo presents a session as a file.
 type sessionFileInfo struct {
 	name string
 	entry
@@ -194,8 +196,9 @@ func (i sessionFileInfo) ModTime() time.Time { return i.modified }
 func (i sessionFileInfo) IsDir() bool        { return false }
 func (i sessionFileInfo) Sys() any           { return nil }
 
-// view reads a database and changes nothing in it or beside it. Without a log beside it all of it
-// is in the file, which is then read as it is: to look at the locks, SQLite would make files.
+// withReadTx runs a transaction that changes neither the database nor the files next to it. Without
+// a write-ahead log, the database is opened as immutable, because SQLite would otherwise create
+// files for its locks.
 func withReadTx(path string, read func(*sql.Tx) error) error {
 	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)"}}
 	if st, err := os.Stat(path + "-wal"); err != nil || st.Size() == 0 {
@@ -204,7 +207,7 @@ func withReadTx(path string, read func(*sql.Tx) error) error {
 	return withTx(path, q, read)
 }
 
-// within runs a transaction on a database.
+// withTx runs a transaction on a database.
 func withTx(path string, q url.Values, do func(*sql.Tx) error) error {
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
@@ -223,7 +226,7 @@ func withTx(path string, q url.Values, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// layoutOf tells whose database it is by its tables.
+// detectLayout returns the layout of a database by its tables.
 func detectLayout(tx *sql.Tx) (layout, error) {
 	for _, l := range []struct {
 		table, column string
