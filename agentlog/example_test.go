@@ -6,7 +6,7 @@ import (
 	"github.com/pare-llm/pare/agentlog"
 )
 
-// A session of pi died between a call and its result.
+// Example repairs a session of pi that was killed between a call and its result.
 func Example() {
 	raw := []byte(`{"type":"session","id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/work"}
 {"type":"message","timestamp":"2026-01-01T00:00:01Z","message":{"role":"user","content":"list the files"}}

@@ -11,13 +11,13 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A maker writes sessions of an agent in the shape of real ones: so many turns of a prompt, two
-// calls with their results, and an answer.
+// A sessionMaker writes realistic sessions of an agent with a number of turns. Each turn has a
+// prompt, two calls with their results, and an answer.
 type sessionMaker struct {
 	file   string
 	format Format
 	make   func(turns int) string
-	// damages spoil a session of three turns, and what is found then.
+	// damages damage a session of three turns; the values are the expected findings.
 	damages map[string]struct {
 		spoil func(string) string
 		rule  string
@@ -29,7 +29,7 @@ type spoiling = struct {
 	rule  string
 }
 
-// withoutLine takes the first line out that holds a text.
+// withoutLine removes the first line that contains a text.
 func withoutLine(text string) func(string) string {
 	return func(raw string) string {
 		lines := strings.SplitAfter(raw, "\n")
@@ -252,9 +252,9 @@ var sessionMakers = map[string]sessionMaker{
 	}},
 }
 
-// TestNewAgents: sessions of the agents that came last are told apart, clean if nothing is wrong,
-// repaired so that nothing is left, once, and what needs no change leaves byte for byte.
-func TestNewAgents(t *testing.T) {
+// TestNewerAgentsAreRepaired checks that sessions of newer agents are detected, clean if undamaged,
+// completely repaired in one run, and otherwise unchanged.
+func TestNewerAgentsAreRepaired(t *testing.T) {
 	for name, m := range sessionMakers {
 		raw := m.make(3)
 		t.Run(name, func(t *testing.T) {
@@ -325,8 +325,9 @@ func repairs(t *testing.T, m sessionMaker, d spoiling) {
 	}
 }
 
-// TestNewAgentsShorten: trim, prune and compact give what was planned, and a second run nothing.
-func TestNewAgentsShorten(t *testing.T) {
+// TestNewerAgentsAreShortened checks that trim, prune and compact write the planned session and
+// that a second run changes nothing.
+func TestNewerAgentsAreShortened(t *testing.T) {
 	for name, m := range sessionMakers {
 		t.Run(name, func(t *testing.T) {
 			wrote := 0
@@ -348,9 +349,9 @@ func TestNewAgentsShorten(t *testing.T) {
 	}
 }
 
-// TestOpenCodeTail: what a compaction of opencode keeps in front of its request is sent behind the
-// summary; of a compaction that failed nothing counts.
-func TestOpenCodeTail(t *testing.T) {
+// TestOpenCodeSendsTailAfterSummary checks that the tail which an opencode compaction keeps is sent
+// after the summary. A failed compaction has no effect.
+func TestOpenCodeSendsTailAfterSummary(t *testing.T) {
 	message := func(id, info, text string) string {
 		return fmt.Sprintf(`{"info":{"id":%q,"sessionID":"s"%s},"parts":[{"id":"p%s","messageID":%q,"sessionID":"s",%s}]}`, id, info, id, id, text)
 	}
@@ -384,12 +385,12 @@ func TestOpenCodeTail(t *testing.T) {
 	}
 }
 
-// TestCopiesGo: Copilot and qwen-code send lines that stand in the file twice twice. A repair takes the copies
-// out, wherever they are, and what was not twice stays. Seen by running 1.0.102 and 0.24.4.
-func TestCopiesGo(t *testing.T) {
+// TestDuplicateLinesAreRemoved checks that copies of lines are removed wherever they are and that
+// other lines stay. Copilot and qwen-code send both copies. Seen by running 1.0.102 and 0.24.4.
+func TestDuplicateLinesAreRemoved(t *testing.T) {
 	testCopies(t, "events.jsonl", makeCopilot(3), `"toolCallId":"call_2_0"`)
 	testCopies(t, "s.jsonl", makeQwen(3), `"functionCall"`)
-	other := strings.Replace(makeCopilot(1), "prompt 0", "prompt 9", 1) // the ids again, and other words
+	other := strings.Replace(makeCopilot(1), "prompt 0", "prompt 9", 1) // the same ids with other text
 	if found := mustRead(t, "events.jsonl", []byte(makeCopilot(1)+strings.SplitAfter(other, "\n")[1])).Check(wire.CheckOptions{}); len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
@@ -424,9 +425,9 @@ func testCopies(t *testing.T, file, whole, words string) {
 	}
 }
 
-// TestCopilotBytes: Copilot does not read a line with bytes that are no UTF-8, and makes up a result. Seen by
-// running 1.0.102.
-func TestCopilotBytes(t *testing.T) {
+// TestCopilotIgnoresInvalidUTF8 checks a line with invalid UTF-8, which Copilot does not read; it
+// makes up a result instead. Seen by running 1.0.102.
+func TestCopilotIgnoresInvalidUTF8(t *testing.T) {
 	raw := strings.Replace(makeCopilot(2), `"success":true`, "\"note\":\"\xff\xfe\",\"success\":true", 1)
 	found := mustRead(t, "events.jsonl", []byte(raw)).Check(wire.CheckOptions{})
 	if !Broken(found) {

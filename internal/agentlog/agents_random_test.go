@@ -14,9 +14,9 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// moreScribes write sessions of further agents.
-var moreScribes = map[string]func(*scribe) string{
-	"qwen-code": func(s *scribe) string {
+// newerGenerators write sessions of newer agents.
+var newerGenerators = map[string]func(*sessionGenerator) string{
+	"qwen-code": func(s *sessionGenerator) string {
 		up := any(nil)
 		put := func(kind string, message fields) {
 			id := s.id("uuid-")
@@ -33,7 +33,7 @@ var moreScribes = map[string]func(*scribe) string{
 		}
 		return joinLines(s.lines)
 	},
-	"copilot": func(s *scribe) string {
+	"copilot": func(s *sessionGenerator) string {
 		put := func(kind string, data fields) {
 			s.line(fields{"type": kind, "data": data, "id": s.id("e"), "timestamp": s.stamp(), "parentId": nil})
 		}
@@ -49,7 +49,7 @@ var moreScribes = map[string]func(*scribe) string{
 		}
 		return joinLines(s.lines)
 	},
-	"continue": func(s *scribe) string {
+	"continue": func(s *sessionGenerator) string {
 		var history []fields
 		for range 2 + s.r.IntN(3) {
 			history = append(history, fields{"message": fields{"role": "user", "content": s.said()}, "contextItems": []string{}},
@@ -57,7 +57,7 @@ var moreScribes = map[string]func(*scribe) string{
 		}
 		return ordered(fields{"sessionId": "s", "title": "T", "workspaceDirectory": "/p", "history": history})
 	},
-	"cline-3": func(s *scribe) string {
+	"cline-3": func(s *sessionGenerator) string {
 		var all []fields
 		for range 2 + s.r.IntN(3) {
 			all = append(all, fields{"role": "user", "content": s.said()}, fields{"role": "assistant", "content": []fields{{"type": "tool_use", "id": s.id("toolu_"), "name": "x", "input": fields{}}}})
@@ -66,19 +66,19 @@ var moreScribes = map[string]func(*scribe) string{
 	},
 }
 
-// TestMoreRandom: whatever has happened to a session, a repair ends, brings no fault about, changes
-// nothing when it is made again, and loses nothing that the user said.
-func TestMoreRandom(t *testing.T) {
+// TestRepairOfRandomDamage checks that the repair of any damage ends, causes no fault, is
+// idempotent, and loses no text of the user.
+func TestRepairOfRandomDamage(t *testing.T) {
 	said := regexp.MustCompile(`userb?\d{4}`)
-	for _, client := range slices.Sorted(maps.Keys(moreScribes)) {
+	for _, client := range slices.Sorted(maps.Keys(newerGenerators)) {
 		for n := range trial.Histories(300) {
 			seed := trial.First() + uint64(n)
 			r := rand.New(rand.NewPCG(29, seed))
-			raw := moreScribes[client](&scribe{r: r})
-			other := moreScribes[client](&scribe{r: r, seed: "b"})
+			raw := newerGenerators[client](&sessionGenerator{r: r})
+			other := newerGenerators[client](&sessionGenerator{r: r, seed: "b"})
 			var done []string
 			for range r.IntN(4) {
-				m := mishaps[r.IntN(len(mishaps))]
+				m := corruptions[r.IntN(len(corruptions))]
 				raw = m.hit(r, raw, other)
 				done = append(done, m.name)
 			}
@@ -88,7 +88,7 @@ func TestMoreRandom(t *testing.T) {
 			name := client + ".jsonl"
 			l, err := Read(name, []byte(strings.TrimPrefix(raw, "\ufeff")), Options{})
 			if errors.Is(err, ErrFormat) {
-				continue // nothing of it tells any more
+				continue // too damaged to be detected
 			}
 			if err != nil {
 				bad("%v", err)

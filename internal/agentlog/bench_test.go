@@ -10,15 +10,15 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// sessionOf is a session as Claude Code writes it.
+// sessionOf returns a session of Claude Code.
 func sessionOf(size int, lost bool) []byte {
 	var b bytes.Buffer
 	benchdata.ClaudeCode(&b, rand.New(rand.NewPCG(1, 2)), size, lost)
 	return b.Bytes()
 }
 
-// BenchmarkRead reads and checks sessions of Claude Code: written ones of several
-// sizes, and the largest of the corpus, if it is there.
+// BenchmarkRead reads and checks sessions of Claude Code: generated ones of several sizes, and the
+// largest one of the corpus if it is available.
 func BenchmarkRead(b *testing.B) {
 	for _, size := range []int{5_000, 50_000, 1_000_000} {
 		raw := sessionOf(size, false)

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestMovedResultLeavesTheRest: a result that stands too late moves to its call, and what else
-// its event or message holds stays where it is: the words of the user keep their order, and the
-// results of other calls their calls.
+// TestMovedResultLeavesTheRest checks that a late result moves to its call without the rest of its
+// event or message: the user's words keep their order, and results of other calls stay with their
+// calls.
 func TestMovedResultLeavesTheRest(t *testing.T) {
 	adkEvent := func(id int, role, parts string) string {
 		return fmt.Sprintf(`{"invocation_id":"i","author":"a","id":"e%d","timestamp":%d,"content":{"role":"%s","parts":[%s]}}`, id, id, role, parts)

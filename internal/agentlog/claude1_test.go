@@ -13,9 +13,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// resume1 does what Claude Code 1.0 does with a file, written a second time from its
-// description: the newest line of all, up by parentUuid, without the calls that nothing on
-// the way answers. It returns what is sent, block by block.
+// resume1 is an independent implementation of resuming in Claude Code 1.0: from the newest line up
+// by parentUuid, without calls that no line on the path answers. It returns the sent blocks.
 func resume1(raw []byte) []string {
 	byID := make(map[string]*ccLine)
 	var order []string
@@ -70,7 +69,7 @@ func resume1(raw []byte) []string {
 	return sent
 }
 
-// refusal names the first result that is sent without its call, or a second time.
+// refusal returns the first result that is sent twice or without its call.
 func refusal(sent []string) string {
 	open := make(map[string]bool)
 	for _, s := range sent {
@@ -87,9 +86,9 @@ func refusal(sent []string) string {
 	return ""
 }
 
-// TestDefectS10DeadBranch: a call that a kill has left beside the path stays there, and
-// so does everything else: the client works with the file as it is.
-func TestDefectS10DeadBranch(t *testing.T) {
+// TestClaude1KeepsAbandonedCall checks that a call which a kill left on a side branch stays there
+// with everything else, because the client works with the file as it is.
+func TestClaude1KeepsAbandonedCall(t *testing.T) {
 	text := `{"type":"text","text":"let me look"}`
 	think := `{"type":"thinking","thinking":"hm","signature":"s"}`
 	for name, raw := range map[string]string{
@@ -119,8 +118,8 @@ func TestDefectS10DeadBranch(t *testing.T) {
 	}
 }
 
-// randomClaude1 writes what Claude Code 1.0 writes: one chain, with kills after which the
-// next prompt goes on at the last line that is not an open call.
+// randomClaude1 returns a random session of Claude Code 1.0: a single chain with kills, after which
+// the next prompt follows the last line that is not an open call.
 func randomClaude1(r *rand.Rand) []string {
 	var lines []string
 	last, n := "", 0
@@ -154,9 +153,10 @@ func randomClaude1(r *rand.Rand) []string {
 	return append(lines[:len(lines):len(lines)], strings.Replace(ccWrite("last", last, 59, said("well?")), "T00:00:", "T01:00:", 1))
 }
 
-// TestDefectS10Random: what the client could resume it can resume after a fix, and it
-// sends everything that it sent; what it could not, it can, whatever line is lost.
-func TestDefectS10Random(t *testing.T) {
+// TestClaude1ResumesAfterRandomLoss checks that a session which the client could resume still
+// resumes after a fix and sends at least the same, and that any other session resumes after the
+// fix.
+func TestClaude1ResumesAfterRandomLoss(t *testing.T) {
 	worked, repaired := 0, 0
 	for seed := range trial.Size(300) {
 		r := rand.New(rand.NewPCG(5, uint64(seed)))

@@ -11,8 +11,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// ccBoundary writes the boundary of a compaction that keeps lines. How says by what: the
-// list of them, or the first and the last.
+// ccBoundary returns a compaction boundary that preserves lines. how selects a list of uuids or the
+// two ends of a segment.
 func ccBoundary(how, anchor string, kept ...string) string {
 	meta := `"trigger":"auto","preTokens":1000`
 	if strings.Contains(how, "segment") {
@@ -30,7 +30,7 @@ func ccResult(id string) string {
 	return `{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"output of ` + id + `"}]}`
 }
 
-// mainOf tells what the main thread says, in short.
+// mainOf returns a short form of the main thread.
 func mainOf(l *Log) string {
 	var all []string
 	for _, t := range l.Threads {
@@ -52,9 +52,9 @@ func mainOf(l *Log) string {
 	return strings.Join(all, "|")
 }
 
-// TestDefectS12Kept: what a compaction keeps of the lines in front of it is sent behind
-// the summary, and is checked and fixed as such.
-func TestDefectS12Kept(t *testing.T) {
+// TestPreservedLinesAreSent checks that the lines which a compaction preserves are sent after the
+// summary, checked and repaired.
+func TestPreservedLinesAreSent(t *testing.T) {
 	front := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply))
 	kept := map[string]string{
 		"u2": ccWrite("u2", "a1", 3, said("two")), "a2": ccWrite("a2", "u2", 4, replied("m2", calling("c2"))), "r2": ccWrite("r2", "a2", 5, ccResult("c2")),
@@ -65,7 +65,7 @@ func TestDefectS12Kept(t *testing.T) {
 	whole := "sum|two|call c2|result c2|call c3|result c3|three"
 	for _, how := range []string{"segment", "list", "segment list"} {
 		for name, c := range map[string]struct {
-			lost   string // a line that is not in the file
+			lost   string // a line that is missing from the file
 			broken bool
 			after  string
 		}{
@@ -76,7 +76,7 @@ func TestDefectS12Kept(t *testing.T) {
 			"the prompt lost": {"u2", true, "sum|call c2|result c2|call c3|result c3|three"},
 		} {
 			if how == "segment" && (c.lost == "r3") {
-				continue // nothing tells where it ended
+				continue // the end of the segment is unknown
 			}
 			raw := front
 			for _, n := range names {
@@ -106,8 +106,8 @@ func TestDefectS12Kept(t *testing.T) {
 	}
 }
 
-// wantKept wants that a boundary names lines that are there, and that their links lead
-// from the last to the first of them over all others.
+// wantKept checks that a boundary names existing lines that are linked from the last to the first
+// one.
 func wantKept(t *testing.T, name string, raw []byte) {
 	t.Helper()
 	type entry struct {
@@ -154,9 +154,9 @@ func wantKept(t *testing.T, name string, raw []byte) {
 	}
 }
 
-// TestDefectS15Stray: a line of another session is not linked in, and does not take the
-// place of the session.
-func TestDefectS15Stray(t *testing.T) {
+// TestStrayLineDoesNotReplaceSession checks that a line of another session is neither linked nor
+// resumed from.
+func TestStrayLineDoesNotReplaceSession(t *testing.T) {
 	own := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply)) + ccWrite("u2", "a1", 3, said("two")) + ccWrite("a2", "u2", 4, replied("m2", textReply))
 	stray := func(uuid, parent string, second int, message string) string {
 		return strings.Replace(ccWrite(uuid, parent, second, message), `"sessionId":"s1"`, `"sessionId":"other"`, 1)
@@ -191,7 +191,7 @@ func TestDefectS15Stray(t *testing.T) {
 			t.Errorf("%s: the line is gone", name)
 		}
 	}
-	// A session that was resumed from another one goes on in its own file.
+	// A session that was resumed from another one continues in its own file.
 	resumed := own + stray("x1", "a2", 40, said("on")) + stray("x2", "x1", 41, replied("m9", textReply))
 	if l, found, _ := fix(t, "other.jsonl", []byte(resumed)); count(found, "stray-line") > 0 || !strings.HasSuffix(mainOf(l), "on|done") {
 		t.Errorf("%s %+v", mainOf(l), found)
@@ -202,9 +202,9 @@ func TestDefectS15Stray(t *testing.T) {
 	}
 }
 
-// TestCopyOnItself: a copy of a line that is linked to itself hides the line, and with it all
-// that stands in front. It is linked to what the line hung on, and goes.
-func TestCopyOnItself(t *testing.T) {
+// TestCircularCopyIsRemoved checks a copy of a line whose parent is itself. It hides the original
+// and everything before it.
+func TestCircularCopyIsRemoved(t *testing.T) {
 	own := []string{ccWrite("u1", "", 1, said("one")), ccWrite("a1", "u1", 2, replied("m1", textReply)), ccWrite("a2", "a1", 3, replied("m1", textReply)), ccWrite("u2", "a2", 4, said("two")), ccWrite("a3", "u2", 5, replied("m3", textReply))}
 	whole := strings.Join(own, "")
 	itself := strings.Replace(own[2], `"parentUuid":"a1"`, `"parentUuid":"a2"`, 1)
@@ -216,9 +216,9 @@ func TestCopyOnItself(t *testing.T) {
 	}
 }
 
-// TestLinkOverUnknown: a line whose parent is lost is linked to a line that the agent follows
-// links over, not to one of a type that nobody knows.
-func TestLinkOverUnknown(t *testing.T) {
+// TestLinkSkipsUnknownLines checks that a line with a lost parent is linked to a line that the
+// agent follows, and not to one of an unknown type.
+func TestLinkSkipsUnknownLines(t *testing.T) {
 	raw := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply)) +
 		`{"type":"brand-new","uuid":"n1","payload":{"keep":1.0e2}}` + "\n" + ccWrite("u2", "lost", 4, said("two")) + ccWrite("a2", "u2", 5, replied("m2", textReply))
 	_, _, fixed := fix(t, "s1.jsonl", []byte(raw))
@@ -227,9 +227,9 @@ func TestLinkOverUnknown(t *testing.T) {
 	}
 }
 
-// TestMovedToTheEnd: a line that moves to the end of the session is its newest one then, or the
-// agent would go on at the end of another branch.
-func TestMovedToTheEnd(t *testing.T) {
+// TestMovedLineBecomesNewest checks that a line moved to the end becomes the newest one; otherwise
+// the agent would resume from another branch.
+func TestMovedLineBecomesNewest(t *testing.T) {
 	raw := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply)) +
 		ccWrite("u2", "a1", 20, said("two")) + ccWrite("a2", "u2", 21, replied("m2", textReply)) +
 		ccWrite("b1", "a1", 10, said("old branch")) + ccWrite("b2", "b1", 11, replied("m3", textReply)) + ccWrite("b3", "b2", 12, said("on it")) +
@@ -243,9 +243,9 @@ func TestMovedToTheEnd(t *testing.T) {
 	}
 }
 
-// TestStrayNamed: where a line says that the session goes on at the lines of another one, these
-// are sent with all results, those beside the path too.
-func TestStrayNamed(t *testing.T) {
+// TestNamedStrayIsSent checks that lines of another session are sent, with results on side
+// branches, if a line states that the session continues there.
+func TestNamedStrayIsSent(t *testing.T) {
 	result := func(id string) string {
 		return `{"role":"user","content":[{"type":"tool_result","tool_use_id":"` + id + `","content":"said"}]}`
 	}
@@ -258,9 +258,9 @@ func TestStrayNamed(t *testing.T) {
 	}
 }
 
-// TestNoBeginning: a line in the middle of a reply, or of a result, that has lost its link is no
-// new beginning.
-func TestNoBeginning(t *testing.T) {
+// TestUnlinkedLineContinuesReply checks that a line in the middle of a reply or of its results is
+// not taken for a new beginning.
+func TestUnlinkedLineContinuesReply(t *testing.T) {
 	result := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"said"}]}`
 	own := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply)) + ccWrite("a2", "a1", 3, replied("m1", calling("c1"))) +
 		ccWrite("r1", "a2", 4, result) + ccWrite("a3", "r1", 5, replied("m2", textReply))
@@ -270,15 +270,15 @@ func TestNoBeginning(t *testing.T) {
 			t.Errorf("%s: %+v\n%s", link, fixed.Remaining, fixed.Raw)
 		}
 	}
-	// The words of the user may be one.
+	// A message of the user may be one.
 	if _, found, _ := fix(t, "s1.jsonl", []byte(own+ccWrite("u2", "", 6, said("anew")))); Broken(found) {
 		t.Errorf("%+v", found)
 	}
 }
 
-// TestParallelCallsOfOneID: of two parallel calls that carry one id, each keeps its own result, also
-// the one beside the path.
-func TestParallelCallsOfOneID(t *testing.T) {
+// TestParallelCallsWithEqualIDs checks that each of two parallel calls with the same id keeps its
+// own result, also on a side branch.
+func TestParallelCallsWithEqualIDs(t *testing.T) {
 	result := func(text string) string {
 		return `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"` + text + `"}]}`
 	}
@@ -291,8 +291,8 @@ func TestParallelCallsOfOneID(t *testing.T) {
 	}
 }
 
-// TestTwoSessionsAndACopy: of two whole sessions in one file, with a copy of the first one behind
-// them, the agent goes on with the one that it would have gone on with.
+// TestTwoSessionsAndACopy checks a file with two complete sessions and a copy of the first one. The
+// agent resumes the same session as before the repair.
 func TestTwoSessionsAndACopy(t *testing.T) {
 	last := func(leaf string) string {
 		return `{"type":"last-prompt","lastPrompt":"x","leafUuid":"` + leaf + `","sessionId":"s1"}` + "\n"
@@ -322,9 +322,9 @@ func TestTwoSessionsAndACopy(t *testing.T) {
 	}
 }
 
-// TestGapAndNamedLeaf: which session goes on is the same before and after a gap is closed: the one
-// whose end the last line of its kind names.
-func TestGapAndNamedLeaf(t *testing.T) {
+// TestGapDoesNotChangeNamedSession checks that the session whose end the last last-prompt line
+// names is resumed before and after a gap is closed.
+func TestGapDoesNotChangeNamedSession(t *testing.T) {
 	last := func(leaf string) string {
 		return `{"type":"last-prompt","lastPrompt":"x","leafUuid":"` + leaf + `","sessionId":"s1"}` + "\n"
 	}
@@ -334,13 +334,13 @@ func TestGapAndNamedLeaf(t *testing.T) {
 	if got := mainOf(mustRead(t, "s1.jsonl", fixed.Raw)); got != mainOf(l) || got != "uno|done" {
 		t.Errorf("sends %s, and then %s", mainOf(l), got)
 	}
-	// A line of the other session stands in the gap.
+	// A line of the other session is in the gap.
 	foreign := strings.ReplaceAll(ccWrite("x1", "", 3, said("uno"))+ccWrite("y1", "x1", 4, replied("m9", textReply)), `"sessionId":"s1"`, `"sessionId":"other"`)
 	raw := ccWrite("u1", "", 1, said("one")) + foreign + ccWrite("u2", "lost", 20, said("two")) + ccWrite("a2", "u2", 30, replied("m2", textReply))
 	if _, _, fixed := fix(t, "s1.jsonl", []byte(raw)); mainOf(mustRead(t, "s1.jsonl", fixed.Raw)) != "one|two|done" {
 		t.Errorf("%s", fixed.Raw)
 	}
-	// Where the last one names lines of another session behind a gap, they are the session.
+	// The last such line names lines of another session after a gap.
 	gap := strings.ReplaceAll(ccWrite("x1", "gone", 40, said("uno"))+ccWrite("y1", "x1", 41, replied("m9", textReply))+last("y1"), `"sessionId":"s1"`, `"sessionId":"other"`)
 	if _, found, fixed := fix(t, "s1.jsonl", []byte(ccWrite("u1", "", 1, said("one"))+ccWrite("u2", "u1", 20, said("two"))+gap)); count(found, "stray-line") > 0 || !strings.HasSuffix(mainOf(mustRead(t, "s1.jsonl", fixed.Raw)), "uno|done") {
 		t.Errorf("%+v\n%s", found, fixed.Raw)

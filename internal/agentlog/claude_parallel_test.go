@@ -11,8 +11,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// onPath are the texts and ids that are on the way from the newest leaf up, and the calls
-// beside it whose results link to them: what Claude Code 2.x sends.
+// onPath returns the texts and ids on the path from the newest leaf, and the calls on side branches
+// with a child result: the blocks that Claude Code 2.x sends.
 func onPath(raw []byte) string {
 	byID := make(map[string]*ccLine)
 	var all []*ccLine
@@ -24,7 +24,7 @@ func onPath(raw []byte) string {
 		}
 	}
 	var path []string
-	sent := make(map[string]bool) // messages
+	sent := make(map[string]bool) // by message
 	for s := all[len(all)-1]; s != nil; {
 		path = append(path, string(s.Message.Content))
 		sent[s.Message.ID] = sent[s.Message.ID] || s.Message.ID != ""
@@ -44,12 +44,12 @@ func onPath(raw []byte) string {
 	return strings.Join(path, "\n")
 }
 
-// TestLostOfParallelCalls: each line of a message is the parent of its own result, and the
-// session goes on from the last result. Whichever one or two of those lines are lost, a fix
-// brings all that is left into what is sent. Seen with 2.0.76 and 2.1.325: a result whose
-// call is lost stands beside the path, and so does a call whose result is lost once the
-// next line links to another result.
-func TestLostOfParallelCalls(t *testing.T) {
+// TestLostLineOfParallelCalls checks sessions in which each line of a message is the parent of its
+// own result and the session continues from the last result. Whichever one or two of these lines
+// are lost, a fix brings everything that is left into the sent part. Seen with 2.0.76 and 2.1.325:
+// a result with a lost call ends up on a side branch, and so does a call with a lost result once
+// the next line is a child of another result.
+func TestLostLineOfParallelCalls(t *testing.T) {
 	type named struct{ name, line string }
 	for order, results := range map[string][]string{"in order": {"a", "b", "c"}, "the other way": {"c", "a", "b"}, "the first one last": {"b", "c", "a"}} {
 		lines := []named{{"prompt", ccWrite("p", "", 1, said("go"))}}
@@ -100,9 +100,9 @@ func TestLostOfParallelCalls(t *testing.T) {
 	}
 }
 
-// TestResultOfLeftBranch: a result on a branch that was left stays there, also if the line
+// TestAbandonedResultStays checks that a result on an abandoned branch stays there even if the line
 // of its call is lost.
-func TestResultOfLeftBranch(t *testing.T) {
+func TestAbandonedResultStays(t *testing.T) {
 	raw := []byte(ccWrite("p", "", 1, said("go")) + ccWrite("x", "p", 2, replied("m1", textReply)) +
 		ccWrite("y", "x", 3, said("try it")) + ccWrite("ry", "lost", 4, ccResult("c1")) + ccWrite("z", "ry", 5, replied("m2", textReply)) +
 		ccWrite("q", "x", 6, said("something else")) + ccWrite("r", "q", 7, replied("m3", textReply)))
@@ -113,11 +113,11 @@ func TestResultOfLeftBranch(t *testing.T) {
 	}
 }
 
-// TestResultLinkedNowhere: a result beside the path that is linked to itself, or to a line that
-// is not there, while its call is. It hangs on its call again; no stub takes its place.
-func TestResultLinkedNowhere(t *testing.T) {
+// TestUnlinkedResultIsAttached checks a result on a side branch that is linked to itself or to a
+// missing line while its call exists. It is linked to its call again and no stub replaces it.
+func TestUnlinkedResultIsAttached(t *testing.T) {
 	for _, parent := range []string{"result-a", "lost"} {
-		for _, last := range []string{"a", "b"} { // whose result the session goes on from
+		for _, last := range []string{"a", "b"} { // the result from which the session continues
 			raw := []byte(ccWrite("p", "", 1, said("go")) + ccWrite("call-a", "p", 2, replied("m1", calling("a"))) + ccWrite("call-b", "call-a", 3, replied("m1", calling("b"))) +
 				ccWrite("result-a", parent, 4, ccResult("a")) + ccWrite("result-b", "call-b", 5, ccResult("b")) + ccWrite("r", "result-"+last, 6, replied("m2", textReply)) + ccWrite("n", "r", 7, said("well")))
 			_, found, fixed := fix(t, "s1.jsonl", raw)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestClaudeShapes: a line is read as by itself, whichever line stands in front of it: the
-// same members with other white space, other values, in another order, or spoilt.
-func TestClaudeShapes(t *testing.T) {
+// TestClaudeLinesAreIndependent checks that a line is read in the same way after any other line:
+// one with other white space, other values, another order or damage.
+func TestClaudeLinesAreIndependent(t *testing.T) {
 	lines := []string{
 		`{"type":"user","uuid":"a","sessionId":"s","n":1,"message":{"role":"user","content":"hi"}}`,
 		`{"type": "user","uuid" :"a","sessionId": "s","n": 1,"message": {"role": "user","content": "hi"}}`,

@@ -10,7 +10,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// ccWrite writes a line of Claude Code.
+// ccWrite returns a line of Claude Code.
 func ccWrite(uuid, parent string, second int, message string) string {
 	kind := "user"
 	if strings.Contains(message, `"role":"assistant"`) {
@@ -49,13 +49,13 @@ func linesOf(t testing.TB, raw []byte) []ccLine {
 	return all
 }
 
-// TestStubBehindCall: the assistant's next message comes right behind a call whose
-// result is lost. The stub is a line between them, also for parallel calls, and where
-// two messages in a row have lost theirs.
-func TestStubBehindCall(t *testing.T) {
+// TestStubFollowsCall checks a lost result whose call is directly followed by the next message of
+// the assistant. The stub is inserted between them, also for parallel calls and for two messages in
+// a row.
+func TestStubFollowsCall(t *testing.T) {
 	for _, c := range []struct {
 		name, raw string
-		want      []string // by line: the uuid of the parent, or stub
+		want      []string // by line: the uuid of the parent, or "stub"
 		answers   map[int]string
 	}{
 		{
@@ -115,9 +115,9 @@ func TestStubBehindCall(t *testing.T) {
 	}
 }
 
-// TestLastPrompt: a repaired branch ends with a line that names its leaf, and such a line
-// is heeded, unless what comes after it is only cut off by a gap.
-func TestLastPrompt(t *testing.T) {
+// TestLastPromptSelectsLeaf checks that a repaired branch ends with a line that names its leaf, and
+// that such a line selects the leaf unless only a gap separates it from later lines.
+func TestLastPromptSelectsLeaf(t *testing.T) {
 	old := ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))) + ccWrite("u2", "a1", 5, said("well")) +
 		`{"type":"last-prompt","lastPrompt":"well","leafUuid":"u2","sessionId":"s1"}` + "\n"
 	fixed, err := mustRead(t, "s.jsonl", []byte(old)).Fix(Options{AppendOnly: true})
@@ -136,7 +136,7 @@ func TestLastPrompt(t *testing.T) {
 	if err != nil || !bytes.Equal(again.Raw, fixed.Raw) {
 		t.Errorf("a second fix is no no-op: %v", err)
 	}
-	// Without the line the old leaf counts, and is broken.
+	// Without that line, the old leaf is resumed and faulty.
 	cut := bytes.TrimSuffix(fixed.Raw, []byte(want))
 	if found := mustRead(t, "s.jsonl", cut).Check(wire.CheckOptions{}); len(found) == 0 || found[0].Dormant {
 		t.Errorf("the old leaf is not heeded: %+v", found)
@@ -146,7 +146,7 @@ func TestLastPrompt(t *testing.T) {
 	point := func(uuid string) string { return `{"type":"last-prompt","leafUuid":"` + uuid + `"}` + "\n" }
 	for _, c := range []struct {
 		name, raw string
-		want      int // messages of the main thread
+		want      int // number of messages in the main thread
 	}{
 		{"newest", rest + point("a2"), 4},
 		{"not explicit", rest + point("a1"), 4},
@@ -164,9 +164,9 @@ func TestLastPrompt(t *testing.T) {
 	}
 }
 
-// TestNoFinalNewline: a last line that lacks only its newline is advice; it gets one if
-// anything else is done.
-func TestNoFinalNewline(t *testing.T) {
+// TestMissingFinalNewlineIsAdvice checks that a missing final newline is only advice, and is added
+// with any other change.
+func TestMissingFinalNewlineIsAdvice(t *testing.T) {
 	clean := ccWrite("u1", "", 1, said("go")) + strings.TrimSuffix(ccWrite("a1", "u1", 2, replied("m1", textReply)), "\n")
 	broken := ccWrite("u1", "", 1, said("go")) + strings.TrimSuffix(ccWrite("a1", "u1", 2, replied("m1", calling("c1"))), "\n")
 	codex := `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x"}}` + "\n" + `{"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{"type":"function_call","name":"f","arguments":"{}","call_id":"c1"}}`
@@ -213,9 +213,9 @@ func TestNoFinalNewline(t *testing.T) {
 	}
 }
 
-// TestMessageMembers: what an agent keeps in a message beside what it sends is no fault,
-// and stays in lines that are changed.
-func TestMessageMembers(t *testing.T) {
+// TestExtraMembersStay checks that an agent's own members of a message are not faults and stay in
+// changed lines.
+func TestExtraMembersStay(t *testing.T) {
 	kept := `"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":1}`
 	with := func(message string) string {
 		return strings.Replace(message, `"type":"message",`, `"type":"message",`+kept+`,`, 1)
@@ -247,9 +247,9 @@ func TestMessageMembers(t *testing.T) {
 	}
 }
 
-// TestSeveralResults: of several real results of a call one answers it, and the others are
-// kept as quoted text; copies and stubs go.
-func TestSeveralResults(t *testing.T) {
+// TestExtraResultsAreQuoted checks that of several real results one answers the call and the others
+// become quotations, while copies and stubs are removed.
+func TestExtraResultsAreQuoted(t *testing.T) {
 	for name, raw := range map[string]string{
 		"codex": codexWrite(0, codexMeta, codexCall("c1"), codexOutput("c1"), `{"type":"function_call_output","call_id":"c1","output":"precious"}`, codexOutput("c1"), codexSays("user", "on")),
 		"pi":    piHead(0) + piCalls("", "", "c1") + piResult("", "", "c1") + strings.Replace(piResult("", "", "c1"), "output of c1", "precious", 1) + piResult("", "", "c1") + piSaid("", "", "on"),
@@ -261,10 +261,10 @@ func TestSeveralResults(t *testing.T) {
 	}
 }
 
-// TestThoughtAndStopped: Claude Code leaves out by itself what it thought before it was
-// stopped, from a version of 2.1 on. Earlier ones send it, and so does every version if something
-// was said before.
-func TestThoughtAndStopped(t *testing.T) {
+// TestClaudeOmitsStoppedThoughts checks that a message with only stopped thoughts is not reported
+// since 2.1.7, which omits it. Earlier versions send it, and every version does if text precedes
+// it.
+func TestClaudeOmitsStoppedThoughts(t *testing.T) {
 	const thought = `{"type":"thinking","thinking":"hm","signature":"S1"}`
 	session := func(version string, blocks ...string) []byte {
 		raw, last := ccWrite("u0", "", 0, said("first")), "u0"
@@ -305,9 +305,9 @@ func TestThoughtAndStopped(t *testing.T) {
 	}
 }
 
-// TestEndGoesByAppending: where the end of a session goes and no byte may change, what it ends
-// with then is written once more, for the agent goes on from the newest line.
-func TestEndGoesByAppending(t *testing.T) {
+// TestAppendOnlyEndIsRepeated checks that an append-only repair which drops the end writes the
+// remaining last message again, because the agent resumes from the newest line.
+func TestAppendOnlyEndIsRepeated(t *testing.T) {
 	const thought = `{"type":"thinking","thinking":"hm","signature":"S1"}`
 	raw := ccWrite("u0", "", 0, said("first")) + ccWrite("a0", "u0", 1, replied("m1", textReply)) + ccWrite("u1", "a0", 2, said("go on")) + ccWrite("a1", "u1", 3, replied("m2", thought))
 	raw = strings.ReplaceAll(raw, "2.1.325", "2.0.76")

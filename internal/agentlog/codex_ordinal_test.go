@@ -11,7 +11,7 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// numbered writes a rollout whose records have the numbers given; -1: none.
+// numbered returns a rollout whose records have the given numbers; -1 means none.
 func numbered(numbers []int, payloads []string) string {
 	var b strings.Builder
 	for i, p := range payloads {
@@ -21,15 +21,15 @@ func numbered(numbers []int, payloads []string) string {
 	return b.String()
 }
 
-// TestDefectS17FreeNumber: a record that takes the place of a lost one takes its number, and
-// no other line changes; lines are counted up only as far as no number is free.
-func TestDefectS17FreeNumber(t *testing.T) {
+// TestNewRecordTakesFreeNumber checks that a record which replaces a lost one takes its number
+// without other changes, and that later lines are counted up only until a number is free.
+func TestNewRecordTakesFreeNumber(t *testing.T) {
 	user := func(n int) string { return codexSays("user", fmt.Sprint("word", n)) }
 	for name, c := range map[string]struct {
 		numbers  []int
 		payloads []string
 		want     []int
-		changed  int // lines of the original that are not in the result
+		changed  int // lines of the original that are missing in the result
 	}{
 		"the output is lost": {[]int{0, 1, 2, 4, 5}, []string{codexMeta, user(1), codexCall("c1"), user(2), user(3)}, []int{0, 1, 2, 3, 4, 5}, 0},
 		"two are lost": {[]int{0, 1, 2, 4, 5, 7}, []string{codexMeta, user(1), codexCall("c1"), user(2), codexCall("c2"), user(3)},
@@ -66,7 +66,7 @@ func TestDefectS17FreeNumber(t *testing.T) {
 	}
 }
 
-// missing counts the lines of a file that another one has not.
+// missing returns the number of lines of raw that are not in the other file.
 func missing(raw, in []byte) (n int) {
 	all := make(map[string]bool)
 	for line := range bytes.Lines(in) {
@@ -80,10 +80,10 @@ func missing(raw, in []byte) (n int) {
 	return n
 }
 
-// TestDefectS17Random: whatever is lost of a rollout, and however its records were numbered,
-// the numbers rise afterwards; a new record follows the one in front of it, and so does a line
-// that was counted up. Where only outputs are lost, every line that is left stays as it is.
-func TestDefectS17Random(t *testing.T) {
+// TestOrdinalsRiseAfterRandomLoss checks that the numbers of a repaired rollout rise, that a new or
+// renumbered record follows its predecessor, and that other lines stay unchanged if only outputs
+// are lost.
+func TestOrdinalsRiseAfterRandomLoss(t *testing.T) {
 	for seed := range trial.Size(400) {
 		r := rand.New(rand.NewPCG(17, uint64(seed)))
 		numbers, payloads := []int{0}, []string{codexMeta}
@@ -111,7 +111,7 @@ func TestDefectS17Random(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Count(raw, []byte{'\n'}) == bytes.Count(fixed.Raw, []byte{'\n'}) { // nothing came or went
+		if bytes.Count(raw, []byte{'\n'}) == bytes.Count(fixed.Raw, []byte{'\n'}) { // no line was added or removed
 			continue
 		}
 		tell := func(format string, args ...any) {
@@ -129,7 +129,7 @@ func TestDefectS17Random(t *testing.T) {
 			if n <= last {
 				tell("%d behind %d", n, last)
 			}
-			// A result without its call becomes a quotation where it stands.
+			// A result without its call becomes a quotation in place.
 			old := bytes.Contains(raw, lines[i]) || bytes.Contains(lines[i], []byte("A tool result without its call"))
 			if !old && n != last+1 {
 				tell("line %d has the number %d behind %d", i+1, n, last)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// codexWrite writes a rollout of some payloads, numbered from first on; -1: without
-// numbers.
+// codexWrite returns a rollout with the given payloads, numbered from first on, or without numbers
+// if first is -1.
 func codexWrite(first int, payloads ...string) string {
 	var b strings.Builder
 	for i, p := range payloads {
@@ -41,7 +41,7 @@ func codexOutput(id string) string {
 	return `{"type":"function_call_output","call_id":"` + id + `","output":"output of ` + id + `"}`
 }
 
-// ordinals returns the numbers of the records; -1 where there is none.
+// ordinals returns the numbers of the records; -1 means none.
 func ordinals(t *testing.T, raw []byte) []int {
 	t.Helper()
 	var all []int
@@ -59,9 +59,9 @@ func ordinals(t *testing.T, raw []byte) []int {
 	return all
 }
 
-// TestDefectS11Ordinals: new records are numbered like the others, and those behind them
-// go on without a gap.
-func TestDefectS11Ordinals(t *testing.T) {
+// TestNewRecordsAreNumbered checks that new records get numbers and that later numbers continue
+// without a gap.
+func TestNewRecordsAreNumbered(t *testing.T) {
 	for name, c := range map[string]struct {
 		first    int
 		payloads []string
@@ -106,9 +106,8 @@ func TestDefectS11Ordinals(t *testing.T) {
 	}
 }
 
-// TestDefectS11Random: whatever is wrong with the pairs, the numbers have no gap
-// afterwards.
-func TestDefectS11Random(t *testing.T) {
+// TestOrdinalsHaveNoGap checks that the repair of any faulty pairs leaves no gap in the numbers.
+func TestOrdinalsHaveNoGap(t *testing.T) {
 	for seed := range 500 {
 		r := rand.New(rand.NewPCG(3, uint64(seed)))
 		payloads := []string{codexMeta}
@@ -140,8 +139,8 @@ func TestDefectS11Random(t *testing.T) {
 	}
 }
 
-// TestCodexSends: what Codex sends of a rollout: what a compaction holds and what follows,
-// without the turns that were rolled back.
+// TestCodexSends checks the sent items of a rollout: those of the last compaction and all later
+// ones, without rolled-back turns.
 func TestCodexSends(t *testing.T) {
 	for name, c := range map[string]struct {
 		payloads []string

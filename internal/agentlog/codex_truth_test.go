@@ -12,7 +12,7 @@ const (
 	codexName  = "rollout-2026-01-01T00-00-00-" + codexOwn + ".jsonl"
 )
 
-// A rollout writes records of Codex as its version 0.166 does.
+// A rollout writes records like Codex 0.166.
 type rollout struct {
 	strings.Builder
 	n int
@@ -44,7 +44,7 @@ func (r *rollout) output(id string) *rollout {
 
 const paginated = `,"history_mode":"paginated"`
 
-// sentText is what is sent of a session, as one text.
+// sentText returns the sent part of a session as one text.
 func sentText(l *Log) string {
 	var b strings.Builder
 	for _, t := range l.Sent() {
@@ -53,8 +53,8 @@ func sentText(l *Log) string {
 	return b.String()
 }
 
-// TestCodexSecondHead: Codex reads a paginated rollout from its end up to the last head and
-// forgets what stands in front of that; others it reads as a whole. (Seen by running 0.166.)
+// TestCodexSecondHead checks a second head in a paginated rollout, which Codex reads backwards to
+// the last head. It reads other rollouts completely. Seen by running 0.166.
 func TestCodexSecondHead(t *testing.T) {
 	for _, id := range []string{codexOther, codexOwn} {
 		r := new(rollout).head(codexOwn, paginated).user("one").call("c1").output("c1").head(id, paginated+`,"memory_mode":"on"`).user("two")
@@ -80,9 +80,9 @@ func TestCodexSecondHead(t *testing.T) {
 	}
 }
 
-// TestCodexHeadsThatAreFine: a fork begins with two heads, and a rollout that is not
-// paginated may have one anywhere, also twice.
-func TestCodexHeadsThatAreFine(t *testing.T) {
+// TestCodexValidHeads checks that a fork may begin with two heads, and that a rollout without
+// pagination may have a head anywhere, even twice.
+func TestCodexValidHeads(t *testing.T) {
 	plain := new(rollout).head(codexOwn, "").user("one").head(codexOther, "").user("two").String()
 	twice := new(rollout).head(codexOwn, "").user("one").String()
 	head, _, _ := strings.Cut(twice, "\n")
@@ -104,9 +104,9 @@ func TestCodexHeadsThatAreFine(t *testing.T) {
 	}
 }
 
-// TestCodexNamedHead: behind the records of another session, the one that the file is named
-// after begins with its head; what stands in front is not sent, and left alone.
-func TestCodexNamedHead(t *testing.T) {
+// TestCodexSessionBeginsAtNamedHead checks a session after records of another one. It begins with
+// the head whose id is in the file's name; earlier records are not sent and stay.
+func TestCodexSessionBeginsAtNamedHead(t *testing.T) {
 	raw := new(rollout).head(codexOther, paginated).user("one").call("c1").head(codexOwn, paginated).user("two").String()
 	l, found, fixed := fix(t, codexName, []byte(raw))
 	if Broken(found) || string(fixed.Raw) != raw {
@@ -117,8 +117,8 @@ func TestCodexNamedHead(t *testing.T) {
 	}
 }
 
-// TestCodexCompactionWithoutHistory: a compaction of older versions leaves what the user said,
-// and its summary.
+// TestCodexCompactionWithoutHistory checks that a compaction of older versions keeps the texts of
+// the user and the summary.
 func TestCodexCompactionWithoutHistory(t *testing.T) {
 	r := new(rollout).head(codexOwn, "").user("<environment_context>where</environment_context>").user("one").call("c1").record("compacted", `{"message":"the summary"}`).user("two")
 	l, found, fixed := fix(t, codexName, []byte(r.String()))
@@ -136,7 +136,7 @@ func TestCodexCompactionWithoutHistory(t *testing.T) {
 	}
 }
 
-// TestCodexNestedResults: what a compaction holds is repaired in its list.
+// TestCodexNestedResults checks that items in the list of a compaction are repaired in place.
 func TestCodexNestedResults(t *testing.T) {
 	user := `{"type":"message","role":"user","content":[{"type":"input_text","text":"kept"}]}`
 	call := `{"type":"function_call","name":"f","arguments":"{}","call_id":"k1"}`
@@ -163,9 +163,9 @@ func TestCodexNestedResults(t *testing.T) {
 	}
 }
 
-// TestCodexOtherKindOfOutput: an output of another kind does not answer a call of its id, and
-// both are repaired.
-func TestCodexOtherKindOfOutput(t *testing.T) {
+// TestCodexMismatchedOutput checks that an output of another type does not answer a call with its
+// id, and that both are repaired.
+func TestCodexMismatchedOutput(t *testing.T) {
 	r := new(rollout).head(codexOwn, paginated).user("one").call("m1").item(`{"type":"custom_tool_call_output","call_id":"m1","output":"said"}`).user("two")
 	_, found, fixed := fix(t, codexName, []byte(r.String()))
 	if !Broken(found) || Broken(fixed.Remaining) || !strings.Contains(string(fixed.Raw), "said") || !strings.Contains(string(fixed.Raw), `"function_call_output"`) {
@@ -173,23 +173,23 @@ func TestCodexOtherKindOfOutput(t *testing.T) {
 	}
 }
 
-// TestCodexLateOutputOfATurnTakenBack: the output of a call in a turn that was rolled back is
-// not sent, and nothing of that turn comes back by a repair.
-func TestCodexLateOutputOfATurnTakenBack(t *testing.T) {
+// TestCodexLateOutputOfRolledBackTurn checks that the late output of a rolled-back call is not sent
+// and that a repair restores nothing of the turn.
+func TestCodexLateOutputOfRolledBackTurn(t *testing.T) {
 	r := new(rollout).head(codexOwn, paginated).user("one").user("two").call("c2").record("event_msg", `{"type":"thread_rolled_back","num_turns":1}`).output("c2").user("three")
 	l, found, fixed := fix(t, codexName, []byte(r.String()))
 	if Broken(found) || string(fixed.Raw) != r.String() || strings.Contains(sentText(l), "c2") {
 		t.Errorf("%+v\n%s", found, fixed.Raw)
 	}
-	r.call("c2") // an id may be used again
+	r.call("c2") // an id may be reused
 	if _, found, _ := fix(t, codexName, []byte(r.String())); count(found, "orphan-call") != 1 {
 		t.Errorf("%+v", found)
 	}
 }
 
-// TestCodexIDsAfterACompaction: what stands in front of a compaction is not sent, so that the
-// same call with the same id behind it is no copy. One with the number of another is.
-func TestCodexIDsAfterACompaction(t *testing.T) {
+// TestCodexIDsAfterCompaction checks that a call which repeats a call and its id from before a
+// compaction is no copy, unless it also has the same number.
+func TestCodexIDsAfterCompaction(t *testing.T) {
 	call := `{"type":"function_call","id":"fc_1","name":"f","arguments":"{}","call_id":"c1"}`
 	r := new(rollout).head(codexOwn, paginated).user("one").item(call).output("c1").record("compacted", `{"message":"","replacement_history":[]}`).item(call)
 	again := strings.SplitAfter(r.String(), "\n")[2]

@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestCodexTornPrompt tears the line of a prompt at each of its bytes: its words are sent again,
-// once and in their place, from the event that repeats them.
+// TestCodexTornPrompt truncates the line of a prompt at every byte and checks that the event's copy
+// of the text is sent once, in its place.
 func TestCodexTornPrompt(t *testing.T) {
 	const words = `Say \"two\"\nor \u00fc & go ü 😀 \ud83d\ude00!`
 	event := func(r *rollout, text string) {
@@ -42,7 +42,7 @@ func TestCodexTornPrompt(t *testing.T) {
 			t.Fatalf("%+v", found)
 		}
 		for n := 1; n < len(lines[at])-2; n += trial.Stride(5) {
-			// The next line may follow at once, and what is lost may be nulls.
+			// The next line may follow directly, and the lost bytes may be nulls.
 			for _, rest := range []string{"\n", "", strings.Repeat("\x00", len(lines[at])-1-n) + "\n", "\x00" + lines[at][n:]} {
 				name := fmt.Sprintf("event first %v, torn at %d, %q", eventFirst, n, rest)
 				raw := strings.Join(lines[:at], "") + lines[at][:n] + rest + strings.Join(lines[at+1:], "")
@@ -63,7 +63,7 @@ func TestCodexTornPrompt(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 			}
-			if eventFirst { // the last line of all
+			if eventFirst { // the last line of the file
 				raw := strings.Join(lines[:at], "") + lines[at][:n]
 				for _, appendOnly := range []bool{false, true} {
 					fixed, err := mustRead(t, codexName, []byte(raw)).Fix(Options{AppendOnly: appendOnly})
@@ -76,8 +76,9 @@ func TestCodexTornPrompt(t *testing.T) {
 	}
 }
 
-// TestCodexTornOthers: another torn line is no prompt, and one that is sent is not sent again.
-func TestCodexTornOthers(t *testing.T) {
+// TestCodexOtherTornLines checks that other torn lines are not restored as prompts, and that no
+// prompt is sent twice.
+func TestCodexOtherTornLines(t *testing.T) {
 	event := func(text string) string { return `{"type":"user_message","message":"` + text + `"}` }
 	for name, make := range map[string]func(r *rollout) (torn string){
 		"a call": func(r *rollout) string {
@@ -116,8 +117,8 @@ func TestCodexTornOthers(t *testing.T) {
 	}
 }
 
-// TestCodexLostPrompt: a line that is not there at all is restored if its number is missing; and
-// of two rollouts in one file with a copy of the first behind them, the first one is sent as before.
+// TestCodexLostPrompt checks that a missing line is restored if its number is missing, and that of
+// two rollouts in one file with a copy of the first one, the first is sent as before.
 func TestCodexLostPrompt(t *testing.T) {
 	r := new(rollout).head(codexOwn, paginated).user("one")
 	r.record("event_msg", `{"type":"user_message","message":"one"}`).user("two").record("event_msg", `{"type":"user_message","message":"two"}`).call("c1").output("c1")
@@ -127,7 +128,7 @@ func TestCodexLostPrompt(t *testing.T) {
 	if count(found, promptRule) != 1 || strings.Count(sentText(mustRead(t, codexName, fixed.Raw)), `"two"`) != 1 || !strings.Contains(string(fixed.Raw), lines[5]) {
 		t.Errorf("%+v\n%s", found, fixed.Raw)
 	}
-	for _, more := range []int{5, 6} { // another one is lost, too
+	for _, more := range []int{5, 6} { // another line is lost too
 		raw := strings.Replace(raw, lines[more], "", 1)
 		if l := mustRead(t, codexName, []byte(raw)); more == 5 && count(l.Check(wire.CheckOptions{}), promptRule) > 0 {
 			t.Errorf("%d: which of them it was is not known", more)

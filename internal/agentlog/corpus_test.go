@@ -13,17 +13,17 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A sample is a file of the corpus and what its README says about it.
+// A sample is a file of the corpus with the counts in the corpus' README.
 type sample struct {
 	name string // folder/file
 	raw  []byte
 	want Tally
 }
 
-// agentFolders are the folders whose files are agents' own.
+// agentFolders are the folders with files of agents.
 var agentFolders = []string{"claude_code", "codex_rollout", "pi_session", "gemini_cli", "cline", "goose", "openhands_events", "adk_session"}
 
-// samples returns the files of some folders, as far as the README of the corpus counts them.
+// samples returns the files of some folders that the README counts.
 func samples(t testing.TB, folders ...string) []sample {
 	t.Helper()
 	readme, err := os.ReadFile(filepath.Join(corpus.Dir(t), "README.md"))
@@ -57,7 +57,7 @@ func samples(t testing.TB, folders ...string) []sample {
 	return all
 }
 
-// fileName is what the agent would have called the file.
+// fileName returns the name that the agent would have given the file.
 func fileName(name string) string {
 	if strings.HasPrefix(name, "cline/") {
 		return name + "/api_conversation_history.json"
@@ -86,7 +86,7 @@ func mustRead(t testing.TB, name string, raw []byte) *Log {
 	return l
 }
 
-// TestCorpusCounts compares what is read with the counts of the corpus' README.
+// TestCorpusCounts compares the tallies with the counts in the corpus' README.
 func TestCorpusCounts(t *testing.T) {
 	for _, s := range samples(t, agentFolders...) {
 		l := mustRead(t, s.name, s.raw)
@@ -96,8 +96,8 @@ func TestCorpusCounts(t *testing.T) {
 	}
 }
 
-// TestCorpusFix repairs every file: the result is clean, a second fix has nothing to
-// do, and lines that no change names are as they were.
+// TestCorpusFix repairs every file and checks that the result is clean, that a second fix changes
+// nothing, and that other lines stay unchanged.
 func TestCorpusFix(t *testing.T) {
 	for _, s := range samples(t, agentFolders...) {
 		t.Run(s.name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestCorpusFix(t *testing.T) {
 	}
 }
 
-// verify checks what every repaired file must be.
+// verify checks the promises for a repaired file.
 func verify(t testing.TB, name string, raw []byte, fixed *Fixed) {
 	t.Helper()
 	for _, f := range fixed.Remaining {

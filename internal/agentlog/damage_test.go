@@ -11,13 +11,13 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A blow damages the lines of a file the way real incidents do.
-type blow struct {
+// A lineDamage damages the lines of a file like a real incident.
+type lineDamage struct {
 	name string
 	hit  func(r *rand.Rand, lines [][]byte) [][]byte
 }
 
-var blows = []blow{
+var lineDamages = []lineDamage{
 	{"drop", func(r *rand.Rand, lines [][]byte) [][]byte {
 		i := r.IntN(len(lines))
 		return append(append([][]byte{}, lines[:i]...), lines[i+1:]...)
@@ -86,13 +86,12 @@ var blows = []blow{
 	{"behead", func(r *rand.Rand, lines [][]byte) [][]byte { return lines[r.IntN(len(lines)):] }},
 }
 
-// lineFiles are the files of the corpus that consist of lines, cut to a size that
-// can be damaged many times.
+// lineFiles returns the corpus files with lines, truncated so that they can be damaged many times.
 func lineFiles(t testing.TB) []sample {
 	var all []sample
 	for _, s := range samples(t, agentFolders...) {
 		if !strings.Contains(s.name, ".jsonl") || strings.Contains(s.name, "claude-small") {
-			continue // claude-small was sanitised: fifty of its lines carry one uuid
+			continue // fifty of its lines have the same uuid after sanitizing
 		}
 		lines := bytes.SplitAfter(s.raw, []byte("\n"))
 		size, n := 0, 0
@@ -101,7 +100,7 @@ func lineFiles(t testing.TB) []sample {
 			n++
 		}
 		all = append(all, sample{name: s.name, raw: bytes.Join(lines[:n], nil)})
-		if n < len(lines) { // the end of a session differs from its beginning
+		if n < len(lines) { // take the beginning and the end of the session, which differ
 			size, n = 0, len(lines)
 			for n > 0 && size < 150_000 {
 				n--
@@ -113,8 +112,8 @@ func lineFiles(t testing.TB) []sample {
 	return all
 }
 
-// TestDamage damages real files at random: what comes out is clean, stays as it is,
-// and lines that were not named are there as they were.
+// TestDamage damages real files at random and checks that the result is clean and stable and that
+// unnamed lines are unchanged.
 func TestDamage(t *testing.T) {
 	rounds := trial.Histories(3)
 	for k, s := range lineFiles(t) {
@@ -123,7 +122,7 @@ func TestDamage(t *testing.T) {
 			lines := bytes.Split(bytes.TrimRight(s.raw, "\n"), []byte("\n"))
 			var done []string
 			for range 1 + r.IntN(6) {
-				b := blows[r.IntN(len(blows))]
+				b := lineDamages[r.IntN(len(lineDamages))]
 				if lines = b.hit(r, lines); len(lines) == 0 {
 					break
 				}
@@ -131,7 +130,7 @@ func TestDamage(t *testing.T) {
 			}
 			raw := bytes.Join(lines, []byte("\n"))
 			if f, ok := Detect(s.name, raw); !ok || f != mustFormat(s.name) {
-				continue // nothing is left that tells whose file it is
+				continue // too damaged to be detected
 			}
 			ok := t.Run(fmt.Sprintf("%d/%d", k, n), func(t *testing.T) {
 				l := mustRead(t, s.name, raw)
@@ -166,7 +165,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// TestDamagedLists drops, copies and swaps elements of files that are lists.
+// TestDamagedLists removes, copies and swaps elements of files that are lists.
 func TestDamagedLists(t *testing.T) {
 	rounds := trial.Size(10)
 	for k, s := range samples(t, "gemini_cli", "cline", "goose", "adk_session", "openhands_events") {
@@ -182,7 +181,7 @@ func TestDamagedLists(t *testing.T) {
 				}
 				for range 1 + r.IntN(4) {
 					if len(elems) > 0 {
-						elems = blows[r.IntN(5)].hit(r, elems)
+						elems = lineDamages[r.IntN(5)].hit(r, elems)
 					}
 				}
 				raw := append([]byte{}, out[:li.span.Start]...)
@@ -207,8 +206,8 @@ func TestDamagedLists(t *testing.T) {
 	}
 }
 
-// TestDamagedTree gives the lines of a linear pi session ids and parents, damages
-// them, and follows the links of what comes out.
+// TestDamagedTree adds ids and parents to a linear pi session, damages it, and follows the links of
+// the result.
 func TestDamagedTree(t *testing.T) {
 	lines := bytes.Split(bytes.TrimRight(find(t, "large-session").raw, "\n"), []byte("\n"))[:160]
 	lines[0] = setMembers(lines[0], "version", []byte("3"))
@@ -223,7 +222,7 @@ func TestDamagedTree(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, uint64(n)))
 		bad := lines
 		for range r.IntN(5) {
-			b := blows[r.IntN(len(blows)-1)] // with its head it remains a session
+			b := lineDamages[r.IntN(len(lineDamages)-1)] // the head keeps it a session
 			bad = b.hit(r, bad)
 		}
 		raw := bytes.Join(bad, []byte("\n"))
@@ -258,8 +257,8 @@ func mustFormat(name string) Format {
 	}[folder]
 }
 
-// untouched checks that lines are missing in the result only as often as a change
-// says, and that those that stay keep their order unless something was moved.
+// untouched checks that lines are missing only as changes report, and that the remaining lines keep
+// their order unless something was moved.
 func untouched(t testing.TB, raw []byte, fixed *Fixed) {
 	t.Helper()
 	split := func(b []byte) []string {
@@ -277,7 +276,7 @@ func untouched(t testing.TB, raw []byte, fixed *Fixed) {
 		have[l]++
 	}
 	missing := 0
-	var stay []string // lines that cannot be taken for another one
+	var stay []string // lines that differ from all others
 	times := make(map[string]int)
 	for _, l := range before {
 		times[l]++
@@ -295,7 +294,7 @@ func untouched(t testing.TB, raw []byte, fixed *Fixed) {
 	moved := false
 	changes := 0
 	for _, c := range fixed.Changes {
-		// A copy that goes may be the only one that had a line for itself.
+		// A removed copy may be the only one that was alone on its line.
 		moved = moved || c.Action == "move" || strings.HasPrefix(c.Rule, "duplicate")
 		changes++
 	}

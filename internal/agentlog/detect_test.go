@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A line of each agent that writes lines, for the tests of detection.
+// Lines of agents, for the tests of detection.
 const (
 	claudeSample  = `{"parentUuid":"c3","isSidechain":false,"sessionId":"s1","type":"user","message":{"role":"user","content":"go"},"uuid":"c4","timestamp":"2026-03-01T10:00:02.000Z"}` + "\n"
 	qwenSample    = `{"uuid":"q1","parentUuid":null,"sessionId":"s1","timestamp":"2026-03-01T10:00:02.000Z","type":"user","cwd":"/app","version":"0.24.4","message":{"role":"user","parts":[{"text":"go"}]}}` + "\n"
@@ -16,9 +16,9 @@ const (
 	copilotSample = `{"type":"user.message","data":{"content":"go"},"id":"e1","timestamp":"2026-03-01T10:00:01Z","parentId":null}` + "\n"
 )
 
-// TestDefectS6Detection: all lines are evidence, so that what stands in front of them or
-// between them does not hide whose they are.
-func TestDefectS6Detection(t *testing.T) {
+// TestDetectionUsesAllLines checks that foreign lines before or between the lines of a session do
+// not hide its format.
+func TestDetectionUsesAllLines(t *testing.T) {
 	for name, c := range map[string]struct {
 		raw  string
 		want Format
@@ -39,8 +39,8 @@ func TestDefectS6Detection(t *testing.T) {
 	}
 }
 
-// TestDefectS13LookAlikes: formats that look like others are refused by name.
-func TestDefectS13LookAlikes(t *testing.T) {
+// TestUnreadableFormatsAreNamed checks that formats which resemble others are refused by name.
+func TestUnreadableFormatsAreNamed(t *testing.T) {
 	system := `{"uuid":"q0","parentUuid":null,"sessionId":"s1","timestamp":"2026-03-01T10:00:02.000Z","type":"system","subtype":"chat_compression"}` + "\n"
 	cline := `{"version":1,"updated_at":"2026-03-01T10:00:00Z","agent":"lead","sessionId":"s1","origin":"cli","messages":[{"role":"user","content":[{"type":"text","text":"go"}]},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"ls","input":{}}],"metrics":{}}]}`
 	for name, c := range map[string]struct {
@@ -76,9 +76,9 @@ func TestDefectS13LookAlikes(t *testing.T) {
 	}
 }
 
-// TestLookAlikes: files of formats that are not read, in shapes that others have too, are told
-// by name and never taken for a request; requests are never taken for them.
-func TestLookAlikes(t *testing.T) {
+// TestSimilarFormatsAreDistinguished checks that unreadable formats are named and never read as
+// requests, and that requests are never read as sessions.
+func TestSimilarFormatsAreDistinguished(t *testing.T) {
 	for name, c := range map[string]struct {
 		raw  string
 		want Format
@@ -108,8 +108,8 @@ func TestLookAlikes(t *testing.T) {
 	}
 }
 
-// TestTable: each format has one row that knows itself.
-func TestTable(t *testing.T) {
+// TestFormatTable checks that each format has one entry that detects it.
+func TestFormatTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range formatTable {
 		if r.format.String() != r.name || r.maker == "" || seen[r.name] || r.format.Dialect() != r.dialect {

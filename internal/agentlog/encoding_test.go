@@ -9,8 +9,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Bytes that are no UTF-8 are replacement characters to agents written in JavaScript: they
-// send the line. So it is no broken one that others are linked past, which made them forget it.
+// TestEncodingLenient checks invalid UTF-8 in files of agents written in JavaScript. They read
+// replacement characters and send the line, so it is not a broken line, and other lines must not be
+// linked past it.
 func TestEncodingLenient(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.jsonl": `{"parentUuid":null,"isSidechain":false,"sessionId":"s","version":"1.0.128","type":"user","message":{"role":"user","content":"one"},"uuid":"u1","timestamp":"2026-01-01T00:00:01.000Z"}
@@ -58,7 +59,7 @@ func TestEncodingLenient(t *testing.T) {
 			t.Errorf("%s: %v: the words of the user are not sent", name, err)
 		}
 
-		// With nothing else to do the file stays as it is.
+		// Without another reason, the file stays unchanged.
 		healthy, _, _ := bytes.Cut(raw, []byte(`{"parentUuid":"u3"`))
 		healthy, _, _ = bytes.Cut(healthy, []byte(`{"type":"message","id":"a2"`))
 		healthy, _, _ = bytes.Cut(healthy, []byte(`{"id":"m2"`))
@@ -69,7 +70,7 @@ func TestEncodingLenient(t *testing.T) {
 			t.Errorf("%s: %v: %+v", name, err, fixed)
 		}
 
-		// And every byte does if lines are only added.
+		// An append-only repair keeps every byte.
 		if l, err = Read(name, raw, Options{}); err != nil {
 			t.Fatal(name, err)
 		}
@@ -79,7 +80,7 @@ func TestEncodingLenient(t *testing.T) {
 	}
 }
 
-// Codex passes over such a line, and forgets what it says.
+// TestEncodingCodex checks invalid UTF-8 in a rollout. Codex ignores the line and forgets its text.
 func TestEncodingCodex(t *testing.T) {
 	raw := []byte("{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"session_meta\",\"payload\":{\"id\":\"s\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/w\",\"originator\":\"codex\",\"cli_version\":\"0.166.0\"}}\n" +
 		"{\"timestamp\":\"2026-01-01T00:00:01.000Z\",\"type\":\"response_item\",\"payload\":{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"wo\xffrds\"}]}}\n")
@@ -100,8 +101,8 @@ func TestEncodingCodex(t *testing.T) {
 	}
 }
 
-// A part of opencode with such bytes is none that is torn: opencode sends it, and an empty
-// part in its place would lose what the user said.
+// TestEncodingOpenCode checks invalid UTF-8 in a part. opencode sends the part, so it is not torn,
+// and an empty part in its place would lose text of the user.
 func TestEncodingOpenCode(t *testing.T) {
 	fsys := fstest.MapFS{}
 	put := func(name, raw string) { fsys[name] = &fstest.MapFile{Data: []byte(raw)} }
@@ -123,7 +124,8 @@ func TestEncodingOpenCode(t *testing.T) {
 	}
 }
 
-// A receipt names lines of the original, also where an earlier round has put lines in.
+// TestReceiptsNameOriginalLines checks that receipts name lines of the original, even if an earlier
+// round inserted lines.
 func TestReceiptsNameOriginalLines(t *testing.T) {
 	raw := []byte(`{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}
 {"type":"message","id":"a1","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"go"}],"timestamp":1}}
@@ -155,8 +157,9 @@ func TestReceiptsNameOriginalLines(t *testing.T) {
 	}
 }
 
-// TestTwoMarksAndNoText: two byte order marks go at once, also if bytes of the file are no text.
-func TestTwoMarksAndNoText(t *testing.T) {
+// TestTwoMarksAndInvalidUTF8 checks that two byte order marks are removed at once, even if the file
+// contains invalid UTF-8.
+func TestTwoMarksAndInvalidUTF8(t *testing.T) {
 	for name, raw := range map[string]string{
 		"s1.jsonl": ccWrite("u1", "", 1, said("caf\xe9")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))),
 		codexName:  new(rollout).head(codexOwn, "").user("caf\xe9").call("c1").String(),

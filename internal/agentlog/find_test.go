@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestAgents wants a table without slips: patterns of their own below the home folder,
-// and no variable that moves nothing.
+// TestAgents checks that the patterns of the table are unique and relative, and that every variable
+// moves a pattern.
 func TestAgents(t *testing.T) {
 	seen := map[string]string{}
 	var all []string
@@ -35,8 +35,8 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// TestSearchPlaces puts a file in every place of the table and wants it found, also
-// where a variable says that it is elsewhere.
+// TestSearchPlaces creates a file for every pattern of the table and checks that it is found, also
+// in a folder moved by a variable.
 func TestSearchPlaces(t *testing.T) {
 	home := t.TempDir()
 	place := func(root, pattern string) string {

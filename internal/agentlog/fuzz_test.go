@@ -7,7 +7,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// seeds are small files of every format, broken and whole.
+// seeds are small files of every format, valid and broken.
 var seeds = []string{
 	`{"parentUuid":null,"isSidechain":false,"sessionId":"s","type":"user","message":{"role":"user","content":"hi"},"uuid":"u1","timestamp":"2026-01-01T00:00:00.000Z"}
 {"parentUuid":"u1","isSidechain":false,"sessionId":"s","type":"assistant","message":{"id":"m1","role":"assistant","model":"claude-opus-4-5","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]},"uuid":"u2","timestamp":"2026-01-01T00:00:01.000Z"}
@@ -57,8 +57,8 @@ null
 	`[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{}}]},{"role":"user","content":"next"}]`,
 }
 
-// FuzzLog reads, checks and repairs whatever comes: it never panics, says what is
-// left, and a second fix has nothing to do.
+// FuzzLog reads, checks and repairs any input and checks that it does not panic, reports the
+// remaining findings, and changes nothing in a second fix.
 func FuzzLog(f *testing.F) {
 	for i, s := range seeds {
 		f.Add([]byte(s), byte(0))

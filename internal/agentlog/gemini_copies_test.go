@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestGeminiCopiedLine: a copy of a line puts back what was so when it was written. Gemini CLI
-// forgets what came after a $set that stands there once more (seen by running it), and goes back
-// to an earlier version of a message. A copy that changes nothing is left alone.
+// TestGeminiCopiedLine checks that a copy of a line restores the older state: Gemini CLI forgets
+// everything after a repeated $set (seen by running it) and returns to an earlier version of a
+// message. A copy that changes nothing is left alone.
 func TestGeminiCopiedLine(t *testing.T) {
 	const name = "session-2026-01-01T00-00-01a1e58d.jsonl"
 	message := func(id, kind, content string) string {

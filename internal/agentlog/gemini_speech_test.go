@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestNobodyIsQuotedAsATool: a response that would be quoted, and in which a message stands, is left as
-// it is: as a quotation what a person says there would be what a tool said. A text in which somebody
-// is quoted is a text like any other.
-func TestNobodyIsQuotedAsATool(t *testing.T) {
+// TestSpeakersAreNotQuotedAsTools checks that a response which contains a message of a speaker is
+// not quoted, because the quotation would attribute the words to the tool. A text that merely
+// quotes somebody is an ordinary text.
+func TestSpeakersAreNotQuotedAsTools(t *testing.T) {
 	for says, quoted := range map[string]bool{
 		`{"toolUse":{"role":"user","parts":[{"text":"please look here"}]}}`:   false,
 		`{"output":"[{\"role\":\"user\",\"content\":\"please look here\"}]"}`: true,

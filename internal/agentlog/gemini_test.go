@@ -20,7 +20,7 @@ func gemSaid(id, text string) string {
 	return `{"id":"` + id + `","timestamp":"2026-03-01T10:00:01Z","type":"user","content":[{"text":"` + text + `"}]}`
 }
 
-// gemResponse is a part with the response to a call.
+// gemResponse returns a part with the response to a call.
 func gemResponse(call, output string) string {
 	return `{"functionResponse":{"id":"` + call + `","name":"ls","response":{"output":"` + output + `"}}}`
 }
@@ -29,8 +29,7 @@ func gemResponses(id string, parts ...string) string {
 	return `{"id":"` + id + `","timestamp":"2026-03-01T10:00:01Z","type":"user","content":[` + strings.Join(parts, ",") + `]}`
 }
 
-// gemCalls is a message that keeps its calls as toolCalls; a call with an = has that
-// result.
+// gemCalls returns a message with toolCalls. A call with an = has the result after it.
 func gemCalls(id string, calls ...string) string {
 	var all []string
 	for _, c := range calls {
@@ -44,7 +43,7 @@ func gemCalls(id string, calls ...string) string {
 	return `{"id":"` + id + `","timestamp":"2026-03-01T10:00:01Z","type":"gemini","content":"","model":"gemini-2.5-pro","toolCalls":[` + strings.Join(all, ",") + `]}`
 }
 
-// gemParts is a message whose calls are parts of its content.
+// gemParts returns a message whose calls are parts of its content.
 func gemParts(id string, calls ...string) string {
 	var all []string
 	for _, c := range calls {
@@ -59,15 +58,15 @@ func gemSet(messages ...string) string {
 
 func gemFile(lines ...string) string { return gemHead + strings.Join(lines, "\n") + "\n" }
 
-// A gemContent is what is sent, in short.
+// A gemContent is a short form of a sent content.
 type gemContent struct {
 	role             string
 	calls, responses []string
 	texts            []string
 }
 
-// resumeGemini does what Gemini CLI does with a chat of lines, written a second time from
-// its description. Neighbours of one role are one.
+// resumeGemini is an independent implementation of resuming a chat of lines in Gemini CLI. It joins
+// neighboring contents of one role.
 func resumeGemini(t *testing.T, raw []byte) []gemContent {
 	t.Helper()
 	type part struct {
@@ -157,7 +156,7 @@ func resumeGemini(t *testing.T, raw []byte) []gemContent {
 	return out
 }
 
-// wantPairs wants that every call is answered once, in the turn behind it.
+// wantPairs checks that every call is answered once, in the next turn.
 func wantPairs(t *testing.T, name string, all []gemContent) {
 	t.Helper()
 	for i, c := range all {
@@ -184,13 +183,13 @@ func count1(ids []string) map[string]int {
 	return n
 }
 
-// TestDefectS14Chats: calls and responses are seen wherever the program takes them from,
-// and a fix makes each pair whole once.
-func TestDefectS14Chats(t *testing.T) {
+// TestChatPairsAreRepaired checks that calls and responses are found in all places from which the
+// program reads them, and that each pair is complete once after a fix.
+func TestChatPairsAreRepaired(t *testing.T) {
 	for name, c := range map[string]struct {
 		raw    string
 		broken bool
-		keep   []string // what must be sent afterwards
+		keep   []string // must be sent afterwards
 	}{
 		"clean":                   {gemFile(gemSaid("1", "go"), gemCalls("2", "c1=ok"), gemSaid("3", "on")), false, []string{"go", "on"}},
 		"recorded twice":          {gemFile(gemSaid("1", "go"), gemCalls("2", "c1=ok"), gemResponses("3", gemResponse("c1", "ok")), gemSaid("4", "on")), true, []string{"on"}},
@@ -222,7 +221,7 @@ func TestDefectS14Chats(t *testing.T) {
 				t.Errorf("%s: %s is gone: %s", name, k, all)
 			}
 		}
-		// The model is what the program sends.
+		// Check against the contents that the program sends.
 		calls, responses := 0, 0
 		for _, c := range resumeGemini(t, raw) {
 			calls, responses = calls+len(c.calls), responses+len(c.responses)
@@ -236,9 +235,9 @@ func TestDefectS14Chats(t *testing.T) {
 	}
 }
 
-// TestDefectS14Random: chats of all kinds come out with whole pairs, and a second fix has
-// nothing to do.
-func TestDefectS14Random(t *testing.T) {
+// TestRandomChatsAreRepaired checks that random chats have complete pairs after a fix and that a
+// second fix changes nothing.
+func TestRandomChatsAreRepaired(t *testing.T) {
 	for seed := range trial.Size(600) {
 		r := rand.New(rand.NewPCG(9, uint64(seed)))
 		var lines, messages []string
@@ -279,14 +278,14 @@ func TestDefectS14Random(t *testing.T) {
 	}
 }
 
-// gemResume is what Gemini CLI writes when it resumes a chat: a head, its context, and
-// all messages.
+// gemResume returns the lines that Gemini CLI writes when it resumes a chat: a head, its context,
+// and all messages.
 func gemResume(messages ...string) []string {
 	return append([]string{strings.TrimSuffix(gemHead, "\n"), gemSet(gemSaid("ctx", "<session_context>today</session_context>"))}, messages...)
 }
 
-// TestChatLostSnapshot: the line that says all messages again at a resume is lost or torn.
-// The client then sends nothing of what came before; seen with 0.61.0.
+// TestChatLostSnapshot checks a chat without the line that repeats all messages at a resume. The
+// client then sends none of the earlier messages; seen with 0.61.0.
 func TestChatLostSnapshot(t *testing.T) {
 	context := gemSaid("ctx", "<session_context>then</session_context>")
 	before := []string{gemSet(context), gemSaid("1", "go"), gemCalls("2", "c1=ok"), gemResponses("3", gemResponse("c1", "ok"))}
@@ -304,7 +303,7 @@ func TestChatLostSnapshot(t *testing.T) {
 		"lost at the end":  {join(before, gemResume()), true},
 		"lost twice":       {join(before, gemResume(), after, gemResume(), []string{gemSaid("6", "more")}), true},
 		"lost, said later": {join(before, gemResume(), gemResume(whole), after), false},
-		"no resume":        {join(before, []string{gemSet(context)}, after), false}, // whatever took them away meant it
+		"no resume":        {join(before, []string{gemSet(context)}, after), false}, // the messages were removed intentionally
 		"another session":  {join(before, []string{strings.Replace(strings.TrimSpace(gemHead), `"g"`, `"other"`, 1), gemSet(context)}, after), false},
 	} {
 		for _, appendOnly := range []bool{false, true} {
@@ -342,7 +341,7 @@ func TestChatLostSnapshot(t *testing.T) {
 	}
 }
 
-// gemBatch is a message whose toolCalls each hold the responses to all of them.
+// gemBatch returns a message whose toolCalls each hold the responses to all of them.
 func gemBatch(id string, results map[string][]string, calls ...string) string {
 	var own, all []string
 	for _, c := range calls {
@@ -352,9 +351,9 @@ func gemBatch(id string, results map[string][]string, calls ...string) string {
 	return `{"id":"` + id + `","timestamp":"2026-03-01T10:00:01Z","type":"gemini","content":[` + strings.Join(own, ",") + `],"model":"gemini-2.5-pro","toolCalls":[` + strings.Join(all, ",") + `]}`
 }
 
-// TestChatBatch: after a compaction each of several parallel toolCalls holds the responses
-// to all of them; seen with 0.61.0. Each keeps its own, with its own words.
-func TestChatBatch(t *testing.T) {
+// TestParallelResultsAreSorted checks parallel toolCalls that each hold the responses to all of
+// them after a compaction; seen with 0.61.0. Each one keeps only its own response.
+func TestParallelResultsAreSorted(t *testing.T) {
 	a, b, c := gemResponse("c1", "alpha"), gemResponse("c2", "beta"), gemResponse("c3", "gamma")
 	for name, results := range map[string]map[string][]string{
 		"all in each":       {"c1": {a, b, c}, "c2": {a, b, c}, "c3": {a, b, c}},

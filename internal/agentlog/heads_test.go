@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// headed are sessions that begin with a head, by format: their names and lines.
+// headed returns sessions with a head by format: their names and lines.
 func headed() map[Format]struct {
 	name  string
 	lines []string
@@ -43,8 +43,8 @@ func headed() map[Format]struct {
 	}
 }
 
-// TestLostHead: Codex and pi open a file only if it begins with its head, and Gemini CLI only
-// if there is one; what is left of such a session is whole, and gets a head.
+// TestLostHead checks that the rest of a session without its head is complete and gets a new head.
+// Codex and pi require the head at the beginning, and Gemini CLI anywhere in the file.
 func TestLostHead(t *testing.T) {
 	for format, s := range headed() {
 		whole := strings.Join(s.lines, "")
@@ -79,9 +79,9 @@ func TestLostHead(t *testing.T) {
 	}
 }
 
-// TestHeadBehind: a head that stands elsewhere is no head of pi's, and is said in front once
-// more; in a chat of Gemini CLI it may stand anywhere.
-func TestHeadBehind(t *testing.T) {
+// TestHeadInTheMiddle checks that a head elsewhere in a pi session is repeated at the beginning,
+// while a Gemini CLI chat may have it anywhere.
+func TestHeadInTheMiddle(t *testing.T) {
 	all := headed()
 	s := all[Pi]
 	raw := s.lines[1] + s.lines[0] + strings.Join(s.lines[2:], "")
@@ -95,8 +95,8 @@ func TestHeadBehind(t *testing.T) {
 	}
 }
 
-// TestCopiedRecords: Codex sends the ids of items, so what stands twice is refused; behind a
-// second head it forgets what is in front.
+// TestCopiedRecords checks repeated records: Codex sends the ids of items, so the provider rejects
+// copies, and it forgets everything before a second head.
 func TestCopiedRecords(t *testing.T) {
 	s := headed()[Codex]
 	whole, rest := strings.Join(s.lines, ""), strings.Join(s.lines[1:], "")
@@ -105,7 +105,7 @@ func TestCopiedRecords(t *testing.T) {
 		if !Broken(found) || string(fixed.Raw) != whole {
 			t.Errorf("%+v\n%s", found, fixed.Raw)
 		}
-		for i := range 10 { // without numbers, too; other records may say the same by chance
+		for i := range 10 { // also without numbers; other records may be equal by chance
 			raw = strings.ReplaceAll(raw, fmt.Sprintf(`"ordinal":%d,`, i), "")
 		}
 		_, found, fixed = fix(t, s.name, []byte(raw))
@@ -115,8 +115,8 @@ func TestCopiedRecords(t *testing.T) {
 	}
 }
 
-// TestEndOfPi: pi goes on from the last line, whatever that is.
-func TestEndOfPi(t *testing.T) {
+// TestPiResumesFromLastLine checks that any kind of last line is handled.
+func TestPiResumesFromLastLine(t *testing.T) {
 	s := headed()[Pi]
 	whole := strings.Join(s.lines, "")
 	if _, found, fixed := fix(t, s.name, []byte(whole+s.lines[1])); !Broken(found) || string(fixed.Raw) != whole {

@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// hostile are shapes that would blow up a careless reader; each is a file of about
-// n units.
+// hostile are inputs that are expensive for a careless reader. Each returns a file with about n
+// units.
 var hostile = map[string]func(n int) string{
 	"calls without results": func(n int) string {
 		return chain(n, func(i int) string {
@@ -28,7 +28,7 @@ var hostile = map[string]func(n int) string{
 	},
 	"one message on many lines": func(n int) string {
 		var b strings.Builder
-		for i := range n / 4 { // the repairs of package wire look at all calls of a turn for each
+		for i := range n / 4 { // the repairs of package wire examine all calls of a turn for each call
 			fmt.Fprintf(&b, `{"parentUuid":"u","uuid":"u%d","sessionId":"s","type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"n","input":{}}]}}`+"\n", i, i)
 		}
 		return b.String()
@@ -76,7 +76,7 @@ var hostile = map[string]func(n int) string{
 	},
 }
 
-// hostileLinks are more of them, for what units name of others.
+// hostileLinks are hostile inputs with many links between units.
 var hostileLinks = map[string]func(n int) string{
 	"kept by a compaction": func(n int) string {
 		var uuids []string
@@ -168,7 +168,7 @@ func chain(n int, say func(int) string) string {
 	return b.String()
 }
 
-// TestLinear reads, checks and repairs hostile files: that takes time by their size.
+// TestLinear checks that reading, checking and repairing hostile files takes linear time.
 func TestLinear(t *testing.T) {
 	all := maps.Clone(hostile)
 	maps.Copy(all, hostileLinks)

@@ -7,10 +7,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A line of type last-prompt names the leaf, and a newer branch is beside it. The stub for a
-// call at that leaf is the new leaf, so the line has to name it: else the stub was not sent,
-// twelve of them were written, and twelve more at each further run.
-func TestStubBehindNamedLeaf(t *testing.T) {
+// TestNamedLeafMovesToStub checks a call at a leaf that a last-prompt line names, with a newer
+// branch next to it. The line must name the stub, which is the new leaf. Otherwise the stub would
+// not be sent, and every run would add more stubs.
+func TestNamedLeafMovesToStub(t *testing.T) {
 	for name, explicit := range map[string]string{"newer branch": "", "explicit": `,"explicit":true`} {
 		raw := []byte(`{"parentUuid":null,"isSidechain":false,"sessionId":"s","version":"2.1.325","type":"user","message":{"role":"user","content":"one"},"uuid":"u1","timestamp":"2026-01-01T00:00:01.000Z"}
 {"parentUuid":"u1","isSidechain":false,"sessionId":"s","version":"2.1.325","type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Read","input":{}}]},"uuid":"u2","timestamp":"2026-01-01T00:00:02.000Z"}

@@ -14,7 +14,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// fix repairs a file and checks what every repaired file must be.
+// fix repairs a file and checks the promises for a repaired file.
 func fix(t *testing.T, name string, raw []byte) (*Log, []Finding, *Fixed) {
 	t.Helper()
 	l := mustRead(t, name, raw)
@@ -37,8 +37,8 @@ func count(found []Finding, rule string) int {
 	return n
 }
 
-// TestTwoObjectsInALine: a newline is missing, and both objects are read.
-func TestTwoObjectsInALine(t *testing.T) {
+// TestTwoObjectsOnOneLine checks that two objects without a newline between them are both read.
+func TestTwoObjectsOnOneLine(t *testing.T) {
 	for name, want := range map[string]int{"37-995ebed6e4-2": 1, "8c-fa910f8ef9-0": 2} {
 		s := find(t, name)
 		_, found, fixed := fix(t, s.name, s.raw)
@@ -51,9 +51,9 @@ func TestTwoObjectsInALine(t *testing.T) {
 	}
 }
 
-// TestSixteenParallelCallsThatDied: turns that broke off are not sent again, so an
-// answer to their calls would be one without a call. The file stays as it is.
-func TestSixteenParallelCallsThatDied(t *testing.T) {
+// TestAbortedParallelCalls checks that calls of aborted turns stay unanswered, because those turns
+// are not sent.
+func TestAbortedParallelCalls(t *testing.T) {
 	s := find(t, "large-session")
 	l, found, fixed := fix(t, s.name, s.raw)
 	lines := make(map[int]int)
@@ -72,9 +72,9 @@ func TestSixteenParallelCallsThatDied(t *testing.T) {
 	}
 }
 
-// TestSlicesThatStartWithAResult: the call was cut off; what the tool said is kept
-// as a quotation in the same line.
-func TestSlicesThatStartWithAResult(t *testing.T) {
+// TestFirstResultIsQuoted checks a session that begins with a result. The result becomes a
+// quotation on the same line.
+func TestFirstResultIsQuoted(t *testing.T) {
 	for _, name := range []string{"17-55e38d324c-0", "8b-c5137450f6-0", "e1-2c3e2b3f2a-0", "ec-38b74f08e3-3"} {
 		s := find(t, name)
 		_, found, fixed := fix(t, s.name, s.raw)
@@ -83,7 +83,7 @@ func TestSlicesThatStartWithAResult(t *testing.T) {
 		}
 		first, _, _ := bytes.Cut(fixed.Raw, []byte("\n"))
 		if found[0].Dormant && bytes.HasPrefix(s.raw, first) {
-			continue // on a branch that is not sent
+			continue // on an unsent branch
 		}
 		if !bytes.Contains(first, []byte("quoted, not written by the user")) {
 			t.Errorf("%s: the first line is %.300s", name, first)
@@ -91,8 +91,8 @@ func TestSlicesThatStartWithAResult(t *testing.T) {
 	}
 }
 
-// TestResultsOnSideBranches: the results of parallel calls hang beside the chain
-// and are answers all the same.
+// TestResultsOnSideBranches checks that results of parallel calls on side branches answer their
+// calls.
 func TestResultsOnSideBranches(t *testing.T) {
 	for _, name := range []string{"1c-127425ed32-0", "89-7eb280e769-12"} {
 		s := find(t, name)
@@ -103,9 +103,9 @@ func TestResultsOnSideBranches(t *testing.T) {
 	}
 }
 
-// TestCallCutOffByCompaction: the call lies in front of a boundary, where nothing is
-// sent any more. It is told, and left alone.
-func TestCallCutOffByCompaction(t *testing.T) {
+// TestCallBeforeCompaction checks that a call before a boundary, which is not sent, is reported and
+// left alone.
+func TestCallBeforeCompaction(t *testing.T) {
 	s := find(t, "5c-5cb639eac4-0")
 	_, found, fixed := fix(t, s.name, s.raw)
 	if len(found) != 1 || !found[0].Dormant || found[0].Rule != "orphan-call" || found[0].Line != 308 || found[0].Effect != Cosmetic {
@@ -116,8 +116,7 @@ func TestCallCutOffByCompaction(t *testing.T) {
 	}
 }
 
-// TestDanglingParent: the line that was lost cuts the history off; the next one
-// hangs on the line in front of it again.
+// TestDanglingParent checks that the line after a lost line is linked to the preceding line.
 func TestDanglingParent(t *testing.T) {
 	s := find(t, "ec-38b74f08e3-3")
 	l, found, fixed := fix(t, s.name, s.raw)
@@ -132,8 +131,8 @@ func TestDanglingParent(t *testing.T) {
 	}
 }
 
-// TestEveryLineIsARoot: hand-made files without links. Only the last line is sent on
-// resume, but every half is found and repaired.
+// TestEveryLineIsARoot checks hand-made files without links. Only the last line is sent, but every
+// fault is found and repaired.
 func TestEveryLineIsARoot(t *testing.T) {
 	s := find(t, "edge_cases")
 	l, found, fixed := fix(t, s.name, s.raw)
@@ -151,7 +150,7 @@ func TestEveryLineIsARoot(t *testing.T) {
 	}
 }
 
-// TestRepeatedUUIDs: a file put together from several runs.
+// TestRepeatedUUIDs checks a file that was joined from several runs.
 func TestRepeatedUUIDs(t *testing.T) {
 	s := find(t, "claude-small")
 	l, _, _ := fix(t, s.name, s.raw)
@@ -160,10 +159,9 @@ func TestRepeatedUUIDs(t *testing.T) {
 	}
 }
 
-// TestResultsBeforeCalls: the output stands in front of its call, in a rollout that
-// is sent, and is moved behind it.
+// TestResultsBeforeCalls checks that an output before its call is moved after the call.
 func TestResultsBeforeCalls(t *testing.T) {
-	s := find(t, "codex-small") // there it lies in front of a compaction
+	s := find(t, "codex-small") // it precedes a compaction there
 	if _, found, _ := fix(t, s.name, s.raw); len(found) > 0 {
 		t.Errorf("%+v", found)
 	}
@@ -179,8 +177,8 @@ func TestResultsBeforeCalls(t *testing.T) {
 	}
 }
 
-// TestUnfinishedCall: a session that ends with a call gets its stub as the last
-// line, linked, in the manner of its neighbour; nothing else changes.
+// TestUnfinishedCall checks that a final call gets a linked stub in the form of its neighbor as the
+// last line, and that nothing else changes.
 func TestUnfinishedCall(t *testing.T) {
 	raw := []byte(seeds[0])
 	raw = raw[:bytes.Index(raw, []byte(`{"parentUuid":"u2"`))]
@@ -203,12 +201,11 @@ func TestUnfinishedCall(t *testing.T) {
 	}
 }
 
-// TestAppendOnly: every line stays, and the repaired branch behind them is what is
-// sent.
+// TestAppendOnly checks that every line stays and that the appended branch is sent.
 func TestAppendOnly(t *testing.T) {
 	for _, s := range samples(t, "claude_code") {
 		if strings.Contains(s.name, "claude-small") {
-			continue // fifty lines carry one uuid: no branch can be told from another
+			continue // fifty lines have the same uuid, so branches cannot be distinguished
 		}
 		o := Options{AppendOnly: true}
 		fixed, err := mustRead(t, s.name, s.raw).Fix(o)
@@ -230,8 +227,8 @@ func TestAppendOnly(t *testing.T) {
 	}
 }
 
-// TestAppendOnlyPi: lines with ids take a branch; a linear file takes a result for a
-// call at its end, and nothing else.
+// TestAppendOnlyPi checks that a session with ids gets a branch, while a linear one gets only a
+// result for a call at its end.
 func TestAppendOnlyPi(t *testing.T) {
 	raw := []byte(strings.Replace(seeds[4], `"zz"`, `"c"`, 1) + "\n")
 	l := mustRead(t, "x.jsonl", raw)
@@ -239,7 +236,7 @@ func TestAppendOnlyPi(t *testing.T) {
 	if err != nil || !bytes.HasPrefix(fixed.Raw, raw) || len(fixed.Remaining) > 0 || len(fixed.Changes) != 1 {
 		t.Fatalf("%v %+v\n%s", err, fixed.Remaining, fixed.Raw)
 	}
-	// The stub and the two lines behind it; the call stays where it is.
+	// The stub and the two lines after it; the call stays in place.
 	if n := bytes.Count(fixed.Raw[len(raw):], []byte("\n")); n != 3 {
 		t.Errorf("%d lines were added:\n%s", n, fixed.Raw[len(raw):])
 	}
@@ -253,8 +250,8 @@ func TestAppendOnlyPi(t *testing.T) {
 	}
 }
 
-// TestGeminiLines: in a chat of lines the last line of a message counts, what was
-// rewound does not, and a repaired message can be written once more.
+// TestGeminiLines checks that the last line of a message counts, that rewound messages do not, and
+// that a repaired message can be appended.
 func TestGeminiLines(t *testing.T) {
 	for _, raw := range seeds {
 		if !strings.Contains(raw, "rewindTo") {
@@ -277,7 +274,7 @@ func TestGeminiLines(t *testing.T) {
 	}
 }
 
-// TestOpenCode: a part that was running when the program died is ended.
+// TestOpenCode checks that a part which was running when the program died is ended.
 func TestOpenCode(t *testing.T) {
 	file := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	fsys := fstest.MapFS{
@@ -322,7 +319,8 @@ func TestOpenCode(t *testing.T) {
 	}
 }
 
-// TestDetect: agents' files are told apart, and request bodies are none of them.
+// TestDetect checks that files of agents are distinguished and that request bodies are not
+// detected.
 func TestDetect(t *testing.T) {
 	for _, s := range samples(t, agentFolders...) {
 		if f, ok := Detect(s.name, s.raw); !ok || f != mustFormat(s.name) {
@@ -351,9 +349,9 @@ func TestDetect(t *testing.T) {
 	}
 }
 
-// TestDefectThinkingOfOpenCalls: whether a session thinks is not in its file, and the thinking
-// that led to a call which nobody has answered yet stays with it.
-func TestDefectThinkingOfOpenCalls(t *testing.T) {
+// TestThinkingOfOpenCallsStays checks that thinking before an unanswered call stays with the call.
+// The file does not tell whether thinking is enabled.
+func TestThinkingOfOpenCallsStays(t *testing.T) {
 	const reply = `{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"S"},{"type":"tool_use","id":"t1","name":"f","input":{}}],"ts":1}`
 	l := mustRead(t, "api_conversation_history.json", []byte(`[{"role":"user","content":[{"type":"text","text":"go"}]},`+reply+`]`))
 	if found := l.Check(wire.CheckOptions{}); len(found) != 1 || found[0].Rule != "orphan-call" {

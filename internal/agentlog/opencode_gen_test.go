@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ocStorage writes a random storage as opencode 1.1 does: a file for each session, message and
-// part, by name.
+// An ocStorage generates a random storage like opencode 1.1: a file for each session, message and
+// part.
 type ocStorage struct {
 	r     *rand.Rand
 	files map[string]string
@@ -108,7 +108,7 @@ func (s *ocStorage) session(parent string) string {
 			u = s.user(id)
 		}
 		switch s.r.IntN(8) {
-		case 0: // killed at once
+		case 0: // killed immediately
 		case 1:
 			s.assistant(id, u, fields{"error": fields{"name": "MessageAbortedError", "data": fields{"message": "x"}}})
 		case 2:
@@ -120,13 +120,13 @@ func (s *ocStorage) session(parent string) string {
 	return id
 }
 
-// A hurt damages files of a storage. It returns what it did.
-type hurt struct {
+// A storageDamage damages files of a storage and returns a description.
+type storageDamage struct {
 	name string
 	do   func(s *ocStorage, name string) bool
 }
 
-var hurts = []hurt{
+var storageDamages = []storageDamage{
 	{"missing", func(s *ocStorage, name string) bool { delete(s.files, name); return true }},
 	{"torn", func(s *ocStorage, name string) bool {
 		s.files[name] = s.files[name][:s.r.IntN(len(s.files[name]))]
@@ -244,7 +244,7 @@ func (s *ocStorage) pick(below string) string {
 	return all[s.r.IntN(len(all))]
 }
 
-// edit changes a file that can be read.
+// edit changes a readable file.
 func (s *ocStorage) edit(name string, change func(fields) bool) bool {
 	var f fields
 	if json.Unmarshal([]byte(s.files[name]), &f) != nil || f == nil || !change(f) {

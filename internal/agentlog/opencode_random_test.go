@@ -21,9 +21,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// An ocView is what opencode makes of a storage, written a second time from the description of
-// its format: the first file on which it fails, what it sends of the user, and the calls that it
-// sends without an end.
+// An ocView is an independent reading of a storage by the description of its format: the first file
+// on which opencode fails, the sent text of the user, and the sent calls without an end.
 type ocView struct {
 	fails string
 	user  map[string]bool
@@ -132,10 +131,10 @@ func readStorage(t *testing.T, folder string) map[string]string {
 	return all
 }
 
-// TestOpenCodeRandom damages random storages. After a fix opencode opens all of it, every call
-// that is sent has an end, what the user said is sent as before, nothing but what the receipts
-// name has changed, a second fix changes nothing, and an undo gives every byte back.
-func TestOpenCodeRandom(t *testing.T) {
+// TestOpenCodeRandomDamage damages random storages. After a fix, opencode opens all of them, every
+// sent call has an end, the user's text is sent as before, other files are unchanged, a second fix
+// changes nothing, and an undo restores every file.
+func TestOpenCodeRandomDamage(t *testing.T) {
 	for n := range trial.Histories(100) {
 		seed := trial.First() + uint64(n)
 		r := rand.New(rand.NewPCG(11, seed))
@@ -147,7 +146,7 @@ func TestOpenCodeRandom(t *testing.T) {
 		whole := maps.Clone(s.files)
 		var done []string
 		for range r.IntN(5) {
-			h := hurts[r.IntN(len(hurts))]
+			h := storageDamages[r.IntN(len(storageDamages))]
 			if name := s.pick([]string{"part/", "part/", "part/", "message/", "session/"}[r.IntN(5)]); name != "" && h.do(s, name) {
 				done = append(done, h.name+" "+name)
 			}
@@ -162,7 +161,7 @@ func TestOpenCodeRandom(t *testing.T) {
 	}
 }
 
-// ocRelations returns what does not hold for a storage.
+// ocRelations returns the promises that a storage violates.
 func ocRelations(files, whole map[string]string) (faults []string) {
 	wrong := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	before, meant := ocSees(files), ocSees(whole)
@@ -214,12 +213,12 @@ func ocRelations(files, whole map[string]string) (faults []string) {
 		wrong("calls without an end: %q", after.open)
 	}
 	for _, text := range slices.Sorted(maps.Keys(before.user)) {
-		if !after.user[text] && (before.fails == "" || meant.user[text]) { // what a compaction hides comes up when that is torn
+		if !after.user[text] && (before.fails == "" || meant.user[text]) { // text hidden by a compaction is sent if the compaction is torn
 			wrong("%q is no longer sent", text)
 		}
 	}
 	sent := strings.Join(slices.Collect(maps.Keys(after.user)), "\n")
-	for _, name := range slices.Sorted(maps.Keys(whole)) { // what the user said in files that are as they were, or torn behind it
+	for _, name := range slices.Sorted(maps.Keys(whole)) { // text of the user in files that are unchanged or torn only after it
 		word := userWord.FindString(whole[name])
 		if word == "" {
 			continue
@@ -251,7 +250,7 @@ func ocRelations(files, whole map[string]string) (faults []string) {
 
 var userWord = regexp.MustCompile(`word[0-9]{4}`)
 
-// messageFileOf names the file of the message that a part belongs to, below message.
+// messageFileOf returns the file of the message of a part, below the folder message.
 func messageFileOf(files map[string]string, part string) string {
 	for name := range files {
 		if strings.HasPrefix(name, "message/") && path.Base(name) == path.Base(path.Dir(part))+".json" {
@@ -261,7 +260,7 @@ func messageFileOf(files map[string]string, part string) string {
 	return ""
 }
 
-// ocOnDisk writes a storage, fixes it and takes that back.
+// ocOnDisk writes a storage, fixes it and undoes the fix.
 func ocOnDisk(t *testing.T, files map[string]string) (faults []string) {
 	wrong := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
 	top := t.TempDir()
@@ -269,7 +268,7 @@ func ocOnDisk(t *testing.T, files map[string]string) (faults []string) {
 	lay(t, storage, files)
 	l, err := OpenFolder(storage, "", Options{})
 	if err != nil {
-		return nil // told elsewhere
+		return nil // reported elsewhere
 	}
 	fixed, err := l.Fix(Options{})
 	if err != nil {
@@ -303,7 +302,7 @@ func ocOnDisk(t *testing.T, files map[string]string) (faults []string) {
 	if !maps.Equal(readStorage(t, storage), files) {
 		wrong("after the undo it is another storage")
 	}
-	if entries, _ := os.ReadDir(top); len(entries) > 2 { // the storage, and what undo has kept
+	if entries, _ := os.ReadDir(top); len(entries) > 2 { // the storage and the backup
 		wrong("something else was written: %v", entries)
 	}
 	return faults

@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestOpenCodeParts: what is wrong with a file of the storage and is no tear: nothing of what it
-// says is lost, and the session is sent clean.
+// TestOpenCodeParts checks faults of files other than truncation: no text is lost and the session
+// is sent clean.
 func TestOpenCodeParts(t *testing.T) {
 	const (
 		text = `{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"marked words"}`
@@ -82,10 +82,11 @@ func TestOpenCodeParts(t *testing.T) {
 	}
 }
 
-// TestOpenCodeSession: a session file that breaks off keeps opencode from finding any session of
-// its project. What is left of it stays; its messages tell the rest, also whose sub-agent it is.
-// A message that is not there has been undone: opencode leaves its parts where they are.
-func TestOpenCodeSession(t *testing.T) {
+// TestOpenCodeTornSession checks a truncated session file, with which opencode finds no session of
+// the project. Its complete members stay, and the messages provide the others, including the parent
+// of a sub-agent's session. A missing message was undone by the user: opencode leaves its parts in
+// place.
+func TestOpenCodeTornSession(t *testing.T) {
 	for name, c := range map[string]struct{ torn, want string }{
 		"empty":  {"", `{"id":"ses_2","slug":"ses_2","version":"local","projectID":"global","directory":"/dev/work","parentID":"ses_1","title":"Session","time":{"created":7,"updated":9}}`},
 		"zeros":  {"\x00\x00\x00", `{"id":"ses_2","slug":"ses_2","version":"local","projectID":"global","directory":"/dev/work","parentID":"ses_1","title":"Session","time":{"created":7,"updated":9}}`},
@@ -125,10 +126,9 @@ func TestOpenCodeSession(t *testing.T) {
 	}
 }
 
-// TestOpenCodeSpoilt: what can be read of a file that is spoilt is kept: an object with something
-// behind it, and the words of the user in one that breaks off. Files belong together by their
-// names, whatever they say themselves.
-func TestOpenCodeSpoilt(t *testing.T) {
+// TestOpenCodeKeepsReadableParts checks that the readable part of a damaged file is kept: an object
+// with more data after it, and the user's words in a truncated one. Files belong together by name.
+func TestOpenCodeKeepsReadableParts(t *testing.T) {
 	const (
 		text = `{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"fix the \"b\u00fcg\" in a.go"}`
 		tool = `{"id":"prt_2","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"bash","state":{"status":"completed","input":{},"output":"real output","title":"","metadata":{},"time":{"start":1,"end":2}}}`

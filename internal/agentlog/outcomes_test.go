@@ -20,7 +20,7 @@ import (
 
 var updateOutcomes = flag.Bool("update-outcomes", false, "write outcomes.json from the records in testdata/resumed")
 
-// A clientRecords is what tools/campaign has recorded of a client.
+// clientRecords are the records of tools/campaign for a client.
 type clientRecords struct {
 	Agent, Version string
 	Sessions       map[string][]string
@@ -50,10 +50,11 @@ func (r resumedRecord) bytes(sound []string) []byte {
 	return b.Bytes()
 }
 
-// damagesOfLinks take no words out of the file: all that is not sent is forgotten by the client.
+// damagesOfLinks remove no words from the file, so the client forgets everything that it does not
+// send.
 var damagesOfLinks = []string{"dangling", "joined", "twice", "swapped", "again at the end", "foreign", "foreign head", "foreign at the end", "object", "typed object", "log line", "array", "blank", "head again", "other call"}
 
-// forgotten is how much of the file's words the client left out.
+// forgotten returns the share of the file's words that the client did not send.
 func (r resumedRecord) forgotten() int {
 	if slices.Contains(damagesOfLinks, r.Damage) {
 		return r.Gone
@@ -61,12 +62,12 @@ func (r resumedRecord) forgotten() int {
 	return r.Lost
 }
 
-// truth is the outcome of the record.
+// truth returns the recorded outcome.
 func (r resumedRecord) truth() outcome {
 	switch {
 	case r.Outcome == "nothing", r.Outcome == "refused":
 		return fails
-	case r.forgotten() > 0, r.Outcome == "anew", !r.Noted: // without the new prompt, too
+	case r.forgotten() > 0, r.Outcome == "anew", !r.Noted: // also without the new prompt
 		return losesSome
 	}
 	return keepsAll
@@ -101,7 +102,7 @@ func recordsFolder() string {
 	return "testdata/resumed"
 }
 
-// A case is a record with the session as Pare reads it.
+// A recordedCase is a record with its session as Pare reads it.
 type recordedCase struct {
 	resumedRecord
 	agent, version string
@@ -115,7 +116,7 @@ func readCases(t *testing.T) (all []recordedCase) {
 		for _, r := range c.Records {
 			raw := r.bytes(c.Sessions[r.Session])
 			if len(raw) == 0 {
-				continue // no session
+				continue // not a session
 			}
 			raw, marked := bytes.CutPrefix(raw, []byte("\xef\xbb\xbf"))
 			l, err := Read("s.jsonl", raw, Options{Format: formatOf(c.Agent), HasByteOrderMark: marked})
@@ -138,7 +139,7 @@ func formatOf(agent string) Format {
 	return Auto
 }
 
-// spokenBefore counts the texts, calls and results that precede a line.
+// spokenBefore returns the number of texts, calls and results before a line.
 func (c recordedCase) spokenBefore(line int) (n int) {
 	for _, t := range c.log.Sent() {
 		tr := t.Request.Transcript()
@@ -155,16 +156,16 @@ func (c recordedCase) spokenBefore(line int) (n int) {
 	return n
 }
 
-// spokenWords are in each prompt and reply of the recorded sessions.
+// spokenWords match a part of each prompt and reply in the recorded sessions.
 var spokenWords = regexp.MustCompile(`prompt [1-9]: |reply [1-9]: `)
 
-// leastRecords is how many sessions have to show the outcome of a kind of damage.
+// leastRecords is the number of sessions that must show the outcome of a kind of damage.
 const leastRecords = 2
 
-// heldOut is the session that the table is made without.
+// heldOut is the session that is excluded from the table.
 const heldOut = "mixed"
 
-// learn makes the table of a version of an agent from cases.
+// learn builds the table of a version of an agent from cases.
 func learn(agent, version string, cases []recordedCase) agentRecord {
 	rec := agentRecord{Agent: agent, Version: version, Outcomes: map[string]outcome{}}
 	alone, together := map[string][]recordedCase{}, map[string][]recordedCase{}
@@ -202,7 +203,8 @@ func learn(agent, version string, cases []recordedCase) agentRecord {
 	return rec
 }
 
-// note adds the outcome of a kind. One record alone is none, but keeps a harmless kind from being taken for one.
+// note adds the outcome of a kind. A single record is not sufficient, but prevents a harmful kind
+// from counting as harmless.
 func (r agentRecord) note(kind string, all []recordedCase) {
 	switch {
 	case len(all) >= leastRecords:
@@ -212,7 +214,7 @@ func (r agentRecord) note(kind string, all []recordedCase) {
 	}
 }
 
-// seen is an outcome without the extent of what is lost.
+// seen returns an outcome without the extent of the loss.
 func (o outcome) seen() outcome {
 	if o == losesEarlier {
 		return losesSome
@@ -220,7 +222,7 @@ func (o outcome) seen() outcome {
 	return o
 }
 
-// learnRoles adds the outcome of a rule that is the same for all roles.
+// learnRoles adds outcomes of rules that are equal for all roles.
 func (r agentRecord) learnRoles() {
 	byRule := map[string][]outcome{}
 	for kind, o := range r.Outcomes {
@@ -237,8 +239,8 @@ func (r agentRecord) learnRoles() {
 	}
 }
 
-// learnRest adds the outcomes of kinds that occur with others only: all have no effect if nothing is lost; one alone has the
-// effect if the others have none.
+// learnRest adds outcomes of kinds that occur only together with others. If nothing is lost, none
+// has an effect; if the others have none, the remaining one has the effect.
 func (r agentRecord) learnRest(cases []recordedCase) {
 	implied, mixed := map[string][]recordedCase{}, map[string][]recordedCase{}
 	for _, c := range cases {
@@ -256,7 +258,7 @@ func (r agentRecord) learnRest(cases []recordedCase) {
 		if len(unknown) == 1 && (severity(c.truth()) > severity(explained) && explained != losesEarlier || c.truth() == fails && explained != fails || c.truth() == keepsAll) {
 			c.kinds = unknown
 			by := implied
-			if explained != keepsAll { // the others have an effect, too
+			if explained != keepsAll { // the others have an effect too
 				by = mixed
 			}
 			by[unknown[0].name] = append(by[unknown[0].name], c)
@@ -277,7 +279,7 @@ func (r agentRecord) learnRest(cases []recordedCase) {
 	}
 }
 
-// truthOf is the outcome that all cases have.
+// truthOf returns the outcome that all cases have in common.
 func truthOf(cases []recordedCase) outcome {
 	for _, c := range cases {
 		if c.truth() != cases[0].truth() {
@@ -287,10 +289,10 @@ func truthOf(cases []recordedCase) outcome {
 	return cases[0].truth()
 }
 
-// cutting are the rules after which an agent may go on from the line.
+// cutting are the rules after which an agent may resume from the damaged line.
 var cutting = []string{"dangling-parent", "joined-lines", "second-head", "stray-line", "idless-line", "parent-loop"}
 
-// outcomeOf is the outcome that all cases of a kind have.
+// outcomeOf returns the outcome that all cases of a kind have in common.
 func outcomeOf(cases []recordedCase) outcome {
 	rule, _, _ := strings.Cut(cases[0].kinds[0].name, " ")
 	earlier := slices.Contains(cutting, rule)
@@ -299,7 +301,7 @@ func outcomeOf(cases []recordedCase) outcome {
 	for _, c := range cases {
 		last := c.kinds[0].lastLost()
 		if earlier && c.truth() == fails && c.log.splitsPair(last) {
-			split = true // by the result that has lost its call
+			split = true // because of the result without its call
 			continue
 		}
 		before := c.spokenBefore(last + 1)
@@ -314,15 +316,15 @@ func outcomeOf(cases []recordedCase) outcome {
 	return losesEarlier
 }
 
-// tabulated are outcomes recorded by tools/campaign, of stores that are no files of lines. Their damaged
-// sessions are not kept.
+// tabulated are outcomes recorded by tools/campaign of stores that are not files of lines. Their
+// damaged sessions are not kept.
 var tabulated = []agentRecord{
 	{"continue", "1.5.47", map[string]outcome{"orphan-call": fails, "orphan-result": fails, markRule: losesSome}},
 	{"opencode", "1.1.65", map[string]outcome{"orphan-call that is completed": fails, "orphan-call at the end": keepsAll, "orphan-call that is running": keepsAll, "duplicate-call-id": fails}},
 	{"opencode", "1.18.33", map[string]outcome{"orphan-call that is completed": fails, "orphan-call at the end": keepsAll, "orphan-call that is running": keepsAll, "torn-row": contradictory}},
 }
 
-// learnAll makes the table from cases.
+// learnAll builds the table from cases.
 func learnAll(cases []recordedCase) (all []agentRecord) {
 	for _, c := range cases {
 		if !slices.ContainsFunc(all, func(r agentRecord) bool { return r.Agent == c.agent && r.Version == c.version }) {
@@ -336,10 +338,11 @@ func learnAll(cases []recordedCase) (all []agentRecord) {
 	return all
 }
 
-// A score counts how the words of doctor compare with records.
+// A score counts how the outlook compares with records.
 type score struct{ records, right, wrong, unknown int }
 
-// compareOutcomes compares the outcomes of a table with those of cases, and wants one for a share of them in percent.
+// compareOutcomes compares a table with cases and requires an outcome for a share of them in
+// percent.
 func compareOutcomes(t *testing.T, table []agentRecord, cases []recordedCase, share int) {
 	t.Helper()
 	all := map[string]score{}
@@ -372,8 +375,8 @@ func compareOutcomes(t *testing.T, table []agentRecord, cases []recordedCase, sh
 	}
 }
 
-// TestOutcomesFollowRecords compares the outlook of every recorded session with what its client did: no outcome is
-// wrong, and four of five sessions of each client have one.
+// TestOutcomesFollowRecords compares the outlook of every recorded session with the client's
+// behavior. No outlook is wrong, and four of five sessions of each client have one.
 func TestOutcomesFollowRecords(t *testing.T) {
 	cases := readCases(t)
 	table := learnAll(cases)
@@ -392,15 +395,15 @@ func TestOutcomesFollowRecords(t *testing.T) {
 	compareOutcomes(t, table, cases, 80)
 }
 
-// TestOutcomesHoldForUnseenSessions makes the table without one session of each client, and compares it with the
-// damages of that session: no outcome is wrong. The kinds of damage that the others do not have twice have none.
+// TestOutcomesHoldForUnseenSessions builds the table without one session of each client and applies
+// it to that session. No outlook is wrong.
 func TestOutcomesHoldForUnseenSessions(t *testing.T) {
 	cases := readCases(t)
 	unseen := func(c recordedCase) bool { return c.Session == heldOut }
 	compareOutcomes(t, learnAll(slices.DeleteFunc(slices.Clone(cases), unseen)), slices.DeleteFunc(slices.Clone(cases), func(c recordedCase) bool { return !unseen(c) }), 70)
 }
 
-// outlookOf is the outlook of a session of an agent.
+// outlookOf returns the outlook of a session.
 func outlookOf(t *testing.T, agent, name, raw string) Outlook {
 	t.Helper()
 	l, err := Read(name, []byte(raw), Options{})
@@ -412,8 +415,8 @@ func outlookOf(t *testing.T, agent, name, raw string) Outlook {
 	return d.Outlook
 }
 
-// TestOutlookNeedsRecordOfVersion: a version without records has no outcome; without a version the records of
-// all versions have to agree.
+// TestOutlookNeedsRecordOfVersion checks that a version without records has no outlook, and that
+// without a version all records must agree.
 func TestOutlookNeedsRecordOfVersion(t *testing.T) {
 	session := func(version string) string {
 		return `{"parentUuid":null,"sessionId":"s","version":"` + version + `","type":"user","message":{"role":"user","content":"Go"},"uuid":"a1"}` + "\n" +

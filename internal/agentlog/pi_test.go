@@ -15,7 +15,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Lines of pi. An empty id is a line of the first version.
+// piHead returns a head of pi. In the following functions an empty id means a line of version 1.
 
 func piHead(version int) string {
 	v := ""
@@ -59,7 +59,7 @@ func piCompaction(id, parent, first string) string {
 	return `{"type":"compaction",` + piLinks(id, parent) + `"timestamp":"2026-03-01T10:00:01Z","summary":"what was","firstKeptEntryId":"` + first + `"}` + "\n"
 }
 
-// piSends returns what the main thread says, in short.
+// piSends returns a short form of the main thread.
 func piSends(t *testing.T, raw string) string {
 	t.Helper()
 	l := mustRead(t, "p.jsonl", []byte(raw))
@@ -79,12 +79,12 @@ func piSends(t *testing.T, raw string) string {
 	return strings.Join(all, "|")
 }
 
-// TestDefectS1Compaction: the number by which a compaction names what it keeps follows
-// the entry, whatever comes in front of it or goes.
-func TestDefectS1Compaction(t *testing.T) {
+// TestCompactionNumberFollowsEntry checks that the number of the first kept entry is updated when
+// lines before it are added or removed.
+func TestCompactionNumberFollowsEntry(t *testing.T) {
 	for name, c := range map[string]struct {
 		raw   string
-		first string // what the kept part begins with
+		first string // first text of the kept part
 	}{
 		"a stub in front": {piHead(0) + piSaid("", "", "one") + piCalls("", "", "c1") + piSaid("", "", "two") + piCalls("", "", "c2") + piResult("", "", "c2") +
 			piSaid("", "", "three") + piCompaction("", "", "4") + piSaid("", "", "four"), "call c2"},
@@ -115,9 +115,9 @@ func TestDefectS1Compaction(t *testing.T) {
 	}
 }
 
-// TestDefectS1Random damages random sessions that hold compactions: whatever was sent is
-// sent, nothing real is quoted that had its call, and a second fix has nothing to do.
-func TestDefectS1Random(t *testing.T) {
+// TestPiCompactionsSurviveRandomDamage damages random sessions with compactions. Everything that
+// was sent is still sent, no result with a call is quoted, and a second fix changes nothing.
+func TestPiCompactionsSurviveRandomDamage(t *testing.T) {
 	n := trial.Size(400)
 	changed := 0
 	for seed := range n {
@@ -142,8 +142,7 @@ func TestDefectS1Random(t *testing.T) {
 	}
 }
 
-// randomPi writes a session with lost results, repeated ones and compactions, with and
-// without ids.
+// randomPi returns a session with lost and repeated results and compactions, with and without ids.
 func randomPi(r *rand.Rand) string {
 	version := []int{0, 3}[r.IntN(2)]
 	lines := []string{piHead(version)}
@@ -186,8 +185,8 @@ func randomPi(r *rand.Rand) string {
 	return strings.Join(lines, "")
 }
 
-// TestDefectS4Model: the model is that of the last line that names one.
-func TestDefectS4Model(t *testing.T) {
+// TestPiUsesLastModel checks that the last line with a model counts.
+func TestPiUsesLastModel(t *testing.T) {
 	change := `{"type":"model_change","id":"m","parentId":"a","timestamp":"2026-03-01T10:00:01Z","provider":"openai","modelId":"gpt-5"}` + "\n"
 	for name, c := range map[string]struct{ raw, want string }{
 		"the header":            {piHead(0) + piSaid("", "", "go"), "claude-opus-4-5"},
@@ -204,8 +203,9 @@ func TestDefectS4Model(t *testing.T) {
 	}
 }
 
-// TestDefectS15Dangling: a parent that is not there is put right once, wherever it is.
-func TestDefectS15Dangling(t *testing.T) {
+// TestDanglingParentIsRepairedOnce checks that a missing parent is replaced in one run, anywhere in
+// the file.
+func TestDanglingParentIsRepairedOnce(t *testing.T) {
 	for name, raw := range map[string]string{
 		"in the middle":            piHead(3) + piSaid("a", "", "one") + piSaid("b", "x", "two") + piSaid("c", "b", "three"),
 		"in front of a compaction": piHead(3) + piSaid("a", "", "one") + piSaid("b", "x", "two") + piSaid("c", "b", "three") + piCompaction("d", "c", "c") + piSaid("e", "d", "four"),
@@ -229,9 +229,9 @@ func TestDefectS15Dangling(t *testing.T) {
 	}
 }
 
-// TestCopyOfTheEnd: of a last line that stands twice, the one behind what it hangs on stays: pi
-// goes on from there.
-func TestCopyOfTheEnd(t *testing.T) {
+// TestCopyOfLastLine checks that of two copies of the last line the one after its parent stays,
+// because pi resumes from there.
+func TestCopyOfLastLine(t *testing.T) {
 	end := piSaid("d", "c", "the last word")
 	for name, raw := range map[string]string{
 		"a copy in the middle":     piHead(3) + piSaid("a", "", "one") + end + piSaid("b", "a", "two") + piSaid("c", "b", "three") + end,
@@ -248,7 +248,8 @@ func TestCopyOfTheEnd(t *testing.T) {
 	}
 }
 
-// TestLostKeptEntry: a compaction whose first kept line is lost keeps what stands behind it.
+// TestLostKeptEntry checks that a compaction whose first kept line is lost keeps the lines after
+// it.
 func TestLostKeptEntry(t *testing.T) {
 	for name, raw := range map[string]string{
 		"in the middle": piHead(3) + piSaid("a", "", "one") + piSaid("c", "b", "kept") + piCompaction("d", "c", "b") + piSaid("e", "d", "on"),
@@ -267,7 +268,7 @@ func TestLostKeptEntry(t *testing.T) {
 			t.Errorf("%s, append only: %v %+v\n%s", name, err, more.Remaining, more.Raw)
 		}
 	}
-	// A line that the repair removes is named no more.
+	// A removed line is no longer named.
 	raw := piHead(3) + piSaid("a", "", "one") + piResult("b", "a", "c9") + piSaid("c", "b", "kept") + piCompaction("d", "c", "b") + piSaid("e", "d", "on")
 	l := mustRead(t, "p.jsonl", []byte(raw))
 	fixed, err := l.Fix(Options{Repair: wire.Repair{OrphanResult: wire.RemedyDrop}})
@@ -276,8 +277,8 @@ func TestLostKeptEntry(t *testing.T) {
 	}
 }
 
-// piGoesOn is what pi sends of a file by its description: the texts on the way from the last
-// line that is JSON and no head.
+// piGoesOn returns the text on the path from the last line that is JSON and not a head, which is
+// what pi sends by the description of its format.
 func piGoesOn(raw []byte) string {
 	type line struct {
 		Type, ID, ParentID string
@@ -303,9 +304,9 @@ func piGoesOn(raw []byte) string {
 	return strings.Join(all, "|")
 }
 
-// TestLateLine: a line that others hang on is not where pi goes on, wherever it stands; of
-// several sessions in one file pi goes on with the one that the last line belongs to.
-func TestLateLine(t *testing.T) {
+// TestLastLineWithChildren checks that pi does not resume from a line with children, wherever it
+// is, and that of several sessions in one file pi resumes the one with the last line.
+func TestLastLineWithChildren(t *testing.T) {
 	a, b, c, d := piSaid("a", "", "one"), piSaid("b", "a", "two"), piSaid("c", "b", "three"), piSaid("d", "c", "four")
 	x, y := piSaid("x", "", "other"), piSaid("y", "x", "more")
 	joined := func(lines ...string) string { return strings.ReplaceAll(strings.Join(lines, ""), "\n", "") + "\n" }
@@ -343,7 +344,7 @@ func TestLateLine(t *testing.T) {
 	}
 }
 
-// sameTalk reports whether the words of want are in got, in their order.
+// sameTalk reports whether got contains the words of want in order.
 func sameTalk(got, want string) bool {
 	for _, text := range strings.Split(want, "|") {
 		_, rest, ok := strings.Cut(got, text)
@@ -355,9 +356,9 @@ func sameTalk(got, want string) bool {
 	return true
 }
 
-// TestPiStrangeEnd: a line at the end that pi does not see, because nulls stand in front of it,
-// does not lead into another session once they are gone. One of its own session is the end.
-func TestPiStrangeEnd(t *testing.T) {
+// TestUnparsableLastLine checks a last line that pi cannot parse because null bytes precede it.
+// Removing them must not lead pi into another session; a line of its own session is the end.
+func TestUnparsableLastLine(t *testing.T) {
 	other := strings.Replace(piHead(3), `"id":"s"`, `"id":"s2"`, 1)
 	for name, c := range map[string]struct{ raw, last string }{
 		"another session": {piHead(3) + piSaid("a1", "", "one") + other + piSaid("b1", "", "two") + piSaid("a2", "a1", "three") + piSaid("b2", "b1", "four") + "\x00\x00" + piSaid("a3", "a2", "five"), "b2"},

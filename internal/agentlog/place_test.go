@@ -8,15 +8,15 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// interrupted is a session whose call got no result before the user went on.
+// interrupted is a session in which the user continued before a call had a result.
 const interrupted = `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"go"}}
 {"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"s","timestamp":"2026-01-01T00:00:01.000Z","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}
 {"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"still there?"}}
 `
 
-// TestPromptStays: the stub of a lost result is a line of its own, and what the user
-// said next stays as it was, but for what it hangs on.
-func TestPromptStays(t *testing.T) {
+// TestStubLeavesNextPrompt checks that the stub of a lost result is a separate line and that the
+// next prompt changes only its parent.
+func TestStubLeavesNextPrompt(t *testing.T) {
 	l := mustRead(t, "x.jsonl", []byte(interrupted))
 	fixed, err := l.Fix(Options{})
 	if err != nil || len(fixed.Remaining) > 0 {
@@ -33,8 +33,8 @@ func TestPromptStays(t *testing.T) {
 	verify(t, "x.jsonl", []byte(interrupted), fixed)
 }
 
-// TestPlaces: a finding knows its thread, a message its line.
-func TestPlaces(t *testing.T) {
+// TestFindingsHavePlaces checks the threads of findings and the lines of messages.
+func TestFindingsHavePlaces(t *testing.T) {
 	l := mustRead(t, "x.jsonl", []byte(interrupted))
 	found := l.Check(wire.CheckOptions{})
 	if len(found) != 1 || found[0].Of() != l.Threads[0] {
@@ -47,8 +47,9 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestDetectSpreadList: the items of a list, or of a request, may have a line each.
-func TestDetectSpreadList(t *testing.T) {
+// TestDetectListWithLines checks that a list or request whose items have a line each is not
+// detected as a session.
+func TestDetectListWithLines(t *testing.T) {
 	items := `[
 {"type":"message","role":"user","content":"hi"},
 {"type":"function_call","call_id":"c1","name":"ls","arguments":"{}"},

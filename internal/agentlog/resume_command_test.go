@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestResumeNamesExactSession examines a session of each agent: the command to resume it names that one, and there
-// is none where the agent could only resume its newest session, or has not given the name.
+// TestResumeNamesExactSession checks that the command to resume names exactly the examined session,
+// and that there is none if the agent could only resume its newest session or did not assign the
+// name.
 func TestResumeNamesExactSession(t *testing.T) {
 	const id = "01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d"
 	head := `{"sessionId":"` + id + `","kind":"main"}` + "\n"

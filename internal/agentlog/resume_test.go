@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// A stored line of Claude Code, for the oracle below.
+// A ccLine is a line of Claude Code for the independent implementation below.
 type ccLine struct {
 	Type, UUID, Timestamp string
 	ParentUUID            *string `json:"parentUuid"`
@@ -30,9 +30,9 @@ func (s *ccLine) blocks() []blockOf {
 	return all
 }
 
-// resume does what Claude Code does with a file, written a second time from its
-// description: the newest leaf, up by parentUuid, and the siblings and results of
-// the messages on the way. It returns the calls and results that are sent.
+// resume is an independent implementation of resuming in Claude Code: from the newest leaf up by
+// parentUuid, with the siblings and results of the messages on the path. It returns the sent calls
+// and results.
 func resume(raw []byte) (calls, results map[string]int) {
 	byID := make(map[string]*ccLine)
 	var order []*ccLine
@@ -110,7 +110,7 @@ func resume(raw []byte) (calls, results map[string]int) {
 	}
 	for _, s := range sent {
 		for _, b := range s.blocks() {
-			// What nothing answers beside the path is left out.
+			// Unanswered calls on side branches are omitted.
 			if b.Type == "tool_use" && (path[s.UUID] || results[b.ID] > 0) {
 				calls[b.ID]++
 			}
@@ -119,8 +119,7 @@ func resume(raw []byte) (calls, results map[string]int) {
 	return calls, results
 }
 
-// resumable checks that every call of a repaired file is answered once, as the agent
-// itself sees it.
+// resumable checks that the agent sees exactly one result for every call of a repaired file.
 func resumable(t testing.TB, name string, raw []byte) {
 	t.Helper()
 	calls, results := resume(raw)
@@ -136,7 +135,7 @@ func resumable(t testing.TB, name string, raw []byte) {
 	}
 }
 
-// TestResume compares the repaired files with an oracle that shares no code.
+// TestResume compares repaired files with an implementation that shares no code.
 func TestResume(t *testing.T) {
 	for i, s := range samples(t, "claude_code") {
 		if i%trial.Stride(4) > 0 || bytes.Count(s.raw, []byte(`"uuid":"[trimmed for fixture]"`)) > 0 {

@@ -9,21 +9,24 @@ import (
 	"strings"
 )
 
-// A scribe writes a random session of an agent, from the description of its format. What the
-// user says has a number of its own: userN.
-type scribe struct {
+// A sessionGenerator writes a random session of an agent by the description of its format. Each
+// text of the user contains a unique word: userN.
+type sessionGenerator struct {
 	r     *rand.Rand
 	lines []string
 	n     int
-	seed  string // keeps the ids of two sessions apart
+	seed  string // distinguishes the ids of two sessions
 }
 
-func (s *scribe) id(kind string) string { s.n++; return fmt.Sprintf("%s%s%04d", kind, s.seed, s.n) }
+func (s *sessionGenerator) id(kind string) string {
+	s.n++
+	return fmt.Sprintf("%s%s%04d", kind, s.seed, s.n)
+}
 
 // line writes an object.
-func (s *scribe) line(f fields) { s.lines = append(s.lines, ordered(f)) }
+func (s *sessionGenerator) line(f fields) { s.lines = append(s.lines, ordered(f)) }
 
-// ordered writes a value; what agents begin their objects with comes first.
+// ordered returns the JSON of a value, with the agent's usual first members first.
 func ordered(v any) string {
 	var b strings.Builder
 	switch v := v.(type) {
@@ -58,30 +61,32 @@ func ordered(v any) string {
 	return string(raw)
 }
 
-func (s *scribe) stamp() string {
+func (s *sessionGenerator) stamp() string {
 	s.n++
-	return fmt.Sprintf("2026-03-01T%02d:%02d:%02d.%03dZ", 10+s.n/3600, s.n/60%60, s.n%60, s.n%7+100*len(s.seed)) // no two sessions do anything at once
+	return fmt.Sprintf("2026-03-01T%02d:%02d:%02d.%03dZ", 10+s.n/3600, s.n/60%60, s.n%60, s.n%7+100*len(s.seed)) // no two sessions share a time
 }
 
-func (s *scribe) said() string { return fmt.Sprintf("please do user%s%04d, \"now\"", s.seed, s.n+1) }
+func (s *sessionGenerator) said() string {
+	return fmt.Sprintf("please do user%s%04d, \"now\"", s.seed, s.n+1)
+}
 
-func (s *scribe) chance(n int) bool { return s.r.IntN(n) == 0 }
+func (s *sessionGenerator) chance(n int) bool { return s.r.IntN(n) == 0 }
 
-// scribes write sessions, by the name of the client.
-var scribes = map[string]struct {
+// generators write sessions, by the name of the client.
+var generators = map[string]struct {
 	file  string
-	write func(*scribe)
+	write func(*sessionGenerator)
 }{
-	"claude-code":   {"aaaaaaaa-0000-4000-8000-000000000001.jsonl", func(s *scribe) { s.claude(2) }},
-	"claude-code-1": {"aaaaaaaa-0000-4000-8000-000000000001.jsonl", func(s *scribe) { s.claude(1) }},
-	"codex":         {"rollout-2026-03-01T10-00-00-01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d.jsonl", (*scribe).codex},
-	"pi":            {"2026-03-01T10-00-00-000Z_01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d.jsonl", (*scribe).pi},
-	"gemini-cli":    {"session-2026-03-01T10-00-01a1e58d.jsonl", (*scribe).gemini},
+	"claude-code":   {"aaaaaaaa-0000-4000-8000-000000000001.jsonl", func(s *sessionGenerator) { s.claude(2) }},
+	"claude-code-1": {"aaaaaaaa-0000-4000-8000-000000000001.jsonl", func(s *sessionGenerator) { s.claude(1) }},
+	"codex":         {"rollout-2026-03-01T10-00-00-01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d.jsonl", (*sessionGenerator).codex},
+	"pi":            {"2026-03-01T10-00-00-000Z_01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d.jsonl", (*sessionGenerator).pi},
+	"gemini-cli":    {"session-2026-03-01T10-00-01a1e58d.jsonl", (*sessionGenerator).gemini},
 }
 
-// claude writes a session of Claude Code: from version 2 on each line of a message is the parent
-// of its own result, before that lines hang on the line before.
-func (s *scribe) claude(version int) {
+// claude writes a session of Claude Code. From version 2 on each line of a message is the parent of
+// its own result; before that, each line is a child of the preceding one.
+func (s *sessionGenerator) claude(version int) {
 	session := "aaaaaaaa-0000-4000-8000-000000000001"
 	if s.seed != "" {
 		session = "bbbbbbbb-0000-4000-8000-000000000002"
@@ -114,7 +119,7 @@ func (s *scribe) claude(version int) {
 	result := func(parent any, call string, more fields) string {
 		return user(parent, []fields{{"type": "tool_result", "tool_use_id": call, "content": "output of " + call}}, more)
 	}
-	reply := func(parent any, more fields) any { // one message, and what answers its calls
+	reply := func(parent any, more fields) any { // one message and the results of its calls
 		message := s.id("msg_")
 		if s.chance(2) {
 			parent = block(parent, message, fields{"type": "text", "text": "let me see"}, more)
@@ -158,7 +163,7 @@ func (s *scribe) claude(version int) {
 		}
 		from := up
 		up = user(up, s.said(), fields{"of-tomorrow": true})
-		if s.chance(8) { // taken back
+		if s.chance(8) { // undone
 			up = from
 			up = user(up, s.said(), nil)
 		}
@@ -179,7 +184,7 @@ func (s *scribe) claude(version int) {
 }
 
 // codex writes a rollout.
-func (s *scribe) codex() {
+func (s *sessionGenerator) codex() {
 	ordinals, n := s.chance(2), 0
 	record := func(kind string, payload fields) {
 		f := fields{"timestamp": s.stamp(), "type": kind, "payload": payload}
@@ -247,7 +252,7 @@ func (s *scribe) codex() {
 }
 
 // pi writes a session of version 3.
-func (s *scribe) pi() {
+func (s *sessionGenerator) pi() {
 	s.line(fields{"type": "session", "version": 3, "id": "01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d" + s.seed, "timestamp": s.stamp(), "cwd": "/p"})
 	up := any(nil)
 	var path []string
@@ -272,7 +277,7 @@ func (s *scribe) pi() {
 		}
 		from, known := up, len(path)
 		message(fields{"role": "user", "content": []fields{{"type": "text", "text": s.said()}}})
-		if s.chance(8) { // taken back
+		if s.chance(8) { // undone
 			up, path = from, path[:known]
 			message(fields{"role": "user", "content": s.said()})
 		}
@@ -296,7 +301,7 @@ func (s *scribe) pi() {
 }
 
 // gemini writes a chat of lines.
-func (s *scribe) gemini() {
+func (s *sessionGenerator) gemini() {
 	s.line(fields{"sessionId": "01a1e58d-bf7f-7f72-97ae-27f5aaeffe3d" + s.seed, "projectHash": "h", "startTime": s.stamp(), "lastUpdated": s.stamp(), "kind": "main"})
 	var all []fields
 	put := func(f fields) {
@@ -335,5 +340,5 @@ func (s *scribe) gemini() {
 	}
 }
 
-// joinLines is the file of some lines.
+// joinLines returns a file with the given lines.
 func joinLines(lines []string) string { return strings.Join(lines, "\n") + "\n" }

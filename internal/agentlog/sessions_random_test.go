@@ -15,8 +15,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A mishap spoils the bytes of a file. other is another session of the same agent.
-type mishap struct {
+// A corruption damages the bytes of a file. other is another session of the same agent.
+type corruption struct {
 	name string
 	hit  func(r *rand.Rand, raw, other string) string
 }
@@ -28,7 +28,7 @@ func lineHit(f func(r *rand.Rand, lines []string) []string) func(*rand.Rand, str
 	}
 }
 
-var mishaps = []mishap{
+var corruptions = []corruption{
 	{"crlf", func(_ *rand.Rand, raw, _ string) string { return strings.ReplaceAll(raw, "\n", "\r\n") }},
 	{"crlf in one line", lineHit(func(r *rand.Rand, l []string) []string { l[r.IntN(len(l))] += "\r"; return l })},
 	{"mark", func(_ *rand.Rand, raw, _ string) string { return "\ufeff" + raw }},
@@ -124,7 +124,7 @@ var mishaps = []mishap{
 
 var spoken = regexp.MustCompile(`user[ab]?[0-9]{4}`)
 
-// userWords are what the user said in a text, by number.
+// userWords returns the numbers of the user's words in a text.
 func userWords(raw string) map[string]bool {
 	all := make(map[string]bool)
 	for _, w := range spoken.FindAllString(raw, -1) {
@@ -133,8 +133,8 @@ func userWords(raw string) map[string]bool {
 	return all
 }
 
-// resumed tells what an agent sends of a file: what the user said, and the calls and results, in
-// their order. It is written from the description of the formats.
+// A resumed is the sent part of a file: the words of the user, and the calls and results in order.
+// It is derived from the description of the formats.
 type resumed struct {
 	words map[string]bool
 	pairs []string // "call id" and "result id"
@@ -246,7 +246,7 @@ func goesOn(client string, raw string) resumed {
 		}
 	case "codex":
 		if len(lines) == 0 || text(lines[0], "type") != "session_meta" {
-			return out // it is not opened
+			return out // not opened
 		}
 		paged := text(inner(lines[0], "payload"), "history_mode") == "paginated"
 		item := func(p fields) {
@@ -307,7 +307,7 @@ func goesOn(client string, raw string) resumed {
 	return out
 }
 
-// unpaired names the first call that is not answered right behind it, or result without its call.
+// unpaired returns the first call without a result directly after it, or result without its call.
 func unpaired(pairs []string) string {
 	open := make(map[string]bool)
 	for _, p := range pairs {
@@ -325,25 +325,25 @@ func unpaired(pairs []string) string {
 	return ""
 }
 
-// TestSessionsRandom spoils random sessions of all agents that keep lines. After a fix the agent
-// sends what it sent before of the user, and what was said in lines that are whole; calls are
-// answered; a second fix changes nothing; what the user said is in the file as often as before.
-func TestSessionsRandom(t *testing.T) {
-	for _, client := range slices.Sorted(maps.Keys(scribes)) {
+// TestSessionsWithRandomDamage damages random sessions of all agents that keep lines. After a fix
+// the agent sends all text of the user that it sent before and that is in intact lines, every call
+// is answered, a second fix changes nothing, and the file still contains all text of the user.
+func TestSessionsWithRandomDamage(t *testing.T) {
+	for _, client := range slices.Sorted(maps.Keys(generators)) {
 		t.Run(client, func(t *testing.T) {
 			for n := range trial.Histories(100) {
 				seed := trial.First() + uint64(n)
 				r := rand.New(rand.NewPCG(23, seed))
-				a, b := &scribe{r: r}, &scribe{r: r, seed: "b"}
-				scribes[client].write(a)
-				scribes[client].write(b)
+				a, b := &sessionGenerator{r: r}, &sessionGenerator{r: r, seed: "b"}
+				generators[client].write(a)
+				generators[client].write(b)
 				whole := joinLines(a.lines)
-				raw, name := whole, scribes[client].file
+				raw, name := whole, generators[client].file
 				var done []string
 				mixed, swapped, lost := false, false, false
-				vague := false // where a line belongs, nothing tells
+				vague := false // the place of a line is ambiguous
 				for range r.IntN(4) {
-					m := mishaps[r.IntN(len(mishaps))]
+					m := corruptions[r.IntN(len(corruptions))]
 					if len(raw) < 200 || mixed && strings.Contains(m.name, "session") {
 						break
 					}
@@ -353,7 +353,7 @@ func TestSessionsRandom(t *testing.T) {
 					lost = lost || strings.Contains(m.name, "lost") || strings.Contains(m.name, "torn") || strings.Contains(m.name, "null")
 					done = append(done, m.name)
 				}
-				switch client { // the order of lines is all that tells: what stands in front of a compaction, on a branch, or in an older version
+				switch client { // only the order of lines separates the parts before a compaction, on a branch, or in an older version
 				case "claude-code", "claude-code-1":
 					vague = swapped && lost
 				case "gemini-cli":
@@ -369,7 +369,7 @@ func TestSessionsRandom(t *testing.T) {
 	}
 }
 
-// sessionRelations returns what does not hold for a file that was whole, and perhaps mixed with
+// sessionRelations returns the promises that a damaged file violates. The file may be mixed with
 // another one.
 func sessionRelations(client, name, whole, other, raw string, mixed, vague, lost bool) (faults []string) {
 	wrong := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -401,7 +401,7 @@ func sessionRelations(client, name, whole, other, raw string, mixed, vague, lost
 		wrong("changed, and nobody says so")
 	}
 	for _, f := range fixed.Remaining {
-		// What would hide words of the user is left as it is: of two rollouts in one file.
+		// A repair that would hide words of the user is not made, as with two rollouts in one file.
 		if f.Effect == Refused && !(mixed && format == Codex) {
 			wrong("left: %s in line %d", f.Rule, f.Line)
 		}
@@ -418,7 +418,7 @@ func sessionRelations(client, name, whole, other, raw string, mixed, vague, lost
 	}
 	before, after, meant, theirs := goesOn(client, strings.TrimPrefix(raw, "\ufeff")), goesOn(client, now), goesOn(client, whole), goesOn(client, other)
 	for _, w := range slices.Sorted(maps.Keys(before.words)) {
-		// A compaction that is lost hides nothing. Claude Code's file has the name of its session.
+		// A lost compaction hides nothing. A Claude Code file is named after its session.
 		if !after.words[w] && (meant.words[w] || theirs.words[w] && format != ClaudeCode) {
 			wrong("%s was sent, and is not any more", w)
 		}
@@ -427,7 +427,7 @@ func sessionRelations(client, name, whole, other, raw string, mixed, vague, lost
 		intact := make(map[string]bool)
 		for line := range strings.Lines(strings.TrimPrefix(raw, "\ufeff")) {
 			if strings.Contains(line, "event_msg") && lost {
-				continue // nothing tells that the line with the words is lost, or more than that is
+				continue // the loss of the line cannot be detected
 			}
 			if line = strings.TrimSpace(line); strings.Contains(whole, line+"\n") {
 				maps.Copy(intact, userWords(line))
@@ -460,14 +460,14 @@ func sessionRelations(client, name, whole, other, raw string, mixed, vague, lost
 			}
 		}
 	}
-	// Lines that nobody speaks of are as they were.
+	// Lines without a change are unchanged.
 	if missing := missingLines(raw, now); missing > len(fixed.Changes) {
 		wrong("%d lines are gone, and %d changes told", missing, len(fixed.Changes))
 	}
 	return faults
 }
 
-// missingLines counts the lines of one text that are not in another one.
+// missingLines returns the number of lines of raw that are not in now.
 func missingLines(raw, now string) (n int) {
 	have := make(map[string]int)
 	for line := range bytes.Lines([]byte(now)) {

@@ -20,7 +20,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A cut is a way to make a session shorter, for tests.
+// A cut is a way to shorten a session in tests.
 type cut struct {
 	name   string
 	policy func(limit int) *pare.Policy
@@ -42,9 +42,9 @@ var cuts = []cut{
 	}},
 }
 
-// shortens holds what is promised of a shortened session against one. It returns whether
-// anything was written, or it was not known how, and what is wrong. Shorten reads what it has written
-// and takes it back if that is not what was planned: to a writer that is wrong, it was not known how.
+// shortens checks the promises for a shortened session. It reports whether anything was written or
+// shortening was not possible, and the violated promises. Shorten itself reverts a result that
+// differs from the plan.
 func shortens(client, name string, raw []byte, c cut) (wrote, gaveUp bool, faults []string) {
 	l, err := Read(name, raw, Options{})
 	if err != nil || len(l.Sent()) == 0 {
@@ -128,7 +128,7 @@ func refusals(all []Finding) (n int) {
 	return n
 }
 
-// saidIn is what a request says, a line for each block.
+// saidIn returns the blocks of a request, one per line.
 func saidIn(r *wire.Request) string {
 	var b strings.Builder
 	tr := r.Transcript()
@@ -139,25 +139,25 @@ func saidIn(r *wire.Request) string {
 	return b.String()
 }
 
-// Random sessions of all agents, whole and damaged, made shorter in every way: what the agent
-// sends then is what was planned, it fits and has no fault, nothing that was there has changed,
-// and a second run does nothing.
+// TestShortenRandom shortens random sessions of all agents, intact and damaged, in every way. The
+// agent sends the planned result, which fits and has no fault; existing lines are unchanged; and a
+// second run changes nothing.
 func TestShortenRandom(t *testing.T) {
-	for _, client := range slices.Sorted(maps.Keys(scribes)) {
+	for _, client := range slices.Sorted(maps.Keys(generators)) {
 		t.Run(client, func(t *testing.T) {
 			wrote := map[string]int{}
 			for n := range trial.Histories(50) {
 				seed := trial.First() + uint64(n)
 				r := rand.New(rand.NewPCG(29, seed))
-				s := &scribe{r: r}
-				scribes[client].write(s)
+				s := &sessionGenerator{r: r}
+				generators[client].write(s)
 				raw := joinLines(s.lines)
 				damaged := r.IntN(3) == 0
 				if damaged {
-					raw = mishaps[r.IntN(len(mishaps))].hit(r, raw, raw)
+					raw = corruptions[r.IntN(len(corruptions))].hit(r, raw, raw)
 				}
 				for _, c := range cuts {
-					did, gaveUp, faults := shortens(client, scribes[client].file, []byte(raw), c)
+					did, gaveUp, faults := shortens(client, generators[client].file, []byte(raw), c)
 					if did {
 						wrote[c.name]++
 					}
@@ -176,7 +176,7 @@ func TestShortenRandom(t *testing.T) {
 	}
 }
 
-// The sessions of the corpus.
+// TestShortenCorpus shortens the sessions of the corpus.
 func TestShortenCorpus(t *testing.T) {
 	wrote := map[string]int{}
 	for _, s := range samples(t, "claude_code", "codex_rollout", "pi_session", "gemini_cli", "cline") {
@@ -196,8 +196,8 @@ func TestShortenCorpus(t *testing.T) {
 	t.Log(wrote)
 }
 
-// Gemini CLI compacts a session by itself that is more than half full, so one that was too long is made
-// shorter than that.
+// TestRescueGemini checks that a full session of Gemini CLI is shortened to less than half, because
+// Gemini CLI compacts a session that is more than half full.
 func TestRescueGemini(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(headed()[GeminiCLI].lines[0])
@@ -217,8 +217,8 @@ func TestRescueGemini(t *testing.T) {
 	}
 }
 
-// A session that is full gets half of the room that there is, and is not full then; its old
-// lines stay, and what the API had counted for them is not taken for what is sent now.
+// TestRescue checks that a full session is shortened to half of the available room, that its old
+// lines stay, and that their recorded counts no longer apply.
 func TestRescue(t *testing.T) {
 	f := new(ccFile).user("Add a discount code to the checkout")
 	for i := range 60 {

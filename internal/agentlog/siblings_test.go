@@ -12,10 +12,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestDefectS10HalfKilled: 1.0 links the results of all calls of a message to its last line.
-// Killed between the first result and the second, and resumed at the text of the message, it
-// sends none of these lines, so there is nothing to fix.
-func TestDefectS10HalfKilled(t *testing.T) {
+// TestHalfKilledMessageIsClean checks Claude Code 1.0, which links the results of all calls of a
+// message to its last line. After a kill between two results and a resume from the text of the
+// message, it sends none of these lines, so there is nothing to fix.
+func TestHalfKilledMessageIsClean(t *testing.T) {
 	raw := ccWrite("u1", "", 1, said("one")) + ccWrite("t", "u1", 2, replied("m1", textReply)) +
 		ccWrite("a0", "t", 3, replied("m1", calling("c0"))) + ccWrite("a1", "a0", 4, replied("m1", calling("c1"))) +
 		ccWrite("r0", "a1", 5, ccResult("c0")) + ccWrite("u2", "t", 50, said("two")) + ccWrite("z", "u2", 51, replied("m2", textReply))
@@ -28,8 +28,9 @@ func TestDefectS10HalfKilled(t *testing.T) {
 	}
 }
 
-// TestDefectS11Envelope: a new line has the members that all lines of the session have.
-func TestDefectS11Envelope(t *testing.T) {
+// TestNewLineHasCommonMembers checks that a new line has the members that all lines of the session
+// have.
+func TestNewLineHasCommonMembers(t *testing.T) {
 	own := func(line string) string {
 		return strings.Replace(line, `"sessionId":`, `"entrypoint":"cli","sessionKind":"main","session_id":"s1","sessionId":`, 1)
 	}
@@ -44,9 +45,8 @@ func TestDefectS11Envelope(t *testing.T) {
 	}
 }
 
-// TestDefectS11OrdinalsMoved: records that stood in the wrong place do not get the number of
-// another one when they move.
-func TestDefectS11OrdinalsMoved(t *testing.T) {
+// TestMovedRecordsAreRenumbered checks that moved records do not take the numbers of others.
+func TestMovedRecordsAreRenumbered(t *testing.T) {
 	var raw strings.Builder
 	for _, r := range []struct {
 		n       int
@@ -71,8 +71,8 @@ func TestDefectS11OrdinalsMoved(t *testing.T) {
 	}
 }
 
-// TestQuotationKeepsMedia: a result that becomes a quotation keeps what it shows, and one that
-// shows something else is no copy.
+// TestQuotationKeepsMedia checks that a quoted result keeps its media, and that a result with other
+// media is not a copy.
 func TestQuotationKeepsMedia(t *testing.T) {
 	codex := func(payload string) string {
 		return `{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":` + payload + "}\n"
@@ -131,8 +131,8 @@ func TestQuotationKeepsMedia(t *testing.T) {
 	}
 }
 
-// TestDefectS6GeminiHead: a chat that has lost its head is still one.
-func TestDefectS6GeminiHead(t *testing.T) {
+// TestChatWithoutHead checks that a chat without its head is still detected.
+func TestChatWithoutHead(t *testing.T) {
 	user := `{"id":"1","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":"one"}` + "\n"
 	model := `{"id":"2","timestamp":"2026-01-01T00:00:00.000Z","type":"gemini","content":"two","toolCalls":[]}` + "\n"
 	for name, raw := range map[string]string{
@@ -145,7 +145,7 @@ func TestDefectS6GeminiHead(t *testing.T) {
 			t.Errorf("%s: %v", name, f)
 		}
 	}
-	// One that was kept as a whole and breaks off has no lines that the agent skips.
+	// A truncated chat in one object has no lines that the agent could skip.
 	l, err := Read("s.json", []byte("{\n  \"sessionId\": \"s\",\n  \"messages\": [\n    {\n      \"id\": \"1\",\n"), Options{Format: GeminiCLI})
 	if err != nil {
 		t.Fatal(err)
@@ -155,16 +155,16 @@ func TestDefectS6GeminiHead(t *testing.T) {
 	}
 }
 
-// TestDefectS5ByteOrderMark: some agents do not open a session with a byte order mark in front,
-// or do not read its first line. It goes, whatever else there is to do, and stays
-// where every byte has to.
-func TestDefectS5ByteOrderMark(t *testing.T) {
+// TestByteOrderMarkIsRemoved checks that a byte order mark is removed together with any other
+// repair, and stays if every byte must. Some agents do not open such a file or do not read its
+// first line.
+func TestByteOrderMarkIsRemoved(t *testing.T) {
 	whole := ccWrite("u1", "", 1, said("one")) + ccWrite("a1", "u1", 2, replied("m1", textReply))
 	for _, c := range []struct{ raw, rules string }{
 		{whole, "byte-order-mark"},
 		{whole + ccWrite("u2", "a1", 3, said("two")) + ccWrite("a2", "u2", 4, replied("m2", calling("c1"))), "byte-order-mark orphan-call"},
 	} {
-		c.raw = strings.ReplaceAll(c.raw, `"version":"2.`, `"version":"1.`) // later ones pass over it
+		c.raw = strings.ReplaceAll(c.raw, `"version":"2.`, `"version":"1.`) // later versions ignore it
 		name := filepath.Join(t.TempDir(), "s.jsonl")
 		if err := os.WriteFile(name, []byte("\ufeff"+c.raw), 0o600); err != nil {
 			t.Fatal(err)
@@ -200,8 +200,8 @@ func TestDefectS5ByteOrderMark(t *testing.T) {
 	}
 }
 
-// TestByteOrderMarkByAgent: who opens a file behind a mark (seen by running them), and of
-// whom that is not known.
+// TestByteOrderMarkByAgent lists the agents that open a file with a byte order mark (seen by
+// running them), and those for which this is not known.
 func TestByteOrderMarkByAgent(t *testing.T) {
 	claude := func(version string) string {
 		return strings.ReplaceAll(ccWrite("u1", "", 1, said("one"))+ccWrite("a1", "u1", 2, replied("m1", textReply)), `"type":`, `"version":"`+version+`","type":`)
@@ -232,9 +232,9 @@ func TestByteOrderMarkByAgent(t *testing.T) {
 	}
 }
 
-// TestTreatmentKeepsItsSession: what is about to be written stays what it is while other
-// sessions are examined.
-func TestTreatmentKeepsItsSession(t *testing.T) {
+// TestRepairPlanIsIndependent checks that a planned repair stays unchanged while other sessions are
+// examined.
+func TestRepairPlanIsIndependent(t *testing.T) {
 	home := t.TempDir()
 	folder := filepath.Join(home, ".claude/projects/p")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A ccFile writes lines as Claude Code does, each a child of the one before.
+// A ccFile writes lines of Claude Code, each a child of the preceding one.
 type ccFile struct {
 	strings.Builder
 	n    int
@@ -55,7 +55,8 @@ func overOf(t *testing.T, raw string) (Finding, bool) {
 	return Finding{}, false
 }
 
-// What the API has counted for the last reply counts, and only what came after it is estimated.
+// TestOverWindowRecorded checks that the recorded count of the last reply is used and only later
+// messages are estimated.
 func TestOverWindowRecorded(t *testing.T) {
 	small := new(ccFile).user("hello").assistant("hi", 199_000, 20)
 	if f, over := overOf(t, small.String()); over {
@@ -72,7 +73,7 @@ func TestOverWindowRecorded(t *testing.T) {
 	}
 }
 
-// A session that the API has answered at a greater length has a larger window.
+// TestOverWindowAnswered checks that a longer answered request implies a larger window.
 func TestOverWindowAnswered(t *testing.T) {
 	raw := new(ccFile).user("hello").assistant("hi", 450_000, 20).user("go on").String()
 	if f, over := overOf(t, raw); over {
@@ -84,7 +85,7 @@ func TestOverWindowAnswered(t *testing.T) {
 	}
 }
 
-// Without usage the length is an estimate, and says so.
+// TestOverWindowEstimated checks that a session without usage is estimated and labeled so.
 func TestOverWindowEstimated(t *testing.T) {
 	raw := new(ccFile).user(strings.Repeat("several words of a log. ", 60_000)).call("toolu_1", "Bash").result("toolu_1", "ok").String()
 	f, over := overOf(t, raw)
@@ -93,7 +94,7 @@ func TestOverWindowEstimated(t *testing.T) {
 	}
 }
 
-// What the agent itself has noted as refused is too long, whatever is counted.
+// TestOverWindowNoted checks that a recorded rejection counts regardless of the token counts.
 func TestOverWindowNoted(t *testing.T) {
 	note := `"isApiErrorMessage":true,"message":{"id":"m","type":"message","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"Prompt is too long"}]}`
 	raw := new(ccFile).user("hello").assistant("hi", 150_000, 20).user("go on").line("assistant", note)
@@ -105,7 +106,8 @@ func TestOverWindowNoted(t *testing.T) {
 	}
 }
 
-// A reply that a compaction has kept was counted with what is not sent any more.
+// TestOverWindowStaleUsage checks that the count of a reply kept by a compaction is ignored,
+// because it included messages that are no longer sent.
 func TestOverWindowStaleUsage(t *testing.T) {
 	f := new(ccFile).user("old").assistant("kept", 199_990, 5)
 	kept := f.last
@@ -117,7 +119,7 @@ func TestOverWindowStaleUsage(t *testing.T) {
 	}
 }
 
-// Codex notes the window itself.
+// TestOverWindowCodex checks the window that Codex records.
 func TestOverWindowCodex(t *testing.T) {
 	r := func(used int) string {
 		return strings.Join([]string{
@@ -137,8 +139,9 @@ func TestOverWindowCodex(t *testing.T) {
 	}
 }
 
-// Copilot notes the cost of a request in front of its reply, and how long one may be; what it has
-// shortened before says nothing, and one that is too long it shortens itself. Seen by running 1.0.102.
+// TestOverWindowCopilot checks the usage record, which precedes its reply and names the maximum
+// prompt. Requests that Copilot shortened are ignored, and Copilot shortens a session that is too
+// long itself. Seen by running 1.0.102.
 func TestOverWindowCopilot(t *testing.T) {
 	said := func(used int, before ...string) string {
 		lines := strings.SplitAfter(makeCopilot(3), "\n")
@@ -166,7 +169,8 @@ func TestOverWindowCopilot(t *testing.T) {
 	}
 }
 
-// Continue sums a session up that is too long, and leaves out of that what does not fit. Seen by running 1.5.47.
+// TestOverWindowContinue checks that Continue is expected to summarize a session that is too long
+// and to omit the rest. Seen by running 1.5.47.
 func TestOverWindowContinue(t *testing.T) {
 	full := strings.NewReplacer(
 		`"content": "answer 1"`, `"content": "`+strings.Repeat("several words of a log. ", 60_000)+`"`,
@@ -180,7 +184,8 @@ func TestOverWindowContinue(t *testing.T) {
 	}
 }
 
-// Codex clips long results before it sends them; what it does not clip counts whole. Seen by running 0.166.0.
+// TestOverWindowClipped checks that Codex is expected to clip long results before sending them.
+// Seen by running 0.166.0.
 func TestOverWindowClipped(t *testing.T) {
 	long := strings.Repeat("several words of a log. ", 120_000)
 	rollout := func(result, reply, count string) string {
@@ -202,7 +207,7 @@ func TestOverWindowClipped(t *testing.T) {
 		}
 		return b.String()
 	}
-	// The API has counted what was sent, so that nothing is to be taken off.
+	// The API counted clipped results, so nothing is subtracted.
 	full := `"event_msg","payload":{"type":"token_count","info":{"last_token_usage":{"input_tokens":399990,"output_tokens":20},"model_context_window":400000}}`
 	if f, over := overOf(t, rollout(long, "done", "")); over {
 		t.Errorf("%+v", f)

@@ -7,9 +7,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestTornBehindInnerObject: a line that is torn right behind an object in it is one broken
-// line. What is in it is no line of its own: the agent does not read it, so neither does pare.
-func TestTornBehindInnerObject(t *testing.T) {
+// TestTornLineIsOneLine checks that a line torn directly after an inner object is a single broken
+// line. The agent does not read the inner object, so Pare does not either.
+func TestTornLineIsOneLine(t *testing.T) {
 	codex := func(payload string) string {
 		return `{"timestamp":"2026-01-01T00:00:00.000Z","type":"response_item","payload":` + payload + "}\n"
 	}
@@ -43,7 +43,7 @@ func TestTornBehindInnerObject(t *testing.T) {
 			}
 		}
 	}
-	// A line that stands where a value was to follow is still one.
+	// A line in the place of a missing value is still a line.
 	raw := head["pi"] + `{"type":"message","id":"2","parentId":"1","timestamp":"t","message":` + `{"type":"message","id":"3","parentId":"2","timestamp":"t","message":{"role":"user","content":"two"}}` + "\n"
 	if found := mustRead(t, "pi.jsonl", []byte(raw)).Check(wire.CheckOptions{}); count(found, "joined-lines") != 1 {
 		t.Errorf("%+v", found)

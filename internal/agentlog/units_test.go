@@ -8,9 +8,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestDefectS11PromptID: lines of the user that a repair writes have the promptId of the prompt
-// that they belong to, where the agent writes one.
-func TestDefectS11PromptID(t *testing.T) {
+// TestNewLinesHavePromptID checks that new user lines have the promptId of their prompt if the
+// agent writes one.
+func TestNewLinesHavePromptID(t *testing.T) {
 	prompted := func(line, id string) string {
 		return strings.Replace(line, `"type":"user"`, `"promptId":"`+id+`","type":"user"`, 1)
 	}
@@ -60,8 +60,8 @@ func TestDefectS11PromptID(t *testing.T) {
 	}
 }
 
-// TestSeveralResultsInOneUnit: what is done to one result of an event or a message does nothing
-// to the others in it.
+// TestSeveralResultsInOneUnit checks that a repair of one result does not affect the other results
+// of its event or message.
 func TestSeveralResultsInOneUnit(t *testing.T) {
 	event := func(id, author, parts string) string {
 		role := map[string]string{"user": "user", "agent": "model", "tool": "user"}[author]
@@ -141,9 +141,9 @@ func TestSeveralResultsInOneUnit(t *testing.T) {
 	}
 }
 
-// TestDefectS5Illegible: a file of which nothing can be read is unreadable, whichever agent has
-// written it; one of which something can be read is a session with faults.
-func TestDefectS5Illegible(t *testing.T) {
+// TestUnreadableFiles checks that a file is unreadable if nothing in it can be read, and otherwise
+// a session with faults.
+func TestUnreadableFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		format Format
 		raw    string

@@ -11,7 +11,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// wordy are session files with faults, and words where no repair looks for them.
+// wordy are faulty session files with words in members that no repair reads.
 var wordy = map[string]struct{ file, raw string }{
 	"openhands, a stray observation": {"events.jsonl", `{"id":0,"timestamp":"t","source":"user","action":"message","message":"please look","args":{"content":"please look"}}
 {"id":1,"timestamp":"t","source":"agent","message":"it ran well","observation":"run","content":"found it there","extras":{"command":"list all files","metadata":{"note":"deep down here"}},"tool_call_metadata":{"function_name":"f","tool_call_id":"c1","model_response":{"content":"let me see now"}}}
@@ -65,7 +65,7 @@ var wordy = map[string]struct{ file, raw string }{
 `},
 }
 
-// prose lists the strings of some JSON with a blank in them, keys included.
+// prose returns the strings of some JSON that contain a blank, including keys.
 func prose(t *testing.T, raw []byte) (all []string) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -80,9 +80,9 @@ func prose(t *testing.T, raw []byte) (all []string) {
 	}
 }
 
-// TestRepairsKeepWords: whatever is asked of a repair, each word of a record that it changes is in
-// the file afterwards, in a call or result that was dropped by request, or the record stays as it
-// is. What is sent then is taken, and a second repair has nothing to do.
+// TestRepairsKeepWords checks that every word of a changed record is still in the file, in a call
+// or result dropped by request, or in the record because it was not changed. The provider accepts
+// the result, and a second repair changes nothing.
 func TestRepairsKeepWords(t *testing.T) {
 	drop := wire.Repair{OrphanCall: wire.RemedyDrop, OrphanResult: wire.RemedyDrop}
 	for name, c := range wordy {
@@ -113,8 +113,9 @@ func TestRepairsKeepWords(t *testing.T) {
 	}
 }
 
-// twins are sessions with two calls of one id, with %s for the arguments of the second.
-var twins = map[string]struct{ file, raw string }{
+// duplicateCalls are sessions with two calls of one id. %s is replaced by the arguments of the
+// second call.
+var duplicateCalls = map[string]struct{ file, raw string }{
 	"goose": {"s.jsonl", `{"working_dir":"/x","description":"a talk","message_count":1}
 {"role":"assistant","created":1,"content":[{"type":"toolRequest","id":"c1","toolCall":{"value":{"name":"f","arguments":{"a":"1"}}}},{"type":"toolRequest","id":"c1","toolCall":{"value":{"name":"f","arguments":{"a":"%s"}}}}]}
 {"role":"user","created":1,"content":[{"type":"toolResponse","id":"c1","toolResult":{"value":[{"type":"text","text":"found it there"}]}}]}
@@ -133,10 +134,10 @@ var twins = map[string]struct{ file, raw string }{
 `},
 }
 
-// TestTwinCalls: of two calls of one id a copy goes, and one that asks for something else gets an
-// id of its own.
-func TestTwinCalls(t *testing.T) {
-	for name, c := range twins {
+// TestDuplicateCallIDs checks that a copy of a call is dropped, and that a different call with the
+// same id gets a new id.
+func TestDuplicateCallIDs(t *testing.T) {
+	for name, c := range duplicateCalls {
 		for args, calls := range map[string]int{"1": 1, "2": 2} {
 			_, found, fixed := fix(t, c.file, []byte(strings.Replace(c.raw, "%s", args, 1)))
 			if count(found, "duplicate-call-id") == 0 || Broken(fixed.Remaining) {
@@ -156,8 +157,9 @@ func TestTwinCalls(t *testing.T) {
 	}
 }
 
-// TestTwinParts: the same in the folder of opencode, where a part has both halves.
-func TestTwinParts(t *testing.T) {
+// TestDuplicatePartIDs checks the same in an opencode folder, where a part holds the call and the
+// result.
+func TestDuplicatePartIDs(t *testing.T) {
 	const part = `{"id":"prt_%","sessionID":"ses_1","messageID":"msg_2","type":"tool","callID":"c1","tool":"bash","state":{"status":"completed","input":{},"output":"output of ?","title":"","metadata":{},"time":{"start":1,"end":2}}}`
 	for second, renamed := range map[string]bool{"one": false, "two": true} {
 		fsys := fstest.MapFS{}
@@ -181,9 +183,9 @@ func TestTwinParts(t *testing.T) {
 	}
 }
 
-// TestHeldRepair: where a format has no place for the words of a record that goes, the record
-// stays as it is, the finding too, and it says why.
-func TestHeldRepair(t *testing.T) {
+// TestRepairIsHeldBack checks that a record whose words would be lost stays unchanged with its
+// finding, which explains the reason.
+func TestRepairIsHeldBack(t *testing.T) {
 	const name = "api_conversation_history.json"
 	raw := `[{"role":"user","content":[{"type":"text","text":"please look"}]},{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"read","input":{}}],"aside":"the line broke down"}]`
 	fixed, err := mustRead(t, name, []byte(raw)).Fix(Options{Repair: wire.Repair{OrphanCall: wire.RemedyDrop}})
@@ -198,9 +200,9 @@ func TestHeldRepair(t *testing.T) {
 	}
 }
 
-// TestNewRecordsTakeMarksOnly: a record that a repair adds takes times, ids and paths from the one
-// beside it, and never words: those would be somebody else's there.
-func TestNewRecordsTakeMarksOnly(t *testing.T) {
+// TestNewRecordsCopyNoWords checks that a new record copies times, ids and paths from its neighbor,
+// but no words of a speaker.
+func TestNewRecordsCopyNoWords(t *testing.T) {
 	const words = "please keep this to yourself"
 	for name, c := range map[string]struct{ file, raw string }{
 		"goose, created":  {"s.jsonl", `{"role":"assistant","created":"` + words + `","content":[{"type":"toolRequest","id":"c1","toolCall":{"status":"success","value":{"name":"f","arguments":{}}}}]}` + "\n"},
@@ -230,9 +232,8 @@ func TestNewRecordsTakeMarksOnly(t *testing.T) {
 	}
 }
 
-// TestKeptWordsSayWho: words that are kept beside a record come with whoever says them, however
-// that is written.
-func TestKeptWordsSayWho(t *testing.T) {
+// TestKeptWordsNameTheSpeaker checks that kept words include their speaker in any notation.
+func TestKeptWordsNameTheSpeaker(t *testing.T) {
 	for _, who := range []string{`"role":"user"`, `"Role":{"Label":"user"}`, `"author":{"role":"user"}`, `"sender":["user"]`, `"from":"user"`, `"messageType":"user"`} {
 		raw := `{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/x"}
 {"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"toolResult","toolCallId":"c1","toolName":"f","content":[{"type":"text","text":"found it"}],"details":{` + who + `,"text":"words beside it"}}}
@@ -244,8 +245,8 @@ func TestKeptWordsSayWho(t *testing.T) {
 	}
 }
 
-// TestDocumentsStayDocuments: a file that is called JSON and is one value is one afterwards, also
-// if its only record is one of a file of lines that has lost its head, or its last lines.
+// TestDocumentsStayDocuments checks that a .json file with one value still has one value after a
+// repair, even if its only record belongs to a file of lines that lost its head or its other lines.
 func TestDocumentsStayDocuments(t *testing.T) {
 	for _, raw := range []string{
 		`{"id":"1","timestamp":"t","type":"gemini","content":"so it is"}`,
@@ -272,8 +273,8 @@ func TestDocumentsStayDocuments(t *testing.T) {
 	}
 }
 
-// TestMovedResultsLeaveSpeakers: when a result that stands in the model's message moves to the
-// user's, what the user says there stays the user's.
+// TestMovedResultsLeaveSpeakers checks that the user's words stay the user's when a result moves
+// from a message of the model to one of the user.
 func TestMovedResultsLeaveSpeakers(t *testing.T) {
 	for _, result := range []string{`{"tool_use_id":"c1"}`, `{"type":"tool_result","tool_use_id":"c1","content":"found it"}`, `{"type":"tool_result","tool_use_id":"c1"},{"text":"so it is"}`} {
 		raw := `[{"role":"assistant","content":[{"type":"tool_use","id":"c1","name":"f","input":{}}]},{"role":"assistant","content":[` + result + `]},{"role":"user","content":[{"text":"please look"}]}]`
@@ -296,8 +297,9 @@ func TestMovedResultsLeaveSpeakers(t *testing.T) {
 	}
 }
 
-// TestDroppedCallsLeaveSpeakers: a call that is dropped takes nobody's words along who is quoted in it.
-func TestDroppedCallsLeaveSpeakers(t *testing.T) {
+// TestDroppedCallsKeepQuotedSpeakers checks that dropping a call keeps the words of speakers quoted
+// in it.
+func TestDroppedCallsKeepQuotedSpeakers(t *testing.T) {
 	for _, call := range []string{`{"id":{"role":"user","content":"please look"}}`, `{"name":"f","args":{"said":{"role":"user","content":"please look"}}}`, `{"name":"f","args":{"said":"[{\"role\":\"user\",\"content\":\"please look\"}]"}}`} {
 		raw := `{"events":[{"invocationId":"e-1","author":"agent","content":{"role":"model","parts":[{"functionCall":` + call + `}]}}]}`
 		fixed, err := mustRead(t, "session.json", []byte(raw)).Fix(Options{Repair: wire.Repair{OrphanCall: wire.RemedyDrop}})

@@ -11,7 +11,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// ocFiles is a storage of opencode with two sessions, in each of which a call is running.
+// ocFiles is an opencode storage with two sessions, each with a running call.
 var ocFiles = map[string]string{
 	"message/ses_1/msg_1.json": `{"id":"msg_1","sessionID":"ses_1","role":"user"}`,
 	"message/ses_1/msg_2.json": `{"id":"msg_2","sessionID":"ses_1","role":"assistant"}`,
@@ -35,10 +35,9 @@ func lay(t *testing.T, folder string, files map[string]string) {
 	}
 }
 
-// TestDefectS2OneWriter: whoever fixes a session in a storage leaves nothing in it that is
-// not the agent's, and whoever takes it back finds the original, by file, by session or by
-// storage.
-func TestDefectS2OneWriter(t *testing.T) {
+// TestStorageKeepsOnlyAgentFiles checks that a fix leaves no foreign files in a storage, and that
+// an undo finds the originals by file, by session or by storage.
+func TestStorageKeepsOnlyAgentFiles(t *testing.T) {
 	for _, how := range []string{"file", "session", "storage"} {
 		t.Run(how, func(t *testing.T) {
 			storage := filepath.Join(t.TempDir(), "storage")
@@ -98,8 +97,7 @@ func TestDefectS2OneWriter(t *testing.T) {
 	}
 }
 
-// TestCommitAllOrNone: if one file of a session has changed since it was read, none is
-// replaced.
+// TestCommitAllOrNone checks that no file is replaced if one of them has changed since it was read.
 func TestCommitAllOrNone(t *testing.T) {
 	folder := t.TempDir()
 	lay(t, folder, map[string]string{"a.json": "1", "b.json": "1"})
@@ -127,9 +125,9 @@ func TestCommitAllOrNone(t *testing.T) {
 	}
 }
 
-// TestFixHolds: a repair is not made if it brings about a fault, or if less is sent than
-// before and no change says so.
-func TestFixHolds(t *testing.T) {
+// TestUnsafeRepairIsDiscarded checks that a repair is discarded if it causes a fault or sends less
+// without a change that says so.
+func TestUnsafeRepairIsDiscarded(t *testing.T) {
 	read := func(lines ...string) *Log {
 		t.Helper()
 		l, err := Read("session.jsonl", []byte(strings.Join(lines, "\n")+"\n"), Options{})
@@ -162,9 +160,9 @@ func TestFixHolds(t *testing.T) {
 	}
 }
 
-// TestDefectS15TornFiles: a file of a storage that breaks off or is empty is replaced by
-// what the agent can read, and nothing else changes.
-func TestDefectS15TornFiles(t *testing.T) {
+// TestTornFilesAreReplaced checks that a truncated or empty file of a storage is replaced by one
+// that the agent can read, and that nothing else changes.
+func TestTornFilesAreReplaced(t *testing.T) {
 	for name, torn := range map[string]struct {
 		file, text string
 		want       []string
@@ -210,9 +208,9 @@ func TestDefectS15TornFiles(t *testing.T) {
 	}
 }
 
-// TestDefectS5Effects: what a finding means for the session is the same before and after
-// a fix, and only what would be refused makes a session a broken one.
-func TestDefectS5Effects(t *testing.T) {
+// TestEffects checks that a finding has the same effect before and after a fix, and that only
+// findings with the effect Refused make a session broken.
+func TestEffects(t *testing.T) {
 	good := ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", textReply))
 	open := ccWrite("u1", "", 1, said("go")) + ccWrite("a1", "u1", 2, replied("m1", calling("c1"))) + ccWrite("u2", "a1", 3, said("well"))
 	for name, c := range map[string]struct {

@@ -20,9 +20,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// scenes: a list with a call that nobody answers, a pair, and, where results are elements, a result whose
-// call is not there.
-var scenes = map[string]string{
+// exampleLists are lists with an unanswered call, a pair and, where results are elements, a result
+// without its call.
+var exampleLists = map[string]string{
 	"pi": `[{"role":"user","content":"hi","timestamp":1},
  {"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"s"},{"type":"text","text":"ok"},{"type":"toolCall","id":"a","name":"bash","arguments":{"x":1}},{"type":"toolCall","id":"b","name":"read","arguments":{}}],"api":"x","provider":"y","stopReason":"toolUse","timestamp":2},
  {"role":"toolResult","toolCallId":"b","toolName":"read","content":[{"type":"text","text":"out"}],"isError":false,"timestamp":3},
@@ -91,11 +91,11 @@ func apply(t *testing.T, l *List, p *pare.Policy) []byte {
 	return out
 }
 
-func TestScenes(t *testing.T) {
-	for name, raw := range scenes {
+func TestExampleLists(t *testing.T) {
+	for name, raw := range exampleLists {
 		want := []string{"orphan-call", "orphan-result"}
 		if findShape(name).endCall != nil {
-			want = want[:1] // a result lies in its call
+			want = want[:1] // the result is in the part of its call
 		}
 		for _, raw := range []string{raw, `{"` + findShape(name).listMembers[0] + `":` + raw + `,"id":"mine"}`} {
 			if strings.HasPrefix(raw, `{"messages":{`) {
@@ -129,7 +129,7 @@ func TestScenes(t *testing.T) {
 	}
 }
 
-// TestShareGPT: calls in the tags of Hermes, the names of the data set.
+// TestShareGPT checks calls in the tags of Hermes and the names of the data set.
 func TestShareGPT(t *testing.T) {
 	clean := `{"id":"x","conversations":[{"from":"system","value":"s"},{"from":"user","value":"hi"},{"from":"gpt","value":"<tool_call>\n{}\n</tool_call><tool_call>{}</tool_call>"},{"from":"tool","value":"one, two"},{"from":"gpt","value":"done"}],"tools":"[]"}`
 	l := read(t, []byte(clean))
@@ -143,8 +143,9 @@ func TestShareGPT(t *testing.T) {
 	}
 }
 
-// TestTurns: where a message of the model must be answered before the next one, it is.
-func TestTurns(t *testing.T) {
+// TestStrictTurns checks that calls are answered before the next message of the model where the
+// host requires it.
+func TestStrictTurns(t *testing.T) {
 	raw := `[{"type":"ai","content":"","tool_calls":[{"id":"a","name":"x","args":{}}]},{"type":"ai","content":"","tool_calls":[{"id":"b","name":"x","args":{}}]},{"type":"tool","content":"late","tool_call_id":"a"},{"type":"tool","content":"done","tool_call_id":"b"}]`
 	want := `[{"type":"ai","content":"","tool_calls":[{"id":"a","name":"x","args":{}}]},{"type":"tool","content":"late","tool_call_id":"a"},{"type":"ai","content":"","tool_calls":[{"id":"b","name":"x","args":{}}]},{"type":"tool","content":"done","tool_call_id":"b"}]`
 	if out := apply(t, read(t, []byte(raw)), &pare.Policy{}); string(out) != want {
@@ -152,8 +153,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestUnknown: what is in no row stays, and is told of.
-func TestUnknown(t *testing.T) {
+// TestUnknownElementsStay checks that elements without a spec stay and are reported.
+func TestUnknownElementsStay(t *testing.T) {
 	for _, c := range []struct{ name, from, to, rule string }{
 		{"pi", `"type":"thinking"`, `"type":"telepathy"`, "content-type"},
 		{"pi", `{"role":"user","content":"hi"`, `{"role":"oracle","content":"hi"`, "unknown-role"},
@@ -165,7 +166,7 @@ func TestUnknown(t *testing.T) {
 		{"opencode", `"type":"step-finish"`, `"type":"smell"`, "content-type"},
 		{"opencode", `{"info":{"id":"m1"`, `7,{"info":{"id":"m1"`, "wrong-type"},
 	} {
-		raw := strings.Replace(scenes[c.name], c.from, c.to, 1)
+		raw := strings.Replace(exampleLists[c.name], c.from, c.to, 1)
 		l := read(t, []byte(raw))
 		out := apply(t, l, &pare.Policy{})
 		if !bytes.Contains(out, []byte(c.to)) {
@@ -182,9 +183,9 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestRandom: of random lists of every shape, what is repaired or made to fit is free of broken pairs and
-// stays so, loses no words when repaired, and has every member of what is left of it.
-func TestRandom(t *testing.T) {
+// TestRandomLists checks random lists of every shape: repaired and shortened lists have no broken
+// pairs and are stable, repairs lose no words, and remaining elements keep every member.
+func TestRandomLists(t *testing.T) {
 	cut := pare.Rule{Name: "cut", Doc: "shortens every other result and text", Prepare: func(r *wire.Request) (pare.Process, error) {
 		return func(b *pare.Ballot) {
 			for i, blk := range r.Transcript().Blocks() {
@@ -208,7 +209,7 @@ func TestRandom(t *testing.T) {
 	for seed := range trial.Size(60) {
 		for i, shape := range Names() {
 			r := rand.New(rand.NewPCG(uint64(seed), uint64(i)))
-			m := &maker{r: r, shape: shape, n: r.IntN(3) * 1000}
+			m := &listMaker{r: r, shape: shape, n: r.IntN(3) * 1000}
 			raw := m.list(seed%2 == 1)
 			l, err := Read(raw, Options{As: shape})
 			if err != nil {
@@ -231,8 +232,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// judge says what is wrong with what a policy makes of a list.
-func judge(l *List, p *pare.Policy, m *maker, k int) string {
+// judge returns the promise that the result of a policy violates, or "".
+func judge(l *List, p *pare.Policy, m *listMaker, k int) string {
 	plan, err := p.Plan(context.Background(), l.Request)
 	var small *pare.WindowTooSmall
 	if errors.As(err, &small) {
@@ -276,13 +277,13 @@ func judge(l *List, p *pare.Policy, m *maker, k int) string {
 	return ""
 }
 
-// mutable are the members that hold what Pare decides about.
+// mutable are the members that Pare may change.
 var mutable = map[string]bool{
 	"content": true, "parts": true, "messages": true, "history": true, "tool_calls": true, "output": true, "text": true, "state": true, "errorText": true, "status": true,
 	"callId": true, "name": true, "toolName": true, "arguments": true, "toolCallId": true, "id": true, "tool_call_id": true, "callID": true, "input": true, "args": true, "value": true, "conversations": true, "metadata": true, "additional_kwargs": true,
 }
 
-// marked collects the other members of all objects that bear a mark.
+// marked collects the other members of all objects with a mark.
 func marked(raw []byte, all map[any]any) {
 	var whole any
 	if err := json.Unmarshal(raw, &whole); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// repairWithReceipts repairs a list; it returns the list, and all that the receipts say was removed.
+// repairWithReceipts returns the repaired list and everything that the receipts report as removed.
 func repairWithReceipts(t *testing.T, raw string, p *pare.Policy) (out, removed string) {
 	t.Helper()
 	l := read(t, []byte(raw))
@@ -36,7 +36,7 @@ const (
 	agentsEmptyB = `{"schema":"agents-api.message","version":1,"type":"tool_result","role":"user","content":"","payload":{"tool_name":"list_orders","result":{"order":"4711"}},"metadata":{"at":"noon"}}`
 )
 
-// TestEmptyContentKeepsPayload: the payload of a result says what its content does not.
+// TestEmptyContentKeepsPayload checks a result whose text is in its payload and not in its content.
 func TestEmptyContentKeepsPayload(t *testing.T) {
 	out, removed := repairWithReceipts(t, `[`+agentsText+`,`+agentsEmptyB+`,`+agentsText+`]`, &pare.Policy{})
 	if !strings.Contains(out, `{\"order\":\"4711\"}`) {
@@ -47,7 +47,8 @@ func TestEmptyContentKeepsPayload(t *testing.T) {
 	}
 }
 
-// TestReceiptHasRemovedElement: what a policy drops of a list is in the receipt as the host wrote it.
+// TestReceiptHasRemovedElement checks that a receipt contains a removed element as the host wrote
+// it.
 func TestReceiptHasRemovedElement(t *testing.T) {
 	drop := &pare.Policy{Repair: wire.Repair{OrphanCall: wire.RemedyDrop, OrphanResult: wire.RemedyDrop}}
 	out, removed := repairWithReceipts(t, `[`+agentsText+`,`+agentsCallA+`,`+agentsText+`,`+agentsEmptyB+`,`+agentsText+`]`, drop)
@@ -56,7 +57,8 @@ func TestReceiptHasRemovedElement(t *testing.T) {
 	}
 }
 
-// TestSecondResultKeepsItsPayload: a result that differs from another one in its payload alone is no copy of it.
+// TestSecondResultKeepsItsPayload checks that a result that differs only in its payload is not a
+// copy.
 func TestSecondResultKeepsItsPayload(t *testing.T) {
 	result := func(data string) string {
 		return `{"schema":"agents-api.message","version":1,"type":"tool_result","role":"user","content":"done","payload":{"tool_name":"get","result":"` + data + `"},"metadata":{"tool_call_id":"a"}}`
@@ -72,7 +74,7 @@ func TestSecondResultKeepsItsPayload(t *testing.T) {
 	}
 }
 
-// TestJoinedResultKeepsItsParts: results that are joined keep the parts that are no text.
+// TestJoinedResultKeepsItsParts checks that joined results keep their parts other than texts.
 func TestJoinedResultKeepsItsParts(t *testing.T) {
 	for name, raw := range map[string]string{
 		"ai-sdk":        `[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool-call","toolCallId":"a","toolName":"get","input":{}}]},{"role":"tool","content":[{"type":"tool-result","toolCallId":"a","toolName":"get","output":{"type":"content","value":[{"type":"text","text":"one"},{"type":"media","data":"PICTURE","mediaType":"image/png"},{"type":"zork","of":"ROSES"}]}},{"type":"tool-result","toolCallId":"a","toolName":"get","output":{"type":"text","value":"two"}}]}]`,

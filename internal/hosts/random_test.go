@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// A maker makes random lists of a shape. Every element and every part bears a mark of its own, beside the
-// members that Pare knows, so that a test finds it again.
-type maker struct {
+// A listMaker generates random lists of a shape. Every element and part has a unique mark in a
+// member that Pare does not know, so that a test can find it again.
+type listMaker struct {
 	r     *rand.Rand
 	shape string
-	n     int // marks, and ids
+	n     int // for marks and ids
 	words []string
 }
 
 type obj = map[string]any
 
-func (m *maker) mark() int { m.n++; return m.n }
+func (m *listMaker) mark() int { m.n++; return m.n }
 
-func (m *maker) id() string { return fmt.Sprintf("call:%d", m.mark()) }
+func (m *listMaker) id() string { return fmt.Sprintf("call:%d", m.mark()) }
 
-func (m *maker) word(who string) string {
+func (m *listMaker) word(who string) string {
 	w := fmt.Sprintf("%s-%d %s", who, m.mark(), strings.Repeat("word ", m.r.IntN(30)))
 	m.words = append(m.words, strings.Fields(w)[0])
 	return w
 }
 
-// A turn is what the model does once: it says something and calls tools, which answer.
+// A turn is a turn of the model: a text and calls with their results.
 type turn struct {
 	say, think string
 	calls      []toolCall
@@ -37,10 +37,10 @@ type turn struct {
 type toolCall struct {
 	id, name, output string
 	answered, failed bool
-	rich             bool // the output is no mere text
+	rich             bool // the output is a list of parts
 }
 
-func (m *maker) turn() (t turn) {
+func (m *listMaker) turn() (t turn) {
 	if m.r.IntN(2) == 0 {
 		t.say = m.word("model")
 	}
@@ -56,8 +56,8 @@ func (m *maker) turn() (t turn) {
 	return t
 }
 
-// list is a random list as JSON: sound but for calls that nobody answers, or damaged.
-func (m *maker) list(damaged bool) []byte {
+// list returns a random list as JSON: valid except for unanswered calls, or damaged.
+func (m *listMaker) list(damaged bool) []byte {
 	var all []any
 	if m.r.IntN(2) == 0 {
 		all = append(all, m.says("system", m.word("system")))
@@ -90,8 +90,8 @@ func (m *maker) list(damaged bool) []byte {
 	return raw
 }
 
-// damage loses, repeats or moves an element.
-func (m *maker) damage(all []any) []any {
+// damage removes, repeats or moves an element.
+func (m *listMaker) damage(all []any) []any {
 	if len(all) < 3 {
 		return all
 	}
@@ -110,7 +110,7 @@ func (m *maker) damage(all []any) []any {
 	return all[:k+1]
 }
 
-func (m *maker) says(role, text string) any {
+func (m *listMaker) says(role, text string) any {
 	parts := []any{obj{"type": "text", "text": text, "mine": m.mark()}}
 	var content any = parts
 	if role == "system" || m.r.IntN(2) == 0 {
@@ -135,9 +135,9 @@ func (m *maker) says(role, text string) any {
 	return obj{"info": obj{"id": fmt.Sprint("m", m.mark()), "sessionID": "s", "role": role, "time": obj{"created": m.n}, "mine": m.n}, "parts": parts}
 }
 
-func (m *maker) langChain(class string, kwargs obj) any {
+func (m *listMaker) langChain(class string, kwargs obj) any {
 	kwargs["mine"] = m.mark()
-	switch m.n / 1000 % 3 { // one form for a list
+	switch m.n / 1000 % 3 { // one form per list
 	case 0:
 		return obj{"lc": 1, "type": "constructor", "id": []string{"langchain_core", "messages", class + "Message"}, "kwargs": kwargs}
 	case 1:
@@ -147,12 +147,12 @@ func (m *maker) langChain(class string, kwargs obj) any {
 	return kwargs
 }
 
-func (m *maker) envelope(kind, role, content string, payload, metadata obj) any {
+func (m *listMaker) envelope(kind, role, content string, payload, metadata obj) any {
 	return obj{"schema": "agents-api.message", "version": 1, "type": kind, "role": role, "content": content, "payload": payload, "metadata": metadata, "mine": m.mark()}
 }
 
-// turns is what a turn of the model is in the shape.
-func (m *maker) turns(t turn) (all []any) {
+// turns returns the elements of a turn in the shape.
+func (m *listMaker) turns(t turn) (all []any) {
 	switch m.shape {
 	case "agents-api":
 		return m.envelopes(t)
@@ -201,8 +201,8 @@ func (m *maker) turns(t turn) (all []any) {
 	return all
 }
 
-// rich is an output as a list of parts.
-func (m *maker) rich(c toolCall) []any {
+// rich returns an output as a list of parts.
+func (m *listMaker) rich(c toolCall) []any {
 	parts := []any{obj{"type": "text", "text": c.output, "mine": m.mark()}}
 	if c.rich {
 		parts = append(parts, obj{"type": "image", "data": "aGFsbG8=", "mimeType": "image/png"}, obj{"type": "text", "text": "and"})
@@ -210,7 +210,7 @@ func (m *maker) rich(c toolCall) []any {
 	return parts
 }
 
-func (m *maker) envelopes(t turn) (all []any) {
+func (m *listMaker) envelopes(t turn) (all []any) {
 	if t.say != "" {
 		all = append(all, m.envelope("text", "assistant", t.say, obj{}, obj{}))
 	}
@@ -228,7 +228,7 @@ func (m *maker) envelopes(t turn) (all []any) {
 	return append(all, results...)
 }
 
-func (m *maker) langChainTurn(t turn) (all []any) {
+func (m *listMaker) langChainTurn(t turn) (all []any) {
 	kwargs := obj{"content": t.say}
 	var calls, parts, copies []any
 	if t.think != "" {
@@ -267,8 +267,8 @@ func (m *maker) langChainTurn(t turn) (all []any) {
 	return all
 }
 
-// fused is a turn in which the results lie in the parts of their calls.
-func (m *maker) fused(t turn) []any {
+// fused returns a turn with results in the parts of their calls.
+func (m *listMaker) fused(t turn) []any {
 	parts := []any{obj{"type": "step-start", "mine": m.mark()}}
 	if t.think != "" {
 		parts = append(parts, obj{"type": "reasoning", "text": t.think, "mine": m.mark()})
@@ -305,7 +305,7 @@ func (m *maker) fused(t turn) []any {
 	return []any{obj{"id": fmt.Sprint("m", m.mark()), "role": "assistant", "parts": parts, "mine": m.mark()}}
 }
 
-func (m *maker) items(t turn) (all []any) {
+func (m *listMaker) items(t turn) (all []any) {
 	if t.think != "" {
 		all = append(all, obj{"type": "reasoning", "content": []any{obj{"type": "input_text", "text": t.think}}, "mine": m.mark()})
 	}
@@ -326,13 +326,13 @@ func (m *maker) items(t turn) (all []any) {
 	return append(all, results...)
 }
 
-// lines is a turn in the form of ShareGPT: each call in front of its result.
-func (m *maker) lines(t turn) (all []any) {
+// lines returns a turn in the form of ShareGPT, with each call before its result.
+func (m *listMaker) lines(t turn) (all []any) {
 	if t.say != "" {
 		all = append(all, m.says("assistant", t.say))
 	}
 	for _, c := range t.calls {
-		if m.n/1000 == 1 { // one form for a list
+		if m.n/1000 == 1 { // one form per list
 			all = append(all, obj{"from": "gpt", "value": "<tool_call>{\"name\":\"" + c.name + "\"}</tool_call>", "mine": m.mark()})
 		} else {
 			all = append(all, obj{"from": "function_call", "value": `{"name":"` + c.name + `"}`, "mine": m.mark()})

@@ -18,7 +18,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// The tables as the clients make them: opencode 1.18.33, goose 1.10 and later.
+// The tables as created by opencode 1.18.33, goose 1.10 and later versions of goose.
 const (
 	openCodeSchema = `
 	CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, parent_id text, directory text NOT NULL, title text NOT NULL, version text NOT NULL, cost real DEFAULT 0 NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL);
@@ -29,7 +29,7 @@ const (
 	CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, %s session_id TEXT NOT NULL REFERENCES sessions(id), role TEXT NOT NULL, content_json TEXT NOT NULL, created_timestamp INTEGER NOT NULL, timestamp TIMESTAMP DEFAULT CURRENT_TIMESTAMP, tokens INTEGER, metadata_json TEXT);`
 )
 
-// database makes a database of statements, in WAL mode as the agents do.
+// database creates a database from statements, in WAL mode like the agents.
 func database(t *testing.T, name string, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -51,8 +51,8 @@ func execute(t *testing.T, path string, statements ...string) {
 	}
 }
 
-// openCodeDB is a database with two sessions of opencode: ses_1 with turns of a prompt, a call and
-// its result, an answer; ses_2 with a prompt alone.
+// openCodeDB returns an opencode database with two sessions: ses_1 with turns of a prompt, a call
+// with its result, and an answer, and ses_2 with only a prompt.
 func openCodeDB(t *testing.T, turns int) string {
 	all := []string{
 		openCodeSchema,
@@ -85,7 +85,8 @@ func openCodeDB(t *testing.T, turns int) string {
 	return database(t, "opencode.db", all...)
 }
 
-// gooseDB is a database with a session of goose, in the layout of then or of now.
+// gooseDB returns a database with a session of goose, in the old layout or, if named is true, the
+// new one.
 func gooseDB(t *testing.T, turns int, named bool) string {
 	column, value := "", func(int) string { return "" }
 	if named {
@@ -106,7 +107,7 @@ func gooseDB(t *testing.T, turns int, named bool) string {
 	return database(t, "sessions.db", all...)
 }
 
-// dump tells two states of a database apart.
+// dump returns the contents of tables, to compare two states of a database.
 func dump(t *testing.T, path string, tables ...string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -145,11 +146,11 @@ func dump(t *testing.T, path string, tables ...string) string {
 	return fmt.Sprintf("%x", sum.Sum(nil))
 }
 
-// stores are databases with one session to work on.
+// stores returns databases with a session to work on.
 func stores(t *testing.T, turns int) map[string]struct {
 	path, id string
 	tables   []string
-	cut      []string // loses the result of the last call
+	cut      []string // removes the result of the last call
 } {
 	type store = struct {
 		path, id string
@@ -166,8 +167,9 @@ func stores(t *testing.T, turns int) map[string]struct {
 	}
 }
 
-// TestFixAndUndo: a session that has lost a result is repaired in its database, a second run finds
-// nothing, other sessions stay as they are, and undo restores every value of every row.
+// TestFixAndUndo checks that a session with a lost result is repaired in its database, that a
+// second run finds nothing, that other sessions stay unchanged, and that undo restores every value
+// of every row.
 func TestFixAndUndo(t *testing.T) {
 	for name, s := range stores(t, 3) {
 		t.Run(name, func(t *testing.T) {
@@ -192,7 +194,7 @@ func TestFixAndUndo(t *testing.T) {
 					t.Errorf("undo does not restore the rows")
 				}
 			}
-			execute(t, s.path, strings.NewReplacer("output", "title").Replace(s.cut[0])) // the session goes on
+			execute(t, s.path, strings.NewReplacer("output", "title").Replace(s.cut[0])) // the session continues
 			if name == "opencode" {
 				if _, _, _, err := Undo(s.path, s.id, false); !errors.Is(err, ErrChanged) {
 					t.Errorf("undo of a session that went on: %v", err)
@@ -243,8 +245,8 @@ func write(t *testing.T, s *Session, l *agentlog.Stored, fixed *agentlog.Fixed) 
 	}
 }
 
-// TestShorten: a session is made shorter in its database; the prompts stay, and what is sent is
-// what was planned.
+// TestShorten checks that a session is shortened in its database, that the prompts stay, and that
+// the sent part matches the plan.
 func TestShorten(t *testing.T) {
 	for name, s := range stores(t, 12) {
 		t.Run(name, func(t *testing.T) {
@@ -288,9 +290,9 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-// TestTornRows: rows that are no JSON keep opencode from opening the session; what can be saved of
-// them is.
-func TestTornRows(t *testing.T) {
+// TestTornRowsAreReplaced checks that rows that are not JSON, with which opencode does not open the
+// session, are replaced and their remaining text is kept.
+func TestTornRowsAreReplaced(t *testing.T) {
 	for name, cut := range map[string]string{
 		"part":         `UPDATE part SET data = substr(data, 1, 30) WHERE id = 'prt_0003'`,
 		"empty part":   `UPDATE part SET data = '' WHERE id = 'prt_0003'`,
@@ -320,9 +322,9 @@ func TestTornRows(t *testing.T) {
 	}
 }
 
-// TestMoved: a session that its agent has written to since it was read is left alone, and no
-// backup is made.
-func TestMoved(t *testing.T) {
+// TestModifiedSessionIsNotWritten checks that a session which its agent has changed since it was
+// read is left alone without a backup.
+func TestModifiedSessionIsNotWritten(t *testing.T) {
 	for name, s := range stores(t, 2) {
 		t.Run(name, func(t *testing.T) {
 			x, err := Find(s.path, s.id)
@@ -348,8 +350,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// TestReadingLeavesNothing: looking at a database makes no file and changes none.
-func TestReadingLeavesNothing(t *testing.T) {
+// TestReadingChangesNothing checks that reading a database creates and changes no files.
+func TestReadingChangesNothing(t *testing.T) {
 	for name, s := range stores(t, 2) {
 		t.Run(name, func(t *testing.T) {
 			list := func() (all []string) {
@@ -381,9 +383,9 @@ func TestReadingLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestOthers: sessions of sub-agents are told apart, a database of somebody else is refused by
-// name, and so is a session that is not there.
-func TestOthers(t *testing.T) {
+// TestSubAgentsAndUnknownDatabases checks that sessions of sub-agents are marked, and that an
+// unknown database and a missing session are refused by name.
+func TestSubAgentsAndUnknownDatabases(t *testing.T) {
 	path := openCodeDB(t, 1)
 	agent := &agentlog.Agent{Name: "opencode"}
 	for aside, want := range map[bool]int{false: 1, true: 2} {
