@@ -69,7 +69,7 @@ func (e Estimator) Count(text []byte) int {
 	if len(text) == 0 {
 		return 0
 	}
-	return e.tokens(first + e.of().weights().plain(text))
+	return e.tokens(first + e.of().weights().sum(text))
 }
 
 // CountJSON estimates the content of a JSON string as it lies in a request, between
@@ -78,7 +78,7 @@ func (e Estimator) CountJSON(raw []byte) int {
 	if len(raw) == 0 {
 		return 0
 	}
-	return e.tokens(first + e.of().weights().json(raw))
+	return e.tokens(first + e.of().weights().sumJSON(raw))
 }
 
 // Overhead is what a request costs beside its content: the marks around its

@@ -201,7 +201,7 @@ func (e Estimator) countBase64(data encoded) int {
 		plain[n], plain[n+1], plain[n+2] = byte(group>>16), byte(group>>8), byte(group)
 		group, have, n = 0, 0, n+3
 		if n >= piece {
-			sum += w.plain(plain[:n])
+			sum += w.sum(plain[:n])
 			plain[0], n = plain[n-1], 1
 		}
 	}
@@ -210,5 +210,5 @@ func (e Estimator) countBase64(data encoded) int {
 		plain[n] = byte(group >> 16)
 		group, n = group<<8, n+1
 	}
-	return e.tokens(sum + w.plain(plain[:n]))
+	return e.tokens(sum + w.sum(plain[:n]))
 }

@@ -13,8 +13,6 @@ import (
 type pairs struct {
 	weights [1 << 16]uint16
 	turns   [16]turn // by the number of the escape; see short
-	table   *table
-	lanes   *lanes
 }
 
 // A turn is what becomes different where an escape of two bytes, such as \n, is read
@@ -35,7 +33,7 @@ var short = func() (t [256]uint8) {
 }()
 
 func (t *table) pairs() *pairs {
-	p := &pairs{table: t, lanes: t.lanes()}
+	p := new(pairs)
 	for i := range p.weights {
 		p.weights[i] = t[classOf[i&0xFF]][classOf[i>>8]]
 	}
@@ -79,6 +77,9 @@ func (p *pairs) sum(text []byte) uint64 {
 	}
 	return a + b + c + d
 }
+
+// sumJSON is sum of what the content of a JSON string decodes to.
+func (p *pairs) sumJSON(raw []byte) uint64 { return p.sum(raw) + p.escapes(raw) }
 
 // window is how much of a string is searched for backslashes before they are looked
 // at. To find and to treat them in two loops costs a second look at each, but a jump

@@ -7,37 +7,22 @@ type want struct {
 	basic  uint32 // leaf 1, CX
 	system uint32 // XCR0: the registers that the system saves
 	wide   uint32 // leaf 7, BX
-	more   uint32 // leaf 7, CX
 }
 
 const (
 	clmul   = 1 << 1
-	popcnt  = 1 << 23
 	osxsave = 1 << 27
 	avx     = 1 << 28
 
 	savesYMM = 0x06 // XMM and YMM
-	savesZMM = 0xE6 // those, ZMM and the masks
 
-	bmi1     = 1 << 3
-	avx2     = 1 << 5
-	bmi2     = 1 << 8
-	avx512f  = 1 << 16
-	avx512bw = 1 << 30
-
-	vbmi  = 1 << 1
-	vbmi2 = 1 << 6
-	vnni  = 1 << 11
+	bmi1 = 1 << 3
+	avx2 = 1 << 5
 )
 
 // AVX2 reports whether there are AVX2, BMI1 and the product without carry.
 func AVX2() bool {
-	return want{clmul | osxsave | avx, savesYMM, bmi1 | avx2, 0}.met()
-}
-
-// VBMI2 reports whether there are AVX-512 with VBMI, VBMI2 and VNNI, BMI1, BMI2 and POPCNT.
-func VBMI2() bool {
-	return want{popcnt | osxsave, savesZMM, bmi1 | bmi2 | avx512f | avx512bw, vbmi | vbmi2 | vnni}.met()
+	return want{clmul | osxsave | avx, savesYMM, bmi1 | avx2}.met()
 }
 
 func (w want) met() bool {
@@ -48,8 +33,8 @@ func (w want) met() bool {
 	if _, _, c := cpuid(1); c&w.basic != w.basic || xgetbv()&w.system != w.system {
 		return false
 	}
-	_, b, c := cpuid(7)
-	return b&w.wide == w.wide && c&w.more == w.more
+	_, b, _ := cpuid(7)
+	return b&w.wide == w.wide
 }
 
 // cpuid returns what the processor says of itself in the first part of a leaf.

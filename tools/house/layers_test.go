@@ -119,7 +119,7 @@ var onlyImports = map[string][]string{
 	"transcript":        {"internal/inside"},
 	"internal/cpu":      {},
 	"internal/jsonspan": {"internal/cpu"},
-	"tokens":            {"internal/cpu", "internal/inside"},
+	"tokens":            {"internal/inside"},
 	"archive":           {"internal/jsonspan"},
 	"internal/oracle":   {},
 }
