@@ -197,7 +197,8 @@ func (l *Ladder) pin(s *scene) {
 		}
 	}
 	first, last := -1, -1
-	for _, k := range l.marked(s.end) {
+	marked := l.marked(s.end)
+	for _, k := range marked {
 		m := &all[k.message]
 		if k.tells || m.Role == transcript.System && w.Unpin&System == 0 {
 			spoken(m)
@@ -211,6 +212,9 @@ func (l *Ladder) pin(s *scene) {
 	}
 	if first >= 0 && w.Unpin&Task == 0 {
 		spoken(&all[first])
+		if task := l.firstWords(marked); task >= 0 {
+			spoken(&all[task])
+		}
 	}
 	ends := s.end // behind the last message that must stay
 	if l.Unended && s.end == len(t.Messages()) && last >= 0 {
@@ -233,6 +237,9 @@ func (l *Ladder) pin(s *scene) {
 		if last >= 0 {
 			spoken(&all[last])
 		}
+		if newest := l.lastWords(marked); newest >= 0 {
+			spoken(&all[newest])
+		}
 		for i := ends - 1; i >= 0 && all[i].Turn == all[ends-1].Turn; i-- {
 			for b := all[i].First; b < all[i].End; b++ {
 				hold(b)
@@ -251,6 +258,41 @@ func (l *Ladder) pin(s *scene) {
 	}
 	s.spread(&s.pinned)
 	s.spread(&s.locked)
+}
+
+// firstWords returns the first marked message with words of a person, or -1. The person of an earlier
+// one may only have attached something, and an unknown block counts as an attachment.
+func (l *Ladder) firstWords(marked []mark) int {
+	for _, k := range marked {
+		if l.hasWords(k.message) {
+			return k.message
+		}
+	}
+	return -1
+}
+
+// lastWords returns the last marked message with words of a person, or -1.
+func (l *Ladder) lastWords(marked []mark) int {
+	for _, k := range slices.Backward(marked) {
+		if l.hasWords(k.message) {
+			return k.message
+		}
+	}
+	return -1
+}
+
+// hasWords reports whether message i contains words of a person.
+func (l *Ladder) hasWords(i int) bool {
+	m := l.t.Messages()[i]
+	if m.Role != transcript.User || !Speaks(m) {
+		return false
+	}
+	for b := m.First; b < m.End; b++ {
+		if l.t.Block(b).Kind == transcript.Text && wirex.PersonsWords(l.Request.Text(b)) != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // calls reports whether a message holds calls.

@@ -132,10 +132,40 @@ func containsWords(r *wire.Request, words string, fromEnd bool) bool {
 			continue
 		}
 		for b := m.First; b < m.End; b++ {
-			if t.Block(b).Kind == transcript.Text && strings.Contains(r.Text(b), words) {
+			if t.Block(b).Kind == transcript.Text && textContainsWords(r.Text(b), words) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// textContainsWords reports whether a text contains words as lines: those of the person in it, or those
+// of a summary. Notes of Pare and quoted results do not count, for short words occur in them by chance.
+func textContainsWords(text, words string) bool {
+	if !strings.Contains(text, words) {
+		return false
+	}
+	head, summary, tail, _ := cutSummary(text)
+	return containsLines(wirex.PersonsWords(head), words) || containsLines(summary, words) || containsLines(wirex.PersonsWords(tail), words)
+}
+
+// containsLines reports whether words are one or more whole lines of a text, apart from white space
+// around them.
+func containsLines(text, words string) bool {
+	for {
+		before, after, found := strings.Cut(text, words)
+		if !found {
+			return false
+		}
+		before, after = strings.TrimRight(before, " \t"), strings.TrimLeft(after, " \t\r")
+		startsLine := before == "" || strings.HasSuffix(before, "\n")
+		endsLine := after == "" || strings.HasPrefix(after, "\n")
+		if startsLine && endsLine {
+			return true
+		}
+		if _, text, found = strings.Cut(text[len(text)-len(after):], "\n"); !found {
+			return false
+		}
+	}
 }

@@ -199,3 +199,27 @@ func TestRulesKeepTaskAndNewestWords(t *testing.T) {
 		}
 	}
 }
+
+// TestWindowKeepsTaskAfterOrphans: in a history that begins with results whose calls are gone, the task is the
+// first text of the user, however short it is, and not the quoted results or a block of an unknown type.
+func TestWindowKeepsTaskAfterOrphans(t *testing.T) {
+	body := []byte(`{"model":"claude-opus-4-6","max_tokens":9,"messages":[
+		{"role":"user","content":[{"type":"tool_result","tool_use_id":"gone","content":"it fits"},{"type":"mystery_block","n":1}]},
+		{"role":"assistant","content":"a"},{"role":"user","content":"it"},
+		{"role":"assistant","content":"b"},{"role":"user","content":"wait for it"},
+		{"role":"assistant","content":"c"},{"role":"user","content":"NEWEST"}]}`)
+	r := reading(t, wire.Anthropic, body)
+	for n := 1; n <= 4; n++ {
+		plan, err := (&pare.Policy{Window: &pare.Window{Messages: n, AllowTiny: true}}).Plan(context.Background(), r)
+		if err != nil {
+			continue
+		}
+		if got := personTexts(t, wire.Anthropic, plan.Result().Raw()); !slices.Contains(got, "it") || got[len(got)-1] != "NEWEST" {
+			t.Errorf("%d messages: left: %q", n, got)
+		}
+	}
+	plan, err := (&pare.Policy{Window: &pare.Window{Messages: 4, AllowTiny: true}}).Plan(context.Background(), r)
+	if err != nil || plan.Empty() {
+		t.Errorf("a window of four messages is met: %v", err)
+	}
+}
