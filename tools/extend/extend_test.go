@@ -40,7 +40,7 @@ var extensions = []extension{
 		{"proxy/internal/recall/tongue.go", "var tongues = map[wire.Dialect]Tongue{\n", "\twire.Toy: toy{},\n"},
 	}},
 	{"another agent's session file", "agent", 2, []row{
-		{"internal/agentlog/format.go", "var table = []row{\n", "\ttoyRow,\n"},
+		{"internal/agentlog/format.go", "var formatTable = []formatSpec{\n", "\ttoyRow,\n"},
 	}},
 	{"another database behind the store", "engine", 2, []row{
 		{"store/store.go", "\tvar err error\n\tswitch {\n", "\tcase strings.HasPrefix(dsn, \"toy://\"):\n\t\ts.db, s.wdb, s.eng, err = openToy(dsn)\n"},

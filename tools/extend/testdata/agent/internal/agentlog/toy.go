@@ -1,24 +1,21 @@
 package agentlog
 
-import (
-	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/wire"
-)
+import "github.com/pare-llm/pare/wire"
 
 // Toy is an agent that keeps one object with the messages of the Anthropic API.
 const Toy Format = 200
 
-// toyRow is all that the rest of the package knows of it.
-var toyRow = row{format: Toy, name: "toy", maker: "Toy", dialect: wire.Anthropic, form: toy{}, document: func(raw []byte, at jsonspan.Span) bool {
-	o := objectAt(raw, at)
-	return o.Has("toy_session")
-}}
+// toyRow describes the format to the rest of the package.
+var toyRow = formatSpec{
+	format: Toy, name: "toy", maker: "Toy", dialect: wire.Anthropic, form: toy{},
+	isDocument: func(o object) bool { return o.Has("toy_session") },
+}
 
-// A toy is repaired as a list of Cline's is.
+// toy is repaired like a list of Cline.
 type toy struct{ cline }
 
 func (toy) read(l *Log) {
-	at, ok := l.document()
+	at, ok := l.documentSpan()
 	if !ok {
 		return
 	}
@@ -28,10 +25,10 @@ func (toy) read(l *Log) {
 		return
 	}
 	all := l.readList(list)
-	k, b := newTalk(), l.newBody(wire.Anthropic, "")
+	k, b := newPairCounts(), l.newBodyBuilder(wire.Anthropic, "")
 	for i := all.first; i < all.end; i++ {
-		clineSays(l, b, i, objectAt(l.raw, l.units[i].span))
+		appendClineMessage(l, b, i, objectAt(l.raw, l.units[i].span))
 	}
-	l.count(k, all.end-all.first)
-	l.thread("main", Main, wire.Anthropic, "", b, nil)
+	l.addToTally(k, all.end-all.first)
+	l.addThread("main", Main, wire.Anthropic, "", b, nil)
 }
