@@ -14,20 +14,20 @@ import (
 
 // arguments returns the arguments of a call as JSON, or as the text of a tool that
 // takes one; nil if it has none. They are good until the next call.
-func (s *sight) arguments(call transcript.BlockID) []byte {
+func (s *historyView) arguments(call transcript.BlockID) []byte {
 	args, _ := s.firstArguments(call, math.MaxInt)
 	return args
 }
 
 // firstArguments returns what the first n or so bytes of the arguments say, and
 // whether that is all.
-func (s *sight) firstArguments(call transcript.BlockID, n int) (args []byte, all bool) {
+func (s *historyView) firstArguments(call transcript.BlockID, n int) (args []byte, all bool) {
 	b := s.t.Block(call)
 	raw := s.t.Bytes(b.Body)
 	switch {
 	case b.Body == b.Span:
 		return nil, true
-	case !quoted(s.t, b.Body):
+	case !isQuoted(s.t, b.Body):
 		return raw, true
 	}
 	if len(raw) > n {
@@ -38,35 +38,35 @@ func (s *sight) firstArguments(call transcript.BlockID, n int) (args []byte, all
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw, all
 	}
-	s.args = jsonspan.Decode(s.args[:0], raw)
-	return s.args, all
+	s.argumentBuffer = jsonspan.Decode(s.argumentBuffer[:0], raw)
+	return s.argumentBuffer, all
 }
 
 // used is what a call asks for. Where only its path is asked for, the rest of
 // the arguments, which may be long, is not decoded.
-func (s *sight) used(k *known, x *transcript.Exchange) use {
-	if k.pathOnly {
+func (s *historyView) readCall(k *numberedTool, x *transcript.Exchange) callUse {
+	if k.onlyPathMatters {
 		const enough = 512
 		args, all := s.firstArguments(x.Call, enough)
-		if u := s.use(k, args); all || u.sure {
+		if u := s.parseCall(k, args); all || u.isPathFinal {
 			return u
 		}
 	}
-	return s.use(k, s.arguments(x.Call))
+	return s.parseCall(k, s.arguments(x.Call))
 }
 
 // canonicalArgs returns the arguments in a form that does not depend on how they
 // are written.
-func (s *sight) canonicalArgs(call transcript.BlockID) []byte {
+func (s *historyView) canonicalArguments(call transcript.BlockID) []byte {
 	args := s.arguments(call)
-	if i := space(args, 0); i < len(args) && args[i] == '{' {
+	if i := skipSpace(args, 0); i < len(args) && args[i] == '{' {
 		return wirex.Canonical(args)
 	}
 	return args
 }
 
 // quoted reports whether a body is the inside of a string.
-func quoted(t *transcript.Transcript, body transcript.Span) bool {
+func isQuoted(t *transcript.Transcript, body transcript.Span) bool {
 	return body.Start > 0 && t.Raw()[body.Start-1] == '"' // where it ends may be far, and need not be looked at
 }
 
@@ -75,22 +75,22 @@ func quoted(t *transcript.Transcript, body transcript.Span) bool {
 //	for m := scan(obj); m.next(); { … m.key, m.value … }
 //
 // It ends where the bytes stop being an object: what a model wrote need not be JSON.
-type members struct {
+type memberScanner struct {
 	obj        []byte
 	at         int
 	key, value []byte // the key decoded, the value as it is written
 }
 
-func scan(obj []byte) members {
-	i := space(obj, 0)
+func scanMembers(obj []byte) memberScanner {
+	i := skipSpace(obj, 0)
 	if i >= len(obj) || obj[i] != '{' {
 		i = len(obj)
 	}
-	return members{obj: obj, at: i}
+	return memberScanner{obj: obj, at: i}
 }
 
-func (m *members) next() bool {
-	if !m.name() {
+func (m *memberScanner) next() bool {
+	if !m.readName() {
 		return false
 	}
 	from := m.at
@@ -99,25 +99,25 @@ func (m *members) next() bool {
 		return false
 	}
 	m.value = m.obj[from:to]
-	if m.at = space(m.obj, to); m.at < len(m.obj) && m.obj[m.at] != ',' {
+	if m.at = skipSpace(m.obj, to); m.at < len(m.obj) && m.obj[m.at] != ',' {
 		m.at = len(m.obj)
 	}
 	return true
 }
 
 // name reads the next name and stops in front of its value.
-func (m *members) name() bool {
+func (m *memberScanner) readName() bool {
 	m.key = nil
-	i := space(m.obj, m.at+1)
+	i := skipSpace(m.obj, m.at+1)
 	if i >= len(m.obj) || m.obj[i] != '"' {
 		return false
 	}
 	end := skipString(m.obj, i)
-	colon := space(m.obj, end)
+	colon := skipSpace(m.obj, end)
 	if colon >= len(m.obj) || m.obj[colon] != ':' {
 		return false
 	}
-	m.key, m.at = m.obj[i+1:end-1], space(m.obj, colon+1)
+	m.key, m.at = m.obj[i+1:end-1], skipSpace(m.obj, colon+1)
 	if bytes.IndexByte(m.key, '\\') >= 0 {
 		m.key = jsonspan.Decode(nil, m.key)
 	}
@@ -125,19 +125,19 @@ func (m *members) name() bool {
 }
 
 // is reports whether the member has one of the names.
-func (m *members) is(names []string) bool { return m.rank(names) >= 0 }
+func (m *memberScanner) isOneOf(names []string) bool { return m.rank(names) >= 0 }
 
 // named reports whether the member has the given name or, if that is "", one of the
 // usual ones.
-func (m *members) named(given string, usual []string) bool {
+func (m *memberScanner) isNamed(given string, usual []string) bool {
 	if given != "" {
 		return string(m.key) == given
 	}
-	return m.is(usual)
+	return m.isOneOf(usual)
 }
 
 // rank returns the place of the member's name in a list, or -1.
-func (m *members) rank(names []string) int {
+func (m *memberScanner) rank(names []string) int {
 	for i, n := range names {
 		if string(m.key) == n {
 			return i
@@ -146,7 +146,7 @@ func (m *members) rank(names []string) int {
 	return -1
 }
 
-func space(b []byte, i int) int {
+func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
 		i++
 	}
@@ -203,7 +203,7 @@ func skipValue(b []byte, i int) int {
 }
 
 // unquote returns the text of a JSON string, and anything else as it is written.
-func unquote(v []byte) string {
+func unquoteString(v []byte) string {
 	if len(v) < 2 || v[0] != '"' {
 		return string(v)
 	}
@@ -214,7 +214,7 @@ func unquote(v []byte) string {
 }
 
 // number reads a line number, also one that a model put into a string.
-func number(v []byte) (int, bool) {
+func parseLineNumber(v []byte) (int, bool) {
 	if len(v) < 10 && !slices.ContainsFunc(v, func(c byte) bool { return c < '0' || c > '9' }) {
 		n := 0
 		for _, c := range v {
@@ -222,7 +222,7 @@ func number(v []byte) (int, bool) {
 		}
 		return n, len(v) > 0
 	}
-	n, err := strconv.ParseFloat(unquote(v), 64)
+	n, err := strconv.ParseFloat(unquoteString(v), 64)
 	if err != nil || n != float64(int32(n)) {
 		return 0, false
 	}
@@ -230,7 +230,7 @@ func number(v []byte) (int, bool) {
 }
 
 // jsonLen is how long a text is as the content of a JSON string.
-func jsonLen(s string) int {
+func jsonLength(s string) int {
 	n := len(s)
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -244,9 +244,9 @@ func jsonLen(s string) int {
 }
 
 // argsSize is how much arguments say, however they are written.
-func argsSize(args []byte) int {
+func argumentsSize(args []byte) int {
 	size, n := 0, 0
-	for m := scan(args); m.next(); n++ {
+	for m := scanMembers(args); m.next(); n++ {
 		if size += len(m.key); m.value[0] == '"' {
 			n, _ := jsonspan.DecodedLen(m.value[1 : len(m.value)-1])
 			size += n
@@ -264,10 +264,10 @@ func argsSize(args []byte) int {
 
 // argsHash is the same for arguments that are canonically equal: the order of
 // members and the spelling of strings do not matter.
-func argsHash(args []byte) uint64 {
+func hashArguments(args []byte) uint64 {
 	sum, n := uint64(0), 0
-	for m := scan(args); m.next(); n++ {
-		sum += maphash.Bytes(seed, m.key)*31 + valueHash(m.value)
+	for m := scanMembers(args); m.next(); n++ {
+		sum += maphash.Bytes(seed, m.key)*31 + hashValue(m.value)
 	}
 	if n == 0 {
 		return maphash.Bytes(seed, bytes.TrimSpace(args))
@@ -277,7 +277,7 @@ func argsHash(args []byte) uint64 {
 
 // valueHash looks at the beginning of a string only, up to the first character
 // that is not ASCII: that much is cheap to decode and tells most strings apart.
-func valueHash(v []byte) uint64 {
+func hashValue(v []byte) uint64 {
 	if v[0] == '{' || v[0] == '[' {
 		return 0
 	}

@@ -4,7 +4,7 @@ import "strings"
 
 // uncoloured is what a program prints without the sequences that colour it on a terminal: nobody reads
 // them, and where each word has its own they are a good part of the text.
-func uncoloured(text string) string {
+func stripColors(text string) string {
 	at := strings.IndexByte(text, escape)
 	if at < 0 {
 		return text
@@ -13,7 +13,7 @@ func uncoloured(text string) string {
 	for ; at >= 0; at = strings.IndexByte(text, escape) {
 		out.WriteString(text[:at])
 		text = text[at:]
-		n := sequence(text)
+		n := colorSequenceLen(text)
 		if n == 0 { // something else
 			out.WriteByte(escape)
 			n = 1
@@ -27,7 +27,7 @@ func uncoloured(text string) string {
 const escape = 0x1b
 
 // sequence is how long the sequence is that a text begins with; 0: it is none that colours.
-func sequence(text string) int {
+func colorSequenceLen(text string) int {
 	if len(text) < 3 || text[1] != '[' {
 		return 0
 	}

@@ -31,48 +31,48 @@ type Deduplication struct {
 
 // Rule returns the rule, or what is wrong with its options.
 func (o Deduplication) Rule() (pare.Rule, error) {
-	guard := o.guard()
+	guard := o.compile()
 	rule := pare.Rule{
 		Name:   "deduplication",
 		Doc:    "clear what a later call of the same tool returned again, and reads that a later read covers",
-		Before: protectors(),
+		Before: protectingRules(),
 		Recent: true,
 	}
-	minBytes := minOf(o.MinBytes)
+	minBytes := minBytesOrDefault(o.MinBytes)
 	if o.Mode == modeDrop {
 		minBytes = 0 // also what is short can be dropped
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.sightOf(r)
-		return s.votes(rule.Name, o.MinBytes, func() []victim {
-			d, among := deduplicator{sight: s}, s.among(anyTool)
-			d.repeats(among, minBytes)
+		s := guard.view(r)
+		return s.process(rule.Name, o.MinBytes, func() []uselessExchange {
+			d, among := deduplicator{historyView: s}, s.exchangesOf(anyTool)
+			d.findRepeats(among, minBytes)
 			if !o.ExactOnly {
-				d.covered(among)
+				d.findCovered(among)
 			}
-			return s.repeated(inOrder(d.found), o.Mode)
+			return s.repeatedExchanges(sortFindings(d.found), o.Mode)
 		}), nil
 	}
-	var wrong faults
-	wrong.mode(o.Mode, modeClear, modeDrop)
-	wrong.atLeast("min_bytes", o.MinBytes, 0)
-	wrong.scope(o.Scope)
-	return rule, wrong.of(rule)
+	var wrong optionErrors
+	wrong.checkMode(o.Mode, modeClear, modeDrop)
+	wrong.checkMinimum("min_bytes", o.MinBytes, 0)
+	wrong.checkScope(o.Scope)
+	return rule, wrong.errorFor(rule)
 }
 
 type deduplicator struct {
-	*sight
-	found []finding
+	*historyView
+	found []laterFinding
 }
 
 // A likeness is what equal exchanges have in common, as far as it costs little.
-type likeness struct {
+type equalityKey struct {
 	tool, size int
 	hash       uint64
 	exchange   int
 }
 
-func (a likeness) compare(b likeness) int {
+func (a equalityKey) compare(b equalityKey) int {
 	switch {
 	case a.size != b.size:
 		return a.size - b.size
@@ -84,18 +84,18 @@ func (a likeness) compare(b likeness) int {
 	return b.exchange - a.exchange
 }
 
-func (a likeness) equal(b likeness) bool {
+func (a equalityKey) equals(b equalityKey) bool {
 	return a.tool == b.tool && a.size == b.size && a.hash == b.hash
 }
 
-type read struct {
+type fileRead struct {
 	tool     int
 	path     string
 	exchange int
-	lines    span
+	lines    lineRange
 }
 
-func (a read) compare(b read) int {
+func (a fileRead) compare(b fileRead) int {
 	switch {
 	case a.tool != b.tool:
 		return a.tool - b.tool
@@ -105,19 +105,19 @@ func (a read) compare(b read) int {
 	return b.exchange - a.exchange
 }
 
-func (a read) equal(b read) bool { return a.tool == b.tool && a.path == b.path }
+func (a fileRead) sameFile(b fileRead) bool { return a.tool == b.tool && a.path == b.path }
 
 // reads returns what a call reads, or false if it is not known to read a part of one file.
-func (s *sight) reads(k *known, x *transcript.Exchange) (use, bool) {
+func (s *historyView) readOf(k *numberedTool, x *transcript.Exchange) (callUse, bool) {
 	if k.Kind != kindRead && k.Command == "" {
-		return use{}, false
+		return callUse{}, false
 	}
-	u := s.used(k, x)
-	return u, u.kind == kindRead && u.file != "" && !u.odd && !u.note
+	u := s.readCall(k, x)
+	return u, u.kind == kindRead && u.file != "" && !u.hasOtherArguments && !u.isCleared
 }
 
 // runs sorts a list and yields what is equal in it, if that is more than one.
-func runs[T any](list []T, compare func(a, b T) int, equal func(a, b T) bool, yield func([]T)) {
+func eachRun[T any](list []T, compare func(a, b T) int, equal func(a, b T) bool, yield func([]T)) {
 	slices.SortFunc(list, compare)
 	for len(list) > 0 {
 		n := 1
@@ -137,26 +137,26 @@ var seed = maphash.MakeSeed()
 // repeats finds the exchanges that are equal to a later one. Results are looked at
 // only if they have the same length, all of them only if they begin alike, and arguments
 // only if the results are equal: nothing is looked at that has no rival.
-func (d *deduplicator) repeats(among []int, minBytes int) {
+func (d *deduplicator) findRepeats(among []int, minBytes int) {
 	const beginning = 64
-	likely := make([]likeness, 0, len(among))
+	likely := make([]equalityKey, 0, len(among))
 	for _, i := range among {
 		x := &d.t.Exchanges()[i]
 		// What is short as it is written is shorter as text.
 		if n := d.t.Block(x.Results[0]).Body.Len(); n >= minBytes {
-			likely = append(likely, likeness{tool: d.tool(x.Tool).number, size: n, exchange: i})
+			likely = append(likely, equalityKey{tool: d.lookUpTool(x.Tool).number, size: n, exchange: i})
 		}
 	}
-	alike := func(group []likeness, hash func(exchange int) uint64, yield func([]likeness)) {
+	alike := func(group []equalityKey, hash func(exchange int) uint64, yield func([]equalityKey)) {
 		for i := range group {
 			group[i].hash = hash(group[i].exchange)
 		}
-		runs(group, likeness.compare, likeness.equal, yield)
+		eachRun(group, equalityKey.compare, equalityKey.equals, yield)
 	}
-	runs(rivals(likely), likeness.compare, likeness.equal, func(sized []likeness) {
-		alike(sized, func(i int) uint64 { r := d.result(i); return maphash.Bytes(seed, r[:min(len(r), beginning)]) }, func(begun []likeness) {
-			alike(begun, func(i int) uint64 { return maphash.Bytes(seed, d.result(i)) }, func(answered []likeness) {
-				alike(answered, func(i int) uint64 { return argsHash(d.arguments(d.t.Exchanges()[i].Call)) }, d.sameArguments)
+	eachRun(withoutUnique(likely), equalityKey.compare, equalityKey.equals, func(sized []equalityKey) {
+		alike(sized, func(i int) uint64 { r := d.result(i); return maphash.Bytes(seed, r[:min(len(r), beginning)]) }, func(begun []equalityKey) {
+			alike(begun, func(i int) uint64 { return maphash.Bytes(seed, d.result(i)) }, func(answered []equalityKey) {
+				alike(answered, func(i int) uint64 { return hashArguments(d.arguments(d.t.Exchanges()[i].Call)) }, d.findSameArguments)
 			})
 		})
 	})
@@ -164,10 +164,10 @@ func (d *deduplicator) repeats(among []int, minBytes int) {
 
 // rivals leaves out exchanges whose size no other one of the tool has, and hence most: what
 // is left is worth sorting. Some that fall into one slot with others stay, too.
-func rivals(list []likeness) []likeness {
+func withoutUnique(list []equalityKey) []equalityKey {
 	const bits = 14
 	var once, more [1 << bits / 64]uint64
-	slot := func(l likeness) (int, uint64) {
+	slot := func(l equalityKey) (int, uint64) {
 		n := (uint64(l.size)*0x9e3779b97f4a7c15 + uint64(l.tool)*0xc2b2ae3d27d4eb4f) >> (64 - bits)
 		return int(n / 64), 1 << (n % 64)
 	}
@@ -176,7 +176,7 @@ func rivals(list []likeness) []likeness {
 		more[i] |= once[i] & bit
 		once[i] |= bit
 	}
-	return slices.DeleteFunc(list, func(l likeness) bool {
+	return slices.DeleteFunc(list, func(l equalityKey) bool {
 		i, bit := slot(l)
 		return more[i]&bit == 0
 	})
@@ -185,14 +185,14 @@ func rivals(list []likeness) []likeness {
 // sameArguments finds, among exchanges that are most likely equal, latest first,
 // those that are. Most are repeated to the letter; only others have to be brought
 // into their canonical form.
-func (d *deduplicator) sameArguments(group []likeness) {
+func (d *deduplicator) findSameArguments(group []equalityKey) {
 	written := make(map[string]int, 1)
 	var meant map[string]int
 	for _, l := range group {
 		i := l.exchange
 		x := &d.t.Exchanges()[i]
 		args := d.arguments(x.Call)
-		if isNote(args) || d.gone(x) {
+		if isClearedArguments(args) || d.isResultCleared(x) {
 			continue
 		}
 		by, ok := written[string(args)]
@@ -213,8 +213,8 @@ func (d *deduplicator) sameArguments(group []likeness) {
 		}
 		written[string(args)] = by
 		if by != i && bytes.Equal(d.result(i), d.result(by)) {
-			u := d.used(d.tool(x.Tool), x)
-			d.found = append(d.found, finding{i, by, true, about{u.kind, u.file}})
+			u := d.readCall(d.lookUpTool(x.Tool), x)
+			d.found = append(d.found, laterFinding{i, by, true, subject{u.kind, u.file}})
 		}
 	}
 }
@@ -225,20 +225,20 @@ func (d *deduplicator) result(i int) []byte {
 }
 
 // covered finds the reads whose lines a later successful read shows.
-func (d *deduplicator) covered(among []int) {
-	var all []read
+func (d *deduplicator) findCovered(among []int) {
+	var all []fileRead
 	for _, i := range among {
 		x := &d.t.Exchanges()[i]
-		k := d.tool(x.Tool)
-		if u, ok := d.reads(k, x); ok {
-			all = append(all, read{k.number, u.file, i, u.lines})
+		k := d.lookUpTool(x.Tool)
+		if u, ok := d.readOf(k, x); ok {
+			all = append(all, fileRead{k.number, u.file, i, u.lines})
 		}
 	}
 	var starts []int
-	var reach []read
+	var reach []fileRead
 	whole := make(map[int]int) // first line of reads to the end → latest exchange
-	runs(all, read.compare, read.equal, func(reads []read) {
-		starts, reach = starts[:0], append(reach[:0], nowhere)
+	eachRun(all, fileRead.compare, fileRead.sameFile, func(reads []fileRead) {
+		starts, reach = starts[:0], append(reach[:0], noReach)
 		clear(whole)
 		for _, r := range reads {
 			starts = append(starts, r.lines.first)
@@ -246,21 +246,21 @@ func (d *deduplicator) covered(among []int) {
 		slices.Sort(starts)
 		starts = slices.Compact(starts)
 		for range starts {
-			reach = append(reach, nowhere)
+			reach = append(reach, noReach)
 		}
 		for _, r := range reads { // latest first
 			rank, _ := slices.BinarySearch(starts, r.lines.first)
 			rank++
-			open := r.lines.sure != r.lines.last // it ends where the tool stops
-			if by := furthest(reach, rank); by.lines.sure >= r.lines.last {
-				d.found = append(d.found, finding{exchange: r.exchange, by: by.exchange, about: about{kindRead, r.path}})
+			open := r.lines.sureEnd != r.lines.lastPossible // it ends where the tool stops
+			if by := furthestReach(reach, rank); by.lines.sureEnd >= r.lines.lastPossible {
+				d.found = append(d.found, laterFinding{exchange: r.exchange, laterExchange: by.exchange, subject: subject{kindRead, r.path}})
 			} else if by, ok := whole[r.lines.first]; ok && open {
-				d.found = append(d.found, finding{exchange: r.exchange, by: by, about: about{kindRead, r.path}})
+				d.found = append(d.found, laterFinding{exchange: r.exchange, laterExchange: by, subject: subject{kindRead, r.path}})
 			}
-			if !d.shows(&d.t.Exchanges()[r.exchange]) {
+			if !d.showsContent(&d.t.Exchanges()[r.exchange]) {
 				continue
 			}
-			extend(reach, rank, r)
+			extendReach(reach, rank, r)
 			if _, ok := whole[r.lines.first]; !ok && open {
 				whole[r.lines.first] = r.exchange
 			}
@@ -269,22 +269,22 @@ func (d *deduplicator) covered(among []int) {
 }
 
 // nowhere is how far nothing reaches.
-var nowhere = read{lines: span{sure: -1}}
+var noReach = fileRead{lines: lineRange{sureEnd: -1}}
 
 // extend and furthest keep, in a Fenwick tree over the first lines, how far the
 // reads that begin at a line or before it reach.
-func extend(reach []read, rank int, r read) {
+func extendReach(reach []fileRead, rank int, r fileRead) {
 	for ; rank < len(reach); rank += rank & -rank {
-		if r.lines.sure > reach[rank].lines.sure {
+		if r.lines.sureEnd > reach[rank].lines.sureEnd {
 			reach[rank] = r
 		}
 	}
 }
 
-func furthest(reach []read, rank int) read {
+func furthestReach(reach []fileRead, rank int) fileRead {
 	best := reach[0]
 	for ; rank > 0; rank -= rank & -rank {
-		if reach[rank].lines.sure > best.lines.sure {
+		if reach[rank].lines.sureEnd > best.lines.sureEnd {
 			best = reach[rank]
 		}
 	}
@@ -292,28 +292,28 @@ func furthest(reach []read, rank int) read {
 }
 
 // shows reports whether a read succeeded and its content is there.
-func (s *sight) shows(x *transcript.Exchange) bool {
+func (s *historyView) showsContent(x *transcript.Exchange) bool {
 	if s.outcome(x) != transcript.OutcomeSucceeded {
 		return false
 	}
-	return s.t.Block(x.Results[0]).Body.Len() > shortResult || !pointsBack(s.head(x.Results[0]))
+	return s.t.Block(x.Results[0]).Body.Len() > shortResult || !refersToEarlier(s.resultHead(x.Results[0]))
 }
 
 // repeated says what is to be done about what is said again.
-func (s *sight) repeated(found []finding, mode string) []victim {
-	all := make([]victim, 0, len(found))
+func (s *historyView) repeatedExchanges(found []laterFinding, mode string) []uselessExchange {
+	all := make([]uselessExchange, 0, len(found))
 	for _, f := range found {
 		// What came out of an error is cleared only if the very same comes again.
-		if s.guards(f.about.file) || !f.exact && s.outcome(&s.t.Exchanges()[f.exchange]) == transcript.OutcomeFailed {
+		if s.isProtectedFile(f.subject.file) || !f.isExact && s.outcome(&s.t.Exchanges()[f.exchange]) == transcript.OutcomeFailed {
 			continue
 		}
 		why := "the same was returned again by "
-		if !f.exact {
+		if !f.isExact {
 			why = "the file was read again by "
 		}
-		all = append(all, victim{
-			exchange: f.exchange, about: f.about, why: s.later(why, f.by, ""), keepArgs: true,
-			drop: mode == modeDrop && (f.about.kind == kindRead || f.about.kind == kindSearch),
+		all = append(all, uselessExchange{
+			exchange: f.exchange, subject: f.subject, reason: s.withLaterCall(why, f.laterExchange, ""), keepArguments: true,
+			drop: mode == modeDrop && (f.subject.kind == kindRead || f.subject.kind == kindSearch),
 		})
 	}
 	return all

@@ -22,26 +22,26 @@ type ErrorPurging struct {
 
 // Rule returns the rule, or what is wrong with its options.
 func (o ErrorPurging) Rule() (pare.Rule, error) {
-	guard := o.guard()
+	guard := o.compile()
 	rule := pare.Rule{
 		Name:   "error-purging",
 		Doc:    "clear failed calls that a later success of the same tool on the same target made moot",
-		Before: protectors(),
+		Before: protectingRules(),
 		Recent: true,
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.sightOf(r)
-		return s.votes(rule.Name, o.MinBytes, func() []victim { return s.purged(inOrder(s.moot(s.among(anyTool))), o.Mode) }), nil
+		s := guard.view(r)
+		return s.process(rule.Name, o.MinBytes, func() []uselessExchange { return s.healedFailures(sortFindings(s.findHealed(s.exchangesOf(anyTool))), o.Mode) }), nil
 	}
-	var wrong faults
-	wrong.mode(o.Mode, modeClear, modeArguments, modeDrop)
-	wrong.atLeast("min_bytes", o.MinBytes, 0)
-	wrong.scope(o.Scope)
-	return rule, wrong.of(rule)
+	var wrong optionErrors
+	wrong.checkMode(o.Mode, modeClear, modeArguments, modeDrop)
+	wrong.checkMinimum("min_bytes", o.MinBytes, 0)
+	wrong.checkScope(o.Scope)
+	return rule, wrong.errorFor(rule)
 }
 
 // An aim is a tool and what it works on.
-type aim struct {
+type purpose struct {
 	tool   int
 	kind   string
 	file   string
@@ -52,17 +52,17 @@ type aim struct {
 // moot knows what failed and walks back from the end to see what has succeeded
 // later. Only what may have the aim of a failure is looked at closely, and of a tool
 // nothing any more once everything that failed has been seen to succeed later.
-func (s *sight) moot(among []int) (all []finding) {
-	failed := s.failures(among)
+func (s *historyView) findHealed(among []int) (all []laterFinding) {
+	failed := s.findFailures(among)
 	if len(failed) == 0 {
 		return nil
 	}
-	rough, exact := make(map[aim]bool), make(map[aim]bool)
-	aims := make(map[int]aim, len(failed))
+	rough, exact := make(map[purpose]bool), make(map[purpose]bool)
+	aims := make(map[int]purpose, len(failed))
 	first, open := make(map[int]int), make(map[int]int) // by tool: when it first failed, and how many aims are left
 	for _, i := range failed {
 		x := &s.t.Exchanges()[i]
-		a, note, exactly := s.aim(s.tool(x.Tool), x)
+		a, note, exactly := s.purposeOf(s.lookUpTool(x.Tool), x)
 		if _, ok := first[a.tool]; !ok {
 			first[a.tool] = i
 		}
@@ -76,23 +76,23 @@ func (s *sight) moot(among []int) (all []finding) {
 		}
 		aims[i] = a
 	}
-	healed := make(map[aim]int)
+	healed := make(map[purpose]int)
 	for _, i := range slices.Backward(among) {
 		if n := len(failed); n > 0 && failed[n-1] == i {
 			failed = failed[:n-1]
-			if by, ok := healed[aims[i]]; ok && s.turn(i) < s.turn(by) {
+			if by, ok := healed[aims[i]]; ok && s.callTurn(i) < s.callTurn(by) {
 				x := &s.t.Exchanges()[i]
-				u := s.used(s.tool(x.Tool), x)
-				all = append(all, finding{exchange: i, by: by, about: about{u.kind, u.file}})
+				u := s.readCall(s.lookUpTool(x.Tool), x)
+				all = append(all, laterFinding{exchange: i, laterExchange: by, subject: subject{u.kind, u.file}})
 			}
 			continue
 		}
 		x := &s.t.Exchanges()[i]
-		k := s.tool(x.Tool)
+		k := s.lookUpTool(x.Tool)
 		if open[k.number] == 0 || i < first[k.number] {
 			continue
 		}
-		a, note, exactly := s.aim(k, x)
+		a, note, exactly := s.purposeOf(k, x)
 		if note || !rough[a] {
 			continue
 		}
@@ -108,24 +108,24 @@ func (s *sight) moot(among []int) (all []finding) {
 }
 
 // purged says what is to be done about what has become moot.
-func (s *sight) purged(found []finding, mode string) []victim {
-	all := make([]victim, 0, len(found))
+func (s *historyView) healedFailures(found []laterFinding, mode string) []uselessExchange {
+	all := make([]uselessExchange, 0, len(found))
 	for _, f := range found {
-		if s.guards(f.about.file) {
+		if s.isProtectedFile(f.subject.file) {
 			continue
 		}
-		all = append(all, victim{
-			exchange: f.exchange, about: f.about, why: s.later("it failed, and ", f.by, " succeeded"),
-			keepSaid: mode == modeArguments, drop: mode == modeDrop,
+		all = append(all, uselessExchange{
+			exchange: f.exchange, subject: f.subject, reason: s.withLaterCall("it failed, and ", f.laterExchange, " succeeded"),
+			keepResult: mode == modeArguments, drop: mode == modeDrop,
 		})
 	}
 	return all
 }
 
 // failures finds what failed.
-func (s *sight) failures(among []int) (failed []int) {
+func (s *historyView) findFailures(among []int) (failed []int) {
 	for _, i := range among {
-		if x := &s.t.Exchanges()[i]; s.mayFail(x) && s.outcome(x) == transcript.OutcomeFailed {
+		if x := &s.t.Exchanges()[i]; s.mayHaveFailed(x) && s.outcome(x) == transcript.OutcomeFailed {
 			failed = append(failed, i)
 		}
 	}
@@ -134,16 +134,16 @@ func (s *sight) failures(among []int) (failed []int) {
 
 // aim returns what a call is for, as far as it is cheap to tell, whether its arguments have
 // been cleared, and what has to be compared to know exactly.
-func (s *sight) aim(k *known, x *transcript.Exchange) (a aim, note bool, exactly []byte) {
-	a = aim{tool: k.number, kind: k.Kind}
+func (s *historyView) purposeOf(k *numberedTool, x *transcript.Exchange) (a purpose, note bool, exactly []byte) {
+	a = purpose{tool: k.number, kind: k.Kind}
 	if k.Kind != kindSearch || k.Command != "" {
-		u := s.used(k, x)
+		u := s.readCall(k, x)
 		a.kind = u.kind
 		switch {
-		case u.note:
+		case u.isCleared:
 			return a, true, nil
 		case u.kind == kindRun && u.target != nil:
-			a.hash = valueHash(u.target)
+			a.hash = hashValue(u.target)
 			return a, false, u.target
 		case u.kind != kindSearch && u.file != "":
 			a.file = u.file
@@ -152,9 +152,9 @@ func (s *sight) aim(k *known, x *transcript.Exchange) (a aim, note bool, exactly
 	}
 	// Where a search looks is not all it looks for.
 	args := s.arguments(x.Call)
-	if isNote(args) {
+	if isClearedArguments(args) {
 		return a, true, nil
 	}
-	a.hash = argsHash(args)
+	a.hash = hashArguments(args)
 	return a, false, args
 }

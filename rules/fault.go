@@ -53,18 +53,18 @@ func (e OptionErrors) Unwrap() []error {
 }
 
 // faults collects what is wrong with the options of a rule.
-type faults OptionErrors
+type optionErrors OptionErrors
 
-func (f *faults) add(option string, value any, expected, format string, args ...any) {
+func (f *optionErrors) add(option string, value any, expected, format string, args ...any) {
 	*f = append(*f, &OptionError{Option: option, Value: value, Problem: fmt.Sprintf(format, args...), Expected: expected})
 }
 
-func (f *faults) element(option string, i int, value any, expected, format string, args ...any) {
+func (f *optionErrors) addElement(option string, i int, value any, expected, format string, args ...any) {
 	f.add(fmt.Sprintf("%s.%d", option, i), value, expected, format, args...)
 }
 
 // of returns the error of a rule, or nil.
-func (f faults) of(r pare.Rule) error {
+func (f optionErrors) errorFor(r pare.Rule) error {
 	if len(f) == 0 {
 		return nil
 	}
@@ -74,13 +74,13 @@ func (f faults) of(r pare.Rule) error {
 	return OptionErrors(f)
 }
 
-func (f *faults) atLeast(option string, n, least int) {
+func (f *optionErrors) checkMinimum(option string, n, least int) {
 	if n < least {
 		f.add(option, n, fmt.Sprintf("write %d or more", least), "%d is less than %d", n, least)
 	}
 }
 
-func (f *faults) mode(m string, allowed ...string) {
+func (f *optionErrors) checkMode(m string, allowed ...string) {
 	if m == "" || slices.Contains(allowed, m) {
 		return
 	}
@@ -93,31 +93,31 @@ func (f *faults) mode(m string, allowed ...string) {
 
 const exampleGlob = `write a glob such as docs/**/*.md; a [ that means itself is written \[`
 
-func (f *faults) globs(option string, globs []string) {
+func (f *optionErrors) checkGlobs(option string, globs []string) {
 	for i, g := range globs {
 		if g == "" {
-			f.element(option, i, g, "remove it", "an empty glob matches nothing")
+			f.addElement(option, i, g, "remove it", "an empty glob matches nothing")
 			continue
 		}
 		for part := range strings.SplitSeq(g, "/") {
 			if _, err := path.Match(part, ""); err != nil {
-				f.element(option, i, g, exampleGlob, "%q is no glob: %v", g, err)
+				f.addElement(option, i, g, exampleGlob, "%q is no glob: %v", g, err)
 				break
 			}
 		}
 	}
 }
 
-func (f *faults) scope(s Scope) {
-	f.globs("protect_tools", s.ProtectTools)
-	f.globs("protect_paths", s.ProtectPaths)
-	f.atLeast("keep_last", s.KeepLast, 0)
-	f.table(s.Table)
+func (f *optionErrors) checkScope(s Scope) {
+	f.checkGlobs("protect_tools", s.ProtectTools)
+	f.checkGlobs("protect_paths", s.ProtectPaths)
+	f.checkMinimum("keep_last", s.KeepLast, 0)
+	f.checkTable(s.Table)
 }
 
 // table looks at the tools of an option. What is wrong with one of them is told of
 // the first that is.
-func (f *faults) table(tools []Tool) {
+func (f *optionErrors) checkTable(tools []Tool) {
 	for i, t := range tools {
 		about := fmt.Sprintf("table.%d.", i)
 		if t.Name == "" {
@@ -125,20 +125,20 @@ func (f *faults) table(tools []Tool) {
 			continue
 		}
 		if t.Kind != "" && !slices.Contains(kinds, t.Kind) {
-			f.add(about+"kind", t.Kind, theKinds, "%q is no kind", t.Kind)
+			f.add(about+"kind", t.Kind, kindChoices, "%q is no kind", t.Kind)
 		}
 		if t.Command == "" && len(t.Commands) > 0 {
 			f.add(about+"commands", t.Commands, "", "commands without the argument they are values of")
 		}
 		for _, command := range sortedKeys(t.Commands) {
 			if k := t.Commands[command]; !slices.Contains(kinds, k) {
-				f.add(about+"commands."+command, k, theKinds, "%q is no kind", k)
+				f.add(about+"commands."+command, k, kindChoices, "%q is no kind", k)
 			}
 		}
 	}
 }
 
-const theKinds = "write read, write, edit, search, run or other"
+const kindChoices = "write read, write, edit, search, run or other"
 
 // sortedKeys makes the order of errors the same in every run.
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

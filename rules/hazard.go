@@ -41,28 +41,28 @@ type Hazard struct {
 
 // Rule returns the rule, or what is wrong with its options.
 func (o Hazard) Rule() (pare.Rule, error) {
-	guard := o.guard()
+	guard := o.compile()
 	rule := pare.Rule{
 		Name:   "hazard",
 		Doc:    "clear results that will hardly be needed again, and list the names in them",
-		Before: protectors(),
+		Before: protectingRules(),
 		Recent: true,
 	}
 	replay := func(r *wire.Request) (func(b *pare.Ballot, messages int), error) {
-		return guard.sightOf(r).resultsOf(o).vote, nil
+		return guard.view(r).newHazardIndex(o).vote, nil
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		vote, err := replay(r)
 		return func(b *pare.Ballot) { vote(b, len(r.Transcript().Messages())) }, err
 	}
 	rule = planner.WithReplay(rule, replay)
-	var wrong faults
-	wrong.atLeast("horizon", o.Horizon, 0)
-	wrong.atLeast("pin", o.Pin, -1)
-	wrong.atLeast("names", o.Names, -1)
-	wrong.atLeast("min_bytes", o.MinBytes, 0)
-	wrong.scope(o.Scope)
-	return rule, wrong.of(rule)
+	var wrong optionErrors
+	wrong.checkMinimum("horizon", o.Horizon, 0)
+	wrong.checkMinimum("pin", o.Pin, -1)
+	wrong.checkMinimum("names", o.Names, -1)
+	wrong.checkMinimum("min_bytes", o.MinBytes, 0)
+	wrong.checkScope(o.Scope)
+	return rule, wrong.errorFor(rule)
 }
 
 const (
@@ -78,16 +78,16 @@ const (
 type candidate struct {
 	exchange int
 	block    transcript.BlockID
-	about    about
+	subject    subject
 	size     int                // bytes
-	args     bool               // it is the arguments of the call
-	shows    bool               // it has the text of a file
-	replaced transcript.BlockID // the next block that has a text of the file
+	isArguments     bool               // it is the arguments of the call
+	showsFile    bool               // it has the text of a file
+	replacedBy transcript.BlockID // the next block that has a text of the file
 }
 
 // hazard is the chance that a candidate is needed again. The weights were fitted to sessions of coding
 // agents; docs/value.md has the figures.
-func hazard(names, age int, newest bool) float64 {
+func reuseOdds(names, age int, newest bool) float64 {
 	x := -1.83 + 0.61*math.Log(float64(1+names)) - 0.48*math.Log(float64(max(age, 1)))
 	p := 1 / (1 + math.Exp(-x))
 	if newest {
@@ -98,32 +98,32 @@ func hazard(names, age int, newest bool) float64 {
 
 // Results are the candidates of a history in the order of exchanges, with an index of the names in all
 // of its blocks. They answer for every beginning of the history.
-type results struct {
-	*sight
-	o          Hazard
+type hazardIndex struct {
+	*historyView
+	options          Hazard
 	guidance   []guidance.Kind // by exchange
 	candidates []candidate
-	names      names.Index
+	nameIndex      names.Index
 	requests   []int // by message, as requestsOf numbers them
 	reply      float64
 	terms      tokens.Cache
 }
 
 // resultsOf reads a history.
-func (s *sight) resultsOf(o Hazard) *results {
-	x := &results{sight: s, o: o, guidance: guidance.OfExchanges(s.r), requests: requestsOf(s.t), reply: 5, terms: tokens.CacheOf(s.r.Model())}
+func (s *historyView) newHazardIndex(o Hazard) *hazardIndex {
+	x := &hazardIndex{historyView: s, options: o, guidance: guidance.OfExchanges(s.r), requests: requestNumbers(s.t), reply: 5, terms: tokens.CacheOf(s.r.Model())}
 	if price, ok := tokens.PriceOf(s.r.Model()); ok && price.Input > 0 {
 		x.reply = float64(price.Output) / float64(price.Input)
 	}
-	x.names = names.NewIndex(len(s.t.Blocks()), func(i int) string { return s.blockText(transcript.BlockID(i)) })
-	x.candidates = s.candidates(minOf(o.MinBytes))
+	x.nameIndex = names.NewIndex(len(s.t.Blocks()), func(i int) string { return s.blockText(transcript.BlockID(i)) })
+	x.candidates = s.findCandidates(minBytesOrDefault(o.MinBytes))
 	return x
 }
 
 // candidates lists what is at least so many bytes long, in the order of exchanges.
-func (s *sight) candidates(least int) (all []candidate) {
+func (s *historyView) findCandidates(least int) (all []candidate) {
 	exchanges := make(map[transcript.BlockID]int) // by call and by result
-	for i, x := range s.exchanges {
+	for i, x := range s.eachExchange {
 		exchanges[x.Results[0]], exchanges[x.Call] = i, i
 	}
 	newest := make(map[string]transcript.BlockID) // by file: the first block so far that has its text
@@ -133,23 +133,23 @@ func (s *sight) candidates(least int) (all []candidate) {
 			continue
 		}
 		x := &s.t.Exchanges()[i]
-		c := candidate{exchange: i, block: b, size: s.t.Block(b).Body.Len(), args: b == x.Call}
-		var of use
-		if c.args {
-			of = s.written(x)
+		c := candidate{exchange: i, block: b, size: s.t.Block(b).Body.Len(), isArguments: b == x.Call}
+		var of callUse
+		if c.isArguments {
+			of = s.writtenBy(x)
 		} else {
-			of = s.used(s.tool(x.Tool), x)
+			of = s.readCall(s.lookUpTool(x.Tool), x)
 		}
-		c.about = about{of.kind, of.file}
-		c.shows = of.file != "" && (c.args || of.kind == kindRead)
-		c.replaced = transcript.BlockID(len(s.t.Blocks()))
+		c.subject = subject{of.kind, of.file}
+		c.showsFile = of.file != "" && (c.isArguments || of.kind == kindRead)
+		c.replacedBy = transcript.BlockID(len(s.t.Blocks()))
 		if next, found := newest[of.file]; found {
-			c.replaced = next
+			c.replacedBy = next
 		}
-		if of.file != "" && (!c.args && of.kind == kindRead || c.args && of.kind == kindWrite) {
+		if of.file != "" && (!c.isArguments && of.kind == kindRead || c.isArguments && of.kind == kindWrite) {
 			newest[of.file] = b
 		}
-		if c.size >= least && (!c.args || of.file != "") {
+		if c.size >= least && (!c.isArguments || of.file != "") {
 			all = append(all, c)
 		}
 	}
@@ -159,11 +159,11 @@ func (s *sight) candidates(least int) (all []candidate) {
 
 // vote clears what is better read again, should it be needed, than sent along, of the first messages
 // of the history.
-func (x *results) vote(b *pare.Ballot, messages int) {
+func (x *hazardIndex) vote(b *pare.Ballot, messages int) {
 	if messages == 0 {
 		return
 	}
-	ballots := x.ballots("hazard", x.o.MinBytes)
+	ballots := x.newVoter("hazard", x.options.MinBytes)
 	last := &x.t.Messages()[messages-1]
 	spared := x.exchangesBefore(last.End) - x.KeepLast
 	for i := range x.candidates {
@@ -172,17 +172,17 @@ func (x *results) vote(b *pare.Ballot, messages int) {
 			break
 		}
 		isThere := x.t.Exchanges()[c.exchange].Results[0] < last.End
-		if !isThere || planner.IsCut(b, c.block) || x.guidance[c.exchange] != guidance.None || x.guards(c.about.file) {
+		if !isThere || planner.IsCut(b, c.block) || x.guidance[c.exchange] != guidance.None || x.isProtectedFile(c.subject.file) {
 			continue
 		}
-		if digest, unlikely := x.unlikely(c, messages); unlikely {
-			ballots.one(b, &victim{exchange: c.exchange, about: c.about, why: "it will hardly be needed again", names: digest, keepArgs: !c.args, keepSaid: c.args})
+		if digest, unlikely := x.digestIfUnlikely(c, messages); unlikely {
+			ballots.vote(b, &uselessExchange{exchange: c.exchange, subject: c.subject, reason: "it will hardly be needed again", names: digest, keepArguments: !c.isArguments, keepResult: c.isArguments})
 		}
 	}
 }
 
 // exchangesBefore is how many exchanges have a call before a block.
-func (x *results) exchangesBefore(end transcript.BlockID) int {
+func (x *hazardIndex) exchangesBefore(end transcript.BlockID) int {
 	all := x.t.Exchanges()
 	n, _ := slices.BinarySearchFunc(all, end, func(e transcript.Exchange, end transcript.BlockID) int {
 		first := e.Call
@@ -196,30 +196,30 @@ func (x *results) exchangesBefore(end transcript.BlockID) int {
 
 // unlikely reports whether it is expected to cost less to read a candidate again than to send it with
 // the requests to come, and lists the names in it that no newer block of the first messages has.
-func (x *results) unlikely(c *candidate, messages int) (digest string, unlikely bool) {
+func (x *hazardIndex) digestIfUnlikely(c *candidate, messages int) (digest string, unlikely bool) {
 	ms := x.t.Messages()
 	last := &ms[messages-1]
 	request := x.requests[messages-1]
 	age := request - x.requests[x.t.Block(c.block).Message]
-	newest := c.shows && c.replaced >= last.End
-	if age < leastAge || newest && age < cmp.Or(x.o.Pin, 32) {
+	newest := c.showsFile && c.replacedBy >= last.End
+	if age < leastAge || newest && age < cmp.Or(x.options.Pin, 32) {
 		return "", false
 	}
 	beside := len(x.r.Raw()) - (ms[len(ms)-1].Span.End - last.Span.End) // the head, and all messages that were there
 	read, write := float64(x.terms.Read)/1000, float64(x.terms.Write)/1000
-	again := float64(beside/bytesPerToken+x.o.Beside)*read + float64(c.size/bytesPerToken)*write + replyTokens*x.reply
-	risk := hazard(x.names.CountLast(int(c.block), int(last.End)), age, newest) * again
-	carried := read * float64(request) * float64(cmp.Or(x.o.Horizon, 200)) / 100
+	again := float64(beside/bytesPerToken+x.options.Beside)*read + float64(c.size/bytesPerToken)*write + replyTokens*x.reply
+	risk := reuseOdds(x.nameIndex.CountLast(int(c.block), int(last.End)), age, newest) * again
+	carried := read * float64(request) * float64(cmp.Or(x.options.Horizon, 200)) / 100
 	if float64(c.size/bytesPerToken)*carried <= risk {
 		return "", false // even without a list of names
 	}
-	own := x.names.Last(int(c.block), int(last.End), x.blockText(c.block))
-	digest = names.Digest(own, cmp.Or(x.o.Names, 60), c.size/4)
+	own := x.nameIndex.Last(int(c.block), int(last.End), x.blockText(c.block))
+	digest = names.Digest(own, cmp.Or(x.options.Names, 60), c.size/4)
 	return digest, float64((c.size-len(digest))/bytesPerToken)*carried > risk
 }
 
 // requestsOf numbers, for each message, the request that brought it first.
-func requestsOf(t *transcript.Transcript) []int {
+func requestNumbers(t *transcript.Transcript) []int {
 	ms := t.Messages()
 	at, n := make([]int, len(ms)), 1
 	for i := range ms {
@@ -232,7 +232,7 @@ func requestsOf(t *transcript.Transcript) []int {
 }
 
 // blockText is the text of a block; of a call, its arguments.
-func (s *sight) blockText(b transcript.BlockID) string {
+func (s *historyView) blockText(b transcript.BlockID) string {
 	if k := s.t.Block(b).Kind; k == transcript.Call || k == transcript.ServerCall {
 		return string(wire.Arguments(s.t, b))
 	}

@@ -48,7 +48,7 @@ func (t *talker) parse(tb testing.TB) *wire.Request {
 	return r
 }
 
-func hazard(tb testing.TB, o rules.Hazard) *pare.Pipeline {
+func reuseOdds(tb testing.TB, o rules.Hazard) *pare.Pipeline {
 	rule, err := o.Rule()
 	if err != nil {
 		tb.Fatal(err)
@@ -61,7 +61,7 @@ func hazard(tb testing.TB, o rules.Hazard) *pare.Pipeline {
 }
 
 func pruned(tb testing.TB, r *wire.Request, o rules.Hazard) string {
-	plan, err := planner.Prune(context.Background(), hazard(tb, o), r, pare.Options{})
+	plan, err := planner.Prune(context.Background(), reuseOdds(tb, o), r, pare.Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestHazardTwice(t *testing.T) {
 // TestColdWindow: rules for cold moments change nothing at others, what they did stays done, to the
 // byte, while the history grows, and a further cold moment only takes more.
 func TestColdWindow(t *testing.T) {
-	cold := hazard(t, rules.Hazard{})
+	cold := reuseOdds(t, rules.Hazard{})
 	a := newTalker()
 	before, cleared := "", 0
 	for i := 1; i <= 120; i++ {
@@ -215,7 +215,7 @@ func TestColdWindow(t *testing.T) {
 // of names; in between it is left alone, and what they cleared stays cleared.
 func TestForcedWindow(t *testing.T) {
 	const limit = 12_000
-	w := pare.Window{Tokens: limit, LowPercent: 70, ColdRules: hazard(t, rules.Hazard{}), Cold: []int{}}
+	w := pare.Window{Tokens: limit, LowPercent: 70, ColdRules: reuseOdds(t, rules.Hazard{}), Cold: []int{}}
 	a, counter := newTalker(), tokens.For("claude-sonnet-4-5")
 	before, cleared, cuts := "", 0, 0
 	for i := 1; i <= 120; i++ {
@@ -258,7 +258,7 @@ func TestColdWindowProtects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: hazard(t, rules.Hazard{}), Cold: []int{len(r.Transcript().Messages())}, Rules: protects}
+	w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: reuseOdds(t, rules.Hazard{}), Cold: []int{len(r.Transcript().Messages())}, Rules: protects}
 	plan, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: tokens.For("claude-sonnet-4-5")})
 	if err != nil {
 		t.Fatal(err)
@@ -283,7 +283,7 @@ func TestHazardLinear(t *testing.T) {
 		for i := range n {
 			a.call("Read", fmt.Sprintf(`{"file_path":"f%d.go"}`, i%50), prose(20)+identifiers(fmt.Sprintf("y%d", i), 20))
 		}
-		r, p := a.parse(t), hazard(t, rules.Hazard{})
+		r, p := a.parse(t), reuseOdds(t, rules.Hazard{})
 		return func() {
 			if _, err := planner.Prune(context.Background(), p, r, pare.Options{}); err != nil {
 				t.Error(err)
@@ -311,7 +311,7 @@ func TestHazardArguments(t *testing.T) {
 // TestWarmWindow: with prices, what will hardly be needed again also goes from a warm cache, but
 // seldom, when it pays, and for good.
 func TestWarmWindow(t *testing.T) {
-	w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: hazard(t, rules.Hazard{}), Cache: tokens.CacheOf("claude-sonnet-4-5")}
+	w := pare.Window{Tokens: 1_000_000, LowPercent: 50, ColdRules: reuseOdds(t, rules.Hazard{}), Cache: tokens.CacheOf("claude-sonnet-4-5")}
 	a := newTalker()
 	before, cleared, cuts := "", 0, 0
 	for i := 1; i <= 120; i++ {
@@ -354,7 +354,7 @@ func TestColdWindowIsLinear(t *testing.T) {
 			a.call("Read", fmt.Sprintf(`{"file_path":"f%d.go"}`, i%50), prose(20)+identifiers(fmt.Sprintf("y%d", i), 20))
 		}
 		r := a.parse(t)
-		w := pare.Window{Tokens: 6000, LowPercent: 50, ColdRules: hazard(t, rules.Hazard{}), Cold: []int{}}
+		w := pare.Window{Tokens: 6000, LowPercent: 50, ColdRules: reuseOdds(t, rules.Hazard{}), Cold: []int{}}
 		return func() {
 			if _, err := planner.Trim(context.Background(), r, w, pare.Options{Counter: counter, SkipTokenCounts: true}); err != nil {
 				t.Error(err)

@@ -10,7 +10,7 @@ import (
 
 // found reads what a search prints in front of a line: the file and a colon, the number of the line
 // and another one. The line begins anew at from; 0: it is none.
-func found(line string) (file string, from int) {
+func searchHit(line string) (file string, from int) {
 	colon := strings.IndexByte(line, ':')
 	if colon < 1 || colon > 500 || line[0] <= ' ' || strings.ContainsAny(line[:colon], "\t\"'(){}<>|") {
 		return "", 0
@@ -22,7 +22,7 @@ func found(line string) (file string, from int) {
 }
 
 // around reports whether a line stands around what a search has found in a file.
-func around(line, file string) (from int) {
+func contextStart(line, file string) (from int) {
 	if len(line) <= len(file) || !strings.HasPrefix(line, file) || line[len(file)] != '-' {
 		return 0
 	}
@@ -45,9 +45,9 @@ func underHeadings(text string) string {
 	out := make([]byte, 0, len(text))
 	lines := strings.SplitAfter(text, "\n")
 	for i := 0; i < len(lines); {
-		file, _ := found(lines[i])
+		file, _ := searchHit(lines[i])
 		end := i
-		for file != "" && end < len(lines) && cutAt(lines[end], file) > 0 {
+		for file != "" && end < len(lines) && lineStartIn(lines[end], file) > 0 {
 			end++
 		}
 		if end-i < 2 {
@@ -57,31 +57,31 @@ func underHeadings(text string) string {
 		}
 		out = append(append(out, file...), ":\n"...)
 		for ; i < end; i++ {
-			out = append(out, lines[i][cutAt(lines[i], file):]...)
+			out = append(out, lines[i][lineStartIn(lines[i], file):]...)
 		}
 	}
 	return string(out)
 }
 
 // cutAt is where a line begins that a search has found in a file, or that stands around one.
-func cutAt(line, file string) int {
-	if f, from := found(line); f == file {
+func lineStartIn(line, file string) int {
+	if f, from := searchHit(line); f == file {
 		return from
 	}
-	return around(line, file)
+	return contextStart(line, file)
 }
 
 // tidied is what a tool prints without what says nothing: the colours of a terminal and, where it shows
 // files, what it prints again and again, most numbers of their lines and the files of lines that were
 // found. note says what was left out and where the whole is; "": nothing was.
-func tidied(text string, files bool, handle func() string) (tidy, note string) {
-	tidy = uncoloured(text)
+func tidyResult(text string, files bool, handle func() string) (tidy, note string) {
+	tidy = stripColors(text)
 	var what []string
 	if len(tidy) < len(text) {
 		what = append(what, "colours")
 	}
 	if plain := len(tidy); files {
-		if tidy = unnumber(tidy); len(tidy) < plain {
+		if tidy = stripLineNumbers(tidy); len(tidy) < plain {
 			what = append(what, "line numbers but every tenth")
 		} else if tidy = underHeadings(tidy); len(tidy) < plain {
 			what = append(what, "repeated file names")
@@ -90,7 +90,7 @@ func tidied(text string, files bool, handle func() string) (tidy, note string) {
 	if len(tidy)+noteRoom >= len(text) {
 		return text, ""
 	}
-	note = "\n" + mark + strings.Join(what, " and ") + " left out by " + oversized
+	note = "\n" + placeholderMark + strings.Join(what, " and ") + " left out by " + oversizedName
 	if h := handle(); h != "" {
 		note += "; archived as " + ladder.Brief(h, 64)
 	}

@@ -17,7 +17,7 @@ type internals struct{}
 // Use returns a function that says what a call of a request does and which file it is about. It
 // is for one goroutine.
 func (internals) Use(r *wire.Request, tools []Tool) func(call transcript.BlockID) (kind, file string) {
-	return usage(r, tools)
+	return usageOf(r, tools)
 }
 
 func (internals) MatchTool(glob string, name string) bool {
@@ -25,9 +25,9 @@ func (internals) MatchTool(glob string, name string) bool {
 }
 
 func (internals) Protected(tool string) bool {
-	return protected(tool)
+	return isProtectedTool(tool)
 }
 
-func (internals) Compile(s Selection) (finder, error) {
+func (internals) Compile(s Selection) (selectFunc, error) {
 	return s.compile()
 }

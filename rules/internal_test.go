@@ -42,7 +42,7 @@ func TestMembers(t *testing.T) {
 		{`[1]`, ""}, {`{"a":1 "b":2}`, "a=1"}, {`{"a":[1,2`, "a=[1,2"}, {`{"a":"\\"}`, `a="\\"`},
 	} {
 		var got []string
-		for m := scan([]byte(c.in)); m.next(); {
+		for m := scanMembers([]byte(c.in)); m.next(); {
 			got = append(got, string(m.key)+"="+string(m.value))
 		}
 		if s := strings.Join(got, " "); s != c.want {
@@ -69,13 +69,13 @@ func TestTable(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"TodoWrite", "todowrite", "write_todos", "Task", "TaskCreate", "Skill", "update_plan", "ExitPlanMode", "AskUserQuestion", "ask_followup_question", "save_memory", "new_task"} {
-		k := Scope{}.guard().sightOf(mustParse(t, `[{"role":"user","content":"x"}]`)).tool(name)
-		if !k.protected {
+		k := Scope{}.compile().view(mustParse(t, `[{"role":"user","content":"x"}]`)).lookUpTool(name)
+		if !k.isProtected {
 			t.Errorf("%s is not protected", name)
 		}
 	}
-	var wrong faults
-	wrong.scope(Scope{ProtectTools: protectedTools, Table: Table()})
+	var wrong optionErrors
+	wrong.checkScope(Scope{ProtectTools: protectedTools, Table: Table()})
 	if wrong != nil {
 		t.Error(OptionErrors(wrong))
 	}
@@ -95,13 +95,13 @@ func TestCut(t *testing.T) {
 		strings.Repeat("👩‍👩‍👧‍👦", 300),
 	} {
 		for _, size := range [][2]int{{512, 256}, {768, 0}, {0, 700}, {511, 257}} {
-			got := ladder.Gist{Head: size[0], Tail: size[1], By: oversized, Call: "call_1"}.Of(text)
-			if !utf8.ValidString(got) || len(got) > size[0]+size[1]+markerRoom || !strings.Contains(got, mark) {
+			got := ladder.Gist{Head: size[0], Tail: size[1], By: oversizedName, Call: "call_1"}.Of(text)
+			if !utf8.ValidString(got) || len(got) > size[0]+size[1]+markerRoom || !strings.Contains(got, placeholderMark) {
 				t.Errorf("%.10q %v: %d bytes: %q", text, size, len(got), got)
 			}
 		}
 	}
-	got := ladder.Gist{Head: 10, Tail: 12, By: oversized, Call: "c"}.Of("one\ntwo\nthree\nfour\nfive\nsix\n")
+	got := ladder.Gist{Head: 10, Tail: 12, By: oversizedName, Call: "c"}.Of("one\ntwo\nthree\nfour\nfive\nsix\n")
 	if want := "one\ntwo\n[pare: 11 of 28 bytes left out here by oversized, call c]\nfive\nsix\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -115,13 +115,13 @@ func FuzzUse(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	s := Scope{ProtectPaths: []string{"**/x"}}.guard().sightOf(mustParse(f, `[{"role":"user","content":"x"}]`))
+	s := Scope{ProtectPaths: []string{"**/x"}}.compile().view(mustParse(f, `[{"role":"user","content":"x"}]`))
 	f.Fuzz(func(t *testing.T, args string) {
 		for _, name := range []string{"Read", "str_replace_editor", "apply_patch", "Bash", "unknown"} {
-			s.use(s.tool(name), []byte(args))
+			s.parseCall(s.lookUpTool(name), []byte(args))
 		}
-		argsHash([]byte(args))
-		isNote([]byte(args))
+		hashArguments([]byte(args))
+		isClearedArguments([]byte(args))
 		if n, _ := jsonspan.DecodedLen([]byte(args)); n != len(jsonspan.Decode(nil, []byte(args))) {
 			t.Errorf("%q is said to be %d bytes long", args, n)
 		}

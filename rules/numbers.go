@@ -14,7 +14,7 @@ const (
 var numberSigns = []string{"→", "\t", "| ", "|", ": "}
 
 // numbering reads the number that a line begins with; end is where its text begins, 0 without one.
-func numbering(line, sign string) (n, end int) {
+func lineNumberOf(line, sign string) (n, end int) {
 	i := 0
 	for i < len(line) && line[i] == ' ' {
 		i++
@@ -34,24 +34,24 @@ func numbering(line, sign string) (n, end int) {
 // are numbered one by one from the first line of the text on, or from the second if the first one
 // opens an element; what stands behind them stays as it is. The text is returned as it was if there
 // are few, or if that leaves nothing out.
-func unnumber(text string) string {
+func stripLineNumbers(text string) string {
 	at := 0
 	if strings.HasPrefix(text, "<") {
 		at = strings.IndexByte(text, '\n') + 1
 	}
 	for _, sign := range numberSigns {
-		if _, end := numbering(text[at:], sign); end > 0 {
-			return unnumberBy(text, at, sign)
+		if _, end := lineNumberOf(text[at:], sign); end > 0 {
+			return stripLineNumbersBy(text, at, sign)
 		}
 	}
 	return text
 }
 
-func unnumberBy(text string, at int, sign string) string {
+func stripLineNumbersBy(text string, at int, sign string) string {
 	out := append(make([]byte, 0, len(text)), text[:at]...)
 	want, lines := 0, 0
 	for line := range strings.Lines(text[at:]) {
-		n, end := numbering(line, sign)
+		n, end := lineNumberOf(line, sign)
 		if end == 0 || lines > 0 && n != want {
 			break
 		}

@@ -35,45 +35,45 @@ type Oversized struct {
 
 // Rule returns the rule, or what is wrong with its options.
 func (o Oversized) Rule() (pare.Rule, error) {
-	guard := o.guard()
+	guard := o.compile()
 	rule := pare.Rule{
-		Name:     oversized,
+		Name:     oversizedName,
 		Doc:      "shorten huge results and arguments, keeping the beginning, the end and what matters in between",
-		Before:   protectors(),
+		Before:   protectingRules(),
 		Recent:   true,
 		Arriving: o.Arrival,
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.sightOf(r)
-		return func(b *pare.Ballot) { s.shorten(b, o) }, nil
+		s := guard.view(r)
+		return func(b *pare.Ballot) { s.shortenAll(b, o) }, nil
 	}
-	var wrong faults
-	wrong.atLeast("head", o.Head, 0)
-	wrong.atLeast("tail", o.Tail, 0)
-	most, head, tail := o.sizes()
+	var wrong optionErrors
+	wrong.checkMinimum("head", o.Head, 0)
+	wrong.checkMinimum("tail", o.Tail, 0)
+	most, head, tail := o.resolvedSizes()
 	switch {
 	case most < minMaxBytes:
-		wrong.atLeast("max_bytes", most, minMaxBytes)
+		wrong.checkMinimum("max_bytes", most, minMaxBytes)
 	case wrong == nil && (tail < 0 || head+tail+markerRoom > most):
-		option, value := o.widest()
+		option, value := o.tooLargeOption()
 		wrong.add(option, value, "write less for them, or more for max_bytes", "head, tail: %d and %d leave no room for a marker of %d within max_bytes, %d", head, o.Tail, markerRoom, most)
 	}
 	if o.ReadBytes != 0 && o.ReadBytes != -1 {
-		wrong.atLeast("read_bytes", o.ReadBytes, minMaxBytes)
+		wrong.checkMinimum("read_bytes", o.ReadBytes, minMaxBytes)
 	}
-	wrong.scope(o.Scope)
-	return rule, wrong.of(rule)
+	wrong.checkScope(o.Scope)
+	return rule, wrong.errorFor(rule)
 }
 
 // widest is the option that a lack of room is about.
-func (o Oversized) widest() (option string, value any) {
+func (o Oversized) tooLargeOption() (option string, value any) {
 	if o.Head == 0 {
 		return "tail", o.Tail
 	}
 	return "head", o.Head
 }
 
-const oversized = "oversized"
+const oversizedName = "oversized"
 
 const (
 	defaultMaxBytes = 16 << 10
@@ -87,7 +87,7 @@ const (
 )
 
 // sizes fills in the defaults.
-func (o Oversized) sizes() (most, head, tail int) {
+func (o Oversized) resolvedSizes() (most, head, tail int) {
 	most, head, tail = o.MaxBytes, o.Head, o.Tail
 	switch {
 	case most == 0 && o.Arrival:
@@ -104,10 +104,10 @@ func (o Oversized) sizes() (most, head, tail int) {
 	return most, head, tail
 }
 
-func (s *sight) shorten(b *pare.Ballot, o Oversized) {
-	most, head, tail := o.sizes()
+func (s *historyView) shortenAll(b *pare.Ballot, o Oversized) {
+	most, head, tail := o.resolvedSizes()
 	kinds := guidance.OfExchanges(s.r)
-	for i, x := range s.exchanges {
+	for i, x := range s.eachExchange {
 		if kinds[i] != guidance.None {
 			continue // the agent works by every line of it
 		}
@@ -118,24 +118,24 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 			continue
 		}
 		args := s.arguments(x.Call)
-		of := s.use(s.tool(x.Tool), args)
-		if s.guards(of.file) || !o.Arrival && s.spared(i, of.file) {
+		of := s.parseCall(s.lookUpTool(x.Tool), args)
+		if s.isProtectedFile(of.file) || !o.Arrival && s.isSpared(i, of.file) {
 			continue
 		}
-		gist := o.gist(of)
+		gist := o.gistFor(of)
 		gist.Call = x.CallID
-		if text, ok := s.plain(result); ok && wirex.Editable(s.r, x.Results[0]) && !wirex.PersonSpeaks([]byte(text)) {
+		if text, ok := s.plainText(result); ok && wirex.Editable(s.r, x.Results[0]) && !wirex.PersonSpeaks([]byte(text)) {
 			s.shortenResult(b, x.Results[0], text, gist, o.Arrival, gist.Outline || of.kind == kindSearch)
 		}
-		if o.Arrival || o.ResultsOnly || call.Body.Len() <= most || isNote(args) || !wirex.Editable(s.r, x.Call) {
+		if o.Arrival || o.ResultsOnly || call.Body.Len() <= most || isClearedArguments(args) || !wirex.Editable(s.r, x.Call) {
 			continue
 		}
-		if args = s.canonicalArgs(x.Call); len(args) <= most {
+		if args = s.canonicalArguments(x.Call); len(args) <= most {
 			continue
 		}
 		// The arguments become the text of a note, in which quotes are escaped again.
-		note := ladder.Gist{Head: head, Tail: tail, By: oversized, Call: x.CallID, Handle: b.Handle(x.Call)}
-		if text := note.Of(string(args)); jsonLen(text)+slack < len(args) {
+		note := ladder.Gist{Head: head, Tail: tail, By: oversizedName, Call: x.CallID, Handle: b.Handle(x.Call)}
+		if text := note.Of(string(args)); jsonLength(text)+placeholderSlack < len(args) {
 			b.Edit(x.Call, text, "%d bytes are more than %d", len(args), most)
 		}
 	}
@@ -143,14 +143,14 @@ func (s *sight) shorten(b *pare.Ballot, o Oversized) {
 
 // shortenResult shortens what a result says, if it is too long. If it is to be tidied, what says nothing
 // goes first, however long it is.
-func (s *sight) shortenResult(b *pare.Ballot, result transcript.BlockID, text string, gist ladder.Gist, tidy, files bool) {
+func (s *historyView) shortenResult(b *pare.Ballot, result transcript.BlockID, text string, gist ladder.Gist, tidy, files bool) {
 	if len(text) <= gist.Most && !tidy || gist.Most <= 0 {
 		return
 	}
 	was, note := len(text), ""
 	handle := func() string { return b.Handle(result) }
 	if tidy {
-		text, note = tidied(text, files, handle)
+		text, note = tidyResult(text, files, handle)
 	}
 	switch {
 	case len(text) > gist.Most:
@@ -163,10 +163,10 @@ func (s *sight) shortenResult(b *pare.Ballot, result transcript.BlockID, text st
 
 // gist says how the result of a call is shortened; a Most below zero: not at all. As it arrives, nobody has
 // read anything of it: a quarter each is for the beginning, the end, lines in between and names.
-func (o Oversized) gist(of use) ladder.Gist {
-	most, head, tail := o.sizes()
+func (o Oversized) gistFor(of callUse) ladder.Gist {
+	most, head, tail := o.resolvedSizes()
 	file := of.kind == kindRead || of.kind == kindRun && showsFile(of.target)
-	g := ladder.Gist{Most: most, Head: head, Tail: tail, By: oversized, Outline: file}
+	g := ladder.Gist{Most: most, Head: head, Tail: tail, By: oversizedName, Outline: file}
 	if !o.Arrival {
 		return g
 	}
@@ -184,16 +184,16 @@ func (o Oversized) gist(of use) ladder.Gist {
 }
 
 // plain returns what a result says, if it is text and nothing else.
-func (s *sight) plain(b transcript.Block) (string, bool) {
+func (s *historyView) plainText(b transcript.Block) (string, bool) {
 	if b.Body == b.Span {
 		return "", false
 	}
-	if quoted(s.t, b.Body) {
-		return textOf(s.t, b.Body), true
+	if isQuoted(s.t, b.Body) {
+		return decodedText(s.t, b.Body), true
 	}
 	raw := s.t.Bytes(b.Body)
 	if len(raw) == 0 || raw[0] == '{' {
-		return s.plainObject(b)
+		return s.responseText(b)
 	}
 	var parts []map[string]json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &parts) != nil {
@@ -212,12 +212,12 @@ func (s *sight) plain(b transcript.Block) (string, bool) {
 
 // plainObject reads the response of a Gemini function: its output, or all of it as
 // JSON.
-func (s *sight) plainObject(b transcript.Block) (string, bool) {
+func (s *historyView) responseText(b transcript.Block) (string, bool) {
 	raw := s.t.Bytes(b.Body)
 	n, output := 0, ""
-	for m := scan(raw); m.next(); n++ {
+	for m := scanMembers(raw); m.next(); n++ {
 		if string(m.key) == "output" && m.value[0] == '"' {
-			output = unquote(m.value)
+			output = unquoteString(m.value)
 		}
 	}
 	if n == 1 && output != "" {
@@ -227,6 +227,6 @@ func (s *sight) plainObject(b transcript.Block) (string, bool) {
 }
 
 // textOf decodes the string whose inside is at body.
-func textOf(t *transcript.Transcript, body transcript.Span) string {
-	return unquote(t.Raw()[body.Start-1 : body.End+1])
+func decodedText(t *transcript.Transcript, body transcript.Span) string {
+	return unquoteString(t.Raw()[body.Start-1 : body.End+1])
 }

@@ -14,20 +14,20 @@ import (
 )
 
 // mark is how everything begins that a rule put in the place of something.
-const mark = pare.Mark
+const placeholderMark = pare.Mark
 
 // defaultMinBytes is longer than any placeholder.
 const defaultMinBytes = 512
 
 // slack is what the dialect may have to write around a placeholder.
-const slack = 48
+const placeholderSlack = 48
 
 // shortResult is longer than any result that points at another one.
 const shortResult = 2000
 
 // pointsBack reports whether a result says, at its beginning, that an earlier one
 // still holds, as tools do that remember what they have shown.
-func pointsBack(head []byte) bool {
+func refersToEarlier(head []byte) bool {
 	for _, words := range []string{"unchanged", "not changed", "already read", "previously read"} {
 		if bytes.Contains(head, []byte(words)) {
 			return true
@@ -38,15 +38,15 @@ func pointsBack(head []byte) bool {
 
 // isNote reports whether arguments are what an edit makes of them: a note, or some
 // member's place taken by one.
-func isNote(args []byte) bool {
-	if bytes.HasPrefix(args, []byte(mark)) {
+func isClearedArguments(args []byte) bool {
+	if bytes.HasPrefix(args, []byte(placeholderMark)) {
 		return true
 	}
-	if !bytes.Contains(args, []byte(mark)) {
+	if !bytes.Contains(args, []byte(placeholderMark)) {
 		return false
 	}
-	for m := scan(args); m.next(); {
-		if len(m.value) > 1 && bytes.HasPrefix(m.value[1:], []byte(mark)) {
+	for m := scanMembers(args); m.next(); {
+		if len(m.value) > 1 && bytes.HasPrefix(m.value[1:], []byte(placeholderMark)) {
 			return true
 		}
 	}
@@ -62,10 +62,10 @@ const shortArgument = 200
 func clearedArguments(args []byte, placeholder string) string {
 	out := []byte{'{'}
 	done := false
-	for m := scan(args); m.next(); {
+	for m := scanMembers(args); m.next(); {
 		value := m.value
 		if len(value) > shortArgument {
-			text := mark + "cleared]"
+			text := placeholderMark + "cleared]"
 			if !done {
 				text, done = placeholder, true
 			}
@@ -84,29 +84,29 @@ func clearedArguments(args []byte, placeholder string) string {
 }
 
 // A victim is an exchange that a rule found useless.
-type victim struct {
+type uselessExchange struct {
 	exchange int
-	about    about
-	why      string // completes: cleared by rule: …
-	keepSaid bool   // leave the result alone
-	keepArgs bool   // leave the arguments alone
+	subject    subject
+	reason      string // completes: cleared by rule: …
+	keepResult bool   // leave the result alone
+	keepArguments bool   // leave the arguments alone
 	drop     bool
 	names    string // that were in the result and nothing newer has; "": none
 }
 
 // ballots votes on victims.
-type ballots struct {
-	*sight
+type voter struct {
+	*historyView
 	rule     string
 	minBytes int
-	tied     []bool // by atom; made when something is to be dropped
+	tiedAtoms     []bool // by atom; made when something is to be dropped
 }
 
-func (s *sight) ballots(rule string, minBytes int) *ballots {
-	return &ballots{sight: s, rule: rule, minBytes: minOf(minBytes)}
+func (s *historyView) newVoter(rule string, minBytes int) *voter {
+	return &voter{historyView: s, rule: rule, minBytes: minBytesOrDefault(minBytes)}
 }
 
-func minOf(minBytes int) int {
+func minBytesOrDefault(minBytes int) int {
 	if minBytes == 0 {
 		return defaultMinBytes
 	}
@@ -114,30 +114,30 @@ func minOf(minBytes int) int {
 }
 
 // one votes on a victim.
-func (v *ballots) one(b *pare.Ballot, w *victim) {
+func (v *voter) vote(b *pare.Ballot, w *uselessExchange) {
 	x := &v.t.Exchanges()[w.exchange]
-	said := v.measure(x.Results[0])
-	if said.person {
+	said := v.measureResult(x.Results[0])
+	if said.personSpeaks {
 		return
 	}
-	if w.drop && v.alone(x) {
-		b.Drop(v.t.AtomOf(x.Call), "%s", w.why)
+	if w.drop && v.canBeDropped(x) {
+		b.Drop(v.t.AtomOf(x.Call), "%s", w.reason)
 		return
 	}
-	if !w.keepSaid && !said.cleared && wirex.Editable(v.r, x.Results[0]) {
-		v.clear(b, x.Results[0], x, w, said)
+	if !w.keepResult && !said.isCleared && wirex.Editable(v.r, x.Results[0]) {
+		v.clearBlock(b, x.Results[0], x, w, said)
 	}
 	// Arguments that are short as they are written need not be read.
-	if !w.keepArgs && v.t.Block(x.Call).Body.Len() >= v.minBytes && wirex.Editable(v.r, x.Call) {
-		v.clear(b, x.Call, x, w, said)
+	if !w.keepArguments && v.t.Block(x.Call).Body.Len() >= v.minBytes && wirex.Editable(v.r, x.Call) {
+		v.clearBlock(b, x.Call, x, w, said)
 	}
 }
 
 // clear puts a placeholder in the place of a result, or of arguments, if that pays.
-func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, x *transcript.Exchange, w *victim, said speech) {
+func (v *voter) clearBlock(b *pare.Ballot, id transcript.BlockID, x *transcript.Exchange, w *uselessExchange, said resultFacts) {
 	what, size := "result", said.size
 	if id == x.Call {
-		what, size = "arguments", argsSize(v.arguments(id))
+		what, size = "arguments", argumentsSize(v.arguments(id))
 	}
 	if size < v.minBytes {
 		return
@@ -147,32 +147,32 @@ func (v *ballots) clear(b *pare.Ballot, id transcript.BlockID, x *transcript.Exc
 		text = clearedArguments(v.arguments(id), text)
 	}
 	const most = 6 // bytes that one takes in a string
-	if most*len(text)+slack < size || jsonLen(text)+slack < size {
-		b.Edit(id, text, "%s", w.why)
+	if most*len(text)+placeholderSlack < size || jsonLength(text)+placeholderSlack < size {
+		b.Edit(id, text, "%s", w.reason)
 	}
 }
 
 // placeholder says what was here, why it is gone and how to get it back.
-func (v *ballots) placeholder(what string, x *transcript.Exchange, w *victim, size int, handle string) string {
+func (v *voter) placeholder(what string, x *transcript.Exchange, w *uselessExchange, size int, handle string) string {
 	var digits [20]byte
 	parts := [...]string{
-		mark, what, " of ", short(x.Tool, 64), " ", short(w.about.file, 120), " (", string(strconv.AppendInt(digits[:0], int64(size), 10)), " bytes)", ", call ", short(x.CallID, 64),
-		" cleared by ", v.rule, ": ", w.why, archivedAs(handle), ".", w.listed(), " Call the tool again if it is needed.", "]",
+		placeholderMark, what, " of ", shortenText(x.Tool, 64), " ", shortenText(w.subject.file, 120), " (", string(strconv.AppendInt(digits[:0], int64(size), 10)), " bytes)", ", call ", shortenText(x.CallID, 64),
+		" cleared by ", v.rule, ": ", w.reason, archiveNote(handle), ".", w.listNames(), " Call the tool again if it is needed.", "]",
 	}
-	if w.about.file == "" {
+	if w.subject.file == "" {
 		parts[4] = ""
 	}
 	if x.CallID == "" {
 		parts[9] = ""
 	}
-	if what != "result" || w.about.kind != kindRead && w.about.kind != kindSearch {
+	if what != "result" || w.subject.kind != kindRead && w.subject.kind != kindSearch {
 		parts[18] = ""
 	}
-	return v.texts.join(parts[:])
+	return v.arena.join(parts[:])
 }
 
 // archivedAs says where the whole is; "": nowhere.
-func archivedAs(handle string) string {
+func archiveNote(handle string) string {
 	if handle == "" {
 		return ""
 	}
@@ -180,7 +180,7 @@ func archivedAs(handle string) string {
 }
 
 // listed are the names that were in a result.
-func (w *victim) listed() string {
+func (w *uselessExchange) listNames() string {
 	if w.names == "" {
 		return ""
 	}
@@ -188,20 +188,20 @@ func (w *victim) listed() string {
 }
 
 // later names the exchange that made another one useless, behind a text.
-func (s *sight) later(text string, i int, behind string) string {
+func (s *historyView) withLaterCall(text string, i int, behind string) string {
 	if id := s.t.Exchanges()[i].CallID; id != "" {
-		return s.texts.join([]string{text, "call ", short(id, 64), behind})
+		return s.arena.join([]string{text, "call ", shortenText(id, 64), behind})
 	}
-	return s.texts.join([]string{text, "a later call", behind})
+	return s.arena.join([]string{text, "a later call", behind})
 }
 
 // texts are many short ones, side by side in few pieces of memory.
-type texts struct {
+type stringArena struct {
 	strings.Builder
-	made int // bytes
+	total int // bytes
 }
 
-func (t *texts) join(parts []string) string {
+func (t *stringArena) join(parts []string) string {
 	const piece = 16 << 10
 	n := 0
 	for _, p := range parts {
@@ -209,18 +209,18 @@ func (t *texts) join(parts []string) string {
 	}
 	if t.Cap()-t.Len() < n {
 		t.Builder = strings.Builder{} // those that were made keep the old one
-		t.Grow(max(n, min(piece, 4*t.made)))
+		t.Grow(max(n, min(piece, 4*t.total)))
 	}
 	from := t.Len()
 	for _, p := range parts {
 		t.WriteString(p)
 	}
-	t.made += n
+	t.total += n
 	return t.String()[from:]
 }
 
 // short cuts a text to at most n bytes, between characters, in one line.
-func short(s string, n int) string {
+func shortenText(s string, n int) string {
 	if len(s) > n {
 		n -= len("…")
 		for n > 0 && !utf8.RuneStart(s[n]) {
@@ -238,12 +238,12 @@ func short(s string, n int) string {
 // but the reasoning that led to it. Where the calls of a step hang together, as on
 // Gemini, none of them is alone: if one went because the others do, it would depend
 // on rules that do not know of each other.
-func (v *ballots) alone(x *transcript.Exchange) bool {
-	if v.tied == nil {
-		v.tied = v.tiedAtoms()
+func (v *voter) canBeDropped(x *transcript.Exchange) bool {
+	if v.tiedAtoms == nil {
+		v.tiedAtoms = v.findTiedAtoms()
 	}
 	a := v.t.AtomOf(x.Call)
-	if v.tied[a] {
+	if v.tiedAtoms[a] {
 		return false
 	}
 	for _, b := range v.t.Atoms()[a].Blocks {
@@ -255,7 +255,7 @@ func (v *ballots) alone(x *transcript.Exchange) bool {
 }
 
 // tiedAtoms finds the atoms that need each other, reasoning aside.
-func (v *ballots) tiedAtoms() []bool {
+func (v *voter) findTiedAtoms() []bool {
 	atoms := v.t.Atoms()
 	tied := make([]bool, len(atoms))
 	reasoning := make([]bool, len(atoms))
@@ -273,32 +273,32 @@ func (v *ballots) tiedAtoms() []bool {
 }
 
 // A speech is what there is to know about a result before it is touched.
-type speech struct {
+type resultFacts struct {
 	size            int // of its text; of all, if most of it is none
-	cleared, person bool
+	isCleared, personSpeaks bool
 }
 
 // measure looks at a result without decoding it, where that can be helped.
-func (s *sight) measure(result transcript.BlockID) speech {
+func (s *historyView) measureResult(result transcript.BlockID) resultFacts {
 	b := s.t.Block(result)
 	if b.Body == b.Span {
-		return speech{}
+		return resultFacts{}
 	}
 	raw := s.t.Bytes(b.Body)
-	inner, plain := raw, quoted(s.t, b.Body)
+	inner, plain := raw, isQuoted(s.t, b.Body)
 	if !plain {
 		inner = onlyText(raw)
 	}
 	size, odd := jsonspan.DecodedLen(inner)
 	if inner != nil && !odd {
-		return speech{size, wirex.IsCleared(inner), wirex.PersonSpeaks(inner)}
+		return resultFacts{size, wirex.IsCleared(inner), wirex.PersonSpeaks(inner)}
 	}
 	if plain {
-		s.text = jsonspan.Decode(s.text[:0], raw)
+		s.textBuffer = jsonspan.Decode(s.textBuffer[:0], raw)
 	} else {
-		s.text = append(s.text[:0], s.r.Text(result)...)
+		s.textBuffer = append(s.textBuffer[:0], s.r.Text(result)...)
 	}
-	m := speech{len(s.text), wirex.IsCleared(s.text), wirex.PersonSpeaks(s.text)}
+	m := resultFacts{len(s.textBuffer), wirex.IsCleared(s.textBuffer), wirex.PersonSpeaks(s.textBuffer)}
 	// Pictures and the like are no text but take their place.
 	if len(raw) > 4*m.size+1024 {
 		m.size = len(raw)
@@ -311,17 +311,17 @@ func (s *sight) measure(result transcript.BlockID) speech {
 func onlyText(raw []byte) []byte {
 	v := bytes.TrimSpace(raw)
 	if len(v) > 0 && v[0] == '[' {
-		end := skipValue(v, space(v, 1))
-		if rest := space(v, end); rest >= len(v) || v[rest] != ']' {
+		end := skipValue(v, skipSpace(v, 1))
+		if rest := skipSpace(v, end); rest >= len(v) || v[rest] != ']' {
 			return nil
 		}
-		v = v[space(v, 1):end]
+		v = v[skipSpace(v, 1):end]
 	}
 	var text []byte
-	for m := scan(v); m.next(); {
+	for m := scanMembers(v); m.next(); {
 		switch {
-		case m.is(besideText):
-		case text == nil && m.is([]string{"text", "output", "content", "result"}) && len(m.value) >= 2 && m.value[0] == '"':
+		case m.isOneOf(ignoredMembers):
+		case text == nil && m.isOneOf([]string{"text", "output", "content", "result"}) && len(m.value) >= 2 && m.value[0] == '"':
 			text = m.value[1 : len(m.value)-1]
 		default:
 			return nil
@@ -331,4 +331,4 @@ func onlyText(raw []byte) []byte {
 }
 
 // besideText is what may stand beside a text.
-var besideText = []string{"type", "cache_control", "annotations"}
+var ignoredMembers = []string{"type", "cache_control", "annotations"}

@@ -16,7 +16,7 @@ type Protect struct {
 func (o Protect) Rule() (pare.Rule, error) {
 	find, _ := o.compile()
 	rule := pare.Rule{
-		Name: protect,
+		Name: protectName,
 		Doc:  "pin messages and exchanges by role, tool, path, marker, place or kind",
 		Prepare: func(r *wire.Request) (pare.Process, error) {
 			return func(b *pare.Ballot) {
@@ -24,9 +24,9 @@ func (o Protect) Rule() (pare.Rule, error) {
 			}, nil
 		},
 	}
-	var wrong faults
-	wrong.selection(o.Selection)
-	return rule, wrong.of(rule)
+	var wrong optionErrors
+	wrong.checkSelection(o.Selection)
+	return rule, wrong.errorFor(rule)
 }
 
-const protect = "protect"
+const protectName = "protect"

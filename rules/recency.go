@@ -21,17 +21,17 @@ type Recency struct {
 	Exchanges *int `json:"exchanges,omitempty"`
 }
 
-const defaultRecent = 10
+const defaultRecentMessages = 10
 
 // Rule returns the rule, or what is wrong with its options.
 func (o Recency) Rule() (pare.Rule, error) {
 	rule := pare.Rule{
-		Name:   recency,
+		Name:   recencyName,
 		Recent: true,
 		Doc:    "protect the last messages, turns or exchanges; 10 messages by default",
 		Prepare: func(r *wire.Request) (pare.Process, error) {
 			t := r.Transcript()
-			from, why := o.from(r)
+			from, why := o.firstProtected(r)
 			return func(b *pare.Ballot) {
 				for id := from; int(id) < len(t.Blocks()); id++ {
 					a := t.AtomOf(id)
@@ -42,7 +42,7 @@ func (o Recency) Rule() (pare.Rule, error) {
 			}, nil
 		},
 	}
-	var wrong faults
+	var wrong optionErrors
 	first := ""
 	for _, u := range []struct {
 		name string
@@ -51,27 +51,27 @@ func (o Recency) Rule() (pare.Rule, error) {
 		switch {
 		case u.n == nil:
 		case *u.n < 0:
-			wrong.atLeast(u.name, *u.n, 0)
+			wrong.checkMinimum(u.name, *u.n, 0)
 		case first != "":
 			wrong.add(first, *u.n, "", "messages, turns, exchanges: choose one of them")
 		default:
 			first = u.name
 		}
 	}
-	return rule, wrong.of(rule)
+	return rule, wrong.errorFor(rule)
 }
 
-const recency = "recency"
+const recencyName = "recency"
 
 // from returns the first block that is protected, and why it is. It need not be the
 // first of its message: a person may speak behind the results of the turn before.
-func (o Recency) from(r *wire.Request) (from transcript.BlockID, why string) {
+func (o Recency) firstProtected(r *wire.Request) (from transcript.BlockID, why string) {
 	t := r.Transcript()
 	ms := t.Messages()
 	from = transcript.BlockID(len(t.Blocks()))
 	switch {
 	case o.Turns != nil:
-		return lastTurns(r, *o.Turns), fmt.Sprintf("in the last %d turns", *o.Turns)
+		return startOfLastTurns(r, *o.Turns), fmt.Sprintf("in the last %d turns", *o.Turns)
 	case o.Exchanges != nil:
 		xs := t.Exchanges()
 		for i, n := len(xs)-1, *o.Exchanges; i >= 0 && n > 0; i-- {
@@ -82,7 +82,7 @@ func (o Recency) from(r *wire.Request) (from transcript.BlockID, why string) {
 		}
 		return from, fmt.Sprintf("in the last %d exchanges", *o.Exchanges)
 	}
-	n := defaultRecent
+	n := defaultRecentMessages
 	if o.Messages != nil {
 		n = *o.Messages
 	}
@@ -94,16 +94,16 @@ func (o Recency) from(r *wire.Request) (from transcript.BlockID, why string) {
 
 // lastTurns returns the block at which the last n turns begin. What a person says
 // in several messages in a row begins one turn.
-func lastTurns(r *wire.Request, n int) transcript.BlockID {
+func startOfLastTurns(r *wire.Request, n int) transcript.BlockID {
 	t := r.Transcript()
 	ms := t.Messages()
 	from := transcript.BlockID(len(t.Blocks()))
 	for i := len(ms) - 1; i >= 0 && n > 0; i-- {
-		speaks := spoken(r, ms[i])
+		speaks := firstSpokenBlock(r, ms[i])
 		if from = ms[i].First; speaks == transcript.NoBlock {
 			continue
 		}
-		if i > 0 && speaks == ms[i].First && spoken(r, ms[i-1]) != transcript.NoBlock {
+		if i > 0 && speaks == ms[i].First && firstSpokenBlock(r, ms[i-1]) != transcript.NoBlock {
 			continue
 		}
 		from = speaks
@@ -116,7 +116,7 @@ func lastTurns(r *wire.Request, n int) transcript.BlockID {
 }
 
 // spoken returns the first block of a message that a person wrote or attached, or NoBlock.
-func spoken(r *wire.Request, m transcript.Message) transcript.BlockID {
+func firstSpokenBlock(r *wire.Request, m transcript.Message) transcript.BlockID {
 	for b := m.First; b < m.End && m.Speaks; b++ {
 		if wirex.FromPerson(r, b) {
 			return b

@@ -16,4 +16,4 @@ func Standard() []pare.Rule {
 
 // protectors are the rules that those which remove something come before. It is an
 // order for people who read a list; the verdict does not depend on it.
-func protectors() []string { return []string{"?" + recency, "?" + protect} }
+func protectingRules() []string { return []string{"?" + recencyName, "?" + protectName} }

@@ -33,53 +33,53 @@ type Selection struct {
 
 // A finder calls found with every atom of a request that is selected, and why it is;
 // with some of them more than once. It may be used by many goroutines.
-type finder func(r *wire.Request, found func(a transcript.AtomID, why string))
+type selectFunc func(r *wire.Request, found func(a transcript.AtomID, why string))
 
 // Compile makes the selection ready. The error is an [OptionErrors].
-func (s Selection) compile() (finder, error) {
-	var wrong faults
-	wrong.selection(s)
+func (s Selection) compile() (selectFunc, error) {
+	var wrong optionErrors
+	wrong.checkSelection(s)
 	if len(wrong) > 0 {
 		return nil, OptionErrors(wrong)
 	}
-	guard := Scope{Table: s.Table}.guard()
+	guard := Scope{Table: s.Table}.compile()
 	return func(r *wire.Request, found func(transcript.AtomID, string)) {
-		see := seeker{guard.sightOf(r), s, found}
-		see.messages()
-		see.calls()
-		see.blocks()
+		see := selector{guard.view(r), s, found}
+		see.selectMessages()
+		see.selectCalls()
+		see.selectBlocks()
 	}, nil
 }
 
-func (f *faults) selection(s Selection) {
+func (f *optionErrors) checkSelection(s Selection) {
 	for i, name := range s.Roles {
 		if _, ok := roleOf(name); !ok {
-			f.element("roles", i, name, "write system, user, assistant or tool", "%q is no role", name)
+			f.addElement("roles", i, name, "write system, user, assistant or tool", "%q is no role", name)
 		}
 	}
 	for i, name := range s.Kinds {
 		if _, ok := kindOf(name); !ok {
-			f.element("kinds", i, name, "write text, thinking, call, result, server call, server result, media, compaction or other", "%q is no kind", name)
+			f.addElement("kinds", i, name, "write text, thinking, call, result, server call, server result, media, compaction or other", "%q is no kind", name)
 		}
 	}
 	for i, text := range s.Markers {
 		if text == "" {
-			f.element("markers", i, text, "remove it", "an empty text stands everywhere")
+			f.addElement("markers", i, text, "remove it", "an empty text stands everywhere")
 		}
 	}
-	f.globs("tools", s.Tools)
-	f.globs("paths", s.Paths)
-	f.table(s.Table)
+	f.checkGlobs("tools", s.Tools)
+	f.checkGlobs("paths", s.Paths)
+	f.checkTable(s.Table)
 }
 
 // A seeker looks for what a selection names in one history.
-type seeker struct {
-	*sight
+type selector struct {
+	*historyView
 	Selection
 	found func(transcript.AtomID, string)
 }
 
-func (s *seeker) messages() {
+func (s *selector) selectMessages() {
 	ms := s.t.Messages()
 	take := func(i int, why string) {
 		for id := ms[i].First; id < ms[i].End; id++ {
@@ -91,7 +91,7 @@ func (s *seeker) messages() {
 			take(i, "role "+m.Role.String())
 		}
 		for _, marker := range s.Markers {
-			if s.stands(i, marker) {
+			if s.contains(i, marker) {
 				take(i, fmt.Sprintf("marked %q", marker))
 			}
 		}
@@ -111,7 +111,7 @@ func (s *seeker) messages() {
 
 // stands reports whether a text stands in a message: in what is said, in
 // arguments or in results.
-func (s *sight) stands(message int, marker string) bool {
+func (s *historyView) contains(message int, marker string) bool {
 	m := s.t.Messages()[message]
 	for id := m.First; id < m.End; id++ {
 		blk := s.t.Block(id)
@@ -119,9 +119,9 @@ func (s *sight) stands(message int, marker string) bool {
 		found := false
 		switch {
 		case blk.Body == blk.Span:
-		case quoted(s.t, blk.Body) && plainSpelling(marker) && bytes.IndexByte(body, '\\') < 0:
+		case isQuoted(s.t, blk.Body) && plainSpelling(marker) && bytes.IndexByte(body, '\\') < 0:
 			found = bytes.Contains(body, []byte(marker))
-		case blk.Kind == transcript.Call && !quoted(s.t, blk.Body):
+		case blk.Kind == transcript.Call && !isQuoted(s.t, blk.Body):
 			found = bytes.Contains(wirex.Canonical(body), []byte(marker))
 		default:
 			found = strings.Contains(s.r.Text(id), marker)
@@ -139,7 +139,7 @@ func plainSpelling(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\/<>&'`, r) })
 }
 
-func (s *seeker) calls() {
+func (s *selector) selectCalls() {
 	if len(s.Tools) == 0 && len(s.Paths) == 0 {
 		return
 	}
@@ -156,7 +156,7 @@ func (s *seeker) calls() {
 		if len(s.Paths) == 0 {
 			continue
 		}
-		file := s.use(s.tool(x.Tool), s.arguments(x.Call)).file
+		file := s.parseCall(s.lookUpTool(x.Tool), s.arguments(x.Call)).file
 		for _, g := range s.Paths {
 			if file != "" && matchPath(g, file) {
 				s.found(s.t.AtomOf(x.Call), "path "+file)
@@ -165,7 +165,7 @@ func (s *seeker) calls() {
 	}
 }
 
-func (s *seeker) blocks() {
+func (s *selector) selectBlocks() {
 	var wanted []transcript.Kind
 	for _, name := range s.Kinds {
 		k, _ := kindOf(name)

@@ -10,7 +10,7 @@ import (
 // showsFile reports whether a command line, as the argument of a call is written, prints files or
 // parts of them, as agents do that have no tool to read and search with.
 func showsFile(target []byte) bool {
-	for segment := range segments(commandLine(target)) {
+	for segment := range firstCommands(commandLine(target)) {
 		words := strings.Fields(segment)
 		for len(words) > 0 && (opensBlock[words[0]] || strings.Contains(words[0], "=")) {
 			words = words[1:]
@@ -34,7 +34,7 @@ var (
 
 // segments are the first commands of all pipelines: what others make of what they print is still
 // theirs.
-func segments(line string) func(yield func(string) bool) {
+func firstCommands(line string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for part := range strings.FieldsFuncSeq(line, func(c rune) bool { return c == ';' || c == '\n' || c == '&' }) {
 			first, _, _ := strings.Cut(part, "|")
@@ -59,5 +59,5 @@ func commandLine(target []byte) string {
 		}
 		return strings.Join(words, " ")
 	}
-	return unquote(target)
+	return unquoteString(target)
 }

@@ -25,32 +25,32 @@ type SupersededWrites struct {
 
 // Rule returns the rule, or what is wrong with its options.
 func (o SupersededWrites) Rule() (pare.Rule, error) {
-	guard := o.guard()
+	guard := o.compile()
 	rule := pare.Rule{
 		Name:   "superseded-writes",
 		Doc:    "clear writes and edits of a file that a later successful write replaced as a whole",
-		Before: protectors(),
+		Before: protectingRules(),
 		Recent: true,
 	}
-	writes := func(k *known) bool { return k.Kind == kindWrite || k.Kind == kindEdit }
+	writes := func(k *numberedTool) bool { return k.Kind == kindWrite || k.Kind == kindEdit }
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
-		s := guard.sightOf(r)
-		return s.votes(rule.Name, o.MinBytes, func() []victim { return s.overwritten(inOrder(s.superseded(s.among(writes))), o) }), nil
+		s := guard.view(r)
+		return s.process(rule.Name, o.MinBytes, func() []uselessExchange { return s.supersededWrites(sortFindings(s.findSuperseded(s.exchangesOf(writes))), o) }), nil
 	}
-	var wrong faults
-	wrong.mode(o.Mode, modeClear, modeDrop)
-	wrong.atLeast("min_bytes", o.MinBytes, 0)
-	wrong.scope(o.Scope)
-	return rule, wrong.of(rule)
+	var wrong optionErrors
+	wrong.checkMode(o.Mode, modeClear, modeDrop)
+	wrong.checkMinimum("min_bytes", o.MinBytes, 0)
+	wrong.checkScope(o.Scope)
+	return rule, wrong.errorFor(rule)
 }
 
 // superseded walks back from the end, so that the first whole write it meets of a
 // file is the one that holds.
-func (s *sight) superseded(among []int) (all []finding) {
+func (s *historyView) findSuperseded(among []int) (all []laterFinding) {
 	holds := make(map[string]int) // file → the latest exchange that wrote it whole
 	xs := s.t.Exchanges()
 	for _, i := range slices.Backward(among) {
-		u := s.written(&xs[i])
+		u := s.writtenBy(&xs[i])
 		if u.file == "" {
 			continue
 		}
@@ -58,16 +58,16 @@ func (s *sight) superseded(among []int) (all []finding) {
 		switch {
 		case !ok && u.kind == kindWrite && s.outcome(&xs[i]) == transcript.OutcomeSucceeded:
 			holds[u.file] = i
-		case ok && s.turn(i) < s.turn(by):
-			all = append(all, finding{exchange: i, by: by, about: about{u.kind, u.file}})
+		case ok && s.callTurn(i) < s.callTurn(by):
+			all = append(all, laterFinding{exchange: i, laterExchange: by, subject: subject{u.kind, u.file}})
 		}
 	}
 	return all
 }
 
 // written is what a call writes or edits; its file is "" if it does neither.
-func (s *sight) written(x *transcript.Exchange) use {
-	u := s.used(s.tool(x.Tool), x)
+func (s *historyView) writtenBy(x *transcript.Exchange) callUse {
+	u := s.readCall(s.lookUpTool(x.Tool), x)
 	if u.kind != kindWrite && u.kind != kindEdit {
 		u.file = ""
 	}
@@ -75,16 +75,16 @@ func (s *sight) written(x *transcript.Exchange) use {
 }
 
 // overwritten says what is to be done about what was superseded.
-func (s *sight) overwritten(found []finding, o SupersededWrites) []victim {
-	all := make([]victim, 0, len(found))
+func (s *historyView) supersededWrites(found []laterFinding, o SupersededWrites) []uselessExchange {
+	all := make([]uselessExchange, 0, len(found))
 	for _, f := range found {
-		if s.guards(f.about.file) || f.about.kind == kindEdit && o.KeepEdits {
+		if s.isProtectedFile(f.subject.file) || f.subject.kind == kindEdit && o.KeepEdits {
 			continue
 		}
-		all = append(all, victim{exchange: f.exchange, about: f.about, why: s.later("the file was written as a whole by ", f.by, ""), drop: o.Mode == modeDrop})
+		all = append(all, uselessExchange{exchange: f.exchange, subject: f.subject, reason: s.withLaterCall("the file was written as a whole by ", f.laterExchange, ""), drop: o.Mode == modeDrop})
 	}
 	return all
 }
 
 // turn returns the turn of an exchange's call.
-func (s *sight) turn(i int) int { return s.t.Messages()[s.message(i)].Turn }
+func (s *historyView) callTurn(i int) int { return s.t.Messages()[s.callMessage(i)].Turn }

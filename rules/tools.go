@@ -62,7 +62,7 @@ var (
 
 // table is the tools of common agents. Names that several agents use stand once:
 // arguments are found by their usual names.
-var table = []Tool{
+var knownTools = []Tool{
 	// Claude Code
 	{Name: "Read", Kind: kindRead}, {Name: "Write", Kind: kindWrite}, {Name: "Edit", Kind: kindEdit}, {Name: "MultiEdit", Kind: kindEdit},
 	{Name: "NotebookRead", Kind: kindRead}, {Name: "NotebookEdit", Kind: kindEdit},
@@ -119,7 +119,7 @@ var editorCommands = map[string]string{
 }
 
 // Table returns the tools that the rules know.
-func Table() []Tool { return slices.Clone(table) }
+func Table() []Tool { return slices.Clone(knownTools) }
 
 // protectedTools hold what the rest of the work is steered by: plans, tasks,
 // skills, memories, questions to a person, and the reports of sub-agents.
