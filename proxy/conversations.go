@@ -238,6 +238,12 @@ func (c *Conversations) find(key string) *remembered {
 
 type scopeKey struct{}
 
+// scopeOf returns the scope of a request; see [WithScope].
+func scopeOf(ctx context.Context) string {
+	scope, _ := ctx.Value(scopeKey{}).(string)
+	return scope
+}
+
 // WithScope says whose request it is: what is known of the conversations of one is not
 // known of those of another.
 func WithScope(ctx context.Context, scope string) context.Context {
@@ -250,9 +256,8 @@ func keyOf(ctx context.Context, upstream string, g wire.Glance) string {
 	if g.Fingerprint == ([16]byte{}) {
 		return ""
 	}
-	scope, _ := ctx.Value(scopeKey{}).(string)
 	b := make([]byte, 0, 128)
-	for _, part := range []string{scope, upstream, g.Dialect.String(), g.Profile.Model} {
+	for _, part := range []string{scopeOf(ctx), upstream, g.Dialect.String(), g.Profile.Model} {
 		b = append(append(b, part...), 0)
 	}
 	sum := sha256.Sum256(append(b, g.Fingerprint[:]...))

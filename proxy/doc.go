@@ -1,8 +1,7 @@
 // Package proxy stands between a client and the provider of a model: it reads the history
 // of a request, repairs what the provider would refuse, makes it fit the window of the
 // model, and sends it on. A request with nothing to repair leaves byte for byte as it came,
-// and replies are never touched but for the headers that say what was done; unless a
-// [Recall] lets the model fetch what was removed.
+// and replies are never touched but for the headers that say what was done.
 //
 // There are three ways in, all with the same engine below:
 //

@@ -42,7 +42,7 @@ const batchTime = 10 * time.Second
 
 // batch plans the requests of a batch, each by itself. What is learned of conversations comes
 // from replies, and is not for them: theirs come later, and elsewhere. For the same reason
-// nothing can be healed, or fetched again.
+// nothing can be healed.
 func (x *exchange) batch() outcome {
 	all, err := wirex.Batch(x.aim.read.Dialect, x.plain)
 	switch {
@@ -52,7 +52,7 @@ func (x *exchange) batch() outcome {
 		return outcome{skip: skipUnknown, detail: "there are no requests in it"}
 	}
 	each := x.aim
-	each.conversations, each.recall, each.own = nil, nil, true
+	each.conversations, each.own = nil, true
 	most := x.t.planTime(each.policy)
 	if most >= 0 {
 		most = max(most, batchTime, planTimeFor(len(x.plain)))

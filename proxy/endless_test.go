@@ -1,14 +1,18 @@
 package proxy
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/summary"
@@ -17,11 +21,11 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestDefectC1Proxy: a client sends a history that grows to thousands of turns, and the proxy makes a
+// TestEndlessConversationKeepsEveryFact: a client sends a history that grows to thousands of turns, and the proxy makes a
 // window with summaries of each request. All are answered, windows and summaries are within their
-// bounds, and each turn is there, or a summary says that it stands for it. In the end the model
-// fetches whatever has a handle, and has been told every fact.
-func TestDefectC1Proxy(t *testing.T) {
+// bounds, and each turn is there, or a summary says that it stands for it. In the end everything that
+// is not sent is in the archive, under the handles that the request names.
+func TestEndlessConversationKeepsEveryFact(t *testing.T) {
 	rounds := 24
 	switch {
 	case trial.Soak():
@@ -33,20 +37,12 @@ func TestDefectC1Proxy(t *testing.T) {
 	count := tokens.For("claude-sonnet-4-5")
 	c := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MaxTokens: most}
 	var sent []byte
-	fetches := false
-	handle := regexp.MustCompile(`archived as (pare-[0-9a-f]+)`)
-	tr := &Transport{PlanTime: -1, Recall: &Recall{MaxBytes: 1 << 24}, Conversations: NewConversations(ConversationsOptions{}), Policy: &pare.Policy{Window: &pare.Window{Tokens: window, LowPercent: 60}, Compact: c},
+	var archived memoryArchive
+	handle := regexp.MustCompile(`(?:archived as|pare recall) (pare-[0-9a-f]+)`)
+	tr := &Transport{PlanTime: -1, Conversations: NewConversations(ConversationsOptions{}), Policy: &pare.Policy{Window: &pare.Window{Tokens: window, LowPercent: 60}, Compact: c, Archive: &archived},
 		Base: base(func(_ *http.Request, body []byte) *http.Response {
 			sent = body
-			var calls []string
-			for i, m := range handle.FindAllSubmatch(body, -1) {
-				calls = append(calls, fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"pare_recall","input":{"handle":%q}}`, i, m[1]))
-			}
-			if !fetches {
-				calls = nil
-			}
-			fetches = false
-			return answer(200, `{"type":"message","role":"assistant","content":[`+strings.Join(calls, ",")+`],"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":5}}`)
+			return answer(200, `{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn","usage":{"input_tokens":5,"output_tokens":5}}`)
 		})}
 	stands := regexp.MustCompile(`\[pare: (?:level \d+: )?(\d+) turns?, \d+ blocks? of`)
 	history, turns := "", 0
@@ -89,9 +85,46 @@ func TestDefectC1Proxy(t *testing.T) {
 			t.Fatalf("round %d: %d tokens, %d of summaries; %d turns, %d are there and summaries stand for %d\n%s", round, all, n, turns, left, gone, said)
 		}
 	}
-	fetches = true
-	ask()
-	if i := trial.Missing(string(sent), turns); i < turns {
-		t.Errorf("of %d turns that of %d is neither sent nor fetched: %d bytes", turns, i, len(sent))
+	all := string(sent)
+	for _, m := range handle.FindAllSubmatch(sent, -1) {
+		items, err := archive.Recall(t.Context(), &archived, string(m[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range items {
+			all += string(item.Raw)
+		}
 	}
+	if i := trial.Missing(all, turns); i < turns {
+		t.Errorf("of %d turns that of %d is neither sent nor archived: %d bytes", turns, i, len(all))
+	}
+}
+
+// A memoryArchive is an archive in memory.
+type memoryArchive struct {
+	mu    sync.Mutex
+	items map[string]archive.Item
+}
+
+func (a *memoryArchive) Put(_ context.Context, items ...archive.Item) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.items == nil {
+		a.items = make(map[string]archive.Item)
+	}
+	for _, item := range items {
+		item.Raw = bytes.Clone(item.Raw)
+		a.items[item.ID] = item
+	}
+	return nil
+}
+
+func (a *memoryArchive) Get(_ context.Context, id string) (archive.Item, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	item, ok := a.items[id]
+	if !ok {
+		return item, archive.ErrNotFound
+	}
+	return item, nil
 }

@@ -158,10 +158,9 @@ func (x *exchange) full() {
 	}
 }
 
-// filled notes what the provider has counted of a request that it has taken. What it counts of
-// several, for recalls, is not the size of one.
+// filled notes what the provider has counted of a request that it has taken.
 func (x *exchange) filled() {
-	if x.text > 0 && len(x.rec.Recalls) == 0 {
+	if x.text > 0 {
 		x.t.Conversations.fills.filled(x.o.key, x.text, fullness.Step{Model: x.rec.Model, Usage: x.rec.Usage, Turns: x.o.glance.Asked})
 	}
 }

@@ -41,12 +41,10 @@ type Config struct {
 	PlanTime time.Duration
 	Prune    bool
 	NoHeal   bool
-	// Recall lets models fetch what was removed. Nil: they cannot.
-	Recall  *Recall
-	Secret  func(came *http.Request, accessKey string) (secret string, ok bool)
-	Record  func(*Record)
-	Begun   func(*Record)
-	Planned func(id string, r *wire.Request, p *pare.Plan)
+	Secret   func(came *http.Request, accessKey string) (secret string, ok bool)
+	Record   func(*Record)
+	Begun    func(*Record)
+	Planned  func(id string, r *wire.Request, p *pare.Plan)
 	// Untouched is that of a [Transport], too.
 	Untouched func(id string, body []byte)
 	Log       *slog.Logger
@@ -72,7 +70,6 @@ type Handler struct {
 	base      http.RoundTripper
 	ledger    *ledger
 	policy    atomic.Pointer[pare.Policy]
-	recall    atomic.Pointer[Recall]
 	keeper    atomic.Pointer[keeper]
 	stop      atomic.Pointer[func(*fullness.Outlook) string]
 	faults    faults
@@ -111,7 +108,6 @@ func New(c Config) *Handler {
 	}
 	h.ledger = newLedger(c.Memory, c.Flights)
 	h.setPolicy(c.Policy)
-	h.setRecall(c.Recall)
 	h.proxy = &httputil.ReverseProxy{
 		Rewrite: rewrite, Transport: trips{h}, BufferPool: copies{},
 		ModifyResponse: numbered, ErrorHandler: h.failed,
@@ -128,9 +124,6 @@ func (h *Handler) setPolicy(p *pare.Policy) {
 	h.faults.forget()
 	h.policy.Store(p)
 }
-
-// SetRecall says whether models may fetch what was removed from now on; nil: they may not.
-func (h *Handler) setRecall(r *Recall) { h.recall.Store(r) }
 
 // A keeper is who gets the requests that are answered.
 type keeper struct {
@@ -308,7 +301,7 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 // transport sends requests to a target.
 func (h *Handler) transport(to target) Transport {
 	tr := Transport{
-		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal, Recall: h.recall.Load(),
+		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal,
 		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Untouched: h.conf.Untouched, Log: h.conf.Log, ledger: h.ledger, client: to.client, faults: &h.faults, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
 	}
 	if p := h.keeper.Load(); p != nil {

@@ -51,7 +51,7 @@ func TestLongRepliesHoldNoHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := resp.Body.(*watched).x
-		if x.plain != nil || x.sent != nil || x.aim.raw != nil || x.o.body != nil || x.o.plan != nil || x.o.planned != nil || x.body.buf != nil {
+		if x.plain != nil || x.sent != nil || x.o.body != nil || x.o.plan != nil || x.o.planned != nil || x.body.buf != nil {
 			t.Errorf("%s: the history is held", name)
 		}
 		if r, ok := sent.Body.(*reader); !ok || r.bytes != nil {

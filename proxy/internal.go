@@ -64,7 +64,3 @@ func (internals) SetStop(h *Handler, stop func(*fullness.Outlook) string) {
 func (internals) SetPolicy(h *Handler, p *pare.Policy) {
 	h.setPolicy(p)
 }
-
-func (internals) SetRecall(h *Handler, r *Recall) {
-	h.setRecall(r)
-}

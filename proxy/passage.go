@@ -1,12 +1,10 @@
 package proxy
 
 import (
-	"bytes"
-	"io"
 	"net/http"
 	"strings"
 
-	"github.com/pare-llm/pare/proxy/internal/recall"
+	"github.com/pare-llm/pare/proxy/internal/reply"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -83,30 +81,14 @@ func (p *Passage) Size() int { return cap(p.Body) + cap(p.reply) }
 // Reply is what the model said, as elements of the dialect's list of messages; nil: nothing, or
 // nothing that is whole and can be read.
 func (p *Passage) Reply() [][]byte {
-	tongue := recall.For(p.Dialect)
-	if tongue == nil || len(p.reply) == 0 {
+	if len(p.reply) == 0 {
 		return nil
 	}
 	plain, err := unpack(p.coding, p.reply, 8*maxHeard)
 	if err != nil {
 		return nil
 	}
-	framing := recall.Frame(tongue, p.media, p.streamed)
-	if framing == nil {
-		return tongue.Hear(plain).Message()
-	}
-	framing.Read(bytes.NewReader(plain))
-	filter := tongue.Stream()
-	for {
-		e, err := framing.Next()
-		if err == io.EOF {
-			return filter.Turn().Message()
-		}
-		if err != nil {
-			return nil
-		}
-		filter.Take(e)
-	}
+	return reply.Messages(reply.Reply{Dialect: p.Dialect, ContentType: p.media, IsStreamed: p.streamed, Body: plain})
 }
 
 // agentOf is the program that a header names, without what it says about the machine.

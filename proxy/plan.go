@@ -42,16 +42,12 @@ type aim struct {
 	known         Learned
 	conversations *Conversations
 	upstream      string
-	recall        *Recall // nil: nothing is fetched again
-	owner         owner   // whose calls are put back
-	raw           []byte  // the request as the client sent it
 	anthropic     bool    // the upstream is Anthropic's
 	before        beat    // the request before this one
 	heat          heat    // what is known of the cache
 	own           bool    // the provider is asked for nothing
 	short         bool    // what the provider clears by itself is not enough
 	learned       int     // the limit that the provider's counts have taught just now
-	kept          bool    // thinking that a change makes invalid stays: the provider drops it
 	accepted      int     // bytes that the provider took of this conversation last; zero: not known
 	taught        Learned // what a refusal for size has taught
 	inBytes       bool    // the limit is one of bytes
@@ -72,7 +68,6 @@ type outcome struct {
 	requests int                // of a batch; zero: it is none
 	plan     *pare.Plan         // that body comes from
 	planned  *wire.Request      // that plan is for
-	offer    *offer             // the tool for recalls; nil: it is not in the request
 	faults   []*pare.FaultError // what failed, and was done without if it could be
 	key      string             // of the conversation
 	known    Learned            // that was heeded
@@ -93,37 +88,36 @@ func (o outcome) skipped(why string, detail string) outcome {
 // plan reads a request and says what to send in its place. Whatever goes wrong, that is
 // what came.
 func plan(ctx context.Context, raw []byte, a aim) outcome {
-	o, raw, restored, done := inspect(ctx, raw, &a)
+	o, done := inspect(ctx, raw, &a)
 	if done {
 		return o
 	}
-	return o.think(ctx, raw, a, restored)
+	return o.think(ctx, raw, a)
 }
 
 // inspect is the part of planning that every request takes, and that is all of it for nearly
-// all: done says so. Otherwise raw is what to go on with, into which so many calls were put
-// back.
-func inspect(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, restored int, done bool) {
+// all: done says so.
+func inspect(ctx context.Context, in []byte, a *aim) (o outcome, done bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			o.faults = []*pare.FaultError{panicked(p)}
 			a.policy = withoutCode(a.policy)
-			raw, restored, done = in, 0, false
+			done = false
 		}
 	}()
 	if a.policy.Off {
-		return o.skipped(skipOff, ""), in, 0, true
+		return o.skipped(skipOff, ""), true
 	}
 	var err error
 	if o.glance, err = glance(in, *a); err != nil {
-		return o.skipped(unread(err)), in, 0, true
+		return o.skipped(unread(err)), true
 	}
 	if o.glance.Delta != "" {
-		return o.skipped(skipState, o.glance.Delta), in, 0, true
+		return o.skipped(skipState, o.glance.Delta), true
 	}
 	if o.glance.StartsThread {
 		// Later requests of the thread come without what is added here, and are refused then.
-		a.own, a.recall = true, nil
+		a.own = true
 	}
 	if a.conversations != nil {
 		o.key = keyOf(ctx, a.upstream, o.glance)
@@ -134,16 +128,14 @@ func inspect(ctx context.Context, in []byte, a *aim) (o outcome, raw []byte, res
 	}
 	a.spare(o.key, o.glance)
 	o.thrift = a.thrift
-	a.raw = in
-	raw, restored = a.restored(in)
-	return o, raw, restored, o.glance.Clean && restored == 0 && a.idle(o.glance, raw) && !a.names(raw)
+	return o, o.glance.Clean && a.idle(o.glance, in)
 }
 
 // think is what is left to do for a request that is not clean, or may be too large. If a part
 // of the policy fails, the request is repaired, and made to fit, without it: without the archive,
 // since the client has what is removed, or without all that programs and configurations put in.
-func (o outcome) think(ctx context.Context, raw []byte, a aim, restored int) outcome {
-	first := o.thought(ctx, raw, a, restored)
+func (o outcome) think(ctx context.Context, raw []byte, a aim) outcome {
+	first := o.thought(ctx, raw, a)
 	last, bare := first, false
 	var faults []*pare.FaultError
 	for last.failed() {
@@ -160,7 +152,7 @@ func (o outcome) think(ctx context.Context, raw []byte, a aim, restored int) out
 		default:
 			return first
 		}
-		last = o.thought(ctx, raw, a, restored)
+		last = o.thought(ctx, raw, a)
 	}
 	last.faults = slices.Concat(faults, last.faults)
 	return last
@@ -169,7 +161,7 @@ func (o outcome) think(ctx context.Context, raw []byte, a aim, restored int) out
 // failed reports whether there is no plan because something went wrong.
 func (o *outcome) failed() bool { return o.skip == skipPanic || o.skip == skipError }
 
-func (o outcome) thought(ctx context.Context, raw []byte, a aim, restored int) (result outcome) {
+func (o outcome) thought(ctx context.Context, raw []byte, a aim) (result outcome) {
 	defer func() {
 		if p := recover(); p != nil {
 			fault := panicked(p)
@@ -184,7 +176,7 @@ func (o outcome) thought(ctx context.Context, raw []byte, a aim, restored int) (
 	if err := r.Understood(false); err != nil {
 		return o.skipped(skipForeign, err.Error())
 	}
-	return o.carry(ctx, r, a, restored)
+	return o.carry(ctx, r, a)
 }
 
 func glance(raw []byte, a aim) (wire.Glance, error) {
@@ -265,9 +257,8 @@ func unread(err error) (string, string) {
 	return skipUnknown, err.Error()
 }
 
-// carry lets the policy plan, and carries the plan out if what comes of it is sound. Restored
-// is how many calls were put back into the request.
-func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int) outcome {
+// carry lets the policy plan, and carries the plan out if what comes of it is sound.
+func (o outcome) carry(ctx context.Context, r *wire.Request, a aim) outcome {
 	in, stripped, err := a.stripped(r)
 	if err != nil {
 		return o.skipped(skipError, err.Error())
@@ -280,7 +271,6 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 		o.taught = Learned{Rules: []string{refusal.Overflow}, Limit: a.learned}
 	}
 	o.taught.Cold = a.chill(in, p)
-	p.Archived = p.Archived || a.recalls() // so that placeholders name what stood there
 	clear := a.clears(in, p)
 	if clear != nil {
 		p.Window, p.Compact = nil, nil
@@ -291,11 +281,10 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	can, told := a.droppable(in)
 	drop := can && (a.known.Drop || a.healsByDropping(in)) && thinks(in)
 	p.KeepInvalidThinking = p.KeepInvalidThinking || drop || told
-	began := time.Now()
-	pl, err := a.roomy(ctx, p, in)
+	pl, err := a.fitted(ctx, p, in)
 	if err == nil && !p.KeepInvalidThinking && a.bound(in, pl) {
 		drop, p.KeepInvalidThinking = true, true
-		pl, err = a.roomy(ctx, p, in)
+		pl, err = a.fitted(ctx, p, in)
 	}
 	if err != nil {
 		if pl = a.repaired(ctx, p, in, err); pl == nil {
@@ -308,9 +297,8 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	}
 	o.faults = slices.Concat(o.faults, pl.Faults())
 	if a.smaller(p, pl) {
-		return o.carry(ctx, r, a, restored)
+		return o.carry(ctx, r, a)
 	}
-	pl = a.spared(ctx, p, in, pl, time.Since(began))
 	if a.inBytes { // what is told is told in tokens
 		p.Counter, p.SkipTokenCounts, size = a.policy.Counter, a.policy.SkipTokenCounts, 0
 	}
@@ -321,24 +309,12 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim, restored int
 	if a.thrift == thriftCut {
 		o.cut, o.fetched = cutsOf(in, pl)
 	}
-	o.tokens[0], a.kept = size, p.KeepInvalidThinking
-	if pl.Empty() && in == r && restored == 0 && !drop && clear == nil {
-		return o.offered(a, in, pl, 0)
+	o.tokens[0] = size
+	if pl.Empty() && in == r && !drop && clear == nil {
+		return o
 	}
 	o.body, o.planned, o.plan, o.changes, o.known = out, in, pl, withoutWords(slices.Concat(stripped, pl.Changes())), a.known
-	if restored > 0 {
-		o.changes = append(o.changes, wire.Change{
-			Action: wire.ActionInsert, Rule: ruleRecall, IDs: []string{}, Bytes: len(r.Raw()) - len(a.raw),
-			Reason: "what the model fetched beside calls of the client is put back",
-		})
-	}
 	o.weigh(&a, p, r, pl, clear != nil)
-	o = o.offered(a, in, pl, restored)
-	if o.offer != nil && o.tokens[1] > 0 { // the tool that is offered is read, too
-		if sent, err := wire.Parse(o.body, a.read); err == nil {
-			o.tokens[1] = sent.Tokens(counterOf(p, a.model(r)))
-		}
-	}
 	if drop {
 		o = o.dropping()
 	}
@@ -378,9 +354,6 @@ func (o *outcome) weigh(a *aim, p *pare.Policy, r *wire.Request, pl *pare.Plan, 
 // dropping tells the provider to drop thinking, now and at every later request.
 func (o outcome) dropping() outcome {
 	body, change := dropping(o.body)
-	if o.offer != nil {
-		o.offer.bare, _ = dropping(o.offer.bare)
-	}
 	o.body, o.changes, o.betas = body, append(o.changes, change), append(o.betas, bindBeta)
 	o.taught.Drop = true
 	return o

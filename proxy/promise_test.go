@@ -158,7 +158,7 @@ func TestTooLargeIsCounted(t *testing.T) {
 // upstream that is a Pare itself speaks of another request, and of receipts that are not here.
 func TestHeadersOfAnotherPare(t *testing.T) {
 	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
-		for _, name := range []string{"Pare-Changes", "Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Healed", "Pare-Recalls", "Pare-Skipped"} {
+		for _, name := range []string{"Pare-Changes", "Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Healed", "Pare-Skipped"} {
 			w.Header().Set(name, "7")
 		}
 		io.WriteString(w, `{"ok":true}`)

@@ -81,8 +81,6 @@ type Record struct {
 	Known []string `json:"known,omitempty"`
 	// Tried is what healing was tried for, in vain.
 	Tried string `json:"tried,omitempty"`
-	// Recalls are what the model fetched of what was removed, before it replied.
-	Recalls []Recalled `json:"recalls,omitempty"`
 	// Faults are what failed and was done without: "rule NAME", "counter", "callback Begun".
 	Faults  []string `json:"faults,omitempty"`
 	Skipped string   `json:"skipped,omitempty"`
@@ -153,7 +151,7 @@ func first(h http.Header, name string) string {
 
 // ours are the headers of a reply that say what was done to the request. Those of another Pare
 // behind this one are about what it was sent.
-var ours = []string{"Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Window", "Pare-Healed", "Pare-Recalls", "Pare-Faults", "Pare-Skipped"}
+var ours = []string{"Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Window", "Pare-Healed", "Pare-Faults", "Pare-Skipped"}
 
 // header writes what a reply says about the request.
 func (r *Record) header(h http.Header) {
@@ -173,9 +171,6 @@ func (r *Record) header(h http.Header) {
 	}
 	if r.Healed != "" {
 		h.Set("Pare-Healed", r.Healed)
-	}
-	if len(r.Recalls) > 0 {
-		h.Set("Pare-Recalls", strconv.Itoa(len(r.Recalls)))
 	}
 	if len(r.Faults) > 0 {
 		h.Set("Pare-Faults", strings.Join(r.Faults, ", "))

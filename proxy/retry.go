@@ -18,16 +18,13 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 	}
 	why, ok := x.refusal(resp)
 	if !ok {
-		return x.unoffered(resp)
+		return resp
 	}
 	x.rec.Tried = why.Rule
 	again := x.aim
 	again.heal, again.own, again.short = &why, why.Rule == meansRefused, slices.Contains(x.o.betas, clearBeta)
 	if x.o.plan != nil {
 		again.sent = x.o.plan.Result()
-	}
-	if x.o.offer != nil && why.Rule != refusal.Overflow {
-		again.recall = nil // the tool may be to blame
 	}
 	o := x.replanned(again)
 	if o.body == nil || bytes.Equal(o.body, x.out()) {
@@ -124,21 +121,3 @@ func (x *exchange) refusal(resp *http.Response) (refusal.Refusal, bool) {
 type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
-
-// unoffered sends a request again without the tool, for a provider that refuses it and does
-// not say why.
-func (x *exchange) unoffered(resp *http.Response) *http.Response {
-	if x.o.offer == nil || resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusUnprocessableEntity {
-		return resp
-	}
-	o := x.o
-	o.body, o.offer = o.offer.bare, nil
-	o.changes = nil
-	for _, c := range x.o.changes {
-		if c.Rule != ruleRecall || c.Path != "tools" {
-			o.changes = append(o.changes, c)
-		}
-	}
-	better, _ := x.instead(resp, o)
-	return better
-}

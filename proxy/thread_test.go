@@ -3,6 +3,7 @@ package proxy_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"reflect"
@@ -81,7 +82,7 @@ func TestMessageThreadPassesUnchanged(t *testing.T) {
 					}
 					h := proxy.New(proxy.Config{
 						Upstreams: map[string]proxy.Upstream{"anthropic": up}, PlanTime: -1,
-						Recall: &proxy.Recall{}, Policy: &pare.Policy{Window: &pare.Window{Tokens: 1000}},
+						Policy: &pare.Policy{Window: &pare.Window{Tokens: 1000}},
 					})
 					p := httptest.NewServer(h)
 					defer func() { p.Close(); h.CloseIdle() }()
@@ -113,7 +114,7 @@ func TestMessageThreadPassesUnchanged(t *testing.T) {
 func TestThreadStartIsRepairedInItsMessagesOnly(t *testing.T) {
 	u := newUpstream(t, nil)
 	s := front(t, u, func(c *proxy.Config) {
-		c.Recall, c.Policy = &proxy.Recall{}, &pare.Policy{Window: &pare.Window{Tokens: 3000}}
+		c.Policy = &pare.Policy{Window: &pare.Window{Tokens: 3000}}
 	})
 	for name, thread := range map[string]string{"whole": "", "thread": `"thread":{"type":"create"},`} {
 		body := strings.Replace(long(40), "{", "{"+thread, 1)
@@ -122,8 +123,14 @@ func TestThreadStartIsRepairedInItsMessagesOnly(t *testing.T) {
 		if len(got.body) > len(body)/2 || resp.Header.Get("Pare-Changes") == "0" || got.header.Get("Anthropic-Beta") != "message-threads-2026-08-12" {
 			t.Errorf("%s: %v, %d of %d bytes are sent", name, resp.Header, len(got.body), len(body))
 		}
-		if offered := strings.Contains(string(got.body), `"pare_recall"`); offered != (thread == "") {
-			t.Errorf("%s: the tool for recalls is offered: %t", name, offered)
+		var before, after map[string]json.RawMessage
+		if err := errors.Join(json.Unmarshal([]byte(body), &before), json.Unmarshal(got.body, &after)); err != nil {
+			t.Fatal(err)
+		}
+		delete(before, "messages")
+		delete(after, "messages")
+		if !reflect.DeepEqual(before, after) {
+			t.Errorf("%s: the members around the messages are %s, want %s", name, after, before)
 		}
 	}
 }

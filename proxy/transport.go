@@ -16,7 +16,6 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/fullness"
-	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -55,8 +54,6 @@ type Transport struct {
 	// Conversations is what is known of conversations: what healed one is done to its later
 	// requests from the start. Nil: nothing is remembered.
 	Conversations *Conversations
-	// Recall lets models fetch what was removed. Nil: they cannot.
-	Recall *Recall
 	// Record gets a record of every request that was looked at, when its reply has been
 	// read to the end, or closed. Nil: nobody does. A callback that panics is named in the
 	// log and, if it is called before the end, in [Record.Faults]; the request goes on.
@@ -154,11 +151,8 @@ func (t *Transport) carry(req *http.Request, s sight) (*http.Response, error) {
 		t: t, in: req, began: time.Now(), sight: s,
 		aim: aim{
 			policy: t.policy(), read: wire.Options{Dialect: s.dialect, Model: s.model, Profile: t.profile(s.dialect), Conditions: sent}, unfitted: s.counted, prune: t.Prune, long: asksLong(req.Header),
-			conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host), anthropic: anthropics(t.upstream, req.URL.Hostname()), recall: t.Recall,
+			conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host), anthropic: anthropics(t.upstream, req.URL.Hostname()),
 		},
-	}
-	if t.Recall != nil {
-		x.aim.owner = x.owner()
 	}
 	return x.run()
 }
@@ -189,7 +183,6 @@ type exchange struct {
 	// counted, and sent as it is.
 	counts  bool
 	text    int               // how much of it is text, in bytes; zero: not known
-	spent   *tokens.Usage     // by all rounds of a reply; nil: there was one
 	passed  *passed           // the body, if it is not looked at
 	outlook *fullness.Outlook // of the conversation; nil: it is none
 	// passage is what is kept of what passes; nil: nothing.
@@ -222,11 +215,7 @@ func (x *exchange) run() (*http.Response, error) {
 		x.failed(err)
 		return nil, err
 	}
-	if resp, err = x.recalled(x.heal(resp)); err != nil {
-		x.failed(err)
-		return nil, err
-	}
-	return x.replied(resp), nil
+	return x.replied(x.heal(resp)), nil
 }
 
 // begun says that the request is on its way.
@@ -346,11 +335,6 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 		out.Header.Del("Content-Encoding")
 		out.Header.Set("Content-Length", strconv.Itoa(len(bytes)))
 	}
-	if x.o.offer != nil {
-		// The reply is read.
-		out.Header = out.Header.Clone()
-		out.Header.Set("Accept-Encoding", "identity")
-	}
 	if len(x.o.betas) > 0 {
 		out.Header = withBetas(out.Header, x.o.betas)
 	}
@@ -403,9 +387,7 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 	if x.body != nil {
 		x.passage = x.pass(resp)
 	}
-	if x.o.offer == nil {
-		x.forget()
-	}
+	x.forget()
 	w := &watched{ReadCloser: resp.Body, x: x}
 	if coding := first(resp.Header, "Content-Encoding"); passing(coding) {
 		w.heard.coding = coding
@@ -416,7 +398,7 @@ func (x *exchange) replied(resp *http.Response) *http.Response {
 
 // forget lets go of the history when nobody will send it again: a reply may take long.
 func (x *exchange) forget() {
-	x.plain, x.sent, x.aim.raw, x.aim.sent = nil, nil, nil, nil
+	x.plain, x.sent, x.aim.sent = nil, nil, nil
 	x.o.body, x.o.plan, x.o.planned = nil, nil, nil
 }
 

@@ -60,9 +60,6 @@ func (w *watched) end(err error) {
 	x.counted()
 	x.filled()
 	x.rec.Cached = x.t.Conversations.cached(x.o.key, x.rec.Usage, x.o.heat.cold && !x.o.heat.none)
-	if x.spent != nil {
-		x.rec.Usage = *x.spent
-	}
 	x.handPassage(w.whole)
 	x.end(err)
 }

@@ -89,7 +89,7 @@ func TestArrival(t *testing.T) {
 			t.Errorf("%s: %d items are kept", name, len(k))
 		}
 		for id, item := range k {
-			if !item.Genuine() || !strings.Contains(before, "; archived as "+id) {
+			if !item.Genuine() || !strings.Contains(before, "; pare recall "+id+" prints it") {
 				t.Errorf("%s: nothing names %s", name, id)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/wording"
 )
 
 // Searches name the file in front of each line that they find. Once above them says as much.
@@ -92,7 +93,7 @@ func tidyResult(text string, files bool, handle func() string) (tidy, note strin
 	}
 	note = "\n" + placeholderMark + strings.Join(what, " and ") + " left out by " + oversizedName
 	if h := handle(); h != "" {
-		note += "; archived as " + ladder.Brief(h, 64)
+		note += "; " + wording.Recall(ladder.Brief(h, 64))
 	}
 	return tidy, note + "]"
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonspan"
+	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -171,12 +172,12 @@ func (v *voter) placeholder(what string, x *transcript.Exchange, w *uselessExcha
 	return v.arena.join(parts[:])
 }
 
-// archivedAs says where the whole is; "": nowhere.
+// archiveNote names the command that prints the original, or returns "" if it is not archived.
 func archiveNote(handle string) string {
 	if handle == "" {
 		return ""
 	}
-	return "; archived as " + handle
+	return "; " + wording.Recall(handle)
 }
 
 // listed are the names that were in a result.

@@ -34,6 +34,7 @@ type commandLine struct {
 	Explain explainCmd `cmd:"" group:"look" help:"Explain a word of a report, or an error of a provider: what it means, how it is repaired."`
 	Doctor  doctorCmd  `cmd:"" group:"sessions" help:"Find the sessions of the agents on this machine, check them all, and offer to repair what is broken."`
 
+	Recall  recallCmd  `cmd:"" group:"sessions" help:"Print what was removed from a conversation, by the handle in its placeholder."`
 	Session sessionCmd `cmd:"" group:"sessions" help:"Keep sessions in a store: import, show, revert, fork, search, and write the request to send."`
 
 	Run   runCmd   `cmd:"" group:"proxy" help:"Start an agent with a proxy of its own, which repairs its requests and makes them fit."`

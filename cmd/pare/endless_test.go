@@ -73,7 +73,7 @@ func TestDefectC1Command(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := bytes.NewBufferString(messages)
-		for _, m := range regexp.MustCompile(`archived as (pare-[0-9a-f]+)`).FindAllStringSubmatch(messages, -1) {
+		for _, m := range regexp.MustCompile(`(?:archived as|pare recall) (pare-[0-9a-f]+)`).FindAllStringSubmatch(messages, -1) {
 			items, err := archive.Recall(context.Background(), a, m[1])
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

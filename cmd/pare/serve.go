@@ -29,7 +29,6 @@ type serveCmd struct {
 	Resting     *int          `name:"compact-resting" placeholder:"N" help:"Summarize sessions with more than N tokens beyond their last summary, too, that rest until the provider's cache is about to expire. Default: never."`
 	Prune       bool          `help:"Let the rules of the configuration remove what is useless from every request, not only from those that do not fit. While the provider's cache is warm that costs more than it saves: see --cold."`
 	Cold        bool          `help:"Save money where that is free: shorten results as they arrive, and clear what will hardly be needed again whenever the provider's cache is cold. Default: what the configuration says."`
-	Recall      bool          `help:"Let models fetch what was removed from their history, with a tool that clients do not see."`
 	Remember    bool          `help:"Keep the conversations that pass as sessions of the store, with their replies; pare session list shows them. Keys and headers are never kept."`
 	MaxBody     string        `placeholder:"SIZE" help:"The largest request to inspect; larger ones pass through unchanged. Default: 64MB."`
 	TokenFile   string        `type:"path" placeholder:"FILE" help:"A file of tokens, one per line; clients must send one as Pare-Token. PARE_TOKENS adds more. Required if other machines can reach the address."`
@@ -61,7 +60,7 @@ configuration again.`
 // the status is not statusClean, it has printed an error; command is the command whose help it
 // names.
 func (c *serveCmd) serverOptions(env *environment, command string) (o serve.Options, used string, status int) {
-	o = serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: env.log, Prune: c.Prune, Recall: c.Recall, Remember: c.Remember, Hosts: c.Host, Secret: serve.Secrets(env.getenv)}
+	o = serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: env.log, Prune: c.Prune, Remember: c.Remember, Hosts: c.Host, Secret: serve.Secrets(env.getenv)}
 	for _, text := range c.Upstream {
 		u, err := proxy.ParseUpstream(text)
 		if err != nil {

@@ -21,7 +21,7 @@ func TestDefectX5NoFileIsAnEmptyFile(t *testing.T) {
 	}
 	flags := map[string][]string{
 		"Listen": {"--listen=127.0.0.1:0"}, "Upstream": {"--upstream=mine=http://127.0.0.1:1"}, "Store": {"--store=x.db"}, "NoStore": {"--no-store"},
-		"Compact": {"--compact-above=9"}, "Resting": {"--compact-resting=9"}, "Prune": {"--prune"}, "Cold": {"--cold"}, "Recall": {"--recall"}, "Remember": {"--remember"}, "MaxBody": {"--max-body=1MB"}, "TokenFile": {"--token-file=" + tokens},
+		"Compact": {"--compact-above=9"}, "Resting": {"--compact-resting=9"}, "Prune": {"--prune"}, "Cold": {"--cold"}, "Remember": {"--remember"}, "MaxBody": {"--max-body=1MB"}, "TokenFile": {"--token-file=" + tokens},
 		"Host": {"--host=here"}, "Grace": {"--grace=1s"},
 		"Config": nil, // it names the file
 	}
@@ -78,6 +78,6 @@ func effective(t *testing.T, args []string) string {
 	policy.Window.ColdRules = nil // an address
 	above := valueOrZero(g.Serve.Compact)
 	g.Serve.Compact, g.Serve.Resting = nil, nil // addresses
-	return fmt.Sprintf("%+v, compact above %d\n%+v %+v %+v\noff %v, rules %v, archive %v\nprune %v, recall %v, body %d, hosts %v, tokens %v, upstreams %v",
-		g.Serve, above, *policy.Window, policy.Check, policy.ProviderEdits, policy.Off, rules, policy.Archive, o.Prune, o.Recall, o.MaxBody, o.Hosts, o.Tokens, o.Upstreams)
+	return fmt.Sprintf("%+v, compact above %d\n%+v %+v %+v\noff %v, rules %v, archive %v\nprune %v, body %d, hosts %v, tokens %v, upstreams %v",
+		g.Serve, above, *policy.Window, policy.Check, policy.ProviderEdits, policy.Off, rules, policy.Archive, o.Prune, o.MaxBody, o.Hosts, o.Tokens, o.Upstreams)
 }

@@ -50,6 +50,9 @@ func (env *environment) reportParseError(err error) int {
 // command, which may be nil.
 func (env *environment) reportUnknownFlag(flag, help string, selected *kong.Node) int {
 	problem := "unknown flag " + flag
+	if hint := removedFlags[flag]; hint != "" {
+		return env.fail(flag+" was removed", hint)
+	}
 	if owner := env.findFlagOwner(flag, help); owner != "" {
 		return env.fail(problem, "that is a flag of "+owner+": see "+owner+" --help")
 	}
@@ -72,6 +75,11 @@ func argumentHint(arg, help string) string {
 		return "pare doctor finds the sessions itself; for one file: " + check
 	}
 	return "see " + help
+}
+
+// removedFlags maps flags of earlier versions to a hint at their successors.
+var removedFlags = map[string]string{
+	"--recall": "write [archive] with file = \"removed.jsonl\" to pare.toml; agents then read what was removed with pare recall",
 }
 
 // commandSynonyms maps names that other programs use to the command that does the same.

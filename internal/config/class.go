@@ -82,7 +82,6 @@ var classes = map[string]class{
 	"compact.conserve":    amount,
 
 	"archive":  filePath,
-	"recall":   recording, // a model can then read earlier conversations of other folders
 	"remember": recording, // few days, or few megabytes, delete conversations
 
 	"stop.above": amount,

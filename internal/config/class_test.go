@@ -93,8 +93,6 @@ func (k schemaKey) sample() any {
 		return "http://127.0.0.1:1"
 	case k.path == "compact.by":
 		return "endpoint"
-	case k.path == "recall.rounds":
-		return 7
 	case len(p.Enum) > 0:
 		return p.Enum[len(p.Enum)-1]
 	case slices.Contains(p.Type, "boolean"):
@@ -188,7 +186,7 @@ func TestUntrustedFileSetsNothingSensitive(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"[remember]\n", "[recall]\n", "[archive]\nfile = \"x\"\n[compact]\nby = \"archive\"\n"} {
+	for _, text := range []string{"[remember]\n", "[archive]\nfile = \"x\"\n[compact]\nby = \"archive\"\n"} {
 		got, _, err := Merge(File{Name: "pare.toml", Data: []byte(text)})
 		if err != nil || asJSON(t, got) != "{}\n" {
 			t.Errorf("%q: %v, %v", text, got, err)

@@ -84,15 +84,6 @@ func (a *Archive) checkFile(s *source) {
 	}
 }
 
-// A Recall says how much models may fetch of what was removed from their history. Many
-// goroutines may read it.
-type Recall struct {
-	// How often one reply may be interrupted to fetch something. Default: 5.
-	Rounds int `json:"rounds,omitempty" min:"1" max:"100"`
-	// How many bytes one reply may fetch. Default: 131072.
-	MaxBytes int `json:"max_bytes,omitempty" min:"256" max:"16777216"`
-}
-
 // A Stop says how far a conversation may go that passes through the proxy: what is above a limit is
 // not sent, and the client is told so. Many goroutines may read it.
 type Stop struct {

@@ -32,8 +32,6 @@ type Config struct {
 	Compact *Compaction `json:"compact,omitempty"`
 	// Where what is removed is kept. Without this table: nowhere.
 	Archive *Archive `json:"archive,omitempty"`
-	// How models fetch what pare serve has removed from their history. Without this table: they cannot.
-	Recall *Recall `json:"recall,omitempty"`
 	// How long pare serve remembers conversations. Without this table: it does not, unless --remember says so.
 	Remember *Remember `json:"remember,omitempty"`
 	// How far a conversation may go that passes through pare serve. Without this table: as far as its provider lets it.

@@ -230,8 +230,17 @@ func (s *source) decodeTable(v *value, path string, parts ...reflect.Value) {
 	}
 }
 
+// removedKeys maps keys of earlier versions to a hint at their successors.
+var removedKeys = map[string]string{
+	"recall": "write [archive] with file = \"removed.jsonl\"; agents then read what was removed with pare recall",
+}
+
 // unknown reports a key that is none of those that there are.
 func (s *source) unknown(what, path, key string, keys []string) {
+	if successor := removedKeys[join(path, key)]; successor != "" {
+		s.failKey(join(path, key), successor, "this %s was removed", what)
+		return
+	}
 	hint := pick(key, keys)
 	if other := elsewhere(path, key); other != "" {
 		hint = other

@@ -125,7 +125,7 @@ func TestTemplateHasEveryOption(t *testing.T) {
 // and wants what comes of no file at all.
 func TestTemplateHasTheDefaults(t *testing.T) {
 	text := setting.ReplaceAllString(string(Template()), "$1")
-	for _, table := range []string{"[window]", "[compact]", "[archive]", "[recall]", "[rules.oversized]", "[[tool]]", "[[expression]]", "[[constraint]]"} { // they add something
+	for _, table := range []string{"[window]", "[compact]", "[archive]", "[rules.oversized]", "[[tool]]", "[[expression]]", "[[constraint]]"} { // they add something
 		at := strings.Index(text, table)
 		end := len(text)
 		if i := strings.Index(text[at+1:], "\n["); i >= 0 {

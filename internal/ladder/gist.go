@@ -90,7 +90,7 @@ func (g Gist) marker(out []byte, here, left, of int, first bool) []byte {
 	out = jsonspan.AppendInt(append(out, " of "...), of)
 	out = append(append(append(out, " bytes left out here by "...), g.By...), ofCall(g.Call)...)
 	if g.Handle != "" {
-		out = append(append(out, "; archived as "...), Brief(g.Handle, 64)...)
+		out = append(append(out, "; "...), wording.Recall(Brief(g.Handle, 64))...)
 	}
 	if g.list != "" {
 		out = append(append(append(out, "; it names: "...), g.list...), '.')

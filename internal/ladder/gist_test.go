@@ -30,7 +30,7 @@ func TestGistKeepsWhatMatters(t *testing.T) {
 	got := Gist{Most: 2000, Head: 500, Tail: 500, Names: 500, By: "oversized", Call: "c1", Handle: "pare-1234"}.Of(text)
 	for _, want := range []string{
 		"ok   case 0\n", "\nFAIL case 200: want 3, got 4\n    at reader_test.go:12\n", "ok   case 399\n", "frob_count",
-		fmt.Sprintf(" of %d bytes left out here by oversized, call c1; archived as pare-1234; it names: ", len(text)), " more bytes left out]\nok ",
+		fmt.Sprintf(" of %d bytes left out here by oversized, call c1; pare recall pare-1234 prints it; it names: ", len(text)), " more bytes left out]\nok ",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)

@@ -79,7 +79,7 @@ func (w *words) placeholder(t *transcript.Transcript, b transcript.BlockID) stri
 	}
 	text = append(text, " cleared to fit the window"...)
 	if w.name != nil {
-		text = append(append(text, "; archived as "...), w.name(t.Bytes(blk.Span))...)
+		text = append(append(text, "; "...), wording.Recall(w.name(t.Bytes(blk.Span)))...)
 	}
 	text = append(text, ']')
 	if w.room.Cap()-w.room.Len() < len(text) {

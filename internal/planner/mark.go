@@ -29,7 +29,7 @@ func (f *windowPlanner) fitMarked() (fit, error) {
 }
 
 // archived is the line that names what is left out.
-func archived(handle string) string { return "\n" + Mark + "archived as " + handle + "]" }
+func archived(handle string) string { return "\n" + Mark + wording.Recall(handle) + "]" }
 
 // markTokens is what the mark costs in a message of its own.
 func (f *windowPlanner) markTokens() int {

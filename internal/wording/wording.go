@@ -35,3 +35,7 @@ const (
 	QuotedEnd  = "[end of the quotation]"
 	QuotedWith = ", with attachments: "
 )
+
+// Recall names the command that prints the archived text with this handle. An agent with a shell
+// can run it.
+func Recall(handle string) string { return "pare recall " + handle + " prints it" }

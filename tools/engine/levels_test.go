@@ -67,7 +67,7 @@ func (a attic) Get(_ context.Context, id string) (archive.Item, error) {
 	return archive.Item{}, fmt.Errorf("%s: %w", id, archive.ErrNotFound)
 }
 
-var handleIn = regexp.MustCompile(`archived as (pare-[0-9a-z]+)`)
+var handleIn = regexp.MustCompile(`(?:archived as|pare recall) (pare-[0-9a-z]+)`)
 
 // reach is everything that can be read in a window, and by one recall of each handle in it.
 func reach(t testing.TB, a attic, window string) string {

@@ -200,7 +200,7 @@ func TestPolicyArchive(t *testing.T) {
 			if !i.Genuine() || !bytes.Equal(s.items[i.ID], i.Raw) {
 				t.Errorf("%s: %s is not kept", name, i.ID)
 			}
-			if bytes.Contains(plan.Result().Raw(), []byte("archived as "+i.ID)) {
+			if bytes.Contains(plan.Result().Raw(), []byte("pare recall "+i.ID)) {
 				named++
 			}
 		}

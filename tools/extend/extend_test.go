@@ -37,7 +37,7 @@ var extensions = []extension{
 		{"wire/dialect.go", "var vendors = []vendor{\n", "\t{\"toy\", \"a toy\", []Dialect{Toy}, lazily(``)},\n"},
 		{"wire/pen.go", "\tGeminiInteractions: interactionsPen{},\n", "\tToy: toyPen{},\n"},
 		{"internal/histories/render.go", "var hands = map[wire.Dialect]*hand{\n", "\twire.Toy: &toyHand,\n"},
-		{"proxy/internal/recall/tongue.go", "var tongues = map[wire.Dialect]Tongue{\n", "\twire.Toy: toy{},\n"},
+		{"proxy/internal/reply/reply.go", "var formats = map[wire.Dialect]format{\n", "\twire.Toy: toy{},\n"},
 	}},
 	{"another agent's session file", "agent", 2, []row{
 		{"internal/agentlog/format.go", "var formatTable = []formatSpec{\n", "\ttoyRow,\n"},

@@ -58,14 +58,14 @@ var layers = map[string]int{
 	"wire":           2,
 
 	// 3: the engine and its parts
-	"":                      3,
-	"internal/guidance":     3,
-	"internal/histories":    3,
-	"internal/ladder":       3,
-	"internal/planner":      3,
-	"internal/refusal":      3,
-	"internal/tally":        3,
-	"proxy/internal/recall": 3,
+	"":                     3,
+	"internal/guidance":    3,
+	"internal/histories":   3,
+	"internal/ladder":      3,
+	"internal/planner":     3,
+	"internal/refusal":     3,
+	"internal/tally":       3,
+	"proxy/internal/reply": 3,
 
 	// 4: rules, summaries
 	"internal/fullness": 4,

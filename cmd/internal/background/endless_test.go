@@ -80,7 +80,7 @@ func inReach(t *testing.T, st *store.Store, key store.Key, turns, most int) {
 		t.Fatalf("%d turns: the window has %d tokens\n%.2000s", turns, n, said)
 	}
 	all := body
-	for _, m := range regexp.MustCompile(`archived as (pare-[0-9a-z]+)`).FindAllStringSubmatch(body, -1) {
+	for _, m := range regexp.MustCompile(`(?:archived as|pare recall) (pare-[0-9a-z]+)`).FindAllStringSubmatch(body, -1) {
 		raw, err := st.Recall(t.Context(), key.Scope, m[1])
 		if err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ func TestArchive(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		for _, h := range named.FindAllSubmatch(body, -1) {
+		for _, h := range recallCommand.FindAllSubmatch(body, -1) {
 			seen.Add(1)
 			if x, err := kept.Get(context.Background(), string(h[1])); err != nil || !strings.Contains(string(x.Raw), "line of part") {
 				missing.Add(1)

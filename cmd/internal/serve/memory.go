@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -186,31 +184,4 @@ func (s *Server) Unwritten() int64 {
 		return 0
 	}
 	return s.memory.held.Load()
-}
-
-// A recaller gives models back what was removed and, where conversations are remembered, what was
-// said in earlier ones of the same scope.
-type recaller struct {
-	*store.Store
-	remembers *atomic.Bool
-}
-
-// asked is how many entries a model gets.
-const asked = 5
-
-// Ask looks for words.
-func (r recaller) Ask(ctx context.Context, scope, words string) (string, error) {
-	if !r.remembers.Load() {
-		return "", nil
-	}
-	hits, err := r.SearchRanked(ctx, scope, words, asked)
-	var out strings.Builder
-	for _, h := range hits {
-		text, err := r.Text(ctx, h.Key, h.ID)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&out, "[pare: entry %d of session %s]\n%s\n\n", h.Seq, h.Key.ID, text)
-	}
-	return out.String(), err
 }

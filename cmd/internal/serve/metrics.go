@@ -38,7 +38,6 @@ type Totals struct {
 	Rules        map[string]int64 `json:"rules"`   // changes by rule
 	Healed       map[string]int64 `json:"healed"`  // heals by rule
 	Failed       map[string]int64 `json:"failed"`  // heals that did not help, by rule
-	Recalls      map[string]int64 `json:"recalls"` // calls of the tool for recalls, by answer
 	Skipped      map[string]int64 `json:"skipped"` // by reason
 	Faults       map[string]int64 `json:"faults"`  // requests by the part of the policy that failed
 	Status       map[string]int64 `json:"status"`  // replies by status; "0": none came
@@ -74,7 +73,7 @@ func (t *totals) terms(model string) terms {
 
 func newTotals() totals {
 	return totals{Totals: Totals{
-		Rules: map[string]int64{}, Healed: map[string]int64{}, Failed: map[string]int64{}, Recalls: map[string]int64{}, Skipped: map[string]int64{}, Faults: map[string]int64{}, Status: map[string]int64{},
+		Rules: map[string]int64{}, Healed: map[string]int64{}, Failed: map[string]int64{}, Skipped: map[string]int64{}, Faults: map[string]int64{}, Status: map[string]int64{},
 	}, planned: newHistogram(), waited: newHistogram(), priced: make(map[string]terms)}
 }
 
@@ -104,9 +103,6 @@ func (t *totals) add(r *proxy.Record) {
 	}
 	for _, part := range r.Faults {
 		t.Faults[part]++
-	}
-	for _, c := range r.Recalls {
-		t.Recalls[string(c.Answer)]++
 	}
 	t.Status[strconv.Itoa(r.Status)]++
 	if r.Status >= 400 {
@@ -187,7 +183,7 @@ func (w *Watch) Totals() Totals {
 		now := *t.Thrift
 		t.Thrift = &now
 	}
-	t.Rules, t.Healed, t.Failed, t.Recalls, t.Skipped, t.Faults, t.Status = maps.Clone(t.Rules), maps.Clone(t.Healed), maps.Clone(t.Failed), maps.Clone(t.Recalls), maps.Clone(t.Skipped), maps.Clone(t.Faults), maps.Clone(t.Status)
+	t.Rules, t.Healed, t.Failed, t.Skipped, t.Faults, t.Status = maps.Clone(t.Rules), maps.Clone(t.Healed), maps.Clone(t.Failed), maps.Clone(t.Skipped), maps.Clone(t.Faults), maps.Clone(t.Status)
 	return t
 }
 
@@ -269,7 +265,6 @@ func (w *Watch) metrics() []byte {
 		{"pare_changes_total", "Changes by rule.", "rule", t.Rules},
 		{"pare_healed_total", "Refusals that were healed by sending once more.", "rule", t.Healed},
 		{"pare_heal_failed_total", "Refusals that could not be healed.", "rule", t.Failed},
-		{"pare_recalls_total", "What models fetched of what was removed, by answer.", "answer", t.Recalls},
 		{"pare_skipped_total", "Requests that went on as they came, by reason.", "reason", t.Skipped},
 		{"pare_faults_total", "Requests that were planned without a part of the policy, because the part failed.", "part", t.Faults},
 		{"pare_replies_total", "Replies by status; 0 is none.", "status", t.Status},

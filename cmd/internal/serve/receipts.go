@@ -37,9 +37,9 @@ func newKeeping(s shelf) *keeping {
 // receiptLife is how long receipts are kept; pare session gc may let go of them earlier.
 const receiptLife = 30 * 24 * time.Hour
 
-// add takes the record of a request that was changed, or for which something was fetched.
+// add takes the record of a request that was changed.
 func (k *keeping) add(r *proxy.Record) {
-	if k == nil || len(r.Changes)+len(r.Recalls) == 0 {
+	if k == nil || len(r.Changes) == 0 {
 		return
 	}
 	select {

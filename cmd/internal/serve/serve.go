@@ -49,8 +49,6 @@ type Options struct {
 	PlanTime time.Duration
 	// Prune lets the rules vote on requests that fit.
 	Prune bool
-	// Recall lets models fetch what was removed, whatever the configuration says.
-	Recall bool
 	// Remember keeps what passes as sessions of the store, whatever the configuration says.
 	Remember bool
 	// Secret knows the secrets of AWS by access key; see [Secrets]. They are used for requests
@@ -107,10 +105,9 @@ type Server struct {
 	guard guard
 	gate  gate
 
-	keeping *keeping      // nil: receipts are only remembered
-	lessons *remembering  // nil: what is learned of conversations ends with the process
-	memory  *memory       // nil: conversations are not remembered, whatever anybody says
-	recall  *proxy.Recall // nil: models cannot fetch what was removed
+	keeping *keeping     // nil: receipts are only remembered
+	lessons *remembering // nil: what is learned of conversations ends with the process
+	memory  *memory      // nil: conversations are not remembered, whatever anybody says
 	// sessions serves those of the store, by the policy of the moment.
 	sessions atomic.Pointer[http.Handler]
 
@@ -164,7 +161,6 @@ func New(o Options) *Server {
 	s.calls.turn = func(ctx context.Context, raw []byte) (context.Context, func(), error) {
 		return proxyx.Turn(s.proxy, ctx, raw)
 	}
-	s.setRecall(o.Settings)
 	s.setRemember(o.Settings)
 	s.setStop(o.Settings)
 	s.serveSessions(o.Settings)
@@ -193,7 +189,6 @@ func (s *Server) Set(to *Settings) {
 	to.shareSummaries(s.o.Store)
 	s.calls.settings.Store(to)
 	proxyx.SetPolicy(s.proxy, to.Policy)
-	s.setRecall(to)
 	s.setRemember(to)
 	s.setStop(to)
 	s.serveSessions(to)
@@ -205,25 +200,6 @@ func (s *Server) serveSessions(to *Settings) {
 		h := storehttp.Handler(s.o.Store, storehttp.Options{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(s.o.Store.Memory()), CompactAbove: s.o.CompactAbove, MaxBody: s.o.MaxBody, Log: s.o.Log})
 		s.sessions.Store(&h)
 	}
-}
-
-// setRecall says whether models may fetch what was removed. What is hidden from clients is
-// remembered as long as that does not change.
-func (s *Server) setRecall(to *Settings) {
-	conf := to.Config.Recall
-	if conf == nil {
-		conf = &config.Recall{}
-	}
-	switch {
-	case !s.o.Recall && to.Config.Recall == nil:
-		s.recall = nil
-	case s.recall == nil || s.recall.Rounds != conf.Rounds || s.recall.MaxBytes != conf.MaxBytes:
-		s.recall = &proxy.Recall{Rounds: conf.Rounds, MaxBytes: conf.MaxBytes}
-		if s.o.Store != nil {
-			s.recall.Store = recaller{s.o.Store, &s.watches.remembers}
-		}
-	}
-	proxyx.SetRecall(s.proxy, s.recall)
 }
 
 // setStop says how far conversations may go.

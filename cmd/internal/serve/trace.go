@@ -175,7 +175,7 @@ func span(r *proxy.Record) []map[string]any {
 	all := []attribute{
 		text("gen_ai.operation.name", "chat"), text("gen_ai.provider.name", r.Upstream), text("http.request.method", r.Method), text("url.path", r.Path),
 		figure("http.response.status_code", r.Status), figure("http.request.body.size", int(r.BytesIn)), figure("http.response.body.size", int(r.Reply)),
-		text("pare.request.id", r.ID), text("pare.dialect", r.Dialect), figure("pare.changes", len(r.Changes)), figure("pare.recalls", len(r.Recalls)),
+		text("pare.request.id", r.ID), text("pare.dialect", r.Dialect), figure("pare.changes", len(r.Changes)),
 	}
 	for _, a := range []struct{ key, value string }{
 		{"gen_ai.request.model", r.Model}, {"pare.rules", strings.Join(r.Rules, ",")}, {"pare.healed", r.Healed}, {"pare.skipped", string(r.Skipped)},

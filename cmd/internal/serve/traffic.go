@@ -53,7 +53,7 @@ func (w *Watch) Traffic(after int) ui.Traffic {
 		Before: w.totals.before, After: w.totals.after,
 		Input: t.Usage.Input, Output: t.Usage.Output, CacheRead: t.Usage.Read, CacheWrite: t.Usage.Written,
 		Spent: t.Dollars, Saved: t.Spared, Fitted: int(t.Fitted), Lost: int(t.Lost), Refused: int(w.totals.refused),
-		Rules: counts(t.Rules), Heals: counts(t.Healed), Skips: counts(t.Skipped), Recalls: counts(t.Recalls),
+		Rules: counts(t.Rules), Heals: counts(t.Healed), Skips: counts(t.Skipped),
 	}}
 	if t.Thrift != nil {
 		now := *t.Thrift
@@ -90,7 +90,7 @@ func (w *Watch) request(r *proxy.Record, seq int, done bool) ui.Request {
 	v := ui.Request{
 		ID: r.ID, Seq: seq, Time: r.Time, Method: r.Method, Path: r.Path, Upstream: r.Upstream, Dialect: r.Dialect, Model: r.Model,
 		Status: r.Status, Done: done, Stream: r.Stream, Bytes: int(r.BytesIn), Sent: int(r.BytesOut),
-		Changes: len(r.Changes), Healed: r.Healed, Recalls: len(r.Recalls), Skipped: string(r.Skipped), Faults: r.Faults,
+		Changes: len(r.Changes), Healed: r.Healed, Skipped: string(r.Skipped), Faults: r.Faults,
 		Own: float64(r.Planned) / milli, First: float64(r.Waited) / milli,
 		Input: r.Usage.Input + r.Usage.Written, Cached: r.Usage.Read, Output: r.Usage.Output, View: w.kept.has(r.ID),
 	}
@@ -116,7 +116,7 @@ func size(r *proxy.Record) (before, after int) {
 		after = before
 	}
 	// What several rounds used is no size.
-	if counted := r.Usage.Input + r.Usage.Read + r.Usage.Written; counted > 0 && len(r.Recalls) == 0 {
+	if counted := r.Usage.Input + r.Usage.Read + r.Usage.Written; counted > 0 {
 		return counted + max(0, before-after), counted
 	}
 	return before, after
@@ -148,7 +148,7 @@ func (w *Watch) Page(id string) (*ui.Page, error) {
 	if c.plan != nil {
 		q.Request = c.plan.Result() // which the provider has counted
 	}
-	if r, ok := w.Find(id); ok && len(r.Recalls) == 0 { // what several rounds used is no size
+	if r, ok := w.Find(id); ok {
 		q.Counted = fullness.Counted{Input: r.Usage.Input + r.Usage.Read + r.Usage.Written, Messages: len(q.Request.Transcript().Messages())}
 	}
 	p := ui.New(c.request, ui.Options{Source: "request " + id, Findings: c.request.Check(wire.CheckOptions{}), Plan: c.plan, Size: fullness.Of(q)})

@@ -66,8 +66,6 @@ type Totals struct {
 	Rules map[string]int `json:"rules"`
 	Heals map[string]int `json:"heals"`
 	Skips map[string]int `json:"skips"`
-	// Recalls are what models fetched of what was removed, by how that was answered.
-	Recalls map[string]int `json:"recalls,omitempty"`
 }
 
 // Remember is how many requests became part of a session of the store, and how many did not
@@ -98,7 +96,6 @@ type Request struct {
 	Changes  int            `json:"changes,omitempty"`
 	Rules    map[string]int `json:"rules,omitempty"`
 	Healed   string         `json:"healed,omitempty"`
-	Recalls  int            `json:"recalls,omitempty"` // what the model fetched of what was removed
 	Skipped  string         `json:"skipped,omitempty"`
 	Faults   []string       `json:"faults,omitempty"` // what failed and was left out, such as a rule
 	Own      float64        `json:"own"`              // milliseconds that the proxy itself took

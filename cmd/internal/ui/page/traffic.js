@@ -140,7 +140,6 @@ function makeDone(r) {
   const out = [];
   for (const [rule, n] of Object.entries(r.rules || {}).sort(byCount)) out.push(element("span", "chip rule", rule + (n > 1 ? " ×" + n : "")));
   if (r.healed) out.push(element("span", "chip healed", "healed: " + r.healed));
-  if (r.recalls) out.push(element("span", "chip", "fetched again" + (r.recalls > 1 ? " ×" + r.recalls : "")));
   if (r.skipped) out.push(element("span", "chip skipped", "untouched: " + r.skipped));
   for (const part of r.faults || []) out.push(element("span", "chip failed", "failed: " + part));
   if (!out.length) out.push(element("span", "muted", r.dialect ? "nothing to do" : "passed on"));
@@ -163,7 +162,6 @@ function drawSums() {
     makeSums("Repairs and cuts, by rule", t.rules, "nothing had to be changed"),
     makeSums("Healed, by rule", t.heals, "none"),
     makeSums("Not inspected, and why", t.skips, "none"),
-    ...(Object.keys(t.recalls || {}).length ? [makeSums("Fetched again by models, and how that ended", t.recalls, "")] : []),
   );
 }
 

@@ -1,5 +1,0 @@
-package recall
-
-type toy struct{ anthropic }
-
-func (toy) list() string { return "dialogue" }

@@ -1,0 +1,3 @@
+package reply
+
+type toy struct{ anthropic }
