@@ -31,7 +31,9 @@ func (o ErrorPurging) Rule() (pare.Rule, error) {
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.view(r)
-		return s.process(rule.Name, o.MinBytes, func() []uselessExchange { return s.healedFailures(sortFindings(s.findHealed(s.exchangesOf(anyTool))), o.Mode) }), nil
+		return s.process(rule.Name, o.MinBytes, func() []uselessExchange {
+			return s.healedFailures(sortFindings(s.findHealed(s.exchangesOf(anyTool))), o.Mode)
+		}), nil
 	}
 	var wrong optionErrors
 	wrong.checkMode(o.Mode, modeClear, modeArguments, modeDrop)

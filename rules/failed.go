@@ -13,7 +13,9 @@ func (s *historyView) mayHaveFailed(x *transcript.Exchange) bool {
 }
 
 // gone reports whether what a result said has been taken away before.
-func (s *historyView) isResultCleared(x *transcript.Exchange) bool { return wirex.ResultIsCleared(s.r, x.Results[0]) }
+func (s *historyView) isResultCleared(x *transcript.Exchange) bool {
+	return wirex.ResultIsCleared(s.r, x.Results[0])
+}
 
 // head returns the beginning of what a result says, in lower case. It is good until
 // the next call.

@@ -10,8 +10,8 @@ import (
 // A finding says which later exchange makes another one useless.
 type laterFinding struct {
 	exchange, laterExchange int
-	isExact        bool // it says the very same
-	subject        subject
+	isExact                 bool // it says the very same
+	subject                 subject
 }
 
 // about is what a call was for.

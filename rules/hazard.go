@@ -76,13 +76,13 @@ const (
 
 // A candidate is a result, or the arguments of a call, that may be cleared.
 type candidate struct {
-	exchange int
-	block    transcript.BlockID
-	subject    subject
-	size     int                // bytes
-	isArguments     bool               // it is the arguments of the call
-	showsFile    bool               // it has the text of a file
-	replacedBy transcript.BlockID // the next block that has a text of the file
+	exchange    int
+	block       transcript.BlockID
+	subject     subject
+	size        int                // bytes
+	isArguments bool               // it is the arguments of the call
+	showsFile   bool               // it has the text of a file
+	replacedBy  transcript.BlockID // the next block that has a text of the file
 }
 
 // hazard is the chance that a candidate is needed again. The weights were fitted to sessions of coding
@@ -100,10 +100,10 @@ func reuseOdds(names, age int, newest bool) float64 {
 // of its blocks. They answer for every beginning of the history.
 type hazardIndex struct {
 	*historyView
-	options          Hazard
+	options    Hazard
 	guidance   []guidance.Kind // by exchange
 	candidates []candidate
-	nameIndex      names.Index
+	nameIndex  names.Index
 	requests   []int // by message, as requestsOf numbers them
 	reply      float64
 	terms      tokens.Cache

@@ -86,21 +86,21 @@ func clearedArguments(args []byte, placeholder string) string {
 
 // A victim is an exchange that a rule found useless.
 type uselessExchange struct {
-	exchange int
-	subject    subject
-	reason      string // completes: cleared by rule: …
-	keepResult bool   // leave the result alone
+	exchange      int
+	subject       subject
+	reason        string // completes: cleared by rule: …
+	keepResult    bool   // leave the result alone
 	keepArguments bool   // leave the arguments alone
-	drop     bool
-	names    string // that were in the result and nothing newer has; "": none
+	drop          bool
+	names         string // that were in the result and nothing newer has; "": none
 }
 
 // ballots votes on victims.
 type voter struct {
 	*historyView
-	rule     string
-	minBytes int
-	tiedAtoms     []bool // by atom; made when something is to be dropped
+	rule      string
+	minBytes  int
+	tiedAtoms []bool // by atom; made when something is to be dropped
 }
 
 func (s *historyView) newVoter(rule string, minBytes int) *voter {
@@ -275,7 +275,7 @@ func (v *voter) findTiedAtoms() []bool {
 
 // A speech is what there is to know about a result before it is touched.
 type resultFacts struct {
-	size            int // of its text; of all, if most of it is none
+	size                    int // of its text; of all, if most of it is none
 	isCleared, personSpeaks bool
 }
 

@@ -39,10 +39,10 @@ const (
 // A trait is what a guard knows of a tool's name.
 type toolTrait struct {
 	Tool
-	name      string // as it is written
-	key       string // in lower case
-	isProtected bool
-	onlyPathMatters  bool // nothing but the path is ever asked for
+	name            string // as it is written
+	key             string // in lower case
+	isProtected     bool
+	onlyPathMatters bool // nothing but the path is ever asked for
 }
 
 // known is a tool's name, looked up in a history.
@@ -54,11 +54,11 @@ type numberedTool struct {
 // A guard is a scope made ready, once for all histories.
 type compiledScope struct {
 	Scope
-	ownTools  map[string]Tool // those of the scope, by name in lower case
-	protectedNames []nameSet     // what is protected: the standard names, and those of the scope
+	ownTools       map[string]Tool // those of the scope, by name in lower case
+	protectedNames []nameSet       // what is protected: the standard names, and those of the scope
 
-	traitCache sync.Map     // by name as it is written: they are the same in every history
-	cachedTraits   atomic.Int32 // how many of them there are
+	traitCache   sync.Map     // by name as it is written: they are the same in every history
+	cachedTraits atomic.Int32 // how many of them there are
 }
 
 // mostTraits bounds what is kept of names, which anybody may make up.
@@ -130,14 +130,14 @@ func (n nameSet) contains(key string) bool {
 // A sight is what a rule sees of one history.
 type historyView struct {
 	*compiledScope
-	r     *wire.Request
-	t     *transcript.Transcript
-	tools map[string]*numberedTool // by name as it is written
-	toolNumbers  map[string]int
-	recentTools  [64]*numberedTool        // those that were looked up last, by the length and the ends of their names
-	argumentBuffer  []byte            // of the call that was looked at last
-	textBuffer  []byte            // of the result that was looked at last
-	pathCache map[string]string // cleaned, by how they are written: a few files are named again and again
+	r              *wire.Request
+	t              *transcript.Transcript
+	tools          map[string]*numberedTool // by name as it is written
+	toolNumbers    map[string]int
+	recentTools    [64]*numberedTool // those that were looked up last, by the length and the ends of their names
+	argumentBuffer []byte            // of the call that was looked at last
+	textBuffer     []byte            // of the result that was looked at last
+	pathCache      map[string]string // cleaned, by how they are written: a few files are named again and again
 
 	arena stringArena // that rules word
 }
@@ -203,13 +203,13 @@ func (s *historyView) isProtectedFile(file string) bool {
 
 // A use is what a call asks for.
 type callUse struct {
-	kind   string
-	file   string // "" if it names none, or several
-	target []byte // what it runs, as it is written; good until the next call is looked at
-	lines  lineRange
-	hasOtherArguments    bool // there are arguments that may change what is read
-	isCleared   bool // the arguments have been cleared
-	isPathFinal   bool // the file was read to its end and something follows
+	kind              string
+	file              string // "" if it names none, or several
+	target            []byte // what it runs, as it is written; good until the next call is looked at
+	lines             lineRange
+	hasOtherArguments bool // there are arguments that may change what is read
+	isCleared         bool // the arguments have been cleared
+	isPathFinal       bool // the file was read to its end and something follows
 }
 
 // A span is the lines of a read, both ends included. Where a tool stops by itself

@@ -35,7 +35,9 @@ func (o SupersededWrites) Rule() (pare.Rule, error) {
 	writes := func(k *numberedTool) bool { return k.Kind == kindWrite || k.Kind == kindEdit }
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.view(r)
-		return s.process(rule.Name, o.MinBytes, func() []uselessExchange { return s.supersededWrites(sortFindings(s.findSuperseded(s.exchangesOf(writes))), o) }), nil
+		return s.process(rule.Name, o.MinBytes, func() []uselessExchange {
+			return s.supersededWrites(sortFindings(s.findSuperseded(s.exchangesOf(writes))), o)
+		}), nil
 	}
 	var wrong optionErrors
 	wrong.checkMode(o.Mode, modeClear, modeDrop)
