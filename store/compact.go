@@ -143,11 +143,11 @@ func buildPrefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary stri
 			messages++
 		}
 	}
-	if transcriptx.Compacted(t) && transcriptx.StartMessage(t) < cut.Before() {
+	if t.IsCompacted() && t.StartMessage() < cut.Before() {
 		// The provider's own compaction is never summarized away; it stands for the task, and for
 		// everything in front of it.
-		list, task, from = append(list, wirex.CompactionMessage(r)), true, transcriptx.StartMessage(t)+1
-		for _, seq := range seqs[:transcriptx.StartMessage(t)] {
+		list, task, from = append(list, wirex.CompactionMessage(r)), true, t.StartMessage()+1
+		for _, seq := range seqs[:t.StartMessage()] {
 			gone(seq)
 		}
 	}

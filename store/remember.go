@@ -377,7 +377,7 @@ func (s *Store) addUsage(ctx context.Context, t *tx, session *Session, c *reques
 	if err != nil {
 		return err
 	}
-	p.Add(fullness.Step{Model: c.Request.Model(), Usage: u, Turns: transcriptx.Asked(c.Request.Transcript(), len(c.links))})
+	p.Add(fullness.Step{Model: c.Request.Model(), Usage: u, Turns: c.Request.Transcript().Asked(len(c.links))})
 	p.MaxOutput = c.Request.MaxOutputTokens()
 	pace, err := json.Marshal(p)
 	if err != nil {

@@ -61,7 +61,7 @@ func TestAtomsAndCuts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			x := index(c.in, NextTurn)
 			x.Ties = c.ties
-			tr := newTranscript(x)
+			tr := New(x)
 			if got := atoms(tr); got != c.atoms {
 				t.Errorf("atoms: got %s, want %s", got, c.atoms)
 			}
@@ -79,7 +79,7 @@ func TestAtomsAndCuts(t *testing.T) {
 
 func TestCutsStop(t *testing.T) {
 	n := 0
-	for range newTranscript(index("! t | t | ! t", NextTurn)).Cuts() {
+	for range New(index("! t | t | ! t", NextTurn)).Cuts() {
 		if n++; n == 2 {
 			break
 		}
@@ -91,7 +91,7 @@ func TestCutsStop(t *testing.T) {
 
 // TestEmpty: an index of nothing is a transcript of nothing.
 func TestEmpty(t *testing.T) {
-	tr := newTranscript(Index{})
+	tr := New(Index{})
 	if len(tr.Exchanges())+len(tr.Atoms())+tr.turns != 0 || cuts(tr) != "" {
 		t.Errorf("exchanges %v, atoms %v, %d turns, cuts %s", tr.Exchanges(), tr.Atoms(), tr.turns, cuts(tr))
 	}
@@ -228,7 +228,7 @@ func linear(t *testing.T, name string, n int, index func(n int) growing) {
 	trial.Linear(t, name, n, func(n int) func() {
 		x := index(n)
 		return func() {
-			for range newTranscript(x.Index).Cuts() {
+			for range New(x.Index).Cuts() {
 			}
 		}
 	})

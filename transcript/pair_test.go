@@ -148,7 +148,7 @@ func TestPair(t *testing.T) {
 		{"a client's result does not answer a server's call", "C:1 | r:1", "orphan call 0 server, orphan result>1", "="},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := strings.Join(exchanges(newTranscript(index(c.in, NextTurn))), ", "); got != c.next {
+			if got := strings.Join(exchanges(New(index(c.in, NextTurn))), ", "); got != c.next {
 				t.Errorf("in the next turn: got %s, want %s", got, c.next)
 			}
 			if c.anywhere == "-" {
@@ -157,7 +157,7 @@ func TestPair(t *testing.T) {
 			if c.anywhere == "=" {
 				c.anywhere = c.next
 			}
-			if got := strings.Join(exchanges(newTranscript(index(c.in, Anywhere))), ", "); got != c.anywhere {
+			if got := strings.Join(exchanges(New(index(c.in, Anywhere))), ", "); got != c.anywhere {
 				t.Errorf("anywhere: got %s, want %s", got, c.anywhere)
 			}
 		})
@@ -195,7 +195,7 @@ func TestManyCalls(t *testing.T) {
 				want = append(want, shape.want(i))
 			}
 			in := strings.Join(calls, " ") + " | " + strings.Join(results, " ")
-			if got := exchanges(newTranscript(index(in, NextTurn))); !slices.Equal(got, want) {
+			if got := exchanges(New(index(in, NextTurn))); !slices.Equal(got, want) {
 				t.Errorf("%d calls, %s: got %q, want %q", n, shape.name, got, want)
 			}
 		}
@@ -211,7 +211,7 @@ func TestManyNames(t *testing.T) {
 			for i := range n {
 				calls, results = append(calls, fmt.Sprintf("c:1:f%d", i)), append(results, fmt.Sprintf("r:1:f%d", n-1-i))
 			}
-			x := newTranscript(index(strings.Join(calls, between)+" | t | "+strings.Join(results, " "), NextTurn))
+			x := New(index(strings.Join(calls, between)+" | t | "+strings.Join(results, " "), NextTurn))
 			for _, e := range x.Exchanges() {
 				got := "nothing"
 				if len(e.Results) == 1 {
@@ -247,7 +247,7 @@ func TestFewAndMany(t *testing.T) {
 		for i := range strangers {
 			fmt.Fprintf(&front, "c:stranger%d ", i)
 		}
-		few, many := newTranscript(index("t | t |"+history, Anywhere)), newTranscript(index("t | "+front.String()+"|"+history, Anywhere))
+		few, many := New(index("t | t |"+history, Anywhere)), New(index("t | "+front.String()+"|"+history, Anywhere))
 		if len(few.exchanges)+strangers != len(many.exchanges) {
 			t.Fatalf("%s: %d exchanges, %d behind others", history, len(few.exchanges), len(many.exchanges)-strangers)
 		}
@@ -271,9 +271,9 @@ func TestFewAndMany(t *testing.T) {
 // the first that has no answer and may be meant, named or not.
 func TestGuessAmongMany(t *testing.T) {
 	for _, two := range []string{"c c::f", "c::f c", "c:9:f c::f", "c c:9:f"} {
-		few := newTranscript(index(two+" | r::f", NextTurn)).Exchanges()
+		few := New(index(two+" | r::f", NextTurn)).Exchanges()
 		for _, others := range []int{fewCalls - 2, fewCalls, 3 * fewCalls} {
-			many := newTranscript(index(strings.Repeat("c::g ", others)+two+" | r::f", NextTurn)).Exchanges()[others:]
+			many := New(index(strings.Repeat("c::g ", others)+two+" | r::f", NextTurn)).Exchanges()[others:]
 			for i := range few {
 				if len(few[i].Results) != len(many[i].Results) {
 					t.Errorf("%s behind %d others: call %d has %d results, not %d", two, others, i, len(many[i].Results), len(few[i].Results))

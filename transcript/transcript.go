@@ -208,9 +208,9 @@ type Transcript struct {
 	needy   bool     // an atom may need another
 }
 
-// newTranscript pairs calls with results and joins tied blocks into atoms. Blocks must be
+// New pairs calls with results and joins tied blocks into atoms. Blocks must be
 // in message order and messages in turn order.
-func newTranscript(x Index) *Transcript {
+func New(x Index) *Transcript {
 	t := &Transcript{raw: x.Raw, messages: x.Messages, blocks: x.Blocks, given: x.Ties}
 	newPairer(t, x.Discipline).pair()
 	return t
@@ -231,21 +231,35 @@ func (t *Transcript) Blocks() []Block { return t.blocks }
 // Block returns one block.
 func (t *Transcript) Block(id BlockID) Block { return t.blocks[id] }
 
-// firstRead returns the first block that the provider reads: the last compaction, which stands
+// Start returns the first block that the provider reads: the last compaction, which stands
 // for everything in front of it, or the first block of all.
-func (t *Transcript) firstRead() BlockID { return t.start }
+func (t *Transcript) Start() BlockID { return t.start }
 
-// startMessage returns the message of the first block that the provider reads.
-func (t *Transcript) startMessage() int {
+// StartMessage returns the message of the first block that the provider reads.
+func (t *Transcript) StartMessage() int {
 	if t.start == 0 {
 		return 0
 	}
 	return t.blocks[t.start].Message
 }
 
-// compacted reports whether the provider has compacted the history.
-func (t *Transcript) compacted() bool {
+// IsCompacted reports whether the provider has compacted the history.
+func (t *Transcript) IsCompacted() bool {
 	return len(t.blocks) > 0 && t.blocks[t.start].Kind == Compaction
+}
+
+// Turns returns the number of turns.
+func (t *Transcript) Turns() int { return t.turns }
+
+// Asked returns how often the person spoke in the first n messages. Neighbors count once.
+func (t *Transcript) Asked(n int) int {
+	asked := 0
+	for i := range min(n, len(t.messages)) {
+		if t.messages[i].Begins && (i == 0 || !t.messages[i-1].Begins) {
+			asked++
+		}
+	}
+	return asked
 }
 
 // Exchanges returns all exchanges, in the order of their first block. The slice
@@ -256,7 +270,7 @@ func (t *Transcript) Exchanges() []Exchange { return t.exchanges }
 func (t *Transcript) ExchangeOf(id BlockID) ExchangeID { return t.exchange[id] }
 
 // Ties returns all ties, those between calls and results included.
-func (t *Transcript) ties() []Tie {
+func (t *Transcript) Ties() []Tie {
 	ties := make([]Tie, 0, len(t.given)+len(t.exchanges))
 	for _, x := range t.exchanges {
 		for i, r := range x.Results {
@@ -278,8 +292,8 @@ func (t *Transcript) Atoms() []Atom {
 	return t.atoms
 }
 
-// hasNeeds reports whether an atom may need another. If not, none does.
-func (t *Transcript) hasNeeds() bool {
+// HasNeeds reports whether an atom may need another. If not, none does.
+func (t *Transcript) HasNeeds() bool {
 	t.joining.Do(t.partition)
 	return t.needy
 }
@@ -306,9 +320,9 @@ func (t *Transcript) Cuts() iter.Seq[Cut] {
 	}
 }
 
-// hasCut reports whether a cut is one of this transcript. One that was made by another may
+// HasCut reports whether a cut is one of this transcript. One that was made by another may
 // lie in the middle of a pair here.
-func (t *Transcript) hasCut(cut Cut) bool {
+func (t *Transcript) HasCut(cut Cut) bool {
 	for c := range t.Cuts() {
 		if c == cut {
 			return true
@@ -323,7 +337,7 @@ func (t *Transcript) hasCut(cut Cut) bool {
 // if no cut has anything but the system's messages in front of it, or but what the
 // provider has compacted.
 func (t *Transcript) Split(minKeep int, inside bool) (Cut, bool) {
-	head := t.preamble()
+	head := t.Preamble()
 	var best, within Cut
 	for c := range t.Cuts() {
 		switch {
@@ -340,15 +354,15 @@ func (t *Transcript) Split(minKeep int, inside bool) (Cut, bool) {
 	return best, best.before > 0
 }
 
-// preamble is how many messages at the beginning are nothing to compact: those of the
+// Preamble is how many messages at the beginning are nothing to compact: those of the
 // system, and what the provider has compacted.
-func (t *Transcript) preamble() int {
+func (t *Transcript) Preamble() int {
 	head := 0
 	for head < len(t.messages) && t.messages[head].Role == System {
 		head++
 	}
-	if t.compacted() {
-		head = max(head, t.startMessage()+1)
+	if t.IsCompacted() {
+		head = max(head, t.StartMessage()+1)
 	}
 	return head
 }

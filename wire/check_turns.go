@@ -17,7 +17,7 @@ type turnSpan struct {
 
 // turnsOf lists the turns.
 func (c *checker) turnsOf() []turnSpan {
-	ms, turns := c.t.Messages(), make([]turnSpan, 0, transcriptx.Turns(c.t))
+	ms, turns := c.t.Messages(), make([]turnSpan, 0, c.t.Turns())
 	for i := 0; i < len(ms); {
 		t := turnSpan{first: i, end: i + 1, role: ms[i].Role, facts: c.extra[i]}
 		for ; t.end < len(ms) && ms[t.end].Turn == ms[i].Turn; t.end++ {

@@ -361,7 +361,7 @@ func TestDefectT1ListTwice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := transcriptx.Ties(twice.t), transcriptx.Ties(once.t); !slices.Equal(got, want) {
+			if got, want := twice.t.Ties(), once.t.Ties(); !slices.Equal(got, want) {
 				t.Errorf("%s: ties %v, want %v", twice.Raw(), got, want)
 			}
 		}

@@ -61,7 +61,7 @@ type answer struct {
 }
 
 func newDraft(r *Request) *draft {
-	d := &draft{Request: r, pen: pens[r.Dialect], turns: make([]int, 0, transcriptx.Turns(r.t))}
+	d := &draft{Request: r, pen: pens[r.Dialect], turns: make([]int, 0, r.t.Turns())}
 	ms, blocks := r.t.Messages(), len(r.t.Blocks())
 	flags := make([]bool, 2*blocks+3*len(ms)) // one array for all of them
 	of := func(n int) (part []bool) { part, flags = flags[:n:n], flags[n:]; return part }

@@ -142,7 +142,7 @@ func (c *checker) signatures(turns []turnSpan) {
 }
 
 func (c *checker) geminiServer() {
-	all, last := c.t.Exchanges(), transcriptx.Turns(c.t)-1
+	all, last := c.t.Exchanges(), c.t.Turns()-1
 	for i := range all {
 		switch x := &all[i]; {
 		case !x.Server:

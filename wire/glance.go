@@ -20,7 +20,7 @@ func (r *Request) glance(o CheckOptions) Glance {
 	messages := r.t.Messages()
 	return Glance{
 		Clean: len(r.Check(o)) == 0, Delta: r.head.delta, StartsThread: r.head.startsThread, Dialect: r.Dialect, Profile: r.Profile,
-		Messages: len(messages), Calls: len(r.t.Exchanges()), Turns: transcriptx.Turns(r.t), Asked: transcriptx.Asked(r.t, len(messages)),
+		Messages: len(messages), Calls: len(r.t.Exchanges()), Turns: r.t.Turns(), Asked: r.t.Asked(len(messages)),
 		MaxOutput: r.MaxOutputTokens(), Fingerprint: r.fingerprint(),
 	}
 }

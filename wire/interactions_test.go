@@ -193,11 +193,11 @@ func TestInteractionsThoughtsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	tr := r.Transcript()
-	if transcriptx.Turns(tr) != 3 || !tr.Messages()[0].Begins || tr.Messages()[1].Begins {
-		t.Errorf("%d turns, %+v", transcriptx.Turns(tr), tr.Messages())
+	if tr.Turns() != 3 || !tr.Messages()[0].Begins || tr.Messages()[1].Begins {
+		t.Errorf("%d turns, %+v", tr.Turns(), tr.Messages())
 	}
 	needs := 0
-	for _, tie := range transcriptx.Ties(tr) {
+	for _, tie := range tr.Ties() {
 		if !tie.Mutual && tr.Block(tie.To).Kind == transcript.Thinking && tr.Block(tie.From).Kind == transcript.Call {
 			needs++
 		}

@@ -388,7 +388,7 @@ func (p *parser) request(profile Profile) *Request {
 		Dialect: p.dialect, Profile: profile, g: p.g, raw: p.raw, list: tspan(p.list), bare: p.bare,
 		head: p.head, where: p.where, extra: p.extra, frame: p.frame, notes: p.notes, flaws: p.Flaws(), unlisted: p.Unlisted(),
 		listNotes: p.listNotes, ties: ties,
-		t: transcriptx.New(transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties, Discipline: p.g.discipline}),
+		t: transcript.New(transcript.Index{Raw: p.raw, Messages: p.messages, Blocks: p.blocks, Ties: p.ties, Discipline: p.g.discipline}),
 	}
 }
 

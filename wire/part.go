@@ -27,7 +27,7 @@ func (r *Request) After(cut transcript.Cut) []byte {
 	for system < cut.Before() && r.t.Messages()[system].Role == transcript.System {
 		system++
 	}
-	if transcriptx.Compacted(r.t) && transcriptx.StartMessage(r.t) < cut.Before() {
+	if r.t.IsCompacted() && r.t.StartMessage() < cut.Before() {
 		ms := r.t.Messages()
 		return slices.Concat(r.raw[:ms[0].Span.Start], r.compactionMessage(), []byte(","), r.raw[ms[cut.Before()].Span.Start:])
 	}
@@ -37,7 +37,7 @@ func (r *Request) After(cut transcript.Cut) []byte {
 // mustHave keeps pairs whole: where another transcript has a cut, this one may have half of
 // a pair.
 func (r *Request) mustHave(cut transcript.Cut) {
-	if cut != (transcript.Cut{}) && !transcriptx.HasCut(r.t, cut) {
+	if cut != (transcript.Cut{}) && !r.t.HasCut(cut) {
 		panic(fmt.Sprintf("wire: message %d is no cut of this request", cut.Before()))
 	}
 }
@@ -45,10 +45,10 @@ func (r *Request) mustHave(cut transcript.Cut) {
 // compactionMessage returns the provider's last compaction as a message of its own, as it
 // is sent in the place of everything up to it; nil if there is none.
 func (r *Request) compactionMessage() []byte {
-	if !transcriptx.Compacted(r.t) {
+	if !r.t.IsCompacted() {
 		return nil
 	}
-	b := transcriptx.Start(r.t)
+	b := r.t.Start()
 	m := r.t.Messages()[r.t.Block(b).Message]
 	if r.where[b].in == inMessage || m.End-m.First == 1 {
 		return r.t.Bytes(m.Span)

@@ -100,7 +100,7 @@ func TestPartsForeignCut(t *testing.T) {
 		if want {
 			foreign++
 		}
-		if has := transcriptx.HasCut(two.Transcript(), cut); has == want || refuses(two.Before, cut) == has || refuses(two.After, cut) == has {
+		if has := two.Transcript().HasCut(cut); has == want || refuses(two.Before, cut) == has || refuses(two.After, cut) == has {
 			t.Errorf("the cut in front of message %d: there is one here: %v", cut.Before(), has)
 		}
 	}

@@ -117,7 +117,7 @@ func (m *repairer) dropIfAlone(f *Finding, call transcript.BlockID) {
 	}
 	if m.leads == nil {
 		m.leads = make(map[transcript.BlockID][]transcript.BlockID)
-		for _, t := range transcriptx.Ties(m.t) {
+		for _, t := range m.t.Ties() {
 			if m.t.Block(t.From).Kind == transcript.Thinking {
 				m.leads[t.To] = append(m.leads[t.To], t.From)
 			}

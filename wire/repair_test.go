@@ -46,7 +46,7 @@ func repaired(t *testing.T, body []byte, o Options, p Repair) *repairedRequest {
 func userTexts(r *Request) []string {
 	d := newDraft(r)
 	var all []string
-	for _, b := range r.t.Blocks()[transcriptx.Start(r.t):] { // what the provider has compacted may go
+	for _, b := range r.t.Blocks()[r.t.Start():] { // what the provider has compacted may go
 		if b.Kind == transcript.Text && r.t.Messages()[b.Message].Role == transcript.User {
 			if s := strings.TrimSpace(plainText(d.raw, b.Body, 0)); s != "" {
 				all = append(all, s)

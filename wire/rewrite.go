@@ -213,11 +213,11 @@ func (p *Profile) bindsThinking() bool {
 // compaction on.
 func (r *Request) read() []transcript.Span {
 	var all []transcript.Span
-	for _, m := range r.t.Messages()[transcriptx.StartMessage(r.t):] {
+	for _, m := range r.t.Messages()[r.t.StartMessage():] {
 		all = append(all, m.Span)
 	}
-	if transcriptx.Compacted(r.t) {
-		all[0].Start = r.t.Block(transcriptx.Start(r.t)).Span.Start
+	if r.t.IsCompacted() {
+		all[0].Start = r.t.Block(r.t.Start()).Span.Start
 	}
 	return all
 }
@@ -238,7 +238,7 @@ func (r *Request) invalidThinking(before *Request) []transcript.BlockID {
 	if n == len(a) {
 		return nil // only appended to
 	}
-	same := transcriptx.StartMessage(r.t) + n
+	same := r.t.StartMessage() + n
 	var stale []transcript.BlockID
 	for id, blk := range r.t.Blocks() {
 		if blk.Kind == transcript.Thinking && blk.Message >= same {

@@ -29,7 +29,7 @@ type Counter interface {
 // behind the provider's own compaction, and the marks around messages, calls and results.
 func (r *Request) Tokens(c Counter) int {
 	n := r.headTokens(c)
-	for i := transcriptx.StartMessage(r.t); i < len(r.t.Messages()); i++ {
+	for i := r.t.StartMessage(); i < len(r.t.Messages()); i++ {
 		n += r.readTokens(c, i)
 	}
 	return n
@@ -41,10 +41,10 @@ func (r *Request) tokensOfMessage(c Counter, i int) int { return r.messageTokens
 // readTokens counts what the model reads of one message: what stands in front of the
 // provider's last compaction counts for nothing.
 func (r *Request) readTokens(c Counter, i int) int {
-	if i < transcriptx.StartMessage(r.t) {
+	if i < r.t.StartMessage() {
 		return 0
 	}
-	return r.messageTokens(c, i, transcriptx.Start(r.t))
+	return r.messageTokens(c, i, r.t.Start())
 }
 
 func (r *Request) messageTokens(c Counter, i int, from transcript.BlockID) int {

@@ -155,7 +155,7 @@ func (c *splitCmd) splitTranscript(style picture.Style, from origin, req *wire.R
 		d.Cut, d.Head, d.Tail = cut.Before(), cut.Before(), d.Tail-cut.Before()
 		out.rules = []string{"cut"}
 	}
-	preamble := transcriptx.Preamble(t)
+	preamble := t.Preamble()
 	for cut := range cuts {
 		switch {
 		case cut.Before() <= preamble:

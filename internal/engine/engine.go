@@ -259,7 +259,7 @@ func (o *options) split(r *wire.Request, _ *caller) (Result, error) {
 	}{Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}}
 	for c := range cuts {
 		switch {
-		case c.Before() <= transcriptx.Preamble(t):
+		case c.Before() <= t.Preamble():
 		case c.Inside():
 			d.Inside = append(d.Inside, c.Before())
 		default:

@@ -75,7 +75,7 @@ func (o *options) splitList(l *hosts.List) (Result, error) {
 	}{Tail: l.Len(), Cuts: []int{}, Inside: []int{}}
 	for c := range t.Cuts() {
 		at, first := l.ElementOf(c.Before())
-		if c.Before() <= transcriptx.Preamble(t) || !first {
+		if c.Before() <= t.Preamble() || !first {
 			continue
 		}
 		if c.Inside() {

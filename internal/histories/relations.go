@@ -195,11 +195,11 @@ func misstated(t *transcript.Transcript, x transcript.Exchange) string {
 			return "displaced, but in the turn after the call"
 		}
 	case transcript.Open:
-		if n != 0 || turn(x.Call) != transcriptx.Turns(t)-1 {
+		if n != 0 || turn(x.Call) != t.Turns()-1 {
 			return "open, but answered or not in the last turn"
 		}
 	case transcript.OrphanCall:
-		if n != 0 || turn(x.Call) == transcriptx.Turns(t)-1 {
+		if n != 0 || turn(x.Call) == t.Turns()-1 {
 			return "an orphan, but answered or in the last turn"
 		}
 	case transcript.OrphanResult:
@@ -228,7 +228,7 @@ func CheckAtoms(tb testing.TB, t *transcript.Transcript) {
 	}
 	// Colour the blocks from scratch, by walking along the ties.
 	near := make([][]transcript.BlockID, len(t.Blocks()))
-	for _, tie := range transcriptx.Ties(t) {
+	for _, tie := range t.Ties() {
 		if tie.Mutual {
 			near[tie.From], near[tie.To] = append(near[tie.From], tie.To), append(near[tie.To], tie.From)
 		}
@@ -275,7 +275,7 @@ func CheckAtoms(tb testing.TB, t *transcript.Transcript) {
 		fail("%d blocks in atoms, %d in all", seen, len(t.Blocks()))
 	}
 	want := make([]map[transcript.AtomID]bool, atoms)
-	for _, tie := range transcriptx.Ties(t) {
+	for _, tie := range t.Ties() {
 		from, to := t.AtomOf(tie.From), t.AtomOf(tie.To)
 		if !tie.Mutual && from != to {
 			if want[from] == nil {

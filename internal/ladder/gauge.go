@@ -108,7 +108,7 @@ func (g *gauge) back(b transcript.BlockID, from, to level) int {
 		sum += g.born(i, false)
 	}
 	if spoken := f.kind != transcript.Result && f.kind != transcript.ServerResult; spoken && g.unit == Turns {
-		if g.heard[i]++; g.heard[i] == 1 && i >= transcriptx.StartMessage(g.l.t) && Speaks(g.l.t.Messages()[i]) {
+		if g.heard[i]++; g.heard[i] == 1 && i >= g.l.t.StartMessage() && Speaks(g.l.t.Messages()[i]) {
 			sum++
 		}
 	}
@@ -118,7 +118,7 @@ func (g *gauge) back(b transcript.BlockID, from, to level) int {
 // born is what a message adds that is there again.
 func (g *gauge) born(i int, empty bool) int {
 	switch {
-	case i < transcriptx.StartMessage(g.l.t):
+	case i < g.l.t.StartMessage():
 		return 0 // not read
 	case g.unit == Messages:
 		return 1

@@ -27,7 +27,7 @@ type cost struct {
 }
 
 func newMeter(r *wire.Request, c wire.Counter, w *words) *meter {
-	m := &meter{r: r, c: c, words: w, start: transcriptx.Start(r.Transcript())}
+	m := &meter{r: r, c: c, words: w, start: r.Transcript().Start()}
 	if c != nil {
 		m.frame, m.head = wirex.FrameTokens(c), -1
 		m.costs = make([]cost, len(r.Transcript().Blocks()))
@@ -87,7 +87,7 @@ func (m *meter) headTokens() int {
 func (m *meter) tokens(r *wire.Request, enough int) int {
 	t := r.Transcript()
 	n := m.headTokens()
-	for i := len(t.Messages()) - 1; i >= transcriptx.StartMessage(t) && n <= enough; i-- {
+	for i := len(t.Messages()) - 1; i >= t.StartMessage() && n <= enough; i-- {
 		if r != m.r {
 			n += wirex.ReadTokens(r, m.c, i)
 			continue
@@ -105,12 +105,12 @@ func (l *Ladder) measure(r *wire.Request, u Unit, enough int) int {
 	t := r.Transcript()
 	switch u {
 	case Messages:
-		return len(t.Messages()) - transcriptx.StartMessage(t)
+		return len(t.Messages()) - t.StartMessage()
 	case Exchanges:
 		return len(t.Exchanges()) - unread(t)
 	case Turns:
 		n := 0
-		for _, m := range t.Messages()[transcriptx.StartMessage(t):] {
+		for _, m := range t.Messages()[t.StartMessage():] {
 			if Speaks(m) {
 				n++
 			}
@@ -123,7 +123,7 @@ func (l *Ladder) measure(r *wire.Request, u Unit, enough int) int {
 // unread is how many exchanges begin in front of what the provider reads.
 func unread(t *transcript.Transcript) int {
 	n := 0
-	for n < len(t.Exchanges()) && firstBlock(&t.Exchanges()[n]) < transcriptx.Start(t) {
+	for n < len(t.Exchanges()) && firstBlock(&t.Exchanges()[n]) < t.Start() {
 		n++
 	}
 	return n
@@ -162,7 +162,7 @@ func (l *Ladder) weighLeft(r *wire.Request) (n int, ok bool) {
 	if l.chain.blocks() != len(t.Blocks()) {
 		return 0, false
 	}
-	n = m.headTokens() + (len(t.Messages())-transcriptx.StartMessage(t))*m.frame
+	n = m.headTokens() + (len(t.Messages())-t.StartMessage())*m.frame
 	at := transcript.BlockID(0)
 	for b, v := range l.chain.level {
 		switch v {

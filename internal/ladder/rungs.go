@@ -58,7 +58,7 @@ func (l *Ladder) begin(u Unit) {
 // than it must.
 func (l *Ladder) gentle(most int) bool {
 	n, all := l.meter.headTokens(), l.t.Messages()
-	for i := l.scene.end - 1; i >= transcriptx.StartMessage(l.t) && n <= most; i-- {
+	for i := l.scene.end - 1; i >= l.t.StartMessage() && n <= most; i-- {
 		n += l.meter.frame
 		for b := all[i].First; b < all[i].End; b++ {
 			n += l.meter.of(b, l.chain.level[b])

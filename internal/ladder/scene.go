@@ -191,8 +191,8 @@ func (l *Ladder) pin(s *scene) {
 			}
 		}
 	}
-	if transcriptx.Compacted(t) { // it stays, and what it stands for is not looked at
-		for b := transcript.BlockID(0); b <= transcriptx.Start(t); b++ {
+	if t.IsCompacted() { // it stays, and what it stands for is not looked at
+		for b := transcript.BlockID(0); b <= t.Start(); b++ {
 			lock(t.AtomOf(b))
 		}
 	}

@@ -67,7 +67,7 @@ type past struct {
 // whose declaration was dropped when nobody called it.
 func (s *past) add(i int) {
 	c, m := s.l.chain, &s.l.t.Messages()[i]
-	if transcriptx.Needy(s.l.t) {
+	if s.l.t.HasNeeds() {
 		for b := m.First; b < m.End; b++ {
 			if a := s.l.t.AtomOf(b); c.level[b] != isGone && len(s.l.t.Atoms()[a].Needs) > 0 {
 				s.revive(a)
@@ -106,7 +106,7 @@ func (s *past) cost(i int) int {
 		cost += s.l.meter.of(b, c.level[b])
 		left = left || c.level[b] != isGone // a limit met before may have left nothing
 	}
-	if left && i >= transcriptx.StartMessage(s.l.t) {
+	if left && i >= s.l.t.StartMessage() {
 		cost += s.l.meter.frame
 	}
 	return cost

@@ -19,7 +19,7 @@ func New(t *transcript.Transcript, demands [][2]transcript.AtomID) *Graph {
 		}
 		g.needs[a] = append(g.needs[a], n)
 	}
-	if transcriptx.Needy(t) {
+	if t.HasNeeds() {
 		for a := range atoms {
 			for _, n := range atoms[a].Needs {
 				need(transcript.AtomID(a), n)

@@ -89,7 +89,7 @@ func uncompacted(reason string, format string, args ...any) error {
 // calls, is larger than the content that it replaces or does not conserve enough bytes is a
 // *CompactionError.
 func CompactAt(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
-	if !transcriptx.HasCut(r.Transcript(), cut) {
+	if !r.Transcript().HasCut(cut) {
 		return nil, uncompacted(reasonNoCut, "message %d is no cut of this history", cut.Before())
 	}
 	return unchangedDraft(r).compact(context.Background(), headOf(r, cut, o.FoldTask), o, func(h Removed, lost loss, _ nameFunc) (string, Summary, error) {
@@ -228,10 +228,10 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 	t := r.Transcript()
 	task := foldTask // whether the task has been seen
 	start := transcript.BlockID(0)
-	if transcriptx.Compacted(t) && transcriptx.StartMessage(t) < cut.Before() {
+	if t.IsCompacted() && t.StartMessage() < cut.Before() {
 		// It stays, and stands for the task, too. Nobody reads what is in front of it.
-		start, task = transcriptx.Start(t)+1, true
-		h.Compacted = wirex.Compaction(r, transcriptx.Start(t))
+		start, task = t.Start()+1, true
+		h.Compacted = wirex.Compaction(r, t.Start())
 	}
 	taskTexts, newest := personTexts(r)
 	if foldTask && len(taskTexts) > 0 && len(newest) > 0 && taskTexts[0].block == newest[0].block {

@@ -75,9 +75,9 @@ type personText struct {
 func personTexts(r *wire.Request) (task, newest []personText) {
 	t := r.Transcript()
 	ms := t.Messages()
-	first, isCompacted := 0, transcriptx.Compacted(t)
+	first, isCompacted := 0, t.IsCompacted()
 	if isCompacted {
-		first = transcriptx.StartMessage(t)
+		first = t.StartMessage()
 	}
 	for i := len(ms) - 1; i >= first && len(newest) == 0; i-- {
 		before, after := personTextsOf(r, &ms[i])

@@ -60,7 +60,7 @@ func (f *windowPlanner) marked(t fit) (fit, error) {
 		return fit{}, err
 	}
 	out, w := a.result(), &f.w
-	messages := len(out.Transcript().Messages()) - transcriptx.StartMessage(out.Transcript())
+	messages := len(out.Transcript().Messages()) - out.Transcript().StartMessage()
 	fits := (w.Messages == 0 || messages <= w.Messages) && (w.Tokens == 0 || out.Tokens(f.o.Counter) <= w.Tokens)
 	if !fits || !a.Sound() {
 		return t, nil
@@ -114,8 +114,8 @@ func (f *windowPlanner) mark(l *ladder.Ladder) *insertion {
 	case t.Messages()[at].Role == transcript.Assistant:
 		at = from
 	}
-	if transcriptx.Compacted(t) {
-		at = max(at, transcriptx.StartMessage(t)+1) // in front of it nobody would read the mark
+	if t.IsCompacted() {
+		at = max(at, t.StartMessage()+1) // in front of it nobody would read the mark
 	}
 	if n := len(t.Messages()); at == n || !stays(at, n, func(*transcript.Block) bool { return true }) {
 		return nil

@@ -124,10 +124,10 @@ func protect(decisions []Decision, t *transcript.Transcript, votes []Reason) {
 		d := &decisions[why.Via]
 		d.Protected, d.Reasons = true, append(d.Reasons, why)
 	}
-	if !transcriptx.Compacted(t) {
+	if !t.IsCompacted() {
 		return
 	}
-	for b := transcript.BlockID(0); b <= transcriptx.Start(t); b++ {
+	for b := transcript.BlockID(0); b <= t.Start(); b++ {
 		if d := &decisions[t.AtomOf(b)]; !d.Protected {
 			d.Protected = true
 			d.Reasons = []Reason{{"compaction", "the provider has compacted the history up to here", d.Atom}}

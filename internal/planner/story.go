@@ -50,10 +50,10 @@ func (s *story) tell(ask func(Removed) (string, error), failed func(error)) {
 	}
 	for i, blocks := range batches {
 		s.at = min(s.at, t.Block(blocks[0]).Message)
-		if transcriptx.Compacted(t) {
-			s.at = max(s.at, transcriptx.StartMessage(t)+1) // in front of it nobody would read the summary
+		if t.IsCompacted() {
+			s.at = max(s.at, t.StartMessage()+1) // in front of it nobody would read the summary
 		}
-		h := Removed{Request: s.r, Blocks: blocks, Prior: s.text, Compacted: wirex.Compaction(s.r, transcriptx.Start(t))}
+		h := Removed{Request: s.r, Blocks: blocks, Prior: s.text, Compacted: wirex.Compaction(s.r, t.Start())}
 		gone := lossOf(&h)
 		if s.archived {
 			items := itemsOf(s.r, blocks)

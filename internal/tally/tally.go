@@ -11,8 +11,7 @@ import (
 
 // What other packages of this module keep for it.
 var (
-	transcriptx = transcript.Internal(inside.Module)
-	wirex       = wire.Internal(inside.Module)
+	wirex = wire.Internal(inside.Module)
 )
 
 // A Tally is how many tokens a request takes, and what they are spent on. Head, kinds and
@@ -70,15 +69,15 @@ type Message struct {
 // Of counts a request as c does: what [wire.Request.Tokens] adds up, by what it is spent on.
 func Of(r *wire.Request, c wire.Counter, byMessage bool) Tally {
 	t := r.Transcript()
-	n := Tally{Messages: len(t.Messages()), Head: head(r, c), Unread: transcriptx.StartMessage(t)}
+	n := Tally{Messages: len(t.Messages()), Head: head(r, c), Unread: t.StartMessage()}
 	n.Tokens = n.Head.System + n.Head.Tools + n.Head.Other
 	for i, m := range t.Messages() {
 		w := Message{Message: i, Path: r.MessagePath(i), Role: m.Role.String()}
-		if i >= transcriptx.StartMessage(t) {
+		if i >= t.StartMessage() {
 			w.Tokens = wirex.FrameTokens(c)
 		}
 		n.Marks += w.Tokens
-		for b := max(m.First, transcriptx.Start(t)); b < m.End; b++ {
+		for b := max(m.First, t.Start()); b < m.End; b++ {
 			cost := wirex.BlockTokens(r, c, b)
 			w.Tokens += cost
 			*w.Kinds.of(t.Block(b).Kind) += cost

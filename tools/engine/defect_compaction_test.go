@@ -117,7 +117,7 @@ func parsed(t *testing.T, body string) *wire.Request {
 func TestDefectT13CompactionFirst(t *testing.T) {
 	for _, c := range compactions() {
 		if c.dialect == wire.GeminiInteractions {
-			if r := parsed(t, c.body(0, 2)); r.Dialect != c.dialect || !transcriptx.Compacted(r.Transcript()) {
+			if r := parsed(t, c.body(0, 2)); r.Dialect != c.dialect || !r.Transcript().IsCompacted() {
 				t.Errorf("%s: %v", c.name, r.Dialect)
 			}
 		}
@@ -129,13 +129,13 @@ func TestDefectP1ProviderCompaction(t *testing.T) {
 	for _, c := range compactions() {
 		t.Run(c.name, func(t *testing.T) {
 			r := parsed(t, c.body(c.front(5), 6))
-			if r.Dialect != c.dialect || !transcriptx.Compacted(r.Transcript()) {
-				t.Fatalf("%s, compacted %v", r.Dialect, transcriptx.Compacted(r.Transcript()))
+			if r.Dialect != c.dialect || !r.Transcript().IsCompacted() {
+				t.Fatalf("%s, compacted %v", r.Dialect, r.Transcript().IsCompacted())
 			}
 			if found := r.Check(wire.CheckOptions{}); len(found) > 0 {
 				t.Fatalf("found %v", found)
 			}
-			if got := wirex.Compaction(r, transcriptx.Start(r.Transcript())); !strings.Contains(got, c.says) || got != "" && c.says == "" {
+			if got := wirex.Compaction(r, r.Transcript().Start()); !strings.Contains(got, c.says) || got != "" && c.says == "" {
 				t.Errorf("it says %q", got)
 			}
 			c.windows(t, r)
@@ -197,10 +197,10 @@ func (c compacted) stands(t *testing.T, what string, r *wire.Request, plan *pare
 		t.Fatalf("%s: the compaction is gone: %s", what, out.Raw())
 	}
 	in, after := r.Transcript(), out.Transcript()
-	if a, b := in.Bytes(transcript.Span{Start: in.Messages()[0].Span.Start, End: in.Block(transcriptx.Start(in)).Span.End}), after.Bytes(transcript.Span{Start: after.Messages()[0].Span.Start, End: after.Block(transcriptx.Start(after)).Span.End}); !bytes.Equal(a, b) {
+	if a, b := in.Bytes(transcript.Span{Start: in.Messages()[0].Span.Start, End: in.Block(in.Start()).Span.End}), after.Bytes(transcript.Span{Start: after.Messages()[0].Span.Start, End: after.Block(after.Start()).Span.End}); !bytes.Equal(a, b) {
 		t.Errorf("%s: what stands up to it was changed: %s", what, out.Raw())
 	}
-	if i := bytes.Index(out.Raw(), []byte(wording.SummaryBegin)); i >= 0 && i < after.Block(transcriptx.Start(after)).Span.Start {
+	if i := bytes.Index(out.Raw(), []byte(wording.SummaryBegin)); i >= 0 && i < after.Block(after.Start()).Span.Start {
 		t.Errorf("%s: a summary stands where nobody reads it", what)
 	}
 }
@@ -248,8 +248,8 @@ func (c compacted) compacts(t *testing.T, r *wire.Request) {
 			t.Errorf("the summarizer was told %q", heard.Compacted)
 		}
 		for _, b := range heard.Blocks {
-			if b <= transcriptx.Start(r.Transcript()) {
-				t.Errorf("block %d was summarized, the compaction is %d", b, transcriptx.Start(r.Transcript()))
+			if b <= r.Transcript().Start() {
+				t.Errorf("block %d was summarized, the compaction is %d", b, r.Transcript().Start())
 			}
 		}
 		if !bytes.Contains(plan.Result().Raw(), []byte("behind question 0")) && !bytes.Contains(plan.Result().Raw(), []byte(wording.SummaryBegin)) {
@@ -271,11 +271,11 @@ func (c compacted) compacts(t *testing.T, r *wire.Request) {
 // splits: the part behind a cut begins with it.
 func (c compacted) splits(t *testing.T, r *wire.Request) {
 	cut, ok := r.Transcript().Split(4, false)
-	if !ok || cut.Before() <= transcriptx.StartMessage(r.Transcript()) {
+	if !ok || cut.Before() <= r.Transcript().StartMessage() {
 		t.Fatalf("cut %v, %v", cut, ok)
 	}
 	behind := parsed(t, string(r.After(cut)))
-	if !transcriptx.Compacted(behind.Transcript()) || transcriptx.StartMessage(behind.Transcript()) != 0 || len(behind.Check(wire.CheckOptions{})) > 0 {
+	if !behind.Transcript().IsCompacted() || behind.Transcript().StartMessage() != 0 || len(behind.Check(wire.CheckOptions{})) > 0 {
 		t.Errorf("behind the cut: %s", behind.Raw())
 	}
 }
@@ -330,8 +330,8 @@ func TestDefectP1WhichCompaction(t *testing.T) {
 		{body(`{"type":"text","text":"x"}`), 0, ""},
 	} {
 		tr := c.r.Transcript()
-		if transcriptx.StartMessage(tr) != c.start || wirex.Compaction(c.r, transcriptx.Start(tr)) != c.says {
-			t.Errorf("%s: begins at %d with %q", c.r.Raw(), transcriptx.StartMessage(tr), wirex.Compaction(c.r, transcriptx.Start(tr)))
+		if tr.StartMessage() != c.start || wirex.Compaction(c.r, tr.Start()) != c.says {
+			t.Errorf("%s: begins at %d with %q", c.r.Raw(), tr.StartMessage(), wirex.Compaction(c.r, tr.Start()))
 		}
 		plan, err := (&pare.Policy{Window: &pare.Window{Messages: 3}}).Plan(context.Background(), c.r)
 		if err != nil || c.says != "" && !bytes.Contains(plan.Result().Raw(), []byte(one(c.says))) {

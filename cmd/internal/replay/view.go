@@ -20,7 +20,7 @@ type view struct {
 // start is the first message that the provider reads: the one with its last compaction.
 func (v *view) start() int {
 	t := v.r.Transcript()
-	for i := v.n - 1; i > 0 && transcriptx.Compacted(t); i-- {
+	for i := v.n - 1; i > 0 && t.IsCompacted(); i-- {
 		if compacts(t, i) {
 			return i
 		}
@@ -31,7 +31,7 @@ func (v *view) start() int {
 // compacts reports whether message i holds the provider's own compaction.
 func compacts(t *transcript.Transcript, i int) bool {
 	m := t.Messages()[i]
-	return transcriptx.Compacted(t) && slices.ContainsFunc(t.Blocks()[m.First:m.End], func(b transcript.Block) bool { return b.Kind == transcript.Compaction })
+	return t.IsCompacted() && slices.ContainsFunc(t.Blocks()[m.First:m.End], func(b transcript.Block) bool { return b.Kind == transcript.Compaction })
 }
 
 // original is a message of the history that message i is, byte for byte: the one that it was

@@ -88,7 +88,7 @@ func side(r *wire.Request, o Options) Side {
 	s := Side{Head: head(r, o, tally.Of(r, o.counter(), false)), Messages: make([]Message, 0, len(t.Messages()))}
 	var pics album
 	for i, m := range t.Messages() {
-		msg := Message{Role: m.Role.String(), Path: r.MessagePath(i), Unread: i < transcriptx.StartMessage(t), Blocks: make([]Block, 0, m.End-m.First)}
+		msg := Message{Role: m.Role.String(), Path: r.MessagePath(i), Unread: i < t.StartMessage(), Blocks: make([]Block, 0, m.End-m.First)}
 		for b := m.First; b < m.End; b++ {
 			msg.Blocks = append(msg.Blocks, block(r, b, o, &pics))
 		}
@@ -115,7 +115,7 @@ func block(r *wire.Request, id transcript.BlockID, o Options, pics *album) Block
 	t := r.Transcript()
 	b := t.Block(id)
 	out := Block{Kind: b.Kind.String(), Tool: valid(b.Tool), ID: valid(b.CallID), Path: r.Path(id), Failed: b.Failed}
-	if id >= transcriptx.Start(t) {
+	if id >= t.Start() {
 		out.Tokens = wirex.BlockTokens(r, o.counter(), id)
 	}
 	switch b.Kind {
