@@ -19,7 +19,7 @@ type client struct {
 	argv     []string // how it is run; filled by find
 	folder   string   // below the folder of all clients
 	setup    func(home, url string) map[string]string
-	env      []string // HOME and URL stand for those
+	env      []string // HOME and URL are replaced
 	begin    func(prompt, model string) []string
 	resumed  func(prompt, model, id string) []string
 	sessions string // pattern of its files, below the home
@@ -31,21 +31,21 @@ type client struct {
 	agent    func(n string) call            // nil: it has no sub-agents
 	overflow string
 	large    int    // tokens, at which it compacts
-	compact  string // what tells it to compact, if it does not by itself
-	late     bool   // it looks at the last answer for that
-	gains    bool   // it compacts only what becomes shorter by that
+	compact  string // prompt that makes it compact, if it does not compact by itself
+	late     bool   // it compacts depending on the last answer
+	gains    bool   // it compacts only if that makes the session shorter
 	say      func(w http.ResponseWriter, a answer)
 	damages  []damage
 	speech   *regexp.Regexp           // of the lines that requests are made from; nil: all
-	notes    []string                 // members that repeat what was said
+	notes    []string                 // members that repeat texts
 	proof    map[string]string        // words that the file of a kind of session holds, or it is not one
 	storage  string                   // the folder of its sessions, below the home; "": they are files of their own
 	stored   func(file string) []byte // the conversation in its database; nil: it has none
-	clips    bool                     // it clips what tools say before it sends it
+	clips    bool                     // it shortens results before it sends them
 	small    string                   // a model of a small window, for sessions that are full; "": the first one
 }
 
-// find looks for the program of a client.
+// find finds the program of a client.
 func (c *client) find(clients string) bool {
 	dirs, _ := filepath.Glob(filepath.Join(clients, c.folder))
 	for _, dir := range dirs {
@@ -65,7 +65,7 @@ func (c *client) find(clients string) bool {
 	return false
 }
 
-// calls are what the model calls at an order; nil: nothing.
+// calls returns the calls of the model for an order, or nil.
 func (c *client) calls(order, n, cwd string) []call {
 	switch order {
 	case "run", "large":
@@ -271,7 +271,7 @@ func stem(file string) string {
 	return name[:len(name)-len(filepath.Ext(name))]
 }
 
-// write puts files below a folder.
+// write writes files below a folder.
 func write(dir string, files map[string]string) error {
 	for name, text := range files {
 		path := filepath.Join(dir, name)

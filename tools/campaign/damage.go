@@ -16,7 +16,7 @@ type damage struct {
 	hit  func(c *campaign, dir string) bool
 }
 
-// mark is a byte order mark, which editors put in front of a file.
+// mark is a byte order mark, which editors put at the start of a file.
 var mark = []byte("\xef\xbb\xbf")
 
 // partDamages are those of opencode's folder of parts, messages and sessions.

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A sheet is a file of lines, each with its newline, and where calls and results stand in it,
+// A sheet is a file of lines, each with its newline, and the places of its calls and results,
 // the last one first.
 type sheet struct {
 	lines          [][]byte
@@ -44,12 +44,12 @@ func (s sheet) result() int { return s.results[0] }
 // without leaves a line out.
 func (s sheet) without(i int) [][]byte { return slices.Delete(slices.Clone(s.lines), i, i+1) }
 
-// with puts a line in front of another one.
+// with inserts a line before another one.
 func (s sheet) with(i int, line []byte) [][]byte {
 	return slices.Insert(slices.Clone(s.lines), i, line)
 }
 
-// instead puts a line in the place of another one.
+// instead replaces a line.
 func (s sheet) instead(i int, line []byte) [][]byte {
 	return slices.Replace(slices.Clone(s.lines), i, i+1, line)
 }
@@ -138,10 +138,10 @@ func lineDamages(call, result string) []damage {
 	return all
 }
 
-// asked is what the user said, in all formats.
+// asked matches the user's prompts, in all formats.
 var asked = regexp.MustCompile(`"(role|type)":"user(\.message)?".*"(text|content)":"prompt `)
 
-// foul is a line with bytes that are no UTF-8 behind its first word.
+// foul returns a line with invalid UTF-8 after its first word.
 func foul(line []byte) []byte {
 	at := marks.FindIndex(line)
 	if at == nil {

@@ -27,7 +27,7 @@ func openCodeRows(file string) (all []byte) {
 			if json.Unmarshal([]byte(data), &o) != nil {
 				continue
 			}
-			if state, ok := o["state"].(object); ok { // what is noted beside the conversation
+			if state, ok := o["state"].(object); ok { // notes outside of the conversation
 				delete(state, "metadata")
 				delete(state, "title")
 			}
@@ -145,8 +145,8 @@ func historyDamages() []damage {
 	return all
 }
 
-// filler is a text of about so many tokens that says nothing, in words: some clients count characters, and of
-// random letters they would think less than the provider.
+// filler returns a meaningless text of about so many tokens. It has words, because some
+// clients count characters and would underestimate random letters.
 func filler(tokens int) string {
 	words := strings.Fields("about after again below could every first found great house large learn never other place plant point right small sound spell still study their there these thing think three water where which world would write years")
 	var b strings.Builder

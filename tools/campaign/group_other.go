@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// grouped lets a command run as it does: here there are no groups, and a signal ends it.
+// grouped runs a command without a group, which this system lacks; a signal ends the command
+// only.
 func grouped(cmd *exec.Cmd) func(syscall.Signal) error {
 	return func(syscall.Signal) error { return cmd.Process.Kill() }
 }

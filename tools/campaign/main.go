@@ -1,25 +1,27 @@
-// Command campaign shows what real agents make of the session files that pare repairs. Each
-// client that is installed holds sessions against a stand-in for its API: plain, with parallel
-// calls, killed, interrupted and resumed, compacted, overflowed, with a sub-agent, with another
-// model, killed and resumed, with calls one after the other, a call that fails, an image. Each file is damaged in many ways; the client resumes the damaged file and the one that
-// pare has repaired, and the stand-in keeps what it sends. After a repair the client must
-// resume, its request must have no finding, and all that the undamaged session sends and the
-// damaged file still holds must be in it.
+// Command campaign shows how real agents resume session files that pare repaired. Each
+// installed client holds sessions against a stand-in for its API: plain, with parallel calls,
+// killed, interrupted and resumed, compacted, overflowed, with a sub-agent, with another
+// model, killed and resumed, with sequential calls, with a call that fails, with an image.
+// Each file is damaged in many ways. The client resumes the damaged file and the repaired one,
+// and the stand-in records the requests. After a repair the client must resume, and its
+// request must have no finding and contain everything that the undamaged session sends and the
+// damaged file still has.
 //
 //	scripts/client.sh                       # installs the clients
 //	go build -o /some/pare ./cmd/pare
 //	go run ./tools/campaign [--doctor | --run] [--only Codex] [--session killed] [--damage head] --pare /some/pare
 //
-// With --run, the client goes on with some of those sessions, and with one that is longer than the model's
-// window, by itself and as pare run starts it: there what is sent has to be clean, and fit. Pare is killed in
-// the middle, and the client started again, with it and without.
+// With --run, the client continues some of these sessions, and one that exceeds the model's
+// window, by itself and under pare run, where its requests must be clean and fit. Pare is
+// killed in the middle, and the client is started again with it and without it.
 //
-// With --doctor, pare doctor is asked what will happen to some of those sessions, and to the same with
-// results that are longer than the model's window, before the client resumes them: what it says has to
-// come true, and after pare trim and pare compact the client has to send a clean request that fits.
+// With --doctor, pare doctor predicts the outcome for some of these sessions, and for the same
+// with results that exceed the window, before the client resumes them. The predictions must
+// come true, and after pare trim and pare compact the client must send a clean request that
+// fits.
 //
-// The clients run without a network but for loopback, where there is a right to make such a
-// place; with a home and a key of their own. The status is 1 if a repaired session fails.
+// The clients run without a network except loopback, if the system permits, and with their own
+// home and key. The status is 1 if a repaired session fails.
 package main
 
 import (
@@ -124,8 +126,8 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// alone runs the program again where there is no network but for loopback. It returns false
-// if nobody may make such a place.
+// alone runs the program again in a network namespace with loopback only. It returns false if
+// the system does not permit that.
 func alone() bool {
 	if exec.Command("unshare", "-n", "true").Run() != nil {
 		fmt.Fprintln(os.Stderr, "campaign: no right to a network of its own: only environment variables keep clients from looking outside")
@@ -156,15 +158,15 @@ type ending int
 const (
 	ends        ending = iota
 	killed             // while a tool runs
-	interrupted        // while the model speaks
-	bereft             // Pare is killed, while the model speaks
+	interrupted        // killed while the model replies
+	bereft             // Pare is killed while the model replies
 )
 
 // A kind is a session that is held.
 type kind struct {
 	name  string
 	steps []step
-	fill  filling // what is made longer when it is filled
+	fill  filling // the texts that are made longer
 }
 
 // kinds are the sessions that are held.
@@ -201,12 +203,12 @@ type campaign struct {
 	keep string // where sessions are kept; "": nowhere
 	all  bool   // those that do not fail too
 
-	seen map[string]*resumption // by what the session was
+	seen map[string]*resumption // by kind of session
 
-	window int // of the model, in tokens, for a stand-in that counts; 0: it says what it likes
+	window int // window in tokens for a stand-in that counts; 0: it reports fixed counts
 
 	through bool   // the client is started by pare run
-	url     string // of the stand-in of the last run
+	url     string // address of the stand-in of the last run
 }
 
 // run holds the sessions, damages, repairs and resumes them, and prints a row for each.
@@ -262,7 +264,7 @@ func (c *campaign) run(kinds []kind) (rows []row) {
 	return rows
 }
 
-// put keeps the folder of a session if that was asked for, else it goes.
+// put keeps the folder of a session if the flags ask for it, and removes it otherwise.
 func (c *campaign) put(dir, session, what string, failed bool) {
 	if _, err := os.Stat(dir); err == nil && c.keep != "" && (c.all || failed) {
 		to := filepath.Join(c.keep, c.folder, session, what)
@@ -275,7 +277,7 @@ func (c *campaign) put(dir, session, what string, failed bool) {
 	}
 }
 
-// colours are what programs write to a terminal.
+// colours matches color sequences of a terminal.
 var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 func oneLine(s string) string {

@@ -2,8 +2,9 @@ package main
 
 import "testing"
 
-// TestOpinions: what doctor says is right if it comes true, and a client that repairs something loses
-// nothing; a promise that is not kept is told from a warning that was not needed.
+// TestOpinions checks that a prediction is right if it comes true, that a client which repairs
+// a session loses nothing, and that broken promises are counted separately from unnecessary
+// warnings.
 func TestOpinions(t *testing.T) {
 	for _, c := range []struct {
 		says, does  string

@@ -15,7 +15,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// What becomes of a session that is resumed, worst last, as doctor tells it and as the client shows.
+// These are the outcomes of a resumed session, the worst last.
 const (
 	whole   = "resumes"
 	forgets = "forgets"
@@ -23,7 +23,7 @@ const (
 	dead    = "unusable"
 )
 
-// judged are the sessions, and the damages of each client, of which doctor is asked.
+// These are the sessions, and the damages of each client, that doctor judges.
 var (
 	judgedKinds   = []string{"plain", "parallel calls", "killed", "compacted"}
 	judgedDamages = []string{
@@ -33,16 +33,17 @@ var (
 	}
 )
 
-// An opinion is what doctor says of a session, and what is true of it.
+// An opinion is doctor's prediction for a session, with the outcome.
 type opinion struct {
 	session, damage string
 	says, does      string // doctor, the client
 	count           string // how many texts the client sends, of those that it could
-	after           string // what it sends after the remedy; "": nothing was to be done
+	after           string // the request after the remedy, or "" if there was none
 	faults          []string
 }
 
-// right reports whether doctor says what happens: a client that repairs something loses nothing.
+// right reports whether the prediction came true. A client that repairs a session loses
+// nothing.
 func (o opinion) right() bool { return o.says == o.does || o.says == "repairs" && o.does == whole }
 
 // kind reports whether doctor promises more than the client keeps.
@@ -71,7 +72,7 @@ func (o opinion) cell() string {
 	return cell
 }
 
-// judge asks doctor about sessions of the client, and the client itself: damaged, and filled.
+// judge compares predictions with outcomes for damaged and filled sessions.
 func (c *campaign) judge(all []kind, fill bool) (rows []opinion) {
 	fmt.Printf("\n## %s\n\n", c.name)
 	add := func(o opinion) {
@@ -103,9 +104,9 @@ func (c *campaign) judge(all []kind, fill bool) (rows []opinion) {
 	return rows
 }
 
-// askDoctor judges the client's sessions, prints a table, and returns how many opinions
-// were wrong or remedies failed. Without a choice of kinds or damages it is a few of them; the
-// damage "results too long" alone is a choice, too.
+// askDoctor judges the client's sessions, prints a table, and returns the number of wrong
+// predictions and failed remedies. Without a choice of kinds or damages it judges a few of
+// them; the damage "results too long" is also a choice.
 func (c *campaign) askDoctor(chosen []kind, session, harm string) (failed int) {
 	fill := harm == "" || strings.Contains(overfull, harm)
 	if fill && harm != "" {
@@ -127,7 +128,7 @@ func (c *campaign) askDoctor(chosen []kind, session, harm string) (failed int) {
 	return failed
 }
 
-// opinion asks about one session.
+// opinion judges one session.
 func (c *campaign) opinion(held seat, sound *resumption, k kind, d damage) opinion {
 	o := opinion{session: k.name, damage: d.name}
 	hit := func(dir string) bool { return d.hit == nil || d.hit(c, dir) }
@@ -175,7 +176,7 @@ func (c *campaign) opinion(held seat, sound *resumption, k kind, d damage) opini
 	return o
 }
 
-// shown is what the client shows of a session, beside the sound one.
+// shown returns the outcome of a session, compared with the undamaged one.
 func (c *campaign) shown(sound, r *resumption, w wish) (does, count string) {
 	if r.body == nil || r.err != nil {
 		return dead, ""
@@ -204,7 +205,7 @@ func (c *campaign) fresh(sound, r *resumption) string {
 	return ""
 }
 
-// doctor is what pare says of the session.
+// doctor returns the prediction of pare doctor.
 func (c *campaign) doctor(s seat) string {
 	out, _ := exec.Command(c.pare, "doctor", "--json", "--home", s.home()).Output()
 	newest, at := "not found", ""
@@ -223,7 +224,7 @@ func (c *campaign) doctor(s seat) string {
 	return newest
 }
 
-// target is what pare is told to change.
+// target returns the file or folder for pare.
 func (c *campaign) target(s seat) string {
 	if c.storage != "" {
 		return filepath.Join(s.home(), c.storage)
@@ -248,8 +249,8 @@ func (c *campaign) bytes(s seat) []byte {
 	return all
 }
 
-// twice does what was done once more, and takes it back: the second run changes nothing, and
-// undo restores every byte. The session is left as the first run has made it.
+// twice repeats a command and undoes it: the second run must change nothing, and undo must
+// restore every byte. Afterwards the session is as after the first run.
 func (c *campaign) twice(s seat, was []byte, command string) (faults []string) {
 	now := c.bytes(s)
 	if c.lines() && !kept(was, now, command != "fix") {
@@ -276,8 +277,7 @@ func (c *campaign) twice(s seat, was []byte, command string) (faults []string) {
 	return faults
 }
 
-// age makes the session one that nobody has written to for an hour, so that its agent is taken to
-// have ended.
+// age sets the times of a session back by an hour, so that its agent counts as ended.
 func (c *campaign) age(s seat) {
 	at := time.Now().Add(-time.Hour)
 	_ = filepath.WalkDir(s.home(), func(name string, d os.DirEntry, err error) error {
@@ -291,11 +291,11 @@ func (c *campaign) age(s seat) {
 // lines reports whether the session is a file of lines.
 func (c *campaign) lines() bool { return strings.HasSuffix(c.sessions, ".jsonl") }
 
-// ordinals count the lines of Codex: where one is added in the middle, those behind it are counted on.
+// ordinals matches the line numbers of Codex, which change after an inserted line.
 var ordinals = regexp.MustCompile(`"ordinal":\d+`)
 
-// kept reports whether at least those lines are still there, byte for byte, that no damage and no
-// repair is near: all but six. What is shortened are lines with texts of the conversation.
+// kept reports whether all lines but six, far from damages and repairs, are byte-identical. If
+// shortened is set, lines with texts of the conversation may change.
 func kept(was, now []byte, shortened bool) bool {
 	was, now = ordinals.ReplaceAll(was, nil), ordinals.ReplaceAll(now, nil)
 	there := map[string]int{}

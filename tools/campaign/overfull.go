@@ -18,8 +18,8 @@ import (
 // overfull is the damage of a session that is longer than the window of its model.
 const overfull = "too long"
 
-// fullKinds are the sessions that are filled: each ends with something that the user said. The last three are
-// held for this alone.
+// fullKinds are the sessions that are filled: each ends with a prompt of the user. The last
+// three are only held for this.
 var fullKinds = append(pick("plain", "parallel calls", "killed, resumed", "compacted", "calls in a row"),
 	kind{name: "one huge result", steps: []step{{order: "chain"}, {order: "thanks"}}, fill: oneResult},
 	kind{name: "long replies", steps: []step{{order: "hello"}, {order: "run"}, {order: "hello"}, {order: "thanks"}}, fill: replies},
@@ -36,7 +36,7 @@ func pick(names ...string) (some []kind) {
 	return some
 }
 
-// A filling says what is made longer in a session.
+// A filling selects the texts of a session that are made longer.
 type filling int
 
 const (
@@ -48,11 +48,11 @@ const (
 // remedies are the commands that make a full session one that is resumed.
 var remedies = []string{"trim", "compact"}
 
-// full makes the results of a session longer than the window, and asks what doctor says, what the
-// client sends, and what it sends after pare trim and pare compact.
+// full makes the results of a session exceed the window and compares the prediction of doctor
+// with the client's requests, also after pare trim and pare compact.
 func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 	m, _ := tokens.Lookup(c.models[0])
-	c.window = m.Window // the stand-in counts now, and refuses what is longer
+	c.window = m.Window // from here on the stand-in counts and refuses longer requests
 	defer func() { c.window = 0 }()
 	pad, texts := c.padding(k, sound, m.Window)
 	if pad == "" {
@@ -85,7 +85,7 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 		case sent > window:
 			o.does = full
 		case do == nil && r.lacks(sound), both(sound.marks, r.marks) == nil:
-			o.does = forgets // the client has shortened it, or begins anew
+			o.does = forgets // the client shortened it, or started anew
 		default:
 			o.does = whole
 		}
@@ -113,8 +113,8 @@ func (r *resumption) lacks(sound *resumption) bool {
 	return slices.ContainsFunc(sound.marks, func(m string) bool { return r.times[m] < sound.times[m] })
 }
 
-// padding is what is put behind some texts of a session so that it is too long, and those texts; nothing if
-// there are none.
+// padding returns the text that makes a session too long and the texts that it follows, or
+// none.
 func (c *campaign) padding(k kind, sound *resumption, window int) (pad string, texts []string) {
 	texts = c.filled(k, sound)
 	each := 0
@@ -127,7 +127,8 @@ func (c *campaign) padding(k kind, sound *resumption, window int) (pad string, t
 	return " " + filler(int(1.5*float64(window))/each), texts
 }
 
-// filled are the texts of a session that are made longer: results can be cleared, and what was said last stays.
+// filled returns the texts of a session to make longer: results, which can be cleared, and
+// never the last text.
 func (c *client) filled(k kind, sound *resumption) (texts []string) {
 	said := k.fill == replies || k.fill == results && c.clips
 	for _, text := range sound.marks {
@@ -144,12 +145,13 @@ func (c *client) filled(k kind, sound *resumption) (texts []string) {
 	return texts
 }
 
-// longer finds what may be made longer: what tools say, of which the name of a call may be the beginning, and replies.
+// longer matches the texts that may be made longer: results, possibly after the name of a
+// call, and replies.
 var longer = regexp.MustCompile(`(echo )?(?:output [1-8] of the program|contents (?:alpha|beta))|reply [1-8]: done`)
 
 func isCall(text string) bool { return strings.HasPrefix(text, "echo ") }
 
-// lengthened puts words behind each of some texts.
+// lengthened inserts words after some texts.
 func lengthened(in []byte, pad string, texts []string) []byte {
 	return longer.ReplaceAllFunc(in, func(said []byte) []byte {
 		if !slices.Contains(texts, string(said)) {
@@ -159,7 +161,8 @@ func lengthened(in []byte, pad string, texts []string) []byte {
 	})
 }
 
-// lengthen puts words behind texts in the files of a session, and reports whether there was any.
+// lengthen inserts words after texts in the files of a session, and reports whether it found
+// any.
 func (c *campaign) lengthen(s seat, pad string, texts []string) (changed bool) {
 	if c.client.stored != nil {
 		_ = inTables(c.newest(s), func(db *sql.DB) error {
@@ -193,7 +196,7 @@ func (c *campaign) lengthen(s seat, pad string, texts []string) (changed bool) {
 		was, _ := os.ReadFile(f)
 		var now []byte
 		for line := range bytes.Lines(was) {
-			if c.spoken(line) { // what repeats it is not sent
+			if c.spoken(line) { // a repetition that is not sent
 				line = lengthened(line, pad, texts)
 			}
 			now = append(now, line...)

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLengthened: the texts that are asked for are made longer wherever they stand, calls and others are not.
+// TestLengthened checks that the chosen texts are made longer everywhere, and that calls and
+// other texts stay.
 func TestLengthened(t *testing.T) {
 	results := []string{"output 2 of the program", "contents alpha", "contents beta"}
 	for was, want := range map[string]string{
@@ -21,7 +22,8 @@ func TestLengthened(t *testing.T) {
 	}
 }
 
-// TestFilled: results are made longer, replies where results are clipped, but never what was said last.
+// TestFilled checks that results are made longer, or replies for clients that shorten results,
+// but never the last text.
 func TestFilled(t *testing.T) {
 	sound := &resumption{marks: []string{"prompt 1: run", "echo output 1 of the program", "output 1 of the program", "reply 1: done", "a.txt", "contents alpha", "reply 2: done"}}
 	for name, test := range map[string]struct {

@@ -32,7 +32,7 @@ type record struct {
 	Says    string  `json:"says,omitempty"` // the last line of a client that sent nothing
 }
 
-// A piece is a part of a damaged file: lines of the sound file, or bytes of its own.
+// A piece is a part of a damaged file: lines of the undamaged file, or other bytes.
 type piece struct {
 	From int    `json:"from,omitempty"` // first line, from 0
 	To   int    `json:"to,omitempty"`   // the line after the last one
@@ -333,7 +333,7 @@ var harms = []harm{
 	{"empty", nil, first1(func([][]byte, int) [][]byte { return [][]byte{} })},
 }
 
-// first1 is a damage of the whole file: the line that was drawn does not matter.
+// first1 makes a damage of the whole file, for which the drawn line does not matter.
 func first1(change func(l [][]byte, at int) [][]byte) func(l [][]byte, at int) [][]byte {
 	return change
 }

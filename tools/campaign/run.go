@@ -16,14 +16,14 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// hiredKinds and hiredDamages are what clients are asked to go on with under pare run, without a choice.
+// hiredKinds and hiredDamages are the defaults for clients under pare run.
 var (
 	hiredKinds   = []string{"parallel calls", "killed, resumed"}
 	hiredDamages = []string{"result lost", "call lost", "torn in the result", "output lost", "call still running", "part of a call lost", "states lost", "calls lost"}
 )
 
-// hired is the client at the API of a vendor, which is what pare run knows: where the campaign otherwise
-// gives it a provider of its own, that has the address in its files, it says here what users have.
+// hired returns the client configured for the API of a vendor, which pare run supports.
+// Elsewhere the campaign gives it a provider with the stand-in's address in its files.
 func (c *client) hired() *client {
 	h := *c
 	h.env = slices.Clone(c.env)
@@ -44,7 +44,7 @@ func (c *client) hired() *client {
 			}
 		}
 	case "pi":
-		modules, _, _ := strings.Cut(c.argv[1], "/@") // pare run knows it by its name
+		modules, _, _ := strings.Cut(c.argv[1], "/@") // pare run recognizes it by name
 		h.argv = []string{filepath.Join(modules, ".bin", "pi")}
 		h.env = append(h.env, "PATH="+filepath.Dir(c.argv[0])+":"+os.Getenv("PATH"))
 		atAnthropic(func(prompt, model string) []string {
@@ -71,7 +71,7 @@ func (c *client) hired() *client {
 	return &h
 }
 
-// rows are what comes of sessions after a repair, or under pare run.
+// rows returns the outcomes of sessions after a repair, or under pare run.
 func (c *campaign) rows(run bool, chosen []kind, session, harm string) []row {
 	if !run {
 		return c.run(chosen)
@@ -85,8 +85,7 @@ func (c *campaign) rows(run bool, chosen []kind, session, harm string) []row {
 	return c.employ(chosen)
 }
 
-// kilo is made from opencode, and has names of its own for what is the same. Its sessions are not held or repaired
-// here otherwise.
+// kilo returns a variant of opencode with other names. It is used for --run only.
 func kilo() *client {
 	c := opencodeSQL()
 	c.name, c.folder, c.program = "Kilo 7.7.9", "kilo@7.7.9", []string{"node_modules/@kilocode/cli-linux-*/bin/kilo"}
@@ -99,8 +98,8 @@ func kilo() *client {
 	return c
 }
 
-// employ lets the client go on with sessions that are damaged or too long, by itself and under pare run, ends
-// Pare in the middle, and lets it go on again, both ways.
+// employ lets the client continue damaged and overlong sessions, by itself and under pare run.
+// It kills Pare in the middle and continues again, both ways.
 func (c *campaign) employ(all []kind) (rows []row) {
 	fmt.Printf("\n## %s\n\n", c.name)
 	add := func(r row) {
@@ -123,7 +122,7 @@ func (c *campaign) employ(all []kind) (rows []row) {
 			}
 			r := row{k.name, d.name, before.verdict(wanted(whole, before)), after.hiredVerdict(sends(whole, before))}
 			if before.body == nil && after.body == nil {
-				r.after = clean + " nothing" // what a client does not send, nobody on the way can repair
+				r.after = clean + " nothing" // requests that a client does not send cannot be repaired
 			}
 			add(r)
 		}
@@ -134,15 +133,15 @@ func (c *campaign) employ(all []kind) (rows []row) {
 	return rows
 }
 
-// sends is what the client sends of a session by itself: that has to arrive from under pare run in that order, and
-// be clean.
+// sends returns the request of the client by itself: under pare run the same must arrive, in
+// that order and clean.
 func sends(whole, before *resumption) wish {
 	w := wish{texts: both(before.marks, whole.marks), times: whole.times}
 	w.pairs = both(whole.pairs, before.pairs)
 	return w
 }
 
-// both goes on with a session without Pare and under it.
+// both continues a session without Pare and under pare run.
 func (c *campaign) both(held seat, hit func(dir string) bool) (before, after *resumption) {
 	if before = c.resume(held, hit); before == nil {
 		return nil, nil
@@ -187,7 +186,7 @@ func (c *campaign) tooLong(held seat, whole *resumption, k kind) row {
 	return r
 }
 
-// room says whether what was sent last fits.
+// room returns whether the last request fits.
 func (c *campaign) room(r *resumption) string {
 	switch sent, window := c.weigh(r); {
 	case r.body == nil:
@@ -199,8 +198,8 @@ func (c *campaign) room(r *resumption) string {
 	}
 }
 
-// bereave kills Pare while the model speaks, and starts the client again: under pare run, then without it. What
-// was set up for the client has to be as it was, and its status what it is without Pare.
+// bereave kills Pare while the model replies and starts the client again: under pare run, then
+// without it. The client's setup must be unchanged, and its exit status that without Pare.
 func (c *campaign) bereave(held seat, whole *resumption, k kind, add func(row)) {
 	held.restore()
 	want := wanted(whole, whole)
@@ -214,7 +213,7 @@ func (c *campaign) bereave(held seat, whole *resumption, k kind, add func(row)) 
 	after = c.goOn(held, "prompt 90: thanks", false, ends)
 	alone := after.verdict(want)
 	if alone == whole.verdict(want) && !strings.HasPrefix(alone, clean) {
-		alone = clean + " as ever: " + alone // what it sends of a sound session, too
+		alone = clean + " as ever: " + alone // also for an undamaged session
 	}
 	add(row{k.name, "Pare killed, started without it", killed, cmp.Or(c.left(held), alone)})
 	var status [2]string
@@ -240,7 +239,7 @@ func (c *campaign) bereave(held seat, whole *resumption, k kind, add func(row)) 
 	add(row{k.name, "status of a mistake", status[0], status[1]})
 }
 
-// left says what is not as it was set up, or was left behind; "": nothing.
+// left describes changes of the setup and files that remain, or returns "".
 func (c *campaign) left(s seat) string {
 	if folders, _ := filepath.Glob(filepath.Join(s.dir, "pare-run-*")); len(folders) > 1 {
 		return fmt.Sprintf("left behind: %d folders", len(folders))
@@ -249,7 +248,7 @@ func (c *campaign) left(s seat) string {
 		return ""
 	}
 	for name := range c.setup(s.home(), c.url) {
-		was, _ := os.ReadFile(filepath.Join(s.dir, "held", name)) // what the client has made of it by itself
+		was, _ := os.ReadFile(filepath.Join(s.dir, "held", name)) // written by the client itself
 		now, _ := os.ReadFile(filepath.Join(s.home(), name))
 		for _, at := range addresses.FindAll(now, -1) {
 			if !strings.HasSuffix(c.url, string(at)) {
@@ -263,5 +262,5 @@ func (c *campaign) left(s seat) string {
 	return ""
 }
 
-// addresses are those of stand-ins and proxies.
+// addresses matches the addresses of stand-ins and proxies.
 var addresses = regexp.MustCompile(`127\.0\.0\.1:\d+`)

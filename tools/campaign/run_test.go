@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestHiredVerdict: a client under pare run has to come through it, end well, and send all that it sends alone.
+// TestHiredVerdict checks that a client under pare run must pass through it, end well, and
+// send everything that it sends without it.
 func TestHiredVerdict(t *testing.T) {
 	whole := &resumption{marks: []string{"prompt 1: run", "reply 1: done", "prompt 2: read"}}
 	before := &resumption{marks: []string{"prompt 2: read", "reply 1: done"}}
@@ -28,7 +29,7 @@ func TestHiredVerdict(t *testing.T) {
 	}
 }
 
-// TestHired: no client is left at the stand-in by what pare run cannot know.
+// TestHired checks that no client reaches the stand-in by a setting that pare run cannot know.
 func TestHired(t *testing.T) {
 	for _, c := range append(known(), kilo()) {
 		c.argv = []string{"/clients/node", "/clients/node_modules/@scope/cli.js"}
@@ -45,7 +46,8 @@ func TestHired(t *testing.T) {
 	}
 }
 
-// TestLeft: what a client changes in its settings by itself is no trace of Pare; an address that is not the stand-in's is.
+// TestLeft checks that changes of a client's settings by the client are no trace of Pare, and
+// that an address other than the stand-in's is.
 func TestLeft(t *testing.T) {
 	s := seat{dir: t.TempDir()}
 	c := &campaign{client: &client{setup: func(_, url string) map[string]string { return map[string]string{"settings": url} }}, url: "http://127.0.0.1:22"}

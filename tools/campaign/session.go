@@ -36,7 +36,7 @@ func (c *campaign) place() string {
 	return dir
 }
 
-// hold lets the client hold a session.
+// hold runs the client until it holds a session.
 func (c *campaign) hold(k kind) (s seat, err error) {
 	dir := c.place()
 	s = seat{dir, filepath.Join(dir, "work")}
@@ -135,13 +135,13 @@ func (c *campaign) start(s seat, api *standIn, args []string, end ending) (strin
 				}
 				_ = group(syscall.SIGKILL)
 			case err := <-done:
-				_ = group(syscall.SIGKILL) // whom Pare has left alone
+				_ = group(syscall.SIGKILL) // an agent that outlived Pare
 				return out.String(), err
 			}
 		}
 	}
 	err := <-done
-	_ = group(syscall.SIGKILL) // whoever of its group is left
+	_ = group(syscall.SIGKILL) // the rest of its group
 	return out.String(), err
 }
 
@@ -178,8 +178,8 @@ func copyTo(to, from string) {
 	})
 }
 
-// restore puts the home of a session back to what it was when it was held. It is always the
-// same folder: clients keep its path in places of their own, such as the index of Codex.
+// restore resets the home of a session to the state after it was held. The folder is always
+// the same, because clients store its path elsewhere, such as in Codex's index.
 func (s seat) restore() {
 	held := filepath.Join(s.dir, "held")
 	if _, err := os.Stat(held); err != nil {
@@ -193,23 +193,23 @@ func (s seat) restore() {
 	copyTo(s.home(), held)
 }
 
-// A resumption is what came of resuming a session.
+// A resumption is the outcome of resuming a session.
 type resumption struct {
 	dir    string
 	body   []byte // the first request; nil: none
 	found  []wire.Finding
 	err    error
-	marks  []string       // what the request holds of the session
+	marks  []string       // texts of the session in the request
 	times  map[string]int // how often
-	pairs  []string       // calls and what came of them
-	left   []string       // what the file held, when the client found it
+	pairs  []string       // calls with their results
+	left   []string       // texts that the file contained when the client read it
 	out    string
 	status error
 	noted  bool // the file holds the new prompt afterwards, where the client finds it the next time
 }
 
-// resume lets the client go on with a session that something was done to. It returns nil if
-// that could not be done.
+// resume changes a session with do and lets the client continue it. It returns nil if do
+// returns false.
 func (c *campaign) resume(s seat, do func(dir string) bool) *resumption {
 	s.restore()
 	if do != nil && !do(s.dir) {
@@ -224,7 +224,7 @@ func (c *campaign) resume(s seat, do func(dir string) bool) *resumption {
 	return r
 }
 
-// goOn lets the client go on with a session as it is.
+// goOn lets the client continue a session as it is.
 func (c *campaign) goOn(s seat, prompt string, through bool, end ending) *resumption {
 	r := &resumption{dir: c.place()}
 	r.left = marksIn(c.stored(s))
@@ -247,10 +247,10 @@ func (c *campaign) goOn(s seat, prompt string, through bool, end ending) *resump
 	for i, b := range sent {
 		_ = os.WriteFile(filepath.Join(r.dir, fmt.Sprintf("request-%02d.json", i+1)), b, 0o644)
 	}
-	for _, b := range sent { // a client may compact first: what it says of the session comes last
+	for _, b := range sent { // a client may compact first, so the last request counts
 		r.body = b
 		if bytes.Contains(b, []byte("prompt 90: ")) && !through {
-			break // what Pare sends once more comes last
+			break // the retry of Pare comes last
 		}
 	}
 	_ = os.WriteFile(filepath.Join(r.dir, "output.txt"), []byte(r.out), 0o644)
@@ -287,7 +287,7 @@ func (c *campaign) stored(s seat) (all []byte) {
 			}
 		}
 		data, _ := os.ReadFile(f)
-		data = bytes.TrimPrefix(data, mark) // what stands behind it is there
+		data = bytes.TrimPrefix(data, mark) // the rest of the file is valid
 		lines := bytes.Lines(data)
 		if json.Valid(data) { // one document
 			lines = slices.Values([][]byte{data})
@@ -305,7 +305,7 @@ func (c *campaign) stored(s seat) (all []byte) {
 	return all
 }
 
-// words is a value without what clients note beside the conversation.
+// words returns a value without the notes that clients keep outside of the conversation.
 func (c *campaign) words(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -327,8 +327,7 @@ func (c *campaign) spoken(line []byte) bool {
 	return c.speech == nil || c.speech.Match(line)
 }
 
-// repair lets pare repair the session, and returns what it says and whether it has changed
-// anything.
+// repair lets pare repair the session, and returns its output and whether it changed anything.
 func (c *campaign) repair(dir string) (said string, changed bool) {
 	s := seat{dir: dir}
 	file := c.newest(s)
@@ -340,7 +339,7 @@ func (c *campaign) repair(dir string) (said string, changed bool) {
 	return string(out), !bytes.Equal(old, content(file))
 }
 
-// content is what a file, or all files of a folder, hold.
+// content returns the content of a file, or of all files of a folder.
 func content(path string) (all []byte) {
 	_ = filepath.WalkDir(path, func(name string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -352,12 +351,11 @@ func content(path string) (all []byte) {
 	return all
 }
 
-// marks are the words by which a text of the conversation is known: prompts, replies,
-// calls, and what tools said.
+// marks matches the recognizable texts of a conversation: prompts, replies, calls and results.
 var marks = regexp.MustCompile(`prompt [1-8]: [a-z]+|reply [1-8]: done|contents alpha|contents beta|(echo )?output [1-8] of the program\b|\b[ab]\.txt\b|sleep 100|\bmissing\.txt\b|\bpicture\.png\b`)
 
-// listed are the names of files in a list that clients put in front of the conversation, and calls that they
-// repeat in what came of them.
+// listed matches file names that clients list before the conversation, and calls that they
+// repeat in results.
 var listed = regexp.MustCompile(`───[a-z.]+|Command: echo output [1-8] of the program`)
 
 func allMarks(text []byte) [][]byte { return marks.FindAll(listed.ReplaceAll(text, nil), -1) }
@@ -371,7 +369,7 @@ func marksIn(text []byte) (all []string) {
 	return all
 }
 
-// both lists what is in two lists.
+// both returns the elements of both lists.
 func both(a, b []string) (all []string) {
 	for _, m := range a {
 		if slices.Contains(b, m) {
@@ -381,7 +379,7 @@ func both(a, b []string) (all []string) {
 	return all
 }
 
-// pairsIn are the calls of a request with what came of them, by their marks.
+// pairsIn returns the calls of a request with their results, by their marks.
 func pairsIn(t *transcript.Transcript) (all []string) {
 	for _, x := range t.Exchanges() {
 		if x.Call < 0 {
@@ -403,7 +401,7 @@ func pairsIn(t *transcript.Transcript) (all []string) {
 
 const between = " => "
 
-// A wish is what the request of a resumed session should hold.
+// A wish is the expected content of the request of a resumed session.
 type wish struct {
 	texts []string       // in their order
 	times map[string]int // at most so often
@@ -425,7 +423,7 @@ func wanted(whole, damaged *resumption) wish {
 // clean is the verdict on a request that has no finding and is all that is wanted.
 const clean = "clean"
 
-// verdict says in a few words what the client sent of what it should have.
+// verdict summarizes the missing parts of a request.
 func (r *resumption) verdict(w wish) string {
 	if r.body == nil {
 		return "nothing"

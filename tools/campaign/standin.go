@@ -16,14 +16,14 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A standIn speaks for the model, on the paths of all APIs. It answers by what the last
-// prompt orders, and keeps what it is sent.
+// A standIn plays the model, on the paths of all APIs. It follows the orders of the last
+// prompt and records its requests.
 type standIn struct {
 	url    string
 	client *client
 	cwd    string
 	server *http.Server
-	window int // of the model: what is longer is refused, and what is sent is counted; 0: neither
+	window int // window of the model: longer requests are refused and tokens counted; 0: neither
 
 	mu     sync.Mutex
 	bodies [][]byte
@@ -56,7 +56,7 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	req, err := wire.Parse(body, wire.Options{Dialect: s.client.dialect})
 	if err != nil || !strings.Contains(string(body), `"tools"`) && !strings.Contains(string(body), `"toolConfig"`) || strings.Contains(path, ":generateContent") {
-		if s.window > 0 && err == nil && req.Tokens(tokens.For(req.Model())) > s.window { // a summary is asked for
+		if s.window > 0 && err == nil && req.Tokens(tokens.For(req.Model())) > s.window { // a request for a summary
 			s.mu.Lock()
 			s.bodies = append(s.bodies, body) // it may be all that the client sends
 			s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.bodies = append(s.bodies, body)
 	s.mu.Unlock()
 	all := prompts.FindAllStringSubmatch(string(body), -1)
-	if all == nil { // a sub-agent, or a summary is asked for
+	if all == nil { // a sub-agent, or a request for a summary
 		a := answer{text: "summary of what was said", tokens: 2}
 		if strings.Contains(string(body), `"complete_task"`) { // Gemini CLI's have to say so
 			a.calls = []call{{id: "1", tool: "complete_task", args: object{"result": a.text}}}
@@ -139,14 +139,14 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse says that a request is too long, as the API of the client does.
+// refuse answers that a request is too long, as the client's API does.
 func (s *standIn) refuse(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
 	fmt.Fprint(w, s.client.overflow)
 }
 
-// summaries finds in the newest message that it asks for a summary.
+// summaries matches requests for a summary in the newest message.
 var summaries = regexp.MustCompile(`(?i)\b(create|write|provide|generate)\b.{0,60}\b(summary|snapshot)|<state_snapshot>`)
 
 // lastOf are the bytes of the newest message.
@@ -165,19 +165,19 @@ func (s *standIn) sent() [][]byte {
 	return s.bodies
 }
 
-// thinks finds whether the model is to think before it speaks.
+// thinks matches requests with thinking.
 var thinks = regexp.MustCompile(`"thinking":\s*\{[^}]*"type":\s*"(enabled|adaptive)"`)
 
-// An answer is what the stand-in says: a text, or calls.
+// An answer is a reply of the stand-in: a text, or calls.
 type answer struct {
 	text   string
 	calls  []call
-	tokens int // how large the request is said to be
+	tokens int // reported size of the request
 	thinks bool
 	whole  bool // it is not streamed; Gemini's summaries are not
 }
 
-// A call is what the stand-in asks for.
+// A call is a call that the stand-in makes.
 type call struct {
 	id, tool string
 	space    string // that the tool is in; Codex has such

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// A row is what came of one damage of one session.
+// A row is the outcome of one damage of one session.
 type row struct {
 	session, damage string
-	before, after   string // what the client sent; after is "" where there was nothing to damage so
+	before, after   string // requests of the client; after is "" if the session had nothing to damage
 }
 
 // failed reports whether a repaired session is not sent as it should be.
@@ -33,7 +33,7 @@ func (r row) cell() string {
 // short is a verdict in a table: a clean one is only its count.
 func short(verdict string) string { return strings.TrimPrefix(verdict, clean+" ") }
 
-// String is a row for people who watch.
+// String formats a row for the terminal.
 func (r row) String() string {
 	return fmt.Sprintf("%-22s %-40s %s\n", r.session, r.damage, r.cell())
 }

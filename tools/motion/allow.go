@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// allowed are the differences that are meant. A file of them has one per line, # begins
-// a comment:
+// allowed lists the intended differences. A file of them has one per line, # starts a comment:
 //
 //	NAME = REGEXP            every hunk that matches is called NAME
-//	NAME ~ REGEXP => TEXT    what matches in a hunk's old side is TEXT in its new one
+//	NAME ~ REGEXP => TEXT    a match in the old side of a hunk became TEXT in the new side
 //
-// A hunk is matched as three lines: what was run, where the difference is and on which
-// input ("fix --receipt stdout zoo/zoo-001.json#0"), - and the old pieces, + and the new
-// ones; (?s) lets a dot cross them. The first line ends with what the checks of the two
-// binaries say about it, see causes. A difference is meant if each of its hunks has a name.
+// A hunk is matched as three lines: the command, the place of the difference and the input
+// ("fix --receipt stdout zoo/zoo-001.json#0"), - and the old pieces, + and the new ones; (?s)
+// lets a dot match line ends. The first line ends with the results of the two checks, see
+// causes. A difference is allowed if each of its hunks has a name.
 type allowed struct{ rows []allowedRow }
 
 type allowedRow struct {

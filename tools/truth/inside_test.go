@@ -5,7 +5,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// What other packages of this module keep for it.
+// These give access to the parts of packages that only this module uses.
 var (
 	wirex = wire.Internal(inside.Module)
 )

@@ -2,9 +2,8 @@ package truth
 
 import "regexp"
 
-// known lists the failures that wait for their cure, each a mechanism and not an input. The
-// list must become empty: a row goes with the change that cures it. PARE_TRUTH=all reports
-// them like the others.
+// known lists failures that are not fixed yet, by mechanism and not by input. The list must
+// become empty: a fix removes its row. PARE_TRUTH=all reports them like the others.
 var known = []struct {
 	name  string
 	class *regexp.Regexp

@@ -97,7 +97,7 @@ func (m *damager) addNext(blocks ...string) {
 // numbers begin the numbers that are nowhere else.
 const numbers = 77_000_000
 
-// fill puts markers, ids and numbers into the templates of a tree.
+// fill replaces the placeholders of a tree by markers, ids and numbers.
 func fill(root *node, rnd *rand.Rand) {
 	n := 0
 	ids := map[string]string{}

@@ -20,8 +20,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestRepairKeepsEveryLeaf: whatever is repaired, in any dialect and any shape of a host, each leaf of the input is
-// in the output, or in a receipt that contains its text, and no result answers a call of another tool.
+// TestRepairKeepsEveryLeaf checks that after a repair, in any dialect and any framework's
+// shape, each leaf of the input is in the output, or in a receipt that contains its text, and
+// that no result answers a call of another tool.
 func TestRepairKeepsEveryLeaf(t *testing.T) {
 	t.Parallel()
 	n := trial.Histories(2000)
@@ -50,7 +51,7 @@ func TestRepairKeepsEveryLeaf(t *testing.T) {
 	}
 }
 
-// A leafCount counts what became of documents, with the seeds of each class of violations.
+// A leafCount counts the outcomes of documents, with the seeds of each class of violations.
 type leafCount struct {
 	states  [4]int
 	forms   map[string]*[4]int
@@ -149,7 +150,7 @@ func leafPolicy(seed uint64) *pare.Policy {
 	return &pare.Policy{}
 }
 
-// A leafResult is what a repair made of a body.
+// A leafResult is the outcome of a repair.
 type leafResult struct {
 	out     []byte
 	changes []wire.Change
@@ -213,7 +214,7 @@ func leafMarks(raw []byte) (all []string) {
 	return all
 }
 
-// violations names what is wrong with a repair, each class once.
+// violations lists the classes of violations of a repair, each once.
 func (d *leafSample) violations(res leafResult) (classes []string) {
 	if bytes.Equal(res.out, d.body) {
 		return nil
@@ -258,7 +259,7 @@ func (d *leafSample) violations(res leafResult) (classes []string) {
 	return classes
 }
 
-// changesOf lists what was done.
+// changesOf formats the changes.
 func changesOf(changes []wire.Change) string {
 	var all []string
 	for _, c := range changes {
@@ -270,7 +271,7 @@ func changesOf(changes []wire.Change) string {
 	return strings.Join(all, ", ")
 }
 
-// explainLeaf shows what goes in and what comes out.
+// explainLeaf formats the input and the output of a seed.
 func explainLeaf(seed uint64) string {
 	d := leafInput(forms(), seed)
 	res := repairLeaves(d, leafPolicy(seed))

@@ -42,9 +42,9 @@ func historyCount() int {
 	return trial.Histories(500)
 }
 
-// TestTruth: on random histories that mix everything a dialect knows, whole and broken,
-// under every command: no leaf is lost unnoticed, every receipt leads to the input, the
-// edits give the output, and the oracle agrees about pairs.
+// TestTruth checks random histories with every block that a dialect knows, valid and broken,
+// under every command: no leaf is lost unnoticed, every receipt leads to the input, the edits
+// give the output, and the oracle agrees about pairs.
 func TestTruth(t *testing.T) {
 	t.Parallel()
 	n := historyCount()
@@ -70,7 +70,8 @@ func TestTruth(t *testing.T) {
 	found.report(t)
 }
 
-// TestWhole: what the provider takes, by its documentation, has no finding.
+// TestWhole checks that histories which the provider accepts, by its documentation, have no
+// finding.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	run(t, historyCount(), commands(t)[:1], func(i int) sample {
@@ -102,10 +103,10 @@ type sample struct {
 	seed    uint64
 }
 
-// A judge names what is wrong with a plan, by class; none if nothing is.
+// A judge returns the classes of violations of a plan, or none.
 type judge func(in *input, plan *pare.Plan) []string
 
-// An input is a sample that was read, with what is the same for all commands: read once.
+// An input is a parsed sample, with the values that all commands share.
 type input struct {
 	*wire.Request
 	leaves []histories.Leaf
@@ -125,8 +126,8 @@ func (s sample) read() *input {
 	return in
 }
 
-// leaves: every leaf is in the output or lies under a change that says it is gone; what was
-// cleared or shortened is among what the plan hands out to be archived.
+// leaves checks that every leaf is in the output or below a change that removes it, and that
+// cleared and shortened content is in the plan's archive.
 func leaves(in *input, plan *pare.Plan) (all []string) {
 	if plan.Empty() {
 		return nil
@@ -140,7 +141,7 @@ func leaves(in *input, plan *pare.Plan) (all []string) {
 	if len(rest) == len(changes) {
 		return all
 	}
-	// What only a change covers that archives is in the archive.
+	// A leaf that only an archiving change covers must be in the archive.
 	cleared := map[string]bool{}
 	for _, l := range histories.Lost(in.leaves, out, rest) {
 		cleared[l.Marker] = true
@@ -197,8 +198,8 @@ func edits(in *input, plan *pare.Plan) []string {
 // pairSlugs are the findings that are about pairs.
 var pairSlugs = []string{"orphan-call", "orphan-result", "displaced-result", "duplicate-result", "duplicate-call-id", "server-tool-unpaired", "result-wrong-role", "call-wrong-role", "split-results"}
 
-// pairs: the oracle and the check agree about the pairs of what goes in, and the oracle has
-// nothing against the pairs of what comes out.
+// pairs checks that the oracle and the check agree about the pairs of the input, and that the
+// oracle finds no fault in the pairs of the output.
 func pairs(in *input, plan *pare.Plan) (all []string) {
 	if in.judged != nil {
 		return nil
@@ -237,7 +238,7 @@ type tally struct {
 	classes                 map[string]*class
 }
 
-// A class is what failures of one kind have in common.
+// A class groups failures of one kind.
 type class struct {
 	name     string
 	count    int
@@ -246,8 +247,9 @@ type class struct {
 	command  command
 }
 
-// underAll is how many samples are tried under every command; those behind them each under
-// one, in turn: more histories find more than more commands on the same ones.
+// underAll is the number of samples that run under every command. Further samples run under
+// one command each, in turn, because more histories find more than more commands on the same
+// ones.
 const underAll = 20_000
 
 // stage is how many samples are tried between two lines that tell how far a long run is.
@@ -356,7 +358,7 @@ func (y *tally) merge(o *tally) {
 	}
 }
 
-// judge runs a command on an input and returns the classes of what is wrong.
+// judge runs a command on an input and returns the classes of violations.
 func (in *input) judge(tb testing.TB, judges []judge, seed uint64, c command) (classes []string, plan *pare.Plan) {
 	if plan = c.carryOut(tb, in.Request, seed); plan == nil {
 		return nil, nil
@@ -382,8 +384,7 @@ func (y *tally) failures() (n int) {
 // everything reports whether known failures are reported, too: PARE_TRUTH=all.
 func everything() bool { return os.Getenv("PARE_TRUTH") == "all" }
 
-// report tells what was tried, and shrinks and prints an example of each class that is not
-// known.
+// report prints the counts, and shrinks and prints an example of each class that is not known.
 func (y *tally) report(t *testing.T) {
 	t.Helper()
 	t.Log(y)

@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestTurnLists: the turns that Interactions took before there were steps are read, and
-// nothing of them is lost when they are written as steps, whatever else is done.
+// TestTurnLists checks that the turns that Interactions accepted before it had steps are read,
+// and that nothing is lost when they are written as steps.
 func TestTurnLists(t *testing.T) {
 	t.Parallel()
 	n := trial.Size(120)
@@ -24,7 +24,7 @@ func TestTurnLists(t *testing.T) {
 	found.report(t)
 }
 
-// asTurns writes steps as turns: what is said as parts, everything else as it is.
+// asTurns writes steps as turns: texts as parts, everything else unchanged.
 func asTurns(t *testing.T, body []byte) []byte {
 	t.Helper()
 	var request map[string]json.RawMessage

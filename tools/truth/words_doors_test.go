@@ -19,7 +19,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A result is what came out of a door.
+// A result is the output of a door.
 type result struct {
 	out      []byte
 	changes  []change
@@ -30,7 +30,7 @@ type result struct {
 	calls    int    // how many calls were seen, where that is known; else -1
 }
 
-// A state is what a door said of what came in.
+// A state is the outcome of a door.
 type state uint8
 
 const (
@@ -43,7 +43,7 @@ const (
 // A door is a way in.
 type door struct {
 	name string
-	// let says whose drops may take a person's words, too; nil: nobody's.
+	// let reports whether a drop may remove a person's words; nil: none may.
 	let     func(c *change) bool
 	pass    func(d *document, raw []byte) result
 	repairs bool // it repairs, and drops nothing on purpose
@@ -51,7 +51,7 @@ type door struct {
 
 func nobody(*change) bool { return false }
 
-// byWindow lets go what a window or a summary has dropped: what no repair did.
+// byWindow allows drops by a window or a summary, which are not repairs.
 func byWindow(c *change) bool { return !repairing[c.rule] }
 
 // repairing are the rules that a repair may name.
@@ -102,8 +102,8 @@ func doors() []door {
 	return all
 }
 
-// throughEngine reads what came in as the program does: a session file of an agent, lines, or one
-// request, which may lie in an envelope.
+// throughEngine reads the input as the program does: an agent's session file, lines, or one
+// request, possibly in an envelope.
 func throughEngine(d *document, raw []byte, o wire.Options, policy func(r *wire.Request) *pare.Policy) result {
 	if o.Dialect == wire.Auto {
 		if format, ok := agentlog.Detect(d.fileName(), raw); ok {
@@ -178,8 +178,8 @@ func oneRequest(root *node, raw []byte, o wire.Options, policy func(r *wire.Requ
 	return res
 }
 
-// opened is the request in an envelope, and the keys that lead to it. A key may stand twice;
-// it is the one whose value holds the rest of the way.
+// opened returns the request in an envelope and the keys that lead to it. If a key is
+// repeated, the one whose value contains the rest of the path counts.
 func opened(in wire.Envelope, root *node) (*node, []string) {
 	if in.Pointer == "" {
 		return root, nil
@@ -225,8 +225,8 @@ func throughSession(d *document, raw []byte, format agentlog.Format, p *pare.Pol
 	}
 	res := result{out: fixed.Raw, note: format.String(), state: clean, calls: -1}
 	for _, c := range fixed.Changes {
-		// The path is that of the request that the session makes, the line is where it was. What
-		// stands behind the message there stands somewhere in the line.
+		// The path is that of the request that the session makes; the line is the line of the file.
+		// The rest of the path is somewhere in the line.
 		var tail []string
 		if parts := strings.Split(c.Path, "."); c.Path != "" && len(parts) > 2 {
 			tail = parts[2:]
@@ -298,7 +298,7 @@ type upstream func(*http.Request) (*http.Response, error)
 // RoundTrip answers a request.
 func (f upstream) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// anywhere leads from a line to whatever is in it.
+// anywhere is a path element that matches every place of a line.
 const anywhere = "*"
 
 var errPanic = errors.New("a panic")

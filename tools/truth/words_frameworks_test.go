@@ -1,7 +1,7 @@
 package truth
 
-// frameworkShapes are histories as frameworks keep them, each bare or in what people put it
-// into: {"messages": …} with a model.
+// frameworkShapes returns histories as frameworks store them, each bare and in the usual
+// wrapper: {"messages": …} with a model.
 func frameworkShapes() []*shape {
 	const inRequest = `{"model":"gpt-5","messages":["@"]}`
 	const bare = `["@"]`
@@ -213,7 +213,7 @@ func moreFrameworks() []*shape {
 	}
 }
 
-// otherShapes are no requests, whatever their members are called.
+// otherShapes returns JSON that is not a request, with members of the same names.
 func otherShapes() []*shape {
 	f := func(name, frame string, groups ...string) *shape { return of(name, otherFamily, frame, groups...) }
 	return []*shape{

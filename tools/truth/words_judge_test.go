@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestWordsJudge: the relation notices what it is there for, and lets pass what is named.
+// TestWordsJudge checks that the relation reports violations and accepts named words.
 func TestWordsJudge(t *testing.T) {
 	const in = `{"messages":[
 		{"role":"user","content":"please qv7k3x0001 look"},
@@ -71,14 +71,14 @@ func TestWordsJudge(t *testing.T) {
 	}
 }
 
-// TestWordsMouths: who speaks is looked at in the output.
+// TestWordsMouths checks that the relation compares the speakers of the output.
 func TestWordsMouths(t *testing.T) {
 	for _, c := range []struct{ in, out, want string }{
 		{`[{"role":"user","content":"a qv7k3x0001 b"}]`, `[{"role":"assistant","content":"a qv7k3x0001 b"}]`, "a person's words are put into another's mouth"},
 		{`[{"role":"assistant","content":"a qv7k3x0001 b"}]`, `[{"role":"user","content":"a qv7k3x0001 b"}]`, "another's words are put into a person's mouth"},
 		{`[{"role":"assistant","content":"a qv7k3x0001 b"}]`, `[{"role":"user","content":"[pare: it said] a qv7k3x0001 b"}]`, ""},
 		{`[{"role":"user","content":"a qv7k3x0001 b"}]`, `[{"role":"user","parts":[{"text":"a qv7k3x0001 b"}]}]`, ""},
-		// JSON in a text says who speaks as well; whoever says the text says all of it, too.
+		// JSON in a text names speakers too. The speaker of the text is a speaker of all its words.
 		{`[{"role":"tool","content":{"type":"human","text":"a qv7k3x0001 b"}}]`, `[{"role":"tool","content":"{\"type\":\"human\",\"text\":\"a qv7k3x0001 b\"}"}]`, ""},
 		{`[{"role":"tool","content":{"type":"human","text":"a qv7k3x0001 b"}}]`, `[{"role":"tool","content":"{\"text\":\"a qv7k3x0001 b\"}"}]`, "a person's words are put into another's mouth"},
 		{`[{"role":"assistant","content":"a qv7k3x0001 b"}]`, `[{"role":"user","content":"{\"role\":\"assistant\",\"content\":\"a qv7k3x0001 b\"}"}]`, "another's words are put into a person's mouth"},

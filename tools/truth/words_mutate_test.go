@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// names are what members are called somewhere; a mutation calls another one so.
+// names are names of members; a mutation renames another member to one of them.
 var names = []string{
 	"content", "text", "parts", "contents", "blocks", "items", "input", "output", "message", "messages", "value", "body", "data",
 	"role", "type", "id", "name", "tool_calls", "toolCalls", "tool_call", "tool_call_id", "call_id", "arguments", "args", "result", "refusal",
@@ -29,7 +29,7 @@ type mutator struct {
 	*rand.Rand
 	root   *node
 	others []*shape
-	gentle bool // break only what real incidents break: order, pairs, roles
+	gentle bool // only damage of real incidents: order, pairs, roles
 }
 
 // mutate makes one random change; it may find nothing to do.
@@ -74,8 +74,7 @@ func (m *mutator) rename() {
 	}
 }
 
-// moveText takes prose out of its member and puts it into another, of this object or of one
-// that is new.
+// moveText moves prose from its member to another one, of this object or of a new one.
 func (m *mutator) moveText() {
 	o := m.pick(func(n *node) bool { return n.kind == 'o' && slices.ContainsFunc(n.vals, prose) })
 	if o == nil {
@@ -102,7 +101,7 @@ func (m *mutator) dropMember() {
 	}
 }
 
-// wrap puts a value into another one.
+// wrap wraps a value in another one.
 func (m *mutator) wrap() {
 	n := m.pick(func(n *node) bool { return n != m.root })
 	if n == nil {
@@ -122,7 +121,7 @@ func (m *mutator) wrap() {
 	}
 }
 
-// unwrap puts the only child in the place of its parent.
+// unwrap replaces a parent by its only child.
 func (m *mutator) unwrap() {
 	n := m.pick(func(n *node) bool { return n != m.root && len(n.vals) == 1 })
 	if n != nil {
@@ -156,7 +155,7 @@ func (m *mutator) repeatKey() {
 	}
 }
 
-// addEmpty puts something that holds nothing into a list.
+// addEmpty inserts an empty element into a list.
 func (m *mutator) addEmpty() {
 	if a := m.array(); a != nil {
 		nothing := []string{`{}`, `null`, `""`, `[]`, `{"type":"text"}`, `{"role":"user"}`, `{"role":"assistant","content":[]}`, `{"role":"user","content":""}`, `{"text":""}`, `0`}
@@ -173,7 +172,7 @@ func (m *mutator) wrongType() {
 	*n = *mustTree(wrong[m.IntN(len(wrong))])
 }
 
-// splice puts a part of another shape into this one.
+// splice inserts a part of another shape.
 func (m *mutator) splice() {
 	other := m.others[m.IntN(len(m.others))]
 	from := other.make(m.Rand, 3)
@@ -211,7 +210,7 @@ func (m *mutator) repeatElement() {
 	}
 }
 
-// addText puts words into a member that nobody knows, or that somebody else does.
+// addText adds words in an unknown member, or in a member of another shape.
 func (m *mutator) addText() {
 	if o := m.object(); o != nil {
 		o.put(m.IntN(len(o.vals)+1), m.name(), str("~words beside it"))
@@ -225,10 +224,10 @@ func (m *mutator) wordsInKey() {
 	}
 }
 
-// marker is how a marker begins; digits follow.
+// marker is the prefix of all markers; digits follow.
 const marker = "qv7k3x"
 
-// mark puts markers into the prose, and the ids, of a tree.
+// mark adds markers to the prose and the ids of a tree.
 func mark(root *node, rnd *rand.Rand) {
 	n := 0
 	ids := map[string]string{}
@@ -260,7 +259,7 @@ func mark(root *node, rnd *rand.Rand) {
 	})
 }
 
-// idHead is how an id begins: with what its name in the template says, or with id_.
+// idHead returns the prefix of an id: the name in the template, or id_.
 func idHead(name string) string {
 	if i := strings.IndexByte(name, '_'); i >= 0 {
 		return name[:i+1]

@@ -10,20 +10,20 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A word is a marker in the input, and what stands around it.
+// A word is a marker in the input with its surroundings.
 type word struct {
 	marker string
 	line   int      // of a file of lines, from 1; else 0
-	path   []string // what leads to it there; of a key, to its member
+	path   []string // path to the word; for a key, to its member
 	key    bool     // it is in a key
 	prose  bool     // it is a text of several words, not an id or a name
-	person bool     // a person said it
+	person bool     // a person wrote it
 	member string   // the name of the member that it is in, or "other"
-	model  bool     // a model, a tool, the system said it: somebody else is named as the speaker
-	tool   bool     // a tool said it, or was told it
+	model  bool     // a model, a tool or the system wrote it: another speaker is named
+	tool   bool     // a tool wrote it or received it
 	think  bool     // a model thought it
-	beside bool     // what is said stands in another member of the message, and this is beside it
-	quoted bool     // it is quoted, and says so
+	beside bool     // next to a person's words, in another member of the message
+	quoted bool     // a marked quotation
 }
 
 var markers = regexp.MustCompile(marker + `\d{4}`)
@@ -39,13 +39,13 @@ func (d *document) wordsOf() (all []word) {
 	return collect(nil, word{}, d.root, speech{})
 }
 
-// A speech is who speaks at a place, by what stands around it.
+// A speech is the speaker of a place, as derived from its surroundings.
 type speech struct {
-	who   string // "person", "other", "" as long as nobody is named
-	tool  bool   // what a tool says, or is told, inside of that
-	think bool   // what a model thinks
+	who   string // "person", "other", or "" while no speaker is named
+	tool  bool   // within that, text from or for a tool
+	think bool   // thinking of a model
 	last  string // the last key
-	said  string // the member of the message that holds what is said, if this is another one
+	said  string // the member with the text of the message, if it is another one
 }
 
 func collect(all []word, at word, n *node, s speech) []word {
@@ -110,9 +110,8 @@ func inText(text string) *node {
 	return n
 }
 
-// spelled finds the words of JSON in a text. Whoever says the text says all of it, and quotes
-// those who speak in it: a person's words are a person's there, too, and a person who says the
-// text says what another says in it.
+// spelled finds the words of JSON in a text. The speaker of the text is a speaker of all its
+// words, and a named speaker within it is quoted: a person's words stay a person's.
 func (w word) spelled(s speech, said *node) []word {
 	all := collect(nil, w, said, s)
 	for i := range all {
@@ -124,7 +123,7 @@ func (w word) spelled(s speech, said *node) []word {
 	return all
 }
 
-// within is who speaks in an object.
+// within returns the speaker inside an object.
 func (s speech) within(o *node) speech {
 	for _, key := range []string{"role", "Role", "author", "from", "source", "message_type", "messageType", "type", "sender", "_role", "kind"} {
 		v := o.get(key)
@@ -162,7 +161,7 @@ func (s speech) within(o *node) speech {
 	for _, key := range o.keys {
 		s.tool = s.tool || key == "tool_use_id" || key == "tool_call_id" || key == "call_id" || key == "toolUseId" || key == "toolCallId" || key == "toolResult" || key == "functionResponse"
 	}
-	if name := o.get("name"); name != nil && name.kind == 's' { // what a call has in every dialect, though its type is lost
+	if name := o.get("name"); name != nil && name.kind == 's' { // members that calls have in every dialect, even if the type is lost
 		for _, key := range []string{"input", "arguments"} {
 			v := o.get(key)
 			s.tool = s.tool || v != nil && v.kind == 'o'
@@ -171,7 +170,7 @@ func (s speech) within(o *node) speech {
 	return s
 }
 
-// saidIn is the member of a message that holds what is said, "" if there is none.
+// saidIn returns the member of a message that contains its text, or "".
 func saidIn(o *node) string {
 	for _, key := range []string{"content", "parts", "text", "message"} {
 		if v := o.get(key); v != nil && (v.kind == 's' && v.text != "" || len(v.vals) > 0) {
@@ -181,8 +180,8 @@ func saidIn(o *node) string {
 	return ""
 }
 
-// speaker says who a value names, "" if it names nobody. What a type says counts only if it
-// can mean nothing else.
+// speaker returns the kind of speaker that a value names, or "". A type counts only if it is
+// unambiguous.
 func speaker(text, key string) string {
 	text = strings.ToLower(text)
 	sure := key == "role" || key == "Role" || key == "_role" || key == "messageType"
@@ -192,7 +191,7 @@ func speaker(text, key string) string {
 	case "assistant", "model", "ai", "gpt", "agent", "tool", "function", "developer", "assistant_message", "model_output", "gemini", "toolresult", "system":
 		return "other"
 	}
-	if sure && text != "" && !strings.Contains(text, " ") { // a sentence names nobody
+	if sure && text != "" && !strings.Contains(text, " ") { // a sentence is not a name
 		return "other"
 	}
 	return ""
@@ -204,14 +203,14 @@ var thoughts = regexp.MustCompile(`(?i)think|reason|thought`)
 
 func aboutTools(text string) bool { return toolWords.MatchString(text) }
 
-// ordinary are the members in which the dialects keep what is said.
+// ordinary lists the members in which the dialects store texts.
 var ordinary = []string{"content", "text", "input", "output", "arguments", "args", "result", "parts", "thinking", "reasoning_content", "reasoning", "refusal", "transcript", "summary", "response", "data", "name", "id", "type", "role"}
 
-// links are the members that hold no words, whatever is written there: who speaks, what it is,
-// what it is called, what it belongs to.
+// links lists members that contain no words, regardless of their value: roles, types, names
+// and references.
 var links = []string{"role", "type", "kind", "status", "id", "uuid", "parentId", "parentUuid", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "timestamp", "sessionId"}
 
-// quoted is how the output says that words are a quotation, or a note of the system.
+// quoted matches the ways in which the output marks a quotation or a note of the system.
 var quoted = regexp.MustCompile(`quoted, not written by the user|\[pare: |<system-reminder>`)
 
 func kindOfMember(name string) string {
@@ -221,7 +220,7 @@ func kindOfMember(name string) string {
 	return "other"
 }
 
-// A change is a receipt, as far as the relation looks at it.
+// A change is the part of a receipt that the relation uses.
 type change struct {
 	action, rule string
 	line         int
@@ -230,8 +229,8 @@ type change struct {
 	reason       string
 }
 
-// ofWire takes what a receipt says: a path is that of the request, which may lie in an
-// envelope, and of a bare list it begins with the name that the dialect would give it.
+// ofWire converts receipts. A path is that of the request, which may be in an envelope. For a
+// bare list it starts with the name that the dialect would give the list.
 func ofWire(all []wire.Change, root *node, prefix []string) []change {
 	var out []change
 	for _, c := range all {
@@ -275,29 +274,27 @@ func (c *change) covers(w *word) (covers, exact bool) {
 // words that were there.
 var nothing = []string{"empty-text", "empty-content", "null-content", "empty-calls-array", "field-missing", "empty-error-result"}
 
-// unknown are the rules that say that something is not understood: a receipt of theirs
-// does not name what somebody said.
+// unknown lists rules for content that is not understood. Their receipts do not name words.
 var unknown = []string{"unknown-field", "wrong-type", "unknown-role"}
 
-// copies are the rules that say that the same stands elsewhere: a receipt of theirs does
-// not name words that stand nowhere else.
+// copies lists rules for repeated content. Their receipts do not name words that are unique.
 var copies = []string{"duplicate-result", "duplicate-key", "duplicate-item-id", "duplicate-call-id", "duplicate-compaction"}
 
-// aboutCalls and aboutThinking are the rules that are about a call or its result, and about
-// what a model thinks: a receipt of theirs does not name what is said beside it.
+// aboutCalls and aboutThinking list rules about calls and results, and about thinking. Their
+// receipts do not name the text next to these.
 var (
 	aboutCalls    = regexp.MustCompile(`^(orphan|displaced|split|duplicate-(result|call))|^call-|^result-|^server-tool|^tool|^args-`)
 	aboutThinking = regexp.MustCompile(`^(thinking|reasoning|thought)`)
 )
 
-// A verdict says what became of a word that is not in the output: "" if a receipt names it,
-// otherwise what is wrong.
+// verdict returns "" if a receipt names a word that is not in the output, and otherwise the
+// violation.
 //
-// A receipt names a word if it says that something was dropped or archived, its path leads to
-// the word or to what holds it, and what it says can be true: nothing that is called empty
-// holds words. An id is named as well by a receipt that renames or edits it, or that has it
-// among its ids or in its reason. What a person said is named by no receipt, unless a window
-// or a summary took it: let tells of a receipt whether it is one of theirs.
+// A receipt names a word if its action is drop or archive, its path leads to the word or to a
+// value that contains it, and its reason can be true: an empty value contains no words. An id
+// is also named by a receipt that renames or edits it, or has it among its ids or in its
+// reason. A person's words are named only by a window or a summary; let reports whether a
+// receipt is one of these.
 func (w *word) verdict(changes []change, let func(c *change) bool) string {
 	best, rank := "lost without a receipt", 0
 	worse := func(r int, what string) {
@@ -317,7 +314,7 @@ func (w *word) verdict(changes []change, let func(c *change) bool) string {
 		by := c.action + " " + c.rule
 		took := c.action == "drop" || c.action == "archive"
 		switch {
-		case took && (let(c) || c.rule == "compaction-misplaced"): // the provider's own summary stands for it
+		case took && (let(c) || c.rule == "compaction-misplaced"): // the provider's own summary replaces it
 			return ""
 		case !took && !w.prose && !w.key && (exact || len(c.path)+1 >= len(w.path) || c.path[0] == anywhere):
 			return ""

@@ -41,10 +41,10 @@ var built = sync.OnceValues(func() (string, error) {
 	return exe, nil
 })
 
-// builtFile is what TestMain removes.
+// builtFile is removed by TestMain.
 var builtFile string
 
-// runProgram runs the program and returns what it says; a status is no error.
+// runProgram runs the program and returns its output; an exit status is not an error.
 func runProgram(t *testing.T, exe string, args ...string) (stdout, stderr []byte) {
 	t.Helper()
 	cmd := exec.Command(exe, args...)
@@ -57,8 +57,8 @@ func runProgram(t *testing.T, exe string, args ...string) (stdout, stderr []byte
 	return out.Bytes(), err.Bytes()
 }
 
-// TestWordsInFolder: fix --in-place FOLDER, one file per document. What is no request is left
-// alone; what is changed has receipts.
+// TestWordsInFolder checks fix --in-place FOLDER with one file per document. Files that are
+// not requests stay unchanged; changed files have receipts.
 func TestWordsInFolder(t *testing.T) {
 	t.Parallel()
 	exe := program(t)
@@ -95,15 +95,15 @@ func TestWordsInFolder(t *testing.T) {
 	sum.tell(t)
 }
 
-// stops reports whether a file cannot be read, for which no file of the run is written: it is no
-// JSON that the program takes. What is no request is passed over in a folder.
+// stops reports whether no file of a run is written because this file is not valid JSON for
+// the program. In a folder, files that are not requests are skipped.
 func stops(fix *door, d *document) bool {
 	res, err := fix.through(d, d.raw())
 	return err != nil || res.err != nil && (d.lines || !errors.Is(res.err, wire.ErrNotRequest))
 }
 
-// TestWordsOfDoctor: doctor --fix --yes on the sessions of agents. It writes what a fix of
-// the file writes, whose receipts count for it.
+// TestWordsOfDoctor checks doctor --fix --yes on sessions of agents. It writes the same as a
+// fix of the file, whose receipts count for it.
 func TestWordsOfDoctor(t *testing.T) {
 	t.Parallel()
 	exe := program(t)
@@ -137,8 +137,7 @@ func TestWordsOfDoctor(t *testing.T) {
 	sum.tell(t)
 }
 
-// home is where agents keep what their shapes show; a number takes the
-// place of the id.
+// home lists the places where agents keep their sessions; a number replaces the id.
 var home = map[string]string{
 	"claude code":        ".claude/projects/-home-dev-project/a1b2c3d4-1111-4000-8000-%012d.jsonl",
 	"codex":              ".codex/sessions/2026/11/01/rollout-2026-11-01T09-59-00-a1b2c3d4-1111-4000-8000-%012d.jsonl",
@@ -160,13 +159,14 @@ func keepFile(t *testing.T, name string, raw []byte) {
 	if err := os.WriteFile(name, raw, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	old := time.Unix(1_700_000_000, 0) // nobody is writing to it
+	old := time.Unix(1_700_000_000, 0) // no agent is writing to it
 	if err := os.Chtimes(name, old, old); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// fromFile is what became of a file: the result if it was changed, with the backup as the original.
+// fromFile returns the outcome of a file: the result if it was changed, with the backup as the
+// original.
 func fromFile(t *testing.T, d *document, raw []byte, changes []change) result {
 	t.Helper()
 	out, err := os.ReadFile(d.file)
@@ -204,8 +204,8 @@ func located(d *document, res result, session bool) result {
 	return res
 }
 
-// envelope is what leads to the request that a path is of, where it lies in an envelope:
-// receipts of the program do not say so.
+// envelope returns the prefix of the path to the request, because receipts of the program
+// leave it out.
 func envelope(d *document, c *change) (prefix []string) {
 	root := d.root
 	if d.lines && c.line > 0 && c.line <= len(root.vals) {
@@ -299,7 +299,7 @@ func TestWordsInLines(t *testing.T) {
 			}
 			return located(d, result{out: answers[i], state: repaired, calls: -1, changes: slices.Clone(by[i+1])}, false)
 		}}
-		d.file = "line" // it has gone through a process, and is not shrunk
+		d.file = "line" // not shrunk, because it ran in another process
 		sum.judge(d, &lines)
 	}
 	sum.tell(t)

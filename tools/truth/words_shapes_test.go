@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A family says what a shape is to Pare.
+// A family is the way in which Pare treats a shape.
 type family string
 
 const (
@@ -17,15 +17,15 @@ const (
 	otherFamily     family = "other"     // JSON that is no request at all
 )
 
-// A shape is how somebody writes histories. Frame holds them: the string "@" in a list is
-// where the elements go. A group is a list of elements that belong together, such as a
-// call and its result; a history is some groups, in any order, the first one first.
+// A shape is a way to store histories. Frame contains them: the string "@" in a list is the
+// place of the elements. A group is a list of elements that belong together, such as a call
+// and its result; a history is a few groups in any order, starting with the first.
 //
-// In all of them a string that begins with
+// A string with one of these prefixes is replaced:
 //
-//	~  is prose: it gets a marker among its words, another one in each place;
-//	^  is an id or a name: it gets a marker that is the same wherever the group has it;
-//	#  is "#n" the id of this element, "#p" that of the one before it, "#t" a time.
+//	~  prose: it gets a marker among its words, another one in each place
+//	^  an id or a name: it gets a marker that is the same in the whole group
+//	#  "#n" is the id of this element, "#p" that of the one before it, "#t" a time
 type shape struct {
 	name   string
 	family family
@@ -36,7 +36,7 @@ type shape struct {
 	groups []*node
 }
 
-// foreign reports whether a shape is a framework's own, and not what a provider takes.
+// foreign reports whether a shape is that of a framework, which no provider accepts.
 func (s *shape) foreign() bool {
 	switch s.name {
 	case "strands", "crewai", "agents sdk, session", "alpaca":
@@ -54,10 +54,10 @@ func of(name string, f family, frame string, groups ...string) *shape {
 	return s
 }
 
-// at says where a client would post it.
+// at sets the path to which a client would post it.
 func (s *shape) at(path string) *shape { s.path = path; return s }
 
-// inFile says that it is a file of lines.
+// inFile sets the name of a file of lines.
 func (s *shape) inFile(name string) *shape { s.file, s.lines = name, true; return s }
 
 // shapes are all shapes.
@@ -69,7 +69,7 @@ func shapes() []*shape {
 	return all
 }
 
-// A document is what goes in: a tree, marked.
+// A document is an input: a tree with markers.
 type document struct {
 	shape   *shape
 	root    *node
@@ -141,7 +141,7 @@ func number(n *node, i int) {
 	}
 }
 
-// place puts the elements where the frame wants them.
+// place inserts the elements into the frame.
 func place(n *node, elements []*node) {
 	for i, v := range n.vals {
 		if n.kind == 'a' && v.kind == 's' && v.text == "@" {

@@ -13,8 +13,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestWordsInStore: what is imported comes out again: every message by an export, and by a window
-// what a repair of it leaves, with receipts.
+// TestWordsInStore checks that an export returns every imported message, and that a window
+// returns its repaired form, with receipts.
 func TestWordsInStore(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
@@ -31,7 +31,7 @@ func TestWordsInStore(t *testing.T) {
 		}
 	}
 	n := 0
-	// imported puts a request into the store, taken out of its envelope as the program does.
+	// imported puts a request into the store, without its envelope, as the program does.
 	imported := func(raw []byte) (store.Key, wire.Envelope, error) {
 		in := wire.Unwrap(raw)
 		r, err := wire.Parse(in.Body, wire.Options{Model: in.Model})

@@ -20,8 +20,8 @@ import (
 // a shape, mutated three times in four, and its strings carry markers. All of it is read and
 // written by the few lines of node and by encoding/json, never by the parser that is judged.
 
-// TestWords: whatever JSON comes in, each string of it that somebody may have said is in the
-// output, or a receipt names it, or nothing was changed.
+// TestWords checks for any JSON input that each string which a person, a model or a tool may
+// have said is in the output, or a receipt names it, or nothing was changed.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	n := trial.Histories(1500)
@@ -47,7 +47,7 @@ func (l *ledger) first() (seeds string) {
 	return seeds
 }
 
-// A ledger counts what became of documents, by shape, and violations by class.
+// A ledger counts the outcomes of documents by shape, and violations by class.
 type ledger struct {
 	passes  int
 	states  map[string]*[4]int // by shape
@@ -108,7 +108,7 @@ func (l *ledger) try(d *document, ways []door) {
 	l.states[name][res.state]++
 }
 
-// judge passes a document through a door and counts what is wrong.
+// judge sends a document through a door and counts violations.
 func (l *ledger) judge(d *document, x *door) result {
 	raw := d.raw()
 	l.passes++
@@ -168,7 +168,7 @@ func (l *ledger) merge(o *ledger) {
 	}
 }
 
-// judgeWords passes a document through a door and names what is wrong, each class once.
+// judgeWords sends a document through a door and returns the classes of violations, each once.
 func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds []string, res result) {
 	res, err := x.through(d, raw)
 	if err != nil {
@@ -185,7 +185,7 @@ func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds 
 		}
 		return classes, kinds, res
 	}
-	told := strings.Contains(x.name, "--as") // what it is; then the program has no choice
+	told := strings.Contains(x.name, "--as") // the dialect is given, so the program has no choice
 	if !told && d.changed == 0 && d.shape.family == otherFamily {
 		add("no request, and changed", d.shape.name+" as "+res.note)
 	}
@@ -228,8 +228,8 @@ func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds 
 	return classes, kinds, res
 }
 
-// mouths looks at who says what in the output: a person's words stay a person's, and nobody
-// else's become a person's unless they are quoted.
+// mouths compares the speakers of the output: a person's words stay a person's, and no other
+// words become a person's unless they are quoted.
 func mouths(d *document, out []byte, words []word, add func(name, kind string)) {
 	after := document{shape: d.shape, lines: d.lines}
 	if !d.lines {
@@ -332,7 +332,7 @@ func counts(all map[string]int) string {
 	return strings.Join(out, ", ")
 }
 
-// outcome shows what goes in and what comes out.
+// outcome formats the input and the output.
 func (b *breach) outcome() string {
 	res, err := b.door.through(b.sample, b.raw)
 	var out strings.Builder
@@ -346,7 +346,7 @@ func (b *breach) outcome() string {
 // shrink makes the sample smaller as long as it is one of its class.
 func (b *breach) shrink() {
 	if b.sample.file != "" {
-		return // it has gone through a file, which is as it is
+		return // not shrunk, because it is a file
 	}
 	holds := func(d *document) bool {
 		raw := d.raw()

@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// A node is a JSON value as it is written: members in their order, keys that stand twice
-// included. It is read and written here, so that the relation leans on no parser of the
-// product.
+// A node is a JSON value as written: members in their order, repeated keys included. It has
+// its own parser, so that the relation does not depend on the product's.
 type node struct {
 	kind byte     // 'o' object, 'a' array, 's' string, 'l' any other literal
 	text string   // of a string, decoded; of a literal, as written
@@ -52,7 +51,7 @@ func (n *node) remove(i int) {
 	}
 }
 
-// put inserts a child in front of the child i; an array has no use for the key.
+// put inserts a child before the child i; an array ignores the key.
 func (n *node) put(i int, key string, v *node) {
 	n.vals = append(n.vals[:i:i], append([]*node{v}, n.vals[i:]...)...)
 	if n.kind == 'o' {
@@ -170,7 +169,7 @@ func (r *reader) array(depth int) (*node, error) {
 	return n, nil
 }
 
-// str reads a string behind its quotation mark.
+// str reads a string after its quotation mark.
 func (r *reader) str() (string, error) {
 	start := r.at
 	for ; r.at < len(r.raw); r.at++ {
@@ -237,8 +236,7 @@ func hex4(raw []byte, i int) rune {
 	return rune(u)
 }
 
-// write appends a node as JSON. A zero byte in a string says that the character behind it is
-// written as an escape.
+// write appends a node as JSON. A zero byte in a string marks the next character as escaped.
 func (n *node) write(out []byte) []byte {
 	switch n.kind {
 	case 's':
