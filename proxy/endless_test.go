@@ -95,7 +95,7 @@ func TestEndlessConversationKeepsEveryFact(t *testing.T) {
 			all += string(item.Raw)
 		}
 	}
-	if i := trial.Missing(all, turns); i < turns {
+	if i := trial.FirstMissingTurn(all, turns); i < turns {
 		t.Errorf("of %d turns that of %d is neither sent nor archived: %d bytes", turns, i, len(all))
 	}
 }

@@ -101,7 +101,7 @@ func TestCodingsInTwoHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Header["Content-Encoding"] = []string{"gzip", "br"}
-	if resp, _ := trial.Answer(t, req); resp.Header.Get("Pare-Skipped") != "content-coding" {
+	if resp, _ := trial.RoundTrip(t, req); resp.Header.Get("Pare-Skipped") != "content-coding" {
 		t.Error(resp.Header)
 	}
 }

@@ -108,7 +108,7 @@ func post(t testing.TB, address, body string, header ...string) (*http.Response,
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	return trial.Answer(t, req)
+	return trial.RoundTrip(t, req)
 }
 
 const (
@@ -156,7 +156,7 @@ func TestNoHeaderIsMadeUp(t *testing.T) {
 	req, _ := http.NewRequest("POST", s.URL+"/v1/messages", strings.NewReader(clean))
 	req.Header["User-Agent"] = nil
 	req.Header.Set("Accept-Encoding", "br")
-	trial.Answer(t, req)
+	trial.RoundTrip(t, req)
 	got := u.last(t).header
 	if len(got) != 2 || got.Get("Accept-Encoding") != "br" || got.Get("Content-Length") == "" {
 		t.Errorf("headers %v", got)

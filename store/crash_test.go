@@ -324,7 +324,7 @@ func openedByEight(t *testing.T, rounds int, fresh func(round int) (dsn string, 
 			for range 8 {
 				c := exec.Command(os.Args[0], "child", "open")
 				c.Stderr = os.Stderr
-				in, out := trial.Piped(t, c)
+				in, out := trial.OpenPipes(t, c)
 				if err := c.Start(); err != nil {
 					t.Fatal(err)
 				}

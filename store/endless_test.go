@@ -76,7 +76,7 @@ func within(t *testing.T, st *store.Store, key store.Key, at string, turns int) 
 		}
 		all.Write(raw)
 	}
-	if i := trial.Missing(all.String(), turns); i < turns {
+	if i := trial.FirstMissingTurn(all.String(), turns); i < turns {
 		t.Fatalf("%s: turn %d is out of reach\n%.3000s", at, i, w.Body)
 	}
 	// All turns but the task and those at the end are named.

@@ -272,7 +272,7 @@ func TestAboutMeasure(t *testing.T) {
 		trial.Long(t, "it indexes many recorded sessions")
 		var recorded []*wire.Request
 		for i, b := range corpus.Sessions(t) {
-			if i%trial.Sparse(54) != 0 || len(b.Raw) >= 1<<20 {
+			if i%trial.SparseStride(54) != 0 || len(b.Raw) >= 1<<20 {
 				continue
 			}
 			if r, err := wire.Parse(b.Raw, wire.Options{}); err == nil {

@@ -21,7 +21,7 @@ import (
 )
 
 // quarters counts a token for every four bytes.
-type quarters = trial.Quarters
+type quarters = trial.QuarterCounter
 
 // removed is everything of a request but what the system says.
 func removed(t testing.TB, body []byte, d wire.Dialect, tokens int) pare.Removed {

@@ -11,7 +11,7 @@ import (
 // TestBillsRequestByRequest compares what a replay counts for single requests with what the provider
 // billed for them: the money of nearly every one is within 2 %, and that of all within 1 %.
 func TestBillsRequestByRequest(t *testing.T) {
-	step := trial.Sparse(6)
+	step := trial.SparseStride(6)
 	for agent, parts := range recordedParts(t) {
 		t.Run(agent, func(t *testing.T) {
 			var all replay.Bills

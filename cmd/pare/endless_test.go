@@ -83,7 +83,7 @@ func TestDefectC1Command(t *testing.T) {
 			}
 		}
 		a.Close()
-		if i := trial.Missing(all.String(), turns); i < turns {
+		if i := trial.FirstMissingTurn(all.String(), turns); i < turns {
 			t.Fatalf("%s: turn %d is out of reach", name, i)
 		}
 	}

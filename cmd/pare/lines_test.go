@@ -21,7 +21,7 @@ func TestDefectU5Lines(t *testing.T) {
 	for _, args := range []string{"check --lines", "fix --lines", "prune --lines", "trim --lines --max-messages 2", "fix --lines --dry-run --json"} {
 		t.Run(args, func(t *testing.T) {
 			cmd := exec.Command(programPath(t), strings.Fields(args)...)
-			in, stdout := trial.Piped(t, cmd)
+			in, stdout := trial.OpenPipes(t, cmd)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}

@@ -97,7 +97,7 @@ func pausedSessions(t *testing.T) (all []sessionPart) {
 	if dir == "" {
 		return all
 	}
-	step := trial.Sparse(8)
+	step := trial.SparseStride(8)
 	for i, f := range corpus.Files(t, "claude_code/*") {
 		if i%step == 0 {
 			add(f.Base, f.Raw)

@@ -75,7 +75,7 @@ func TestRunDialsOnlyConfiguredHosts(t *testing.T) {
 	}
 	lab := newDialLab(t, inside)
 	cases := dialCases()
-	step := trial.Sparse(9)
+	step := trial.SparseStride(9)
 	run, foreign := 0, 0
 	for i := 0; i < len(cases); i += step {
 		run++

@@ -37,7 +37,7 @@ func TestSessionHeld(t *testing.T) {
 // holdOpen lets another process open a file for writing until the test ends.
 func holdOpen(t *testing.T, path string) {
 	cmd := exec.Command("sh", "-c", `exec 3>>"$1"; echo; read x`, "sh", path)
-	stdin, out := trial.Piped(t, cmd)
+	stdin, out := trial.OpenPipes(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func aged(t testing.TB, path string, raw []byte) {
 func sessionCorpus(t *testing.T) (files []string) {
 	to := t.TempDir()
 	all := corpus.Files(t, "claude_code/*", "codex_rollout/*", "pi_session/*", "gemini_cli/*", "cline/*", "goose/*", "openhands_events/*", "adk_session/*")
-	for i, f := range trial.Some(all, func(f corpus.File) string { return f.Folder }) {
+	for i, f := range trial.SampleByKind(all, func(f corpus.File) string { return f.Folder }) {
 		name := filepath.Join(to, f.Folder+"-"+f.Base)
 		if f.Folder == "cline" { // it goes by the name
 			name = filepath.Join(to, fmt.Sprint(f.Folder, i), "api_conversation_history.json")

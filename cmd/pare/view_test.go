@@ -56,7 +56,7 @@ func TestViewServe(t *testing.T) {
 		if host != "" {
 			r.Host = host
 		}
-		return trial.Answer(t, r)
+		return trial.RoundTrip(t, r)
 	}
 	if res, body := ask("GET", "", ""); res.StatusCode != 200 || !strings.Contains(body, `"text":"first"`) || !strings.Contains(body, "connect-src 'self'") {
 		t.Errorf("the page: %s %.300s", res.Status, body)

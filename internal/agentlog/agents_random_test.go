@@ -72,7 +72,7 @@ func TestRepairOfRandomDamage(t *testing.T) {
 	said := regexp.MustCompile(`userb?\d{4}`)
 	for _, client := range slices.Sorted(maps.Keys(newerGenerators)) {
 		for n := range trial.Histories(300) {
-			seed := trial.First() + uint64(n)
+			seed := trial.FirstSeed() + uint64(n)
 			r := rand.New(rand.NewPCG(29, seed))
 			raw := newerGenerators[client](&sessionGenerator{r: r})
 			other := newerGenerators[client](&sessionGenerator{r: r, seed: "b"})

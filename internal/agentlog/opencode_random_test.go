@@ -136,7 +136,7 @@ func readStorage(t *testing.T, folder string) map[string]string {
 // changes nothing, and an undo restores every file.
 func TestOpenCodeRandomDamage(t *testing.T) {
 	for n := range trial.Histories(100) {
-		seed := trial.First() + uint64(n)
+		seed := trial.FirstSeed() + uint64(n)
 		r := rand.New(rand.NewPCG(11, seed))
 		s := &ocStorage{r: r, files: make(map[string]string)}
 		main := s.session("")

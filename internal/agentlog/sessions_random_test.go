@@ -332,7 +332,7 @@ func TestSessionsWithRandomDamage(t *testing.T) {
 	for _, client := range slices.Sorted(maps.Keys(generators)) {
 		t.Run(client, func(t *testing.T) {
 			for n := range trial.Histories(100) {
-				seed := trial.First() + uint64(n)
+				seed := trial.FirstSeed() + uint64(n)
 				r := rand.New(rand.NewPCG(23, seed))
 				a, b := &sessionGenerator{r: r}, &sessionGenerator{r: r, seed: "b"}
 				generators[client].write(a)

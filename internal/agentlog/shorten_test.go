@@ -147,7 +147,7 @@ func TestShortenRandom(t *testing.T) {
 		t.Run(client, func(t *testing.T) {
 			wrote := map[string]int{}
 			for n := range trial.Histories(50) {
-				seed := trial.First() + uint64(n)
+				seed := trial.FirstSeed() + uint64(n)
 				r := rand.New(rand.NewPCG(29, seed))
 				s := &sessionGenerator{r: r}
 				generators[client].write(s)

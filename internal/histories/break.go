@@ -49,8 +49,8 @@ func Break(r *rand.Rand, s Script) (Script, []string) {
 	return s, log
 }
 
-// where returns a step for which is holds, or false.
-func where(r *rand.Rand, s Script, is func(i int) bool) (int, bool) {
+// pickStep returns a step for which is holds, or false.
+func pickStep(r *rand.Rand, s Script, is func(i int) bool) (int, bool) {
 	var all []int
 	for i := range s {
 		if is(i) {
@@ -63,74 +63,74 @@ func where(r *rand.Rand, s Script, is func(i int) bool) (int, bool) {
 	return all[r.IntN(len(all))], true
 }
 
-func (s Script) at(i int) string { return fmt.Sprintf("step %d, %s", i+1, s.format(i, s[i])) }
+func (s Script) describeStep(i int) string { return fmt.Sprintf("step %d, %s", i+1, s.format(i, s[i])) }
 
-func (s Script) without(i int) Script { return slices.Delete(slices.Clone(s), i, i+1) }
+func (s Script) withoutStep(i int) Script { return slices.Delete(slices.Clone(s), i, i+1) }
 
-func (s Script) with(i int, step Step) Script { return slices.Insert(slices.Clone(s), i, step) }
+func (s Script) withStep(i int, step Step) Script { return slices.Insert(slices.Clone(s), i, step) }
 
 func dropResult(r *rand.Rand, s Script) (Script, string, bool) {
-	i, ok := where(r, s, func(i int) bool { return s[i].answers() })
+	i, ok := pickStep(r, s, func(i int) bool { return s[i].isResult() })
 	if !ok {
 		return s, "", false
 	}
-	return s.without(i), "dropped " + s.at(i), true
+	return s.withoutStep(i), "dropped " + s.describeStep(i), true
 }
 
 func dropCall(r *rand.Rand, s Script) (Script, string, bool) {
-	i, ok := where(r, s, func(i int) bool { return s[i].Op == Call })
+	i, ok := pickStep(r, s, func(i int) bool { return s[i].Op == Call })
 	if !ok {
 		return s, "", false
 	}
-	return s.without(i), "dropped " + s.at(i), true
+	return s.withoutStep(i), "dropped " + s.describeStep(i), true
 }
 
 // dropTurn drops all that one speaker does in a row.
 func dropTurn(r *rand.Rand, s Script) (Script, string, bool) {
-	i, ok := where(r, s, func(i int) bool { return s[i].by() != nobody && (i == 0 || s[i-1].by() != s[i].by()) })
+	i, ok := pickStep(r, s, func(i int) bool { return s[i].speaker() != noSpeaker && (i == 0 || s[i-1].speaker() != s[i].speaker()) })
 	if !ok {
 		return s, "", false
 	}
 	end := i + 1
-	for end < len(s) && s[end].by() == s[i].by() {
+	for end < len(s) && s[end].speaker() == s[i].speaker() {
 		end++
 	}
 	return slices.Delete(slices.Clone(s), i, end), fmt.Sprintf("dropped steps %d to %d", i+1, end), true
 }
 
 func duplicateResult(r *rand.Rand, s Script) (Script, string, bool) {
-	i, ok := where(r, s, func(i int) bool { return s[i].answers() })
+	i, ok := pickStep(r, s, func(i int) bool { return s[i].isResult() })
 	if !ok {
 		return s, "", false
 	}
 	copied := s[i]
 	copied.Text = "aborted"
-	return s.with(i+1, copied), "answered again " + s.at(i), true
+	return s.withStep(i+1, copied), "answered again " + s.describeStep(i), true
 }
 
 func duplicateCall(r *rand.Rand, s Script) (Script, string, bool) {
-	i, ok := where(r, s, func(i int) bool { return s[i].Op == Call })
+	i, ok := pickStep(r, s, func(i int) bool { return s[i].Op == Call })
 	if !ok {
 		return s, "", false
 	}
-	return s.with(i+1, s[i]), "doubled " + s.at(i), true
+	return s.withStep(i+1, s[i]), "doubled " + s.describeStep(i), true
 }
 
 func moveResult(r *rand.Rand, s Script) (Script, string, bool) {
-	i, ok := where(r, s, func(i int) bool { return s[i].answers() && i+1 < len(s) })
+	i, ok := pickStep(r, s, func(i int) bool { return s[i].isResult() && i+1 < len(s) })
 	if !ok {
 		return s, "", false
 	}
 	to := i + 1 + r.IntN(len(s)-i-1)
-	return s.without(i).with(to, s[i]), fmt.Sprintf("moved behind step %d: %s", to+1, s.at(i)), true
+	return s.withoutStep(i).withStep(to, s[i]), fmt.Sprintf("moved behind step %d: %s", to+1, s.describeStep(i)), true
 }
 
 func interrupt(r *rand.Rand, s Script) (Script, string, bool) {
-	i, ok := where(r, s, func(i int) bool { return s[i].answers() && i > 0 && (s[i-1].Op == Call || s[i-1].answers()) })
+	i, ok := pickStep(r, s, func(i int) bool { return s[i].isResult() && i > 0 && (s[i-1].Op == Call || s[i-1].isResult()) })
 	if !ok {
 		return s, "", false
 	}
-	return s.with(i, Step{Op: User, Text: "wait"}), "a person spoke before " + s.at(i), true
+	return s.withStep(i, Step{Op: User, Text: "wait"}), "a person spoke before " + s.describeStep(i), true
 }
 
 func truncateHead(r *rand.Rand, s Script) (Script, string, bool) {
@@ -150,14 +150,14 @@ func truncateTail(r *rand.Rand, s Script) (Script, string, bool) {
 }
 
 func reverseResults(r *rand.Rand, s Script) (Script, string, bool) {
-	i, ok := where(r, s, func(i int) bool {
-		return s[i].answers() && (i == 0 || !s[i-1].answers()) && i+1 < len(s) && s[i+1].answers()
+	i, ok := pickStep(r, s, func(i int) bool {
+		return s[i].isResult() && (i == 0 || !s[i-1].isResult()) && i+1 < len(s) && s[i+1].isResult()
 	})
 	if !ok {
 		return s, "", false
 	}
 	end := i
-	for end < len(s) && s[end].answers() {
+	for end < len(s) && s[end].isResult() {
 		end++
 	}
 	out := slices.Clone(s)
@@ -166,13 +166,13 @@ func reverseResults(r *rand.Rand, s Script) (Script, string, bool) {
 }
 
 func emptyText(r *rand.Rand, s Script) (Script, string, bool) {
-	i, ok := where(r, s, func(i int) bool { return s[i].Op == User || s[i].Op == Say })
+	i, ok := pickStep(r, s, func(i int) bool { return s[i].Op == User || s[i].Op == Say })
 	if !ok {
 		return s, "", false
 	}
 	out := slices.Clone(s)
 	out[i].Text = ""
-	return out, "emptied " + s.at(i), true
+	return out, "emptied " + s.describeStep(i), true
 }
 
 // foreignID is an id that no script uses, until it is renamed to it.
@@ -183,15 +183,15 @@ func renameCall(r *rand.Rand, s Script) (Script, string, bool) {
 }
 
 func renameResult(r *rand.Rand, s Script) (Script, string, bool) {
-	return rename(r, s, Step.answers)
+	return rename(r, s, Step.isResult)
 }
 
 func rename(r *rand.Rand, s Script, is func(Step) bool) (Script, string, bool) {
-	i, ok := where(r, s, func(i int) bool { return is(s[i]) })
+	i, ok := pickStep(r, s, func(i int) bool { return is(s[i]) })
 	if !ok {
 		return s, "", false
 	}
 	out := slices.Clone(s)
 	out[i].ID = foreignID
-	return out, "renamed the id of " + s.at(i), true
+	return out, "renamed the id of " + s.describeStep(i), true
 }

@@ -21,7 +21,7 @@ func Corrupt(r *rand.Rand, body []byte) (damaged []byte, did string) {
 	root = root.Clone()
 	for range 8 { // not every damage fits every body
 		d := damages[r.IntN(len(damages))]
-		if d.do(r, root) {
+		if d.apply(r, root) {
 			return root.Write(nil, jsontree.Spelling{}, 0), d.name
 		}
 	}
@@ -46,25 +46,25 @@ func corruptBytes(r *rand.Rand, body []byte) ([]byte, string) {
 
 // A damage changes a tree and reports whether it found a place for it.
 type damage struct {
-	name string
-	do   func(r *rand.Rand, root *jsontree.Node) bool
+	name  string
+	apply func(r *rand.Rand, root *jsontree.Node) bool
 }
 
 var damages = []damage{
-	{"a message of another type", func(r *rand.Rand, root *jsontree.Node) bool { return confuse(r, messagesOf(root)) }},
-	{"a message lost", func(r *rand.Rand, root *jsontree.Node) bool { return lose(r, messagesOf(root)) }},
+	{"a message of another type", func(r *rand.Rand, root *jsontree.Node) bool { return changeType(r, messagesOf(root)) }},
+	{"a message lost", func(r *rand.Rand, root *jsontree.Node) bool { return removeElement(r, messagesOf(root)) }},
 	{"two messages swapped", swapMessages},
-	{"a message twice", func(r *rand.Rand, root *jsontree.Node) bool { return double(r, messagesOf(root)) }},
+	{"a message twice", func(r *rand.Rand, root *jsontree.Node) bool { return duplicateElement(r, messagesOf(root)) }},
 	{"two messages merged", mergeMessages},
 	{"a message split", splitMessage},
-	{"a block of another type", func(r *rand.Rand, root *jsontree.Node) bool { return confuse(r, blocksOf(r, root)) }},
-	{"a block lost", func(r *rand.Rand, root *jsontree.Node) bool { return lose(r, blocksOf(r, root)) }},
-	{"a block twice", func(r *rand.Rand, root *jsontree.Node) bool { return double(r, blocksOf(r, root)) }},
-	{"an id of another type", confuseID},
-	{"a member of another type", func(r *rand.Rand, root *jsontree.Node) bool { return confuse(r, anyObject(r, root)) }},
-	{"a member lost", func(r *rand.Rand, root *jsontree.Node) bool { return lose(r, anyObject(r, root)) }},
-	{"a key twice", func(r *rand.Rand, root *jsontree.Node) bool { return double(r, anyObject(r, root)) }},
-	{"a key twice, the later one of another type", doubleConfused},
+	{"a block of another type", func(r *rand.Rand, root *jsontree.Node) bool { return changeType(r, blocksOf(r, root)) }},
+	{"a block lost", func(r *rand.Rand, root *jsontree.Node) bool { return removeElement(r, blocksOf(r, root)) }},
+	{"a block twice", func(r *rand.Rand, root *jsontree.Node) bool { return duplicateElement(r, blocksOf(r, root)) }},
+	{"an id of another type", changeIDType},
+	{"a member of another type", func(r *rand.Rand, root *jsontree.Node) bool { return changeType(r, anyObject(r, root)) }},
+	{"a member lost", func(r *rand.Rand, root *jsontree.Node) bool { return removeElement(r, anyObject(r, root)) }},
+	{"a key twice", func(r *rand.Rand, root *jsontree.Node) bool { return duplicateElement(r, anyObject(r, root)) }},
+	{"a key twice, the later one of another type", repeatKeyWithOtherType},
 	{"members in another order", shuffleKeys},
 	{"half of a surrogate pair", loneSurrogate},
 }
@@ -115,8 +115,8 @@ func anyObject(r *rand.Rand, root *jsontree.Node) *jsontree.Node {
 	return all[r.IntN(len(all))]
 }
 
-// foreign returns a value of a type that is rarely expected.
-func foreign(r *rand.Rand) *jsontree.Node {
+// unexpectedValue returns a value of a type that is rarely expected.
+func unexpectedValue(r *rand.Rand) *jsontree.Node {
 	switch r.IntN(7) {
 	case 0:
 		return jsontree.Literal("null")
@@ -134,15 +134,15 @@ func foreign(r *rand.Rand) *jsontree.Node {
 	return jsontree.Object()
 }
 
-func confuse(r *rand.Rand, n *jsontree.Node) bool {
+func changeType(r *rand.Rand, n *jsontree.Node) bool {
 	if n == nil || len(n.Items) == 0 {
 		return false
 	}
-	n.Items[r.IntN(len(n.Items))] = foreign(r)
+	n.Items[r.IntN(len(n.Items))] = unexpectedValue(r)
 	return true
 }
 
-func lose(r *rand.Rand, n *jsontree.Node) bool {
+func removeElement(r *rand.Rand, n *jsontree.Node) bool {
 	if n == nil || len(n.Items) == 0 {
 		return false
 	}
@@ -154,8 +154,8 @@ func lose(r *rand.Rand, n *jsontree.Node) bool {
 	return true
 }
 
-// double inserts a copy of an element or member at a later place.
-func double(r *rand.Rand, n *jsontree.Node) bool {
+// duplicateElement inserts a copy of an element or member at a later place.
+func duplicateElement(r *rand.Rand, n *jsontree.Node) bool {
 	if n == nil || len(n.Items) == 0 {
 		return false
 	}
@@ -168,19 +168,19 @@ func double(r *rand.Rand, n *jsontree.Node) bool {
 	return true
 }
 
-func doubleConfused(r *rand.Rand, root *jsontree.Node) bool {
+func repeatKeyWithOtherType(r *rand.Rand, root *jsontree.Node) bool {
 	n := anyObject(r, root)
 	if n == nil {
 		return false
 	}
-	n.Add(n.Keys[r.IntN(len(n.Keys))], foreign(r))
+	n.Add(n.Keys[r.IntN(len(n.Keys))], unexpectedValue(r))
 	return true
 }
 
 // idMembers are the members by which calls and results find each other.
 var idMembers = []string{"id", "tool_use_id", "tool_call_id", "call_id", "toolUseId"}
 
-func confuseID(r *rand.Rand, root *jsontree.Node) bool {
+func changeIDType(r *rand.Rand, root *jsontree.Node) bool {
 	type member struct {
 		of *jsontree.Node
 		i  int
@@ -197,7 +197,7 @@ func confuseID(r *rand.Rand, root *jsontree.Node) bool {
 		return false
 	}
 	m := all[r.IntN(len(all))]
-	m.of.Items[m.i] = foreign(r)
+	m.of.Items[m.i] = unexpectedValue(r)
 	return true
 }
 
@@ -223,8 +223,8 @@ func shuffleKeys(r *rand.Rand, root *jsontree.Node) bool {
 	return true
 }
 
-// content returns the member of a message that lists its blocks, or nil.
-func content(m *jsontree.Node) *jsontree.Node {
+// blockList returns the member of a message that lists its blocks, or nil.
+func blockList(m *jsontree.Node) *jsontree.Node {
 	for _, name := range []string{"content", "parts"} {
 		if n := m.Get(name); n != nil && n.Kind == jsonspan.Array {
 			return n
@@ -241,7 +241,7 @@ func mergeMessages(r *rand.Rand, root *jsontree.Node) bool {
 		return false
 	}
 	i := 1 + r.IntN(len(ms.Items)-1)
-	a, b := content(ms.Items[i-1]), content(ms.Items[i])
+	a, b := blockList(ms.Items[i-1]), blockList(ms.Items[i])
 	if a == nil || b == nil {
 		return false
 	}
@@ -257,13 +257,13 @@ func splitMessage(r *rand.Rand, root *jsontree.Node) bool {
 		return false
 	}
 	i := r.IntN(len(ms.Items))
-	first := content(ms.Items[i])
+	first := blockList(ms.Items[i])
 	if first == nil || len(first.Items) < 2 {
 		return false
 	}
 	at := 1 + r.IntN(len(first.Items)-1)
 	second := ms.Items[i].Clone()
-	rest := content(second)
+	rest := blockList(second)
 	first.Items, rest.Items = first.Items[:at], rest.Items[at:]
 	ms.Items = slices.Insert(ms.Items, i+1, second)
 	return true

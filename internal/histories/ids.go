@@ -13,15 +13,15 @@ import (
 // from one, turns a short id into a number.
 const idAlphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
 
-// plain reports whether id is short and simple enough to be mapped.
-func plain(id string) bool {
-	_, ok := number(id)
+// isPlainID reports whether id is short and simple enough to be mapped.
+func isPlainID(id string) bool {
+	_, ok := parseShortID(id)
 	return ok
 }
 
-// number returns a different number below 65⁸ for every id of one to eight
+// parseShortID returns a different number below 65⁸ for every id of one to eight
 // characters of the alphabet.
-func number(id string) (uint64, bool) {
+func parseShortID(id string) (uint64, bool) {
 	if len(id) == 0 || len(id) > 8 {
 		return 0, false
 	}
@@ -44,10 +44,10 @@ func number(id string) (uint64, bool) {
 // nine is how many strings of nine letters and digits there are: 62⁹.
 const nine = 13537086546263552
 
-// code maps n < nine to nine letters and digits. It multiplies by a number that
+// formatShortID maps n < nine to nine letters and digits. It multiplies by a number that
 // has no factor in common with 62⁹ = 2⁹·31⁹, so different numbers stay different
 // and neighbours look unlike each other, as real ids do.
-func code(n uint64) string {
+func formatShortID(n uint64) string {
 	const mix = 9007199254740993 // odd, and no multiple of 31
 	hi, lo := bits.Mul64(n, mix)
 	_, n = bits.Div64(hi%nine, lo, nine)
@@ -64,19 +64,21 @@ func code(n uint64) string {
 // answered gets another one. Ids that are longer than eight characters, or contain other
 // characters than letters, digits, _ and -, are written unchanged, so that a script can use
 // exact ids.
-func WireID(id string, d wire.Dialect, o RenderOptions) string { return hands[d].wireID(id, o) }
+func WireID(id string, d wire.Dialect, o RenderOptions) string {
+	return dialectRenderers[d].wireID(id, o)
+}
 
-func (h *hand) wireID(id string, o RenderOptions) string {
-	n, ok := number(id)
+func (h *dialectRenderer) wireID(id string, o RenderOptions) string {
+	n, ok := parseShortID(id)
 	if !ok {
 		return id
 	}
-	return h.id(code(n), o)
+	return h.id(formatShortID(n), o)
 }
 
-// filler returns n letters and digits that depend on seed only.
-func filler(seed string, n int) string {
-	r := seeded(seed)
+// randomID returns n letters and digits that depend on seed only.
+func randomID(seed string, n int) string {
+	r := newSeededRand(seed)
 	out := make([]byte, n)
 	for i := range out {
 		out[i] = idAlphabet[r.IntN(62)]
@@ -86,7 +88,7 @@ func filler(seed string, n int) string {
 
 // signature returns n bytes that imitate a signature or encrypted content.
 func signature(seed string, n int) string {
-	r := seeded(seed)
+	r := newSeededRand(seed)
 	out := make([]byte, n)
 	for i := range out {
 		out[i] = byte(r.Uint32())
@@ -94,7 +96,7 @@ func signature(seed string, n int) string {
 	return base64.StdEncoding.EncodeToString(out)
 }
 
-func seeded(seed string) *rand.Rand {
+func newSeededRand(seed string) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(seed))
 	return rand.New(rand.NewPCG(h.Sum64(), 0))

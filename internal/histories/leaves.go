@@ -42,7 +42,7 @@ func Leaves(body []byte) []Leaf {
 	if err != nil {
 		return nil
 	}
-	m := &marker{reads: true}
+	m := &marker{collects: true}
 	m.root(root)
 	return m.leaves
 }
@@ -61,10 +61,10 @@ func (m *marker) root(root *jsontree.Node) {
 }
 
 type marker struct {
-	leaves []Leaf
-	first  int    // how many markers there are besides
-	reads  bool   // collect the markers that are there
-	kind   string // of the innermost block
+	leaves   []Leaf
+	first    int    // how many markers there are besides
+	collects bool   // collect the markers that are there
+	kind     string // of the innermost block
 }
 
 // plainNames are the members whose strings the protocol reads, besides ids.
@@ -108,15 +108,15 @@ func (m *marker) value(n *jsontree.Node, path, key string, parent *jsontree.Node
 			m.value(item, join(strconv.Itoa(i)), key, parent)
 		}
 	case jsonspan.String:
-		if !m.marks(key, parent) {
+		if !m.isLeaf(key, parent) {
 			return
 		}
 		m.leaf(n, path, key)
 	}
 }
 
-// marks reports whether a string is a leaf.
-func (m *marker) marks(key string, parent *jsontree.Node) bool {
+// isLeaf reports whether a string is a leaf.
+func (m *marker) isLeaf(key string, parent *jsontree.Node) bool {
 	if key == "name" && parent.Get("source") != nil { // the title of a document
 		return true
 	}
@@ -143,7 +143,7 @@ func kindOf(n *jsontree.Node, key string) string {
 }
 
 func (m *marker) leaf(n *jsontree.Node, path, key string) {
-	if m.reads {
+	if m.collects {
 		for found := range markers(string(n.Raw)) {
 			m.leaves = append(m.leaves, Leaf{Marker: found, Path: path, Kind: m.kind + " " + key})
 		}
@@ -163,7 +163,7 @@ func (m *marker) leaf(n *jsontree.Node, path, key string) {
 	if (key == "thoughtSignature" || key == "signature") && strings.HasPrefix(string(content), "skip_") || len(content) == 0 {
 		return // a word of the protocol; nothing
 	}
-	mark := m.next()
+	mark := m.nextMarker()
 	m.leaves = append(m.leaves, Leaf{Marker: mark, Path: path, Kind: m.kind + " " + key})
 	sep := " "
 	if key == "data" || key == "bytes" || key == "file_data" || key == "result" || strings.HasPrefix(string(content), "data:") || !bytes.ContainsAny(content, " ") && len(content) > 40 || key == "url" || key == "file_id" || strings.HasPrefix(key, "encrypted") {
@@ -189,8 +189,8 @@ func argumentTree(key string, content []byte) *jsontree.Node {
 	return tree
 }
 
-// next returns a marker of eight letters and digits. No encoding changes them.
-func (m *marker) next() string { return fmt.Sprintf("mk%06d", m.count()) }
+// nextMarker returns a marker of eight letters and digits. No encoding changes them.
+func (m *marker) nextMarker() string { return fmt.Sprintf("mk%06d", m.count()) }
 
 func (m *marker) count() int { return m.first + len(m.leaves) }
 

@@ -37,7 +37,7 @@ func Mixed(seed uint64, d wire.Dialect, o MixOptions) (body []byte, did []string
 	root := g.body(o.Turns)
 	for range o.Breaks {
 		for range 8 { // not every damage fits every body
-			if b := mixBreaks[g.r.IntN(len(mixBreaks))]; b.do(g.r, root) {
+			if b := mixBreaks[g.r.IntN(len(mixBreaks))]; b.apply(g.r, root) {
 				did = append(did, b.name)
 				break
 			}
@@ -103,7 +103,7 @@ func (g *mixer) body(turns int) *jsontree.Node {
 		}
 	}
 	for t := range turns {
-		all = append(all, g.m.write(g, person, g.some(g.m.user, 1, 3), nil)...)
+		all = append(all, g.m.write(g, person, g.pickSome(g.m.user, 1, 3), nil)...)
 		steps := g.r.IntN(4)
 		if events != nil && (steps > 0 || t < turns-1) && g.chance(3) {
 			all = append(all, g.fill(pick(&g.generator, events...), "", ""))
@@ -112,7 +112,7 @@ func (g *mixer) body(turns int) *jsontree.Node {
 			all = append(all, g.step()...)
 		}
 		if t < turns-1 {
-			all = append(all, g.m.write(g, model, g.some(g.m.says, 1, 3), nil)...)
+			all = append(all, g.m.write(g, model, g.pickSome(g.m.says, 1, 3), nil)...)
 		}
 	}
 	messages := "[" + strings.Join(all, ",") + "]"
@@ -139,7 +139,7 @@ const maxMarks = 4
 
 // step returns one turn of the model with calls, and their results.
 func (g *mixer) step() []string {
-	says := g.some(g.m.says, 0, 2)
+	says := g.pickSome(g.m.says, 0, 2)
 	var calls, results []string
 	kind := g.m.calls[g.r.IntN(len(g.m.calls))]
 	for range 1 + max(0, g.r.IntN(5)-2) {
@@ -163,8 +163,8 @@ func (g *mixer) step() []string {
 	return append(g.m.write(g, model, says, calls), g.m.write(g, tool, results, nil)...)
 }
 
-// some fills from least to most of the templates.
-func (g *mixer) some(from []string, least, most int) []string {
+// pickSome fills from least to most of the templates.
+func (g *mixer) pickSome(from []string, least, most int) []string {
 	var all []string
 	for range least + g.r.IntN(most-least+1) {
 		all = append(all, g.fill(pick(&g.generator, from...), "", ""))
@@ -182,19 +182,19 @@ func (g *mixer) fill(template, id, name string) string {
 		}
 		switch rest[0] {
 		case 'T':
-			b.WriteString(inner(g.prose()))
+			b.WriteString(quotedInner(g.prose()))
 		case 'P':
 			b.WriteString(picture)
 		case 'I':
-			b.WriteString(inner(id))
+			b.WriteString(quotedInner(id))
 		case 'N':
-			b.WriteString(inner(name))
+			b.WriteString(quotedInner(name))
 		case 'S':
 			b.WriteString(signature(g.prose(), 96))
 		case 'J':
 			b.WriteString(g.arguments())
 		case 'Q':
-			b.WriteString(inner(g.arguments()))
+			b.WriteString(quotedInner(g.arguments()))
 		case 'U':
 			g.used++
 			fmt.Fprintf(&b, "%04d", g.used)
@@ -208,8 +208,8 @@ func (g *mixer) fill(template, id, name string) string {
 	}
 }
 
-// inner returns a text as it is written within quotes.
-func inner(s string) string {
+// quotedInner returns a text as it is written within quotes.
+func quotedInner(s string) string {
 	q := jsonspan.AppendQuote(nil, s)
 	return string(q[1 : len(q)-1])
 }
@@ -238,10 +238,10 @@ var mixBreaks = append(slices.DeleteFunc(slices.Clone(damages), func(d damage) b
 		"a message lost", "two messages swapped", "a message twice", "two messages merged", "a message split", "a block lost", "a block twice",
 		"half of a surrogate pair", "a key twice",
 	}, d.name)
-}), damage{"an id of another call", borrowID}, damage{"an id that nobody has", strangeID}, damage{"a block moved", moveBlock}, damage{"another result", anotherResult}, damage{"cut at the front", cutFront}, damage{"cut at the end", cutEnd}, damage{"another role", anotherRole})
+}), damage{"an id of another call", borrowID}, damage{"an id that nobody has", strangeID}, damage{"a block moved", moveBlock}, damage{"another result", changeResult}, damage{"cut at the front", dropFirstMessages}, damage{"cut at the end", dropLastMessages}, damage{"another role", changeRole})
 
-// ids returns the texts by which calls and results find each other.
-func ids(root *jsontree.Node) []*jsontree.Node {
+// findIDs returns the texts by which calls and results find each other.
+func findIDs(root *jsontree.Node) []*jsontree.Node {
 	var all []*jsontree.Node
 	messagesOf(root).Walk(func(n *jsontree.Node) {
 		for i, k := range n.Keys {
@@ -255,7 +255,7 @@ func ids(root *jsontree.Node) []*jsontree.Node {
 
 // borrowID gives one call or result the id of another.
 func borrowID(r *rand.Rand, root *jsontree.Node) bool {
-	all := ids(root)
+	all := findIDs(root)
 	if len(all) < 2 {
 		return false
 	}
@@ -268,7 +268,7 @@ func borrowID(r *rand.Rand, root *jsontree.Node) bool {
 }
 
 func strangeID(r *rand.Rand, root *jsontree.Node) bool {
-	all := ids(root)
+	all := findIDs(root)
 	if len(all) == 0 {
 		return false
 	}
@@ -289,8 +289,8 @@ func moveBlock(r *rand.Rand, root *jsontree.Node) bool {
 	return true
 }
 
-// anotherResult answers a call a second time, in other words.
-func anotherResult(r *rand.Rand, root *jsontree.Node) bool {
+// changeResult answers a call a second time, in other words.
+func changeResult(r *rand.Rand, root *jsontree.Node) bool {
 	type place struct {
 		in *jsontree.Node
 		i  int
@@ -327,9 +327,9 @@ func isResult(n *jsontree.Node) bool {
 	return n.Get("call_id") != nil && (n.Get("output") != nil || n.Get("result") != nil)
 }
 
-// anotherRole changes the role of a message to that of a person, the model, or a role that the
+// changeRole changes the role of a message to that of a person, the model, or a role that the
 // provider does not know.
-func anotherRole(r *rand.Rand, root *jsontree.Node) bool {
+func changeRole(r *rand.Rand, root *jsontree.Node) bool {
 	ms := messagesOf(root)
 	if len(ms.Items) == 0 {
 		return false
@@ -345,7 +345,7 @@ func anotherRole(r *rand.Rand, root *jsontree.Node) bool {
 	return was != to
 }
 
-func cutFront(r *rand.Rand, root *jsontree.Node) bool {
+func dropFirstMessages(r *rand.Rand, root *jsontree.Node) bool {
 	ms := messagesOf(root)
 	if len(ms.Items) < 2 {
 		return false
@@ -354,7 +354,7 @@ func cutFront(r *rand.Rand, root *jsontree.Node) bool {
 	return true
 }
 
-func cutEnd(r *rand.Rand, root *jsontree.Node) bool {
+func dropLastMessages(r *rand.Rand, root *jsontree.Node) bool {
 	ms := messagesOf(root)
 	if len(ms.Items) < 2 {
 		return false

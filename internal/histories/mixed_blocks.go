@@ -7,7 +7,7 @@ import "strings"
 func inBlocks(user, model, member string) func(*mixer, speaker, []string, []string) []string {
 	return func(_ *mixer, by speaker, blocks, calls []string) []string {
 		role := user
-		if by == modelSpeaks {
+		if by == modelSpeaker {
 			role = model
 		}
 		all := append(blocks, calls...)
@@ -18,9 +18,9 @@ func inBlocks(user, model, member string) func(*mixer, speaker, []string, []stri
 	}
 }
 
-// modelSpeaks is the speaker of the model's turns, for functions with a parameter called
+// modelSpeaker is the speaker of the model's turns, for functions with a parameter called
 // model.
-const modelSpeaks = model
+const modelSpeaker = model
 
 func anthropicMix() *mixture {
 	contents := []string{

@@ -33,7 +33,7 @@ func chatMix() *mixture {
 		tools: []string{"Read", "Read", "Later"}, id: "call_$U", alone: true,
 	}
 	m.write = func(g *mixer, by speaker, blocks, calls []string) []string {
-		if by != modelSpeaks {
+		if by != modelSpeaker {
 			return blocks
 		}
 		var all []string

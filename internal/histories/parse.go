@@ -78,8 +78,8 @@ func (p *scriptParser) space() {
 	}
 }
 
-// ended reports whether the step is over.
-func (p *scriptParser) ended() bool {
+// atEnd reports whether the step is over.
+func (p *scriptParser) atEnd() bool {
 	p.space()
 	return p.pos == len(p.in) || p.in[p.pos] == '|' || p.in[p.pos] == '\n'
 }
@@ -101,7 +101,7 @@ func (p *scriptParser) step() {
 	switch verb {
 	case "system", "user", "think", "say":
 		s.Op = map[string]Op{"system": System, "user": User, "think": Think, "say": Say}[verb]
-		if p.ended() || p.in[p.pos] != '"' {
+		if p.atEnd() || p.in[p.pos] != '"' {
 			p.fail(p.pos, "%s wants a text in double quotes", verb)
 			return
 		}
@@ -119,7 +119,7 @@ func (p *scriptParser) step() {
 		p.fail(start, "unknown step %q; the steps are system, user, image, think, say, call, result, fail and orphan", verb)
 		return
 	}
-	if p.err == nil && !p.ended() {
+	if p.err == nil && !p.atEnd() {
 		p.fail(p.pos, "expected | or the end of the line behind the %s step", verb)
 	}
 	p.out = append(p.out, s)
@@ -134,7 +134,7 @@ func (p *scriptParser) call() Step {
 
 // name reads a word that must be there.
 func (p *scriptParser) name(verb, what string) string {
-	if p.ended() {
+	if p.atEnd() {
 		p.fail(p.pos, "%s wants %s", verb, what)
 		return ""
 	}
@@ -161,7 +161,7 @@ func (p *scriptParser) result(verb string) Step {
 
 // text reads the rest of the step, quoted or not.
 func (p *scriptParser) text() string {
-	if p.ended() {
+	if p.atEnd() {
 		return ""
 	}
 	if p.in[p.pos] == '"' {
@@ -201,7 +201,7 @@ func (p *scriptParser) quoted() string {
 
 // args reads a call's arguments: an object, or words.
 func (p *scriptParser) args() string {
-	if p.ended() {
+	if p.atEnd() {
 		return "{}"
 	}
 	if p.in[p.pos] == '{' {
@@ -214,7 +214,7 @@ func (p *scriptParser) args() string {
 		return string(v)
 	}
 	args := jsontree.Object()
-	for p.err == nil && !p.ended() {
+	for p.err == nil && !p.atEnd() {
 		p.argument(args)
 	}
 	return string(args.Write(nil, jsontree.Spelling{}, 0))

@@ -91,9 +91,9 @@ func checkBlocks(fail func(string, ...any), r *wire.Request, root *jsontree.Node
 		switch at := root.At(path); {
 		case blk.Message != i:
 			fail("block %s says message %d, not %d", path, blk.Message, i)
-		case !within(blk.Span, m.Span):
+		case !spanContains(blk.Span, m.Span):
 			fail("block %s at %v is outside of its message at %v", path, blk.Span, m.Span)
-		case !within(blk.Body, blk.Span):
+		case !spanContains(blk.Body, blk.Span):
 			fail("the body of block %s at %v is outside of the block at %v", path, blk.Body, blk.Span)
 		case at == nil && strings.HasPrefix(path, "input.0"): // a string for the list
 		case at == nil:
@@ -111,7 +111,7 @@ func checkBlocks(fail func(string, ...any), r *wire.Request, root *jsontree.Node
 	}
 }
 
-func within(inner, outer transcript.Span) bool {
+func spanContains(inner, outer transcript.Span) bool {
 	return outer.Start <= inner.Start && inner.Start <= inner.End && inner.End <= outer.End
 }
 
@@ -150,7 +150,7 @@ func CheckExchanges(tb testing.TB, t *transcript.Transcript) {
 		if first := t.Block(halves[0]); first.CallID != x.CallID || first.Tool != x.Tool {
 			fail(x, "its first block is of %q %q", first.CallID, first.Tool)
 		}
-		if why := misstated(t, x); why != "" {
+		if why := stateError(t, x); why != "" {
 			fail(x, "%s", why)
 		}
 	}
@@ -162,8 +162,8 @@ func CheckExchanges(tb testing.TB, t *transcript.Transcript) {
 	}
 }
 
-// misstated returns the reason why the state of x is wrong, or "".
-func misstated(t *transcript.Transcript, x transcript.Exchange) string {
+// stateError returns the reason why the state of x is wrong, or "".
+func stateError(t *transcript.Transcript, x transcript.Exchange) string {
 	turn := func(b transcript.BlockID) int { return t.Messages()[t.Block(b).Message].Turn }
 	call, result := transcript.Call, transcript.Result
 	if x.Server {
@@ -346,7 +346,7 @@ func CheckClean(tb testing.TB, s Script) {
 	telling := slices.ContainsFunc(s, func(step Step) bool { return step.Op == Call || step.Op == Think || step.Op == Image })
 	for _, d := range wire.Dialects() {
 		for _, o := range []RenderOptions{{}, {Bare: true}, {NoIDs: true}} {
-			if o.NoIDs && !hands[d].idsOptional {
+			if o.NoIDs && !dialectRenderers[d].idsOptional {
 				continue
 			}
 			body := s.Render(d, o)
@@ -425,9 +425,9 @@ func CheckRenaming(tb testing.TB, s Script, d wire.Dialect) {
 		}
 		return names[id]
 	})
-	want, ok := read(s.Render(d, RenderOptions{}), wire.Options{Dialect: d})
-	got, also := read(renamed.Render(d, RenderOptions{}), wire.Options{Dialect: d})
-	if diff := want.diff(got); ok != also || diff != "" {
+	want, ok := newReading(s.Render(d, RenderOptions{}), wire.Options{Dialect: d})
+	got, also := newReading(renamed.Render(d, RenderOptions{}), wire.Options{Dialect: d})
+	if diff := want.describeDiff(got); ok != also || diff != "" {
 		tb.Errorf("%s: with other ids: %s\n%s", d, diff, s)
 	}
 }
@@ -437,8 +437,8 @@ func CheckRenaming(tb testing.TB, s Script, d wire.Dialect) {
 func CheckAppending(tb testing.TB, s Script, d wire.Dialect) {
 	tb.Helper()
 	longer := slices.Concat(s, MustParse(`say "done" | user "and now?" | call c0 Read z.go | result c0 zzz`))
-	want, _ := read(s.Render(d, RenderOptions{}), wire.Options{Dialect: d})
-	got, _ := read(longer.Render(d, RenderOptions{}), wire.Options{Dialect: d})
+	want, _ := newReading(s.Render(d, RenderOptions{}), wire.Options{Dialect: d})
+	got, _ := newReading(longer.Render(d, RenderOptions{}), wire.Options{Dialect: d})
 	n := len(want.exchanges)
 	if len(got.exchanges) != n+1 || !slices.Equal(got.exchanges[:n], want.exchanges) {
 		tb.Errorf("%s: longer by a turn, exchanges %q become %q\n%s", d, want.exchanges, got.exchanges, s)

@@ -25,7 +25,7 @@ var spellings = []jsontree.Spelling{
 // findings nor the pairs.
 func CheckSpelling(tb testing.TB, body []byte, o wire.Options) {
 	tb.Helper()
-	want, ok := read(body, o)
+	want, ok := newReading(body, o)
 	if !ok {
 		return
 	}
@@ -34,8 +34,8 @@ func CheckSpelling(tb testing.TB, body []byte, o wire.Options) {
 		if err != nil {
 			return
 		}
-		got, ok := read(again, o)
-		if diff := want.diff(got); !ok || diff != "" {
+		got, ok := newReading(again, o)
+		if diff := want.describeDiff(got); !ok || diff != "" {
 			tb.Errorf("spelled %+v, the reading changes: %s\n%s", s, diff, excerpt(again))
 		}
 	}
@@ -49,10 +49,10 @@ func CheckModes(tb testing.TB, body []byte, o wire.Options) {
 		return
 	}
 	o.Structural = false
-	strict, ok := read(body, o)
+	strict, ok := newReading(body, o)
 	o.Structural = true
-	structural, also := read(body, o)
-	if diff := strict.diff(structural); ok != also || diff != "" {
+	structural, also := newReading(body, o)
+	if diff := strict.describeDiff(structural); ok != also || diff != "" {
 		tb.Errorf("strict and structural differ: %s\n%s", diff, excerpt(body))
 	}
 }
@@ -80,17 +80,17 @@ func CheckRepeatedKeys(tb testing.TB, body []byte, o wire.Options) {
 	unlessRead := func(f string) bool {
 		return strings.HasPrefix(f, "duplicate-key ") || strings.HasPrefix(f, "lone-surrogate ")
 	}
-	want, ok := read(root.Write(nil, jsontree.Spelling{}, 0), o)
-	got, also := read(body, o)
+	want, ok := newReading(root.Write(nil, jsontree.Spelling{}, 0), o)
+	got, also := newReading(body, o)
 	want.findings = slices.DeleteFunc(want.findings, unlessRead)
 	got.findings = slices.DeleteFunc(got.findings, unlessRead)
-	if diff := want.diff(got); ok != also || diff != "" {
+	if diff := want.describeDiff(got); ok != also || diff != "" {
 		tb.Errorf("without the repeated key differs: %s\n%s", diff, excerpt(body))
 	}
 }
 
-// pairing lists the findings that depend on the messages only.
-var pairing = []string{
+// pairRules lists the findings that depend on the messages only.
+var pairRules = []string{
 	"orphan-call", "orphan-result", "displaced-result", "duplicate-result", "duplicate-call-id", "split-results", "result-after-text",
 	"call-wrong-role", "result-wrong-role", "id-missing", "name-missing",
 }
@@ -110,14 +110,14 @@ func CheckBare(tb testing.TB, body []byte, o wire.Options) {
 		return
 	}
 	o.Dialect, o.Model = r.Dialect, r.Model()
-	full, _ := read(body, o)
-	bare, _ := read(body[ms.Span.Start:ms.Span.End], o)
+	full, _ := newReading(body, o)
+	bare, _ := newReading(body[ms.Span.Start:ms.Span.End], o)
 	other := func(f string) bool {
 		rule, _, _ := strings.Cut(f, " ")
-		return !slices.Contains(pairing, rule)
+		return !slices.Contains(pairRules, rule)
 	}
 	full.findings, bare.findings = slices.DeleteFunc(full.findings, other), slices.DeleteFunc(bare.findings, other)
-	if diff := full.diff(bare); diff != "" {
+	if diff := full.describeDiff(bare); diff != "" {
 		tb.Errorf("%s: the bare list differs: %s\n%s", r.Dialect, diff, excerpt(body))
 	}
 }
@@ -130,7 +130,7 @@ type reading struct {
 	blocks    []string // path and kind, sorted
 }
 
-func read(body []byte, o wire.Options) (reading, bool) {
+func newReading(body []byte, o wire.Options) (reading, bool) {
 	r, err := wire.Parse(body, o)
 	if err != nil {
 		return reading{}, false
@@ -161,8 +161,8 @@ func read(body []byte, o wire.Options) (reading, bool) {
 	return got, true
 }
 
-// diff describes the difference of two readings, or returns "".
-func (a reading) diff(b reading) string {
+// describeDiff describes the difference of two readings, or returns "".
+func (a reading) describeDiff(b reading) string {
 	switch {
 	case !slices.Equal(a.findings, b.findings):
 		return fmt.Sprintf("findings %q become %q", a.findings, b.findings)

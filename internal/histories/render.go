@@ -12,7 +12,7 @@ import (
 )
 
 // A hand is how a dialect is written.
-type hand struct {
+type dialectRenderer struct {
 	model string // the current one that renderings are addressed to
 	// id makes an id as the provider does out of nine letters and digits.
 	id func(code string, o RenderOptions) string
@@ -32,9 +32,9 @@ type hand struct {
 	idsOnce bool
 }
 
-var hands = map[wire.Dialect]*hand{
-	wire.Auto: {}, wire.Anthropic: &anthropicHand, wire.OpenAIChat: &chatHand, wire.OpenAIResponses: &responsesHand,
-	wire.Gemini: &geminiHand, wire.Bedrock: &bedrockHand, wire.GeminiInteractions: &interactionsHand,
+var dialectRenderers = map[wire.Dialect]*dialectRenderer{
+	wire.Auto: {}, wire.Anthropic: &anthropicRenderer, wire.OpenAIChat: &chatRenderer, wire.OpenAIResponses: &responsesRenderer,
+	wire.Gemini: &geminiRenderer, wire.Bedrock: &bedrockRenderer, wire.GeminiInteractions: &interactionsRenderer,
 }
 
 // RenderOptions controls how a script is written. The zero value writes a compact, complete
@@ -47,7 +47,7 @@ type RenderOptions struct {
 }
 
 // DefaultModel returns the model that renderings are addressed to.
-func DefaultModel(d wire.Dialect) string { return hands[d].model }
+func DefaultModel(d wire.Dialect) string { return dialectRenderers[d].model }
 
 func (o *RenderOptions) model(d wire.Dialect) string {
 	if o.Model != "" {
@@ -75,7 +75,7 @@ func (s Script) Paths(d wire.Dialect, o RenderOptions) []string {
 }
 
 func (s Script) render(d wire.Dialect, o RenderOptions) *renderer {
-	r := &renderer{s: s, d: d, hand: hands[d], o: o, list: d.List(), messages: jsontree.List(), paths: make([]string, len(s)), ids: map[string]string{}, answered: map[string]bool{}}
+	r := &renderer{s: s, d: d, hand: dialectRenderers[d], o: o, list: d.List(), messages: jsontree.List(), paths: make([]string, len(s)), ids: map[string]string{}, answered: map[string]bool{}}
 	if r.hand.systemMessage {
 		for i, step := range s {
 			if step.Op == System {
@@ -94,7 +94,7 @@ func (s Script) render(d wire.Dialect, o RenderOptions) *renderer {
 type renderer struct {
 	s        Script
 	d        wire.Dialect
-	hand     *hand
+	hand     *dialectRenderer
 	o        RenderOptions
 	list     string // the member that holds the messages
 	messages *jsontree.Node
@@ -121,8 +121,8 @@ type group struct {
 func (r *renderer) groups() []group {
 	var all []group
 	for i, step := range r.s {
-		by := step.by()
-		if by == nobody {
+		by := step.speaker()
+		if by == noSpeaker {
 			continue
 		}
 		if n := len(all) - 1; n >= 0 && r.joins(all[n], step) {
@@ -135,7 +135,7 @@ func (r *renderer) groups() []group {
 }
 
 func (r *renderer) joins(g group, step Step) bool {
-	by := step.by()
+	by := step.speaker()
 	switch {
 	case by == person && g.by == tool:
 		return r.hand.wordsJoinResults
@@ -186,11 +186,11 @@ func (r *renderer) id(step Step) *jsontree.Node {
 	switch {
 	case !ok:
 		id = r.hand.wireID(step.ID, r.o)
-	case step.Op == Call && r.hand.idsOnce && r.answered[id] && plain(step.ID):
+	case step.Op == Call && r.hand.idsOnce && r.answered[id] && isPlainID(step.ID):
 		id = r.hand.wireID(step.ID, r.o) + "_" + strconv.Itoa(len(r.answered)) // as clients of such providers do
 	}
 	r.ids[step.ID] = id
-	if step.answers() && r.hand.idsOnce {
+	if step.isResult() && r.hand.idsOnce {
 		r.answered[id] = true
 	}
 	return jsontree.Text(id)
@@ -230,7 +230,7 @@ func (r *renderer) tools(b *jsontree.Node, member string, declare func(name stri
 	schemas := map[string]*jsontree.Node{}
 	results := false
 	for _, step := range r.s {
-		results = results || step.answers()
+		results = results || step.isResult()
 		if step.Op != Call {
 			continue
 		}

@@ -2,10 +2,10 @@ package histories
 
 import "github.com/pare-llm/pare/internal/jsontree"
 
-var anthropicHand = hand{
+var anthropicRenderer = dialectRenderer{
 	model: "claude-opus-4-6",
 	id: func(c string, _ RenderOptions) string {
-		return "toolu_01" + c + filler(c, 13)
+		return "toolu_01" + c + randomID(c, 13)
 	},
 	group:            (*renderer).anthropic,
 	body:             (*renderer).anthropicBody,

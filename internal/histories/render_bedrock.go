@@ -2,10 +2,10 @@ package histories
 
 import "github.com/pare-llm/pare/internal/jsontree"
 
-var bedrockHand = hand{
+var bedrockRenderer = dialectRenderer{
 	model: "us.anthropic.claude-opus-4-6-v1:0",
 	id: func(c string, _ RenderOptions) string {
-		return "tooluse_" + c + filler(c, 13)
+		return "tooluse_" + c + randomID(c, 13)
 	},
 	group:            (*renderer).bedrock,
 	body:             (*renderer).bedrockBody,

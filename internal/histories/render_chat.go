@@ -7,13 +7,13 @@ import (
 	"github.com/pare-llm/pare/internal/jsontree"
 )
 
-var chatHand = hand{
+var chatRenderer = dialectRenderer{
 	model: "gpt-5.2",
 	id: func(c string, o RenderOptions) string {
 		if o.mistral() {
 			return c
 		}
-		return "call_" + c + filler(c, 15)
+		return "call_" + c + randomID(c, 15)
 	},
 	group:         (*renderer).chat,
 	body:          (*renderer).chatBody,

@@ -6,7 +6,7 @@ import (
 	"github.com/pare-llm/pare/internal/jsontree"
 )
 
-var geminiHand = hand{
+var geminiRenderer = dialectRenderer{
 	model: "gemini-3-pro-preview",
 	id: func(c string, _ RenderOptions) string {
 		return c

@@ -6,7 +6,7 @@ import (
 	"github.com/pare-llm/pare/internal/jsontree"
 )
 
-var interactionsHand = hand{
+var interactionsRenderer = dialectRenderer{
 	model: "gemini-2.5-flash", // which takes calls whose thoughts are not shown
 	id: func(c string, _ RenderOptions) string {
 		return c

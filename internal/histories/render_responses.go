@@ -6,10 +6,10 @@ import (
 	"github.com/pare-llm/pare/internal/jsontree"
 )
 
-var responsesHand = hand{
+var responsesRenderer = dialectRenderer{
 	model: "gpt-5.2-codex",
 	id: func(c string, _ RenderOptions) string {
-		return "call_" + c + filler(c, 15)
+		return "call_" + c + randomID(c, 15)
 	},
 	group:      (*renderer).responses,
 	body:       (*renderer).responsesBody,
@@ -37,7 +37,7 @@ func (r *renderer) responses(g group) {
 				continue
 			}
 			r.place(i, "")
-			id := "rs_" + filler(fmt.Sprint(i, step.Text), 48)
+			id := "rs_" + randomID(fmt.Sprint(i, step.Text), 48)
 			r.message(jsontree.Object("type", jsontree.Text("reasoning"), "id", jsontree.Text(id), "summary", jsontree.List(), "encrypted_content", jsontree.Text("gAAAAAB"+signature(id, 120))))
 		case Call:
 			r.place(i, "")

@@ -38,20 +38,20 @@ type Step struct {
 // A Script is a conversation without a dialect.
 type Script []Step
 
-// answers reports whether the step is a result, failed or not.
-func (s Step) answers() bool { return s.Op == Result || s.Op == Fail }
+// isResult reports whether the step is a result, failed or not.
+func (s Step) isResult() bool { return s.Op == Result || s.Op == Fail }
 
 // speaker is whose turn a step belongs to.
 type speaker uint8
 
 const (
-	nobody speaker = iota
+	noSpeaker speaker = iota
 	person
 	model
 	tool
 )
 
-func (s Step) by() speaker {
+func (s Step) speaker() speaker {
 	switch s.Op {
 	case User, Image:
 		return person
@@ -60,7 +60,7 @@ func (s Step) by() speaker {
 	case Result, Fail:
 		return tool
 	}
-	return nobody
+	return noSpeaker
 }
 
 // String returns the script in the notation, on one line. Parse reads it back.
@@ -136,7 +136,7 @@ func (s Script) callOf(i int) int {
 func (s Script) Rename(to func(id string) string) Script {
 	out := slices.Clone(s)
 	for i := range out {
-		if out[i].Op == Call || out[i].answers() {
+		if out[i].Op == Call || out[i].isResult() {
 			out[i].ID = to(out[i].ID)
 		}
 	}
@@ -151,9 +151,9 @@ func (s Script) Valid() error {
 	fault := func(i int, why string) error { return fmt.Errorf("step %d (%s): %s", i+1, s[i].Op, why) }
 	open := map[string]bool{} // calls of the current turn that are unanswered
 	asked := map[string]bool{}
-	last := nobody
+	last := noSpeaker
 	for i, step := range s {
-		by := step.by()
+		by := step.speaker()
 		if len(open) > 0 && by != tool && !(by == model && last == model) {
 			return fault(i, "the calls before it are not all answered")
 		}
@@ -163,11 +163,11 @@ func (s Script) Valid() error {
 		switch {
 		case step.Op == System && i > 0:
 			return fault(i, "the system prompt stands first")
-		case last == nobody && by != nobody && by != person:
+		case last == noSpeaker && by != noSpeaker && by != person:
 			return fault(i, "a person begins")
 		case step.Op == Call && asked[step.ID]:
 			return fault(i, "an id twice in one turn")
-		case step.Op == Call && !plain(step.ID):
+		case step.Op == Call && !isPlainID(step.ID):
 			return fault(i, "an id that goes out as it stands")
 		case step.Op == Call:
 			open[step.ID], asked[step.ID] = true, true
@@ -175,18 +175,18 @@ func (s Script) Valid() error {
 			return fault(i, "no open call of that id in the turn before")
 		case by == tool:
 			delete(open, step.ID)
-		case step.Op == Think && (i+1 == len(s) || s[i+1].by() != model):
+		case step.Op == Think && (i+1 == len(s) || s[i+1].speaker() != model):
 			return fault(i, "thinking leads to nothing")
 		}
 		if step.Op != Image && step.Op != Call && step.Op != Result && strings.TrimSpace(step.Text) == "" {
 			return fault(i, "a blank text")
 		}
-		if by != nobody {
+		if by != noSpeaker {
 			last = by
 		}
 	}
 	switch {
-	case len(s) == 0 || last == nobody:
+	case len(s) == 0 || last == noSpeaker:
 		return fmt.Errorf("nobody says anything")
 	case last == model:
 		return fault(len(s)-1, "the model has the last word")

@@ -6,7 +6,7 @@ import "strings"
 // assistant turn needs one tool_result among the results at the start of the next user turn.
 // Every tool_result answers a tool_use of the turn before. The provider's own tools are
 // answered within the assistant's turns, which results of the client may interrupt.
-func (c *court) anthropic() {
+func (c *judge) anthropic() {
 	turns := c.turns("content", true)
 	for k, t := range turns {
 		var before, after *turn
@@ -24,7 +24,7 @@ func (c *court) anthropic() {
 	c.serverTools(turns)
 }
 
-func (c *court) anthropicCalls(t turn, after *turn) {
+func (c *judge) anthropicCalls(t turn, after *turn) {
 	answered := map[string]bool{}
 	if after != nil && after.role == "user" {
 		for _, b := range after.parts {
@@ -50,7 +50,7 @@ func (c *court) anthropicCalls(t turn, after *turn) {
 	}
 }
 
-func (c *court) anthropicResults(t turn, before *turn) {
+func (c *judge) anthropicResults(t turn, before *turn) {
 	asked := map[string]bool{}
 	if before != nil && before.role == "assistant" {
 		for _, b := range before.parts {
@@ -81,7 +81,7 @@ func (c *court) anthropicResults(t turn, before *turn) {
 // serverTools checks the tools that the provider runs itself. A result follows its use within
 // the same run of assistant turns, which only results of the client may interrupt. A use
 // without a result is legal only in the last turn, while the model may still be working.
-func (c *court) serverTools(turns []turn) {
+func (c *judge) serverTools(turns []turn) {
 	type use struct {
 		part
 		turn int
@@ -129,7 +129,7 @@ func (c *court) serverTools(turns []turn) {
 }
 
 // serverStrays judges server tools in a turn that is not the assistant's.
-func (c *court) serverStrays(t turn) {
+func (c *judge) serverStrays(t turn) {
 	for _, b := range t.parts {
 		switch kind := b.text("type"); {
 		case kind == "server_tool_use", kind == "mcp_tool_use":

@@ -2,7 +2,7 @@ package oracle
 
 // bedrock: roles alternate, for every family. Every toolUse is answered by one toolResult of
 // the next message, and every toolResult answers a toolUse of the message before.
-func (c *court) bedrock() {
+func (c *judge) bedrock() {
 	all := c.turns("content", false)
 	for i := 1; i < len(all); i++ {
 		if all[i].role == all[i-1].role {

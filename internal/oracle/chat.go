@@ -5,7 +5,7 @@ package oracle
 // else. The old function_call with its function message is a separate family: one function
 // message right after the call. Neither family answers for the other, and only assistants
 // call.
-func (c *court) chat() {
+func (c *judge) chat() {
 	var open map[string]int // the calls that tool messages may answer: how often they were
 	var order []string      // their ids
 	at := 0

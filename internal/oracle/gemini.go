@@ -7,7 +7,7 @@ import "strings"
 // the name decides. Models before the third generation accept the responses in several turns.
 // A response that announces a continuation is a part of the response that follows it, unless
 // its function is declared and blocks.
-func (c *court) gemini() {
+func (c *judge) gemini() {
 	turns := c.turns("parts", false)
 	several := strings.Contains(c.model(), "gemini-2") || strings.Contains(c.model(), "gemini-1")
 	for i := 0; i < len(turns); {
@@ -41,7 +41,7 @@ func (c *court) gemini() {
 }
 
 // strayPart judges a part of a turn that answers no calls.
-func (c *court) strayPart(b part) {
+func (c *judge) strayPart(b part) {
 	if b.has("functionResponse") {
 		c.fault(Orphan, b.object.object("functionResponse").text("id"), "%s", b.path)
 	}
@@ -51,7 +51,7 @@ func (c *court) strayPart(b part) {
 }
 
 // answered assigns the responses from turn i on to open calls and returns the turn after them.
-func (c *court) answered(turns []turn, i int, open []part, several bool) int {
+func (c *judge) answered(turns []turn, i int, open []part, several bool) int {
 	done := make([]bool, len(open))
 	named := make([]bool, len(open)) // answered by a response of their id and name
 	continued := map[int]bool{}      // calls whose responses go on
@@ -72,7 +72,7 @@ func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 			if !b.has("functionResponse") {
 				continue
 			}
-			if other := b.object.object("functionResponse"); otherwise(open, other) {
+			if other := b.object.object("functionResponse"); answersOther(open, other) {
 				rest = append(rest, b)
 			} else {
 				sure = append(sure, b)
@@ -80,7 +80,7 @@ func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 		}
 		for _, b := range append(sure, rest...) {
 			r := b.object.object("functionResponse")
-			at := matching(open, done, named, continued, r)
+			at := findCall(open, done, named, continued, r)
 			switch {
 			case at < 0 && wasAnswered(open, done, named, r):
 				c.fault(Twice, r.text("id"), "%s", b.path)
@@ -103,7 +103,7 @@ func (c *court) answered(turns []turn, i int, open []part, several bool) int {
 }
 
 // blocks reports whether a function is declared and does not say that it does not block.
-func (c *court) blocks(name string) bool {
+func (c *judge) blocks(name string) bool {
 	for _, t := range c.body.list("tools") {
 		for _, key := range []string{"functionDeclarations", "function_declarations"} {
 			for _, f := range asObject(t).list(key) {
@@ -122,10 +122,10 @@ func sameCall(b part, r object) bool {
 	return call.text("id") == r.text("id") && call.text("name") == r.text("name")
 }
 
-// matching finds the call that a response answers: by id and name, then by id, unless the
+// findCall finds the call that a response answers: by id and name, then by id, unless the
 // call of its id and name has such an answer already (then it repeats that one), then, where
 // one of them has no id, by name.
-func matching(open []part, done, named []bool, continued map[int]bool, r object) int {
+func findCall(open []part, done, named []bool, continued map[int]bool, r object) int {
 	id, name := r.text("id"), r.text("name")
 	repeats := false
 	for k, b := range open {
@@ -147,8 +147,8 @@ func matching(open []part, done, named []bool, continued map[int]bool, r object)
 	return -1
 }
 
-// otherwise reports whether a response has the id of calls, but the name of none of them.
-func otherwise(open []part, r object) bool {
+// answersOther reports whether a response has the id of calls, but the name of none of them.
+func answersOther(open []part, r object) bool {
 	id := false
 	for _, b := range open {
 		if sameCall(b, r) || r.text("name") == "" {

@@ -6,7 +6,7 @@ import "strings"
 // calls are answered by the results right after it, each by one result of its id. A request
 // that continues a stored interaction may answer calls that it does not contain. Turns with
 // roles are the schema before June 2026.
-func (c *court) interactions() {
+func (c *judge) interactions() {
 	chained := c.body.has("previous_interaction_id")
 	type call struct {
 		index    int

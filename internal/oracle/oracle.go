@@ -44,10 +44,10 @@ func (f Fault) String() string { return fmt.Sprintf("%s at %s (%s)", f.Kind, f.P
 func Judge(dialect string, body []byte) ([]Fault, error) {
 	judges := map[string]struct {
 		list  string
-		judge func(*court)
+		judge func(*judge)
 	}{
-		"anthropic": {"messages", (*court).anthropic}, "openai-chat": {"messages", (*court).chat}, "openai-responses": {"input", (*court).responses},
-		"gemini": {"contents", (*court).gemini}, "bedrock": {"messages", (*court).bedrock}, "gemini-interactions": {"input", (*court).interactions},
+		"anthropic": {"messages", (*judge).anthropic}, "openai-chat": {"messages", (*judge).chat}, "openai-responses": {"input", (*judge).responses},
+		"gemini": {"contents", (*judge).gemini}, "bedrock": {"messages", (*judge).bedrock}, "gemini-interactions": {"input", (*judge).interactions},
 	}
 	j, ok := judges[dialect]
 	if !ok {
@@ -57,7 +57,7 @@ func Judge(dialect string, body []byte) ([]Fault, error) {
 	if err := json.Unmarshal(body, &value); err != nil {
 		return nil, err
 	}
-	c := &court{name: j.list}
+	c := &judge{name: j.list}
 	switch v := value.(type) {
 	case []any:
 		c.list, c.body = v, object{}
@@ -88,19 +88,19 @@ func (o object) has(key string) bool { v, ok := o[key]; return ok && v != nil }
 func asObject(v any) object { m, _ := v.(map[string]any); return m }
 
 // A court collects faults.
-type court struct {
+type judge struct {
 	name   string // of the list
 	body   object
 	list   []any
 	faults []Fault
 }
 
-func (c *court) fault(k Kind, id, format string, args ...any) {
+func (c *judge) fault(k Kind, id, format string, args ...any) {
 	c.faults = append(c.faults, Fault{k, c.name + "." + fmt.Sprintf(format, args...), id})
 }
 
 // model returns the model that the body names, in lower case.
-func (c *court) model() string {
+func (c *judge) model() string {
 	m := c.body.text("model")
 	if m == "" {
 		m = c.body.text("modelId")
@@ -122,7 +122,7 @@ type turn struct {
 }
 
 // turns joins neighbours of one role; blocks are in the member called content.
-func (c *court) turns(content string, merge bool) []turn {
+func (c *judge) turns(content string, merge bool) []turn {
 	var all []turn
 	for i, v := range c.list {
 		m := asObject(v)

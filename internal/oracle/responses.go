@@ -1,8 +1,8 @@
 package oracle
 
-// answers lists the output items that answer each kind of call. Other clients answer two kinds
+// resultKinds lists the output items that answer each kind of call. Other clients answer two kinds
 // with a plain output, and the provider accepted it.
-var answers = map[string][]string{
+var resultKinds = map[string][]string{
 	"function_call":    {"function_call_output"},
 	"custom_tool_call": {"custom_tool_call_output"},
 	"local_shell_call": {"local_shell_call_output", "function_call_output"},
@@ -15,7 +15,7 @@ var answers = map[string][]string{
 
 // responses checks the Responses API: a call is answered by one output of its kind with its
 // call_id, anywhere after it. A later call of the same kind must not repeat an id.
-func (c *court) responses() {
+func (c *judge) responses() {
 	chained := c.body.has("previous_response_id") || c.body.has("conversation")
 	type call struct {
 		index    int
@@ -28,7 +28,7 @@ func (c *court) responses() {
 	shells := map[string]string{} // call ids by the ids of the items
 	called := map[string]bool{}   // programs that have called something
 	spoken := -1                  // the last message
-	for _, kinds := range answers {
+	for _, kinds := range resultKinds {
 		for _, k := range kinds {
 			outputs[k] = true
 		}
@@ -52,7 +52,7 @@ func (c *court) responses() {
 		switch {
 		case kind == "tool_search_call" && item.text("execution") != "client":
 			// The provider searches itself.
-		case answers[kind] != nil:
+		case resultKinds[kind] != nil:
 			for _, o := range calls {
 				if o.kind == kind && o.id == id {
 					c.fault(Reused, id, "%d", i)
@@ -64,7 +64,7 @@ func (c *court) responses() {
 		case outputs[kind]:
 			var open, done *call
 			for _, o := range calls {
-				if o.id != id || !contains(answers[o.kind], kind) {
+				if o.id != id || !contains(resultKinds[o.kind], kind) {
 					continue
 				}
 				if o.outputs == 0 && open == nil {

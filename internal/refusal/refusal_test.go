@@ -321,7 +321,7 @@ func TestWordsOfPatterns(t *testing.T) {
 	for _, z := range corpus.Zoo(t) {
 		texts = append(texts, z.Error)
 	}
-	step := trial.Sparse(3)
+	step := trial.SparseStride(3)
 	for n, row := range slices.Concat(refusals(), sentences(), loose()) {
 		if len(row.words) == 0 || slices.ContainsFunc(row.words, func(w string) bool { return len(w) < 5 }) {
 			t.Errorf("%s: %v has no words to look for, or short ones: %q", row.id, row.pattern, row.words)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// Answer sends a request without following redirects and returns the response with its whole
+// RoundTrip sends a request without following redirects and returns the response with its whole
 // body.
-func Answer(t testing.TB, req *http.Request) (*http.Response, string) {
+func RoundTrip(t testing.TB, req *http.Request) (*http.Response, string) {
 	t.Helper()
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
@@ -23,8 +23,8 @@ func Answer(t testing.TB, req *http.Request) (*http.Response, string) {
 	return resp, string(text)
 }
 
-// Piped gives a command that has not begun its standard input and output.
-func Piped(t testing.TB, cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser) {
+// OpenPipes returns the standard input and output of a command that has not started.
+func OpenPipes(t testing.TB, cmd *exec.Cmd) (in io.WriteCloser, out io.ReadCloser) {
 	t.Helper()
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -12,9 +12,10 @@ func Fact(turn int) string { return fmt.Sprintf("item-%05d costs %d.", turn, 100
 
 func Decision(turn int) string { return fmt.Sprintf("part-%05d because", turn) }
 
-// Missing is the first of so many turns whose fact or decision is not in a text, or turns itself. It reads the text
-// once for each, however many turns there are: to look for every fact of 5,000 turns in all of them is the square.
-func Missing(text string, turns int) int {
+// FirstMissingTurn returns the first turn whose fact or decision is not in a text, or turns if
+// all are there. It reads the text only once for each kind, because searching for every fact
+// of 5,000 turns would be quadratic.
+func FirstMissingTurn(text string, turns int) int {
 	first := turns
 	for _, plant := range []struct {
 		mark string

@@ -43,7 +43,8 @@ func Size(n int) int {
 	return n
 }
 
-// Stride is the step through a list of cases: 1, and n in a short run, which tries one in n.
+// Stride returns the step through a list of cases: 1, or n in a short run, which tries one in
+// n.
 func Stride(n int) int {
 	if !Soak() && (testing.Short() || Race) {
 		return n
@@ -51,8 +52,9 @@ func Stride(n int) int {
 	return 1
 }
 
-// Sparse is the step through a list whose cases take long: n, 4n in a short run, and 1 in a soak.
-func Sparse(n int) int {
+// SparseStride returns the step through a list of slow cases: n, 4n in a short run, and 1 in a
+// soak.
+func SparseStride(n int) int {
 	if Soak() {
 		return 1
 	}
@@ -68,16 +70,16 @@ func Histories(n int) int {
 	return Size(n)
 }
 
-// First is the seed that random histories begin with, 0 unless PARE_FIRST names another:
-// so that a long run can be parted, or go where none has been.
-func First() uint64 {
+// FirstSeed returns the first seed of random histories: PARE_FIRST, or 0. With it, a long run
+// can be split, or try new histories.
+func FirstSeed() uint64 {
 	n, _ := strconv.ParseUint(os.Getenv("PARE_FIRST"), 10, 64)
 	return n
 }
 
-// Some is all of a list, or in a short run or under the race detector every tenth of each
-// kind, the first one of it included.
-func Some[T any](all []T, kind func(T) string) []T {
+// SampleByKind returns the whole list. In a short run or under the race detector it returns
+// every tenth element of each kind, including the first.
+func SampleByKind[T any](all []T, kind func(T) string) []T {
 	if !testing.Short() && !Race {
 		return all
 	}

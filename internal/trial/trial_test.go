@@ -104,13 +104,13 @@ func TestSize(t *testing.T) {
 	SoakOnly(&verdict{TB: t}, "two hours")
 }
 
-func TestSome(t *testing.T) {
+func TestSampleByKind(t *testing.T) {
 	var all []string
 	for i := range 25 {
 		all = append(all, fmt.Sprint("a", i))
 	}
 	all = append(all, "b0", "b1")
-	got := Some(all, func(s string) string { return s[:1] })
+	got := SampleByKind(all, func(s string) string { return s[:1] })
 	want := all
 	if testing.Short() || Race {
 		want = []string{"a0", "a10", "a20", "b0"}

@@ -96,8 +96,8 @@ func (c *client) calls(order, n, cwd string) []call {
 	return nil
 }
 
-// known are the clients of the campaign.
-func known() []*client {
+// allClients are the clients of the campaign.
+func allClients() []*client {
 	var all []*client
 	for _, version := range []string{"1.0.128", "2.0.76", "2.1.325"} {
 		all = append(all, claudeCode(version))

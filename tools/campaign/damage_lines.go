@@ -10,13 +10,13 @@ import (
 
 // A sheet is a file of lines, each with its newline, and the places of its calls and results,
 // the last one first.
-type sheet struct {
+type lineFile struct {
 	lines          [][]byte
 	calls, results []int
 }
 
 // sheetOf reads the session file below a folder, by the words that calls and results have.
-func sheetOf(c *campaign, file, call, result string) (s sheet, ok bool) {
+func sheetOf(c *campaign, file, call, result string) (s lineFile, ok bool) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return s, false
@@ -38,19 +38,19 @@ func sheetOf(c *campaign, file, call, result string) (s sheet, ok bool) {
 }
 
 // call and result are the last ones.
-func (s sheet) call() int   { return s.calls[0] }
-func (s sheet) result() int { return s.results[0] }
+func (s lineFile) call() int   { return s.calls[0] }
+func (s lineFile) result() int { return s.results[0] }
 
 // without leaves a line out.
-func (s sheet) without(i int) [][]byte { return slices.Delete(slices.Clone(s.lines), i, i+1) }
+func (s lineFile) without(i int) [][]byte { return slices.Delete(slices.Clone(s.lines), i, i+1) }
 
 // with inserts a line before another one.
-func (s sheet) with(i int, line []byte) [][]byte {
+func (s lineFile) with(i int, line []byte) [][]byte {
 	return slices.Insert(slices.Clone(s.lines), i, line)
 }
 
 // instead replaces a line.
-func (s sheet) instead(i int, line []byte) [][]byte {
+func (s lineFile) instead(i int, line []byte) [][]byte {
 	return slices.Replace(slices.Clone(s.lines), i, i+1, line)
 }
 
@@ -65,55 +65,55 @@ func lineDamages(call, result string) []damage {
 	var all []damage
 	for _, d := range []struct {
 		name   string
-		change func(s sheet) [][]byte // nil: there is nothing to do it to
+		change func(s lineFile) [][]byte // nil: there is nothing to do it to
 	}{
-		{"result lost", func(s sheet) [][]byte { return s.without(s.result()) }},
-		{"earlier result lost", func(s sheet) [][]byte {
+		{"result lost", func(s lineFile) [][]byte { return s.without(s.result()) }},
+		{"earlier result lost", func(s lineFile) [][]byte {
 			if len(s.results) < 2 {
 				return nil
 			}
 			return s.without(s.results[1])
 		}},
-		{"call lost", func(s sheet) [][]byte { return s.without(s.call()) }},
-		{"cut off behind the call", func(s sheet) [][]byte { return s.lines[:s.call()+1] }},
-		{"result twice", func(s sheet) [][]byte { return s.with(s.result(), s.lines[s.result()]) }},
-		{"torn in the result", func(s sheet) [][]byte { return append(s.lines[:s.result():s.result()], half(s.lines[s.result()])) }},
-		{"result without its last byte", func(s sheet) [][]byte {
+		{"call lost", func(s lineFile) [][]byte { return s.without(s.call()) }},
+		{"cut off behind the call", func(s lineFile) [][]byte { return s.lines[:s.call()+1] }},
+		{"result twice", func(s lineFile) [][]byte { return s.with(s.result(), s.lines[s.result()]) }},
+		{"torn in the result", func(s lineFile) [][]byte { return append(s.lines[:s.result():s.result()], half(s.lines[s.result()])) }},
+		{"result without its last byte", func(s lineFile) [][]byte {
 			line := open(s.lines[s.result()])
 			return s.instead(s.result(), append(line[:len(line)-1], '\n'))
 		}},
-		{"newline lost behind the call", func(s sheet) [][]byte { return s.instead(s.call(), open(s.lines[s.call()])) }},
-		{"torn line behind the call", func(s sheet) [][]byte {
+		{"newline lost behind the call", func(s lineFile) [][]byte { return s.instead(s.call(), open(s.lines[s.call()])) }},
+		{"torn line behind the call", func(s lineFile) [][]byte {
 			return s.instead(s.call(), slices.Concat(open(s.lines[s.call()]), half(s.lines[s.result()]), []byte("\n")))
 		}},
-		{"call again at the end", func(s sheet) [][]byte { return s.with(len(s.lines), s.lines[s.call()]) }},
-		{"all twice", func(s sheet) [][]byte { return append(slices.Clone(s.lines), s.lines...) }},
-		{"all but the head twice", func(s sheet) [][]byte { return append(slices.Clone(s.lines), s.lines[1:]...) }},
-		{"head lost", func(s sheet) [][]byte { return s.without(0) }},
-		{"head torn", func(s sheet) [][]byte { return s.instead(0, append(half(s.lines[0]), '\n')) }},
-		{"head again in the middle", func(s sheet) [][]byte { return s.with(s.call(), s.lines[0]) }},
-		{"head of another session in the middle", func(s sheet) [][]byte { return s.with(s.call(), elsewhere(s.lines[0])) }},
-		{"other line ends", func(s sheet) [][]byte {
+		{"call again at the end", func(s lineFile) [][]byte { return s.with(len(s.lines), s.lines[s.call()]) }},
+		{"all twice", func(s lineFile) [][]byte { return append(slices.Clone(s.lines), s.lines...) }},
+		{"all but the head twice", func(s lineFile) [][]byte { return append(slices.Clone(s.lines), s.lines[1:]...) }},
+		{"head lost", func(s lineFile) [][]byte { return s.without(0) }},
+		{"head torn", func(s lineFile) [][]byte { return s.instead(0, append(half(s.lines[0]), '\n')) }},
+		{"head again in the middle", func(s lineFile) [][]byte { return s.with(s.call(), s.lines[0]) }},
+		{"head of another session in the middle", func(s lineFile) [][]byte { return s.with(s.call(), elsewhere(s.lines[0])) }},
+		{"other line ends", func(s lineFile) [][]byte {
 			now := slices.Clone(s.lines)
 			for i := range now {
 				now[i] = append(open(now[i]), '\r', '\n')
 			}
 			return now
 		}},
-		{"bytes that are no text in the result", func(s sheet) [][]byte { return s.instead(s.result(), foul(s.lines[s.result()])) }},
-		{"bytes that are no text in a prompt", func(s sheet) [][]byte {
+		{"bytes that are no text in the result", func(s lineFile) [][]byte { return s.instead(s.result(), invalidLine(s.lines[s.result()])) }},
+		{"bytes that are no text in a prompt", func(s lineFile) [][]byte {
 			i := slices.IndexFunc(s.lines[1:], func(line []byte) bool { return asked.Match(line) })
 			if i < 0 {
 				return nil
 			}
-			return s.instead(i+1, foul(s.lines[i+1]))
+			return s.instead(i+1, invalidLine(s.lines[i+1]))
 		}},
-		{"torn in a letter behind the call", func(s sheet) [][]byte {
+		{"torn in a letter behind the call", func(s lineFile) [][]byte {
 			return s.with(s.call()+1, append(half(s.lines[s.result()]), 0xc3, '\n'))
 		}},
-		{"zeros at the end", func(s sheet) [][]byte { return s.with(len(s.lines), make([]byte, 600)) }},
-		{"byte order mark", func(s sheet) [][]byte { return s.with(0, mark) }},
-		{"open call on another branch", func(s sheet) [][]byte {
+		{"zeros at the end", func(s lineFile) [][]byte { return s.with(len(s.lines), make([]byte, 600)) }},
+		{"byte order mark", func(s lineFile) [][]byte { return s.with(0, mark) }},
+		{"open call on another branch", func(s lineFile) [][]byte {
 			fork := forked(s.lines[s.call()])
 			if fork == nil {
 				return nil
@@ -141,8 +141,8 @@ func lineDamages(call, result string) []damage {
 // asked matches the user's prompts, in all formats.
 var asked = regexp.MustCompile(`"(role|type)":"user(\.message)?".*"(text|content)":"prompt `)
 
-// foul returns a line with invalid UTF-8 after its first word.
-func foul(line []byte) []byte {
+// invalidLine returns a line with invalid UTF-8 after its first word.
+func invalidLine(line []byte) []byte {
 	at := marks.FindIndex(line)
 	if at == nil {
 		return nil

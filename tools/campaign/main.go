@@ -60,7 +60,7 @@ func main() {
 		}
 		return
 	}
-	if os.Getenv(inside) == "" && alone() {
+	if os.Getenv(inside) == "" && isolate() {
 		return
 	}
 	path, err := exec.LookPath(*pare)
@@ -72,7 +72,7 @@ func main() {
 	}
 	chosen := named(kinds, *session)
 	ran, failed := 0, 0
-	all := known()
+	all := allClients()
 	if *run {
 		all = append(all, kilo())
 	}
@@ -85,7 +85,7 @@ func main() {
 		})
 		ran++
 		if *run {
-			c = c.hired()
+			c = c.forPareRun()
 		}
 		k := &campaign{client: c, pare: path, each: *each, keep: *keep, all: *everything, seen: map[string]*resumption{}}
 		if *recorded != "" {
@@ -126,9 +126,9 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-// alone runs the program again in a network namespace with loopback only. It returns false if
+// isolate runs the program again in a network namespace with loopback only. It returns false if
 // the system does not permit that.
-func alone() bool {
+func isolate() bool {
 	if exec.Command("unshare", "-n", "true").Run() != nil {
 		fmt.Fprintln(os.Stderr, "campaign: no right to a network of its own: only environment variables keep clients from looking outside")
 		return false
@@ -226,7 +226,7 @@ func (c *campaign) run(kinds []kind) (rows []row) {
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "campaign: %s: not held: %s\n", k.name, oneLine(err.Error()))
 			add(row{session: k.name, damage: none, before: "not held", after: "not held"})
-			c.put(held.dir, k.name, "not held", true)
+			c.keepFolder(held.dir, k.name, "not held", true)
 			continue
 		}
 		whole := c.resume(held, nil)
@@ -248,24 +248,24 @@ func (c *campaign) run(kinds []kind) (rows []row) {
 			if !changed { // the client would do the same once more
 				after = before
 			}
-			want := wanted(whole, before)
+			want := newExpectation(whole, before)
 			r := row{session: k.name, damage: d.name, before: before.verdict(want), after: after.verdict(want)}
 			if r.failed() {
 				fmt.Fprintf(os.Stderr, "campaign: %s, %s: %s\n", k.name, d.name, oneLine(said+" "+after.out))
 			}
 			add(r)
-			c.put(after.dir, k.name, d.name+", repaired", r.failed())
+			c.keepFolder(after.dir, k.name, d.name+", repaired", r.failed())
 			if changed {
-				c.put(before.dir, k.name, d.name+", damaged", r.failed())
+				c.keepFolder(before.dir, k.name, d.name+", damaged", r.failed())
 			}
 		}
-		c.put(held.dir, k.name, "held", false)
+		c.keepFolder(held.dir, k.name, "held", false)
 	}
 	return rows
 }
 
-// put keeps the folder of a session if the flags ask for it, and removes it otherwise.
-func (c *campaign) put(dir, session, what string, failed bool) {
+// keepFolder keeps the folder of a session if the flags ask for it, and removes it otherwise.
+func (c *campaign) keepFolder(dir, session, what string, failed bool) {
 	if _, err := os.Stat(dir); err == nil && c.keep != "" && (c.all || failed) {
 		to := filepath.Join(c.keep, c.folder, session, what)
 		if os.MkdirAll(filepath.Dir(to), 0o755) == nil && os.RemoveAll(to) == nil && exec.Command("cp", "-a", dir, to).Run() != nil {

@@ -13,7 +13,7 @@ func opinionTable(rows []opinion) (table, sum string) {
 	cells := map[[2]string]string{}
 	asked, right, kind, clean, remedies, faults := 0, 0, 0, 0, 0, 0
 	for _, o := range rows {
-		if o.says == "" {
+		if o.predicted == "" {
 			continue
 		}
 		if !slices.Contains(kinds, o.session) {
@@ -26,16 +26,16 @@ func opinionTable(rows []opinion) (table, sum string) {
 		remedy := strings.HasPrefix(o.damage, "after ")
 		if !remedy {
 			asked++
-			if o.right() {
+			if o.cameTrue() {
 				right++
 			}
-			if o.kind() {
+			if o.isTooHopeful() {
 				kind++
 			}
 		}
-		if o.after != "" && o.after != "not repaired" || remedy {
+		if o.remedy != "" && o.remedy != "not repaired" || remedy {
 			remedies++
-			if len(o.faults) == 0 && (!remedy || o.does == whole) {
+			if len(o.faults) == 0 && (!remedy || o.happened == whole) {
 				clean++
 			}
 		}
@@ -50,7 +50,7 @@ func opinionTable(rows []opinion) (table, sum string) {
 		for _, k := range kinds {
 			cell := cells[[2]string{k, d}]
 			if cell == "" {
-				cell = untouched
+				cell = noCell
 			}
 			fmt.Fprintf(&b, " %s |", cell)
 		}

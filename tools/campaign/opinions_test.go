@@ -14,18 +14,18 @@ func TestOpinions(t *testing.T) {
 		{whole, dead, false, true}, {"repairs", forgets, false, true}, {whole, full, false, true},
 		{dead, whole, false, false}, {forgets, whole, false, false},
 	} {
-		o := opinion{says: c.says, does: c.does}
-		if o.right() != c.right || o.kind() != c.kind {
-			t.Errorf("%s, %s: right %v, too kind %v", c.says, c.does, o.right(), o.kind())
+		o := opinion{predicted: c.says, happened: c.does}
+		if o.cameTrue() != c.right || o.isTooHopeful() != c.kind {
+			t.Errorf("%s, %s: right %v, too kind %v", c.says, c.does, o.cameTrue(), o.isTooHopeful())
 		}
 	}
 }
 
 func TestOpinionTableCountsPromises(t *testing.T) {
 	table, sum := opinionTable([]opinion{
-		{session: "one", damage: none, says: whole, does: whole, count: "8/8"},
-		{session: "two", damage: overfull, says: whole, does: full, count: "7 of 8 tokens"},
-		{session: "one", damage: "after trim", says: whole, does: whole},
+		{session: "one", damage: none, predicted: whole, happened: whole, count: "8/8"},
+		{session: "two", damage: overfull, predicted: whole, happened: full, count: "7 of 8 tokens"},
+		{session: "one", damage: "after trim", predicted: whole, happened: whole},
 	})
 	want := "| damage | one | two |\n| --- | --- | --- |\n| none | resumes 8/8 | – |\n| too long | – | resumes, **but full** 7 of 8 tokens |\n| after trim | resumes | – |\n"
 	if table != want {

@@ -35,36 +35,38 @@ var (
 
 // An opinion is doctor's prediction for a session, with the outcome.
 type opinion struct {
-	session, damage string
-	says, does      string // doctor, the client
-	count           string // how many texts the client sends, of those that it could
-	after           string // the request after the remedy, or "" if there was none
-	faults          []string
+	session, damage     string
+	predicted, happened string // doctor, the client
+	count               string // how many texts the client sends, of those that it could
+	remedy              string // the request after the remedy, or "" if there was none
+	faults              []string
 }
 
-// right reports whether the prediction came true. A client that repairs a session loses
+// cameTrue reports whether the prediction came true. A client that repairs a session loses
 // nothing.
-func (o opinion) right() bool { return o.says == o.does || o.says == "repairs" && o.does == whole }
+func (o opinion) cameTrue() bool {
+	return o.predicted == o.happened || o.predicted == "repairs" && o.happened == whole
+}
 
-// kind reports whether doctor promises more than the client keeps.
-func (o opinion) kind() bool {
+// isTooHopeful reports whether doctor promises more than the client keeps.
+func (o opinion) isTooHopeful() bool {
 	order := []string{whole, "repairs", forgets, full, dead}
-	return !o.right() && slices.Index(order, o.says) < slices.Index(order, o.does)
+	return !o.cameTrue() && slices.Index(order, o.predicted) < slices.Index(order, o.happened)
 }
 
 func (o opinion) cell() string {
-	if o.says == "" {
-		return untouched
+	if o.predicted == "" {
+		return noCell
 	}
-	cell := o.says
-	if !o.right() {
-		cell += ", **but " + o.does + "**"
+	cell := o.predicted
+	if !o.cameTrue() {
+		cell += ", **but " + o.happened + "**"
 	}
 	if o.count != "" {
 		cell += " " + o.count
 	}
-	if o.after != "" {
-		cell += "; " + o.after
+	if o.remedy != "" {
+		cell += "; " + o.remedy
 	}
 	for _, f := range o.faults {
 		cell += "; **" + f + "**"
@@ -86,7 +88,7 @@ func (c *campaign) judge(all []kind, fill bool) (rows []opinion) {
 		s, err := c.hold(k)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "campaign: %s: not held: %s\n", k.name, oneLine(err.Error()))
-			c.put(s.dir, k.name, "not held", true)
+			c.keepFolder(s.dir, k.name, "not held", true)
 			continue
 		}
 		sound := c.resume(s, nil)
@@ -98,8 +100,8 @@ func (c *campaign) judge(all []kind, fill bool) (rows []opinion) {
 				add(o)
 			}
 		}
-		c.put(sound.dir, k.name, "sound", false)
-		c.put(s.dir, k.name, "held", false)
+		c.keepFolder(sound.dir, k.name, "sound", false)
+		c.keepFolder(s.dir, k.name, "held", false)
 	}
 	return rows
 }
@@ -121,7 +123,7 @@ func (c *campaign) askDoctor(chosen []kind, session, harm string) (failed int) {
 	table, sum := opinionTable(rows)
 	fmt.Printf("\n%s\n%s\n", table, sum)
 	for _, o := range rows {
-		if o.says != "" && (!o.right() || len(o.faults) > 0) {
+		if o.predicted != "" && (!o.cameTrue() || len(o.faults) > 0) {
 			failed++
 		}
 	}
@@ -135,18 +137,18 @@ func (c *campaign) opinion(held seat, sound *resumption, k kind, d damage) opini
 	before := sound
 	if d.hit == nil {
 		held.restore()
-		o.says = c.doctor(held)
+		o.predicted = c.doctor(held)
 	} else if before = c.resume(held, func(dir string) bool {
 		if !hit(dir) {
 			return false
 		}
-		o.says = c.doctor(held)
+		o.predicted = c.doctor(held)
 		return true
 	}); before == nil {
 		return o
 	}
-	want := wanted(sound, before)
-	o.does, o.count = c.shown(sound, before, want)
+	want := newExpectation(sound, before)
+	o.happened, o.count = c.outcomeOf(sound, before, want)
 	said, changed := "", false
 	after := c.resume(held, func(dir string) bool {
 		hit(dir)
@@ -154,40 +156,40 @@ func (c *campaign) opinion(held seat, sound *resumption, k kind, d damage) opini
 		if said, changed = c.repair(dir); !changed {
 			return false
 		}
-		o.faults = c.twice(held, was, "fix")
+		o.faults = c.repeatAndUndo(held, was, "fix")
 		return true
 	})
 	switch {
-	case !changed && o.says == dead: // there is nothing that could be done
-		o.after = "not repaired"
+	case !changed && o.predicted == dead: // there is nothing that could be done
+		o.remedy = "not repaired"
 	case after != nil:
-		o.after = "fix " + short(after.verdict(want))
+		o.remedy = "fix " + short(after.verdict(want))
 		if !strings.HasPrefix(after.verdict(want), clean) && (len(sound.found) == 0 || len(after.found) > 0) {
 			o.faults = append(o.faults, "not clean after fix")
 			fmt.Fprintf(os.Stderr, "campaign: %s, %s: %s\n", k.name, d.name, oneLine(said+" "+after.out))
 		}
 	}
 	if before != sound {
-		c.put(before.dir, k.name, d.name+", damaged", !o.right())
+		c.keepFolder(before.dir, k.name, d.name+", damaged", !o.cameTrue())
 	}
 	if after != nil {
-		c.put(after.dir, k.name, d.name+", repaired", len(o.faults) > 0)
+		c.keepFolder(after.dir, k.name, d.name+", repaired", len(o.faults) > 0)
 	}
 	return o
 }
 
-// shown returns the outcome of a session, compared with the undamaged one.
-func (c *campaign) shown(sound, r *resumption, w wish) (does, count string) {
+// outcomeOf returns the outcome of a session, compared with the undamaged one.
+func (c *campaign) outcomeOf(sound, r *resumption, w expectation) (does, count string) {
 	if r.body == nil || r.err != nil {
 		return dead, ""
 	}
-	got := both(r.marks, w.texts)
+	got := intersect(r.marks, w.texts)
 	count = fmt.Sprintf("%d/%d", len(got), len(w.texts))
 	if rule := c.fresh(sound, r); rule != "" {
 		return dead, rule + " " + count
 	}
 	switch {
-	case len(got) < len(w.texts) || len(both(w.pairs, r.pairs)) < len(w.pairs):
+	case len(got) < len(w.texts) || len(intersect(w.pairs, r.pairs)) < len(w.pairs):
 		return forgets, count
 	case sound.noted && !r.noted:
 		return forgets, count + ", and the next prompt later"
@@ -249,9 +251,9 @@ func (c *campaign) bytes(s seat) []byte {
 	return all
 }
 
-// twice repeats a command and undoes it: the second run must change nothing, and undo must
+// repeatAndUndo repeats a command and undoes it: the second run must change nothing, and undo must
 // restore every byte. Afterwards the session is as after the first run.
-func (c *campaign) twice(s seat, was []byte, command string) (faults []string) {
+func (c *campaign) repeatAndUndo(s seat, was []byte, command string) (faults []string) {
 	now := c.bytes(s)
 	if c.lines() && !kept(was, now, command != "fix") {
 		faults = append(faults, "other lines changed")

@@ -64,9 +64,9 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 			if !c.lengthen(held, pad, texts) {
 				return false
 			}
-			if o.says = c.doctor(held); do != nil {
+			if o.predicted = c.doctor(held); do != nil {
 				o.faults = do()
-				if o.says = c.doctor(held); o.says == full {
+				if o.predicted = c.doctor(held); o.predicted == full {
 					o.faults = append(o.faults, "still full")
 				}
 			}
@@ -78,20 +78,20 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 		sent, window := c.weigh(r)
 		switch {
 		case r.body == nil || r.err != nil:
-			o.does = dead
+			o.happened = dead
 		case c.fresh(sound, r) != "":
-			o.does = dead
+			o.happened = dead
 			o.faults = append(o.faults, "sends "+c.fresh(sound, r))
 		case sent > window:
-			o.does = full
-		case do == nil && r.lacks(sound), both(sound.marks, r.marks) == nil:
-			o.does = forgets // the client shortened it, or started anew
+			o.happened = full
+		case do == nil && r.lacks(sound), intersect(sound.marks, r.marks) == nil:
+			o.happened = forgets // the client shortened it, or started anew
 		default:
-			o.does = whole
+			o.happened = whole
 		}
 		o.count = fmt.Sprintf("%d of %d tokens", sent, window)
 		rows = append(rows, o)
-		c.put(r.dir, k.name, what, !o.right() || len(o.faults) > 0)
+		c.keepFolder(r.dir, k.name, what, !o.cameTrue() || len(o.faults) > 0)
 	}
 	one(overfull, nil)
 	for _, command := range remedies {
@@ -102,7 +102,7 @@ func (c *campaign) full(held seat, sound *resumption, k kind) (rows []opinion) {
 			if err != nil {
 				return []string{fmt.Sprintf("%s: %s", command, oneLine(strings.ReplaceAll(string(out), held.home(), "~")))}
 			}
-			return c.twice(held, was, command)
+			return c.repeatAndUndo(held, was, command)
 		})
 	}
 	return rows

@@ -57,7 +57,7 @@ func (c *campaign) recordOutcomes(kinds []kind, to string, positions int, only s
 		s, err := c.hold(k)
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "campaign: %s: not held: %s\n", k.name, oneLine(err.Error()))
-			c.put(s.dir, k.name, "not held", true)
+			c.keepFolder(s.dir, k.name, "not held", true)
 			continue
 		}
 		if err := os.MkdirAll(to, 0o755); err != nil {
@@ -73,7 +73,7 @@ func (c *campaign) recordOutcomes(kinds []kind, to string, positions int, only s
 				fail(err)
 			}
 		})
-		c.put(s.dir, k.name, "held", false)
+		c.keepFolder(s.dir, k.name, "held", false)
 		if err := errors.Join(out.Close(), os.WriteFile(filepath.Join(to, k.name+".session"), sound, 0o644)); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (c *campaign) recordOutcomes(kinds []kind, to string, positions int, only s
 // sound file.
 func (c *campaign) recordSession(s seat, k kind, positions int, only string, write func(record)) (sound []byte) {
 	whole := c.resume(s, nil)
-	c.put(whole.dir, k.name, "sound", false)
+	c.keepFolder(whole.dir, k.name, "sound", false)
 	s.restore()
 	file := c.newest(s)
 	sound, err := os.ReadFile(file)
@@ -104,7 +104,7 @@ func (c *campaign) recordSession(s seat, k kind, positions int, only string, wri
 		rec := c.compare(whole, r)
 		rec.Session, rec.Damage, rec.Line, rec.Pieces = k.name, name, at+1, pieces(lines, damaged)
 		fmt.Printf("%-10s %-24s %3d  %-10s %-16s lost %d gone %d of %d\n", k.name, name, at+1, rec.Outcome, rec.Rule, rec.Lost, rec.Gone, rec.Items)
-		c.put(r.dir, k.name, fmt.Sprintf("%s %d", name, at+1), false)
+		c.keepFolder(r.dir, k.name, fmt.Sprintf("%s %d", name, at+1), false)
 		write(rec)
 	}
 	add(none, -1, sound)
@@ -259,8 +259,8 @@ var callIDs = regexp.MustCompile(`"(tool_use_id|call_id|toolCallId|callId)":"[^"
 // itemIDs are the ids of messages, calls and items, whole.
 var itemIDs = regexp.MustCompile(`"((call|toolu|msg|fc|rs|item|ctc|chatcmpl|prt)_[A-Za-z0-9_]+|[0-9a-f]{8})"`)
 
-// ofOther is a line as another session could have it: all ids are others.
-func ofOther(line []byte) []byte {
+// withOtherID is a line as another session could have it: all ids are others.
+func withOtherID(line []byte) []byte {
 	return itemIDs.ReplaceAllFunc(elsewhere(line), func(id []byte) []byte {
 		return slices.Concat(id[:len(id)-2], []byte{other(id[len(id)-2])}, id[len(id)-1:])
 	})
@@ -310,9 +310,9 @@ var harms = []harm{
 		}
 		return splice(l, i, i+2, l[i+1], l[i])
 	}},
-	{"foreign", nil, func(l [][]byte, i int) [][]byte { return splice(l, i, i, ofOther(l[i])) }},
-	{"foreign head", nil, func(l [][]byte, i int) [][]byte { return splice(l, i, i, ofOther(l[0])) }},
-	{"foreign at the end", nil, func(l [][]byte, i int) [][]byte { return splice(l, len(l), len(l), ofOther(l[i])) }},
+	{"foreign", nil, func(l [][]byte, i int) [][]byte { return splice(l, i, i, withOtherID(l[i])) }},
+	{"foreign head", nil, func(l [][]byte, i int) [][]byte { return splice(l, i, i, withOtherID(l[0])) }},
+	{"foreign at the end", nil, func(l [][]byte, i int) [][]byte { return splice(l, len(l), len(l), withOtherID(l[i])) }},
 	{"object", nil, func(l [][]byte, i int) [][]byte {
 		return splice(l, i, i, []byte(`{"note":"written by another program","time":1}`+"\n"))
 	}},
@@ -322,18 +322,18 @@ var harms = []harm{
 	{"log line", nil, func(l [][]byte, i int) [][]byte { return splice(l, i, i, []byte("WARN written by another program\n")) }},
 	{"array", nil, func(l [][]byte, i int) [][]byte { return splice(l, i, i, []byte("[1,2]\n")) }},
 	{"blank", nil, func(l [][]byte, i int) [][]byte { return splice(l, i, i, []byte("\n")) }},
-	{"bytes that are no text", marks, func(l [][]byte, i int) [][]byte { return splice(l, i, i+1, foul(l[i])) }},
+	{"bytes that are no text", marks, func(l [][]byte, i int) [][]byte { return splice(l, i, i+1, invalidLine(l[i])) }},
 	{"head again", nil, func(l [][]byte, i int) [][]byte { return splice(l, i, i, l[0]) }},
-	{"all twice", nil, first1(func(l [][]byte, _ int) [][]byte { return slices.Concat(l, l) })},
-	{"all but the head twice", nil, first1(func(l [][]byte, _ int) [][]byte { return slices.Concat(l, l[1:]) })},
-	{"head lost", nil, first1(func(l [][]byte, _ int) [][]byte { return l[1:] })},
-	{"head torn", nil, first1(func(l [][]byte, _ int) [][]byte { return splice(l, 0, 1, append(half(l[0]), '\n')) })},
-	{"byte order mark", nil, first1(func(l [][]byte, _ int) [][]byte { return splice(l, 0, 1, slices.Concat(mark, l[0])) })},
-	{"zeros at the end", nil, first1(func(l [][]byte, _ int) [][]byte { return splice(l, len(l), len(l), make([]byte, 64)) })},
-	{"empty", nil, first1(func([][]byte, int) [][]byte { return [][]byte{} })},
+	{"all twice", nil, wholeFile(func(l [][]byte, _ int) [][]byte { return slices.Concat(l, l) })},
+	{"all but the head twice", nil, wholeFile(func(l [][]byte, _ int) [][]byte { return slices.Concat(l, l[1:]) })},
+	{"head lost", nil, wholeFile(func(l [][]byte, _ int) [][]byte { return l[1:] })},
+	{"head torn", nil, wholeFile(func(l [][]byte, _ int) [][]byte { return splice(l, 0, 1, append(half(l[0]), '\n')) })},
+	{"byte order mark", nil, wholeFile(func(l [][]byte, _ int) [][]byte { return splice(l, 0, 1, slices.Concat(mark, l[0])) })},
+	{"zeros at the end", nil, wholeFile(func(l [][]byte, _ int) [][]byte { return splice(l, len(l), len(l), make([]byte, 64)) })},
+	{"empty", nil, wholeFile(func([][]byte, int) [][]byte { return [][]byte{} })},
 }
 
-// first1 makes a damage of the whole file, for which the drawn line does not matter.
-func first1(change func(l [][]byte, at int) [][]byte) func(l [][]byte, at int) [][]byte {
+// wholeFile makes a damage of the whole file, for which the drawn line does not matter.
+func wholeFile(change func(l [][]byte, at int) [][]byte) func(l [][]byte, at int) [][]byte {
 	return change
 }

@@ -18,13 +18,13 @@ import (
 
 // hiredKinds and hiredDamages are the defaults for clients under pare run.
 var (
-	hiredKinds   = []string{"parallel calls", "killed, resumed"}
-	hiredDamages = []string{"result lost", "call lost", "torn in the result", "output lost", "call still running", "part of a call lost", "states lost", "calls lost"}
+	pareRunKinds   = []string{"parallel calls", "killed, resumed"}
+	pareRunDamages = []string{"result lost", "call lost", "torn in the result", "output lost", "call still running", "part of a call lost", "states lost", "calls lost"}
 )
 
-// hired returns the client configured for the API of a vendor, which pare run supports.
+// forPareRun returns the client configured for the API of a vendor, which pare run supports.
 // Elsewhere the campaign gives it a provider with the stand-in's address in its files.
-func (c *client) hired() *client {
+func (c *client) forPareRun() *client {
 	h := *c
 	h.env = slices.Clone(c.env)
 	atAnthropic := func(begin, resumed func(prompt, model string) []string) {
@@ -77,12 +77,12 @@ func (c *campaign) rows(run bool, chosen []kind, session, harm string) []row {
 		return c.run(chosen)
 	}
 	if session == "" {
-		chosen = pick(hiredKinds...)
+		chosen = pick(pareRunKinds...)
 	}
 	if harm == "" {
-		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !slices.Contains(hiredDamages, d.name) })
+		c.damages = slices.DeleteFunc(c.damages, func(d damage) bool { return !slices.Contains(pareRunDamages, d.name) })
 	}
-	return c.employ(chosen)
+	return c.runUnderPare(chosen)
 }
 
 // kilo returns a variant of opencode with other names. It is used for --run only.
@@ -98,9 +98,9 @@ func kilo() *client {
 	return c
 }
 
-// employ lets the client continue damaged and overlong sessions, by itself and under pare run.
+// runUnderPare lets the client continue damaged and overlong sessions, by itself and under pare run.
 // It kills Pare in the middle and continues again, both ways.
-func (c *campaign) employ(all []kind) (rows []row) {
+func (c *campaign) runUnderPare(all []kind) (rows []row) {
 	fmt.Printf("\n## %s\n\n", c.name)
 	add := func(r row) {
 		fmt.Print(r)
@@ -116,33 +116,33 @@ func (c *campaign) employ(all []kind) (rows []row) {
 		whole := c.resume(held, nil)
 		for _, d := range append([]damage{{name: none}}, c.damages...) {
 			hit := func(dir string) bool { return d.hit == nil || d.hit(c, dir) }
-			before, after := c.both(held, hit)
+			before, after := c.resumeBothWays(held, hit)
 			if before == nil {
 				continue
 			}
-			r := row{k.name, d.name, before.verdict(wanted(whole, before)), after.hiredVerdict(sends(whole, before))}
+			r := row{k.name, d.name, before.verdict(newExpectation(whole, before)), after.pareRunVerdict(sends(whole, before))}
 			if before.body == nil && after.body == nil {
 				r.after = clean + " nothing" // requests that a client does not send cannot be repaired
 			}
 			add(r)
 		}
 		add(c.tooLong(held, whole, k))
-		c.bereave(held, whole, k, add)
-		c.put(held.dir, k.name, "held", false)
+		c.killPare(held, whole, k, add)
+		c.keepFolder(held.dir, k.name, "held", false)
 	}
 	return rows
 }
 
 // sends returns the request of the client by itself: under pare run the same must arrive, in
 // that order and clean.
-func sends(whole, before *resumption) wish {
-	w := wish{texts: both(before.marks, whole.marks), times: whole.times}
-	w.pairs = both(whole.pairs, before.pairs)
+func sends(whole, before *resumption) expectation {
+	w := expectation{texts: intersect(before.marks, whole.marks), times: whole.times}
+	w.pairs = intersect(whole.pairs, before.pairs)
 	return w
 }
 
-// both continues a session without Pare and under pare run.
-func (c *campaign) both(held seat, hit func(dir string) bool) (before, after *resumption) {
+// resumeBothWays continues a session without Pare and under pare run.
+func (c *campaign) resumeBothWays(held seat, hit func(dir string) bool) (before, after *resumption) {
 	if before = c.resume(held, hit); before == nil {
 		return nil, nil
 	}
@@ -151,8 +151,8 @@ func (c *campaign) both(held seat, hit func(dir string) bool) (before, after *re
 	return before, c.resume(held, hit)
 }
 
-// hiredVerdict is that of a client under pare run, which has to say that it was there.
-func (r *resumption) hiredVerdict(w wish) string {
+// pareRunVerdict is that of a client under pare run, which has to say that it was there.
+func (r *resumption) pareRunVerdict(w expectation) string {
 	last := lastLine(r.out)
 	switch {
 	case !strings.HasPrefix(last, "pare: ") || strings.Contains(last, "no request"):
@@ -174,20 +174,20 @@ func (c *campaign) tooLong(held seat, whole *resumption, k kind) row {
 	c.window = m.Window
 	defer func() { c.window = 0 }()
 	pad, texts := c.padding(k, whole, m.Window)
-	before, after := c.both(held, func(string) bool { return pad != "" && c.lengthen(held, pad, texts) })
+	before, after := c.resumeBothWays(held, func(string) bool { return pad != "" && c.lengthen(held, pad, texts) })
 	r := row{session: k.name, damage: overfull}
 	if before == nil {
 		return r
 	}
-	r.before, r.after = c.room(before), c.room(after)
-	if v := after.hiredVerdict(wish{}); !strings.HasPrefix(v, clean) {
+	r.before, r.after = c.fitsWindow(before), c.fitsWindow(after)
+	if v := after.pareRunVerdict(expectation{}); !strings.HasPrefix(v, clean) {
 		r.after = v
 	}
 	return r
 }
 
-// room returns whether the last request fits.
-func (c *campaign) room(r *resumption) string {
+// fitsWindow returns whether the last request fits.
+func (c *campaign) fitsWindow(r *resumption) string {
 	switch sent, window := c.weigh(r); {
 	case r.body == nil:
 		return "nothing"
@@ -198,24 +198,24 @@ func (c *campaign) room(r *resumption) string {
 	}
 }
 
-// bereave kills Pare while the model replies and starts the client again: under pare run, then
+// killPare kills Pare while the model replies and starts the client again: under pare run, then
 // without it. The client's setup must be unchanged, and its exit status that without Pare.
-func (c *campaign) bereave(held seat, whole *resumption, k kind, add func(row)) {
+func (c *campaign) killPare(held seat, whole *resumption, k kind, add func(row)) {
 	held.restore()
-	want := wanted(whole, whole)
-	before := c.goOn(held, "prompt 89: slow", true, bereft)
-	after := c.goOn(held, "prompt 90: thanks", true, ends)
+	want := newExpectation(whole, whole)
+	before := c.continueSession(held, "prompt 89: slow", true, bereft)
+	after := c.continueSession(held, "prompt 90: thanks", true, ends)
 	killed := "asked"
 	if before.body == nil {
 		killed = "not asked"
 	}
-	add(row{k.name, "Pare killed, started with it", killed, after.hiredVerdict(want)})
-	after = c.goOn(held, "prompt 90: thanks", false, ends)
+	add(row{k.name, "Pare killed, started with it", killed, after.pareRunVerdict(want)})
+	after = c.continueSession(held, "prompt 90: thanks", false, ends)
 	alone := after.verdict(want)
 	if alone == whole.verdict(want) && !strings.HasPrefix(alone, clean) {
 		alone = clean + " as ever: " + alone // also for an undamaged session
 	}
-	add(row{k.name, "Pare killed, started without it", killed, cmp.Or(c.left(held), alone)})
+	add(row{k.name, "Pare killed, started without it", killed, cmp.Or(c.leftovers(held), alone)})
 	var status [2]string
 	for i := range status {
 		c.through = i == 1
@@ -239,8 +239,8 @@ func (c *campaign) bereave(held seat, whole *resumption, k kind, add func(row)) 
 	add(row{k.name, "status of a mistake", status[0], status[1]})
 }
 
-// left describes changes of the setup and files that remain, or returns "".
-func (c *campaign) left(s seat) string {
+// leftovers describes changes of the setup and files that remain, or returns "".
+func (c *campaign) leftovers(s seat) string {
 	if folders, _ := filepath.Glob(filepath.Join(s.dir, "pare-run-*")); len(folders) > 1 {
 		return fmt.Sprintf("left behind: %d folders", len(folders))
 	}

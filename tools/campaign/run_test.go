@@ -23,7 +23,7 @@ func TestHiredVerdict(t *testing.T) {
 		"past Pare: done":                          {body: sent, out: "done\n"},
 		"exit status 3: pare: 1 request":           {body: sent, out: "pare: 1 request", status: errors.New("exit status 3")},
 	} {
-		if got := r.hiredVerdict(w); got != want {
+		if got := r.pareRunVerdict(w); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -31,9 +31,9 @@ func TestHiredVerdict(t *testing.T) {
 
 // TestHired checks that no client reaches the stand-in by a setting that pare run cannot know.
 func TestHired(t *testing.T) {
-	for _, c := range append(known(), kilo()) {
+	for _, c := range append(allClients(), kilo()) {
 		c.argv = []string{"/clients/node", "/clients/node_modules/@scope/cli.js"}
-		h := c.hired()
+		h := c.forPareRun()
 		if h.setup == nil {
 			continue
 		}
@@ -61,7 +61,7 @@ func TestLeft(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := c.left(s); got != want {
+		if got := c.leftovers(s); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

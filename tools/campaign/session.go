@@ -219,13 +219,13 @@ func (c *campaign) resume(s seat, do func(dir string) bool) *resumption {
 	if r := c.seen[is]; r != nil { // the client would do the same once more
 		return r
 	}
-	r := c.goOn(s, "prompt 90: thanks", c.through, ends)
+	r := c.continueSession(s, "prompt 90: thanks", c.through, ends)
 	c.seen[is] = r
 	return r
 }
 
-// goOn lets the client continue a session as it is.
-func (c *campaign) goOn(s seat, prompt string, through bool, end ending) *resumption {
+// continueSession lets the client continue a session as it is.
+func (c *campaign) continueSession(s seat, prompt string, through bool, end ending) *resumption {
 	r := &resumption{dir: c.place()}
 	r.left = marksIn(c.stored(s))
 	file := c.newest(s)
@@ -369,8 +369,8 @@ func marksIn(text []byte) (all []string) {
 	return all
 }
 
-// both returns the elements of both lists.
-func both(a, b []string) (all []string) {
+// intersect returns the elements of both lists.
+func intersect(a, b []string) (all []string) {
 	for _, m := range a {
 		if slices.Contains(b, m) {
 			all = append(all, m)
@@ -402,15 +402,15 @@ func pairsIn(t *transcript.Transcript) (all []string) {
 const between = " => "
 
 // A wish is the expected content of the request of a resumed session.
-type wish struct {
+type expectation struct {
 	texts []string       // in their order
 	times map[string]int // at most so often
 	pairs []string
 }
 
 // wanted is what an undamaged session sends and the damaged file still holds.
-func wanted(whole, damaged *resumption) wish {
-	w := wish{texts: both(whole.marks, damaged.left), times: whole.times}
+func newExpectation(whole, damaged *resumption) expectation {
+	w := expectation{texts: intersect(whole.marks, damaged.left), times: whole.times}
 	for _, p := range whole.pairs {
 		call, result, _ := strings.Cut(p, between)
 		if slices.Contains(w.texts, call) && slices.Contains(w.texts, result) {
@@ -424,14 +424,14 @@ func wanted(whole, damaged *resumption) wish {
 const clean = "clean"
 
 // verdict summarizes the missing parts of a request.
-func (r *resumption) verdict(w wish) string {
+func (r *resumption) verdict(w expectation) string {
 	if r.body == nil {
 		return "nothing"
 	}
 	if r.err != nil {
 		return "unreadable"
 	}
-	got := both(r.marks, w.texts)
+	got := intersect(r.marks, w.texts)
 	count := fmt.Sprintf("%d/%d", len(got), len(w.texts))
 	twice := slices.ContainsFunc(got, func(m string) bool { return r.times[m] > w.times[m] })
 	switch {
@@ -439,7 +439,7 @@ func (r *resumption) verdict(w wish) string {
 		return string(r.found[0].Rule) + " " + count
 	case len(got) < len(w.texts):
 		return count
-	case len(both(w.pairs, r.pairs)) < len(w.pairs):
+	case len(intersect(w.pairs, r.pairs)) < len(w.pairs):
 		return "parted " + count
 	case twice:
 		return "twice " + count

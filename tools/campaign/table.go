@@ -15,15 +15,15 @@ type row struct {
 // failed reports whether a repaired session is not sent as it should be.
 func (r row) failed() bool { return r.after != "" && !strings.HasPrefix(r.after, clean) }
 
-// untouched is the cell of a damage that a session has nothing for.
-const untouched = "–"
+// noCell is the cell of a damage that a session has nothing for.
+const noCell = "–"
 
 // cell is a row in a table that has its session and its damage as heads.
 func (r row) cell() string {
 	after := short(r.after)
 	switch {
 	case r.after == "":
-		return untouched
+		return noCell
 	case r.failed():
 		after = "**" + after + "**"
 	}

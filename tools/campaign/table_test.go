@@ -29,7 +29,7 @@ func TestTableHasSessionsAndDamages(t *testing.T) {
 // call with its own result.
 func TestVerdict(t *testing.T) {
 	whole := &resumption{marks: []string{"a", "b", "c"}, times: map[string]int{"a": 1, "b": 1, "c": 1}, pairs: []string{"b" + between + "c"}}
-	want := wanted(whole, &resumption{left: []string{"c", "b", "a", "d"}})
+	want := newExpectation(whole, &resumption{left: []string{"c", "b", "a", "d"}})
 	once := map[string]int{"a": 1, "b": 1, "c": 1}
 	for verdict, r := range map[string]*resumption{
 		"nothing":      {},

@@ -123,7 +123,7 @@ const (
 // execute runs the steps one after the other in one shell and returns the output of each.
 func (b *block) execute(t *testing.T, shell, bin string, steps []step) [][]string {
 	t.Helper()
-	dir, home := b.world(t)
+	dir, home := b.prepareFolders(t)
 	var script strings.Builder
 	script.WriteString("exec 2>&1 </dev/null\n")
 	for _, first := range b.setup {
@@ -158,8 +158,8 @@ func (b *block) execute(t *testing.T, shell, bin string, steps []step) [][]strin
 	return outs
 }
 
-// world makes the folder in which a block runs, and a home. All files are three days old.
-func (b *block) world(t *testing.T) (dir, home string) {
+// prepareFolders makes the folder in which a block runs, and a home. All files are three days old.
+func (b *block) prepareFolders(t *testing.T) (dir, home string) {
 	t.Helper()
 	base := t.TempDir()
 	dir, home = filepath.Join(base, "work"), filepath.Join(base, "home")

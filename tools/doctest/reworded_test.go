@@ -59,6 +59,6 @@ var reworded = [][2]string{
 
 func init() {
 	for _, r := range reworded {
-		odd = append(odd, struct{ word, instead string }{regexp.QuoteMeta(r[0]), r[1]})
+		strangeWords = append(strangeWords, struct{ word, instead string }{regexp.QuoteMeta(r[0]), r[1]})
 	}
 }

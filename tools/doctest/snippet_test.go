@@ -30,8 +30,8 @@ var imports = map[string]string{
 	"archive": "github.com/pare-llm/pare/archive", "paretest": "github.com/pare-llm/pare/paretest",
 }
 
-// given are the variables that a snippet may use without declaring them.
-var given = []struct{ name, declare, needs string }{
+// predeclared are the variables that a snippet may use without declaring them.
+var predeclared = []struct{ name, declare, needs string }{
 	{"body", `body, _ := os.ReadFile("examples/prune-me.json")`, "os"},
 	{"ctx", `ctx := context.Background()`, "context"},
 	{"r", `r, _ := func() (*wire.Request, error) { raw, _ := os.ReadFile("examples/prune-me.json"); return pare.Parse(raw) }()`, "os wire pare"},
@@ -69,7 +69,7 @@ func TestSnippets(t *testing.T) {
 		if b == nil {
 			continue
 		}
-		dir, _ := snippets[i].world(t)
+		dir, _ := snippets[i].prepareFolders(t)
 		cmd := exec.Command(program, fmt.Sprint(i))
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
@@ -175,7 +175,7 @@ func (b *block) asPackage(n int) (string, error) {
 	asFile := head + line + text + "\n\nfunc Main() {}\n"
 	f, err := parser.ParseFile(token.NewFileSet(), "", asFile, 0)
 	if err == nil {
-		return head + use(f, nil) + line + text + "\n\nfunc Main() {}\n", nil
+		return head + useNames(f, nil) + line + text + "\n\nfunc Main() {}\n", nil
 	}
 	f, err = parser.ParseFile(token.NewFileSet(), "", head+"func Main() {\n"+line+text+"\n}\n", 0)
 	if err != nil {
@@ -183,20 +183,20 @@ func (b *block) asPackage(n int) (string, error) {
 	}
 	var declare, used strings.Builder
 	var needs []string
-	for _, g := range given {
+	for _, g := range predeclared {
 		if slices.ContainsFunc(f.Unresolved, func(id *ast.Ident) bool { return id.Name == g.name }) {
 			fmt.Fprintf(&declare, "\t%s\n", g.declare)
 			needs = append(needs, strings.Fields(g.needs)...)
 		}
 	}
-	for _, name := range declared(f) {
+	for _, name := range declaredNames(f) {
 		fmt.Fprintf(&used, "\t_ = %s\n", name)
 	}
-	return head + use(f, needs) + "func Main() {\n" + declare.String() + line + text + "\n" + used.String() + "}\n", nil
+	return head + useNames(f, needs) + "func Main() {\n" + declare.String() + line + text + "\n" + used.String() + "}\n", nil
 }
 
-// use returns the imports for the names that a file uses and does not declare.
-func use(f *ast.File, needs []string) string {
+// useNames returns the imports for the names that a file uses and does not declare.
+func useNames(f *ast.File, needs []string) string {
 	for _, id := range f.Unresolved {
 		needs = append(needs, id.Name)
 	}
@@ -210,9 +210,9 @@ func use(f *ast.File, needs []string) string {
 	return b.String()
 }
 
-// declared returns the variables that the statements of Main declare, so that none of them
+// declaredNames returns the variables that the statements of Main declare, so that none of them
 // counts as unused.
-func declared(f *ast.File) []string {
+func declaredNames(f *ast.File) []string {
 	var names []string
 	main := f.Decls[len(f.Decls)-1].(*ast.FuncDecl)
 	for _, s := range main.Body.List {
@@ -243,8 +243,8 @@ var parsers = map[string][]string{
 	"js":     {"node", "--check"},
 }
 
-// parsed checks the syntax of a program, if the machine has the language.
-func parsed(t *testing.T, lang, text string) error {
+// checkSyntax checks the syntax of a program, if the machine has the language.
+func checkSyntax(t *testing.T, lang, text string) error {
 	t.Helper()
 	parser := parsers[lang]
 	if _, err := exec.LookPath(parser[0]); err != nil {
@@ -279,7 +279,7 @@ func TestData(t *testing.T) {
 					t.Errorf("%s:%d: %v", p.name, b.first, err)
 				}
 			case parsers[b.lang] != nil:
-				if err := parsed(t, b.lang, text); err != nil {
+				if err := checkSyntax(t, b.lang, text); err != nil {
 					t.Errorf("%s:%d: %v", p.name, b.first, err)
 				}
 			case b.lang != "" && b.lang != "text" && b.lang != "sh":

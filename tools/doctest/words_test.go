@@ -15,9 +15,9 @@ import (
 	"testing"
 )
 
-// odd lists words that users find strange, with replacements. Code and pages about the code
+// strangeWords lists words that users find strange, with replacements. Code and pages about the code
 // may use them.
-var odd = []struct{ word, instead string }{
+var strangeWords = []struct{ word, instead string }{
 	{`(?i)\bmend(s|ed|ing|er)?\b`, "repair, fix"},
 	{`(?i)\bhang(s|ing)? (on|from)\b`, "links to, belongs to"},
 	{`(?i)\bnothing is said\b`, "is empty"},
@@ -44,10 +44,10 @@ var odd = []struct{ word, instead string }{
 	{`(?i)\b(slip of the pen|thrown? away|go(es)? home)\b`, "a plain word"},
 }
 
-func compiled(t *testing.T) []*regexp.Regexp {
+func compileWords(t *testing.T) []*regexp.Regexp {
 	t.Helper()
-	all := make([]*regexp.Regexp, len(odd))
-	for i, o := range odd {
+	all := make([]*regexp.Regexp, len(strangeWords))
+	for i, o := range strangeWords {
 		all[i] = regexp.MustCompile(o.word)
 	}
 	return all
@@ -56,14 +56,14 @@ func compiled(t *testing.T) []*regexp.Regexp {
 // TestDefectU3PlainWords checks the words of all texts for users: pages, man pages, texts of
 // the program, outputs of scripts, and web pages.
 func TestDefectU3PlainWords(t *testing.T) {
-	patterns := compiled(t)
+	patterns := compileWords(t)
 	seen := 0
 	look := func(where, text string) {
 		seen++
 		text = keys.ReplaceAllString(text, "")
 		for i, p := range patterns {
 			if m := p.FindString(text); m != "" {
-				t.Errorf("%s: %q in %q; plainer: %s", where, m, clip(text), odd[i].instead)
+				t.Errorf("%s: %q in %q; plainer: %s", where, m, clip(text), strangeWords[i].instead)
 			}
 		}
 	}

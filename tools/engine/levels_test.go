@@ -138,7 +138,7 @@ func TestDefectC1Compact(t *testing.T) {
 					}
 					if round%10 == 9 || round == rounds()-1 {
 						all := reach(t, kept, string(out.Raw()))
-						if i := trial.Missing(all, turns); i < turns {
+						if i := trial.FirstMissingTurn(all, turns); i < turns {
 							t.Fatalf("%s: the fact of turn %d is out of reach\n%s", at, i, text)
 						}
 					}
@@ -218,7 +218,7 @@ func TestDefectC1Fit(t *testing.T) {
 					kept[item.ID] = item
 				}
 				all := reach(t, kept, string(out.Raw()))
-				if j := trial.Missing(all, i+1); j <= i {
+				if j := trial.FirstMissingTurn(all, i+1); j <= i {
 					t.Fatalf("%s, low %d, %d turns: the fact of turn %d is out of reach\n%s", name, w.Low, i+1, j, text)
 				}
 			}
@@ -315,7 +315,7 @@ func TestDefectC1Mark(t *testing.T) {
 			}
 			out := string(plan.Result().Raw())
 			all := reach(t, kept, out)
-			if i := trial.Missing(all, 120); i < 120 {
+			if i := trial.FirstMissingTurn(all, 120); i < 120 {
 				t.Fatalf("%s, %+v: the fact of turn %d is out of reach", d, w, i)
 			}
 			if strings.Count(out, wording.LeftOut) != 1 || w.Tokens > 0 && plan.Result().Tokens(count) > w.Tokens {

@@ -57,7 +57,7 @@ func TestDefectC2Later(t *testing.T) {
 				kept[item.ID] = item
 			}
 			all := reach(t, kept, string(plan.Result().Raw()))
-			if i := trial.Missing(all, turns); i < turns {
+			if i := trial.FirstMissingTurn(all, turns); i < turns {
 				t.Fatalf("low %d: the fact of turn %d of %d is out of reach", low, i, turns)
 			}
 			return string(plan.Result().Raw())

@@ -16,7 +16,7 @@ import (
 )
 
 // quarters counts a token for every four bytes.
-type quarters = trial.Quarters
+type quarters = trial.QuarterCounter
 
 var units = []string{"tokens", "messages", "exchanges", "turns"}
 

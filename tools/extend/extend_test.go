@@ -36,7 +36,7 @@ var extensions = []extension{
 		{"wire/dialect.go", "\tGeminiInteractions: &interactionsGrammar,\n", "\tToy: &toyGrammar,\n"},
 		{"wire/dialect.go", "var vendors = []vendor{\n", "\t{\"toy\", \"a toy\", []Dialect{Toy}, lazily(``)},\n"},
 		{"wire/pen.go", "\tGeminiInteractions: interactionsPen{},\n", "\tToy: toyPen{},\n"},
-		{"internal/histories/render.go", "var hands = map[wire.Dialect]*hand{\n", "\twire.Toy: &toyHand,\n"},
+		{"internal/histories/render.go", "var dialectRenderers = map[wire.Dialect]*dialectRenderer{\n", "\twire.Toy: &toyRenderer,\n"},
 		{"proxy/internal/reply/reply.go", "var formats = map[wire.Dialect]format{\n", "\twire.Toy: toy{},\n"},
 	}},
 	{"another agent's session file", "agent", 2, []row{

@@ -28,8 +28,8 @@ func linkElsewhere(ctx context.Context, folder string) (string, error) {
 	return path, nil
 }
 
-// act is one of the processes that the program starts: the upstream, or a bare proxy.
-func act(role, to string) error {
+// runRole is one of the processes that the program starts: the upstream, or a bare proxy.
+func runRole(role, to string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err

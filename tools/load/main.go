@@ -49,14 +49,14 @@ func main() {
 	var err error
 	switch {
 	case *role != "":
-		err = act(*role, *to)
+		err = runRole(*role, *to)
 	case flag.NArg() == 0:
 		fmt.Fprintln(os.Stderr, "usage: go run ./tools/load [flags] PARE ...")
 		os.Exit(2)
 	default:
 		p.replies = strings.Split(*replies, ",")
-		if p.sizes, err = numbers(*sizes); err == nil {
-			p.conns, err = numbers(*conns)
+		if p.sizes, err = parseNumbers(*sizes); err == nil {
+			p.conns, err = parseNumbers(*conns)
 		}
 		if err == nil {
 			err = p.compare(flag.Args())
@@ -77,7 +77,7 @@ type plan struct {
 	asJSON            bool
 }
 
-func numbers(list string) (all []int, err error) {
+func parseNumbers(list string) (all []int, err error) {
 	for _, text := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -146,10 +146,10 @@ func (p *plan) compare(pares []string) error {
 		printHeader()
 	}
 	for _, size := range p.sizes {
-		body := history(size << 10)
+		body := makeBody(size << 10)
 		for _, kind := range p.replies {
 			for _, conns := range p.conns {
-				if err := p.cell(all, body, kind, conns); err != nil {
+				if err := p.measureBody(all, body, kind, conns); err != nil {
 					return err
 				}
 			}
@@ -162,8 +162,8 @@ func printHeader() {
 	fmt.Printf("%-7s %-5s %5s  %-10s %9s %9s %9s %12s %8s  %s\n", "body", "reply", "conns", "proxy", "req/s", "p50 ms", "p99 ms", "cpu/request", "memory", "beside buffering: req/s, p50, cpu")
 }
 
-// history is a clean request of about that size.
-func history(size int) []byte {
+// makeBody is a clean request of about that size.
+func makeBody(size int) []byte {
 	if size > 100<<10 {
 		return bytes.Replace(benchdata.Anthropic(size), []byte(`"claude-sonnet-4-5"`), []byte(`"some-model"`), 1) // an unknown model has no window, so all sizes fit
 	}
@@ -175,8 +175,8 @@ func history(size int) []byte {
 	return append(b, "]}"...)
 }
 
-// cell measures all proxies with one body.
-func (p *plan) cell(all []*runner, body []byte, kind string, conns int) error {
+// measureBody measures all proxies with one body.
+func (p *plan) measureBody(all []*runner, body []byte, kind string, conns int) error {
 	n := min(600, max(10*conns, p.megabytes<<20/len(body)))
 	results := make(map[*runner][]result)
 	for round := range p.rounds {
@@ -192,11 +192,11 @@ func (p *plan) cell(all []*runner, body []byte, kind string, conns int) error {
 	var base result
 	for _, r := range all {
 		if r.name == "buffering" {
-			base = middle(results[r])
+			base = medianResult(results[r])
 		}
 	}
 	for _, r := range all {
-		m := middle(results[r])
+		m := medianResult(results[r])
 		if p.asJSON {
 			line := row{KB: len(body) >> 10, Reply: kind, Conns: conns, Proxy: r.name, RequestsPerSecond: m.perSecond, MicrosPerRequest: m.cpu}
 			if err := json.NewEncoder(os.Stdout).Encode(line); err != nil {
@@ -220,8 +220,8 @@ type row struct {
 	MicrosPerRequest  float64 // processor time of the proxy
 }
 
-// middle is the median of turns, figure by figure; memory is that after the last one.
-func middle(rs []result) result {
+// medianResult is the median of turns, figure by figure; memory is that after the last one.
+func medianResult(rs []result) result {
 	return result{
 		median(rs, func(r result) float64 { return r.perSecond }), median(rs, func(r result) float64 { return r.p50 }),
 		median(rs, func(r result) float64 { return r.p99 }), median(rs, func(r result) float64 { return r.cpu }), rs[len(rs)-1].memory,

@@ -89,20 +89,20 @@ type result struct{ perSecond, p50, p99, cpu, memory float64 }
 func (r *runner) measure(body []byte, kind string, conns, n int) (result, error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: conns, DisableCompression: true, WriteBufferSize: 64 << 10}}
 	defer client.CloseIdleConnections()
-	if _, err := r.ask(client, body, kind, conns, 4*conns); err != nil { // connections and buffers
+	if _, err := r.sendAll(client, body, kind, conns, 4*conns); err != nil { // connections and buffers
 		return result{}, err
 	}
-	cpu, _, err := r.used()
+	cpu, _, err := r.usage()
 	if err != nil {
 		return result{}, err
 	}
 	began := time.Now()
-	took, err := r.ask(client, body, kind, conns, n)
+	took, err := r.sendAll(client, body, kind, conns, n)
 	if err != nil {
 		return result{}, err
 	}
 	all := time.Since(began)
-	after, memory, err := r.used()
+	after, memory, err := r.usage()
 	if err != nil {
 		return result{}, err
 	}
@@ -111,8 +111,8 @@ func (r *runner) measure(body []byte, kind string, conns, n int) (result, error)
 	return result{float64(n) / all.Seconds(), ms(took[n/2]), ms(took[n*99/100]), 1e6 * (after - cpu) / float64(n), memory}, nil
 }
 
-// ask sends n requests and returns the time of each.
-func (r *runner) ask(client *http.Client, body []byte, kind string, conns, n int) ([]time.Duration, error) {
+// sendAll sends n requests and returns the time of each.
+func (r *runner) sendAll(client *http.Client, body []byte, kind string, conns, n int) ([]time.Duration, error) {
 	took := make([]time.Duration, n)
 	errs := make(chan error, conns)
 	var next atomic.Int64
@@ -120,7 +120,7 @@ func (r *runner) ask(client *http.Client, body []byte, kind string, conns, n int
 		go func() {
 			var err error
 			for i := next.Add(1) - 1; err == nil && i < int64(n); i = next.Add(1) - 1 {
-				took[i], err = r.one(client, body, kind)
+				took[i], err = r.sendOne(client, body, kind)
 			}
 			errs <- err
 		}()
@@ -134,7 +134,7 @@ func (r *runner) ask(client *http.Client, body []byte, kind string, conns, n int
 	return took, failed
 }
 
-func (r *runner) one(client *http.Client, body []byte, kind string) (time.Duration, error) {
+func (r *runner) sendOne(client *http.Client, body []byte, kind string) (time.Duration, error) {
 	req, err := http.NewRequest(http.MethodPost, r.url+"/v1/messages", bytes.NewReader(body))
 	if err != nil {
 		return 0, err
@@ -156,8 +156,8 @@ func (r *runner) one(client *http.Client, body []byte, kind string) (time.Durati
 	return time.Since(began), err
 }
 
-// used is the processor time of the proxy so far, in seconds, and its memory.
-func (r *runner) used() (seconds, megabytes float64, err error) {
+// usage is the processor time of the proxy so far, in seconds, and its memory.
+func (r *runner) usage() (seconds, megabytes float64, err error) {
 	proc := fmt.Sprintf("/proc/%d/", r.cmd.Process.Pid)
 	// Nanoseconds of each thread: the stat of the process counts hundredths of a second, and
 	// a turn is short.
@@ -166,18 +166,18 @@ func (r *runner) used() (seconds, megabytes float64, err error) {
 		return 0, 0, err
 	}
 	for _, t := range threads {
-		nanos, err := number(t, 0)
+		nanos, err := readField(t, 0)
 		if err != nil {
 			return 0, 0, err
 		}
 		seconds += nanos / 1e9
 	}
-	pages, err := number(proc+"statm", 1)
+	pages, err := readField(proc+"statm", 1)
 	return seconds, pages * float64(os.Getpagesize()) / 1e6, err
 }
 
-// number is a field of a file.
-func number(file string, field int) (float64, error) {
+// readField is a field of a file.
+func readField(file string, field int) (float64, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0, err

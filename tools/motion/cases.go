@@ -61,8 +61,8 @@ var sessions = []command{
 	"view --text IN", "view -o page.html IN", "view --plan fix -o page.html IN",
 }
 
-// large commands run on inputs that are too large for all commands.
-var large = []command{
+// largeInputCommands commands run on inputs that are too large for all commands.
+var largeInputCommands = []command{
 	"check --json IN", "check --strict IN", "count --json IN", "split --json IN",
 	"fix --receipt r.jsonl -o out.json IN", "fix --strict -n --json IN", "prune --receipt r.jsonl -o out.json IN",
 	"trim --max-tokens 100% --receipt r.jsonl -o out.json IN", "trim --max-tokens 30% --receipt r.jsonl -o out.json IN", "trim --max-messages 20 --receipt r.jsonl -o out.json IN",
@@ -72,8 +72,8 @@ var large = []command{
 // wrapped are tried on files that hold bodies among other things.
 var wrapped = []command{"check --json IN", "fix --receipt r.jsonl -o out.json IN"}
 
-// alone commands need no input.
-var alone = []command{
+// withoutInput commands need no input.
+var withoutInput = []command{
 	"--help", "--version", "explain", "explain --json", "rules", "rules --json", "init -", "init ; rules --check pare.toml ; init", "completion bash", "completion zsh", "completion fish",
 	"man", "nonsense", "fix no-such-file.json", "check --as nonsense", "fix --profile nonsense", "prune --rules nonsense", "trim --max-tokens 0", "doctor", "doctor --json", "undo nothing",
 }

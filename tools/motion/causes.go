@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// causes checks with both binaries why a case may differ. For the input: clean if neither
+// findCauses checks with both binaries why a case may differ. For the input: clean if neither
 // finds anything, broken if both do, and found:RULE for rules that only the new one finds. For
 // the results: same if the bytes are equal, otherwise sound if neither check finds anything in
 // the new one, and cured:RULE for rules that the new check finds only in the old result.
-func causes(ctx context.Context, each time.Duration, c *testCase, dir, before, after string, a, b result) string {
+func findCauses(ctx context.Context, each time.Duration, c *testCase, dir, before, after string, a, b result) string {
 	check := []string{"check", "--json", "in"}
 	for _, s := range c.steps {
 		if slices.Contains(s.args, "--strict") {

@@ -34,7 +34,7 @@ type collector struct {
 // collect makes all cases. slugs are the rules for pare explain.
 func collect(o options, slugs []string) ([]*testCase, error) {
 	c := &collector{seen: map[[sha256.Size]byte]bool{}}
-	c.cases = every(input{name: "nothing"}, alone)
+	c.cases = every(input{name: "nothing"}, withoutInput)
 	commands := []string{"check", "fix", "prune", "trim", "split", "compact", "count", "view", "explain", "rules", "replay", "doctor", "undo", "init", "completion", "man"}
 	for _, name := range commands {
 		c.cases = append(c.cases, command(name+" --help").on(input{name: "help"}))
@@ -81,7 +81,7 @@ func (c *collector) folder(dir string) error {
 			return nil
 		}
 		file := "in" + filepath.Ext(strings.TrimSuffix(name, ".gz"))
-		bodies := unwrap(plain)
+		bodies := unwrapBodies(plain)
 		if len(bodies) == 0 || isSession(short) {
 			c.take(short, file, plain)
 			return nil
@@ -130,7 +130,7 @@ func (c *collector) take(name, file string, data []byte) {
 	case isSession(name):
 		c.cases = append(c.cases, every(in, sessions)...)
 	case len(data) > smallBytes:
-		c.cases = append(c.cases, every(in, large)...)
+		c.cases = append(c.cases, every(in, largeInputCommands)...)
 	case lines:
 		c.cases = append(c.cases, every(in, looking, changing)...)
 	default:
@@ -164,9 +164,9 @@ func fuzzed(data []byte) ([]byte, bool) {
 	return []byte(s), err == nil
 }
 
-// unwrap returns the bodies inside of test data: a case of the zoo, a good and a bad list, a
+// unwrapBodies returns the bodies inside of test data: a case of the zoo, a good and a bad list, a
 // recorded rollout, a trajectory.
-func unwrap(data []byte) [][]byte {
+func unwrapBodies(data []byte) [][]byte {
 	var all [][]byte
 	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
 		var raw json.RawMessage

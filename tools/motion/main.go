@@ -117,7 +117,7 @@ func motion(ctx context.Context, o options, before, after string) (same bool, er
 	compareAll(ctx, o, cases, work, before, after, r)
 	r.print(os.Stdout, o.groups, time.Since(begun))
 	if o.keep != "" {
-		if err := r.keep(o.keep); err != nil {
+		if err := r.writeExamples(o.keep); err != nil {
 			return false, err
 		}
 	}

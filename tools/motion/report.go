@@ -124,8 +124,8 @@ func where(d difference) string {
 	return fmt.Sprintf("%s (%d bytes), %s: pare %s%s", d.c.input, d.c.size, d.what, strings.Join(d.step.args, " "), in)
 }
 
-// keep writes the smallest example of each group: its files, the commands and the difference.
-func (r *report) keep(dir string) error {
+// writeExamples writes the smallest example of each group: its files, the commands and the difference.
+func (r *report) writeExamples(dir string) error {
 	for i, g := range r.ordered {
 		at := filepath.Join(dir, fmt.Sprintf("%03d", i+1))
 		for name, data := range g.smallest.c.files {

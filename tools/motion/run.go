@@ -113,7 +113,7 @@ func compare(ctx context.Context, o options, c *testCase, dir, before, after str
 		}
 	}
 	if len(all) > 0 {
-		causes := causes(ctx, o.each, c, dir, before, after, a, b)
+		causes := findCauses(ctx, o.each, c, dir, before, after, a, b)
 		for i := range all {
 			all[i].causes = causes
 		}
@@ -121,9 +121,9 @@ func compare(ctx context.Context, o options, c *testCase, dir, before, after str
 	return all
 }
 
-// aged is the time of every file at the start of a case. Session files that were changed a
+// fileTime is the time of every file at the start of a case. Session files that were changed a
 // moment ago are refused, and ages are printed in days.
-var aged = time.Now().Add(-72 * time.Hour).Truncate(time.Hour)
+var fileTime = time.Now().Add(-72 * time.Hour).Truncate(time.Hour)
 
 func run(ctx context.Context, each time.Duration, c *testCase, dir, binary string) result {
 	r := result{files: map[string]string{}}
@@ -146,7 +146,7 @@ func run(ctx context.Context, each time.Duration, c *testCase, dir, binary strin
 	}
 	for _, s := range c.steps {
 		if s.do != nil {
-			between(dir, s.do)
+			runFileCommands(dir, s.do)
 			r.steps = append(r.steps, output{})
 			continue
 		}
@@ -206,9 +206,9 @@ func environment(home string) []string {
 	return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "LANG=C.UTF-8", "TERM=dumb", "GOMAXPROCS=2"}
 }
 
-// between runs the file operations that scripts have between two commands. Failures are
+// runFileCommands runs the file operations that scripts have between two commands. Failures are
 // ignored, because both binaries get the same.
-func between(dir string, words []string) {
+func runFileCommands(dir string, words []string) {
 	at := func(name string) string {
 		if filepath.IsAbs(name) {
 			return name
@@ -245,5 +245,5 @@ func place(name string, data []byte) error {
 	if err := os.WriteFile(name, data, 0o644); err != nil {
 		return err
 	}
-	return os.Chtimes(name, aged, aged)
+	return os.Chtimes(name, fileTime, fileTime)
 }

@@ -26,7 +26,7 @@ func (r *release) image(systems []system) error {
 			return err
 		}
 		at := r.at.Format("2006-01-02T15:04:05Z")
-		config := blob(encoded(map[string]any{
+		config := blob(marshal(map[string]any{
 			"created": at, "os": s.os, "architecture": s.arch,
 			"config": map[string]any{
 				"User": "65532:65532", "Entrypoint": []string{"/pare"}, "WorkingDir": "/work", "ExposedPorts": map[string]any{"8811/tcp": map[string]any{}},
@@ -36,18 +36,18 @@ func (r *release) image(systems []system) error {
 			"history": []any{map[string]any{"created": at, "created_by": "tools/release"}},
 		}), "config.v1+json")
 		layer := blob(packed, "layer.v1.tar+gzip")
-		manifest := blob(encoded(map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": config, "layers": []any{layer}}), "manifest.v1+json")
+		manifest := blob(marshal(map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": config, "layers": []any{layer}}), "manifest.v1+json")
 		manifest["platform"] = map[string]string{"os": s.os, "architecture": s.arch}
 		all = append(all, manifest)
 	}
 	if all == nil {
 		return nil
 	}
-	index := blob(encoded(map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": all}), "index.v1+json")
+	index := blob(marshal(map[string]any{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": all}), "index.v1+json")
 	index["annotations"] = map[string]string{"org.opencontainers.image.ref.name": r.version, "io.containerd.image.name": "pare:" + r.version}
 	files = append(files,
-		entry{"index.json", 0o644, encoded(map[string]any{"schemaVersion": 2, "manifests": []any{index}})},
-		entry{"oci-layout", 0o644, encoded(map[string]string{"imageLayoutVersion": "1.0.0"})},
+		entry{"index.json", 0o644, marshal(map[string]any{"schemaVersion": 2, "manifests": []any{index}})},
+		entry{"oci-layout", 0o644, marshal(map[string]string{"imageLayoutVersion": "1.0.0"})},
 	)
 	packed, err := r.plainTar("", files)
 	if err != nil {
@@ -56,8 +56,8 @@ func (r *release) image(systems []system) error {
 	return r.write("pare_"+r.version+"_image.tar", packed)
 }
 
-// encoded is JSON whose members are in order.
-func encoded(v any) []byte {
+// marshal is JSON whose members are in order.
+func marshal(v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // our own values

@@ -74,7 +74,7 @@ func sameAgain(t *testing.T, dir string, first *release) {
 	again.made = maps.Clone(built)
 	maps.DeleteFunc(again.made, func(command string, _ []byte) bool { return strings.Contains(command, "c-shared") })
 	again.identify()
-	if err := again.document(); err != nil {
+	if err := again.collectDocuments(); err != nil {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(first.docs, again.docs) || first.commit != again.commit || first.at != again.at {

@@ -68,7 +68,7 @@ func (r *release) run(targets []string) error {
 		return err
 	}
 	r.identify()
-	if err := r.document(); err != nil {
+	if err := r.collectDocuments(); err != nil {
 		return err
 	}
 	var systems []system
@@ -85,7 +85,7 @@ func (r *release) run(targets []string) error {
 	if err := errors.Join(r.npm(systems), r.wheels(systems), r.playground()); err != nil {
 		return err
 	}
-	bill, err := r.bill(systems[0].built)
+	bill, err := r.writeSBOM(systems[0].built)
 	if err != nil {
 		return err
 	}
@@ -172,9 +172,9 @@ func (r *release) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// document collects the other files of every archive. They are made by the program of this
+// collectDocuments collects the other files of every archive. They are made by the program of this
 // system, which also reports the version.
-func (r *release) document() error {
+func (r *release) collectDocuments() error {
 	dir, err := os.MkdirTemp("", "pare-release")
 	if err != nil {
 		return err

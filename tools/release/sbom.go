@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// bill lists the modules that Go recorded in the programs, in CycloneDX format.
-func (r *release) bill(program []byte) ([]byte, error) {
+// writeSBOM lists the modules that Go recorded in the programs, in CycloneDX format.
+func (r *release) writeSBOM(program []byte) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {
 		return nil, err

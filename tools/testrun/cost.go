@@ -19,16 +19,16 @@ import (
 // package; the second is the file for the costs.
 const measure = "-measure-a-package"
 
-// reruns reports whether every test runs again. Only then can packages be measured, because go
+// disablesCache reports whether every test runs again. Only then can packages be measured, because go
 // test caches no result of a test that another program runs.
-func reruns(args []string) bool {
+func disablesCache(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool {
 		return strings.HasPrefix(a, "-count") || strings.HasPrefix(a, "--count")
 	})
 }
 
-// costs creates the file for the costs of the packages and returns the flags for go test.
-func costs() (file string, flags []string, err error) {
+// createCostFile creates the file for the costs of the packages and returns the flags for go test.
+func createCostFile() (file string, flags []string, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", nil, err
@@ -40,9 +40,9 @@ func costs() (file string, flags []string, err error) {
 	return f.Name(), []string{"-exec", fmt.Sprintf("'%s' %s '%s'", self, measure, f.Name())}, f.Close()
 }
 
-// measured runs the binary of a package in its folder and appends its processor time, children
+// runMeasured runs the binary of a package in its folder and appends its processor time, children
 // included, to the file.
-func measured(file string, args []string) (status int) {
+func runMeasured(file string, args []string) (status int) {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	stop := make(chan os.Signal, 1)
@@ -69,8 +69,8 @@ func measured(file string, args []string) (status int) {
 	return max(s.ExitCode(), -s.ExitCode()) // -1 is a signal
 }
 
-// dearest prints the packages with the most processor time of a run.
-func dearest(w io.Writer, file string, all time.Duration) {
+// printDearest prints the packages with the most processor time of a run.
+func printDearest(w io.Writer, file string, all time.Duration) {
 	const shown = 15
 	type cost struct {
 		time.Duration

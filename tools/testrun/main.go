@@ -17,7 +17,7 @@ import (
 
 func main() {
 	if len(os.Args) > 3 && os.Args[1] == measure {
-		os.Exit(measured(os.Args[2], os.Args[3:]))
+		os.Exit(runMeasured(os.Args[2], os.Args[3:]))
 	}
 	status, err := run(os.Args[1:])
 	if err != nil {
@@ -29,9 +29,9 @@ func main() {
 func run(args []string) (status int, err error) {
 	args = append([]string{"-json"}, args...)
 	file := ""
-	if reruns(args) {
+	if disablesCache(args) {
 		var flags []string
-		if file, flags, err = costs(); err != nil {
+		if file, flags, err = createCostFile(); err != nil {
 			return 2, err
 		}
 		defer os.Remove(file)
@@ -46,12 +46,12 @@ func run(args []string) (status int, err error) {
 	if err != nil {
 		return 2, err
 	}
-	tell(os.Stdout, out)
+	writeReport(os.Stdout, out)
 	err = cmd.Wait()
 	if s := cmd.ProcessState; s != nil {
 		all := s.UserTime() + s.SystemTime()
 		if file != "" {
-			dearest(os.Stdout, file, all)
+			printDearest(os.Stdout, file, all)
 		}
 		fmt.Printf("%.0f s of processor time, what was compiled and what tests started included\n", all.Seconds())
 	}
@@ -65,8 +65,8 @@ func run(args []string) (status int, err error) {
 	return 0, nil
 }
 
-// tell reads the events of go test and writes the report.
-func tell(w io.Writer, events io.Reader) {
+// writeReport reads the events of go test and writes the report.
+func writeReport(w io.Writer, events io.Reader) {
 	r := newReport(w)
 	in := bufio.NewReaderSize(events, 1<<16)
 	for {
@@ -83,5 +83,5 @@ func tell(w io.Writer, events io.Reader) {
 			break
 		}
 	}
-	r.end()
+	r.printSummary()
 }

@@ -49,7 +49,7 @@ func (r *report) take(e event) {
 	delete(r.output, n)
 	switch {
 	case e.Test == "":
-		r.ended(e, said)
+		r.packageEnded(e, said)
 	case e.Action == "pass":
 		r.passed++
 	case e.Action == "skip":
@@ -61,9 +61,9 @@ func (r *report) take(e event) {
 	}
 }
 
-// ended reports a package that is done. Tests without an end were interrupted by a panic or by
+// packageEnded reports a package that is done. Tests without an end were interrupted by a panic or by
 // the time limit.
-func (r *report) ended(e event, said []string) {
+func (r *report) packageEnded(e event, said []string) {
 	if e.Action == "fail" {
 		for _, n := range slices.SortedFunc(maps.Keys(r.output), func(a, b name) int { return cmp.Compare(a.test, b.test) }) {
 			if n.pkg == e.Package {
@@ -114,8 +114,8 @@ func reason(said []string) string {
 	return why
 }
 
-// end prints the counts and the tests that did not run.
-func (r *report) end() {
+// printSummary prints the counts and the tests that did not run.
+func (r *report) printSummary() {
 	skipped := 0
 	for _, tests := range r.skips {
 		skipped += len(tests)

@@ -60,7 +60,7 @@ not of go test
     m/a TestScripts/x
 `
 	var got bytes.Buffer
-	tell(&got, strings.NewReader(events))
+	writeReport(&got, strings.NewReader(events))
 	if got.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 	}

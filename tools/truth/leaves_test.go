@@ -32,7 +32,7 @@ func TestRepairKeepsEveryLeaf(t *testing.T) {
 	sum := newLeafCount()
 	for from := 0; from < n; from += stage {
 		to := min(from+stage, n)
-		sum.stretch(trial.First(), from, to)
+		sum.stretch(trial.FirstSeed(), from, to)
 		if n > stage {
 			t.Logf("%d inputs: %s", to, sum)
 		}
@@ -154,7 +154,7 @@ func leafPolicy(seed uint64) *pare.Policy {
 type leafResult struct {
 	out     []byte
 	changes []wire.Change
-	state   state
+	state   doorState
 	err     error
 }
 

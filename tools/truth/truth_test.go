@@ -49,7 +49,7 @@ func TestTruth(t *testing.T) {
 	t.Parallel()
 	n := historyCount()
 	found := run(t, n, commands(t), func(i int) sample {
-		seed := trial.First() + uint64(i)
+		seed := trial.FirstSeed() + uint64(i)
 		rnd := rand.New(rand.NewPCG(seed, 11))
 		all := dialects()
 		d := all[rnd.IntN(len(all))]
@@ -76,7 +76,7 @@ func TestWhole(t *testing.T) {
 	t.Parallel()
 	run(t, historyCount(), commands(t)[:1], func(i int) sample {
 		all := dialects()
-		seed := trial.First() + uint64(i)
+		seed := trial.FirstSeed() + uint64(i)
 		d := all[seed%uint64(len(all))]
 		body, _ := histories.Mixed(seed, d, histories.MixOptions{Escapes: seed%3 == 0})
 		return sample{d, body, seed}
@@ -104,7 +104,7 @@ type sample struct {
 }
 
 // A judge returns the classes of violations of a plan, or none.
-type judge func(in *input, plan *pare.Plan) []string
+type findViolations func(in *input, plan *pare.Plan) []string
 
 // An input is a parsed sample, with the values that all commands share.
 type input struct {
@@ -232,7 +232,7 @@ func whole(in *input, _ *pare.Plan) (all []string) {
 
 // A tally counts failures by class and keeps the smallest of each.
 type tally struct {
-	judges                  []judge
+	judges                  []findViolations
 	tried, changed, refused int
 	kinds                   map[string]bool // types of blocks with leaves
 	classes                 map[string]*class
@@ -256,7 +256,7 @@ const underAll = 20_000
 const stage = 20_000
 
 // run judges the commands on n samples, on all cores; the same samples give the same tally.
-func run(t *testing.T, n int, all []command, take func(i int) sample, judges ...judge) *tally {
+func run(t *testing.T, n int, all []command, take func(i int) sample, judges ...findViolations) *tally {
 	sum := tallies(1, judges)[0]
 	for from := 0; from < n && !t.Failed(); from += stage {
 		part := sum.stretch(t, from, min(from+stage, n), all, take)
@@ -291,7 +291,7 @@ func (y *tally) stretch(t *testing.T, from, to int, all []command, take func(i i
 	return parts[0]
 }
 
-func tallies(n int, judges []judge) []*tally {
+func tallies(n int, judges []findViolations) []*tally {
 	all := make([]*tally, n)
 	for i := range all {
 		all[i] = &tally{judges: judges, kinds: map[string]bool{}, classes: map[string]*class{}}
@@ -358,8 +358,8 @@ func (y *tally) merge(o *tally) {
 	}
 }
 
-// judge runs a command on an input and returns the classes of violations.
-func (in *input) judge(tb testing.TB, judges []judge, seed uint64, c command) (classes []string, plan *pare.Plan) {
+// findViolations runs a command on an input and returns the classes of violations.
+func (in *input) judge(tb testing.TB, judges []findViolations, seed uint64, c command) (classes []string, plan *pare.Plan) {
 	if plan = c.carryOut(tb, in.Request, seed); plan == nil {
 		return nil, nil
 	}
@@ -393,7 +393,7 @@ func (y *tally) report(t *testing.T) {
 	}
 	knows := map[string]int{}
 	for name, k := range y.classes {
-		for _, row := range known {
+		for _, row := range knownFailures {
 			if row.class.MatchString(name) && !everything() {
 				knows[row.name] += k.count
 				delete(y.classes, name)
@@ -401,7 +401,7 @@ func (y *tally) report(t *testing.T) {
 			}
 		}
 	}
-	for _, row := range known {
+	for _, row := range knownFailures {
 		if n := knows[row.name]; n > 0 {
 			t.Logf("known: %s, %d times", row.name, n)
 		}

@@ -24,20 +24,20 @@ type result struct {
 	out      []byte
 	changes  []change
 	archived [][]byte
-	state    state
+	state    doorState
 	note     string // how it was read, or why not
 	err      error  // why it was refused
 	calls    int    // how many calls were seen, where that is known; else -1
 }
 
 // A state is the outcome of a door.
-type state uint8
+type doorState uint8
 
 const (
-	refused  state = iota // it was not taken
-	clean                 // it came back as it was
-	repaired              // it was changed, and nothing is left to say
-	left                  // it was changed or not, and findings are left
+	refused  doorState = iota // it was not taken
+	clean                     // it came back as it was
+	repaired                  // it was changed, and nothing is left to say
+	left                      // it was changed or not, and findings are left
 )
 
 // A door is a way in.
@@ -160,12 +160,12 @@ func oneRequest(root *node, raw []byte, o wire.Options, policy func(r *wire.Requ
 			return result{out: raw, note: err.Error(), err: err}
 		}
 	}
-	root, prefix := opened(in, root)
+	root, prefix := openEnvelope(in, root)
 	out := raw
 	if !plan.Empty() {
 		out = in.Holding(raw, plan.Result().Raw())
 	}
-	res := result{out: out, changes: ofWire(plan.Changes(), root, prefix), note: r.Dialect.String(), state: clean, calls: len(r.Transcript().Exchanges())}
+	res := result{out: out, changes: convertChanges(plan.Changes(), root, prefix), note: r.Dialect.String(), state: clean, calls: len(r.Transcript().Exchanges())}
 	for _, item := range plan.Archive() {
 		res.archived = append(res.archived, item.Raw)
 	}
@@ -178,9 +178,9 @@ func oneRequest(root *node, raw []byte, o wire.Options, policy func(r *wire.Requ
 	return res
 }
 
-// opened returns the request in an envelope and the keys that lead to it. If a key is
+// openEnvelope returns the request in an envelope and the keys that lead to it. If a key is
 // repeated, the one whose value contains the rest of the path counts.
-func opened(in wire.Envelope, root *node) (*node, []string) {
+func openEnvelope(in wire.Envelope, root *node) (*node, []string) {
 	if in.Pointer == "" {
 		return root, nil
 	}
@@ -281,8 +281,8 @@ func throughProxy(d *document, raw []byte) result {
 	if record == nil {
 		return result{out: out, state: refused, note: "not looked at"}
 	}
-	root, prefix := opened(wire.Unwrap(raw), d.root)
-	res := result{out: out, note: record.Dialect + " " + string(record.Skipped), state: clean, calls: -1, changes: ofWire(record.Changes, root, prefix)}
+	root, prefix := openEnvelope(wire.Unwrap(raw), d.root)
+	res := result{out: out, note: record.Dialect + " " + string(record.Skipped), state: clean, calls: -1, changes: convertChanges(record.Changes, root, prefix)}
 	switch {
 	case record.Skipped != "":
 		res.state = refused

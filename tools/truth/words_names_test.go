@@ -12,18 +12,18 @@ import (
 
 // A word is a marker in the input with its surroundings.
 type word struct {
-	marker string
-	line   int      // of a file of lines, from 1; else 0
-	path   []string // path to the word; for a key, to its member
-	key    bool     // it is in a key
-	prose  bool     // it is a text of several words, not an id or a name
-	person bool     // a person wrote it
-	member string   // the name of the member that it is in, or "other"
-	model  bool     // a model, a tool or the system wrote it: another speaker is named
-	tool   bool     // a tool wrote it or received it
-	think  bool     // a model thought it
-	beside bool     // next to a person's words, in another member of the message
-	quoted bool     // a marked quotation
+	marker       string
+	line         int      // of a file of lines, from 1; else 0
+	path         []string // path to the word; for a key, to its member
+	key          bool     // it is in a key
+	prose        bool     // it is a text of several words, not an id or a name
+	byPerson     bool     // a person wrote it
+	member       string   // the name of the member that it is in, or "other"
+	byOther      bool     // a model, a tool or the system wrote it: another speaker is named
+	byTool       bool     // a tool wrote it or received it
+	think        bool     // a model thought it
+	isNextToText bool     // next to a person's words, in another member of the message
+	isQuoted     bool     // a marked quotation
 }
 
 var markers = regexp.MustCompile(marker + `\d{4}`)
@@ -32,15 +32,15 @@ var markers = regexp.MustCompile(marker + `\d{4}`)
 func (d *document) wordsOf() (all []word) {
 	if d.lines && d.root.kind == 'a' {
 		for i, line := range d.root.vals {
-			all = collect(all, word{line: i + 1}, line, speech{})
+			all = collect(all, word{line: i + 1}, line, speakerContext{})
 		}
 		return all
 	}
-	return collect(nil, word{}, d.root, speech{})
+	return collect(nil, word{}, d.root, speakerContext{})
 }
 
 // A speech is the speaker of a place, as derived from its surroundings.
-type speech struct {
+type speakerContext struct {
 	who   string // "person", "other", or "" while no speaker is named
 	tool  bool   // within that, text from or for a tool
 	think bool   // thinking of a model
@@ -48,16 +48,16 @@ type speech struct {
 	said  string // the member with the text of the message, if it is another one
 }
 
-func collect(all []word, at word, n *node, s speech) []word {
+func collect(all []word, at word, n *node, s speakerContext) []word {
 	add := func(text string, key bool) {
 		for _, m := range markers.FindAllString(strings.ReplaceAll(text, "\x00", ""), -1) {
 			w := at
 			w.marker, w.key, w.path = m, key, slices.Clone(at.path)
-			w.prose = strings.Contains(text, " ") && !slices.Contains(links, s.last)
-			w.person = s.who == "person" && !s.tool && w.prose && !key
-			w.model, w.tool, w.beside = s.who == "other", s.tool, s.said != ""
+			w.prose = strings.Contains(text, " ") && !slices.Contains(wordlessMembers, s.last)
+			w.byPerson = s.who == "person" && !s.tool && w.prose && !key
+			w.byOther, w.byTool, w.isNextToText = s.who == "other", s.tool, s.said != ""
 			w.think = s.think
-			w.quoted = quoted.MatchString(text)
+			w.isQuoted = quoted.MatchString(text)
 			w.member = kindOfMember(s.last)
 			all = append(all, w)
 		}
@@ -112,19 +112,19 @@ func inText(text string) *node {
 
 // spelled finds the words of JSON in a text. The speaker of the text is a speaker of all its
 // words, and a named speaker within it is quoted: a person's words stay a person's.
-func (w word) spelled(s speech, said *node) []word {
+func (w word) spelled(s speakerContext, said *node) []word {
 	all := collect(nil, w, said, s)
 	for i := range all {
 		inner := &all[i]
 		inner.path = slices.Clone(w.path)
-		inner.person = inner.person || s.who == "person" && !s.tool && inner.prose && !inner.key
-		inner.model = inner.model && s.who == "other"
+		inner.byPerson = inner.byPerson || s.who == "person" && !s.tool && inner.prose && !inner.key
+		inner.byOther = inner.byOther && s.who == "other"
 	}
 	return all
 }
 
 // within returns the speaker inside an object.
-func (s speech) within(o *node) speech {
+func (s speakerContext) within(o *node) speakerContext {
 	for _, key := range []string{"role", "Role", "author", "from", "source", "message_type", "messageType", "type", "sender", "_role", "kind"} {
 		v := o.get(key)
 		if v == nil {
@@ -133,7 +133,7 @@ func (s speech) within(o *node) speech {
 		if v.kind == 'o' && key != "type" && key != "kind" { // {"Label": "user"}, {"role": "user"}
 			for _, inner := range v.vals {
 				if who := speaker(inner.text, ""); inner.kind == 's' && who != "" {
-					return speech{who: who}
+					return speakerContext{who: who}
 				}
 			}
 			continue
@@ -142,7 +142,7 @@ func (s speech) within(o *node) speech {
 			continue
 		}
 		if who := speaker(v.text, key); who != "" {
-			s = speech{who: who, tool: s.tool && who == s.who || aboutTools(v.text), said: saidIn(o)}
+			s = speakerContext{who: who, tool: s.tool && who == s.who || aboutTools(v.text), said: saidIn(o)}
 			break
 		}
 	}
@@ -152,7 +152,7 @@ func (s speech) within(o *node) speech {
 			continue
 		}
 		if v.text == "mcp_approval_response" {
-			return speech{who: "person"}
+			return speakerContext{who: "person"}
 		}
 		s.tool = s.tool || aboutTools(v.text)
 		s.think = s.think || thoughts.MatchString(v.text)
@@ -203,18 +203,18 @@ var thoughts = regexp.MustCompile(`(?i)think|reason|thought`)
 
 func aboutTools(text string) bool { return toolWords.MatchString(text) }
 
-// ordinary lists the members in which the dialects store texts.
-var ordinary = []string{"content", "text", "input", "output", "arguments", "args", "result", "parts", "thinking", "reasoning_content", "reasoning", "refusal", "transcript", "summary", "response", "data", "name", "id", "type", "role"}
+// textMembers lists the members in which the dialects store texts.
+var textMembers = []string{"content", "text", "input", "output", "arguments", "args", "result", "parts", "thinking", "reasoning_content", "reasoning", "refusal", "transcript", "summary", "response", "data", "name", "id", "type", "role"}
 
-// links lists members that contain no words, regardless of their value: roles, types, names
+// wordlessMembers lists members that contain no words, regardless of their value: roles, types, names
 // and references.
-var links = []string{"role", "type", "kind", "status", "id", "uuid", "parentId", "parentUuid", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "timestamp", "sessionId"}
+var wordlessMembers = []string{"role", "type", "kind", "status", "id", "uuid", "parentId", "parentUuid", "call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "timestamp", "sessionId"}
 
 // quoted matches the ways in which the output marks a quotation or a note of the system.
 var quoted = regexp.MustCompile(`quoted, not written by the user|\[pare: |<system-reminder>`)
 
 func kindOfMember(name string) string {
-	if slices.Contains(ordinary, name) {
+	if slices.Contains(textMembers, name) {
 		return name
 	}
 	return "other"
@@ -229,9 +229,9 @@ type change struct {
 	reason       string
 }
 
-// ofWire converts receipts. A path is that of the request, which may be in an envelope. For a
+// convertChanges converts receipts. A path is that of the request, which may be in an envelope. For a
 // bare list it starts with the name that the dialect would give the list.
-func ofWire(all []wire.Change, root *node, prefix []string) []change {
+func convertChanges(all []wire.Change, root *node, prefix []string) []change {
 	var out []change
 	for _, c := range all {
 		out = append(out, change{action: string(c.Action), rule: c.Rule, path: pathInside(c.Path, root, prefix), ids: c.IDs, reason: c.Reason})
@@ -274,11 +274,11 @@ func (c *change) covers(w *word) (covers, exact bool) {
 // words that were there.
 var nothing = []string{"empty-text", "empty-content", "null-content", "empty-calls-array", "field-missing", "empty-error-result"}
 
-// unknown lists rules for content that is not understood. Their receipts do not name words.
-var unknown = []string{"unknown-field", "wrong-type", "unknown-role"}
+// unknownRules lists rules for content that is not understood. Their receipts do not name words.
+var unknownRules = []string{"unknown-field", "wrong-type", "unknown-role"}
 
-// copies lists rules for repeated content. Their receipts do not name words that are unique.
-var copies = []string{"duplicate-result", "duplicate-key", "duplicate-item-id", "duplicate-call-id", "duplicate-compaction"}
+// duplicateRules lists rules for repeated content. Their receipts do not name words that are unique.
+var duplicateRules = []string{"duplicate-result", "duplicate-key", "duplicate-item-id", "duplicate-call-id", "duplicate-compaction"}
 
 // aboutCalls and aboutThinking list rules about calls and results, and about thinking. Their
 // receipts do not name the text next to these.
@@ -320,21 +320,21 @@ func (w *word) verdict(changes []change, let func(c *change) bool) string {
 			return ""
 		case !took:
 			worse(1, "lost, though the receipt is about something else: "+by)
-		case w.tool && strings.HasSuffix(c.reason, "the exchange goes as a whole"), w.think && c.reason == "reasoning whose call is gone":
+		case w.byTool && strings.HasSuffix(c.reason, "the exchange goes as a whole"), w.think && c.reason == "reasoning whose call is gone":
 			return ""
 		case !w.prose && w.path[len(w.path)-1] == "id" && len(c.path)+1 >= len(w.path): // the id of nothing
 			return ""
-		case slices.Contains(copies, c.rule) && !(w.think && c.rule == "duplicate-item-id"): // reasoning cannot do without its id, nor share it
+		case slices.Contains(duplicateRules, c.rule) && !(w.think && c.rule == "duplicate-item-id"): // reasoning cannot do without its id, nor share it
 			worse(3, "called a copy: "+by)
-		case w.prose && aboutCalls.MatchString(c.rule) && !w.tool || w.prose && aboutThinking.MatchString(c.rule) && !w.think:
+		case w.prose && aboutCalls.MatchString(c.rule) && !w.byTool || w.prose && aboutThinking.MatchString(c.rule) && !w.think:
 			worse(2, "dropped with what it stands beside: "+by)
 		case slices.Contains(nothing, c.rule):
 			worse(3, "called empty: "+by)
-		case w.person && w.beside:
+		case w.byPerson && w.isNextToText:
 			worse(2, "what stands beside a person's words is dropped: "+by)
-		case w.person:
+		case w.byPerson:
 			worse(2, "a person's words are dropped: "+by)
-		case w.prose && !w.think && slices.Contains(unknown, c.rule):
+		case w.prose && !w.think && slices.Contains(unknownRules, c.rule):
 			worse(2, "not understood, and dropped: "+by)
 		default:
 			return ""

@@ -71,8 +71,8 @@ func TestWordsInFolder(t *testing.T) {
 		folder := t.TempDir()
 		var docs []*document
 		for i := from; i < min(from+batch, n); i++ {
-			d := makeDocument(all, trial.First()+uint64(i))
-			if stops(&fix, d) {
+			d := makeDocument(all, trial.FirstSeed()+uint64(i))
+			if stopsRun(&fix, d) {
 				continue
 			}
 			d.file = filepath.Join(folder, fmt.Sprint(i), d.fileName())
@@ -83,7 +83,7 @@ func TestWordsInFolder(t *testing.T) {
 		runProgram(t, exe, "fix", "--in-place", "--force", "--receipt", receipt, folder)
 		by := readReceipts(t, receipt)
 		in := door{name: "fix --in-place FOLDER", let: nobody, repairs: true, pass: func(d *document, raw []byte) result {
-			return fromFile(t, d, raw, by[d.file])
+			return readOutcome(t, d, raw, by[d.file])
 		}}
 		for _, d := range docs {
 			changed += int(sum.judge(d, &in).state / repaired)
@@ -95,9 +95,9 @@ func TestWordsInFolder(t *testing.T) {
 	sum.tell(t)
 }
 
-// stops reports whether no file of a run is written because this file is not valid JSON for
+// stopsRun reports whether no file of a run is written because this file is not valid JSON for
 // the program. In a folder, files that are not requests are skipped.
-func stops(fix *door, d *document) bool {
+func stopsRun(fix *door, d *document) bool {
 	res, err := fix.through(d, d.raw())
 	return err != nil || res.err != nil && (d.lines || !errors.Is(res.err, wire.ErrNotRequest))
 }
@@ -117,7 +117,7 @@ func TestWordsOfDoctor(t *testing.T) {
 	folder := t.TempDir()
 	var docs []*document
 	for i := range trial.Size(120) {
-		d := makeDocument(all, trial.First()+uint64(i))
+		d := makeDocument(all, trial.FirstSeed()+uint64(i))
 		d.file = filepath.Join(folder, fmt.Sprintf(home[d.shape.name], i))
 		keepFile(t, d.file, d.raw())
 		docs = append(docs, d)
@@ -129,7 +129,7 @@ func TestWordsOfDoctor(t *testing.T) {
 	doctor := door{name: "doctor --fix", let: nobody, repairs: true, pass: func(d *document, raw []byte) result {
 		format, _ := agentlog.Detect(d.file, raw)
 		fixed := throughSession(d, raw, format, nil)
-		return fromFile(t, d, raw, fixed.changes)
+		return readOutcome(t, d, raw, fixed.changes)
 	}}
 	for _, d := range docs {
 		sum.judge(d, &doctor)
@@ -165,9 +165,9 @@ func keepFile(t *testing.T, name string, raw []byte) {
 	}
 }
 
-// fromFile returns the outcome of a file: the result if it was changed, with the backup as the
+// readOutcome returns the outcome of a file: the result if it was changed, with the backup as the
 // original.
-func fromFile(t *testing.T, d *document, raw []byte, changes []change) result {
+func readOutcome(t *testing.T, d *document, raw []byte, changes []change) result {
 	t.Helper()
 	out, err := os.ReadFile(d.file)
 	if err != nil {
@@ -270,7 +270,7 @@ func TestWordsInLines(t *testing.T) {
 	var in bytes.Buffer
 	all := slices.DeleteFunc(shapes(), func(s *shape) bool { return s.lines })
 	for i := range trial.Size(240) {
-		d := makeDocument(all, trial.First()+uint64(i))
+		d := makeDocument(all, trial.FirstSeed()+uint64(i))
 		docs = append(docs, d)
 		in.Write(append(d.raw(), '\n'))
 	}

@@ -70,11 +70,11 @@ func TestWordsInStore(t *testing.T) {
 		if err != nil {
 			return result{out: raw, note: err.Error()} // an error, and nothing was sent
 		}
-		root, prefix := opened(in, d.root)
-		return result{out: in.Holding(raw, w.Body), state: repaired, note: "window", changes: ofWire(w.Plan.Changes(), root, prefix)}
+		root, prefix := openEnvelope(in, d.root)
+		return result{out: in.Holding(raw, w.Body), state: repaired, note: "window", changes: convertChanges(w.Plan.Changes(), root, prefix)}
 	}}
 	for i := range trial.Size(240) {
-		d := makeDocument(all, trial.First()+uint64(i))
+		d := makeDocument(all, trial.FirstSeed()+uint64(i))
 		sum.judge(d, &export)
 		sum.judge(d, &window)
 	}

@@ -31,7 +31,7 @@ func TestWords(t *testing.T) {
 	sum := newLedger()
 	for from := 0; from < n; from += stage {
 		to := min(from+stage, n)
-		sum.stretch(shapes(), doors(), trial.First(), from, to)
+		sum.stretch(shapes(), doors(), trial.FirstSeed(), from, to)
 		if n > stage {
 			t.Logf("%d inputs: %d passes, %d classes%s", to, sum.passes, len(sum.classes), sum.first())
 		}
@@ -40,7 +40,7 @@ func TestWords(t *testing.T) {
 }
 
 // first lists the first seed of each class, so that a long run need not end before one is looked at.
-func (l *ledger) first() (seeds string) {
+func (l *outcomeCount) first() (seeds string) {
 	for _, name := range slices.Sorted(maps.Keys(l.classes)) {
 		seeds += "\n" + l.classes[name].seeds[0] + ": " + name
 	}
@@ -48,7 +48,7 @@ func (l *ledger) first() (seeds string) {
 }
 
 // A ledger counts the outcomes of documents by shape, and violations by class.
-type ledger struct {
+type outcomeCount struct {
 	passes  int
 	states  map[string]*[4]int // by shape
 	classes map[string]*breach
@@ -71,14 +71,14 @@ type breach struct {
 // shownSeeds is how many samples of a class a report names, so that each can be run by itself.
 const shownSeeds = 20
 
-func newLedger() *ledger {
-	return &ledger{states: map[string]*[4]int{}, classes: map[string]*breach{}}
+func newLedger() *outcomeCount {
+	return &outcomeCount{states: map[string]*[4]int{}, classes: map[string]*breach{}}
 }
 
 // stretch judges the documents from and up to, on all cores.
-func (l *ledger) stretch(all []*shape, ways []door, first uint64, from, to int) {
+func (l *outcomeCount) stretch(all []*shape, ways []door, first uint64, from, to int) {
 	workers := runtime.GOMAXPROCS(0)
-	parts := make([]*ledger, workers)
+	parts := make([]*outcomeCount, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
 		parts[w] = newLedger()
@@ -95,7 +95,7 @@ func (l *ledger) stretch(all []*shape, ways []door, first uint64, from, to int) 
 }
 
 // try passes a document through the first door and one of the others in turn.
-func (l *ledger) try(d *document, ways []door) {
+func (l *outcomeCount) try(d *document, ways []door) {
 	res := l.judge(d, &ways[0])
 	l.judge(d, &ways[1+int(d.seed/7)%(len(ways)-1)])
 	name := d.shape.name
@@ -109,7 +109,7 @@ func (l *ledger) try(d *document, ways []door) {
 }
 
 // judge sends a document through a door and counts violations.
-func (l *ledger) judge(d *document, x *door) result {
+func (l *outcomeCount) judge(d *document, x *door) result {
 	raw := d.raw()
 	l.passes++
 	classes, kinds, res := judgeWords(x, d, raw, d.wordsOf())
@@ -123,7 +123,7 @@ func (l *ledger) judge(d *document, x *door) result {
 	return res
 }
 
-func (l *ledger) add(name string, n int, b *breach) {
+func (l *outcomeCount) add(name string, n int, b *breach) {
 	k := l.classes[name]
 	if k == nil {
 		k = &breach{name: name, shapes: map[string]int{}, doors: map[string]int{}, kinds: map[string]int{}, sample: b.sample, raw: b.raw, door: b.door}
@@ -153,7 +153,7 @@ func (l *ledger) add(name string, n int, b *breach) {
 	}
 }
 
-func (l *ledger) merge(o *ledger) {
+func (l *outcomeCount) merge(o *outcomeCount) {
 	l.passes += o.passes
 	for name, s := range o.states {
 		if l.states[name] == nil {
@@ -180,7 +180,7 @@ func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds 
 		}
 	}
 	if bytes.Equal(res.out, raw) {
-		if res.state == clean && res.calls == 0 && d.changed == 0 && (d.shape.foreign() || d.shape.family == agentFamily) && slices.ContainsFunc(words, func(w word) bool { return !w.prose && w.tool }) {
+		if res.state == clean && res.calls == 0 && d.changed == 0 && (d.shape.foreign() || d.shape.family == agentFamily) && slices.ContainsFunc(words, func(w word) bool { return !w.prose && w.byTool }) {
 			add("clean, though its calls are not seen", d.shape.name+" as "+res.note)
 		}
 		return classes, kinds, res
@@ -208,9 +208,9 @@ func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds 
 		}
 		who := "somebody"
 		switch {
-		case w.person:
+		case w.byPerson:
 			who = "a person"
-		case w.model:
+		case w.byOther:
 			who = "the model, a tool or the system"
 		}
 		what := w.member
@@ -223,14 +223,14 @@ func judgeWords(x *door, d *document, raw []byte, words []word) (classes, kinds 
 		add(v+" | of "+who, what)
 	}
 	if x.repairs {
-		mouths(d, res.out, words, add)
+		compareSpeakers(d, res.out, words, add)
 	}
 	return classes, kinds, res
 }
 
-// mouths compares the speakers of the output: a person's words stay a person's, and no other
+// compareSpeakers compares the speakers of the output: a person's words stay a person's, and no other
 // words become a person's unless they are quoted.
-func mouths(d *document, out []byte, words []word, add func(name, kind string)) {
+func compareSpeakers(d *document, out []byte, words []word, add func(name, kind string)) {
 	after := document{shape: d.shape, lines: d.lines}
 	if !d.lines {
 		root, err := readTree(out)
@@ -252,10 +252,10 @@ func mouths(d *document, out []byte, words []word, add func(name, kind string)) 
 		if len(all) == 0 || !w.prose || w.key {
 			continue
 		}
-		if w.person && !slices.ContainsFunc(all, func(o word) bool { return !o.model }) {
+		if w.byPerson && !slices.ContainsFunc(all, func(o word) bool { return !o.byOther }) {
 			add("a person's words are put into another's mouth", w.member)
 		}
-		if w.model && !w.tool && slices.ContainsFunc(all, func(o word) bool { return o.person && !o.quoted }) {
+		if w.byOther && !w.byTool && slices.ContainsFunc(all, func(o word) bool { return o.byPerson && !o.isQuoted }) {
 			add("another's words are put into a person's mouth", w.member)
 		}
 	}
@@ -292,7 +292,7 @@ func plainTalk(root *node) bool {
 }
 
 // tell reports by shape and by class; each class fails the test.
-func (l *ledger) tell(t *testing.T) {
+func (l *outcomeCount) tell(t *testing.T) {
 	t.Helper()
 	var all [4]int
 	var table strings.Builder

@@ -63,7 +63,7 @@ func TestIdleConnections(t *testing.T) {
 	before, used := runtime.NumGoroutine(), inUse()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestIdleClient$", "-test.v")
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", idleClient, strings.TrimPrefix(at, "http://"), n))
-	hold, out := trial.Piped(t, cmd)
+	hold, out := trial.OpenPipes(t, cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -567,7 +567,7 @@ func TestRememberRecorded(t *testing.T) {
 	}
 	some := lists[:0]
 	for i, list := range lists {
-		if i%trial.Sparse(12) == 0 { // about 70 of 800
+		if i%trial.SparseStride(12) == 0 { // about 70 of 800
 			some = append(some, list)
 		}
 	}

@@ -100,7 +100,7 @@ func send(t *testing.T, method, address, body string, header ...string) (*http.R
 		}
 		req.Header.Set(header[i], header[i+1])
 	}
-	return trial.Answer(t, req)
+	return trial.RoundTrip(t, req)
 }
 
 func ok(w http.ResponseWriter, r *http.Request) {

@@ -36,7 +36,7 @@ func ask(t *testing.T, method, url, token, body string) (int, string) {
 	if token != "" {
 		q.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, text := trial.Answer(t, q)
+	resp, text := trial.RoundTrip(t, q)
 	return resp.StatusCode, text
 }
 

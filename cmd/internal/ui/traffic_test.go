@@ -175,7 +175,7 @@ func TestTrafficHandler(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, body := trial.Answer(t, q)
+		r, body := trial.RoundTrip(t, q)
 		if r.StatusCode == 200 && r.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s may be stored", path)
 		}

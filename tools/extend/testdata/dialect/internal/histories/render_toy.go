@@ -2,7 +2,7 @@ package histories
 
 import "github.com/pare-llm/pare/internal/jsontree"
 
-var toyHand = hand{
+var toyRenderer = dialectRenderer{
 	model: "toy-1",
 	id:    func(c string, _ RenderOptions) string { return "toy_" + c },
 	group: (*renderer).anthropic,
