@@ -12,15 +12,15 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// arguments returns the arguments of a call as JSON, or as the text of a tool that
-// takes one; nil if it has none. They are good until the next call.
+// arguments returns the arguments of a call as JSON, or as plain text for a tool that takes text.
+// It returns nil if the call has none. The result is valid until the next call of arguments.
 func (s *historyView) arguments(call transcript.BlockID) []byte {
 	args, _ := s.firstArguments(call, math.MaxInt)
 	return args
 }
 
-// firstArguments returns what the first n or so bytes of the arguments say, and
-// whether that is all.
+// firstArguments returns about the first n bytes of the arguments, decoded, and whether those are
+// all of them.
 func (s *historyView) firstArguments(call transcript.BlockID, n int) (args []byte, all bool) {
 	b := s.t.Block(call)
 	raw := s.t.Bytes(b.Body)
@@ -42,8 +42,8 @@ func (s *historyView) firstArguments(call transcript.BlockID, n int) (args []byt
 	return s.argumentBuffer, all
 }
 
-// used is what a call asks for. Where only its path is asked for, the rest of
-// the arguments, which may be long, is not decoded.
+// readCall parses the arguments of a call. If only the path matters, it does not decode the rest,
+// which may be long.
 func (s *historyView) readCall(k *numberedTool, x *transcript.Exchange) callUse {
 	if k.onlyPathMatters {
 		const enough = 512
@@ -55,8 +55,7 @@ func (s *historyView) readCall(k *numberedTool, x *transcript.Exchange) callUse 
 	return s.parseCall(k, s.arguments(x.Call))
 }
 
-// canonicalArgs returns the arguments in a form that does not depend on how they
-// are written.
+// canonicalArguments returns the arguments in a form that does not depend on their spelling.
 func (s *historyView) canonicalArguments(call transcript.BlockID) []byte {
 	args := s.arguments(call)
 	if i := skipSpace(args, 0); i < len(args) && args[i] == '{' {
@@ -65,20 +64,20 @@ func (s *historyView) canonicalArguments(call transcript.BlockID) []byte {
 	return args
 }
 
-// quoted reports whether a body is the inside of a string.
+// isQuoted reports whether a body is the content of a JSON string.
 func isQuoted(t *transcript.Transcript, body transcript.Span) bool {
-	return body.Start > 0 && t.Raw()[body.Start-1] == '"' // where it ends may be far, and need not be looked at
+	return body.Start > 0 && t.Raw()[body.Start-1] == '"' // the end of the string need not be read
 }
 
-// members walks those of a JSON object, in order:
+// memberScanner reads the members of a JSON object in order:
 //
-//	for m := scan(obj); m.next(); { … m.key, m.value … }
+//	for m := scanMembers(obj); m.next(); { … m.key, m.value … }
 //
-// It ends where the bytes stop being an object: what a model wrote need not be JSON.
+// It stops where the bytes are no longer an object, because models do not always write JSON.
 type memberScanner struct {
 	obj        []byte
 	at         int
-	key, value []byte // the key decoded, the value as it is written
+	key, value []byte // the key decoded, the value as JSON
 }
 
 func scanMembers(obj []byte) memberScanner {
@@ -105,7 +104,7 @@ func (m *memberScanner) next() bool {
 	return true
 }
 
-// name reads the next name and stops in front of its value.
+// readName reads the next name and stops before its value.
 func (m *memberScanner) readName() bool {
 	m.key = nil
 	i := skipSpace(m.obj, m.at+1)
@@ -124,11 +123,11 @@ func (m *memberScanner) readName() bool {
 	return true
 }
 
-// is reports whether the member has one of the names.
+// isOneOf reports whether the member has one of the names.
 func (m *memberScanner) isOneOf(names []string) bool { return m.rank(names) >= 0 }
 
-// named reports whether the member has the given name or, if that is "", one of the
-// usual ones.
+// isNamed reports whether the member has the given name or, if that is empty, one of the usual
+// names.
 func (m *memberScanner) isNamed(given string, usual []string) bool {
 	if given != "" {
 		return string(m.key) == given
@@ -136,7 +135,7 @@ func (m *memberScanner) isNamed(given string, usual []string) bool {
 	return m.isOneOf(usual)
 }
 
-// rank returns the place of the member's name in a list, or -1.
+// rank returns the index of the member's name in a list, or -1.
 func (m *memberScanner) rank(names []string) int {
 	for i, n := range names {
 		if string(m.key) == n {
@@ -153,7 +152,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// skipString returns the offset behind the string that begins at i.
+// skipString returns the offset after the string that begins at i.
 func skipString(b []byte, i int) int {
 	for i++; ; i++ {
 		n := bytes.IndexByte(b[i:], '"')
@@ -172,7 +171,7 @@ func skipString(b []byte, i int) int {
 	}
 }
 
-// skipValue returns the offset behind the value that begins at i.
+// skipValue returns the offset after the value that begins at i.
 func skipValue(b []byte, i int) int {
 	depth := 0
 	for i < len(b) {
@@ -202,7 +201,7 @@ func skipValue(b []byte, i int) int {
 	return i
 }
 
-// unquote returns the text of a JSON string, and anything else as it is written.
+// unquoteString returns the text of a JSON string, or any other value unchanged.
 func unquoteString(v []byte) string {
 	if len(v) < 2 || v[0] != '"' {
 		return string(v)
@@ -213,7 +212,7 @@ func unquoteString(v []byte) string {
 	return string(jsonspan.Decode(nil, v[1:len(v)-1]))
 }
 
-// number reads a line number, also one that a model put into a string.
+// parseLineNumber parses a line number. Models also write numbers as strings.
 func parseLineNumber(v []byte) (int, bool) {
 	if len(v) < 10 && !slices.ContainsFunc(v, func(c byte) bool { return c < '0' || c > '9' }) {
 		n := 0
@@ -229,7 +228,7 @@ func parseLineNumber(v []byte) (int, bool) {
 	return int(n), true
 }
 
-// jsonLen is how long a text is as the content of a JSON string.
+// jsonLength returns the length of s as the content of a JSON string.
 func jsonLength(s string) int {
 	n := len(s)
 	for i := range len(s) {
@@ -243,7 +242,7 @@ func jsonLength(s string) int {
 	return n
 }
 
-// argsSize is how much arguments say, however they are written.
+// argumentsSize returns the size of the decoded arguments, independent of their spelling.
 func argumentsSize(args []byte) int {
 	size, n := 0, 0
 	for m := scanMembers(args); m.next(); n++ {
@@ -262,7 +261,7 @@ func argumentsSize(args []byte) int {
 	return size
 }
 
-// argsHash is the same for arguments that are canonically equal: the order of
+// hashArguments returns the same hash for arguments that are canonically equal: the order of
 // members and the spelling of strings do not matter.
 func hashArguments(args []byte) uint64 {
 	sum, n := uint64(0), 0
@@ -275,8 +274,8 @@ func hashArguments(args []byte) uint64 {
 	return sum
 }
 
-// valueHash looks at the beginning of a string only, up to the first character
-// that is not ASCII: that much is cheap to decode and tells most strings apart.
+// hashValue hashes only the beginning of a string, up to the first character beyond ASCII. That is
+// cheap to decode and distinguishes most strings.
 func hashValue(v []byte) uint64 {
 	if v[0] == '{' || v[0] == '[' {
 		return 0

@@ -7,9 +7,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// usage looks at a request and tells what a call of it does and the file that it is about,
-// cleaned; "" if it names none, or several. Of arguments that have been cleared, what is left
-// counts. The tools stand beside those of [Table], or in place of those of the same name.
+// usageOf returns a function that reports what a call of r does and the cleaned path of its file.
+// The path is empty if the call names no file or several. If the arguments have been cleared, the
+// remaining ones count. The tools extend [Table] or replace its entries of the same name.
 func usageOf(r *wire.Request, tools []Tool) func(call transcript.BlockID) (kind, file string) {
 	s := Scope{Table: tools}.compile().view(r)
 	return func(call transcript.BlockID) (kind, file string) {
@@ -18,8 +18,8 @@ func usageOf(r *wire.Request, tools []Tool) func(call transcript.BlockID) (kind,
 	}
 }
 
-// protected reports whether no rule touches a tool, whatever the options say: it is
-// one of [ProtectedTools], or has no name.
+// isProtectedTool reports whether no rule touches a tool, whatever the options are: it is one of
+// [ProtectedTools], or it has no name.
 func isProtectedTool(tool string) bool {
 	return tool == "" || slices.ContainsFunc(protectedTools, func(glob string) bool { return matchTool(glob, tool) })
 }

@@ -2,8 +2,8 @@ package rules
 
 import "strings"
 
-// uncoloured is what a program prints without the sequences that colour it on a terminal: nobody reads
-// them, and where each word has its own they are a good part of the text.
+// stripColors removes the sequences that color text on a terminal. Where every word has its own,
+// they are a large part of the text.
 func stripColors(text string) string {
 	at := strings.IndexByte(text, escape)
 	if at < 0 {
@@ -14,7 +14,7 @@ func stripColors(text string) string {
 		out.WriteString(text[:at])
 		text = text[at:]
 		n := colorSequenceLen(text)
-		if n == 0 { // something else
+		if n == 0 { // another kind of sequence
 			out.WriteByte(escape)
 			n = 1
 		}
@@ -26,7 +26,7 @@ func stripColors(text string) string {
 
 const escape = 0x1b
 
-// sequence is how long the sequence is that a text begins with; 0: it is none that colours.
+// colorSequenceLen returns the length of the color sequence at the start of text, or 0.
 func colorSequenceLen(text string) int {
 	if len(text) < 3 || text[1] != '[' {
 		return 0

@@ -12,13 +12,12 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Deduplication clears or drops what a later exchange says again: one of the same
-// tool with the same arguments and the same result, or a successful read of the
-// same file that covers the lines of an earlier one, whatever happened to the file
-// in between: the later read is the one that holds. The latest always stays.
+// Deduplication clears or drops an exchange that a later one repeats: the same tool returned the
+// same result for the same arguments, or a later successful read of the same file covers its lines,
+// even if the file changed in between. The latest exchange always stays.
 //
-// The result of a tool that may have effects is cleared at most, because that it
-// was called is part of the story. It is a value that many goroutines may use.
+// The result of a tool that may have effects is only cleared, because the history must show the
+// call. A Deduplication is safe for concurrent use.
 type Deduplication struct {
 	// What to do with an exchange that is repeated later: "clear" its result, or "drop" it if the tool only reads or searches. Default: clear.
 	Mode string `json:"mode,omitempty" enum:"clear,drop"`
@@ -29,7 +28,7 @@ type Deduplication struct {
 	Scope
 }
 
-// Rule returns the rule, or what is wrong with its options.
+// Rule returns the rule, or an [OptionErrors] for invalid options.
 func (o Deduplication) Rule() (pare.Rule, error) {
 	guard := o.compile()
 	rule := pare.Rule{
@@ -40,7 +39,7 @@ func (o Deduplication) Rule() (pare.Rule, error) {
 	}
 	minBytes := minBytesOrDefault(o.MinBytes)
 	if o.Mode == modeDrop {
-		minBytes = 0 // also what is short can be dropped
+		minBytes = 0 // short exchanges can be dropped, too
 	}
 	rule.Prepare = func(r *wire.Request) (pare.Process, error) {
 		s := guard.view(r)
@@ -65,7 +64,7 @@ type deduplicator struct {
 	found []laterFinding
 }
 
-// A likeness is what equal exchanges have in common, as far as it costs little.
+// equalityKey holds the cheap properties that equal exchanges share.
 type equalityKey struct {
 	tool, size int
 	hash       uint64
@@ -107,7 +106,8 @@ func (a fileRead) compare(b fileRead) int {
 
 func (a fileRead) sameFile(b fileRead) bool { return a.tool == b.tool && a.path == b.path }
 
-// reads returns what a call reads, or false if it is not known to read a part of one file.
+// readOf returns the lines of a file that a call reads, or false if the call does not read a part
+// of one file.
 func (s *historyView) readOf(k *numberedTool, x *transcript.Exchange) (callUse, bool) {
 	if k.Kind != kindRead && k.Command == "" {
 		return callUse{}, false
@@ -116,7 +116,7 @@ func (s *historyView) readOf(k *numberedTool, x *transcript.Exchange) (callUse, 
 	return u, u.kind == kindRead && u.file != "" && !u.hasOtherArguments && !u.isCleared
 }
 
-// runs sorts a list and yields what is equal in it, if that is more than one.
+// eachRun sorts a list and yields every run of two or more equal elements.
 func eachRun[T any](list []T, compare func(a, b T) int, equal func(a, b T) bool, yield func([]T)) {
 	slices.SortFunc(list, compare)
 	for len(list) > 0 {
@@ -131,18 +131,17 @@ func eachRun[T any](list []T, compare func(a, b T) int, equal func(a, b T) bool,
 	}
 }
 
-// seed is fixed for the process. Hashes only say what to compare.
+// seed is fixed for the process: hashes only select the candidates for a comparison.
 var seed = maphash.MakeSeed()
 
-// repeats finds the exchanges that are equal to a later one. Results are looked at
-// only if they have the same length, all of them only if they begin alike, and arguments
-// only if the results are equal: nothing is looked at that has no rival.
+// findRepeats finds exchanges that are equal to a later one. It compares results only if their
+// lengths are equal, then their beginnings, then all of them, and arguments only after that.
 func (d *deduplicator) findRepeats(among []int, minBytes int) {
 	const beginning = 64
 	likely := make([]equalityKey, 0, len(among))
 	for _, i := range among {
 		x := &d.t.Exchanges()[i]
-		// What is short as it is written is shorter as text.
+		// Decoding never makes a text longer.
 		if n := d.t.Block(x.Results[0]).Body.Len(); n >= minBytes {
 			likely = append(likely, equalityKey{tool: d.lookUpTool(x.Tool).number, size: n, exchange: i})
 		}
@@ -162,8 +161,8 @@ func (d *deduplicator) findRepeats(among []int, minBytes int) {
 	})
 }
 
-// rivals leaves out exchanges whose size no other one of the tool has, and hence most: what
-// is left is worth sorting. Some that fall into one slot with others stay, too.
+// withoutUnique removes exchanges whose size no other exchange of the tool has, which are most. A
+// few remain because they share a slot with another size.
 func withoutUnique(list []equalityKey) []equalityKey {
 	const bits = 14
 	var once, more [1 << bits / 64]uint64
@@ -182,9 +181,8 @@ func withoutUnique(list []equalityKey) []equalityKey {
 	})
 }
 
-// sameArguments finds, among exchanges that are most likely equal, latest first,
-// those that are. Most are repeated to the letter; only others have to be brought
-// into their canonical form.
+// findSameArguments compares the arguments of exchanges that are most likely equal, latest first.
+// Most are equal byte for byte; only the others are converted to canonical form.
 func (d *deduplicator) findSameArguments(group []equalityKey) {
 	written := make(map[string]int, 1)
 	var meant map[string]int
@@ -219,12 +217,12 @@ func (d *deduplicator) findSameArguments(group []equalityKey) {
 	}
 }
 
-// result returns what an exchange returned, as it is written.
+// result returns the result of an exchange as JSON.
 func (d *deduplicator) result(i int) []byte {
 	return d.t.Bytes(d.t.Block(d.t.Exchanges()[i].Results[0]).Body)
 }
 
-// covered finds the reads whose lines a later successful read shows.
+// findCovered finds reads whose lines a later successful read shows.
 func (d *deduplicator) findCovered(among []int) {
 	var all []fileRead
 	for _, i := range among {
@@ -236,7 +234,7 @@ func (d *deduplicator) findCovered(among []int) {
 	}
 	var starts []int
 	var reach []fileRead
-	whole := make(map[int]int) // first line of reads to the end → latest exchange
+	whole := make(map[int]int) // by first line: the latest read without an end
 	eachRun(all, fileRead.compare, fileRead.sameFile, func(reads []fileRead) {
 		starts, reach = starts[:0], append(reach[:0], noReach)
 		clear(whole)
@@ -251,7 +249,7 @@ func (d *deduplicator) findCovered(among []int) {
 		for _, r := range reads { // latest first
 			rank, _ := slices.BinarySearch(starts, r.lines.first)
 			rank++
-			open := r.lines.sureEnd != r.lines.lastPossible // it ends where the tool stops
+			open := r.lines.sureEnd != r.lines.lastPossible // the tool stops at a limit of its own
 			if by := furthestReach(reach, rank); by.lines.sureEnd >= r.lines.lastPossible {
 				d.found = append(d.found, laterFinding{exchange: r.exchange, laterExchange: by.exchange, subject: subject{kindRead, r.path}})
 			} else if by, ok := whole[r.lines.first]; ok && open {
@@ -268,11 +266,11 @@ func (d *deduplicator) findCovered(among []int) {
 	})
 }
 
-// nowhere is how far nothing reaches.
+// noReach is the reach of no read.
 var noReach = fileRead{lines: lineRange{sureEnd: -1}}
 
-// extend and furthest keep, in a Fenwick tree over the first lines, how far the
-// reads that begin at a line or before it reach.
+// extendReach enters a read into a Fenwick tree over first lines. The tree stores how far the reads
+// reach that begin at a line or before it.
 func extendReach(reach []fileRead, rank int, r fileRead) {
 	for ; rank < len(reach); rank += rank & -rank {
 		if r.lines.sureEnd > reach[rank].lines.sureEnd {
@@ -281,6 +279,8 @@ func extendReach(reach []fileRead, rank int, r fileRead) {
 	}
 }
 
+// furthestReach returns the read that reaches furthest among those that begin at a rank or before
+// it.
 func furthestReach(reach []fileRead, rank int) fileRead {
 	best := reach[0]
 	for ; rank > 0; rank -= rank & -rank {
@@ -291,7 +291,7 @@ func furthestReach(reach []fileRead, rank int) fileRead {
 	return best
 }
 
-// shows reports whether a read succeeded and its content is there.
+// showsContent reports whether a read succeeded and its result contains the file.
 func (s *historyView) showsContent(x *transcript.Exchange) bool {
 	if s.outcome(x) != transcript.OutcomeSucceeded {
 		return false
@@ -299,11 +299,11 @@ func (s *historyView) showsContent(x *transcript.Exchange) bool {
 	return s.t.Block(x.Results[0]).Body.Len() > shortResult || !refersToEarlier(s.resultHead(x.Results[0]))
 }
 
-// repeated says what is to be done about what is said again.
+// repeatedExchanges turns findings into votes.
 func (s *historyView) repeatedExchanges(found []laterFinding, mode string) []uselessExchange {
 	all := make([]uselessExchange, 0, len(found))
 	for _, f := range found {
-		// What came out of an error is cleared only if the very same comes again.
+		// A failed read is cleared only if the very same failure follows.
 		if s.isProtectedFile(f.subject.file) || !f.isExact && s.outcome(&s.t.Exchanges()[f.exchange]) == transcript.OutcomeFailed {
 			continue
 		}

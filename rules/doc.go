@@ -1,43 +1,35 @@
-// Package rules has the standard rules: what most histories can do without.
+// Package rules contains the standard rules, which remove content that most histories do not need.
 //
 //	p, err := pare.Compile(rules.Standard()...)
 //
-// Each rule is made by a function that takes its options; the zero options are the
-// defaults. Nothing here uses more than any user's rule could.
+// The type of each rule holds its options; the zero value is the default. Rules, options and
+// errors are values that goroutines may share.
 //
-// # Clear and drop
-//
-// A rule that finds something useless either clears it (the exchange stays, what it
-// said becomes a placeholder that tells what was here, why it went and how to get
-// it back) or drops the whole exchange. Clearing is the default: the model still
-// sees what it did. What is shorter than its placeholder would be is left alone, so
-// no rule makes a history longer. A placeholder is never cleared again and never
-// stands as evidence against something else: a rule that is run on its own output
-// has nothing to say.
+// A rule clears a useless exchange (a placeholder replaces the result or the arguments) or drops
+// it. Clearing is the default, because the model then still sees its calls. A rule never makes a
+// history longer, never clears a placeholder and never uses one as evidence. A rule finds nothing
+// in its own output.
 //
 // # What is never touched
 //
-// Exchanges that are not whole, or that the provider runs; results in which a
-// person speaks, such as a refusal with feedback; the tools of [ProtectedTools],
-// which hold plans, tasks, skills and questions; and what the options protect.
+// The rules never touch incomplete exchanges, exchanges that the provider runs, results in which
+// a person speaks (such as a refusal with feedback), the tools of [ProtectedTools], and exchanges
+// that the options protect.
 //
-// # Which tools do what
+// # Tools
 //
-// [Table] lists the tools of common agents: which of them read, write, edit,
-// search or run, and which argument names the file. Names are compared without
-// regard to case and must match as a whole. The option Tools adds others, or
-// replaces an entry of the same name. Paths are compared after cleaning; nothing is
-// known of the working directory, so a relative path never equals an absolute one.
+// [Table] lists the tools of common agents: which of them read, write, edit, search or run, and
+// which argument names the file. A name must match as a whole; case does not matter. The option
+// Table adds tools or replaces entries of the same name. Paths are compared after cleaning. The
+// working directory is unknown, so a relative path never equals an absolute one.
 //
-// # What failed
+// # Failed results
 //
-// Where the dialect marks failed results (anthropic, bedrock,
-// gemini-interactions), the mark decides. On both dialects of gemini a response with an
-// error member has failed. Elsewhere, and in the output
-// of gemini, the text is looked at: it has failed if it begins with error:, Error
-// executing, Traceback, fatal:, failed to and the like, with a JSON object whose
-// first member is error, or if its first lines, or Codex' metadata at the end,
-// report an exit code that is not zero. A text that says so without being marked is
-// taken neither as failure nor as success. So is the stub of a call that nobody
-// answered.
+// Where the dialect marks failed results (anthropic, bedrock, gemini-interactions), the mark
+// decides. On both Gemini dialects a response with an error member has failed. Elsewhere, and in
+// the output of gemini, a result has failed if its text begins with error:, Error executing,
+// Traceback, fatal:, failed to and the like, or with a JSON object whose first member is error,
+// or if its first lines, or Codex' metadata at the end, report a nonzero exit code. An unmarked
+// text that reports an error counts neither as failure nor as success. The same holds for the
+// stub of a call that has no result.
 package rules

@@ -8,10 +8,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// ErrorPurging clears or drops failed calls that a later success of the same tool
-// on the same target made moot. The target is the file; of a tool that runs
-// something, what it runs; of any other, all arguments. It is a value that many
-// goroutines may use.
+// ErrorPurging clears or drops failed calls if the same tool later succeeded on the same target.
+// The target of a tool is its file, the command line of a tool that runs something, or else all
+// arguments. An ErrorPurging is safe for concurrent use.
 type ErrorPurging struct {
 	// What to do with a failed call: "clear" its arguments and its result, "arguments" to clear them and keep what the tool said, or "drop" the exchange. Default: clear.
 	Mode string `json:"mode,omitempty" enum:"clear,arguments,drop"`
@@ -20,7 +19,7 @@ type ErrorPurging struct {
 	Scope
 }
 
-// Rule returns the rule, or what is wrong with its options.
+// Rule returns the rule, or an [OptionErrors] for invalid options.
 func (o ErrorPurging) Rule() (pare.Rule, error) {
 	guard := o.compile()
 	rule := pare.Rule{
@@ -42,18 +41,18 @@ func (o ErrorPurging) Rule() (pare.Rule, error) {
 	return rule, wrong.errorFor(rule)
 }
 
-// An aim is a tool and what it works on.
+// purpose identifies a tool and its target.
 type purpose struct {
 	tool   int
 	kind   string
 	file   string
-	hash   uint64 // of the target, if it is no file
-	target string // canonical; "" where the hash is enough
+	hash   uint64 // of a target that is not a file
+	target string // canonical; empty where the hash is enough
 }
 
-// moot knows what failed and walks back from the end to see what has succeeded
-// later. Only what may have the aim of a failure is looked at closely, and of a tool
-// nothing any more once everything that failed has been seen to succeed later.
+// findHealed finds failed calls that a later call healed. It walks back from the end and parses
+// only calls that may have the purpose of a failure. It stops looking at a tool when each of its
+// failures has a later success.
 func (s *historyView) findHealed(among []int) (all []laterFinding) {
 	failed := s.findFailures(among)
 	if len(failed) == 0 {
@@ -61,7 +60,7 @@ func (s *historyView) findHealed(among []int) (all []laterFinding) {
 	}
 	rough, exact := make(map[purpose]bool), make(map[purpose]bool)
 	aims := make(map[int]purpose, len(failed))
-	first, open := make(map[int]int), make(map[int]int) // by tool: when it first failed, and how many aims are left
+	first, open := make(map[int]int), make(map[int]int) // by tool: the first failure, and the number of purposes without a success
 	for _, i := range failed {
 		x := &s.t.Exchanges()[i]
 		a, note, exactly := s.purposeOf(s.lookUpTool(x.Tool), x)
@@ -109,7 +108,7 @@ func (s *historyView) findHealed(among []int) (all []laterFinding) {
 	return all
 }
 
-// purged says what is to be done about what has become moot.
+// healedFailures turns findings into votes.
 func (s *historyView) healedFailures(found []laterFinding, mode string) []uselessExchange {
 	all := make([]uselessExchange, 0, len(found))
 	for _, f := range found {
@@ -124,7 +123,7 @@ func (s *historyView) healedFailures(found []laterFinding, mode string) []useles
 	return all
 }
 
-// failures finds what failed.
+// findFailures lists the failed exchanges.
 func (s *historyView) findFailures(among []int) (failed []int) {
 	for _, i := range among {
 		if x := &s.t.Exchanges()[i]; s.mayHaveFailed(x) && s.outcome(x) == transcript.OutcomeFailed {
@@ -134,8 +133,8 @@ func (s *historyView) findFailures(among []int) (failed []int) {
 	return failed
 }
 
-// aim returns what a call is for, as far as it is cheap to tell, whether its arguments have
-// been cleared, and what has to be compared to know exactly.
+// purposeOf returns the purpose of a call as far as it is cheap to compute, whether its arguments
+// have been cleared, and the bytes to compare for an exact answer.
 func (s *historyView) purposeOf(k *numberedTool, x *transcript.Exchange) (a purpose, note bool, exactly []byte) {
 	a = purpose{tool: k.number, kind: k.Kind}
 	if k.Kind != kindSearch || k.Command != "" {
@@ -152,7 +151,7 @@ func (s *historyView) purposeOf(k *numberedTool, x *transcript.Exchange) (a purp
 			return a, false, nil
 		}
 	}
-	// Where a search looks is not all it looks for.
+	// A search in the same folder may look for something else.
 	args := s.arguments(x.Call)
 	if isClearedArguments(args) {
 		return a, true, nil

@@ -6,25 +6,24 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// mayFail reports whether a result can be a failure; if not, its outcome need not
-// be asked for.
+// mayHaveFailed reports whether a result can be a failure at all, which is cheap to tell in
+// dialects that mark failures.
 func (s *historyView) mayHaveFailed(x *transcript.Exchange) bool {
 	return !wirex.MarksFailure(s.r.Dialect) || s.t.Block(x.Results[0]).Failed
 }
 
-// gone reports whether what a result said has been taken away before.
+// isResultCleared reports whether the content of a result was removed before.
 func (s *historyView) isResultCleared(x *transcript.Exchange) bool {
 	return wirex.ResultIsCleared(s.r, x.Results[0])
 }
 
-// head returns the beginning of what a result says, in lower case. It is good until
-// the next call.
+// resultHead returns the beginning of a result in lower case. It is valid until the next call.
 func (s *historyView) resultHead(result transcript.BlockID) []byte {
 	s.textBuffer = wirex.AppendHead(s.r, s.textBuffer[:0], result)
 	return bytes.TrimSpace(s.textBuffer)
 }
 
-// outcome judges the result of a whole exchange.
+// outcome classifies the result of a whole exchange.
 func (s *historyView) outcome(x *transcript.Exchange) transcript.Outcome {
 	return s.r.Outcome(x.Results[0])
 }

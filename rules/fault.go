@@ -10,13 +10,13 @@ import (
 	"github.com/pare-llm/pare"
 )
 
-// An OptionError says what is wrong with one option of a rule. Many goroutines may read it.
+// OptionError describes one invalid option of a rule.
 type OptionError struct {
 	Rule     string // its name
-	Option   string // as JSON and pare.toml call it, such as mode; protect_paths.1 is an element
-	Value    any    // what it is
-	Problem  string // what is wrong with it
-	Expected string // what to write instead; may be ""
+	Option   string // its name in JSON and pare.toml, such as mode; protect_paths.1 is an element
+	Value    any    // the invalid value
+	Problem  string // completes "mode: …"
+	Expected string // a valid alternative; may be empty
 }
 
 func (e *OptionError) Error() string {
@@ -30,11 +30,10 @@ func (e *OptionError) Error() string {
 	return text
 }
 
-// OptionErrors is everything that is wrong with the options of a rule. It is never
-// empty.
+// OptionErrors lists all invalid options of a rule. It is never empty.
 type OptionErrors []*OptionError
 
-// Error gives one line for each.
+// Error returns one line for each invalid option.
 func (e OptionErrors) Error() string {
 	lines := make([]string, len(e))
 	for i, err := range e {
@@ -43,7 +42,7 @@ func (e OptionErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap lets errors.As find the first one.
+// Unwrap lets errors.As find the first error.
 func (e OptionErrors) Unwrap() []error {
 	all := make([]error, len(e))
 	for i, err := range e {
@@ -52,7 +51,7 @@ func (e OptionErrors) Unwrap() []error {
 	return all
 }
 
-// faults collects what is wrong with the options of a rule.
+// optionErrors collects the invalid options of a rule.
 type optionErrors OptionErrors
 
 func (f *optionErrors) add(option string, value any, expected, format string, args ...any) {
@@ -63,7 +62,7 @@ func (f *optionErrors) addElement(option string, i int, value any, expected, for
 	f.add(fmt.Sprintf("%s.%d", option, i), value, expected, format, args...)
 }
 
-// of returns the error of a rule, or nil.
+// errorFor returns the collected errors of a rule, or nil.
 func (f optionErrors) errorFor(r pare.Rule) error {
 	if len(f) == 0 {
 		return nil
@@ -115,8 +114,7 @@ func (f *optionErrors) checkScope(s Scope) {
 	f.checkTable(s.Table)
 }
 
-// table looks at the tools of an option. What is wrong with one of them is told of
-// the first that is.
+// checkTable checks the tools of an option.
 func (f *optionErrors) checkTable(tools []Tool) {
 	for i, t := range tools {
 		about := fmt.Sprintf("table.%d.", i)
@@ -140,5 +138,5 @@ func (f *optionErrors) checkTable(tools []Tool) {
 
 const kindChoices = "write read, write, edit, search, run or other"
 
-// sortedKeys makes the order of errors the same in every run.
+// sortedKeys makes the order of errors deterministic.
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

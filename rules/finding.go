@@ -7,20 +7,20 @@ import (
 	"github.com/pare-llm/pare"
 )
 
-// A finding says which later exchange makes another one useless.
+// laterFinding names the later exchange that makes an earlier one useless.
 type laterFinding struct {
 	exchange, laterExchange int
-	isExact                 bool // it says the very same
+	isExact                 bool // both have the same result
 	subject                 subject
 }
 
-// about is what a call was for.
+// subject is the kind of a call and its file.
 type subject struct {
 	kind string
-	file string // "" if it names none, or several
+	file string // empty if the call names no file or several
 }
 
-// among lists the exchanges that a rule compares: those of tools that it takes.
+// exchangesOf lists the exchanges of the accepted tools.
 func (s *historyView) exchangesOf(takes func(*numberedTool) bool) (all []int) {
 	for i, x := range s.eachExchange {
 		if !takes(s.lookUpTool(x.Tool)) {
@@ -36,7 +36,7 @@ func (s *historyView) exchangesOf(takes func(*numberedTool) bool) (all []int) {
 
 func anyTool(*numberedTool) bool { return true }
 
-// inOrder sorts findings by exchange; of two about one, the exact one stays.
+// sortFindings sorts findings by exchange and keeps one for each, an exact one if possible.
 func sortFindings(all []laterFinding) []laterFinding {
 	slices.SortFunc(all, func(a, b laterFinding) int {
 		switch {
@@ -52,7 +52,7 @@ func sortFindings(all []laterFinding) []laterFinding {
 	return slices.CompactFunc(all, func(a, b laterFinding) bool { return a.exchange == b.exchange })
 }
 
-// votes is a process that votes on what is useless, but for the last exchanges, which are spared.
+// process returns a process that votes on useless exchanges but spares the last KeepLast exchanges.
 func (s *historyView) process(rule string, minBytes int, useless func() []uselessExchange) pare.Process {
 	return func(b *pare.Ballot) {
 		v, all := s.newVoter(rule, minBytes), useless()

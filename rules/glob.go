@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// matchTool reports whether a tool's name matches a glob, whatever the case. A * may
-// also stand for a slash: tool names are no paths.
+// matchTool reports whether a tool's name matches a glob, ignoring case. A * also matches a slash,
+// because tool names are not paths.
 func matchTool(glob, name string) bool {
 	flat := func(s string) string { return strings.ReplaceAll(strings.ToLower(s), "/", ":") }
 	ok, _ := path.Match(flat(glob), flat(name))
 	return ok
 }
 
-// matchPath reports whether a cleaned path matches a glob. ** stands for any number
-// of folders, none included. A glob that does not begin with a slash matches at any
-// depth, because agents write absolute paths.
+// matchPath reports whether a cleaned path matches a glob. ** matches any number of folders,
+// including none. A glob without a leading slash matches at any depth, because agents write
+// absolute paths.
 func matchPath(glob, name string) bool {
 	if rest, ok := strings.CutPrefix(glob, "./"); ok {
 		glob = rest
@@ -29,8 +29,8 @@ func matchPath(glob, name string) bool {
 	return matchParts(strings.Split(strings.Trim(glob, "/"), "/"), strings.Split(strings.Trim(name, "/"), "/"))
 }
 
-// matchParts goes back to the latest ** only, which is enough: what an earlier one
-// could take more of, the latest can too.
+// matchParts backtracks only to the latest **: the latest can match everything that an earlier one
+// could.
 func matchParts(globs, parts []string) bool {
 	g, p := 0, 0
 	back, from := -1, 0
@@ -56,7 +56,7 @@ func matchParts(globs, parts []string) bool {
 	return !slices.ContainsFunc(globs[g:], func(s string) bool { return s != "**" })
 }
 
-// cleanPath is how paths are compared.
+// cleanPath returns the form in which paths are compared.
 func cleanPath(p string) string {
 	if p == "" {
 		return ""

@@ -15,31 +15,30 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Hazard clears results that will hardly be needed again: where reading them once more, should
-// it come to that, is expected to cost less than sending them along with the requests to come. How
-// likely a result is to be needed follows from how many names nothing newer holds, and from its
-// age. What it was about stays, as a list of those names. The newest text of a file is four times
-// as likely to be needed, and stays for some time whatever the odds. Instructions, skills, plans, tasks
-// and to-do lists stay.
+// Hazard clears results that will hardly be needed again: reading them again is expected to cost
+// less than sending them along with all requests to come. A result is the less likely to be needed
+// the older it is and the fewer of its names are missing from newer messages. A placeholder lists
+// these names. The newest text of a file is four times as likely to be needed, and stays for a
+// number of requests in any case. Instructions, skills, plans, tasks and to-do lists stay.
 //
-// It is for moments at which the provider's cache has expired: see [pare.Window]. It is a value
-// that many goroutines may use.
+// Hazard is meant for requests whose provider cache has expired: see [pare.Window]. A Hazard is
+// safe for concurrent use.
 type Hazard struct {
-	// How many requests are to come, as a percentage of those so far. Default: 200.
+	// The number of requests to come, as a percentage of the requests so far. Default: 200.
 	Horizon int
-	// For how many requests the newest text of a file stays. Default: 32; negative is not at all.
+	// The number of requests for which the newest text of a file stays. Default: 32; negative is
+	// none.
 	Pin int
-	// How many names a placeholder lists. Default: 60; negative is none.
+	// The number of names that a placeholder lists. Default: 60; negative is none.
 	Names int
 	// Results that are shorter are left alone. Default: 512.
 	MinBytes int
 	Scope
-	// Beside is how many tokens each request has that the history does not show, for those who
-	// know it from elsewhere.
+	// The number of tokens in each request that the history does not show, if the caller knows it.
 	Beside int
 }
 
-// Rule returns the rule, or what is wrong with its options.
+// Rule returns the rule, or an [OptionErrors] for invalid options.
 func (o Hazard) Rule() (pare.Rule, error) {
 	guard := o.compile()
 	rule := pare.Rule{
@@ -66,27 +65,27 @@ func (o Hazard) Rule() (pare.Rule, error) {
 }
 
 const (
-	// A result is only cleared if this many requests have read it.
+	// leastAge is the number of requests that must have read a result before it is cleared.
 	leastAge = 2
-	// bytesPerToken is what transcripts of coding agents have, JSON included.
+	// bytesPerToken is typical of transcripts of coding agents, JSON included.
 	bytesPerToken = 3
-	// One more request has a call, and what the model says with it.
+	// replyTokens is the reply of the additional request that reads a result again.
 	replyTokens = 100
 )
 
-// A candidate is a result, or the arguments of a call, that may be cleared.
+// candidate is a result, or the arguments of a call, that may be cleared.
 type candidate struct {
 	exchange    int
 	block       transcript.BlockID
 	subject     subject
 	size        int                // bytes
-	isArguments bool               // it is the arguments of the call
-	showsFile   bool               // it has the text of a file
-	replacedBy  transcript.BlockID // the next block that has a text of the file
+	isArguments bool               // the block is the call
+	showsFile   bool               // it contains the text of a file
+	replacedBy  transcript.BlockID // the next block with a text of the file
 }
 
-// hazard is the chance that a candidate is needed again. The weights were fitted to sessions of coding
-// agents; docs/value.md has the figures.
+// reuseOdds returns the probability that a candidate is needed again. The weights were fitted to
+// sessions of coding agents; see docs/value.md.
 func reuseOdds(names, age int, newest bool) float64 {
 	x := -1.83 + 0.61*math.Log(float64(1+names)) - 0.48*math.Log(float64(max(age, 1)))
 	p := 1 / (1 + math.Exp(-x))
@@ -96,20 +95,20 @@ func reuseOdds(names, age int, newest bool) float64 {
 	return min(p, 1)
 }
 
-// Results are the candidates of a history in the order of exchanges, with an index of the names in all
-// of its blocks. They answer for every beginning of the history.
+// hazardIndex holds the candidates of a history in the order of exchanges, and an index of the
+// names in all blocks. It can vote on every prefix of the history.
 type hazardIndex struct {
 	*historyView
 	options    Hazard
 	guidance   []guidance.Kind // by exchange
 	candidates []candidate
 	nameIndex  names.Index
-	requests   []int // by message, as requestsOf numbers them
+	requests   []int // by message; see requestNumbers
 	reply      float64
 	terms      tokens.Cache
 }
 
-// resultsOf reads a history.
+// newHazardIndex indexes a history.
 func (s *historyView) newHazardIndex(o Hazard) *hazardIndex {
 	x := &hazardIndex{historyView: s, options: o, guidance: guidance.OfExchanges(s.r), requests: requestNumbers(s.t), reply: 5, terms: tokens.CacheOf(s.r.Model())}
 	if price, ok := tokens.PriceOf(s.r.Model()); ok && price.Input > 0 {
@@ -120,13 +119,14 @@ func (s *historyView) newHazardIndex(o Hazard) *hazardIndex {
 	return x
 }
 
-// candidates lists what is at least so many bytes long, in the order of exchanges.
-func (s *historyView) findCandidates(least int) (all []candidate) {
+// findCandidates lists the results and arguments of at least minBytes bytes, in the order of
+// exchanges.
+func (s *historyView) findCandidates(minBytes int) (all []candidate) {
 	exchanges := make(map[transcript.BlockID]int) // by call and by result
 	for i, x := range s.eachExchange {
 		exchanges[x.Results[0]], exchanges[x.Call] = i, i
 	}
-	newest := make(map[string]transcript.BlockID) // by file: the first block so far that has its text
+	newest := make(map[string]transcript.BlockID) // by file: the first block so far with its text
 	for b := transcript.BlockID(len(s.t.Blocks()) - 1); b >= 0; b-- {
 		i, found := exchanges[b]
 		if !found {
@@ -149,7 +149,7 @@ func (s *historyView) findCandidates(least int) (all []candidate) {
 		if of.file != "" && (!c.isArguments && of.kind == kindRead || c.isArguments && of.kind == kindWrite) {
 			newest[of.file] = b
 		}
-		if c.size >= least && (!c.isArguments || of.file != "") {
+		if c.size >= minBytes && (!c.isArguments || of.file != "") {
 			all = append(all, c)
 		}
 	}
@@ -157,8 +157,7 @@ func (s *historyView) findCandidates(least int) (all []candidate) {
 	return all
 }
 
-// vote clears what is better read again, should it be needed, than sent along, of the first messages
-// of the history.
+// vote clears the candidates among the first messages that are cheaper to read again than to keep.
 func (x *hazardIndex) vote(b *pare.Ballot, messages int) {
 	if messages == 0 {
 		return
@@ -181,7 +180,7 @@ func (x *hazardIndex) vote(b *pare.Ballot, messages int) {
 	}
 }
 
-// exchangesBefore is how many exchanges have a call before a block.
+// exchangesBefore returns the number of exchanges that begin before a block.
 func (x *hazardIndex) exchangesBefore(end transcript.BlockID) int {
 	all := x.t.Exchanges()
 	n, _ := slices.BinarySearchFunc(all, end, func(e transcript.Exchange, end transcript.BlockID) int {
@@ -194,8 +193,9 @@ func (x *hazardIndex) exchangesBefore(end transcript.BlockID) int {
 	return n
 }
 
-// unlikely reports whether it is expected to cost less to read a candidate again than to send it with
-// the requests to come, and lists the names in it that no newer block of the first messages has.
+// digestIfUnlikely reports whether reading a candidate again is expected to cost less than sending
+// it with the requests to come. The digest lists its names that no newer block of the first
+// messages contains.
 func (x *hazardIndex) digestIfUnlikely(c *candidate, messages int) (digest string, unlikely bool) {
 	ms := x.t.Messages()
 	last := &ms[messages-1]
@@ -205,20 +205,20 @@ func (x *hazardIndex) digestIfUnlikely(c *candidate, messages int) (digest strin
 	if age < leastAge || newest && age < cmp.Or(x.options.Pin, 32) {
 		return "", false
 	}
-	beside := len(x.r.Raw()) - (ms[len(ms)-1].Span.End - last.Span.End) // the head, and all messages that were there
+	beside := len(x.r.Raw()) - (ms[len(ms)-1].Span.End - last.Span.End) // the head and all messages so far
 	read, write := float64(x.terms.Read)/1000, float64(x.terms.Write)/1000
 	again := float64(beside/bytesPerToken+x.options.Beside)*read + float64(c.size/bytesPerToken)*write + replyTokens*x.reply
 	risk := reuseOdds(x.nameIndex.CountLast(int(c.block), int(last.End)), age, newest) * again
 	carried := read * float64(request) * float64(cmp.Or(x.options.Horizon, 200)) / 100
 	if float64(c.size/bytesPerToken)*carried <= risk {
-		return "", false // even without a list of names
+		return "", false // it does not even pay without a list of names
 	}
 	own := x.nameIndex.Last(int(c.block), int(last.End), x.blockText(c.block))
 	digest = names.Digest(own, cmp.Or(x.options.Names, 60), c.size/4)
 	return digest, float64((c.size-len(digest))/bytesPerToken)*carried > risk
 }
 
-// requestsOf numbers, for each message, the request that brought it first.
+// requestNumbers returns, for each message, the number of the first request that contained it.
 func requestNumbers(t *transcript.Transcript) []int {
 	ms := t.Messages()
 	at, n := make([]int, len(ms)), 1
@@ -231,7 +231,7 @@ func requestNumbers(t *transcript.Transcript) []int {
 	return at
 }
 
-// blockText is the text of a block; of a call, its arguments.
+// blockText returns the text of a block, or the arguments of a call.
 func (s *historyView) blockText(b transcript.BlockID) string {
 	if k := s.t.Block(b).Kind; k == transcript.Call || k == transcript.ServerCall {
 		return string(wire.Arguments(s.t, b))

@@ -7,10 +7,8 @@ import (
 	"github.com/pare-llm/pare/internal/wording"
 )
 
-// Searches name the file in front of each line that they find. Once above them says as much.
-
-// found reads what a search prints in front of a line: the file and a colon, the number of the line
-// and another one. The line begins anew at from; 0: it is none.
+// searchHit parses the prefix that search tools print before a line: file, colon, line number,
+// colon. It returns the file and the offset of the line number, or 0 if there is no such prefix.
 func searchHit(line string) (file string, from int) {
 	colon := strings.IndexByte(line, ':')
 	if colon < 1 || colon > 500 || line[0] <= ' ' || strings.ContainsAny(line[:colon], "\t\"'(){}<>|") {
@@ -22,7 +20,8 @@ func searchHit(line string) (file string, from int) {
 	return "", 0
 }
 
-// around reports whether a line stands around what a search has found in a file.
+// contextStart returns the offset of the line number in a line of context around a hit in file, or
+// 0.
 func contextStart(line, file string) (from int) {
 	if len(line) <= len(file) || !strings.HasPrefix(line, file) || line[len(file)] != '-' {
 		return 0
@@ -40,8 +39,7 @@ func afterNumber(line string, i int) int {
 	return i
 }
 
-// underHeadings names each file once, above the lines of it that a search has found, where there are
-// two or more of them in a row.
+// underHeadings replaces the file name before each of two or more consecutive hits by one heading.
 func underHeadings(text string) string {
 	out := make([]byte, 0, len(text))
 	lines := strings.SplitAfter(text, "\n")
@@ -64,7 +62,7 @@ func underHeadings(text string) string {
 	return string(out)
 }
 
-// cutAt is where a line begins that a search has found in a file, or that stands around one.
+// lineStartIn returns the offset of the line number in a hit or a line of context in file, or 0.
 func lineStartIn(line, file string) int {
 	if f, from := searchHit(line); f == file {
 		return from
@@ -72,9 +70,9 @@ func lineStartIn(line, file string) int {
 	return contextStart(line, file)
 }
 
-// tidied is what a tool prints without what says nothing: the colours of a terminal and, where it shows
-// files, what it prints again and again, most numbers of their lines and the files of lines that were
-// found. note says what was left out and where the whole is; "": nothing was.
+// tidyResult removes the parts of a result that carry no information: terminal colors and, in
+// results that show files, most line numbers and repeated file names. The note lists the removed
+// parts and the archive handle; it is empty if nothing was removed.
 func tidyResult(text string, files bool, handle func() string) (tidy, note string) {
 	tidy = stripColors(text)
 	var what []string
@@ -98,5 +96,5 @@ func tidyResult(text string, files bool, handle func() string) (tidy, note strin
 	return tidy, note + "]"
 }
 
-// noteRoom is more than a note takes, and what the dialect writes around it.
+// noteRoom is larger than a note and its JSON syntax.
 const noteRoom = 160

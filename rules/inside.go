@@ -5,7 +5,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// What other packages of this module keep for it.
+// parex and wirex are functions that those packages share within this module.
 var (
 	wirex = wire.Internal(inside.Module)
 )

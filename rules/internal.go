@@ -6,16 +6,15 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Internal opens what the packages of this module use of each other and users do not see:
-// nobody else can import the key.
+// Internal returns functions for the other packages of this module. Other modules cannot import the
+// key.
 func Internal(*inside.Key) internals { return internals{} }
 
-// internals has the functions and methods behind the door. Each does what its namesake in
-// lower case says.
+// internals has an exported method for each shared function.
 type internals struct{}
 
-// Use returns a function that says what a call of a request does and which file it is about. It
-// is for one goroutine.
+// Use returns a function that reports what a call of a request does and the file that it is about.
+// It is not safe for concurrent use.
 func (internals) Use(r *wire.Request, tools []Tool) func(call transcript.BlockID) (kind, file string) {
 	return usageOf(r, tools)
 }

@@ -2,18 +2,18 @@ package rules
 
 import "strings"
 
-// Tools that show a file number its lines, and the numbers take a fifth of what they print. The
-// first and every tenth tell the model where it is.
-
+// Line numbers take a fifth of the output of tools that show files. The first and every tenth
+// are enough for the model.
 const (
-	fewestNumbered = 20 // lines that are worth it
+	fewestNumbered = 20 // lines
 	numberedEvery  = 10
 )
 
-// numberSigns stand between the number of a line and its text.
+// numberSigns are the separators between the number of a line and its text.
 var numberSigns = []string{"→", "\t", "| ", "|", ": "}
 
-// numbering reads the number that a line begins with; end is where its text begins, 0 without one.
+// lineNumberOf parses the number at the start of a line. The text of the line begins at end, which
+// is 0 if there is no number.
 func lineNumberOf(line, sign string) (n, end int) {
 	i := 0
 	for i < len(line) && line[i] == ' ' {
@@ -30,10 +30,10 @@ func lineNumberOf(line, sign string) (n, end int) {
 	return n, i + len(sign)
 }
 
-// unnumber takes the numbers off the lines of a file, but for the first and every tenth. The lines
-// are numbered one by one from the first line of the text on, or from the second if the first one
-// opens an element; what stands behind them stays as it is. The text is returned as it was if there
-// are few, or if that leaves nothing out.
+// stripLineNumbers removes line numbers from the text of a file, except for the first and every
+// tenth. The numbers must be consecutive from the first line on, or from the second if the first
+// opens an XML element. Text after the numbered lines stays. If there are fewer than 20 numbered
+// lines, stripLineNumbers returns the text unchanged.
 func stripLineNumbers(text string) string {
 	at := 0
 	if strings.HasPrefix(text, "<") {

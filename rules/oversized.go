@@ -12,11 +12,11 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Oversized shortens huge results and arguments. The beginning and the end stay, as
-// whole lines where there are lines, and of what lies between the lines that matter: errors,
-// failed tests, changed lines of a diff, declarations of a file. A marker says how much
-// is left out. What it made is short enough not to be shortened again. Results with
-// pictures are left alone, and so are instructions, skills, plans, tasks and to-do lists. It is a value that many goroutines may use.
+// Oversized shortens huge results and arguments. It keeps the beginning, the end and the important
+// lines between them: errors, failed tests, changed lines of a diff, declarations of a file. A
+// marker states how much is missing. The output is short enough not to be shortened again. Results
+// with pictures stay, and so do instructions, skills, plans, tasks and to-do lists. An Oversized is
+// safe for concurrent use.
 type Oversized struct {
 	// Results and arguments that are longer are shortened. Default: 16384; with arrival, 3072.
 	MaxBytes int `json:"max_bytes,omitempty" min:"1024"`
@@ -33,7 +33,7 @@ type Oversized struct {
 	Scope
 }
 
-// Rule returns the rule, or what is wrong with its options.
+// Rule returns the rule, or an [OptionErrors] for invalid options.
 func (o Oversized) Rule() (pare.Rule, error) {
 	guard := o.compile()
 	rule := pare.Rule{
@@ -65,7 +65,7 @@ func (o Oversized) Rule() (pare.Rule, error) {
 	return rule, wrong.errorFor(rule)
 }
 
-// widest is the option that a lack of room is about.
+// tooLargeOption returns the option to report when head and tail leave no room for a marker.
 func (o Oversized) tooLargeOption() (option string, value any) {
 	if o.Head == 0 {
 		return "tail", o.Tail
@@ -77,16 +77,16 @@ const oversizedName = "oversized"
 
 const (
 	defaultMaxBytes = 16 << 10
-	// arrivalBytes is the bound for what is shortened before anybody has read it.
+	// arrivalBytes is the default bound of results that no request has contained yet.
 	arrivalBytes = 3 << 10
-	// readBytes is that for what shows a file.
+	// readBytes is the same for results that show a file.
 	readBytes  = 40 << 10
 	markerRoom = ladder.MarkerRoom
-	// minMaxBytes leaves room for a marker and something to read around it.
+	// minMaxBytes leaves room for a marker and some text around it.
 	minMaxBytes = 1024
 )
 
-// sizes fills in the defaults.
+// resolvedSizes returns the sizes with their defaults.
 func (o Oversized) resolvedSizes() (most, head, tail int) {
 	most, head, tail = o.MaxBytes, o.Head, o.Tail
 	switch {
@@ -109,11 +109,10 @@ func (s *historyView) shortenAll(b *pare.Ballot, o Oversized) {
 	kinds := guidance.OfExchanges(s.r)
 	for i, x := range s.eachExchange {
 		if kinds[i] != guidance.None {
-			continue // the agent works by every line of it
+			continue // the agent follows every line of it
 		}
 		call, result := s.t.Block(x.Call), s.t.Block(x.Results[0])
-		// Decoding makes nothing longer: what is short enough as it is written is short
-		// enough. Numbers are taken off shorter files, too.
+		// Decoding never makes a text longer. Line numbers are removed from shorter files, too.
 		if call.Body.Len() <= most && result.Body.Len() <= most && !(o.Arrival && result.Body.Len() >= defaultMinBytes) {
 			continue
 		}
@@ -141,8 +140,8 @@ func (s *historyView) shortenAll(b *pare.Ballot, o Oversized) {
 	}
 }
 
-// shortenResult shortens what a result says, if it is too long. If it is to be tidied, what says nothing
-// goes first, however long it is.
+// shortenResult shortens a result that is too long. With tidy, it first removes the parts without
+// information from a result of any length.
 func (s *historyView) shortenResult(b *pare.Ballot, result transcript.BlockID, text string, gist ladder.Gist, tidy, files bool) {
 	if len(text) <= gist.Most && !tidy || gist.Most <= 0 {
 		return
@@ -161,8 +160,8 @@ func (s *historyView) shortenResult(b *pare.Ballot, result transcript.BlockID, t
 	}
 }
 
-// gist says how the result of a call is shortened; a Most below zero: not at all. As it arrives, nobody has
-// read anything of it: a quarter each is for the beginning, the end, lines in between and names.
+// gistFor returns how the result of a call is shortened. A negative Most leaves the result alone.
+// On arrival, a quarter each is for the beginning, the end, the lines between them and names.
 func (o Oversized) gistFor(of callUse) ladder.Gist {
 	most, head, tail := o.resolvedSizes()
 	file := of.kind == kindRead || of.kind == kindRun && showsFile(of.target)
@@ -183,7 +182,7 @@ func (o Oversized) gistFor(of callUse) ladder.Gist {
 	return g
 }
 
-// plain returns what a result says, if it is text and nothing else.
+// plainText returns the text of a result that consists of text only.
 func (s *historyView) plainText(b transcript.Block) (string, bool) {
 	if b.Body == b.Span {
 		return "", false
@@ -210,7 +209,7 @@ func (s *historyView) plainText(b transcript.Block) (string, bool) {
 	return strings.Join(texts, "\n"), true
 }
 
-// plainObject reads the response of a Gemini function: its output, or all of it as
+// responseText returns the text of a Gemini function response: its output, or the whole object as
 // JSON.
 func (s *historyView) responseText(b transcript.Block) (string, bool) {
 	raw := s.t.Bytes(b.Body)
@@ -226,7 +225,7 @@ func (s *historyView) responseText(b transcript.Block) (string, bool) {
 	return string(wirex.Canonical(raw)), n > 0
 }
 
-// textOf decodes the string whose inside is at body.
+// decodedText decodes the string with the given content.
 func decodedText(t *transcript.Transcript, body transcript.Span) string {
 	return unquoteString(t.Raw()[body.Start-1 : body.End+1])
 }

@@ -14,20 +14,20 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// mark is how everything begins that a rule put in the place of something.
+// placeholderMark begins every text that a rule inserts.
 const placeholderMark = pare.Mark
 
 // defaultMinBytes is longer than any placeholder.
 const defaultMinBytes = 512
 
-// slack is what the dialect may have to write around a placeholder.
+// placeholderSlack bounds the JSON syntax that a dialect adds around a placeholder.
 const placeholderSlack = 48
 
-// shortResult is longer than any result that points at another one.
+// shortResult is longer than any result that only refers to an earlier one.
 const shortResult = 2000
 
-// pointsBack reports whether a result says, at its beginning, that an earlier one
-// still holds, as tools do that remember what they have shown.
+// refersToEarlier reports whether a result states at its beginning that an earlier one still holds.
+// Some tools remember what they have shown.
 func refersToEarlier(head []byte) bool {
 	for _, words := range []string{"unchanged", "not changed", "already read", "previously read"} {
 		if bytes.Contains(head, []byte(words)) {
@@ -37,8 +37,8 @@ func refersToEarlier(head []byte) bool {
 	return false
 }
 
-// isNote reports whether arguments are what an edit makes of them: a note, or some
-// member's place taken by one.
+// isClearedArguments reports whether arguments are a note, or contain a member that a note
+// replaced.
 func isClearedArguments(args []byte) bool {
 	if bytes.HasPrefix(args, []byte(placeholderMark)) {
 		return true
@@ -54,12 +54,12 @@ func isClearedArguments(args []byte) bool {
 	return false
 }
 
-// shortArgument is how long a member of cleared arguments may be and still stay:
-// paths and flags tell the model what it did.
+// shortArgument is the length up to which a member of cleared arguments stays: paths and flags tell
+// the model what it did.
 const shortArgument = 200
 
-// clearedArguments replaces the long members of arguments by a placeholder and keeps
-// the short ones. Arguments that are no object become the placeholder.
+// clearedArguments replaces the long members of arguments by a placeholder. Arguments that are not
+// an object become the placeholder.
 func clearedArguments(args []byte, placeholder string) string {
 	out := []byte{'{'}
 	done := false
@@ -84,23 +84,23 @@ func clearedArguments(args []byte, placeholder string) string {
 	return string(append(out, '}'))
 }
 
-// A victim is an exchange that a rule found useless.
+// uselessExchange is an exchange that a rule votes to clear or drop.
 type uselessExchange struct {
 	exchange      int
 	subject       subject
-	reason        string // completes: cleared by rule: …
-	keepResult    bool   // leave the result alone
-	keepArguments bool   // leave the arguments alone
+	reason        string // completes "cleared by RULE: "
+	keepResult    bool
+	keepArguments bool
 	drop          bool
-	names         string // that were in the result and nothing newer has; "": none
+	names         string // those that no newer message contains; may be empty
 }
 
-// ballots votes on victims.
+// voter votes on useless exchanges.
 type voter struct {
 	*historyView
 	rule      string
 	minBytes  int
-	tiedAtoms []bool // by atom; made when something is to be dropped
+	tiedAtoms []bool // by atom; nil until an exchange is to be dropped
 }
 
 func (s *historyView) newVoter(rule string, minBytes int) *voter {
@@ -114,7 +114,7 @@ func minBytesOrDefault(minBytes int) int {
 	return minBytes
 }
 
-// one votes on a victim.
+// vote votes to drop or clear one exchange.
 func (v *voter) vote(b *pare.Ballot, w *uselessExchange) {
 	x := &v.t.Exchanges()[w.exchange]
 	said := v.measureResult(x.Results[0])
@@ -128,13 +128,13 @@ func (v *voter) vote(b *pare.Ballot, w *uselessExchange) {
 	if !w.keepResult && !said.isCleared && wirex.Editable(v.r, x.Results[0]) {
 		v.clearBlock(b, x.Results[0], x, w, said)
 	}
-	// Arguments that are short as they are written need not be read.
+	// Short arguments need not be decoded.
 	if !w.keepArguments && v.t.Block(x.Call).Body.Len() >= v.minBytes && wirex.Editable(v.r, x.Call) {
 		v.clearBlock(b, x.Call, x, w, said)
 	}
 }
 
-// clear puts a placeholder in the place of a result, or of arguments, if that pays.
+// clearBlock replaces a result or arguments by a placeholder if that makes the request shorter.
 func (v *voter) clearBlock(b *pare.Ballot, id transcript.BlockID, x *transcript.Exchange, w *uselessExchange, said resultFacts) {
 	what, size := "result", said.size
 	if id == x.Call {
@@ -147,13 +147,13 @@ func (v *voter) clearBlock(b *pare.Ballot, id transcript.BlockID, x *transcript.
 	if id == x.Call {
 		text = clearedArguments(v.arguments(id), text)
 	}
-	const most = 6 // bytes that one takes in a string
+	const most = 6 // bytes of one byte of text in a JSON string
 	if most*len(text)+placeholderSlack < size || jsonLength(text)+placeholderSlack < size {
 		b.Edit(id, text, "%s", w.reason)
 	}
 }
 
-// placeholder says what was here, why it is gone and how to get it back.
+// placeholder states which content was here, why it was cleared and how to get it back.
 func (v *voter) placeholder(what string, x *transcript.Exchange, w *uselessExchange, size int, handle string) string {
 	var digits [20]byte
 	parts := [...]string{
@@ -172,7 +172,7 @@ func (v *voter) placeholder(what string, x *transcript.Exchange, w *uselessExcha
 	return v.arena.join(parts[:])
 }
 
-// archiveNote names the command that prints the original, or returns "" if it is not archived.
+// archiveNote names the archived original, if there is one.
 func archiveNote(handle string) string {
 	if handle == "" {
 		return ""
@@ -180,7 +180,7 @@ func archiveNote(handle string) string {
 	return "; " + wording.Recall(handle)
 }
 
-// listed are the names that were in a result.
+// listNames lists the names that were in a result.
 func (w *uselessExchange) listNames() string {
 	if w.names == "" {
 		return ""
@@ -188,7 +188,7 @@ func (w *uselessExchange) listNames() string {
 	return " It named: " + w.names + "."
 }
 
-// later names the exchange that made another one useless, behind a text.
+// withLaterCall returns a reason that names the exchange that made another one useless.
 func (s *historyView) withLaterCall(text string, i int, behind string) string {
 	if id := s.t.Exchanges()[i].CallID; id != "" {
 		return s.arena.join([]string{text, "call ", shortenText(id, 64), behind})
@@ -196,7 +196,7 @@ func (s *historyView) withLaterCall(text string, i int, behind string) string {
 	return s.arena.join([]string{text, "a later call", behind})
 }
 
-// texts are many short ones, side by side in few pieces of memory.
+// stringArena builds many short strings in few allocations.
 type stringArena struct {
 	strings.Builder
 	total int // bytes
@@ -209,7 +209,7 @@ func (t *stringArena) join(parts []string) string {
 		n += len(p)
 	}
 	if t.Cap()-t.Len() < n {
-		t.Builder = strings.Builder{} // those that were made keep the old one
+		t.Builder = strings.Builder{} // earlier strings keep the old buffer
 		t.Grow(max(n, min(piece, 4*t.total)))
 	}
 	from := t.Len()
@@ -220,7 +220,7 @@ func (t *stringArena) join(parts []string) string {
 	return t.String()[from:]
 }
 
-// short cuts a text to at most n bytes, between characters, in one line.
+// shortenText truncates s to n bytes between characters, and replaces line breaks and tabs.
 func shortenText(s string, n int) string {
 	if len(s) > n {
 		n -= len("…")
@@ -235,10 +235,9 @@ func shortenText(s string, n int) string {
 	return s
 }
 
-// alone reports whether an exchange can be dropped without taking anything along
-// but the reasoning that led to it. Where the calls of a step hang together, as on
-// Gemini, none of them is alone: if one went because the others do, it would depend
-// on rules that do not know of each other.
+// canBeDropped reports whether an exchange can be dropped with nothing but the reasoning that led
+// to it. Where the calls of a step depend on each other, as on Gemini, the answer is no: otherwise
+// the drop would depend on votes of other rules.
 func (v *voter) canBeDropped(x *transcript.Exchange) bool {
 	if v.tiedAtoms == nil {
 		v.tiedAtoms = v.findTiedAtoms()
@@ -255,7 +254,8 @@ func (v *voter) canBeDropped(x *transcript.Exchange) bool {
 	return true
 }
 
-// tiedAtoms finds the atoms that need each other, reasoning aside.
+// findTiedAtoms returns, by atom, whether it needs another atom, or another one needs it, apart
+// from reasoning.
 func (v *voter) findTiedAtoms() []bool {
 	atoms := v.t.Atoms()
 	tied := make([]bool, len(atoms))
@@ -273,13 +273,13 @@ func (v *voter) findTiedAtoms() []bool {
 	return tied
 }
 
-// A speech is what there is to know about a result before it is touched.
+// resultFacts describes a result before any change.
 type resultFacts struct {
-	size                    int // of its text; of all, if most of it is none
+	size                    int // of its text, or of all its bytes if most of them are not text
 	isCleared, personSpeaks bool
 }
 
-// measure looks at a result without decoding it, where that can be helped.
+// measureResult measures a result without decoding it if possible.
 func (s *historyView) measureResult(result transcript.BlockID) resultFacts {
 	b := s.t.Block(result)
 	if b.Body == b.Span {
@@ -300,15 +300,15 @@ func (s *historyView) measureResult(result transcript.BlockID) resultFacts {
 		s.textBuffer = append(s.textBuffer[:0], s.r.Text(result)...)
 	}
 	m := resultFacts{len(s.textBuffer), wirex.IsCleared(s.textBuffer), wirex.PersonSpeaks(s.textBuffer)}
-	// Pictures and the like are no text but take their place.
+	// Pictures are not text but take space.
 	if len(raw) > 4*m.size+1024 {
 		m.size = len(raw)
 	}
 	return m
 }
 
-// onlyText returns the raw inside of the string that a list of one text or a
-// response with nothing but an output consists of, or nil.
+// onlyText returns the raw content of the only string in a list of one text or in a response, or
+// nil.
 func onlyText(raw []byte) []byte {
 	v := bytes.TrimSpace(raw)
 	if len(v) > 0 && v[0] == '[' {
@@ -331,5 +331,5 @@ func onlyText(raw []byte) []byte {
 	return text
 }
 
-// besideText is what may stand beside a text.
+// ignoredMembers may accompany a text.
 var ignoredMembers = []string{"type", "cache_control", "annotations"}

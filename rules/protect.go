@@ -6,13 +6,13 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Protect pins what must stay, whatever other rules say. It is a value that many
-// goroutines may use.
+// Protect keeps the selected messages and exchanges, whatever other rules vote. A Protect is safe
+// for concurrent use.
 type Protect struct {
 	Selection
 }
 
-// Rule returns the rule, or what is wrong with its options.
+// Rule returns the rule, or an [OptionErrors] for invalid options.
 func (o Protect) Rule() (pare.Rule, error) {
 	find, _ := o.compile()
 	rule := pare.Rule{

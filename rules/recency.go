@@ -8,10 +8,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Recency protects what is new: every atom that reaches into the last messages, or
-// turns, or exchanges. At most one of the options is set; if none is, the last 10
-// messages are protected. Zero protects nothing. If there are fewer of them,
-// everything is protected. It is a value that many goroutines may use.
+// Recency protects every atom that reaches into the last messages, turns or exchanges. At most one
+// option may be set; without any, Recency protects the last 10 messages. Zero protects nothing. A
+// number larger than the history protects everything. A Recency is safe for concurrent use.
 type Recency struct {
 	// How many messages at the end are protected. Default: 10, unless another unit is chosen.
 	Messages *int `json:"messages,omitempty"`
@@ -23,7 +22,7 @@ type Recency struct {
 
 const defaultRecentMessages = 10
 
-// Rule returns the rule, or what is wrong with its options.
+// Rule returns the rule, or an [OptionErrors] for invalid options.
 func (o Recency) Rule() (pare.Rule, error) {
 	rule := pare.Rule{
 		Name:   recencyName,
@@ -63,8 +62,8 @@ func (o Recency) Rule() (pare.Rule, error) {
 
 const recencyName = "recency"
 
-// from returns the first block that is protected, and why it is. It need not be the
-// first of its message: a person may speak behind the results of the turn before.
+// firstProtected returns the first protected block and the reason. The block need not begin a
+// message: a person may write after the results of the previous turn.
 func (o Recency) firstProtected(r *wire.Request) (from transcript.BlockID, why string) {
 	t := r.Transcript()
 	ms := t.Messages()
@@ -92,8 +91,8 @@ func (o Recency) firstProtected(r *wire.Request) (from transcript.BlockID, why s
 	return from, fmt.Sprintf("in the last %d messages", n)
 }
 
-// lastTurns returns the block at which the last n turns begin. What a person says
-// in several messages in a row begins one turn.
+// startOfLastTurns returns the block at which the last n turns begin. Consecutive messages of a
+// person begin one turn.
 func startOfLastTurns(r *wire.Request, n int) transcript.BlockID {
 	t := r.Transcript()
 	ms := t.Messages()
@@ -115,7 +114,8 @@ func startOfLastTurns(r *wire.Request, n int) transcript.BlockID {
 	return from
 }
 
-// spoken returns the first block of a message that a person wrote or attached, or NoBlock.
+// firstSpokenBlock returns the first block of a message that a person wrote or attached, or
+// NoBlock.
 func firstSpokenBlock(r *wire.Request, m transcript.Message) transcript.BlockID {
 	for b := m.First; b < m.End && m.Speaks; b++ {
 		if wirex.FromPerson(r, b) {

@@ -12,8 +12,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Scope is what the rules that remove something have in common. Many goroutines may read
-// it.
+// Scope holds the options that all removing rules share.
 type Scope struct {
 	// Globs of tools that are left alone, besides those that hold plans, tasks, skills and questions. Default: none.
 	ProtectTools []string `json:"protect_tools,omitempty"`
@@ -25,33 +24,32 @@ type Scope struct {
 	Table []Tool `json:"table,omitempty"`
 }
 
-// What is done with what a rule found.
+// Modes of the removing rules.
 const (
-	// modeClear puts a placeholder in the place of what was said. It is the default.
+	// modeClear, the default, replaces content by a placeholder.
 	modeClear = "clear"
-	// modeDrop removes the whole exchange.
+	// modeDrop removes the exchange.
 	modeDrop = "drop"
-	// modeArguments, of error-purging only, clears the arguments and keeps what the
-	// tool said about them.
+	// modeArguments, of error-purging only, clears the arguments and keeps the result.
 	modeArguments = "arguments"
 )
 
-// A trait is what a guard knows of a tool's name.
+// toolTrait holds the properties of a tool's name.
 type toolTrait struct {
 	Tool
-	name            string // as it is written
+	name            string // as written
 	key             string // in lower case
 	isProtected     bool
-	onlyPathMatters bool // nothing but the path is ever asked for
+	onlyPathMatters bool // a write or an edit: only the path is needed
 }
 
-// known is a tool's name, looked up in a history.
+// numberedTool is a tool that a history calls.
 type numberedTool struct {
 	*toolTrait
-	number int // names that differ in case only have the same
+	number int // equal for names that differ only in case
 }
 
-// A guard is a scope made ready, once for all histories.
+// compiledScope is a scope prepared for use with all histories.
 type compiledScope struct {
 	Scope
 	ownTools       map[string]Tool // those of the scope, by name in lower case
@@ -61,10 +59,10 @@ type compiledScope struct {
 	cachedTraits atomic.Int32 // how many of them there are
 }
 
-// mostTraits bounds what is kept of names, which anybody may make up.
+// mostTraits bounds traitCache, because requests may contain any names.
 const mostTraits = 1 << 10
 
-// trait looks a name up.
+// lookUpTrait returns the properties of a name.
 func (g *compiledScope) lookUpTrait(name string) *toolTrait {
 	if t, ok := g.traitCache.Load(name); ok {
 		return t.(*toolTrait)
@@ -104,7 +102,7 @@ func toolsByName(list []Tool) map[string]Tool {
 	return known
 }
 
-// toolNames are names of tools, in lower case, and globs, which are no plain names.
+// nameSet is a set of tool names, in lower case, and globs.
 type nameSet struct {
 	exact map[string]bool
 	globs []string
@@ -122,19 +120,19 @@ func namesOf(list []string) nameSet {
 	return n
 }
 
-// has tells whether a name in lower case is one of them.
+// contains reports whether a name in lower case matches.
 func (n nameSet) contains(key string) bool {
 	return n.exact[key] || slices.ContainsFunc(n.globs, func(glob string) bool { return matchTool(glob, key) })
 }
 
-// A sight is what a rule sees of one history.
+// historyView is the view that a rule has of one history. It caches lookups.
 type historyView struct {
 	*compiledScope
 	r              *wire.Request
 	t              *transcript.Transcript
 	tools          map[string]*numberedTool // by name as it is written
 	toolNumbers    map[string]int
-	recentTools    [64]*numberedTool // those that were looked up last, by the length and the ends of their names
+	recentTools    [64]*numberedTool // the latest lookups, by length, first and last byte of the name
 	argumentBuffer []byte            // of the call that was looked at last
 	textBuffer     []byte            // of the result that was looked at last
 	pathCache      map[string]string // cleaned, by how they are written: a few files are named again and again
@@ -147,7 +145,7 @@ func (g *compiledScope) view(r *wire.Request) *historyView {
 }
 
 func (s *historyView) lookUpTool(name string) *numberedTool {
-	// A few tools are called, or asked for, again and again.
+	// The same few tools are looked up again and again.
 	at := len(name)
 	if at > 0 {
 		at += 5*int(name[0]) + int(name[at-1])
@@ -171,13 +169,12 @@ func (s *historyView) lookUpTool(name string) *numberedTool {
 	return k
 }
 
-// whole reports whether an exchange is complete and the client's own.
+// isWholeExchange reports whether an exchange is complete and run by the client.
 func isWholeExchange(x *transcript.Exchange) bool {
 	return x.State == transcript.Whole && !x.Server && x.Call != transcript.NoBlock && len(x.Results) == 1
 }
 
-// exchanges yields what may count for or against something: whole exchanges of
-// tools that are not protected. The index is that of the transcript.
+// eachExchange yields the whole exchanges of unprotected tools, with their index in the transcript.
 func (s *historyView) eachExchange(yield func(i int, x *transcript.Exchange) bool) {
 	all := s.t.Exchanges()
 	for i := range all {
@@ -187,21 +184,20 @@ func (s *historyView) eachExchange(yield func(i int, x *transcript.Exchange) boo
 	}
 }
 
-// message returns the message of an exchange's call.
+// callMessage returns the index of the message with an exchange's call.
 func (s *historyView) callMessage(i int) int { return s.t.Block(s.t.Exchanges()[i].Call).Message }
 
-// spared reports whether an exchange may not be touched: it is one of the last, or
-// its file is protected.
+// isSpared reports whether an exchange is one of the last KeepLast, or its file is protected.
 func (s *historyView) isSpared(i int, file string) bool {
 	return i >= len(s.t.Exchanges())-s.KeepLast || s.isProtectedFile(file)
 }
 
-// guards reports whether a file is protected.
+// isProtectedFile reports whether a file is protected.
 func (s *historyView) isProtectedFile(file string) bool {
 	return file != "" && slices.ContainsFunc(s.ProtectPaths, func(g string) bool { return matchPath(g, file) })
 }
 
-// A use is what a call asks for.
+// callUse describes what a call asks for.
 type callUse struct {
 	kind              string
 	file              string // "" if it names none, or several
@@ -212,11 +208,11 @@ type callUse struct {
 	isPathFinal       bool // the file was read to its end and something follows
 }
 
-// A span is the lines of a read, both ends included. Where a tool stops by itself
-// is not known exactly: it shows all up to sure and nothing behind last.
+// lineRange is the lines of a read, both ends included. If a tool stops at a limit of its own, the
+// exact end is unknown: the read shows all lines up to sureEnd and none after lastPossible.
 type lineRange struct{ first, sureEnd, lastPossible int }
 
-// use reads the arguments of a call. Those that have been cleared say nothing.
+// parseCall parses the arguments of a call, unless they have been cleared.
 func (s *historyView) parseCall(k *numberedTool, args []byte) callUse {
 	if isClearedArguments(args) {
 		return callUse{kind: k.Kind, isCleared: true}
@@ -224,7 +220,7 @@ func (s *historyView) parseCall(k *numberedTool, args []byte) callUse {
 	return s.parseArguments(k, args)
 }
 
-// readUse reads arguments as they are.
+// parseArguments parses arguments, including cleared ones.
 func (s *historyView) parseArguments(k *numberedTool, args []byte) callUse {
 	u := callUse{kind: k.Kind}
 	patch, rank, limit, end := "", len(pathNames), -1, -1
@@ -253,7 +249,7 @@ func (s *historyView) parseArguments(k *numberedTool, args []byte) callUse {
 		case k.Kind == kindRun && m.isOneOf(commandNames):
 			u.target = v
 		case k.Kind != kindRead && k.Command == "":
-			u.hasOtherArguments = true // nobody asks for its lines
+			u.hasOtherArguments = true // other tools are not asked for lines of a file
 		case m.isNamed(k.Start, startNames):
 			n, ok := parseLineNumber(v)
 			u.lines.first, u.hasOtherArguments = n, u.hasOtherArguments || !ok || n < 0
@@ -279,7 +275,7 @@ func (s *historyView) parseArguments(k *numberedTool, args []byte) callUse {
 	return u
 }
 
-// path reads the path that is the value of an argument, a string.
+// cleanedPath returns the cleaned path in a JSON string.
 func (s *historyView) cleanedPath(v []byte) string {
 	p, ok := s.pathCache[string(v)]
 	if !ok {
@@ -295,7 +291,8 @@ func (s *historyView) cleanedPath(v []byte) string {
 	return p
 }
 
-// ends works out where a read stops; -1 is not given.
+// setEnd sets the end of a read from its arguments and the tool's own limit; -1 is an absent
+// argument.
 func (l *lineRange) setEnd(limit, end, most int) {
 	switch {
 	case end >= 0:
@@ -312,7 +309,7 @@ func (l *lineRange) setEnd(limit, end, most int) {
 	}
 }
 
-// pairOf reads [first, last].
+// parseRange parses [first, last].
 func parseRange(v []byte) (first, last int, ok bool) {
 	v = bytes.TrimSpace(v)
 	if len(v) < 2 || v[0] != '[' {

@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Selection names parts of a history. Each entry of each list selects something of
-// its own; the zero value selects nothing. It is a value that many goroutines may use.
+// Selection selects parts of a history. An entry of any list selects the parts that match it; the
+// zero value selects nothing. A Selection is safe for concurrent use.
 type Selection struct {
 	// The first message of a person, which states the task. Default: false.
 	FirstUser bool `json:"first_user,omitempty"`
@@ -31,11 +31,11 @@ type Selection struct {
 	Table []Tool `json:"table,omitempty"`
 }
 
-// A finder calls found with every atom of a request that is selected, and why it is;
-// with some of them more than once. It may be used by many goroutines.
+// selectFunc calls found with every selected atom of a request and the reason, possibly more than
+// once for an atom. It is safe for concurrent use.
 type selectFunc func(r *wire.Request, found func(a transcript.AtomID, why string))
 
-// Compile makes the selection ready. The error is an [OptionErrors].
+// compile checks the options. The error is an [OptionErrors].
 func (s Selection) compile() (selectFunc, error) {
 	var wrong optionErrors
 	wrong.checkSelection(s)
@@ -72,7 +72,7 @@ func (f *optionErrors) checkSelection(s Selection) {
 	f.checkTable(s.Table)
 }
 
-// A seeker looks for what a selection names in one history.
+// selector applies a selection to one history.
 type selector struct {
 	*historyView
 	Selection
@@ -109,8 +109,7 @@ func (s *selector) selectMessages() {
 	}
 }
 
-// stands reports whether a text stands in a message: in what is said, in
-// arguments or in results.
+// contains reports whether the text, the arguments or the results of a message contain a marker.
 func (s *historyView) contains(message int, marker string) bool {
 	m := s.t.Messages()[message]
 	for id := m.First; id < m.End; id++ {
@@ -133,8 +132,7 @@ func (s *historyView) contains(message int, marker string) bool {
 	return false
 }
 
-// plainSpelling reports whether a text has only one spelling in JSON that clients
-// use.
+// plainSpelling reports whether s has only one spelling in the JSON of common clients.
 func plainSpelling(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\/<>&'`, r) })
 }

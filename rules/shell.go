@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// showsFile reports whether a command line, as the argument of a call is written, prints files or
-// parts of them, as agents do that have no tool to read and search with.
+// showsFile reports whether a command line, given as JSON, prints files or parts of them. Agents
+// without tools for reading and searching do that.
 func showsFile(target []byte) bool {
 	for segment := range firstCommands(commandLine(target)) {
 		words := strings.Fields(segment)
@@ -32,8 +32,8 @@ var (
 	printsBlobs = map[string]bool{"show": true, "diff": true, "blame": true}
 )
 
-// segments are the first commands of all pipelines: what others make of what they print is still
-// theirs.
+// firstCommands yields the first command of each pipeline, which produces the output that the
+// others filter.
 func firstCommands(line string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for part := range strings.FieldsFuncSeq(line, func(c rune) bool { return c == ';' || c == '\n' || c == '&' }) {
@@ -45,8 +45,8 @@ func firstCommands(line string) func(yield func(string) bool) {
 	}
 }
 
-// commandLine reads the command of a call: a text, or a list of words of which the last is what a
-// shell is given.
+// commandLine decodes the command of a call: a string, or a list of words whose last one is a shell
+// script.
 func commandLine(target []byte) string {
 	target = bytes.TrimSpace(target)
 	if len(target) > 0 && target[0] == '[' {

@@ -8,11 +8,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// SupersededWrites clears or drops writes and edits of a file that a later message
-// replaces as a whole, successfully. A later edit supersedes nothing: what it
-// changes is not all there is. Neither does a write that failed, or one that was
-// made in the same turn, because nobody knows which of the two came first. It is a value
-// that many goroutines may use.
+// SupersededWrites clears or drops writes and edits of a file that a later successful write
+// replaced as a whole. Edits replace nothing, because a file is more than its edited lines. A
+// failed write replaces nothing, and neither does a write in the same turn, because the order of
+// the two is unknown. A SupersededWrites is safe for concurrent use.
 type SupersededWrites struct {
 	// What to do with a write that is superseded: "clear" its arguments and its result, or "drop" the exchange. Default: clear.
 	Mode string `json:"mode,omitempty" enum:"clear,drop"`
@@ -23,7 +22,7 @@ type SupersededWrites struct {
 	Scope
 }
 
-// Rule returns the rule, or what is wrong with its options.
+// Rule returns the rule, or an [OptionErrors] for invalid options.
 func (o SupersededWrites) Rule() (pare.Rule, error) {
 	guard := o.compile()
 	rule := pare.Rule{
@@ -46,10 +45,10 @@ func (o SupersededWrites) Rule() (pare.Rule, error) {
 	return rule, wrong.errorFor(rule)
 }
 
-// superseded walks back from the end, so that the first whole write it meets of a
-// file is the one that holds.
+// findSuperseded walks back from the end, so that the first whole write of a file that it finds is
+// the current one.
 func (s *historyView) findSuperseded(among []int) (all []laterFinding) {
-	holds := make(map[string]int) // file → the latest exchange that wrote it whole
+	holds := make(map[string]int) // by file: the latest exchange that wrote all of it
 	xs := s.t.Exchanges()
 	for _, i := range slices.Backward(among) {
 		u := s.writtenBy(&xs[i])
@@ -67,7 +66,7 @@ func (s *historyView) findSuperseded(among []int) (all []laterFinding) {
 	return all
 }
 
-// written is what a call writes or edits; its file is "" if it does neither.
+// writtenBy returns the write or edit of a call. Its file is empty if the call does neither.
 func (s *historyView) writtenBy(x *transcript.Exchange) callUse {
 	u := s.readCall(s.lookUpTool(x.Tool), x)
 	if u.kind != kindWrite && u.kind != kindEdit {
@@ -76,7 +75,7 @@ func (s *historyView) writtenBy(x *transcript.Exchange) callUse {
 	return u
 }
 
-// overwritten says what is to be done about what was superseded.
+// supersededWrites turns findings into votes.
 func (s *historyView) supersededWrites(found []laterFinding, o SupersededWrites) []uselessExchange {
 	all := make([]uselessExchange, 0, len(found))
 	for _, f := range found {
@@ -88,5 +87,5 @@ func (s *historyView) supersededWrites(found []laterFinding, o SupersededWrites)
 	return all
 }
 
-// turn returns the turn of an exchange's call.
+// callTurn returns the turn of an exchange's call.
 func (s *historyView) callTurn(i int) int { return s.t.Messages()[s.callMessage(i)].Turn }

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// What a tool does.
+// Kinds of tools.
 const (
 	kindRead   = "read"   // shows one file
 	kindWrite  = "write"  // replaces one file as a whole
 	kindEdit   = "edit"   // changes a file
-	kindSearch = "search" // looks around and changes nothing
+	kindSearch = "search" // lists or searches and changes nothing
 	kindRun    = "run"    // may do anything
-	kindOther  = "other"  // is not known to be any of these
+	kindOther  = "other"  // none of these, as far as is known
 )
 
 var kinds = []string{kindRead, kindWrite, kindEdit, kindSearch, kindRun, kindOther}
 
-// A Tool says what a tool does and what its arguments mean. Many goroutines may read it.
+// Tool describes what a tool does and the meaning of its arguments.
 type Tool struct {
 	// The tool's name, in any case.
 	Name string `json:"name" required:"\"my_tool\""`
@@ -41,10 +41,10 @@ type Tool struct {
 	Lines int `json:"lines,omitempty" min:"-1"`
 }
 
-// defaultLines is where the common agents' read tools stop.
+// defaultLines is the limit of the read tools of common agents.
 const defaultLines = 2000
 
-// The usual names of arguments, in the order in which they are tried.
+// The usual names of arguments, in the order of preference.
 var (
 	pathNames = []string{
 		"file_path", "filePath", "path", "absolute_path", "target_file", "notebook_path", "notebookPath", "relative_path",
@@ -54,13 +54,13 @@ var (
 	endNames   = []string{"end_line", "endLine", "line_end", "end_line_one_indexed_inclusive", "endLineNumberBaseZero", "end"}
 	limitNames = []string{"limit", "n_lines", "max_lines", "line_count", "num_lines"}
 	rangeNames = []string{"view_range", "line_range", "range"}
-	// What a run tool runs; the rest (a description, a time limit) is not the target.
+	// commandNames hold the target of a run tool; other arguments are descriptions and limits.
 	commandNames = []string{"command", "cmd", "script", "code", "commands"}
-	// What a model adds for people to read.
+	// proseNames hold text for people.
 	proseNames = []string{"description", "explanation", "reason", "task_progress", "toolSummary", "toolAction"}
 )
 
-// table is the tools of common agents. Names that several agents use stand once:
+// knownTools lists the tools of common agents. A name that several agents use occurs once:
 // arguments are found by their usual names.
 var knownTools = []Tool{
 	// Claude Code
@@ -113,16 +113,16 @@ var knownTools = []Tool{
 	{Name: "mcp__filesystem__list_directory", Kind: kindSearch}, {Name: "mcp__filesystem__search_files", Kind: kindSearch},
 }
 
-// editorCommands are those of Anthropic's text editor and what is modelled on it.
+// editorCommands are the commands of Anthropic's text editor tool and its imitations.
 var editorCommands = map[string]string{
 	"view": kindRead, "read": kindRead, "create": kindWrite, "write": kindWrite, "str_replace": kindEdit, "insert": kindEdit, "undo_edit": kindEdit, "edit_file": kindEdit,
 }
 
-// Table returns the tools that the rules know.
+// Table returns the built-in tools.
 func Table() []Tool { return slices.Clone(knownTools) }
 
-// protectedTools hold what the rest of the work is steered by: plans, tasks,
-// skills, memories, questions to a person, and the reports of sub-agents.
+// protectedTools hold state that steers the work: plans, tasks, skills, memories, questions to a
+// person, and reports of sub-agents.
 var protectedTools = []string{
 	"todo*", "*todos", "task", "task[cglosu]*", "agent", "agents", "spawn_agent", "wait_agent", "delegate_*", "skill", "skills", "load_skill", "activate_skill", "use_skill",
 	"update_plan", "plan_*", "*_plan", "*plan_mode*", "*planmode", "plan", "think", "new_task", "switch_mode", "attempt_completion", "plan_mode_respond",
@@ -130,11 +130,10 @@ var protectedTools = []string{
 	"compress", "distill", "prune", "recall", "finish", "submit",
 }
 
-// ProtectedTools returns the globs of the tools that no rule touches, whatever the
-// options say.
+// ProtectedTools returns the globs of the tools that no rule touches, whatever the options are.
 func ProtectedTools() []string { return slices.Clone(protectedTools) }
 
-// patchFiles returns the files that a patch in Codex' format touches.
+// patchFiles returns the files of a patch in Codex' format.
 func patchFiles(patch string) []string {
 	var files []string
 	for line := range strings.Lines(patch) {
