@@ -7,10 +7,9 @@ import (
 	"fmt"
 )
 
-// AcceptCompaction puts the provider's own compaction in the place of exactly the messages that
-// were sent to make it: everything up to an entry. The messages are kept as they came, and
-// the next window begins with them; what was appended meanwhile follows. It is undone like
-// any other compaction.
+// AcceptCompaction replaces everything up to an entry by the provider's own compaction of exactly
+// these messages. The next window begins with the given messages, and the entries after upto
+// follow. Undo works as with other compactions.
 func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, messages ...[]byte) (*Compaction, error) {
 	if len(messages) == 0 {
 		return nil, fmt.Errorf("swap %s: %w: there is no message", key, ErrUsage)
@@ -64,11 +63,11 @@ func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, mess
 	return made, nil
 }
 
-// count counts the messages in force of a range.
+// countMessages counts the messages in force of a range.
 func (s *Store) countMessages(ctx context.Context, t *tx, session *Session, from, to int64) (n int, err error) {
 	for _, st := range session.ranges(from, to) {
 		var k int
-		if err := t.row(ctx, `SELECT count(*) FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message'`, pos(st.sid, st.from), pos(st.sid, st.to)).Scan(&k); err != nil {
+		if err := t.row(ctx, `SELECT count(*) FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message'`, pos(st.owner, st.from), pos(st.owner, st.to)).Scan(&k); err != nil {
 			return 0, err
 		}
 		n += k

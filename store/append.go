@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A Head says where a writer believes the session to be. Many goroutines may read it.
+// A Head is the head that a writer expects of a session.
 type Head struct {
 	seq  int64
 	mode headMode
@@ -19,30 +19,29 @@ const (
 	disjointHead
 )
 
-// Exactly demands that the head is seq: nobody has appended anything that the writer
-// does not know.
+// Exactly requires the head seq: the writer has seen all entries.
 func Exactly(seq int64) Head { return Head{seq, exactHead} }
 
-// Disjoint allows entries that the writer does not know, unless they open or close an
-// exchange that its own entries touch: one that they open or close as well, or that
-// they would part, because it is open and they speak before it is answered.
+// Disjoint allows entries after seq, unless they conflict with the new ones. Entries conflict if
+// they touch the same exchange, or if a new entry would separate an open call from its result.
 func Disjoint(seq int64) Head { return Head{seq, disjointHead} }
 
-// Anywhere appends behind whatever is there. It is for a session with one writer.
+// Anywhere appends at any head. Use it for sessions with one writer.
 var Anywhere = Head{}
 
-// Appended is what an append did. Many goroutines may read it.
+// Appended is the result of an append.
 type Appended struct {
-	Head    int64   // the number of the last entry now
-	Entries []Entry // as they lie in the session, without their bytes; in the order given
-	// Replayed counts the entries that were there already.
+	Head int64 // the number of the last entry
+	// Entries are the given entries as stored, without their bytes.
+	Entries []Entry
+	// Replayed counts the entries that were stored before.
 	Replayed int
 }
 
-// Append writes entries at the end of a session, all or none. It is idempotent: an
-// entry that is there already, with the same bytes, counts as written. When it
-// returns without an error, the entries are on disk. The errors are a *ConflictError, a
-// *DuplicateError, an *EntryError, or wrap ErrNotFound or ErrDeleted.
+// Append writes entries at the end of a session, all or none. When it returns without an error, the
+// entries are on disk. It is idempotent: an entry whose id is stored with the same bytes counts as
+// written. The error is a *ConflictError, a *DuplicateError or an *EntryError, or wraps ErrNotFound
+// or ErrDeleted.
 func (s *Store) Append(ctx context.Context, key Key, head Head, entries ...Entry) (Appended, error) {
 	if err := ctx.Err(); err != nil {
 		return Appended{}, err // a group commit would not notice
@@ -150,7 +149,7 @@ func (s *Store) fastAppend(ctx context.Context, key Key, head Head, entries []En
 		w.marks = session.tail.sorted()
 		session.settled, session.tail = session.Head, nil
 	}
-	written, err := s.eng.appendFast(ctx, w)
+	written, err := s.engine.appendFast(ctx, w)
 	if err != nil || !written {
 		s.cache.remove(key)
 		return Appended{}, nil

@@ -99,7 +99,7 @@ func queueAppend(b *pgx.Batch, m *groupMember) {
 		kinds[i] = string(r.Kind)
 		flags[i] = int16(r.flags)
 		weights[i] = r.weight
-		cums[i] = r.cum
+		cums[i] = r.totalWeight
 		sizes[i] = int64(r.size)
 		sums[i] = r.sum[:]
 		codecs[i] = int16(r.codec)
@@ -119,7 +119,7 @@ func queueAppend(b *pgx.Batch, m *groupMember) {
 		marks[i], seqs[i] = k.mark, k.seq
 	}
 	last := w.last()
-	b.Queue(insertMarks, w.sid, last.Seq, last.cum, w.at, marks, seqs, pos(w.sid, last.Seq), w.settled).
+	b.Queue(insertMarks, w.sid, last.Seq, last.totalWeight, w.at, marks, seqs, pos(w.sid, last.Seq), w.settled).
 		Exec(func(tag pgconn.CommandTag) error {
 			w.wroteMarks = tag.RowsAffected() == int64(len(w.marks))
 			return nil

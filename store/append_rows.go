@@ -26,9 +26,9 @@ func (s *Store) prepareRows(session *Session, entries []Entry) ([]*row, error) {
 func (s *Store) number(session *Session, rows []*row, now int64, pairs *pairing) error {
 	for _, r := range rows {
 		session.Head++
-		session.cum += r.weight
+		session.weight += r.weight
 		r.Seq = session.Head
-		r.cum = session.cum
+		r.totalWeight = session.weight
 		r.At = time.UnixMicro(now).UTC()
 		if err := pairs.link(r); err != nil {
 			return err
@@ -58,7 +58,7 @@ func (s *Store) insert(ctx context.Context, t *tx, session *Session, rows []*row
 		if err := s.insertMedia(ctx, t, session, r); err != nil {
 			return err
 		}
-		insert.add(len(r.stored), pos(session.sid, r.Seq), r.ID, string(r.Kind), r.flags, r.weight, r.cum, r.size, r.sum[:], r.codec, now, r.encodePairs(), r.stored)
+		insert.add(len(r.stored), pos(session.sid, r.Seq), r.ID, string(r.Kind), r.flags, r.weight, r.totalWeight, r.size, r.sum[:], r.codec, now, r.encodePairs(), r.stored)
 		if insert.bytes > maxStatement {
 			if err := insert.flush(ctx, t); err != nil {
 				return err
@@ -74,14 +74,14 @@ func (s *Store) insert(ctx context.Context, t *tx, session *Session, rows []*row
 		}
 	}
 	_, err = t.exec(ctx, `UPDATE sessions SET noted_head = ?, cum = ?, settled = ?, dialect = ?, state = ?, updated_at = ? WHERE sid = ?`,
-		session.Head, session.cum, session.settled, session.Dialect, session.state.encode(), now, session.sid)
+		session.Head, session.weight, session.settled, session.Dialect, session.state.encode(), now, session.sid)
 	return err
 }
 
 // insertMedia stores the media of a row. Equal media are stored once.
 func (s *Store) insertMedia(ctx context.Context, t *tx, session *Session, r *row) error {
 	if len(r.media) > 0 {
-		if err := s.eng.lockMedia(ctx, t, false); err != nil {
+		if err := s.engine.lockMedia(ctx, t, false); err != nil {
 			return err
 		}
 	}

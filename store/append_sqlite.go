@@ -116,14 +116,14 @@ func (a *sqliteAppends) insert(ctx context.Context, t *sql.Tx, w *fastWrite) err
 	}
 	w.wroteMarks = true
 	last := w.last()
-	_, err := t.StmtContext(ctx, a.session).ExecContext(ctx, last.Seq, last.Seq, last.cum, w.at, w.sid)
+	_, err := t.StmtContext(ctx, a.session).ExecContext(ctx, last.Seq, last.Seq, last.totalWeight, w.at, w.sid)
 	return err
 }
 
 // insertEntry writes one row. It returns errNotWritten if the session is deleted or has an entry
 // with the mark of the id.
 func (a *sqliteAppends) insertEntry(ctx context.Context, entry *sql.Stmt, w *fastWrite, r *row) error {
-	result, err := entry.ExecContext(ctx, pos(w.sid, r.Seq), r.ID, string(r.Kind), r.flags, r.weight, r.cum, r.size, r.sum[:], r.codec, w.at, r.encodePairs(), r.stored,
+	result, err := entry.ExecContext(ctx, pos(w.sid, r.Seq), r.ID, string(r.Kind), r.flags, r.weight, r.totalWeight, r.size, r.sum[:], r.codec, w.at, r.encodePairs(), r.stored,
 		w.sid, w.sid, markID(r.ID))
 	if err != nil {
 		return err

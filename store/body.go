@@ -14,8 +14,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// dialect is that of the session. Until a message tells it, there is nothing but plain text,
-// of which the model says how it is sent; Auto: it does not.
+// dialect returns the dialect of the session. A session with nothing but plain text has the usual
+// dialect of its model, or wire.Auto.
 func (s *Session) dialect() (wire.Dialect, error) {
 	switch {
 	case s.Dialect != "":
@@ -26,7 +26,7 @@ func (s *Session) dialect() (wire.Dialect, error) {
 	return wire.Auto, nil
 }
 
-// parse reads a body of the session.
+// parse parses a body of the session.
 func (s *Session) parse(body []byte) (*wire.Request, error) {
 	d, err := s.dialect()
 	if err != nil {
@@ -35,8 +35,8 @@ func (s *Session) parse(body []byte) (*wire.Request, error) {
 	return wire.Parse(body, wire.Options{Dialect: d, Model: s.Model})
 }
 
-// body puts messages into the request that goes around them, and the settings of the
-// session beside them.
+// body returns the base with the messages and the settings of the session. A nil base means the
+// session's own.
 func (s *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 	if s.Dialect == "" && len(messages) == 0 {
 		return nil, fmt.Errorf("%w: the session is empty; append a message first", ErrUsage)
@@ -46,7 +46,7 @@ func (s *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 		return nil, err
 	}
 	if d == wire.Auto {
-		d = wire.OpenAIChat // the commonest, as wherever nothing tells
+		d = wire.OpenAIChat // the most common one
 	}
 	if base == nil {
 		base = s.Base
@@ -63,14 +63,14 @@ func (s *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 			return nil, fmt.Errorf("settings of the session: %w", err)
 		}
 		if _, ok := jsonedit.Find(s.Settings, d.List()); ok {
-			return setMember(base, d.List(), list) // no setting stands for the messages
+			return setMember(base, d.List(), list) // settings never replace the messages
 		}
 	}
 	return base, nil
 }
 
-// naming is a base that names the model of the session, unless it names one itself or goes to
-// a path that does.
+// withModel returns the base with the model of the session, unless the base or the URL names a
+// model.
 func (s *Session) withModel(d wire.Dialect, base []byte) ([]byte, error) {
 	name := jsonedit.Quote(s.Model)
 	switch base = bytes.TrimSpace(base); {
@@ -91,12 +91,13 @@ func (s *Session) withModel(d wire.Dialect, base []byte) ([]byte, error) {
 	return setMember(base, "model", name)
 }
 
-// A reply for which nobody has set a limit may have replyTokens, beside what the request lets the model
-// think: as many as the official libraries wait for without a stream. What a model is known to write at
-// most bounds it.
+// defaultReplyTokens limits a reply in addition to its thinking budget, if no limit is set. The
+// official libraries wait for as many without streaming. Known models may have a lower maximum,
+// unknown ones get minReplyTokens.
 const defaultReplyTokens, minReplyTokens = 16_000, 4096
 
-// bounded is a request that says how long the reply may be, where the provider wants that said.
+// withOutputLimit adds the maximum length of the reply where the provider requires it and the body
+// lacks it.
 func (s *Session) withOutputLimit(body []byte) ([]byte, error) {
 	d, err := s.dialect()
 	if err != nil {
@@ -113,7 +114,7 @@ func (s *Session) withOutputLimit(body []byte) ([]byte, error) {
 	return jsonedit.Set(body, member, strconv.AppendInt(nil, int64(most), 10)), nil
 }
 
-// setMember gives a member of an object a value, where it stands or at the end.
+// setMember sets a member of an object, in place or at the end.
 func setMember(object []byte, name string, value []byte) ([]byte, error) {
 	if err := jsonspan.Valid(object); err != nil {
 		return nil, err
@@ -125,8 +126,7 @@ func setMember(object []byte, name string, value []byte) ([]byte, error) {
 	return jsonedit.Set(object, name, value), nil
 }
 
-// merge puts the members of an object into another one; objects are merged, other
-// values replaced.
+// merge sets the members of from in into. Objects are merged, other values replaced.
 func merge(into, from []byte) ([]byte, error) {
 	from = bytes.TrimSpace(from)
 	for name, value := range jsonedit.All(from) {

@@ -9,10 +9,9 @@ import (
 	"strconv"
 )
 
-// Revert hides everything behind an entry, summaries included. Nothing is deleted, and
-// it can be undone as long as nothing was appended. An empty id hides everything. The
-// head must be that of the session, unless it is [Anywhere]; otherwise the error is a
-// *ConflictError. It returns how many messages are gone.
+// Revert hides all entries after an entry, including summaries. An empty id hides everything.
+// Nothing is deleted, and the revert can be undone until an entry is appended. It returns the
+// number of hidden messages. If head is not that of the session, the error is a *ConflictError.
 func (s *Store) Revert(ctx context.Context, key Key, head Head, id string) (int, error) {
 	return s.revert(ctx, key, head, func(t *tx, session *Session) (int64, error) {
 		if id == "" {
@@ -26,8 +25,7 @@ func (s *Store) Revert(ctx context.Context, key Key, head Head, id string) (int,
 	})
 }
 
-// RevertTurns hides the last n turns: what a person said, and everything that
-// followed. What stood before it stays, the answers of earlier turns included.
+// RevertTurns hides the last n turns. A turn begins with a message of the user.
 func (s *Store) RevertTurns(ctx context.Context, key Key, head Head, n int) (int, error) {
 	if n <= 0 {
 		return 0, fmt.Errorf("revert %s: %w: %d turns: it must be one at least", key, ErrUsage, n)
@@ -44,8 +42,7 @@ func (s *Store) RevertTurns(ctx context.Context, key Key, head Head, n int) (int
 	})
 }
 
-// turns lists the numbers of the last n entries up to a number with which a person
-// begins a turn, newest first.
+// lastTurns lists the last n entries up to a number that begin a turn, newest first.
 func (s *Store) lastTurns(ctx context.Context, t *tx, session *Session, upto int64, n int) (all []int64, err error) {
 	return s.findMarked(ctx, t, session, markTurn, 1, upto, true, n)
 }
@@ -58,7 +55,7 @@ func (s *Store) revert(ctx context.Context, key Key, head Head, target func(*tx,
 			return err
 		}
 		if head.mode == disjointHead {
-			head.mode = exactHead // it touches everything behind the entry
+			head.mode = exactHead // a revert touches everything after the entry
 		}
 		if err := s.checkHead(ctx, t, session, head, nil); err != nil {
 			return err
@@ -80,7 +77,7 @@ func (s *Store) revert(ctx context.Context, key Key, head Head, target func(*tx,
 	return gone, nil
 }
 
-// command appends a control entry and folds it into the state.
+// appendControl appends a control entry and applies it to the state.
 func (s *Store) appendControl(ctx context.Context, t *tx, session *Session, kind Kind, raw []byte) (err error) {
 	r := &row{Entry: Entry{ID: "pare-" + string(kind) + "-" + strconv.FormatInt(session.Head+1, 10) + "-" + NewID()[:8], Kind: kind}}
 	r.size, r.sum = len(raw), checksum(raw)
@@ -92,24 +89,24 @@ func (s *Store) appendControl(ctx context.Context, t *tx, session *Session, kind
 	if err := session.checkNotExpired(); err != nil {
 		return err
 	}
-	if session.cum, err = s.cumAt(ctx, t, session, session.lastVisible(session.Head)); err != nil {
+	if session.weight, err = s.weightUpTo(ctx, t, session, session.lastVisible(session.Head)); err != nil {
 		return err
 	}
 	return s.insert(ctx, t, session, []*row{r})
 }
 
-// kept is an error if something would be in force again that retention has let go of.
+// checkNotExpired returns ErrExpired if retention has deleted bytes of entries that are in force.
 func (s *Session) checkNotExpired() error {
 	last, _ := s.state.compaction()
 	for _, st := range s.ranges(last.To+1, s.Head) {
-		if st.from <= s.state.expiredUpTo(st.sid) {
+		if st.from <= s.state.expiredUpTo(st.owner) {
 			return fmt.Errorf("%s: %w", s.Key, ErrExpired)
 		}
 	}
 	return nil
 }
 
-// refold works the state out again, with one more control entry.
+// applyControl recomputes the state with another control entry.
 func (s *Store) applyControl(ctx context.Context, t *tx, session *Session, seq int64, kind Kind, raw []byte) error {
 	all, err := s.readControls(ctx, t, session)
 	if err != nil {
@@ -123,9 +120,9 @@ func (s *Store) applyControl(ctx context.Context, t *tx, session *Session, seq i
 	return nil
 }
 
-// rewind makes a session what it was when it had another head.
+// rewindTo sets a session to its state at an earlier head.
 func (s *Store) rewindTo(ctx context.Context, t *tx, session *Session, head int64) error {
-	if head > session.Head || head < session.state.firstOwn()-1 {
+	if head > session.Head || head < session.state.firstOwnSeq()-1 {
 		return fmt.Errorf("window of %s: %w: it has no head %d", session.Key, ErrUsage, head)
 	}
 	all, err := s.readControls(ctx, t, session)
@@ -142,20 +139,20 @@ func (s *Store) rewindTo(ctx context.Context, t *tx, session *Session, head int6
 	if err := session.checkNotExpired(); err != nil {
 		return err
 	}
-	session.cum, err = s.cumAt(ctx, t, session, session.lastVisible(head))
+	session.weight, err = s.weightUpTo(ctx, t, session, session.lastVisible(head))
 	return err
 }
 
-// controls reads the session's own control entries, in order.
+// readControls reads the session's own control entries, in order.
 func (s *Store) readControls(ctx context.Context, t *tx, session *Session) (all []controlEntry, err error) {
-	seqs, err := s.findMarkedIn(ctx, t, session, markControl, entryRange{session.sid, session.state.firstOwn(), session.Head}, false, allEntries)
+	seqs, err := s.findMarkedIn(ctx, t, session, markControl, entryRange{session.sid, session.state.firstOwnSeq(), session.Head}, false, allEntries)
 	if err != nil {
 		return nil, err
 	}
 	for _, seq := range seqs {
 		e, err := s.entry(ctx, t, session, session.sid, seq)
 		if err == nil && e.Kind == KindCompaction && e.codec&codecQuarantined != 0 {
-			continue // it is not in force until it is restored
+			continue
 		}
 		if err == nil {
 			err = s.open(ctx, t, session, &e)
@@ -172,12 +169,12 @@ func (s *Store) readControls(ctx context.Context, t *tx, session *Session) (all 
 	return all, nil
 }
 
-// cumAt is the weight of everything in force up to an entry.
-func (s *Store) cumAt(ctx context.Context, t *tx, session *Session, seq int64) (cum int64, err error) {
+// cumAt returns the weight of all entries in force up to an entry.
+func (s *Store) weightUpTo(ctx context.Context, t *tx, session *Session, seq int64) (cum int64, err error) {
 	if seq == 0 {
 		return 0, nil
 	}
-	// The row itself may be missing from a damaged file: then it is that of the one in front of it.
+	// In a damaged file, the row may be missing; the row before it is used instead.
 	sid := session.owner(seq)
 	err = t.row(ctx, `SELECT cum FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos DESC LIMIT 1`, pos(sid, 0), pos(sid, seq)).Scan(&cum)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -186,9 +183,9 @@ func (s *Store) cumAt(ctx context.Context, t *tx, session *Session, seq int64) (
 	return cum, err
 }
 
-// Undo takes back the last revert or compaction that is in force. A revert can be
-// undone only while nothing was appended behind it, and only in the session that it was
-// made in; a compaction also in a fork. It returns the kind of what was undone.
+// Undo undoes the last revert or compaction in force and returns its kind. A revert can be undone
+// until an entry is appended, and only in its own session. A compaction can also be undone in a
+// fork.
 func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
 	var session *Session
 	err = s.write(ctx, func(t *tx) error {
@@ -223,8 +220,8 @@ func (s *Store) Undo(ctx context.Context, key Key) (kind Kind, err error) {
 	return kind, nil
 }
 
-// undoable is the last revert or compaction that is not undone: one of the session's own,
-// or a compaction that it has inherited.
+// undoable returns the last revert or compaction that is not undone: one of the session's own, or
+// an inherited compaction.
 func (st *state) undoable(all []controlEntry) (controlEntry, bool) {
 	undone := make(map[int64]bool)
 	for i := len(all) - 1; i >= 0; i-- {
@@ -246,8 +243,8 @@ func (st *state) undoable(all []controlEntry) (controlEntry, bool) {
 	return controlEntry{}, false
 }
 
-// Fork makes a session that shares the entries of another one up to an entry, and goes
-// its own way from there. Nothing is copied. An empty id forks at the end.
+// Fork creates a session that shares the entries of another one up to an entry, or up to the end if
+// the id is empty. No entries are copied.
 func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session, error) {
 	if err := to.valid(); err != nil {
 		return nil, err
@@ -282,18 +279,18 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 	return made, nil
 }
 
-// fork makes a session that shares the entries of another one up to a number.
+// fork creates a session that shares the entries up to a number.
 func (s *Store) fork(ctx context.Context, t *tx, session *Session, at int64, to Key) (*Session, error) {
 	st := session.forkAt(at)
 	if err := (&Session{Key: to, Head: at, state: st}).checkNotExpired(); err != nil {
 		return nil, err
 	}
-	// What is shared is found by its marks.
+	// The fork finds shared entries by their marks.
 	if err := s.writeMarksAndSession(ctx, t, session); err != nil {
 		return nil, err
 	}
 	var err error
-	if st.cum, err = s.cumAt(ctx, t, session, at); err != nil {
+	if st.weight, err = s.weightUpTo(ctx, t, session, at); err != nil {
 		return nil, err
 	}
 	made, err := s.create(ctx, t, to, Create{session.Dialect, session.Model, session.Title, session.Base}, session.Settings, st)
@@ -304,18 +301,17 @@ func (s *Store) fork(ctx context.Context, t *tx, session *Session, at int64, to 
 	return made, err
 }
 
-// forkAt is the state of a fork.
 func (s *Session) forkAt(at int64) state {
 	st := state{Origin: &Origin{s.Key, at}, head: at}
 	for _, p := range s.state.Lineage {
 		if p.Upto >= at {
-			st.Lineage = append(st.Lineage, sharedEntries{p.SID, at, p.Gone})
+			st.Lineage = append(st.Lineage, sharedRange{p.SID, at, p.Gone})
 			break
 		}
 		st.Lineage = append(st.Lineage, p)
 	}
-	if at >= s.state.firstOwn() {
-		st.Lineage = append(st.Lineage, sharedEntries{s.sid, at, s.state.Gone})
+	if at >= s.state.firstOwnSeq() {
+		st.Lineage = append(st.Lineage, sharedRange{s.sid, at, s.state.Gone})
 	}
 	for _, h := range s.state.Hidden {
 		if h[0] <= at {

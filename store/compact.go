@@ -17,33 +17,32 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Compaction is the body of an entry that stands for everything up to another one.
-// What it stands for stays where it is. Many goroutines may read it.
+// A Compaction is the body of an entry that replaces everything up to another entry in windows. The
+// replaced entries stay in the session.
 type Compaction struct {
-	// To is the last entry that it stands for; a cut lies behind it.
+	// To is the last entry that it replaces. No exchange crosses it.
 	To int64 `json:"to"`
-	// Cum is the weight of what it stands for, all the way back.
-	Cum int64 `json:"cum"`
-	// Prefix are the messages that are sent in its place, byte for byte.
+	// Cum is the weight of all entries that it replaces, including those of earlier compactions.
+	Weight int64 `json:"cum"`
+	// Prefix are the messages that are sent instead, byte for byte.
 	Prefix []json.RawMessage `json:"prefix"`
-	// Summary is the text in Prefix; empty for the provider's own compaction.
+	// Summary is the text in Prefix. It is empty for the provider's own compaction.
 	Summary string `json:"summary,omitempty"`
-	// Messages is how many messages it takes out that no compaction before it stands for, and
-	// Archive the handle by which they can be recalled.
+	// Messages counts the replaced messages that no earlier compaction replaces. Archive is the
+	// handle that recalls them.
 	Messages int    `json:"messages"`
 	Archive  string `json:"archive"`
 
-	combined []combinedHandle // of summaries that were condensed
+	combined []combinedHandle // of summaries that were summarized again
 }
 
-// handles are those of summaries that were condensed into one, which has a name for all that they
-// stand for.
+// A combinedHandle is a new handle for everything that several handles refer to.
 type combinedHandle struct {
 	name  string
 	parts []string
 }
 
-// Encode writes a compaction with the bytes of its messages as they are.
+// Encode returns the compaction as JSON. The bytes of its messages stay as they are.
 func (c *Compaction) Encode() ([]byte, error) {
 	bare := *c
 	bare.Prefix = nil
@@ -58,11 +57,10 @@ func (c *Compaction) Encode() ([]byte, error) {
 	return setMember(raw, "prefix", jsonedit.List(list...))
 }
 
-// Compact puts a summary in the place of the older part of a session, at a cut that
-// leaves what the compactor keeps. At most one compaction of a session is under way at
-// any time, in all processes: a second one is ErrBusy. No lock is held while the summary
-// is written; entries may be appended meanwhile. A session with nothing to compact comes
-// back with a nil Compaction.
+// Compact replaces the older part of a session by a summary, and leaves the messages that the
+// compactor keeps. Only one compaction of a session runs at a time, in all processes; others return
+// ErrBusy. Entries may be appended while the summary is written. If there is nothing to compact, it
+// returns nil.
 func (s *Store) Compact(ctx context.Context, key Key, c *pare.Compactor) (*Compaction, error) {
 	token := NewID()
 	session, err := s.acquireLease(ctx, key, token)
@@ -86,7 +84,7 @@ func (s *Store) Compact(ctx context.Context, key Key, c *pare.Compactor) (*Compa
 	return made, nil
 }
 
-// compact asks for a summary and writes it down. Nothing is locked but by the lease.
+// compact asks for a summary and commits it. Only the lease is held meanwhile.
 func (s *Store) compact(ctx context.Context, session *Session, c *pare.Compactor, token string) (*Compaction, error) {
 	var h history
 	err := s.read(ctx, func(t *tx) (err error) {
@@ -109,10 +107,10 @@ func (s *Store) compact(ctx context.Context, session *Session, c *pare.Compactor
 		minKeep = 12
 	}
 	cut, ok := r.Transcript().Split(minKeep, c.Inside)
-	if !ok || h.seqs[cut.Before()-1] == 0 { // nothing in front of it but the last summary
+	if !ok || h.seqs[cut.Before()-1] == 0 { // only the last summary precedes the cut
 		return nil, nil
 	}
-	// Whoever reads a summary, the model too, sees the handle of what it stands for.
+	// The summary names the handle, for people and for the model.
 	made := &Compaction{To: h.seqs[cut.Before()-1], Archive: "pare-" + NewID()}
 	plan, err := planner.CompactNamed(ctx, c, r, func(together ...string) string {
 		if len(together) == 0 {
@@ -125,16 +123,17 @@ func (s *Store) compact(ctx context.Context, session *Session, c *pare.Compactor
 		return nil, err
 	}
 	if made.Summary, ok = findNewSummary(r, plan.Result()); !ok {
-		return nil, nil // it was skipped
+		return nil, nil
 	}
 	if made.Prefix, made.Messages = buildPrefix(r, cut, h.seqs, made.Summary, c.Options.FoldTask); made.Messages == 0 {
-		return nil, nil // all that stands in front of the cut stays
+		return nil, nil
 	}
 	return made, s.commitCompaction(ctx, session, made, h.prior, token)
 }
 
-// prefix is what stays in front of a summary, and the summary; and how many messages go. Those
-// that stand for others, of which seqs has no number, are not counted again.
+// buildPrefix returns the messages before the cut that stay, followed by the summary, and the
+// number of replaced messages. Messages without a number belong to a summary and are not counted
+// again. With foldTask, the task is replaced as well.
 func buildPrefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary string, foldTask bool) (list []json.RawMessage, messages int) {
 	t := r.Transcript()
 	task, from := foldTask, 0
@@ -144,8 +143,8 @@ func buildPrefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary stri
 		}
 	}
 	if t.IsCompacted() && t.StartMessage() < cut.Before() {
-		// The provider's own compaction is never summarized away; it stands for the task, and for
-		// everything in front of it.
+		// The provider's own compaction is never summarized. It includes the task and everything
+		// before it.
 		list, task, from = append(list, wirex.CompactionMessage(r)), true, t.StartMessage()+1
 		for _, seq := range seqs[:t.StartMessage()] {
 			gone(seq)
@@ -167,16 +166,16 @@ func buildPrefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary stri
 	return append(list, wirex.TextMessage(r.Dialect, transcript.User, text)), messages
 }
 
-// tellsSummary reports whether a message that a compaction sends is its summary, and not the task.
+// isSummary reports whether a message is the summary of a compaction.
 func isSummary(r *wire.Request, m transcript.Message) bool {
 	return m.First < m.End && strings.HasPrefix(r.Text(m.First), wording.SummaryBegin+"\n")
 }
 
-// summaryOf finds the text of the summary in a request that was compacted: what begins with the
-// mark, on a line of its own, and was not there before.
+// findNewSummary returns the text of a summary that after has and before lacks. It follows the
+// marker on a line of its own.
 func findNewSummary(before, after *wire.Request) (string, bool) {
-	said := make(map[string]bool)
-	quotes := func(r *wire.Request, f func(text string) bool) bool {
+	known := make(map[string]bool)
+	findText := func(r *wire.Request, f func(text string) bool) bool {
 		for b, blk := range r.Transcript().Blocks() {
 			if blk.Kind != transcript.Text {
 				continue
@@ -187,11 +186,11 @@ func findNewSummary(before, after *wire.Request) (string, bool) {
 		}
 		return false
 	}
-	quotes(before, func(text string) bool { said[text] = true; return false })
+	findText(before, func(text string) bool { known[text] = true; return false })
 	summary := ""
-	found := quotes(after, func(text string) bool {
+	found := findText(after, func(text string) bool {
 		at := strings.LastIndex("\n"+text, "\n"+wording.SummaryBegin+"\n")
-		if said[text] || at < 0 {
+		if known[text] || at < 0 {
 			return false
 		}
 		summary, _, _ = strings.Cut(text[at+len(wording.SummaryBegin):], wording.SummaryEnd)
@@ -201,15 +200,15 @@ func findNewSummary(before, after *wire.Request) (string, bool) {
 	return summary, found
 }
 
-// ErrStale is wrapped by the error for a compaction of what is not in force any more.
-// Nothing was changed.
+// ErrStale is wrapped by the error for a compaction of entries that are no longer in force. Nothing
+// was changed.
 var ErrStale = errors.New("the session was reverted or compacted while the summary was written; nothing was changed")
 
-// errParts says that a summary would end inside of an exchange.
+// errSplitsExchange reports that a summary would end within an exchange.
 var errSplitsExchange = errors.New("a call that it would stand for is answered behind it")
 
-// commit writes a compaction down, with the handle of what it stands for, if the lease
-// still holds and what was summarized is still in force.
+// commitCompaction writes a compaction and its handle, if the lease is still held and the
+// summarized entries are still in force. It sets Cum.
 func (s *Store) commitCompaction(ctx context.Context, session *Session, made *Compaction, prior compactionRef, token string) error {
 	return s.write(ctx, func(t *tx) error {
 		now, err := s.live(ctx, t, session.Key, true)
@@ -227,11 +226,11 @@ func (s *Store) commitCompaction(ctx context.Context, session *Session, made *Co
 		if last.Seq != prior.Seq || !now.state.visible(made.To) || made.To <= prior.To {
 			return ErrStale
 		}
-		// A cut is a place that no exchange straddles, whatever was appended meanwhile.
-		if whole, err := s.expandEnd(ctx, t, now, made.To); err != nil || whole != made.To {
+		// Entries that were appended meanwhile must not answer calls before the cut.
+		if end, err := s.expandEnd(ctx, t, now, made.To); err != nil || end != made.To {
 			return errors.Join(err, fmt.Errorf("%w: %w", ErrStale, errSplitsExchange))
 		}
-		if made.Cum, err = s.cumAt(ctx, t, now, made.To); err != nil {
+		if made.Weight, err = s.weightUpTo(ctx, t, now, made.To); err != nil {
 			return err
 		}
 		ref := archive.Item{ID: made.Archive, Raw: reference{Key: now.Key, From: prior.To + 1, To: made.To}.encode()}
@@ -254,8 +253,8 @@ func (s *Store) commitCompaction(ctx context.Context, session *Session, made *Co
 	})
 }
 
-// shelveTogether gives what several handles stand for one name: the range of entries from the first to the
-// last. A handle that is none of the store's, or is gone, is left out.
+// archiveCombined archives the range from the first to the last entry of several handles under a
+// new handle. Handles that are unknown or deleted are skipped.
 func (s *Store) archiveCombined(ctx context.Context, t *tx, session *Session, h combinedHandle) error {
 	all := reference{}
 	for _, name := range h.parts {
@@ -279,11 +278,11 @@ func (s *Store) archiveCombined(ctx context.Context, t *tx, session *Session, h 
 	if all.To == 0 {
 		return nil
 	}
-	all.Key = session.Key // a fork has the entries of what it was made from
+	all.Key = session.Key // a fork has the entries of its parent
 	return s.insertArchiveItem(ctx, t, session, archive.Item{ID: h.name, Raw: all.encode()}, true)
 }
 
-// compactionAt reads a compaction.
+// readCompaction reads a compaction.
 func (s *Store) readCompaction(ctx context.Context, t *tx, session *Session, seq int64) (c Compaction, err error) {
 	e, err := s.entry(ctx, t, session, session.owner(seq), seq)
 	if errors.Is(err, sql.ErrNoRows) {

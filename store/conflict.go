@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// meets is an error if the writer must see first what it has missed.
+// checkHead returns a *ConflictError if entries were appended that the writer has to see first.
 func (s *Store) checkHead(ctx context.Context, t *tx, session *Session, head Head, fresh []*row) error {
 	if head.mode == anyHead || head.seq == session.Head {
 		return nil
@@ -24,7 +24,7 @@ func (s *Store) checkHead(ctx context.Context, t *tx, session *Session, head Hea
 	if head.mode == exactHead {
 		return c
 	}
-	if int64(len(missed)) < session.Head-head.seq { // hidden, or too many to look at
+	if int64(len(missed)) < session.Head-head.seq { // some are hidden, or there are too many
 		c.Reason = "the session was reverted meanwhile, or too much was appended to compare"
 		return c
 	}
@@ -35,10 +35,11 @@ func (s *Store) checkHead(ctx context.Context, t *tx, session *Session, head Hea
 	return nil
 }
 
-// touches tells which exchange missed and new entries both touch, or "".
+// findConflict returns why missed and new entries conflict, or "". They conflict if they touch the
+// same exchange, or if a new entry would separate an open call from its result.
 func findConflict(missed []Entry, fresh []*row) string {
-	theirs := make(map[string]bool) // ids of exchanges
-	open := make(map[place]Call)    // those they left open
+	theirs := make(map[string]bool)
+	open := make(map[place]Call)
 	name := func(c Call) string {
 		if c.ID == "" {
 			return "name:" + c.Tool
@@ -46,7 +47,7 @@ func findConflict(missed []Entry, fresh []*row) string {
 		return "id:" + c.ID
 	}
 	for _, e := range missed {
-		if e.Kind == KindRevert || e.Kind == KindUndo { // a compaction parts nothing
+		if e.Kind == KindRevert || e.Kind == KindUndo { // compactions separate nothing
 			return fmt.Sprintf("there was a %s meanwhile", e.Kind)
 		}
 		for _, c := range e.Calls {
@@ -65,9 +66,9 @@ func findConflict(missed []Entry, fresh []*row) string {
 			}
 		}
 		if r.flags&flagHasContent == 0 {
-			continue // answers and what is no message part nothing
+			continue // results and entries that are not messages separate nothing
 		}
-		if len(open) > 0 { // the first one, each time
+		if len(open) > 0 {
 			c := open[slices.MinFunc(slices.Collect(maps.Keys(open)), comparePlaces)]
 			return fmt.Sprintf("%s was made meanwhile and is not answered yet: this would stand between the two", c)
 		}

@@ -12,15 +12,12 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// One damaged entry does not stop a session. Whoever reads it finds a mark in its place, which
-// names it. Fsck quarantines it: the row stays as it is, so that it can be restored, and one bit
-// says that it is known to be damaged.
-
-// quarantined is what is said of an entry in quarantine.
+// quarantineReason describes entries in quarantine.
 const quarantineReason = "its bytes are damaged, and are kept as they are"
 
-// orMark puts a mark in the place of an entry that could not be opened because it is damaged.
-// Other errors stay errors.
+// markDamaged replaces an entry by a placeholder if err is a *CorruptError, and returns other
+// errors. A damaged entry does not stop a session. Fsck quarantines it: it sets a bit and keeps the
+// row, so that the row can be restored.
 func (s *Session) markDamaged(e *storedEntry, err error) error {
 	var corrupt *CorruptError
 	if !errors.As(err, &corrupt) {
@@ -44,8 +41,8 @@ func (s *Session) markDamaged(e *storedEntry, err error) error {
 	return nil
 }
 
-// nameOf names an entry in a mark, with its id if that is a plain word: a bracket would end the
-// mark.
+// describeEntry names an entry in a placeholder. It adds the id if that is a plain word, because a
+// bracket would end the placeholder.
 func describeEntry(e *Entry) string {
 	const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._:/-"
 	if e.ID != "" && len(e.ID) <= 80 && strings.Trim(e.ID, plain) == "" {
@@ -54,8 +51,8 @@ func describeEntry(e *Entry) string {
 	return fmt.Sprint(e.Seq)
 }
 
-// newestSummary is the newest compaction in force that can be read; zero: there is none. What a
-// damaged one stands for is sent as it is, or summed up by the one before it.
+// newestCompaction returns the newest readable compaction in force, or zero values. If a compaction
+// is damaged, windows use the one before it.
 func (s *Store) newestCompaction(ctx context.Context, t *tx, session *Session) (compactionRef, Compaction, error) {
 	for _, k := range slices.Backward(session.state.Compactions) {
 		c, err := s.readCompaction(ctx, t, session, k.Seq)

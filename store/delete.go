@@ -12,23 +12,22 @@ import (
 	"github.com/pare-llm/pare/archive"
 )
 
-// Delete deletes a session and everything below its path. A tombstone stays, so that a
-// write that is still on its way cannot bring it back. What forks share stays with
-// them.
+// Delete deletes a session and everything below its path. A tombstone stays, so that a late write
+// does not create the session again. Entries that forks share are kept.
 func (s *Store) Delete(ctx context.Context, key Key) error {
 	_, err := s.delete(ctx, key, math.MaxInt64)
 	return err
 }
 
-// free runs a transaction that makes room, on a full disk as well.
+// writeFreeing runs a transaction that frees space, also on a full disk.
 func (s *Store) writeFreeing(ctx context.Context, f func(*tx) error) error {
 	if err := s.checkOpen(); err != nil {
 		return err
 	}
-	return s.eng.withReserve(func() error { return s.write(ctx, f) })
+	return s.engine.withReserve(func() error { return s.write(ctx, f) })
 }
 
-// delete deletes a session if it has not changed since a time, nor what lies below its path.
+// delete deletes a session unless it or a session below its path has changed since a time.
 func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, err error) {
 	err = s.writeFreeing(ctx, func(t *tx) error {
 		done = false
@@ -39,7 +38,7 @@ func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, er
 		if key.Path != "" {
 			where, args = `scope = ? AND id = ? AND (path = ? OR substr(path, 1, ?) = ?)`, []any{key.Scope, key.ID, key.Path, len([]rune(key.Path)) + 1, key.Path + "/"}
 		}
-		if err := s.eng.lock(ctx, t, where, args...); err != nil {
+		if err := s.engine.lock(ctx, t, where, args...); err != nil {
 			return err
 		}
 		var busy int
@@ -83,9 +82,8 @@ func (s *Store) delete(ctx context.Context, key Key, since int64) (done bool, er
 	return done, nil
 }
 
-// sweep removes the entries of a deleted session that no fork goes on from, and then those of
-// deleted sessions that it went on from itself. A deleted session that a fork goes on from
-// keeps what it shares, all the way back.
+// deleteUnshared deletes the entries of a deleted session that no fork shares. Then it does the
+// same with the deleted sessions from which that one was forked.
 func (s *Store) deleteUnshared(ctx context.Context, t *tx, sid int64) error {
 	for {
 		var alive, forks, upto int64
@@ -107,14 +105,14 @@ func (s *Store) deleteUnshared(ctx context.Context, t *tx, sid int64) error {
 			return err
 		}
 		sid = owner.Int64
-		// Of those that are deleted at the same time, one comes first.
-		if err := s.eng.lock(ctx, t, `sid = ?`, sid); err != nil {
+		// Of several deletions at the same time, one goes first.
+		if err := s.engine.lock(ctx, t, `sid = ?`, sid); err != nil {
 			return err
 		}
 	}
 }
 
-// remove removes the rows of a session behind a number.
+// deleteEntriesAfter deletes the rows of a session after a number.
 func (s *Store) deleteEntriesAfter(ctx context.Context, t *tx, sid, upto int64) error {
 	if _, err := t.exec(ctx, `DELETE FROM entries WHERE pos BETWEEN ? AND ?`, pos(sid, upto+1), pos(sid, maxSeq)); err != nil {
 		return err
@@ -135,11 +133,11 @@ func (s *Store) deleteEntriesAfter(ctx context.Context, t *tx, sid, upto int64) 
 			}
 		}
 	}
-	return s.eng.deleteWords(ctx, t, sid, upto+1, math.MaxInt64)
+	return s.engine.deleteWords(ctx, t, sid, upto+1, math.MaxInt64)
 }
 
-// unshelve removes from the archive what a session refers to and is gone. Others who have taken the
-// same bytes out refer to theirs.
+// deleteReferences deletes the references of a session from the archive whose entries are gone.
+// Other sessions have references of their own.
 func (s *Store) deleteReferences(ctx context.Context, t *tx, sid int64, isGone func(reference) bool) error {
 	var gone []string
 	err := t.each(ctx, func(scan func(...any) error) error {
@@ -164,8 +162,8 @@ func (s *Store) deleteReferences(ctx context.Context, t *tx, sid int64, isGone f
 	return err
 }
 
-// unshelveCopies removes from the archive the bytes that a session has put there before a time,
-// but for those of what is in force.
+// deleteArchivedCopies deletes the bytes that a session archived before a time, except those of
+// messages in force.
 func (s *Store) deleteArchivedCopies(ctx context.Context, t *tx, session *Session, before int64) error {
 	var ids []string
 	err := t.each(ctx, func(scan func(...any) error) error {
@@ -186,7 +184,7 @@ func (s *Store) deleteArchivedCopies(ctx context.Context, t *tx, session *Sessio
 		inForce[archive.ID(m)] = true
 		r, err := parseMessage(session, m)
 		if err != nil {
-			return nil // fsck says what is wrong; nothing is let go of what may be in force
+			return nil
 		}
 		for _, b := range r.Transcript().Blocks() {
 			inForce[archive.ID(r.Transcript().Bytes(b.Span))] = true
@@ -203,21 +201,21 @@ func (s *Store) deleteArchivedCopies(ctx context.Context, t *tx, session *Sessio
 	return nil
 }
 
-// Retention says what may go. The zero value lets nothing go. Many goroutines may read it.
+// Retention configures [Store.Collect]. The zero value keeps everything.
 type Retention struct {
-	// Sessions are deleted that nothing was appended to for so long; zero: none.
+	// Idle deletes sessions without an append for this time. Zero keeps them.
 	Idle time.Duration
-	// Tombstones are forgotten after so long; zero: never.
+	// Tombstones deletes tombstones after this time. Zero keeps them.
 	Tombstones time.Duration
-	// Originals lets go of what a compaction stands for, once it is so old: the summary
-	// stays, and so does every window. Recall, undo and revert cannot reach behind it any
-	// more. Zero: never.
+	// Originals deletes the bytes of entries that a compaction of this age replaces. Summaries and
+	// windows stay, but recall, undo and revert cannot reach before the compaction. Zero keeps
+	// them.
 	Originals time.Duration
-	// Receipts of requests are forgotten after so long; zero: never.
+	// Receipts deletes the receipts of requests after this time. Zero keeps them.
 	Receipts time.Duration
 }
 
-// Collected is what a collection did. Many goroutines may read it.
+// Collected counts the rows that a collection deleted.
 type Collected struct {
 	Sessions   int `json:"sessions"`
 	Tombstones int `json:"tombstones"`
@@ -226,8 +224,8 @@ type Collected struct {
 	Receipts   int `json:"receipts"`
 }
 
-// Collect lets go of what retention allows. No window changes by it: one of an earlier
-// head that needs what is gone is refused with [ErrExpired].
+// Collect deletes data as far as retention allows. No window changes, except that windows of
+// earlier heads may return [ErrExpired].
 func (s *Store) Collect(ctx context.Context, scope string, r Retention) (done Collected, err error) {
 	now := s.now()
 	if r.Idle > 0 {
@@ -238,7 +236,7 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retention) (done Co
 			return done, err
 		}
 		for _, session := range idle {
-			// What was appended to since it was listed stays; what somebody else has deleted is gone.
+			// Sessions that were appended to since they were listed stay.
 			gone, err := s.delete(ctx, session.Key, now-r.Idle.Microseconds())
 			if err != nil && !errors.Is(err, ErrDeleted) && !errors.Is(err, ErrNotFound) {
 				return done, err
@@ -272,7 +270,7 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retention) (done Co
 			}
 			done.Tombstones = int(n)
 		}
-		if err := s.eng.lockMedia(ctx, t, true); err != nil {
+		if err := s.engine.lockMedia(ctx, t, true); err != nil {
 			return err
 		}
 		n, err := t.exec(ctx, `DELETE FROM blobs WHERE NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob_uses.sum = blobs.sum)`)
@@ -282,8 +280,8 @@ func (s *Store) Collect(ctx context.Context, scope string, r Retention) (done Co
 	return done, err
 }
 
-// collectOriginals empties the entries that an old compaction stands for. The rows stay,
-// so that numbers have no gaps and ids are known again; their bytes go.
+// collectOriginals empties the entries that an old compaction replaces. The rows stay, so that
+// numbers have no gaps and ids remain taken.
 func (s *Store) collectOriginals(ctx context.Context, scope string, before int64) (gone int, err error) {
 	all, err := s.sessions(ctx, `scope = ? AND deleted_at IS NULL`, scope)
 	if err != nil {
@@ -297,7 +295,8 @@ func (s *Store) collectOriginals(ctx context.Context, scope string, before int64
 			if err != nil {
 				return err
 			}
-			last, _, err := s.newestCompaction(ctx, t, session) // what none that can be read stands for is kept
+			// Entries are kept if no readable compaction replaces them.
+			last, _, err := s.newestCompaction(ctx, t, session)
 			if err != nil || last.Seq == 0 {
 				return err
 			}
@@ -306,7 +305,7 @@ func (s *Store) collectOriginals(ctx context.Context, scope string, before int64
 				return err
 			}
 			if err := t.row(ctx, `SELECT count(*) FROM forks WHERE owner = ?`, session.sid).Scan(&shared); err != nil || shared > 0 {
-				return err // a fork may need what the compaction stands for here
+				return err
 			}
 			k, err := t.exec(ctx, `UPDATE entries SET raw = ?, codec = ?, size = 0 WHERE pos BETWEEN ? AND ? AND kind = 'message' AND codec <> ?`,
 				[]byte{}, codecGone, pos(session.sid, 1), pos(session.sid, last.To), codecGone)
@@ -328,7 +327,7 @@ func (s *Store) collectOriginals(ctx context.Context, scope string, before int64
 			if err := s.deleteArchivedCopies(ctx, t, session, before); err != nil {
 				return err
 			}
-			return s.eng.deleteWords(ctx, t, session.sid, 1, last.To)
+			return s.engine.deleteWords(ctx, t, session.sid, 1, last.To)
 		})
 		if err != nil {
 			return gone, err

@@ -1,35 +1,31 @@
-// Package store keeps conversations of agents so that they survive: crashes, two
-// writers at once, cuts, summaries, repairs and undo.
+// Package store keeps the conversations of agents in SQLite or PostgreSQL. They survive crashes,
+// concurrent writers, compactions and undo.
 //
-//	st, err := store.Open(ctx, "pare.db")             // SQLite, one file
-//	st, err := store.Open(ctx, "postgres://…")        // PostgreSQL, many machines
+//	db, err := store.Open(ctx, "pare.db")             // SQLite, one file
+//	db, err := store.Open(ctx, "postgres://…")        // PostgreSQL, many machines
 //	key := store.ID("flaky-login")
-//	_, err = st.Create(ctx, key, store.Create{Model: "claude-sonnet-4-5"}) // once; ErrExists afterwards
-//	_, err = st.Append(ctx, key, store.Exactly(head), store.Message(id, raw)) // head is 0 at first
-//	w, err := st.Window(ctx, key, store.WindowOptions{})        // a body, ready to send
+//	_, err = db.Create(ctx, key, store.Create{Model: "claude-sonnet-4-5"}) // ErrExists if it exists
+//	_, err = db.Append(ctx, key, store.Exactly(head), store.Message(id, raw)) // head is 0 at first
+//	w, err := db.Window(ctx, key, store.WindowOptions{})        // a body, ready to send
 //
-// # A session is a log
+// # Sessions
 //
-// A session is a sequence of entries, numbered from 1 without gaps. The number is the
-// only order there is; times are information. Entries are never changed and never
-// moved. What looks like a change is an entry of its own: a revert hides what stands
-// behind an entry, a compaction says what is sent in the place of a range, an undo
-// takes one of the two back. What is in force is folded from these few entries and
-// kept beside the session, so that nothing has to read a history to know it.
+// A session is a sequence of entries that are numbered from 1 without gaps. Entries never change.
+// A revert, a compaction and an undo are entries too: a revert hides the entries after another
+// entry, a compaction replaces older entries in windows, and an undo cancels one of these. The
+// resulting state is stored with the session, so that reading it does not require the history. A
+// fork shares the entries of its parent up to a number.
 //
-// A fork shares the entries of its parent up to a point and has its own from there on.
+// # Entries
 //
-// # Messages and other entries
-//
-// The bytes of a message are those of one element of the provider's list, in the
-// dialect of the session. They come back as they were put in. Entries of other kinds
-// (state, spans, markers, links) are kept in order and never sent.
+// A message is one element of the provider's list of messages, in the dialect of the session. The
+// store returns it byte for byte. Entries of other kinds are kept in order and never sent.
 //
 // # Pairs
 //
-// The store knows which call an entry opens and which one it closes. An exchange may
-// stay open for as long as it takes; the answer may come from another process. Only a
-// window, which is made for sending, closes it with a stub, and that is never written.
+// The store links each result to its call. A call may stay open for any time, and its result may
+// come from another process. A window closes open calls with stubs, which are not stored.
 //
-// A Store may be used by many goroutines, and a database by many stores.
+// Values may be read, and a Store and its parts used, by many goroutines; several stores may use
+// one database.
 package store

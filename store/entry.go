@@ -15,8 +15,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Kind is what an entry is. Only messages are ever sent. Callers may use kinds of
-// their own (state, span, marker, link, …) but for those that the store writes itself.
+// A Kind is the type of an entry. Only messages are sent. Callers may use kinds of their own
+// (state, span, marker, link, …), but not those that the store writes.
 type Kind string
 
 const (
@@ -26,48 +26,46 @@ const (
 	KindUndo       Kind = "undo"       // written by Undo
 )
 
-// control reports whether the store itself writes entries of this kind.
+// control reports whether only the store writes entries of this kind.
 func (k Kind) control() bool { return k == KindCompaction || k == KindRevert || k == KindUndo }
 
-// An Entry is one element of a session. Many goroutines may read it.
+// An Entry is one element of a session.
 type Entry struct {
-	// ID names the entry within its session: appending the same bytes under the same id
-	// again changes nothing. Empty: the store makes one up.
+	// ID is unique in the session. Appending the same bytes under the same id again changes
+	// nothing. If it is empty, Append sets it.
 	ID   string
 	Kind Kind   // empty: a message
 	Raw  []byte // JSON, kept byte for byte
 
-	// Set by the store.
+	// Seq and the following fields are set by the store.
 	Seq int64
 	At  time.Time
-	// Begins is set where a person speaks: a turn begins.
+	// Begins is set for messages of the user that begin a turn.
 	Begins bool
-	// Calls and Answers are the exchanges that a message opens and closes.
+	// Calls are the calls of a message, Answers its results.
 	Calls   []Call
 	Answers []Call
-	// Gone is set where retention has let go of the bytes: a summary stands for them.
+	// Gone is set if retention has deleted the bytes; a compaction replaces the entry.
 	Gone bool
-	// Damaged says what is wrong with an entry whose bytes cannot be read; Raw is then a mark
-	// in its place. Empty: nothing is.
+	// Damaged is the reason why the bytes cannot be read. Raw is then a placeholder.
 	Damaged string
 }
 
-// A Call names one call of a tool, in an entry that makes or answers it. Many goroutines
-// may read it.
+// A Call is a call of a tool in the entry that makes or answers it.
 type Call struct {
 	ID   string `json:"id,omitempty"`
 	Tool string `json:"tool,omitempty"`
-	// Seq and No say which call an answer belongs to: the entry that made it, and the
-	// how-manieth of its calls. Zero: none that is known.
+	// Seq and No identify the call that a result answers: its entry, and its index among the calls
+	// of that entry. Seq is zero if the call is unknown.
 	Seq int64 `json:"seq,omitempty"`
 	No  int   `json:"no,omitempty"`
-	// Open is set by Page where no entry in force answers a call.
+	// Open is set by Page for calls without a result in force.
 	Open bool `json:"open,omitempty"`
 
 	family uint8
 }
 
-// String names the call; an answer may not know the tool.
+// String returns the id and the tool, if it is known.
 func (c Call) String() string {
 	if c.Tool == "" {
 		return fmt.Sprintf("call %q", c.ID)
@@ -75,34 +73,34 @@ func (c Call) String() string {
 	return fmt.Sprintf("call %q (%s)", c.ID, c.Tool)
 }
 
-// Message is the entry of a message.
+// Message returns an entry for a message.
 func Message(id string, raw []byte) Entry { return Entry{ID: id, Raw: raw} }
 
-// The flags of a row.
 const (
-	flagTurn               = 1 << iota // a person speaks
-	flagMessage                        // it is a message
-	flagHasContent                     // it holds something that is no result
-	flagSystem                         // the system speaks
-	flagProviderCompaction             // the provider's own compaction: it stands for all in front of it
-	flagWithResults                    // a person speaks beside results; not in entries of earlier versions
+	flagTurn               = 1 << iota // begins a turn
+	flagMessage                        // is a message
+	flagHasContent                     // has content other than results
+	flagSystem                         // is a system message
+	flagProviderCompaction             // has the provider's own compaction, which replaces everything before it
+	flagWithResults                    // has words of the user and results; not set by old versions
 )
 
-// A row is an entry on its way into the table. It holds nothing of the caller's memory, who may
-// stop waiting while it is written.
+// A row is an entry to be inserted. It shares no memory with the caller, who may stop waiting
+// during the insert.
 type row struct {
-	Entry  // without Raw
-	flags  int
-	weight int64
-	cum    int64
-	size   int // of Raw
-	sum    [sha256.Size]byte
-	codec  int
-	stored []byte // Raw as it lies in the table
-	media  []medium
+	Entry
+	flags       int
+	weight      int64
+	totalWeight int64
+	size        int // of Raw
+	sum         [sha256.Size]byte
+	codec       int
+	stored      []byte // Raw as it is stored
+	media       []medium
 }
 
-// prepare reads an entry. It does not look at the database.
+// prepare reads an entry into a row, without looking at the database. It modifies the session: the
+// first message determines the dialect.
 func (s *Store) prepare(session *Session, i int, e Entry) (*row, error) {
 	if e.Kind == "" {
 		e.Kind = KindMessage
@@ -123,7 +121,7 @@ func (s *Store) prepare(session *Session, i int, e Entry) (*row, error) {
 	case len(e.Raw) > s.options.MaxEntry:
 		return bad("it has %d bytes, %d are allowed", len(e.Raw), s.options.MaxEntry)
 	}
-	// A message is read anyhow, and its JSON is checked by that.
+	// Parsing a message also checks its JSON.
 	read := e.Kind == KindMessage && session.Dialect != ""
 	if !read {
 		if err := jsonspan.Valid(e.Raw); err != nil {
@@ -147,13 +145,14 @@ func (s *Store) prepare(session *Session, i int, e Entry) (*row, error) {
 	return r, nil
 }
 
-// facets reads what a message opens and closes.
+// inspectMessage sets the fields of a row that follow from the message: flags, calls, results,
+// weight, media.
 func (s *Store) inspectMessage(session *Session, r *row, raw []byte) error {
 	_, err := s.readAndInspect(session, r, raw)
 	return err
 }
 
-// readAndInspect is inspectMessage that also returns the message that it read.
+// readAndInspect is inspectMessage that also returns the parsed message.
 func (s *Store) readAndInspect(session *Session, r *row, raw []byte) (*wire.Request, error) {
 	if err := session.inferDialect(raw); err != nil {
 		return nil, err
@@ -201,13 +200,14 @@ func (s *Store) readAndInspect(session *Session, r *row, raw []byte) (*wire.Requ
 	return req, nil
 }
 
-// callOf is the call of a block, in memory of its own.
+// newCall returns the call of a block, with its own memory.
 func newCall(b transcript.Block) Call {
 	return Call{ID: strings.Clone(b.CallID), Tool: strings.Clone(b.Tool), family: b.Family}
 }
 
-// told lets a message tell the dialect of a session that has none yet. One that would not see
-// the plain messages in front of it is not taken: they would be missing from every window.
+// inferDialect sets the dialect of a session without one, if the message fits only one dialect. It
+// returns an error if the plain messages before it do not fit, because they would be missing from
+// every window.
 func (s *Session) inferDialect(raw []byte) error {
 	if s.Dialect != "" {
 		return nil
@@ -217,7 +217,7 @@ func (s *Session) inferDialect(raw []byte) error {
 		s.hasPlainText = true
 		return nil
 	}
-	if s.hasPlainText || s.cum > 0 {
+	if s.hasPlainText || s.weight > 0 {
 		r, err := wire.Parse([]byte(`[{"role":"user","content":"Hi"}]`), wire.Options{Dialect: d})
 		if err != nil || wirex.NoMessage(r, 0) != "" {
 			return fmt.Errorf("it is a message of the dialect %s, and those in front of it are not: they have their text under %q; send all messages in one dialect", d, "content")
@@ -227,9 +227,8 @@ func (s *Session) inferDialect(raw []byte) error {
 	return nil
 }
 
-// sees proves that the session sees what is in a message. One of another dialect, in which that
-// of the session finds nothing, or no call and no result, would be missing from every window,
-// and what it calls never be answered.
+// checkDialect returns an error for a message of another dialect whose calls, results or text the
+// dialect of the session does not find. They would be missing from every window.
 func (s *Session) checkDialect(as *wire.Request, raw []byte) error {
 	pairs := func(b transcript.Block) bool { return b.Kind == transcript.Call || b.Kind == transcript.Result }
 	if slices.ContainsFunc(as.Transcript().Blocks(), pairs) {
@@ -241,7 +240,7 @@ func (s *Session) checkDialect(as *wire.Request, raw []byte) error {
 	}
 	own, err := (&Session{Dialect: d.String(), Model: s.Model}).readMessage(raw)
 	if err != nil {
-		return nil // then it is nobody's
+		return nil
 	}
 	blocks := own.Transcript().Blocks()
 	if len(blocks) > 0 && len(as.Transcript().Blocks()) == 0 || slices.ContainsFunc(blocks, pairs) {
@@ -250,8 +249,8 @@ func (s *Session) checkDialect(as *wire.Request, raw []byte) error {
 	return nil
 }
 
-// counter weighs the entries of a session. It is looked up once, as long as the session is
-// known and its model the same.
+// counter returns the token counter of the session's model. It modifies the session, which keeps
+// the counter.
 func (s *Store) counter(session *Session) wire.Counter {
 	if session.counter.by != nil && session.counter.model == session.Model {
 		return session.counter.by
@@ -265,16 +264,16 @@ func (s *Store) counter(session *Session) wire.Counter {
 
 const entryColumns = `pos, id, kind, flags, weight, cum, sum, codec, at, pairs, raw`
 
-// A scanned entry, with what the table has beside it.
+// A storedEntry is a row of the table.
 type storedEntry struct {
 	Entry
-	sid         int64
-	flags       int
-	weight, cum int64
-	sum         []byte
-	codec       int
-	pairs       []byte
-	stored      []byte
+	sid                 int64
+	flags               int
+	weight, totalWeight int64
+	sum                 []byte
+	codec               int
+	pairs               []byte
+	stored              []byte
 }
 
 func (s *Session) scan(sid int64, scan func(...any) error) (storedEntry, error) {
@@ -282,7 +281,7 @@ func (s *Session) scan(sid int64, scan func(...any) error) (storedEntry, error) 
 		e  = storedEntry{sid: sid}
 		at int64
 	)
-	if err := scan(&e.Seq, &e.ID, &e.Kind, &e.flags, &e.weight, &e.cum, &e.sum, &e.codec, &at, &e.pairs, &e.stored); err != nil {
+	if err := scan(&e.Seq, &e.ID, &e.Kind, &e.flags, &e.weight, &e.totalWeight, &e.sum, &e.codec, &at, &e.pairs, &e.stored); err != nil {
 		return e, err
 	}
 	e.Seq = seqOf(e.Seq)
@@ -290,12 +289,12 @@ func (s *Session) scan(sid int64, scan func(...any) error) (storedEntry, error) 
 	return e, nil
 }
 
-// entry reads one entry, without opening it.
+// entry reads a row without decoding its bytes.
 func (s *Store) entry(ctx context.Context, t *tx, session *Session, sid, seq int64) (storedEntry, error) {
 	return session.scan(sid, t.row(ctx, `SELECT `+entryColumns+` FROM entries WHERE pos = ?`, pos(sid, seq)).Scan)
 }
 
-// open unpacks the bytes of an entry and proves that they are what was stored.
+// open decodes the bytes of an entry and compares their checksum.
 func (s *Store) open(ctx context.Context, t *tx, session *Session, e *storedEntry) error {
 	if e.codec&codecQuarantined != 0 {
 		return &CorruptError{session.Key, e.Seq, quarantineReason}
@@ -313,7 +312,7 @@ func (s *Store) open(ctx context.Context, t *tx, session *Session, e *storedEntr
 
 func checksum(raw []byte) [sha256.Size]byte { return sha256.Sum256(raw) }
 
-// entries reads entries in force between two numbers, oldest first, at most so many.
+// entries reads up to limit entries in force between two numbers, oldest first.
 func (s *Store) entries(ctx context.Context, t *tx, session *Session, from, to int64, limit int) ([]Entry, error) {
 	all, err := s.scanAll(ctx, t, session, from, to, limit)
 	if err != nil {
@@ -332,17 +331,17 @@ func (s *Store) entries(ctx context.Context, t *tx, session *Session, from, to i
 	return out, nil
 }
 
-// scanAll reads rows without opening them.
+// scanAll reads rows without decoding their bytes.
 func (s *Store) scanAll(ctx context.Context, t *tx, session *Session, from, to int64, limit int) (all []storedEntry, err error) {
 	for _, st := range session.ranges(from, to) {
 		if len(all) >= limit {
 			break
 		}
 		err = t.each(ctx, func(scan func(...any) error) error {
-			e, err := session.scan(st.sid, scan)
+			e, err := session.scan(st.owner, scan)
 			all = append(all, e)
 			return err
-		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT ?`, pos(st.sid, st.from), pos(st.sid, st.to), limit-len(all))
+		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT ?`, pos(st.owner, st.from), pos(st.owner, st.to), limit-len(all))
 		if err != nil {
 			return nil, err
 		}
@@ -350,7 +349,7 @@ func (s *Store) scanAll(ctx context.Context, t *tx, session *Session, from, to i
 	return all, nil
 }
 
-// inOrder sorts entries, each once.
+// sortEntries sorts entries and removes duplicates.
 func sortEntries(all []storedEntry) []storedEntry {
 	slices.SortFunc(all, func(a, b storedEntry) int { return cmp.Compare(a.Seq, b.Seq) })
 	return slices.CompactFunc(all, func(a, b storedEntry) bool { return a.Seq == b.Seq })

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// fresh returns the entries that are not there yet, and fills in what the store has set of
-// those that are.
+// newRows returns the rows that are not in the session yet. It modifies the others: they get the
+// fields that the store has set.
 func (s *Store) newRows(ctx context.Context, t *tx, session *Session, rows []*row) (fresh []*row, err error) {
 	ids := make([]string, len(rows))
 	seen := make(map[string]bool, len(rows))
@@ -41,8 +41,8 @@ func (s *Store) newRows(ctx context.Context, t *tx, session *Session, rows []*ro
 	return fresh, nil
 }
 
-// Each mark is looked up for itself: of a list in a condition a database that has no figures
-// of the table believes that it is cheaper to read the whole session.
+// idsPerQuery is the number of ids in the larger query. Marks are joined as values: with a list in
+// a condition, a database without statistics would scan the whole session.
 const idsPerQuery = 64
 
 var (
@@ -56,27 +56,27 @@ func idsQuery(n int) string {
 		SELECT v.sid, v.mark, (SELECT seq FROM marks WHERE marks.sid = v.sid AND marks.mark = v.mark ORDER BY seq LIMIT 1) FROM v`
 }
 
-// byIDs finds entries of the session, reverted ones included, many with one statement.
+// findByIDs finds entries by id, including reverted ones.
 func (s *Store) findByIDs(ctx context.Context, t *tx, session *Session, ids []string) (map[string]entryInfo, error) {
 	found := make(map[string]entryInfo)
-	wanted := make(map[int64][]string, len(ids)) // by mark
+	wanted := make(map[int64][]string, len(ids))
 	for _, id := range ids {
 		m := markID(id)
 		wanted[m] = append(wanted[m], id)
 	}
-	// The tail first: it is at hand.
+	// The tail needs no query.
 	last, err := s.loadTail(ctx, t, session)
 	if err != nil {
 		return nil, err
 	}
-	seqs := make(map[int64][]int64) // by owner
+	seqs := make(map[int64][]int64)
 	for _, m := range last {
 		if m.seq <= session.Head && wanted[m.mark] != nil {
 			seqs[session.sid] = append(seqs[session.sid], m.seq)
 		}
 	}
 	var pairs []any
-	if session.settled >= session.state.firstOwn() {
+	if session.settled >= session.state.firstOwnSeq() {
 		for _, id := range ids {
 			pairs = append(pairs, session.sid, markID(id))
 		}
@@ -93,7 +93,7 @@ func (s *Store) findByIDs(ctx context.Context, t *tx, session *Session, ids []st
 	keep := func(sid int64, list []int64) error {
 		all, err := s.readEntryInfos(ctx, t, session, sid, list)
 		for _, e := range all {
-			// What stands behind what is shared is none of its.
+			// Entries after the shared ones do not belong to the session.
 			if session.owner(e.Seq) == sid && e.Seq <= session.Head && slices.Contains(wanted[markID(e.ID)], e.ID) {
 				found[e.ID] = e
 			}
@@ -110,7 +110,7 @@ func (s *Store) findByIDs(ctx context.Context, t *tx, session *Session, ids []st
 		if !slices.ContainsFunc(wanted[mark], func(id string) bool { _, ok := found[id]; return !ok }) {
 			continue
 		}
-		// Another id has the same mark: all that have it are looked at.
+		// Another id has the same mark.
 		same, err := s.findMarkedIn(ctx, t, session, mark, entryRange{sid, 1, session.Head}, false, allEntries)
 		if err != nil {
 			return nil, err
@@ -122,12 +122,13 @@ func (s *Store) findByIDs(ctx context.Context, t *tx, session *Session, ids []st
 	return found, nil
 }
 
-// marked looks up pairs of an owner and a mark: seqs gets the entries by owner, and hits are the pairs
-// that there are.
+// lookUpMarks looks up pairs of an owner and a mark. It adds the entries to seqs, by owner, and
+// returns the pairs that exist.
 func (t *tx) lookUpMarks(ctx context.Context, pairs []any, seqs map[int64][]int64) (hits [][2]int64, err error) {
 	for len(pairs) > 0 {
 		query, n := lookUpOneID, 1
-		if len(pairs) > 2 { // two statements are enough: the last one fills the larger one
+		// Only two different statements are used. The last pair is repeated to fill the larger one.
+		if len(pairs) > 2 {
 			query, n = lookUpManyIDs, idsPerQuery
 		}
 		list := slices.Clone(pairs[:min(2*n, len(pairs))])
@@ -154,7 +155,7 @@ func (t *tx) lookUpMarks(ctx context.Context, pairs []any, seqs map[int64][]int6
 	return hits, nil
 }
 
-// byID finds an entry of the session, reverted ones included; seq is 0 if there is none.
+// findByID finds an entry by id, including reverted ones. The number is 0 if there is none.
 func (s *Store) findByID(ctx context.Context, t *tx, session *Session, id string) (seq int64, sum []byte, err error) {
 	found, err := s.findByIDs(ctx, t, session, []string{id})
 	return found[id].Seq, found[id].sum, err

@@ -8,65 +8,57 @@ import (
 // ErrNotFound is wrapped by the error for a session that does not exist.
 var ErrNotFound = errors.New("no such session")
 
-// ErrExists is wrapped by the error for a session that is to be made and exists.
+// ErrExists is wrapped by the error for creating a session that exists.
 var ErrExists = errors.New("the session exists")
 
-// ErrDeleted is wrapped by the error for a session that was deleted. Nothing can be
-// written to it any more, by anybody who has not heard yet.
+// ErrDeleted is wrapped by the error for a session that was deleted. It cannot be written to.
 var ErrDeleted = errors.New("the session was deleted")
 
-// ErrBusy is the error for a compaction of a session that is being compacted.
+// ErrBusy is wrapped by the error for compacting a session during another compaction.
 var ErrBusy = errors.New("the session is being compacted by somebody else")
 
-// ErrNothingToUndo is wrapped by the error for an undo that cannot be.
+// ErrNothingToUndo is wrapped by the error for an undo that is not possible.
 var ErrNothingToUndo = errors.New("nothing to undo")
 
-// ErrNoCursor is wrapped by the error for a cursor that names no entry of the
-// session.
+// ErrNoCursor is wrapped by the error for an id that names no entry of the session.
 var ErrNoCursor = errors.New("no such entry")
 
-// ErrExpired is wrapped by the error for a revert, an undo, a fork or a window of an earlier
-// head that needs entries whose bytes retention has let go of.
+// ErrExpired is wrapped by the error for a revert, undo, fork or window of an earlier head that
+// needs entries whose bytes retention has deleted.
 var ErrExpired = errors.New("retention has let go of what would be in force again")
 
-// ErrFull is wrapped by the error for a write that found no room on the disk. Nothing of
-// it was written.
+// ErrFull is wrapped by the error for a write that found no space on the disk. Nothing was written.
 var ErrFull = errors.New("the disk is full")
 
-// ErrUnavailable is wrapped by the error for a database that does not answer, or that cannot be
-// opened: a server that is stopped or has no connection left, a file that another program keeps
-// locked or that is not where it was. Whether a write that was under way counts is not known:
-// what is sent again under the same ids counts once. The store goes on by itself as soon as the
-// database is back.
+// ErrUnavailable is wrapped by the error for a database that does not answer or cannot be opened.
+// An interrupted write may have been committed; repeat it with the same ids. The store recovers
+// when the database is back.
 var ErrUnavailable = errors.New("the database cannot be reached")
 
-// ErrDamaged is wrapped by the error for a file whose pages are not what the database wrote.
-// Fsck says which.
+// ErrDamaged is wrapped by the error for a corrupt database file. Fsck reports the damaged parts.
 var ErrDamaged = errors.New("the database file is damaged")
 
-// A ConflictError says that entries were appended that the writer has not seen. Many
-// goroutines may read it.
+// A ConflictError reports entries that the writer has not seen.
 type ConflictError struct {
 	Key      Key
-	Expected int64 // what the writer took for the head
-	Head     int64 // what the head is
-	// Missed is what of the entries between is in force, oldest first; at most 1,000. A revert
-	// is there in the place of what it hides.
+	Expected int64 // the head according to the writer
+	Head     int64
+	// Missed are up to 1,000 entries in force after Expected, oldest first. They include reverts,
+	// but not the entries that these hide.
 	Missed []Entry
-	Reason string // what stands in the way
+	Reason string
 }
 
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("session %s: the head is %d, not %d: %s", e.Key, e.Head, e.Expected, e.Reason)
 }
 
-// A DuplicateError says that an entry of that id is there and says something else, or
-// was reverted. Many goroutines may read it.
+// A DuplicateError reports that the id is taken by an entry with other bytes, or by a reverted one.
 type DuplicateError struct {
 	Key      Key
 	ID       string
 	Seq      int64
-	Reverted bool // the bytes are the same, but the entry is not in force any more
+	Reverted bool // the bytes are equal, but the entry is not in force
 }
 
 func (e *DuplicateError) Error() string {
@@ -76,10 +68,9 @@ func (e *DuplicateError) Error() string {
 	return fmt.Sprintf("append to %s: entry %q is there already, with other bytes", e.Key, e.ID)
 }
 
-// An EntryError says what is wrong with an entry that was to be appended. Nothing was
-// written. Many goroutines may read it.
+// An EntryError reports an invalid entry. Nothing was written.
 type EntryError struct {
-	Index int // in the list that was given
+	Index int // in the list of entries
 	ID    string
 	Err   error
 }
@@ -87,8 +78,7 @@ type EntryError struct {
 func (e *EntryError) Error() string { return fmt.Sprintf("entry %d (%.80q): %v", e.Index, e.ID, e.Err) }
 func (e *EntryError) Unwrap() error { return e.Err }
 
-// A CorruptError says that stored bytes are not what was stored. Many goroutines may read
-// it.
+// A CorruptError reports stored bytes that differ from those that were written.
 type CorruptError struct {
 	Key  Key
 	Seq  int64
@@ -99,5 +89,5 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("session %s, entry %d: %s; run fsck", e.Key, e.Seq, e.What)
 }
 
-// ErrUsage is wrapped by errors about what was asked for.
+// ErrUsage is wrapped by errors about invalid arguments.
 var ErrUsage = errors.New("this cannot be done")

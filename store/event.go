@@ -2,8 +2,8 @@ package store
 
 import "github.com/pare-llm/pare"
 
-// The events of a session; those of compactions are the engine's.
 const (
+	// The types of events. Compactions have those of package pare.
 	eventCreated  = "session_created"
 	eventAppended = "entries_appended"
 	eventReverted = "session_reverted"
@@ -13,17 +13,16 @@ const (
 	eventDeleted  = "session_deleted"
 )
 
-// EventData is the metadata of every event of the store: which session, and what of it.
-// Many goroutines may read it.
+// EventData is the metadata of every event of the store.
 type EventData struct {
 	Session  Key    `json:"session"`
-	Head     int64  `json:"head,omitempty"`     // afterwards
+	Head     int64  `json:"head,omitempty"`     // after the change
 	From     *Key   `json:"from,omitempty"`     // fork and merge: the other session
 	Entries  int    `json:"entries,omitempty"`  // appended or merged
-	Messages int    `json:"messages,omitempty"` // reverted, or summarized
-	To       int64  `json:"to,omitempty"`       // compaction: it stands for all up to here
-	Archive  string `json:"archive,omitempty"`  // the handle of what it stands for
-	What     Kind   `json:"what,omitempty"`     // undo
+	Messages int    `json:"messages,omitempty"` // reverted or summarized
+	To       int64  `json:"to,omitempty"`       // compaction: the last entry that it replaces
+	Archive  string `json:"archive,omitempty"`  // compaction: the handle of the replaced messages
+	What     Kind   `json:"what,omitempty"`     // undo: the kind of the undone entry
 	Error    string `json:"error,omitempty"`
 }
 

@@ -8,20 +8,18 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// An Export says which part of a session to hand out; the zero value is all of it. Many
-// goroutines may read it.
+// Export selects a part of a session. The zero value selects all of it.
 type Export struct {
-	LastTurns int // the last so many turns, or as many as there are
-	FromTurn  int // from this turn on, the first is 1; one that there is not is an error
-	// All hands out entries of other kinds besides messages as well, but for the store's own:
-	// reverts, undos, compactions. A reply that no message follows is always handed out.
+	LastTurns int // the last turns, or all if there are fewer
+	FromTurn  int // from this turn on, counted from 1; an error if there are fewer
+	// All also exports entries that are not messages, except reverts, undos and compactions.
+	// Replies that no message follows are always exported.
 	All bool
 }
 
-// Export hands the entries to a function that are in force when it is called, oldest
-// first. It stops at the first error. A part of a session begins earlier where an exchange
-// would be parted otherwise. Where retention has let go of messages, those that a summary
-// sends in their place are handed out.
+// Export calls f with the entries in force, oldest first, and stops at the first error. The state
+// is that at the time of the call. The part begins earlier if it would split an exchange. Messages
+// of a summary replace those that retention has deleted.
 func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) error) error {
 	if o.LastTurns > 0 && o.FromTurn > 0 {
 		return fmt.Errorf("export: %w: LastTurns and FromTurn exclude each other", ErrUsage)
@@ -29,7 +27,7 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 	var from int64 = 1
 	head := int64(-1)
 	told := false
-	var last int64 // message
+	var last int64
 	for {
 		var all, stand []Entry
 		err := s.read(ctx, func(t *tx) error {
@@ -37,12 +35,12 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 			if err != nil {
 				return err
 			}
-			if head < 0 { // what is appended from here on is not handed out
+			if head < 0 {
 				head = session.Head
 				if from, err = s.exportFrom(ctx, t, session, o); err != nil {
 					return err
 				}
-			} else if session.Head > head { // nor does it matter what is reverted from here on
+			} else if session.Head > head { // later reverts do not matter
 				if err := s.rewindTo(ctx, t, session, head); err != nil {
 					return err
 				}
@@ -83,8 +81,8 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 	}
 }
 
-// standIns are the messages that a summary sends in the place of entries of which
-// retention has let go; nil if there are none.
+// summaryMessages returns the messages of the compaction that replaces deleted entries, or nil if
+// none of the entries is deleted.
 func (s *Store) summaryMessages(ctx context.Context, t *tx, session *Session, all []Entry) (list []Entry, err error) {
 	if !slices.ContainsFunc(all, func(e Entry) bool { return e.Gone }) {
 		return nil, nil
@@ -104,7 +102,7 @@ func (s *Store) summaryMessages(ctx context.Context, t *tx, session *Session, al
 	return list, nil
 }
 
-// told puts the messages of the summary in the place of entries that are gone.
+// replaceExpired replaces deleted entries by the messages of the compaction.
 func (s *Store) replaceExpired(ctx context.Context, t *tx, session *Session, all []Entry) ([]Entry, error) {
 	list, err := s.summaryMessages(ctx, t, session, all)
 	if err != nil {
@@ -113,6 +111,7 @@ func (s *Store) replaceExpired(ctx context.Context, t *tx, session *Session, all
 	return append(list, slices.DeleteFunc(all, func(e Entry) bool { return e.Gone })...), nil
 }
 
+// exportFrom returns the number of the first entry to export.
 func (s *Store) exportFrom(ctx context.Context, t *tx, session *Session, o Export) (int64, error) {
 	switch {
 	case o.LastTurns > 0:
@@ -134,9 +133,8 @@ func (s *Store) exportFrom(ctx context.Context, t *tx, session *Session, o Expor
 	return 1, nil
 }
 
-// Request returns the messages in force as one request, as they are: nothing is repaired,
-// and summaries stand in the place of nothing. With them come the numbers of their
-// entries.
+// Request returns the messages in force as one request, without repairs and summaries, and the
+// numbers of their entries.
 func (s *Store) Request(ctx context.Context, key Key) (*wire.Request, []int64, error) {
 	session, err := s.Session(ctx, key)
 	if err != nil {

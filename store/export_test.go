@@ -14,7 +14,7 @@ import (
 
 // Exec runs a statement behind the back of the store.
 func (s *Store) Exec(query string, args ...any) error {
-	_, err := s.writer.Exec(s.eng.bind(query), args...)
+	_, err := s.writer.Exec(s.engine.bind(query), args...)
 	return err
 }
 
@@ -28,11 +28,11 @@ var UntilSeen = retryMissingTable
 func Forget(s *Store, key Key) { s.cache.remove(key) }
 
 // Weight is what a session weighs.
-func Weight(session *Session) int64 { return session.cum }
+func Weight(session *Session) int64 { return session.weight }
 
 // Count asks for a number.
 func (s *Store) Count(query string, args ...any) (n int) {
-	if err := s.reader.QueryRow(s.eng.bind(query), args...).Scan(&n); err != nil {
+	if err := s.reader.QueryRow(s.engine.bind(query), args...).Scan(&n); err != nil {
 		panic(err)
 	}
 	return n
@@ -191,7 +191,7 @@ func Weights(s *Store, session *Session) (all [][2]int64, err error) {
 	err = s.read(context.Background(), func(t *tx) error {
 		rows, err := s.scanAll(context.Background(), t, session, 1, session.Head, int(session.Head))
 		for _, e := range rows {
-			all = append(all, [2]int64{e.Seq, e.cum})
+			all = append(all, [2]int64{e.Seq, e.totalWeight})
 		}
 		return err
 	})
@@ -224,7 +224,7 @@ func MigrateSQLite(ctx context.Context, db *sql.DB) error {
 // does not know what they have prepared, and returns the number that it answers with, if any.
 func OnFastConnection(s *Store, query string) (n int, err error) {
 	ctx := context.Background()
-	conn, err := s.eng.(*postgresEngine).pool.Acquire(ctx)
+	conn, err := s.engine.(*postgresEngine).pool.Acquire(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -245,9 +245,9 @@ func WithinAppend(s *Store, key Key, e Entry, f func()) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	r.Seq, r.cum = y.Head+1, y.cum+r.weight
+	r.Seq, r.totalWeight = y.Head+1, y.weight+r.weight
 	m := &groupMember{write: &fastWrite{sid: y.sid, settled: y.settled, at: s.now(), rows: []*row{r}}}
-	t, err := s.eng.(*postgresEngine).pool.Begin(ctx)
+	t, err := s.engine.(*postgresEngine).pool.Begin(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -289,15 +289,15 @@ func AwaitMember(s *Store) {
 }
 
 func groupOf(s *Store) *commitGroup {
-	if e, ok := s.eng.(*sqliteEngine); ok {
+	if e, ok := s.engine.(*sqliteEngine); ok {
 		return &e.group
 	}
-	return &s.eng.(*postgresEngine).group
+	return &s.engine.(*postgresEngine).group
 }
 
 // CheckpointAfter sets how long what is written lies in SQLite's journal.
 func CheckpointAfter(s *Store, d time.Duration) {
-	c := &s.eng.(*sqliteEngine).checks
+	c := &s.engine.(*sqliteEngine).checks
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.after = d; c.timer != nil {

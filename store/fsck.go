@@ -8,20 +8,19 @@ import (
 	"slices"
 )
 
-// A Problem is something that fsck found. Many goroutines may read it.
+// A Problem is a finding of fsck.
 type Problem struct {
-	Key  Key    `json:"key"`           // empty: it is about no session
-	Seq  int64  `json:"seq,omitempty"` // of the entry; 0: the session
+	Key  Key    `json:"key"`           // empty: no session
+	Seq  int64  `json:"seq,omitempty"` // 0: the whole session
 	What string `json:"what"`
-	// Repaired is set if it was put right; what can be derived can be.
+	// Repaired is set if it was repaired.
 	Repaired bool `json:"repaired"`
-	// Harmless is set for what came like this and is kept like this: a window takes care
-	// of it.
+	// Harmless is set for problems that windows handle.
 	Harmless bool `json:"harmless,omitempty"`
-	// Quarantined is set for an entry whose bytes cannot be read and are kept as they are: a mark
-	// takes its place wherever it is read, and repair puts it back once they can be read again.
+	// Quarantined is set for an entry whose bytes cannot be read and are kept. A placeholder
+	// replaces it. Repair restores the entry when the bytes can be read again.
 	Quarantined bool `json:"quarantined,omitempty"`
-	// Damaged is set for what the file of the database has lost: only a backup has it.
+	// Damaged is set for data that the database file has lost. Only a backup can restore it.
 	Damaged bool `json:"damaged,omitempty"`
 }
 
@@ -32,15 +31,13 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s, entry %d: %s", p.Key, p.Seq, p.What)
 }
 
-// Fsck verifies everything that the store promises: the pages of the file, where that is
-// ours to look at, numbers without gaps, sums of bytes and media, pairs, weights, the state
-// that was folded, ranges of compactions. It looks at one session at a time, so others can be
-// used meanwhile, and at the receipts at last. With repair, what can be derived from the
-// entries is written again, and entries whose bytes are damaged are quarantined: kept as they
-// are, with a mark in their place. Deleted sessions are skipped. Damage of the file is a problem, not
-// an error: what lies elsewhere is looked at all the same.
+// Fsck verifies a store: the pages of a SQLite file, the numbers of entries, checksums, pairs,
+// weights, the state of sessions, the ranges of compactions, and receipts. It reads one session at
+// a time, so that others remain usable, and skips deleted ones. With repair, it rewrites derived
+// data and quarantines damaged entries. Damage of the file is a problem, not an error; the rest is
+// still verified.
 func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err error) {
-	repair = repair && !s.salvaged // what is damaged is not written to
+	repair = repair && !s.salvaged // damaged files are not written to
 	if problems, err = s.fsckFile(ctx, repair); err != nil {
 		return nil, err
 	}
@@ -49,7 +46,7 @@ func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err 
 		return t.each(ctx, func(scan func(...any) error) error {
 			var k Key
 			if err := scan(&k.Scope, &k.ID, &k.Path); err != nil {
-				if s.salvaged { // of a row whose end is cut off
+				if s.salvaged { // the row is truncated
 					problems = append(problems, Problem{What: "a session cannot be read: " + err.Error(), Damaged: true})
 					return nil
 				}
@@ -87,12 +84,11 @@ func (s *Store) Fsck(ctx context.Context, repair bool) (problems []Problem, err 
 	return append(problems, found...), err
 }
 
-// fsckFile lets the database look at its own files. What is wrong with an index can be made
-// good from its table.
+// fsckFile lets the database verify its files. Repair rebuilds indexes from their tables.
 func (s *Store) fsckFile(ctx context.Context, repair bool) (problems []Problem, err error) {
 	look := func() ([]string, error) {
-		found, err := s.eng.verify(ctx)
-		if err != nil && s.eng.isDamaged(err) {
+		found, err := s.engine.verify(ctx)
+		if err != nil && s.engine.isDamaged(err) {
 			return append(found, err.Error()), nil
 		}
 		return found, err
@@ -106,7 +102,7 @@ func (s *Store) fsckFile(ctx context.Context, repair bool) (problems []Problem, 
 	}
 	left := found
 	if repair {
-		err := s.write(ctx, func(t *tx) error { return s.eng.reindex(ctx, t) })
+		err := s.write(ctx, func(t *tx) error { return s.engine.reindex(ctx, t) })
 		if err != nil && !errors.Is(err, ErrDamaged) {
 			return nil, err
 		}
@@ -123,12 +119,12 @@ func (s *Store) fsckFile(ctx context.Context, repair bool) (problems []Problem, 
 // FsckSession is Fsck for one session.
 func (s *Store) FsckSession(ctx context.Context, key Key, repair bool) (found []Problem, err error) {
 	look := func(t *tx) error {
-		c := &sessionCheck{s: s, t: t, ctx: ctx, repair: repair}
+		c := &sessionCheck{store: s, tx: t, ctx: ctx, repair: repair}
 		err := c.run(key)
 		found = c.found
 		return err
 	}
-	s.cache.remove(key) // it looks at what is there
+	s.cache.remove(key) // verify the database, not the cache
 	if repair {
 		err = s.write(ctx, look)
 		s.cache.remove(key)
@@ -141,33 +137,33 @@ func (s *Store) FsckSession(ctx context.Context, key Key, repair bool) (found []
 	return found, nil
 }
 
-// A checkup looks at one session.
+// A sessionCheck verifies one session.
 type sessionCheck struct {
-	s              *Store
-	t              *tx
+	store          *Store
+	tx             *tx
 	ctx            context.Context
-	x              *Session
+	session        *Session
 	repair         bool
 	found          []Problem
-	dialectChanged bool // its dialect is another one than was noted
+	dialectChanged bool // the noted dialect was wrong
 }
 
 func (c *sessionCheck) report(seq int64, repaired bool, format string, args ...any) {
-	c.found = append(c.found, Problem{Key: c.x.Key, Seq: seq, What: fmt.Sprintf(format, args...), Repaired: repaired})
+	c.found = append(c.found, Problem{Key: c.session.Key, Seq: seq, What: fmt.Sprintf(format, args...), Repaired: repaired})
 }
 
 func (c *sessionCheck) run(key Key) error {
-	session, err := c.s.live(c.ctx, c.t, key, c.repair)
+	session, err := c.store.live(c.ctx, c.tx, key, c.repair)
 	var corrupt *CorruptError
 	if errors.As(err, &corrupt) {
-		c.x = &Session{Key: key}
+		c.session = &Session{Key: key}
 		c.report(0, false, "%s", corrupt.What)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	c.x = session
+	c.session = session
 	for _, step := range []func() error{c.checkNumbers, c.checkBytes, c.checkDialect, c.checkMarks, c.checkState, c.checkWeights, c.checkPairs, c.checkCompactions} {
 		if err := step(); err != nil {
 			return err
@@ -176,10 +172,10 @@ func (c *sessionCheck) run(key Key) error {
 	return nil
 }
 
-// numbers: the session's own entries are numbered without gaps, up to the head.
+// checkNumbers verifies that the session's own entries are numbered without gaps, up to the head.
 func (c *sessionCheck) checkNumbers() error {
-	want := c.x.state.firstOwn()
-	err := c.t.each(c.ctx, func(scan func(...any) error) error {
+	want := c.session.state.firstOwnSeq()
+	err := c.tx.each(c.ctx, func(scan func(...any) error) error {
 		var seq int64
 		if err := scan(&seq); err != nil {
 			return err
@@ -188,27 +184,27 @@ func (c *sessionCheck) checkNumbers() error {
 		for ; want < seq; want++ {
 			c.report(want, false, "the entry is missing")
 		}
-		if seq > c.x.Head {
-			c.report(seq, false, "the entry stands behind the head, %d", c.x.Head)
+		if seq > c.session.Head {
+			c.report(seq, false, "the entry stands behind the head, %d", c.session.Head)
 		}
 		want = seq + 1
 		return nil
-	}, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(c.x.sid, want), pos(c.x.sid, maxSeq))
-	for ; err == nil && want <= c.x.Head; want++ {
+	}, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(c.session.sid, want), pos(c.session.sid, maxSeq))
+	for ; err == nil && want <= c.session.Head; want++ {
 		c.report(want, false, "the entry is missing")
 	}
 	return err
 }
 
-// each calls f for every own entry of the session, opened.
+// eachEntry calls f with every row of the session.
 func (c *sessionCheck) eachEntry(f func(e *storedEntry) error) error {
-	for from := c.x.state.firstOwn(); ; {
+	for from := c.session.state.firstOwnSeq(); ; {
 		var some []storedEntry
-		err := c.t.each(c.ctx, func(scan func(...any) error) error {
-			e, err := c.x.scan(c.x.sid, scan)
+		err := c.tx.each(c.ctx, func(scan func(...any) error) error {
+			e, err := c.session.scan(c.session.sid, scan)
 			some = append(some, e)
 			return err
-		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 100`, pos(c.x.sid, from), pos(c.x.sid, maxSeq))
+		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos LIMIT 100`, pos(c.session.sid, from), pos(c.session.sid, maxSeq))
 		if err != nil || len(some) == 0 {
 			return err
 		}
@@ -221,12 +217,11 @@ func (c *sessionCheck) eachEntry(f func(e *storedEntry) error) error {
 	}
 }
 
-// bytes: every entry is what was stored.
+// checkBytes verifies the checksum of every entry.
 func (c *sessionCheck) checkBytes() error {
 	return c.eachEntry(func(e *storedEntry) error {
 		if e.codec == codecGone {
-			// What was reverted since, the summary with it, is not in force: nothing is missing.
-			if last, ok := c.x.state.compaction(); (!ok || e.Seq > last.To) && c.x.state.visible(e.Seq) {
+			if last, ok := c.session.state.compaction(); (!ok || e.Seq > last.To) && c.session.state.visible(e.Seq) {
 				c.report(e.Seq, false, "its bytes were let go of, but no summary stands for it")
 			}
 			return nil
@@ -243,63 +238,62 @@ func (c *sessionCheck) checkBytes() error {
 	})
 }
 
-// folded: the state is what the control entries amount to.
+// checkState verifies that the state follows from the control entries.
 func (c *sessionCheck) checkState() error {
-	all, err := c.s.readControls(c.ctx, c.t, c.x)
+	all, err := c.store.readControls(c.ctx, c.tx, c.session)
 	var corrupt *CorruptError
 	if errors.As(err, &corrupt) {
-		return nil // reported already
+		return nil
 	}
 	if err != nil {
 		return err
 	}
-	want := c.x.state.fold(all)
-	if want.encode() == c.x.state.encode() {
+	want := c.session.state.fold(all)
+	if want.encode() == c.session.state.encode() {
 		return nil
 	}
 	c.report(0, c.repair, "what is kept of reverts and summaries is not what the entries say")
-	c.x.state = want
+	c.session.state = want
 	if !c.repair {
 		return nil
 	}
-	_, err = c.t.exec(c.ctx, `UPDATE sessions SET state = ? WHERE sid = ?`, want.encode(), c.x.sid)
+	_, err = c.tx.exec(c.ctx, `UPDATE sessions SET state = ? WHERE sid = ?`, want.encode(), c.session.sid)
 	return err
 }
 
-// weights: those in force add up.
+// checkWeights verifies that the weights add up. An entry adds its weight to that of the entries in
+// force before it; a control entry starts from the entries that it leaves in force.
 func (c *sessionCheck) checkWeights() error {
-	// An entry adds to what was in force in front of it when it was appended; a control
-	// entry begins again with what it leaves in force.
 	var cum int64
-	if from := c.x.state.firstOwn(); from > 1 {
+	if from := c.session.state.firstOwnSeq(); from > 1 {
 		var err error
-		if cum, err = c.s.cumAt(c.ctx, c.t, c.x, from-1); err != nil {
+		if cum, err = c.store.weightUpTo(c.ctx, c.tx, c.session, from-1); err != nil {
 			return err
 		}
 	}
-	all, err := c.s.readControls(c.ctx, c.t, c.x)
+	all, err := c.store.readControls(c.ctx, c.tx, c.session)
 	if err != nil {
-		return nil // reported already
+		return nil
 	}
-	var own []storedWeight // read to the end first: a connection has room for one query at a time
-	err = c.t.each(c.ctx, func(scan func(...any) error) error {
+	var own []storedWeight // read completely first: a connection handles one query at a time
+	err = c.tx.each(c.ctx, func(scan func(...any) error) error {
 		var w storedWeight
-		err := scan(&w.seq, &w.weight, &w.cum)
+		err := scan(&w.seq, &w.weight, &w.total)
 		w.seq = seqOf(w.seq)
 		own = append(own, w)
 		return err
-	}, `SELECT pos, weight, cum FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(c.x.sid, c.x.state.firstOwn()), pos(c.x.sid, maxSeq))
+	}, `SELECT pos, weight, cum FROM entries WHERE pos BETWEEN ? AND ? ORDER BY pos`, pos(c.session.sid, c.session.state.firstOwnSeq()), pos(c.session.sid, maxSeq))
 	if err != nil {
 		return err
 	}
-	at := make(map[int64]int64, len(own)) // by entry
+	at := make(map[int64]int64, len(own))
 	for _, w := range own {
 		if i := slices.IndexFunc(all, func(k controlEntry) bool { return k.seq == w.seq }); i >= 0 {
-			st := c.x.state.fold(all[:i+1])
-			y := &Session{sid: c.x.sid, Head: w.seq - 1, state: st}
-			if prev := y.lastVisible(w.seq - 1); prev >= c.x.state.firstOwn() {
+			st := c.session.state.fold(all[:i+1])
+			y := &Session{sid: c.session.sid, Head: w.seq - 1, state: st}
+			if prev := y.lastVisible(w.seq - 1); prev >= c.session.state.firstOwnSeq() {
 				cum = at[prev]
-			} else if cum, err = c.s.cumAt(c.ctx, c.t, c.x, prev); err != nil {
+			} else if cum, err = c.store.weightUpTo(c.ctx, c.tx, c.session, prev); err != nil {
 				return err
 			}
 		}
@@ -308,60 +302,60 @@ func (c *sessionCheck) checkWeights() error {
 		}
 		at[w.seq] = cum
 	}
-	if len(own) == 0 || cum == c.x.cum {
+	if len(own) == 0 || cum == c.session.weight {
 		return nil
 	}
-	c.report(0, c.repair, "the weight of the session is %d, expected %d", c.x.cum, cum)
+	c.report(0, c.repair, "the weight of the session is %d, expected %d", c.session.weight, cum)
 	if c.repair {
-		_, err = c.t.exec(c.ctx, `UPDATE sessions SET cum = ? WHERE sid = ?`, cum, c.x.sid)
+		_, err = c.tx.exec(c.ctx, `UPDATE sessions SET cum = ? WHERE sid = ?`, cum, c.session.sid)
 	}
 	return err
 }
 
-// weighed is what the table says of the weight of an entry, and of all up to it.
-type storedWeight struct{ seq, weight, cum int64 }
+// A storedWeight is the weight of an entry, and the sum up to it.
+type storedWeight struct{ seq, weight, total int64 }
 
-// weigh looks at the weight of an entry, in front of which lies another, and returns both together.
-// If they do not add up, one of the two numbers of the row is damaged: the weight, if it is not
-// what the message weighs and the sum is right with that.
+// checkWeight verifies the weight of an entry and returns the correct sum. If the numbers do not
+// add up, one of them is damaged. It is the weight if the sum is correct with the weight of the
+// message.
 func (c *sessionCheck) checkWeight(w storedWeight, before int64) (int64, error) {
-	if w.cum == before+w.weight && w.weight >= 0 {
-		return w.cum, nil
+	if w.total == before+w.weight && w.weight >= 0 {
+		return w.total, nil
 	}
 	right := w.weight
-	e, err := c.s.entry(c.ctx, c.t, c.x, c.x.sid, w.seq)
+	e, err := c.store.entry(c.ctx, c.tx, c.session, c.session.sid, w.seq)
 	if err != nil {
 		return 0, err
 	}
 	var r row
-	if e.Kind == KindMessage && c.s.open(c.ctx, c.t, c.x, &e) == nil && c.s.inspectMessage(c.x, &r, e.Raw) == nil {
-		if right < 0 || w.cum == before+r.weight {
+	if e.Kind == KindMessage && c.store.open(c.ctx, c.tx, c.session, &e) == nil && c.store.inspectMessage(c.session, &r, e.Raw) == nil {
+		if right < 0 || w.total == before+r.weight {
 			right = r.weight
 		}
 	}
 	right = max(right, 0)
-	c.report(w.seq, c.repair, "the weights do not add up: %d, expected %d", w.cum, before+right)
+	c.report(w.seq, c.repair, "the weights do not add up: %d, expected %d", w.total, before+right)
 	if c.repair {
-		_, err = c.t.exec(c.ctx, `UPDATE entries SET weight = ?, cum = ? WHERE pos = ?`, right, before+right, pos(c.x.sid, w.seq))
+		_, err = c.tx.exec(c.ctx, `UPDATE entries SET weight = ?, cum = ? WHERE pos = ?`, right, before+right, pos(c.session.sid, w.seq))
 	}
 	return before + right, err
 }
 
-// pairs: the calls and answers of every entry are those that its bytes hold, and an
-// answer names a call of its id that stands in front of it.
+// checkPairs verifies that the stored calls and results are those of the message, and that every
+// result names an earlier call with its id.
 func (c *sessionCheck) checkPairs() error {
 	return c.eachEntry(func(e *storedEntry) error {
-		if e.Kind != KindMessage || e.codec == codecGone || c.s.open(c.ctx, c.t, c.x, e) != nil {
+		if e.Kind != KindMessage || e.codec == codecGone || c.store.open(c.ctx, c.tx, c.session, e) != nil {
 			return nil
 		}
 		var r row
-		if err := c.s.inspectMessage(c.x, &r, e.Raw); err != nil {
+		if err := c.store.inspectMessage(c.session, &r, e.Raw); err != nil {
 			c.report(e.Seq, false, "the message cannot be read: %v", err)
 			return nil
 		}
 		var have Entry
 		if err := have.decodePairs(e.pairs); err != nil {
-			have = Entry{} // it is not what the message says
+			have = Entry{} // it differs from the message
 		}
 		same := func(a, b Call) bool { return a.ID == b.ID && a.Tool == b.Tool && a.family == b.family }
 		if !slices.EqualFunc(have.Calls, r.Calls, same) || !slices.EqualFunc(have.Answers, r.Answers, same) || c.dialectChanged && e.flags != r.flags {
@@ -378,10 +372,10 @@ func (c *sessionCheck) checkPairs() error {
 				}
 				continue
 			}
-			if made, err := c.s.entry(c.ctx, c.t, c.x, c.x.owner(a.Seq), a.Seq); err == nil && made.codec&codecQuarantined != 0 {
-				continue // the call may be in there
+			if made, err := c.store.entry(c.ctx, c.tx, c.session, c.session.owner(a.Seq), a.Seq); err == nil && made.codec&codecQuarantined != 0 {
+				continue
 			}
-			all, err := c.s.readEntryInfos(c.ctx, c.t, c.x, c.x.owner(a.Seq), []int64{a.Seq})
+			all, err := c.store.readEntryInfos(c.ctx, c.tx, c.session, c.session.owner(a.Seq), []int64{a.Seq})
 			if err != nil || len(all) == 0 || a.No >= len(all[0].Calls) || all[0].Calls[a.No].ID != a.ID || a.Seq >= e.Seq {
 				c.report(e.Seq, false, "the answer to call %q names entry %d, which does not make that call", a.ID, a.Seq)
 			}
@@ -390,11 +384,11 @@ func (c *sessionCheck) checkPairs() error {
 	})
 }
 
-// strayAnswer reports an answer that belongs to no call: nobody has made it, or it is answered.
+// reportOrphanResult reports a result whose call is missing or has another result.
 func (c *sessionCheck) reportOrphanResult(seq int64, a Call) error {
 	why := "no entry before it makes that call"
-	for _, st := range slices.Backward(c.x.ranges(1, seq-1)) {
-		made, err := c.s.callsIn(c.ctx, c.t, c.x, a, st)
+	for _, st := range slices.Backward(c.session.ranges(1, seq-1)) {
+		made, err := c.store.callsIn(c.ctx, c.tx, c.session, a, st)
 		if err != nil {
 			return err
 		}
@@ -408,21 +402,21 @@ func (c *sessionCheck) reportOrphanResult(seq int64, a Call) error {
 	return nil
 }
 
-// ranges: compactions end at cuts and do not overlap.
+// checkCompactions verifies that compactions do not overlap and end at entries in force.
 func (c *sessionCheck) checkCompactions() error {
 	var before int64
-	for _, k := range c.x.state.Compactions {
+	for _, k := range c.session.state.Compactions {
 		switch {
 		case k.To <= before:
 			c.report(k.Seq, false, "the summary stands for entries that an earlier one stands for")
 		case k.To >= k.Seq:
 			c.report(k.Seq, false, "the summary stands for entries behind it")
-		case !c.x.state.visible(k.To):
+		case !c.session.state.visible(k.To):
 			c.report(k.Seq, false, "the summary ends with an entry that is not in force")
 		}
 		before = k.To
 		var sum []byte
-		if err := c.t.row(c.ctx, `SELECT sum FROM entries WHERE pos = ?`, pos(c.x.owner(k.Seq), k.Seq)).Scan(&sum); err != nil || bytes.Equal(sum, nil) {
+		if err := c.tx.row(c.ctx, `SELECT sum FROM entries WHERE pos = ?`, pos(c.session.owner(k.Seq), k.Seq)).Scan(&sum); err != nil || bytes.Equal(sum, nil) {
 			c.report(k.Seq, false, "the summary is missing")
 		}
 	}

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// marks: what entries are found by is what they hold. The ids are among it, so each stands
-// once.
+// checkMarks verifies that the marks are those of the entries, and that ids are unique.
 func (c *sessionCheck) checkMarks() error {
 	want := make(map[entryMark]bool)
 	ids := make(map[string]int64)
@@ -16,11 +15,11 @@ func (c *sessionCheck) checkMarks() error {
 			c.report(e.Seq, false, "its id %q is that of entry %d", e.ID, first)
 		}
 		ids[e.ID] = e.Seq
-		if e.Seq > c.x.settled {
+		if e.Seq > c.session.settled {
 			return nil
 		}
 		if err := e.decodePairs(e.pairs); err != nil {
-			return nil // pairs has it
+			return nil
 		}
 		settled = settled.add(&e.Entry, e.flags)
 		return nil
@@ -32,17 +31,17 @@ func (c *sessionCheck) checkMarks() error {
 		want[m] = true
 	}
 	var wrong []int64
-	err = c.t.each(c.ctx, func(scan func(...any) error) error {
+	err = c.tx.each(c.ctx, func(scan func(...any) error) error {
 		var m entryMark
 		if err := scan(&m.mark, &m.seq); err != nil {
 			return err
 		}
-		if !want[m] && m.seq <= c.x.settled {
+		if !want[m] && m.seq <= c.session.settled {
 			wrong = append(wrong, m.seq)
 		}
 		delete(want, m)
 		return nil
-	}, `SELECT mark, seq FROM marks WHERE sid = ?`, c.x.sid)
+	}, `SELECT mark, seq FROM marks WHERE sid = ?`, c.session.sid)
 	if err != nil {
 		return err
 	}
@@ -63,37 +62,37 @@ func (c *sessionCheck) checkMarks() error {
 	return c.rewriteMarks(settled)
 }
 
-// remark writes the marks of a session again, up to where they were written.
+// rewriteMarks replaces all marks of a session.
 func (c *sessionCheck) rewriteMarks(all tail) error {
-	if _, err := c.t.exec(c.ctx, `DELETE FROM marks WHERE sid = ?`, c.x.sid); err != nil {
+	if _, err := c.tx.exec(c.ctx, `DELETE FROM marks WHERE sid = ?`, c.session.sid); err != nil {
 		return err
 	}
-	again := &Session{Key: c.x.Key, sid: c.x.sid, Head: c.x.settled, tail: all, tailLoaded: true}
-	return c.s.writeMarks(c.ctx, c.t, again)
+	again := &Session{Key: c.session.Key, sid: c.session.sid, Head: c.session.settled, tail: all, tailLoaded: true}
+	return c.store.writeMarks(c.ctx, c.tx, again)
 }
 
-// repair1 writes the calls and answers of an entry again, and what it is found by.
+// repairPairs rewrites the calls, results and marks of an entry.
 func (c *sessionCheck) repairPairs(e *storedEntry, r *row) error {
-	if _, err := c.t.exec(c.ctx, `DELETE FROM marks WHERE sid = ? AND seq = ?`, c.x.sid, e.Seq); err != nil {
+	if _, err := c.tx.exec(c.ctx, `DELETE FROM marks WHERE sid = ? AND seq = ?`, c.session.sid, e.Seq); err != nil {
 		return err
 	}
-	all, err := c.s.loadTail(c.ctx, c.t, c.x)
+	all, err := c.store.loadTail(c.ctx, c.tx, c.session)
 	var corrupt *CorruptError
 	if err != nil && !errors.As(err, &corrupt) {
 		return err
 	}
 	r.ID, r.Kind, r.Seq = e.ID, e.Kind, e.Seq
-	at := *c.x
+	at := *c.session
 	at.Head, at.tailLoaded = e.Seq, true
 	at.tail = slices.DeleteFunc(slices.Clone(all), func(m entryMark) bool { return m.seq == e.Seq })
-	if err := c.s.pairingIn(c.ctx, c.t, &at).link(r); err != nil {
+	if err := c.store.pairingIn(c.ctx, c.tx, &at).link(r); err != nil {
 		return err
 	}
-	if _, err := c.t.exec(c.ctx, `UPDATE entries SET flags = ?, pairs = ? WHERE pos = ?`, r.flags, r.encodePairs(), pos(c.x.sid, e.Seq)); err != nil {
+	if _, err := c.tx.exec(c.ctx, `UPDATE entries SET flags = ?, pairs = ? WHERE pos = ?`, r.flags, r.encodePairs(), pos(c.session.sid, e.Seq)); err != nil {
 		return err
 	}
-	if c.x.tail, c.x.tailLoaded = nil, false; e.Seq > c.x.settled {
+	if c.session.tail, c.session.tailLoaded = nil, false; e.Seq > c.session.settled {
 		return nil
 	}
-	return c.s.writeMarks(c.ctx, c.t, &Session{Key: c.x.Key, sid: c.x.sid, Head: e.Seq, tail: tail{}.add(&r.Entry, r.flags), tailLoaded: true})
+	return c.store.writeMarks(c.ctx, c.tx, &Session{Key: c.session.Key, sid: c.session.sid, Head: e.Seq, tail: tail{}.add(&r.Entry, r.flags), tailLoaded: true})
 }

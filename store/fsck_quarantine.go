@@ -6,21 +6,20 @@ import (
 	"fmt"
 )
 
-// open opens an entry with all its pictures. A summary has markers in their place.
+// open decodes an entry and its media. A compaction has media markers instead.
 func (c *sessionCheck) open(e *storedEntry) error {
-	err := c.s.open(c.ctx, c.t, c.x, e)
+	err := c.store.open(c.ctx, c.tx, c.session, e)
 	if err == nil && e.Kind == KindCompaction {
-		if _, err = c.s.fillMediaIn(c.ctx, c.t, e.Raw); err != nil {
-			err = c.s.readError(c.ctx, c.x, e, err)
+		if _, err = c.store.fillMediaIn(c.ctx, c.tx, e.Raw); err != nil {
+			err = c.store.readError(c.ctx, c.session, e, err)
 		}
 	}
 	return err
 }
 
-// quarantine reports an entry whose bytes are damaged and, with repair, takes it out of
-// circulation. A revert or an undo is one of few texts, and its sum tells which: that one is
-// written again. Otherwise it would have to be left out of what is in force, and with it what
-// it did.
+// quarantine reports a damaged entry, and with repair quarantines it. Reverts and undos are
+// rewritten instead if their checksum determines their text; otherwise the state would lose their
+// effect.
 func (c *sessionCheck) quarantine(e *storedEntry, what string) error {
 	if e.Kind == KindRevert || e.Kind == KindUndo {
 		raw, known := findControlBytes(e)
@@ -39,8 +38,8 @@ func (c *sessionCheck) quarantine(e *storedEntry, what string) error {
 	return c.setCodec(e, e.codec|codecQuarantined)
 }
 
-// restore looks whether an entry in quarantine can be read again, its pictures, say, being back,
-// and puts it back with repair.
+// restore reports an entry in quarantine. With repair, it ends the quarantine if the entry can be
+// read again, for example because its media are back.
 func (c *sessionCheck) restore(e *storedEntry) error {
 	kept := *e
 	kept.codec &^= codecQuarantined
@@ -63,12 +62,12 @@ func (c *sessionCheck) restore(e *storedEntry) error {
 }
 
 func (c *sessionCheck) setCodec(e *storedEntry, codec int) error {
-	_, err := c.t.exec(c.ctx, `UPDATE entries SET codec = ? WHERE pos = ?`, codec, pos(c.x.sid, e.Seq))
+	_, err := c.tx.exec(c.ctx, `UPDATE entries SET codec = ? WHERE pos = ?`, codec, pos(c.session.sid, e.Seq))
 	return err
 }
 
-// recompose finds the bytes of a revert or an undo by their sum: they hold the number of an entry
-// in front of it.
+// findControlBytes finds the text of a revert or undo by its checksum. It contains the number of an
+// earlier entry.
 func findControlBytes(e *storedEntry) ([]byte, bool) {
 	for n := range e.Seq {
 		raw := encode(revertBody{n})
@@ -85,7 +84,7 @@ func findControlBytes(e *storedEntry) ([]byte, bool) {
 // rewrite stores the bytes of an entry again.
 func (c *sessionCheck) rewrite(e *storedEntry, raw []byte) error {
 	codec, stored := encodeBytes(raw, nil)
-	n, err := c.t.exec(c.ctx, `UPDATE entries SET codec = ?, raw = ? WHERE pos = ?`, codec, stored, pos(c.x.sid, e.Seq))
+	n, err := c.tx.exec(c.ctx, `UPDATE entries SET codec = ?, raw = ? WHERE pos = ?`, codec, stored, pos(c.session.sid, e.Seq))
 	if err == nil && n != 1 {
 		err = fmt.Errorf("entry %d was not there to be written again", e.Seq)
 	}

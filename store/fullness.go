@@ -11,9 +11,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Fullness says how full a session is, and what is left: by what the provider has counted, if it
-// passed through a proxy, else by the estimate; nil: its model, or its window, is not known. A
-// session with more than cutAbove tokens beyond its last summary is summarized; zero: none is.
+// Fullness returns how full the window of a session is. The numbers come from the provider if a
+// proxy has recorded the session, and from the estimator otherwise. It returns nil if the model or
+// its window is unknown. If cutAbove is set, the session is compacted when it has more tokens after
+// its last summary.
 func (s *Store) Fullness(ctx context.Context, key Key, cutAbove int64) (o *fullness.Outlook, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		session, err := s.live(ctx, t, key, false)
@@ -36,13 +37,13 @@ func (s *Store) Fullness(ctx context.Context, key Key, cutAbove int64) (o *fulln
 		for _, m := range c.Prefix {
 			head = append(head, m)
 		}
-		before := 0 // of the base and the summary
+		before := 0 // tokens of the base and the summary
 		if r, err := session.request(head); err == nil {
 			before, p.MaxOutput = r.Tokens(s.counter(session)), r.MaxOutputTokens()
 		}
 		at := p.position(session.Model, m)
 		if at.Tokens == 0 {
-			at.Tokens = before + int(session.cum-last.Cum)
+			at.Tokens = before + int(session.weight-last.Weight)
 		}
 		if cutAbove > 0 {
 			at.CutAt = before + int(cutAbove)
@@ -54,7 +55,7 @@ func (s *Store) Fullness(ctx context.Context, key Key, cutAbove int64) (o *fulln
 			}
 		}
 		out := p.Outlook(at)
-		if !billed { // a window may not have read all of it, and nobody knows who has sent it
+		if !billed {
 			out.Requests, out.Turns, out.Dollars = 0, 0, 0
 		}
 		o = &out
@@ -63,7 +64,7 @@ func (s *Store) Fullness(ctx context.Context, key Key, cutAbove int64) (o *fulln
 	return o, err
 }
 
-// request puts messages into the request around them.
+// request returns messages as a request of the session.
 func (s *Session) request(messages [][]byte) (*wire.Request, error) {
 	body, err := s.body(nil, messages)
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *Session) request(messages [][]byte) (*wire.Request, error) {
 	return s.parse(body)
 }
 
-// grown is how what a window reads of a session grew, by the estimate.
+// estimateGrowth estimates the growth of the part that windows read.
 func (s *Store) estimateGrowth(ctx context.Context, t *tx, session *Session) (fullness.Pace, error) {
 	h, err := s.loadHistory(ctx, t, session, readLimitFor(session, (&WindowOptions{}).policy(session)))
 	if err != nil {
@@ -80,26 +81,26 @@ func (s *Store) estimateGrowth(ctx context.Context, t *tx, session *Session) (fu
 	}
 	r, err := session.request(h.messages)
 	if err != nil {
-		return fullness.Pace{}, nil // it is said when a window is asked for
+		return fullness.Pace{}, nil // a window reports the error
 	}
 	p := fullness.Of(fullness.Question{Request: r, Model: session.Model, Counter: s.counter(session)}).Pace(r, len(r.Transcript().Messages()))
 	return p, nil
 }
 
-// A paced is how a session grew that a proxy has seen, and how long the reply to its last request
-// may be.
+// A growth is the growth of a recorded session, and the maximum length of the reply to its last
+// request.
 type growth struct {
 	fullness.Pace
 	MaxOutput int `json:"max_output,omitempty"`
 }
 
-// position is where a session stands by what the provider has counted; without Tokens if it has not.
+// position returns the position in the window according to the provider. Tokens is 0 if it is
+// unknown.
 func (p *growth) position(model string, m tokens.Model) fullness.Position {
 	return fullness.Position{Tokens: p.Size, Window: m.Window, Room: m.Input(min(p.MaxOutput, m.Output)), Model: model}
 }
 
-// fullness is that of a session that a proxy has seen; nil: its window is not known, or nothing was
-// counted.
+// fullness returns nil if the window or the number of tokens is unknown.
 func (p *growth) fullness(model string) *fullness.Outlook {
 	m, known := tokens.Lookup(model)
 	if !known || m.Window == 0 || p.Requests == 0 {
@@ -109,7 +110,8 @@ func (p *growth) fullness(model string) *fullness.Outlook {
 	return &o
 }
 
-// paced reads how a session grew; the zero value if no proxy has seen it.
+// loadGrowth reads the growth of a session. It returns the zero value for sessions that no proxy
+// has recorded.
 func (s *Store) loadGrowth(ctx context.Context, t *tx, session *Session) (p growth, err error) {
 	var text string
 	err = t.row(ctx, `SELECT pace FROM remembered WHERE sid = ?`, session.sid).Scan(&text)
@@ -119,7 +121,7 @@ func (s *Store) loadGrowth(ctx context.Context, t *tx, session *Session) (p grow
 	return decodeGrowth(text), err
 }
 
-// readPaced reads what was written; what cannot be read is as if it had not been counted.
+// decodeGrowth returns the zero value for text that cannot be read.
 func decodeGrowth(text string) (p growth) {
 	if json.Unmarshal([]byte(text), &p) != nil {
 		return growth{}

@@ -9,16 +9,16 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Import puts the messages of a request into a session, which is made if it does not
-// exist. Importing the same history again changes nothing, and one that has grown adds
-// what is new. One that was changed in between is refused: it is another history. It
-// returns how many entries were added.
+// Import appends the messages of a request to a session, and creates it if necessary. Importing a
+// history again adds only its new messages. If an older message has changed, the error wraps a
+// *DuplicateError. It returns the number of added entries.
 func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Request) (int, error) {
 	base, err := requestBase(r)
 	if err != nil {
 		return 0, fmt.Errorf("import %s: %w", key, err)
 	}
-	if err := checkImportable(r); err != nil { // before a session is made for nothing
+	// Check first, so that no empty session is left.
+	if err := checkImportable(r); err != nil {
 		return 0, fmt.Errorf("import %s: %w", key, err)
 	}
 	_, err = s.Create(ctx, key, Create{Dialect: r.Dialect.String(), Model: r.Model(), Title: title, Base: base})
@@ -41,7 +41,7 @@ func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Reque
 	return len(list) - done.Replayed, err
 }
 
-// importable is an error if a message of a request could not be appended.
+// checkImportable returns an error if a message of the request cannot be appended.
 func checkImportable(r *wire.Request) error {
 	session := &Session{Dialect: r.Dialect.String(), Model: r.Model()}
 	t := r.Transcript()
@@ -60,10 +60,10 @@ func checkImportable(r *wire.Request) error {
 	return nil
 }
 
-// baseOf is a request without its messages.
+// requestBase returns the request without its messages, or nil for a bare list.
 func requestBase(r *wire.Request) ([]byte, error) {
 	if _, ok := jsonedit.Find(r.Raw(), r.Dialect.List()); !ok {
-		return nil, nil // a bare list
+		return nil, nil
 	}
 	return jsonedit.Put(r.Raw(), []byte("[]"), r.Dialect.List()), nil
 }

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// lease is how long a process that compacts a session may be silent before another one
-// takes over. It says that it is alive three times as often.
+// leaseTime is the time after which another process may take over a lease. The holder renews it
+// three times as often.
 const leaseTime = time.Minute
 
-// lease makes this process the one that compacts a session. It may be taken over once
-// it has expired; who has lost it cannot write any more.
+// acquireLease makes this process the only one that compacts a session, or returns ErrBusy. A
+// process that has lost its lease cannot write a compaction.
 func (s *Store) acquireLease(ctx context.Context, key Key, token string) (session *Session, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		if session, err = s.live(ctx, t, key, true); err != nil {
 			return err
 		}
-		now, err := s.eng.sharedNow(ctx, t, s.now)
+		now, err := s.engine.sharedNow(ctx, t, s.now)
 		if err != nil {
 			return err
 		}
-		// One that ends later than any can was made by a clock that was set back since.
+		// A lease that ends too late was written by a clock that has been set back.
 		n, err := t.exec(ctx, `INSERT INTO leases (sid, token, expires) VALUES (?, ?, ?)
 			ON CONFLICT (sid) DO UPDATE SET token = excluded.token, expires = excluded.expires WHERE leases.expires < ? OR leases.expires > ?`,
 			session.sid, token, now+leaseTime.Microseconds(), now, now+2*leaseTime.Microseconds())
@@ -33,8 +33,8 @@ func (s *Store) acquireLease(ctx context.Context, key Key, token string) (sessio
 	return session, err
 }
 
-// hold keeps a lease until the function is called that comes back. The context ends if it
-// is lost.
+// keepLease renews a lease until the returned function is called. The returned context is canceled
+// if the lease is lost.
 func (s *Store) keepLease(ctx context.Context, sid int64, token string) (context.Context, func()) {
 	held, lost := context.WithCancelCause(ctx)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -63,12 +63,12 @@ func (s *Store) keepLease(ctx context.Context, sid int64, token string) (context
 	}
 }
 
-// renew reports whether the lease is still ours. A database that does not answer says
-// nothing about that.
+// renewLease reports whether this process still holds the lease. Errors of the database count as
+// holding it.
 func (s *Store) renewLease(ctx context.Context, sid int64, token string) bool {
 	mine := true
 	s.write(ctx, func(t *tx) error {
-		now, err := s.eng.sharedNow(ctx, t, s.now)
+		now, err := s.engine.sharedNow(ctx, t, s.now)
 		if err != nil {
 			return err
 		}

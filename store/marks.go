@@ -9,37 +9,29 @@ import (
 	"slices"
 )
 
-// An append writes one row, in the tree of its session: all that is known of an entry lies in
-// it. What entries are found by besides their numbers are marks, in a table of their own,
-// which is written for many entries at once: to write it with every append took longer than
-// the append. Of the entries behind the last ones that are there, the tail, marks are read
-// from the entries themselves.
-
-// seqBits is how many bits of the key of an entry are its number; the others are its session.
+// seqBits is the number of bits of an entry's key that are its number; the others are the session.
 const seqBits = 28
 
-// maxSeq is how many entries a session can have.
+// maxSeq is the largest number of an entry.
 const maxSeq = 1<<seqBits - 1
 
-// pos is the key of an entry.
+// pos returns the key of an entry.
 func pos(sid, seq int64) int64 { return sid<<seqBits | max(0, min(seq, maxSeq)) }
 
-// seqOf is the number of an entry by its key.
+// seqOf returns the number of an entry by its key.
 func seqOf(pos int64) int64 { return pos & maxSeq }
 
-// The marks that are no hashes.
 const (
-	markTurn               = 1 + iota // a person begins a turn
-	markSystem                        // the system speaks
-	markProviderCompaction            // the provider's own compaction
-	markControl                       // what the store has written itself
-	markFar                           // it answers a call that stands far in front of it
-	markWithResults                   // a person speaks beside results
+	markTurn               = 1 + iota // begins a turn
+	markSystem                        // is a system message
+	markProviderCompaction            // has the provider's own compaction
+	markControl                       // is written by the store
+	markFar                           // answers a call that is far before it
+	markWithResults                   // has words of the user and results
 )
 
-// hashed is the mark of a text: half of the numbers are for those, and they are so many that
-// two texts have one in common only if somebody has looked for such. Who finds an entry by
-// one looks whether it is the right one.
+// hashMark returns the mark of a text. Two texts can have the same mark, so an entry found by a
+// mark must be compared.
 func hashMark(kind byte, text string) int64 {
 	sum := sha256.Sum256(append([]byte{kind}, text...))
 	return int64(binary.BigEndian.Uint64(sum[:])>>2 | 1<<62)
@@ -47,7 +39,7 @@ func hashMark(kind byte, text string) int64 {
 
 func markID(id string) int64 { return hashMark('i', id) }
 
-// markCall is by the id of a call, or by its tool if it has none.
+// markCall returns the mark of a call, by its id or else by its tool.
 func markCall(c Call) int64 {
 	if c.ID == "" {
 		return hashMark('t', string(rune(c.family))+c.Tool)
@@ -55,17 +47,19 @@ func markCall(c Call) int64 {
 	return hashMark('c', string(rune(c.family))+c.ID)
 }
 
-// markAnswer is that of the answers to one call.
+// markAnswer returns the mark of the results of a call.
 func markAnswer(to place) int64 { return 1<<61 | to.seq<<32 | int64(to.no) }
 
-// A mark of an entry, as a row.
+// An entryMark is a row of the table of marks. Marks find entries by other things than their
+// number: ids, calls, turns. They are written for many entries at once, because writing them with
+// every append took longer than the append itself. The marks of later entries are computed from the
+// entries; see tail.
 type entryMark struct{ mark, seq int64 }
 
-// A tail is the marks of the last entries, in the order of the entries. The first one of each
-// is that of its id.
+// A tail holds the marks of the entries after those whose marks are in the table, ordered by entry.
 type tail []entryMark
 
-// add adds the marks of an entry, each once.
+// add returns the tail with the marks of an entry.
 func (l tail) add(e *Entry, flags int) tail {
 	first := len(l)
 	add := func(mark int64) {
@@ -97,14 +91,14 @@ func (l tail) add(e *Entry, flags int) tail {
 	return l
 }
 
-// between returns the marks of the entries behind one and up to another.
+// between returns the marks of the entries after one number, up to another.
 func (l tail) between(behind, upto int64) tail {
 	first, _ := slices.BinarySearchFunc(l, behind+1, func(m entryMark, seq int64) int { return cmp.Compare(m.seq, seq) })
 	last, _ := slices.BinarySearchFunc(l, upto+1, func(m entryMark, seq int64) int { return cmp.Compare(m.seq, seq) })
 	return l[first:last:last]
 }
 
-// entries is how many entries it has.
+// entries returns the number of entries.
 func (l tail) entries() int {
 	if len(l) == 0 {
 		return 0
@@ -112,8 +106,8 @@ func (l tail) entries() int {
 	return int(l[len(l)-1].seq - l[0].seq + 1)
 }
 
-// hasDuplicateID reports whether an id of the rows occurs more than once in the tail, which the rows
-// are part of.
+// hasDuplicateID reports whether an id of the rows occurs more than once in the tail, which
+// includes the rows.
 func (l tail) hasDuplicateID(rows []*row) bool {
 	for _, r := range rows {
 		id := markID(r.ID)
@@ -130,7 +124,7 @@ func (l tail) hasDuplicateID(rows []*row) bool {
 	return false
 }
 
-// sorted lists the marks in the order of their table.
+// sorted returns the marks in the order of their table.
 func (l tail) sorted() tail {
 	l = slices.Clone(l)
 	slices.SortFunc(l, func(a, b entryMark) int {
@@ -139,11 +133,11 @@ func (l tail) sorted() tail {
 	return l
 }
 
-// longTail is how many entries without marks are enough for whoever appends and has had to read
-// them: it writes their marks, so that nobody reads them again.
+// minTailToMark is the number of entries at which a process that had to read a tail writes its
+// marks.
 const minTailToMark = 64
 
-// unsettled returns the tail, which is read once, and not by the process that has written it.
+// loadTail returns the tail of a session. It modifies the session, which keeps the tail.
 func (s *Store) loadTail(ctx context.Context, t *tx, session *Session) (tail, error) {
 	if session.tailLoaded || session.settled >= session.Head {
 		session.tailLoaded = true
@@ -175,8 +169,8 @@ func (s *Store) loadTail(ctx context.Context, t *tx, session *Session) (tail, er
 	return all, nil
 }
 
-// bearing lists the numbers of the entries in force between two, both included, that have a
-// mark, at most so many: the first ones, or the last ones, the newest first.
+// findMarked lists up to limit entries in force with a mark, between two numbers: the first ones,
+// or the last ones in reverse order if newest is set.
 func (s *Store) findMarked(ctx context.Context, t *tx, session *Session, mark, from, to int64, newest bool, limit int) (seqs []int64, err error) {
 	list := session.ranges(from, to)
 	if newest {
@@ -195,11 +189,11 @@ func (s *Store) findMarked(ctx context.Context, t *tx, session *Session, mark, f
 	return seqs, nil
 }
 
-// bearingIn is bearing for one stretch.
+// findMarkedIn is findMarked for one range.
 func (s *Store) findMarkedIn(ctx context.Context, t *tx, session *Session, mark int64, st entryRange, newest bool, limit int) (seqs []int64, err error) {
 	var late []int64
 	upto := st.to
-	if st.sid == session.sid && st.to > session.settled {
+	if st.owner == session.sid && st.to > session.settled {
 		all, err := s.loadTail(ctx, t, session)
 		if err != nil {
 			return nil, err
@@ -222,7 +216,7 @@ func (s *Store) findMarkedIn(ctx context.Context, t *tx, session *Session, mark 
 			err := scan(&seq)
 			seqs = append(seqs, seq)
 			return err
-		}, `SELECT seq FROM marks WHERE sid = ? AND mark = ? AND seq BETWEEN ? AND ?`+order, st.sid, mark, st.from, upto, limit-len(seqs))
+		}, `SELECT seq FROM marks WHERE sid = ? AND mark = ? AND seq BETWEEN ? AND ?`+order, st.owner, mark, st.from, upto, limit-len(seqs))
 	}
 	if !newest {
 		seqs = append(seqs, late[:min(len(late), limit-len(seqs))]...)
@@ -230,11 +224,10 @@ func (s *Store) findMarkedIn(ctx context.Context, t *tx, session *Session, mark 
 	return seqs, err
 }
 
-// noLimit is for those who want all.
+// allEntries is the limit for no limit.
 const allEntries = math.MaxInt32
 
-// writeMarks writes the marks of the tail. The row of the session, which says so, is written by
-// who calls it.
+// writeMarks writes the marks of the tail. The caller updates the row of the session.
 func (s *Store) writeMarks(ctx context.Context, t *tx, session *Session) error {
 	all, err := s.loadTail(ctx, t, session)
 	if err != nil || len(all) == 0 {
@@ -248,7 +241,7 @@ func (s *Store) writeMarks(ctx context.Context, t *tx, session *Session) error {
 	return r.flush(ctx, t)
 }
 
-// writeMarksNow is writeMarks, with the row of the session.
+// writeMarksAndSession writes the marks of the tail, and the row of the session.
 func (s *Store) writeMarksAndSession(ctx context.Context, t *tx, session *Session) error {
 	if session.settled >= session.Head {
 		return nil

@@ -13,18 +13,17 @@ import (
 	"fmt"
 )
 
-// A mediumError says what is wrong with a medium.
+// A mediumError reports a damaged or missing medium.
 type mediumError string
 
 func (e mediumError) Error() string { return string(e) }
 
-// badMedium reports whether an error is about a medium that is damaged or missing.
 func isMediumError(err error) bool {
 	var bad mediumError
 	return errors.As(err, &bad)
 }
 
-// blob reads a medium and proves that it is what was stored.
+// readMedium returns a medium as it is in the message, after comparing its checksum.
 func (s *Store) readMedium(ctx context.Context, t *tx, h mediaRef) ([]byte, error) {
 	var data []byte
 	err := t.row(ctx, `SELECT data FROM blobs WHERE sum = ?`, h.sum).Scan(&data)
@@ -40,17 +39,17 @@ func (s *Store) readMedium(ctx context.Context, t *tx, h mediaRef) ([]byte, erro
 	return h.encode(data), nil
 }
 
-// A window is planned without reading the pictures: in their place stands the head of
-// the picture, which tells its size, and a marker. What is still there at the end is
-// filled in. Nobody can write a marker who does not know the secret of the database, so
-// that no text of a message can fetch what belongs to others.
 const (
+	// A window is planned without reading images: the beginning of the image, which has its size,
+	// and a marker replace it. The marker is signed with the secret of the database, so that the
+	// text of a message cannot fetch media of other sessions. fillMedia replaces the markers that
+	// are left.
 	mediaMarker     = "pareBlob"
-	mediaHeadBytes  = 6 << 10 // of a picture; in base64 a third more
+	mediaHeadBytes  = 6 << 10 // of an image, before base64
 	mediaMarkerSize = len(mediaMarker) + 2*sha256.Size + 32
 )
 
-// openLazily unpacks an entry with markers in the place of pictures.
+// openWithoutMedia decodes an entry with markers instead of images.
 func (s *Store) openWithoutMedia(ctx context.Context, t *tx, session *Session, e *storedEntry) error {
 	if e.codec&codecMedia == 0 || e.codec&codecQuarantined != 0 || session.readMedia {
 		return s.open(ctx, t, session, e)
@@ -63,7 +62,7 @@ func (s *Store) openWithoutMedia(ctx context.Context, t *tx, session *Session, e
 		}
 		text := base64.StdEncoding.EncodeToString(head)
 		if _, _, ok := tokensx.ImageSize([]byte(text)); !ok || h.verbatim || size <= mediaHeadBytes {
-			return s.readMedium(ctx, t, h) // it must be read to know what it costs
+			return s.readMedium(ctx, t, h)
 		}
 		return append([]byte(text), mediaMarker+hex.EncodeToString(h.sum)+s.signMedium(h.sum)...), nil
 	})
@@ -74,22 +73,22 @@ func (s *Store) openWithoutMedia(ctx context.Context, t *tx, session *Session, e
 	return nil
 }
 
-// A fetchError says that the database did not give a medium out.
+// A fetchError reports that the database did not return a medium.
 type fetchError struct{ error }
 
 func (e *fetchError) Unwrap() error { return e.error }
 
-// unread is the error for an entry whose bytes cannot be read. Nothing is said against them if
-// the database did not answer, or was not waited for.
+// readError returns the error for an entry whose bytes cannot be read. It is a *CorruptError,
+// unless the database was down or the context canceled.
 func (s *Store) readError(ctx context.Context, session *Session, e *storedEntry, err error) error {
 	var fetch *fetchError
-	if errors.As(err, &fetch) && (ctx.Err() != nil || s.eng.isDown(fetch.error)) {
+	if errors.As(err, &fetch) && (ctx.Err() != nil || s.engine.isDown(fetch.error)) {
 		return fetch.error
 	}
 	return &CorruptError{session.Key, e.Seq, "its bytes cannot be read: " + err.Error()}
 }
 
-// fillBody puts the pictures in.
+// fillMedia replaces media markers by their media.
 func (s *Store) fillMedia(ctx context.Context, body []byte) (out []byte, err error) {
 	if !bytes.Contains(body, []byte(mediaMarker)) {
 		return body, nil
@@ -125,8 +124,7 @@ func (s *Store) fillMediaIn(ctx context.Context, t *tx, body []byte) ([]byte, er
 	}
 }
 
-// borrow writes down that an entry which has just been written uses the pictures that it
-// holds markers of.
+// linkMedia records that the last entry uses the media of its markers.
 func (s *Store) linkMedia(ctx context.Context, t *tx, session *Session, raw []byte) error {
 	for {
 		i := bytes.Index(raw, []byte(mediaMarker))
@@ -139,7 +137,7 @@ func (s *Store) linkMedia(ctx context.Context, t *tx, session *Session, raw []by
 		if !ok {
 			continue
 		}
-		if err := s.eng.lockMedia(ctx, t, false); err != nil {
+		if err := s.engine.lockMedia(ctx, t, false); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, `INSERT INTO blob_uses (sum, sid, seq) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`, sum, session.sid, session.Head); err != nil {
@@ -148,20 +146,20 @@ func (s *Store) linkMedia(ctx context.Context, t *tx, session *Session, raw []by
 	}
 }
 
-// marked is the sum of the medium that a marker stands for, if it is one of ours.
+// decodeMediaMarker returns the checksum in a marker, and whether its signature is valid.
 func (s *Store) decodeMediaMarker(marker string) ([]byte, bool) {
 	sum, err := hex.DecodeString(marker[len(mediaMarker) : len(mediaMarker)+2*sha256.Size])
 	return sum, err == nil && hmac.Equal([]byte(marker[len(mediaMarker)+2*sha256.Size:]), []byte(s.signMedium(sum)))
 }
 
-// mac signs the sum of a medium with the secret of the database.
+// signMedium signs a checksum with the secret of the database.
 func (s *Store) signMedium(sum []byte) string {
 	m := hmac.New(sha256.New, s.secret)
 	m.Write(sum)
 	return hex.EncodeToString(m.Sum(nil)[:16])
 }
 
-// unseal reads the secret of the database; a new one is given one.
+// loadSecret reads the secret of the database. A new database gets one.
 func (s *Store) loadSecret(ctx context.Context) error {
 	read := func(t *tx) error { return t.row(ctx, `SELECT secret FROM meta`).Scan(&s.secret) }
 	err := s.read(ctx, read)

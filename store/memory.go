@@ -7,22 +7,21 @@ import (
 	"github.com/pare-llm/pare"
 )
 
-// Memory keeps summaries, so that every process sends the same ones. It is the memory
-// of a [pare.Compactor].
+// Memory returns a memory of summaries that all processes on the database share, for a
+// [pare.Compactor].
 func (s *Store) Memory() pare.Memory { return &summaryMemory{s} }
 
-// A Memory keeps texts by name, those that were used last: they can be made again. Many
-// goroutines may use it.
+// A summaryMemory keeps the most recently used texts by name.
 type summaryMemory struct{ s *Store }
 
 const (
-	// summaryLife is how long a text is kept that nobody asks for.
+	// summaryLife is the time after which unused texts are deleted.
 	summaryLife = 90 * 24 * time.Hour
-	// maxSummaries is about how many are kept.
+	// maxSummaries is the approximate limit of texts.
 	maxSummaries = 20_000
-	// summarySweep is after how many texts the oldest are looked for.
+	// summarySweep is the number of new texts after which old ones are deleted.
 	summarySweep = 500
-	// summaryTouch is how old the time of the last use may be.
+	// summaryTouch is the precision of the time of the last use.
 	summaryTouch = 24 * time.Hour
 )
 
@@ -34,7 +33,7 @@ func (m *summaryMemory) Load(key string) (text string, ok bool) {
 		return t.row(ctx, `SELECT text, at FROM summaries WHERE key = ?`, key).Scan(&text, &at)
 	})
 	if now := m.s.now(); err == nil && now-at > summaryTouch.Microseconds() {
-		m.s.write(ctx, func(t *tx) error { // the text is there, whether that can be written or not
+		m.s.write(ctx, func(t *tx) error {
 			_, err := t.exec(ctx, `UPDATE summaries SET at = ? WHERE key = ?`, now, key)
 			return err
 		})
@@ -42,10 +41,10 @@ func (m *summaryMemory) Load(key string) (text string, ok bool) {
 	return text, err == nil
 }
 
-// Store keeps a text; the first one of a name stays.
+// Store keeps a text. The first text of a name stays.
 func (m *summaryMemory) Store(key, text string) {
 	if m.s.checkOpen() != nil {
-		return // it can be made again
+		return
 	}
 	ctx := context.Background()
 	now := m.s.now()

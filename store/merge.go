@@ -6,12 +6,10 @@ import (
 	"strconv"
 )
 
-// Merge appends the entries in force of one session to another one of the same scope
-// and dialect, all or none. Entries whose id is taken in the other session get a new
-// one, made from the old; the exchanges of both stay whole, since entries are added in
-// order at the end. A merge that is repeated changes nothing. One that would put the
-// provider's own compaction behind other messages is refused: it would stand for them, too.
-// It returns how many entries were added.
+// Merge appends the entries in force of one session to another one of the same scope and dialect,
+// all or none. An entry whose id is taken gets a new id that is derived from the old one. Repeating
+// a merge changes nothing. It returns an error if the provider's own compaction would follow other
+// messages, because it would replace them too. It returns the number of added entries.
 func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 	if from == into {
 		return 0, fmt.Errorf("merge: %w: a session cannot be merged into itself", ErrUsage)
@@ -21,7 +19,7 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 		added      int
 	)
 	err := s.write(ctx, func(t *tx) (err error) {
-		// Locks are taken in one order, so that two merges cannot wait for each other.
+		// A fixed order of locks prevents deadlocks.
 		first, second := from, into
 		if second.String() < first.String() {
 			first, second = second, first
@@ -75,8 +73,8 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 	return added, nil
 }
 
-// standsAlone is an error if entries that are to be added to a session hold the provider's own
-// compaction: there it would stand for the messages in front of it, too, of which it knows nothing.
+// checkNoProviderCompaction returns an error if one of the entries holds the provider's own
+// compaction and the session has messages.
 func (s *Store) checkNoProviderCompaction(ctx context.Context, t *tx, y *Session, list []Entry) error {
 	n, err := s.countMessages(ctx, t, y, 1, y.Head)
 	if err != nil || n == 0 {
@@ -87,15 +85,15 @@ func (s *Store) checkNoProviderCompaction(ctx context.Context, t *tx, y *Session
 			continue
 		}
 		var r row
-		if err := s.inspectMessage(y, &r, e.Raw); err == nil && r.flags&flagProviderCompaction != 0 { // append tells what is wrong with others
+		if err := s.inspectMessage(y, &r, e.Raw); err == nil && r.flags&flagProviderCompaction != 0 {
 			return fmt.Errorf("entry %q holds the provider's own compaction, which would stand for the messages of %s, too", e.ID, y.Key)
 		}
 	}
 	return nil
 }
 
-// mergedID is the id for an entry in another session; "" if it is there already. The
-// sessions may share it, or a merge before this one has brought it.
+// idForMerge returns the id of an entry in another session, or "" if the session has the entry,
+// because it is shared or was merged before.
 func (s *Store) idForMerge(ctx context.Context, t *tx, session, y *Session, e Entry) (string, error) {
 	if session.owner(e.Seq) == y.owner(e.Seq) && e.Seq <= y.Head && y.state.visible(e.Seq) {
 		return "", nil

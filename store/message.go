@@ -10,17 +10,17 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// parseMessage reads one message as a list of its own.
+// parseMessage parses one message.
 func parseMessage(session *Session, raw []byte) (*wire.Request, error) {
 	return session.parse(slices.Concat([]byte{'['}, raw, []byte{']'}))
 }
 
-// readMessage is parseMessage for what is to become an entry.
+// readMessage parses a message that is to become an entry.
 func (s *Session) readMessage(raw []byte) (*wire.Request, error) {
 	return checkOneMessage(parseMessage(s, raw))
 }
 
-// oneMessage is an error if what was read is not one message.
+// checkOneMessage returns an error if the request is not one message.
 func checkOneMessage(r *wire.Request, err error) (*wire.Request, error) {
 	switch {
 	case errors.Is(err, wire.ErrNotRequest):
@@ -33,8 +33,7 @@ func checkOneMessage(r *wire.Request, err error) (*wire.Request, error) {
 	return r, nil
 }
 
-// isMessage is an error if an element of a list is no message of its dialect. What is wrong
-// with a message is repaired in a window.
+// checkMessage returns an error if an element of a list is not a message of its dialect.
 func checkMessage(r *wire.Request, i int) error {
 	if why := wirex.NoMessage(r, i); why != "" {
 		return notMessageError(r.Dialect, why)
@@ -42,19 +41,19 @@ func checkMessage(r *wire.Request, i int) error {
 	return nil
 }
 
-// sendable is an error if something is wrong with a message that no repair puts right: no window
-// could ever be made with it.
+// checkSendable returns an error if no repair can make the message valid, because no window could
+// contain it.
 func checkSendable(r *wire.Request) error {
+	// Most messages need no repair.
 	if !slices.ContainsFunc(r.Check(wire.CheckOptions{}), func(f wire.Finding) bool { return !slices.Contains(rulesOfLoneMessages, f.Rule) }) {
-		return nil // most messages, without the time that a repair takes
+		return nil
 	}
 	repaired, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
 	if err != nil {
 		return err
 	}
 	bad := slices.Clone(repaired.Left)
-	// A message that is alone here has no neighbours: a result, say, is quoted for want of its call,
-	// and with it what is wrong inside of it. Beside its call it would not be.
+	// A lone result is quoted as text because its call is missing, which hides its own problems.
 	for _, f := range repaired.Found {
 		isRepaired := func(c wire.Change) bool { return repairs(c, f) }
 		if f.Rule == "duplicate-key" || f.Rule == "wrong-type" && !slices.ContainsFunc(repaired.Changes, isRepaired) {
@@ -64,11 +63,11 @@ func checkSendable(r *wire.Request) error {
 	if len(bad) == 0 {
 		return nil
 	}
-	f := bad[len(bad)-1] // those that were found have the paths of the message as it came
+	f := bad[len(bad)-1] // found problems have the paths of the original message
 	return fmt.Errorf("no repair puts it right, so it could never be sent: %s at %s; correct the message and append it again", f.Rule, f.Path)
 }
 
-// forWantOfOthers are the rules that a message breaks because it is alone; each has a repair.
+// rulesOfLoneMessages are the rules that a message breaks because it is alone. Each has a repair.
 var rulesOfLoneMessages = []string{"orphan-call", "orphan-result", "first-role", "last-role", "tools-undefined"}
 
 // repairs reports whether a change was made because of a finding.
@@ -76,7 +75,7 @@ func repairs(c wire.Change, f wire.Finding) bool {
 	return c.Rule == f.Rule && (strings.HasPrefix(f.Path, c.Path) || strings.HasPrefix(c.Path, f.Path))
 }
 
-// noMessage says what to send instead.
+// notMessageError returns an error with an example of a valid message.
 func notMessageError(d wire.Dialect, why string) error {
 	of := "the dialect " + d.String()
 	if d == wire.Auto {

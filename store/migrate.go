@@ -17,23 +17,21 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// schema is the version of the tables that this program knows.
+// schema is the version of the tables that this program uses.
 const schema = 17
 
-// oldest is the version from which on tables are brought up to date: those of before were
-// written by no release.
+// oldest is the first version that can be upgraded. No release wrote older ones.
 const oldest = 9
 
-// migrate brings the tables up to date. Any number of processes may do so at once:
-// PostgreSQL is locked for the time, and SQLite has one writer. A database that is newer
-// than the program is refused.
+// migrate upgrades the tables. Several processes may do so at the same time: a lock serializes them
+// on PostgreSQL, and SQLite has one writer. It returns an error for newer tables.
 func migrate(ctx context.Context, db *sql.DB, eng engine) error {
 	n, err := version(ctx, db)
 	switch {
 	case n == schema:
-		return nil // the usual case, without a lock
+		return nil
 	case err != nil && eng.isDamaged(err):
-		return err // which no upgrade cures, however often it is tried
+		return err
 	}
 	if eng.name() == "sqlite" {
 		return migrateSQLite(ctx, db, eng)
@@ -43,9 +41,9 @@ func migrate(ctx context.Context, db *sql.DB, eng engine) error {
 	})
 }
 
-// untilSeen tries an upgrade of PostgreSQL again if a table is not there. Of 2,100 processes that
-// opened a new database, eight at a time on a busy machine, one was told that the table of
-// versions was there, and then that it was not: another one had just made it.
+// retryMissingTable repeats an upgrade of PostgreSQL that fails because a table is missing. With
+// eight processes at a time opening a new database on a busy machine, one of 2,100 saw the table of
+// versions that another process had just created, and then did not find it.
 func retryMissingTable(ctx context.Context, upgrade func() error) error {
 	for try := 1; ; try++ {
 		err := upgrade()
@@ -61,12 +59,11 @@ func retryMissingTable(ctx context.Context, upgrade func() error) error {
 	}
 }
 
-// inLine lets one process at a time upgrade a PostgreSQL, by the lock that goose would take.
-// Goose asks for it every five seconds; here the server lets the next one in, so that eight
-// that are started at once do not wait for a clock.
+// An upgradeLock serializes upgrades of PostgreSQL with goose's own lock. Goose polls the lock
+// every five seconds; here the server wakes the next process.
 type upgradeLock struct{}
 
-// maxUpgrade is how long one waits for those in front.
+// maxUpgrade limits the wait for other processes.
 const maxUpgrade = 5 * time.Minute
 
 func (upgradeLock) SessionLock(ctx context.Context, conn *sql.Conn) error {
@@ -84,7 +81,7 @@ func (upgradeLock) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// version asks which version the tables have; zero, with an error, if there are none.
+// version returns the version of the tables. It returns zero and an error if there are none.
 func version(ctx context.Context, db *sql.DB) (n int, err error) {
 	err = db.QueryRowContext(ctx, `SELECT max(version_id) FROM goose_db_version`).Scan(&n)
 	return n, err
@@ -110,20 +107,20 @@ func upgrade(ctx context.Context, db *sql.DB, d goose.Dialect, eng engine, o ...
 	return err
 }
 
-// migrateSQLite lets one process at a time upgrade a file: goose reads before it
-// writes, so two of them would get in each other's way. Whatever may come of that is tried
-// again; what will be the same the next time is not.
+// migrateSQLite upgrades a file. Goose reads before it writes, so concurrent upgrades can fail; it
+// repeats all but permanent errors.
 func migrateSQLite(ctx context.Context, db *sql.DB, eng engine) error {
 	err := checkWritable(ctx, db)
+	// Goose would retry for three seconds.
 	if isPermanent(err) {
-		return err // goose would try it for three seconds
+		return err
 	}
 	for try := range 60 {
 		if err = upgrade(ctx, db, goose.DialectSQLite3, eng); err == nil {
 			return nil
 		}
 		if n, _ := version(ctx, db); n == schema {
-			return nil // another process did it
+			return nil
 		} else if n > schema || n > 0 && n < oldest || isPermanent(err) {
 			return err
 		}
@@ -136,7 +133,7 @@ func migrateSQLite(ctx context.Context, db *sql.DB, eng engine) error {
 	return err
 }
 
-// tryTable makes a table and takes it back: whether a database can be written to at all.
+// checkWritable creates a table and rolls back.
 func checkWritable(ctx context.Context, db *sql.DB) error {
 	t, err := db.BeginTx(ctx, nil)
 	if err != nil {

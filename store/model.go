@@ -11,18 +11,18 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// makers are the first words of models, by who makes them.
+// modelPrefixes are the prefixes of model names, by maker.
 var modelPrefixes = map[string][]string{
 	"Anthropic": {"claude"},
 	"Google":    {"gemini"},
 	"OpenAI":    {"gpt", "o1", "o3", "o4", "chatgpt", "codex"},
 }
 
-// own are the dialects that are one maker's. Others are spoken by many, and so is that of a gateway, where
-// models have the name of their maker in front: openai/gpt-5.
+// dialectMakers are the makers of dialects with one maker. The other dialects are used by many, and
+// gateways prefix models with their maker: openai/gpt-5.
 var dialectMakers = map[wire.Dialect]string{wire.Anthropic: "Anthropic", wire.Gemini: "Google", wire.GeminiInteractions: "Google", wire.OpenAIResponses: "OpenAI"}
 
-// madeBy is the maker of a model of which the plain name is given; "": it is not known.
+// makerOf returns the maker of a model without a gateway's prefix, or "" if it is unknown.
 func makerOf(model string) string {
 	m, _ := tokens.Lookup(model)
 	name := strings.ToLower(model)
@@ -39,8 +39,8 @@ func makerOf(model string) string {
 	return ""
 }
 
-// takes is an error if a request is to go to a model that does not speak its dialect, with what it holds that
-// would have to be translated.
+// checkModelSpeaksDialect returns an error if the model does not accept requests in the dialect of
+// r. The error lists the parts that a conversion would have to translate.
 func checkModelSpeaksDialect(r *wire.Request, model string) error {
 	maker := makerOf(model)
 	if of, ok := dialectMakers[r.Dialect]; !ok || maker == "" || maker == of {
@@ -66,7 +66,7 @@ func checkModelSpeaksDialect(r *wire.Request, model string) error {
 	return fmt.Errorf("%w: %s does not speak %s, the dialect of the session%s; name a model that does, or begin a session in another dialect", ErrUsage, model, r.Dialect, what)
 }
 
-// rename makes a request, or what stands around one, name another model where it names one.
+// replaceModel replaces the model in an object that names one.
 func replaceModel(d wire.Dialect, object []byte, model string) ([]byte, error) {
 	if len(object) == 0 || wirex.ModelInURL(d) {
 		return object, nil
@@ -77,7 +77,7 @@ func replaceModel(d wire.Dialect, object []byte, model string) ([]byte, error) {
 	return setMember(object, "model", jsonedit.Quote(model))
 }
 
-// modelChanges is an error if a session cannot go on with another model.
+// checkModelChange returns an error if a session cannot continue with a model.
 func (s *Store) checkModelChange(ctx context.Context, key Key, model string) error {
 	session, err := s.Session(ctx, key)
 	if err != nil || model == session.Model || makerOf(model) == "" {
@@ -85,12 +85,12 @@ func (s *Store) checkModelChange(ctx context.Context, key Key, model string) err
 	}
 	_, _, r, _, err := s.readWindow(ctx, key, WindowOptions{})
 	if err != nil {
-		return nil // it has no messages, or they cannot be read: that is told where they are sent
+		return nil
 	}
 	return checkModelSpeaksDialect(r, model)
 }
 
-// renamed makes what goes around the messages of a session name its new model, unless it is changed as well.
+// setModel changes the model, also in the base and settings unless c replaces them.
 func (s *Session) setModel(c Update) error {
 	d, err := s.dialect()
 	if err != nil {

@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// A Note is a short text that all processes on the database share, such as what a proxy has
-// learned of a conversation. It is a value that many goroutines may read.
+// A Note is a short text that all processes on the database share, such as data that a proxy has
+// learned about a conversation.
 type Note struct {
 	Key, Text string
-	At        time.Time // when it was written last, by the clock of the database
+	At        time.Time // of the last change, by the clock of the database
 }
 
-// Note writes a note. Join makes one text of the one that is there, "" if there is none, and
-// the new one; it may be called more than once.
+// Note changes a note. Join combines the old text, or "", with the change; it may be called several
+// times.
 func (s *Store) Note(ctx context.Context, key string, join func(old string) string) error {
 	err := s.write(ctx, func(t *tx) error {
-		at, err := s.eng.sharedNow(ctx, t, s.now)
+		at, err := s.engine.sharedNow(ctx, t, s.now)
 		if err != nil {
 			return err
 		}
-		// The row is there, and locked, before it is read.
+		// This creates and locks the row before it is read.
 		if _, err := t.exec(ctx, `INSERT INTO notes (key, text, at) VALUES (?, '', ?) ON CONFLICT (key) DO UPDATE SET at = excluded.at`, key, at); err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (s *Store) Note(ctx context.Context, key string, join func(old string) stri
 	return nil
 }
 
-// Notes lists the notes that were written since a time, the oldest first.
+// Notes lists the notes that have changed since a time, oldest first.
 func (s *Store) Notes(ctx context.Context, since time.Time, limit int) (all []Note, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		return t.each(ctx, func(scan func(...any) error) error {
@@ -58,7 +58,7 @@ func (s *Store) Notes(ctx context.Context, since time.Time, limit int) (all []No
 	return all, nil
 }
 
-// ForgetNotes removes the notes that were written last before a time.
+// ForgetNotes deletes the notes that have not changed since a time.
 func (s *Store) ForgetNotes(ctx context.Context, before time.Time) (n int64, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n, err = t.exec(ctx, `DELETE FROM notes WHERE at < ?`, before.UnixMicro())

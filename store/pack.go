@@ -14,24 +14,23 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// How the bytes of an entry lie in the table: as they are or compressed, and whole or
-// with holes where a medium was taken out.
 const (
+	// A codec is a set of flags: how the bytes are compressed, and whether media were replaced by
+	// references.
 	codecZstd = 1 << iota
 	codecMedia
-	codecGone // let go by retention: a compaction stands for it
+	codecGone // deleted by retention
 	codecS2
-	codecHuff // around codecS2
-	// codecQuarantined is set by fsck for bytes that cannot be read. They stay as they are.
-	codecQuarantined
+	codecHuff        // around codecS2
+	codecQuarantined // set by fsck for unreadable bytes, which are kept
 )
 
 const (
-	// minPacked is the least size that is worth compressing.
+	// minCompressed is the smallest size in bytes that is compressed.
 	minCompressed = 200
-	// minZstd is the least size that is worth the better compression: its tables are a
-	// megabyte, which no cache has left when the disk has answered, and for a message of a
-	// kilobyte or two that took as long as the disk.
+	// minZstd is the smallest size for zstd. Its tables take a megabyte, which is not in the
+	// processor's cache after a wait for the disk: for a message of one or two kilobytes, that took
+	// as long as the disk.
 	minZstd = 16 << 10
 )
 
@@ -39,7 +38,7 @@ var (
 	encoders = sync.Pool{New: func() any {
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(1<<20))
 		if err != nil {
-			panic(err) // the options are constant
+			panic(err)
 		}
 		return e
 	}}
@@ -52,24 +51,23 @@ var (
 	}}
 )
 
-// A medium is a picture, a document or a recording inside the bytes of an entry. Text
-// is never taken out.
+// A medium is an image, document or recording in the bytes of an entry.
 type medium struct {
-	from, to int // of Raw
+	from, to int // in Raw
 	sum      [sha256.Size]byte
-	data     []byte // as it is stored: decoded where that gives the same base64 again
+	data     []byte // decoded from base64, unless encoding it again gives other text
 	verbatim bool   // data is not decoded
 }
 
-// minMedium is the least size that is worth a row of its own.
+// minMedium is the smallest size in bytes of a medium with a row of its own.
 const minMedium = 4 << 10
 
-// findMedia finds the media of a message, raw, that was parsed as a list of one.
+// findMedia finds the media of a message that was parsed as a list of one.
 func findMedia(r *wire.Request, raw []byte) (all []medium) {
 	for span := range wirex.Media(r) {
 		from, to := span.Start-1, span.End-1
 		text := raw[from:to]
-		// A data URL: the medium begins behind its head.
+		// In a data URL, the medium follows the comma.
 		if bytes.HasPrefix(text, []byte("data:")) {
 			comma := bytes.IndexByte(text, ',')
 			if comma < 0 || comma > 256 {
@@ -91,10 +89,10 @@ func findMedia(r *wire.Request, raw []byte) (all []medium) {
 	return all
 }
 
-// pack returns the bytes as they are to be stored, in memory of their own. A hole is written as its place, its
-// kind and the sum of what was there, in front of the rest:
+// encodeBytes returns the bytes as they are stored, in new memory. References to media precede the
+// rest:
 //
-//	count, then per hole: offset in the rest, plain, sum
+//	count, then per reference: offset in the rest, verbatim, checksum
 func encodeBytes(raw []byte, media []medium) (codec int, stored []byte) {
 	stored = raw
 	if len(media) > 0 {
@@ -135,7 +133,7 @@ func encodeBytes(raw []byte, media []medium) (codec int, stored []byte) {
 	return codec, bytes.Clone(stored)
 }
 
-// unpack is the way back; fill writes what belongs into a hole.
+// decodeBytes is the inverse of encodeBytes. Fill returns the text of a medium.
 func decodeBytes(codec int, stored []byte, fill func(mediaRef) ([]byte, error)) ([]byte, error) {
 	if codec == codecGone {
 		return nil, errExpiredBytes
@@ -145,19 +143,19 @@ func decodeBytes(codec int, stored []byte, fill func(mediaRef) ([]byte, error)) 
 	}
 	if codec&codecZstd != 0 {
 		d := decoders.Get().(*zstd.Decoder)
-		whole, err := d.DecodeAll(stored, nil)
+		decoded, err := d.DecodeAll(stored, nil)
 		decoders.Put(d)
 		if err != nil {
 			return nil, err
 		}
-		stored = whole
+		stored = decoded
 	}
 	if codec&(codecS2|codecHuff) != 0 {
-		whole, err := decompressSmall(codec, stored)
+		decoded, err := decompressSmall(codec, stored)
 		if err != nil {
 			return nil, err
 		}
-		stored = whole
+		stored = decoded
 	}
 	if codec&codecMedia == 0 {
 		return stored, nil
@@ -187,14 +185,14 @@ var (
 	errExpiredBytes = errors.New("retention has let go of them; the summary is all that is left")
 )
 
-// A hole is where a medium was taken out.
+// A mediaRef is a place from which a medium was removed.
 type mediaRef struct {
 	offset   int // in the rest
 	verbatim bool
 	sum      []byte
 }
 
-// holes reads the list of holes in front of the rest.
+// readMediaRefs reads the references before the rest.
 func readMediaRefs(stored []byte) (list []mediaRef, rest []byte, err error) {
 	n, w := binary.Uvarint(stored)
 	if w <= 0 || n > uint64(len(stored)) {
@@ -212,7 +210,7 @@ func readMediaRefs(stored []byte) (list []mediaRef, rest []byte, err error) {
 	return list, stored, nil
 }
 
-// text writes a medium as it stood in the message.
+// encode returns a medium as it was in the message.
 func (h mediaRef) encode(data []byte) []byte {
 	if h.verbatim {
 		return data

@@ -6,30 +6,29 @@ import (
 	"slices"
 )
 
-// A Page asks for some entries of a session. Many goroutines may read it.
+// A Page selects entries of a session.
 type Page struct {
-	// After and Before are ids of entries: the page holds what stands behind the one, or
-	// in front of the other, without it. At most one of them is set; none: the beginning,
-	// or the end if Last is set.
+	// After and Before are ids of entries that exclude each other. The page contains the entries
+	// after or before that entry. Without them, it contains the first entries, or the last ones if
+	// Last is set.
 	After, Before string
 	Last          bool
-	// Limit is how many entries a page has. It has more where an exchange would be parted
-	// otherwise. Zero: 100.
+	// Limit is the number of entries. The page has more where it would split an exchange. Zero
+	// means 100.
 	Limit int
 }
 
-// Entries is a page. Many goroutines may read it.
+// Entries is a page of entries.
 type Entries struct {
 	Entries []Entry // oldest first
-	// Next and Prev are the cursors for the pages behind and in front; empty: there is
-	// nothing.
+	// Next and Prev are the cursors of the pages after and before. They are empty if there are
+	// none.
 	Next, Prev string
 	Head       int64
 }
 
-// Page returns a page of the entries in force, the store's own among them: reverts, undos,
-// compactions. No page begins or ends inside an exchange. A cursor that names no entry in force
-// is an error that wraps ErrNoCursor.
+// Page returns a page of the entries in force, including reverts, undos and compactions. No page
+// splits an exchange. The error wraps ErrNoCursor if a cursor is not an entry in force.
 func (s *Store) Page(ctx context.Context, key Key, p Page) (page Entries, err error) {
 	if p.After != "" && p.Before != "" {
 		return page, fmt.Errorf("page: %w: After and Before exclude each other", ErrUsage)
@@ -101,7 +100,7 @@ func (s *Store) page(ctx context.Context, t *tx, session *Session, p Page) (Entr
 	return page, nil
 }
 
-// markOpen marks the calls of a page that no entry in force answers, on it or behind it.
+// markOpen sets Open for calls without a result in force. It modifies the entries.
 func (s *Store) markOpen(ctx context.Context, t *tx, session *Session, all []Entry) error {
 	type place struct {
 		seq int64
@@ -139,7 +138,7 @@ func (s *Store) markOpen(ctx context.Context, t *tx, session *Session, all []Ent
 	return nil
 }
 
-// numbers lists the numbers of the first or last entries in force of a range, in order.
+// visibleSeqs lists the numbers of the first or last entries in force of a range, in order.
 func (s *Session) visibleSeqs(from, to int64, limit int, backwards bool) (seqs []int64) {
 	all := s.ranges(from, to)
 	if backwards {
@@ -163,12 +162,11 @@ func (s *Session) visibleSeqs(from, to int64, limit int, backwards bool) (seqs [
 	return seqs
 }
 
-// near is how far apart call and answer usually stand at most; others have an index
-// of their own.
+// nearAnswer is the usual maximum distance of a result from its call. Results farther away have a
+// mark.
 const nearAnswer = 64
 
-// wholeFrom moves a boundary towards the beginning until no exchange straddles it: the
-// page begins with entry seq.
+// expandStart moves the beginning of a page backward until it splits no exchange.
 func (s *Store) expandStart(ctx context.Context, t *tx, session *Session, seq int64) (int64, error) {
 	for {
 		first, err := s.findStraddling(ctx, t, session, seq, func(best, _, call int64) int64 {
@@ -184,7 +182,7 @@ func (s *Store) expandStart(ctx context.Context, t *tx, session *Session, seq in
 	}
 }
 
-// wholeTo moves a boundary towards the end: the page ends with entry seq.
+// expandEnd moves the end of a page forward until it splits no exchange.
 func (s *Store) expandEnd(ctx context.Context, t *tx, session *Session, seq int64) (int64, error) {
 	for {
 		last, err := s.findStraddling(ctx, t, session, seq+1, func(best, answer, _ int64) int64 { return max(best, answer) })
@@ -195,27 +193,26 @@ func (s *Store) expandEnd(ctx context.Context, t *tx, session *Session, seq int6
 	}
 }
 
-// answering reads the entries of a stretch that may answer calls in front of an entry: those
-// near to it, or those that are far from their calls.
+// resultsAfter reads the entries of a range that may answer calls before an entry: the nearest
+// ones, or with far those with the mark of a distant call.
 func (s *Store) resultsAfter(ctx context.Context, t *tx, session *Session, st entryRange, before int64, far bool) (all []entryInfo, err error) {
 	if far {
 		seqs, err := s.findMarkedIn(ctx, t, session, markFar, st, false, allEntries)
 		if err != nil {
 			return nil, err
 		}
-		return s.readEntryInfos(ctx, t, session, st.sid, seqs)
+		return s.readEntryInfos(ctx, t, session, st.owner, seqs)
 	}
 	var seqs []int64
 	for seq := st.from; seq <= min(st.to, before+nearAnswer); seq++ {
 		seqs = append(seqs, seq)
 	}
-	return s.readEntryInfos(ctx, t, session, st.sid, seqs)
+	return s.readEntryInfos(ctx, t, session, st.owner, seqs)
 }
 
-// straddle asks something of the exchanges whose call stands in front of an entry and
-// whose answer is that entry or stands behind it, both in force. It reads the answers
-// behind the entry that are near or far from their calls: what stands in front of it is
-// not looked at, so a boundary near the end costs little in the longest history.
+// findStraddling combines the exchanges in force whose call is before an entry and whose result is
+// not. It reads only the results after the entry, so that its cost does not depend on the length of
+// the history.
 func (s *Store) findStraddling(ctx context.Context, t *tx, session *Session, before int64, better func(best, answer, call int64) int64) (best int64, err error) {
 	for _, st := range session.ranges(before, session.Head) {
 		for _, far := range []bool{false, true} {

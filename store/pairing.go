@@ -140,7 +140,7 @@ func (s *Store) callsIn(ctx context.Context, t *tx, session *Session, c Call, st
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.readEntryInfos(ctx, t, session, st.sid, seqs)
+	all, err := s.readEntryInfos(ctx, t, session, st.owner, seqs)
 	if err != nil {
 		return nil, err
 	}

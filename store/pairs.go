@@ -9,11 +9,9 @@ import (
 	"time"
 )
 
-// The calls and answers of an entry lie in its row: how many calls, for each its family, its
-// id and its tool, then how many answers, for each the same and which call it belongs to. Of
-// a call its number is its place in the list.
-
-// pairs is how the calls and answers of an entry are kept; nil if there are none.
+// encodePairs returns the calls and results as they are stored: the number of calls, the family, id
+// and tool of each, and the same for results, with the place of their call. It returns nil if there
+// are none.
 func (e *Entry) encodePairs() []byte {
 	if len(e.Calls) == 0 && len(e.Answers) == 0 {
 		return nil
@@ -39,7 +37,7 @@ func (e *Entry) encodePairs() []byte {
 
 var errPairs = errors.New("its calls and answers cannot be read")
 
-// unpair is the way back.
+// decodePairs is the inverse of encodePairs. It modifies the entry.
 func (e *Entry) decodePairs(kept []byte) error {
 	if len(kept) == 0 {
 		return nil
@@ -95,22 +93,22 @@ func (e *Entry) decodePairs(kept []byte) error {
 	return nil
 }
 
-// unpairOrNone is unpair for those who go on without calls and answers where they are damaged:
-// they say where a history may be parted, and fsck can write them again from the message.
+// decodePairsOrNone leaves an entry with damaged pairs without calls and results. Fsck can restore
+// them from the message.
 func (e *Entry) decodePairsOrNone(kept []byte) {
 	if e.decodePairs(kept) != nil {
 		e.Calls, e.Answers = nil, nil
 	}
 }
 
-// A known entry is one without its bytes.
+// An entryInfo is an entry without its bytes.
 type entryInfo struct {
 	Entry
 	sum []byte
 }
 
-// readKnown reads entries of one owner by their numbers, without their bytes; those that stand near
-// each other with one statement.
+// readEntryInfos reads entries of an owner by their numbers, without their bytes. Neighbors share a
+// statement.
 func (s *Store) readEntryInfos(ctx context.Context, t *tx, session *Session, sid int64, seqs []int64) ([]entryInfo, error) {
 	seqs = slices.Clone(seqs)
 	slices.Sort(seqs)

@@ -20,9 +20,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// postgresEngine is PostgreSQL: many machines share one database.
+// A postgresEngine stores sessions in PostgreSQL, which many machines can share.
 type postgresEngine struct {
-	bound sync.Map // statements, by how they were written
+	bound sync.Map // statements with numbered placeholders, by their text
 
 	pool  *pgxpool.Pool // for fast appends
 	group commitGroup
@@ -31,20 +31,18 @@ type postgresEngine struct {
 func openPostgres(dsn string) (*sql.DB, engine, error) {
 	c, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		// The error may hold the address with its password.
 		return nil, nil, errors.New("open store: the address of the database cannot be read; it looks like postgres://user@host/database")
 	}
+	// Settings in the address take precedence.
 	for name, value := range map[string]string{
 		"application_name": "pare",
-		// Every statement is small, and known: planning it each time costs more than running it.
+		// Planning a small statement takes longer than running it.
 		"plan_cache_mode": "force_generic_plan",
-		// A plan must not turn into a scan of a table because it was small when it was analysed.
+		// A plan from when a table was small must not scan it later.
 		"enable_seqscan": "off",
-		// Compiling a statement takes longer than running it, and one that has to scan a table
-		// all the same would be compiled, for what the scan is said to cost.
+		// Compiling a statement takes longer than running it.
 		"jit": "off",
-		// A machine that vanishes in the middle of a transaction holds its locks until the
-		// server notices; left alone, that may take hours.
+		// Otherwise, locks of a machine that vanished may be held for hours.
 		"idle_in_transaction_session_timeout": "60000",
 		"tcp_keepalives_idle":                 "30",
 		"tcp_keepalives_interval":             "10",
@@ -55,7 +53,7 @@ func openPostgres(dsn string) (*sql.DB, engine, error) {
 		}
 	}
 	db := stdlib.OpenDB(*c)
-	// With those of fast appends 20: five processes fit into what a server allows by default.
+	// With the pool for fast appends 20: five processes fit into the default limit of a server.
 	db.SetMaxOpenConns(20 - fastLanes)
 	db.SetMaxIdleConns(20 - fastLanes)
 	e := new(postgresEngine)
@@ -71,27 +69,23 @@ func (e *postgresEngine) close() { e.pool.Close() }
 
 func (*postgresEngine) name() string { return "postgres" }
 
-// unready: the error names the server.
 func (*postgresEngine) explainOpenError(err error) error { return err }
 
-// there: the server knows its files.
 func (*postgresEngine) checkFiles() error { return nil }
 
-// wrote: the server looks after its journal.
 func (*postgresEngine) afterWrite() {}
 
-// tail: marks of more than these are too many bytes for a connection that breaks again and
-// again: an append that has to write them would never come through.
+// maxTail is small, because an append has to write all marks at once, also over a connection that
+// often breaks.
 func (*postgresEngine) maxTail() int { return 64 }
 
-// lock locks the rows, which an append keeps from being locked while it is under way.
+// lock locks the rows. A fast append shares the lock of the row.
 func (*postgresEngine) lock(ctx context.Context, t *tx, where string, args ...any) error {
 	_, err := t.exec(ctx, `SELECT sid FROM sessions WHERE `+where+` ORDER BY sid FOR UPDATE`, args...)
 	return err
 }
 
-// bind numbers the question marks. There are none in our statements that mean
-// anything else.
+// bind numbers the placeholders. Question marks have no other meaning in the statements.
 func (e *postgresEngine) bind(query string) string {
 	if b, ok := e.bound.Load(query); ok {
 		return b.(string)
@@ -120,44 +114,43 @@ func (*postgresEngine) isFull(err error) bool {
 	return errors.As(err, &e) && e.Code == "53100"
 }
 
-// freeing: a server keeps its journal elsewhere, and deletes in place.
+// withReserve keeps no reserve: the server deletes in place.
 func (*postgresEngine) withReserve(do func() error) error { return do() }
 
-// down: no connection, one that broke off, or a server that says that it does not work now.
 func (e *postgresEngine) isDown(err error) bool {
 	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) { // also if it is refused: the server is full, or starts
+	if errors.As(err, &connect) {
 		return true
 	}
-	var said *pgconn.PgError
-	if errors.As(err, &said) {
-		switch said.Code {
-		case "25006", // it is a copy, which cannot be written to
-			"53000", "53200", "53300", "57P03": // no memory or no connection is left, or it starts
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		switch pgErr.Code {
+		case "25006", // a read-only replica
+			// Memory or connections are exhausted, or the server is starting.
+			"53000", "53200", "53300", "57P03":
 			return true
 		}
 	}
 	return e.isBroken(err)
 }
 
-// broken: the server was stopped or has crashed, or nobody is at the other end.
 func (*postgresEngine) isBroken(err error) bool {
 	var (
 		connect *pgconn.ConnectError
-		said    *pgconn.PgError
+		pgErr   *pgconn.PgError
 		network net.Error
 		corrupt *CorruptError
 	)
 	switch {
-	case errors.As(err, &connect), errors.As(err, &corrupt): // bytes may end early, too
+	case errors.As(err, &connect), errors.As(err, &corrupt): // decompression may end early, too
 		return false
-	case errors.As(err, &said):
-		return slices.Contains([]string{"57P01", "57P02", "57P05"}, said.Code) || strings.HasPrefix(said.Code, "08")
+	case errors.As(err, &pgErr):
+		return slices.Contains([]string{"57P01", "57P02", "57P05"}, pgErr.Code) || strings.HasPrefix(pgErr.Code, "08")
 	}
 	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err)
 }
 
-// damaged: data_corrupted and index_corrupted.
+// isDamaged checks for data_corrupted and index_corrupted.
 func (*postgresEngine) isDamaged(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "XX001" || e.Code == "XX002")
@@ -167,22 +160,21 @@ func (*postgresEngine) backup(context.Context, string) error {
 	return fmt.Errorf("%w: it is a PostgreSQL: use pg_dump", ErrUsage)
 }
 
-// verify: the server looks after its files itself, and a client may not.
 func (*postgresEngine) verify(context.Context) ([]string, error) { return nil, nil }
 func (*postgresEngine) isSpoiled(error) bool                     { return false }
 func (*postgresEngine) reindex(context.Context, *tx) error       { return nil }
 
-// maxPosition is the last place of a word that a tsvector knows.
+// maxPosition is the largest position of a word in a tsvector.
 const maxPosition = 1<<14 - 1
 
-// maxWords is how much text of an entry can be looked up: a tsvector is bounded.
+// maxWords limits the indexed text of an entry in bytes, because a tsvector is limited.
 const maxWords = 200 << 10
 
 func (*postgresEngine) indexWords(ctx context.Context, t *tx, sid, seq int64, text string) error {
 	if len(text) > maxWords {
 		text = strings.ToValidUTF8(text[:maxWords], "")
 	}
-	// The words are told one by one: the server would find others in paths and addresses.
+	// The words are listed, because the server would split paths and addresses differently.
 	var list strings.Builder
 	for i, w := range strings.Fields(text) {
 		fmt.Fprintf(&list, "'%s':%d ", w, min(i+1, maxPosition))
@@ -197,15 +189,16 @@ func (*postgresEngine) indexWords(ctx context.Context, t *tx, sid, seq int64, te
 	return nil
 }
 
-// rank adds up what ts_rank_cd says of each word. The server does not know how rare a word is, so
-// that is counted; and a word that is said often counts more than once, but never twice. To look
-// into entries takes long, so the index picks the few that have the most, or the rarest, words.
+// rank adds up ts_rank_cd for each word, weighted by the rarity of the word, which the server does
+// not know. Repeated words count more, but less than twice. Ranking reads the entries, so the index
+// first selects those with the most and rarest words.
 func (*postgresEngine) rank(ctx context.Context, t *tx, words []string, scope string, most int) (all []ranked, err error) {
 	var total float64
 	if err := t.row(ctx, `SELECT count(*) FROM stems`).Scan(&total); err != nil {
 		return nil, err
 	}
-	var scores, having []string // constants, as often as there are words
+	// These are constants, repeated for each word.
+	var scores, having []string
 	var has, weighs []any
 	for _, w := range words {
 		var n float64
@@ -224,10 +217,10 @@ func (*postgresEngine) rank(ctx context.Context, t *tx, words []string, scope st
 	if len(scores) == 0 {
 		return nil, nil
 	}
-	what, where := strings.Join(scores, " + "), strings.Join(having, " UNION ALL ")
+	score, where := strings.Join(scores, " + "), strings.Join(having, " UNION ALL ")
 	query := `WITH likely AS (SELECT pos FROM (` + where + `) AS each_word WHERE (pos >> 28) IN (SELECT sid FROM sessions WHERE scope = ?)
 			GROUP BY pos ORDER BY sum(rare) DESC, pos DESC LIMIT ?)
-		SELECT pos, CAST(` + what + ` AS double precision) AS score FROM stems WHERE pos IN (SELECT pos FROM likely) ORDER BY score DESC, pos DESC`
+		SELECT pos, CAST(` + score + ` AS double precision) AS score FROM stems WHERE pos IN (SELECT pos FROM likely) ORDER BY score DESC, pos DESC`
 	err = t.each(ctx, func(scan func(...any) error) error {
 		var r ranked
 		err := scan(&r.pos, &r.score)
@@ -237,7 +230,7 @@ func (*postgresEngine) rank(ctx context.Context, t *tx, words []string, scope st
 	return all, err
 }
 
-// mostRead is how many entries are looked into to rank them.
+// maxRankRead limits the entries that are read for ranking.
 const maxRankRead = 60
 
 func (*postgresEngine) searchCondition(words []phrase) (string, []any) {
@@ -257,14 +250,14 @@ func (*postgresEngine) deleteWords(ctx context.Context, t *tx, sid, from, to int
 	return err
 }
 
-// clock is the server's: those of the machines differ.
+// sharedNow returns the time of the server, because the clocks of machines differ.
 func (*postgresEngine) sharedNow(ctx context.Context, t *tx, _ func() int64) (now int64, err error) {
 	err = t.row(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`).Scan(&now)
 	return now, err
 }
 
-// mediaLock is the number of the lock of the media.
-const mediaLock = 0x70617265 // "pare"
+// mediaLock is the number of the advisory lock for media: "pare" in ASCII.
+const mediaLock = 0x70617265
 
 func (*postgresEngine) lockMedia(ctx context.Context, t *tx, alone bool) error {
 	query := `SELECT pg_advisory_xact_lock_shared(?)`

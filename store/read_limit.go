@@ -10,18 +10,17 @@ import (
 	"github.com/pare-llm/pare/tokens"
 )
 
-// A reach is how much of a history is worth reading for a window: more than can be sent,
-// so that old results can be cleared in the place of whole turns. Zero is no bound.
+// A readLimit bounds the part of a history that is read for a window. It is larger than the window,
+// so that old results can be removed instead of whole turns. Zero is no bound.
 type readLimit struct {
 	tokens          int64
 	messages, turns int
-	keep            int // messages at the end that are read in any case
+	keep            int // messages at the end that are always read
 }
 
-// reachOf is that of a policy. One without limits sends everything, and one that lets
-// go of the middle, or of what ranks lowest, has to see everything. A limit of exchanges
-// lets go of calls and results alone: what was said is sent, all of it. What rules protect
-// is sent, too, however old it is.
+// readLimitFor returns the read limit for a policy. The whole history is read without limits, for
+// policies that drop from the middle or by priority, and if rules may protect old messages. A limit
+// of exchanges reads everything, because it keeps all text.
 func readLimitFor(session *Session, p *pare.Policy) (r readLimit) {
 	w := p.Window
 	if p.Off || w == nil || w.MiddleOut || w.Priority != nil || hasProtectingRule(p.Rules) || hasProtectingRule(w.Rules) {
@@ -36,13 +35,13 @@ func readLimitFor(session *Session, p *pare.Policy) (r readLimit) {
 	return readLimit{tokens: 2 * int64(limit), messages: 2 * w.Messages, turns: w.Turns, keep: w.MinKeep}
 }
 
-// protects reports whether rules may protect anything but what is recent.
+// hasProtectingRule reports whether a rule may protect messages that are not recent.
 func hasProtectingRule(p *pare.Pipeline) bool {
 	return p != nil && slices.ContainsFunc(p.Rules(), func(r pare.Rule) bool { return !r.Recent })
 }
 
-// start is where reading begins, from an entry on, in front of which lies a weight: the
-// last place that every limit allows.
+// readStart returns the last entry at which reading can begin for all limits. Before is the weight
+// before from.
 func (s *Store) readStart(ctx context.Context, t *tx, session *Session, from, before int64, r readLimit) (int64, error) {
 	start := from
 	for _, bound := range []func() (int64, error){
@@ -63,7 +62,7 @@ func (s *Store) readStart(ctx context.Context, t *tx, session *Session, from, be
 	return min(start, keep), err
 }
 
-// A lister lists the last n entries of a stretch that it is for, the newest first.
+// A lastEntries function lists the last n entries of its kind in a range, newest first.
 type lastEntries func(ctx context.Context, t *tx, session *Session, st entryRange, n int) ([]int64, error)
 
 func (s *Store) lastTurnsIn(ctx context.Context, t *tx, session *Session, st entryRange, n int) ([]int64, error) {
@@ -76,12 +75,11 @@ func (s *Store) lastMessagesIn(ctx context.Context, t *tx, session *Session, st 
 		err := scan(&at)
 		seqs = append(seqs, seqOf(at))
 		return err
-	}, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? AND flags & 2 = 2 ORDER BY pos DESC LIMIT ?`, pos(st.sid, st.from), pos(st.sid, st.to), n)
+	}, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? AND flags & 2 = 2 ORDER BY pos DESC LIMIT ?`, pos(st.owner, st.from), pos(st.owner, st.to), n)
 	return seqs, err
 }
 
-// startByCount is where the last n entries of a lister begin, moved to the beginning of a
-// turn. It costs as much as there are entries in these n.
+// startByCount returns where the last n entries begin, moved back to the beginning of a turn.
 func (s *Store) startByCount(ctx context.Context, t *tx, session *Session, from int64, n int, last lastEntries) (int64, error) {
 	if n == 0 {
 		return from, nil
@@ -103,24 +101,21 @@ func (s *Store) startByCount(ctx context.Context, t *tx, session *Session, from 
 		if len(turns) > 0 && turns[0] >= from {
 			seq = turns[0]
 		}
-		whole, err := s.expandStart(ctx, t, session, seq)
-		return max(whole, from), err
+		start, err := s.expandStart(ctx, t, session, seq)
+		return max(start, from), err
 	}
 	return from, nil
 }
 
-// startByTokens goes by the weight of the entries and moves in steps of about a quarter of what
-// may be read, so it stays where it is for many requests, in every process.
-//
-// More may be read with a larger reach, never less: a step is a power of two, so the places of
-// larger steps are places of smaller ones, and both the place and the turn are looked for in front
-// of where the reach ends.
+// startByTokens moves in steps of about a quarter of the limit, so that the start stays the same
+// for many requests, in every process. A larger limit never reads less: steps are powers of two, so
+// the starts of larger steps are starts of smaller ones.
 func (s *Store) startByTokens(ctx context.Context, t *tx, session *Session, from, before, reach int64) (int64, error) {
-	if reach == 0 || session.cum-before <= reach {
+	if reach == 0 || session.weight-before <= reach {
 		return from, nil
 	}
 	step := int64(1) << max(bits.Len64(uint64(reach))-3, 0)
-	skip := (session.cum - before - reach) / step * step
+	skip := (session.weight - before - reach) / step * step
 	if skip == 0 {
 		return from, nil
 	}
@@ -128,23 +123,24 @@ func (s *Store) startByTokens(ctx context.Context, t *tx, session *Session, from
 	if err != nil {
 		return 0, err
 	}
-	if behind := session.ranges(seq+1, session.Head); len(behind) > 0 {
-		seq = behind[0].from // what straddles the place may be huge
+	// The entry at the boundary may be huge.
+	if later := session.ranges(seq+1, session.Head); len(later) > 0 {
+		seq = later[0].from
 	}
-	// A turn is the best beginning, if there is one in the step before.
+	// The beginning of a turn in the previous step is preferred.
 	turn, err := s.turnStartBefore(ctx, t, session, from, seq, before+skip-step)
 	if err != nil || turn > 0 {
 		return turn, err
 	}
-	whole, err := s.expandStart(ctx, t, session, seq)
-	return max(whole, from), err
+	start, err := s.expandStart(ctx, t, session, seq)
+	return max(start, from), err
 }
 
-// seqAt is the first entry in force that a weight is reached with, from one on in front of
-// which lies a weight. The weights of the entries in force rise, so it can be searched for.
+// findSeqByWeight returns the first entry in force that brings the weight above cum. Before is the
+// weight before from. The weights of entries in force increase.
 func (s *Store) findSeqByWeight(ctx context.Context, t *tx, session *Session, from, before, cum int64) (int64, error) {
 	for _, st := range session.ranges(from, session.Head) {
-		end, err := s.cumAt(ctx, t, session, st.to)
+		end, err := s.weightUpTo(ctx, t, session, st.to)
 		if err != nil {
 			return 0, err
 		}
@@ -156,13 +152,12 @@ func (s *Store) findSeqByWeight(ctx context.Context, t *tx, session *Session, fr
 	return session.Head, nil
 }
 
-// seqWithin searches a stretch in front of which lies a weight, and which ends with another
-// one. Entries weigh about the same in the long run, so that a few guesses are enough
-// however many there are; where they do not, it halves. The last few are read in a row.
+// searchByWeight searches a range by interpolation, and by bisection if entries differ much in
+// weight. It reads the last few rows in sequence.
 func (s *Store) searchByWeight(ctx context.Context, t *tx, st entryRange, before, end, cum int64) (int64, error) {
 	const row, guesses = 32, 8
 	lo, hi := st.from, st.to
-	var past int64 // by how much to guess past what is likely, so that it lies between two guesses
+	var past int64 // offset of the guess, so that the result is enclosed
 	for try := 0; hi-lo >= row; try++ {
 		mid := lo + (hi-lo)/2
 		if try < guesses {
@@ -170,7 +165,7 @@ func (s *Store) searchByWeight(ctx context.Context, t *tx, st entryRange, before
 			mid = max(lo, min(mid, hi-1))
 		}
 		var c int64
-		if err := t.row(ctx, `SELECT cum FROM entries WHERE pos = ?`, pos(st.sid, mid)).Scan(&c); err != nil {
+		if err := t.row(ctx, `SELECT cum FROM entries WHERE pos = ?`, pos(st.owner, mid)).Scan(&c); err != nil {
 			return 0, err
 		}
 		if c > cum {
@@ -183,21 +178,21 @@ func (s *Store) searchByWeight(ctx context.Context, t *tx, st entryRange, before
 			past = -past
 		}
 	}
-	err := t.row(ctx, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? AND cum > ? ORDER BY pos LIMIT 1`, pos(st.sid, lo), pos(st.sid, hi), cum).Scan(&lo)
+	err := t.row(ctx, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? AND cum > ? ORDER BY pos LIMIT 1`, pos(st.owner, lo), pos(st.owner, hi), cum).Scan(&lo)
 	return seqOf(lo), err
 }
 
-// mostInTurn bounds how many messages that a person says one after the other are looked for.
+// maxTurnMessages limits the consecutive user messages of a turn that are searched.
 const maxTurnMessages = 64
 
-// lastTurn is the last entry, from one on up to seq, with which a person begins a turn, if it is
-// behind a weight; 0 otherwise. Messages in a row are one turn, which a window drops as a whole.
-func (s *Store) turnStartBefore(ctx context.Context, t *tx, session *Session, from, seq, behind int64) (int64, error) {
+// turnStartBefore returns the last entry up to seq that begins a turn, or 0 if its weight is less
+// than minWeight. Consecutive user messages are one turn, which a window drops as a whole.
+func (s *Store) turnStartBefore(ctx context.Context, t *tx, session *Session, from, seq, minWeight int64) (int64, error) {
 	last, err := s.findMarked(ctx, t, session, markTurn, from, seq, true, maxTurnMessages)
 	if err != nil || len(last) == 0 {
 		return 0, err
 	}
-	if cum, err := s.cumAt(ctx, t, session, last[0]); err != nil || cum < behind {
+	if cum, err := s.weightUpTo(ctx, t, session, last[0]); err != nil || cum < minWeight {
 		return 0, err
 	}
 	first := last[0]
@@ -207,9 +202,9 @@ func (s *Store) turnStartBefore(ctx context.Context, t *tx, session *Session, fr
 		}
 		first = earlier
 	}
-	whole, err := s.expandStart(ctx, t, session, first)
-	if err != nil || whole != first {
-		return 0, err // an exchange that is still running straddles it
+	start, err := s.expandStart(ctx, t, session, first)
+	if err != nil || start != first {
+		return 0, err
 	}
-	return whole, nil
+	return start, nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A reference is what the archive keeps of entries that are in the store anyway: a range
-// of them, one, or one block of one.
+// A reference is an item of the archive whose bytes are in entries: a range of entries, one entry,
+// or a block.
 type reference struct {
 	Key   Key   `json:"pare_session"`
 	From  int64 `json:"from"`
@@ -29,13 +29,13 @@ type reference struct {
 func (r reference) encode() []byte {
 	b, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // it has nothing that cannot be written
+		panic(err)
 	}
 	return b
 }
 
-// An Archive keeps what the windows of one session take out, and gives back what is kept in
-// the scope of the session. It is the keeper of a [pare.Policy]. Many goroutines may use it.
+// An Archive keeps what the windows of a session remove, and finds all items in the scope of the
+// session. It can be used as the archive of a [pare.Policy].
 type Archive struct {
 	s   *Store
 	key Key
@@ -46,7 +46,7 @@ var _ archive.Archive = (*Archive)(nil)
 // Archive returns the archive of a session.
 func (s *Store) Archive(key Key) *Archive { return &Archive{s, key} }
 
-// Put keeps items.
+// Put stores items.
 func (a *Archive) Put(ctx context.Context, items ...archive.Item) error {
 	return a.s.write(ctx, func(t *tx) error {
 		session, err := a.s.live(ctx, t, a.key, false)
@@ -65,14 +65,13 @@ func (a *Archive) Put(ctx context.Context, items ...archive.Item) error {
 	})
 }
 
-// Get returns an item; the error wraps [archive.ErrNotFound] if there is none.
+// Get returns an item. The error wraps [archive.ErrNotFound] if there is none.
 func (a *Archive) Get(ctx context.Context, id string) (archive.Item, error) {
 	return a.s.item(ctx, a.key.Scope, id)
 }
 
-// shelveOne writes an item down for a session; one that refers has a reference in the place of
-// its bytes. Every session that takes the same bytes out has a row of its own, which lives as long
-// as the session does.
+// insertArchiveItem stores an item of a session. If refers is set, its bytes are a reference. Each
+// session has its own row, which is deleted with the session.
 func (s *Store) insertArchiveItem(ctx context.Context, t *tx, session *Session, item archive.Item, refers bool) error {
 	flag := 0
 	if refers {
@@ -82,8 +81,8 @@ func (s *Store) insertArchiveItem(ctx context.Context, t *tx, session *Session, 
 	return err
 }
 
-// shelve makes what a window takes out known by its names. The entries have the bytes, so
-// the archive says where; it is written to only if a name is new to the session.
+// archiveRemoved makes the parts that a window removes available under their handles. It stores
+// references and writes only new handles.
 func (s *Store) archiveRemoved(ctx context.Context, session *Session, h history, r *wire.Request, items []archive.Item) error {
 	if len(items) == 0 {
 		return nil
@@ -128,14 +127,15 @@ func (s *Store) archiveRemoved(ctx context.Context, session *Session, h history,
 	})
 }
 
-// places says, by path, which entries the messages and blocks of a request are.
+// referencesByPath returns references for the messages and blocks of a request, by path. Summaries
+// have none, because they are stored themselves.
 func referencesByPath(session *Session, h history, r *wire.Request) map[string]reference {
 	all := make(map[string]reference)
 	t := r.Transcript()
 	for i, m := range t.Messages() {
 		seq := h.seqs[i]
 		if seq == 0 {
-			continue // a summary: its bytes are kept themselves
+			continue
 		}
 		for b := m.First; b < m.End; b++ {
 			n := int(b - m.First)
@@ -146,9 +146,8 @@ func referencesByPath(session *Session, h history, r *wire.Request) map[string]r
 	return all
 }
 
-// Recall returns what a handle stands for, as JSON: the block or message that a
-// placeholder took the place of, or the list of messages that a summary stands for. The
-// error wraps [archive.ErrNotFound] if it names nothing.
+// Recall returns the JSON that a handle refers to: a block, a message, or the list of messages that
+// a summary replaces. The error wraps [archive.ErrNotFound] if there is none.
 func (s *Store) Recall(ctx context.Context, scope, handle string) ([]byte, error) {
 	item, err := s.item(ctx, scope, handle)
 	if err != nil || !item.Stands() {
@@ -160,7 +159,7 @@ func (s *Store) Recall(ctx context.Context, scope, handle string) ([]byte, error
 		list[i] = item.Raw
 	}
 	if len(all) > 0 {
-		err = nil // some of it is kept
+		err = nil
 	}
 	return slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte{']'}), err
 }
@@ -172,7 +171,8 @@ func (s *Store) item(ctx context.Context, scope, handle string) (item archive.It
 	}
 	err = s.read(ctx, func(t *tx) error {
 		first := error(nil)
-		for sid := int64(0); ; { // the sessions that have it; almost always the first one has the bytes
+		// Several sessions may have the item. The first one nearly always has the bytes.
+		for sid := int64(0); ; {
 			var refers int
 			err := t.row(ctx, `SELECT sid, raw, path, refers FROM archive WHERE scope = ? AND id = ? AND sid > ? ORDER BY sid LIMIT 1`, scope, handle, sid).
 				Scan(&sid, &item.Raw, &item.Path, &refers)
@@ -199,9 +199,8 @@ func (s *Store) item(ctx context.Context, scope, handle string) (item archive.It
 	return item, err
 }
 
-// resolve reads what a reference names: an entry, in force or not, or those of a range that were
-// in force when a summary took their place. Of a session that was deleted, forks keep what they
-// share.
+// resolve reads the entries of a reference: one entry, in force or not, or the entries of a range
+// that were in force when the summary was made. Forks keep shared entries of deleted sessions.
 func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference) ([]byte, error) {
 	session, err := s.lookup(ctx, t, ref.Key, false)
 	if err != nil {
@@ -215,7 +214,7 @@ func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference
 		if err != nil {
 			return nil, err
 		}
-		// What was reverted behind the range hides nothing of it, or there would be no summary.
+		// Later reverts do not hide entries of the range.
 		session.state = session.state.fold(slices.DeleteFunc(all, func(c controlEntry) bool { return c.seq > ref.To }))
 	}
 	all, err := s.entries(ctx, t, session, ref.From, ref.To, int(ref.To-ref.From)+1)
@@ -237,7 +236,7 @@ func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference
 	switch {
 	case gone > 0 && len(list) == 0:
 		return nil, fmt.Errorf("recall %q: %w: %w", handle, archive.ErrNotFound, errExpiredBytes)
-	case gone > 0: // a summary of summaries stands for more than is kept
+	case gone > 0:
 		list = slices.Insert(list, 0, fmt.Appendf(nil, "%q", fmt.Sprintf("%s%d entries in front of this are not kept any more]", wording.Mark, gone)))
 	}
 	switch {

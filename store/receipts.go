@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// Receipts keeps what a proxy did to requests, by the ids of the requests.
+// Receipts returns the receipts of the store.
 func (s *Store) Receipts() *Receipts { return &Receipts{s} }
 
-// Receipts are JSON texts by id, until retention lets go of them. Many goroutines may use
-// it.
+// Receipts stores the receipts of a proxy, JSON texts by request id, until retention deletes them.
 type Receipts struct{ s *Store }
 
 // Load returns a receipt.
@@ -22,7 +21,7 @@ func (r *Receipts) Load(id string) (text string, ok bool) {
 	return text, err == nil
 }
 
-// Store keeps a receipt; the first one of an id stays.
+// Store stores a receipt. The first receipt of an id stays.
 func (r *Receipts) Store(id, text string) error {
 	ctx := context.Background()
 	if !json.Valid([]byte(text)) {
@@ -34,7 +33,7 @@ func (r *Receipts) Store(id, text string) error {
 	})
 }
 
-// Forget removes the receipts that were written before a time.
+// Forget deletes the receipts from before a time.
 func (r *Receipts) Forget(ctx context.Context, before time.Time) (n int, err error) {
 	err = r.s.write(ctx, func(t *tx) error {
 		n, err = r.s.forgetReceipts(ctx, t, before.UnixMicro())
@@ -48,8 +47,7 @@ func (s *Store) forgetReceipts(ctx context.Context, t *tx, before int64) (int, e
 	return int(n), err
 }
 
-// fsckReceipts: every receipt can be read. One that cannot is removed: there is nothing to
-// derive it from.
+// fsckReceipts verifies that receipts are JSON. Repair deletes others.
 func (s *Store) fsckReceipts(ctx context.Context, repair bool) (found []Problem, err error) {
 	look := func(t *tx) error {
 		found = nil

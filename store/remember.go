@@ -19,36 +19,33 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// KindReply is an entry that a model has replied and the client has not sent back yet. It is the
-// client's to say what becomes of a reply: the message that it sends takes its place, so a reply
-// counts only while no message follows.
+// KindReply is an entry with a reply of the model that the client has not sent back. It counts only
+// until a message follows, because the client decides which part of the reply it sends back.
 const KindReply Kind = "reply"
 
-// A RecordedExchange is a request that a proxy has passed on, and what was replied. Many goroutines may
-// read it.
+// A RecordedExchange is a request that a proxy has forwarded, and its reply.
 type RecordedExchange struct {
 	Scope   string
 	Request *wire.Request // as the client sent it
-	// Reply is what the model said, as elements of the list of messages; nil: nothing, or
-	// nothing that is whole.
+	// Reply is the complete reply as elements of the list of messages, or nil.
 	Reply [][]byte
-	Agent string // the client's program, such as claude-cli/2.0.1; "": not known
+	Agent string // the client's program, such as claude-cli/2.0.1, or ""
 	Usage tokens.Usage
 }
 
-// Remembered is what is known of a session that a proxy has seen. Many goroutines may read it.
+// A Remembered describes a session that a proxy has recorded.
 type Remembered struct {
 	Agent    string       `json:"agent,omitempty"`
 	Requests int          `json:"requests"`
-	Usage    tokens.Usage `json:"usage"` // as the provider billed it, over all requests
-	// Fullness is how full the window was at the last request; nil: it is not known.
+	Usage    tokens.Usage `json:"usage"` // as billed, over all requests
+	// Fullness is that of the last request, or nil if it is unknown.
 	Fullness *fullness.Outlook `json:"fullness,omitempty"`
 }
 
-// Remember keeps requests that have passed, all or none, as sessions: exactly the messages that
-// the client sent, each once. A request that goes on with a session is appended to it, one that
-// leaves it is a fork, and anything else begins a new one. An *EntryError is about a message that
-// no session can hold.
+// Remember stores recorded requests as sessions, all or none. Each message is stored once, as the
+// client sent it. A request that continues a session is appended to it, one that diverges from it
+// becomes a fork, and others begin a new session. An *EntryError reports a message that cannot be
+// stored.
 func (s *Store) Remember(ctx context.Context, all ...RecordedExchange) error {
 	if err := s.checkOpen(); err != nil {
 		return err
@@ -89,7 +86,7 @@ func (s *Store) Remember(ctx context.Context, all ...RecordedExchange) error {
 	return nil
 }
 
-// A chain is the messages of a request, each with the hash of everything up to it.
+// A requestChain is a request with a hash of each prefix of its messages.
 type requestChain struct {
 	*RecordedExchange
 	title string
@@ -97,15 +94,16 @@ type requestChain struct {
 	links []chainedMessage
 }
 
+// A chainedMessage is a message with the hash of all messages up to it.
 type chainedMessage struct {
 	hash  [16]byte
-	raw   []byte // without the markers of the cache
+	raw   []byte // without cache markers
 	marks []cacheMarker
 }
 
 func (l *chainedMessage) id() string { return hex.EncodeToString(l.hash[:]) }
 
-// after is the hash of what follows.
+// chainHash returns the hash of a chain that continues with raw.
 func chainHash(before [16]byte, kind byte, raw []byte) (out [16]byte) {
 	h := sha256.New()
 	h.Write(before[:])
@@ -115,8 +113,7 @@ func chainHash(before [16]byte, kind byte, raw []byte) (out [16]byte) {
 	return out
 }
 
-// newChain reads a request. Whose it is goes into every hash: what one scope has sent is never
-// found from another.
+// newChain reads a request. The hashes include the scope, so that scopes never share sessions.
 func newChain(p *RecordedExchange) (requestChain, error) {
 	c := requestChain{RecordedExchange: p, title: findTitle(p.Request)}
 	var err error
@@ -136,7 +133,7 @@ func newChain(p *RecordedExchange) (requestChain, error) {
 	return c, nil
 }
 
-// replies are the entries of what was replied.
+// replies returns the messages of the reply.
 func (c *requestChain) replies() (all []chainedMessage) {
 	sum := c.links[len(c.links)-1].hash
 	for _, raw := range c.Reply {
@@ -146,8 +143,8 @@ func (c *requestChain) replies() (all []chainedMessage) {
 	return all
 }
 
-// lockChains lets nobody else remember conversations that begin the same, until the transaction
-// ends. The order of the locks is the same for everybody.
+// lockChains locks conversations with the same first message until the transaction ends, in a fixed
+// order.
 func (s *Store) lockChains(ctx context.Context, t *tx, all []requestChain) error {
 	var names []int64
 	for _, c := range all {
@@ -155,21 +152,21 @@ func (s *Store) lockChains(ctx context.Context, t *tx, all []requestChain) error
 	}
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		if err := s.eng.lockName(ctx, t, name); err != nil {
+		if err := s.engine.lockName(ctx, t, name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// remember writes one request.
+// rememberOne stores one request.
 func (s *Store) rememberOne(ctx context.Context, t *tx, c *requestChain) (*Session, error) {
 	session, k, err := s.findRemembered(ctx, t, c)
 	if err != nil {
 		return nil, err
 	}
 	replies := c.replies()
-	newest := true // nothing that is kept goes on from it
+	newest := true // nothing that is stored continues the request
 	switch {
 	case session == nil:
 		key := Key{Scope: c.Scope, ID: NewID()[:12]}
@@ -192,9 +189,9 @@ func (s *Store) rememberOne(ctx context.Context, t *tx, c *requestChain) (*Sessi
 	return session, s.addUsage(ctx, t, session, c, n, newest)
 }
 
-// branch is the session to go on with behind message k of a request: the one that has it, or a
-// fork if that went on otherwise. A request that says nothing new and was answered the same
-// before adds nothing to any. Newest reports whether the session ends where the request does.
+// continueOrFork returns the session that continues with message k of a request: the session
+// itself, or a fork if it has continued otherwise. A request without new messages whose reply is
+// stored adds nothing. Newest reports whether the session ends with the request.
 func (s *Store) continueOrFork(ctx context.Context, t *tx, session *Session, c *requestChain, k int, replies []chainedMessage) (to *Session, left []chainedMessage, newest bool, err error) {
 	seq, _, err := s.findByID(ctx, t, session, c.links[k-1].id())
 	if err != nil {
@@ -221,7 +218,7 @@ func (s *Store) continueOrFork(ctx context.Context, t *tx, session *Session, c *
 	return made, replies, true, err
 }
 
-// areKnown reports whether all of these are remembered, as nothing is.
+// areRemembered reports whether all messages are stored.
 func (s *Store) areRemembered(ctx context.Context, t *tx, all []chainedMessage) (bool, error) {
 	for _, l := range all {
 		var n int
@@ -232,8 +229,8 @@ func (s *Store) areRemembered(ctx context.Context, t *tx, all []chainedMessage) 
 	return true, nil
 }
 
-// sentBack reports whether the messages behind an entry say what was replied: the client was
-// faster with its next request, by way of another replica, than this one was written.
+// isSentBack reports whether the messages after an entry have the text of the reply: the client's
+// next request was stored first, by another replica.
 func (s *Store) isSentBack(ctx context.Context, t *tx, session *Session, seq int64, replies []chainedMessage) (bool, error) {
 	all, err := s.entries(ctx, t, session, seq+1, session.Head, 4*len(replies)+4)
 	if err != nil {
@@ -253,8 +250,8 @@ func (s *Store) isSentBack(ctx context.Context, t *tx, session *Session, seq int
 	return was.String() == is.String(), nil
 }
 
-// placeOf finds the longest beginning of a request that is remembered and in force: the session
-// that has it, and how many messages it is; nil: there is none.
+// findRemembered finds the longest stored prefix of a request that is in force. It returns the
+// session, or nil, and the number of messages.
 func (s *Store) findRemembered(ctx context.Context, t *tx, c *requestChain) (*Session, int, error) {
 	for upto := len(c.links); upto > 0; {
 		from := max(0, upto-hashesPerQuery+1)
@@ -263,7 +260,7 @@ func (s *Store) findRemembered(ctx context.Context, t *tx, c *requestChain) (*Se
 			ask = append(ask, c.links[i].hash[:])
 		}
 		for len(ask) < hashesPerQuery {
-			ask = append(ask, c.links[0].hash[:]) // without which there is nothing
+			ask = append(ask, c.links[0].hash[:]) // fills the statement
 		}
 		sids := make(map[[16]byte]int64)
 		err := t.each(ctx, func(scan func(...any) error) error {
@@ -291,13 +288,14 @@ func (s *Store) findRemembered(ctx context.Context, t *tx, c *requestChain) (*Se
 	return nil, 0, nil
 }
 
-// lookAtOnce is how many beginnings are looked for with one statement, which has a question mark
-// for each. Nearly always one of the last few is there.
+// hashesPerQuery is the number of placeholders in the query for prefixes. One of the last prefixes
+// is nearly always stored.
 const hashesPerQuery = 16
 
-// holds returns a session if it is in force, belongs to the same scope and has an entry.
+// sessionWith returns a session if it belongs to the same scope and has an entry in force with the
+// id. Otherwise it returns nil.
 func (s *Store) sessionWith(ctx context.Context, t *tx, c *requestChain, sid int64, id string) (*Session, error) {
-	if err := s.eng.lock(ctx, t, `sid = ?`, sid); err != nil {
+	if err := s.engine.lock(ctx, t, `sid = ?`, sid); err != nil {
 		return nil, err
 	}
 	session, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions_now WHERE sid = ?`, sid).Scan)
@@ -314,11 +312,11 @@ func (s *Store) sessionWith(ctx context.Context, t *tx, c *requestChain, sid int
 	return session, nil
 }
 
-// lastMessage is the number of the last message in force; 0: there is none.
+// lastMessage returns the number of the last message in force, or 0.
 func (s *Store) lastMessage(ctx context.Context, t *tx, session *Session) (int64, error) {
 	for _, st := range slices.Backward(session.ranges(1, session.Head)) {
 		var at int64
-		err := t.row(ctx, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message' ORDER BY pos DESC LIMIT 1`, pos(st.sid, st.from), pos(st.sid, st.to)).Scan(&at)
+		err := t.row(ctx, `SELECT pos FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message' ORDER BY pos DESC LIMIT 1`, pos(st.owner, st.from), pos(st.owner, st.to)).Scan(&at)
 		if err == nil {
 			return seqOf(at), nil
 		}
@@ -329,8 +327,8 @@ func (s *Store) lastMessage(ctx context.Context, t *tx, session *Session) (int64
 	return 0, nil
 }
 
-// appendLinks appends messages and replies, and notes where they are found. It returns how many
-// bytes that took.
+// appendChain appends messages and replies, and stores their hashes. It returns their size in
+// bytes.
 func (s *Store) appendChain(ctx context.Context, t *tx, session *Session, messages, replies []chainedMessage) (size int, err error) {
 	var entries []Entry
 	var hashes [][16]byte
@@ -355,7 +353,7 @@ func (s *Store) appendChain(ctx context.Context, t *tx, session *Session, messag
 	return size, found.flush(ctx, t)
 }
 
-// around keeps the request around the messages as the client sent it last.
+// updateBase stores the base, title and model of the last request.
 func (s *Store) updateBase(ctx context.Context, t *tx, session *Session, c *requestChain) error {
 	title, model := cmp.Or(session.Title, c.title), truncate(c.Request.Model(), maxTitle)
 	if string(session.Base) == string(c.base) && session.Title == title && session.Model == model {
@@ -366,7 +364,7 @@ func (s *Store) updateBase(ctx context.Context, t *tx, session *Session, c *requ
 	return err
 }
 
-// tally adds up what the requests of a session were billed.
+// addUsage adds the usage of a request to that of its session.
 func (s *Store) addUsage(ctx context.Context, t *tx, session *Session, c *requestChain, size int, newest bool) error {
 	u := c.Usage
 	marks := "remembered.marks"
@@ -391,7 +389,7 @@ func (s *Store) addUsage(ctx context.Context, t *tx, session *Session, c *reques
 	return err
 }
 
-// titleOf is the first words that a person says; "": nobody does.
+// findTitle returns the first words of the user, or "".
 func findTitle(r *wire.Request) string {
 	t := r.Transcript()
 	for b, blk := range t.Blocks() {
@@ -401,14 +399,14 @@ func findTitle(r *wire.Request) string {
 		text := wirex.PersonsWords(r.Text(transcript.BlockID(b)))
 		text = strings.Join(strings.Fields(text[:min(len(text), 1000)]), " ")
 		if text == "" || text[0] == '<' || strings.HasPrefix(text, "# AGENTS.md") || strings.HasPrefix(text, "Caveat:") {
-			continue // what programs put in front of it
+			continue
 		}
 		return truncate(text, 80)
 	}
 	return ""
 }
 
-// clipped is the beginning of a text that every database can hold.
+// truncate returns the beginning of a text, without bytes that a database cannot store.
 func truncate(text string, most int) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "")
 	if len(text) <= most {

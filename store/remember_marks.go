@@ -12,28 +12,26 @@ import (
 	"github.com/pare-llm/pare/internal/jsonspan"
 )
 
-// Markers of the provider's cache are no part of a history: clients put them behind the newest
-// messages and take them off the older ones, request by request. So messages are kept without
-// them, and the markers beside the session, as the last request had them: what was sent last
-// comes back byte for byte.
-
-// A mark is bytes that were taken out of a message.
+// A cacheMarker is a marker of the provider's prompt cache, removed from a message. Clients move
+// these markers to the newest messages with every request, so messages are stored without them. The
+// markers of the last request are stored with the session, which restores the last request byte for
+// byte.
 type cacheMarker struct {
 	ID   string `json:"id"` // of the entry
-	At   int    `json:"at"` // in what is left
+	At   int    `json:"at"` // offset in the rest
 	Text string `json:"text"`
 }
 
-// unmarked takes the markers of the cache out of a message: members of the message and of its
-// blocks, or blocks of their own.
+// removeCacheMarkers removes cache markers from a message: members of the message or its blocks, or
+// blocks of their own.
 func removeCacheMarkers(raw []byte) ([]byte, []cacheMarker) {
 	if !bytes.Contains(raw, []byte("cache")) {
 		return raw, nil
 	}
 	isMark := func(m jsonspan.Member) bool { return jsonspan.Says(raw, m.Key, "cache_control") }
-	whole := jsonspan.Span{End: len(raw)}
-	edits := jsonspan.RemoveMembers(jsonspan.Members(raw, whole), isMark)
-	if content, ok := jsonspan.Find(raw, whole, "content"); ok && raw[content.Value.Start] == '[' {
+	message := jsonspan.Span{End: len(raw)}
+	edits := jsonspan.RemoveMembers(jsonspan.Members(raw, message), isMark)
+	if content, ok := jsonspan.Find(raw, message, "content"); ok && raw[content.Value.Start] == '[' {
 		blocks := jsonspan.Elements(raw, content.Value)
 		for i, b := range blocks {
 			if raw[b.Start] != '{' {
@@ -65,7 +63,7 @@ func removeCacheMarkers(raw []byte) ([]byte, []cacheMarker) {
 	return out, marks
 }
 
-// encodeMarks writes the markers of a request.
+// encodeCacheMarkers returns the markers of a request.
 func encodeCacheMarkers(links []chainedMessage) string {
 	var all []cacheMarker
 	for i := range links {
@@ -80,8 +78,8 @@ func encodeCacheMarkers(links []chainedMessage) string {
 	return string(encode(all))
 }
 
-// remark puts the markers of the last request back into entries of a session, if it is one that
-// a proxy has seen.
+// restoreCacheMarkers inserts the markers of the last request into entries. It modifies the
+// entries.
 func (s *Store) restoreCacheMarkers(ctx context.Context, t *tx, session *Session, all []Entry) error {
 	var text string
 	err := t.row(ctx, `SELECT marks FROM remembered WHERE sid = ?`, session.sid).Scan(&text)

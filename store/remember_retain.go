@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// attest fills in what is known of sessions that a proxy has seen.
+// loadRemembered sets Remembered of sessions that a proxy has recorded.
 func (s *Store) loadRemembered(ctx context.Context, t *tx, all ...*Session) error {
 	const most = 500
 	for len(all) > 0 {
@@ -38,9 +38,9 @@ func (s *Store) loadRemembered(ctx context.Context, t *tx, all ...*Session) erro
 	return nil
 }
 
-// Forget deletes sessions that a proxy has seen, of all scopes: those that nothing was added to
-// since a time, and then the oldest until what is left has no more than so many bytes. The zero
-// time and zero bytes are no bounds. It returns how many are gone.
+// Forget deletes recorded sessions of all scopes: those without a change since a time, and then the
+// oldest until the rest has at most so many bytes. The zero time and zero bytes are no bounds. It
+// returns the number of deleted sessions.
 func (s *Store) Forget(ctx context.Context, before time.Time, most int64) (gone int, err error) {
 	type old struct {
 		Key
@@ -62,7 +62,7 @@ func (s *Store) Forget(ctx context.Context, before time.Time, most int64) (gone 
 	}
 	for _, o := range all {
 		if !(o.at < before.UnixMicro() && !before.IsZero()) && (most <= 0 || sum <= most) {
-			break // those behind it are newer
+			break
 		}
 		done, err := s.delete(ctx, o.Key, o.at+1)
 		if err != nil && !errors.Is(err, ErrDeleted) && !errors.Is(err, ErrNotFound) {

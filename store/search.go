@@ -9,26 +9,22 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// A Hit is an entry that words were found in. Many goroutines may read it.
+// A Hit is an entry that contains the words of a search.
 type Hit struct {
 	Key     Key    `json:"key"`
 	Seq     int64  `json:"seq"`
 	ID      string `json:"id"`
 	Snippet string `json:"snippet"`
-	// Also are other sessions of the scope that hold the same entry, at most 20: a fork, and what it
-	// was made from.
+	// Also are up to 20 other sessions of the scope that share the entry.
 	Also []Key `json:"also,omitempty"`
-	// Score says how much the entry is about a question; see [Store.SearchRanked]. Zero: nobody asked.
+	// Score is set by [Store.SearchRanked].
 	Score float64 `json:"score,omitempty"`
 }
 
-// Search looks for entries in force that hold all words, in one session, or in all of a
-// scope if the id of the key is empty. Words in quotes must stand together. The newest
-// entry of a session comes first, and of several the session that was written last; an
-// entry that forks share is found once, in the one that was written last, with the names of
-// the others.
-//
-// The words of an entry are indexed when somebody searches, and not when it is appended.
+// Search finds entries in force that contain all words, in one session, or in all sessions of a
+// scope if the id of the key is empty. Words in quotes form a phrase. The newest entry of a session
+// comes first, and the most recently changed session. A shared entry is found once, in the most
+// recently changed session. Entries are indexed by the first search after they were appended.
 func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]Hit, error) {
 	words := foldPhrases(splitQuery(text))
 	if limit <= 0 {
@@ -55,7 +51,7 @@ func (s *Store) Search(ctx context.Context, key Key, text string, limit int) ([]
 	return s.findHits(ctx, sessions, words, limit)
 }
 
-// phrases parts a query into words, and phrases in quotes.
+// splitQuery splits a query into words and quoted phrases.
 func splitQuery(text string) (all []string) {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", " "), " ")
 	for i, part := range strings.Split(text, `"`) {
@@ -70,8 +66,7 @@ func splitQuery(text string) (all []string) {
 	return all
 }
 
-// catchUp indexes what was appended since the last search, some entries at a time, so
-// that nobody has to wait for long.
+// updateIndex indexes the entries since the last search, in small transactions.
 func (s *Store) updateIndex(ctx context.Context, sessions []*Session) error {
 	owners := make(map[int64]bool)
 	for _, session := range sessions {
@@ -95,7 +90,7 @@ func (s *Store) updateIndex(ctx context.Context, sessions []*Session) error {
 }
 
 func (s *Store) indexNext(ctx context.Context, t *tx, sid int64) (more bool, err error) {
-	if err := s.eng.lock(ctx, t, `sid = ?`, sid); err != nil {
+	if err := s.engine.lock(ctx, t, `sid = ?`, sid); err != nil {
 		return false, err
 	}
 	session, err := scanSession(t.row(ctx, `SELECT `+sessionColumns+` FROM sessions_now WHERE sid = ?`, sid).Scan)
@@ -117,7 +112,7 @@ func (s *Store) indexNext(ctx context.Context, t *tx, sid int64) (more bool, err
 		if err := session.markDamaged(e, s.openWithoutMedia(ctx, t, session, e)); err != nil {
 			return false, err
 		}
-		if err := s.eng.indexWords(ctx, t, sid, e.Seq, fold(textOf(session, e.Raw))); err != nil {
+		if err := s.engine.indexWords(ctx, t, sid, e.Seq, fold(textOf(session, e.Raw))); err != nil {
 			return false, err
 		}
 	}
@@ -125,7 +120,7 @@ func (s *Store) indexNext(ctx context.Context, t *tx, sid int64) (more bool, err
 	return to < session.Head, err
 }
 
-// textOf is everything that can be read in a message.
+// textOf returns the readable text of a message.
 func textOf(session *Session, raw []byte) string {
 	r, err := parseMessage(session, raw)
 	if err != nil {
@@ -142,7 +137,7 @@ func textOf(session *Session, raw []byte) string {
 }
 
 func (s *Store) findHits(ctx context.Context, sessions []*Session, words []phrase, limit int) (hits []Hit, err error) {
-	where, args := s.eng.searchCondition(words)
+	where, args := s.engine.searchCondition(words)
 	all := groupByOwner(sessions)
 	err = s.read(ctx, func(t *tx) error {
 		type place struct{ sid, seq int64 }
@@ -154,20 +149,20 @@ func (s *Store) findHits(ctx context.Context, sessions []*Session, words []phras
 			for _, st := range slices.Backward(session.ranges(1, session.Head)) {
 				var found []place
 				err := t.each(ctx, func(scan func(...any) error) error {
-					p := place{sid: st.sid}
+					p := place{sid: st.owner}
 					if err := scan(&p.seq); err != nil {
 						return err
 					}
 					found = append(found, p)
 					return nil
 				}, `SELECT words.seq FROM words WHERE `+where+` AND words.sid = ? AND words.seq BETWEEN ? AND ? ORDER BY words.seq DESC LIMIT ?`,
-					append(append([]any(nil), args...), st.sid, st.from, st.to, limit-len(hits)+len(seen))...)
+					append(append([]any(nil), args...), st.owner, st.from, st.to, limit-len(hits)+len(seen))...)
 				if err != nil {
 					return err
 				}
 				for _, p := range found {
 					if seen[p] {
-						continue // a fork shares it; there is room for others
+						continue
 					}
 					if len(hits) >= limit {
 						break
@@ -185,7 +180,7 @@ func (s *Store) findHits(ctx context.Context, sessions []*Session, words []phras
 							if err != nil {
 								return err
 							}
-							continue // what the client sent back in its place is found
+							continue
 						}
 					}
 					hits = append(hits, Hit{Key: session.Key, Seq: e.Seq, ID: e.ID, Snippet: snippet(textOf(session, e.Raw), words[0]), Also: all.others(session, p.sid, p.seq)})
@@ -197,7 +192,7 @@ func (s *Store) findHits(ctx context.Context, sessions []*Session, words []phras
 	return hits, err
 }
 
-// holders are sessions by those whose entries they have.
+// A sessionsByOwner lists the sessions that use entries of an owner.
 type sessionsByOwner map[int64][]*Session
 
 func groupByOwner(sessions []*Session) sessionsByOwner {
@@ -211,7 +206,7 @@ func groupByOwner(sessions []*Session) sessionsByOwner {
 	return all
 }
 
-// of returns the sessions that an entry of an owner is in force in, in their order.
+// holding returns the sessions in which an entry is in force.
 func (h sessionsByOwner) holding(sid, seq int64) iter.Seq[*Session] {
 	return func(yield func(*Session) bool) {
 		for _, session := range h[sid] {
@@ -222,7 +217,7 @@ func (h sessionsByOwner) holding(sid, seq int64) iter.Seq[*Session] {
 	}
 }
 
-// beside are the keys of such sessions but for one.
+// others returns the keys of up to 20 sessions that share an entry, except one.
 func (h sessionsByOwner) others(session *Session, sid, seq int64) (keys []Key) {
 	for other := range h.holding(sid, seq) {
 		if other != session && len(keys) < 20 {
@@ -232,11 +227,11 @@ func (h sessionsByOwner) others(session *Session, sid, seq int64) (keys []Key) {
 	return keys
 }
 
-// snippet is what stands around a word, in one line.
+// snippet returns the text around a phrase, on one line.
 func snippet(text string, p phrase) string {
 	word := p.text
 	at := strings.Index(strings.ToLower(text), strings.ToLower(word))
-	if at < 0 { // it is spelt otherwise
+	if at < 0 { // spelled differently
 		at, word = 0, ""
 		first, _, _ := strings.Cut(p.folded, " ")
 		for w := range strings.FieldsSeq(text) {

@@ -10,12 +10,10 @@ import (
 	"time"
 )
 
-// SearchRanked looks through all sessions of a scope for the entries that are most about a question, the
-// best first: any of its words counts, in any form that English gives it, rare ones count more,
-// and of two that are as good the newer one comes first. What the databases make of that differs
-// in its figures.
-//
-// The words of an entry are indexed when somebody searches, and not when it is appended.
+// SearchRanked searches all sessions of a scope for the entries that match a question best. Any of
+// its words counts, in all its English forms; rare words count more, and of equal matches the newer
+// one comes first. Scores differ between the databases. Entries are indexed by the first search
+// after they were appended.
 func (s *Store) SearchRanked(ctx context.Context, scope, question string, limit int) ([]Hit, error) {
 	words := questionWords(question)
 	if limit <= 0 {
@@ -30,7 +28,7 @@ func (s *Store) SearchRanked(ctx context.Context, scope, question string, limit 
 	}
 	var hits []Hit
 	err = s.read(ctx, func(t *tx) error {
-		found, err := s.eng.rank(ctx, t, words, scope, max(maxRanked, 4*limit))
+		found, err := s.engine.rank(ctx, t, words, scope, max(maxRanked, 4*limit))
 		if err != nil {
 			return err
 		}
@@ -42,14 +40,13 @@ func (s *Store) SearchRanked(ctx context.Context, scope, question string, limit 
 
 const (
 	maxQuestionWords = 24  // of a question
-	maxRanked        = 200 // entries of which the newest are found
-	// freshness is how much a new entry counts beside an old one that says the same, and
-	// freshLife how long it takes until most of that is gone.
+	maxRanked        = 200 // entries among which newer ones are preferred
+	// freshness is the part of the score that old entries lose, most of it after freshnessTime.
 	freshness     = 0.2
 	freshnessTime = 30 * 24 * time.Hour
 )
 
-// questionWords are the words of a question, each once.
+// questionWords returns the different words of a question.
 func questionWords(question string) (words []string) {
 	for w := range strings.FieldsSeq(fold(question[:min(len(question), 10_000)])) {
 		if len(words) < maxQuestionWords && !slices.Contains(words, w) {
@@ -59,13 +56,13 @@ func questionWords(question string) (words []string) {
 	return words
 }
 
-// A ranked entry is one that has words of a question.
+// A ranked entry holds words of a question. Higher scores are better.
 type ranked struct {
 	pos   int64
-	score float64 // the larger the better
+	score float64
 }
 
-// freshest makes hits of entries that are in force, the best first.
+// rankHits returns hits for the entries in force, best first.
 func (s *Store) rankHits(ctx context.Context, t *tx, sessions []*Session, found []ranked, words []string, limit int) ([]Hit, error) {
 	holders := groupByOwner(sessions)
 	type hit struct {
@@ -82,7 +79,7 @@ func (s *Store) rankHits(ctx context.Context, t *tx, sessions []*Session, found 
 			break
 		}
 		if session == nil {
-			continue // it was reverted, or deleted
+			continue
 		}
 		e, err := s.entry(ctx, t, session, sid, seq)
 		if err != nil {
@@ -114,7 +111,7 @@ func (s *Store) rankHits(ctx context.Context, t *tx, sessions []*Session, found 
 	return hits, nil
 }
 
-// longestIn is the longest of some words that a text has.
+// longestMatch returns the longest of the words that the text contains.
 func longestMatch(text string, words []string) phrase {
 	folded := " " + fold(text) + " "
 	best := ""
@@ -126,7 +123,7 @@ func longestMatch(text string, words []string) phrase {
 	return phrase{best, best}
 }
 
-// Text is everything that can be read in an entry in force.
+// Text returns the readable text of an entry in force.
 func (s *Store) Text(ctx context.Context, key Key, id string) (text string, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		session, err := s.live(ctx, t, key, false)

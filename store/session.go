@@ -17,18 +17,17 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Key names a session: whose it is, which one, and, for sessions that belong to
-// another (a sub-agent's), the path below it. Many goroutines may read it.
+// A Key names a session. Path is empty, or the path of a sub-session, such as that of a sub-agent.
 type Key struct {
 	Scope string `json:"scope,omitempty"`
 	ID    string `json:"id"`
 	Path  string `json:"path,omitempty"`
 }
 
-// ID is the key of a session without scope and path.
+// ID returns the key of a session without scope and path.
 func ID(id string) Key { return Key{ID: id} }
 
-// String names the session for people, so that an id with a slash is not read as a path.
+// String returns a readable name. The path is in parentheses, because ids may contain slashes.
 func (k Key) String() string {
 	name := k.ID
 	if k.Scope != "" {
@@ -40,10 +39,10 @@ func (k Key) String() string {
 	return name
 }
 
-// isText reports whether every database can hold a text: no other is the name of anything.
+// isText reports whether every database can store s.
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
-// valid refuses keys that could not be told apart, or shown.
+// valid returns an error for keys that are ambiguous or cannot be shown.
 func (k Key) valid() error {
 	if k.ID == "" {
 		return fmt.Errorf("session: %w: the id is empty", ErrUsage)
@@ -62,66 +61,65 @@ func (k Key) valid() error {
 	return nil
 }
 
-// NewID makes an id for a session or an entry.
+// NewID returns a new random id for a session or an entry.
 func NewID() string { return strings.ToLower(rand.Text()) }
 
-// entryID makes an id for an entry. Those of one session grow with the time, so that they
-// lie side by side in their index; nothing depends on it.
+// entryID returns an id for an entry. Ids grow with time, so that new ones are neighbors in the
+// index.
 func (s *Store) entryID() string {
 	ms := strconv.FormatInt(s.sharedNow().UnixMilli()&(1<<45-1), 32)
 	return strings.Repeat("0", max(0, 9-len(ms))) + ms + NewID()[:12]
 }
 
-// A Session is what is known of one, without its entries. Many goroutines may read it.
+// A Session describes a session without its entries.
 type Session struct {
 	Key
-	Dialect  string          `json:"dialect"`         // "" until a message tells: plain text fits several
-	Model    string          `json:"model,omitempty"` //
-	Title    string          `json:"title,omitempty"` //
-	Base     json.RawMessage `json:"base,omitempty"`  // the request around the list of messages
+	Dialect  string          `json:"dialect"` // "" until the first message that fits only one dialect
+	Model    string          `json:"model,omitempty"`
+	Title    string          `json:"title,omitempty"`
+	Base     json.RawMessage `json:"base,omitempty"` // the request around the list of messages
 	Settings json.RawMessage `json:"settings,omitempty"`
 	Head     int64           `json:"head"` // the number of the last entry
 	Created  time.Time       `json:"created"`
 	Updated  time.Time       `json:"updated"`
 	Parent   *Origin         `json:"parent,omitempty"` // of a fork
 	Deleted  bool            `json:"deleted,omitempty"`
-	// Remembered is set for a session that a proxy has seen; see [Store.Remember].
+	// Remembered is set for sessions that a proxy has recorded; see [Store.Remember].
 	Remembered *Remembered `json:"remembered,omitempty"`
 
 	sid          int64
-	cum          int64
+	weight       int64
 	hasPlainText bool  // an entry of the append fits several dialects
-	settled      int64 // up to here its marks are in the table
-	tail         tail
-	tailLoaded   bool // the tail was read
-	readMedia    bool // pictures are read with the entries, not when a window is done
+	settled      int64 // the marks of entries up to this one are in the table
+	tail         tail  // the marks of later entries, if tailLoaded
+	tailLoaded   bool
+	readMedia    bool // read media with the entries instead of when the window is complete
 	indexed      int64
 	state        state
-	counter      struct {
+	counter      struct { // of model, set by Store.counter
 		model string
 		by    wire.Counter
 	}
 }
 
-// An Origin is where a fork came from. Many goroutines may read it.
+// An Origin is the session and entry from which a fork was made.
 type Origin struct {
 	Key Key   `json:"key"`
 	Seq int64 `json:"seq"`
 }
 
-// Create says what a new session is like. The zero value is fine: the messages tell
-// the dialect. Many goroutines may read it.
+// Create describes a new session. In the zero value, the messages determine the dialect.
 type Create struct {
 	Dialect string
 	Model   string
 	Title   string
-	// Base is a request without its messages: model, system prompt, tools, limits. A
-	// window puts the messages into it.
+	// Base is a request without its messages: model, system prompt, tools, limits. Windows insert
+	// the messages.
 	Base json.RawMessage
 }
 
-// Create makes a session. One that exists is an error that wraps ErrExists; one that
-// was deleted stays so.
+// Create creates a session. The error wraps ErrExists if it exists, and ErrDeleted if it was
+// deleted.
 func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error) {
 	if err := key.valid(); err != nil {
 		return nil, err
@@ -143,9 +141,10 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 	return made, nil
 }
 
-// maxTitle is how long a title, or the name of a model, may be.
+// maxTitle limits titles and model names, in bytes.
 const maxTitle = 1000
 
+// valid checks a new session. It modifies c: an empty model is taken from the base.
 func (c *Create) valid(most int) error {
 	if len(c.Title) > maxTitle || len(c.Model) > maxTitle {
 		return fmt.Errorf("%w: a title, or the name of a model, is longer than %d bytes", ErrUsage, maxTitle)
@@ -171,7 +170,7 @@ func (c *Create) valid(most int) error {
 	if !json.Valid(c.Base) || bytes.TrimSpace(c.Base)[0] != '{' {
 		return fmt.Errorf("%w: base is no JSON object", ErrUsage)
 	}
-	json.Unmarshal(c.Base, &base) // a model that is no text is none
+	json.Unmarshal(c.Base, &base) // a model that is not a string counts as missing
 	if c.Model == "" {
 		c.Model = base.Model
 	}
@@ -185,7 +184,7 @@ func (s *Store) create(ctx context.Context, t *tx, key Key, c Create, settings j
 	}
 	now := s.now()
 	var sid int64
-	head, cum := st.head, st.cum
+	head, cum := st.head, st.weight
 	err := t.row(ctx, `INSERT INTO sessions (scope, id, path, dialect, model, title, base, settings, noted_head, cum, settled, state, indexed, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING sid`,
 		key.Scope, key.ID, key.Path, c.Dialect, c.Model, c.Title, []byte(c.Base), []byte(settings), head, cum, head, st.encode(), head, now, now).Scan(&sid)
@@ -205,8 +204,8 @@ func (s *Store) create(ctx context.Context, t *tx, key Key, c Create, settings j
 	return s.lookup(ctx, t, key, false)
 }
 
-// stands is an error if what a sub-session would stand below was deleted: that took
-// everything below along, and also what is only written now. Nobody can delete it meanwhile.
+// checkParentPaths returns ErrDeleted if a session above the path was deleted, because that deleted
+// everything below it. It locks the sessions above.
 func (s *Store) checkParentPaths(ctx context.Context, t *tx, key Key) error {
 	for path := key.Path; path != ""; {
 		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
@@ -231,7 +230,7 @@ func scanSession(scan func(...any) error) (*Session, error) {
 		created, updated int64
 		deleted          sql.NullInt64
 	)
-	if err := scan(&session.sid, &session.Scope, &session.ID, &session.Path, &session.Dialect, &session.Model, &session.Title, &base, &settings, &session.Head, &session.cum, &session.settled, &st, &session.indexed, &created, &updated, &deleted); err != nil {
+	if err := scan(&session.sid, &session.Scope, &session.ID, &session.Path, &session.Dialect, &session.Model, &session.Title, &base, &settings, &session.Head, &session.weight, &session.settled, &st, &session.indexed, &created, &updated, &deleted); err != nil {
 		return nil, err
 	}
 	session.Base, session.Settings, session.Deleted = base, settings, deleted.Valid
@@ -243,15 +242,15 @@ func scanSession(scan func(...any) error) (*Session, error) {
 	return &session, nil
 }
 
-// lookup finds a session, deleted ones included. With lock, nobody else can change it
-// until the transaction ends.
+// lookup finds a session, including deleted ones. With lock, no other transaction can change it
+// until this one ends.
 func (s *Store) lookup(ctx context.Context, t *tx, key Key, lock bool) (*Session, error) {
 	const where = `scope = ? AND id = ? AND path = ?`
 	if !isText(key.Scope) || !isText(key.ID) || !isText(key.Path) {
 		return nil, fmt.Errorf("%w: %s", ErrNotFound, key)
 	}
 	if lock {
-		if err := s.eng.lock(ctx, t, where, key.Scope, key.ID, key.Path); err != nil {
+		if err := s.engine.lock(ctx, t, where, key.Scope, key.ID, key.Path); err != nil {
 			return nil, err
 		}
 	}
@@ -271,7 +270,7 @@ func (s *Store) live(ctx context.Context, t *tx, key Key, lock bool) (*Session, 
 	return session, err
 }
 
-// Session returns what is known of a session.
+// Session returns a session.
 func (s *Store) Session(ctx context.Context, key Key) (session *Session, err error) {
 	err = s.read(ctx, func(t *tx) error {
 		if session, err = s.live(ctx, t, key, false); err != nil {
@@ -282,8 +281,8 @@ func (s *Store) Session(ctx context.Context, key Key) (session *Session, err err
 	return session, err
 }
 
-// Sessions lists the sessions of a scope, the one that changed last first; sub-sessions
-// are left out. Before continues behind a session that an earlier list ended with.
+// Sessions lists the sessions of a scope without sub-sessions, the most recently changed first. If
+// before is set, the list continues after it.
 func (s *Store) Sessions(ctx context.Context, scope string, limit int, before *Session) ([]*Session, error) {
 	if limit <= 0 {
 		limit = 100
@@ -301,7 +300,7 @@ func (s *Store) Sessions(ctx context.Context, scope string, limit int, before *S
 	return all, err
 }
 
-// Paths lists the sub-sessions of a session, in the order of their paths.
+// Paths lists the sub-sessions of a session, ordered by path.
 func (s *Store) Paths(ctx context.Context, key Key) ([]*Session, error) {
 	return s.sessions(ctx, `scope = ? AND id = ? AND path <> '' AND deleted_at IS NULL ORDER BY path`, key.Scope, key.ID)
 }
@@ -322,19 +321,17 @@ func (s *Store) sessions(ctx context.Context, where string, args ...any) (all []
 	return all, err
 }
 
-// Update is what of a session can be changed after it was made; nil leaves a field as it
-// is. Many goroutines may read it.
+// An Update changes a session. Nil fields stay as they are.
 type Update struct {
 	Model *string
 	Title *string
 	Base  json.RawMessage
-	// Settings are members that go with every later request of the conversation, such as
-	// the vendor's option to drop thinking that is bound to another prefix. They are put
-	// into the body of every window.
+	// Settings are members for every later request of the session, such as a vendor's option to
+	// drop thinking that is bound to another prefix. Windows merge them into the body.
 	Settings json.RawMessage
 }
 
-// Update changes what goes around the entries.
+// Update changes the model, title, base or settings of a session.
 func (s *Store) Update(ctx context.Context, key Key, c Update) error {
 	for name, raw := range map[string]json.RawMessage{"base": c.Base, "settings": c.Settings} {
 		if len(raw) > 0 && (!json.Valid(raw) || bytes.TrimSpace(raw)[0] != '{') {
@@ -357,7 +354,7 @@ func (s *Store) Update(ctx context.Context, key Key, c Update) error {
 			return fmt.Errorf("update session %s: %w", key, err)
 		}
 	}
-	defer s.cache.remove(key) // entries are weighed by the model
+	defer s.cache.remove(key) // its token counts depend on the model
 	return s.write(ctx, func(t *tx) error {
 		session, err := s.live(ctx, t, key, true)
 		if err != nil {
@@ -386,28 +383,28 @@ func (s *Store) Update(ctx context.Context, key Key, c Update) error {
 	})
 }
 
-// noteEarlier keeps what goes around the entries up to now, for windows of earlier heads. Of several
-// changes at one head the first one counts: what was sent with that head was sent before it.
+// saveEarlierBase saves the model, base and settings up to the current head, for windows of earlier
+// heads. Only the first change at a head counts: requests with that head were sent before it.
 func (s *Store) saveEarlierBase(ctx context.Context, t *tx, session *Session) error {
 	_, err := t.exec(ctx, `INSERT INTO earlier (sid, upto, model, base, settings) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		session.sid, session.Head, session.Model, []byte(session.Base), []byte(session.Settings))
 	return err
 }
 
-// recallEarlier makes what goes around the entries what it was at an earlier head.
+// restoreEarlierBase sets the model, base and settings of a session to those at an earlier head.
 func (s *Store) restoreEarlierBase(ctx context.Context, t *tx, session *Session, head int64) error {
 	var base, settings []byte
 	err := t.row(ctx, `SELECT model, base, settings FROM earlier WHERE sid = ? AND upto >= ? ORDER BY upto LIMIT 1`, session.sid, head).Scan(&session.Model, &base, &settings)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil // it was never changed since
+		return nil
 	}
 	session.Base, session.Settings = base, settings
 	return err
 }
 
-// NeedCompaction lists sessions of all scopes that weigh more than so many tokens beyond their last
-// summary, the heaviest first: they are worth being compacted. Of those that rest until the provider's
-// cache is about to expire fewer tokens may do; zero: none do.
+// NeedCompaction lists the sessions of all scopes that have more than above tokens after their last
+// summary, heaviest first. For idle sessions whose provider cache is about to expire, resting is
+// the limit instead; zero disables it.
 func (s *Store) NeedCompaction(ctx context.Context, above, resting int64, now time.Time, limit int) (keys []Key, err error) {
 	least := above
 	if resting > 0 {
@@ -416,7 +413,7 @@ func (s *Store) NeedCompaction(ctx context.Context, above, resting int64, now ti
 	all, err := s.sessions(ctx, `deleted_at IS NULL AND cum > ? ORDER BY cum DESC`, least)
 	for _, session := range all {
 		last, _ := session.state.compaction()
-		more := session.cum - last.Cum
+		more := session.weight - last.Weight
 		if len(keys) < limit && (more > above || resting > 0 && more > resting && session.isResting(now)) {
 			keys = append(keys, session.Key)
 		}
@@ -424,8 +421,8 @@ func (s *Store) NeedCompaction(ctx context.Context, above, resting int64, now ti
 	return keys, err
 }
 
-// rests reports whether nothing has come for most of the time for which the provider of the session's
-// model keeps a cache. When that has expired it is too late.
+// isResting reports whether the session has been idle for at least four fifths of the lifetime of
+// its provider's cache, and the cache has not expired yet.
 func (s *Session) isResting(now time.Time) bool {
 	life, pause := tokens.CacheOf(s.Model).Life, now.Sub(s.Updated)
 	return pause >= life*4/5 && pause < life

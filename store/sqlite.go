@@ -15,7 +15,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// sqliteEngine is SQLite: one file, one writer at a time, any number of readers.
+// A sqliteEngine stores sessions in a SQLite file, with one writer at a time and any number of
+// readers.
 type sqliteEngine struct {
 	*sqliteFile
 	write    *sql.DB
@@ -25,11 +26,10 @@ type sqliteEngine struct {
 	appends  sqliteAppends
 }
 
-// openSQLite opens a file; nobody but its owner may read it.
-//
-// One connection writes and takes its lock when a transaction begins: one that reads
-// first and writes later could not wait for another. Writers of one process wait for
-// each other in order, those of several by the time-out.
+// openSQLite opens a file that only its owner can read. A single connection writes. It locks the
+// file when a transaction begins, because a transaction that reads first could not wait for another
+// writer. Writers of the same process wait in order, those of other processes until the busy
+// timeout.
 func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 	path = strings.TrimPrefix(path, "file:")
 	if path == "" {
@@ -55,21 +55,21 @@ func openSQLite(path string) (read, write *sql.DB, eng engine, err error) {
 		return nil, nil, nil, err
 	}
 	e := &sqliteEngine{sqliteFile: file, write: write}
-	// Nobody is waited for: what somebody still reads stays in the journal for the next time.
+	// A passive checkpoint waits for no reader.
 	e.checks = checkpointer{after: checkpointAfter, checkpoint: func() { write.Exec(`PRAGMA wal_checkpoint(PASSIVE)`) }}
 	e.group = commitGroup{lanes: 1, maxMembers: 64, commit: e.commitAppends}
 	e.reserve()
 	return read, write, e, nil
 }
 
-// checkpointAfter is how long what was written lies in the journal alone, at most.
+// checkpointAfter is the maximum time for which new data is only in the journal.
 const checkpointAfter = 2 * time.Second
 
 func (e *sqliteEngine) afterWrite() { e.checks.schedule() }
 
-// ownTables refuses what is no database, and the database of another program, before anything
-// is written to it: even the way in which it keeps its journal would be another one. What else
-// cannot be read is for whoever opens it to say.
+// checkOwnTables returns an error for files that are not databases, and for databases of other
+// programs, before anything is written to them, such as another journal mode. Other problems are
+// left to the caller.
 func checkOwnTables(path string) error {
 	db, err := sql.Open("sqlite", sqliteURL(path, url.Values{"_pragma": {"busy_timeout(20000)"}}))
 	if err != nil {
@@ -93,7 +93,7 @@ func checkOwnTables(path string) error {
 		switch name {
 		case "sessions", "entries", "marks":
 			own++
-		case "goose_db_version": // another process may be making the others
+		case "goose_db_version": // another process may be creating the tables
 		default:
 			others++
 		}
@@ -108,10 +108,10 @@ func (e *sqliteEngine) close() { e.checks.stop() }
 
 func sqliteDB(path, lock string, conns int) (*sql.DB, error) {
 	q := url.Values{"_txlock": {lock}}
-	// The time-out comes first: the other pragmas may have to wait for a lock.
+	// The timeout comes first, because the other pragmas may have to wait for a lock.
 	for _, p := range []string{"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-16000)",
-		// The journal is worked in after 4 MB and written from the beginning again: where it grows,
-		// each wait for the disk took half as long again.
+		// The journal is reused after 4 MB: with a growing journal, each sync took half as long
+		// again.
 		"wal_autocheckpoint(1000)", "journal_size_limit(67108864)"} {
 		q.Add("_pragma", p)
 	}
@@ -131,11 +131,11 @@ func sqliteURL(path string, q url.Values) string {
 func (*sqliteEngine) name() string             { return "sqlite" }
 func (*sqliteEngine) bind(query string) string { return query }
 
-// tail: marks lie scattered over the pages of a session, each of which is written whole: of
-// twice as many at once, an entry has half of the pages.
+// maxTail is large, because marks are scattered over the pages of a session, each of which is
+// written as a whole.
 func (*sqliteEngine) maxTail() int { return 512 }
 
-// lock: a transaction that writes has locked everything.
+// lock does nothing: a transaction that writes has locked everything.
 func (*sqliteEngine) lock(context.Context, *tx, string, ...any) error { return nil }
 
 func (*sqliteEngine) isRetryable(err error) bool {
@@ -143,14 +143,13 @@ func (*sqliteEngine) isRetryable(err error) bool {
 	return code == lib.SQLITE_BUSY || code == lib.SQLITE_LOCKED
 }
 
-// full: a file system that is full, or a limit on the size of files.
+// isFull checks for a full file system and for a limit of the file size.
 func (*sqliteEngine) isFull(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && (e.Code()&0xff == lib.SQLITE_FULL || e.Code() == lib.SQLITE_IOERR_WRITE || e.Code() == lib.SQLITE_IOERR_SHMSIZE)
 }
 
-// down: somebody keeps the file locked, or it is not there, not allowed any more, or on a disk
-// that fails.
+// isDown checks for a locked, missing or forbidden file and for a failing disk.
 func (*sqliteEngine) isDown(err error) bool {
 	switch sqliteCode(err) {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_CANTOPEN, lib.SQLITE_PERM, lib.SQLITE_READONLY, lib.SQLITE_IOERR:
@@ -161,8 +160,8 @@ func (*sqliteEngine) isDown(err error) bool {
 
 func (*sqliteEngine) isBroken(error) bool { return false }
 
-// spoiled: behind a statement that the disk has failed, the index of words goes on counting an
-// entry that was rolled back, and writes the wrong sum when it is next written.
+// isSpoiled checks for disk errors: after one, the full-text index still counts an entry that was
+// rolled back, and writes a wrong checksum later.
 func (*sqliteEngine) isSpoiled(err error) bool {
 	switch sqliteCode(err) {
 	case lib.SQLITE_IOERR, lib.SQLITE_FULL, lib.SQLITE_NOMEM, lib.SQLITE_CORRUPT:
@@ -173,8 +172,7 @@ func (*sqliteEngine) isSpoiled(err error) bool {
 
 func (*sqliteEngine) isDamaged(err error) bool { return sqliteCode(err) == lib.SQLITE_CORRUPT }
 
-// lasting reports whether an error has nothing to do with other processes, so that waiting does
-// not help.
+// isPermanent reports whether an error does not depend on other processes.
 func isPermanent(err error) bool {
 	switch sqliteCode(err) {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB, lib.SQLITE_READONLY, lib.SQLITE_FULL, lib.SQLITE_PERM, lib.SQLITE_AUTH, lib.SQLITE_CANTOPEN:
@@ -182,7 +180,7 @@ func isPermanent(err error) bool {
 	case lib.SQLITE_IOERR:
 		var e *sqlite.Error
 		errors.As(err, &e)
-		switch e.Code() { // locks are of other processes
+		switch e.Code() { // locks of other processes are temporary
 		case lib.SQLITE_IOERR_LOCK, lib.SQLITE_IOERR_UNLOCK, lib.SQLITE_IOERR_RDLOCK, lib.SQLITE_IOERR_CHECKRESERVEDLOCK, lib.SQLITE_IOERR_SHMLOCK, lib.SQLITE_IOERR_BLOCKED:
 			return false
 		}
@@ -191,7 +189,7 @@ func isPermanent(err error) bool {
 	return false
 }
 
-// sqliteCode is the kind of an error of SQLite; 0: it is none.
+// sqliteCode returns the primary code of a SQLite error, or 0.
 func sqliteCode(err error) int {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -200,8 +198,7 @@ func sqliteCode(err error) int {
 	return e.Code() & 0xff
 }
 
-// verify looks through a connection of its own: others may still have in memory what the index
-// of words was like, and would find that it does not fit.
+// verify uses its own connection, because the others may cache an old state of the full-text index.
 func (e *sqliteEngine) verify(ctx context.Context) (found []string, err error) {
 	db, err := sqliteDB(e.path, "deferred", 1)
 	if e.salvaged {
@@ -216,7 +213,7 @@ func (e *sqliteEngine) verify(ctx context.Context) (found []string, err error) {
 		if err := scan(&text); err != nil {
 			return err
 		}
-		for line := range strings.Lines(text) { // some tell of several pages at once
+		for line := range strings.Lines(text) { // a row may describe several pages
 			if line = strings.TrimSpace(line); line != "" && line != "ok" && !strings.HasPrefix(line, "***") {
 				found = append(found, line)
 			}
@@ -229,7 +226,7 @@ func (e *sqliteEngine) verify(ctx context.Context) (found []string, err error) {
 func (*sqliteEngine) reindex(ctx context.Context, t *tx) error {
 	for _, query := range []string{
 		`REINDEX`,
-		// The words are indexed anew at the next search.
+		// The next search indexes the words again.
 		`INSERT INTO words (words) VALUES ('rebuild')`, `DELETE FROM words`, `INSERT INTO stems (stems) VALUES ('delete-all')`, `UPDATE sessions SET indexed = 0`,
 	} {
 		if _, err := t.exec(ctx, query); err != nil {
@@ -247,7 +244,7 @@ func (*sqliteEngine) indexWords(ctx context.Context, t *tx, sid, seq int64, text
 	return err
 }
 
-// rank is by BM25, which SQLite gives as a number below zero.
+// rank uses BM25, which SQLite returns as a negative number.
 func (*sqliteEngine) rank(ctx context.Context, t *tx, words []string, scope string, most int) (all []ranked, err error) {
 	err = t.each(ctx, func(scan func(...any) error) error {
 		var r ranked
@@ -260,7 +257,7 @@ func (*sqliteEngine) rank(ctx context.Context, t *tx, words []string, scope stri
 	return all, err
 }
 
-// find makes one phrase of each word, so that nothing in it is an operator.
+// searchCondition quotes each word, so that no part of it is an operator.
 func (*sqliteEngine) searchCondition(words []phrase) (string, []any) {
 	quoted := func(w string) string { return `"` + strings.ReplaceAll(w, `"`, `""`) + `"` }
 	all := make([]string, len(words))
@@ -278,13 +275,12 @@ func (*sqliteEngine) deleteWords(ctx context.Context, t *tx, sid, from, to int64
 	return err
 }
 
-// clock: all processes are on one machine.
 func (*sqliteEngine) sharedNow(_ context.Context, _ *tx, local func() int64) (int64, error) {
 	return local(), nil
 }
 
-// guard: there is one writer.
+// lockMedia does nothing: there is one writer.
 func (*sqliteEngine) lockMedia(context.Context, *tx, bool) error { return nil }
 
-// lockName: there is one writer.
+// lockName does nothing: there is one writer.
 func (*sqliteEngine) lockName(context.Context, *tx, int64) error { return nil }

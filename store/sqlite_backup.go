@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// backup copies what is committed, page by page, into a file that gets its name when it is whole.
+// backup copies the committed pages into a temporary file and renames it when it is complete.
 func (e *sqliteEngine) backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(fmt.Errorf("%w: %s is there already; name another file", ErrUsage, path), err)
@@ -37,19 +37,18 @@ func (e *sqliteEngine) backup(ctx context.Context, path string) (err error) {
 	return os.Rename(part, path)
 }
 
-// A checkpointer works the journal into the database file a while after something was written, so
-// that a copy of the file alone is not much behind. SQLite itself does so only when the journal has
-// grown. Many goroutines may use it.
+// A checkpointer writes the journal into the database file some time after a change, so that a copy
+// of the file alone is nearly up to date. SQLite itself waits until the journal has grown.
 type checkpointer struct {
 	after      time.Duration
 	checkpoint func()
 
 	mu      sync.Mutex
-	timer   *time.Timer // nil: nothing was written since the last time
+	timer   *time.Timer // nil: no change since the last checkpoint
 	stopped bool
 }
 
-// wrote is called when something was written.
+// schedule schedules a checkpoint after a change.
 func (c *checkpointer) schedule() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,22 +10,21 @@ import (
 	"sync/atomic"
 )
 
-// A sqliteFile is the file of a database, and the journal beside it, as they were when they
-// were opened. What is written to files that nobody finds under their names any more is lost,
-// and SQLite does not mind.
+// A sqliteFile identifies the database file and its journal as they were opened. SQLite does not
+// notice if they are removed or replaced, and further writes would be lost.
 type sqliteFile struct {
 	path, journal string
 	info          fs.FileInfo
 	journalInfo   atomic.Pointer[fs.FileInfo] // nil: not seen yet
 }
 
-// making is held while a file is made: whoever closes one, however he came by it, gives up the
-// locks that the connections of the whole process have on it, and another process may then take
-// the journal away under them. So a file that is there is neither opened nor closed here.
+// creating is held while a file is created. Closing a file drops all POSIX locks of the process on
+// it, and another process could then delete the journal. So an existing file is never opened or
+// closed here.
 var creating sync.Mutex
 
-// newSQLiteFile makes the file, for nobody but its owner, if it is not there. The journal beside
-// it gets its mode.
+// newSQLiteFile creates the file with access for its owner only, if it does not exist. The journal
+// gets the same mode.
 func newSQLiteFile(path string) (*sqliteFile, error) {
 	creating.Lock()
 	defer creating.Unlock()
@@ -45,12 +44,12 @@ func newSQLiteFile(path string) (*sqliteFile, error) {
 	}
 	journal := path
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		journal = real // SQLite keeps it beside the file, not beside the link
+		journal = real // SQLite resolves links
 	}
 	return &sqliteFile{path: path, journal: journal + "-wal", info: info}, nil
 }
 
-// there is an error if somebody has removed or replaced the files.
+// checkFiles returns an error if the files were removed or replaced.
 func (f *sqliteFile) checkFiles() error {
 	now, err := os.Stat(f.path)
 	if err != nil || !os.SameFile(now, f.info) {

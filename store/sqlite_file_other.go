@@ -4,9 +4,9 @@ package store
 
 import "os"
 
-// mayWrite is an error if this user may not read and write a file. Locks belong to what was
-// opened here, and not to the process.
-func mayWrite(path string) error {
+// checkAccess returns an error if the user may not read and write a file. It may open the file,
+// because closing it drops no other locks on this system.
+func checkAccess(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err

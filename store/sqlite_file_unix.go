@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// mayWrite is an error if this user may not read and write a file.
+// checkAccess returns an error if the user may not read and write a file.
 func checkAccess(path string) error {
 	const readWrite = 0x4 | 0x2
 	if err := syscall.Access(path, readWrite); err != nil {

@@ -10,7 +10,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// unopened says why the system does not let a file be opened, or its folder be made, and what
+// explainFileError explains why a file cannot be opened or its folder cannot be created, and what
 // to do about it.
 func explainFileError(path string, err error) error {
 	at, cause := path, err
@@ -20,7 +20,7 @@ func explainFileError(path string, err error) error {
 	}
 	for _, c := range []struct {
 		causes    []error
-		kind      error // nil: asking again does not help
+		kind      error // nil: trying again does not help
 		why, next string
 	}{
 		{[]error{fs.ErrPermission}, nil, "this user may not write to " + at, "allow it, or name a file in a folder of yours"},
@@ -45,7 +45,7 @@ func explainFileError(path string, err error) error {
 	return fmt.Errorf("open store: %w: %s cannot be opened (%w); see whether its disk is there and in order, then try again", ErrUnavailable, path, cause)
 }
 
-// unready says which file could be opened, and yet not be used as a database.
+// explainOpenError names the file that could be opened, but not used as a database.
 func (e *sqliteEngine) explainOpenError(err error) error {
 	switch sqliteCode(err) {
 	case lib.SQLITE_CANTOPEN, lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_IOERR:

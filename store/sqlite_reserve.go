@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// reserveSize is how much room on the disk is kept for deleting: as much as the journal takes
-// before it is worked into the file.
+// reserveSize is the disk space in bytes that is reserved for deletions: as much as the journal
+// takes before a checkpoint.
 const reserveSize = 4 << 20
 
-// reserve keeps room on the disk, in a file beside the database, once that is larger than the
-// reserve. Whoever deletes on a full disk needs some: what goes is written to the journal first.
-// Unless as much again is free for others, nothing is kept.
+// reserve creates a file next to the database that reserves disk space, once the database is larger
+// than the reserve. On a full disk, deletions need space, because they are written to the journal
+// first. Nothing is reserved unless as much space remains for others.
 func (f *sqliteFile) reserve() {
 	info, err := os.Stat(f.path)
 	if err != nil || info.Size() <= reserveSize {
@@ -20,7 +20,7 @@ func (f *sqliteFile) reserve() {
 	}
 	file, err := os.OpenFile(f.reserved(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return // it is there, or this user may not
+		return
 	}
 	zeros := make([]byte, reserveSize)
 	for range 2 {
@@ -35,8 +35,8 @@ func (f *sqliteFile) reserve() {
 
 func (f *sqliteFile) reserved() string { return strings.TrimSuffix(f.journal, "-wal") + "-reserve" }
 
-// freeing gives the reserve up if the disk is full, and works the journal in, so that what is
-// deleted and what is appended next find room in it.
+// withReserve deletes the reserve if the disk is full, and checkpoints the journal to free its
+// space.
 func (e *sqliteEngine) withReserve(do func() error) error {
 	err := do()
 	if !errors.Is(err, ErrFull) || os.Remove(e.reserved()) != nil {

@@ -8,17 +8,17 @@ import (
 	"net/url"
 )
 
-// salvage opens a damaged file for reading, unless its tables are of another version.
+// salvage opens a damaged file for reading, unless its tables have another version.
 func (s *Store) salvage(ctx context.Context) error {
-	e, ok := s.eng.(*sqliteEngine)
+	e, ok := s.engine.(*sqliteEngine)
 	if !ok {
-		return errors.ErrUnsupported // a server looks after its files
+		return errors.ErrUnsupported // servers repair their own files
 	}
 	db, err := salvageDB(e.path)
 	if err != nil {
 		return err
 	}
-	// The table that has the version may be lost: then the others are tried all the same.
+	// The table with the version may be lost.
 	if n, err := version(ctx, db); err == nil && n != schema || err != nil && !e.isDamaged(err) {
 		db.Close()
 		return errors.Join(fmt.Errorf("the database has version %d, this program knows %d", n, schema), err)
@@ -27,12 +27,11 @@ func (s *Store) salvage(ctx context.Context) error {
 	s.reader.Close()
 	s.writer.Close()
 	s.reader, s.writer, s.salvaged, e.salvaged = db, db, true, true
-	s.loadSecret(ctx) // without it a picture that is not read yet cannot be told from a text
+	s.loadSecret(ctx) // without it, media markers look like text
 	return nil
 }
 
-// salvageDB opens a file as it is. SQLite refuses to read a file that is shorter than it should be,
-// unless somebody says that the schema may be repaired by hand, which is what this is.
+// salvageDB opens a file without checks. SQLite reads a truncated file only with writable_schema.
 func salvageDB(path string) (*sql.DB, error) {
 	return sql.Open("sqlite", sqliteURL(path, url.Values{"_pragma": {"busy_timeout(20000)", "writable_schema(1)", "query_only(1)"}}))
 }

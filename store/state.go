@@ -7,24 +7,23 @@ import (
 	"sort"
 )
 
-// A state is what a session's control entries amount to: which entries are in force,
-// and which summaries. It is folded from them and kept with the session, so that reading
-// it does not depend on how long the history is; fsck folds it again.
+// A state is the effect of the control entries of a session: which entries and compactions are in
+// force. It is stored with the session, so that reading does not depend on the length of the
+// history. Fsck computes it again.
 type state struct {
-	// Lineage says whose entries are shared: those of each owner up to a number, in
-	// order. Behind the last one they are the session's own.
-	Lineage []sharedEntries `json:"lineage,omitempty"`
-	Origin  *Origin         `json:"origin,omitempty"`
-	// Inherited is what was in force in the parent when a fork was made.
+	// Lineage lists the shared entries by owner, in order. The session's own entries follow.
+	Lineage []sharedRange `json:"lineage,omitempty"`
+	Origin  *Origin       `json:"origin,omitempty"`
+	// Inherited is the state of the parent when the fork was made.
 	Inherited *inheritance `json:"inherited,omitempty"`
-	// Hidden are ranges of numbers, both ends included, that were reverted.
+	// Hidden are the reverted ranges of numbers, both ends included.
 	Hidden [][2]int64 `json:"hidden,omitempty"`
 	// Compactions are those in force, oldest first.
 	Compactions []compactionRef `json:"compactions,omitempty"`
-	// Gone is the last of the session's own entries of which retention has let go.
+	// Gone is the last of the session's own entries that retention has deleted.
 	Gone int64 `json:"gone,omitempty"`
 
-	head, cum int64 // of a fork that is about to be made
+	head, weight int64 // of a new fork
 }
 
 type inheritance struct {
@@ -32,40 +31,40 @@ type inheritance struct {
 	Compactions []compactionRef `json:"compactions,omitempty"`
 }
 
-// A share is entries that belong to another session.
-type sharedEntries struct {
+// A sharedRange is the entries of another session up to a number.
+type sharedRange struct {
 	SID  int64 `json:"sid"`
 	Upto int64 `json:"upto"`
-	Gone int64 `json:"gone,omitempty"` // those retention had let go of; it has not since
+	Gone int64 `json:"gone,omitempty"`
 }
 
-// A Compacted is a compaction that is in force. Many goroutines may read it.
+// A compactionRef is a compaction in force.
 type compactionRef struct {
 	Seq int64 `json:"seq"` // of its entry
-	To  int64 `json:"to"`  // it stands for everything up to this entry
-	// Cum is the weight of all that it stands for.
-	Cum int64 `json:"cum"`
+	To  int64 `json:"to"`  // the last entry that it replaces
+	// Cum is the weight of all entries that it replaces.
+	Weight int64 `json:"cum"`
 }
 
 func (st *state) encode() string {
 	b, err := json.Marshal(st)
 	if err != nil {
-		panic(err) // it has nothing that cannot be written
+		panic(err)
 	}
 	return string(b)
 }
 
 func (st *state) decode(text string) error { return json.Unmarshal([]byte(text), st) }
 
-// from is the number of the first entry that is the session's own.
-func (st *state) firstOwn() int64 {
+// firstOwn returns the number of the session's first own entry.
+func (st *state) firstOwnSeq() int64 {
 	if n := len(st.Lineage); n > 0 {
 		return st.Lineage[n-1].Upto + 1
 	}
 	return 1
 }
 
-// gone is the last entry of an owner of which retention has let go.
+// expiredUpTo returns the last deleted entry of an owner.
 func (st *state) expiredUpTo(owner int64) int64 {
 	for _, s := range st.Lineage {
 		if s.SID == owner {
@@ -81,10 +80,10 @@ func (st *state) visible(seq int64) bool {
 	return i == len(st.Hidden) || seq < st.Hidden[i][0]
 }
 
-// A stretch is a range of entries of one owner that are all in force.
-type entryRange struct{ sid, from, to int64 }
+// An entryRange is a range of entries of one owner that are all in force.
+type entryRange struct{ owner, from, to int64 }
 
-// stretches lists, in order, what is in force between two numbers, both included.
+// ranges lists the entries in force between two numbers, both included, in order.
 func (s *Session) ranges(from, to int64) []entryRange {
 	var all []entryRange
 	add := func(sid, a, b int64) {
@@ -111,7 +110,7 @@ func (s *Session) ranges(from, to int64) []entryRange {
 	return all
 }
 
-// owner is the session whose row an entry is.
+// owner returns the session that has the row of an entry.
 func (s *Session) owner(seq int64) int64 {
 	for _, s := range s.state.Lineage {
 		if seq <= s.Upto {
@@ -121,7 +120,7 @@ func (s *Session) owner(seq int64) int64 {
 	return s.sid
 }
 
-// last is the number of the last entry in force up to a number, or 0.
+// lastVisible returns the number of the last entry in force up to a number, or 0.
 func (s *Session) lastVisible(upto int64) int64 {
 	all := s.ranges(1, upto)
 	if len(all) == 0 {
@@ -130,7 +129,7 @@ func (s *Session) lastVisible(upto int64) int64 {
 	return all[len(all)-1].to
 }
 
-// compaction returns the newest one in force.
+// compaction returns the newest compaction in force.
 func (st *state) compaction() (compactionRef, bool) {
 	if n := len(st.Compactions); n > 0 {
 		return st.Compactions[n-1], true
@@ -138,16 +137,15 @@ func (st *state) compaction() (compactionRef, bool) {
 	return compactionRef{}, false
 }
 
-// A control is an entry that changes what is in force.
+// A controlEntry changes which entries are in force.
 type controlEntry struct {
-	seq  int64
-	kind Kind
-	to   int64 // revert: what stays; compaction: what it stands for
-	of   int64 // undo
-	cum  int64 // compaction
+	seq    int64
+	kind   Kind
+	to     int64 // revert: the last entry that stays; compaction: the last entry that it replaces
+	of     int64 // undo: the undone entry
+	weight int64 // compaction
 }
 
-// The bodies of control entries.
 type (
 	revertBody struct {
 		To int64 `json:"to"`
@@ -160,7 +158,7 @@ type (
 func encode(body any) []byte {
 	raw, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // numbers can be written
+		panic(err)
 	}
 	return raw
 }
@@ -180,7 +178,7 @@ func readControl(seq int64, kind Kind, raw []byte) (controlEntry, error) {
 	case KindCompaction:
 		var b Compaction
 		err = json.Unmarshal(raw, &b)
-		c.to, c.cum = b.To, b.Cum
+		c.to, c.weight = b.To, b.Weight
 	}
 	if err != nil {
 		return c, fmt.Errorf("%s cannot be read: %w", kind, err)
@@ -188,8 +186,8 @@ func readControl(seq int64, kind Kind, raw []byte) (controlEntry, error) {
 	return c, nil
 }
 
-// fold works out what is in force after the session's control entries, all of them.
-// Undos are looked at from the newest on: an undo may itself be undone.
+// fold returns the state after all control entries of the session. It applies undos from the newest
+// to the oldest, because an undo may itself be undone.
 func (st state) fold(all []controlEntry) state {
 	out := state{Lineage: st.Lineage, Origin: st.Origin, Inherited: st.Inherited, Gone: st.Gone}
 	undone := make(map[int64]bool)
@@ -209,13 +207,13 @@ func (st state) fold(all []controlEntry) state {
 			out.hide(c.to+1, c.seq-1)
 			out.Compactions = slices.DeleteFunc(out.Compactions, func(k compactionRef) bool { return k.Seq > c.to })
 		case c.kind == KindCompaction:
-			out.Compactions = append(out.Compactions, compactionRef{c.seq, c.to, c.cum})
+			out.Compactions = append(out.Compactions, compactionRef{c.seq, c.to, c.weight})
 		}
 	}
 	return out
 }
 
-// hide adds a range, which ends behind all that are there.
+// hide adds a range that ends after all others.
 func (st *state) hide(from, to int64) {
 	if from > to {
 		return

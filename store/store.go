@@ -14,117 +14,119 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Options says how to open a store. The zero value is right for most. Many goroutines may
-// read it.
+// Options configures a store. The zero value is a good default.
 type Options struct {
-	// Sink gets every lifecycle event; nil throws them away. It may be called by many
-	// goroutines, never while a transaction is open.
+	// Sink receives every lifecycle event. Nil drops events. Several goroutines call it, never
+	// while a transaction is open.
 	Sink func(pare.Event)
-	// Now tells the time; nil: the clock of the machine. No order depends on it.
+	// Now returns the time; nil means time.Now. The order of entries does not depend on it.
 	Now func() time.Time
-	// MaxEntry is the size of the largest entry that is taken, in bytes; zero: 256 MB.
+	// MaxEntry limits the size of an entry in bytes. Zero means 256 MB.
 	MaxEntry int
-	// Counter weighs entries when they are appended; nil: the estimator of the
-	// session's model.
+	// Counter returns the token counter for the entries of sessions with a model. Nil means the
+	// estimator of the model.
 	Counter func(model string) wire.Counter
-	// Damaged opens a SQLite file that is damaged or was cut off, too, to save what can be read of
-	// it: every write is an error that wraps [ErrDamaged]. A file that is in order is opened as ever.
+	// Damaged also opens a SQLite file that is damaged or truncated, to save its readable part.
+	// Writes to such a file return an error that wraps [ErrDamaged]. An intact file is opened as
+	// usual.
 	Damaged bool
-	// Transcripts read entries that are no messages but the lines of an agent's own session
-	// file, by their kind: windows are made of such sessions, too.
+	// Transcripts read entries that are lines of an agent's session file instead of messages, by
+	// their kind, so that windows can be made of them.
 	Transcripts map[Kind]Transcript
 }
 
-// A Transcript makes a request of the lines of a session file, each ended by a newline: what
-// the agent would go on with. The model is that of the session, if it has one.
+// A Transcript parses the lines of a session file into the request that the agent would send next.
+// Each line ends with a newline. The model is that of the session, or empty.
 type Transcript func(lines []byte, model string) (*wire.Request, error)
 
-// A Store keeps sessions in one database. It may be used by many goroutines.
+// A Store keeps sessions in one database.
 type Store struct {
-	reader  *sql.DB // for reading
-	writer  *sql.DB // for writing
-	eng     engine
+	reader  *sql.DB
+	writer  *sql.DB
+	engine  engine
 	options Options
-	// tail is how many entries may be without marks while this process appends.
+	// maxTail is the number of entries without marks at which a fast append writes marks.
 	maxTail int
 
 	watchers      watchers
 	cache         sessionCache
-	keptSummaries atomic.Int64 // that were kept
-	secret        []byte       // of the database
-	salvaged      bool         // it is damaged, and only read
+	keptSummaries atomic.Int64 // since the store was opened
+	secret        []byte       // of the database; signs media markers
+	salvaged      bool         // the file is damaged and read only
 }
 
-// An engine is what the two databases do differently.
+// An engine implements the differences between the databases.
 type engine interface {
-	// name is the name of the folder of migrations and of the engine.
+	// name returns the name of the engine and of its folder of migrations.
 	name() string
-	// bind rewrites the question marks of a statement.
+	// bind rewrites the question marks of a statement as the placeholders of the database.
 	bind(query string) string
-	// prepare prepares statements, once the tables exist.
+	// prepare prepares statements. The tables must exist.
 	prepare(ctx context.Context) error
-	// appendFast writes an append if the session has the head that it was prepared for, and none
-	// of its ids. It reports whether it did.
+	// appendFast writes an append if the session has the expected head and none of the ids. It
+	// reports whether it did.
 	appendFast(ctx context.Context, w *fastWrite) (written bool, err error)
-	// tail is how many entries may be without marks in the table while one process appends to a
-	// session: another one that looks for a mark reads them.
+	// maxTail returns the default of Store.maxTail. Other processes read these entries when they
+	// look for a mark.
 	maxTail() int
-	// unready says more about an error for which a database could not be used.
+	// explainOpenError adds the file and a hint to the error of a database that cannot be used.
 	explainOpenError(err error) error
-	// close gives back what the engine holds besides the database.
+	// close releases everything but the connection pools.
 	close()
-	// there is an error if what is written would not be found: somebody has removed or replaced
-	// the files of the database.
+	// checkFiles returns an error if the files of the database were removed or replaced, because
+	// writes to them would be lost.
 	checkFiles() error
-	// wrote is called after every transaction that has written something.
+	// afterWrite is called after every transaction that wrote.
 	afterWrite()
-	// lock lets nobody else change the sessions of a condition until the transaction ends.
-	// What they are is read behind it: a statement sees what was so when it began.
+	// lock locks the sessions of a condition until the transaction ends. Read them after locking: a
+	// statement sees the state at its beginning.
 	lock(ctx context.Context, tx *tx, where string, args ...any) error
-	// retry reports whether a transaction failed for a reason that passes: another one was
-	// in its way.
+	// isRetryable reports whether a transaction failed because of a concurrent one.
 	isRetryable(err error) bool
-	// full reports whether there was no room on the disk.
+	// isFull reports whether the disk is full.
 	isFull(err error) bool
-	// freeing runs what makes room, with room that was kept for it if the disk is full.
+	// withReserve runs a function that frees space. If the disk is full, it gives up the reserved
+	// space first.
 	withReserve(do func() error) error
-	// down reports whether the database does not answer or cannot be opened.
+	// isDown reports whether the database does not answer or cannot be opened.
 	isDown(err error) bool
-	// broken reports whether a connection that was open is none any more.
+	// isBroken reports whether an open connection was lost.
 	isBroken(err error) bool
-	// spoiled reports whether a connection may remember what a transaction left that failed so.
+	// isSpoiled reports whether the connection may keep state of a transaction that failed with
+	// this error.
 	isSpoiled(err error) bool
-	// damaged reports whether the files of the database are not what it wrote.
+	// isDamaged reports whether the files of the database are corrupt.
 	isDamaged(err error) bool
-	// backup writes a copy of the database to a file that is not there yet.
+	// backup copies the database into a file that must not exist.
 	backup(ctx context.Context, path string) error
-	// verify lets the database look at its own files: what it finds, a sentence each. Others may
-	// write meanwhile.
+	// verify checks the files of the database, while others may write. It returns one sentence per
+	// problem.
 	verify(ctx context.Context) ([]string, error)
-	// reindex makes indexes anew from their tables.
+	// reindex rebuilds all indexes from their tables.
 	reindex(ctx context.Context, tx *tx) error
-	// index adds the words of an entry; find looks words up.
+	// indexWords adds the folded words of an entry to the search indexes.
 	indexWords(ctx context.Context, tx *tx, sid, seq int64, text string) error
-	// The text is folded; what was indexed before that was done is found as it was said.
+	// searchCondition returns the condition for entries that hold all words. It matches the folded
+	// text and the original text, because entries of old versions were indexed unfolded.
 	searchCondition(words []phrase) (where string, args []any)
-	// rank finds entries of a scope that have any of the words, the best first.
+	// rank returns the entries of a scope that hold any of the words, best first.
 	rank(ctx context.Context, tx *tx, words []string, scope string, most int) ([]ranked, error)
-	// forget takes the words of a session out, from an entry on up to another one.
+	// deleteWords removes the words of a range of entries.
 	deleteWords(ctx context.Context, tx *tx, sid, from, to int64) error
-	// clock tells the time that all processes on the database share, in microseconds.
+	// sharedNow returns the clock that all processes on the database share, in microseconds.
 	sharedNow(ctx context.Context, tx *tx, local func() int64) (int64, error)
-	// guard keeps those who store media and the one who removes them apart, until the
-	// transaction ends.
+	// lockMedia keeps transactions that store media apart from the one that deletes unused media,
+	// until the transaction ends. The deleting one is exclusive.
 	lockMedia(ctx context.Context, tx *tx, alone bool) error
-	// lockName keeps others who lock the same number waiting until the transaction ends.
+	// lockName locks a number until the transaction ends.
 	lockName(ctx context.Context, tx *tx, name int64) error
 }
 
-// Open opens a database, and brings its tables up to date: a path, or file:…, is
-// SQLite, postgres://… is PostgreSQL.
+// Open opens a database and upgrades its tables. The dsn is postgres://… for PostgreSQL, or the
+// path of a SQLite file.
 func Open(ctx context.Context, dsn string) (*Store, error) { return OpenWith(ctx, dsn, Options{}) }
 
-// OpenWith opens a database with options.
+// OpenWith is Open with options.
 func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -136,28 +138,28 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 	var err error
 	switch {
 	case strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://"):
-		s.reader, s.eng, err = openPostgres(dsn)
+		s.reader, s.engine, err = openPostgres(dsn)
 		s.writer = s.reader
 	case strings.Contains(dsn, "://"):
 		scheme, _, _ := strings.Cut(dsn, "://")
 		return nil, fmt.Errorf("open store: unknown database %q; give the path of a file, or postgres://…", scheme+"://")
 	default:
-		s.reader, s.writer, s.eng, err = openSQLite(dsn)
+		s.reader, s.writer, s.engine, err = openSQLite(dsn)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.maxTail = s.eng.maxTail()
-	if err := migrate(ctx, s.writer, s.eng); err != nil {
-		if o.Damaged && s.eng.isDamaged(err) && s.salvage(ctx) == nil {
+	s.maxTail = s.engine.maxTail()
+	if err := migrate(ctx, s.writer, s.engine); err != nil {
+		if o.Damaged && s.engine.isDamaged(err) && s.salvage(ctx) == nil {
 			return s, nil
 		}
 		s.Close()
-		return nil, fmt.Errorf("open store: %w", s.eng.explainOpenError(s.classifyError(ctx, err)))
+		return nil, fmt.Errorf("open store: %w", s.engine.explainOpenError(s.classifyError(ctx, err)))
 	}
 	err = s.loadSecret(ctx)
 	if err == nil {
-		err = s.eng.prepare(ctx)
+		err = s.engine.prepare(ctx)
 	}
 	if err != nil {
 		s.Close()
@@ -166,14 +168,14 @@ func OpenWith(ctx context.Context, dsn string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Backup writes a copy of the store to a file, as it is at one moment; the store may be in use. A
-// copy of the file of a store that is in use lacks what lies in the file beside it (-wal). A file
-// that is there is not written over. PostgreSQL has pg_dump for it.
+// Backup writes a consistent copy of the store to a new file, while the store may be in use.
+// Copying the file itself would miss the entries in its journal (-wal). For PostgreSQL, use
+// pg_dump.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.checkOpen(); err != nil {
 		return err
 	}
-	if err := s.eng.backup(ctx, path); err != nil {
+	if err := s.engine.backup(ctx, path); err != nil {
 		return fmt.Errorf("back up the store: %w", s.classifyError(ctx, err))
 	}
 	return nil
@@ -184,7 +186,7 @@ func (s *Store) Close() error {
 	if err := s.checkOpen(); err != nil {
 		return err
 	}
-	s.eng.close()
+	s.engine.close()
 	err := s.reader.Close()
 	if s.writer != s.reader {
 		err = errors.Join(err, s.writer.Close())
@@ -192,17 +194,16 @@ func (s *Store) Close() error {
 	return err
 }
 
-// Engine names the database: sqlite or postgres; "" of a store that is not open.
+// Engine returns sqlite or postgres, or "" if the store is not open.
 func (s *Store) Engine() string {
 	if s.checkOpen() != nil {
 		return ""
 	}
-	return s.eng.name()
+	return s.engine.name()
 }
 
 func (s *Store) now() int64 { return s.sharedNow().UnixMicro() }
 
-// clock tells the time, also for a store that was not opened.
 func (s *Store) sharedNow() time.Time {
 	if s == nil || s.options.Now == nil {
 		return time.Now()
@@ -210,9 +211,9 @@ func (s *Store) sharedNow() time.Time {
 	return s.options.Now()
 }
 
-// opened is an error for the zero value.
+// checkOpen returns an error for nil and the zero value.
 func (s *Store) checkOpen() error {
-	if s == nil || s.eng == nil {
+	if s == nil || s.engine == nil {
 		return errNotOpen
 	}
 	return nil
@@ -220,18 +221,18 @@ func (s *Store) checkOpen() error {
 
 var errNotOpen = errors.New("the store is not open: Open makes one")
 
-// A tx is a transaction; statements are written with question marks.
+// A tx is a transaction. Its statements use question marks as placeholders.
 type tx struct {
-	q interface {
+	queries interface {
 		ExecContext(context.Context, string, ...any) (sql.Result, error)
 		QueryContext(context.Context, string, ...any) (*sql.Rows, error)
 		QueryRowContext(context.Context, string, ...any) *sql.Row
 	}
-	eng engine
+	engine engine
 }
 
 func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	r, err := t.q.ExecContext(ctx, t.eng.bind(query), args...)
+	r, err := t.queries.ExecContext(ctx, t.engine.bind(query), args...)
 	if err != nil {
 		return 0, err
 	}
@@ -239,12 +240,12 @@ func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error)
 }
 
 func (t *tx) row(ctx context.Context, query string, args ...any) *sql.Row {
-	return t.q.QueryRowContext(ctx, t.eng.bind(query), args...)
+	return t.queries.QueryRowContext(ctx, t.engine.bind(query), args...)
 }
 
-// each calls f for every row; scan is the row's Scan.
+// each calls f for every row of a query, with the Scan method of the row.
 func (t *tx) each(ctx context.Context, f func(scan func(...any) error) error, query string, args ...any) error {
-	rows, err := t.q.QueryContext(ctx, t.eng.bind(query), args...)
+	rows, err := t.queries.QueryContext(ctx, t.engine.bind(query), args...)
 	if err != nil {
 		return err
 	}
@@ -257,8 +258,8 @@ func (t *tx) each(ctx context.Context, f func(scan func(...any) error) error, qu
 	return rows.Err()
 }
 
-// write runs f in one transaction that writes. A transaction that another one was in
-// the way of is run again, so f must not keep anything from a run that failed.
+// write runs f in a transaction that writes. It runs f again if a concurrent transaction was in the
+// way, so f must not keep results of a failed run.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	if err := s.checkOpen(); err != nil {
 		return err
@@ -266,7 +267,7 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	start := time.Now()
 	for try := 0; ; try++ {
 		err := s.writeOnce(ctx, f)
-		if err == nil || try == 20 || !s.eng.isRetryable(err) || time.Since(start) > maxRetryTime {
+		if err == nil || try == 20 || !s.engine.isRetryable(err) || time.Since(start) > maxRetryTime {
 			return s.classifyError(ctx, err)
 		}
 		pause := time.Duration(1<<min(try, 6)) * time.Millisecond
@@ -278,34 +279,33 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	}
 }
 
-// patience is how long a transaction is tried again: somebody who stands in its way for longer
-// does so for good.
+// maxRetryTime limits how long a transaction is retried. Conflicts that last longer do not pass.
 const maxRetryTime = time.Minute
 
 func (s *Store) writeOnce(ctx context.Context, f func(*tx) error) error {
 	if s.salvaged {
 		return fmt.Errorf("%w: it was opened to save what can be read, and is not written to", ErrDamaged)
 	}
-	// Every statement sees what is committed; the row of a session is locked before
-	// anything of it is read.
+	// Every statement sees committed data, so f locks the row of a session before it reads anything
+	// of it.
 	conn, t, err := s.begin(ctx, s.writer, nil)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err = f(&tx{t, s.eng}); err != nil {
+	if err = f(&tx{t, s.engine}); err != nil {
 		t.Rollback()
 	} else if err = t.Commit(); err == nil {
-		s.eng.afterWrite()
-		return s.eng.checkFiles()
+		s.engine.afterWrite()
+		return s.engine.checkFiles()
 	}
-	if s.eng.isSpoiled(err) {
+	if s.engine.isSpoiled(err) {
 		s.discard(conn)
 	}
 	return err
 }
 
-// discard closes a connection for good.
+// discard closes a connection instead of returning it to the pool.
 func (s *Store) discard(conn *sql.Conn) {
 	conn.Raw(func(any) error { return driver.ErrBadConn })
 }
@@ -321,10 +321,10 @@ func (s *Store) read(ctx context.Context, f func(*tx) error) error {
 	}
 	defer conn.Close()
 	defer t.Rollback()
-	return s.classifyError(ctx, f(&tx{t, s.eng}))
+	return s.classifyError(ctx, f(&tx{t, s.engine}))
 }
 
-// Ping reports whether the database answers; see [ErrUnavailable] and [ErrDamaged].
+// Ping returns an error if the database does not answer; see [ErrUnavailable] and [ErrDamaged].
 func (s *Store) Ping(ctx context.Context) error {
 	return s.read(ctx, func(t *tx) error {
 		var n int
@@ -332,8 +332,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
-// begin begins a transaction. Connections that were open when a server was restarted are found
-// out by using them: nothing was done on them yet, so the next one is taken, and a new one last.
+// begin begins a transaction. Idle connections may have been lost in a restart of the server.
+// Because nothing has happened on them, begin tries the next one, and a new one last.
 func (s *Store) begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (*sql.Conn, *sql.Tx, error) {
 	for stale := db.Stats().Idle; ; stale-- {
 		conn, err := db.Conn(ctx)
@@ -342,34 +342,34 @@ func (s *Store) begin(ctx context.Context, db *sql.DB, o *sql.TxOptions) (*sql.C
 		}
 		t, err := conn.BeginTx(ctx, o)
 		if err == nil {
-			if err = s.eng.checkFiles(); err == nil {
+			if err = s.engine.checkFiles(); err == nil {
 				return conn, t, nil
 			}
 			t.Rollback()
 			stale = 0
 		}
-		if s.eng.isBroken(err) {
+		if s.engine.isBroken(err) {
 			s.discard(conn)
 		}
 		conn.Close()
-		if stale == 0 || !s.eng.isBroken(err) || ctx.Err() != nil {
+		if stale == 0 || !s.engine.isBroken(err) || ctx.Err() != nil {
 			return nil, nil, err
 		}
 	}
 }
 
-// named says what kind of an error it is, if it is one that the caller can do something about.
+// classifyError wraps an error with ErrFull, ErrDamaged or ErrUnavailable if it is one of these.
 func (s *Store) classifyError(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
 	kind := error(nil)
 	switch {
-	case s.eng.isFull(err):
+	case s.engine.isFull(err):
 		kind = ErrFull
-	case s.eng.isDamaged(err):
+	case s.engine.isDamaged(err):
 		kind = ErrDamaged
-	case ctx.Err() == nil && s.eng.isDown(err): // who gives up learns nothing about the database
+	case ctx.Err() == nil && s.engine.isDown(err): // a canceled context says nothing about the database
 		kind = ErrUnavailable
 	}
 	if kind == nil || errors.Is(err, kind) {

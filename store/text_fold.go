@@ -8,15 +8,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxWord is how many bytes of a word are looked at: a database has a bound.
+// maxWord limits the bytes of an indexed word; the databases have a limit.
 const maxWord = 1000
 
-// fold is a text as it is indexed and looked for, on every database: words of letters and
-// digits, in lower case and without accents, parted by single spaces. Words that are folded are
-// folded to themselves.
+// fold returns the text as it is indexed and searched on every database: words of letters and
+// digits, in lower case and without accents, separated by single spaces. Folding twice changes
+// nothing.
 func fold(text string) string {
 	var out strings.Builder
-	word := 0 // bytes of the word at hand
+	word := 0
 	for _, r := range norm.NFD.String(strings.ToLower(text)) {
 		switch {
 		case unicode.Is(unicode.M, r): // an accent
@@ -34,13 +34,13 @@ func fold(text string) string {
 	return norm.NFC.String(out.String())
 }
 
-// A phrase is what is looked for: words that stand together.
+// A phrase is a sequence of words to search for.
 type phrase struct {
-	text   string // as it was asked for
-	folded string // folded
+	text   string // as given
+	folded string
 }
 
-// folded folds phrases. One without a letter or a digit is in no text, and is left out.
+// foldPhrases folds phrases, and drops those without letters and digits.
 func foldPhrases(said []string) (all []phrase) {
 	for _, s := range said {
 		if w := fold(s); w != "" {

@@ -8,19 +8,18 @@ import (
 	"math"
 )
 
-// transcript returns the entries of a session that are lines of an agent's session file,
-// and who reads them; nil: it has messages, or nobody does. Which lines the agent would
-// send is told by links between them and by marks of its own compactions, so all that are
-// in force are read.
+// readTranscript returns the entries that are lines of an agent's session file, and their reader.
+// The reader is nil if the session has messages or nothing reads its entries. All lines in force
+// are read, because links and compactions within them determine the request.
 func (s *Store) readTranscript(ctx context.Context, t *tx, session *Session) (lines []byte, read Transcript, err error) {
-	if session.Dialect != "" || session.cum > 0 || len(s.options.Transcripts) == 0 { // only messages weigh
+	if session.Dialect != "" || session.weight > 0 || len(s.options.Transcripts) == 0 { // only messages have a weight
 		return nil, nil, nil
 	}
 	all, err := s.scanAll(ctx, t, session, 1, session.Head, math.MaxInt)
 	if err != nil {
 		return nil, nil, err
 	}
-	var kind Kind // that of the last one: a session has one
+	var kind Kind // that of the last entry: a session has one
 	for _, e := range all {
 		if s.options.Transcripts[e.Kind] != nil {
 			kind = e.Kind
@@ -35,10 +34,10 @@ func (s *Store) readTranscript(ctx context.Context, t *tx, session *Session) (li
 			return nil, nil, err
 		}
 		if e.Damaged != "" {
-			continue // whoever reads the lines sees that one is missing
+			continue
 		}
 		line := bytes.NewBuffer(lines)
-		if err := json.Compact(line, e.Raw); err != nil { // a line is a line, however it was sent
+		if err := json.Compact(line, e.Raw); err != nil {
 			return nil, nil, err
 		}
 		lines = append(line.Bytes(), '\n')
@@ -46,8 +45,8 @@ func (s *Store) readTranscript(ctx context.Context, t *tx, session *Session) (li
 	return lines, s.options.Transcripts[kind], nil
 }
 
-// resumed is the history of a transcript. The session takes over what the lines say about
-// the dialect, and about the model if it has none; neither is written.
+// historyFromTranscript returns the history of a transcript. It sets the dialect of the session,
+// and the model if it has none, without storing them.
 func historyFromTranscript(session *Session, lines []byte, read Transcript) (h history, err error) {
 	r, err := read(lines, session.Model)
 	if err != nil {

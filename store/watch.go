@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// watchers wakes those of this process who wait for a session to change. Changes of
-// other processes are found by looking.
+// watchers wakes callers of Follow in this process after changes of a session. Follow polls for
+// changes of other processes.
 type watchers struct {
-	mu sync.Mutex
-	of map[int64]map[chan struct{}]bool
+	mu       sync.Mutex
+	channels map[int64]map[chan struct{}]bool // by session
 }
 
 func (w *watchers) wake(sid int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for c := range w.of[sid] {
+	for c := range w.channels[sid] {
 		select {
 		case c <- struct{}{}:
 		default:
@@ -25,25 +25,25 @@ func (w *watchers) wake(sid int64) {
 	}
 }
 
-// add returns a channel that gets something whenever the session changes, and a
-// function that ends that.
+// add returns a channel that receives a value when the session changes, and a function that removes
+// the channel.
 func (w *watchers) add(sid int64) (<-chan struct{}, func()) {
 	c := make(chan struct{}, 1)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.of == nil {
-		w.of = make(map[int64]map[chan struct{}]bool)
+	if w.channels == nil {
+		w.channels = make(map[int64]map[chan struct{}]bool)
 	}
-	if w.of[sid] == nil {
-		w.of[sid] = make(map[chan struct{}]bool)
+	if w.channels[sid] == nil {
+		w.channels[sid] = make(map[chan struct{}]bool)
 	}
-	w.of[sid][c] = true
+	w.channels[sid][c] = true
 	return c, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		delete(w.of[sid], c)
-		if len(w.of[sid]) == 0 {
-			delete(w.of, sid)
+		delete(w.channels[sid], c)
+		if len(w.channels[sid]) == 0 {
+			delete(w.channels, sid)
 		}
 	}
 }

@@ -13,47 +13,43 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// WindowOptions says what a window is to be like. The zero value asks for the model's own window.
-// Many goroutines may read it.
+// WindowOptions configures a window. In the zero value, the window is that of the model.
 type WindowOptions struct {
-	// Policy is what is done to the messages. Nil: they are repaired and made to fit the
-	// window of the model. A limit that is left to a model that nobody knows is none.
+	// Policy trims the messages. Nil means to repair them and to fit the window of the model. If
+	// the limit is that of the model and the model is unknown, there is no limit.
 	Policy *pare.Policy
-	// Base takes the place of the session's own: the request around the messages.
+	// Base replaces the base of the session: the request around the messages.
 	Base []byte
-	// Model takes the place of the session's own.
+	// Model replaces the model of the session.
 	Model string
-	// Head asks for the window as it was when the session had this head: a step that is
-	// run again needs to remember the session and the head, not the messages. Zero: now.
+	// Head selects the window at an earlier head, so that a step can be repeated from the session
+	// and the head. Zero means the current head.
 	Head int64
 
-	whole bool // pictures are read first: one of them is damaged
+	readMedia bool // read media first, because one is damaged
 }
 
-// A Window is a request body, ready to send. Many goroutines may read it.
+// A Window is a request body that is ready to send.
 type Window struct {
 	Body []byte
-	// Head is the head of the session at that time: give it to Append with the reply.
+	// Head is the head of the session. Pass it to Append with the reply.
 	Head int64
-	// From is the first entry that was looked at, besides what is pinned.
+	// From is the first entry that was read, apart from pinned ones.
 	From int64
-	// Plan tells what was done, and why.
+	// Plan has the decisions about the messages.
 	Plan *pare.Plan
 }
 
-// Window makes a request out of a session: summaries first, then the messages in
-// force, repaired, within the limit of the policy, checked. Calls that nobody has
-// answered are closed with a stub, in the body and nowhere else. Where the provider requires max_tokens
-// and neither the base nor a setting has it, the body does. What a placeholder takes
-// the place of comes back by [Store.Recall], unless the policy has an archive of its own. A
-// rule that fails is left out, and pare.Plan.Faults names it.
+// Window returns a request for a session: summaries, then the messages in force, repaired and
+// within the limit of the policy. Calls without a result are closed with a stub, in the body only.
+// If the provider requires max_tokens and neither the base nor the settings have it, the body gets
+// a default. [Store.Recall] returns the originals of placeholders, unless the policy has an archive
+// of its own. A failed rule is skipped; pare.Plan.Faults names it.
 //
-// What it costs depends on the limit and not on the length of the history: entries that
-// cannot be sent are not read. All are if they are lines of a transcript, which only as a
-// whole tell what would be sent, and if the policy has rules that may
-// protect what is old (see pare.Rule.Recent). The place where it begins to read is a function of the
-// history that moves rarely, and then by half a window, so that the provider's cache
-// is not lost at every request.
+// The cost depends on the limit and not on the length of the history, because entries before the
+// limit are not read. The whole history is read for transcripts and for rules that may protect old
+// messages (see pare.Rule.Recent). The first entry that is read changes rarely, and then by half
+// a window, so that most requests keep the provider's cache.
 func (s *Store) Window(ctx context.Context, key Key, ask WindowOptions) (*Window, error) {
 	session, h, r, p, err := s.readWindow(ctx, key, ask)
 	if err != nil {
@@ -73,7 +69,7 @@ func (s *Store) Window(ctx context.Context, key Key, ask WindowOptions) (*Window
 	}
 	if ask.Policy == nil || ask.Policy.Archive == nil && !ask.Policy.Archived {
 		err := s.archiveRemoved(ctx, session, h, r, plan.Archive())
-		if errors.Is(err, ErrFull) { // what is there can be sent: then nothing is named
+		if errors.Is(err, ErrFull) { // the window can be sent without handles
 			unnamed := *p
 			unnamed.Archived = false
 			plan, err = unnamed.Plan(ctx, r)
@@ -86,21 +82,21 @@ func (s *Store) Window(ctx context.Context, key Key, ask WindowOptions) (*Window
 	if w.Body, err = plan.Apply(); err != nil {
 		return nil, fmt.Errorf("window of %s: %w", key, err)
 	}
-	if w.Body, err = s.fillMedia(ctx, w.Body); isMediumError(err) && !ask.whole {
-		ask.whole = true
+	if w.Body, err = s.fillMedia(ctx, w.Body); isMediumError(err) && !ask.readMedia {
+		ask.readMedia = true
 		return s.Window(ctx, key, ask)
 	}
 	return w, err
 }
 
-// gather reads what a window is made of, as a request that is not trimmed yet, and says by
-// which policy it is to be.
+// readWindow reads the history for a window and returns it as an untrimmed request, with the policy
+// for it.
 func (s *Store) readWindow(ctx context.Context, key Key, ask WindowOptions) (session *Session, h history, r *wire.Request, p *pare.Policy, err error) {
 	err = s.read(ctx, func(t *tx) (err error) {
 		if session, err = s.live(ctx, t, key, false); err != nil {
 			return err
 		}
-		session.readMedia = ask.whole
+		session.readMedia = ask.readMedia
 		if ask.Head > 0 {
 			if err := s.rewindTo(ctx, t, session, ask.Head); err != nil {
 				return err
@@ -109,11 +105,11 @@ func (s *Store) readWindow(ctx context.Context, key Key, ask WindowOptions) (ses
 		if ask.Model != "" {
 			session.Model = ask.Model
 		}
-		p = ask.policy(session)
+		p = ask.policy(session) // the lines may name the model
 		if lines, read, err := s.readTranscript(ctx, t, session); err != nil || read != nil {
 			if err == nil {
 				h, err = historyFromTranscript(session, lines, read)
-				p = ask.policy(session) // the lines may name the model
+				p = ask.policy(session)
 			}
 			return err
 		}
@@ -146,15 +142,15 @@ func (s *Store) readWindow(ctx context.Context, key Key, ask WindowOptions) (ses
 	return session, h, r, p, nil
 }
 
-// chill says, in the window of a policy with rules for cold moments, before which requests of a history
-// the provider's cache had expired: those whose last entry came so long after that of the request before.
-// The store remembers when, so every replica says the same.
+// setColdRequests sets the requests of a history before which the provider's cache had expired, for
+// policies with rules for cold requests. It uses the times of entries, so that all replicas agree.
+// It modifies the policy.
 func (h *history) setColdRequests(r *wire.Request, p *pare.Policy) {
 	if p.Window == nil || p.Window.ColdRules == nil || p.Window.Cold != nil || len(r.Transcript().Messages()) != len(h.seqs) {
 		return
 	}
 	w := *p.Window
-	w.Cold = []int{} // not nil: there is a clock
+	w.Cold = []int{} // not nil: the times are known
 	life := tokensx.Life(r.Model(), r.Raw())
 	var before time.Time
 	for _, end := range ladder.Ends(r.Transcript()) {
@@ -170,13 +166,13 @@ func (h *history) setColdRequests(r *wire.Request, p *pare.Policy) {
 	p.Window = &w
 }
 
-// least makes the minimum of a window that is too small one that works: for a larger limit
-// more is read, and what must stay of that may need more room.
+// findMinimum returns the error of a window that is too small with a minimum that works: a larger
+// limit reads more messages, which may need more room.
 func (s *Store) findMinimum(ctx context.Context, key Key, ask WindowOptions, p *pare.Policy, small pare.WindowTooSmall) error {
 	probe := *p
 	probe.Sink, probe.Compact, probe.Archive, probe.Archived = nil, nil, nil, true
 	ask.Policy = &probe
-	for range 16 { // far more than it takes; each step is upwards
+	for range 16 { // each step increases the minimum; few are needed
 		w := *p.Window
 		switch small.Unit {
 		case "tokens":
@@ -203,8 +199,8 @@ func (s *Store) findMinimum(ctx context.Context, key Key, ask WindowOptions, p *
 	return &small
 }
 
-// policy is the one to use. What it takes out can be recalled by the name in its
-// placeholder, unless the caller keeps it.
+// policy returns the policy for a session. It archives removed parts, unless the caller does, and
+// skips failed rules, so that a rule cannot block a session.
 func (a *WindowOptions) policy(session *Session) *pare.Policy {
 	p := pare.Policy{}
 	if a.Policy != nil {
@@ -213,11 +209,11 @@ func (a *WindowOptions) policy(session *Session) *pare.Policy {
 		p.Window = &pare.Window{ModelTokens: true}
 	}
 	p.Archived = p.Archived || p.Archive == nil
-	p.SkipFailedRules = true // a session is not stuck for ever because a rule is
+	p.SkipFailedRules = true
 	return &p
 }
 
-// unlimited is a policy without the limit that it leaves to a model that nobody knows.
+// withoutModelLimit returns the policy without the limit of an unknown model.
 func withoutModelLimit(of *pare.Policy) *pare.Policy {
 	p, w := *of, *of.Window
 	w.ModelTokens, w.Low, w.LowPercent, w.ModelCache = false, 0, 0, false
@@ -227,16 +223,16 @@ func withoutModelLimit(of *pare.Policy) *pare.Policy {
 	return &p
 }
 
-// A history is what a window is made of.
+// A history is the part of a session that a window uses.
 type history struct {
-	messages [][]byte            // as they will be sent
-	seqs     []int64             // by message: its entry; 0 for those of a summary
+	messages [][]byte
+	seqs     []int64             // by message: its entry; 0 for a summary
 	at       map[int64]time.Time // by entry
 	from     int64
 	prior    compactionRef
 }
 
-// load reads what of a session can be sent.
+// loadHistory reads the part of a session that can be sent.
 func (s *Store) loadHistory(ctx context.Context, t *tx, session *Session, r readLimit) (history, error) {
 	h := history{from: 1, at: make(map[int64]time.Time)}
 	last, c, err := s.newestCompaction(ctx, t, session)
@@ -250,12 +246,12 @@ func (s *Store) loadHistory(ctx context.Context, t *tx, session *Session, r read
 		}
 		h.from, h.prior = last.To+1, last
 	}
-	from, before := h.from, last.Cum
-	if stands, err := s.lastProviderCompaction(ctx, t, session, from); err != nil {
+	from, before := h.from, last.Weight
+	if compaction, err := s.lastProviderCompaction(ctx, t, session, from); err != nil {
 		return h, err
-	} else if stands > 0 { // the provider does not look at what is in front of it
-		from = stands
-		if before, err = s.cumAt(ctx, t, session, session.lastVisible(stands-1)); err != nil {
+	} else if compaction > 0 { // the provider ignores everything before it
+		from = compaction
+		if before, err = s.weightUpTo(ctx, t, session, session.lastVisible(compaction-1)); err != nil {
 			return h, err
 		}
 	}
@@ -272,8 +268,8 @@ func (s *Store) loadHistory(ctx context.Context, t *tx, session *Session, r read
 	return h, s.appendMessages(ctx, t, session, &h, start, session.Head)
 }
 
-// standing is the last entry, from one on, that holds the provider's own compaction; 0 if
-// there is none.
+// lastProviderCompaction returns the last entry from a number on with the provider's own
+// compaction, or 0.
 func (s *Store) lastProviderCompaction(ctx context.Context, t *tx, session *Session, from int64) (seq int64, err error) {
 	last, err := s.findMarked(ctx, t, session, markProviderCompaction, from, session.Head, true, 1)
 	if len(last) > 0 {
@@ -282,15 +278,15 @@ func (s *Store) lastProviderCompaction(ctx context.Context, t *tx, session *Sess
 	return seq, err
 }
 
-// messages appends the messages of a range.
+// appendMessages appends the messages of a range to a history.
 func (s *Store) appendMessages(ctx context.Context, t *tx, session *Session, h *history, from, to int64) error {
 	for _, st := range session.ranges(from, to) {
 		var found []storedEntry
 		err := t.each(ctx, func(scan func(...any) error) error {
-			e, err := session.scan(st.sid, scan)
+			e, err := session.scan(st.owner, scan)
 			found = append(found, e)
 			return err
-		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message' ORDER BY pos`, pos(st.sid, st.from), pos(st.sid, st.to))
+		}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message' ORDER BY pos`, pos(st.owner, st.from), pos(st.owner, st.to))
 		if err != nil {
 			return err
 		}
@@ -299,7 +295,7 @@ func (s *Store) appendMessages(ctx context.Context, t *tx, session *Session, h *
 				return err
 			}
 			if found[i].Gone && i > 0 && found[i-1].Gone {
-				continue // one mark for all of them
+				continue
 			}
 			h.messages, h.seqs = append(h.messages, found[i].Raw), append(h.seqs, found[i].Seq)
 			h.at[found[i].Seq] = found[i].At
@@ -308,8 +304,8 @@ func (s *Store) appendMessages(ctx context.Context, t *tx, session *Session, h *
 	return nil
 }
 
-// newest is where a person spoke last, from an entry on, if that is in front of a start; beside
-// results it is the exchanges, too, that they belong to. Otherwise it is a range of nothing.
+// newestUserMessage returns the range of the last words of the user if they are before start,
+// including the exchanges of results in the same message. Otherwise it returns an empty range.
 func (s *Store) newestUserMessage(ctx context.Context, t *tx, session *Session, from, start int64) (first, last int64, err error) {
 	turns, err := s.findMarked(ctx, t, session, markTurn, from, session.Head, true, 1)
 	if err != nil {
@@ -331,11 +327,11 @@ func (s *Store) newestUserMessage(ctx context.Context, t *tx, session *Session, 
 	return 0, -1, nil
 }
 
-// pinned appends what stays between the last summary and a start: what the system said,
-// what the provider's compaction says, the task, unless the summary has it, and what a person
-// said last, if the start is behind it: in a long run of tool use.
+// appendPinned appends messages between the last summary and start that are always sent: system
+// messages, the provider's compaction, the task unless a summary includes it, and the last words of
+// the user.
 func (s *Store) appendPinned(ctx context.Context, t *tx, session *Session, h *history, from, start int64, task bool) error {
-	stands, err := s.lastProviderCompaction(ctx, t, session, h.from)
+	compaction, err := s.lastProviderCompaction(ctx, t, session, h.from)
 	if err != nil {
 		return err
 	}
@@ -358,26 +354,26 @@ func (s *Store) appendPinned(ctx context.Context, t *tx, session *Session, h *hi
 			seqs = append(seqs, turns...)
 		}
 		for _, seq := range seqs {
-			e, err := s.entry(ctx, t, session, st.sid, seq)
+			e, err := s.entry(ctx, t, session, st.owner, seq)
 			if err != nil {
 				return err
 			}
 			found = append(found, e)
 		}
 		all := []entryRange{{from: first, to: last}}
-		if stands >= st.from && stands <= st.to {
-			whole, err := s.expandEnd(ctx, t, session, stands) // calls beside it keep their answers
+		if compaction >= st.from && compaction <= st.to {
+			end, err := s.expandEnd(ctx, t, session, compaction) // calls next to it keep their results
 			if err != nil {
 				return err
 			}
-			all = append(all, entryRange{from: stands, to: whole})
+			all = append(all, entryRange{from: compaction, to: end})
 		}
 		for _, part := range all {
 			err := t.each(ctx, func(scan func(...any) error) error {
-				e, err := session.scan(st.sid, scan)
+				e, err := session.scan(st.owner, scan)
 				found = append(found, e)
 				return err
-			}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message'`, pos(st.sid, max(part.from, st.from)), pos(st.sid, min(part.to, st.to)))
+			}, `SELECT `+entryColumns+` FROM entries WHERE pos BETWEEN ? AND ? AND kind = 'message'`, pos(st.owner, max(part.from, st.from)), pos(st.owner, min(part.to, st.to)))
 			if err != nil {
 				return err
 			}
@@ -388,7 +384,7 @@ func (s *Store) appendPinned(ctx context.Context, t *tx, session *Session, h *hi
 				return err
 			}
 			if found[i].Gone && i > 0 && found[i-1].Gone {
-				continue // one mark for all of them
+				continue
 			}
 			h.messages, h.seqs = append(h.messages, found[i].Raw), append(h.seqs, found[i].Seq)
 		}

@@ -54,7 +54,7 @@ func (a *api) list(c *call) error {
 	return c.write(http.StatusOK, map[string]any{"sessions": some(all)})
 }
 
-// some is an empty list in the place of none.
+// some returns an empty list for nil.
 func some[T any](all []T) []T {
 	if all == nil {
 		return []T{}
@@ -161,7 +161,8 @@ func (a *api) page(c *call) error {
 	}{page.Head, page.Next, page.Prev}), "entries", page.Entries))
 }
 
-// window answers with a body that is ready to send, and headers that tell what was done.
+// window writes a request body that is ready to send. Headers have the head, the number of changes
+// and the failed rules.
 func (a *api) window(c *call) error {
 	var in struct {
 		Base  json.RawMessage `json:"base"`
@@ -193,7 +194,8 @@ func (a *api) window(c *call) error {
 	h.Set("Pare-Changes", strconv.Itoa(len(w.Plan.Changes())))
 	for _, f := range w.Plan.Faults() {
 		h.Add("Pare-Faults", f.Part)
-		if _, named := a.faults.LoadOrStore(f.Part, true); !named { // not at every window
+		// Log each rule once, not with every window.
+		if _, named := a.faults.LoadOrStore(f.Part, true); !named {
 			c.log.Error(f.Part+" failed, and is left out", "error", f.Err)
 		}
 	}

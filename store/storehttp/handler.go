@@ -27,29 +27,28 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// Options says who may use a handler, and how windows and summaries are made. Many
-// goroutines may read it.
+// Options configures a handler.
 type Options struct {
-	// Tokens are what clients must send as "Authorization: Bearer …", each with the scope
-	// that it opens. Nil: no token is asked for, everybody on this machine has the scope
-	// "", and other machines are refused.
+	// Tokens maps bearer tokens to the scopes that they open. If Tokens and Scope are nil, clients
+	// on the same machine have the scope "", and others are refused.
 	Tokens map[string]string
-	// Scope takes the place of Tokens: it says which scope a request opens, if any.
+	// Scope replaces Tokens. It returns the scope of a request, and false if the request is not
+	// authorized.
 	Scope func(*http.Request) (scope string, ok bool)
-	// Policy is that of windows which name no limit of their own. Nil: see [WindowOptions].
+	// Policy is used for windows without limits of their own. Nil: see [store.WindowOptions].
 	Policy *pare.Policy
-	// Compactor makes summaries. Nil: what is compacted is archived and named.
+	// Compactor writes summaries. Nil archives the compacted messages without a summary.
 	Compactor *pare.Compactor
-	// CompactAbove is above how many tokens beyond its last summary a session is summarized, by
-	// whoever does that; zero: nobody does. It is for what is said of sessions.
+	// CompactAbove is the number of tokens after its last summary above which a session is
+	// compacted in the background, for the fullness of sessions. Zero disables it.
 	CompactAbove int64
-	// MaxBody is the size of the largest body that is read; zero: 64 MB.
+	// MaxBody limits request bodies, in bytes. Zero means 64 MB.
 	MaxBody int64
-	// Log gets what failed without a fault of the client, which is not told. Nil: nobody does.
+	// Log gets errors that are not the client's fault, without telling the client. Nil drops them.
 	Log *slog.Logger
 }
 
-// OpenAPI describes the handler; it is served at /pare/v1/openapi.json.
+// OpenAPI describes the handler. It is served at /pare/v1/openapi.json.
 //
 //go:embed openapi.json
 var OpenAPI []byte
@@ -58,7 +57,7 @@ var OpenAPI []byte
 // [store.ErrUnavailable]: a restarted database is back after a few seconds.
 const RetryAfter = "5"
 
-// A route is one row of the table of the handler; the description has the same ones.
+// A route is a method and path of the handler. OpenAPI describes the same routes.
 type route struct {
 	method, path string
 	serve        func(*api, *call) error
@@ -93,7 +92,7 @@ var routes = []route{
 type api struct {
 	st     *store.Store
 	o      Options
-	faults sync.Map // rules that the log has named
+	faults sync.Map // rules whose failure was logged
 }
 
 // Handler serves the sessions of a store under /pare/v1/.
@@ -106,7 +105,7 @@ func Handler(st *store.Store, o Options) http.Handler {
 	}
 	a := &api{st: st, o: o}
 	mux := http.NewServeMux()
-	allow := make(map[string][]string) // methods by path
+	allow := make(map[string][]string)
 	for _, r := range routes {
 		allow[r.path] = append(allow[r.path], r.method)
 		mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, q *http.Request) { a.serve(w, q, r) })
@@ -117,7 +116,7 @@ func Handler(st *store.Store, o Options) http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		w.Write(OpenAPI)
 	})
-	// Who calls wrongly is answered in the same words as everybody else.
+	// Wrong methods and paths get errors in the same form as others.
 	for path, methods := range allow {
 		mux.HandleFunc(path, func(w http.ResponseWriter, q *http.Request) {
 			w.Header().Set("Allow", strings.Join(methods, ", "))
@@ -150,8 +149,8 @@ func (a *api) serve(w http.ResponseWriter, q *http.Request, r route) {
 	}
 }
 
-// scope is what the token of a request opens. Every token is compared, and in constant
-// time, so that nobody learns how close a guess was.
+// scope returns the scope of a request. It compares all tokens in constant time, so that the
+// duration does not reveal how close a guess was.
 func (a *api) scope(q *http.Request) (scope string, ok bool) {
 	switch {
 	case a.o.Scope != nil:
@@ -180,7 +179,7 @@ func IsLocal(q *http.Request) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// A call is one request, with its answer.
+// A call is one request and its response.
 type call struct {
 	w   http.ResponseWriter
 	q   *http.Request
@@ -189,8 +188,8 @@ type call struct {
 	log *slog.Logger
 }
 
-// parameters reads those of the URL. One that the call does not have is an error: a limit
-// that is mistyped would be none.
+// parameters parses the parameters of the URL. Unknown ones are errors, because a misspelled limit
+// would be ignored.
 func (c *call) parameters(takes []string) (err error) {
 	if c.url, err = url.ParseQuery(c.q.URL.RawQuery); err != nil {
 		return fmt.Errorf("%w: its parameters: %w", errBody, err)
@@ -209,7 +208,7 @@ func (c *call) parameters(takes []string) (err error) {
 // get returns a parameter of the URL, or "".
 func (c *call) get(name string) string { return c.url.Get(name) }
 
-// on reads a parameter that is true or false.
+// on parses a boolean parameter.
 func (c *call) on(name string) (bool, error) {
 	switch text := c.get(name); {
 	case !c.url.Has(name), text == "false", text == "0":
@@ -221,13 +220,13 @@ func (c *call) on(name string) (bool, error) {
 	}
 }
 
-// errBody is wrapped by errors about what a client sent.
+// errBody is wrapped by errors about the request body and parameters.
 var errBody = errors.New("the request cannot be read")
 
-// errCoding is the error for a body that is packed.
+// errCoding reports a compressed body.
 var errCoding = errors.New("the body is packed: send it as it is, without a Content-Encoding")
 
-// read decodes the body; members that are not known are an error.
+// read decodes the body. Unknown members are errors, and an empty body has the defaults.
 func (c *call) read(into any) error {
 	if coding := strings.Join(c.q.Header["Content-Encoding"], ","); coding != "" && !strings.EqualFold(coding, "identity") {
 		return errCoding
@@ -236,7 +235,7 @@ func (c *call) read(into any) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	if errors.Is(err, io.EOF) {
-		return nil // an empty body asks for the defaults
+		return nil
 	}
 	if err == nil {
 		if _, more := d.Token(); more != io.EOF { // it would be ignored
@@ -252,7 +251,7 @@ func (c *call) read(into any) error {
 	switch {
 	case err == nil || errors.As(err, &large):
 		return err
-	case errors.As(err, &kind) && kind.Field == "": // it would name a type of ours
+	case errors.As(err, &kind) && kind.Field == "": // the message would name a Go type
 		return fmt.Errorf("%w: it is JSON of another kind (%s), an object is expected", errBody, kind.Value)
 	case errors.As(err, &kind):
 		return fmt.Errorf("%w: %s cannot be of this kind (%s)", errBody, kind.Field, kind.Value)
@@ -265,7 +264,7 @@ func (c *call) read(into any) error {
 func encode(v any) []byte {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // all responses can be written as JSON
+		panic(err)
 	}
 	return raw
 }
@@ -279,7 +278,7 @@ func (c *call) writeRaw(status int, raw []byte) error {
 	return err
 }
 
-// number reads a parameter of the URL.
+// number parses a numeric parameter.
 func (c *call) number(name string) (int, error) {
 	if !c.url.Has(name) {
 		return 0, nil
@@ -292,7 +291,7 @@ func (c *call) number(name string) (int, error) {
 	return int(n), nil
 }
 
-// A problem is the answer to a request that failed.
+// A problem is the response to a request that failed.
 type problem struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
@@ -313,10 +312,10 @@ func writeError(w http.ResponseWriter, status int, p problem) {
 	w.Write(slices.Concat([]byte(`{"error":`), raw, []byte("}\n")))
 }
 
-// needless are the reasons why a history is not compacted for which nobody has failed.
+// needless are the reasons for which a compaction does nothing.
 var needless = []string{"larger", "no-cut", "nothing-to-compact"}
 
-// fail answers with what went wrong. Nothing of the database is told.
+// fail writes the response for an error. Errors of the database are logged and not shown.
 func (c *call) fail(err error) {
 	var (
 		conflict  *store.ConflictError
@@ -371,15 +370,15 @@ func (c *call) fail(err error) {
 	case errors.Is(err, store.ErrNothingToUndo):
 		status, p = http.StatusConflict, problem{Type: "nothing_to_undo", Message: err.Error()}
 	case errors.Is(err, context.Canceled):
-		return // nobody is there any more
+		return
 	default:
 		c.log.Error("the store failed", "session", c.key.String(), "call", c.q.Pattern, "error", err)
 	}
 	writeError(c.w, status, p)
 }
 
-// A name is the id or the path of something. The standard decoder puts the same sign in the place of
-// everything that is no text, so that two ids would become one.
+// A name is an id or a path. Invalid text is an error: encoding/json would replace it, so that two
+// ids could become equal.
 type name string
 
 func (n *name) UnmarshalJSON(raw []byte) error {
@@ -389,18 +388,18 @@ func (n *name) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(n))
 }
 
-// entryJSON is an entry on the wire.
+// An entryJSON is an entry in requests and responses.
 type entryJSON struct {
 	ID     name            `json:"id"`
 	Kind   store.Kind      `json:"kind,omitempty"`
-	Raw    json.RawMessage `json:"raw,omitempty"` // only read; see encodeEntry
+	Raw    json.RawMessage `json:"raw,omitempty"` // of requests; see encodeEntry
 	Seq    int64           `json:"seq,omitempty"`
 	At     *time.Time      `json:"at,omitempty"`
 	Begins bool            `json:"begins,omitempty"`
 	Gone   bool            `json:"gone,omitempty"`
-	// Damaged says what is wrong with it: raw is then a mark in its place.
+	// Damaged is the reason why the bytes cannot be read. Raw is then a placeholder.
 	Damaged string `json:"damaged,omitempty"`
-	// Open are its calls that no entry in force answers.
+	// Open are the calls without a result in force.
 	Open []openJSON `json:"open,omitempty"`
 }
 
@@ -409,8 +408,7 @@ type openJSON struct {
 	Tool string `json:"tool,omitempty"`
 }
 
-// encodeEntry writes an entry with its bytes as they are: the standard encoder would
-// write them anew.
+// encodeEntry encodes an entry with its bytes as they are, which encoding/json would reformat.
 func encodeEntry(e store.Entry) []byte {
 	j := entryJSON{ID: name(e.ID), Kind: e.Kind, Seq: e.Seq, Begins: e.Begins, Gone: e.Gone, Damaged: e.Damaged}
 	if !e.At.IsZero() {
@@ -437,7 +435,7 @@ func withEntries(object []byte, name string, all []store.Entry) []byte {
 	return slices.Concat(object[:len(object)-1], []byte(`,"`+name+`":[`), bytes.Join(list, []byte{','}), []byte("]}"))
 }
 
-// headJSON says where the client believes the session to be.
+// A headJSON is the head that the client expects.
 type headJSON struct {
 	Exactly  *int64 `json:"exactly,omitempty"`
 	Disjoint *int64 `json:"disjoint,omitempty"`
