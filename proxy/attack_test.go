@@ -138,7 +138,7 @@ func TestChunkedCleanBody(t *testing.T) {
 func TestHeadersCannotBeInjected(t *testing.T) {
 	u := newUpstream(t, nil)
 	s := front(t, u)
-	body := strings.NewReplacer("claude-sonnet-4-5", `x\r\nEvil: 1`, "toolu_1", `t\r\nEvil: 2`).Replace(broken)
+	body := strings.NewReplacer("claude-sonnet-4-5", `x\r\nEvil: 1`, "toolu_1", `t\r\nEvil: 2`).Replace(errorReader)
 	resp, _ := post(t, s.URL+"/v1/messages", body)
 	if resp.Header.Get("Evil") != "" || u.last(t).header.Get("Evil") != "" {
 		t.Error(resp.Header)
@@ -189,7 +189,7 @@ func TestBombs(t *testing.T) {
 		}
 	}
 	for _, coding := range []string{"deflate", rawDeflate, "br"} { // what is behind the end, or missing at it
-		whole := string(pack(t, coding, []byte(broken)))
+		whole := string(pack(t, coding, []byte(errorReader)))
 		coding, _, _ := strings.Cut(coding, ",")
 		for _, body := range []string{whole + "x", whole[:len(whole)-5], whole[:1]} {
 			resp, _ := post(t, s.URL+"/v1/messages", body, "Content-Encoding", coding)
@@ -293,7 +293,7 @@ func TestKeysAreNotLogged(t *testing.T) {
 		c.Record = func(r *proxy.Record) { records <- r }
 	})
 	for _, body := range []string{
-		strings.Replace(broken, `"hi"`, `"`+secret+`"`, 1), strings.Replace(long(5), "Begin.", secret, 1), `{"messages":[{"role":"` + secret + `"}]}`, `{"messages": ` + secret,
+		strings.Replace(errorReader, `"hi"`, `"`+secret+`"`, 1), strings.Replace(long(5), "Begin.", secret, 1), `{"messages":[{"role":"` + secret + `"}]}`, `{"messages": ` + secret,
 		`{"model":"x","messages":[{"role":"user","content":[{"type":"` + secret + `"},{"type":"` + secret + `2"}]}]}`,
 	} {
 		post(t, s.URL+"/v1/messages?key="+secret, body, "Authorization", "Bearer "+secret, "X-Api-Key", secret, "Cookie", secret)

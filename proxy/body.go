@@ -13,11 +13,11 @@ import (
 // A body is the bytes of a request, read once. They are shared by everybody who sends
 // them, and go back to the pool when the last one has let go of them: the client of an
 // upstream may still be reading when the reply is there.
-type body struct {
-	buf  []byte
-	pool *sync.Pool // nil: the garbage collector takes it
-	refs atomic.Int32
-	room claim // given back when all have let go; its ledger and client are those of plans for it
+type requestBody struct {
+	buf    []byte
+	pool   *sync.Pool // nil: the garbage collector takes it
+	refs   atomic.Int32
+	memory memoryClaim // given back when all have let go; its ledger and client are those of plans for it
 }
 
 const (
@@ -29,22 +29,22 @@ const (
 )
 
 // A shelf lends buffers of one size.
-type shelf struct {
+type bufferPool struct {
 	size int64
 	pool sync.Pool
 }
 
 // shelves are buffers by size, so that small requests do not hold large buffers. Beyond the
 // largest, the garbage collector has the work: a body of that size costs more than its buffer.
-var shelves = [...]shelf{{size: 32 << 10}, {size: smallBuffer}, {size: 256 << 10}, {size: 1 << 20}, {size: 4 << 20}, {size: 16 << 20}}
+var bufferPools = [...]bufferPool{{size: 32 << 10}, {size: smallBuffer}, {size: 256 << 10}, {size: 1 << 20}, {size: 4 << 20}, {size: 16 << 20}}
 
 // buffer returns an empty buffer with room for n bytes.
 func buffer(n int64) ([]byte, *sync.Pool) {
 	if n <= tinyBody {
 		return make([]byte, 0, n), nil
 	}
-	for i := range shelves {
-		s := &shelves[i]
+	for i := range bufferPools {
+		s := &bufferPools[i]
 		if n > s.size {
 			continue
 		}
@@ -57,15 +57,15 @@ func buffer(n int64) ([]byte, *sync.Pool) {
 }
 
 // givenBack sees the buffers that nobody uses any more, in tests; nil elsewhere.
-var givenBack func([]byte)
+var onBufferReturned func([]byte)
 
 // errShort is the error for a body that ends before its length.
-var errShort = errors.New("the body of the request ends too early")
+var errBodyTooShort = errors.New("the body of the request ends too early")
 
 // shortened is the error for a body that ends with err before its length.
-func shortened(err error) error {
+func bodyError(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return errShort
+		return errBodyTooShort
 	}
 	return err
 }
@@ -73,8 +73,8 @@ func shortened(err error) error {
 // readBody reads a body of the length that was announced, or to its end if that is -1. If it is
 // longer than most, rest is all of it. Memory is claimed for what has come, not for what is
 // announced: the buffer grows when it is full.
-func readBody(ctx context.Context, src io.ReadCloser, length, most int64, room claim) (b *body, rest io.ReadCloser, err error) {
-	b = &body{room: room}
+func readBody(ctx context.Context, src io.ReadCloser, length, most int64, room memoryClaim) (b *requestBody, rest io.ReadCloser, err error) {
+	b = &requestBody{memory: room}
 	if src == nil || src == http.NoBody || length == 0 {
 		return b, nil, nil
 	}
@@ -96,38 +96,38 @@ func readBody(ctx context.Context, src io.ReadCloser, length, most int64, room c
 		b.buf = b.buf[:len(b.buf)+n]
 		switch {
 		case int64(len(b.buf)) > most:
-			r := newReader(b)
-			return nil, joined{io.MultiReader(r, src), both{r, src}}, nil
+			r := newBodyReader(b)
+			return nil, joinedBody{io.MultiReader(r, src), bothClosers{r, src}}, nil
 		case int64(len(b.buf)) == length, err == io.EOF && length < 0:
 			return b, nil, nil
 		case err != nil:
 			b.discard()
-			return nil, nil, shortened(err)
+			return nil, nil, bodyError(err)
 		}
 	}
 }
 
 // grow gives a full buffer more room, for a body of a length; -1: that is not known.
-func (b *body) grow(ctx context.Context, length int64) error {
+func (b *requestBody) grow(ctx context.Context, length int64) error {
 	size := max(2*int64(cap(b.buf)), smallBuffer)
 	if length > 0 {
 		size = min(size, length)
 	}
 	next, pool := buffer(size)
-	if err := b.room.take(ctx, int64(cap(next))); err != nil {
+	if err := b.memory.acquire(ctx, int64(cap(next))); err != nil {
 		putBack(next, pool)
 		return err
 	}
 	next = next[:len(b.buf)]
 	copy(next, b.buf)
 	putBack(b.buf, b.pool)
-	b.room.give(int64(cap(b.buf)))
+	b.memory.release(int64(cap(b.buf)))
 	b.buf, b.pool = next, pool
 	return nil
 }
 
 // discard gives back what nobody was given.
-func (b *body) discard() {
+func (b *requestBody) discard() {
 	b.hold()
 	b.release()
 }
@@ -136,77 +136,77 @@ func putBack(buf []byte, pool *sync.Pool) {
 	if pool == nil {
 		return
 	}
-	if givenBack != nil {
-		givenBack(buf)
+	if onBufferReturned != nil {
+		onBufferReturned(buf)
 	}
 	buf = buf[:0]
 	pool.Put(&buf)
 }
 
 // joined reads from one and closes the other.
-type joined struct {
+type joinedBody struct {
 	io.Reader
 	io.Closer
 }
 
 // both closes two.
-type both [2]io.Closer
+type bothClosers [2]io.Closer
 
-func (b both) Close() error { return errors.Join(b[0].Close(), b[1].Close()) }
+func (b bothClosers) Close() error { return errors.Join(b[0].Close(), b[1].Close()) }
 
 // passed counts the bytes of a body that is sent on as it comes.
-type passed struct {
+type countingBody struct {
 	io.ReadCloser
-	n atomic.Int64
+	count atomic.Int64
 }
 
-func (p *passed) Read(b []byte) (int, error) {
+func (p *countingBody) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
-	p.n.Add(int64(n))
+	p.count.Add(int64(n))
 	return n, err
 }
 
 // hold is let go of by release.
-func (b *body) hold() { b.refs.Add(1) }
+func (b *requestBody) hold() { b.refs.Add(1) }
 
-func (b *body) release() {
+func (b *requestBody) release() {
 	if b.refs.Add(-1) > 0 {
 		return
 	}
 	putBack(b.buf, b.pool)
-	b.room.free()
+	b.memory.releaseAll()
 	b.buf, b.pool = nil, nil
 }
 
 // detach takes the bytes out of the pool: somebody else will hold them for longer.
-func (b *body) detach() { b.pool = nil }
+func (b *requestBody) detach() { b.pool = nil }
 
 // A reader sends a body, or other bytes in its place. Reading ends with Close, whatever
 // goroutine is in the middle of it.
-type reader struct {
+type bodyReader struct {
 	mu    sync.Mutex
-	b     *body
+	b     *requestBody
 	bytes []byte
 	open  bool
 }
 
-func newReader(b *body) *reader { return newReaderOf(b, b.buf) }
+func newBodyReader(b *requestBody) *bodyReader { return newBytesReader(b, b.buf) }
 
 // sends is the body of an outgoing request: bytes that lie in the body, or that nobody
 // changes.
-func (b *body) sends(p []byte) io.ReadCloser {
+func (b *requestBody) reader(p []byte) io.ReadCloser {
 	if b.pool == nil && len(p) <= tinyBody {
 		return io.NopCloser(bytes.NewReader(p))
 	}
-	return newReaderOf(b, p)
+	return newBytesReader(b, p)
 }
 
-func newReaderOf(b *body, p []byte) *reader {
+func newBytesReader(b *requestBody, p []byte) *bodyReader {
 	b.hold()
-	return &reader{b: b, bytes: p, open: true}
+	return &bodyReader{b: b, bytes: p, open: true}
 }
 
-func (r *reader) Read(p []byte) (int, error) {
+func (r *bodyReader) Read(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.open {
@@ -220,7 +220,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (r *reader) Close() error {
+func (r *bodyReader) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.open {

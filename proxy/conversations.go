@@ -62,7 +62,7 @@ func (l Learned) join(m Learned) Learned {
 	cold = slices.Compact(cold)
 	return Learned{
 		Rules: slices.Compact(rules), Profile: max(l.Profile, m.Profile), Thinking: max(l.Thinking, m.Thinking),
-		Limit: least0(l.Limit, m.Limit), Messages: least0(l.Messages, m.Messages), Bytes: least0(l.Bytes, m.Bytes),
+		Limit: minNonZero(l.Limit, m.Limit), Messages: minNonZero(l.Messages, m.Messages), Bytes: minNonZero(l.Bytes, m.Bytes),
 		Strict: l.Strict || m.Strict || l.Profile != m.Profile && l.Profile != "" && m.Profile != "",
 		Drop:   l.Drop || m.Drop, Own: l.Own || m.Own,
 		Clear: max(l.Clear, m.Clear), ClearThinking: l.ClearThinking || m.ClearThinking, Short: l.Short || m.Short,
@@ -75,7 +75,7 @@ func (l Learned) join(m Learned) Learned {
 const maxCold = 100
 
 // least0 is the lesser of two limits, of which zero is none.
-func least0(a, b int) int {
+func minNonZero(a, b int) int {
 	if a == 0 || b == 0 {
 		return max(a, b)
 	}
@@ -97,14 +97,14 @@ type LearnedStore interface {
 // Conversations is what is known of conversations: what their providers have taught, and
 // when the last request was sent. It is bounded, and forgets. Many goroutines may use it.
 type Conversations struct {
-	o   ConversationsOptions
-	mu  sync.Mutex
-	all recent[remembered]
+	options ConversationsOptions
+	mu      sync.Mutex
+	all     lruCache[conversation]
 	// failed is the last panic of the store; nil: none that nobody has named.
 	failed atomic.Pointer[pare.FaultError]
-	beats
-	fills  fills
-	thrift thrift
+	requestHistory
+	fills     fullnessStates
+	refetches refetchCounts
 }
 
 // ConversationsOptions says how much is remembered. The zero value is right. Many
@@ -121,32 +121,32 @@ type ConversationsOptions struct {
 }
 
 // A remembered is one conversation.
-type remembered struct {
-	lesson Learned
-	at     time.Time // of its last use
-	stored time.Time // when it was stored last
+type conversation struct {
+	learned Learned
+	at      time.Time // of its last use
+	stored  time.Time // when it was stored last
 }
 
 // mostKnown is how many conversations are known if nobody says how many.
-const mostKnown = 10_000
+const maxConversations = 10_000
 
 // weekLong is how long one is remembered if nobody says how long.
-const weekLong = 7 * 24 * time.Hour
+const conversationLifetime = 7 * 24 * time.Hour
 
 // now and life are what the options say, also those of the zero value.
 func (c *Conversations) now() time.Time {
-	if c.o.Now == nil {
+	if c.options.Now == nil {
 		return time.Now()
 	}
-	return c.o.Now()
+	return c.options.Now()
 }
 
-func (c *Conversations) life() time.Duration { return cmp.Or(c.o.Life, weekLong) }
+func (c *Conversations) life() time.Duration { return cmp.Or(c.options.Life, conversationLifetime) }
 
 // NewConversations returns what is known of nothing yet.
 func NewConversations(o ConversationsOptions) *Conversations {
-	o.Most = cmp.Or(o.Most, mostKnown)
-	return &Conversations{o: o, all: newRecent[remembered](o.Most), beats: beats{last: newRecent[pulse](o.Most)}, fills: fills{all: newRecent[fill](o.Most)}}
+	o.Most = cmp.Or(o.Most, maxConversations)
+	return &Conversations{options: o, all: newLRUCache[conversation](o.Most), requestHistory: requestHistory{states: newLRUCache[requestState](o.Most)}, fills: fullnessStates{all: newLRUCache[fullnessState](o.Most)}}
 }
 
 // learned returns what is known of a conversation.
@@ -155,22 +155,22 @@ func (c *Conversations) learned(key string) Learned {
 		return Learned{}
 	}
 	c.mu.Lock()
-	r := c.find(key)
+	r := c.lookup(key)
 	if r == nil {
 		c.mu.Unlock()
 		return Learned{}
 	}
 	now := c.now()
 	r.at = now
-	l := r.lesson
+	l := r.learned
 	// What is used is not to be forgotten elsewhere.
-	again := c.o.Store != nil && !l.empty() && now.Sub(r.stored) > c.life()/4
+	again := c.options.Store != nil && !l.empty() && now.Sub(r.stored) > c.life()/4
 	if again {
 		r.stored = now
 	}
 	c.mu.Unlock()
 	if again {
-		c.put(key, l)
+		c.storeLearned(key, l)
 	}
 	return l
 }
@@ -180,20 +180,20 @@ func (c *Conversations) learn(key string, l Learned) {
 	if c == nil || key == "" || l.empty() {
 		return
 	}
-	if joined, news := c.join(key, l, true); news && c.o.Store != nil {
-		c.put(key, joined)
+	if joined, news := c.join(key, l, true); news && c.options.Store != nil {
+		c.storeLearned(key, joined)
 	}
 }
 
 // put tells the store. If that panics, the lesson is known here all the same.
-func (c *Conversations) put(key string, l Learned) {
-	if f := guard("callback Store.Put", func() { c.o.Store.Put(key, l) }); f != nil {
+func (c *Conversations) storeLearned(key string, l Learned) {
+	if f := guard("callback Store.Put", func() { c.options.Store.Put(key, l) }); f != nil {
 		c.failed.Store(f)
 	}
 }
 
 // fault is what is to be named by whoever asks first; nil: nothing.
-func (c *Conversations) fault() *pare.FaultError {
+func (c *Conversations) takeFault() *pare.FaultError {
 	if c == nil || c.failed.Load() == nil {
 		return nil
 	}
@@ -207,19 +207,19 @@ func (c *Conversations) Observe(key string, l Learned) { c.join(key, l, false) }
 func (c *Conversations) size() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.all.all)
+	return len(c.all.entries)
 }
 
 func (c *Conversations) join(key string, l Learned, own bool) (joined Learned, news bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.find(key)
+	r := c.lookup(key)
 	if r == nil {
-		r = c.all.add(key, remembered{at: c.now()})
+		r = c.all.add(key, conversation{at: c.now()})
 	}
-	joined = r.lesson.join(l)
-	news = !joined.equal(r.lesson)
-	r.lesson = joined
+	joined = r.learned.join(l)
+	news = !joined.equal(r.learned)
+	r.learned = joined
 	if news && own {
 		r.stored = c.now()
 	}
@@ -227,7 +227,7 @@ func (c *Conversations) join(key string, l Learned, own bool) (joined Learned, n
 }
 
 // find returns a conversation that is not to be forgotten yet, or nil.
-func (c *Conversations) find(key string) *remembered {
+func (c *Conversations) lookup(key string) *conversation {
 	r := c.all.get(key)
 	if r != nil && c.now().Sub(r.at) > c.life() {
 		c.all.remove(key)
@@ -252,7 +252,7 @@ func WithScope(ctx context.Context, scope string) context.Context {
 
 // keyOf is the name of a conversation: whose it is, where it goes, and how it begins. ""
 // means that it has not begun.
-func keyOf(ctx context.Context, upstream string, g wire.Glance) string {
+func conversationKey(ctx context.Context, upstream string, g wire.Glance) string {
 	if g.Fingerprint == ([16]byte{}) {
 		return ""
 	}

@@ -88,8 +88,8 @@ func TestOverflowIsRemembered(t *testing.T) {
 		t.Fatalf("%d attempts, %v", len(got), resp.Header)
 	}
 	there := &Transport{Base: p, PlanTime: -1, Conversations: NewConversations(ConversationsOptions{})}
-	for key, e := range here.Conversations.all.all {
-		there.Conversations.Observe(key, e.Value.(*entry[remembered]).value.lesson)
+	for key, e := range here.Conversations.all.entries {
+		there.Conversations.Observe(key, e.Value.(*lruEntry[conversation]).value.learned)
 	}
 	before := ""
 	for n := 106; n < 130; n++ {
@@ -157,22 +157,22 @@ func TestLessonsChangeNothingClean(t *testing.T) {
 	p := &provider{refuses: func(string) string { return "" }}
 	tr := &Transport{Base: p, PlanTime: -1, Conversations: NewConversations(ConversationsOptions{})}
 	body := claude(5)
-	o := plan(t.Context(), []byte(body), aim{policy: Default(), conversations: tr.Conversations, upstream: "host"})
+	o := planBody(t.Context(), []byte(body), planInput{policy: Default(), conversations: tr.Conversations, upstream: "host"})
 	for _, l := range []Learned{{Rules: []string{"orphan-call"}}, {Rules: []string{"thinking-altered"}, Thinking: 3}, {Rules: []string{refusal.Overflow}, Limit: 100_000}, {Rules: []string{refusal.Overflow}, Messages: 1000}} {
-		tr.Conversations.learn(o.key, l)
+		tr.Conversations.learn(o.conversationKey, l)
 		if got, _ := p.ask(t, tr, "/v1/messages", body); len(got) != 1 || got[0] != body {
 			t.Errorf("%+v: changed", l)
 		}
 	}
-	if o.key == "" || tr.Conversations.size() != 1 {
-		t.Error(o.key, tr.Conversations.size())
+	if o.conversationKey == "" || tr.Conversations.size() != 1 {
+		t.Error(o.conversationKey, tr.Conversations.size())
 	}
 }
 
 // TestKeys: a conversation is known again by its beginning, wherever its cache marks are.
 func TestKeys(t *testing.T) {
 	key := func(body string) string {
-		return plan(t.Context(), []byte(body), aim{policy: Default(), conversations: NewConversations(ConversationsOptions{}), upstream: "u"}).key
+		return planBody(t.Context(), []byte(body), planInput{policy: Default(), conversations: NewConversations(ConversationsOptions{}), upstream: "u"}).conversationKey
 	}
 	first := key(claude(3))
 	marked := strings.Replace(claude(3), `"name":"read"`, `"name":"read","cache_control":{"type":"ephemeral"}`, 1)

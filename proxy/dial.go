@@ -14,7 +14,7 @@ import (
 
 // dialing makes the transport to the upstreams. Nothing of a request is changed by it: no
 // coding is asked for and no redirect followed.
-func dialing(upstreams map[string]*Upstream, observe func(address string)) *http.Transport {
+func newUpstreamTransport(upstreams map[string]*Upstream, observe func(address string)) *http.Transport {
 	// Names that must be on the internet. A name that somebody has pointed at this machine
 	// would make the proxy talk to whatever listens here.
 	guarded := make(map[string]bool)

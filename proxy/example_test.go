@@ -28,7 +28,7 @@ func ExampleTransport() {
 	defer api.Close()
 	client := &http.Client{Transport: &proxy.Transport{}}
 
-	resp, err := client.Post(api.URL+"/v1/messages", "application/json", strings.NewReader(broken))
+	resp, err := client.Post(api.URL+"/v1/messages", "application/json", strings.NewReader(errorReader))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -45,7 +45,7 @@ func ExampleMiddleware() {
 	defer api.Close()
 	middleware := proxy.Middleware(nil)
 
-	req, _ := http.NewRequest("POST", api.URL+"/v1/messages", strings.NewReader(broken))
+	req, _ := http.NewRequest("POST", api.URL+"/v1/messages", strings.NewReader(errorReader))
 	resp, err := middleware(req, http.DefaultTransport.RoundTrip)
 	if err != nil {
 		fmt.Println(err)

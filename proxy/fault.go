@@ -16,7 +16,7 @@ import (
 func guard(part string, call func()) (fault *pare.FaultError) {
 	defer func() {
 		if p := recover(); p != nil {
-			f := panicked(p)
+			f := faultFromPanic(p)
 			fault = &pare.FaultError{Part: part, Err: f.Err, Stack: f.Stack}
 		}
 	}()
@@ -25,23 +25,23 @@ func guard(part string, call func()) (fault *pare.FaultError) {
 }
 
 // planning is the part to blame for a panic that belongs to nothing of the caller's.
-const planning = "a part of planning"
+const planningPart = "a part of planning"
 
 // panicked puts a name to a panic.
-func panicked(p any) *pare.FaultError {
+func faultFromPanic(p any) *pare.FaultError {
 	if f, ok := p.(*pare.FaultError); ok {
 		return f
 	}
-	return &pare.FaultError{Part: planning, Err: fmt.Errorf("it panicked: %v", p), Stack: debug.Stack()}
+	return &pare.FaultError{Part: planningPart, Err: fmt.Errorf("it panicked: %v", p), Stack: debug.Stack()}
 }
 
 // blaming is the outcome of a plan that failed.
-func (o outcome) blaming(err error) outcome {
-	o = o.skipped(skipError, err.Error())
+func (o planResult) withFault(err error) planResult {
+	o = o.withSkip(skipError, err.Error())
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return o // nobody has failed
 	}
-	fault := &pare.FaultError{Part: planning, Err: err}
+	fault := &pare.FaultError{Part: planningPart, Err: err}
 	errors.As(err, &fault)
 	o.faults = append(slices.Clip(o.faults), fault)
 	return o
@@ -50,7 +50,7 @@ func (o outcome) blaming(err error) outcome {
 // withoutCode is a policy without what programs and configurations put into one: rules, a
 // counter, a sink, words for stubs, a summarizer, an order of their own. What is removed is
 // archived as before.
-func withoutCode(p *pare.Policy) *pare.Policy {
+func withoutCallbacks(p *pare.Policy) *pare.Policy {
 	bare := *p
 	bare.Rules, bare.Compact, bare.Sink, bare.Counter, bare.Repair.Stub = nil, nil, nil, nil, nil
 	if p.Window != nil {
@@ -63,14 +63,14 @@ func withoutCode(p *pare.Policy) *pare.Policy {
 
 // call calls a function of the caller's. One that panics ends neither the request nor the
 // program: the record and the log name it.
-func (x *exchange) call(part string, do func()) (ok bool) {
+func (x *exchange) callback(part string, do func()) (ok bool) {
 	fault := guard(part, do)
-	x.t.blame(&x.rec, fault)
+	x.transport.recordFaults(&x.record, fault)
 	return fault == nil
 }
 
 // blame names what failed, and was done without, in the record of a request and in the log.
-func (t *Transport) blame(rec *Record, faults ...*pare.FaultError) {
+func (t *Transport) recordFaults(rec *Record, faults ...*pare.FaultError) {
 	for _, f := range faults {
 		if f == nil {
 			continue
@@ -79,7 +79,7 @@ func (t *Transport) blame(rec *Record, faults ...*pare.FaultError) {
 			rec.Faults = append(slices.Clip(rec.Faults), f.Part)
 		}
 		name := f.Part
-		if name == planning {
+		if name == planningPart {
 			name += ": " + f.Err.Error() // which may be anything
 		}
 		if t.faults.first(name) {
@@ -90,7 +90,7 @@ func (t *Transport) blame(rec *Record, faults ...*pare.FaultError) {
 
 // faults are the names of what has failed, so that the log has each of them once and not with
 // every request. Many goroutines may use it; nil remembers nothing.
-type faults struct {
+type loggedFaults struct {
 	mu    sync.Mutex
 	named map[string]bool
 }
@@ -99,7 +99,7 @@ type faults struct {
 const maxFaults = 1000
 
 // first reports whether a name is new.
-func (f *faults) first(part string) bool {
+func (f *loggedFaults) first(part string) bool {
 	if f == nil {
 		return true
 	}
@@ -116,7 +116,7 @@ func (f *faults) first(part string) bool {
 }
 
 // forget begins again, for another policy.
-func (f *faults) forget() {
+func (f *loggedFaults) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	clear(f.named)
@@ -128,6 +128,6 @@ func (t *Transport) secret(came *http.Request, accessKey string) (secret string,
 		return "", false
 	}
 	// Without it the request goes on as it was signed.
-	t.blame(&Record{}, guard("callback Secret", func() { secret, ok = t.Secret(came, accessKey) }))
+	t.recordFaults(&Record{}, guard("callback Secret", func() { secret, ok = t.Secret(came, accessKey) }))
 	return secret, ok
 }

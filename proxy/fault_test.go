@@ -423,13 +423,13 @@ func TestBackPressure(t *testing.T) {
 func TestPlanningThatFails(t *testing.T) {
 	u := newUpstream(t, nil)
 	s := front(t, u, func(c *proxy.Config) { c.Policy = panicking() })
-	resp, _ := post(t, s.URL+"/v1/messages", broken)
-	if string(u.last(t).body) == broken || resp.Header.Get("Pare-Skipped") != "" || resp.Header.Get("Pare-Faults") != "stub" {
+	resp, _ := post(t, s.URL+"/v1/messages", errorReader)
+	if string(u.last(t).body) == errorReader || resp.Header.Get("Pare-Skipped") != "" || resp.Header.Get("Pare-Faults") != "stub" {
 		t.Error(resp.Header)
 	}
 	hang := make(chan bool)
 	s = front(t, u, func(c *proxy.Config) { c.Policy, c.PlanTime = hanging(hang), 1 })
-	large := strings.Replace(broken, `"hi"`, `"`+strings.Repeat("x", 100_000)+`"`, 1)
+	large := strings.Replace(errorReader, `"hi"`, `"`+strings.Repeat("x", 100_000)+`"`, 1)
 	resp, _ = post(t, s.URL+"/v1/messages", large)
 	if string(u.last(t).body) != large || resp.Header.Get("Pare-Skipped") != "time" {
 		t.Error(resp.Header)

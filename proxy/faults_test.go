@@ -82,7 +82,7 @@ func faultCases() []faultCase {
 		return b.String() + `]}`
 	}
 	return []faultCase{
-		{"/v1/messages", clean, true}, {"/v1/messages", broken, true},
+		{"/v1/messages", clean, true}, {"/v1/messages", errorReader, true},
 		{"/v1/messages", talk(400, false), true}, {"/v1/messages", talk(200, true), true},
 		{"/v1/files", strings.Repeat("bytes that are no JSON ", 4000), false},
 		{"/v1/messages", `{"model":"claude-sonnet-4-5","messages":"`, false},

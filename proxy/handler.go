@@ -68,11 +68,11 @@ type Handler struct {
 	conf      Config
 	upstreams map[string]*Upstream
 	base      http.RoundTripper
-	ledger    *ledger
+	budget    *memoryBudget
 	policy    atomic.Pointer[pare.Policy]
-	keeper    atomic.Pointer[keeper]
+	recorder  atomic.Pointer[exchangeRecorder]
 	stop      atomic.Pointer[func(*fullness.Outlook) string]
-	faults    faults
+	faults    loggedFaults
 	proxy     *httputil.ReverseProxy
 }
 
@@ -89,7 +89,7 @@ func New(c Config) *Handler {
 		h.upstreams[name] = &u
 	}
 	if h.base == nil {
-		h.base = dialing(h.upstreams, c.Dialing)
+		h.base = newUpstreamTransport(h.upstreams, c.Dialing)
 	}
 	if c.Memory == 0 {
 		c.Memory = 1 << 30
@@ -106,11 +106,11 @@ func New(c Config) *Handler {
 	if h.conf.Conversations == nil {
 		h.conf.Conversations = NewConversations(ConversationsOptions{})
 	}
-	h.ledger = newLedger(c.Memory, c.Flights)
+	h.budget = newMemoryBudget(c.Memory, c.Flights)
 	h.setPolicy(c.Policy)
 	h.proxy = &httputil.ReverseProxy{
-		Rewrite: rewrite, Transport: trips{h}, BufferPool: copies{},
-		ModifyResponse: numbered, ErrorHandler: h.failed,
+		Rewrite: rewrite, Transport: handlerTransport{h}, BufferPool: replyBufferPool{},
+		ModifyResponse: checkStatus, ErrorHandler: h.failed,
 		ErrorLog: log.New(io.Discard, "", 0), // what it has to say is in the record
 	}
 	return h
@@ -126,15 +126,15 @@ func (h *Handler) setPolicy(p *pare.Policy) {
 }
 
 // A keeper is who gets the requests that are answered.
-type keeper struct {
-	passes func(*Record) bool
-	passed func(*Passage)
+type exchangeRecorder struct {
+	wants   func(*Record) bool
+	deliver func(*RecordedExchange)
 }
 
 // SetPassed says who gets the requests that are answered from now on; see [Transport.Passed] and
 // [Transport.Passes]. Nil: nobody does.
-func (h *Handler) setPassed(passed func(*Passage), passes func(*Record) bool) {
-	h.keeper.Store(&keeper{passes, passed})
+func (h *Handler) setPassed(passed func(*RecordedExchange), passes func(*Record) bool) {
+	h.recorder.Store(&exchangeRecorder{passes, passed})
 }
 
 // setStop says which conversations come to their end, from now on: those for which stop has a reason.
@@ -167,24 +167,24 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	up := h.upstreams[name]
 	switch {
 	case r.Method == http.MethodConnect:
-		refuse(w, name, path, http.StatusMethodNotAllowed, "this is a proxy for the APIs of models, not for tunnels")
+		writeError(w, name, path, http.StatusMethodNotAllowed, "this is a proxy for the APIs of models, not for tunnels")
 		return
 	case name == "":
-		refuse(w, name, path, http.StatusNotFound, "unknown path, and no key that shows whose it is; the live page of pare serve is /pare/, with the token that it printed")
+		writeError(w, name, path, http.StatusNotFound, "unknown path, and no key that shows whose it is; the live page of pare serve is /pare/, with the token that it printed")
 		return
 	case up == nil:
-		refuse(w, name, path, http.StatusNotFound, fmt.Sprintf("there is no upstream %q", name))
+		writeError(w, name, path, http.StatusNotFound, fmt.Sprintf("there is no upstream %q", name))
 		return
-	case climbs(path):
-		refuse(w, name, path, http.StatusBadRequest, "the path leads upwards")
+	case hasParentSegment(path):
+		writeError(w, name, path, http.StatusBadRequest, "the path leads upwards")
 		return
 	}
 	if !r.ProtoAtLeast(1, 1) {
-		w = final{w}
+		w = finalWriter{w}
 	}
-	unswitched(r.Header)
+	removeUpgrade(r.Header)
 	to := target{upstream: up, path: path, came: r, client: clientOf(r), reached: new(atomic.Bool)}
-	leave, err := h.ledger.admit(r.Context(), to.client)
+	leave, err := h.budget.acquirePlace(r.Context(), to.client)
 	if err != nil {
 		panic(http.ErrAbortHandler) // or the server would write an empty 200 for somebody who still reads
 	}
@@ -203,14 +203,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// copy that goes on gets one that gives up.
 	body := r.Body
 	if body != nil && body != http.NoBody {
-		arriving := h.ledger.arrives(func() { rc.SetReadDeadline(time.Unix(1, 0)) })
+		arriving := h.budget.trackBody(func() { rc.SetReadDeadline(time.Unix(1, 0)) })
 		defer arriving.end()
-		body = &timed{ReadCloser: body, rc: rc, most: h.conf.BodyTime, arriving: arriving}
+		body = &timedBody{ReadCloser: body, rc: rc, timeout: h.conf.BodyTime, arrivingBody: arriving}
 	}
 	ctx := httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{GotConn: to.got})
 	on := r.WithContext(context.WithValue(ctx, targetKey{}, to))
 	on.Body = body
-	unsniffed(w.Header())
+	preventSniffing(w.Header())
 	defer func() {
 		if p := recover(); p != nil { // the reply broke off: its client gets all that came
 			rc.Flush()
@@ -222,7 +222,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // unswitched takes an offer off a request to go on in another protocol than WebSocket. What an
 // upstream that takes up HTTP/2 hears through a tunnel is for nobody here to see.
-func unswitched(h http.Header) {
+func removeUpgrade(h http.Header) {
 	for _, v := range h["Upgrade"] {
 		if !strings.EqualFold(v, "websocket") {
 			delete(h, "Upgrade")
@@ -248,31 +248,31 @@ func clientOf(r *http.Request) string {
 // place for as long as it likes. What it waits for is noted, too: a body that trickles is cut
 // while others wait. It closes nothing: to close the body of a request is to wait
 // for it, and the server's own business.
-type timed struct {
+type timedBody struct {
 	io.ReadCloser
-	rc    *http.ResponseController
-	most  time.Duration
-	armed time.Time
-	*arriving
+	rc      *http.ResponseController
+	timeout time.Duration
+	armed   time.Time
+	*arrivingBody
 }
 
-func (t *timed) Read(p []byte) (int, error) {
+func (t *timedBody) Read(p []byte) (int, error) {
 	// A deadline costs: it is put off when an eighth of it has passed, not at every piece.
 	now := time.Now()
-	if now.Sub(t.armed) > t.most/8 {
+	if now.Sub(t.armed) > t.timeout/8 {
 		t.armed = now
-		t.rc.SetReadDeadline(now.Add(t.most + t.most/8)) // where that cannot be, it is not needed
+		t.rc.SetReadDeadline(now.Add(t.timeout + t.timeout/8)) // where that cannot be, it is not needed
 	}
-	t.waits(now)
+	t.startRead(now)
 	n, err := t.ReadCloser.Read(p)
-	t.gets(n)
+	t.endRead(n)
 	if err == io.EOF {
 		t.rc.SetReadDeadline(time.Time{}) // otherwise the connection is of no use any more
 	}
 	return n, err
 }
 
-func (t *timed) Close() error { return nil }
+func (t *timedBody) Close() error { return nil }
 
 // rewrite points a request at its upstream. Nothing is added, and what the proxy of the
 // standard library takes for its own business is put back.
@@ -291,9 +291,9 @@ func rewrite(p *httputil.ProxyRequest) {
 }
 
 // trips sends requests by the policy of the moment.
-type trips struct{ h *Handler }
+type handlerTransport struct{ h *Handler }
 
-func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
+func (t handlerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	tr := t.h.transport(req.Context().Value(targetKey{}).(target))
 	return tr.RoundTrip(req)
 }
@@ -302,10 +302,10 @@ func (t trips) RoundTrip(req *http.Request) (*http.Response, error) {
 func (h *Handler) transport(to target) Transport {
 	tr := Transport{
 		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal,
-		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Untouched: h.conf.Untouched, Log: h.conf.Log, ledger: h.ledger, client: to.client, faults: &h.faults, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
+		Record: h.conf.Record, Begun: h.conf.Begun, Planned: h.conf.Planned, Untouched: h.conf.Untouched, Log: h.conf.Log, budget: h.budget, client: to.client, faults: &h.faults, upstream: to.upstream.Name, Conversations: h.conf.Conversations,
 	}
-	if p := h.keeper.Load(); p != nil {
-		tr.Passed, tr.Passes = p.passed, p.passes
+	if p := h.recorder.Load(); p != nil {
+		tr.Recorded, tr.WantsRecording = p.deliver, p.wants
 	}
 	if p := h.stop.Load(); p != nil {
 		tr.stop = *p
@@ -314,7 +314,7 @@ func (h *Handler) transport(to target) Transport {
 		tr.Profile = to.upstream.Name
 	}
 	if to.upstream.Name == signedService { // no other upstream gets to see what a secret signs
-		tr.Secret, tr.came = h.conf.Secret, to.came
+		tr.Secret, tr.clientRequest = h.conf.Secret, to.came
 	}
 	return tr
 }
@@ -326,11 +326,11 @@ func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // copies lends buffers for copying replies.
-type copies struct{}
+type replyBufferPool struct{}
 
 const replyBuffer = 32 << 10
 
 var replyBuffers = sync.Pool{New: func() any { return new([replyBuffer]byte) }}
 
-func (copies) Get() []byte  { return replyBuffers.Get().(*[replyBuffer]byte)[:] }
-func (copies) Put(b []byte) { replyBuffers.Put((*[replyBuffer]byte)(b)) }
+func (replyBufferPool) Get() []byte  { return replyBuffers.Get().(*[replyBuffer]byte)[:] }
+func (replyBufferPool) Put(b []byte) { replyBuffers.Put((*[replyBuffer]byte)(b)) }

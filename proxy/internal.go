@@ -30,7 +30,7 @@ func (internals) Learned(c *Conversations, key string) Learned {
 }
 
 func (internals) Bound(r *Record) {
-	r.bound()
+	r.truncate()
 }
 
 func (internals) Enter(h *Handler, w http.ResponseWriter, r *http.Request) (on *http.Request, leave func(), err error) {
@@ -46,14 +46,14 @@ func (internals) Refuse(w http.ResponseWriter, r *http.Request, status int, mess
 }
 
 func (internals) Unpack(coding string, packed []byte, most int64) ([]byte, error) {
-	return unpack(coding, packed, most)
+	return decompress(coding, packed, most)
 }
 
 func (internals) Vendors() map[string]Upstream {
 	return knownVendors()
 }
 
-func (internals) SetPassed(h *Handler, passed func(*Passage), passes func(*Record) bool) {
+func (internals) SetPassed(h *Handler, passed func(*RecordedExchange), passes func(*Record) bool) {
 	h.setPassed(passed, passes)
 }
 

@@ -10,15 +10,15 @@ func Middleware(t *Transport) func(*http.Request, func(*http.Request) (*http.Res
 	if t != nil {
 		with = *t
 	}
-	with.faults = new(faults)
+	with.faults = new(loggedFaults)
 	return func(req *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 		one := with
-		one.Base = tripper(next)
+		one.Base = roundTripFunc(next)
 		return one.RoundTrip(req)
 	}
 }
 
 // A tripper is a function that sends a request.
-type tripper func(*http.Request) (*http.Response, error)
+type roundTripFunc func(*http.Request) (*http.Response, error)
 
-func (f tripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -96,7 +96,7 @@ func TestAsterisk(t *testing.T) {
 func TestCodingsInTwoHeaders(t *testing.T) {
 	u := newUpstream(t, nil)
 	s := front(t, u)
-	req, err := http.NewRequest("POST", s.URL+"/v1/messages", strings.NewReader(string(pack(t, "gzip", []byte(broken)))))
+	req, err := http.NewRequest("POST", s.URL+"/v1/messages", strings.NewReader(string(pack(t, "gzip", []byte(errorReader)))))
 	if err != nil {
 		t.Fatal(err)
 	}

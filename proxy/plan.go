@@ -27,118 +27,118 @@ func Default() *pare.Policy {
 }
 
 // An aim is what is known of a request beside its bytes, and what is to be done to it.
-type aim struct {
-	policy *pare.Policy
-	read   wire.Options
+type planInput struct {
+	policy       *pare.Policy
+	parseOptions wire.Options
 	// unfitted leaves out the window: the request only asks how large it is, or for a
 	// compaction.
-	unfitted bool
-	prune    bool             // the rules vote on what fits, too
-	long     bool             // a header asks for the long window of the model
-	heal     *refusal.Refusal // that of the first attempt; nil: this is the first
-	strict   bool             // what broke a rule is held to the rules of all vendors
-	sent     *wire.Request    // the first attempt, if that was changed
+	isCountOnly      bool
+	prunesAlways     bool             // the rules vote on what fits, too
+	wantsLongContext bool             // a header asks for the long window of the model
+	retryOf          *refusal.Refusal // that of the first attempt; nil: this is the first
+	isStrict         bool             // what broke a rule is held to the rules of all vendors
+	firstAttempt     *wire.Request    // the first attempt, if that was changed
 	// known is what was learned of the conversation, by earlier requests of it.
-	known         Learned
-	conversations *Conversations
-	upstream      string
-	anthropic     bool    // the upstream is Anthropic's
-	before        beat    // the request before this one
-	heat          heat    // what is known of the cache
-	own           bool    // the provider is asked for nothing
-	short         bool    // what the provider clears by itself is not enough
-	learned       int     // the limit that the provider's counts have taught just now
-	accepted      int     // bytes that the provider took of this conversation last; zero: not known
-	taught        Learned // what a refusal for size has taught
-	inBytes       bool    // the limit is one of bytes
-	smalls        int     // how often it was planned to be smaller still
-	most          int     // the most that a guess at the limit may be; zero: any
-	must          bool    // the window is one that the provider insists on
-	thrift        string  // whether results are left out because that is free; "": the policy does not
+	learned              Learned
+	conversations        *Conversations
+	upstream             string
+	isAnthropic          bool        // the upstream is Anthropic's
+	lastRequest          lastRequest // the request before this one
+	cache                cacheState  // what is known of the cache
+	noProviderEdits      bool        // the provider is asked for nothing
+	clearingInsufficient bool        // what the provider clears by itself is not enough
+	measuredLimit        int         // the limit that the provider's counts have taught just now
+	acceptedBytes        int         // bytes that the provider took of this conversation last; zero: not known
+	newlyLearned         Learned     // what a refusal for size has taught
+	limitInBytes         bool        // the limit is one of bytes
+	shrinkAttempts       int         // how often it was planned to be smaller still
+	maxGuess             int         // the most that a guess at the limit may be; zero: any
+	windowEnforced       bool        // the window is one that the provider insists on
+	trimGroup            string      // whether results are left out because that is free; "": the policy does not
 }
 
 // An outcome is what comes of planning.
-type outcome struct {
-	body     []byte // what to send; nil: what came
-	changes  []wire.Change
-	skip     string
-	detail   string
-	glance   wire.Glance        // at what came; zero: it could not be read
-	tokens   [2]int             // before and after; zero: not counted
-	requests int                // of a batch; zero: it is none
-	plan     *pare.Plan         // that body comes from
-	planned  *wire.Request      // that plan is for
-	faults   []*pare.FaultError // what failed, and was done without if it could be
-	key      string             // of the conversation
-	known    Learned            // that was heeded
-	taught   Learned            // what is to be learned if this is accepted
-	betas    []string           // that the body needs; it asks the provider to do something by itself
-	over     bool               // it could not have been sent as it came
-	heat     heat               // what is known of the cache
-	thrift   string             // see [Record]
-	cut      int                // results that are left out because that is free
-	fetched  int                // of these, those that new calls ask for again
+type planResult struct {
+	body             []byte // what to send; nil: what came
+	changes          []wire.Change
+	skipReason       string
+	detail           string
+	glance           wire.Glance        // at what came; zero: it could not be read
+	tokens           [2]int             // before and after; zero: not counted
+	batchSize        int                // of a batch; zero: it is none
+	plan             *pare.Plan         // that body comes from
+	plannedRequest   *wire.Request      // that plan is for
+	faults           []*pare.FaultError // what failed, and was done without if it could be
+	conversationKey  string             // of the conversation
+	learned          Learned            // that was heeded
+	newlyLearned     Learned            // what is to be learned if this is accepted
+	betas            []string           // that the body needs; it asks the provider to do something by itself
+	wasTooLarge      bool               // it could not have been sent as it came
+	cache            cacheState         // what is known of the cache
+	trimGroup        string             // see [Record]
+	cutResults       int                // results that are left out because that is free
+	refetchedResults int                // of these, those that new calls ask for again
 }
 
 // skipped is the outcome of doing nothing.
-func (o outcome) skipped(why string, detail string) outcome {
-	return outcome{skip: why, detail: detail, glance: o.glance, key: o.key, faults: o.faults, heat: o.heat, thrift: o.thrift}
+func (o planResult) withSkip(why string, detail string) planResult {
+	return planResult{skipReason: why, detail: detail, glance: o.glance, conversationKey: o.conversationKey, faults: o.faults, cache: o.cache, trimGroup: o.trimGroup}
 }
 
 // plan reads a request and says what to send in its place. Whatever goes wrong, that is
 // what came.
-func plan(ctx context.Context, raw []byte, a aim) outcome {
-	o, done := inspect(ctx, raw, &a)
+func planBody(ctx context.Context, raw []byte, a planInput) planResult {
+	o, done := inspectRequest(ctx, raw, &a)
 	if done {
 		return o
 	}
-	return o.think(ctx, raw, a)
+	return o.planWithFallback(ctx, raw, a)
 }
 
 // inspect is the part of planning that every request takes, and that is all of it for nearly
 // all: done says so.
-func inspect(ctx context.Context, in []byte, a *aim) (o outcome, done bool) {
+func inspectRequest(ctx context.Context, in []byte, a *planInput) (o planResult, done bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			o.faults = []*pare.FaultError{panicked(p)}
-			a.policy = withoutCode(a.policy)
+			o.faults = []*pare.FaultError{faultFromPanic(p)}
+			a.policy = withoutCallbacks(a.policy)
 			done = false
 		}
 	}()
 	if a.policy.Off {
-		return o.skipped(skipOff, ""), true
+		return o.withSkip(skipOff, ""), true
 	}
 	var err error
-	if o.glance, err = glance(in, *a); err != nil {
-		return o.skipped(unread(err)), true
+	if o.glance, err = checkRequest(in, *a); err != nil {
+		return o.withSkip(parseSkipReason(err)), true
 	}
 	if o.glance.Delta != "" {
-		return o.skipped(skipState, o.glance.Delta), true
+		return o.withSkip(skipState, o.glance.Delta), true
 	}
 	if o.glance.StartsThread {
 		// Later requests of the thread come without what is added here, and are refused then.
-		a.own = true
+		a.noProviderEdits = true
 	}
 	if a.conversations != nil {
-		o.key = keyOf(ctx, a.upstream, o.glance)
-		a.known = a.conversations.learned(o.key)
-		a.heed()
-		a.feel(o.key, o.glance, in)
-		o.heat = a.heat
+		o.conversationKey = conversationKey(ctx, a.upstream, o.glance)
+		a.learned = a.conversations.learned(o.conversationKey)
+		a.applyLearnedProfile()
+		a.observeCache(o.conversationKey, o.glance, in)
+		o.cache = a.cache
 	}
-	a.spare(o.key, o.glance)
-	o.thrift = a.thrift
-	return o, o.glance.Clean && a.idle(o.glance, in)
+	a.assignTrimGroup(o.conversationKey, o.glance)
+	o.trimGroup = a.trimGroup
+	return o, o.glance.Clean && a.isNoop(o.glance, in)
 }
 
 // think is what is left to do for a request that is not clean, or may be too large. If a part
 // of the policy fails, the request is repaired, and made to fit, without it: without the archive,
 // since the client has what is removed, or without all that programs and configurations put in.
-func (o outcome) think(ctx context.Context, raw []byte, a aim) outcome {
-	first := o.thought(ctx, raw, a)
+func (o planResult) planWithFallback(ctx context.Context, raw []byte, a planInput) planResult {
+	first := o.parseAndPlan(ctx, raw, a)
 	last, bare := first, false
 	var faults []*pare.FaultError
-	for last.failed() {
+	for last.hasFailed() {
 		faults = slices.Concat(faults, last.faults)
 		switch {
 		case ctx.Err() != nil:
@@ -148,39 +148,39 @@ func (o outcome) think(ctx context.Context, raw []byte, a aim) outcome {
 			less.Archive = nil
 			a.policy = &less
 		case !bare:
-			a.policy, bare = withoutCode(a.policy), true
+			a.policy, bare = withoutCallbacks(a.policy), true
 		default:
 			return first
 		}
-		last = o.thought(ctx, raw, a)
+		last = o.parseAndPlan(ctx, raw, a)
 	}
 	last.faults = slices.Concat(faults, last.faults)
 	return last
 }
 
 // failed reports whether there is no plan because something went wrong.
-func (o *outcome) failed() bool { return o.skip == skipPanic || o.skip == skipError }
+func (o *planResult) hasFailed() bool { return o.skipReason == skipPanic || o.skipReason == skipError }
 
-func (o outcome) thought(ctx context.Context, raw []byte, a aim) (result outcome) {
+func (o planResult) parseAndPlan(ctx context.Context, raw []byte, a planInput) (result planResult) {
 	defer func() {
 		if p := recover(); p != nil {
-			fault := panicked(p)
-			result = o.skipped(skipPanic, fault.Err.Error())
+			fault := faultFromPanic(p)
+			result = o.withSkip(skipPanic, fault.Err.Error())
 			result.faults = append(result.faults, fault)
 		}
 	}()
-	r, err := wire.Parse(raw, a.read)
+	r, err := wire.Parse(raw, a.parseOptions)
 	if err != nil {
-		return o.skipped(unread(err))
+		return o.withSkip(parseSkipReason(err))
 	}
 	if err := r.Understood(false); err != nil {
-		return o.skipped(skipForeign, err.Error())
+		return o.withSkip(skipForeign, err.Error())
 	}
-	return o.carry(ctx, r, a)
+	return o.planRequest(ctx, r, a)
 }
 
-func glance(raw []byte, a aim) (wire.Glance, error) {
-	r, err := wire.Parse(raw, a.read)
+func checkRequest(raw []byte, a planInput) (wire.Glance, error) {
+	r, err := wire.Parse(raw, a.parseOptions)
 	if err != nil {
 		return wire.Glance{}, err
 	}
@@ -188,49 +188,49 @@ func glance(raw []byte, a aim) (wire.Glance, error) {
 }
 
 // idle reports whether a policy has nothing to do for a request that is clean.
-func (a *aim) idle(g wire.Glance, raw []byte) bool {
+func (a *planInput) isNoop(g wire.Glance, raw []byte) bool {
 	p := a.policy
 	switch {
-	case a.heal != nil:
+	case a.retryOf != nil:
 		return false
-	case a.known.aimed():
+	case a.learned.affectsRules():
 		return false
 	case planner.Arriving(p.Rules) != nil:
 		return false
-	case a.unfitted:
+	case a.isCountOnly:
 		return true
-	case a.known.Bytes > 0 && len(raw) > a.known.Bytes, a.known.Limit > 0 && mayExceed(raw, a.known.Limit, a.counterOf(cmp.Or(p.Model, g.Profile.Model))), a.known.Messages > 0 && g.Messages > a.known.Messages:
+	case a.learned.Bytes > 0 && len(raw) > a.learned.Bytes, a.learned.Limit > 0 && mayExceed(raw, a.learned.Limit, a.counterOf(cmp.Or(p.Model, g.Profile.Model))), a.learned.Messages > 0 && g.Messages > a.learned.Messages:
 		return false
-	case p.Rules != nil && (a.prune || p.Window == nil), p.Window == nil && p.Compact != nil:
+	case p.Rules != nil && (a.prunesAlways || p.Window == nil), p.Window == nil && p.Compact != nil:
 		return false
 	case p.Window == nil:
 		return true
 	case p.Window.ModelCache && p.Window.LowPercent > 0:
 		return false
-	case a.chills(p.Window):
+	case a.hasColdRules(p.Window):
 		return false
 	case !p.Window.ModelTokens || p.Window.Tokens != 0 || p.Window.Messages+p.Window.Exchanges+p.Window.Turns != 0:
 		return false
 	}
 	model := cmp.Or(p.Model, g.Profile.Model)
-	m, known := lookup(model)
-	return !known || len(raw) <= a.window(m) || !mayExceed(raw, a.window(m), a.counterOf(model))
+	m, known := lookupModel(model)
+	return !known || len(raw) <= a.contextWindow(m) || !mayExceed(raw, a.contextWindow(m), a.counterOf(model))
 }
 
 // lookup is [tokens.Lookup], which looks at every model that there is, with a memory.
-func lookup(model string) (tokens.Model, bool) {
+func lookupModel(model string) (tokens.Model, bool) {
 	if v, ok := models.Load(model); ok {
-		f := v.(found)
+		f := v.(modelLookup)
 		return f.model, f.known
 	}
 	m, known := tokens.Lookup(model)
 	if seenModels.Add(1) < maxModels { // names come from clients
-		models.Store(model, found{m, known})
+		models.Store(model, modelLookup{m, known})
 	}
 	return m, known
 }
 
-type found struct {
+type modelLookup struct {
 	model tokens.Model
 	known bool
 }
@@ -243,7 +243,7 @@ var (
 )
 
 // unread says why a request could not be read.
-func unread(err error) (string, string) {
+func parseSkipReason(err error) (string, string) {
 	var syntax *wire.SyntaxError
 	var foreign *wire.ForeignError
 	switch {
@@ -258,68 +258,68 @@ func unread(err error) (string, string) {
 }
 
 // carry lets the policy plan, and carries the plan out if what comes of it is sound.
-func (o outcome) carry(ctx context.Context, r *wire.Request, a aim) outcome {
-	in, stripped, err := a.stripped(r)
+func (o planResult) planRequest(ctx context.Context, r *wire.Request, a planInput) planResult {
+	in, stripped, err := a.stripThinking(r)
 	if err != nil {
-		return o.skipped(skipError, err.Error())
+		return o.withSkip(skipError, err.Error())
 	}
-	p, size := a.fitting(in)
+	p, size := a.policyFor(in)
 	p.SkipFailedRules = true
-	if a.heal != nil {
-		o.taught = a.lesson(in)
-	} else if a.learned > 0 {
-		o.taught = Learned{Rules: []string{refusal.Overflow}, Limit: a.learned}
+	if a.retryOf != nil {
+		o.newlyLearned = a.learnFromRefusal(in)
+	} else if a.measuredLimit > 0 {
+		o.newlyLearned = Learned{Rules: []string{refusal.Overflow}, Limit: a.measuredLimit}
 	}
-	o.taught.Cold = a.chill(in, p)
-	clear := a.clears(in, p)
+	o.newlyLearned.Cold = a.coldRequests(in, p)
+	clear := a.planClearing(in, p)
 	if clear != nil {
 		p.Window, p.Compact = nil, nil
-		if !a.prune {
+		if !a.prunesAlways {
 			p.Rules = nil
 		}
 	}
-	can, told := a.droppable(in)
-	drop := can && (a.known.Drop || a.healsByDropping(in)) && thinks(in)
+	can, told := a.canDropThinking(in)
+	drop := can && (a.learned.Drop || a.retriesByDropping(in)) && hasThinking(in)
 	p.KeepInvalidThinking = p.KeepInvalidThinking || drop || told
-	pl, err := a.fitted(ctx, p, in)
-	if err == nil && !p.KeepInvalidThinking && a.bound(in, pl) {
+	pl, err := a.planWithin(ctx, p, in)
+	if err == nil && !p.KeepInvalidThinking && a.shouldKeepThinking(in, pl) {
 		drop, p.KeepInvalidThinking = true, true
-		pl, err = a.fitted(ctx, p, in)
+		pl, err = a.planWithin(ctx, p, in)
 	}
 	if err != nil {
-		if pl = a.repaired(ctx, p, in, err); pl == nil {
+		if pl = a.planRepairOnly(ctx, p, in, err); pl == nil {
 			var small *pare.WindowTooSmall
 			if errors.As(err, &small) {
-				return o.skipped(skipTooSmall, small.Error())
+				return o.withSkip(skipTooSmall, small.Error())
 			}
-			return o.blaming(err)
+			return o.withFault(err)
 		}
 	}
 	o.faults = slices.Concat(o.faults, pl.Faults())
-	if a.smaller(p, pl) {
-		return o.carry(ctx, r, a)
+	if a.shrinkFurther(p, pl) {
+		return o.planRequest(ctx, r, a)
 	}
-	if a.inBytes { // what is told is told in tokens
+	if a.limitInBytes { // what is told is told in tokens
 		p.Counter, p.SkipTokenCounts, size = a.policy.Counter, a.policy.SkipTokenCounts, 0
 	}
 	out, err := pl.Apply()
 	if err != nil {
-		return o.skipped(skipRefused, leftOver(pl.Left()))
+		return o.withSkip(skipRefused, describeRemaining(pl.Left()))
 	}
-	if a.thrift == thriftCut {
-		o.cut, o.fetched = cutsOf(in, pl)
+	if a.trimGroup == trimGroupCut {
+		o.cutResults, o.refetchedResults = countCuts(in, pl)
 	}
 	o.tokens[0] = size
 	if pl.Empty() && in == r && !drop && clear == nil {
 		return o
 	}
-	o.body, o.planned, o.plan, o.changes, o.known = out, in, pl, withoutWords(slices.Concat(stripped, pl.Changes())), a.known
-	o.weigh(&a, p, r, pl, clear != nil)
+	o.body, o.plannedRequest, o.plan, o.changes, o.learned = out, in, pl, withoutWords(slices.Concat(stripped, pl.Changes())), a.learned
+	o.countTokens(&a, p, r, pl, clear != nil)
 	if drop {
-		o = o.dropping()
+		o = o.withThinkingDropped()
 	}
 	if clear != nil && o.body != nil {
-		o = o.clearing(clear)
+		o = o.withClearing(clear)
 	}
 	return o
 }
@@ -327,9 +327,9 @@ func (o outcome) carry(ctx context.Context, r *wire.Request, a aim) outcome {
 // repaired is the plan for a request of which what must stay does not fit: what is broken can be
 // repaired all the same, and the provider may yet be content. It is nil if there is nothing to repair,
 // or if something else went wrong.
-func (a *aim) repaired(ctx context.Context, p *pare.Policy, in *wire.Request, err error) *pare.Plan {
+func (a *planInput) planRepairOnly(ctx context.Context, p *pare.Policy, in *wire.Request, err error) *pare.Plan {
 	var small *pare.WindowTooSmall
-	if a.heal != nil || !errors.As(err, &small) {
+	if a.retryOf != nil || !errors.As(err, &small) {
 		return nil
 	}
 	bare := *p
@@ -341,31 +341,31 @@ func (a *aim) repaired(ctx context.Context, p *pare.Policy, in *wire.Request, er
 }
 
 // weigh counts what came and what is sent, and says whether that had to be made smaller.
-func (o *outcome) weigh(a *aim, p *pare.Policy, r *wire.Request, pl *pare.Plan, cleared bool) {
+func (o *planResult) countTokens(a *planInput, p *pare.Policy, r *wire.Request, pl *pare.Plan, cleared bool) {
 	if c := counterOf(p, a.model(r)); c != nil && !p.SkipTokenCounts {
-		if o.tokens[0] == 0 || o.planned != r {
+		if o.tokens[0] == 0 || o.plannedRequest != r {
 			o.tokens[0] = r.Tokens(c)
 		}
 		o.tokens[1] = pl.Result().Tokens(c)
 	}
-	o.over = (a.must || a.exceeds(r, o.tokens[0])) && (len(pl.Rungs()) > 0 || cleared)
+	o.wasTooLarge = (a.windowEnforced || a.isOverWindow(r, o.tokens[0])) && (len(pl.Rungs()) > 0 || cleared)
 }
 
 // dropping tells the provider to drop thinking, now and at every later request.
-func (o outcome) dropping() outcome {
-	body, change := dropping(o.body)
+func (o planResult) withThinkingDropped() planResult {
+	body, change := dropThinkingOption(o.body)
 	o.body, o.changes, o.betas = body, append(o.changes, change), append(o.betas, bindBeta)
-	o.taught.Drop = true
+	o.newlyLearned.Drop = true
 	return o
 }
 
 // thinks reports whether there is thinking in a request.
-func thinks(r *wire.Request) bool {
+func hasThinking(r *wire.Request) bool {
 	return slices.ContainsFunc(r.Transcript().Blocks(), func(b transcript.Block) bool { return b.Kind == transcript.Thinking })
 }
 
 // leftOver names what could not be repaired, without the words of anybody.
-func leftOver(left []wire.Finding) string {
+func describeRemaining(left []wire.Finding) string {
 	f := left[0]
 	text := f.Rule + " at " + f.Path
 	if n := len(left) - 1; n > 0 {
@@ -375,16 +375,16 @@ func leftOver(left []wire.Finding) string {
 }
 
 // model is the one that the request goes to.
-func (a *aim) model(r *wire.Request) string {
+func (a *planInput) model(r *wire.Request) string {
 	return cmp.Or(a.policy.Model, r.Model())
 }
 
 // counterOf is the counter of the policy for a model, or nil.
-func (a *aim) counterOf(model string) wire.Counter { return counterOf(a.policy, model) }
+func (a *planInput) counterOf(model string) wire.Counter { return counterOf(a.policy, model) }
 
 func counterOf(p *pare.Policy, model string) wire.Counter {
 	if p.Counter == nil {
-		m, _ := lookup(model)
+		m, _ := lookupModel(model)
 		return m.Estimator()
 	}
 	var c wire.Counter
@@ -400,18 +400,18 @@ func counterOf(p *pare.Policy, model string) wire.Counter {
 
 // planned runs plan within a budget of time, and within the memory that there is for plans. What takes
 // longer stops soon, and holds its memory until then.
-func planned(ctx context.Context, b *body, raw []byte, a aim, most time.Duration) outcome {
+func planWithinBudget(ctx context.Context, b *requestBody, raw []byte, a planInput, most time.Duration) planResult {
 	if most == 0 {
 		most = planTimeFor(len(raw))
 	}
-	return within(ctx, b, int64(len(raw)), weight(raw), a.policy.Compact != nil, most, func(ctx context.Context) outcome { return plan(ctx, raw, a) })
+	return runWithinBudget(ctx, b, int64(len(raw)), planMemory(raw), a.policy.Compact != nil, most, func(ctx context.Context) planResult { return planBody(ctx, raw, a) })
 }
 
 // within plans something of a size and a weight that lies in a body.
-func within(ctx context.Context, b *body, size, weight int64, asks bool, most time.Duration, do func(context.Context) outcome) outcome {
-	end, err := b.room.planning(ctx, weight)
+func runWithinBudget(ctx context.Context, b *requestBody, size, weight int64, asks bool, most time.Duration, do func(context.Context) planResult) planResult {
+	end, err := b.memory.acquirePlan(ctx, weight)
 	if err != nil {
-		return outcome{skip: skipTime, detail: errNoMemory.Error()}
+		return planResult{skipReason: skipTime, detail: errNoMemory.Error()}
 	}
 	// A small body cannot take long: the goroutine would cost more than the plan.
 	if most < 0 || size < smallBuffer && !asks {
@@ -420,25 +420,25 @@ func within(ctx context.Context, b *body, size, weight int64, asks bool, most ti
 	}
 	ctx, cancel := withBudget(ctx, most)
 	b.hold()
-	done := make(chan outcome, 1)
+	done := make(chan planResult, 1)
 	go func() {
 		defer b.release()
 		defer end()
 		defer cancel()
 		done <- do(ctx)
 	}()
-	var o outcome
+	var o planResult
 	select {
 	case o = <-done:
 	case <-ctx.Done():
 		select {
 		case o = <-done: // both at once
 		default:
-			o.skip = skipError
+			o.skipReason = skipError
 		}
 	}
-	if o.skip == skipError && errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // it has stopped, or will soon
-		return o.skipped(skipTime, fmt.Sprintf("planning took longer than %v", most))
+	if o.skipReason == skipError && errors.Is(context.Cause(ctx), context.DeadlineExceeded) { // it has stopped, or will soon
+		return o.withSkip(skipTime, fmt.Sprintf("planning took longer than %v", most))
 	}
 	return o
 }

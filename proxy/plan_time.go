@@ -14,7 +14,7 @@ func planTimeFor(size int) time.Duration {
 
 // patience is how many times its processor time a plan may take by the clock: a rule or a
 // counter that waits for something uses none, and would never end.
-const patience = 6
+const maxWallTimeFactor = 6
 
 // withBudget ends a context when this process has had that much processor time since, so that
 // other programs do not use it up. Where there is no such clock, and for whoever waits, the
@@ -27,7 +27,7 @@ func withBudget(ctx context.Context, most time.Duration) (context.Context, conte
 	t = time.AfterFunc(most, func() {
 		<-set
 		left := most - (processTime() - spent)
-		if rest := patience*most - time.Since(began); known && left > 0 && rest > 0 {
+		if rest := maxWallTimeFactor*most - time.Since(began); known && left > 0 && rest > 0 {
 			t.Reset(min(max(left, most/8), rest))
 			return
 		}

@@ -23,9 +23,9 @@ func largeBroken(size int) string {
 	return strings.Replace(unanswered, "hi", strings.Repeat("x", size), 1)
 }
 
-// TestDefectX10ABusyMachine: a plan that takes many times what it takes on an idle machine is
+// TestPlansFinishOnABusyMachine: a plan that takes many times what it takes on an idle machine is
 // waited for, longer for a larger body, and not for ever.
-func TestDefectX10ABusyMachine(t *testing.T) {
+func TestPlansFinishOnABusyMachine(t *testing.T) {
 	for _, tt := range []struct {
 		size int
 		took time.Duration
@@ -41,7 +41,7 @@ func TestDefectX10ABusyMachine(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			sent := 0
-			tr := &Transport{Policy: stubbing(func() { time.Sleep(tt.took) }), ledger: newLedger(1<<30, 0)}
+			tr := &Transport{Policy: stubbing(func() { time.Sleep(tt.took) }), budget: newMemoryBudget(1<<30, 0)}
 			tr.Base = base(func(_ *http.Request, body []byte) *http.Response { sent = len(body); return answer(200, "{}") })
 			body := largeBroken(tt.size)
 			resp, err := tr.RoundTrip(request(body))
@@ -53,21 +53,21 @@ func TestDefectX10ABusyMachine(t *testing.T) {
 				t.Errorf("%d bytes, %v: skipped is %q, %d bytes were sent", tt.size, tt.took, got, sent)
 			}
 			time.Sleep(2 * time.Minute) // what was given up has ended
-			if used := tr.ledger.now().used; used != 0 {
+			if used := tr.budget.now().used; used != 0 {
 				t.Error(used, "bytes are held")
 			}
 		})
 	}
 }
 
-// TestDefectX4PlansShareTheMemory: however many bodies are planned for at once, what they claim
+// TestPlansShareTheMemoryBudget: however many bodies are planned for at once, what they claim
 // stays within the bound, but for one of them; and all are repaired.
-func TestDefectX4PlansShareTheMemory(t *testing.T) {
+func TestPlansShareTheMemoryBudget(t *testing.T) {
 	body := largeBroken(1 << 20)
-	l := newLedger(4*weight([]byte(body)), 0)
+	l := newMemoryBudget(4*planMemory([]byte(body)), 0)
 	var mu sync.Mutex
 	most := int64(0)
-	tr := &Transport{PlanTime: -1, ledger: l, client: "one", Policy: stubbing(func() {
+	tr := &Transport{PlanTime: -1, budget: l, client: "one", Policy: stubbing(func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		mu.Lock()
@@ -90,16 +90,16 @@ func TestDefectX4PlansShareTheMemory(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if most == 0 || most > l.limit+weight([]byte(body))+4<<20 || l.used != 0 {
+	if most == 0 || most > l.limit+planMemory([]byte(body))+4<<20 || l.used != 0 {
 		t.Errorf("%d of %d were claimed, %d are", most, l.limit, l.used)
 	}
 }
 
-// TestDefectX4DenseBodies are given up, and go on as they came.
-func TestDefectX4DenseBodies(t *testing.T) {
+// TestDenseBodiesClaimMoreMemory are given up, and go on as they came.
+func TestDenseBodiesClaimMoreMemory(t *testing.T) {
 	body := `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"a"}` + strings.Repeat(",{}", 600_000) + "]}"
 	sent := 0
-	tr := &Transport{PlanTime: -1, ledger: newLedger(1<<30, 0)}
+	tr := &Transport{PlanTime: -1, budget: newMemoryBudget(1<<30, 0)}
 	tr.Base = base(func(_ *http.Request, body []byte) *http.Response { sent = len(body); return answer(200, "{}") })
 	resp, err := tr.RoundTrip(request(body))
 	if err != nil {

@@ -114,7 +114,7 @@ func TestRefusalThatBreaksOff(t *testing.T) {
 		c.Close()
 	})
 	s := front(t, u)
-	resp, err := http.Post(s.URL+"/v1/messages", "application/json", strings.NewReader(broken))
+	resp, err := http.Post(s.URL+"/v1/messages", "application/json", strings.NewReader(errorReader))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func post(t testing.TB, address, body string, header ...string) (*http.Response,
 const (
 	clean = `{"model":"claude-sonnet-4-5","max_tokens":100, "messages":[{"role":"user","content":"h\u0069"}]}`
 	// broken has a call that nobody answers.
-	broken = `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"ls","input":{}}]},{"role":"user","content":"and?"}]}`
+	errorReader = `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"ls","input":{}}]},{"role":"user","content":"and?"}]}`
 )
 
 func TestCleanPassesByteForByte(t *testing.T) {
@@ -167,7 +167,7 @@ func TestBrokenIsRepaired(t *testing.T) {
 	u := newUpstream(t, nil)
 	records := make(chan *proxy.Record, 1)
 	s := front(t, u, func(c *proxy.Config) { c.Record = func(r *proxy.Record) { records <- r } })
-	resp, _ := post(t, s.URL+"/v1/messages", broken)
+	resp, _ := post(t, s.URL+"/v1/messages", errorReader)
 	if got := u.last(t); !strings.Contains(string(got.body), `"tool_use_id":"toolu_1"`) || got.length != int64(len(got.body)) {
 		t.Errorf("the upstream got %s", got.body)
 	}
@@ -175,7 +175,7 @@ func TestBrokenIsRepaired(t *testing.T) {
 		t.Errorf("headers %v", resp.Header)
 	}
 	r := <-records
-	if r.ID != resp.Header.Get("Pare-Receipt") || len(r.Changes) != 1 || r.Status != 200 || r.Upstream != "anthropic" || r.Reply != 11 || r.BytesIn != int64(len(broken)) || r.BytesOut <= r.BytesIn {
+	if r.ID != resp.Header.Get("Pare-Receipt") || len(r.Changes) != 1 || r.Status != 200 || r.Upstream != "anthropic" || r.Reply != 11 || r.BytesIn != int64(len(errorReader)) || r.BytesOut <= r.BytesIn {
 		t.Errorf("record %+v", r)
 	}
 }
@@ -241,7 +241,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 func TestAsides(t *testing.T) {
 	const items = `{"model":"gpt-5.5","input":[{"role":"user","content":"q"},{"type":"function_call","call_id":"c1","name":"f","arguments":"{}"},{"role":"user","content":"n"}]}`
 	for path, body := range map[string]string{
-		"/v1/messages/count_tokens": broken, "/u/mine/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict": broken, "/v1/responses/input_tokens": items, "/v1/responses/compact": items, "/backend-api/codex/responses/compact": items,
+		"/v1/messages/count_tokens": errorReader, "/u/mine/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict": errorReader, "/v1/responses/input_tokens": items, "/v1/responses/compact": items, "/backend-api/codex/responses/compact": items,
 	} {
 		u := newUpstream(t, func(w http.ResponseWriter, r *http.Request, body []byte, n int) {
 			w.WriteHeader(400)

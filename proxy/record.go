@@ -127,14 +127,14 @@ func newID() string {
 }
 
 // fill takes over what was planned.
-func (r *Record) fill(o *outcome) {
-	r.Skipped, r.Detail, r.Changes = o.skip, o.detail, o.changes
-	r.TokensIn, r.TokensOut, r.Requests = o.tokens[0], o.tokens[1], o.requests
+func (r *Record) setResult(o *planResult) {
+	r.Skipped, r.Detail, r.Changes = o.skipReason, o.detail, o.changes
+	r.TokensIn, r.TokensOut, r.Requests = o.tokens[0], o.tokens[1], o.batchSize
 	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
-	r.bound()
-	r.Conversation = o.key
-	r.Rules, r.Known, r.Over = wirex.RulesOf(o.changes), o.known.Rules, o.over
-	r.Thrift = o.thrift
+	r.truncate()
+	r.Conversation = o.conversationKey
+	r.Rules, r.Known, r.Over = wirex.RulesOf(o.changes), o.learned.Rules, o.wasTooLarge
+	r.Thrift = o.trimGroup
 	if o.tokens[1] > 0 {
 		r.Saved = max(o.tokens[0]-o.tokens[1], 0)
 	}
@@ -142,7 +142,7 @@ func (r *Record) fill(o *outcome) {
 
 // first is the first value of a header whose name is written as [http.Header] does. Its Get
 // would look at every letter of it.
-func first(h http.Header, name string) string {
+func firstValue(h http.Header, name string) string {
 	if all := h[name]; len(all) > 0 {
 		return all[0]
 	}
@@ -151,11 +151,11 @@ func first(h http.Header, name string) string {
 
 // ours are the headers of a reply that say what was done to the request. Those of another Pare
 // behind this one are about what it was sent.
-var ours = []string{"Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Window", "Pare-Healed", "Pare-Faults", "Pare-Skipped"}
+var replyHeaders = []string{"Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Window", "Pare-Healed", "Pare-Faults", "Pare-Skipped"}
 
 // header writes what a reply says about the request.
-func (r *Record) header(h http.Header) {
-	for _, name := range ours {
+func (r *Record) writeHeaders(h http.Header) {
+	for _, name := range replyHeaders {
 		delete(h, name)
 	}
 	h["Pare-Changes"] = []string{strconv.Itoa(len(r.Changes))}

@@ -5,17 +5,17 @@ import "strings"
 // What a record keeps of texts that come from outside, in bytes. There are thousands of records, and
 // a client may write what it likes.
 const (
-	mostName = 512 // of a model
-	mostPath = 2 << 10
+	maxModelName = 512 // of a model
+	maxPath      = 2 << 10
 )
 
 // bound cuts off what a record does not need of texts that come from outside.
-func (r *Record) bound() {
-	r.Model, r.Path, r.Trace = head(r.Model, mostName), head(r.Path, mostPath), traceparent(r.Trace)
+func (r *Record) truncate() {
+	r.Model, r.Path, r.Trace = truncate(r.Model, maxModelName), truncate(r.Path, maxPath), traceparent(r.Trace)
 }
 
 // head is the beginning of a text, without the rest, which would stay in memory with it.
-func head(s string, most int) string {
+func truncate(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

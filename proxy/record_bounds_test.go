@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// TestAttackLongTextsInRecords: what a client writes does not grow the records of a thousand requests,
+// TestRecordsTruncateLongTexts: what a client writes does not grow the records of a thousand requests,
 // and a header that is no trace is not kept.
-func TestAttackLongTextsInRecords(t *testing.T) {
+func TestRecordsTruncateLongTexts(t *testing.T) {
 	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for in, want := range map[string]string{
 		trace: trace, trace + "-more": trace, "": "", "sk-secret": "", "00-sk-secret0123456789abcdefghijklm-00f067aa0ba902b7-01": "",
@@ -20,8 +20,8 @@ func TestAttackLongTextsInRecords(t *testing.T) {
 	}
 	for _, long := range []string{strings.Repeat("m", 1<<20), strings.Repeat("é", 1<<20), strings.Repeat("x\xff", 1<<20)} {
 		r := Record{Model: long, Path: "/" + long, Trace: long}
-		r.bound()
-		if len(r.Model) > mostName || len(r.Path) > mostPath || r.Trace != "" {
+		r.truncate()
+		if len(r.Model) > maxModelName || len(r.Path) > maxPath || r.Trace != "" {
 			t.Errorf("%d, %d, %d bytes are kept", len(r.Model), len(r.Path), len(r.Trace))
 		}
 		if utf8.ValidString(long) && !utf8.ValidString(r.Model+r.Path) {
@@ -29,7 +29,7 @@ func TestAttackLongTextsInRecords(t *testing.T) {
 		}
 	}
 	r := Record{Model: "claude-sonnet-4-5", Path: "/v1/messages", Trace: trace}
-	if was := r; func() bool { r.bound(); return r.Model != was.Model || r.Path != was.Path || r.Trace != was.Trace }() {
+	if was := r; func() bool { r.truncate(); return r.Model != was.Model || r.Path != was.Path || r.Trace != was.Trace }() {
 		t.Errorf("%+v is cut", r)
 	}
 }

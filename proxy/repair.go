@@ -20,13 +20,13 @@ func (t *Transport) Repair(ctx context.Context, address string, raw []byte) ([]b
 	}
 	began := time.Now()
 	p := t.policy()
-	b := &body{buf: raw}
+	b := &requestBody{buf: raw}
 	b.hold()
 	defer b.release()
-	o := planned(ctx, b, raw, aim{policy: p, read: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, prune: t.Prune, conversations: t.Conversations}, t.planTime(p))
+	o := planWithinBudget(ctx, b, raw, planInput{policy: p, parseOptions: wire.Options{Dialect: d, Model: model, Profile: t.profile(d)}, prunesAlways: t.Prune, conversations: t.Conversations}, t.planTime(p))
 	rec := &Record{ID: newID(), Time: began, Method: http.MethodPost, Dialect: d.String(), BytesIn: int64(len(raw)), BytesOut: int64(len(raw)), Planned: time.Since(began)}
-	rec.fill(&o)
-	t.blame(rec, o.faults...)
+	rec.setResult(&o)
+	t.recordFaults(rec, o.faults...)
 	if o.body == nil {
 		return raw, rec
 	}

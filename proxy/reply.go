@@ -10,7 +10,7 @@ import (
 )
 
 // numbered refuses a reply whose status is below all that there are, which no server can write.
-func numbered(resp *http.Response) error {
+func checkStatus(resp *http.Response) error {
 	if resp.StatusCode >= 100 {
 		return nil
 	}
@@ -19,7 +19,7 @@ func numbered(resp *http.Response) error {
 }
 
 // unsniffed keeps the server from guessing the type of a reply that names none.
-func unsniffed(h http.Header) {
+func preventSniffing(h http.Header) {
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = nil
 	}
@@ -27,11 +27,11 @@ func unsniffed(h http.Header) {
 
 // final is the reply to a client of HTTP/1.0, which knows no 1xx and would take one for all
 // there is.
-type final struct{ http.ResponseWriter }
+type finalWriter struct{ http.ResponseWriter }
 
-func (f final) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+func (f finalWriter) Unwrap() http.ResponseWriter { return f.ResponseWriter }
 
-func (f final) WriteHeader(status int) {
+func (f finalWriter) WriteHeader(status int) {
 	if status >= 200 {
 		f.ResponseWriter.WriteHeader(status)
 	}
@@ -62,5 +62,5 @@ func (t target) describe() string { return t.upstream.Name + " at " + t.upstream
 
 // refuse answers in the place of the upstream.
 func (t target) refuse(w http.ResponseWriter, status int, message string) {
-	refuse(w, t.upstream.Name, t.upstream.address(t.path, new(url.URL)).EscapedPath(), status, message)
+	writeError(w, t.upstream.Name, t.upstream.address(t.path, new(url.URL)).EscapedPath(), status, message)
 }

@@ -12,32 +12,32 @@ import (
 
 // heal answers a refusal by planning again and sending once more. If that is no better, it
 // returns what came first, to the byte.
-func (x *exchange) heal(resp *http.Response) *http.Response {
-	if x.t.NoHeal || x.aim.unfitted || x.sight.batch || resp.StatusCode < 400 || x.o.glance.Dialect == wire.Auto || x.o.skip == skipState || x.o.skip == skipForeign || x.sealed() {
+func (x *exchange) retryRefused(resp *http.Response) *http.Response {
+	if x.transport.NoHeal || x.input.isCountOnly || x.path.isBatch || resp.StatusCode < 400 || x.result.glance.Dialect == wire.Auto || x.result.skipReason == skipState || x.result.skipReason == skipForeign || x.isSealed() {
 		return resp
 	}
-	why, ok := x.refusal(resp)
+	why, ok := x.readRefusal(resp)
 	if !ok {
 		return resp
 	}
-	x.rec.Tried = why.Rule
-	again := x.aim
-	again.heal, again.own, again.short = &why, why.Rule == meansRefused, slices.Contains(x.o.betas, clearBeta)
-	if x.o.plan != nil {
-		again.sent = x.o.plan.Result()
+	x.record.Tried = why.Rule
+	again := x.input
+	again.retryOf, again.noProviderEdits, again.clearingInsufficient = &why, why.Rule == providerEditsRefused, slices.Contains(x.result.betas, clearBeta)
+	if x.result.plan != nil {
+		again.firstAttempt = x.result.plan.Result()
 	}
-	o := x.replanned(again)
-	if o.body == nil || bytes.Equal(o.body, x.out()) {
+	o := x.replan(again)
+	if o.body == nil || bytes.Equal(o.body, x.firstBody()) {
 		return resp
 	}
-	second, refused := x.instead(resp, o)
+	second, refused := x.sendInstead(resp, o)
 	switch {
 	case second != resp:
-		x.rec.Healed, x.rec.Tried = why.Rule, ""
+		x.record.Healed, x.record.Tried = why.Rule, ""
 	case why.Rule == refusal.Overflow && refused.Rule == refusal.Overflow && o.plan != nil:
 		// The next request of the conversation begins below what was refused now.
-		again.heal, again.sent, again.accepted = &refused, o.plan.Result(), 0
-		x.call(planning, func() { x.t.Conversations.learn(o.key, again.sizeLesson(o.planned)) })
+		again.retryOf, again.firstAttempt, again.acceptedBytes = &refused, o.plan.Result(), 0
+		x.callback(planningPart, func() { x.transport.Conversations.learn(o.conversationKey, again.learnSizeLimit(o.plannedRequest)) })
 	}
 	return second
 }
@@ -45,25 +45,25 @@ func (x *exchange) heal(resp *http.Response) *http.Response {
 // replanned plans a request that was refused. A sentence that one vendor is known for names
 // its rules: if they find what it says, no others are needed. What nobody finds like that is
 // held to the rules of all vendors, which change more than they must.
-func (x *exchange) replanned(again aim) outcome {
-	why := again.heal
-	named := slices.Contains(wire.Profiles(again.read.Dialect), why.Vendor())
+func (x *exchange) replan(again planInput) planResult {
+	why := again.retryOf
+	named := slices.Contains(wire.Profiles(again.parseOptions.Dialect), why.Vendor())
 	if named {
-		again.read.Profile = why.Vendor()
+		again.parseOptions.Profile = why.Vendor()
 	}
-	broken := why.Rule != refusal.Overflow && why.Rule != meansRefused && !slices.Contains(strips, why.Rule)
-	again.strict = broken && !named
-	o := planned(x.in.Context(), x.body, x.plain, again, x.t.planTime(x.aim.policy))
-	x.t.blame(&x.rec, o.faults...)
-	if broken && named && o.changed(why.Rule) <= x.o.changed(why.Rule) {
-		again.strict = true
-		o = planned(x.in.Context(), x.body, x.plain, again, x.t.planTime(x.aim.policy))
+	broken := why.Rule != refusal.Overflow && why.Rule != providerEditsRefused && !slices.Contains(thinkingRules, why.Rule)
+	again.isStrict = broken && !named
+	o := planWithinBudget(x.request.Context(), x.body, x.decompressed, again, x.transport.planTime(x.input.policy))
+	x.transport.recordFaults(&x.record, o.faults...)
+	if broken && named && o.countChanges(why.Rule) <= x.result.countChanges(why.Rule) {
+		again.isStrict = true
+		o = planWithinBudget(x.request.Context(), x.body, x.decompressed, again, x.transport.planTime(x.input.policy))
 	}
 	return o
 }
 
 // changed is how many changes a rule has made.
-func (o outcome) changed(rule string) (n int) {
+func (o planResult) countChanges(rule string) (n int) {
 	for _, c := range o.changes {
 		if c.Rule == rule {
 			n++
@@ -74,9 +74,9 @@ func (o outcome) changed(rule string) (n int) {
 
 // instead sends what another plan makes of the request. If that is no better, it returns
 // what came first, and what the second answer objects to.
-func (x *exchange) instead(first *http.Response, o outcome) (*http.Response, refusal.Refusal) {
-	was, sent := x.o, x.rec.BytesOut
-	x.o = o
+func (x *exchange) sendInstead(first *http.Response, o planResult) (*http.Response, refusal.Refusal) {
+	was, sent := x.result, x.record.BytesOut
+	x.result = o
 	second, err := x.send(o.body)
 	if err == nil && second.StatusCode < 400 {
 		first.Body.Close()
@@ -84,15 +84,15 @@ func (x *exchange) instead(first *http.Response, o outcome) (*http.Response, ref
 	}
 	var why refusal.Refusal
 	if err == nil {
-		why, _ = x.refusal(second)
+		why, _ = x.readRefusal(second)
 		second.Body.Close()
 	}
-	x.o, x.rec.BytesOut = was, sent
+	x.result, x.record.BytesOut = was, sent
 	return first, why
 }
 
 // refusal reads an answer, which stays whole, and says what it objects to.
-func (x *exchange) refusal(resp *http.Response) (refusal.Refusal, bool) {
+func (x *exchange) readRefusal(resp *http.Response) (refusal.Refusal, bool) {
 	if !refusal.Refuses(resp.StatusCode) && !refusal.MayRefuse(resp.StatusCode) {
 		return refusal.Refusal{}, false
 	}
@@ -100,24 +100,24 @@ func (x *exchange) refusal(resp *http.Response) (refusal.Refusal, bool) {
 	rest := resp.Body
 	if err != nil {
 		// It broke off: the client is to see just that.
-		resp.Body = joined{io.MultiReader(bytes.NewReader(head), broken{err}), rest}
+		resp.Body = joinedBody{io.MultiReader(bytes.NewReader(head), errorReader{err}), rest}
 		return refusal.Refusal{}, false
 	}
-	resp.Body = joined{io.MultiReader(bytes.NewReader(head), rest), rest}
+	resp.Body = joinedBody{io.MultiReader(bytes.NewReader(head), rest), rest}
 	if len(head) > maxErrorBody {
 		return refusal.Refusal{}, false
 	}
-	text, err := unpack(resp.Header.Get("Content-Encoding"), head, maxErrorBody)
+	text, err := decompress(resp.Header.Get("Content-Encoding"), head, maxErrorBody)
 	if err != nil {
 		text = nil // a 413 needs no words
 	}
-	if refusal.Refuses(resp.StatusCode) && len(x.o.betas) > 0 && aboutMeans(text) {
-		return refusal.Refusal{Rule: meansRefused}, true
+	if refusal.Refuses(resp.StatusCode) && len(x.result.betas) > 0 && isAboutProviderEdits(text) {
+		return refusal.Refusal{Rule: providerEditsRefused}, true
 	}
 	return refusal.Classify(resp.StatusCode, text)
 }
 
 // broken fails.
-type broken struct{ err error }
+type errorReader struct{ err error }
 
-func (b broken) Read([]byte) (int, error) { return 0, b.err }
+func (b errorReader) Read([]byte) (int, error) { return 0, b.err }

@@ -13,18 +13,18 @@ import (
 // healing is the policy for a request that was refused: what is refused for its size is held
 // to the limit that this teaches, what breaks a rule to the rules of the vendor that it belongs
 // to, or of all vendors.
-func (a *aim) healing(r *wire.Request) (*pare.Policy, int) {
-	heal, known := a.heal, a.known
+func (a *planInput) policyForRetry(r *wire.Request) (*pare.Policy, int) {
+	heal, known := a.retryOf, a.learned
 	if heal.Rule == refusal.Overflow {
 		// This request is planned as the next one will be that begins with it, so that both
 		// begin with the same bytes.
-		a.taught = a.sizeLesson(r)
-		a.known = known.join(a.taught)
+		a.newlyLearned = a.learnSizeLimit(r)
+		a.learned = known.join(a.newlyLearned)
 	}
-	a.heal = nil
-	p, size := a.fitting(r)
-	a.heal, a.known = heal, known
-	p.Check.Strict = p.Check.Strict || a.strict
+	a.retryOf = nil
+	p, size := a.policyFor(r)
+	a.retryOf, a.learned = heal, known
+	p.Check.Strict = p.Check.Strict || a.isStrict
 	return p, size
 }
 
@@ -34,15 +34,15 @@ const (
 )
 
 // strips are the rules that are healed by sending no thinking at all.
-var strips = []string{
+var thinkingRules = []string{
 	foreignSignature, "thinking-altered", "thinking-signature-missing", "thinking-signature-foreign", "thinking-required", "thinking-not-first", "thinking-not-enabled",
 	"reasoning-foreign", "reasoning-item-orphan", missingReasoning, "reasoning-item-unresolvable", "reasoning-plaintext", "reasoning-unsupported",
 }
 
 // stripped is the request without the thinking that the provider refuses, or has refused
 // before, if that is what it refuses. Thinking that it has written since is good.
-func (a *aim) stripped(r *wire.Request) (*wire.Request, []wire.Change, error) {
-	rule, upto := a.thoughtless(r)
+func (a *planInput) stripThinking(r *wire.Request) (*wire.Request, []wire.Change, error) {
+	rule, upto := a.thinkingToStrip(r)
 	if rule == "" {
 		return r, nil, nil
 	}
@@ -77,16 +77,16 @@ func (a *aim) stripped(r *wire.Request) (*wire.Request, []wire.Change, error) {
 
 // thoughtless says for which rule the thinking of the first messages is left out, and of how
 // many; "": for none.
-func (a *aim) thoughtless(r *wire.Request) (rule string, messages int) {
-	if a.heal != nil && slices.Contains(strips, a.heal.Rule) && !a.healsByDropping(r) {
-		return a.heal.Rule, len(r.Transcript().Messages())
+func (a *planInput) thinkingToStrip(r *wire.Request) (rule string, messages int) {
+	if a.retryOf != nil && slices.Contains(thinkingRules, a.retryOf.Rule) && !a.retriesByDropping(r) {
+		return a.retryOf.Rule, len(r.Transcript().Messages())
 	}
-	if a.known.Thinking == 0 {
+	if a.learned.Thinking == 0 {
 		return "", 0
 	}
-	for _, rule := range a.known.Rules {
-		if slices.Contains(strips, rule) {
-			return rule, a.known.Thinking
+	for _, rule := range a.learned.Rules {
+		if slices.Contains(thinkingRules, rule) {
+			return rule, a.learned.Thinking
 		}
 	}
 	return "", 0

@@ -65,10 +65,10 @@ func ParseUpstream(text string) (Upstream, error) {
 
 // A prefix is where the path of requests to an upstream begins. One that ends with a slash
 // or a colon may go on, any other must end, or go on with a slash.
-type prefix struct{ path, upstream string }
+type pathPrefix struct{ path, upstream string }
 
 // prefixes are the paths of the vendors' APIs.
-var prefixes = []prefix{
+var pathPrefixes = []pathPrefix{
 	{"/v1/messages", "anthropic"},
 	{"/v1/chat/completions", "openai"},
 	{"/v1/responses", "openai"},
@@ -78,7 +78,7 @@ var prefixes = []prefix{
 }
 
 // named is the path under which every upstream can be reached by its name.
-const named = "/u/"
+const upstreamPathPrefix = "/u/"
 
 // route returns where a request goes: the upstream, and what of the path goes on. An empty
 // name means that nobody takes it.
@@ -87,20 +87,20 @@ func route(r *http.Request) (upstream, path string) {
 	if path == "*" {
 		return "", path
 	}
-	if rest, ok := strings.CutPrefix(path, named); ok {
+	if rest, ok := strings.CutPrefix(path, upstreamPathPrefix); ok {
 		name, rest, _ := strings.Cut(rest, "/")
 		return name, "/" + rest
 	}
-	for _, p := range prefixes {
+	for _, p := range pathPrefixes {
 		if rest, ok := strings.CutPrefix(path, p.path); ok && (rest == "" || rest[0] == '/') {
 			return p.upstream, path
 		}
 	}
-	return byKey(r), path
+	return upstreamByKey(r), path
 }
 
 // byKey tells by the headers that carry keys whose request it is.
-func byKey(r *http.Request) string {
+func upstreamByKey(r *http.Request) string {
 	auth := r.Header.Get("Authorization")
 	scheme, _, _ := strings.Cut(auth, " ")
 	switch {
@@ -118,7 +118,7 @@ func byKey(r *http.Request) string {
 
 // climbs reports whether a path has a segment that leads upwards: whoever sends one wants
 // something that is not below the upstream.
-func climbs(path string) bool {
+func hasParentSegment(path string) bool {
 	if !strings.Contains(path, "..") && !strings.Contains(path, "%") {
 		return false
 	}
@@ -165,65 +165,65 @@ func (u *Upstream) private() bool {
 // public reports whether an address is one of the internet.
 func public(ip netip.Addr) bool {
 	ip = ip.Unmap()
-	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !shared.Contains(ip) && !benchmark.Contains(ip)
+	return ip.IsGlobalUnicast() && !ip.IsPrivate() && !carrierNAT.Contains(ip) && !benchmarkRange.Contains(ip)
 }
 
 var (
-	shared    = netip.MustParsePrefix("100.64.0.0/10") // behind a carrier's translation
-	benchmark = netip.MustParsePrefix("198.18.0.0/15")
+	carrierNAT     = netip.MustParsePrefix("100.64.0.0/10") // behind a carrier's translation
+	benchmarkRange = netip.MustParsePrefix("198.18.0.0/15")
 )
 
 // An aside is how the path of a request ends if no reply to the history is asked for, but how
 // large it is, or a compaction of all of it. It is refused for the same faults, and a window is
 // not for it. Of is what the path of the request for a reply has there.
-type aside struct{ end, of string }
+type countEndpoint struct{ suffix, replacement string }
 
-var asides = []aside{
-	{end: "/count_tokens"}, {end: "/input_tokens"}, {end: "/compact"},
+var countEndpoints = []countEndpoint{
+	{suffix: "/count_tokens"}, {suffix: "/input_tokens"}, {suffix: "/compact"},
 	{":countTokens", ":generateContent"}, {"%3AcountTokens", ":generateContent"}, {"/count-tokens", "/converse"},
 }
 
 // A sight is what the path of a request says about its body.
-type sight struct {
-	dialect wire.Dialect // Auto: it is not looked at
-	model   string
-	counted bool // it is only counted or compacted
-	batch   bool // it holds many requests
-	opaque  bool // only the body says whether the model speaks the dialect
+type requestPath struct {
+	dialect        wire.Dialect // Auto: it is not looked at
+	model          string
+	isCountOnly    bool // it is only counted or compacted
+	isBatch        bool // it holds many requests
+	needsBodyCheck bool // only the body says whether the model speaks the dialect
 }
 
 // looksAt says what the path of a request says about its body.
-func looksAt(req *http.Request, to *url.URL) (s sight) {
+func parseRequestPath(req *http.Request, to *url.URL) (s requestPath) {
 	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody {
 		return s
 	}
 	path := to.EscapedPath()
-	for _, a := range asides {
-		if rest, ok := strings.CutSuffix(path, a.end); ok {
-			path, s.counted = rest+a.of, true
+	for _, a := range countEndpoints {
+		if rest, ok := strings.CutSuffix(path, a.suffix); ok {
+			path, s.isCountOnly = rest+a.replacement, true
 			break
 		}
 	}
 	s.dialect, s.model = wire.ParseURL(path)
 	if s.model == "count-tokens" { // Vertex's own way; which model it is for is in the body
-		s.model, s.counted = "", true
+		s.model, s.isCountOnly = "", true
 	}
 	if s.dialect != wire.Auto {
 		return s
 	}
 	if s.dialect, s.model = wirex.BatchURL(path); s.dialect != wire.Auto {
-		s.batch = true
+		s.isBatch = true
 		return s
 	}
-	if d, model := invoked(path); d != wire.Auto {
-		s.dialect, s.model, s.opaque = d, model, true
+	if d, model := invokedModel(path); d != wire.Auto {
+		s.dialect, s.model, s.needsBodyCheck = d, model, true
 	}
 	return s
 }
 
 // invoked says what the model may speak that a path of Bedrock's InvokeModel names by its
 // address only, as those of a profile, a copy or a share of its capacity are.
-func invoked(path string) (wire.Dialect, string) {
+func invokedModel(path string) (wire.Dialect, string) {
 	if !strings.HasSuffix(path, "/invoke") && !strings.HasSuffix(path, "/invoke-with-response-stream") {
 		return wire.Auto, ""
 	}

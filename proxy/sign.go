@@ -27,7 +27,7 @@ const signing = "AWS4-HMAC-SHA256"
 
 // signatureOf reads the signature of a request; ok is false if it has none.
 func signatureOf(h http.Header) (s signature, ok bool) {
-	rest, ok := strings.CutPrefix(first(h, "Authorization"), signing+" ")
+	rest, ok := strings.CutPrefix(firstValue(h, "Authorization"), signing+" ")
 	if !ok {
 		return s, false
 	}
@@ -48,7 +48,7 @@ func signatureOf(h http.Header) (s signature, ok bool) {
 // isSigned reports whether a request is signed in any of the ways of AWS; a signature covers
 // the body, unless it says otherwise.
 func isSigned(h http.Header) bool {
-	return strings.HasPrefix(first(h, "Authorization"), "AWS4-") && first(h, contentHash) != unsigned
+	return strings.HasPrefix(firstValue(h, "Authorization"), "AWS4-") && firstValue(h, contentHash) != unsigned
 }
 
 const (
@@ -97,7 +97,7 @@ func (s *signature) wellFormed(h http.Header, now time.Time) bool {
 }
 
 // of computes the signature of a request whose body has a hash and a length.
-func (s *signature) of(req *http.Request, hash string, length int64, secret string) []byte {
+func (s *signature) compute(req *http.Request, hash string, length int64, secret string) []byte {
 	canonical := sha256.Sum256([]byte(s.canonical(req, length, hash)))
 	text := signing + "\n" + req.Header.Get(amzDate) + "\n" + s.scope + "\n" + hex.EncodeToString(canonical[:])
 	key := []byte("AWS4" + secret)
@@ -127,7 +127,7 @@ func (t *Transport) signer(came *http.Request, hash string, length int64) *signe
 	if !ok || t.Secret == nil || !s.wellFormed(came.Header, t.clock()) {
 		return nil
 	}
-	if told := first(came.Header, contentHash); told == unsigned {
+	if told := firstValue(came.Header, contentHash); told == unsigned {
 		hash = unsigned
 	} else if told != "" && told != hash {
 		return nil
@@ -137,7 +137,7 @@ func (t *Transport) signer(came *http.Request, hash string, length int64) *signe
 		return nil
 	}
 	secret, ok := t.secret(came, s.key)
-	if !ok || !hmac.Equal(given, s.of(came, hash, length, secret)) {
+	if !ok || !hmac.Equal(given, s.compute(came, hash, length, secret)) {
 		return nil
 	}
 	return &signer{s, secret}
@@ -151,11 +151,11 @@ func (t *Transport) clock() time.Time {
 }
 
 // asCame is a request as the client sent it: what its signature is for.
-func (t *Transport) asCame(req *http.Request) *http.Request {
-	if t.came == nil {
+func (t *Transport) clientRequestOf(req *http.Request) *http.Request {
+	if t.clientRequest == nil {
 		return req
 	}
-	return t.came
+	return t.clientRequest
 }
 
 func hashOf(body []byte) string {
@@ -181,17 +181,17 @@ func (s *signer) sign(req *http.Request, body []byte) {
 // signHash signs a request whose body has a hash and a length.
 func (s *signer) signHash(req *http.Request, hash string, length int64) {
 	req.Header.Set("Authorization", signing+" Credential="+s.key+"/"+s.scope+", SignedHeaders="+strings.Join(s.headers, ";")+
-		", Signature="+hex.EncodeToString(s.of(req, hash, length, s.secret)))
+		", Signature="+hex.EncodeToString(s.compute(req, hash, length, s.secret)))
 }
 
 // signUnread signs a request whose body stays what it is and is not read, if its headers tell
 // the hash of it; the provider compares the two.
 func (t *Transport) signUnread(out, in *http.Request) bool {
-	told, length := first(in.Header, contentHash), max(in.ContentLength, 0)
+	told, length := firstValue(in.Header, contentHash), max(in.ContentLength, 0)
 	if told == "" {
 		return false
 	}
-	if by := t.signer(t.asCame(in), told, length); by != nil {
+	if by := t.signer(t.clientRequestOf(in), told, length); by != nil {
 		by.signHash(out, told, length)
 	}
 	return true
@@ -200,7 +200,7 @@ func (t *Transport) signUnread(out, in *http.Request) bool {
 // pass sends on what is not looked at. It goes to another host than it was signed for, so it
 // is signed again, too, if that can be. A body whose hash nobody has told is read for it; one
 // that is too large for that goes on as it came.
-func (t *Transport) pass(req *http.Request) (*http.Response, error) {
+func (t *Transport) sendUninspected(req *http.Request) (*http.Response, error) {
 	if _, ok := signatureOf(req.Header); !ok || t.Secret == nil {
 		return t.base().RoundTrip(req)
 	}
@@ -209,7 +209,7 @@ func (t *Transport) pass(req *http.Request) (*http.Response, error) {
 	if t.signUnread(out, req) {
 		return t.base().RoundTrip(out)
 	}
-	b, rest, err := readBody(req.Context(), req.Body, req.ContentLength, t.maxBody(), claim{of: t.ledger, client: t.client})
+	b, rest, err := readBody(req.Context(), req.Body, req.ContentLength, t.maxBody(), memoryClaim{budget: t.budget, client: t.client})
 	if err != nil {
 		req.Body.Close()
 		return nil, &BodyError{err}
@@ -225,9 +225,9 @@ func (t *Transport) pass(req *http.Request) (*http.Response, error) {
 	}
 	out.Header.Del("Expect") // it has been met: the body is here
 	out.ContentLength, out.TransferEncoding = int64(len(b.buf)), nil
-	out.GetBody = func() (io.ReadCloser, error) { return b.sends(b.buf), nil }
+	out.GetBody = func() (io.ReadCloser, error) { return b.reader(b.buf), nil }
 	out.Body, _ = out.GetBody()
-	if by := t.signer(t.asCame(req), hashOf(b.buf), int64(len(b.buf))); by != nil {
+	if by := t.signer(t.clientRequestOf(req), hashOf(b.buf), int64(len(b.buf))); by != nil {
 		by.sign(out, b.buf)
 	}
 	return t.base().RoundTrip(out)

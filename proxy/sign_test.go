@@ -38,7 +38,7 @@ func TestSignedRequests(t *testing.T) {
 	const body = `{"messages":[{"role":"user","content":[{"text":"hi"}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t1","name":"f","input":{}}}]},{"role":"user","content":[{"text":"and?"}]}],"toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{"type":"object"}}}}]}}`
 	for _, known := range []bool{false, true} {
 		var sent, auth, hash string
-		tr := &Transport{PlanTime: -1, now: signedAt, Base: tripper(func(r *http.Request) (*http.Response, error) {
+		tr := &Transport{PlanTime: -1, now: signedAt, Base: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			raw, _ := io.ReadAll(r.Body)
 			r.Body.Close()
 			sent, auth, hash = string(raw), r.Header.Get("Authorization"), r.Header.Get(contentHash)
@@ -93,7 +93,7 @@ func TestSignedAndNotLookedAt(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var old string
 			tr := &Transport{PlanTime: -1, MaxBody: 100, now: signedAt, Secret: knowsSecret}
-			tr.Base = tripper(func(r *http.Request) (*http.Response, error) {
+			tr.Base = roundTripFunc(func(r *http.Request) (*http.Response, error) {
 				var raw []byte
 				if r.Body != nil {
 					raw, _ = io.ReadAll(r.Body)
@@ -134,7 +134,7 @@ func TestSignedAndNotLookedAt(t *testing.T) {
 			}
 			old = came.Header.Get("Authorization")
 			req.Header = came.Header.Clone()
-			tr.came = came
+			tr.clientRequest = came
 			resp, err := tr.RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)

@@ -68,20 +68,20 @@ type Transport struct {
 	Untouched func(id string, body []byte)
 	// Passed gets every request that was answered, with its history and its reply, when that has
 	// been read to the end, or closed. It must not wait. Nil: nobody does.
-	Passed func(*Passage)
+	Recorded func(*RecordedExchange)
 	// Passes says whether a request that is about to be answered is to be passed to Passed, so
 	// that nothing is kept in vain. Nil: every one is.
-	Passes func(*Record) bool
+	WantsRecording func(*Record) bool
 	// Log says what happened, without a word of any conversation. Nil: nobody hears it.
 	Log *slog.Logger
 
-	upstream string           // for records
-	came     *http.Request    // as the client sent it, for its signature; nil: the request itself
-	now      func() time.Time // nil: time.Now
-	ledger   *ledger          // what all requests share; nil: nothing is bounded
-	client   string           // who has sent the request
+	upstream      string           // for records
+	clientRequest *http.Request    // as the client sent it, for its signature; nil: the request itself
+	now           func() time.Time // nil: time.Now
+	budget        *memoryBudget    // what all requests share; nil: nothing is bounded
+	client        string           // who has sent the request
 	// faults are those that the log has named; nil: it names them at every request.
-	faults *faults
+	faults *loggedFaults
 	// stop says why no more requests of a conversation are sent that has come so far; "": they are.
 	// Nil: they always are.
 	stop func(*fullness.Outlook) string
@@ -90,7 +90,7 @@ type Transport struct {
 const (
 	defaultMaxBody = 64 << 20
 	summaryTime    = time.Minute
-	mostUntouched  = 1 << 20 // bytes of a body that a page may want to show
+	maxUntouched   = 1 << 20 // bytes of a body that a page may want to show
 	maxErrorBody   = 1 << 20 // no provider explains itself at greater length
 )
 
@@ -135,23 +135,23 @@ func (t *Transport) log() *slog.Logger {
 
 // RoundTrip is as http.RoundTripper says.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	s := looksAt(req, req.URL)
+	s := parseRequestPath(req, req.URL)
 	if s.dialect == wire.Auto || t.policy().Off {
-		return t.pass(req)
+		return t.sendUninspected(req)
 	}
-	return t.carry(req, s)
+	return t.sendInspected(req, s)
 }
 
 // carry sends a request that is looked at.
-func (t *Transport) carry(req *http.Request, s sight) (*http.Response, error) {
+func (t *Transport) sendInspected(req *http.Request, s requestPath) (*http.Response, error) {
 	// The betas of the header may be more by the time the provider reads them: a gateway adds its own.
 	sent := wirex.ReadConditions(req.URL.Path, req.Header)
 	sent.AllBetas = false
 	x := &exchange{
-		t: t, in: req, began: time.Now(), sight: s,
-		aim: aim{
-			policy: t.policy(), read: wire.Options{Dialect: s.dialect, Model: s.model, Profile: t.profile(s.dialect), Conditions: sent}, unfitted: s.counted, prune: t.Prune, long: asksLong(req.Header),
-			conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host), anthropic: anthropics(t.upstream, req.URL.Hostname()),
+		transport: t, request: req, start: time.Now(), path: s,
+		input: planInput{
+			policy: t.policy(), parseOptions: wire.Options{Dialect: s.dialect, Model: s.model, Profile: t.profile(s.dialect), Conditions: sent}, isCountOnly: s.isCountOnly, prunesAlways: t.Prune, wantsLongContext: wantsLongContext(req.Header),
+			conversations: t.Conversations, upstream: cmp.Or(t.upstream, req.URL.Host), isAnthropic: isAnthropicHost(t.upstream, req.URL.Hostname()),
 		},
 	}
 	return x.run()
@@ -167,63 +167,63 @@ func (t *Transport) profile(d wire.Dialect) string {
 
 // An exchange is one request on its way, and its reply.
 type exchange struct {
-	t     *Transport
-	in    *http.Request
-	sight sight
-	aim   aim
-	began time.Time
-	rec   Record
-	body  *body
-	asked bool    // signs has been found out
-	signs *signer // nil: nobody signs again
-	plain []byte  // what the body holds, unpacked
-	sent  []byte  // what was sent last
-	o     outcome
+	transport      *Transport
+	request        *http.Request
+	path           requestPath
+	input          planInput
+	start          time.Time
+	record         Record
+	body           *requestBody
+	signerResolved bool    // signs has been found out
+	cachedSigner   *signer // nil: nobody signs again
+	decompressed   []byte  // what the body holds, unpacked
+	sentBody       []byte  // what was sent last
+	result         planResult
 	// counts says that the provider's count says something about ours: the request was
 	// counted, and sent as it is.
-	counts  bool
-	text    int               // how much of it is text, in bytes; zero: not known
-	passed  *passed           // the body, if it is not looked at
-	outlook *fullness.Outlook // of the conversation; nil: it is none
+	usageComparable bool
+	textSize        int               // how much of it is text, in bytes; zero: not known
+	passedBody      *countingBody     // the body, if it is not looked at
+	outlook         *fullness.Outlook // of the conversation; nil: it is none
 	// passage is what is kept of what passes; nil: nothing.
-	passage *Passage
+	recorded *RecordedExchange
 }
 
 func (x *exchange) run() (*http.Response, error) {
-	x.rec = Record{ID: newID(), Upstream: x.t.upstream, Scope: scopeOf(x.in.Context()), Time: x.began, Method: x.in.Method, Path: x.in.URL.Path, Dialect: x.aim.read.Dialect.String(), BytesIn: x.in.ContentLength, Trace: first(x.in.Header, "Traceparent"), Agent: agentOf(first(x.in.Header, "User-Agent"))}
-	x.rec.bound()
-	b, rest, err := readBody(x.in.Context(), x.in.Body, x.in.ContentLength, x.t.maxBody(), claim{of: x.t.ledger, client: x.t.client})
+	x.record = Record{ID: newID(), Upstream: x.transport.upstream, Scope: scopeOf(x.request.Context()), Time: x.start, Method: x.request.Method, Path: x.request.URL.Path, Dialect: x.input.parseOptions.Dialect.String(), BytesIn: x.request.ContentLength, Trace: firstValue(x.request.Header, "Traceparent"), Agent: agentOf(firstValue(x.request.Header, "User-Agent"))}
+	x.record.truncate()
+	b, rest, err := readBody(x.request.Context(), x.request.Body, x.request.ContentLength, x.transport.maxBody(), memoryClaim{budget: x.transport.budget, client: x.transport.client})
 	if err != nil {
-		x.in.Body.Close()
+		x.request.Body.Close()
 		return nil, &BodyError{err}
 	}
 	if rest != nil {
-		return x.through(rest)
+		return x.sendLargeBody(rest)
 	}
-	x.in.Body.Close()
+	x.request.Body.Close()
 	b.hold()
 	defer b.release()
-	x.body, x.rec.BytesIn = b, int64(len(b.buf))
-	x.plan()
-	x.fullness()
-	if resp := x.stopped(); resp != nil {
-		return x.replied(resp), nil
+	x.body, x.record.BytesIn = b, int64(len(b.buf))
+	x.planBody()
+	x.observeFullness()
+	if resp := x.stopResponse(); resp != nil {
+		return x.finishHeaders(resp), nil
 	}
-	x.begun()
-	resp, err := x.send(x.out())
+	x.reportBegun()
+	resp, err := x.send(x.firstBody())
 	if err != nil {
-		x.failed(err)
+		x.recordFailure(err)
 		return nil, err
 	}
-	return x.replied(x.heal(resp)), nil
+	return x.finishHeaders(x.retryRefused(resp)), nil
 }
 
 // begun says that the request is on its way.
-func (x *exchange) begun() {
-	if x.t.Begun != nil {
-		rec := x.rec
-		rec.fill(&x.o)
-		x.call("callback Begun", func() { x.t.Begun(&rec) })
+func (x *exchange) reportBegun() {
+	if x.transport.Begun != nil {
+		rec := x.record
+		rec.setResult(&x.result)
+		x.callback("callback Begun", func() { x.transport.Begun(&rec) })
 	}
 }
 
@@ -235,63 +235,63 @@ func (e *BodyError) Error() string { return fmt.Sprintf("read the body of the re
 func (e *BodyError) Unwrap() error { return e.Err }
 
 // through sends on what is too large to be looked at.
-func (x *exchange) through(body io.ReadCloser) (*http.Response, error) {
-	x.o = outcome{skip: skipTooLarge, detail: "the body is larger than " + strconv.FormatInt(x.t.maxBody(), 10) + " bytes"}
-	x.rec.BytesIn = max(x.in.ContentLength, 0)
-	x.begun()
-	x.passed = &passed{ReadCloser: body}
-	out := x.in.Clone(x.in.Context())
-	out.Body, out.GetBody = x.passed, nil
-	x.t.signUnread(out, x.in)
-	resp, err := x.t.base().RoundTrip(out)
+func (x *exchange) sendLargeBody(body io.ReadCloser) (*http.Response, error) {
+	x.result = planResult{skipReason: skipTooLarge, detail: "the body is larger than " + strconv.FormatInt(x.transport.maxBody(), 10) + " bytes"}
+	x.record.BytesIn = max(x.request.ContentLength, 0)
+	x.reportBegun()
+	x.passedBody = &countingBody{ReadCloser: body}
+	out := x.request.Clone(x.request.Context())
+	out.Body, out.GetBody = x.passedBody, nil
+	x.transport.signUnread(out, x.request)
+	resp, err := x.transport.base().RoundTrip(out)
 	if err != nil {
-		x.failed(err)
+		x.recordFailure(err)
 		return nil, err
 	}
-	return x.replied(resp), nil
+	return x.finishHeaders(resp), nil
 }
 
 // plan unpacks the body and plans.
-func (x *exchange) plan() {
+func (x *exchange) planBody() {
 	began := time.Now()
-	defer func() { x.rec.Planned += time.Since(began) }()
+	defer func() { x.record.Planned += time.Since(began) }()
 	var err error
-	x.plain, err = x.unpacked()
+	x.decompressed, err = x.decompressedBody()
 	switch {
 	case err == errNoMemory:
-		x.o = outcome{skip: skipTime, detail: err.Error()}
+		x.result = planResult{skipReason: skipTime, detail: err.Error()}
 	case err == errCoding:
-		x.o = outcome{skip: skipCoding}
-	case err == errBomb:
-		x.o = outcome{skip: skipTooLarge, detail: err.Error()}
+		x.result = planResult{skipReason: skipCoding}
+	case err == errTooLarge:
+		x.result = planResult{skipReason: skipTooLarge, detail: err.Error()}
 	case err != nil:
-		x.o = outcome{skip: skipCoding, detail: err.Error()}
+		x.result = planResult{skipReason: skipCoding, detail: err.Error()}
 	default:
-		x.o = x.enclosed()
+		x.result = x.planEnclosed()
 	}
-	if x.o.body != nil && x.sealed() {
-		x.o = x.o.skipped(skipSigned, "")
+	if x.result.body != nil && x.isSealed() {
+		x.result = x.result.withSkip(skipSigned, "")
 	}
-	x.t.blame(&x.rec, x.o.faults...)
+	x.transport.recordFaults(&x.record, x.result.faults...)
 }
 
 // unpacked is what the body holds. Memory is claimed for it before it is known how much it
 // takes: most bodies do not become sixteen times as large.
-func (x *exchange) unpacked() (plain []byte, err error) {
-	coding := strings.Join(x.in.Header["Content-Encoding"], ",")
+func (x *exchange) decompressedBody() (plain []byte, err error) {
+	coding := strings.Join(x.request.Header["Content-Encoding"], ",")
 	if coding == "" {
 		return x.body.buf, nil
 	}
-	ctx, cancel := context.WithTimeout(x.in.Context(), planWait)
+	ctx, cancel := context.WithTimeout(x.request.Context(), planWait)
 	defer cancel()
-	room := &x.body.room
-	for _, most := range []int64{min(max(16*int64(len(x.body.buf)), smallBuffer), x.t.maxBody()), x.t.maxBody()} {
-		if room.take(ctx, most) != nil {
+	room := &x.body.memory
+	for _, most := range []int64{min(max(16*int64(len(x.body.buf)), smallBuffer), x.transport.maxBody()), x.transport.maxBody()} {
+		if room.acquire(ctx, most) != nil {
 			return nil, errNoMemory
 		}
-		plain, err = unpack(coding, x.body.buf, most)
-		room.give(most - int64(len(plain)))
-		if err != errBomb {
+		plain, err = decompress(coding, x.body.buf, most)
+		room.release(most - int64(len(plain)))
+		if err != errTooLarge {
 			break
 		}
 	}
@@ -299,28 +299,28 @@ func (x *exchange) unpacked() (plain []byte, err error) {
 }
 
 // sealed reports whether a request is signed, and must stay as it is: nobody here signs again.
-func (x *exchange) sealed() bool {
-	return isSigned(x.in.Header) && x.signer() == nil
+func (x *exchange) isSealed() bool {
+	return isSigned(x.request.Header) && x.signer() == nil
 }
 
 // signer is who signs what is sent in the place of what came; nil: nobody does.
 func (x *exchange) signer() *signer {
-	if x.t.Secret == nil {
+	if x.transport.Secret == nil {
 		return nil
 	}
-	if !x.asked {
-		x.asked = true
-		if _, ok := signatureOf(x.in.Header); ok {
-			x.signs = x.t.signer(x.t.asCame(x.in), hashOf(x.body.buf), int64(len(x.body.buf)))
+	if !x.signerResolved {
+		x.signerResolved = true
+		if _, ok := signatureOf(x.request.Header); ok {
+			x.cachedSigner = x.transport.signer(x.transport.clientRequestOf(x.request), hashOf(x.body.buf), int64(len(x.body.buf)))
 		}
 	}
-	return x.signs
+	return x.cachedSigner
 }
 
 // out is what is sent first: what came, or what the plan makes of it.
-func (x *exchange) out() []byte {
-	if x.o.body != nil {
-		return x.o.body
+func (x *exchange) firstBody() []byte {
+	if x.result.body != nil {
+		return x.result.body
 	}
 	return x.body.buf
 }
@@ -328,110 +328,110 @@ func (x *exchange) out() []byte {
 // send sends bytes in the place of the body. A body that is the one that came keeps its
 // coding.
 func (x *exchange) send(bytes []byte) (*http.Response, error) {
-	ctx := x.in.Context()
-	out := x.in.WithContext(ctx)
+	ctx := x.request.Context()
+	out := x.request.WithContext(ctx)
 	if len(bytes) == 0 || len(x.body.buf) == 0 || &bytes[0] != &x.body.buf[0] {
-		out.Header = x.in.Header.Clone()
+		out.Header = x.request.Header.Clone()
 		out.Header.Del("Content-Encoding")
 		out.Header.Set("Content-Length", strconv.Itoa(len(bytes)))
 	}
-	if len(x.o.betas) > 0 {
-		out.Header = withBetas(out.Header, x.o.betas)
+	if len(x.result.betas) > 0 {
+		out.Header = withBetas(out.Header, x.result.betas)
 	}
-	if first(out.Header, "Expect") != "" {
+	if firstValue(out.Header, "Expect") != "" {
 		out.Header = out.Header.Clone()
 		out.Header.Del("Expect") // it has been met: the body is here
 	}
 	out.ContentLength, out.TransferEncoding = int64(len(bytes)), nil
-	out.Body = x.body.sends(bytes)
-	x.sent = bytes
-	out.GetBody = func() (io.ReadCloser, error) { return x.body.sends(x.sent), nil } // before the reply
-	x.rec.BytesOut = int64(len(bytes))
+	out.Body = x.body.reader(bytes)
+	x.sentBody = bytes
+	out.GetBody = func() (io.ReadCloser, error) { return x.body.reader(x.sentBody), nil } // before the reply
+	x.record.BytesOut = int64(len(bytes))
 	if by := x.signer(); by != nil {
 		out.Header = out.Header.Clone()
 		by.sign(out, bytes)
 	}
-	return x.t.base().RoundTrip(out)
+	return x.transport.base().RoundTrip(out)
 }
 
 // replied says in the headers of a reply what was done, and waits for its end.
-func (x *exchange) replied(resp *http.Response) *http.Response {
+func (x *exchange) finishHeaders(resp *http.Response) *http.Response {
 	if resp.StatusCode < 400 {
-		x.t.Conversations.learn(x.o.key, x.o.taught)
-		x.t.Conversations.took(x.o.key, int(x.rec.BytesOut))
+		x.transport.Conversations.learn(x.result.conversationKey, x.result.newlyLearned)
+		x.transport.Conversations.recordAccepted(x.result.conversationKey, int(x.record.BytesOut))
 	}
-	x.t.blame(&x.rec, x.t.Conversations.fault())
-	x.rec.Waited = time.Since(x.began)
-	x.rec.Status = resp.StatusCode
-	x.rec.fill(&x.o)
-	x.full()
-	x.rec.header(resp.Header)
+	x.transport.recordFaults(&x.record, x.transport.Conversations.takeFault())
+	x.record.Waited = time.Since(x.start)
+	x.record.Status = resp.StatusCode
+	x.record.setResult(&x.result)
+	x.checkFullness()
+	x.record.writeHeaders(resp.Header)
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		x.end(nil)
+		x.finish(nil)
 		return resp
 	}
-	media, _, _ := strings.Cut(first(resp.Header, "Content-Type"), ";")
-	x.rec.Stream = media == "text/event-stream" || strings.HasSuffix(media, ".eventstream")
-	if x.t.Planned != nil && x.o.plan != nil {
+	media, _, _ := strings.Cut(firstValue(resp.Header, "Content-Type"), ";")
+	x.record.Stream = media == "text/event-stream" || strings.HasSuffix(media, ".eventstream")
+	if x.transport.Planned != nil && x.result.plan != nil {
 		x.body.detach()
-		x.call("callback Planned", func() { x.t.Planned(x.rec.ID, x.o.planned, x.o.plan) })
+		x.callback("callback Planned", func() { x.transport.Planned(x.record.ID, x.result.plannedRequest, x.result.plan) })
 	}
-	if x.t.Untouched != nil && x.o.key != "" && x.o.plan == nil && x.o.body == nil && len(x.plain) <= mostUntouched {
-		x.call("callback Untouched", func() { x.t.Untouched(x.rec.ID, x.plain) })
+	if x.transport.Untouched != nil && x.result.conversationKey != "" && x.result.plan == nil && x.result.body == nil && len(x.decompressed) <= maxUntouched {
+		x.callback("callback Untouched", func() { x.transport.Untouched(x.record.ID, x.decompressed) })
 	}
-	x.counts = x.t.Conversations != nil && x.o.key != "" && x.o.tokens[0] > 0 && x.o.body == nil
-	x.rec.Rewritten = x.rewritten()
-	if x.o.cut > 0 && x.t.Conversations != nil && x.rec.Status < 400 {
-		x.rec.Cut, x.rec.Fetched = x.t.Conversations.learnCuts(x.o.key, x.o.glance.Turns, x.o.cut, x.o.fetched)
+	x.usageComparable = x.transport.Conversations != nil && x.result.conversationKey != "" && x.result.tokens[0] > 0 && x.result.body == nil
+	x.record.Rewritten = x.rewrittenTokens()
+	if x.result.cutResults > 0 && x.transport.Conversations != nil && x.record.Status < 400 {
+		x.record.Cut, x.record.Fetched = x.transport.Conversations.recordCuts(x.result.conversationKey, x.result.glance.Turns, x.result.cutResults, x.result.refetchedResults)
 	}
 	if x.body != nil {
-		x.passage = x.pass(resp)
+		x.recorded = x.startRecording(resp)
 	}
-	x.forget()
-	w := &watched{ReadCloser: resp.Body, x: x}
-	if coding := first(resp.Header, "Content-Encoding"); passing(coding) {
-		w.heard.coding = coding
+	x.releaseHistory()
+	w := &replyReader{ReadCloser: resp.Body, exchange: x}
+	if coding := firstValue(resp.Header, "Content-Encoding"); isStreamable(coding) {
+		w.usage.coding = coding
 	}
 	resp.Body = w
 	return resp
 }
 
 // forget lets go of the history when nobody will send it again: a reply may take long.
-func (x *exchange) forget() {
-	x.plain, x.sent, x.aim.sent = nil, nil, nil
-	x.o.body, x.o.plan, x.o.planned = nil, nil, nil
+func (x *exchange) releaseHistory() {
+	x.decompressed, x.sentBody, x.input.firstAttempt = nil, nil, nil
+	x.result.body, x.result.plan, x.result.plannedRequest = nil, nil, nil
 }
 
-func (x *exchange) failed(err error) {
-	x.rec.fill(&x.o)
-	x.end(err)
+func (x *exchange) recordFailure(err error) {
+	x.record.setResult(&x.result)
+	x.finish(err)
 }
 
 // end hands out the record.
-func (x *exchange) end(err error) {
-	if x.rec.Took == 0 {
-		x.rec.Took = time.Since(x.began)
+func (x *exchange) finish(err error) {
+	if x.record.Took == 0 {
+		x.record.Took = time.Since(x.start)
 	}
-	if x.passed != nil {
-		x.rec.BytesIn = x.passed.n.Load()
-		x.rec.BytesOut = x.rec.BytesIn
+	if x.passedBody != nil {
+		x.record.BytesIn = x.passedBody.count.Load()
+		x.record.BytesOut = x.record.BytesIn
 	}
 	if err != nil {
-		x.rec.Error = cause(err)
+		x.record.Error = cause(err)
 	}
-	if x.t.Record != nil {
-		rec := x.rec
-		x.call("callback Record", func() { x.t.Record(&rec) })
+	if x.transport.Record != nil {
+		rec := x.record
+		x.callback("callback Record", func() { x.transport.Record(&rec) })
 	}
 	level := slog.LevelDebug
 	interrupted := errors.Is(err, context.Canceled) // by the user, which is no fault
-	if err != nil && !interrupted || x.rec.Status >= 500 || x.rec.Skipped == skipPanic {
+	if err != nil && !interrupted || x.record.Status >= 500 || x.record.Skipped == skipPanic {
 		level = slog.LevelWarn
-	} else if interrupted || len(x.rec.Changes) > 0 || x.rec.Skipped != "" || x.rec.Tried != "" {
+	} else if interrupted || len(x.record.Changes) > 0 || x.record.Skipped != "" || x.record.Tried != "" {
 		level = slog.LevelInfo
 	}
-	if l := x.t.log(); l.Enabled(context.Background(), level) {
-		l.Log(context.Background(), level, "request", slog.Any("", &x.rec)) // its values stand on their own
+	if l := x.transport.log(); l.Enabled(context.Background(), level) {
+		l.Log(context.Background(), level, "request", slog.Any("", &x.record)) // its values stand on their own
 	}
 }
 

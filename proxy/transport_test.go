@@ -36,7 +36,7 @@ func TestRequestStaysAsItIs(t *testing.T) {
 		sent = append(sent, string(text))
 		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}, nil
 	})
-	req, err := http.NewRequest("POST", "https://api.anthropic.com/v1/messages", strings.NewReader(broken))
+	req, err := http.NewRequest("POST", "https://api.anthropic.com/v1/messages", strings.NewReader(errorReader))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestRequestStaysAsItIs(t *testing.T) {
 		resp.Body.Close()
 	}
 	for _, s := range sent {
-		if s != sent[0] || s == broken {
+		if s != sent[0] || s == errorReader {
 			t.Errorf("sent %q", s)
 		}
 	}
@@ -64,7 +64,7 @@ func TestRequestStaysAsItIs(t *testing.T) {
 
 func TestPackedBodies(t *testing.T) {
 	for _, coding := range []string{"gzip", "zstd", "deflate", rawDeflate, "br"} {
-		for name, body := range map[string]string{"clean": clean, "broken": broken} {
+		for name, body := range map[string]string{"clean": clean, "broken": errorReader} {
 			t.Run(coding+" "+name, func(t *testing.T) {
 				packed := pack(t, coding, []byte(body))
 				coding, _, _ := strings.Cut(coding, ",")
@@ -91,8 +91,8 @@ func TestPolicies(t *testing.T) {
 	u := newUpstream(t, nil)
 	t.Run("off", func(t *testing.T) {
 		s := front(t, u, func(c *proxy.Config) { c.Policy = &pare.Policy{Off: true} })
-		resp, _ := post(t, s.URL+"/v1/messages", broken)
-		if string(u.last(t).body) != broken || resp.Header.Get("Pare-Changes") != "" {
+		resp, _ := post(t, s.URL+"/v1/messages", errorReader)
+		if string(u.last(t).body) != errorReader || resp.Header.Get("Pare-Changes") != "" {
 			t.Error(resp.Header)
 		}
 	})

@@ -11,57 +11,57 @@ import (
 // A witness listens to a reply that passes, and tells at its end what the provider says
 // that it has counted. It keeps the beginning and the end: providers name the figures
 // there, in a stream as in one object, and a reply may be long.
-type witness struct {
+type usageReader struct {
 	head, tail []byte
 	coding     string // of a reply that is packed: kept whole, as far as it fits
 	total      int
 }
 
 const (
-	witnessHead   = 8 << 10
-	witnessTail   = 32 << 10
-	witnessPacked = 1 << 20
+	usageHead      = 8 << 10
+	usageTail      = 32 << 10
+	maxPackedReply = 1 << 20
 )
 
 // witnessHeads lends beginnings.
-var witnessHeads = sync.Pool{New: func() any { return new([witnessHead]byte) }}
+var usageHeads = sync.Pool{New: func() any { return new([usageHead]byte) }}
 
 // A word is what a reply is searched for. Quotes are everywhere in a reply, so that a search
 // for its first letters would stop all the time: one goes by its letter that is rarest, which
 // is at a place that is known.
-type word struct {
-	text string
-	rare int // place of the letter
+type searchKey struct {
+	text      string
+	rareIndex int // place of the letter
 }
 
 var (
-	usageKey = word{`"usage`, 4}
-	lostKey  = word{`"input_transformations"`, 12}
+	usageKey = searchKey{`"usage`, 4}
+	lostKey  = searchKey{`"input_transformations"`, 12}
 )
 
 // after is what follows the first place of a word.
-func (w word) after(b []byte) (rest []byte, ok bool) {
-	for at := w.rare; at < len(b); at++ {
-		i := bytes.IndexByte(b[at:], w.text[w.rare])
+func (w searchKey) findAfter(b []byte) (rest []byte, ok bool) {
+	for at := w.rareIndex; at < len(b); at++ {
+		i := bytes.IndexByte(b[at:], w.text[w.rareIndex])
 		if i < 0 {
 			return nil, false
 		}
 		at += i
-		if found := b[at-w.rare:]; len(found) >= len(w.text) && string(found[:len(w.text)]) == w.text {
+		if found := b[at-w.rareIndex:]; len(found) >= len(w.text) && string(found[:len(w.text)]) == w.text {
 			return found[len(w.text):], true
 		}
 	}
 	return nil, false
 }
 
-func (w *witness) hear(b []byte) {
+func (w *usageReader) write(b []byte) {
 	w.total += len(b)
-	limit := witnessHead
+	limit := usageHead
 	if w.coding != "" {
-		limit = witnessPacked
+		limit = maxPackedReply
 	}
 	if w.head == nil && w.coding == "" {
-		w.head = witnessHeads.Get().(*[witnessHead]byte)[:0]
+		w.head = usageHeads.Get().(*[usageHead]byte)[:0]
 	}
 	if room := limit - len(w.head); room > 0 {
 		n := min(room, len(b))
@@ -71,12 +71,12 @@ func (w *witness) hear(b []byte) {
 	if w.coding != "" || len(b) == 0 {
 		return
 	}
-	if len(b) >= witnessTail {
-		w.tail = append(w.tail[:0], b[len(b)-witnessTail:]...)
+	if len(b) >= usageTail {
+		w.tail = append(w.tail[:0], b[len(b)-usageTail:]...)
 		return
 	}
-	if len(w.tail)+len(b) > 2*witnessTail { // slide now and then, not at every piece
-		n := copy(w.tail, w.tail[len(w.tail)-witnessTail:])
+	if len(w.tail)+len(b) > 2*usageTail { // slide now and then, not at every piece
+		n := copy(w.tail, w.tail[len(w.tail)-usageTail:])
 		w.tail = w.tail[:n]
 	}
 	w.tail = append(w.tail, b...)
@@ -84,29 +84,29 @@ func (w *witness) hear(b []byte) {
 
 // tell reads what was heard, and forgets it. Lost says that the provider itself has left
 // something out of the request.
-func (w *witness) tell() (u tokens.Usage, lost bool) {
+func (w *usageReader) usage() (u tokens.Usage, lost bool) {
 	if w.head == nil {
 		return u, false
 	}
 	head := w.head
 	defer func() {
 		if w.coding == "" {
-			witnessHeads.Put((*[witnessHead]byte)(w.head[:witnessHead]))
+			usageHeads.Put((*[usageHead]byte)(w.head[:usageHead]))
 		}
-		*w = witness{}
+		*w = usageReader{}
 	}()
 	if w.coding != "" {
-		z, err := opened(w.coding, bytes.NewReader(head))
+		z, err := newDecompressor(w.coding, bytes.NewReader(head))
 		if err != nil {
 			return u, false
 		}
 		// What comes out of a packed reply that was cut off is good as far as it goes.
-		head, _ = io.ReadAll(io.LimitReader(z, 8*witnessPacked))
+		head, _ = io.ReadAll(io.LimitReader(z, 8*maxPackedReply))
 	}
 	read := func(b []byte) {
 		for rest := b; ; { // "usage" or "usageMetadata"
 			var ok bool
-			if rest, ok = usageKey.after(rest); !ok {
+			if rest, ok = usageKey.findAfter(rest); !ok {
 				break
 			}
 			after := bytes.TrimPrefix(rest, []byte("Metadata"))
@@ -114,12 +114,12 @@ func (w *witness) tell() (u tokens.Usage, lost bool) {
 				continue
 			}
 			if object := objectAfter(after[1:]); object != nil {
-				var c counted
+				var c usageFields
 				c.read(object)
-				c.add(&u)
+				c.addTo(&u)
 			}
 		}
-		if rest, ok := lostKey.after(b); ok && listedAfter(rest) {
+		if rest, ok := lostKey.findAfter(b); ok && listedAfter(rest) {
 			lost = true
 		}
 	}
@@ -138,7 +138,7 @@ func (w *witness) tell() (u tokens.Usage, lost bool) {
 }
 
 // counted is a usage in the words of any of the APIs.
-type counted struct {
+type usageFields struct {
 	// Anthropic, and OpenAI's Responses, which counts what was cached in its input
 	inputTokens, outputTokens, cacheRead, cacheWrite, inputCached int
 	detailed                                                      bool
@@ -153,7 +153,7 @@ type counted struct {
 
 // read takes the figures of an object. Only whole numbers count, and only those of the object
 // itself and of the details in it.
-func (c *counted) read(object []byte) {
+func (c *usageFields) read(object []byte) {
 	var key, within []byte
 	depth := 0
 	for i := 0; i < len(object); i++ {
@@ -199,7 +199,7 @@ func ends(b byte) bool {
 	return false
 }
 
-func (c *counted) take(within, key string, n int) {
+func (c *usageFields) take(within, key string, n int) {
 	switch within {
 	case "input_tokens_details":
 		if key == "cached_tokens" {
@@ -256,7 +256,7 @@ func (c *counted) take(within, key string, n int) {
 }
 
 // add takes figures over. Those of a stream are sums so far, so the last one counts.
-func (c *counted) add(u *tokens.Usage) {
+func (c *usageFields) addTo(u *tokens.Usage) {
 	read := max(c.cacheRead, c.promptCached, c.cachedContentTokenCount, c.totalCached, c.bedrockRead)
 	input := max(c.inputTokens, c.bedrockInput, c.promptTokens-c.promptCached, c.promptTokenCount-c.cachedContentTokenCount, c.totalInput-c.totalCached)
 	if c.detailed {

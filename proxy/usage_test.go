@@ -36,19 +36,19 @@ func TestWitness(t *testing.T) {
 		{name: "other", reply: `{"usage":"none"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			hear := func(w *witness, reply string, piece int) (tokens.Usage, bool) {
+			hear := func(w *usageReader, reply string, piece int) (tokens.Usage, bool) {
 				for len(reply) > 0 {
 					n := min(piece, len(reply))
-					w.hear([]byte(reply[:n]))
+					w.write([]byte(reply[:n]))
 					reply = reply[n:]
 				}
 				if kept := cap(w.head) + cap(w.tail); kept > 256<<10 && w.coding == "" {
 					t.Errorf("%d bytes kept", kept)
 				}
-				return w.tell()
+				return w.usage()
 			}
 			for _, piece := range []int{7, 100, 5000, 1 << 20} {
-				w := &witness{}
+				w := &usageReader{}
 				got, lost := hear(w, c.reply, piece)
 				if got != c.want || lost != c.lost {
 					t.Errorf("in pieces of %d: %+v, lost %v", piece, got, lost)
@@ -59,7 +59,7 @@ func TestWitness(t *testing.T) {
 				packed.Reset()
 				z.Write([]byte(c.reply))
 				z.Close()
-				if got, lost := hear(&witness{coding: coding}, packed.String(), 1000); got != c.want || lost != c.lost {
+				if got, lost := hear(&usageReader{coding: coding}, packed.String(), 1000); got != c.want || lost != c.lost {
 					t.Errorf("%s: %+v, lost %v", coding, got, lost)
 				}
 			}
@@ -68,10 +68,10 @@ func TestWitness(t *testing.T) {
 }
 
 func TestWord(t *testing.T) {
-	for _, w := range []word{usageKey, lostKey} {
-		for _, text := range []string{"", w.text, w.text[:len(w.text)-1], w.text[1:], "x" + w.text, w.text + w.text, w.text[:w.rare+1] + w.text + "y", strings.Repeat(w.text[w.rare:w.rare+1], 9) + w.text + ":1", strings.Repeat(w.text[:w.rare+1], 9)} {
+	for _, w := range []searchKey{usageKey, lostKey} {
+		for _, text := range []string{"", w.text, w.text[:len(w.text)-1], w.text[1:], "x" + w.text, w.text + w.text, w.text[:w.rareIndex+1] + w.text + "y", strings.Repeat(w.text[w.rareIndex:w.rareIndex+1], 9) + w.text + ":1", strings.Repeat(w.text[:w.rareIndex+1], 9)} {
 			_, want, has := strings.Cut(text, w.text)
-			if got, ok := w.after([]byte(text)); string(got) != want || ok != has {
+			if got, ok := w.findAfter([]byte(text)); string(got) != want || ok != has {
 				t.Errorf("%q after %q: %q, %v", text, w.text, got, ok)
 			}
 		}

@@ -51,7 +51,7 @@ var zeros = []any{
 	new(agentlog.Undoer), new(agentlog.UnreadError), new(agentlog.Writer),
 	new(store.Archive), new(store.Call), new(store.ConflictError), new(store.CorruptError), new(store.DuplicateError), new(store.EntryError),
 	new(store.Key), new(store.Problem), new(store.Store),
-	new(proxy.BodyError), new(proxy.Conversations), new(proxy.Handler), new(proxy.Learned), new(proxy.Passage), new(proxy.Record), new(proxy.Transport),
+	new(proxy.BodyError), new(proxy.Conversations), new(proxy.Handler), new(proxy.Learned), new(proxy.RecordedExchange), new(proxy.Record), new(proxy.Transport),
 }
 
 // No method of a zero value of an exported type panics; every such type is looked at.

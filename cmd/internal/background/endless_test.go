@@ -17,9 +17,9 @@ import (
 	"github.com/pare-llm/pare/tokens"
 )
 
-// TestDefectC1Endless: a session that grows for ever is compacted at each look, hundreds of times. Its summary stays
+// TestEndlessSessionKeepsEveryFact: a session that grows for ever is compacted at each look, hundreds of times. Its summary stays
 // within its bound, nothing ever fails, and every fact is in the window or one recall away.
-func TestDefectC1Endless(t *testing.T) {
+func TestEndlessSessionKeepsEveryFact(t *testing.T) {
 	rounds := 20
 	switch {
 	case trials.Soak():

@@ -14,9 +14,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// TestDefectC1Background: a session whose summary fails is tried again later, and later still, and not at every
+// TestFailedCompactionIsTriedAgainLater: a session whose summary fails is tried again later, and later still, and not at every
 // look. It goes on meanwhile.
-func TestDefectC1Background(t *testing.T) {
+func TestFailedCompactionIsTriedAgainLater(t *testing.T) {
 	ctx := context.Background()
 	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "pare.db"))
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/serve"
 )
 
-// TestAttackRebindingToAnUpstream: an upstream on this machine that looks at the Host itself hears its
+// TestReboundNameReachesNoUpstream: an upstream on this machine that looks at the Host itself hears its
 // own name from Pare, so Pare looks: a name that was pointed here (DNS rebinding) reaches no upstream.
-func TestAttackRebindingToAnUpstream(t *testing.T) {
+func TestReboundNameReachesNoUpstream(t *testing.T) {
 	var reached atomic.Int64
 	o := to(t, func(w http.ResponseWriter, r *http.Request) { reached.Add(1); ok(w, r) })
 	o.Hosts = []string{"proxy.lan"}
@@ -46,9 +46,9 @@ func TestAttackRebindingToAnUpstream(t *testing.T) {
 	}
 }
 
-// TestAttackSlowBodiesOfOwnCalls: a body for Pare's own calls that stops is given up like one that
+// TestSlowBodiesOfLocalCallsEnd: a body for Pare's own calls that stops is given up like one that
 // would go on.
-func TestAttackSlowBodiesOfOwnCalls(t *testing.T) {
+func TestSlowBodiesOfLocalCallsEnd(t *testing.T) {
 	at, _, _ := start(t, serve.Options{BodyTime: 200 * time.Millisecond})
 	for _, path := range []string{"check", "fix", "prune", "trim", "count", "pairs"} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
@@ -67,9 +67,9 @@ func TestAttackSlowBodiesOfOwnCalls(t *testing.T) {
 	}
 }
 
-// TestAttackStreamsOfALostToken: whoever listens with a token that is taken away hears no more, and
+// TestStreamEndsWithItsToken: whoever listens with a token that is taken away hears no more, and
 // others go on.
-func TestAttackStreamsOfALostToken(t *testing.T) {
+func TestStreamEndsWithItsToken(t *testing.T) {
 	const lost, kept, admin = "alice:0123456789abcdef", "bob:0123456789abcdefg", "*:0123456789abcdefgh"
 	o := to(t, ok)
 	o.Tokens = []string{lost, kept, admin}
@@ -99,8 +99,8 @@ func TestAttackStreamsOfALostToken(t *testing.T) {
 	}
 }
 
-// TestAttackLongIDsInReceipts: ids are as long as a client likes, and a thousand receipts stay small.
-func TestAttackLongIDsInReceipts(t *testing.T) {
+// TestReceiptsTruncateLongIDs: ids are as long as a client likes, and a thousand receipts stay small.
+func TestReceiptsTruncateLongIDs(t *testing.T) {
 	at, _, _ := start(t, to(t, ok))
 	resp, _ := send(t, "POST", at+"/v1/messages", strings.ReplaceAll(broken, "toolu_1", strings.Repeat("i", 1<<20)))
 	if resp.Header.Get("Pare-Changes") != "1" {

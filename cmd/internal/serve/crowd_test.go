@@ -16,10 +16,10 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// TestDefectX3ACrowd: beside 64 connections that announce 64 MB and send nothing, and 20 broken
+// TestManyClientsAreServed: beside 64 connections that announce 64 MB and send nothing, and 20 broken
 // bodies of 10 MB, all of which are repaired, a client goes on; in a soak its 99th percentile is
 // less than twice what it was in the same run.
-func TestDefectX3ACrowd(t *testing.T) {
+func TestManyClientsAreServed(t *testing.T) {
 	size, requests := 1<<20, 50
 	switch {
 	case trial.Soak():

@@ -25,7 +25,7 @@ type sessionKeeper interface {
 type memory struct {
 	to      sessionKeeper
 	watches *watches
-	queue   chan *proxy.Passage
+	queue   chan *proxy.RecordedExchange
 	held    atomic.Int64 // bytes that wait
 	// How long conversations are kept, and how many bytes of them.
 	life atomic.Int64
@@ -43,7 +43,7 @@ const (
 )
 
 func newMemory(to sessionKeeper, w *watches) *memory {
-	return &memory{to: to, watches: w, queue: make(chan *proxy.Passage, waiting)}
+	return &memory{to: to, watches: w, queue: make(chan *proxy.RecordedExchange, waiting)}
 }
 
 // set takes over what the configuration says; nil: what is usual.
@@ -67,7 +67,7 @@ func (m *memory) hasRoom(r *proxy.Record) bool {
 }
 
 // add takes a request that has passed. It does not wait.
-func (m *memory) add(p *proxy.Passage) {
+func (m *memory) add(p *proxy.RecordedExchange) {
 	size := int64(p.Size())
 	if m.held.Add(size) <= maxHeld {
 		select {
@@ -113,8 +113,8 @@ func (m *memory) run(ended <-chan struct{}) {
 }
 
 // write writes a request, and those that wait behind it.
-func (m *memory) write(first *proxy.Passage, most time.Duration) {
-	together := []*proxy.Passage{first}
+func (m *memory) write(first *proxy.RecordedExchange, most time.Duration) {
+	together := []*proxy.RecordedExchange{first}
 	for len(together) < maxTogether {
 		select {
 		case p := <-m.queue:
@@ -157,7 +157,7 @@ func (m *memory) keep(all []store.RecordedExchange, most time.Duration) {
 }
 
 // readPassage makes what the store keeps of what has passed.
-func readPassage(p *proxy.Passage) (store.RecordedExchange, bool) {
+func readPassage(p *proxy.RecordedExchange) (store.RecordedExchange, bool) {
 	r, err := wire.Parse(p.Body, wire.Options{Dialect: p.Dialect, Model: p.Model})
 	if err != nil {
 		return store.RecordedExchange{}, false

@@ -21,9 +21,9 @@ const (
 // words is a request that is repaired, with words in it that nobody else may see.
 func words(of string) string { return strings.Replace(broken, `"hi"`, `"the words of `+of+`"`, 1) }
 
-// TestDefectX2ScopesDoNotSeeEachOther: what one has sent is found by nobody else, in no list,
+// TestScopesDoNotSeeEachOther: what one has sent is found by nobody else, in no list,
 // page, receipt or stream, neither in memory nor in the store; an administrator sees it.
-func TestDefectX2ScopesDoNotSeeEachOther(t *testing.T) {
+func TestScopesDoNotSeeEachOther(t *testing.T) {
 	st, err := serve.OpenStore(t.Context(), filepath.Join(t.TempDir(), "pare.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -75,8 +75,8 @@ func TestDefectX2ScopesDoNotSeeEachOther(t *testing.T) {
 	}
 }
 
-// TestDefectX2EventsBelongToAScope: a stream tells what its reader has sent, and nothing else.
-func TestDefectX2EventsBelongToAScope(t *testing.T) {
+// TestEventsBelongToAScope: a stream tells what its reader has sent, and nothing else.
+func TestEventsBelongToAScope(t *testing.T) {
 	o := to(t, ok)
 	o.Tokens = []string{aliceToken, bobToken}
 	at, _, _ := start(t, o)
@@ -114,9 +114,9 @@ func TestDefectX2EventsBelongToAScope(t *testing.T) {
 	}
 }
 
-// TestDefectX2OtherUsersOfTheMachine: without tokens, what has passed is shown to whoever knows
+// TestOtherUsersOfTheMachineSeeNoRequests: without tokens, what has passed is shown to whoever knows
 // the token of this run, which is in the address of the live page.
-func TestDefectX2OtherUsersOfTheMachine(t *testing.T) {
+func TestOtherUsersOfTheMachineSeeNoRequests(t *testing.T) {
 	at, s, _ := start(t, to(t, ok))
 	resp, _ := send(t, "POST", at+"/v1/messages", words("somebody"))
 	id := resp.Header.Get("Pare-Receipt")

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestDefectX1SecretsAreForThisMachinesNames: a page of somebody else, or a name that was pointed
+// TestSecretsAreUsedForLocalNamesOnly: a page of somebody else, or a name that was pointed
 // here (DNS rebinding), has no secret used, whatever it knows of the signature.
-func TestDefectX1SecretsAreForThisMachinesNames(t *testing.T) {
+func TestSecretsAreUsedForLocalNamesOnly(t *testing.T) {
 	s := New(Options{Hosts: []string{"proxy.lan"}, Secret: func(string) (string, bool) { return "secret", true }})
 	for _, tt := range []struct {
 		host, header, value string

@@ -49,9 +49,9 @@ func asksModel(url string) string {
 	return window + "[compact]\nendpoint = '" + url + "'\nmodel = 'small'\ntimeout = '1h'\nmax_summary = 1000\n"
 }
 
-// TestDefectC2Serve: requests are answered while the model that writes summaries says nothing, and get its summary once
+// TestServerDoesNotWaitForSummaries: requests are answered while the model that writes summaries says nothing, and get its summary once
 // it has.
-func TestDefectC2Serve(t *testing.T) {
+func TestServerDoesNotWaitForSummaries(t *testing.T) {
 	free := make(chan struct{})
 	url, asked := summarizing(t, func(r *http.Request) {
 		select {
@@ -89,10 +89,10 @@ func TestDefectC2Serve(t *testing.T) {
 	}
 }
 
-// TestDefectC2Latency: a model that takes three seconds for a summary, or never answers, costs no request anything.
+// TestSummariesDoNotDelayRequests: a model that takes three seconds for a summary, or never answers, costs no request anything.
 // Several servers of each kind get the same requests in turns. Of a request the fastest of its kind counts: what else
 // the machine does holds up one or the other, what a server waits for would hold up all.
-func TestDefectC2Latency(t *testing.T) {
+func TestSummariesDoNotDelayRequests(t *testing.T) {
 	trial.SoakOnly(t, "the clock decides")
 	slow, _ := summarizing(t, func(*http.Request) { time.Sleep(3 * time.Second) })
 	over := make(chan struct{})

@@ -15,13 +15,13 @@ import (
 )
 
 var (
-	errCoding = errors.New("the content coding is not known")
-	errBomb   = errors.New("what it unpacks to is too large")
+	errCoding   = errors.New("the content coding is not known")
+	errTooLarge = errors.New("what it unpacks to is too large")
 )
 
 // unpack undoes a content coding, gzip, deflate, br or zstd; what comes of it has at most so
 // many bytes. An error says nothing about who is to blame.
-func unpack(coding string, packed []byte, most int64) ([]byte, error) {
+func decompress(coding string, packed []byte, most int64) ([]byte, error) {
 	var src io.Reader
 	switch codingName(coding) {
 	case "", "identity":
@@ -34,10 +34,10 @@ func unpack(coding string, packed []byte, most int64) ([]byte, error) {
 		defer zstdReaders.Put(z)
 		src = z
 	case "deflate":
-		return inflate(packed, most)
+		return decompressDeflate(packed, most)
 	default:
 		var err error
-		if src, err = opened(coding, bytes.NewReader(packed)); err != nil {
+		if src, err = newDecompressor(coding, bytes.NewReader(packed)); err != nil {
 			return nil, err
 		}
 	}
@@ -48,7 +48,7 @@ func unpack(coding string, packed []byte, most int64) ([]byte, error) {
 func codingName(coding string) string { return strings.ToLower(strings.TrimSpace(coding)) }
 
 // passing reports whether a reply in a content coding can be read while it passes.
-func passing(coding string) bool {
+func isStreamable(coding string) bool {
 	switch codingName(coding) {
 	case "gzip", "x-gzip", "br":
 		return true
@@ -57,7 +57,7 @@ func passing(coding string) bool {
 }
 
 // opened undoes such a coding piece by piece. Brotli takes a window of 16 MB at most.
-func opened(coding string, packed io.Reader) (io.Reader, error) {
+func newDecompressor(coding string, packed io.Reader) (io.Reader, error) {
 	switch codingName(coding) {
 	case "gzip", "x-gzip":
 		return gzip.NewReader(packed)
@@ -69,7 +69,7 @@ func opened(coding string, packed io.Reader) (io.Reader, error) {
 
 // inflate undoes deflate: with the envelope of zlib, as it is written down, or without, as some
 // clients send it all the same.
-func inflate(packed []byte, most int64) ([]byte, error) {
+func decompressDeflate(packed []byte, most int64) ([]byte, error) {
 	var err error
 	for _, open := range []func(io.Reader) (io.ReadCloser, error){
 		zlib.NewReader, func(r io.Reader) (io.ReadCloser, error) { return flate.NewReader(r), nil },
@@ -81,8 +81,8 @@ func inflate(packed []byte, most int64) ([]byte, error) {
 		}
 		out, failed := readUpTo(src, len(packed), most)
 		switch {
-		case failed == errBomb:
-			return nil, errBomb
+		case failed == errTooLarge:
+			return nil, errTooLarge
 		case failed != nil:
 			err = failed
 		case from.Len() > 0:
@@ -103,7 +103,7 @@ func readUpTo(src io.Reader, packed int, most int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case n > most:
-		return nil, errBomb
+		return nil, errTooLarge
 	}
 	return out.Bytes(), nil
 }

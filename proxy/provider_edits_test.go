@@ -50,7 +50,7 @@ func TestBoundThinking(t *testing.T) {
 			if dropped := strings.Contains(got[0], dropOption); dropped != tt.drop || strings.Contains(got[0], "Sig0=") != tt.drop || strings.Contains(betas, bindBeta) != tt.drop || !strings.Contains(betas, "files-api") {
 				t.Errorf("%v %s\n%s", resp.Header, betas, got[0])
 			}
-			if !strings.Contains(resp.Header.Get("Pare-Rules"), boundRule) {
+			if !strings.Contains(resp.Header.Get("Pare-Rules"), boundThinkingRule) {
 				t.Error("the receipt does not say it:", resp.Header)
 			}
 		})

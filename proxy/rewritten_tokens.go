@@ -1,30 +1,30 @@
 package proxy
 
 // A cut is where a stable window was trimmed last, and to what.
-type cut struct{ messages, after int }
+type windowCut struct{ messages, tokens int }
 
 // rewritten is how many tokens the provider's cache has to take again because this request
 // was cut where the one before it was not. Zero: it begins as that one did, or nobody knows.
-func (x *exchange) rewritten() int {
-	if x.t.Conversations == nil || x.o.key == "" || x.o.plan == nil || x.rec.Status >= 400 {
+func (x *exchange) rewrittenTokens() int {
+	if x.transport.Conversations == nil || x.result.conversationKey == "" || x.result.plan == nil || x.record.Status >= 400 {
 		return 0
 	}
-	all := x.o.plan.Batches()
+	all := x.result.plan.Batches()
 	if len(all) == 0 {
 		return 0
 	}
 	b := all[len(all)-1]
-	if !x.t.Conversations.cuts(x.o.key, cut{b.Messages, b.After}) || x.o.heat.cold {
+	if !x.transport.Conversations.recordCut(x.result.conversationKey, windowCut{b.Messages, b.After}) || x.result.cache.isCold {
 		return 0 // what has expired is written in any case
 	}
 	return b.Kept
 }
 
 // cuts notes where a conversation was cut, and reports whether that is new.
-func (b *beats) cuts(key string, now cut) bool {
+func (b *requestHistory) recordCut(key string, now windowCut) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := b.last.get(key)
+	p := b.states.get(key)
 	if p == nil {
 		return false
 	}

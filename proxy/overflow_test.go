@@ -66,10 +66,10 @@ func begin(a, b []string) (n int) {
 	return n
 }
 
-// TestDefectX7ProgressWithoutFigures: however far over the limit a history is, and although the
+// TestRetriesShrinkWithoutALimitInTheError: however far over the limit a history is, and although the
 // provider names no figure, a few requests later it is answered at the first attempt. None is
 // sent more than twice, and each attempt is smaller than the one that was refused before.
-func TestDefectX7ProgressWithoutFigures(t *testing.T) {
+func TestRetriesShrinkWithoutALimitInTheError(t *testing.T) {
 	for i, d := range wire.Dialects() {
 		for j, over := range []float64{1.05, 1.2, 2, 5, 20} {
 			if (i+j)%trial.Stride(5) > 0 {
@@ -114,8 +114,8 @@ func TestDefectX7ProgressWithoutFigures(t *testing.T) {
 	}
 }
 
-// TestDefectX7LessonsPersist: what two refusals have taught is known to the next process.
-func TestDefectX7LessonsPersist(t *testing.T) {
+// TestLearnedLimitsApplyToLaterRequests: what two refusals have taught is known to the next process.
+func TestLearnedLimitsApplyToLaterRequests(t *testing.T) {
 	path, body := grown(t, wire.Bedrock, 60)
 	u := narrow(t, wire.Bedrock, len(body)/10)
 	shelf := shelved{}
@@ -145,9 +145,9 @@ type shelved map[string]proxy.Learned
 
 func (s shelved) Put(key string, l proxy.Learned) { s[key] = l }
 
-// TestDefectX12WhatWasCutStaysCut: behind a heal requests begin with what the one before them
+// TestRemovedContentStaysRemoved: behind a heal requests begin with what the one before them
 // sent, until the history has grown by as much as the low mark leaves.
-func TestDefectX12WhatWasCutStaysCut(t *testing.T) {
+func TestRemovedContentStaysRemoved(t *testing.T) {
 	policies := []*pare.Policy{nil, {}, {Window: &pare.Window{ModelTokens: true, LowPercent: 50}}}
 	for i, d := range wire.Dialects() {
 		for j, over := range []float64{1.05, 2} {
@@ -193,10 +193,10 @@ func pictures(n, bytes int) string {
 	return b.String()
 }
 
-// TestDefectX11CutToBytes: a body that has more bytes than its provider takes is cut to what it
+// TestRequestFitsALimitOfBytes: a body that has more bytes than its provider takes is cut to what it
 // takes: before it is sent, where that is known; at the second attempt, where the provider says
 // so; and with halves, where it does not. Later requests begin there.
-func TestDefectX11CutToBytes(t *testing.T) {
+func TestRequestFitsALimitOfBytes(t *testing.T) {
 	for _, tt := range []struct {
 		name, path string
 		most       int
@@ -243,9 +243,9 @@ func TestDefectX11CutToBytes(t *testing.T) {
 	}
 }
 
-// TestDefectX11TooManyMessages: a list that is longer than the provider takes is cut to what it
+// TestRequestFitsALimitOfMessages: a list that is longer than the provider takes is cut to what it
 // takes.
-func TestDefectX11TooManyMessages(t *testing.T) {
+func TestRequestFitsALimitOfMessages(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"a"}`)
 	for range 50_001 {

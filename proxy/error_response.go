@@ -11,12 +11,12 @@ import (
 // errors: for those who let in only some of the requests.
 func writeRefusal(w http.ResponseWriter, r *http.Request, status int, message string) {
 	name, path := route(r)
-	refuse(w, name, path, status, message)
+	writeError(w, name, path, status, message)
 }
 
 // speaks says whose errors the clients of an upstream understand, a vendor's or a dialect's:
 // an upstream of your own speaks as the path says.
-func speaks(upstream, path string) string {
+func errorDialect(upstream, path string) string {
 	switch upstream {
 	case "anthropic", "openai", "gemini", "bedrock":
 		return upstream
@@ -27,9 +27,9 @@ func speaks(upstream, path string) string {
 
 // refuse answers in the place of an upstream, in the shape of errors that its clients
 // understand, so that they can show the sentence.
-func refuse(w http.ResponseWriter, upstream, path string, status int, message string) {
+func writeError(w http.ResponseWriter, upstream, path string, status int, message string) {
 	var body any
-	switch speaks(upstream, path) {
+	switch errorDialect(upstream, path) {
 	case "anthropic":
 		kind := "api_error"
 		switch {

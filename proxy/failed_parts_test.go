@@ -58,9 +58,9 @@ func faultyRules(t testing.TB) map[string]*pare.Pipeline {
 	return all
 }
 
-// TestDefectX6AFailedRuleIsLeftOut: in every dialect a broken request is repaired whichever way
+// TestFailedRuleIsLeftOut: in every dialect a broken request is repaired whichever way
 // a rule fails, and is what it is without that rule; header, record and log name it, the log once.
-func TestDefectX6AFailedRuleIsLeftOut(t *testing.T) {
+func TestFailedRuleIsLeftOut(t *testing.T) {
 	script := histories.MustParse("user \"fix it\"\ncall w1 Write a.go\nresult w1 ok\ncall w2 Write a.go\nuser \"and now?\"")
 	for name, pipeline := range faultyRules(t) {
 		for _, d := range wire.Dialects() {
@@ -117,9 +117,9 @@ func without(t testing.TB, p *pare.Pipeline, name string) *pare.Pipeline {
 	return p
 }
 
-// TestDefectX6TooLargeAndHealed: a rule that fails keeps no request from being made to fit, nor
+// TestTooLargeRequestIsRetriedWithoutFailedRule: a rule that fails keeps no request from being made to fit, nor
 // from being healed.
-func TestDefectX6TooLargeAndHealed(t *testing.T) {
+func TestTooLargeRequestIsRetriedWithoutFailedRule(t *testing.T) {
 	for name, pipeline := range faultyRules(t) {
 		for _, limit := range []int{0, 6000} { // known, and told by the provider
 			u := standIn(t, &paretest.Mock{MaxTokens: 6000})
@@ -134,8 +134,8 @@ func TestDefectX6TooLargeAndHealed(t *testing.T) {
 	}
 }
 
-// TestDefectX6OtherPartsFail: whatever of a policy fails, the repair is done, and it is named.
-func TestDefectX6OtherPartsFail(t *testing.T) {
+// TestFailedPartsOfAPolicyAreLeftOut: whatever of a policy fails, the repair is done, and it is named.
+func TestFailedPartsOfAPolicyAreLeftOut(t *testing.T) {
 	summarize := func(context.Context, pare.Removed) (pare.Summary, error) {
 		return pare.Summary{}, errors.New("no words")
 	}
@@ -147,7 +147,7 @@ func TestDefectX6OtherPartsFail(t *testing.T) {
 	} {
 		u := newUpstream(t, nil)
 		s := front(t, u, func(c *proxy.Config) { c.Policy = p })
-		resp, _ := post(t, s.URL+"/v1/messages", broken)
+		resp, _ := post(t, s.URL+"/v1/messages", errorReader)
 		if r, err := pare.Parse(u.last(t).body); err != nil || len(r.Check(wire.CheckOptions{})) > 0 || resp.Header.Get("Pare-Faults") != part {
 			t.Errorf("%s: %v", part, resp.Header)
 		}
@@ -189,9 +189,9 @@ func TestArchiveFails(t *testing.T) {
 	}
 }
 
-// TestDefectX8CallbacksThatPanic: no callback ends a request, let alone the program; the log
+// TestPanickingCallbacksLoseNoRequest: no callback ends a request, let alone the program; the log
 // names each once.
-func TestDefectX8CallbacksThatPanic(t *testing.T) {
+func TestPanickingCallbacksLoseNoRequest(t *testing.T) {
 	var mu sync.Mutex
 	var said bytes.Buffer
 	u := newUpstream(t, nil)
@@ -204,7 +204,7 @@ func TestDefectX8CallbacksThatPanic(t *testing.T) {
 		c.Log = slog.New(slog.NewTextHandler(lockedWriter{&mu, &said}, nil))
 	})
 	for range 2 {
-		for _, body := range []string{clean, broken} {
+		for _, body := range []string{clean, errorReader} {
 			resp, answer := post(t, s.URL+"/v1/messages", body)
 			if resp.StatusCode != 200 || answer != `{"ok":true}` {
 				t.Errorf("%s %s", resp.Status, answer)
@@ -252,9 +252,9 @@ func (l lockedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// TestDefectX8TransportThatPanics: a client that uses a transport, or the middleware, gets its
+// TestPanickingTransportLosesNoRequest: a client that uses a transport, or the middleware, gets its
 // reply, and the end of it, whatever a callback does.
-func TestDefectX8TransportThatPanics(t *testing.T) {
+func TestPanickingTransportLosesNoRequest(t *testing.T) {
 	u := newUpstream(t, nil)
 	tr := &proxy.Transport{
 		PlanTime: -1, Record: func(*proxy.Record) { panic("no paper") }, Begun: func(*proxy.Record) { panic("no paper") },
@@ -264,7 +264,7 @@ func TestDefectX8TransportThatPanics(t *testing.T) {
 		"transport":  (&http.Client{Transport: tr}).Do,
 		"middleware": func(r *http.Request) (*http.Response, error) { return proxy.Middleware(tr)(r, http.DefaultClient.Do) },
 	} {
-		req, err := http.NewRequest("POST", u.URL+"/v1/messages", strings.NewReader(broken))
+		req, err := http.NewRequest("POST", u.URL+"/v1/messages", strings.NewReader(errorReader))
 		if err != nil {
 			t.Fatal(err)
 		}

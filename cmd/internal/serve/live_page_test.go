@@ -25,9 +25,9 @@ func sameFile(model string, reads, words int) string {
 	return b.String()
 }
 
-// TestDefectX5RulesVoteWithoutAFile: a server that nobody has configured does what one with an
+// TestDefaultRulesApplyWithoutAConfiguration: a server that nobody has configured does what one with an
 // empty configuration does. Its rules vote on what is too large, and with --prune on everything.
-func TestDefectX5RulesVoteWithoutAFile(t *testing.T) {
+func TestDefaultRulesApplyWithoutAConfiguration(t *testing.T) {
 	empty, err := config.Parse("pare.toml", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -66,10 +66,10 @@ func TestDefectX5RulesVoteWithoutAFile(t *testing.T) {
 	}
 }
 
-// TestDefectX9SavingsAreWhatRepliesReport: what is left out is worth the list price where no
+// TestSavingsFollowTheUsageOfReplies: what is left out is worth the list price where no
 // reply of the conversation reports a cache, and what a cache asks for where one does, this one
 // or an earlier one. What could not have been sent has saved nothing.
-func TestDefectX9SavingsAreWhatRepliesReport(t *testing.T) {
+func TestSavingsFollowTheUsageOfReplies(t *testing.T) {
 	const uncached, read = `{"usage":{"input_tokens":1000,"output_tokens":10}}`, `{"usage":{"input_tokens":100,"cache_read_input_tokens":900,"output_tokens":10}}`
 	price, _ := tokens.PriceOf("claude-sonnet-4-5")
 	cache := tokens.CacheOf("claude-sonnet-4-5")

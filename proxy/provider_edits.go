@@ -14,13 +14,13 @@ import (
 
 // meansRefused is what a refusal is healed for that is about what the provider was asked to
 // do by itself: the same is done here instead.
-const meansRefused = "provider-means"
+const providerEditsRefused = "provider-means"
 
 // boundRule is the rule that thinking breaks which is bound to something else.
-const boundRule = "thinking-altered"
+const boundThinkingRule = "thinking-altered"
 
 // anthropics reports whether an upstream is Anthropic's: nobody else is asked for its means.
-func anthropics(upstream, host string) bool {
+func isAnthropicHost(upstream, host string) bool {
 	return upstream == "anthropic" || host == "api.anthropic.com" || strings.HasSuffix(host, ".anthropic.com")
 }
 
@@ -33,8 +33,8 @@ const (
 // droppable says whether the provider can be told to drop thinking that is bound to something
 // else, and whether the client has told it already. Thinking that is off, or has a budget,
 // is not touched.
-func (a *aim) droppable(r *wire.Request) (can, told bool) {
-	if !a.anthropic || a.own || a.known.Own || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
+func (a *planInput) canDropThinking(r *wire.Request) (can, told bool) {
+	if !a.isAnthropic || a.noProviderEdits || a.learned.Own || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
 		return false, false
 	}
 	if _, ok := jsonedit.Find(r.Raw(), "thinking"); !ok {
@@ -49,22 +49,22 @@ func (a *aim) droppable(r *wire.Request) (can, told bool) {
 // bound settles what becomes of thinking that the changes of a plan make invalid. It is left
 // out, unless the provider has been told to drop it, or that costs less: then keep is set,
 // and the plan is made again.
-func (a *aim) bound(r *wire.Request, pl *pare.Plan) (keep bool) {
-	can, _ := a.droppable(r)
+func (a *planInput) shouldKeepThinking(r *wire.Request, pl *pare.Plan) (keep bool) {
+	can, _ := a.canDropThinking(r)
 	drop := a.policy.ProviderEdits.DropThinking
 	if !can || drop != nil && !*drop {
 		return false
 	}
 	lost := 0
 	for _, c := range pl.Changes() {
-		if c.Rule == boundRule {
+		if c.Rule == boundThinkingRule {
 			lost -= c.Bytes
 		}
 	}
 	switch {
 	case lost == 0:
 		return false
-	case drop != nil, a.heat.cold: // a cold cache has nothing to lose
+	case drop != nil, a.cache.isCold: // a cold cache has nothing to lose
 		return true
 	}
 	// The option is part of what the cache of messages depends on: what stands in front of the
@@ -72,11 +72,11 @@ func (a *aim) bound(r *wire.Request, pl *pare.Plan) (keep bool) {
 	// again and again, and thought again; we expect a quarter of what there was so far, at five
 	// times the price of input.
 	terms := tokens.CacheOf(a.model(r))
-	return int64(terms.Write-terms.Read)*int64(ahead(r, pl)) <= 5*1000/4*int64(lost)
+	return int64(terms.Write-terms.Read)*int64(bytesBeforeChange(r, pl)) <= 5*1000/4*int64(lost)
 }
 
 // ahead is how many bytes of messages stand in front of the first change of a plan.
-func ahead(r *wire.Request, pl *pare.Plan) int {
+func bytesBeforeChange(r *wire.Request, pl *pare.Plan) int {
 	was, is := r.Raw(), pl.Result().Raw()
 	same := 0
 	for same < min(len(was), len(is)) && was[same] == is[same] {
@@ -89,26 +89,26 @@ func ahead(r *wire.Request, pl *pare.Plan) int {
 // healsByDropping reports whether a refusal of bound thinking is healed by the provider's
 // option. Once, leaving out what there is will do; who is refused again changes what stands
 // in front, and will again.
-func (a *aim) healsByDropping(r *wire.Request) bool {
-	if a.heal == nil || a.heal.Source != "anthropic/thinking-prefix-binding" {
+func (a *planInput) retriesByDropping(r *wire.Request) bool {
+	if a.retryOf == nil || a.retryOf.Source != "anthropic/thinking-prefix-binding" {
 		return false
 	}
-	can, _ := a.droppable(r)
+	can, _ := a.canDropThinking(r)
 	if drop := a.policy.ProviderEdits.DropThinking; drop != nil {
 		return can && *drop
 	}
-	return can && slices.Contains(a.known.Rules, boundRule)
+	return can && slices.Contains(a.learned.Rules, boundThinkingRule)
 }
 
 // dropping is a body that tells the provider to drop thinking that is bound to something else.
-func dropping(body []byte) ([]byte, wire.Change) {
+func dropThinkingOption(body []byte) ([]byte, wire.Change) {
 	const option = `{"prefix_mismatch_behavior":"drop_block"}`
 	out := jsonedit.Put(body, []byte(option), "thinking", "block_binding")
 	if _, ok := jsonedit.Find(body, "thinking"); !ok {
 		out = jsonedit.Put(body, []byte(`{"type":"adaptive","block_binding":`+option+`}`), "thinking")
 	}
 	return out, wire.Change{
-		Action: wire.ActionInsert, Rule: boundRule, Path: "thinking.block_binding", IDs: []string{}, Bytes: len(out) - len(body),
+		Action: wire.ActionInsert, Rule: boundThinkingRule, Path: "thinking.block_binding", IDs: []string{}, Bytes: len(out) - len(body),
 		Reason: "the provider is to drop thinking that a change in front of it has made invalid",
 	}
 }
@@ -126,7 +126,7 @@ func withBetas(h http.Header, betas []string) http.Header {
 
 // aboutMeans reports whether the words of a refusal are about what the provider was asked to
 // do by itself.
-func aboutMeans(text []byte) bool {
+func isAboutProviderEdits(text []byte) bool {
 	return bytes.Contains(text, []byte("block_binding")) && !bytes.Contains(text, []byte("bound to a different conversation")) ||
 		bytes.Contains(text, []byte("context_management")) || bytes.Contains(text, []byte("anthropic-beta"))
 }

@@ -14,16 +14,16 @@ import (
 
 // fitting is the policy for a request, and its size if that had to be counted. A window
 // that is the model's own applies to what is surely larger, and only to a model whose window is known.
-func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
+func (a *planInput) policyFor(r *wire.Request) (*pare.Policy, int) {
 	p := *a.policy
-	if a.unfitted {
+	if a.isCountOnly {
 		p.Window, p.Rules, p.Compact = nil, planner.Arriving(p.Rules), nil
 		return &p, 0
 	}
-	if a.heal != nil {
-		return a.healing(r)
+	if a.retryOf != nil {
+		return a.policyForRetry(r)
 	}
-	if size, limited := a.heeding(r, &p); limited {
+	if size, limited := a.applyLearnedLimits(r, &p); limited {
 		return &p, size
 	}
 	if p.Window == nil || !p.Window.ModelTokens || p.Window.Tokens != 0 {
@@ -32,31 +32,31 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 	w := *p.Window
 	p.Window = &w
 	model := a.model(r)
-	m, known := lookup(model)
+	m, known := lookupModel(model)
 	size := 0
 	if known {
 		var over bool
-		if size, over = a.over(r, m, &p); over {
-			w.Tokens, a.must = m.Input(min(r.MaxOutputTokens(), m.Output)), true
-			if a.learned > 0 {
-				w.Tokens = a.learned
+		if size, over = a.exceedsWindow(r, m, &p); over {
+			w.Tokens, a.windowEnforced = m.Input(min(r.MaxOutputTokens(), m.Output)), true
+			if a.measuredLimit > 0 {
+				w.Tokens = a.measuredLimit
 			}
 			return &p, size
 		}
 		if w.ModelCache && w.LowPercent > 0 {
-			return &p, a.early(r, m, &w)
+			return &p, a.trimEarly(r, m, &w)
 		}
 	}
-	if a.chills(&w) && w.LowPercent > 0 {
+	if a.hasColdRules(&w) && w.LowPercent > 0 {
 		if !known {
-			return &p, a.coldRulesOnly(r, &w)
+			return &p, a.applyColdRulesOnly(r, &w)
 		}
-		return &p, a.early(r, m, &w)
+		return &p, a.trimEarly(r, m, &w)
 	}
 	w.Tokens, w.ModelTokens, w.Low, w.LowPercent = 0, false, 0, 0
 	if w.Messages == 0 && w.Exchanges == 0 && w.Turns == 0 {
 		p.Window, p.Compact = nil, nil
-		if !a.prune {
+		if !a.prunesAlways {
 			p.Rules = planner.Arriving(p.Rules)
 		}
 	}
@@ -67,22 +67,22 @@ func (a *aim) fitting(r *wire.Request) (*pare.Policy, int) {
 // size if that was counted; then the policy counts in the same way. What is larger by an
 // estimate and not surely so is sent, and healed if the provider refuses it: a history that
 // fits is not cut.
-func (a *aim) over(r *wire.Request, m tokens.Model, p *pare.Policy) (size int, over bool) {
-	model, window := a.model(r), a.window(m)
+func (a *planInput) exceedsWindow(r *wire.Request, m tokens.Model, p *pare.Policy) (size int, over bool) {
+	model, window := a.model(r), a.contextWindow(m)
 	if !mayExceed(r.Raw(), window, a.counterOf(model)) {
 		return 0, false
 	}
-	c := a.exact(model)
+	c := a.exactCounter(model)
 	p.Counter = func(string) (wire.Counter, error) { return c, nil }
 	t := tally.Of(r, c, false)
-	if a.before.used > window {
+	if a.lastRequest.providerTokens > window {
 		return t.Tokens, false // the window is larger than we know
 	}
-	if least(&t, c, r.Raw()) > window {
+	if leastTokens(&t, c, r.Raw()) > window {
 		return t.Tokens, true
 	}
-	if over, scale := a.overByUsage(t.Tokens, window, c, r.Raw()); over {
-		a.learned = int(scale * float64(m.Input(min(r.MaxOutputTokens(), m.Output))))
+	if over, scale := a.exceedsByUsage(t.Tokens, window, c, r.Raw()); over {
+		a.measuredLimit = int(scale * float64(m.Input(min(r.MaxOutputTokens(), m.Output))))
 		return t.Tokens, true
 	}
 	return t.Tokens, false
@@ -90,7 +90,7 @@ func (a *aim) over(r *wire.Request, m tokens.Model, p *pare.Policy) (size int, o
 
 // early makes a window that trims before it must, when that pays, and never because it must:
 // it is not sure that the request is too large.
-func (a *aim) early(r *wire.Request, m tokens.Model, w *pare.Window) (size int) {
+func (a *planInput) trimEarly(r *wire.Request, m tokens.Model, w *pare.Window) (size int) {
 	c := a.counterOf(a.model(r))
 	if c == nil {
 		return 0
@@ -103,7 +103,7 @@ func (a *aim) early(r *wire.Request, m tokens.Model, w *pare.Window) (size int) 
 
 // coldRulesOnly modifies a window so that a cold request loses only the blocks that the rules for
 // cold moments vote for: without a known window there is no size to trim to.
-func (a *aim) coldRulesOnly(r *wire.Request, w *pare.Window) (size int) {
+func (a *planInput) applyColdRulesOnly(r *wire.Request, w *pare.Window) (size int) {
 	c := a.counterOf(a.model(r))
 	if c == nil {
 		return 0
@@ -115,17 +115,17 @@ func (a *aim) coldRulesOnly(r *wire.Request, w *pare.Window) (size int) {
 
 // window is all that a model takes. The reply is left out of it: many models take a request
 // beside which the reply that it asks for has no room.
-func (a *aim) window(m tokens.Model) int {
-	if a.long {
+func (a *planInput) contextWindow(m tokens.Model) int {
+	if a.wantsLongContext {
 		return max(m.Window, longWindow)
 	}
 	return m.Window
 }
 
 // exceeds reports whether a request of so many tokens is larger than the window of its model.
-func (a *aim) exceeds(r *wire.Request, size int) bool {
-	m, known := lookup(a.model(r))
-	return known && size > a.window(m)
+func (a *planInput) isOverWindow(r *wire.Request, size int) bool {
+	m, known := lookupModel(a.model(r))
+	return known && size > a.contextWindow(m)
 }
 
 // longWindow is the window that some models have only when they are asked for it, by a
@@ -135,7 +135,7 @@ const (
 	longHeader = "context-1m"
 )
 
-func asksLong(h http.Header) bool {
+func wantsLongContext(h http.Header) bool {
 	for _, v := range h["Anthropic-Beta"] {
 		if strings.Contains(v, longHeader) {
 			return true
@@ -146,7 +146,7 @@ func asksLong(h http.Header) bool {
 
 // exact is the counter for a request that may be too large: where the vocabulary of a model
 // is published, that takes the place of estimates.
-func (a *aim) exact(model string) wire.Counter {
+func (a *planInput) exactCounter(model string) wire.Counter {
 	c := a.counterOf(model)
 	if e, ok := c.(tokens.Estimator); ok {
 		if x, ok := tokensx.ExactFor(model); ok {
@@ -160,19 +160,19 @@ func (a *aim) exact(model string) wire.Counter {
 // exact counter says, and what an estimate says less its stated error. Half of the tools
 // and media is sure: vendors write them down in ways of their own. Marks are not, nor is
 // thinking, which some models leave out.
-func least(t *tally.Tally, c wire.Counter, raw []byte) int {
+func leastTokens(t *tally.Tally, c wire.Counter, raw []byte) int {
 	n := t.Head.System + t.Kinds.Text + t.Kinds.Calls + t.Kinds.Results + t.Head.Tools/2 + t.Kinds.Media/2
 	if e, ok := c.(tokens.Estimator); ok {
-		return tokensx.Least(e, n, foreign(raw))
+		return tokensx.Least(e, n, isNonLatin(raw))
 	}
 	return n
 }
 
 // foreign reports whether much of a body is written in a script other than Latin: an eighth
 // of its bytes, or of what its escapes stand for. Samples tell.
-func foreign(raw []byte) bool {
+func isNonLatin(raw []byte) bool {
 	seen, other := 0, 0
-	for piece := range samples(raw) {
+	for piece := range sampleBody(raw) {
 		seen += len(piece)
 		for _, b := range piece {
 			if b >= 0x80 {
@@ -185,7 +185,7 @@ func foreign(raw []byte) bool {
 }
 
 // samples are pieces of a body, from all over it; a small one as a whole.
-func samples(raw []byte) func(yield func([]byte) bool) {
+func sampleBody(raw []byte) func(yield func([]byte) bool) {
 	const pieces, size = 32, 2 << 10
 	return func(yield func([]byte) bool) {
 		if len(raw) <= 2*pieces*size {
@@ -209,7 +209,7 @@ func mayExceed(raw []byte, limit int, c wire.Counter) bool {
 		return false
 	}
 	seen, n := 0, 0
-	for piece := range samples(raw) {
+	for piece := range sampleBody(raw) {
 		if len(piece) == len(raw) {
 			return true
 		}

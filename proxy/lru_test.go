@@ -4,7 +4,7 @@ import "testing"
 
 // TestRecent: what was used last stays, and nothing that was removed.
 func TestRecent(t *testing.T) {
-	r := newRecent[int](2)
+	r := newLRUCache[int](2)
 	r.add("a", 1)
 	*r.add("b", 2)++
 	if v := r.get("a"); v == nil || *v != 1 {
@@ -22,7 +22,7 @@ func TestRecent(t *testing.T) {
 			t.Errorf("%s: %v, want %d", key, v, want)
 		}
 	}
-	if len(r.all) != 2 || r.used.Len() != 2 {
-		t.Errorf("%d keys, %d entries", len(r.all), r.used.Len())
+	if len(r.entries) != 2 || r.order.Len() != 2 {
+		t.Errorf("%d keys, %d entries", len(r.entries), r.order.Len())
 	}
 }

@@ -52,7 +52,7 @@ func signingProxy(t *testing.T) (front *httptest.Server, arrived func() arrival)
 	up := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
 		s, ok := signatureOf(r.Header)
-		valid := ok && strings.HasSuffix(r.Header.Get("Authorization"), "Signature="+hexOf(s.of(r, hashOf(raw), int64(len(raw)), "secret")))
+		valid := ok && strings.HasSuffix(r.Header.Get("Authorization"), "Signature="+hexOf(s.compute(r, hashOf(raw), int64(len(raw)), "secret")))
 		all <- arrival{strings.Join(r.Header["Authorization"], "|"), string(raw), valid}
 	}))
 	t.Cleanup(up.Close)
@@ -90,9 +90,9 @@ func send(t *testing.T, req *http.Request) *http.Response {
 	return resp
 }
 
-// TestDefectX1WhoKnowsTheSecretIsSignedFor: a client that signs for the proxy is repaired and
+// TestClientWithTheSecretIsSignedFor: a client that signs for the proxy is repaired and
 // signed for at the upstream, whatever way its request takes.
-func TestDefectX1WhoKnowsTheSecretIsSignedFor(t *testing.T) {
+func TestClientWithTheSecretIsSignedFor(t *testing.T) {
 	front, arrived := signingProxy(t)
 	for _, path := range []string{converse, "/u/bedrock" + converse, converse + "?b=2&a=1%20x", embedding} {
 		send(t, signedRequest(t, "POST", front.URL+path, brokenConverse, goodScope, "secret", time.Now()))
@@ -108,9 +108,9 @@ func TestDefectX1WhoKnowsTheSecretIsSignedFor(t *testing.T) {
 	}
 }
 
-// TestDefectX1NobodyElseIsSignedFor: the secret signs for nobody who has not proved to know it,
+// TestClientWithoutTheSecretIsNotSignedFor: the secret signs for nobody who has not proved to know it,
 // for nothing but Bedrock's upstream, service and time. What came goes on as it came.
-func TestDefectX1NobodyElseIsSignedFor(t *testing.T) {
+func TestClientWithoutTheSecretIsNotSignedFor(t *testing.T) {
 	front, arrived := signingProxy(t)
 	now := time.Now()
 	good := func(path string) *http.Request {

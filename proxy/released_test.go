@@ -17,9 +17,9 @@ func TestMemoryToUnpack(t *testing.T) {
 	z.Close()
 	var sent []byte
 	var used int64
-	tr := &Transport{PlanTime: -1, ledger: newLedger(1<<30, 0)}
+	tr := &Transport{PlanTime: -1, budget: newMemoryBudget(1<<30, 0)}
 	tr.Base = base(func(r *http.Request, body []byte) *http.Response {
-		sent, used = body, tr.ledger.used
+		sent, used = body, tr.budget.used
 		return answer(200, "{}")
 	})
 	req := request(packed.String())
@@ -32,8 +32,8 @@ func TestMemoryToUnpack(t *testing.T) {
 	if resp.Header.Get("Pare-Changes") == "0" || len(sent) < 300<<10 || used < int64(len(sent))-1000 || used > 2*int64(len(sent)) {
 		t.Error(resp.Header, len(sent), used)
 	}
-	if tr.ledger.used != 0 || len(tr.ledger.accounts) != 0 {
-		t.Error(tr.ledger.used, "bytes are not given back")
+	if tr.budget.used != 0 || len(tr.budget.accounts) != 0 {
+		t.Error(tr.budget.used, "bytes are not given back")
 	}
 }
 
@@ -50,11 +50,11 @@ func TestLongRepliesHoldNoHistory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := resp.Body.(*watched).x
-		if x.plain != nil || x.sent != nil || x.o.body != nil || x.o.plan != nil || x.o.planned != nil || x.body.buf != nil {
+		x := resp.Body.(*replyReader).exchange
+		if x.decompressed != nil || x.sentBody != nil || x.result.body != nil || x.result.plan != nil || x.result.plannedRequest != nil || x.body.buf != nil {
 			t.Errorf("%s: the history is held", name)
 		}
-		if r, ok := sent.Body.(*reader); !ok || r.bytes != nil {
+		if r, ok := sent.Body.(*bodyReader); !ok || r.bytes != nil {
 			t.Errorf("%s: the body is held", name)
 		}
 		drain(t, resp)

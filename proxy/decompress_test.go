@@ -17,7 +17,7 @@ import (
 
 // TestMockUnpacks: the mock reads what the proxy reads, so that it refuses what is broken in it.
 func TestMockUnpacks(t *testing.T) {
-	m := &paretest.Mock{Unpack: unpack}
+	m := &paretest.Mock{Unpack: decompress}
 	for coding, open := range map[string]func(io.Writer) io.WriteCloser{
 		"gzip": func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }, "deflate": func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) },
 		"br": func(w io.Writer) io.WriteCloser { return brotli.NewWriter(w) }, "zstd": func(w io.Writer) io.WriteCloser { z, _ := zstd.NewWriter(w); return z },
@@ -56,7 +56,7 @@ func FuzzUnpack(f *testing.F) {
 	f.Fuzz(func(t *testing.T, coding uint8, packed []byte) {
 		const most = 1 << 16
 		name := []string{"br", "gzip", "zstd", "deflate"}[coding%4]
-		if out, err := unpack(name, packed, most); err == nil && len(out) > most {
+		if out, err := decompress(name, packed, most); err == nil && len(out) > most {
 			t.Errorf("%s: %d bytes", name, len(out))
 		}
 	})

@@ -12,45 +12,45 @@ import (
 
 // sizeLesson is what a refusal for size teaches about later requests: a limit below what was
 // refused. It is zero if nothing can be counted.
-func (a *aim) sizeLesson(r *wire.Request) Learned {
-	l := Learned{Rules: []string{refusal.Overflow}, Short: a.short}
-	if a.heal.Messages > 0 {
-		l.Messages = a.heal.Messages
+func (a *planInput) learnSizeLimit(r *wire.Request) Learned {
+	l := Learned{Rules: []string{refusal.Overflow}, Short: a.clearingInsufficient}
+	if a.retryOf.Messages > 0 {
+		l.Messages = a.retryOf.Messages
 		return l
 	}
 	sent := r
-	if a.sent != nil {
-		sent = a.sent
+	if a.firstAttempt != nil {
+		sent = a.firstAttempt
 	}
-	if a.heal.Bytes != 0 {
+	if a.retryOf.Bytes != 0 {
 		n := sent.Tokens(byteCounter{})
-		l.Bytes = a.guess(n, len(sent.Raw()))
-		if most := a.heal.Bytes; most > 0 && most < len(sent.Raw()) {
+		l.Bytes = a.guessLimit(n, len(sent.Raw()))
+		if most := a.retryOf.Bytes; most > 0 && most < len(sent.Raw()) {
 			l.Bytes = scaled(n, most, len(sent.Raw()))
 		}
 		return l
 	}
-	c := a.exact(a.model(r))
+	c := a.exactCounter(a.model(r))
 	if c == nil {
 		return Learned{}
 	}
 	first := *a
-	first.heal = nil
-	p, _ := first.fitting(r)
+	first.retryOf = nil
+	p, _ := first.policyFor(r)
 	n := sent.Tokens(c)
-	l.Limit = a.limit(n, len(sent.Raw()))
-	if p.Window != nil && !first.inBytes {
-		l.Limit = least0(l.Limit, p.Window.Tokens)
+	l.Limit = a.estimateLimit(n, len(sent.Raw()))
+	if p.Window != nil && !first.limitInBytes {
+		l.Limit = minNonZero(l.Limit, p.Window.Tokens)
 	}
 	return l
 }
 
 // fitted plans by a policy. A limit that was learned may be a guess that is too low: then the
 // request is made as small as it can be, which is below whatever was refused.
-func (a *aim) fitted(ctx context.Context, p *pare.Policy, in *wire.Request) (*pare.Plan, error) {
+func (a *planInput) planWithin(ctx context.Context, p *pare.Policy, in *wire.Request) (*pare.Plan, error) {
 	pl, err := p.Plan(ctx, in)
 	var small *pare.WindowTooSmall
-	guessed := a.heal == nil && a.known.Limit+a.known.Bytes > 0 || a.heal != nil && a.heal.Rule == refusal.Overflow && a.heal.Limit == 0
+	guessed := a.retryOf == nil && a.learned.Limit+a.learned.Bytes > 0 || a.retryOf != nil && a.retryOf.Rule == refusal.Overflow && a.retryOf.Limit == 0
 	if !guessed || !errors.As(err, &small) || small.Unit != "tokens" {
 		return pl, err
 	}
@@ -64,17 +64,17 @@ func (a *aim) fitted(ctx context.Context, p *pare.Policy, in *wire.Request) (*pa
 // by a rule that says how large it may be. The next plan heeds it as if the provider had said
 // so. A plan for a limit of bytes may have to be made several times: what stands around the
 // content is not counted.
-func (a *aim) smaller(p *pare.Policy, pl *pare.Plan) bool {
-	if a.smalls == maxSmalls || a.heal != nil && a.heal.Rule != refusal.Overflow {
+func (a *planInput) shrinkFurther(p *pare.Policy, pl *pare.Plan) bool {
+	if a.shrinkAttempts == maxShrinkAttempts || a.retryOf != nil && a.retryOf.Rule != refusal.Overflow {
 		return false
 	}
-	if a.cramped(p, pl) {
-		a.smalls++
+	if a.isCramped(p, pl) {
+		a.shrinkAttempts++
 		return true
 	}
 	why, ok := refusal.Refusal{}, false
-	if a.heal != nil && a.heal.Bytes > 0 {
-		why, ok = *a.heal, len(pl.Result().Raw()) > a.heal.Bytes
+	if a.retryOf != nil && a.retryOf.Bytes > 0 {
+		why, ok = *a.retryOf, len(pl.Result().Raw()) > a.retryOf.Bytes
 	}
 	for _, f := range pl.Left() {
 		if says, sized := refusal.TooLarge(f.Message); sized && says.Bytes+says.Messages > 0 {
@@ -82,20 +82,20 @@ func (a *aim) smaller(p *pare.Policy, pl *pare.Plan) bool {
 		}
 	}
 	if ok {
-		a.heal, a.sent, a.smalls = &why, pl.Result(), a.smalls+1
-		a.known = a.known.join(a.taught)
+		a.retryOf, a.firstAttempt, a.shrinkAttempts = &why, pl.Result(), a.shrinkAttempts+1
+		a.learned = a.learned.join(a.newlyLearned)
 	}
 	return ok
 }
 
 // maxSmalls bounds how often a request is planned for because the plan before was too large.
-const maxSmalls = 4
+const maxShrinkAttempts = 4
 
 // cramped reports whether a stable window for a limit that is a guess leaves hardly any room
 // for what follows: the next request would be cut again, and begin with other bytes. As the
 // limit is a guess in any case, a lower one is as good.
-func (a *aim) cramped(p *pare.Policy, pl *pare.Plan) bool {
-	if a.heal == nil || a.heal.Limit > 0 || a.heal.Bytes > 0 || p.Window == nil || p.Window.LowPercent == 0 || p.Window.Tokens == 0 {
+func (a *planInput) isCramped(p *pare.Policy, pl *pare.Plan) bool {
+	if a.retryOf == nil || a.retryOf.Limit > 0 || a.retryOf.Bytes > 0 || p.Window == nil || p.Window.LowPercent == 0 || p.Window.Tokens == 0 {
 		return false
 	}
 	c, limit := counterOf(p, ""), p.Window.Tokens
@@ -103,16 +103,16 @@ func (a *aim) cramped(p *pare.Policy, pl *pare.Plan) bool {
 	if c == nil || pl.Result().Tokens(c) <= limit-(limit-low)/2 {
 		return false
 	}
-	a.most = limit - (limit-low)/4
+	a.maxGuess = limit - (limit-low)/4
 	return true
 }
 
 // limit is how many tokens, by our count, the provider takes of a request of which so many
 // were sent, in so many bytes.
-func (a *aim) limit(sent, bytes int) int {
-	h := a.heal
+func (a *planInput) estimateLimit(sent, bytes int) int {
+	h := a.retryOf
 	if h.Limit == 0 {
-		return a.guess(sent, bytes)
+		return a.guessLimit(sent, bytes)
 	}
 	most := h.Limit - h.Reply
 	if h.Sent > sent || h.Sent > 0 && a.policy.Window != nil && a.policy.Window.LowPercent > 0 {
@@ -122,7 +122,7 @@ func (a *aim) limit(sent, bytes int) int {
 	}
 	if most >= sent {
 		// By our count it fits already, or the reply has no room left.
-		return a.guess(sent, bytes)
+		return a.guessLimit(sent, bytes)
 	}
 	return max(most, 1)
 }
@@ -130,13 +130,13 @@ func (a *aim) limit(sent, bytes int) int {
 // guess is the limit if nobody says how much was too much: half of it, or as much as the
 // provider has taken of this conversation before, if that is more. So each refusal takes at
 // least as much away as all before it together, and there are few.
-func (a *aim) guess(sent, bytes int) int {
+func (a *planInput) guessLimit(sent, bytes int) int {
 	limit := sent / 2
-	if 0 < a.accepted && a.accepted < bytes {
+	if 0 < a.acceptedBytes && a.acceptedBytes < bytes {
 		// Other content of as many bytes may have some more tokens.
-		limit = max(limit, scaled(sent, a.accepted, bytes)*19/20)
+		limit = max(limit, scaled(sent, a.acceptedBytes, bytes)*19/20)
 	}
-	return max(least0(limit, a.most), 1)
+	return max(minNonZero(limit, a.maxGuess), 1)
 }
 
 // scaled is n times part of whole.
@@ -145,7 +145,7 @@ func scaled(n, part, whole int) int { return int(float64(n) * float64(part) / fl
 // bare is the window of the policy without what the model's name would make of it. One that
 // has no limits of its own is as stable as that of [Default]: a limit that was learned is kept
 // for as long as the conversation lasts.
-func (a *aim) bare() pare.Window {
+func (a *planInput) baseWindow() pare.Window {
 	w := *Default().Window
 	if a.policy.Window != nil {
 		w = *a.policy.Window
@@ -155,20 +155,20 @@ func (a *aim) bare() pare.Window {
 }
 
 // limited gives a policy a window of so many tokens, by a counter.
-func (a *aim) limited(p *pare.Policy, c wire.Counter, limit int) {
-	w := a.bare()
-	w.Tokens, w.Low, a.must = limit, 0, true
+func (a *planInput) limitTokens(p *pare.Policy, c wire.Counter, limit int) {
+	w := a.baseWindow()
+	w.Tokens, w.Low, a.windowEnforced = limit, 0, true
 	p.Rules, p.Compact, p.Window = a.policy.Rules, a.policy.Compact, &w
 	p.Counter = func(string) (wire.Counter, error) { return c, nil }
 }
 
 // limitedBytes gives a policy a window of so many bytes, in which the tokens fit as well, if
 // their limit is known. Summaries are measured in tokens: there are none.
-func (a *aim) limitedBytes(r *wire.Request, p *pare.Policy, limit int) {
-	c := byteCounter{tokens: a.exact(a.model(r))}
-	most := a.known.Limit
+func (a *planInput) limitBytes(r *wire.Request, p *pare.Policy, limit int) {
+	c := byteCounter{tokens: a.exactCounter(a.model(r))}
+	most := a.learned.Limit
 	if w := a.policy.Window; most == 0 && w != nil {
-		if m, known := lookup(a.model(r)); known && w.ModelTokens {
+		if m, known := lookupModel(a.model(r)); known && w.ModelTokens {
 			most = m.Input(min(r.MaxOutputTokens(), m.Output))
 		}
 		most = cmp.Or(w.Tokens, most)
@@ -176,9 +176,9 @@ func (a *aim) limitedBytes(r *wire.Request, p *pare.Policy, limit int) {
 	if most > 0 {
 		c.each = float64(limit) / float64(most)
 	}
-	a.limited(p, c, limit)
+	a.limitTokens(p, c, limit)
 	p.Compact, p.SkipTokenCounts = nil, true
-	a.inBytes = true
+	a.limitInBytes = true
 }
 
 // A byteCounter counts bytes in the place of tokens, for limits of bytes. Where there is a

@@ -62,7 +62,7 @@ func TestControlGroup(t *testing.T) {
 			if n > 1 && left != (got[0] == body) {
 				t.Fatalf("%s, request %d: left alone: %v, before: %v", name, n, !left, left)
 			}
-			if left = got[0] == body; left != (last.Thrift == thriftControl) || last.Cut != oneIf(!left) {
+			if left = got[0] == body; left != (last.Thrift == trimGroupControl) || last.Cut != oneIf(!left) {
 				t.Errorf("%s: left alone: %v, but it is told as %q, %d cut", name, left, last.Thrift, last.Cut)
 			}
 		}
@@ -95,19 +95,19 @@ func TestThriftStops(t *testing.T) {
 				p.ask(t, tr, "/v1/messages", printing(name, n, again))
 				fetched += last.Fetched
 			}
-			if last.Thrift == thriftCut {
+			if last.Thrift == trimGroupCut {
 				begun = name
 			}
 		}
 		stopped := false
 		for i := range 30 { // some of them are left alone anyway
 			p.ask(t, tr, "/v1/messages", printing(fmt.Sprint("new ", i), 2, again))
-			stopped = stopped || last.Thrift == thriftStopped
+			stopped = stopped || last.Thrift == trimGroupStopped
 		}
 		if (fetched > 0) != (again < 99) || stopped != (again < 99) {
 			t.Errorf("again from %d on: %d fetched again, stopped: %v", again, fetched, stopped)
 		}
-		if p.ask(t, tr, "/v1/messages", printing(begun, 17, again)); last.Thrift != thriftCut {
+		if p.ask(t, tr, "/v1/messages", printing(begun, 17, again)); last.Thrift != trimGroupCut {
 			t.Errorf("%s has begun to be cut and is told as %q", begun, last.Thrift)
 		}
 	}

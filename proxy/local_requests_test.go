@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 )
 
-// TestAttackOwnCallsShareTheMemory: what is sent to Pare itself claims the memory that all requests
+// TestLocalCallsShareTheMemoryBudget: what is sent to Pare itself claims the memory that all requests
 // share, as it comes and by what it holds, waits when there is none, and gives it back.
-func TestAttackOwnCallsShareTheMemory(t *testing.T) {
+func TestLocalCallsShareTheMemoryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New(Config{Memory: 64 << 20})
 		enter := func(body string) (io.Reader, func(), context.CancelFunc) {
@@ -29,13 +29,13 @@ func TestAttackOwnCallsShareTheMemory(t *testing.T) {
 			if got, err := io.ReadAll(in); err != nil || len(got) != len(body) {
 				t.Fatal(len(got), err)
 			}
-			if h.ledger.used != want {
-				t.Errorf("a body of %d bytes claims %d, not %d", len(body), h.ledger.used, want)
+			if h.budget.used != want {
+				t.Errorf("a body of %d bytes claims %d, not %d", len(body), h.budget.used, want)
 			}
 			leave()
 			cancel()
-			if h.ledger.used != 0 || h.ledger.taken != 0 {
-				t.Errorf("%d bytes and %d places are left behind", h.ledger.used, h.ledger.taken)
+			if h.budget.used != 0 || h.budget.usedPlaces != 0 {
+				t.Errorf("%d bytes and %d places are left behind", h.budget.used, h.budget.usedPlaces)
 			}
 		}
 		// Ten of them hold what there is at most, and one request beyond.
@@ -51,8 +51,8 @@ func TestAttackOwnCallsShareTheMemory(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if most := int64(64+24) * mb; h.ledger.used > most || len(ended) == 10 {
-			t.Errorf("%d bytes are claimed of %d, and %d of 10 have all they want", h.ledger.used, most, len(ended))
+		if most := int64(64+24) * mb; h.budget.used > most || len(ended) == 10 {
+			t.Errorf("%d bytes are claimed of %d, and %d of 10 have all they want", h.budget.used, most, len(ended))
 		}
 		whole := len(ended)
 		for _, leave := range leaves {
@@ -64,8 +64,8 @@ func TestAttackOwnCallsShareTheMemory(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if h.ledger.used != 0 || h.ledger.taken != 0 {
-			t.Errorf("%d bytes and %d places are left behind", h.ledger.used, h.ledger.taken)
+		if h.budget.used != 0 || h.budget.usedPlaces != 0 {
+			t.Errorf("%d bytes and %d places are left behind", h.budget.used, h.budget.usedPlaces)
 		}
 	})
 }

@@ -18,52 +18,52 @@ import (
 
 const (
 	// leftAlone is how many of 256 conversations are left as they are.
-	leftAlone = 26
+	controlShare = 26
 	// leastCut is how many results must have been cut before it is judged whether that is too much.
-	leastCut = 200
+	minCutResults = 200
 	// mostFetched is how many of a hundred may be fetched again.
-	mostFetched = 2
+	maxRefetchedPercent = 2
 )
 
 // Words of [Record.Thrift].
 const (
-	thriftCut     = "cut"     // results may be left out
-	thriftControl = "control" // the conversation is one of those that are left alone to compare with
-	thriftStopped = "stopped" // too much was fetched again
+	trimGroupCut     = "cut"     // results may be left out
+	trimGroupControl = "control" // the conversation is one of those that are left alone to compare with
+	trimGroupStopped = "stopped" // too much was fetched again
 )
 
 // thrift is what is known of all conversations of which results are left out.
-type thrift struct {
+type refetchCounts struct {
 	mu      sync.Mutex
 	cut     int
 	fetched int
 }
 
 // stopped reports whether too much is fetched again.
-func (t *thrift) stopped() bool {
+func (t *refetchCounts) isStopped() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.cut >= leastCut && 100*t.fetched > mostFetched*t.cut
+	return t.cut >= minCutResults && 100*t.fetched > maxRefetchedPercent*t.cut
 }
 
 // thrifty reports whether a policy leaves anything out because that is free.
-func thrifty(p *pare.Policy) bool {
+func trimsFreely(p *pare.Policy) bool {
 	return planner.Arriving(p.Rules) != nil || p.Window != nil && p.Window.ColdRules != nil
 }
 
 // spare decides whether a conversation is left as it is. It follows from how the conversation begins,
 // so that every replica decides the same, unless it has been stopped here.
-func (a *aim) spare(key string, g wire.Glance) {
-	if !thrifty(a.policy) {
+func (a *planInput) assignTrimGroup(key string, g wire.Glance) {
+	if !trimsFreely(a.policy) {
 		return
 	}
-	switch a.thrift = thriftCut; {
+	switch a.trimGroup = trimGroupCut; {
 	case g.Fingerprint == ([16]byte{}): // it has not begun: nobody knows yet which one it is
-		a.thrift = ""
-	case g.Fingerprint[0] < leftAlone:
-		a.thrift = thriftControl
-	case a.conversations != nil && a.conversations.spares(key):
-		a.thrift = thriftStopped
+		a.trimGroup = ""
+	case g.Fingerprint[0] < controlShare:
+		a.trimGroup = trimGroupControl
+	case a.conversations != nil && a.conversations.isSpared(key):
+		a.trimGroup = trimGroupStopped
 	default:
 		return
 	}
@@ -87,24 +87,24 @@ func (a *aim) spare(key string, g wire.Glance) {
 }
 
 // spares reports whether a conversation began after too much had been fetched again.
-func (c *Conversations) spares(key string) bool {
-	stopped := c.thrift.stopped()
-	b := &c.beats
+func (c *Conversations) isSpared(key string) bool {
+	stopped := c.refetches.isStopped()
+	b := &c.requestHistory
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := b.last.get(key)
+	p := b.states.get(key)
 	if p == nil {
 		return stopped
 	}
-	if !p.judged { // its first request here
-		p.judged, p.spared = true, stopped
+	if !p.groupDecided { // its first request here
+		p.groupDecided, p.isSpared = true, stopped
 	}
-	return p.spared
+	return p.isSpared
 }
 
 // cutsOf counts the results that a plan leaves something of out, and how many calls that came with
 // this request ask for one of them again.
-func cutsOf(r *wire.Request, pl *pare.Plan) (cut, fetched int) {
+func countCuts(r *wire.Request, pl *pare.Plan) (cut, fetched int) {
 	gone := make(map[string]bool)
 	for _, c := range pl.Changes() {
 		if c.Rule != "hazard" && c.Rule != "oversized" || strings.Contains(c.Reason, ladder.Tidied) {
@@ -145,22 +145,22 @@ func cutsOf(r *wire.Request, pl *pare.Plan) (cut, fetched int) {
 
 // learnCuts notes what a request leaves out and what it fetches again of that, each once, and returns
 // what is new.
-func (c *Conversations) learnCuts(key string, turns, cut, fetched int) (more, again int) {
-	b := &c.beats
+func (c *Conversations) recordCuts(key string, turns, cut, fetched int) (more, again int) {
+	b := &c.requestHistory
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := b.last.get(key)
+	p := b.states.get(key)
 	if p == nil {
 		return 0, 0
 	}
-	if turns <= p.counted { // the same calls once more
+	if turns <= p.countedTurns { // the same calls once more
 		fetched = 0
 	}
-	more = max(cut-p.cuts, 0)
-	p.cuts, p.counted = max(p.cuts, cut), max(p.counted, turns)
-	c.thrift.mu.Lock()
-	defer c.thrift.mu.Unlock()
-	c.thrift.cut += more
-	c.thrift.fetched += fetched
+	more = max(cut-p.cutResults, 0)
+	p.cutResults, p.countedTurns = max(p.cutResults, cut), max(p.countedTurns, turns)
+	c.refetches.mu.Lock()
+	defer c.refetches.mu.Unlock()
+	c.refetches.cut += more
+	c.refetches.fetched += fetched
 	return more, fetched
 }

@@ -14,7 +14,7 @@ import (
 const clearBeta = "context-management-2025-06-27"
 
 // A clearing is what the provider is asked to clear by itself.
-type clearing struct {
+type clearOptions struct {
 	above    int  // tokens, as the provider counts
 	keep     int  // results at the end
 	thinking bool // older thinking, too
@@ -24,8 +24,8 @@ type clearing struct {
 // clears says what the provider is asked to clear in the place of a window that a policy
 // has; nil: nothing, the window is met here. It is asked where it binds thinking, which its
 // own edits leave valid, where the policy allows that, and where it is enough.
-func (a *aim) clears(r *wire.Request, p *pare.Policy) *clearing {
-	if !a.policy.ProviderEdits.ClearResults || a.inBytes || !a.anthropic || a.own || a.short || a.known.Own || a.known.Short || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
+func (a *planInput) planClearing(r *wire.Request, p *pare.Policy) *clearOptions {
+	if !a.policy.ProviderEdits.ClearResults || a.limitInBytes || !a.isAnthropic || a.noProviderEdits || a.clearingInsufficient || a.learned.Own || a.learned.Short || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
 		return nil
 	}
 	for _, name := range []string{"context_management", "compaction"} {
@@ -34,22 +34,22 @@ func (a *aim) clears(r *wire.Request, p *pare.Policy) *clearing {
 		}
 	}
 	if p.Window == nil || p.Window.Tokens == 0 || p.Window.Messages+p.Window.Exchanges+p.Window.Turns > 0 {
-		if a.known.Clear == 0 || p.Window != nil {
+		if a.learned.Clear == 0 || p.Window != nil {
 			return nil
 		}
 		// Once it was asked, it is at every later request: whether there is anything to clear it
 		// knows best.
-		return &clearing{above: a.known.Clear, keep: recentResults, thinking: a.known.ClearThinking}
+		return &clearOptions{above: a.learned.Clear, keep: keptResults, thinking: a.learned.ClearThinking}
 	}
 	c := counterOf(p, a.model(r))
 	if c == nil {
 		return nil
 	}
-	k := &clearing{above: max(a.known.Clear, a.room(r, p)), keep: recentResults, thinking: a.known.ClearThinking}
-	results, thinking := old(r, c, k.keep)
+	k := &clearOptions{above: max(a.learned.Clear, a.inputRoom(r, p)), keep: keptResults, thinking: a.learned.ClearThinking}
+	results, thinking := clearableTokens(r, c, k.keep)
 	size := r.Tokens(c)
 	switch {
-	case size <= p.Window.Tokens && a.known.Clear == 0:
+	case size <= p.Window.Tokens && a.learned.Clear == 0:
 		return nil
 	case size-results <= p.Window.Tokens:
 		k.saves = results
@@ -62,11 +62,11 @@ func (a *aim) clears(r *wire.Request, p *pare.Policy) *clearing {
 }
 
 // recentResults is how many results at the end are not cleared, as in a window of ours.
-const recentResults = 8
+const keptResults = 8
 
 // old counts what the provider can clear: results that are not recent, and thinking that is
 // not of the last turn.
-func old(r *wire.Request, c wire.Counter, keep int) (results, thinking int) {
+func clearableTokens(r *wire.Request, c wire.Counter, keep int) (results, thinking int) {
 	const placeholder = 12 // tokens
 	t := r.Transcript()
 	left := keep
@@ -86,9 +86,9 @@ func old(r *wire.Request, c wire.Counter, keep int) (results, thinking int) {
 }
 
 // room is how many tokens, as the provider counts, a request may have beside its reply.
-func (a *aim) room(r *wire.Request, p *pare.Policy) int {
-	if a.heal != nil && a.heal.Limit > a.heal.Reply {
-		return a.heal.Limit - a.heal.Reply
+func (a *planInput) inputRoom(r *wire.Request, p *pare.Policy) int {
+	if a.retryOf != nil && a.retryOf.Limit > a.retryOf.Reply {
+		return a.retryOf.Limit - a.retryOf.Reply
 	}
 	if m, known := tokens.Lookup(a.model(r)); known && a.policy.Window != nil && a.policy.Window.Tokens == 0 {
 		return m.Input(min(r.MaxOutputTokens(), m.Output))
@@ -97,7 +97,7 @@ func (a *aim) room(r *wire.Request, p *pare.Policy) int {
 }
 
 // clearing asks the provider to clear, now and at every later request.
-func (o outcome) clearing(k *clearing) outcome {
+func (o planResult) withClearing(k *clearOptions) planResult {
 	edits := fmt.Sprintf(`{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":%d},"keep":{"type":"tool_uses","value":%d}}`, k.above, k.keep)
 	if k.thinking { // which must come first
 		edits = `{"type":"clear_thinking_20251015","keep":{"type":"thinking_turns","value":1}},` + edits
@@ -109,6 +109,6 @@ func (o outcome) clearing(k *clearing) outcome {
 	})
 	o.body, o.betas = body, append(o.betas, clearBeta)
 	o.tokens[1] = max(0, o.tokens[0]-k.saves)
-	o.taught.Clear, o.taught.ClearThinking = k.above, k.thinking
+	o.newlyLearned.Clear, o.newlyLearned.ClearThinking = k.above, k.thinking
 	return o
 }

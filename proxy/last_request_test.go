@@ -63,8 +63,8 @@ func coldMoments(t *testing.T, policy *pare.Policy) {
 		t.Fatal("not trimmed on a cold cache")
 	}
 	there := &Transport{Base: p, PlanTime: -1, Policy: policy, Conversations: c.conversations()}
-	for key, e := range tr.Conversations.all.all {
-		there.Conversations.Observe(key, e.Value.(*entry[remembered]).value.lesson)
+	for key, e := range tr.Conversations.all.entries {
+		there.Conversations.Observe(key, e.Value.(*lruEntry[conversation]).value.learned)
 	}
 	before := cold
 	for n++; n < 70; n++ {

@@ -19,7 +19,7 @@ type reading struct {
 	clients map[string]int64
 }
 
-func (l *ledger) now() reading {
+func (l *memoryBudget) now() reading {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := reading{l.used, len(l.waiting), make(map[string]int64)}
@@ -59,36 +59,36 @@ func (t *trickle) Read(p []byte) (int, error) {
 func (t *trickle) Close() error { return nil }
 func (t *trickle) cut()         { t.once.Do(func() { close(t.ended) }) }
 
-// arrivingBody notes what is read of a body, as [timed] does.
-type arrivingBody struct {
+// trickledBody notes what is read of a body, as [timed] does.
+type trickledBody struct {
 	io.ReadCloser
-	*arriving
+	*arrivingBody
 }
 
-func (b arrivingBody) Read(p []byte) (int, error) {
-	b.waits(time.Now())
+func (b trickledBody) Read(p []byte) (int, error) {
+	b.startRead(time.Now())
 	n, err := b.ReadCloser.Read(p)
-	b.gets(n)
+	b.endRead(n)
 	return n, err
 }
 
-// TestDefectX3AnnouncedBytesAreNotClaimed: sixty-four clients that announce as much as there is
+// TestAnnouncedLengthClaimsNoMemory: sixty-four clients that announce as much as there is
 // and send a byte now and then hold next to nothing, and nobody waits for them.
-func TestDefectX3AnnouncedBytesAreNotClaimed(t *testing.T) {
+func TestAnnouncedLengthClaimsNoMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLedger(1<<30, 0)
+		l := newMemoryBudget(1<<30, 0)
 		var all []*trickle
 		for range 64 {
 			s := newTrickle(1, 20*time.Second)
 			all = append(all, s)
-			go readBody(t.Context(), arrivingBody{s, l.arrives(s.cut)}, 64<<20, 64<<20, claim{of: l, client: "slow"})
+			go readBody(t.Context(), trickledBody{s, l.trackBody(s.cut)}, 64<<20, 64<<20, memoryClaim{budget: l, client: "slow"})
 		}
 		synctest.Wait()
 		if used := l.now().used; used > 64*freeClaim {
 			t.Errorf("%d bytes are claimed", used)
 		}
 		for range 3 { // of the same client, even
-			b, _, err := readBody(t.Context(), io.NopCloser(strings.NewReader(strings.Repeat("x", 8<<20))), 8<<20, 64<<20, claim{of: l, client: "slow"})
+			b, _, err := readBody(t.Context(), io.NopCloser(strings.NewReader(strings.Repeat("x", 8<<20))), 8<<20, 64<<20, memoryClaim{budget: l, client: "slow"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -103,21 +103,21 @@ func TestDefectX3AnnouncedBytesAreNotClaimed(t *testing.T) {
 	})
 }
 
-// TestDefectX3SlowBodiesEndWhileOthersWait: clients that have sent much and then trickle do not hold
+// TestSlowBodiesEndWhileOthersWait: clients that have sent much and then trickle do not hold
 // all of the memory, and are cut off in a bounded time when somebody waits; small requests do
 // not wait at all.
-func TestDefectX3SlowBodiesEndWhileOthersWait(t *testing.T) {
+func TestSlowBodiesEndWhileOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLedger(256<<20, 0)
+		l := newMemoryBudget(256<<20, 0)
 		var readers sync.WaitGroup
 		var all []*trickle
 		for range 20 {
 			s := newTrickle(5<<20, 20*time.Second)
 			all = append(all, s)
 			readers.Go(func() {
-				a := l.arrives(s.cut)
+				a := l.trackBody(s.cut)
 				defer a.end()
-				if _, _, err := readBody(t.Context(), arrivingBody{s, a}, 64<<20, 64<<20, claim{of: l, client: "slow"}); err != os.ErrDeadlineExceeded {
+				if _, _, err := readBody(t.Context(), trickledBody{s, a}, 64<<20, 64<<20, memoryClaim{budget: l, client: "slow"}); err != os.ErrDeadlineExceeded {
 					t.Error(err)
 				}
 			})
@@ -131,26 +131,26 @@ func TestDefectX3SlowBodiesEndWhileOthersWait(t *testing.T) {
 		}
 		began := time.Now()
 		for _, client := range []string{"slow", "other"} {
-			small := claim{of: l, client: client}
-			if err := small.take(t.Context(), smallClaim); err != nil {
+			small := memoryClaim{budget: l, client: client}
+			if err := small.acquire(t.Context(), smallClaim); err != nil {
 				t.Fatal(err)
 			}
-			small.free()
+			small.releaseAll()
 		}
-		large := claim{of: l, client: "other"}
-		if err := large.take(t.Context(), 8<<20); err != nil {
+		large := memoryClaim{budget: l, client: "other"}
+		if err := large.acquire(t.Context(), 8<<20); err != nil {
 			t.Fatal(err)
 		}
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("others waited for %v", waited)
 		}
-		large.free()
+		large.releaseAll()
 		for l.now().waiting > 0 {
-			time.Sleep(lookEvery)
+			time.Sleep(slowCheckInterval)
 			synctest.Wait()
 		}
 		// A body is looked at twice before it is cut off, and a third of them fit at once at least.
-		if took := time.Since(began); took > 3*(2*bodyGrace+lookEvery) {
+		if took := time.Since(began); took > 3*(2*bodyGrace+slowCheckInterval) {
 			t.Errorf("those who wait waited for %v", took)
 		}
 		for _, s := range all { // those for whom nobody waits may go on
@@ -163,18 +163,18 @@ func TestDefectX3SlowBodiesEndWhileOthersWait(t *testing.T) {
 	})
 }
 
-// TestDefectX3WaitersDoNotWaitForEachOther: bodies that all need more than there is, and hold
+// TestWaitingRequestsDoNotDeadlock: bodies that all need more than there is, and hold
 // some already, get it one after the other.
-func TestDefectX3WaitersDoNotWaitForEachOther(t *testing.T) {
+func TestWaitingRequestsDoNotDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLedger(8<<20, 0)
+		l := newMemoryBudget(8<<20, 0)
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		most := int64(0)
 		for range 20 {
 			all.Go(func() {
 				body := bytes.Repeat([]byte("x"), 6<<20)
-				b, _, err := readBody(t.Context(), io.NopCloser(bytes.NewReader(body)), -1, 64<<20, claim{of: l, client: "one"})
+				b, _, err := readBody(t.Context(), io.NopCloser(bytes.NewReader(body)), -1, 64<<20, memoryClaim{budget: l, client: "one"})
 				if err != nil || !bytes.Equal(b.buf, body) {
 					t.Error("it was not read", err)
 					return
@@ -196,17 +196,17 @@ func TestDefectX3WaitersDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// TestDefectX3Shares: clients that want all there is share it, and leave some.
-func TestDefectX3Shares(t *testing.T) {
-	l := newLedger(1<<30, 100)
+// TestClientsShareTheMemoryBudget: clients that want all there is share it, and leave some.
+func TestClientsShareTheMemoryBudget(t *testing.T) {
+	l := newMemoryBudget(1<<30, 100)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	l.overdraw = new(claim) // nobody else may go beyond
+	l.overdraw = new(memoryClaim) // nobody else may go beyond
 	names := []string{"a", "b", "c"}
 	for _, client := range names {
 		for {
-			c := claim{of: l, client: client}
-			if c.take(gone, 8<<20) != nil {
+			c := memoryClaim{budget: l, client: client}
+			if c.acquire(gone, 8<<20) != nil {
 				break
 			}
 		}
@@ -224,40 +224,40 @@ func TestDefectX3Shares(t *testing.T) {
 	}
 	places := 0
 	for {
-		if _, err := l.admit(gone, "a"); err != nil {
+		if _, err := l.acquirePlace(gone, "a"); err != nil {
 			break
 		}
 		places++
 	}
-	if _, err := l.admit(gone, "b"); err != nil || places != 50 {
+	if _, err := l.acquirePlace(gone, "b"); err != nil || places != 50 {
 		t.Errorf("one client has %d of 100 places; another gets %v", places, err)
 	}
 }
 
-// TestDefectX3SlowBodiesLeaveTheirPlaces: whoever takes all places with bodies that never end is
+// TestSlowBodiesReleaseTheirPlaces: whoever takes all places with bodies that never end is
 // cut off when somebody else wants one.
-func TestDefectX3SlowBodiesLeaveTheirPlaces(t *testing.T) {
+func TestSlowBodiesReleaseTheirPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLedger(1<<30, 4)
+		l := newMemoryBudget(1<<30, 4)
 		for i := range 4 {
-			leave, err := l.admit(t.Context(), string(rune('a'+i)))
+			leave, err := l.acquirePlace(t.Context(), string(rune('a'+i)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			s := newTrickle(1, 20*time.Second)
 			go func() {
 				defer leave()
-				a := l.arrives(s.cut)
+				a := l.trackBody(s.cut)
 				defer a.end()
-				readBody(t.Context(), arrivingBody{s, a}, 1000, 64<<20, claim{of: l, client: "slow"})
+				readBody(t.Context(), trickledBody{s, a}, 1000, 64<<20, memoryClaim{budget: l, client: "slow"})
 			}()
 		}
 		began := time.Now()
-		leave, err := l.admit(t.Context(), "z")
+		leave, err := l.acquirePlace(t.Context(), "z")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took > bodyGrace+2*lookEvery {
+		if took := time.Since(began); took > bodyGrace+2*slowCheckInterval {
 			t.Errorf("it took %v", took)
 		}
 		leave()

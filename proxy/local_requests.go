@@ -19,7 +19,7 @@ var errStopped = fmt.Errorf("the body came too slowly, or stopped: %w", os.ErrDe
 // claim the memory that all requests share, as it comes. Leave gives both back.
 func (h *Handler) enter(w http.ResponseWriter, r *http.Request) (on *http.Request, leave func(), err error) {
 	client := clientOf(r)
-	out, err := h.ledger.admit(r.Context(), client)
+	out, err := h.budget.acquirePlace(r.Context(), client)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -27,11 +27,11 @@ func (h *Handler) enter(w http.ResponseWriter, r *http.Request) (on *http.Reques
 		return r, out, nil
 	}
 	rc := http.NewResponseController(w)
-	arriving := h.ledger.arrives(func() { rc.SetReadDeadline(time.Unix(1, 0)) })
-	room := &claim{of: h.ledger, client: client}
+	arriving := h.budget.trackBody(func() { rc.SetReadDeadline(time.Unix(1, 0)) })
+	room := &memoryClaim{budget: h.budget, client: client}
 	on = r.WithContext(r.Context()) // the server asks the body of its own request, as for one that goes on
-	on.Body = &weighed{ReadCloser: &timed{ReadCloser: r.Body, rc: rc, most: h.conf.BodyTime, arriving: arriving}, ctx: r.Context(), room: room}
-	return on, func() { arriving.end(); room.free(); out() }, nil
+	on.Body = &claimingBody{ReadCloser: &timedBody{ReadCloser: r.Body, rc: rc, timeout: h.conf.BodyTime, arrivingBody: arriving}, ctx: r.Context(), memory: room}
+	return on, func() { arriving.end(); room.releaseAll(); out() }, nil
 }
 
 // turn waits until a body that was read may be worked on, and bounds the time that it takes.
@@ -42,14 +42,14 @@ func (h *Handler) turn(ctx context.Context, raw []byte) (in context.Context, don
 		in, stop = withBudget(ctx, most)
 		end = stop
 	}
-	if weight(raw) <= smallClaim {
+	if planMemory(raw) <= smallClaim {
 		return in, end, nil
 	}
 	wait, stop := context.WithTimeout(ctx, planWait)
 	defer stop()
 	select {
-	case h.ledger.plans <- struct{}{}:
-		return in, func() { end(); <-h.ledger.plans }, nil
+	case h.budget.plans <- struct{}{}:
+		return in, func() { end(); <-h.budget.plans }, nil
 	case <-wait.Done():
 		end()
 		return nil, nil, wait.Err()
@@ -57,19 +57,19 @@ func (h *Handler) turn(ctx context.Context, raw []byte) (in context.Context, don
 }
 
 // weighed claims for what comes of a body what working on it takes; see [weight].
-type weighed struct {
+type claimingBody struct {
 	io.ReadCloser
 	ctx    context.Context
-	room   *claim
+	memory *memoryClaim
 	values int
 }
 
-func (b *weighed) Read(p []byte) (int, error) {
+func (b *claimingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	values := min(bytes.Count(p[:n], []byte{','}), maxValues-b.values)
 	b.values += values
 	if n > 0 {
-		if err := b.room.take(b.ctx, 4*int64(n)+500*int64(values)); err != nil {
+		if err := b.memory.acquire(b.ctx, 4*int64(n)+500*int64(values)); err != nil {
 			return 0, err
 		}
 	}

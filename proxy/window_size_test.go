@@ -37,7 +37,7 @@ func TestLeastIsNotAboveTheTruth(t *testing.T) {
 		for _, model := range models {
 			e := tokens.For(model)
 			n := tally.Of(r, e, false)
-			if least := least(&n, e, r.Raw()); least > truth {
+			if least := leastTokens(&n, e, r.Raw()); least > truth {
 				t.Errorf("%s, %s: at least %d of %d", model, b.Name, least, truth)
 			}
 			worst[model] = max(worst[model], float64(n.Tokens)/float64(truth))
@@ -164,7 +164,7 @@ func TestForeign(t *testing.T) {
 		"plain text, all of it Latin": false, "a naïve guest of a café, which is but a little": false, "совсем другое письмо": true,
 		`\u0441\u043e\u0432\u0441\u0435\u043c`: true, `caf\u00e9 and the rest of a line`: false,
 	} {
-		if foreign([]byte(strings.Repeat(text, 10))) != want {
+		if isNonLatin([]byte(strings.Repeat(text, 10))) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}
