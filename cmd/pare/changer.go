@@ -370,7 +370,7 @@ func (c *changer) formatRemaining(from origin, found []wire.Finding) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "pare: %s: %s could not be repaired\n", from.String(), plural(len(found), "finding"))
 	for i, f := range found {
-		c.noteStyle.Finding(&b, f, false, i > 0 && f.Message == found[i-1].Message)
+		c.noteStyle.WriteFinding(&b, f, false, i > 0 && f.Message == found[i-1].Message)
 	}
 	return b.Bytes()
 }

@@ -139,7 +139,7 @@ func (c *checkCmd) checkTranscript(style picture.Style, from origin, req *wire.R
 	case c.JSON:
 		out.out = encodeLine(c.newResult(from, req, judged))
 	case len(findings) > 0:
-		out.out = style.Transcript(from.String(), req, picture.Count(req), findings)
+		out.out = style.RenderFindings(from.String(), req, picture.Count(req), findings)
 		if !from.isOneOfMany {
 			out.note = formatRemedy(judged, fixCommand(from))
 		}

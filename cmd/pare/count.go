@@ -120,14 +120,14 @@ func (c *countCmd) countTranscript(style picture.Style, from origin, req *wire.R
 		}
 	}
 	out.size = &picture.Size{Messages: [2]int{n.Messages}, Tokens: [2]int{n.Tokens}}
-	drawn := &picture.Tally{Tally: n.Tally, Tokens: n.Tokens, Beside: n.Beside, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, Over: n.OverWindow, Left: formatOutlook(&full)}
+	drawn := &picture.Tally{Tally: n.Tally, Tokens: n.Tokens, Beside: n.Beside, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, IsOverWindow: n.OverWindow, Outlook: formatOutlook(&full)}
 	switch {
 	case c.JSON:
 		out.out = encodeLine(n)
 	case from.isOneOfMany && !c.ByMessage:
-		out.out = style.TallyLine(from.String(), drawn)
+		out.out = style.RenderTallyLine(from.String(), drawn)
 	default:
-		out.out = style.Tally(from.String(), req, drawn)
+		out.out = style.RenderTally(from.String(), req, drawn)
 	}
 	return out, nil
 }

@@ -73,9 +73,9 @@ func (d *doctorRun) repairAll(v *picture.Doctor) {
 		if asked.hasQuit {
 			return
 		}
-		screen.Fprintf(d.env.stderr, "\n%s\n%s\n", v.Notes.Bold(picture.Called(t.Diagnosis)), v.Notes.Faint(v.Home.Short(t.Path)))
+		screen.Fprintf(d.env.stderr, "\n%s\n%s\n", v.Notes.Bold(picture.SessionTitle(t.Diagnosis)), v.Notes.Faint(v.Home.Short(t.Path)))
 		d.repairSession(t, func(m *agentlog.RepairPlan) bool {
-			d.env.stderr.Write(v.Changes(m))
+			d.env.stderr.Write(v.RenderChanges(m))
 			return asked.ask(d.env, func(what string) { d.preview(v, t, m, what) })
 		})
 		d.env.stderr.Write(formatTreatment(v, t))
@@ -146,7 +146,7 @@ const consentHelp = `  y  repair this session; the original becomes FILE.bak, an
 // preview shows the end of a session, or the lines that its repair changes.
 func (d *doctorRun) preview(v *picture.Doctor, t *treatment, m *agentlog.RepairPlan, what string) {
 	if what == "d" {
-		d.env.stderr.Write(v.Difference(m))
+		d.env.stderr.Write(v.RenderDifference(m))
 		return
 	}
 	const most = 24

@@ -17,7 +17,7 @@ func formatTreatment(v *picture.Doctor, t *treatment) []byte {
 		return screen.Appendf(nil, "  repaired except for %s; the original: %s\n", plural(len(t.remaining), "finding"), v.Home.Short(t.backup))
 	case t.isRepaired:
 		out := screen.Appendf(nil, "  %s; the original: %s\n", v.Notes.Good("repaired"), v.Home.Short(t.backup))
-		if next := v.Next(t.Diagnosis); next != "" {
+		if next := v.ResumeHint(t.Diagnosis); next != "" {
 			out = screen.Appendf(out, "  %s\n", next)
 		}
 		return out

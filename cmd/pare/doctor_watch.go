@@ -74,7 +74,7 @@ func (d *doctorRun) reportTrouble(v *picture.Doctor, f *watchedSession, diagnosi
 		_, _ = d.env.stdout.Write(encodeLine((&treatment{Diagnosis: diagnosis}).toJSON()))
 		return
 	}
-	_, _ = d.env.stdout.Write(v.News(diagnosis))
+	_, _ = d.env.stdout.Write(v.RenderNews(diagnosis))
 }
 
 // describeTrouble returns the reason why the session of a running agent cannot continue, or soon

@@ -56,10 +56,10 @@ func (c *explainCmd) run(env *environment) int {
 			out = append(out, encodeLine(toWordJSON(t, rows))...)
 		}
 	case word == "":
-		out = style.Words(wordKinds, found)
+		out = style.RenderWordList(wordKinds, found)
 	default:
 		for _, t := range found {
-			out = append(out, style.Word(t, rows)...)
+			out = append(out, style.RenderWord(t, rows)...)
 		}
 	}
 	return env.writeOutput(out)
@@ -119,7 +119,7 @@ func (c *explainCmd) explainError(env *environment, style picture.Style, text st
 	case c.JSON:
 		return env.writeOutput(encodeLine(errorJSON{Rule: r.Rule, ID: r.Source, Path: r.path, Cause: r.cause, Next: r.listSteps()}))
 	}
-	return env.writeOutput(style.Refusal(picture.Refusal{Title: r.formatTitle(), Cause: r.cause, Steps: r.listSteps(), Foreign: r.isForeign, Rules: wirex.Find(r.Source)}))
+	return env.writeOutput(style.RenderRefusal(picture.Refusal{Title: r.formatTitle(), Cause: r.cause, Steps: r.listSteps(), Foreign: r.isForeign, Rules: wirex.Find(r.Source)}))
 }
 
 // An errorJSON is the output of --json for an error of a provider.

@@ -57,7 +57,7 @@ func recognizeForeignInput(err error, from origin, raw []byte) (what, next strin
 			what, next = m.explain(&g)
 		}
 		if from.source != source.Stdin {
-			next = screen.ForFile(next, from.source)
+			next = screen.FillFileName(next, from.source)
 		}
 		return "this is " + what, next, true
 	}

@@ -26,7 +26,7 @@ func ownerHint(path string) string {
 		if !ok {
 			return ""
 		}
-		return fmt.Sprintf("%s belongs to %s (%s), and you are %s", screen.Word(name), userName(int(owner.Uid)), st.Mode(), userName(os.Geteuid()))
+		return fmt.Sprintf("%s belongs to %s (%s), and you are %s", screen.QuoteWord(name), userName(int(owner.Uid)), st.Mode(), userName(os.Geteuid()))
 	}
 }
 

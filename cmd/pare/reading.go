@@ -212,7 +212,9 @@ func (o origin) String() string {
 }
 
 // sessionName returns the name of a session file for reports.
-func (o origin) sessionName() picture.Name { return picture.Name{Shown: o.String(), Path: o.source} }
+func (o origin) sessionName() picture.SessionName {
+	return picture.SessionName{Shown: o.String(), Path: o.source}
+}
 
 // An unreadableJSON is the output of --json for a transcript that cannot be read.
 type unreadableJSON struct {

@@ -58,7 +58,7 @@ func (c *rulesCmd) run(env *environment) int {
 		}
 		return env.writeOutput(all)
 	}
-	return env.writeOutput(env.newStyle(env.stdout, c.Color).Rules(list))
+	return env.writeOutput(env.newStyle(env.stdout, c.Color).RenderRules(list))
 }
 
 // A configVerdict is the output of --check --json.

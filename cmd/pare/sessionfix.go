@@ -147,9 +147,9 @@ func (c *changer) formatRemainingInSession(from origin, session sessionFile, lef
 	var b bytes.Buffer
 	screen.Fprintf(&b, "pare: %s: %s cannot be fixed; lines are those of the result\n", from.String(), plural(len(left), "finding"))
 	for _, f := range left {
-		c.noteStyle.Placed(&b, from.sessionName(), f)
-		c.noteStyle.Meaning(&b, f.Finding, true, false)
-		c.noteStyle.Instead(&b, f)
+		c.noteStyle.WriteLocation(&b, from.sessionName(), f)
+		c.noteStyle.WriteMeaning(&b, f.Finding, true, false)
+		c.noteStyle.WriteAdvice(&b, f)
 	}
 	return b.Bytes()
 }
@@ -197,25 +197,25 @@ func (c *changer) renderSessionPlan(from origin, session sessionFile, fixed *age
 		return nil
 	}
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n\n", c.style.Paint.Bold(from.String()), c.style.Paint.Faint(c.style.AboutSession(session.Stored)))
+	screen.Fprintf(&b, "%s  %s\n\n", c.style.Paint.Bold(from.String()), c.style.Paint.Faint(c.style.DescribeSession(session.Stored)))
 	all := slices.Clone(fixed.Changes)
 	slices.SortStableFunc(all, func(x, y agentlog.Change) int {
 		return cmp.Or(cmp.Compare(x.File, y.File), cmp.Compare(sortLine(x), sortLine(y)))
 	})
-	c.style.Changes(&b, from.sessionName(), all)
+	c.style.WriteChanges(&b, from.sessionName(), all)
 	if around := countSurroundingBytes(session, fixed); around != 0 {
-		screen.Fprintf(&b, "%s\n", c.style.Paint.Faint("around these changes:"+picture.BytesChanged(around)+": the records that they stand in, and links between lines"))
+		screen.Fprintf(&b, "%s\n", c.style.Paint.Faint("around these changes:"+picture.FormatByteChange(around)+": the records that they stand in, and links between lines"))
 	}
 	if len(fixed.Files) == 0 {
 		const most = 12
-		picture.Difference(&b, c.style.Paint, c.style.Width, most, session.Raw(), fixed.Raw)
+		picture.WriteDifference(&b, c.style.Paint, c.style.Width, most, session.Raw(), fixed.Raw)
 	}
 	if len(fixed.Remaining) > 0 {
 		screen.Fprintf(&b, "\n%s\n", c.style.Paint.Bold("cannot be fixed; lines are those of the result"))
 		for _, f := range fixed.Remaining {
-			c.style.Placed(&b, from.sessionName(), f)
-			c.style.Meaning(&b, f.Finding, true, false)
-			c.style.Instead(&b, f)
+			c.style.WriteLocation(&b, from.sessionName(), f)
+			c.style.WriteMeaning(&b, f.Finding, true, false)
+			c.style.WriteAdvice(&b, f)
 		}
 	}
 	b.WriteByte('\n')

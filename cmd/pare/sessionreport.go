@@ -41,7 +41,7 @@ func (c *checkCmd) checkSession(style picture.Style, from origin, session sessio
 		}
 		out.out = encodeLine(r)
 	case len(found) > 0:
-		out.out = style.Session(from.sessionName(), session.Stored, found)
+		out.out = style.RenderSession(from.sessionName(), session.Stored, found)
 		if !from.isOneOfMany && from.source != source.Stdin {
 			out.note = screen.Appendf(nil, "%s\n", formatSessionRemedy(session.Remedy(found), from.source))
 		}
@@ -53,7 +53,7 @@ func (c *checkCmd) checkSession(style picture.Style, from origin, session sessio
 
 // formatSessionRemedy returns the next step for the findings of a session file.
 func formatSessionRemedy(r agentlog.Remedy, file string) screen.Text {
-	command := screen.NewCommand("pare", picture.RepairVerb(r), "--in-place").Files(file)
+	command := screen.NewCommand("pare", picture.RepairCommandName(r), "--in-place").Files(file)
 	switch {
 	case r.Full: // trim also repairs
 		return screen.Printf("to repair and shorten it: %s", command)
@@ -62,5 +62,5 @@ func formatSessionRemedy(r agentlog.Remedy, file string) screen.Text {
 	case !r.Leaves:
 		return screen.Printf("to fix it: %s", command)
 	}
-	return picture.Partly(r, command)
+	return picture.DescribePartialRepair(r, command)
 }

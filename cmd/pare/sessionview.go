@@ -136,7 +136,7 @@ func threadHint(all []*agentlog.Thread) string {
 			names = append(names, fmt.Sprintf("and %d more", len(all)-most))
 			break
 		}
-		names = append(names, screen.Word(thread.Name))
+		names = append(names, screen.QuoteWord(thread.Name))
 	}
 	return "--thread is one of " + strings.Join(names, ", ")
 }
@@ -160,7 +160,7 @@ func formatOtherThreads(style picture.Style, all []*shownThread) []byte {
 	}
 	var names []string
 	for _, s := range all[1:] {
-		names = append(names, fmt.Sprintf("%s (%s)", screen.Word(s.from.thread), plural(len(s.req.Transcript().Messages()), "message")))
+		names = append(names, fmt.Sprintf("%s (%s)", screen.QuoteWord(s.from.thread), plural(len(s.req.Transcript().Messages()), "message")))
 	}
 	return screen.Appendf(nil, "\n%s\n", style.Paint.Faint("not sent: "+strings.Join(names, ", ")+"; --thread NAME shows it"))
 }

@@ -169,6 +169,6 @@ func (c *splitCmd) splitTranscript(style picture.Style, from origin, req *wire.R
 		out.out = encodeLine(divisionJSON{from.source, from.line, from.thread, *d})
 		return out, nil
 	}
-	out.out = style.Division(from.String(), req, d)
+	out.out = style.RenderDivision(from.String(), req, d)
 	return out, nil
 }

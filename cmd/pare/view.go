@@ -247,7 +247,7 @@ func (t *shownThread) buildNotes() (all []ui.Note) {
 
 // sketch returns the conversation as text for the terminal.
 func (t *shownThread) sketch(style picture.Style) []byte {
-	return picture.Sketch{Style: style, From: t.from.String(), Request: t.req, Findings: t.findings, Page: t.page(), Line: t.lineOf}.Render()
+	return picture.Sketch{Style: style, From: t.from.String(), Request: t.req, Findings: t.findings, Page: t.page(), LineOf: t.lineOf}.Render()
 }
 
 // loadThreads reads the conversation, or the threads of a session.

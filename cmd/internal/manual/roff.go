@@ -30,11 +30,11 @@ func Pages(app *kong.Application, groups []kong.Group) []Page {
 
 func appPage(app *kong.Application, groups []kong.Group) []byte {
 	var m manWriter
-	m.head("pare", strings.TrimSuffix(strings.TrimPrefix(app.Help, "Pare "), "."))
+	m.header("pare", strings.TrimSuffix(strings.TrimPrefix(app.Help, "Pare "), "."))
 	m.section("SYNOPSIS")
 	m.line(`\fBpare\fR \fIcommand\fR [\fIflags\fR] [\fIpath\fR...]`)
 	m.section("EXAMPLES")
-	m.detail(`    pare doctor                        check the sessions of your agents
+	m.helpText(`    pare doctor                        check the sessions of your agents
     pare check request.json            what would the provider refuse, and why
     pare fix --in-place session.jsonl
     pare trim --max-tokens 50000 request.json -o small.json`)
@@ -50,7 +50,7 @@ func appPage(app *kong.Application, groups []kong.Group) []byte {
 				m.line(`.SS "` + roffText(strings.TrimSuffix(g.Title, ":")) + `"`)
 			}
 			m.line(".TP\n" + `\fBpare\-` + roffText(n.Name) + `\fR(1)`)
-			m.text(n.Help)
+			m.paragraph(n.Help)
 		}
 	}
 	m.section("OPTIONS")
@@ -58,16 +58,16 @@ func appPage(app *kong.Application, groups []kong.Group) []byte {
 		m.flag(f)
 	}
 	m.section("INPUT")
-	m.text("A path is a file, a folder (all that is in it), or - for standard input. What a file is, is seen from its content: a request body, a list of messages, JSON lines of either, or the session file of an agent. Files that end in .gz or .zst are read, too.")
-	m.status()
+	m.paragraph("A path is a file, a folder (all that is in it), or - for standard input. What a file is, is seen from its content: a request body, a list of messages, JSON lines of either, or the session file of an agent. Files that end in .gz or .zst are read, too.")
+	m.exitStatus()
 	m.section("ENVIRONMENT")
 	m.line(".TP\n.B NO_COLOR")
-	m.text("If it is set, nothing is coloured, unless --color says always.")
+	m.paragraph("If it is set, nothing is coloured, unless --color says always.")
 	m.line(".TP\n.B TERM")
-	m.text("If it is dumb, there are neither colours nor a progress bar.")
+	m.paragraph("If it is dumb, there are neither colours nor a progress bar.")
 	m.section("FILES")
 	m.line(".TP\n.I pare.toml")
-	m.text("The configuration of the rules, in the folder in which pare is run. pare init writes one.")
+	m.paragraph("The configuration of the rules, in the folder in which pare is run. pare init writes one.")
 	m.section("SEE ALSO")
 	var others []string
 	for _, n := range app.Children {
@@ -80,7 +80,7 @@ func appPage(app *kong.Application, groups []kong.Group) []byte {
 
 func commandPage(app *kong.Application, n *kong.Node) []byte {
 	var m manWriter
-	m.head("pare-"+n.Name, strings.TrimSuffix(strings.ToLower(n.Help[:1])+n.Help[1:], "."))
+	m.header("pare-"+n.Name, strings.TrimSuffix(strings.ToLower(n.Help[:1])+n.Help[1:], "."))
 	m.section("SYNOPSIS")
 	synopsis := `\fBpare ` + roffText(n.Name) + `\fR [\fIflags\fR]`
 	for _, p := range n.Positional {
@@ -97,18 +97,18 @@ func commandPage(app *kong.Application, n *kong.Node) []byte {
 	examples, rest := Examples(n.Detail)
 	if examples != "" {
 		m.section("EXAMPLES")
-		m.detail(examples)
+		m.helpText(examples)
 	}
 	m.section("DESCRIPTION")
-	m.text(n.Help)
+	m.paragraph(n.Help)
 	if rest != "" {
 		m.line(".PP")
-		m.detail(rest)
+		m.helpText(rest)
 	}
 	m.section("OPTIONS")
 	for _, p := range n.Positional {
 		m.line(".TP\n" + `\fI` + roffText(p.Name) + `\fR`)
-		m.text(p.Help)
+		m.paragraph(p.Help)
 	}
 	for _, f := range n.Flags {
 		m.flag(f)
@@ -116,7 +116,7 @@ func commandPage(app *kong.Application, n *kong.Node) []byte {
 	for _, f := range app.Flags {
 		m.flag(f)
 	}
-	m.status()
+	m.exitStatus()
 	m.section("SEE ALSO")
 	m.line(`\fBpare\fR(1)`)
 	return m.Bytes()
@@ -140,27 +140,27 @@ type manWriter struct{ bytes.Buffer }
 
 func (m *manWriter) line(s string) { m.WriteString(s + "\n") }
 
-func (m *manWriter) head(name, what string) {
+func (m *manWriter) header(name, what string) {
 	fmt.Fprintf(m, ".\\\" made by: pare man\n.TH \"%s\" \"1\" \"\" \"pare\" \"Pare\"\n.SH \"NAME\"\n%s \\- %s\n", roffText(strings.ToUpper(name)), roffText(name), roffText(what))
 }
 
 func (m *manWriter) section(name string) { m.line(`.SH "` + name + `"`) }
 
 // text writes a paragraph; roff breaks its lines anew.
-func (m *manWriter) text(s string) {
+func (m *manWriter) paragraph(s string) {
 	for _, l := range screen.Paragraphs(s, 76) {
 		m.line(roffText(l))
 	}
 }
 
 // detail writes a text of help: paragraphs, and indented ones as they are.
-func (m *manWriter) detail(s string) {
+func (m *manWriter) helpText(s string) {
 	for i, paragraph := range strings.Split(s, "\n\n") {
 		if i > 0 {
 			m.line(".PP")
 		}
 		if !strings.HasPrefix(paragraph, "    ") {
-			m.text(strings.ReplaceAll(paragraph, "\n", " "))
+			m.paragraph(strings.ReplaceAll(paragraph, "\n", " "))
 			continue
 		}
 		m.line(".RS 4\n.nf")
@@ -180,7 +180,7 @@ func (m *manWriter) flag(f *kong.Flag) {
 		name += ` \fI` + roffText(flagValue(f)) + `\fR`
 	}
 	m.line(".TP\n" + name)
-	m.text(f.Help)
+	m.paragraph(f.Help)
 }
 
 // flagValue is how the value of a flag is called.
@@ -195,11 +195,11 @@ func flagValue(f *kong.Flag) string {
 }
 
 // status writes what the exit status means.
-func (m *manWriter) status() {
+func (m *manWriter) exitStatus() {
 	m.section("EXIT STATUS")
 	for i, meaning := range []string{"Clean, or done.", "There are findings, or some could not be repaired.", "Wrong usage, or input that cannot be read.", "The window is too small for what must be kept; nothing is written."} {
 		m.line(fmt.Sprintf(".TP\n.B %d", i))
-		m.text(meaning)
+		m.paragraph(meaning)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // shellWords is what can be completed: the grammar, as far as a shell cares.
-type shellWords struct{ commands []shellCommand }
+type completions struct{ commands []shellCommand }
 
 type shellCommand struct {
 	name, help string
@@ -37,7 +37,7 @@ type shellValue struct {
 // Completion makes the completions for a shell, bash, zsh or fish, from the grammar. known lists what
 // the value of a flag may be, by the name of the flag; others are read off the grammar.
 func Completion(shell string, app *kong.Application, known map[string][]string) []byte {
-	all := wordsOf(app, known)
+	all := readCommands(app, known)
 	switch shell {
 	case "zsh":
 		return zshCompletion(all)
@@ -48,37 +48,37 @@ func Completion(shell string, app *kong.Application, known map[string][]string) 
 }
 
 // wordsOf reads the grammar.
-func wordsOf(app *kong.Application, known map[string][]string) shellWords {
-	var all shellWords
+func readCommands(app *kong.Application, known map[string][]string) completions {
+	var all completions
 	for _, n := range app.Children {
 		c := shellCommand{name: n.Name, help: n.Help}
 		for _, level := range n.AllFlags(true) {
 			for _, f := range level {
-				c.flags = append(c.flags, flagOf(f, known))
+				c.flags = append(c.flags, newShellFlag(f, known))
 			}
 		}
 		for _, p := range n.Positional {
-			c.args = valueOf(p, p.Name, known)
+			c.args = newShellValue(p, p.Name, known)
 		}
 		all.commands = append(all.commands, c)
 	}
 	return all
 }
 
-func flagOf(f *kong.Flag, known map[string][]string) shellFlag {
+func newShellFlag(f *kong.Flag, known map[string][]string) shellFlag {
 	out := shellFlag{name: f.Name, help: f.Help, many: f.IsSlice()}
 	if f.Short != 0 {
 		out.short = string(f.Short)
 	}
 	if !f.IsBool() {
-		v := valueOf(f.Value, f.PlaceHolder, known)
+		v := newShellValue(f.Value, f.PlaceHolder, known)
 		out.value = &v
 	}
 	return out
 }
 
 // valueOf tells what a value may be from its enum, its placeholder or its name.
-func valueOf(v *kong.Value, placeholder string, known map[string][]string) shellValue {
+func newShellValue(v *kong.Value, placeholder string, known map[string][]string) shellValue {
 	out := shellValue{name: strings.ToUpper(v.Name), many: v.IsSlice()}
 	switch {
 	case known[v.Name] != nil:
@@ -94,7 +94,7 @@ func valueOf(v *kong.Value, placeholder string, known map[string][]string) shell
 }
 
 // bashCompletion works with the bash of macOS, too, which is of 2007.
-func bashCompletion(all shellWords) []byte {
+func bashCompletion(all completions) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# bash completion of pare; made by: pare completion bash
 _pare() {
@@ -157,11 +157,11 @@ func bashValue(v shellValue) string {
 	return ":"
 }
 
-func zshCompletion(all shellWords) []byte {
+func zshCompletion(all completions) []byte {
 	var b bytes.Buffer
 	b.WriteString("#compdef pare\n# zsh completion of pare; made by: pare completion zsh\n_pare() {\n    local context state state_descr line ret=1\n    typeset -A opt_args\n    local -a commands=(\n")
 	for _, c := range all.commands {
-		fmt.Fprintf(&b, "        %s\n", shQuote(c.name+":"+zshText(c.help)))
+		fmt.Fprintf(&b, "        %s\n", quoteShell(c.name+":"+zshText(c.help)))
 	}
 	b.WriteString("    )\n    _arguments -C '(- *)'{-h,--help}'[show help]' '(- *)--version[print the version]' '1: :->command' '*:: :->rest' && ret=0\n")
 	b.WriteString("    case $state in\n    command) _describe -t commands 'command of pare' commands && ret=0 ;;\n    rest)\n        case $words[1] in\n")
@@ -175,7 +175,7 @@ func zshCompletion(all shellWords) []byte {
 			if v.many {
 				place = "*:"
 			}
-			fmt.Fprintf(&b, " \\\n                %s", shQuote(place+zshValue(v)))
+			fmt.Fprintf(&b, " \\\n                %s", quoteShell(place+zshValue(v)))
 		}
 		b.WriteString(" && ret=0 ;;\n")
 	}
@@ -198,9 +198,9 @@ func zshFlag(f shellFlag) string {
 		}
 	}
 	if f.short == "" {
-		return shQuote(lead + "--" + f.name + equals + text)
+		return quoteShell(lead + "--" + f.name + equals + text)
 	}
-	return shQuote(lead) + "{-" + f.short + plus + ",--" + f.name + equals + "}" + shQuote(text)
+	return quoteShell(lead) + "{-" + f.short + plus + ",--" + f.name + equals + "}" + quoteShell(text)
 }
 
 func zshValue(v shellValue) string {
@@ -215,10 +215,10 @@ func zshValue(v shellValue) string {
 
 // zshText makes a help text safe inside of a specification.
 func zshText(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`).Replace(brief(s))
+	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`).Replace(firstSentence(s))
 }
 
-func fishCompletion(all shellWords) []byte {
+func fishCompletion(all completions) []byte {
 	var b bytes.Buffer
 	b.WriteString("# fish completion of pare; made by: pare completion fish\ncomplete -c pare -f\ncomplete -c pare -n __fish_use_subcommand -l version -d 'print the version'\ncomplete -c pare -n __fish_use_subcommand -s h -l help -d 'show help'\n")
 	for _, c := range all.commands {
@@ -230,7 +230,7 @@ func fishCompletion(all shellWords) []byte {
 		case c.args.files:
 			b.WriteString("complete -c pare -n $in -F\n")
 		case len(c.args.words) > 0:
-			fmt.Fprintf(&b, "complete -c pare -n $in -a %s\n", shQuote(strings.Join(c.args.words, " ")))
+			fmt.Fprintf(&b, "complete -c pare -n $in -a %s\n", quoteShell(strings.Join(c.args.words, " ")))
 		}
 		for _, f := range c.flags {
 			b.WriteString("complete -c pare -n $in -l " + f.name)
@@ -242,7 +242,7 @@ func fishCompletion(all shellWords) []byte {
 			case v.files:
 				b.WriteString(" -r -F")
 			case len(v.words) > 0:
-				b.WriteString(" -x -a " + shQuote(strings.Join(v.words, " ")))
+				b.WriteString(" -x -a " + quoteShell(strings.Join(v.words, " ")))
 			default:
 				b.WriteString(" -x")
 			}
@@ -253,14 +253,14 @@ func fishCompletion(all shellWords) []byte {
 }
 
 func fishText(s string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(brief(s)) + "'"
+	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(firstSentence(s)) + "'"
 }
 
 // brief is the first sentence of a help text.
-func brief(s string) string {
+func firstSentence(s string) string {
 	first, _, _ := strings.Cut(s, ". ")
 	return strings.TrimSuffix(first, ".")
 }
 
 // shQuote is s in single quotes, for a shell like sh.
-func shQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+func quoteShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

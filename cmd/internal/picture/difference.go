@@ -8,9 +8,9 @@ import (
 
 // Difference shows at most so many of the lines that are only in one of two files; of two long ones
 // that stand in each other's place only what differs.
-func Difference(b *bytes.Buffer, paint screen.Palette, width, most int, before, after []byte) {
+func WriteDifference(b *bytes.Buffer, paint screen.Palette, width, most int, before, after []byte) {
 	was, is := bytes.Split(bytes.TrimSuffix(before, []byte("\n")), []byte("\n")), bytes.Split(bytes.TrimSuffix(after, []byte("\n")), []byte("\n"))
-	inWas, inIs := counts(was), counts(is)
+	inWas, inIs := countLines(was), countLines(is)
 	shown := 0
 	say := func(sign string, line []byte, colour func(any) screen.Text) {
 		if shown++; shown <= most {
@@ -25,7 +25,7 @@ func Difference(b *bytes.Buffer, paint screen.Palette, width, most int, before, 
 			inIs[string(is[j])]--
 			i, j = i+1, j+1
 		case both && inIs[string(was[i])] == 0 && inWas[string(is[j])] == 0:
-			old, young := apart(was[i], is[j])
+			old, young := cutCommonEnds(was[i], is[j])
 			say("−", old, paint.Fault)
 			say("+", young, paint.Good)
 			inWas[string(was[i])]--
@@ -46,7 +46,7 @@ func Difference(b *bytes.Buffer, paint screen.Palette, width, most int, before, 
 	}
 }
 
-func counts(lines [][]byte) map[string]int {
+func countLines(lines [][]byte) map[string]int {
 	all := make(map[string]int, len(lines))
 	for _, line := range lines {
 		all[string(line)]++
@@ -55,7 +55,7 @@ func counts(lines [][]byte) map[string]int {
 }
 
 // apart leaves out what two lines have in common at both ends, but for a few bytes around it.
-func apart(a, b []byte) (was, is []byte) {
+func cutCommonEnds(a, b []byte) (was, is []byte) {
 	const around = 24
 	front, back := 0, 0
 	for front < min(len(a), len(b)) && a[front] == b[front] {

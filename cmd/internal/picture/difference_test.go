@@ -23,7 +23,7 @@ func TestDifference(t *testing.T) {
 		{"1\n2\n3\n4\n5\n6\n7\n8\n9\n", "0\n", "− 1|+ 0|− 2|− 3|− 4|− 5|− 6|− 7|and 2 lines more"},
 	} {
 		var b bytes.Buffer
-		Difference(&b, screen.Palette(false), 80, 8, []byte(c.before), []byte(c.after))
+		WriteDifference(&b, screen.Palette(false), 80, 8, []byte(c.before), []byte(c.after))
 		got := b.String()
 		lines := strings.Split(strings.TrimSuffix(got, "\n"), "\n")
 		for i := range lines {

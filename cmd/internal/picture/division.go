@@ -22,40 +22,40 @@ type Division struct {
 }
 
 // Division shows the messages on both sides of the cut.
-func (s Style) Division(from string, req *wire.Request, d *Division) []byte {
+func (s Style) RenderDivision(from string, req *wire.Request, d *Division) []byte {
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(from), s.Paint.Faint(s.About(req, Count(req))))
+	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(from), s.Paint.Faint(s.DescribeRequest(req, Count(req))))
 	if d.Cut == 0 {
-		s.noDivision(&b, d)
+		s.writeNoCut(&b, d)
 		return b.Bytes()
 	}
-	screen.Fprintf(&b, "  cut before message %s: %s, %s\n\n", s.Paint.Bold(fmt.Sprint(d.Cut)), goes(d.Head), stays(d.Tail))
-	p := New(s, req.Transcript(), d.Cut, nil)
+	screen.Fprintf(&b, "  cut before message %s: %s, %s\n\n", s.Paint.Bold(fmt.Sprint(d.Cut)), formatGoing(d.Head), formatStaying(d.Tail))
+	p := NewExcerpt(s, req.Transcript(), d.Cut, nil)
 	digits := len(fmt.Sprint(d.Head + d.Tail - 1))
-	p.Ends(&b, 0, d.Head, digits)
+	p.DrawEnds(&b, 0, d.Head, digits)
 	screen.Fprintf(&b, "    %s\n", s.Paint.Good(strings.Repeat("╌", 4)+" cut "+strings.Repeat("╌", 24)))
-	p.Ends(&b, d.Cut, d.Head+d.Tail, digits)
+	p.DrawEnds(&b, d.Cut, d.Head+d.Tail, digits)
 	b.WriteByte('\n')
-	if others := numbers(d.Cuts, d.Cut); others != "" {
+	if others := listNumbers(d.Cuts, d.Cut); others != "" {
 		screen.Fprintf(&b, "  %s\n\n", s.Paint.Faint("other cuts: "+others))
 	}
 	return b.Bytes()
 }
 
 // noDivision says why there is no cut, and what to ask for instead.
-func (s Style) noDivision(b *bytes.Buffer, d *Division) {
+func (s Style) writeNoCut(b *bytes.Buffer, d *Division) {
 	screen.Fprintf(b, "  %s: nothing can be separated from the last %s\n", s.Paint.Bold("no cut"), screen.Plural(d.MinKeep, "message"))
 	if len(d.Cuts) > 0 {
-		screen.Fprintf(b, "  %s\n", s.Paint.Faint(fmt.Sprintf("it can be cut nearer the end, before message %s; --min-keep %d allows the first", numbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
+		screen.Fprintf(b, "  %s\n", s.Paint.Faint(fmt.Sprintf("it can be cut nearer the end, before message %s; --min-keep %d allows the first", listNumbers(d.Cuts, 0), d.Tail-d.Cuts[0])))
 	}
-	if n := lastWithin(d.Inside, d.Tail-d.MinKeep); n > 0 && !d.Within {
+	if n := lastCutUpTo(d.Inside, d.Tail-d.MinKeep); n > 0 && !d.Within {
 		screen.Fprintf(b, "  %s\n", s.Paint.Faint(fmt.Sprintf("--inside would cut before message %d, in a run of tool use", n)))
 	}
 	b.WriteByte('\n')
 }
 
 // lastWithin is the last cut that is not behind most, or 0.
-func lastWithin(cuts []int, most int) int {
+func lastCutUpTo(cuts []int, most int) int {
 	last := 0
 	for _, n := range cuts {
 		if n <= most {
@@ -66,7 +66,7 @@ func lastWithin(cuts []int, most int) int {
 }
 
 // numbers lists some of all, but for one, in a few words.
-func numbers(all []int, without int) string {
+func listNumbers(all []int, without int) string {
 	var list []string
 	for _, n := range all {
 		if n == without {
@@ -81,14 +81,14 @@ func numbers(all []int, without int) string {
 	return strings.Join(list, ", ")
 }
 
-func goes(n int) string {
+func formatGoing(n int) string {
 	if n == 1 {
 		return "1 message goes"
 	}
 	return fmt.Sprintf("%d messages go", n)
 }
 
-func stays(n int) string {
+func formatStaying(n int) string {
 	if n == 1 {
 		return "1 stays"
 	}

@@ -26,66 +26,66 @@ type Doctor struct {
 
 // How much is shown without --all.
 const (
-	cleanRows    = 20 // projects without a broken session
-	besideBroken = 3  // the same, where others have one: what is broken comes behind the table
-	brokenListed = 20 // sessions
+	maxCleanProjects     = 20 // projects without a broken session
+	maxCleanNextToBroken = 3  // the same, where others have one: what is broken comes behind the table
+	maxBrokenSessions    = 20 // sessions
 )
 
 // A row is the sessions that an agent has of a project.
-type row struct {
+type projectRow struct {
 	agent, project   string
 	sessions, broken int
-	rules            map[string]int
-	last             time.Time
+	ruleCounts       map[string]int
+	lastUsed         time.Time
 }
 
 // rowsOf puts diagnoses into rows, by agent in the order of the table, then the newest
 // first.
-func rowsOf(all []*agentlog.Diagnosis) []*row {
-	var rows []*row
-	byName := map[[2]string]*row{}
+func groupByProject(all []*agentlog.Diagnosis) []*projectRow {
+	var rows []*projectRow
+	byName := map[[2]string]*projectRow{}
 	for _, d := range all {
 		key := [2]string{d.Agent.Name, d.Project}
 		if byName[key] == nil {
-			byName[key] = &row{agent: d.Agent.Name, project: d.Project, rules: map[string]int{}}
+			byName[key] = &projectRow{agent: d.Agent.Name, project: d.Project, ruleCounts: map[string]int{}}
 			rows = append(rows, byName[key])
 		}
 		byName[key].add(d)
 	}
 	order := agentlog.AgentNames()
-	slices.SortStableFunc(rows, func(a, b *row) int {
+	slices.SortStableFunc(rows, func(a, b *projectRow) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(order, a.agent), slices.Index(order, b.agent)),
-			b.last.Compare(a.last), cmp.Compare(a.project, b.project),
+			b.lastUsed.Compare(a.lastUsed), cmp.Compare(a.project, b.project),
 		)
 	})
 	return rows
 }
 
-func (w *row) add(d *agentlog.Diagnosis) {
+func (w *projectRow) add(d *agentlog.Diagnosis) {
 	w.sessions++
-	if d.Modified.After(w.last) {
-		w.last = d.Modified
+	if d.Modified.After(w.lastUsed) {
+		w.lastUsed = d.Modified
 	}
 	if d.Err != nil {
 		w.broken++
-		w.rules["cannot be read"]++
+		w.ruleCounts["cannot be read"]++
 	}
 	if d.Broken() {
 		w.broken++
 	}
 	for _, f := range d.Faults {
 		if f.Effect == agentlog.Refused && d.Broken() {
-			w.rules[f.Rule]++
+			w.ruleCounts[f.Rule]++
 		}
 	}
 }
 
 // why names the commonest rules.
-func (w *row) why() string {
+func (w *projectRow) topRules() string {
 	const most = 2
-	rules := slices.SortedFunc(maps.Keys(w.rules), func(a, b string) int {
-		return cmp.Or(cmp.Compare(w.rules[b], w.rules[a]), cmp.Compare(a, b))
+	rules := slices.SortedFunc(maps.Keys(w.ruleCounts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(w.ruleCounts[b], w.ruleCounts[a]), cmp.Compare(a, b))
 	})
 	var parts []string
 	for i, r := range rules {
@@ -93,7 +93,7 @@ func (w *row) why() string {
 			parts = append(parts, "…")
 			break
 		}
-		parts = append(parts, fmt.Sprintf("%s %d", r, w.rules[r]))
+		parts = append(parts, fmt.Sprintf("%s %d", r, w.ruleCounts[r]))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -104,16 +104,16 @@ func (v *Doctor) Render(all []*agentlog.Diagnosis) []byte {
 	if len(all) == 0 {
 		return nil
 	}
-	if head := headline(all); head != "" {
+	if head := formatHeadline(all); head != "" {
 		screen.Fprintf(&b, "%s\n\n", v.Paint.Bold(head))
 	}
-	v.table(&b, rowsOf(all))
-	v.list(&b, Newest(all))
+	v.writeTable(&b, groupByProject(all))
+	v.writeBroken(&b, SortNewestFirst(all))
 	return b.Bytes()
 }
 
 // headline says how many sessions have which trouble; "" for none.
-func headline(all []*agentlog.Diagnosis) string {
+func formatHeadline(all []*agentlog.Diagnosis) string {
 	n := map[agentlog.Outlook]int{}
 	unread := 0
 	for _, d := range all {
@@ -145,13 +145,13 @@ func headline(all []*agentlog.Diagnosis) string {
 	return strings.Join(parts, ", ")
 }
 
-func (v *Doctor) table(b *bytes.Buffer, rows []*row) {
+func (v *Doctor) writeTable(b *bytes.Buffer, rows []*projectRow) {
 	head := []string{"AGENT", "PROJECT", "SESSIONS", "BROKEN", "WHY", "LAST USED"}
 	cells := [][]string{head}
 	broken := []bool{false}
-	clean, hidden, most := 0, 0, cleanRows
-	if slices.ContainsFunc(rows, func(r *row) bool { return r.broken > 0 }) {
-		most = besideBroken
+	clean, hidden, most := 0, 0, maxCleanProjects
+	if slices.ContainsFunc(rows, func(r *projectRow) bool { return r.broken > 0 }) {
+		most = maxCleanNextToBroken
 	}
 	for _, r := range rows {
 		if r.broken == 0 {
@@ -164,7 +164,7 @@ func (v *Doctor) table(b *bytes.Buffer, rows []*row) {
 		if r.project != "" {
 			project = plain.Line(v.Home.Short(r.project))
 		}
-		cells = append(cells, []string{r.agent, project, fmt.Sprint(r.sessions), fmt.Sprint(r.broken), r.why(), screen.Ago(v.Now, r.last)})
+		cells = append(cells, []string{r.agent, project, fmt.Sprint(r.sessions), fmt.Sprint(r.broken), r.topRules(), screen.Ago(v.Now, r.lastUsed)})
 		broken = append(broken, r.broken > 0)
 	}
 	widths := make([]int, len(head))
@@ -209,18 +209,18 @@ func (v *Doctor) table(b *bytes.Buffer, rows []*row) {
 
 // Newest are diagnoses in the order in which people want them: the session that died today comes
 // first.
-func Newest(all []*agentlog.Diagnosis) []*agentlog.Diagnosis {
+func SortNewestFirst(all []*agentlog.Diagnosis) []*agentlog.Diagnosis {
 	return slices.SortedStableFunc(slices.Values(all), func(a, b *agentlog.Diagnosis) int { return b.Modified.Compare(a.Modified) })
 }
 
 // list shows the sessions that are broken, and how to repair each.
-func (v *Doctor) list(b *bytes.Buffer, all []*agentlog.Diagnosis) {
+func (v *Doctor) writeBroken(b *bytes.Buffer, all []*agentlog.Diagnosis) {
 	shown, hidden := 0, 0
 	for _, d := range all {
 		if d.Err == nil && !d.Broken() && !(v.All && d.Outlook == agentlog.Repairs) {
 			continue
 		}
-		if shown++; shown > brokenListed && !v.All {
+		if shown++; shown > maxBrokenSessions && !v.All {
 			hidden++
 			continue
 		}
@@ -229,7 +229,7 @@ func (v *Doctor) list(b *bytes.Buffer, all []*agentlog.Diagnosis) {
 			screen.Fprintf(b, "  %s\n", v.Paint.Fault("cannot be read: "+d.Unreadable()))
 			continue
 		}
-		v.session(b, d)
+		v.writeSession(b, d)
 	}
 	if hidden > 0 {
 		screen.Fprintf(b, "\n%s\n", v.Paint.Faint(fmt.Sprintf("and %s more that %s broken; --all shows them", screen.Plural(hidden, "session"), screen.IsAre(hidden))))
@@ -237,13 +237,13 @@ func (v *Doctor) list(b *bytes.Buffer, all []*agentlog.Diagnosis) {
 }
 
 // session tells which session it is, what will happen and why, and what to do.
-func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
+func (v *Doctor) writeSession(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	mark, will := v.Paint.Fault("✗"), "cannot be resumed"
 	switch d.Outlook {
 	case agentlog.Repairs:
 		mark, will = v.Paint.Faint("·"), "resumes: the agent repairs it itself"
 	case agentlog.Unknown:
-		mark, will = v.Paint.Advice("?"), "damaged: no record of how "+agentOf(d)+" resumes such a session"
+		mark, will = v.Paint.Advice("?"), "damaged: no record of how "+formatAgent(d)+" resumes such a session"
 	case agentlog.Forgets:
 		mark, will = v.Paint.Advice("!"), "resumes, but the agent forgets a part of it"
 	case agentlog.Full:
@@ -252,7 +252,7 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 			will = fmt.Sprintf("full: %.1f %% of the %s tokens available", 100*share, screen.Grouped(d.Size.Room()))
 		}
 	}
-	v.heading(b, mark, d)
+	v.writeHeading(b, mark, d)
 	recorded := d.RecordedVersion != "" && d.Outlook != agentlog.Unknown
 	if recorded && d.Version == "" {
 		will += " (as recorded with " + d.Agent.Name + " " + d.RecordedVersion + ")"
@@ -264,23 +264,25 @@ func (v *Doctor) session(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	if n := agentlog.Refusals(d.Faults); n > 1 {
 		screen.Fprintf(b, "  %s\n", v.Paint.Faint("and "+screen.Plural(n-1, "more finding")))
 	}
-	screen.Fprintf(b, "  %s %s\n", v.Paint.Faint("fix:"), remedy(d.Remedy, v.Home.RepairCommand(d)))
-	if next := v.Next(d); next != "" {
+	screen.Fprintf(b, "  %s %s\n", v.Paint.Faint("fix:"), formatRemedy(d.Remedy, v.Home.RepairCommand(d)))
+	if next := v.ResumeHint(d); next != "" {
 		screen.Fprintf(b, "  %s\n", v.Paint.Faint(next))
 	}
 }
 
 // agentOf is the agent with its version, if that is known.
-func agentOf(d *agentlog.Diagnosis) string { return strings.TrimSpace(d.Agent.Name + " " + d.Version) }
+func formatAgent(d *agentlog.Diagnosis) string {
+	return strings.TrimSpace(d.Agent.Name + " " + d.Version)
+}
 
 // heading says which session it is.
-func (v *Doctor) heading(b *bytes.Buffer, mark screen.Text, d *agentlog.Diagnosis) {
-	screen.Fprintf(b, "\n%s %s  %s\n", mark, v.Paint.Bold(Called(d)),
-		v.Paint.Faint(fmt.Sprintf("%s · %s · %s · %s", d.Agent.Name, screen.Ago(v.Now, d.Modified), screen.Plural(d.Messages, "message"), sizeOf(d.Bytes))))
+func (v *Doctor) writeHeading(b *bytes.Buffer, mark screen.Text, d *agentlog.Diagnosis) {
+	screen.Fprintf(b, "\n%s %s  %s\n", mark, v.Paint.Bold(SessionTitle(d)),
+		v.Paint.Faint(fmt.Sprintf("%s · %s · %s · %s", d.Agent.Name, screen.Ago(v.Now, d.Modified), screen.Plural(d.Messages, "message"), formatFileSize(d.Bytes))))
 }
 
 // Called is what people know a session by: its project, and what was said first.
-func Called(d *agentlog.Diagnosis) string {
+func SessionTitle(d *agentlog.Diagnosis) string {
 	name := d.Title
 	if name == "" {
 		name = filepath.Base(d.Path)
@@ -294,7 +296,7 @@ func Called(d *agentlog.Diagnosis) string {
 
 // Next is the command that goes on with a session once it is repaired; "" if it would not go on with that
 // one.
-func (v *Doctor) Next(d *agentlog.Diagnosis) screen.Text {
+func (v *Doctor) ResumeHint(d *agentlog.Diagnosis) screen.Text {
 	words := d.Resume()
 	elsewhere := v.Home.Flag != nil && !slices.Contains(words, d.Path) // the agent looks in the user's home
 	if words == nil || elsewhere {
@@ -308,7 +310,7 @@ func (v *Doctor) Next(d *agentlog.Diagnosis) screen.Text {
 }
 
 // sizeOf is the size of a file, in words.
-func sizeOf(n int64) string {
+func formatFileSize(n int64) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprintf("%d bytes", n)
@@ -319,7 +321,7 @@ func sizeOf(n int64) string {
 }
 
 // Changes shows what is to be done to a session, before anybody is asked.
-func (v *Doctor) Changes(t *agentlog.RepairPlan) []byte {
+func (v *Doctor) RenderChanges(t *agentlog.RepairPlan) []byte {
 	var b bytes.Buffer
 	const most = 8
 	for i, c := range t.Fixed.Changes {
@@ -344,30 +346,30 @@ func (v *Doctor) Changes(t *agentlog.RepairPlan) []byte {
 }
 
 // Difference shows the lines that a repair takes away and adds, before anybody is asked.
-func (v *Doctor) Difference(t *agentlog.RepairPlan) []byte {
+func (v *Doctor) RenderDifference(t *agentlog.RepairPlan) []byte {
 	const most = 24
 	var b bytes.Buffer
 	for _, d := range t.Differences() {
 		screen.Fprintf(&b, "  %s\n", v.Notes.Faint(v.Home.Short(d.Path)))
-		Difference(&b, v.Notes, v.Width, most, d.Before, d.After)
+		WriteDifference(&b, v.Notes, v.Width, most, d.Before, d.After)
 	}
 	return b.Bytes()
 }
 
 // News tells what has become of a session whose agent is running.
-func (v *Doctor) News(d *agentlog.Diagnosis) []byte {
+func (v *Doctor) RenderNews(d *agentlog.Diagnosis) []byte {
 	var b bytes.Buffer
 	switch share, known := d.Size.Share(); {
 	case d.Err != nil:
-		v.heading(&b, v.Paint.Fault("✗"), d)
+		v.writeHeading(&b, v.Paint.Fault("✗"), d)
 		screen.Fprintf(&b, "  cannot be read: %s\n", d.Unreadable())
 	case d.Running > agentlog.Repairs:
-		v.session(&b, d)
+		v.writeSession(&b, d)
 	case known && share >= NearlyFull:
-		v.heading(&b, v.Paint.Advice("▣"), d)
+		v.writeHeading(&b, v.Paint.Advice("▣"), d)
 		screen.Fprintf(&b, "  %.1f %% of the %s tokens available: let the agent compact it now\n", 100*share, screen.Grouped(d.Size.Room()))
 	default:
-		v.heading(&b, v.Paint.Good("✓"), d)
+		v.writeHeading(&b, v.Paint.Good("✓"), d)
 		screen.Fprintf(&b, "  resumes as it was left\n")
 	}
 	return b.Bytes()
@@ -377,15 +379,15 @@ func (v *Doctor) News(d *agentlog.Diagnosis) []byte {
 const NearlyFull = 0.9
 
 // remedy is what to do about a session that is ill, if command fixes it.
-func remedy(r agentlog.Remedy, command screen.Command) screen.Text {
+func formatRemedy(r agentlog.Remedy, command screen.Command) screen.Text {
 	if !r.Leaves {
 		return screen.Printf("%s", command)
 	}
-	return Partly(r, command)
+	return DescribePartialRepair(r, command)
 }
 
 // Partly is what to do about a session of which command fixes a part, or nothing.
-func Partly(r agentlog.Remedy, command screen.Command) screen.Text {
+func DescribePartialRepair(r agentlog.Remedy, command screen.Command) screen.Text {
 	if !r.Fixes {
 		return screen.Printf("pare fix cannot fix it: %s", r.Instead)
 	}
@@ -393,7 +395,7 @@ func Partly(r agentlog.Remedy, command screen.Command) screen.Text {
 }
 
 // RepairVerb is the command of Pare that helps: trim repairs a session, too.
-func RepairVerb(r agentlog.Remedy) string {
+func RepairCommandName(r agentlog.Remedy) string {
 	if r.Full {
 		return "trim"
 	}
@@ -408,7 +410,7 @@ type Home struct {
 	Flag  []string // names the home in commands; nil if it is the user's
 }
 
-func (a Home) below(name string) (string, bool) {
+func (a Home) cutHome(name string) (string, bool) {
 	if !a.Tilde || a.Dir == "" {
 		return "", false
 	}
@@ -420,7 +422,7 @@ func (a Home) below(name string) (string, bool) {
 
 // Short is a name as people write it.
 func (a Home) Short(name string) string {
-	if rest, ok := a.below(name); ok {
+	if rest, ok := a.cutHome(name); ok {
 		return strings.TrimSuffix("~/"+rest, "/")
 	}
 	return name
@@ -431,12 +433,12 @@ func (a Home) RepairCommand(d *agentlog.Diagnosis) screen.Command {
 	if d.Agent.Format == agentlog.OpenCode {
 		return screen.NewCommand("pare", "doctor", "--fix", "--agent", "opencode").Words(a.Flag...)
 	}
-	return a.addFile(screen.NewCommand("pare", RepairVerb(d.Remedy), "--in-place"), d.Path)
+	return a.addFile(screen.NewCommand("pare", RepairCommandName(d.Remedy), "--in-place"), d.Path)
 }
 
 // addFile returns a command with the name of a file, written with a tilde where that is possible.
 func (a Home) addFile(c screen.Command, name string) screen.Command {
-	if rest, ok := a.below(name); ok {
+	if rest, ok := a.cutHome(name); ok {
 		return c.HomeFile(rest)
 	}
 	return c.Files(name)

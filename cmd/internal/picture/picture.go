@@ -28,63 +28,63 @@ type Style struct {
 //	▶ 6  user       result ← toolu_03  ✗ result ← toolu_02
 //	                                   ╰─ no earlier call has this id
 //	  7  assistant  “All tests pass.”
-type Picture struct {
+type Excerpt struct {
 	Style
-	t     *transcript.Transcript
-	focus int // the message with the marker; -1: none
-	marks map[transcript.BlockID]string
-	rows  []int // messages to show, sorted
+	transcript *transcript.Transcript
+	focus      int // the message with the marker; -1: none
+	notes      map[transcript.BlockID]string
+	messages   []int // messages to show, sorted
 	// line tells the line of a message, by which it is then called; nil: it is called by
 	// its number.
-	line func(int) int
+	lineOf func(int) int
 }
 
 // New makes a picture of any messages, see [Picture.Row]. The marker stands at focus, -1 is
 // nowhere. A nil line calls messages by their numbers.
-func New(style Style, t *transcript.Transcript, focus int, line func(int) int) *Picture {
-	return &Picture{Style: style, t: t, focus: focus, marks: map[transcript.BlockID]string{}, line: line}
+func NewExcerpt(style Style, t *transcript.Transcript, focus int, line func(int) int) *Excerpt {
+	return &Excerpt{Style: style, transcript: t, focus: focus, notes: map[transcript.BlockID]string{}, lineOf: line}
 }
 
 // Mark marks a block as faulty.
-func (p *Picture) Mark(b transcript.BlockID) { p.marks[b] = "" }
+func (p *Excerpt) Mark(b transcript.BlockID) { p.notes[b] = "" }
 
 // Of plans the picture of findings that are about one message, of the first most messages
 // of the request.
-func Of(style Style, req *wire.Request, found []wire.Finding, most int, line func(int) int) *Picture {
-	p := New(style, req.Transcript(), found[0].Index, line)
+func NewFindingExcerpt(style Style, req *wire.Request, found []wire.Finding, most int, line func(int) int) *Excerpt {
+	p := NewExcerpt(style, req.Transcript(), found[0].Index, line)
 	if p.focus < 0 {
 		return p
 	}
-	for i := max(0, p.focus-1); i <= p.focus+1 && i < len(p.t.Messages()); i++ {
-		p.rows = append(p.rows, i)
+	for i := max(0, p.focus-1); i <= p.focus+1 && i < len(p.transcript.Messages()); i++ {
+		p.messages = append(p.messages, i)
 	}
 	for _, f := range found {
 		if f.Block == transcript.NoBlock {
 			continue
 		}
-		note, other := p.explain(f, strings.TrimPrefix(strings.TrimPrefix(f.Path, req.Path(f.Block)), "."))
-		if p.marks[f.Block] == "" {
-			p.marks[f.Block] = note // of two findings, the first that has something to say
+		note, other := p.explainFinding(f, strings.TrimPrefix(strings.TrimPrefix(f.Path, req.Path(f.Block)), "."))
+		if p.notes[f.Block] == "" {
+			p.notes[f.Block] = note // of two findings, the first that has something to say
 		}
-		if other != transcript.NoBlock && len(p.rows) < 7 {
-			p.rows = append(p.rows, p.t.Block(other).Message)
+		if other != transcript.NoBlock && len(p.messages) < 7 {
+			p.messages = append(p.messages, p.transcript.Block(other).Message)
 		}
 	}
-	slices.Sort(p.rows)
-	p.rows = slices.DeleteFunc(slices.Compact(p.rows), func(m int) bool { return m >= most })
+	slices.Sort(p.messages)
+	p.messages = slices.DeleteFunc(slices.Compact(p.messages), func(m int) bool { return m >= most })
 	return p
 }
 
 // explain says in a few words where a pair breaks, and which block is the other
 // half. field is the part of the block that the finding is about.
-func (p *Picture) explain(f wire.Finding, field string) (note string, other transcript.BlockID) {
-	b := p.t.Block(f.Block)
-	name := callName(b)
-	x := p.t.ExchangeOf(f.Block)
+func (p *Excerpt) explainFinding(f wire.Finding, field string) (note string, other transcript.BlockID) {
+	b := p.transcript.Block(f.Block)
+	name := describeCall(b)
+	x := p.transcript.ExchangeOf(f.Block)
 	if x == transcript.NoExchange {
 		return field, transcript.NoBlock
 	}
-	e := p.t.Exchanges()[x]
+	e := p.transcript.Exchanges()[x]
 	switch f.Rule {
 	case "orphan-call":
 		if e.State == transcript.Open {
@@ -92,16 +92,16 @@ func (p *Picture) explain(f wire.Finding, field string) (note string, other tran
 		}
 		return name + " ──✗ no result follows", transcript.NoBlock
 	case "orphan-result":
-		return p.strayResult(f.Block)
+		return p.explainOrphanResult(f.Block)
 	case "displaced-result":
-		return p.displaced(e, f.Block, name)
+		return p.explainDisplaced(e, f.Block, name)
 	case "duplicate-result":
-		if first := p.blockOf(transcript.Result, b.CallID); first != transcript.NoBlock && first < f.Block {
-			return fmt.Sprintf("%s is answered already, in %s ✗── result", name, p.called(first)), first
+		if first := p.findBlock(transcript.Result, b.CallID); first != transcript.NoBlock && first < f.Block {
+			return fmt.Sprintf("%s is answered already, in %s ✗── result", name, p.messageName(first)), first
 		}
 	case "duplicate-call-id":
-		if first := p.blockOf(transcript.Call, b.CallID); first != transcript.NoBlock && first != f.Block {
-			return fmt.Sprintf("%s is the id of the call in %s already", label(b), p.called(first)), first
+		if first := p.findBlock(transcript.Call, b.CallID); first != transcript.NoBlock && first != f.Block {
+			return fmt.Sprintf("%s is the id of the call in %s already", callLabel(b), p.messageName(first)), first
 		}
 	case "server-tool-unpaired":
 		if e.State == transcript.OrphanResult {
@@ -116,19 +116,19 @@ func (p *Picture) explain(f wire.Finding, field string) (note string, other tran
 
 // strayResult explains a result that answers no call: the call may be missing, or
 // stand where it does not count.
-func (p *Picture) strayResult(b transcript.BlockID) (string, transcript.BlockID) {
-	name := label(p.t.Block(b))
-	call := p.blockOf(transcript.Call, p.t.Block(b).CallID)
+func (p *Excerpt) explainOrphanResult(b transcript.BlockID) (string, transcript.BlockID) {
+	name := callLabel(p.transcript.Block(b))
+	call := p.findBlock(transcript.Call, p.transcript.Block(b).CallID)
 	switch {
 	case call == transcript.NoBlock:
 		return "no earlier call has this id", call
 	case call > b:
-		return fmt.Sprintf("the call %s comes after it, in %s", name, p.called(call)), call
+		return fmt.Sprintf("the call %s comes after it, in %s", name, p.messageName(call)), call
 	}
-	return fmt.Sprintf("%s (%s) ──✗ is not answered from here", callName(p.t.Block(call)), p.called(call)), call
+	return fmt.Sprintf("%s (%s) ──✗ is not answered from here", describeCall(p.transcript.Block(call)), p.messageName(call)), call
 }
 
-func (p *Picture) displaced(e transcript.Exchange, b transcript.BlockID, name string) (string, transcript.BlockID) {
+func (p *Excerpt) explainDisplaced(e transcript.Exchange, b transcript.BlockID, name string) (string, transcript.BlockID) {
 	if e.Call == transcript.NoBlock || len(e.Results) == 0 {
 		return "", transcript.NoBlock
 	}
@@ -136,16 +136,16 @@ func (p *Picture) displaced(e transcript.Exchange, b transcript.BlockID, name st
 	if b == e.Call {
 		other = e.Results[0]
 	}
-	between := p.message(e.Results[0]) - p.message(e.Call) - 1
+	between := p.messageOf(e.Results[0]) - p.messageOf(e.Call) - 1
 	if between < 1 {
-		return fmt.Sprintf("%s (%s) ──✗ result (%s)", name, p.called(e.Call), p.called(e.Results[0])), other
+		return fmt.Sprintf("%s (%s) ──✗ result (%s)", name, p.messageName(e.Call), p.messageName(e.Results[0])), other
 	}
-	return fmt.Sprintf("%s (%s) ── %s in between ──✗ result (%s)", name, p.called(e.Call), messages(between), p.called(e.Results[0])), other
+	return fmt.Sprintf("%s (%s) ── %s in between ──✗ result (%s)", name, p.messageName(e.Call), pluralMessages(between), p.messageName(e.Results[0])), other
 }
 
 // blockOf returns the first block of that kind and id, or NoBlock.
-func (p *Picture) blockOf(k transcript.Kind, id string) transcript.BlockID {
-	for i, b := range p.t.Blocks() {
+func (p *Excerpt) findBlock(k transcript.Kind, id string) transcript.BlockID {
+	for i, b := range p.transcript.Blocks() {
 		if b.Kind == k && b.CallID == id && id != "" {
 			return transcript.BlockID(i)
 		}
@@ -153,50 +153,50 @@ func (p *Picture) blockOf(k transcript.Kind, id string) transcript.BlockID {
 	return transcript.NoBlock
 }
 
-func (p *Picture) message(b transcript.BlockID) int { return p.t.Block(b).Message }
+func (p *Excerpt) messageOf(b transcript.BlockID) int { return p.transcript.Block(b).Message }
 
 // called is the message of a block in a sentence.
-func (p *Picture) called(b transcript.BlockID) string {
-	if p.line != nil {
-		return fmt.Sprint("line ", p.line(p.message(b)))
+func (p *Excerpt) messageName(b transcript.BlockID) string {
+	if p.lineOf != nil {
+		return fmt.Sprint("line ", p.lineOf(p.messageOf(b)))
 	}
-	return fmt.Sprint("message ", p.message(b))
+	return fmt.Sprint("message ", p.messageOf(b))
 }
 
 // number is what stands in front of a message.
-func (p *Picture) number(m int) int {
-	if p.line != nil {
-		return p.line(m)
+func (p *Excerpt) messageNumber(m int) int {
+	if p.lineOf != nil {
+		return p.lineOf(m)
 	}
 	return m
 }
 
 // Draw draws what is planned.
-func (p *Picture) Draw(b *bytes.Buffer) {
-	if len(p.rows) == 0 {
+func (p *Excerpt) Draw(b *bytes.Buffer) {
+	if len(p.messages) == 0 {
 		return
 	}
 	b.WriteByte('\n')
 	digits := 0
-	for _, m := range p.rows {
-		digits = max(digits, len(fmt.Sprint(p.number(m))))
+	for _, m := range p.messages {
+		digits = max(digits, len(fmt.Sprint(p.messageNumber(m))))
 	}
-	for i, m := range p.rows {
-		if i > 0 && m > p.rows[i-1]+1 {
-			screen.Fprintf(b, "      %s\n", p.Paint.Faint(fmt.Sprintf("%*s  %s", digits, "⋮", messages(m-p.rows[i-1]-1))))
+	for i, m := range p.messages {
+		if i > 0 && m > p.messages[i-1]+1 {
+			screen.Fprintf(b, "      %s\n", p.Paint.Faint(fmt.Sprintf("%*s  %s", digits, "⋮", pluralMessages(m-p.messages[i-1]-1))))
 		}
-		p.Row(b, m, digits)
+		p.DrawMessage(b, m, digits)
 	}
 }
 
 // Row draws one message and, below it, what is wrong with its blocks.
-func (p *Picture) Row(b *bytes.Buffer, m, digits int) {
-	msg := p.t.Messages()[m]
+func (p *Excerpt) DrawMessage(b *bytes.Buffer, m, digits int) {
+	msg := p.transcript.Messages()[m]
 	marker, role := screen.Text(" "), screen.Printf("%-9s", msg.Role)
 	if msg.Role == transcript.Unknown {
 		role = "?        "
 	}
-	number := screen.Printf("%*d", digits, p.number(m))
+	number := screen.Printf("%*d", digits, p.messageNumber(m))
 	if m == p.focus {
 		marker, number, role = p.Paint.Fault("▶"), p.Paint.Bold(number), p.Paint.Bold(role)
 	} else {
@@ -204,13 +204,13 @@ func (p *Picture) Row(b *bytes.Buffer, m, digits int) {
 	}
 	screen.Fprintf(b, "    %s %s  %s  ", marker, number, role)
 	indent := 4 + 2 + digits + 2 + 9 + 2
-	var notes []flag
+	var notes []blockNote
 	at := indent
-	for i, t := range p.Fit(msg, p.Width-indent) {
+	for i, t := range p.FitLabels(msg, p.Width-indent) {
 		switch {
-		case i > 0 && at+t.columns() > p.Width:
+		case i > 0 && at+t.width() > p.Width:
 			b.WriteByte('\n')
-			p.flags(b, notes)
+			p.drawNotes(b, notes)
 			screen.Fprint(b, strings.Repeat(" ", indent))
 			notes, at = nil, indent
 		case i > 0:
@@ -222,24 +222,24 @@ func (p *Picture) Row(b *bytes.Buffer, m, digits int) {
 			shown = "✗ " + t.Text
 		}
 		if t.note != "" {
-			notes = append(notes, flag{at, t.note})
+			notes = append(notes, blockNote{at, t.note})
 		}
 		at += screen.Columns(shown)
-		screen.Fprint(b, p.Colour(t, shown))
+		screen.Fprint(b, p.PaintLabel(t, shown))
 	}
 	b.WriteByte('\n')
-	p.flags(b, notes)
+	p.drawNotes(b, notes)
 }
 
 // A flag is a note that hangs from a column.
-type flag struct {
+type blockNote struct {
 	column int
 	text   string
 }
 
 // flags draws the notes below a row, the last one first, so that the lines of the
 // others can pass.
-func (p *Picture) flags(b *bytes.Buffer, notes []flag) {
+func (p *Excerpt) drawNotes(b *bytes.Buffer, notes []blockNote) {
 	for i := len(notes) - 1; i >= 0; i-- {
 		n := notes[i]
 		if left := n.column - screen.Columns(n.text) - 2; i == 0 && left > 4 && n.column+3+screen.Columns(n.text) > p.Width {
@@ -257,7 +257,7 @@ func (p *Picture) flags(b *bytes.Buffer, notes []flag) {
 }
 
 // Colour paints a token as what it is.
-func (p *Picture) Colour(t Token, s string) screen.Text {
+func (p *Excerpt) PaintLabel(t BlockLabel, s string) screen.Text {
 	switch {
 	case t.Marked:
 		return p.Paint.Fault(s)
@@ -268,7 +268,7 @@ func (p *Picture) Colour(t Token, s string) screen.Text {
 }
 
 // A Token is a block in a few words.
-type Token struct {
+type BlockLabel struct {
 	Text   string
 	kind   transcript.Kind
 	Marked bool
@@ -276,46 +276,46 @@ type Token struct {
 }
 
 // tokens returns the blocks of a message, texts cut to room columns.
-func (p *Picture) tokens(m transcript.Message, room int) []Token {
-	var list []Token
+func (p *Excerpt) blockLabels(m transcript.Message, room int) []BlockLabel {
+	var list []BlockLabel
 	for id := m.First; id < m.End; id++ {
-		b := p.t.Block(id)
-		note, marked := p.marks[id]
-		list = append(list, Token{p.words(b, room), b.Kind, marked, note})
+		b := p.transcript.Block(id)
+		note, marked := p.notes[id]
+		list = append(list, BlockLabel{p.describeBlock(b, room), b.Kind, marked, note})
 	}
 	if len(list) > 0 {
 		return list
 	}
-	nothing := Token{Text: "(nothing)"}
-	if raw := p.t.Bytes(m.Span); len(raw) > 0 && raw[0] != '{' {
+	nothing := BlockLabel{Text: "(nothing)"}
+	if raw := p.transcript.Bytes(m.Span); len(raw) > 0 && raw[0] != '{' {
 		nothing.Text = screen.Clip(screen.OneLine(string(raw[:min(len(raw), 100)])), 20) // no message at all
 	}
-	return []Token{nothing}
+	return []BlockLabel{nothing}
 }
 
 // Fit returns the blocks of a message in at most width columns: texts are cut
 // shorter before any block is left out. Marked ones stay even so, and the line
 // will have to be broken.
-func (p *Picture) Fit(m transcript.Message, width int) []Token {
-	if most := m.First + 50; m.End > most && p.message(m.First) != p.focus {
+func (p *Excerpt) FitLabels(m transcript.Message, width int) []BlockLabel {
+	if most := m.First + 50; m.End > most && p.messageOf(m.First) != p.focus {
 		m.End = most // more than any line holds
 	}
-	var all []Token
+	var all []BlockLabel
 	for _, room := range []int{64, 30, 16} {
-		all = p.tokens(m, room)
+		all = p.blockLabels(m, room)
 		total := 0
 		for _, t := range all {
-			total += t.columns()
+			total += t.width()
 		}
 		if total <= width+2 {
 			return all
 		}
 	}
-	return leaveOut(all, width)
+	return dropLabels(all, width)
 }
 
 // columns is what the token takes, with its mark and the space behind it.
-func (t Token) columns() int {
+func (t BlockLabel) width() int {
 	if t.Marked {
 		return screen.Columns(t.Text) + 4
 	}
@@ -323,12 +323,12 @@ func (t Token) columns() int {
 }
 
 // leaveOut keeps the marked tokens, then the first ones as far as they fit.
-func leaveOut(all []Token, width int) []Token {
+func dropLabels(all []BlockLabel, width int) []BlockLabel {
 	const gap = 12 // room for "… 123 more"
 	keep := make([]bool, len(all))
 	used := 0
 	take := func(i int) bool {
-		n := all[i].columns()
+		n := all[i].width()
 		if used+n > width-gap && used > 0 {
 			return false
 		}
@@ -337,7 +337,7 @@ func leaveOut(all []Token, width int) []Token {
 	}
 	for i, t := range all {
 		if t.Marked {
-			keep[i], used = true, used+t.columns()
+			keep[i], used = true, used+t.width()
 		}
 	}
 	for i := range all {
@@ -345,12 +345,12 @@ func leaveOut(all []Token, width int) []Token {
 			break
 		}
 	}
-	var shown []Token
+	var shown []BlockLabel
 	left := 0
 	for i, t := range all {
 		if keep[i] {
 			if left > 0 {
-				shown = append(shown, Token{Text: fmt.Sprintf("… %d more", left)})
+				shown = append(shown, BlockLabel{Text: fmt.Sprintf("… %d more", left)})
 			}
 			shown, left = append(shown, t), 0
 			continue
@@ -358,40 +358,40 @@ func leaveOut(all []Token, width int) []Token {
 		left++
 	}
 	if left > 0 {
-		shown = append(shown, Token{Text: fmt.Sprintf("… %d more", left)})
+		shown = append(shown, BlockLabel{Text: fmt.Sprintf("… %d more", left)})
 	}
 	return shown
 }
 
 // words is a block in a few words of at most room columns.
-func (p *Picture) words(b transcript.Block, room int) string {
+func (p *Excerpt) describeBlock(b transcript.Block, room int) string {
 	switch b.Kind {
 	case transcript.Text:
-		if s := Start(p.t, b.Body, room); s != "" {
+		if s := TextStart(p.transcript, b.Body, room); s != "" {
 			return "“" + screen.Clip(s, room) + "”"
 		}
 		return "“”"
 	case transcript.Call:
-		return "call " + screen.Clip(screen.OneLine(b.Tool), 24) + "(" + short(b.CallID) + ")"
+		return "call " + screen.Clip(screen.OneLine(b.Tool), 24) + "(" + shortenID(b.CallID) + ")"
 	case transcript.Result:
-		s := "result ← " + label(b)
+		s := "result ← " + callLabel(b)
 		if b.Failed {
 			s += " (error)"
 		}
 		return s
 	case transcript.ServerCall, transcript.ServerResult:
-		return b.Kind.String() + " " + strings.TrimSpace(screen.Clip(screen.OneLine(b.Tool), 24)+" "+short(b.CallID))
+		return b.Kind.String() + " " + strings.TrimSpace(screen.Clip(screen.OneLine(b.Tool), 24)+" "+shortenID(b.CallID))
 	case transcript.Thinking:
 		return "thinking"
 	}
-	return screen.Clip(screen.OneLine(p.typeOf(b.Span)), room)
+	return screen.Clip(screen.OneLine(p.blockTypeName(b.Span)), room)
 }
 
 // label names a call by its id, or where it has none by its tool.
-func label(b transcript.Block) string {
+func callLabel(b transcript.Block) string {
 	switch {
 	case b.CallID != "":
-		return short(b.CallID)
+		return shortenID(b.CallID)
 	case b.Tool != "":
 		return screen.Clip(screen.OneLine(b.Tool), 24)
 	}
@@ -399,8 +399,8 @@ func label(b transcript.Block) string {
 }
 
 // callName is the label with the word call in front, if it does not say so itself.
-func callName(b transcript.Block) string {
-	name := label(b)
+func describeCall(b transcript.Block) string {
+	name := callLabel(b)
 	if strings.HasPrefix(name, "call") {
 		return name
 	}
@@ -408,7 +408,7 @@ func callName(b transcript.Block) string {
 }
 
 // short leaves out the middle of a long id; its ends tell it apart.
-func short(id string) string {
+func shortenID(id string) string {
 	id = screen.OneLine(id)
 	if runes := []rune(id); len(runes) > 32 {
 		return string(runes[:18]) + "…" + string(runes[len(runes)-12:])
@@ -418,7 +418,7 @@ func short(id string) string {
 
 // Start returns the beginning of a text, enough for room columns. It looks at a
 // few bytes only, for the text may be a book.
-func Start(t *transcript.Transcript, s transcript.Span, room int) string {
+func TextStart(t *transcript.Transcript, s transcript.Span, room int) string {
 	raw := t.Bytes(s)
 	if most := 8 * room; len(raw) > most {
 		raw = raw[:most]
@@ -431,8 +431,8 @@ func Start(t *transcript.Transcript, s transcript.Span, room int) string {
 
 // typeOf names a block that is none of the usual ones: by its type, or else by its
 // first member.
-func (p *Picture) typeOf(span transcript.Span) string {
-	raw := p.t.Bytes(span)
+func (p *Excerpt) blockTypeName(span transcript.Span) string {
+	raw := p.transcript.Bytes(span)
 	var s jsonspan.Scanner
 	s.Reset(raw, jsonspan.Structural)
 	if s.Peek() != jsonspan.Object || !s.Enter() {
@@ -461,17 +461,17 @@ func (p *Picture) typeOf(span transcript.Span) string {
 }
 
 // Ends draws the first and the last message of a run.
-func (p *Picture) Ends(b *bytes.Buffer, from, to, digits int) {
-	p.Row(b, from, digits)
+func (p *Excerpt) DrawEnds(b *bytes.Buffer, from, to, digits int) {
+	p.DrawMessage(b, from, digits)
 	if to-from > 2 {
-		screen.Fprintf(b, "      %s\n", p.Paint.Faint(fmt.Sprintf("%*s  %s", digits, "⋮", messages(to-from-2))))
+		screen.Fprintf(b, "      %s\n", p.Paint.Faint(fmt.Sprintf("%*s  %s", digits, "⋮", pluralMessages(to-from-2))))
 	}
 	if to-from > 1 {
-		p.Row(b, to-1, digits)
+		p.DrawMessage(b, to-1, digits)
 	}
 }
 
-func messages(n int) string {
+func pluralMessages(n int) string {
 	if n == 1 {
 		return "1 message"
 	}

@@ -52,7 +52,7 @@ func TestOf(t *testing.T) {
 `},
 	} {
 		var b bytes.Buffer
-		Of(Style{Width: 80}, r, found, c.most, c.line).Draw(&b)
+		NewFindingExcerpt(Style{Width: 80}, r, found, c.most, c.line).Draw(&b)
 		if got := b.String(); got != c.want {
 			t.Errorf("got\n%s\nwant\n%s", got, c.want)
 		}
@@ -84,7 +84,7 @@ func TestWidth(t *testing.T) {
 	r := parse(t, `{"model":"claude-opus-4-8","messages":[{"role":"user","content":[`+strings.TrimSuffix(strings.Repeat(`{"type":"text","text":"`+long+`"},`, 80), ",")+`]}]}`)
 	for _, width := range []int{60, 80, 110} {
 		var b bytes.Buffer
-		New(Style{Width: width}, r.Transcript(), -1, nil).Ends(&b, 0, 1, 1)
+		NewExcerpt(Style{Width: width}, r.Transcript(), -1, nil).DrawEnds(&b, 0, 1, 1)
 		for line := range strings.Lines(b.String()) {
 			if n := screen.Columns(strings.TrimRight(line, "\n")); n > width {
 				t.Errorf("%d columns of %d: %s", n, width, line)
@@ -98,7 +98,7 @@ func TestWidth(t *testing.T) {
 
 func TestStart(t *testing.T) {
 	r := parse(t, `{"messages":[{"role":"user","content":"one\n\ttwo \u001b[31m`+strings.Repeat("é", 1000)+`"}]}`)
-	got := Start(r.Transcript(), r.Transcript().Block(0).Body, 10)
+	got := TextStart(r.Transcript(), r.Transcript().Block(0).Body, 10)
 	if !strings.HasPrefix(got, "one two ·[31mé") || len(got) > 100 {
 		t.Errorf("%q", got)
 	}
@@ -116,7 +116,7 @@ func TestChangesInARow(t *testing.T) {
 		all = append(all, c)
 	}
 	var b bytes.Buffer
-	Style{Width: 80, Paint: screen.Palette(false)}.Changes(&b, Name{Shown: "s.jsonl"}, all)
+	Style{Width: 80, Paint: screen.Palette(false)}.WriteChanges(&b, SessionName{Shown: "s.jsonl"}, all)
 	one := func(line int) string {
 		return fmt.Sprintf("s.jsonl:%d: drop  drop-turns  -10 bytes\n    another\n", line)
 	}

@@ -51,20 +51,20 @@ func (s *Size) String() string {
 func (v Plan) Render(from string) []byte {
 	var b bytes.Buffer
 	v.seen = &lookup{paths: make(map[int]map[string]transcript.BlockID)}
-	screen.Fprintf(&b, "%s  %s\n", v.Paint.Bold(from), v.Paint.Faint(v.About(v.Request, Count(v.Request))))
-	v.outline(&b)
+	screen.Fprintf(&b, "%s  %s\n", v.Paint.Bold(from), v.Paint.Faint(v.DescribeRequest(v.Request, Count(v.Request))))
+	v.writeOverview(&b)
 	last := -2
-	for _, c := range v.byMessage() {
-		if m := v.messageOf(c.Path); m != last {
-			screen.Fprintf(&b, "\n  %s\n", v.heading(m))
+	for _, c := range v.sortedChanges() {
+		if m := v.findMessage(c.Path); m != last {
+			screen.Fprintf(&b, "\n  %s\n", v.formatHeading(m))
 			last = m
 		}
-		v.change(&b, c)
+		v.writeChange(&b, c)
 	}
 	if len(v.Plan.Left()) > 0 {
 		screen.Fprintf(&b, "\n  %s\n", v.Paint.Bold("cannot be repaired"))
 		for _, f := range v.Plan.Left() {
-			v.Finding(&b, f, false, false)
+			v.WriteFinding(&b, f, false, false)
 		}
 	}
 	b.WriteByte('\n')
@@ -72,7 +72,7 @@ func (v Plan) Render(from string) []byte {
 }
 
 // outline tells what all changes come to, and how far they had to go.
-func (v Plan) outline(b *bytes.Buffer) {
+func (v Plan) writeOverview(b *bytes.Buffer) {
 	if v.Size != nil {
 		screen.Fprintf(b, "\n  %s\n", v.Size)
 	}
@@ -84,7 +84,7 @@ func (v Plan) outline(b *bytes.Buffer) {
 		screen.Fprintf(b, "  steps, gentle first: %s\n", screen.Join(steps, " → "))
 	}
 	for i, t := range v.Plan.Batches() {
-		v.batch(b, i+1, t)
+		v.writeBatch(b, i+1, t)
 	}
 	if c := v.Plan.Conserved(); c.Original > 0 {
 		screen.Fprintf(b, "  accounted for: %.1f %% of %s bytes · %s retained, %s in the summary, %s archived\n",
@@ -94,7 +94,7 @@ func (v Plan) outline(b *bytes.Buffer) {
 
 // batch tells of one time that a stable window was trimmed, with the sum that it was
 // done for.
-func (v Plan) batch(b *bytes.Buffer, n int, t pare.Batch) {
+func (v Plan) writeBatch(b *bytes.Buffer, n int, t pare.Batch) {
 	why := "it pays"
 	switch {
 	case t.Forced:
@@ -117,10 +117,10 @@ func (v Plan) batch(b *bytes.Buffer, n int, t pare.Batch) {
 
 // byMessage returns the changes in the order of the messages, what is about none of
 // them last.
-func (v Plan) byMessage() []wire.Change {
+func (v Plan) sortedChanges() []wire.Change {
 	all := slices.Clone(v.Plan.Changes())
 	key := func(c wire.Change) int {
-		if m := v.messageOf(c.Path); m >= 0 {
+		if m := v.findMessage(c.Path); m >= 0 {
 			return m
 		}
 		return math.MaxInt
@@ -130,7 +130,7 @@ func (v Plan) byMessage() []wire.Change {
 }
 
 // messageOf returns the message that a path leads into, or -1.
-func (v Plan) messageOf(path string) int {
+func (v Plan) findMessage(path string) int {
 	parts := strings.SplitN(path, ".", 3)
 	if len(parts) < 2 {
 		return -1
@@ -142,14 +142,14 @@ func (v Plan) messageOf(path string) int {
 	return n
 }
 
-func (v Plan) heading(m int) screen.Text {
+func (v Plan) formatHeading(m int) screen.Text {
 	if m < 0 {
 		return v.Paint.Bold("the request")
 	}
 	return v.Paint.Bold(fmt.Sprintf("message %d", m)) + v.Paint.Faint(" · "+v.Request.Transcript().Messages()[m].Role.String())
 }
 
-func (v Plan) change(b *bytes.Buffer, c wire.Change) {
+func (v Plan) writeChange(b *bytes.Buffer, c wire.Change) {
 	action := screen.Printf("%-7s", c.Action)
 	switch c.Action {
 	case wire.ActionDrop:
@@ -167,14 +167,14 @@ func (v Plan) change(b *bytes.Buffer, c wire.Change) {
 	case path == "":
 		path = "(what the changes above lead to)"
 	}
-	screen.Fprintf(b, "    %s %s  %s%s\n", action, v.Paint.Place(path), c.Rule, v.Paint.Faint(BytesChanged(c.Bytes)))
+	screen.Fprintf(b, "    %s %s  %s%s\n", action, v.Paint.Place(path), c.Rule, v.Paint.Faint(FormatByteChange(c.Bytes)))
 	for _, line := range screen.Wrap(c.Reason, v.Width-12) {
 		screen.Fprintf(b, "            %s\n", line)
 	}
 	if summed {
-		v.summary(b)
+		v.writeSummary(b)
 	}
-	before, after := v.sides(c)
+	before, after := v.beforeAndAfter(c)
 	if before != "" && before != after {
 		screen.Fprintf(b, "            %s\n", v.Paint.Fault("− "+before))
 	}
@@ -184,7 +184,7 @@ func (v Plan) change(b *bytes.Buffer, c wire.Change) {
 }
 
 // summary shows the summary that the result holds.
-func (v Plan) summary(b *bytes.Buffer) {
+func (v Plan) writeSummary(b *bytes.Buffer) {
 	r := v.Plan.Result()
 	for id, blk := range r.Transcript().Blocks() {
 		if blk.Kind != transcript.Text {
@@ -203,7 +203,7 @@ func (v Plan) summary(b *bytes.Buffer) {
 }
 
 // BytesChanged is how many more bytes there are, for a line of a plan.
-func BytesChanged(n int) string {
+func FormatByteChange(n int) string {
 	if n == 0 {
 		return ""
 	}
@@ -211,8 +211,8 @@ func BytesChanged(n int) string {
 }
 
 // blockAt returns the block that a path of the original names, or NoBlock.
-func (v Plan) blockAt(path string) transcript.BlockID {
-	m := v.messageOf(path)
+func (v Plan) findBlock(path string) transcript.BlockID {
+	m := v.findMessage(path)
 	if m < 0 {
 		return transcript.NoBlock
 	}
@@ -232,27 +232,27 @@ func (v Plan) blockAt(path string) transcript.BlockID {
 }
 
 // sides are what was there and is not any more, and what is there in its place; "" for nothing.
-func (v Plan) sides(c wire.Change) (before, after string) {
-	old := v.blockAt(c.Path)
+func (v Plan) beforeAndAfter(c wire.Change) (before, after string) {
+	old := v.findBlock(c.Path)
 	switch {
 	case c.Action == wire.ActionInsert:
-		return "", v.inserted(c.Path)
+		return "", v.findInserted(c.Path)
 	case old == transcript.NoBlock || c.Action == wire.ActionMove:
 		return "", ""
 	}
-	before = v.snippet(v.Request, old)
+	before = v.excerpt(v.Request, old)
 	if c.Action == wire.ActionEdit || c.Action == wire.ActionArchive {
-		after = v.became(c.Path, before)
+		after = v.findChanged(c.Path, before)
 	}
 	return before, after
 }
 
 // became shows what the block at a path of the original is in the result: of several blocks the
 // first that says something else than before.
-func (v Plan) became(path, before string) (after string) {
+func (v Plan) findChanged(path, before string) (after string) {
 	v.compare()
 	for _, b := range v.seen.made[path] {
-		if after = v.snippet(v.Plan.Result(), b); after != before {
+		if after = v.excerpt(v.Plan.Result(), b); after != before {
 			break
 		}
 	}
@@ -260,10 +260,10 @@ func (v Plan) became(path, before string) (after string) {
 }
 
 // inserted shows what is new at a path of the result.
-func (v Plan) inserted(path string) string {
+func (v Plan) findInserted(path string) string {
 	v.compare()
 	if b, ok := v.seen.added[path]; ok {
-		return v.snippet(v.Plan.Result(), b)
+		return v.excerpt(v.Plan.Result(), b)
 	}
 	return ""
 }
@@ -293,7 +293,7 @@ func (v Plan) compare() {
 }
 
 // snippet is the beginning of what a block says.
-func (v Plan) snippet(req *wire.Request, id transcript.BlockID) string {
+func (v Plan) excerpt(req *wire.Request, id transcript.BlockID) string {
 	b := req.Transcript().Block(id)
 	room := v.Width - 16
 	name := ""
@@ -305,5 +305,5 @@ func (v Plan) snippet(req *wire.Request, id transcript.BlockID) string {
 	case transcript.Thinking:
 		name = "thinking "
 	}
-	return name + screen.Clip(Start(req.Transcript(), b.Body, room), room-screen.Columns(name))
+	return name + screen.Clip(TextStart(req.Transcript(), b.Body, room), room-screen.Columns(name))
 }

@@ -10,30 +10,30 @@ import (
 
 // Most is how many findings of one transcript are shown with their
 // surroundings; a line each is enough for the rest.
-const Most = 10
+const MaxDetailed = 10
 
 // Transcript renders the findings of one transcript, those about the same message
 // together.
-func (s Style) Transcript(from string, req *wire.Request, n Counts, found []wire.Finding) []byte {
+func (s Style) RenderFindings(from string, req *wire.Request, n Counts, found []wire.Finding) []byte {
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from), s.Paint.Faint(s.About(req, n)))
+	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from), s.Paint.Faint(s.DescribeRequest(req, n)))
 	rest := found
 	meant := map[string]bool{} // rules whose meaning was given
-	for shown := 0; len(rest) > 0 && shown < Most; {
+	for shown := 0; len(rest) > 0 && shown < MaxDetailed; {
 		k := 1
-		for k < len(rest) && rest[k].Index == rest[0].Index && rest[0].Index >= 0 && k < Most {
+		for k < len(rest) && rest[k].Index == rest[0].Index && rest[0].Index >= 0 && k < MaxDetailed {
 			k++
 		}
 		for i, f := range rest[:k] {
-			s.Finding(&b, f, meant[f.Rule], i > 0 && f.Message == rest[i-1].Message)
+			s.WriteFinding(&b, f, meant[f.Rule], i > 0 && f.Message == rest[i-1].Message)
 			meant[f.Rule] = true
 		}
-		Of(s, req, rest[:k], len(req.Transcript().Messages()), nil).Draw(&b)
+		NewFindingExcerpt(s, req, rest[:k], len(req.Transcript().Messages()), nil).Draw(&b)
 		b.WriteByte('\n')
 		rest, shown = rest[k:], shown+k
 	}
 	for _, f := range rest {
-		screen.Fprintf(&b, "  %s\n", s.Title(f))
+		screen.Fprintf(&b, "  %s\n", s.FindingTitle(f))
 	}
 	if len(rest) > 0 {
 		b.WriteByte('\n')
@@ -42,7 +42,7 @@ func (s Style) Transcript(from string, req *wire.Request, n Counts, found []wire
 }
 
 // About says what a request is, in a few words.
-func (s Style) About(req *wire.Request, n Counts) string {
+func (s Style) DescribeRequest(req *wire.Request, n Counts) string {
 	about := req.Dialect.String()
 	if req.Profile.Name != about {
 		about += " · " + req.Profile.Name
@@ -55,13 +55,13 @@ func (s Style) About(req *wire.Request, n Counts) string {
 
 // Finding renders one finding: the rule and the place, what that means, and the
 // provider's sentence; the latter two only if they were not just said.
-func (s Style) Finding(b *bytes.Buffer, f wire.Finding, meant, said bool) {
-	screen.Fprintf(b, "  %s\n", s.Title(f))
-	s.Meaning(b, f, meant, said)
+func (s Style) WriteFinding(b *bytes.Buffer, f wire.Finding, meant, said bool) {
+	screen.Fprintf(b, "  %s\n", s.FindingTitle(f))
+	s.WriteMeaning(b, f, meant, said)
 }
 
 // Meaning is the part of a finding below its title.
-func (s Style) Meaning(b *bytes.Buffer, f wire.Finding, meant, said bool) {
+func (s Style) WriteMeaning(b *bytes.Buffer, f wire.Finding, meant, said bool) {
 	meaning := wirex.RuleSlugs()[f.Rule]
 	if !meant && meaning != "" {
 		screen.Fprintf(b, "    %s\n", meaning)
@@ -75,12 +75,12 @@ func (s Style) Meaning(b *bytes.Buffer, f wire.Finding, meant, said bool) {
 }
 
 // Title is the rule that a finding is about, and where.
-func (s Style) Title(f wire.Finding) screen.Text {
+func (s Style) FindingTitle(f wire.Finding) screen.Text {
 	path := f.Path
 	if path == "" {
 		path = "the request"
 	}
-	title := s.Rule(f) + "  " + s.Paint.Place(path)
+	title := s.RuleLabel(f) + "  " + s.Paint.Place(path)
 	if f.Advice {
 		title += s.Paint.Faint("  advice")
 	}
@@ -88,7 +88,7 @@ func (s Style) Title(f wire.Finding) screen.Text {
 }
 
 // Rule is the rule that a finding is about.
-func (s Style) Rule(f wire.Finding) screen.Text {
+func (s Style) RuleLabel(f wire.Finding) screen.Text {
 	if f.Advice {
 		return s.Paint.Advice("! " + f.Rule)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // A Name is what a session is called, and its file or folder.
-type Name struct{ Shown, Path string }
+type SessionName struct{ Shown, Path string }
 
 // CountSession counts what would be sent if a session went on, as it is stored.
 func CountSession(l *agentlog.Log) (n Counts) {
@@ -21,37 +21,37 @@ func CountSession(l *agentlog.Log) (n Counts) {
 
 // Session renders the findings of a session file, those about the same message
 // together, each behind its place.
-func (s Style) Session(from Name, l *agentlog.Stored, found []agentlog.Finding) []byte {
+func (s Style) RenderSession(from SessionName, l *agentlog.Stored, found []agentlog.Finding) []byte {
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from.Shown), s.Paint.Faint(s.AboutSession(l)))
+	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from.Shown), s.Paint.Faint(s.DescribeSession(l)))
 	meant := map[string]bool{} // rules whose meaning was given
 	rest := found
-	for shown := 0; len(rest) > 0 && shown < Most; {
+	for shown := 0; len(rest) > 0 && shown < MaxDetailed; {
 		t := rest[0].Of()
 		k := 1
-		for t != nil && k < len(rest) && rest[k].Of() == t && rest[k].Index == rest[0].Index && k < Most {
+		for t != nil && k < len(rest) && rest[k].Of() == t && rest[k].Index == rest[0].Index && k < MaxDetailed {
 			k++
 		}
 		said := map[string]bool{} // rules whose sentence was given: it differs in the ids alone
 		var group []wire.Finding
 		for _, f := range rest[:k] {
-			s.Placed(&b, from, f)
-			s.Meaning(&b, f.Finding, meant[f.Rule], said[f.Rule])
+			s.WriteLocation(&b, from, f)
+			s.WriteMeaning(&b, f.Finding, meant[f.Rule], said[f.Rule])
 			if !said[f.Rule] {
-				s.Instead(&b, f)
+				s.WriteAdvice(&b, f)
 			}
 			meant[f.Rule], said[f.Rule] = true, true
 			group = append(group, f.Finding)
 		}
 		if t != nil {
 			// What is not in the file, a prompt that stands in for the next one, is not shown.
-			Of(s, t.Request, group, t.Messages(), l.Lines(t)).Draw(&b)
+			NewFindingExcerpt(s, t.Request, group, t.Messages(), l.Lines(t)).Draw(&b)
 		}
 		b.WriteByte('\n')
 		rest, shown = rest[k:], shown+k
 	}
 	for _, f := range rest {
-		s.Placed(&b, from, f)
+		s.WriteLocation(&b, from, f)
 	}
 	if len(rest) > 0 {
 		b.WriteByte('\n')
@@ -60,17 +60,17 @@ func (s Style) Session(from Name, l *agentlog.Stored, found []agentlog.Finding) 
 }
 
 // AboutSession says what a session is, in a few words.
-func (s Style) AboutSession(l *agentlog.Stored) string {
+func (s Style) DescribeSession(l *agentlog.Stored) string {
 	req := l.First()
 	if req == nil {
 		return l.Format.String() + " · " + CountSession(l.Log).String()
 	}
-	return l.Format.String() + " · " + s.About(req, CountSession(l.Log))
+	return l.Format.String() + " · " + s.DescribeRequest(req, CountSession(l.Log))
 }
 
 // Placed renders where a finding is, in the way that compilers do, and what it is.
-func (s Style) Placed(b *bytes.Buffer, from Name, f agentlog.Finding) {
-	screen.Fprintf(b, "%s %s", s.Paint.Bold(placeOf(from, f.File, f.Line, f.Column)+":"), s.effect(f))
+func (s Style) WriteLocation(b *bytes.Buffer, from SessionName, f agentlog.Finding) {
+	screen.Fprintf(b, "%s %s", s.Paint.Bold(formatLocation(from, f.File, f.Line, f.Column)+":"), s.effectLabel(f))
 	if !f.Physical {
 		screen.Fprintf(b, "  %s", s.Paint.Place(f.Path))
 	}
@@ -91,15 +91,15 @@ func (s Style) Placed(b *bytes.Buffer, from Name, f agentlog.Finding) {
 }
 
 // effect is the rule that a finding is about, marked by what it means.
-func (s Style) effect(f agentlog.Finding) screen.Text {
+func (s Style) effectLabel(f agentlog.Finding) screen.Text {
 	if f.Effect != agentlog.Refused {
 		f.Advice = true
 	}
-	return s.Rule(f.Finding)
+	return s.RuleLabel(f.Finding)
 }
 
 // Instead says what to do about what cannot be fixed.
-func (s Style) Instead(b *bytes.Buffer, f agentlog.Finding) {
+func (s Style) WriteAdvice(b *bytes.Buffer, f agentlog.Finding) {
 	if f.Instead == "" {
 		return
 	}
@@ -109,7 +109,7 @@ func (s Style) Instead(b *bytes.Buffer, f agentlog.Finding) {
 }
 
 // placeOf is a place in a session file.
-func placeOf(from Name, file string, line, column int) string {
+func formatLocation(from SessionName, file string, line, column int) string {
 	name := from.Shown
 	if file != "" {
 		name = filepath.Join(from.Path, filepath.FromSlash(file))
@@ -125,32 +125,32 @@ func placeOf(from Name, file string, line, column int) string {
 
 // Changes renders changes, each behind its place. A run of lines with which the same is done for the
 // same reason is one.
-func (s Style) Changes(b *bytes.Buffer, from Name, all []agentlog.Change) {
+func (s Style) WriteChanges(b *bytes.Buffer, from SessionName, all []agentlog.Change) {
 	for len(all) > 0 {
 		one, n := all[0], 1
-		for n < len(all) && alike(all[n], one) {
+		for n < len(all) && canGroup(all[n], one) {
 			one.Bytes += all[n].Bytes
 			n++
 		}
 		last := all[n-1].Line
-		if n < fewest {
+		if n < minGroupedChanges {
 			n, one, last = 1, all[0], all[0].Line
 		}
-		s.change(b, from, one, last, n)
+		s.writeChange(b, from, one, last, n)
 		all = all[n:]
 	}
 }
 
 // fewest is how many changes of a kind are told as one.
-const fewest = 4
+const minGroupedChanges = 4
 
 // alike reports whether two changes differ in their places alone.
-func alike(a, b agentlog.Change) bool {
+func canGroup(a, b agentlog.Change) bool {
 	return a.Action == b.Action && a.Rule == b.Rule && a.Reason == b.Reason && a.File == b.File && a.Thread == b.Thread && a.Line > 0 && b.Line > 0
 }
 
 // change renders n changes behind the place of the first, and the line of the last.
-func (s Style) change(b *bytes.Buffer, from Name, c agentlog.Change, last, n int) {
+func (s Style) writeChange(b *bytes.Buffer, from SessionName, c agentlog.Change, last, n int) {
 	action := s.Paint.Advice(c.Action)
 	switch c.Action {
 	case wire.ActionDrop:
@@ -158,7 +158,7 @@ func (s Style) change(b *bytes.Buffer, from Name, c agentlog.Change, last, n int
 	case wire.ActionInsert:
 		action = s.Paint.Good(c.Action)
 	}
-	place := placeOf(from, c.File, c.Line, 0)
+	place := formatLocation(from, c.File, c.Line, 0)
 	times := ""
 	if n > 1 {
 		place, times = fmt.Sprintf("%s–%d", place, last), fmt.Sprintf(" ×%d", n)
@@ -170,7 +170,7 @@ func (s Style) change(b *bytes.Buffer, from Name, c agentlog.Change, last, n int
 	if c.Thread != "" && c.Thread != "main" {
 		thread = "  " + c.Thread
 	}
-	screen.Fprintf(b, "%s %s  %s%s\n", s.Paint.Bold(place+":"), action, c.Rule+times, s.Paint.Faint(BytesChanged(c.Bytes)+thread))
+	screen.Fprintf(b, "%s %s  %s%s\n", s.Paint.Bold(place+":"), action, c.Rule+times, s.Paint.Faint(FormatByteChange(c.Bytes)+thread))
 	for _, line := range screen.Wrap(c.Reason, s.Width-6) {
 		screen.Fprintf(b, "    %s\n", line)
 	}

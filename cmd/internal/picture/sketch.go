@@ -23,7 +23,7 @@ type Sketch struct {
 	Request  *wire.Request
 	Findings []wire.Finding
 	Page     *ui.Page
-	Line     func(int) int // of each message, in a session file; nil: unknown
+	LineOf   func(int) int // of each message, in a session file; nil: unknown
 }
 
 // barWidth is how many columns the longest bar takes.
@@ -32,9 +32,9 @@ const barWidth = 12
 // Render draws it.
 func (s Sketch) Render() []byte {
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(s.From), s.Paint.Faint(s.About(s.Request, Count(s.Request))))
-	s.fill(&b)
-	p := New(s.Style, s.Request.Transcript(), -1, s.Line)
+	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(s.From), s.Paint.Faint(s.DescribeRequest(s.Request, Count(s.Request))))
+	s.writeWindow(&b)
+	p := NewExcerpt(s.Style, s.Request.Transcript(), -1, s.LineOf)
 	for _, f := range s.Findings {
 		if f.Block != transcript.NoBlock {
 			p.Mark(f.Block)
@@ -42,22 +42,22 @@ func (s Sketch) Render() []byte {
 	}
 	most := 1
 	for _, m := range s.Page.Before.Messages {
-		most = max(most, sum(m))
+		most = max(most, sumTokens(m))
 	}
 	digits := 1
 	for i := range s.Page.Before.Messages {
-		digits = max(digits, len(fmt.Sprint(s.number(i))))
+		digits = max(digits, len(fmt.Sprint(s.messageNumber(i))))
 	}
-	faults, changes := s.byMessage()
-	s.notes(&b, digits, faults[-1], changes[-1])
+	faults, changes := s.groupByMessage()
+	s.writeNotes(&b, digits, faults[-1], changes[-1])
 	for i, m := range s.Page.Before.Messages {
-		s.message(&b, p, i, digits, sum(m), most, len(faults[i]) > 0)
-		s.notes(&b, digits, faults[i], changes[i])
+		s.writeMessage(&b, p, i, digits, sumTokens(m), most, len(faults[i]) > 0)
+		s.writeNotes(&b, digits, faults[i], changes[i])
 	}
 	return b.Bytes()
 }
 
-func sum(m ui.Message) (n int) {
+func sumTokens(m ui.Message) (n int) {
 	for _, b := range m.Blocks {
 		n += b.Tokens
 	}
@@ -65,7 +65,7 @@ func sum(m ui.Message) (n int) {
 }
 
 // byMessage sorts findings and changes by the message they are about; -1 has the rest.
-func (s Sketch) byMessage() (map[int][]wire.Finding, map[int][]ui.Change) {
+func (s Sketch) groupByMessage() (map[int][]wire.Finding, map[int][]ui.Change) {
 	faults, changes := map[int][]wire.Finding{}, map[int][]ui.Change{}
 	for _, f := range s.Findings {
 		faults[f.Index] = append(faults[f.Index], f)
@@ -78,7 +78,7 @@ func (s Sketch) byMessage() (map[int][]wire.Finding, map[int][]ui.Change) {
 
 // parts are what fills the window: a letter for a terminal without colours, and the
 // word for it.
-var parts = []struct {
+var windowParts = []struct {
 	letter byte
 	code   screen.Text
 	word   string
@@ -87,9 +87,9 @@ var parts = []struct {
 }
 
 // partMarks is what the provider puts around messages.
-const partMarks = 7
+const overheadPart = 7
 
-func partOf(role, kind string) int {
+func findPart(role, kind string) int {
 	switch kind {
 	case "thinking":
 		return 3
@@ -114,8 +114,8 @@ func partOf(role, kind string) int {
 
 // fill draws the window as one line, in the order of the conversation, and what each
 // kind takes of it.
-func (s Sketch) fill(b *bytes.Buffer) {
-	sums := make([]int, len(parts))
+func (s Sketch) writeWindow(b *bytes.Buffer) {
+	sums := make([]int, len(windowParts))
 	total := 0
 	var runs []struct{ part, tokens int }
 	add := func(part, n int) {
@@ -133,10 +133,10 @@ func (s Sketch) fill(b *bytes.Buffer) {
 	}
 	for _, m := range s.Page.Before.Messages {
 		for _, k := range m.Blocks {
-			add(partOf(m.Role, k.Kind), k.Tokens)
+			add(findPart(m.Role, k.Kind), k.Tokens)
 		}
 	}
-	add(partMarks, marks)
+	add(overheadPart, marks)
 	width := s.Width - 2
 	line := make([]byte, 0, width)
 	at := 0
@@ -152,7 +152,7 @@ func (s Sketch) fill(b *bytes.Buffer) {
 		for n < len(line) && line[n] == line[0] {
 			n++
 		}
-		p := parts[line[0]]
+		p := windowParts[line[0]]
 		if s.Paint {
 			screen.Fprint(b, s.Paint.Paint(p.code, strings.Repeat("█", n)))
 		} else {
@@ -161,7 +161,7 @@ func (s Sketch) fill(b *bytes.Buffer) {
 		line = line[n:]
 	}
 	b.WriteString("\n  ")
-	for i, p := range parts {
+	for i, p := range windowParts {
 		if sums[i] == 0 {
 			continue
 		}
@@ -172,11 +172,11 @@ func (s Sketch) fill(b *bytes.Buffer) {
 		screen.Fprintf(b, "%s%s %s  ", key, p.word, s.Paint.Faint(screen.Grouped(sums[i])))
 	}
 	b.Truncate(b.Len() - 2)
-	s.share(b, total)
+	s.writeShare(b, total)
 }
 
 // share says how much of the window that is, now and after a plan.
-func (s Sketch) share(b *bytes.Buffer, total int) {
+func (s Sketch) writeShare(b *bytes.Buffer, total int) {
 	screen.Fprintf(b, "\n  %s tokens", screen.Grouped(total))
 	after := total
 	if a := s.Page.After; a != nil {
@@ -185,7 +185,7 @@ func (s Sketch) share(b *bytes.Buffer, total int) {
 			after += h.Tokens
 		}
 		for _, m := range a.Messages {
-			after += sum(m)
+			after += sumTokens(m)
 		}
 	}
 	if w := s.Page.Window; w > 0 {
@@ -206,9 +206,9 @@ func (s Sketch) share(b *bytes.Buffer, total int) {
 }
 
 // message draws one line.
-func (s Sketch) message(b *bytes.Buffer, p *Picture, i, digits, n, most int, faulty bool) {
+func (s Sketch) writeMessage(b *bytes.Buffer, p *Excerpt, i, digits, n, most int, faulty bool) {
 	m := s.Request.Transcript().Messages()[i]
-	number := screen.Printf("%*d", digits, s.number(i))
+	number := screen.Printf("%*d", digits, s.messageNumber(i))
 	mark := screen.Text(" ")
 	if faulty {
 		mark, number = s.Paint.Fault("✗"), s.Paint.Bold(number)
@@ -216,10 +216,10 @@ func (s Sketch) message(b *bytes.Buffer, p *Picture, i, digits, n, most int, fau
 		number = s.Paint.Faint(number)
 	}
 	role := fmt.Sprintf("%-9s", m.Role)
-	screen.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.Paint.Place(screen.Bar(shareOf(n, most), barWidth)), s.Paint.Faint(fmt.Sprintf("%7s", screen.Grouped(n))))
-	room := s.Width - s.indent(digits)
+	screen.Fprintf(b, "%s %s %s %s %s ", mark, number, role, s.Paint.Place(screen.Bar(barShare(n, most), barWidth)), s.Paint.Faint(fmt.Sprintf("%7s", screen.Grouped(n))))
+	room := s.Width - s.textColumn(digits)
 	used := 0
-	for k, t := range p.Fit(m, room) {
+	for k, t := range p.FitLabels(m, room) {
 		shown := t.Text
 		if t.Marked {
 			shown = "✗ " + shown
@@ -229,7 +229,7 @@ func (s Sketch) message(b *bytes.Buffer, p *Picture, i, digits, n, most int, fau
 			break
 		}
 		used += 2 + screen.Columns(shown)
-		screen.Fprint(b, " ", p.Colour(t, shown))
+		screen.Fprint(b, " ", p.PaintLabel(t, shown))
 		if used < room {
 			b.WriteByte(' ')
 		}
@@ -239,21 +239,21 @@ func (s Sketch) message(b *bytes.Buffer, p *Picture, i, digits, n, most int, fau
 }
 
 // number is what stands in front of a message: its line in a session file.
-func (s Sketch) number(i int) int {
-	if s.Line != nil {
-		return s.Line(i)
+func (s Sketch) messageNumber(i int) int {
+	if s.LineOf != nil {
+		return s.LineOf(i)
 	}
 	return i
 }
 
 // indent is where the words of a message begin.
-func (s Sketch) indent(digits int) int { return 2 + digits + 1 + 9 + 1 + barWidth + 1 + 7 + 2 }
+func (s Sketch) textColumn(digits int) int { return 2 + digits + 1 + 9 + 1 + barWidth + 1 + 7 + 2 }
 
 // notes are the lines below a message: what is wrong with it, what would be done.
-func (s Sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, changes []ui.Change) {
-	pad := strings.Repeat(" ", s.indent(digits))
+func (s Sketch) writeNotes(b *bytes.Buffer, digits int, faults []wire.Finding, changes []ui.Change) {
+	pad := strings.Repeat(" ", s.textColumn(digits))
 	for _, f := range faults {
-		screen.Fprintf(b, "%s%s\n", pad, s.Title(f))
+		screen.Fprintf(b, "%s%s\n", pad, s.FindingTitle(f))
 	}
 	for _, c := range changes {
 		action := screen.Line(c.Action)
@@ -278,7 +278,7 @@ func (s Sketch) notes(b *bytes.Buffer, digits int, faults []wire.Finding, change
 }
 
 // shareOf is at least what an eighth of a column shows, if there is anything at all.
-func shareOf(n, most int) float64 {
+func barShare(n, most int) float64 {
 	if n <= 0 || most <= 0 {
 		return 0
 	}

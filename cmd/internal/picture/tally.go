@@ -19,12 +19,12 @@ type Tally struct {
 	Window, Room int
 	Share        *float64 // of the room; nil: the window is not known
 	Recorded     int      // tokens that the API has counted for the last reply; 0: unknown
-	Over         bool     // it does not fit the window
-	Left         string   // what is left at this pace; "": nobody knows
+	IsOverWindow bool     // it does not fit the window
+	Outlook      string   // what is left at this pace; "": nobody knows
 }
 
 // TallyLine is a transcript of many in one line.
-func (s Style) TallyLine(from string, n *Tally) []byte {
+func (s Style) RenderTallyLine(from string, n *Tally) []byte {
 	taken := screen.Line(strings.Repeat(" ", 8) + screen.Bar(0, 12)) // of an unknown window
 	if n.Share != nil {
 		taken = screen.Line(screen.Percent(*n.Share)+" ") + s.Paint.Place(screen.Bar(*n.Share, 12))
@@ -33,9 +33,9 @@ func (s Style) TallyLine(from string, n *Tally) []byte {
 }
 
 // Tally draws what the tokens of a transcript go to.
-func (s Style) Tally(from string, req *wire.Request, n *Tally) []byte {
+func (s Style) RenderTally(from string, req *wire.Request, n *Tally) []byte {
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from), s.Paint.Faint(s.About(req, Count(req))))
+	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from), s.Paint.Faint(s.DescribeRequest(req, Count(req))))
 	screen.Fprintf(&b, "  %s", s.Paint.Bold(screen.Grouped(n.Tokens)+" tokens"))
 	switch {
 	case n.Recorded > 0 && n.Recorded == n.Tokens:
@@ -49,17 +49,17 @@ func (s Style) Tally(from string, req *wire.Request, n *Tally) []byte {
 		screen.Fprintf(&b, " · %s of the %s tokens available (window %s, %s kept for the reply)",
 			strings.TrimSpace(screen.Percent(*n.Share)), screen.Grouped(n.Room), screen.Grouped(n.Window), screen.Grouped(n.Window-n.Room))
 	}
-	if n.Left != "" {
-		screen.Fprintf(&b, "\n  %s", s.Paint.Faint(n.Left))
+	if n.Outlook != "" {
+		screen.Fprintf(&b, "\n  %s", s.Paint.Faint(n.Outlook))
 	}
-	if n.Over {
+	if n.IsOverWindow {
 		screen.Fprintf(&b, "\n  %s", s.Paint.Fault("over-window: the provider refuses it; pare trim shortens it"))
 	}
 	if n.Unread > 0 {
 		screen.Fprintf(&b, "\n  %s", s.Paint.Faint(fmt.Sprintf("of %d messages, %d are replaced by the provider's compaction and do not count", n.Messages, n.Unread)))
 	}
 	b.WriteString("\n\n")
-	s.bars(&b, n.Tokens, []share{
+	s.writeBars(&b, n.Tokens, []tokenPart{
 		{"not in the file", n.Beside}, {"system prompt", n.Head.System}, {"tools", n.Head.Tools}, {"other fields", n.Head.Other}, {"text", n.Kinds.Text}, {"thinking", n.Kinds.Thinking},
 		{"calls", n.Kinds.Calls}, {"results", n.Kinds.Results}, {"media", n.Kinds.Media}, {"compaction", n.Kinds.Compaction}, {"other", n.Kinds.Other}, {"message overhead", n.Marks},
 	})
@@ -67,28 +67,28 @@ func (s Style) Tally(from string, req *wire.Request, n *Tally) []byte {
 		screen.Fprintf(&b, "  %s\n", s.Paint.Faint("not in the file: the system prompt and the tools, which the agent sends and the API has counted"))
 	}
 	b.WriteByte('\n')
-	s.bars(&b, n.Tokens, []share{
+	s.writeBars(&b, n.Tokens, []tokenPart{
 		{"not in the file", n.Beside}, {"by system", n.Roles.System}, {"by user", n.Roles.User}, {"by assistant", n.Roles.Assistant}, {"by tools", n.Roles.Tool}, {"by others", n.Roles.Other},
 	})
 	if len(n.ByMessage) > 0 {
 		b.WriteByte('\n')
-		var parts []share
+		var parts []tokenPart
 		for _, m := range n.ByMessage {
-			parts = append(parts, share{fmt.Sprintf("%*d  %-9s", len(fmt.Sprint(n.Messages-1)), m.Message, m.Role), m.Tokens})
+			parts = append(parts, tokenPart{fmt.Sprintf("%*d  %-9s", len(fmt.Sprint(n.Messages-1)), m.Message, m.Role), m.Tokens})
 		}
-		s.bars(&b, n.Tokens, parts)
+		s.writeBars(&b, n.Tokens, parts)
 	}
 	b.WriteByte('\n')
 	return b.Bytes()
 }
 
-type share struct {
+type tokenPart struct {
 	name   string
 	tokens int
 }
 
 // bars draws the parts that there are.
-func (s Style) bars(b *bytes.Buffer, total int, parts []share) {
+func (s Style) writeBars(b *bytes.Buffer, total int, parts []tokenPart) {
 	widest := 16 // so that both tables of a tally stand below each other
 	for _, p := range parts {
 		widest = max(widest, screen.Columns(p.name))

@@ -34,7 +34,7 @@ type ListedRule struct {
 }
 
 // Words lists all words by kind, a line each.
-func (s Style) Words(kinds []WordKind, all []Word) []byte {
+func (s Style) RenderWordList(kinds []WordKind, all []Word) []byte {
 	var b bytes.Buffer
 	widest := 0
 	for _, t := range all {
@@ -55,7 +55,7 @@ func (s Style) Words(kinds []WordKind, all []Word) []byte {
 }
 
 // Word explains one word and, of a fault, what each provider says to it.
-func (s Style) Word(t Word, rows []wire.Rule) []byte {
+func (s Style) RenderWord(t Word, rows []wire.Rule) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(t.Word), s.Paint.Faint(t.Kind))
 	for _, line := range screen.Paragraphs(t.Meaning, s.Width-2) {
@@ -70,7 +70,7 @@ func (s Style) Word(t Word, rows []wire.Rule) []byte {
 	switch {
 	case t.Repair != "":
 		screen.Fprintf(&b, "\n%s\n", s.Paint.Place("session files of agents"))
-		s.field(&b, "repair", t.Repair)
+		s.writeField(&b, "repair", t.Repair)
 	case !t.Fault && t.More == "":
 		return b.Bytes()
 	case !t.Fault:
@@ -81,7 +81,7 @@ func (s Style) Word(t Word, rows []wire.Rule) []byte {
 	case len(rows) == 0:
 		b.WriteString("\n  pare does not report it: the request alone does not show it\n")
 	}
-	s.rows(&b, rows)
+	s.writeRules(&b, rows)
 	return b.Bytes()
 }
 
@@ -95,7 +95,7 @@ type Refusal struct {
 }
 
 // Refusal explains the error of a provider.
-func (s Style) Refusal(r Refusal) []byte {
+func (s Style) RenderRefusal(r Refusal) []byte {
 	var b bytes.Buffer
 	if !r.Foreign {
 		screen.Fprintf(&b, "%s\n", s.Paint.Bold(r.Title))
@@ -107,26 +107,26 @@ func (s Style) Refusal(r Refusal) []byte {
 	for _, step := range r.Steps {
 		screen.Fprintf(&b, "  %s\n", step)
 	}
-	s.rows(&b, r.Rules)
+	s.writeRules(&b, r.Rules)
 	return b.Bytes()
 }
 
 // rows explains what providers say to a fault.
-func (s Style) rows(b *bytes.Buffer, rows []wire.Rule) {
+func (s Style) writeRules(b *bytes.Buffer, rows []wire.Rule) {
 	for _, r := range rows {
 		severity := s.Paint.Fault(r.Severity)
 		if r.Severity != "refused" {
 			severity = s.Paint.Advice(r.Severity)
 		}
 		screen.Fprintf(b, "\n%s  %s\n", s.Paint.Place(r.ID), severity)
-		s.field(b, "broken", r.Doc)
-		s.field(b, "says", r.Says)
-		s.field(b, "repair", r.Repair)
-		s.field(b, "source", r.Source)
+		s.writeField(b, "broken", r.Doc)
+		s.writeField(b, "says", r.Says)
+		s.writeField(b, "repair", r.Repair)
+		s.writeField(b, "source", r.Source)
 	}
 }
 
-func (s Style) field(b *bytes.Buffer, name, value string) {
+func (s Style) writeField(b *bytes.Buffer, name, value string) {
 	if value == "" {
 		return
 	}
@@ -139,7 +139,7 @@ func (s Style) field(b *bytes.Buffer, name, value string) {
 }
 
 // Rules lists rules, those that do not run at the end.
-func (s Style) Rules(list []ListedRule) []byte {
+func (s Style) RenderRules(list []ListedRule) []byte {
 	var b bytes.Buffer
 	widest := 0
 	for _, r := range list {

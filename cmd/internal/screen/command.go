@@ -18,7 +18,7 @@ func NewCommand(words ...string) Command { return Command{}.Words(words...) }
 // Words returns the command with more words.
 func (c Command) Words(words ...string) Command {
 	for _, w := range words {
-		c = c.add(Word(w))
+		c = c.add(QuoteWord(w))
 	}
 	return c
 }
@@ -26,7 +26,7 @@ func (c Command) Words(words ...string) Command {
 // Files returns the command with the names of files, which are no flags.
 func (c Command) Files(names ...string) Command {
 	for _, n := range names {
-		c = c.add(File(n))
+		c = c.add(QuoteFile(n))
 	}
 	return c
 }
@@ -36,14 +36,16 @@ func (c Command) HomeFile(name string) Command {
 	if name == "" {
 		return c.add("~")
 	}
-	return c.add("~/" + Word(name))
+	return c.add("~/" + QuoteWord(name))
 }
 
 // Assign returns the command with a variable and its value, for export and alias.
-func (c Command) Assign(name, value string) Command { return c.add(Word(name) + "=" + Word(value)) }
+func (c Command) Assign(name, value string) Command {
+	return c.add(QuoteWord(name) + "=" + QuoteWord(value))
+}
 
 // Input returns the command with its standard input from a file.
-func (c Command) Input(name string) Command { return c.add("< " + File(name)) }
+func (c Command) Input(name string) Command { return c.add("< " + QuoteFile(name)) }
 
 // Then returns a line that runs next if the command succeeds.
 func (c Command) Then(next Command) Command { return c.add("&& " + next.line) }
@@ -62,19 +64,21 @@ func (c Command) IsZero() bool { return c.line == "" }
 func (c Command) String() string { return c.line }
 
 // ForFile returns an advice with the name of a file in the place of the word FILE.
-func ForFile(advice, name string) string { return strings.ReplaceAll(advice, "FILE", File(name)) }
+func FillFileName(advice, name string) string {
+	return strings.ReplaceAll(advice, "FILE", QuoteFile(name))
+}
 
 // File quotes the name of a file for a command. A name that begins with a dash gets its folder, so
 // that it is no flag.
-func File(name string) string {
+func QuoteFile(name string) string {
 	if strings.HasPrefix(name, "-") {
 		name = "./" + name
 	}
-	return Word(name)
+	return QuoteWord(name)
 }
 
 // Word quotes a word of a command for the shells of this system.
-func Word(word string) string {
+func QuoteWord(word string) string {
 	if runtime.GOOS == "windows" {
 		return windowsWord(word)
 	}
@@ -103,13 +107,13 @@ func posixWord(word string) string {
 	case plain.Line(word) == word:
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	case strings.HasSuffix(word, "\n"):
-		return "$'" + strings.ReplaceAll(escaped(word), "%%", "%") + "'"
+		return "$'" + strings.ReplaceAll(escapePrintf(word), "%%", "%") + "'"
 	}
-	return `"$(printf '` + escaped(word) + `')"`
+	return `"$(printf '` + escapePrintf(word) + `')"`
 }
 
 // escaped is a word as a format of printf that needs no quotes.
-func escaped(word string) string {
+func escapePrintf(word string) string {
 	var b strings.Builder
 	for i, c := range []byte(word) {
 		switch {

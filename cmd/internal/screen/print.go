@@ -18,7 +18,7 @@ func Line(s string) Text { return Text(plain.Line(s)) }
 
 // safe is a value as it may be printed. Numbers and texts stay what they are, so that the
 // verbs of a format still work.
-func safe(v any) any {
+func makeSafe(v any) any {
 	switch v := v.(type) {
 	case nil, Text, int, int64, float64, bool, rune:
 		return v
@@ -42,26 +42,26 @@ func safe(v any) any {
 	return Line(fmt.Sprint(v))
 }
 
-func all(args []any) []any {
+func makeAllSafe(args []any) []any {
 	clean := make([]any, len(args))
 	for i, a := range args {
-		clean[i] = safe(a)
+		clean[i] = makeSafe(a)
 	}
 	return clean
 }
 
 // Printf is [fmt.Sprintf] for people: what is no Text is made safe. The format is one of
 // the program's own.
-func Printf(format string, args ...any) Text { return Text(fmt.Sprintf(format, all(args)...)) }
+func Printf(format string, args ...any) Text { return Text(fmt.Sprintf(format, makeAllSafe(args)...)) }
 
 // Fprintf writes for people, see [Printf].
 func Fprintf(w io.Writer, format string, args ...any) (int, error) {
-	return fmt.Fprintf(w, format, all(args)...)
+	return fmt.Fprintf(w, format, makeAllSafe(args)...)
 }
 
 // Appendf appends for people, see [Printf].
 func Appendf(b []byte, format string, args ...any) []byte {
-	return fmt.Appendf(b, format, all(args)...)
+	return fmt.Appendf(b, format, makeAllSafe(args)...)
 }
 
 // Fprint writes what is no Text as [Printf] would.
@@ -81,7 +81,7 @@ func Join[T any](parts []T, between Text) Text {
 		if i > 0 {
 			b.WriteString(string(between))
 		}
-		fmt.Fprint(&b, safe(p))
+		fmt.Fprint(&b, makeSafe(p))
 	}
 	return Text(b.String())
 }
