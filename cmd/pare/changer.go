@@ -113,11 +113,11 @@ func (c *changer) checkText(from origin, raw []byte) (fault *problem) {
 }
 
 // changeText changes the transcript in the first n bytes of raw. The remaining bytes end its line.
-func (c *changer) changeText(from origin, raw []byte, n int) (o outcome) {
+func (c *changer) changeText(from origin, raw []byte, n int) (out outcome) {
 	// A bug that one line triggers must not cost the other lines of a long batch.
 	defer func() {
 		if p := recover(); p != nil {
-			o = c.reportUnchanged(from, raw, newBugProblem(p))
+			out = c.reportUnchanged(from, raw, newBugProblem(p))
 		}
 	}()
 	defer c.memory.Frugal(n)()
@@ -128,65 +128,96 @@ func (c *changer) changeText(from origin, raw []byte, n int) (o outcome) {
 	if fault != nil {
 		return c.reportUnreadable(from, *fault)
 	}
-	req, b, fault := parseRequest(from, raw[:n], c.options)
-	if fault != nil && c.sessionRepair != nil {
-		if chunk, ok := detectTrajectory(from, raw[:n], c.hostShape, c.options); ok {
-			return c.changeTrajectory(from, chunk, raw[n:])
-		}
-	}
-	if fault != nil && fault.isOtherJSON(from) {
-		return newSkippedOutcome(from, fault.err)
-	}
+	req, envelope, fault := parseRequest(from, raw[:n], c.options)
 	if fault != nil {
-		return c.reportUnreadable(from, *fault)
+		return c.changeForeignText(from, raw, n, *fault)
 	}
-	if c.sessionRepair != nil && c.sessionRepair.AppendOnly {
-		return c.reportUnreadable(from, newProblem(hintedError{errors.New("--append-only is for session files of agents, and this is a request"), "omit it"}))
-	}
-	if c.singleFlag != "" && from.isOneOfMany {
-		return c.reportUnreadable(from, newProblem(fmt.Errorf("%s is for one transcript, and this is one of a batch", c.singleFlag)))
+	if fault := c.checkRequestFlags(from); fault != nil {
+		return c.reportUnreadable(from, newProblem(fault))
 	}
 	plan, err := c.plan(req)
 	if err != nil {
 		return c.reportPlanError(from, raw, err)
 	}
-	o.bytesBefore, o.bytesAfter = len(raw), len(raw)+len(plan.Result().Raw())-len(b.Body)
-	o.size = c.measure(req, plan)
-	o.rules = make([]string, 0, len(plan.Changes()))
-	for _, ch := range plan.Changes() {
-		o.rules = append(o.rules, ch.Rule)
-	}
-	if len(plan.Left()) > 0 {
-		o.status, o.note = statusFindings, c.formatRemaining(from, plan.Left())
-	}
-	o.note = append(o.note, c.reportSkips(from, req, plan)...)
-	o.isChanged = !plan.Empty()
+	isChanged := !plan.Empty()
+	isCalledClean := c.options.Dialect != wire.Auto && !isChanged && len(plan.Left()) == 0
 	// Pare must understand a transcript before it calls it clean or overwrites it.
-	if o.isChanged && c.overwritesFiles || c.options.Dialect != wire.Auto && !o.isChanged && len(plan.Left()) == 0 {
-		if err := req.Understood(o.isChanged); err != nil {
-			p := locateProblem(err, from, raw[:n], b)
-			if p.err = err; p.isOtherJSON(from) {
-				return newSkippedOutcome(from, err)
-			}
-			return c.reportUnreadable(from, p)
+	if isChanged && c.overwritesFiles || isCalledClean {
+		if err := req.Understood(isChanged); err != nil {
+			return c.reportNotUnderstood(from, raw[:n], envelope, err)
 		}
 	}
+	out = c.buildOutcome(from, req, plan)
+	out.bytesBefore = len(raw)
+	out.bytesAfter = len(raw) + len(plan.Result().Raw()) - len(envelope.Body)
 	if c.dryRun {
-		o.out = c.renderPlan(from, req, plan, o.size)
-		return o
+		out.out = c.renderPlan(from, req, plan, out.size)
+		return out
 	}
-	o.receipt = c.buildReceipt(from, plan.Changes())
+	out.receipt = c.buildReceipt(from, plan.Changes())
 	if c.archive != "" {
-		o.archive = buildArchiveLines(from, plan.Archive(), plan.Conserved().Items > 0)
+		out.archive = buildArchiveLines(from, plan.Archive(), plan.Conserved().Items > 0)
 	}
-	o.out = raw
+	out.out = raw
 	switch {
-	case o.isChanged && len(b.Body) == len(raw):
-		o.out = plan.Result().Raw()
-	case o.isChanged:
-		o.out = slices.Concat(raw[:b.At], plan.Result().Raw(), raw[b.At+len(b.Body):])
+	case isChanged && len(envelope.Body) == len(raw):
+		out.out = plan.Result().Raw()
+	case isChanged:
+		out.out = slices.Concat(raw[:envelope.At], plan.Result().Raw(), raw[envelope.At+len(envelope.Body):])
 	}
-	return o
+	return out
+}
+
+// buildOutcome returns the outcome of a plan without its output.
+func (c *changer) buildOutcome(from origin, req *wire.Request, plan *pare.Plan) outcome {
+	out := outcome{
+		isChanged: !plan.Empty(),
+		size:      c.measure(req, plan),
+		rules:     make([]string, 0, len(plan.Changes())),
+	}
+	for _, change := range plan.Changes() {
+		out.rules = append(out.rules, change.Rule)
+	}
+	if remaining := plan.Left(); len(remaining) > 0 {
+		out.status, out.note = statusFindings, c.formatRemaining(from, remaining)
+	}
+	out.note = append(out.note, c.reportSkips(from, req, plan)...)
+	return out
+}
+
+// changeForeignText changes a trajectory, skips other JSON, and reports everything else as
+// unreadable. The problem is that of parsing the text as a request.
+func (c *changer) changeForeignText(from origin, raw []byte, n int, fault problem) outcome {
+	if c.sessionRepair != nil {
+		if chunk, ok := detectTrajectory(from, raw[:n], c.hostShape, c.options); ok {
+			return c.changeTrajectory(from, chunk, raw[n:])
+		}
+	}
+	if fault.isOtherJSON(from) {
+		return newSkippedOutcome(from, fault.err)
+	}
+	return c.reportUnreadable(from, fault)
+}
+
+// checkRequestFlags returns an error if a flag cannot be used with a request.
+func (c *changer) checkRequestFlags(from origin) error {
+	if c.sessionRepair != nil && c.sessionRepair.AppendOnly {
+		return hintedError{errors.New("--append-only is for session files of agents, and this is a request"), "omit it"}
+	}
+	if c.singleFlag != "" && from.isOneOfMany {
+		return fmt.Errorf("%s is for one transcript, and this is one of a batch", c.singleFlag)
+	}
+	return nil
+}
+
+// reportNotUnderstood returns the outcome of a request with parts that Pare does not understand.
+func (c *changer) reportNotUnderstood(from origin, raw []byte, envelope wire.Envelope, err error) outcome {
+	p := locateProblem(err, from, raw, envelope)
+	p.err = err
+	if p.isOtherJSON(from) {
+		return newSkippedOutcome(from, err)
+	}
+	return c.reportUnreadable(from, p)
 }
 
 // measure returns the size before and after the plan, or nil if it is not printed.
@@ -194,13 +225,16 @@ func (c *changer) measure(req *wire.Request, plan *pare.Plan) *picture.Size {
 	if c.countTokens == nil || c.json && !c.dryRun {
 		return nil
 	}
-	s := &picture.Size{}
-	s.Messages[0], s.Tokens[0] = len(req.Transcript().Messages()), c.countTokens(req)
-	s.Messages[1], s.Tokens[1] = s.Messages[0], s.Tokens[0]
-	if !plan.Empty() {
-		s.Messages[1], s.Tokens[1] = len(plan.Result().Transcript().Messages()), c.countTokens(plan.Result())
+	before := c.amountOf(req)
+	if plan.Empty() {
+		return &picture.Size{Before: before, After: before}
 	}
-	return s
+	return &picture.Size{Before: before, After: c.amountOf(plan.Result())}
+}
+
+// amountOf returns the messages and tokens of a request.
+func (c *changer) amountOf(req *wire.Request) picture.Amount {
+	return picture.Amount{Messages: len(req.Transcript().Messages()), Tokens: c.countTokens(req)}
 }
 
 // reportPlanError returns the outcome of a transcript that could not be planned.
@@ -430,7 +464,7 @@ func (c *changer) renderPlan(from origin, req *wire.Request, plan *pare.Plan, s 
 		Tokens []int  `json:"tokens,omitempty"`
 	}{Source: from.source, Line: from.line}
 	if s != nil {
-		head.Tokens = s.Tokens[:]
+		head.Tokens = []int{s.Before.Tokens, s.After.Tokens}
 	}
 	return slices.Concat(bytes.TrimRight(encodeLine(head), "}\n"), []byte{','}, raw[1:], []byte{'\n'})
 }

@@ -63,7 +63,7 @@ func (c *countCmd) run(env *environment) int {
 		command: "count", itemNoun: "token", reportTranscript: c.countTranscript,
 		printTotals: func(totals *runTotals, hasManyFiles bool) {
 			if totals.size != nil && (hasManyFiles || totals.transcripts != 1) {
-				screen.Fprintf(env.stderr, "%s: %s, %s tokens\n", plural(totals.transcripts, "transcript"), plural(totals.size.Messages[0], "message"), grouped(totals.size.Tokens[0]))
+				screen.Fprintf(env.stderr, "%s: %s, %s tokens\n", plural(totals.transcripts, "transcript"), plural(totals.size.Before.Messages, "message"), grouped(totals.size.Before.Tokens))
 			}
 		},
 	})
@@ -119,7 +119,7 @@ func (c *countCmd) countTranscript(style picture.Style, from origin, req *wire.R
 			out.note = nil
 		}
 	}
-	out.size = &picture.Size{Messages: [2]int{n.Messages}, Tokens: [2]int{n.Tokens}}
+	out.size = &picture.Size{Before: picture.Amount{Messages: n.Messages, Tokens: n.Tokens}}
 	drawn := &picture.Tally{Tally: n.Tally, Tokens: n.Tokens, Beside: n.Beside, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, IsOverWindow: n.OverWindow, Outlook: formatOutlook(&full)}
 	switch {
 	case c.JSON:

@@ -29,6 +29,7 @@ var handedOut = []string{
 	"pare.Ballot", "pare.Exchange", "pare.Plan", "pare.Removed", "transcript.Transcript",
 	"wire.Request", "tokens.Encoding", "tokens.Func", "archive.Writer", "replay.Walk",
 	"agentlog.Busy", "agentlog.Diagnosis", "agentlog.Log", "agentlog.Stored", "agentlog.Thread", "agentlog.RepairPlan", "ui.Page",
+	"store.Compaction", "store.Receipts",
 }
 
 // zeros are pointers to the zero values of the other exported types that have methods.

@@ -15,15 +15,15 @@ var terminalPackages = []string{"cmd/pare", "cmd/internal/picture"}
 // rawWrites counts the places per file that write bytes without cmd/internal/screen: results of
 // commands, or notes that screen already made safe.
 var rawWrites = map[string]int{
-	"cmd/pare/call.go":          1, // answers
 	"cmd/pare/change.go":        1, // receipts
 	"cmd/pare/doctor.go":        1, // the table, made by screen
 	"cmd/pare/doctor_repair.go": 4, // notes, made by screen
 	"cmd/pare/doctor_watch.go":  2, // JSON, and notes made by screen
-	"cmd/pare/field.go":         1, // JSON
-	"cmd/pare/lines.go":         2, // a result, and notes made by screen
+	"cmd/pare/dataset.go":       1, // JSON
+	"cmd/pare/linemode.go":      2, // a result, and notes made by screen
+	"cmd/pare/lines.go":         1, // answers
 	"cmd/pare/log.go":           2, // lines of the log, in which its handler quotes what is not printable
-	"cmd/pare/main.go":          1, // say
+	"cmd/pare/usage.go":         1, // the output of a command
 	"cmd/pare/progress.go":      2, // a result, and notes made by screen
 	"cmd/pare/replay.go":        1, // tables, made safe by replay
 	"cmd/pare/shorten.go":       1, // what is left of a text, or JSON

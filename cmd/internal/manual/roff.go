@@ -1,5 +1,3 @@
-// Package manual makes the manual of a command line from its grammar: man pages, and the
-// completions of shells.
 package manual
 
 import (
@@ -12,14 +10,14 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
-// A Page is one page of the manual.
+// A Page is one man page.
 type Page struct {
 	Name string // of its file
 	Roff []byte
 }
 
-// Pages makes the pages of the manual from the grammar, that of pare itself first; it
-// lists the commands by their groups.
+// Pages returns the man pages of the commands; that of pare itself is first and lists the commands
+// by group.
 func Pages(app *kong.Application, groups []kong.Group) []Page {
 	pages := []Page{{"pare.1", appPage(app, groups)}}
 	for _, n := range app.Children {
@@ -122,7 +120,7 @@ func commandPage(app *kong.Application, n *kong.Node) []byte {
 	return m.Bytes()
 }
 
-// Examples parts a text of help into its examples and the rest.
+// Examples splits a help text into its examples and the rest.
 func Examples(detail string) (examples, rest string) {
 	after, ok := strings.CutPrefix(detail, ExampleLead)
 	if !ok {
@@ -132,7 +130,7 @@ func Examples(detail string) (examples, rest string) {
 	return examples, rest
 }
 
-// ExampleLead is how every text of help begins.
+// ExampleLead is the first line of every help text.
 const ExampleLead = "For example:\n"
 
 // A manWriter writes roff.
@@ -146,14 +144,14 @@ func (m *manWriter) header(name, what string) {
 
 func (m *manWriter) section(name string) { m.line(`.SH "` + name + `"`) }
 
-// text writes a paragraph; roff breaks its lines anew.
+// paragraph writes a paragraph, whose lines roff breaks.
 func (m *manWriter) paragraph(s string) {
 	for _, l := range screen.Paragraphs(s, 76) {
 		m.line(roffText(l))
 	}
 }
 
-// detail writes a text of help: paragraphs, and indented ones as they are.
+// helpText writes a help text: paragraphs, and indented ones verbatim.
 func (m *manWriter) helpText(s string) {
 	for i, paragraph := range strings.Split(s, "\n\n") {
 		if i > 0 {
@@ -183,7 +181,7 @@ func (m *manWriter) flag(f *kong.Flag) {
 	m.paragraph(f.Help)
 }
 
-// flagValue is how the value of a flag is called.
+// flagValue returns the name of a flag's value.
 func flagValue(f *kong.Flag) string {
 	switch {
 	case f.PlaceHolder != "":
@@ -194,7 +192,7 @@ func flagValue(f *kong.Flag) string {
 	return strings.ToUpper(f.Name)
 }
 
-// status writes what the exit status means.
+// exitStatus writes the meaning of the exit statuses.
 func (m *manWriter) exitStatus() {
 	m.section("EXIT STATUS")
 	for i, meaning := range []string{"Clean, or done.", "There are findings, or some could not be repaired.", "Wrong usage, or input that cannot be read.", "The window is too small for what must be kept; nothing is written."} {
@@ -203,8 +201,7 @@ func (m *manWriter) exitStatus() {
 	}
 }
 
-// roffText makes text safe: a backslash, a leading dot and dashes mean something to
-// roff.
+// roffText escapes the characters that are special in roff.
 func roffText(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, `"`, `\(dq`, "^", `\(ha`, "~", `\(ti`, "`", `\(ga`).Replace(s)
 	if strings.HasPrefix(s, ".") {

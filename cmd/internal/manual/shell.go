@@ -9,24 +9,24 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// shellWords is what can be completed: the grammar, as far as a shell cares.
+// completions are the commands and flags that a shell can complete.
 type completions struct{ commands []shellCommand }
 
 type shellCommand struct {
 	name, help string
 	flags      []shellFlag
-	args       shellValue // what the command is about
+	args       shellValue // the positional arguments
 }
 
 type shellFlag struct {
 	name  string // without dashes
-	short string // a letter, or ""
+	short string // one letter, or ""
 	help  string
-	value *shellValue // nil: it takes none
-	many  bool
+	value *shellValue // nil if the flag has no value
+	many  bool        // it may be repeated
 }
 
-// A shellValue is what a word may be: one of a few, a file, or anything.
+// A shellValue is the set of values of a word: one of a list, a file, or anything.
 type shellValue struct {
 	name  string
 	words []string
@@ -34,8 +34,8 @@ type shellValue struct {
 	many  bool
 }
 
-// Completion makes the completions for a shell, bash, zsh or fish, from the grammar. known lists what
-// the value of a flag may be, by the name of the flag; others are read off the grammar.
+// Completion returns the completion script for bash, zsh or fish. known lists the values of flags
+// by flag name; other values come from the grammar.
 func Completion(shell string, app *kong.Application, known map[string][]string) []byte {
 	all := readCommands(app, known)
 	switch shell {
@@ -47,7 +47,6 @@ func Completion(shell string, app *kong.Application, known map[string][]string) 
 	return bashCompletion(all)
 }
 
-// wordsOf reads the grammar.
 func readCommands(app *kong.Application, known map[string][]string) completions {
 	var all completions
 	for _, n := range app.Children {
@@ -77,7 +76,7 @@ func newShellFlag(f *kong.Flag, known map[string][]string) shellFlag {
 	return out
 }
 
-// valueOf tells what a value may be from its enum, its placeholder or its name.
+// newShellValue returns the values that the enum, the placeholder or the name of a flag allows.
 func newShellValue(v *kong.Value, placeholder string, known map[string][]string) shellValue {
 	out := shellValue{name: strings.ToUpper(v.Name), many: v.IsSlice()}
 	switch {
@@ -93,7 +92,7 @@ func newShellValue(v *kong.Value, placeholder string, known map[string][]string)
 	return out
 }
 
-// bashCompletion works with the bash of macOS, too, which is of 2007.
+// bashCompletion returns a script that also works with bash 3.2 of macOS.
 func bashCompletion(all completions) []byte {
 	var b bytes.Buffer
 	b.WriteString(`# bash completion of pare; made by: pare completion bash
@@ -190,7 +189,7 @@ func zshFlag(f shellFlag) string {
 		text += ":" + zshValue(*f.value)
 		equals, plus = "=", "+"
 	}
-	lead := "*" // may be repeated
+	lead := "*" // the flag may be repeated
 	if !f.many {
 		lead = "(--" + f.name + ")"
 		if f.short != "" {
@@ -213,7 +212,7 @@ func zshValue(v shellValue) string {
 	return v.name + ": "
 }
 
-// zshText makes a help text safe inside of a specification.
+// zshText escapes a help text for a zsh specification.
 func zshText(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, ":", `\:`).Replace(firstSentence(s))
 }
@@ -256,11 +255,11 @@ func fishText(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(firstSentence(s)) + "'"
 }
 
-// brief is the first sentence of a help text.
+// firstSentence returns the first sentence of a help text.
 func firstSentence(s string) string {
 	first, _, _ := strings.Cut(s, ". ")
 	return strings.TrimSuffix(first, ".")
 }
 
-// shQuote is s in single quotes, for a shell like sh.
+// quoteShell quotes s for a POSIX shell.
 func quoteShell(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

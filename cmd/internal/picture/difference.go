@@ -6,8 +6,8 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
-// Difference shows at most so many of the lines that are only in one of two files; of two long ones
-// that stand in each other's place only what differs.
+// WriteDifference writes up to limit lines that only one of the two files contains. Of a long line
+// that was changed it writes the part that differs.
 func WriteDifference(b *bytes.Buffer, paint screen.Palette, width, most int, before, after []byte) {
 	was, is := bytes.Split(bytes.TrimSuffix(before, []byte("\n")), []byte("\n")), bytes.Split(bytes.TrimSuffix(after, []byte("\n")), []byte("\n"))
 	inWas, inIs := countLines(was), countLines(is)
@@ -54,7 +54,7 @@ func countLines(lines [][]byte) map[string]int {
 	return all
 }
 
-// apart leaves out what two lines have in common at both ends, but for a few bytes around it.
+// cutCommonEnds returns two lines without their common start and end, except for a few bytes.
 func cutCommonEnds(a, b []byte) (was, is []byte) {
 	const around = 24
 	front, back := 0, 0

@@ -9,19 +9,19 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Division is where a transcript is cut, and where else it could be, by the first message
-// that stays. In JSON it is what stands behind the transcript's name.
+// A Division is the cut of a transcript and the other possible cuts. Cuts are the numbers of the
+// first message that stays. Its JSON follows the name of the transcript.
 type Division struct {
 	Cut     int   `json:"cut"`
 	Head    int   `json:"head"`
 	Tail    int   `json:"tail"`
 	Cuts    []int `json:"cuts"`
 	Inside  []int `json:"inside"`
-	MinKeep int   `json:"-"` // how many were to stay at least
-	Within  bool  `json:"-"` // whether a run of tool use may be cut
+	MinKeep int   `json:"-"` // the requested number of messages after the cut
+	Within  bool  `json:"-"` // a run of tool calls may be cut
 }
 
-// Division shows the messages on both sides of the cut.
+// RenderDivision returns the messages on both sides of the cut.
 func (s Style) RenderDivision(from string, req *wire.Request, d *Division) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(from), s.Paint.Faint(s.DescribeRequest(req, Count(req))))
@@ -42,7 +42,7 @@ func (s Style) RenderDivision(from string, req *wire.Request, d *Division) []byt
 	return b.Bytes()
 }
 
-// noDivision says why there is no cut, and what to ask for instead.
+// writeNoCut writes why there is no cut, and the flags that allow one.
 func (s Style) writeNoCut(b *bytes.Buffer, d *Division) {
 	screen.Fprintf(b, "  %s: nothing can be separated from the last %s\n", s.Paint.Bold("no cut"), screen.Plural(d.MinKeep, "message"))
 	if len(d.Cuts) > 0 {
@@ -54,7 +54,7 @@ func (s Style) writeNoCut(b *bytes.Buffer, d *Division) {
 	b.WriteByte('\n')
 }
 
-// lastWithin is the last cut that is not behind most, or 0.
+// lastCutUpTo returns the last cut up to limit, or 0.
 func lastCutUpTo(cuts []int, most int) int {
 	last := 0
 	for _, n := range cuts {
@@ -65,7 +65,7 @@ func lastCutUpTo(cuts []int, most int) int {
 	return last
 }
 
-// numbers lists some of all, but for one, in a few words.
+// listNumbers returns the first numbers, without one of them.
 func listNumbers(all []int, without int) string {
 	var list []string
 	for _, n := range all {

@@ -15,23 +15,23 @@ import (
 	"github.com/pare-llm/pare/internal/plain"
 )
 
-// A Doctor draws what is wrong with the sessions of agents, and what is done about it.
+// A Doctor renders the diagnoses of agents' sessions.
 type Doctor struct {
 	Style
-	Notes screen.Palette // of standard error
+	Notes screen.Palette // for standard error
 	Now   time.Time
-	All   bool // leave nothing out
+	All   bool
 	Home  Home
 }
 
-// How much is shown without --all.
+// Limits of the report without --all.
 const (
-	maxCleanProjects     = 20 // projects without a broken session
-	maxCleanNextToBroken = 3  // the same, where others have one: what is broken comes behind the table
-	maxBrokenSessions    = 20 // sessions
+	maxCleanProjects     = 20 // projects without broken sessions
+	maxCleanNextToBroken = 3  // such projects if others have broken sessions, which are listed below the table
+	maxBrokenSessions    = 20
 )
 
-// A row is the sessions that an agent has of a project.
+// A projectRow summarizes the sessions of one agent in one project.
 type projectRow struct {
 	agent, project   string
 	sessions, broken int
@@ -39,8 +39,8 @@ type projectRow struct {
 	lastUsed         time.Time
 }
 
-// rowsOf puts diagnoses into rows, by agent in the order of the table, then the newest
-// first.
+// groupByProject returns one row per agent and project, in the order of the agents and then by last
+// use.
 func groupByProject(all []*agentlog.Diagnosis) []*projectRow {
 	var rows []*projectRow
 	byName := map[[2]string]*projectRow{}
@@ -81,7 +81,7 @@ func (w *projectRow) add(d *agentlog.Diagnosis) {
 	}
 }
 
-// why names the commonest rules.
+// topRules returns the most frequent rules.
 func (w *projectRow) topRules() string {
 	const most = 2
 	rules := slices.SortedFunc(maps.Keys(w.ruleCounts), func(a, b string) int {
@@ -98,7 +98,7 @@ func (w *projectRow) topRules() string {
 	return strings.Join(parts, ", ")
 }
 
-// Render is the table, and the list of what is broken.
+// Render returns the table of projects and the list of broken sessions.
 func (v *Doctor) Render(all []*agentlog.Diagnosis) []byte {
 	var b bytes.Buffer
 	if len(all) == 0 {
@@ -112,7 +112,7 @@ func (v *Doctor) Render(all []*agentlog.Diagnosis) []byte {
 	return b.Bytes()
 }
 
-// headline says how many sessions have which trouble; "" for none.
+// formatHeadline returns the numbers of sessions by problem, or "" if there are none.
 func formatHeadline(all []*agentlog.Diagnosis) string {
 	n := map[agentlog.Outlook]int{}
 	unread := 0
@@ -189,7 +189,7 @@ func (v *Doctor) writeTable(b *bytes.Buffer, rows []*projectRow) {
 		for i, cell := range line {
 			c := screen.Line(cell)
 			gap := screen.Repeat(" ", widths[i]-screen.Columns(c))
-			if i == 2 || i == 3 { // numbers
+			if i == 2 || i == 3 { // columns with numbers
 				c, gap = gap+c, ""
 			}
 			switch {
@@ -207,13 +207,13 @@ func (v *Doctor) writeTable(b *bytes.Buffer, rows []*projectRow) {
 	}
 }
 
-// Newest are diagnoses in the order in which people want them: the session that died today comes
-// first.
+// SortNewestFirst returns the diagnoses ordered by modification time, because users look for the
+// session that failed last.
 func SortNewestFirst(all []*agentlog.Diagnosis) []*agentlog.Diagnosis {
 	return slices.SortedStableFunc(slices.Values(all), func(a, b *agentlog.Diagnosis) int { return b.Modified.Compare(a.Modified) })
 }
 
-// list shows the sessions that are broken, and how to repair each.
+// writeBroken writes the broken sessions, each with its repair command.
 func (v *Doctor) writeBroken(b *bytes.Buffer, all []*agentlog.Diagnosis) {
 	shown, hidden := 0, 0
 	for _, d := range all {
@@ -236,7 +236,7 @@ func (v *Doctor) writeBroken(b *bytes.Buffer, all []*agentlog.Diagnosis) {
 	}
 }
 
-// session tells which session it is, what will happen and why, and what to do.
+// writeSession writes one session with its outlook, the cause and the next step.
 func (v *Doctor) writeSession(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	mark, will := v.Paint.Fault("✗"), "cannot be resumed"
 	switch d.Outlook {
@@ -270,18 +270,17 @@ func (v *Doctor) writeSession(b *bytes.Buffer, d *agentlog.Diagnosis) {
 	}
 }
 
-// agentOf is the agent with its version, if that is known.
+// formatAgent returns the agent and its version, if it is known.
 func formatAgent(d *agentlog.Diagnosis) string {
 	return strings.TrimSpace(d.Agent.Name + " " + d.Version)
 }
 
-// heading says which session it is.
 func (v *Doctor) writeHeading(b *bytes.Buffer, mark screen.Text, d *agentlog.Diagnosis) {
 	screen.Fprintf(b, "\n%s %s  %s\n", mark, v.Paint.Bold(SessionTitle(d)),
 		v.Paint.Faint(fmt.Sprintf("%s · %s · %s · %s", d.Agent.Name, screen.Ago(v.Now, d.Modified), screen.Plural(d.Messages, "message"), formatFileSize(d.Bytes))))
 }
 
-// Called is what people know a session by: its project, and what was said first.
+// SessionTitle returns the project and the title of a session.
 func SessionTitle(d *agentlog.Diagnosis) string {
 	name := d.Title
 	if name == "" {
@@ -294,11 +293,10 @@ func SessionTitle(d *agentlog.Diagnosis) string {
 	return plain.Line(project + "“" + name + "”")
 }
 
-// Next is the command that goes on with a session once it is repaired; "" if it would not go on with that
-// one.
+// ResumeHint returns the command that resumes a repaired session, or "" if there is none.
 func (v *Doctor) ResumeHint(d *agentlog.Diagnosis) screen.Text {
 	words := d.Resume()
-	elsewhere := v.Home.Flag != nil && !slices.Contains(words, d.Path) // the agent looks in the user's home
+	elsewhere := v.Home.Flag != nil && !slices.Contains(words, d.Path) // the agent looks in the home folder of the user
 	if words == nil || elsewhere {
 		return ""
 	}
@@ -309,7 +307,7 @@ func (v *Doctor) ResumeHint(d *agentlog.Diagnosis) screen.Text {
 	return screen.Printf("then: %s", command)
 }
 
-// sizeOf is the size of a file, in words.
+// formatFileSize returns a file size for people.
 func formatFileSize(n int64) string {
 	switch {
 	case n < 1000:
@@ -320,7 +318,7 @@ func formatFileSize(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// Changes shows what is to be done to a session, before anybody is asked.
+// RenderChanges returns the changes of a repair, for the question to the user.
 func (v *Doctor) RenderChanges(t *agentlog.RepairPlan) []byte {
 	var b bytes.Buffer
 	const most = 8
@@ -345,7 +343,7 @@ func (v *Doctor) RenderChanges(t *agentlog.RepairPlan) []byte {
 	return b.Bytes()
 }
 
-// Difference shows the lines that a repair takes away and adds, before anybody is asked.
+// RenderDifference returns the lines that a repair removes and adds.
 func (v *Doctor) RenderDifference(t *agentlog.RepairPlan) []byte {
 	const most = 24
 	var b bytes.Buffer
@@ -356,7 +354,7 @@ func (v *Doctor) RenderDifference(t *agentlog.RepairPlan) []byte {
 	return b.Bytes()
 }
 
-// News tells what has become of a session whose agent is running.
+// RenderNews returns the new state of a session whose agent is running.
 func (v *Doctor) RenderNews(d *agentlog.Diagnosis) []byte {
 	var b bytes.Buffer
 	switch share, known := d.Size.Share(); {
@@ -375,10 +373,11 @@ func (v *Doctor) RenderNews(d *agentlog.Diagnosis) []byte {
 	return b.Bytes()
 }
 
-// NearlyFull is the share of the room from which on it is told: the agent's own compaction still works.
+// NearlyFull is the share of the room above which a session is reported. The agent's own compaction
+// still works then.
 const NearlyFull = 0.9
 
-// remedy is what to do about a session that is ill, if command fixes it.
+// formatRemedy returns the next step for a broken session.
 func formatRemedy(r agentlog.Remedy, command screen.Command) screen.Text {
 	if !r.Leaves {
 		return screen.Printf("%s", command)
@@ -386,7 +385,8 @@ func formatRemedy(r agentlog.Remedy, command screen.Command) screen.Text {
 	return DescribePartialRepair(r, command)
 }
 
-// Partly is what to do about a session of which command fixes a part, or nothing.
+// DescribePartialRepair returns the next step for a session that command repairs only in part, or
+// not at all.
 func DescribePartialRepair(r agentlog.Remedy, command screen.Command) screen.Text {
 	if !r.Fixes {
 		return screen.Printf("pare fix cannot fix it: %s", r.Instead)
@@ -394,7 +394,7 @@ func DescribePartialRepair(r agentlog.Remedy, command screen.Command) screen.Tex
 	return screen.Printf("to fix a part of it: %s; for the rest: %s", command, r.Instead)
 }
 
-// RepairVerb is the command of Pare that helps: trim repairs a session, too.
+// RepairCommandName returns the pare command that repairs a session. Trim also repairs.
 func RepairCommandName(r agentlog.Remedy) string {
 	if r.Full {
 		return "trim"
@@ -402,12 +402,11 @@ func RepairCommandName(r agentlog.Remedy) string {
 	return "fix"
 }
 
-// A Home writes names below the home folder with a tilde, where that is the
-// home that a shell knows too.
+// A Home shortens paths in the home folder to ~.
 type Home struct {
 	Dir   string
-	Tilde bool
-	Flag  []string // names the home in commands; nil if it is the user's
+	Tilde bool     // the folder is the home of the shell, too
+	Flag  []string // names the folder in commands; nil if it is the user's home
 }
 
 func (a Home) cutHome(name string) (string, bool) {
@@ -420,7 +419,7 @@ func (a Home) cutHome(name string) (string, bool) {
 	return strings.CutPrefix(name, a.Dir+string(filepath.Separator))
 }
 
-// Short is a name as people write it.
+// Short returns a path for people.
 func (a Home) Short(name string) string {
 	if rest, ok := a.cutHome(name); ok {
 		return strings.TrimSuffix("~/"+rest, "/")
@@ -436,7 +435,7 @@ func (a Home) RepairCommand(d *agentlog.Diagnosis) screen.Command {
 	return a.addFile(screen.NewCommand("pare", RepairCommandName(d.Remedy), "--in-place"), d.Path)
 }
 
-// addFile returns a command with the name of a file, written with a tilde where that is possible.
+// addFile adds a path to a command, with ~ if possible.
 func (a Home) addFile(c screen.Command, name string) screen.Command {
 	if rest, ok := a.cutHome(name); ok {
 		return c.HomeFile(rest)

@@ -1,5 +1,3 @@
-// Package picture draws conversations in the terminal: messages, a line each, with what is
-// wrong with their blocks below them; plans; what tokens are spent on; all of it at once.
 package picture
 
 import (
@@ -15,32 +13,30 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Style is how much room there is, and whether it is painted.
+// A Style holds the width of the output and the palette that paints it.
 type Style struct {
 	Paint screen.Palette
 	Width int
 }
 
-// A Picture shows a faulty message between its neighbours, and where the other
-// half of a pair is:
+// An Excerpt draws some messages of a conversation, a line each. For a finding it shows the faulty
+// message between its neighbors and, below it, notes on its blocks:
 //
-//	  5  assistant  call run_tests(toolu_03)
+//	5  assistant  call run_tests(toolu_03)
 //	▶ 6  user       result ← toolu_03  ✗ result ← toolu_02
-//	                                   ╰─ no earlier call has this id
-//	  7  assistant  “All tests pass.”
+//	╰─ no earlier call has this id
+//	7  assistant  “All tests pass.”
 type Excerpt struct {
 	Style
 	transcript *transcript.Transcript
-	focus      int // the message with the marker; -1: none
-	notes      map[transcript.BlockID]string
-	messages   []int // messages to show, sorted
-	// line tells the line of a message, by which it is then called; nil: it is called by
-	// its number.
-	lineOf func(int) int
+	focus      int                           // the message with the marker; -1: none
+	notes      map[transcript.BlockID]string // on faulty blocks; a note may be empty
+	messages   []int                         // to draw, sorted
+	lineOf     func(int) int                 // the line of a message in its file; nil: messages are numbered
 }
 
-// New makes a picture of any messages, see [Picture.Row]. The marker stands at focus, -1 is
-// nowhere. A nil line calls messages by their numbers.
+// NewExcerpt returns an excerpt without messages; see [Excerpt.DrawMessage]. A focus of -1 marks no
+// message. If lineOf is nil, messages are numbered.
 func NewExcerpt(style Style, t *transcript.Transcript, focus int, line func(int) int) *Excerpt {
 	return &Excerpt{Style: style, transcript: t, focus: focus, notes: map[transcript.BlockID]string{}, lineOf: line}
 }
@@ -48,8 +44,8 @@ func NewExcerpt(style Style, t *transcript.Transcript, focus int, line func(int)
 // Mark marks a block as faulty.
 func (p *Excerpt) Mark(b transcript.BlockID) { p.notes[b] = "" }
 
-// Of plans the picture of findings that are about one message, of the first most messages
-// of the request.
+// NewFindingExcerpt returns the excerpt for findings about one message. It shows only the first
+// limit messages of the request.
 func NewFindingExcerpt(style Style, req *wire.Request, found []wire.Finding, most int, line func(int) int) *Excerpt {
 	p := NewExcerpt(style, req.Transcript(), found[0].Index, line)
 	if p.focus < 0 {
@@ -64,7 +60,7 @@ func NewFindingExcerpt(style Style, req *wire.Request, found []wire.Finding, mos
 		}
 		note, other := p.explainFinding(f, strings.TrimPrefix(strings.TrimPrefix(f.Path, req.Path(f.Block)), "."))
 		if p.notes[f.Block] == "" {
-			p.notes[f.Block] = note // of two findings, the first that has something to say
+			p.notes[f.Block] = note // of several findings, the first that has a note
 		}
 		if other != transcript.NoBlock && len(p.messages) < 7 {
 			p.messages = append(p.messages, p.transcript.Block(other).Message)
@@ -75,8 +71,8 @@ func NewFindingExcerpt(style Style, req *wire.Request, found []wire.Finding, mos
 	return p
 }
 
-// explain says in a few words where a pair breaks, and which block is the other
-// half. field is the part of the block that the finding is about.
+// explainFinding returns a note about the block of a finding, and the other half of its pair or
+// NoBlock. field is the part of the block that the finding concerns.
 func (p *Excerpt) explainFinding(f wire.Finding, field string) (note string, other transcript.BlockID) {
 	b := p.transcript.Block(f.Block)
 	name := describeCall(b)
@@ -114,8 +110,8 @@ func (p *Excerpt) explainFinding(f wire.Finding, field string) (note string, oth
 	return field, transcript.NoBlock
 }
 
-// strayResult explains a result that answers no call: the call may be missing, or
-// stand where it does not count.
+// explainOrphanResult returns a note about a result without a call: the call is missing, or is in a
+// place where it does not count.
 func (p *Excerpt) explainOrphanResult(b transcript.BlockID) (string, transcript.BlockID) {
 	name := callLabel(p.transcript.Block(b))
 	call := p.findBlock(transcript.Call, p.transcript.Block(b).CallID)
@@ -128,6 +124,8 @@ func (p *Excerpt) explainOrphanResult(b transcript.BlockID) (string, transcript.
 	return fmt.Sprintf("%s (%s) ──✗ is not answered from here", describeCall(p.transcript.Block(call)), p.messageName(call)), call
 }
 
+// explainDisplaced returns a note about a result that does not follow its call, and the other half
+// of the pair.
 func (p *Excerpt) explainDisplaced(e transcript.Exchange, b transcript.BlockID, name string) (string, transcript.BlockID) {
 	if e.Call == transcript.NoBlock || len(e.Results) == 0 {
 		return "", transcript.NoBlock
@@ -143,7 +141,7 @@ func (p *Excerpt) explainDisplaced(e transcript.Exchange, b transcript.BlockID, 
 	return fmt.Sprintf("%s (%s) ── %s in between ──✗ result (%s)", name, p.messageName(e.Call), pluralMessages(between), p.messageName(e.Results[0])), other
 }
 
-// blockOf returns the first block of that kind and id, or NoBlock.
+// findBlock returns the first block of a kind with an id, or NoBlock.
 func (p *Excerpt) findBlock(k transcript.Kind, id string) transcript.BlockID {
 	for i, b := range p.transcript.Blocks() {
 		if b.Kind == k && b.CallID == id && id != "" {
@@ -155,7 +153,7 @@ func (p *Excerpt) findBlock(k transcript.Kind, id string) transcript.BlockID {
 
 func (p *Excerpt) messageOf(b transcript.BlockID) int { return p.transcript.Block(b).Message }
 
-// called is the message of a block in a sentence.
+// messageName returns the message of a block for a sentence.
 func (p *Excerpt) messageName(b transcript.BlockID) string {
 	if p.lineOf != nil {
 		return fmt.Sprint("line ", p.lineOf(p.messageOf(b)))
@@ -163,7 +161,7 @@ func (p *Excerpt) messageName(b transcript.BlockID) string {
 	return fmt.Sprint("message ", p.messageOf(b))
 }
 
-// number is what stands in front of a message.
+// messageNumber returns the line or the number of a message.
 func (p *Excerpt) messageNumber(m int) int {
 	if p.lineOf != nil {
 		return p.lineOf(m)
@@ -171,7 +169,7 @@ func (p *Excerpt) messageNumber(m int) int {
 	return m
 }
 
-// Draw draws what is planned.
+// Draw writes the messages of the excerpt.
 func (p *Excerpt) Draw(b *bytes.Buffer) {
 	if len(p.messages) == 0 {
 		return
@@ -189,7 +187,8 @@ func (p *Excerpt) Draw(b *bytes.Buffer) {
 	}
 }
 
-// Row draws one message and, below it, what is wrong with its blocks.
+// DrawMessage writes one message and the notes on its blocks. digits is the width of message
+// numbers.
 func (p *Excerpt) DrawMessage(b *bytes.Buffer, m, digits int) {
 	msg := p.transcript.Messages()[m]
 	marker, role := screen.Text(" "), screen.Printf("%-9s", msg.Role)
@@ -231,14 +230,14 @@ func (p *Excerpt) DrawMessage(b *bytes.Buffer, m, digits int) {
 	p.drawNotes(b, notes)
 }
 
-// A flag is a note that hangs from a column.
+// A blockNote is a note below a column.
 type blockNote struct {
 	column int
 	text   string
 }
 
-// flags draws the notes below a row, the last one first, so that the lines of the
-// others can pass.
+// drawNotes writes the notes below a line. It starts with the last note, so that the connecting
+// lines of the others can pass.
 func (p *Excerpt) drawNotes(b *bytes.Buffer, notes []blockNote) {
 	for i := len(notes) - 1; i >= 0; i-- {
 		n := notes[i]
@@ -256,7 +255,7 @@ func (p *Excerpt) drawNotes(b *bytes.Buffer, notes []blockNote) {
 	}
 }
 
-// Colour paints a token as what it is.
+// PaintLabel paints text by the kind of its block.
 func (p *Excerpt) PaintLabel(t BlockLabel, s string) screen.Text {
 	switch {
 	case t.Marked:
@@ -267,7 +266,7 @@ func (p *Excerpt) PaintLabel(t BlockLabel, s string) screen.Text {
 	return p.Paint.Faint(s)
 }
 
-// A Token is a block in a few words.
+// A BlockLabel is a block in a few words.
 type BlockLabel struct {
 	Text   string
 	kind   transcript.Kind
@@ -275,7 +274,7 @@ type BlockLabel struct {
 	note   string
 }
 
-// tokens returns the blocks of a message, texts cut to room columns.
+// blockLabels returns the labels of a message's blocks, with texts of at most room columns.
 func (p *Excerpt) blockLabels(m transcript.Message, room int) []BlockLabel {
 	var list []BlockLabel
 	for id := m.First; id < m.End; id++ {
@@ -288,17 +287,16 @@ func (p *Excerpt) blockLabels(m transcript.Message, room int) []BlockLabel {
 	}
 	nothing := BlockLabel{Text: "(nothing)"}
 	if raw := p.transcript.Bytes(m.Span); len(raw) > 0 && raw[0] != '{' {
-		nothing.Text = screen.Clip(screen.OneLine(string(raw[:min(len(raw), 100)])), 20) // no message at all
+		nothing.Text = screen.Clip(screen.OneLine(string(raw[:min(len(raw), 100)])), 20) // not an object
 	}
 	return []BlockLabel{nothing}
 }
 
-// Fit returns the blocks of a message in at most width columns: texts are cut
-// shorter before any block is left out. Marked ones stay even so, and the line
-// will have to be broken.
+// FitLabels returns the labels of a message's blocks in at most width columns. It shortens texts
+// before it drops labels, and keeps labels of faulty blocks even if the line becomes too long.
 func (p *Excerpt) FitLabels(m transcript.Message, width int) []BlockLabel {
 	if most := m.First + 50; m.End > most && p.messageOf(m.First) != p.focus {
-		m.End = most // more than any line holds
+		m.End = most // more than a line can hold
 	}
 	var all []BlockLabel
 	for _, room := range []int{64, 30, 16} {
@@ -314,7 +312,7 @@ func (p *Excerpt) FitLabels(m transcript.Message, width int) []BlockLabel {
 	return dropLabels(all, width)
 }
 
-// columns is what the token takes, with its mark and the space behind it.
+// width returns the columns of the label with its mark and the space after it.
 func (t BlockLabel) width() int {
 	if t.Marked {
 		return screen.Columns(t.Text) + 4
@@ -322,7 +320,7 @@ func (t BlockLabel) width() int {
 	return screen.Columns(t.Text) + 2
 }
 
-// leaveOut keeps the marked tokens, then the first ones as far as they fit.
+// dropLabels returns the faulty labels and the first other labels that fit.
 func dropLabels(all []BlockLabel, width int) []BlockLabel {
 	const gap = 12 // room for "… 123 more"
 	keep := make([]bool, len(all))
@@ -363,7 +361,7 @@ func dropLabels(all []BlockLabel, width int) []BlockLabel {
 	return shown
 }
 
-// words is a block in a few words of at most room columns.
+// describeBlock returns a block in a few words. Texts have at most room columns.
 func (p *Excerpt) describeBlock(b transcript.Block, room int) string {
 	switch b.Kind {
 	case transcript.Text:
@@ -387,7 +385,7 @@ func (p *Excerpt) describeBlock(b transcript.Block, room int) string {
 	return screen.Clip(screen.OneLine(p.blockTypeName(b.Span)), room)
 }
 
-// label names a call by its id, or where it has none by its tool.
+// callLabel returns the id of a call, or its tool if it has no id.
 func callLabel(b transcript.Block) string {
 	switch {
 	case b.CallID != "":
@@ -398,7 +396,7 @@ func callLabel(b transcript.Block) string {
 	return "(no id)"
 }
 
-// callName is the label with the word call in front, if it does not say so itself.
+// describeCall returns the call label after the word call, unless the label starts with it.
 func describeCall(b transcript.Block) string {
 	name := callLabel(b)
 	if strings.HasPrefix(name, "call") {
@@ -407,7 +405,7 @@ func describeCall(b transcript.Block) string {
 	return "call " + name
 }
 
-// short leaves out the middle of a long id; its ends tell it apart.
+// shortenID removes the middle of a long id. The ends are enough to recognize it.
 func shortenID(id string) string {
 	id = screen.OneLine(id)
 	if runes := []rune(id); len(runes) > 32 {
@@ -416,8 +414,8 @@ func shortenID(id string) string {
 	return id
 }
 
-// Start returns the beginning of a text, enough for room columns. It looks at a
-// few bytes only, for the text may be a book.
+// TextStart returns the start of a text, enough for room columns. It reads only a few bytes,
+// because the text may be very long.
 func TextStart(t *transcript.Transcript, s transcript.Span, room int) string {
 	raw := t.Bytes(s)
 	if most := 8 * room; len(raw) > most {
@@ -429,8 +427,7 @@ func TextStart(t *transcript.Transcript, s transcript.Span, room int) string {
 	return screen.OneLine(strings.ToValidUTF8(string(jsonspan.Decode(nil, raw)), ""))
 }
 
-// typeOf names a block that is none of the usual ones: by its type, or else by its
-// first member.
+// blockTypeName returns the type member of an unusual block, or else the name of its first member.
 func (p *Excerpt) blockTypeName(span transcript.Span) string {
 	raw := p.transcript.Bytes(span)
 	var s jsonspan.Scanner
@@ -460,7 +457,7 @@ func (p *Excerpt) blockTypeName(span transcript.Span) string {
 	return first
 }
 
-// Ends draws the first and the last message of a run.
+// DrawEnds writes the first and the last message of the range from..to-1.
 func (p *Excerpt) DrawEnds(b *bytes.Buffer, from, to, digits int) {
 	p.DrawMessage(b, from, digits)
 	if to-from > 2 {

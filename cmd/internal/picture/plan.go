@@ -16,85 +16,121 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Plan shows a plan: the changes by message, each with what is there before and after.
+// A Plan renders a plan: the changes by message, with the text before and after each change.
 type Plan struct {
 	Style
 	Request *wire.Request
 	Plan    *pare.Plan
-	Size    *Size // nil: nobody asks
-
-	seen *lookup
+	Size    *Size // nil if sizes are not counted
 }
 
-// A lookup finds blocks for very many changes: what it looks through, it looks through once.
-type lookup struct {
-	paths map[int]map[string]transcript.BlockID // by message
-	made  map[string][]transcript.BlockID       // blocks of the result, by the paths of what they were made from
-	added map[string]transcript.BlockID         // those that were made from nothing, by their own path
+type planRenderer struct {
+	Plan
+	blocks blockIndex
 }
 
-// A Size is how much a transcript was, and will be.
-type Size struct{ Messages, Tokens [2]int }
+// A blockIndex finds the blocks of a request and of the result by their paths.
+type blockIndex struct {
+	original map[string]transcript.BlockID   // the blocks of the request by path
+	changed  map[string][]transcript.BlockID // the blocks of the result by the paths of their originals
+	added    map[string]transcript.BlockID   // the blocks of the result without an original, by path
+}
+
+func newBlockIndex(request, result *wire.Request) blockIndex {
+	index := blockIndex{
+		original: make(map[string]transcript.BlockID),
+		changed:  make(map[string][]transcript.BlockID),
+		added:    make(map[string]transcript.BlockID),
+	}
+	for i := range request.Transcript().Blocks() {
+		block := transcript.BlockID(i)
+		index.original[request.Path(block)] = block
+	}
+	var buffer wire.Paths
+	for i := range result.Transcript().Blocks() {
+		block := transcript.BlockID(i)
+		originals := wirex.PathsIn(result, request, block, &buffer)
+		for _, path := range originals {
+			index.changed[path] = append(index.changed[path], block)
+		}
+		if len(originals) > 0 {
+			continue
+		}
+		index.added[result.Path(block)] = block
+		// the whole message may be new
+		message := result.MessagePath(result.Transcript().Block(block).Message)
+		if _, known := index.added[message]; !known {
+			index.added[message] = block
+		}
+	}
+	return index
+}
+
+// A Size is the number of messages and tokens of a transcript before and after a change.
+type Size struct{ Before, After Amount }
+
+type Amount struct{ Messages, Tokens int }
 
 func (s *Size) String() string {
-	messages, tokens := screen.Plural(s.Messages[0], "message"), screen.Grouped(s.Tokens[0])+" tokens"
-	if s.Messages[0] != s.Messages[1] {
-		messages = fmt.Sprintf("%s → %s messages", screen.Grouped(s.Messages[0]), screen.Grouped(s.Messages[1]))
+	messages := screen.Plural(s.Before.Messages, "message")
+	if s.Before.Messages != s.After.Messages {
+		messages = fmt.Sprintf("%s → %s messages", screen.Grouped(s.Before.Messages), screen.Grouped(s.After.Messages))
 	}
-	if s.Tokens[0] != s.Tokens[1] {
-		tokens = screen.FromTo(s.Tokens[0], s.Tokens[1], "tokens")
+	tokens := screen.Grouped(s.Before.Tokens) + " tokens"
+	if s.Before.Tokens != s.After.Tokens {
+		tokens = screen.FromTo(s.Before.Tokens, s.After.Tokens, "tokens")
 	}
 	return messages + ", " + tokens
 }
 
-// Render draws the plan of the transcript that is called from.
+// Render returns the plan of the transcript with the name from.
 func (v Plan) Render(from string) []byte {
+	r := planRenderer{v, newBlockIndex(v.Request, v.Plan.Result())}
 	var b bytes.Buffer
-	v.seen = &lookup{paths: make(map[int]map[string]transcript.BlockID)}
-	screen.Fprintf(&b, "%s  %s\n", v.Paint.Bold(from), v.Paint.Faint(v.DescribeRequest(v.Request, Count(v.Request))))
-	v.writeOverview(&b)
-	last := -2
-	for _, c := range v.sortedChanges() {
-		if m := v.findMessage(c.Path); m != last {
-			screen.Fprintf(&b, "\n  %s\n", v.formatHeading(m))
-			last = m
+	screen.Fprintf(&b, "%s  %s\n", r.Paint.Bold(from), r.Paint.Faint(r.DescribeRequest(r.Request, Count(r.Request))))
+	r.writeOverview(&b)
+	const none = -2 // rules whose meaning was written
+	last := none
+	for _, change := range r.sortedChanges() {
+		if message := r.findMessage(change.Path); message != last {
+			screen.Fprintf(&b, "\n  %s\n", r.formatHeading(message))
+			last = message
 		}
-		v.writeChange(&b, c)
+		r.writeChange(&b, change)
 	}
-	if len(v.Plan.Left()) > 0 {
-		screen.Fprintf(&b, "\n  %s\n", v.Paint.Bold("cannot be repaired"))
-		for _, f := range v.Plan.Left() {
-			v.WriteFinding(&b, f, false, false)
+	if remaining := r.Plan.Plan.Left(); len(remaining) > 0 {
+		screen.Fprintf(&b, "\n  %s\n", r.Paint.Bold("cannot be repaired"))
+		for _, finding := range remaining {
+			r.WriteFinding(&b, finding, false, false)
 		}
 	}
 	b.WriteByte('\n')
 	return b.Bytes()
 }
 
-// outline tells what all changes come to, and how far they had to go.
-func (v Plan) writeOverview(b *bytes.Buffer) {
-	if v.Size != nil {
-		screen.Fprintf(b, "\n  %s\n", v.Size)
+// writeOverview writes the sizes, the steps of the window and the conserved bytes.
+func (r planRenderer) writeOverview(b *bytes.Buffer) {
+	if r.Size != nil {
+		screen.Fprintf(b, "\n  %s\n", r.Size)
 	}
-	if len(v.Plan.Rungs()) > 0 {
+	if len(r.Plan.Plan.Rungs()) > 0 {
 		var steps []screen.Text
-		for _, c := range v.Plan.Rungs() {
-			steps = append(steps, screen.Printf("%s %d", v.Paint.Bold(c.Rung), c.Changes))
+		for _, c := range r.Plan.Plan.Rungs() {
+			steps = append(steps, screen.Printf("%s %d", r.Paint.Bold(c.Rung), c.Changes))
 		}
 		screen.Fprintf(b, "  steps, gentle first: %s\n", screen.Join(steps, " → "))
 	}
-	for i, t := range v.Plan.Batches() {
-		v.writeBatch(b, i+1, t)
+	for i, t := range r.Plan.Plan.Batches() {
+		r.writeBatch(b, i+1, t)
 	}
-	if c := v.Plan.Conserved(); c.Original > 0 {
+	if c := r.Plan.Plan.Conserved(); c.Original > 0 {
 		screen.Fprintf(b, "  accounted for: %.1f %% of %s bytes · %s retained, %s in the summary, %s archived\n",
 			100*c.Share(), screen.Grouped(c.Original), screen.Grouped(c.Retained), screen.Grouped(c.Summary), screen.Grouped(c.Archived))
 	}
 }
 
-// batch tells of one time that a stable window was trimmed, with the sum that it was
-// done for.
-func (v Plan) writeBatch(b *bytes.Buffer, n int, t pare.Batch) {
+// writeBatch writes one trim of a stable window and its effect on the prompt cache.
+func (r planRenderer) writeBatch(b *bytes.Buffer, n int, t pare.Batch) {
 	why := "it pays"
 	switch {
 	case t.Forced:
@@ -112,15 +148,15 @@ func (v Plan) writeBatch(b *bytes.Buffer, n int, t pare.Batch) {
 	case t.PaysAfter > 0:
 		line += fmt.Sprintf(", %s are read no more: that pays after %s", screen.Grouped(t.Before-t.After), screen.Plural(t.PaysAfter, "further request"))
 	}
-	screen.Fprintf(b, "    %s\n", v.Paint.Faint(line))
+	screen.Fprintf(b, "    %s\n", r.Paint.Faint(line))
 }
 
-// byMessage returns the changes in the order of the messages, what is about none of
-// them last.
-func (v Plan) sortedChanges() []wire.Change {
-	all := slices.Clone(v.Plan.Changes())
+// sortedChanges returns the changes in the order of the messages. Changes outside of messages are
+// last.
+func (r planRenderer) sortedChanges() []wire.Change {
+	all := slices.Clone(r.Plan.Plan.Changes())
 	key := func(c wire.Change) int {
-		if m := v.findMessage(c.Path); m >= 0 {
+		if m := r.findMessage(c.Path); m >= 0 {
 			return m
 		}
 		return math.MaxInt
@@ -129,35 +165,35 @@ func (v Plan) sortedChanges() []wire.Change {
 	return all
 }
 
-// messageOf returns the message that a path leads into, or -1.
-func (v Plan) findMessage(path string) int {
+// findMessage returns the message that a path leads to, or -1.
+func (r planRenderer) findMessage(path string) int {
 	parts := strings.SplitN(path, ".", 3)
 	if len(parts) < 2 {
 		return -1
 	}
 	n, err := strconv.Atoi(parts[1])
-	if err != nil || n < 0 || n >= len(v.Request.Transcript().Messages()) || v.Request.MessagePath(n) != parts[0]+"."+parts[1] {
+	if err != nil || n < 0 || n >= len(r.Request.Transcript().Messages()) || r.Request.MessagePath(n) != parts[0]+"."+parts[1] {
 		return -1
 	}
 	return n
 }
 
-func (v Plan) formatHeading(m int) screen.Text {
+func (r planRenderer) formatHeading(m int) screen.Text {
 	if m < 0 {
-		return v.Paint.Bold("the request")
+		return r.Paint.Bold("the request")
 	}
-	return v.Paint.Bold(fmt.Sprintf("message %d", m)) + v.Paint.Faint(" · "+v.Request.Transcript().Messages()[m].Role.String())
+	return r.Paint.Bold(fmt.Sprintf("message %d", m)) + r.Paint.Faint(" · "+r.Request.Transcript().Messages()[m].Role.String())
 }
 
-func (v Plan) writeChange(b *bytes.Buffer, c wire.Change) {
+func (r planRenderer) writeChange(b *bytes.Buffer, c wire.Change) {
 	action := screen.Printf("%-7s", c.Action)
 	switch c.Action {
 	case wire.ActionDrop:
-		action = v.Paint.Fault(action)
+		action = r.Paint.Fault(action)
 	case wire.ActionInsert:
-		action = v.Paint.Good(action)
+		action = r.Paint.Good(action)
 	default:
-		action = v.Paint.Advice(action)
+		action = r.Paint.Advice(action)
 	}
 	path := c.Path
 	summed := c.Action == wire.ActionInsert && c.Rule == "compaction"
@@ -167,42 +203,42 @@ func (v Plan) writeChange(b *bytes.Buffer, c wire.Change) {
 	case path == "":
 		path = "(what the changes above lead to)"
 	}
-	screen.Fprintf(b, "    %s %s  %s%s\n", action, v.Paint.Place(path), c.Rule, v.Paint.Faint(FormatByteChange(c.Bytes)))
-	for _, line := range screen.Wrap(c.Reason, v.Width-12) {
+	screen.Fprintf(b, "    %s %s  %s%s\n", action, r.Paint.Place(path), c.Rule, r.Paint.Faint(FormatByteChange(c.Bytes)))
+	for _, line := range screen.Wrap(c.Reason, r.Width-12) {
 		screen.Fprintf(b, "            %s\n", line)
 	}
 	if summed {
-		v.writeSummary(b)
+		r.writeSummary(b)
 	}
-	before, after := v.beforeAndAfter(c)
+	before, after := r.beforeAndAfter(c)
 	if before != "" && before != after {
-		screen.Fprintf(b, "            %s\n", v.Paint.Fault("− "+before))
+		screen.Fprintf(b, "            %s\n", r.Paint.Fault("− "+before))
 	}
 	if after != "" && before != after {
-		screen.Fprintf(b, "            %s\n", v.Paint.Good("+ "+after))
+		screen.Fprintf(b, "            %s\n", r.Paint.Good("+ "+after))
 	}
 }
 
-// summary shows the summary that the result holds.
-func (v Plan) writeSummary(b *bytes.Buffer) {
-	r := v.Plan.Result()
-	for id, blk := range r.Transcript().Blocks() {
+// writeSummary writes the summary in the result.
+func (r planRenderer) writeSummary(b *bytes.Buffer) {
+	result := r.Plan.Plan.Result()
+	for id, blk := range result.Transcript().Blocks() {
 		if blk.Kind != transcript.Text {
 			continue
 		}
-		text, ok := strings.CutPrefix(r.Text(transcript.BlockID(id)), wording.SummaryBegin)
+		text, ok := strings.CutPrefix(result.Text(transcript.BlockID(id)), wording.SummaryBegin)
 		if !ok {
 			continue
 		}
 		text, _, _ = strings.Cut(text, wording.SummaryEnd)
-		for _, line := range screen.Paragraphs(strings.TrimSpace(text), v.Width-14) {
-			screen.Fprintf(b, "            %s\n", v.Paint.Good("+ "+line))
+		for _, line := range screen.Paragraphs(strings.TrimSpace(text), r.Width-14) {
+			screen.Fprintf(b, "            %s\n", r.Paint.Good("+ "+line))
 		}
 		return
 	}
 }
 
-// BytesChanged is how many more bytes there are, for a line of a plan.
+// FormatByteChange returns the difference in bytes for a line of a plan, or "" for zero.
 func FormatByteChange(n int) string {
 	if n == 0 {
 		return ""
@@ -210,92 +246,54 @@ func FormatByteChange(n int) string {
 	return fmt.Sprintf("  %+d bytes", n)
 }
 
-// blockAt returns the block that a path of the original names, or NoBlock.
-func (v Plan) findBlock(path string) transcript.BlockID {
-	m := v.findMessage(path)
-	if m < 0 {
+// findBlock returns the block at a path of the original, or NoBlock.
+func (r planRenderer) findBlock(path string) transcript.BlockID {
+	block, ok := r.blocks.original[path]
+	if !ok || r.findMessage(path) < 0 {
 		return transcript.NoBlock
 	}
-	in := v.seen.paths[m]
-	if in == nil {
-		in = make(map[string]transcript.BlockID)
-		msg := v.Request.Transcript().Messages()[m]
-		for b := msg.First; b < msg.End; b++ {
-			in[v.Request.Path(b)] = b
-		}
-		v.seen.paths[m] = in
-	}
-	if b, ok := in[path]; ok {
-		return b
-	}
-	return transcript.NoBlock
+	return block
 }
 
-// sides are what was there and is not any more, and what is there in its place; "" for nothing.
-func (v Plan) beforeAndAfter(c wire.Change) (before, after string) {
-	old := v.findBlock(c.Path)
+// beforeAndAfter returns the text that a change removes and the text that it adds; "" for none.
+func (r planRenderer) beforeAndAfter(c wire.Change) (before, after string) {
+	old := r.findBlock(c.Path)
 	switch {
 	case c.Action == wire.ActionInsert:
-		return "", v.findInserted(c.Path)
+		return "", r.findInserted(c.Path)
 	case old == transcript.NoBlock || c.Action == wire.ActionMove:
 		return "", ""
 	}
-	before = v.excerpt(v.Request, old)
+	before = r.excerpt(r.Request, old)
 	if c.Action == wire.ActionEdit || c.Action == wire.ActionArchive {
-		after = v.findChanged(c.Path, before)
+		after = r.findChanged(c.Path, before)
 	}
 	return before, after
 }
 
-// became shows what the block at a path of the original is in the result: of several blocks the
-// first that says something else than before.
-func (v Plan) findChanged(path, before string) (after string) {
-	v.compare()
-	for _, b := range v.seen.made[path] {
-		if after = v.excerpt(v.Plan.Result(), b); after != before {
+// findChanged returns the text in the result of the block at a path of the original. If it became
+// several blocks, it returns the first text that differs from before.
+func (r planRenderer) findChanged(path, before string) (after string) {
+	for _, block := range r.blocks.changed[path] {
+		if after = r.excerpt(r.Plan.Plan.Result(), block); after != before {
 			break
 		}
 	}
 	return after
 }
 
-// inserted shows what is new at a path of the result.
-func (v Plan) findInserted(path string) string {
-	v.compare()
-	if b, ok := v.seen.added[path]; ok {
-		return v.excerpt(v.Plan.Result(), b)
+// findInserted returns the text of a new block at a path of the result.
+func (r planRenderer) findInserted(path string) string {
+	if block, ok := r.blocks.added[path]; ok {
+		return r.excerpt(r.Plan.Plan.Result(), block)
 	}
 	return ""
 }
 
-// compare finds out what the blocks of the result were made from.
-func (v Plan) compare() {
-	if v.seen.made != nil {
-		return
-	}
-	v.seen.made, v.seen.added = make(map[string][]transcript.BlockID), make(map[string]transcript.BlockID)
-	var room wire.Paths
-	r := v.Plan.Result()
-	for i := range r.Transcript().Blocks() {
-		b := transcript.BlockID(i)
-		from := wirex.PathsIn(r, v.Request, b, &room)
-		for _, path := range from {
-			v.seen.made[path] = append(v.seen.made[path], b)
-		}
-		if len(from) == 0 {
-			v.seen.added[r.Path(b)] = b
-			m := r.MessagePath(r.Transcript().Block(b).Message)
-			if _, ok := v.seen.added[m]; !ok { // a whole message may be new
-				v.seen.added[m] = b
-			}
-		}
-	}
-}
-
-// snippet is the beginning of what a block says.
-func (v Plan) excerpt(req *wire.Request, id transcript.BlockID) string {
+// excerpt returns the start of a block.
+func (r planRenderer) excerpt(req *wire.Request, id transcript.BlockID) string {
 	b := req.Transcript().Block(id)
-	room := v.Width - 16
+	room := r.Width - 16
 	name := ""
 	switch b.Kind {
 	case transcript.Call, transcript.ServerCall:

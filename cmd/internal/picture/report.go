@@ -8,17 +8,17 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Most is how many findings of one transcript are shown with their
-// surroundings; a line each is enough for the rest.
+// MaxDetailed is the number of findings of a transcript that are shown with their messages. The
+// others get a line each.
 const MaxDetailed = 10
 
-// Transcript renders the findings of one transcript, those about the same message
-// together.
+// RenderFindings returns the findings of a transcript. Findings about the same message share an
+// excerpt.
 func (s Style) RenderFindings(from string, req *wire.Request, n Counts, found []wire.Finding) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from), s.Paint.Faint(s.DescribeRequest(req, n)))
 	rest := found
-	meant := map[string]bool{} // rules whose meaning was given
+	meant := map[string]bool{} // rules whose meaning was written
 	for shown := 0; len(rest) > 0 && shown < MaxDetailed; {
 		k := 1
 		for k < len(rest) && rest[k].Index == rest[0].Index && rest[0].Index >= 0 && k < MaxDetailed {
@@ -41,7 +41,7 @@ func (s Style) RenderFindings(from string, req *wire.Request, n Counts, found []
 	return b.Bytes()
 }
 
-// About says what a request is, in a few words.
+// DescribeRequest returns the dialect, profile, model and size of a request.
 func (s Style) DescribeRequest(req *wire.Request, n Counts) string {
 	about := req.Dialect.String()
 	if req.Profile.Name != about {
@@ -53,14 +53,14 @@ func (s Style) DescribeRequest(req *wire.Request, n Counts) string {
 	return about + " · " + n.String()
 }
 
-// Finding renders one finding: the rule and the place, what that means, and the
-// provider's sentence; the latter two only if they were not just said.
+// WriteFinding writes a finding with its meaning and the provider's sentence, unless they were
+// written before.
 func (s Style) WriteFinding(b *bytes.Buffer, f wire.Finding, meant, said bool) {
 	screen.Fprintf(b, "  %s\n", s.FindingTitle(f))
 	s.WriteMeaning(b, f, meant, said)
 }
 
-// Meaning is the part of a finding below its title.
+// WriteMeaning writes the part of a finding below its title.
 func (s Style) WriteMeaning(b *bytes.Buffer, f wire.Finding, meant, said bool) {
 	meaning := wirex.RuleSlugs()[f.Rule]
 	if !meant && meaning != "" {
@@ -74,7 +74,7 @@ func (s Style) WriteMeaning(b *bytes.Buffer, f wire.Finding, meant, said bool) {
 	}
 }
 
-// Title is the rule that a finding is about, and where.
+// FindingTitle returns the rule and the path of a finding.
 func (s Style) FindingTitle(f wire.Finding) screen.Text {
 	path := f.Path
 	if path == "" {
@@ -87,7 +87,7 @@ func (s Style) FindingTitle(f wire.Finding) screen.Text {
 	return title
 }
 
-// Rule is the rule that a finding is about.
+// RuleLabel returns the rule of a finding with its mark.
 func (s Style) RuleLabel(f wire.Finding) screen.Text {
 	if f.Advice {
 		return s.Paint.Advice("! " + f.Rule)
@@ -95,15 +95,15 @@ func (s Style) RuleLabel(f wire.Finding) screen.Text {
 	return s.Paint.Fault("✗ " + f.Rule)
 }
 
-// Counts says how much there is. Calls and results are those of the caller's
-// tools; what the provider executes itself needs no care.
+// Counts are the numbers of messages, calls and results. Calls that the provider executes are not
+// counted.
 type Counts struct {
 	Messages int `json:"messages"`
 	Calls    int `json:"calls"`
 	Results  int `json:"results"`
 }
 
-// Count counts what a request holds.
+// Count returns the counts of a request.
 func Count(r *wire.Request) Counts {
 	n := Counts{Messages: len(r.Transcript().Messages())}
 	for _, b := range r.Transcript().Blocks() {
@@ -112,7 +112,7 @@ func Count(r *wire.Request) Counts {
 	return n
 }
 
-// Add Counts a block.
+// Add counts a block.
 func (n *Counts) Add(k transcript.Kind) {
 	switch k {
 	case transcript.Call:

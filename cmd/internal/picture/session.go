@@ -10,21 +10,21 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Name is what a session is called, and its file or folder.
+// A SessionName is the name of a session for reports and the path of its file or folder.
 type SessionName struct{ Shown, Path string }
 
-// CountSession counts what would be sent if a session went on, as it is stored.
+// CountSession returns the counts of the messages that the agent would send.
 func CountSession(l *agentlog.Log) (n Counts) {
 	n.Messages, n.Calls, n.Results = l.Count()
 	return n
 }
 
-// Session renders the findings of a session file, those about the same message
-// together, each behind its place.
+// RenderSession returns the findings of a session file with their locations. Findings about the
+// same message share an excerpt.
 func (s Style) RenderSession(from SessionName, l *agentlog.Stored, found []agentlog.Finding) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from.Shown), s.Paint.Faint(s.DescribeSession(l)))
-	meant := map[string]bool{} // rules whose meaning was given
+	meant := map[string]bool{} // rules whose message was written; further ones differ only in ids
 	rest := found
 	for shown := 0; len(rest) > 0 && shown < MaxDetailed; {
 		t := rest[0].Of()
@@ -32,7 +32,7 @@ func (s Style) RenderSession(from SessionName, l *agentlog.Stored, found []agent
 		for t != nil && k < len(rest) && rest[k].Of() == t && rest[k].Index == rest[0].Index && k < MaxDetailed {
 			k++
 		}
-		said := map[string]bool{} // rules whose sentence was given: it differs in the ids alone
+		said := map[string]bool{} // A stand-in for the next prompt is not in the file and not shown.
 		var group []wire.Finding
 		for _, f := range rest[:k] {
 			s.WriteLocation(&b, from, f)
@@ -44,7 +44,7 @@ func (s Style) RenderSession(from SessionName, l *agentlog.Stored, found []agent
 			group = append(group, f.Finding)
 		}
 		if t != nil {
-			// What is not in the file, a prompt that stands in for the next one, is not shown.
+			// both shares matter: that of the transcript and that of the request
 			NewFindingExcerpt(s, t.Request, group, t.Messages(), l.Lines(t)).Draw(&b)
 		}
 		b.WriteByte('\n')
@@ -59,7 +59,7 @@ func (s Style) RenderSession(from SessionName, l *agentlog.Stored, found []agent
 	return b.Bytes()
 }
 
-// AboutSession says what a session is, in a few words.
+// DescribeSession returns the format, dialect and size of a session.
 func (s Style) DescribeSession(l *agentlog.Stored) string {
 	req := l.First()
 	if req == nil {
@@ -68,7 +68,7 @@ func (s Style) DescribeSession(l *agentlog.Stored) string {
 	return l.Format.String() + " · " + s.DescribeRequest(req, CountSession(l.Log))
 }
 
-// Placed renders where a finding is, in the way that compilers do, and what it is.
+// WriteLocation writes the location of a finding as compilers do, and its rule.
 func (s Style) WriteLocation(b *bytes.Buffer, from SessionName, f agentlog.Finding) {
 	screen.Fprintf(b, "%s %s", s.Paint.Bold(formatLocation(from, f.File, f.Line, f.Column)+":"), s.effectLabel(f))
 	if !f.Physical {
@@ -90,7 +90,7 @@ func (s Style) WriteLocation(b *bytes.Buffer, from SessionName, f agentlog.Findi
 	b.WriteByte('\n')
 }
 
-// effect is the rule that a finding is about, marked by what it means.
+// effectLabel returns the rule of a finding with a mark for its effect.
 func (s Style) effectLabel(f agentlog.Finding) screen.Text {
 	if f.Effect != agentlog.Refused {
 		f.Advice = true
@@ -98,7 +98,7 @@ func (s Style) effectLabel(f agentlog.Finding) screen.Text {
 	return s.RuleLabel(f.Finding)
 }
 
-// Instead says what to do about what cannot be fixed.
+// WriteAdvice writes the advice for a finding that cannot be repaired.
 func (s Style) WriteAdvice(b *bytes.Buffer, f agentlog.Finding) {
 	if f.Instead == "" {
 		return
@@ -108,7 +108,7 @@ func (s Style) WriteAdvice(b *bytes.Buffer, f agentlog.Finding) {
 	}
 }
 
-// placeOf is a place in a session file.
+// formatLocation returns a location in a session file.
 func formatLocation(from SessionName, file string, line, column int) string {
 	name := from.Shown
 	if file != "" {
@@ -123,8 +123,8 @@ func formatLocation(from SessionName, file string, line, column int) string {
 	return fmt.Sprintf("%s:%d:%d", name, line, column)
 }
 
-// Changes renders changes, each behind its place. A run of lines with which the same is done for the
-// same reason is one.
+// WriteChanges writes changes with their locations. Equal changes of consecutive lines are one
+// entry.
 func (s Style) WriteChanges(b *bytes.Buffer, from SessionName, all []agentlog.Change) {
 	for len(all) > 0 {
 		one, n := all[0], 1
@@ -141,15 +141,15 @@ func (s Style) WriteChanges(b *bytes.Buffer, from SessionName, all []agentlog.Ch
 	}
 }
 
-// fewest is how many changes of a kind are told as one.
+// minGroupedChanges is the least number of equal changes that become one entry.
 const minGroupedChanges = 4
 
-// alike reports whether two changes differ in their places alone.
+// canGroup reports whether two changes differ only in their line and size.
 func canGroup(a, b agentlog.Change) bool {
 	return a.Action == b.Action && a.Rule == b.Rule && a.Reason == b.Reason && a.File == b.File && a.Thread == b.Thread && a.Line > 0 && b.Line > 0
 }
 
-// change renders n changes behind the place of the first, and the line of the last.
+// writeChange writes count changes from the line of c to the line last.
 func (s Style) writeChange(b *bytes.Buffer, from SessionName, c agentlog.Change, last, n int) {
 	action := s.Paint.Advice(c.Action)
 	switch c.Action {

@@ -11,25 +11,25 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Sketch draws a whole conversation in the terminal: what fills the window as one
-// line, and each message as a line with a bar as long as its tokens.
+// A Sketch draws a whole conversation: the window as one line, and each message as a line with a
+// bar as long as its tokens.
 //
 //	3 assistant ▏      65  “The commit …”  call Read(toolu_03)  call Read(toolu_04)
 //	4 user      ████ 3,996  result ← toolu_03  result ← toolu_04
-//	                       ✎ edit  deduplication  -2,215 tokens
+//	✎ edit  deduplication  -2,215 tokens
 type Sketch struct {
 	Style
-	From     string // what it is called
+	From     string
 	Request  *wire.Request
 	Findings []wire.Finding
 	Page     *ui.Page
-	LineOf   func(int) int // of each message, in a session file; nil: unknown
+	LineOf   func(int) int // the line of each message in a session file; may be nil
 }
 
-// barWidth is how many columns the longest bar takes.
+// barWidth is the width of the longest bar.
 const barWidth = 12
 
-// Render draws it.
+// Render returns the drawing.
 func (s Sketch) Render() []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(s.From), s.Paint.Faint(s.DescribeRequest(s.Request, Count(s.Request))))
@@ -64,7 +64,7 @@ func sumTokens(m ui.Message) (n int) {
 	return n
 }
 
-// byMessage sorts findings and changes by the message they are about; -1 has the rest.
+// groupByMessage returns findings and changes by their message; -1 has the others.
 func (s Sketch) groupByMessage() (map[int][]wire.Finding, map[int][]ui.Change) {
 	faults, changes := map[int][]wire.Finding{}, map[int][]ui.Change{}
 	for _, f := range s.Findings {
@@ -76,8 +76,7 @@ func (s Sketch) groupByMessage() (map[int][]wire.Finding, map[int][]ui.Change) {
 	return faults, changes
 }
 
-// parts are what fills the window: a letter for a terminal without colours, and the
-// word for it.
+// windowParts are the kinds of content in a window, with a letter for terminals without color.
 var windowParts = []struct {
 	letter byte
 	code   screen.Text
@@ -86,9 +85,10 @@ var windowParts = []struct {
 	{'s', "90", "system and tools"}, {'u', "34", "user"}, {'a', "32", "assistant"}, {'t', "35", "thinking"}, {'c', "33", "calls"}, {'r', "37", "results"}, {'o', "36", "other"}, {'m', "90", "message overhead"},
 }
 
-// partMarks is what the provider puts around messages.
+// overheadPart is the index of the message overhead in windowParts.
 const overheadPart = 7
 
+// findPart returns the index in windowParts of a block.
 func findPart(role, kind string) int {
 	switch kind {
 	case "thinking":
@@ -112,8 +112,8 @@ func findPart(role, kind string) int {
 	return 6
 }
 
-// fill draws the window as one line, in the order of the conversation, and what each
-// kind takes of it.
+// writeWindow writes the window as one line in the order of the conversation, and the size of each
+// part.
 func (s Sketch) writeWindow(b *bytes.Buffer) {
 	sums := make([]int, len(windowParts))
 	total := 0
@@ -175,7 +175,7 @@ func (s Sketch) writeWindow(b *bytes.Buffer) {
 	s.writeShare(b, total)
 }
 
-// share says how much of the window that is, now and after a plan.
+// writeShare writes how full the window is, before and after a plan.
 func (s Sketch) writeShare(b *bytes.Buffer, total int) {
 	screen.Fprintf(b, "\n  %s tokens", screen.Grouped(total))
 	after := total
@@ -191,7 +191,7 @@ func (s Sketch) writeShare(b *bytes.Buffer, total int) {
 	if w := s.Page.Window; w > 0 {
 		share := func(n int) screen.Text { return screen.Printf("%.1f %%", 100*float64(n)/float64(w)) }
 		screen.Fprintf(b, ", %s", share(total))
-		if share(after) != share(total) { // of a plan both count: what was too much, and what is sent
+		if share(after) != share(total) { // an empty bar, for an unknown window
 			screen.Fprintf(b, " → %s", share(after))
 		}
 		screen.Fprintf(b, " of the %s tokens available", screen.Grouped(w))
@@ -205,7 +205,6 @@ func (s Sketch) writeShare(b *bytes.Buffer, total int) {
 	b.WriteString("\n\n")
 }
 
-// message draws one line.
 func (s Sketch) writeMessage(b *bytes.Buffer, p *Excerpt, i, digits, n, most int, faulty bool) {
 	m := s.Request.Transcript().Messages()[i]
 	number := screen.Printf("%*d", digits, s.messageNumber(i))
@@ -238,7 +237,7 @@ func (s Sketch) writeMessage(b *bytes.Buffer, p *Excerpt, i, digits, n, most int
 	b.WriteByte('\n')
 }
 
-// number is what stands in front of a message: its line in a session file.
+// messageNumber returns the line or the number of a message.
 func (s Sketch) messageNumber(i int) int {
 	if s.LineOf != nil {
 		return s.LineOf(i)
@@ -246,10 +245,10 @@ func (s Sketch) messageNumber(i int) int {
 	return i
 }
 
-// indent is where the words of a message begin.
+// textColumn returns the column at which the text of a message begins.
 func (s Sketch) textColumn(digits int) int { return 2 + digits + 1 + 9 + 1 + barWidth + 1 + 7 + 2 }
 
-// notes are the lines below a message: what is wrong with it, what would be done.
+// writeNotes writes the findings and changes of a message.
 func (s Sketch) writeNotes(b *bytes.Buffer, digits int, faults []wire.Finding, changes []ui.Change) {
 	pad := strings.Repeat(" ", s.textColumn(digits))
 	for _, f := range faults {
@@ -277,7 +276,7 @@ func (s Sketch) writeNotes(b *bytes.Buffer, digits int, faults []wire.Finding, c
 	}
 }
 
-// shareOf is at least what an eighth of a column shows, if there is anything at all.
+// barShare returns the share of a bar. Every value above zero is at least an eighth of a column.
 func barShare(n, most int) float64 {
 	if n <= 0 || most <= 0 {
 		return 0

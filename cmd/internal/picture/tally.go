@@ -10,29 +10,29 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Tally is what the tokens of a transcript go to, and what room there is.
+// A Tally is the use of the tokens of a transcript.
 type Tally struct {
 	tally.Tally
-	Tokens       int // of all
-	Beside       int // of them that the file does not hold: the system prompt and the tools
+	Tokens       int
+	Beside       int // tokens that are not in the file: the system prompt and the tools
 	Estimated    bool
 	Window, Room int
-	Share        *float64 // of the room; nil: the window is not known
-	Recorded     int      // tokens that the API has counted for the last reply; 0: unknown
-	IsOverWindow bool     // it does not fit the window
-	Outlook      string   // what is left at this pace; "": nobody knows
+	Share        *float64 // of the room; nil if the window is not known
+	Recorded     int      // tokens that the API counted for the last reply; 0 if unknown
+	IsOverWindow bool
+	Outlook      string // what is left at this pace; "" if unknown
 }
 
-// TallyLine is a transcript of many in one line.
+// RenderTallyLine returns one line, for a transcript of many.
 func (s Style) RenderTallyLine(from string, n *Tally) []byte {
-	taken := screen.Line(strings.Repeat(" ", 8) + screen.Bar(0, 12)) // of an unknown window
+	taken := screen.Line(strings.Repeat(" ", 8) + screen.Bar(0, 12)) // aligns the tables of a tally
 	if n.Share != nil {
 		taken = screen.Line(screen.Percent(*n.Share)+" ") + s.Paint.Place(screen.Bar(*n.Share, 12))
 	}
 	return screen.Appendf(nil, "%11s tokens  %s  %s\n", screen.Grouped(n.Tokens), taken, from)
 }
 
-// Tally draws what the tokens of a transcript go to.
+// RenderTally returns the use of the tokens of a transcript.
 func (s Style) RenderTally(from string, req *wire.Request, n *Tally) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from), s.Paint.Faint(s.DescribeRequest(req, Count(req))))
@@ -87,9 +87,9 @@ type tokenPart struct {
 	tokens int
 }
 
-// bars draws the parts that there are.
+// writeBars writes the parts that have tokens.
 func (s Style) writeBars(b *bytes.Buffer, total int, parts []tokenPart) {
-	widest := 16 // so that both tables of a tally stand below each other
+	widest := 16 // a backslash before the quote would escape it
 	for _, p := range parts {
 		widest = max(widest, screen.Columns(p.name))
 	}

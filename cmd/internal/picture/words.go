@@ -9,31 +9,31 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Word stands in reports, receipts or events, and means something.
+// A Word is a term of reports, receipts or events.
 type Word struct {
 	Word    string
-	Kind    string // what it is about
+	Kind    string
 	Meaning string
-	More    string   // what else there is to know; "": nothing
+	More    string   // additional information; may be ""
 	Fault   bool     // providers have rules about it
-	Repair  string   // of damage to a session file: what is done about it
-	Steps   []string // of a fault: what to do
+	Repair  string   // how damage to a session file is repaired
+	Steps   []string // the next steps for a fault
 }
 
-// A WordKind is what words are about, and the title of their list.
+// A WordKind is a group of words with its heading.
 type WordKind struct{ Kind, Title string }
 
-// A ListedRule is a rule in a list, and in JSON.
+// A ListedRule is an entry in the list of rules.
 type ListedRule struct {
 	Rule    string   `json:"rule"`
 	Doc     string   `json:"doc"`
-	Order   int      `json:"order"` // from 1; 0: it does not run
+	Order   int      `json:"order"` // from 1; 0 if the rule does not run
 	After   []string `json:"after"`
 	Before  []string `json:"before"`
 	Options []string `json:"options"`
 }
 
-// Words lists all words by kind, a line each.
+// RenderWordList returns all words by kind, a line each.
 func (s Style) RenderWordList(kinds []WordKind, all []Word) []byte {
 	var b bytes.Buffer
 	widest := 0
@@ -54,7 +54,7 @@ func (s Style) RenderWordList(kinds []WordKind, all []Word) []byte {
 	return b.Bytes()
 }
 
-// Word explains one word and, of a fault, what each provider says to it.
+// RenderWord returns the explanation of a word. For a fault it includes the rules of the providers.
 func (s Style) RenderWord(t Word, rows []wire.Rule) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(t.Word), s.Paint.Faint(t.Kind))
@@ -85,16 +85,16 @@ func (s Style) RenderWord(t Word, rows []wire.Rule) []byte {
 	return b.Bytes()
 }
 
-// A Refusal is what the error of a provider means.
+// A Refusal is the meaning of a provider's error.
 type Refusal struct {
-	Title   string // the rule, and where it is broken
+	Title   string // the rule and the path
 	Cause   string
-	Steps   []string // what to do
-	Foreign bool     // it is not about the history
+	Steps   []string
+	Foreign bool // the error does not concern the history
 	Rules   []wire.Rule
 }
 
-// Refusal explains the error of a provider.
+// RenderRefusal returns the explanation of a provider's error.
 func (s Style) RenderRefusal(r Refusal) []byte {
 	var b bytes.Buffer
 	if !r.Foreign {
@@ -111,7 +111,7 @@ func (s Style) RenderRefusal(r Refusal) []byte {
 	return b.Bytes()
 }
 
-// rows explains what providers say to a fault.
+// writeRules writes the rules of providers.
 func (s Style) writeRules(b *bytes.Buffer, rows []wire.Rule) {
 	for _, r := range rows {
 		severity := s.Paint.Fault(r.Severity)
@@ -138,7 +138,7 @@ func (s Style) writeField(b *bytes.Buffer, name, value string) {
 	}
 }
 
-// Rules lists rules, those that do not run at the end.
+// RenderRules returns the list of rules. Rules that do not run are last.
 func (s Style) RenderRules(list []ListedRule) []byte {
 	var b bytes.Buffer
 	widest := 0

@@ -1,10 +1,10 @@
 package screen
 
-// A Palette paints what it is for, or leaves it unpainted if it is false. What is no Text is
-// made safe in any case.
+// A Palette paints text with terminal colors, or leaves it as it is if it is false. Values that are
+// not a Text are made safe in both cases.
 type Palette bool
 
-// Paint puts a text between the codes of a terminal.
+// Paint returns a text between the escape codes of a style.
 func (p Palette) Paint(code Text, s any) Text {
 	t := Join([]any{s}, "")
 	if !p || t == "" {

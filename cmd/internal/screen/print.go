@@ -9,15 +9,15 @@ import (
 	"github.com/pare-llm/pare/internal/plain"
 )
 
-// A Text may be printed as it is: a constant of the program, or what this package has made
-// of something else. It may have colours and several lines.
+// A Text is safe to print: a constant of the program, or output of this package. It may contain
+// colors and several lines.
 type Text string
 
-// Line is text from elsewhere, safe and on one line.
+// Line returns text from outside the program, made safe, on one line.
 func Line(s string) Text { return Text(plain.Line(s)) }
 
-// safe is a value as it may be printed. Numbers and texts stay what they are, so that the
-// verbs of a format still work.
+// makeSafe returns a value that is safe to print. Numbers and texts keep their types, so that
+// format verbs work.
 func makeSafe(v any) any {
 	switch v := v.(type) {
 	case nil, Text, int, int64, float64, bool, rune:
@@ -50,31 +50,31 @@ func makeAllSafe(args []any) []any {
 	return clean
 }
 
-// Printf is [fmt.Sprintf] for people: what is no Text is made safe. The format is one of
-// the program's own.
+// Printf is [fmt.Sprintf] for people: values that are not a Text are made safe. The format must be
+// a constant.
 func Printf(format string, args ...any) Text { return Text(fmt.Sprintf(format, makeAllSafe(args)...)) }
 
-// Fprintf writes for people, see [Printf].
+// Fprintf writes like [Printf].
 func Fprintf(w io.Writer, format string, args ...any) (int, error) {
 	return fmt.Fprintf(w, format, makeAllSafe(args)...)
 }
 
-// Appendf appends for people, see [Printf].
+// Appendf appends like [Printf].
 func Appendf(b []byte, format string, args ...any) []byte {
 	return fmt.Appendf(b, format, makeAllSafe(args)...)
 }
 
-// Fprint writes what is no Text as [Printf] would.
+// Fprint writes parts. Values that are not a Text are made safe.
 func Fprint(w io.Writer, parts ...any) (int, error) {
 	return io.WriteString(w, string(Join(parts, "")))
 }
 
-// Fprintln is [Fprint] and the end of the line.
+// Fprintln is [Fprint] with a line break at the end.
 func Fprintln(w io.Writer, parts ...any) (int, error) {
 	return io.WriteString(w, string(Join(parts, ""))+"\n")
 }
 
-// Join puts parts together; what is no Text is made safe.
+// Join returns the parts with a separator between them. Values that are not a Text are made safe.
 func Join[T any](parts []T, between Text) Text {
 	var b strings.Builder
 	for i, p := range parts {
@@ -86,8 +86,8 @@ func Join[T any](parts []T, between Text) Text {
 	return Text(b.String())
 }
 
-// Repeat is a Text n times.
+// Repeat returns n copies of a Text.
 func Repeat(t Text, n int) Text { return Text(strings.Repeat(string(t), n)) }
 
-// TrimRight is a Text without spaces at its end.
+// TrimRight returns a Text without trailing spaces.
 func TrimRight(t Text) Text { return Text(strings.TrimRight(string(t), " ")) }

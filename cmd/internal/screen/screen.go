@@ -1,10 +1,3 @@
-// Package screen writes for people: it makes text from elsewhere safe to print, measures,
-// clips, wraps and paints it.
-//
-// What people read is [Text]. Whatever else is printed ([Printf] and its kin) or painted
-// ([Palette]) is taken for text from elsewhere and is made safe on its way: it stays on its line and
-// cannot touch the terminal. So nothing has to be remembered, and the compiler says where a
-// string was taken for a Text; tools/house sees to it that commands print in no other way.
 package screen
 
 import (
@@ -15,14 +8,14 @@ import (
 	"github.com/pare-llm/pare/internal/plain"
 )
 
-// OneLine is text, made safe, with white space of any length made one space.
+// OneLine returns text, made safe, with each run of white space replaced by one space.
 func OneLine(s string) string { return strings.Join(strings.Fields(plain.Line(s)), " ") }
 
-// Columns is how wide s stands on a terminal, sign by sign as people see them: a flag or
-// a face with its colour is one, two columns wide.
+// Columns returns the width of s on a terminal. It counts graphemes: a flag or an emoji with a skin
+// tone is one character of two columns.
 func Columns[S ~string](s S) int { return displaywidth.String(string(s)) }
 
-// Clip cuts s to at most n columns, the last one an ellipsis.
+// Clip shortens s to at most n columns. The last one is an ellipsis.
 func Clip[S ~string](s S, n int) S {
 	if Columns(s) <= n {
 		return s
@@ -30,8 +23,8 @@ func Clip[S ~string](s S, n int) S {
 	return S(strings.TrimRight(displaywidth.TruncateString(string(s), n-1, ""), " ") + "…")
 }
 
-// Wrap breaks s, made safe, between words into lines of at most n columns; a longer word
-// gets a line of its own. Where a line ends is for n to say, never for s.
+// Wrap breaks s, made safe, between words into lines of at most n columns. A longer word gets its
+// own line. Line breaks in s count as spaces.
 func Wrap(s string, n int) []string {
 	var lines []string
 	line := ""
@@ -49,8 +42,8 @@ func Wrap(s string, n int) []string {
 	return append(lines, line)
 }
 
-// Paragraphs wraps a text of several paragraphs: one of our own, or one whose every line
-// gets a mark that says whose it is.
+// Paragraphs wraps each line of s as a paragraph. s is a text of the program, or every line of the
+// output gets a mark that shows its source.
 func Paragraphs(s string, n int) []string {
 	var lines []string
 	for p := range strings.SplitSeq(s, "\n") {

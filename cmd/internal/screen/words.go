@@ -8,7 +8,7 @@ import (
 	"github.com/pare-llm/pare/internal/plain"
 )
 
-// Plural is a number of things.
+// Plural returns a number with its noun.
 func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -16,7 +16,7 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// IsAre is the verb for so many.
+// IsAre returns the verb for n things.
 func IsAre(n int) string {
 	if n == 1 {
 		return "is"
@@ -24,7 +24,7 @@ func IsAre(n int) string {
 	return "are"
 }
 
-// FromTo says how much larger or smaller something got.
+// FromTo returns a change in size, with the difference in percent.
 func FromTo(before, after int, unit string) string {
 	s := fmt.Sprintf("%s → %s %s", Grouped(before), Grouped(after), unit)
 	if before > 0 && before != after {
@@ -33,13 +33,13 @@ func FromTo(before, after int, unit string) string {
 	return s
 }
 
-// Grouped writes n with its thousands apart.
+// Grouped returns n with separators between thousands.
 func Grouped(n int) string { return plain.Grouped(n) }
 
-// Percent is a share in percent, in a column.
+// Percent returns a share in percent with a fixed width.
 func Percent(share float64) string { return fmt.Sprintf("%5.1f %%", 100*share) }
 
-// Bar draws a share in so many cells, to an eighth of one.
+// Bar draws a share in a number of cells, with a resolution of an eighth of a cell.
 func Bar(share float64, cells int) string {
 	eighths := min(int(share*float64(8*cells)+0.5), 8*cells)
 	s := strings.Repeat("█", eighths/8)
@@ -49,7 +49,8 @@ func Bar(share float64, cells int) string {
 	return s + strings.Repeat(" ", cells-Columns(s))
 }
 
-// ClipFront cuts s to at most n columns from the front: the end of a path says most.
+// ClipFront shortens s from the front to at most n columns, because the end of a path identifies it
+// best.
 func ClipFront(s string, n int) string {
 	for i := range s {
 		if Columns(s[i:]) <= n-1 {
@@ -65,7 +66,7 @@ func ClipFront(s string, n int) string {
 	return s
 }
 
-// Ago says how long ago something was.
+// Ago returns the time between then and now for people.
 func Ago(now, then time.Time) string {
 	d := now.Sub(then)
 	switch {

@@ -101,6 +101,7 @@ func (t *runTotals) add(o *outcome) {
 	}
 }
 
+// addSize adds the size of one transcript; nil if it was not measured.
 func (t *runTotals) addSize(one *picture.Size) {
 	if one == nil {
 		return
@@ -108,10 +109,10 @@ func (t *runTotals) addSize(one *picture.Size) {
 	if t.size == nil {
 		t.size = &picture.Size{}
 	}
-	for i := range 2 {
-		t.size.Messages[i] += one.Messages[i]
-		t.size.Tokens[i] += one.Tokens[i]
-	}
+	t.size.Before.Messages += one.Before.Messages
+	t.size.Before.Tokens += one.Before.Tokens
+	t.size.After.Messages += one.After.Messages
+	t.size.After.Tokens += one.After.Tokens
 }
 
 // sortedRules returns the rules, the most frequent first.

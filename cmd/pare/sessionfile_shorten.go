@@ -32,28 +32,36 @@ type shortenedSession struct {
 }
 
 // shortenThreads shortens the threads of a session in memory.
-func (c *changer) shortenThreads(session sessionFile, how agentlog.Options) (*shortenedSession, error) {
-	out := &shortenedSession{}
-	fixed, err := session.Shorten(how, func(thread *agentlog.Thread, s agentlog.Size) (*pare.Plan, error) {
-		plan, err := c.planSession(thread, s)
+func (c *changer) shortenThreads(session sessionFile, options agentlog.Options) (*shortenedSession, error) {
+	short := &shortenedSession{}
+	fixed, err := session.Shorten(options, func(thread *agentlog.Thread, size agentlog.Size) (*pare.Plan, error) {
+		plan, err := c.planSession(thread, size)
 		if err != nil {
 			return nil, err
 		}
-		out.plans = append(out.plans, plan)
+		short.plans = append(short.plans, plan)
 		if c.countTokens != nil {
-			n, was, is := len(plan.Result().Transcript().Messages()), c.countTokens(thread.Stored()), c.countTokens(plan.Result())
-			if thread.Messages() < len(thread.Request.Transcript().Messages()) { // the request ends with a stand-in for the next prompt
-				n, is = n-1, is-(c.countTokens(thread.Request)-was)
-			}
-			out.size.Messages[0] += thread.Messages()
-			out.size.Messages[1] += n
-			out.size.Tokens[0] += was
-			out.size.Tokens[1] += is
+			c.addThreadSize(&short.size, thread, plan)
 		}
 		return plan, nil
 	})
-	out.Fixed = fixed
-	return out, err
+	short.Fixed = fixed
+	return short, err
+}
+
+// addThreadSize adds the size of a thread before and after a plan to size.
+func (c *changer) addThreadSize(size *picture.Size, thread *agentlog.Thread, plan *pare.Plan) {
+	before := picture.Amount{Messages: thread.Messages(), Tokens: c.countTokens(thread.Stored())}
+	after := c.amountOf(plan.Result())
+	if thread.Messages() < len(thread.Request.Transcript().Messages()) {
+		// The request ends with a stand-in for the next prompt, which is not stored.
+		after.Messages--
+		after.Tokens -= c.countTokens(thread.Request) - before.Tokens
+	}
+	size.Before.Messages += before.Messages
+	size.Before.Tokens += before.Tokens
+	size.After.Messages += after.Messages
+	size.After.Tokens += after.Tokens
 }
 
 // shortenSession shortens one session file. It modifies b.
