@@ -34,17 +34,17 @@ func (a adk) read(l *Log) {
 		return
 	}
 	all := l.readList(v)
-	k, n := newPairCounts(), 0
+	pairs, n := newPairCounts(), 0
 	b := l.newBodyBuilder(wire.Gemini, "")
 	for i := all.first; i < all.end; i++ {
 		if ev := l.object(i); ev.Has("content") {
 			n++
-			a.appendEvent(b, i, ev.Object("content"), k)
+			a.appendEvent(b, i, ev.Object("content"), pairs)
 		}
 	}
 	if n > 0 {
-		l.addToTally(k, n)
-		l.addPairsThread("main", Main, "", b, k)
+		l.addToTally(pairs, n)
+		l.addPairsThread("main", Main, "", b, pairs)
 	}
 }
 
@@ -55,16 +55,16 @@ func either(o object, a, b string) object {
 	return o.Object(b)
 }
 
-func (adk) appendEvent(b *bodyBuilder, i int, content object, k *pairCounts) {
+func (adk) appendEvent(b *bodyBuilder, i int, content object, pairs *pairCounts) {
 	t := messageBuilder{member: "parts"}
 	for _, o := range content.Items("parts") {
 		call, answer := either(o, "functionCall", "function_call"), either(o, "functionResponse", "function_response")
 		switch {
 		case len(call.Members) > 0:
-			k.calls[call.Text("id")]++
+			pairs.calls[call.Text("id")]++
 			t.add(write("functionCall", call.Bytes()), o.Span)
 		case len(answer.Members) > 0:
-			k.results[answer.Text("id")]++
+			pairs.results[answer.Text("id")]++
 			t.add(write("functionResponse", answer.Bytes()), o.Span)
 		case o.Has("text"):
 			t.add(write("text", stringOrEmpty(o.Value("text"))), o.Span)

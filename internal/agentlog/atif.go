@@ -44,8 +44,8 @@ func (a atif) read(l *Log) {
 	if at, ok := l.documentSpan(); ok {
 		whole = objectAt(l.raw, at).Object("agent").Text("model_name")
 	}
-	l.readListDocument("steps", func(b *bodyBuilder, u int, step object, k *pairCounts) (model string) {
-		a.appendStep(l, b, u, step, k)
+	l.readListDocument("steps", func(b *bodyBuilder, u int, step object, pairs *pairCounts) (model string) {
+		a.appendStep(l, b, u, step, pairs)
 		if model = step.Text("model_name"); model == "" {
 			model = whole
 		}
@@ -54,10 +54,10 @@ func (a atif) read(l *Log) {
 }
 
 // appendStep adds the messages of a step: first the text and the calls, then the results.
-func (atif) appendStep(l *Log, b *bodyBuilder, u int, step object, k *pairCounts) {
+func (atif) appendStep(l *Log, body *bodyBuilder, unit int, step object, pairs *pairCounts) {
 	role := map[string]string{"user": "user", "agent": "assistant"}[step.Text("source")]
 	if role != "" {
-		said := messageBuilder{counts: k}
+		said := messageBuilder{counts: pairs}
 		at, _ := step.Get("message")
 		for _, text := range textBlocks(l.raw, at) {
 			if objectOf(text).Text("text") != "" {
@@ -67,13 +67,13 @@ func (atif) appendStep(l *Log, b *bodyBuilder, u int, step object, k *pairCounts
 		for _, call := range step.Items("tool_calls") {
 			said.addCall(call.Text("tool_call_id"), call.Text("function_name"), call.Value("arguments"), call.Span)
 		}
-		said.appendTo(b, u, role)
+		said.appendTo(body, unit, role)
 	}
 	// Providers require results right after their calls, so results without a call come last.
 	for _, named := range []bool{true, false} {
 		for _, r := range step.Object("observation").Items("results") {
 			content, _ := r.Get("content")
-			id, texts, seen := r.Text("source_call_id"), textBlocks(l.raw, content), messageBuilder{counts: k}
+			id, texts, seen := r.Text("source_call_id"), textBlocks(l.raw, content), messageBuilder{counts: pairs}
 			if named != (id != "") {
 				continue
 			}
@@ -84,7 +84,7 @@ func (atif) appendStep(l *Log, b *bodyBuilder, u int, step object, k *pairCounts
 					seen.add(text, r.Span)
 				}
 			}
-			seen.appendTo(b, u, "user")
+			seen.appendTo(body, unit, "user")
 		}
 	}
 }
@@ -96,41 +96,41 @@ func (a atif) repair(e *edits, t *Thread, o Options) error {
 	found := e.file.checkThread(t, o.Check)
 	strays := make(map[string]*Finding)
 	for i := range found {
-		if f := &found[i]; f.Block != transcript.NoBlock && (f.Rule == "orphan-result" || f.Rule == "displaced-result") {
-			strays[tr.Block(f.Block).CallID] = f
+		if finding := &found[i]; finding.Block != transcript.NoBlock && (finding.Rule == "orphan-result" || finding.Rule == "displaced-result") {
+			strays[tr.Block(finding.Block).CallID] = finding
 		}
 	}
-	for _, f := range found {
-		if f.Block == transcript.NoBlock || e.heldUnits[f.unit] || f.Open && o.Repair.Open {
+	for _, finding := range found {
+		if finding.Block == transcript.NoBlock || e.heldUnits[finding.unit] || finding.Open && o.Repair.Open {
 			continue
 		}
 		if o.AppendOnly {
 			return ErrAppendOnly
 		}
-		ch := Change{Thread: t.Name, Line: f.Line}
-		id := tr.Block(f.Block).CallID
-		switch f.Rule {
+		ch := Change{Thread: t.Name, Line: finding.Line}
+		id := tr.Block(finding.Block).CallID
+		switch finding.Rule {
 		case "orphan-call":
-			if s := strays[id]; s != nil && s.unit != f.unit {
+			if s := strays[id]; s != nil && s.unit != finding.unit {
 				raw := a.takeResult(e, s.unit, id, nil)
 				if raw == nil {
 					continue
 				}
-				a.addResult(e, f.unit, raw)
+				a.addResult(e, finding.unit, raw)
 				delete(strays, id)
-				e.addChange(ch, wire.ActionMove, f.Rule, f.IDs, 0, "a result moved to the step of its call")
+				e.addChange(ch.with(wire.Change{Action: wire.ActionMove, Rule: finding.Rule, IDs: finding.IDs}), "a result moved to the step of its call")
 				continue
 			}
-			text := stubText(o.Repair, tr, f.Block)
-			a.addResult(e, f.unit, write("source_call_id", id, "content", text))
-			e.addChange(ch, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
+			text := stubText(o.Repair, tr, finding.Block)
+			a.addResult(e, finding.unit, write("source_call_id", id, "content", text))
+			e.addChange(ch.with(wire.Change{Action: wire.ActionInsert, Rule: finding.Rule, IDs: finding.IDs, Bytes: len(text)}), "a stub: %s", text)
 		case "orphan-result", "displaced-result", "duplicate-result":
-			if f.Rule != "duplicate-result" && strays[id] == nil {
+			if finding.Rule != "duplicate-result" && strays[id] == nil {
 				continue // already moved
 			}
-			text := t.Request.Text(f.Block)
-			if a.takeResult(e, f.unit, id, write("content", quotation+text)) != nil {
-				e.addChange(ch, wire.ActionEdit, f.Rule, f.IDs, 0, "a result whose call is not in the step, kept as what the environment says")
+			text := t.Request.Text(finding.Block)
+			if a.takeResult(e, finding.unit, id, write("content", quotation+text)) != nil {
+				e.addChange(ch.with(wire.Change{Action: wire.ActionEdit, Rule: finding.Rule, IDs: finding.IDs}), "a result whose call is not in the step, kept as what the environment says")
 			}
 		}
 	}
@@ -197,16 +197,16 @@ func atifText(role transcript.Role, text []byte) []byte {
 }
 
 // shortenStep removes the dropped messages from a step.
-func (atif) shortenStep(e *edits, t *Thread, g unitGroup) {
-	u, first, end := g.unit, g.first, g.end
-	step := e.file.object(u)
+func (atif) shortenStep(e *edits, t *Thread, group unitGroup) {
+	unit, first, end := group.unit, group.first, group.end
+	step := e.file.object(unit)
 	var results [][]byte
 	var pairs []any
 	seen := step.Object("observation").List("results")
 	spoken := first < end && len(step.List("tool_calls")) > 0 || end-first > len(seen)
 	at := first
 	if spoken { // the message before the results
-		p, ok := g.kept[first]
+		p, ok := group.kept[first]
 		at++
 		if !ok || p.raw != nil {
 			head := objectAt(p.raw, jsonspan.Span{End: len(p.raw)})
@@ -224,7 +224,7 @@ func (atif) shortenStep(e *edits, t *Thread, g unitGroup) {
 		}
 	}
 	for i := at; i < end; i++ {
-		p, ok := g.kept[i]
+		p, ok := group.kept[i]
 		place := t.sources[i].blockSpans[0]
 		switch was := e.file.raw[place.Start:place.End]; {
 		case !ok:
@@ -248,7 +248,7 @@ func (atif) shortenStep(e *edits, t *Thread, g unitGroup) {
 	if used := step.Object("metrics"); used.Has("prompt_tokens") {
 		pairs = append(pairs, "metrics", used.With("prompt_tokens", []byte("0")))
 	}
-	e.setMembers(u, pairs...)
+	e.setMembers(unit, pairs...)
 }
 
 // renumberSteps numbers the remaining steps from one.

@@ -14,43 +14,43 @@ type messageBuilder struct {
 	spans  []jsonspan.Span
 }
 
-func (t *messageBuilder) add(block []byte, at jsonspan.Span) {
-	t.blocks, t.spans = append(t.blocks, block), append(t.spans, at)
+func (m *messageBuilder) add(block []byte, at jsonspan.Span) {
+	m.blocks, m.spans = append(m.blocks, block), append(m.spans, at)
 }
 
 // addText adds an Anthropic text block. A value that is not a JSON string becomes an empty text.
-func (t *messageBuilder) addText(said []byte, at jsonspan.Span) {
-	t.add(textBlock(stringOrEmpty(said)), at)
+func (m *messageBuilder) addText(said []byte, at jsonspan.Span) {
+	m.add(textBlock(stringOrEmpty(said)), at)
 }
 
-func (t *messageBuilder) addCall(id, name string, input []byte, at jsonspan.Span) {
-	if t.counts != nil {
-		t.counts.calls[id]++
+func (m *messageBuilder) addCall(id, name string, input []byte, at jsonspan.Span) {
+	if m.counts != nil {
+		m.counts.calls[id]++
 	}
 	if len(input) == 0 || input[0] != '{' {
 		input = []byte("{}")
 	}
-	t.add(write("type", "tool_use", "id", id, "name", name, "input", input), at)
+	m.add(write("type", "tool_use", "id", id, "name", name, "input", input), at)
 }
 
-func (t *messageBuilder) addResult(id string, said [][]byte, failed bool, at jsonspan.Span) {
-	if t.counts != nil {
-		t.counts.results[id]++
+func (m *messageBuilder) addResult(id string, said [][]byte, failed bool, at jsonspan.Span) {
+	if m.counts != nil {
+		m.counts.results[id]++
 	}
 	var mark []byte
 	if failed {
 		mark = []byte("true")
 	}
-	t.add(write("type", "tool_result", "tool_use_id", id, "content", array(said...), "is_error", mark), at)
+	m.add(write("type", "tool_result", "tool_use_id", id, "content", array(said...), "is_error", mark), at)
 }
 
 // appendTo adds the collected blocks to b as one message. It returns the number of messages added,
 // 0 or 1.
-func (t *messageBuilder) appendTo(b *bodyBuilder, unit int, role string) int {
-	if len(t.blocks) == 0 {
+func (m *messageBuilder) appendTo(b *bodyBuilder, unit int, role string) int {
+	if len(m.blocks) == 0 {
 		return 0
 	}
-	b.appendBuilt(unit, write("role", role, cmp.Or(t.member, "content"), array(t.blocks...)), t.spans)
+	b.appendBuilt(unit, write("role", role, cmp.Or(m.member, "content"), array(m.blocks...)), m.spans)
 	return 1
 }
 

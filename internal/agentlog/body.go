@@ -71,7 +71,7 @@ func (b *bodyBuilder) appendBuilt(unit int, message []byte, blocks []jsonspan.Sp
 
 // addThread parses the assembled body and adds it as a thread. It reports a body that cannot be
 // parsed as damage and returns nil.
-func (l *Log) addThread(name string, kind Kind, d wire.Dialect, model string, b *bodyBuilder, prompt []byte) *Thread {
+func (l *Log) addThread(name string, kind Kind, model string, b *bodyBuilder, prompt []byte) *Thread {
 	t := &Thread{Name: name, Kind: kind, sources: b.parts, targetPercent: 50}
 	if row, _ := l.Format.spec(); row.targetPercent > 0 {
 		t.targetPercent = row.targetPercent
@@ -85,7 +85,7 @@ func (l *Log) addThread(name string, kind Kind, d wire.Dialect, model string, b 
 	if l.options.Model != "" && model == "" {
 		model = l.options.Model
 	}
-	r, err := wire.Parse(b.body, wire.Options{Dialect: d, Profile: l.options.Profile, Model: model, Structural: l.hasValidStrings})
+	r, err := wire.Parse(b.body, wire.Options{Dialect: b.dialect, Profile: l.options.Profile, Model: model, Structural: l.hasValidStrings})
 	if err != nil {
 		first := l.units[b.parts[0].unit]
 		l.damageAt(first.span.Start, first.line, "unreadable")
@@ -107,26 +107,26 @@ func newPairCounts() *pairCounts {
 
 // addPairsThread adds a thread unless it is empty. It is for agents that rebuild their requests
 // from their own format, so that only pairs are checked.
-func (l *Log) addPairsThread(name string, kind Kind, model string, b *bodyBuilder, k *pairCounts) {
+func (l *Log) addPairsThread(name string, kind Kind, model string, b *bodyBuilder, pairs *pairCounts) {
 	if len(b.parts) == 0 {
 		return
 	}
-	if t := l.addThread(name, kind, b.dialect, model, b, nil); t != nil {
-		t.pairsOnly, t.counts = true, k
+	if t := l.addThread(name, kind, model, b, nil); t != nil {
+		t.pairsOnly, t.counts = true, pairs
 	}
 }
 
 // addToTally adds a conversation to the tally.
-func (l *Log) addToTally(k *pairCounts, messages int) {
+func (l *Log) addToTally(pairs *pairCounts, messages int) {
 	l.tally.Conversations++
 	l.tally.Messages += messages
-	for id, n := range k.calls {
+	for id, n := range pairs.calls {
 		l.tally.Calls += n
-		l.tally.OrphanCalls += countUnmatched(id, n, k.results[id])
+		l.tally.OrphanCalls += countUnmatched(id, n, pairs.results[id])
 	}
-	for id, n := range k.results {
+	for id, n := range pairs.results {
 		l.tally.Results += n
-		l.tally.OrphanResults += countUnmatched(id, n, k.calls[id])
+		l.tally.OrphanResults += countUnmatched(id, n, pairs.calls[id])
 	}
 }
 

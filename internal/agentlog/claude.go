@@ -283,7 +283,7 @@ func (t *claudeTree) addLiveThread(mine []int, name string, kind Kind, all *pair
 	if t.entries[last].isAssistant && !t.endsWithCalls(b.parts) {
 		prompt = claudePrompt
 	}
-	if th := t.file.addThread(name, kind, wire.Anthropic, model, b, prompt); th != nil {
+	if th := t.file.addThread(name, kind, model, b, prompt); th != nil {
 		th.claude, th.counts = &claudeThread{entries: t.entries, index: t.index, callers: t.callers, path: path, leafNamer: named, preserved: kept, orphanResults: t.orphanResults}, all
 	}
 }
@@ -351,7 +351,7 @@ func (t *claudeTree) addDormantThread(mine []int, side bool, all *pairCounts) {
 			t.appendEntry(b, i)
 		}
 	}
-	if th := t.file.addThread(name, Dormant, wire.Anthropic, "", b, nil); th != nil {
+	if th := t.file.addThread(name, Dormant, "", b, nil); th != nil {
 		th.claude, th.counts = &claudeThread{entries: t.entries, index: t.index, callers: t.callers, leafNamer: -1}, all
 	}
 }

@@ -11,7 +11,7 @@ import (
 // each with a new uuid. It returns false if it appends nothing: a side chain that begins anew would
 // be a new chain next to the faulty one.
 func appendBranch(e *edits, t *Thread, pieces []piece) bool {
-	c := t.claude
+	tree := t.claude
 	gap := firstBehindGap(e.file, t)
 	if pieces == nil && gap == len(t.sources) {
 		return false
@@ -35,19 +35,19 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 		return false
 	}
 	if gap < len(t.sources) {
-		e.addChange(Change{Thread: t.Name, Line: e.file.units[t.sources[gap].unit].line}, wire.ActionInsert, "dangling-parent", nil, 0, "written once more, linked to what was in front of the gap")
+		e.addChange(Change{Thread: t.Name, Line: e.file.units[t.sources[gap].unit].line, Change: wire.Change{Action: wire.ActionInsert, Rule: "dangling-parent"}}, "written once more, linked to what was in front of the gap")
 	}
 	parent, stamp := "", ""
 	before := make(map[int]bool)
 	for _, p := range t.sources[:from] {
 		before[p.unit] = true
 	}
-	for _, u := range c.path {
+	for _, u := range tree.path {
 		if before[u] {
-			parent = c.entries[u].uuid
+			parent = tree.entries[u].uuid
 		}
-		if millis(c.entries[u].timestamp) > millis(stamp) {
-			stamp = c.entries[u].timestamp
+		if millis(tree.entries[u].timestamp) > millis(stamp) {
+			stamp = tree.entries[u].timestamp
 		}
 	}
 	uuids := make(map[string]string) // by old uuid: the uuid of the copy
@@ -56,15 +56,15 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 		stamp = nextMillisecond(stamp)
 		var line []byte
 		if p.message < 0 {
-			line, parent = e.newLine(c, p, near, parent, stamp)
+			line, parent = e.newLine(tree, p, near, parent, stamp)
 		} else {
 			near = t.sources[p.message].unit
-			line, parent = e.copyLine(c, p, near, parent, stamp, uuids)
+			line, parent = e.copyLine(tree, p, near, parent, stamp, uuids)
 		}
 		e.appended = append(e.appended, line)
 	}
 	if t.Kind == Main {
-		e.appended = append(e.appended, e.lastPrompt(c, near, parent))
+		e.appended = append(e.appended, e.lastPrompt(tree, near, parent))
 	}
 	return true
 }

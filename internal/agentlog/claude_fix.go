@@ -34,12 +34,12 @@ func newThreadWriter(e *edits, t *Thread) *threadWriter {
 
 // write puts every piece in its place. Pieces that keep their order stay in their lines. New and
 // moved pieces go before the next piece that stays.
-func (r *threadWriter) write(pieces []piece) {
-	t := r.thread
-	for _, u := range r.edits.dropUnused(t, pieces) {
-		r.edits.links.removed[u] = true
+func (w *threadWriter) write(pieces []piece) {
+	t := w.thread
+	for _, u := range w.edits.dropUnused(t, pieces) {
+		w.edits.links.removed[u] = true
 	}
-	leaf := r.lastUUID
+	leaf := w.lastUUID
 	stays := longestIncreasing(pieces)
 	for k, p := range pieces { // a line whose parent was lost together with its call has no valid place yet
 		if p.message >= 0 && t.claude.orphanResults[t.sources[p.message].unit] != "" {
@@ -54,7 +54,7 @@ func (r *threadWriter) write(pieces []piece) {
 		if !stays[k] {
 			continue
 		}
-		if u := t.sources[pieces[k].message].unit; r.onPath[u] && (t.claude.entries[u].isAssistant || t.claude.entries[u].hasNonResult) {
+		if u := t.sources[pieces[k].message].unit; w.onPath[u] && (t.claude.entries[u].isAssistant || t.claude.entries[u].hasNonResult) {
 			ahead = u
 		}
 	}
@@ -63,22 +63,22 @@ func (r *threadWriter) write(pieces []piece) {
 		if p.message >= 0 {
 			near = t.sources[p.message].unit
 			if p.raw != nil {
-				r.edits.setMembers(near, "message", r.edits.file.withContent(t.claude.entries[near].message, p.raw))
+				w.edits.setMembers(near, "message", w.edits.file.withContent(t.claude.entries[near].message, p.raw))
 			}
 		}
 		switch {
 		case stays[k]:
 		case p.offPath:
-			r.attachToCall(p)
+			w.attachToCall(p)
 		case p.message < 0:
-			r.insertNew(p, near, next[k])
+			w.insertNew(p, near, next[k])
 		default:
-			r.moveLine(near, next[k])
+			w.moveLine(near, next[k])
 		}
 	}
-	if c := t.claude; c.leafNamer >= 0 && r.lastUUID != leaf { // otherwise the agent would resume before the new lines
-		r.edits.setMembers(c.leafNamer, "leafUuid", r.lastUUID)
-		r.edits.addChange(Change{Line: r.edits.file.units[c.leafNamer].line}, wire.ActionEdit, "relink", nil, 0, "names the line that is the last one now")
+	if c := t.claude; c.leafNamer >= 0 && w.lastUUID != leaf { // otherwise the agent would resume before the new lines
+		w.edits.setMembers(c.leafNamer, "leafUuid", w.lastUUID)
+		w.edits.addChange(Change{Line: w.edits.file.units[c.leafNamer].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "relink"}}, "names the line that is the last one now")
 	}
 }
 
@@ -95,7 +95,7 @@ func (l *Log) withContent(at jsonspan.Span, message []byte) []byte {
 func moveResultsToCalls(t *Thread, pieces []piece) []piece {
 	behind := make(map[int][][]byte) // by piece: the results to insert after it
 	var at map[int]int               // pieces by unit
-	for k, p := range pieces {
+	for index, p := range pieces {
 		if p.message >= 0 || p.role != transcript.User {
 			continue
 		}
@@ -113,20 +113,20 @@ func moveResultsToCalls(t *Thread, pieces []piece) []piece {
 			raw := p.raw[b.Start:b.End]
 			end := len(pieces)
 			if unit, ok := t.claude.callers[objectAt(p.raw, b).Text("tool_use_id")]; ok {
-				if call, ok := at[unit]; ok && call < k {
+				if call, ok := at[unit]; ok && call < index {
 					end = messageEnd(t, pieces, call)
 				}
 			}
-			if end < k {
+			if end < index {
 				behind[end] = append(behind[end], raw)
 			} else {
 				stay = append(stay, raw)
 			}
 		}
 		if len(stay) < len(m.List("content")) {
-			pieces[k].raw = nil
+			pieces[index].raw = nil
 			if len(stay) > 0 {
-				pieces[k].raw = m.With("content", array(stay...))
+				pieces[index].raw = m.With("content", array(stay...))
 			}
 		}
 	}
@@ -134,12 +134,12 @@ func moveResultsToCalls(t *Thread, pieces []piece) []piece {
 		return pieces
 	}
 	out := make([]piece, 0, len(pieces)+len(behind))
-	for k, p := range pieces {
+	for index, p := range pieces {
 		if p.message >= 0 || p.raw != nil {
 			out = append(out, p)
 		}
-		if behind[k] != nil {
-			out = append(out, piece{message: -1, raw: write("role", "user", "content", array(behind[k]...)), role: transcript.User})
+		if behind[index] != nil {
+			out = append(out, piece{message: -1, raw: write("role", "user", "content", array(behind[index]...)), role: transcript.User})
 		}
 	}
 	return out
@@ -150,7 +150,7 @@ func moveResultsToCalls(t *Thread, pieces []piece) []piece {
 func splitSideResults(t *Thread, pieces []piece) []piece {
 	var path map[int]bool
 	var out []piece // nil if nothing has changed
-	for k, p := range pieces {
+	for index, p := range pieces {
 		var moved, stay [][]byte
 		if p.raw != nil && p.role == transcript.User {
 			if path == nil {
@@ -180,7 +180,7 @@ func splitSideResults(t *Thread, pieces []piece) []piece {
 			continue
 		}
 		if out == nil {
-			out = append(make([]piece, 0, len(pieces)+len(moved)), pieces[:k]...)
+			out = append(make([]piece, 0, len(pieces)+len(moved)), pieces[:index]...)
 		}
 		for _, raw := range moved {
 			out = append(out, piece{message: -1, raw: write("role", "user", "content", array(raw)), role: transcript.User, offPath: true})
@@ -230,14 +230,14 @@ func (e *edits) nearestKept(c *claudeThread, uuid string) string {
 
 // parentBefore returns the parent for a line that is inserted before next, or at the end if next is
 // negative.
-func (r *threadWriter) parentBefore(next int) string {
-	c := r.thread.claude
+func (w *threadWriter) parentBefore(next int) string {
+	c := w.thread.claude
 	if next < 0 {
-		return r.edits.nearestKept(c, r.lastUUID)
+		return w.edits.nearestKept(c, w.lastUUID)
 	}
-	p := r.edits.nearestKept(c, r.edits.parentOf(c.entries, next))
-	if to, ok := r.edits.file.newParents[next]; ok {
-		if _, set := r.edits.links.newParents[next]; !set {
+	p := w.edits.nearestKept(c, w.edits.parentOf(c.entries, next))
+	if to, ok := w.edits.file.newParents[next]; ok {
+		if _, set := w.edits.links.newParents[next]; !set {
 			p = c.entries[to].uuid
 		}
 	}
@@ -245,110 +245,110 @@ func (r *threadWriter) parentBefore(next int) string {
 }
 
 // insert puts a line before next, or after the end of the path if next is negative.
-func (r *threadWriter) insert(line []byte, uuid string, next int) {
+func (w *threadWriter) insert(line []byte, uuid string, next int) {
 	if next >= 0 {
-		r.edits.links.newParents[next] = uuid
-		r.edits.links.insertedBefore[next] = append(r.edits.links.insertedBefore[next], uuid)
-		x := r.edits.unit(next)
+		w.edits.links.newParents[next] = uuid
+		w.edits.links.insertedBefore[next] = append(w.edits.links.insertedBefore[next], uuid)
+		x := w.edits.unit(next)
 		x.before = append(x.before, line)
 		return
 	}
-	r.lastUUID = uuid
-	x := r.edits.unit(r.thread.claude.path[len(r.thread.claude.path)-1])
+	w.lastUUID = uuid
+	x := w.edits.unit(w.thread.claude.path[len(w.thread.claude.path)-1])
 	x.after = append(x.after, line)
 }
 
 // attachToCall writes a result directly after the line of its call, as its child. The call is not
 // on the path.
-func (r *threadWriter) attachToCall(p piece) {
-	c := r.thread.claude
-	call := c.index[r.edits.callLine(c, p.raw)]
-	line, _ := r.edits.newLine(c, p, call, c.entries[call].uuid, c.entries[call].timestamp)
-	x := r.edits.unit(call)
+func (w *threadWriter) attachToCall(p piece) {
+	c := w.thread.claude
+	call := c.index[w.edits.callLine(c, p.raw)]
+	line, _ := w.edits.newLine(c, p, call, c.entries[call].uuid, c.entries[call].timestamp)
+	x := w.edits.unit(call)
 	x.after = append(x.after, line)
 }
 
-func (r *threadWriter) insertNew(p piece, near, next int) {
-	parent := r.parentBefore(next)
-	stamp := r.thread.claude.entries[near].timestamp
+func (w *threadWriter) insertNew(p piece, near, next int) {
+	parent := w.parentBefore(next)
+	stamp := w.thread.claude.entries[near].timestamp
 	if next < 0 {
-		stamp = r.lastTimestamp
+		stamp = w.lastTimestamp
 	}
-	line, uuid := r.edits.newLine(r.thread.claude, p, near, parent, stamp)
+	line, uuid := w.edits.newLine(w.thread.claude, p, near, parent, stamp)
 	if next < 0 {
-		r.lastTimestamp = nextMillisecond(stamp)
+		w.lastTimestamp = nextMillisecond(stamp)
 	}
-	r.insert(line, uuid, next)
+	w.insert(line, uuid, next)
 }
 
 // moveLine moves a line before next. Its children become children of its old parent.
-func (r *threadWriter) moveLine(u, next int) {
-	c := r.thread.claude
-	up := r.edits.parentOf(c.entries, u)
-	for _, i := range r.children[c.entries[u].uuid] {
-		if r.edits.parentOf(c.entries, i) == c.entries[u].uuid {
-			r.edits.links.newParents[i] = up
+func (w *threadWriter) moveLine(unit, next int) {
+	tree := w.thread.claude
+	up := w.edits.parentOf(tree.entries, unit)
+	for _, i := range w.children[tree.entries[unit].uuid] {
+		if w.edits.parentOf(tree.entries, i) == tree.entries[unit].uuid {
+			w.edits.links.newParents[i] = up
 		}
 	}
-	if r.lastUUID == c.entries[u].uuid {
-		r.lastUUID = up
+	if w.lastUUID == tree.entries[unit].uuid {
+		w.lastUUID = up
 	}
-	parent := r.parentBefore(next)
-	delete(r.edits.links.newParents, u)
-	r.edits.setMembers(u, "parentUuid", uuidOrNull(parent))
+	parent := w.parentBefore(next)
+	delete(w.edits.links.newParents, unit)
+	w.edits.setMembers(unit, "parentUuid", uuidOrNull(parent))
 	if next < 0 { // the agent resumes from the newest line
-		if millis(c.entries[u].timestamp) <= millis(r.lastTimestamp) {
-			r.lastTimestamp = nextMillisecond(r.lastTimestamp)
-			r.edits.setMembers(u, "timestamp", r.lastTimestamp)
+		if millis(tree.entries[unit].timestamp) <= millis(w.lastTimestamp) {
+			w.lastTimestamp = nextMillisecond(w.lastTimestamp)
+			w.edits.setMembers(unit, "timestamp", w.lastTimestamp)
 		} else {
-			r.lastTimestamp = c.entries[u].timestamp
+			w.lastTimestamp = tree.entries[unit].timestamp
 		}
 	}
-	r.insert(r.edits.unitBytes(u), c.entries[u].uuid, next)
-	r.edits.unit(u).drop = true
+	w.insert(w.edits.unitBytes(unit), tree.entries[unit].uuid, next)
+	w.edits.unit(unit).drop = true
 }
 
 // finish updates parentUuid on every line whose parent was moved or removed, so that it points to
 // the nearest ancestor that still exists.
 func (claude) finish(e *edits) {
-	var c *claudeThread
+	var tree *claudeThread
 	for _, t := range e.file.Threads {
 		if t.claude != nil {
-			c = t.claude
+			tree = t.claude
 		}
 	}
-	if c == nil {
+	if tree == nil {
 		return
 	}
 	for _, t := range e.file.Threads {
 		if t.claude != nil && t.claude.preserved != nil && !e.appendOnly {
-			t.claude.preserved.rewrite(e, c)
+			t.claude.preserved.rewrite(e, tree)
 		}
 	}
 	if !e.appendOnly {
 		e.file.skipStrays(e)
 	}
 	known := make(map[string]string) // by uuid of a removed line: its nearest kept ancestor
-	for u := range c.entries {
-		en := &c.entries[u]
+	for u := range tree.entries {
+		en := &tree.entries[u]
 		if !en.inTree || e.dropped(u) {
 			continue
 		}
 		if to, ok := e.file.newParents[u]; ok && !e.appendOnly {
 			if _, set := e.links.newParents[u]; !set {
-				e.links.newParents[u] = c.entries[to].uuid
+				e.links.newParents[u] = tree.entries[to].uuid
 			}
 		}
-		p := e.parentOf(c.entries, u)
-		if g, ok := c.index[p]; ok && e.links.removed[g] {
+		p := e.parentOf(tree.entries, u)
+		if g, ok := tree.index[p]; ok && e.links.removed[g] {
 			if _, ok := known[p]; !ok {
-				known[p] = e.nearestKept(c, p)
+				known[p] = e.nearestKept(tree, p)
 			}
 			p = known[p]
 		}
 		if p != en.parent {
 			e.setMembers(u, "parentUuid", uuidOrNull(p))
-			e.addChange(Change{Line: e.file.units[u].line}, wire.ActionEdit, "relink", nil, 0, "now linked to the previous line")
+			e.addChange(Change{Line: e.file.units[u].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "relink"}}, "now linked to the previous line")
 		}
 	}
 }

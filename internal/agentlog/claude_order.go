@@ -13,7 +13,7 @@ import (
 // have existed: the model replied to the results, which it does only when it has all of them, or a
 // line is lost after them.
 func (t *claudeTree) sendOrder(path []int, all *pairCounts) []int {
-	x := t.findSideLines(path, all)
+	sides := t.findSideLines(path, all)
 	out := make([]int, 0, len(path))
 	done := t.marks
 	put := func(i int) {
@@ -32,34 +32,34 @@ func (t *claudeTree) sendOrder(path []int, all *pairCounts) []int {
 			put(i)
 			continue
 		}
-		beside := x.siblings[e.id]
+		beside := sides.siblings[e.id]
 		group = t.linesOfMessage(group[:0], path[k:], beside)
 		for _, g := range group {
 			put(g)
 		}
-		delete(x.siblings, e.id)
+		delete(sides.siblings, e.id)
 		for _, g := range group {
-			for _, r := range x.results[t.entries[g].uuid] {
+			for _, r := range sides.results[t.entries[g].uuid] {
 				if t.entries[r].isSide == e.isSide {
 					put(r)
 				}
 			}
-			delete(x.results, t.entries[g].uuid)
+			delete(sides.results, t.entries[g].uuid)
 			for _, id := range t.entries[g].calls {
-				if r, ok := x.unlinkedResults[id]; ok && t.entries[r].isSide == e.isSide && !done[r] {
+				if r, ok := sides.unlinkedResults[id]; ok && t.entries[r].isSide == e.isSide && !done[r] {
 					t.linkResult(r, g)
 					put(r)
 				}
 			}
 		}
-		for _, g := range x.unanswered[e.id] {
-			for _, r := range x.results[t.entries[g].uuid] {
+		for _, g := range sides.unanswered[e.id] {
+			for _, r := range sides.results[t.entries[g].uuid] {
 				if t.entries[r].isSide == e.isSide && t.answersSiblings(r, group, beside) {
 					put(r)
 				}
 			}
 		}
-		for _, r := range x.lostResults[e.id] {
+		for _, r := range sides.lostResults[e.id] {
 			put(r)
 		}
 	}
@@ -80,7 +80,7 @@ type sideLines struct {
 
 // findSideLines classifies the lines on side branches of a path.
 func (t *claudeTree) findSideLines(path []int, all *pairCounts) sideLines {
-	x := sideLines{make(map[string][]int), make(map[string][]int), make(map[string][]int), make(map[string][]int), make(map[string]int)}
+	lines := sideLines{make(map[string][]int), make(map[string][]int), make(map[string][]int), make(map[string][]int), make(map[string]int)}
 	answered := sync.OnceValue(func() map[string]bool { return t.answeredCalls(path) }) // calls that a result on the path answers
 	complete := sync.OnceValue(func() map[string]bool { return t.answeredMessages(path) })
 	foreign := t.strays != nil && len(path) > 0 && !t.strays[path[len(path)-1]] // ignore strays
@@ -98,16 +98,16 @@ func (t *claudeTree) findSideLines(path []int, all *pairCounts) sideLines {
 		}
 		switch {
 		case slices.ContainsFunc(e.calls, func(id string) bool { return all.results[id] == 0 }) && !complete()[e.id]:
-			x.unanswered[e.id] = append(x.unanswered[e.id], i)
+			lines.unanswered[e.id] = append(lines.unanswered[e.id], i)
 		case e.isAssistant && e.id != "":
-			x.siblings[e.id] = append(x.siblings[e.id], i)
+			lines.siblings[e.id] = append(lines.siblings[e.id], i)
 		case len(e.results) > 0 && !e.hasNonResult:
 			if slices.ContainsFunc(e.results, func(id string) bool { return !answered()[id] || all.calls[id] > 1 }) {
-				x.results[e.parent] = append(x.results[e.parent], i)
+				lines.results[e.parent] = append(lines.results[e.parent], i)
 				if id := t.orphanedMessage(i, all); id != "" {
-					x.lostResults[id] = append(x.lostResults[id], i)
+					lines.lostResults[id] = append(lines.lostResults[id], i)
 				} else if id := e.results[0]; t.isUnlinked(i) && all.calls[id] == 1 && all.results[id] == 1 {
-					x.unlinkedResults[id] = i
+					lines.unlinkedResults[id] = i
 				}
 			}
 		}
@@ -115,7 +115,7 @@ func (t *claudeTree) findSideLines(path []int, all *pairCounts) sideLines {
 	for _, i := range path {
 		onPath[i] = false
 	}
-	return x
+	return lines
 }
 
 // isUnlinked reports whether the parent of a line is the line itself or a missing line.

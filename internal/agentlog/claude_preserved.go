@@ -24,44 +24,44 @@ func (t *claudeTree) insertPreserved(path []int) ([]int, *preservedLines) {
 	if len(path) == 0 || t.entries[path[0]].subtype != "compact_boundary" {
 		return path, nil
 	}
-	b := path[0]
-	o := t.file.object(b)
+	boundary := path[0]
+	o := t.file.object(boundary)
 	meta := o.Object("compactMetadata")
 	segment, list := meta.Object("preservedSegment"), meta.Object("preservedMessages")
-	k := &preservedLines{boundary: b, hasEnds: segment.Has("headUuid") && segment.Has("tailUuid")}
+	preserved := &preservedLines{boundary: boundary, hasEnds: segment.Has("headUuid") && segment.Has("tailUuid")}
 	on := make(map[int]bool, len(path))
 	for _, u := range path {
 		on[u] = true
 	}
 	var lost []string
 	for _, v := range list.List("uuids") {
-		k.hasList = true
+		preserved.hasList = true
 		uuid := textAt(t.file.raw, v)
-		k.oldUUIDs = append(k.oldUUIDs, uuid)
+		preserved.oldUUIDs = append(preserved.oldUUIDs, uuid)
 		if u, ok := t.index[uuid]; ok && !on[u] {
 			on[u] = true // a uuid that occurs twice means one line
-			k.lines = append(k.lines, u)
+			preserved.lines = append(preserved.lines, u)
 		} else if !ok {
 			lost = append(lost, uuid)
 		}
 	}
-	if !k.hasList && k.hasEnds {
-		k.oldUUIDs = []string{segment.Text("headUuid"), segment.Text("tailUuid")}
-		k.lines, lost = t.preservedSegment(k.oldUUIDs[0], k.oldUUIDs[1], on)
+	if !preserved.hasList && preserved.hasEnds {
+		preserved.oldUUIDs = []string{segment.Text("headUuid"), segment.Text("tailUuid")}
+		preserved.lines, lost = t.preservedSegment(preserved.oldUUIDs[0], preserved.oldUUIDs[1], on)
 	}
-	if len(k.lines) == 0 {
+	if len(preserved.lines) == 0 {
 		return path, nil
 	}
 	if len(lost) > 0 {
-		t.file.damageUnit(b, "lost-kept-line", lost...)
+		t.file.damageUnit(boundary, "lost-kept-line", lost...)
 	}
-	for i, u := range k.lines[1:] { // a lost line also leaves a gap between the others
+	for i, u := range preserved.lines[1:] { // a lost line also leaves a gap between the others
 		if t.parents[u] < 0 && t.entries[u].parent != "" {
 			t.file.damageUnit(u, "dangling-parent", t.entries[u].parent)
-			t.file.setNewParent(u, k.lines[i])
+			t.file.setNewParent(u, preserved.lines[i])
 		}
 	}
-	return slices.Insert(slices.Clone(path), t.preservedAt(path, segment, list), k.lines...), k
+	return slices.Insert(slices.Clone(path), t.preservedAt(path, segment, list), preserved.lines...), preserved
 }
 
 // preservedSegment follows the links from the last preserved line to the first. It also returns the
@@ -117,9 +117,9 @@ func (t *claudeTree) preservedAt(path []int, of ...object) int {
 }
 
 // rewrite updates the boundary so that it names the preserved lines as they are after the edits.
-func (k *preservedLines) rewrite(e *edits, c *claudeThread) {
+func (p *preservedLines) rewrite(e *edits, c *claudeThread) {
 	var uuids []string
-	for _, u := range k.lines {
+	for _, u := range p.lines {
 		uuids = append(uuids, e.links.insertedBefore[u]...)
 		if !e.links.removed[u] {
 			uuids = append(uuids, c.entries[u].uuid)
@@ -129,13 +129,13 @@ func (k *preservedLines) rewrite(e *edits, c *claudeThread) {
 		return
 	}
 	now := uuids
-	if !k.hasList {
+	if !p.hasList {
 		now = []string{uuids[0], uuids[len(uuids)-1]}
 	}
-	if slices.Equal(now, k.oldUUIDs) {
+	if slices.Equal(now, p.oldUUIDs) {
 		return
 	}
-	b := e.unitBytes(k.boundary)
+	b := e.unitBytes(p.boundary)
 	whole := objectOf(b)
 	meta := whole.Object("compactMetadata")
 	raw := b[meta.Span.Start:meta.Span.End]
@@ -144,16 +144,16 @@ func (k *preservedLines) rewrite(e *edits, c *claudeThread) {
 		in := m.Object(name)
 		raw = m.With(name, in.With(pairs...))
 	}
-	if k.hasList {
+	if p.hasList {
 		var quoted [][]byte
 		for _, id := range uuids {
 			quoted = append(quoted, quote(id))
 		}
 		set("preservedMessages", "uuids", array(quoted...))
 	}
-	if k.hasEnds {
+	if p.hasEnds {
 		set("preservedSegment", "headUuid", uuids[0], "tailUuid", uuids[len(uuids)-1])
 	}
-	e.setMembers(k.boundary, "compactMetadata", raw)
-	e.addChange(Change{Line: e.file.units[k.boundary].line}, wire.ActionEdit, "relink", nil, 0, "the compaction names the lines that it keeps as they are now")
+	e.setMembers(p.boundary, "compactMetadata", raw)
+	e.addChange(Change{Line: e.file.units[p.boundary].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "relink"}}, "the compaction names the lines that it keeps as they are now")
 }

@@ -112,37 +112,37 @@ func (r *claudeReader) read(line []byte) (e claudeEntry, at jsonspan.Span, ok bo
 
 // readMessage reads the message of a line. The last member of that name counts.
 func (r *claudeReader) readMessage() {
-	m := &r.message
-	*m = claudeMessage{blocks: m.blocks[:0]}
+	message := &r.message
+	*message = claudeMessage{blocks: message.blocks[:0]}
 	if r.scanner.Peek() != jsonspan.Object {
-		m.at = r.scanner.Skip()
+		message.at = r.scanner.Skip()
 		return
 	}
-	m.at.Start = r.scanner.Offset()
+	message.at.Start = r.scanner.Offset()
 	r.scanner.Enter()
 	for key, ok := r.scanner.Key(); ok; key, ok = r.scanner.Key() {
-		m.hasMembers = true
+		message.hasMembers = true
 		switch string(r.line[key.Start:key.End]) {
 		case "id":
-			m.id = r.text(r.previous.id)
+			message.id = r.text(r.previous.id)
 		case "model":
-			m.model = r.text(r.previous.model)
+			message.model = r.text(r.previous.model)
 		case "role":
-			m.role = r.text("user", "assistant")
+			message.role = r.text("user", "assistant")
 		case "content":
-			m.blocks = m.blocks[:0]
+			message.blocks = message.blocks[:0]
 			if r.scanner.Peek() == jsonspan.Array {
-				m.content.Start = r.scanner.Offset()
+				message.content.Start = r.scanner.Offset()
 				r.readBlocks()
-				m.content.End = r.scanner.Offset()
+				message.content.End = r.scanner.Offset()
 			} else {
-				m.content = r.scanner.Skip()
+				message.content = r.scanner.Skip()
 			}
 		default:
 			r.scanner.Skip()
 		}
 	}
-	m.at.End = r.scanner.Offset()
+	message.at.End = r.scanner.Offset()
 }
 
 func (r *claudeReader) readBlocks() {

@@ -7,22 +7,22 @@ import "github.com/pare-llm/pare"
 // messages are copied after the boundary, because only 2.1 can preserve lines before it and no
 // version can preserve a part of a line.
 func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	c := t.claude
+	tree := t.claude
 	near, stamp := t.sources[len(t.sources)-1].unit, ""
-	for i := range c.entries {
-		if en := &c.entries[i]; en.inTree && !en.isSide && millis(en.timestamp) > millis(stamp) {
+	for i := range tree.entries {
+		if en := &tree.entries[i]; en.inTree && !en.isSide && millis(en.timestamp) > millis(stamp) {
 			stamp = en.timestamp
 		}
 	}
 	stamp = nextMillisecond(stamp)
-	line, parent := e.boundary(c, near, stamp, e.file.Size(t).Tokens)
+	line, parent := e.boundary(tree, near, stamp, e.file.Size(t).Tokens)
 	e.appended = append(e.appended, line)
 	beside := attachments(t)
 	uuids := make(map[string]string) // by old uuid: the uuid of the copy
 	for _, p := range buildPieces(t, t.Request, plan.Result(), false) {
 		stamp = nextMillisecond(stamp)
 		if p.message < 0 {
-			line, parent = e.newLine(c, p, near, parent, stamp)
+			line, parent = e.newLine(tree, p, near, parent, stamp)
 			if text := firstText(objectOf(p.raw)); isSummary(text) {
 				line = setMembers(line, "isVisibleInTranscriptOnly", []byte("true"), "isCompactSummary", []byte("true"))
 			}
@@ -30,16 +30,16 @@ func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 			continue
 		}
 		near = t.sources[p.message].unit
-		line, parent = e.copyLine(c, p, near, parent, stamp, uuids)
+		line, parent = e.copyLine(tree, p, near, parent, stamp, uuids)
 		e.appended = append(e.appended, withoutOldUsage(line, p.raw != nil))
 		for _, u := range beside[near] {
 			stamp = nextMillisecond(stamp)
-			parent = e.mintUUID(c, parent, e.unitBytes(u))
+			parent = e.mintUUID(tree, parent, e.unitBytes(u))
 			e.appended = append(e.appended, e.file.object(u).With("parentUuid", uuidOrNull(objectOf(line).Text("uuid")), "uuid", parent, "timestamp", stamp))
 			line = e.appended[len(e.appended)-1]
 		}
 	}
-	e.appended = append(e.appended, e.lastPrompt(c, near, parent))
+	e.appended = append(e.appended, e.lastPrompt(tree, near, parent))
 	return nil
 }
 

@@ -131,6 +131,6 @@ func (claude) skipped(record []byte) []byte { return markSkipped(record) }
 func (l *Log) skipStrays(e *edits) {
 	for _, u := range l.strays {
 		e.setMembers(u, "type", skippedType)
-		e.addChange(Change{Line: l.units[u].line}, wire.ActionEdit, "stray-line", []string{}, 0, "a line of another session, which the agent now passes over")
+		e.addChange(Change{Line: l.units[u].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "stray-line"}}, "a line of another session, which the agent now passes over")
 	}
 }

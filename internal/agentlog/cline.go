@@ -29,7 +29,7 @@ func (cline) read(l *Log) {
 		hiding[o.Text("condenseId")], hiding[o.Text("truncationId")] = true, true
 	}
 	delete(hiding, "")
-	k, n := newPairCounts(), 0
+	pairs, messages := newPairCounts(), 0
 	live, hidden := l.newBodyBuilder(wire.Anthropic, ""), l.newBodyBuilder(wire.Anthropic, "")
 	assistant, calls := false, false // of the last sent message
 	for i := all.first; i < all.end; i++ {
@@ -38,15 +38,15 @@ func (cline) read(l *Log) {
 			l.damageUnit(i, "skipped-message")
 			continue
 		}
-		n++
+		messages++
 		here := false
 		for _, b := range o.List("content") {
 			switch c := objectAt(l.raw, b); c.Text("type") {
 			case "tool_use":
-				k.calls[c.Text("id")]++
+				pairs.calls[c.Text("id")]++
 				here = true
 			case "tool_result":
-				k.results[c.Text("tool_use_id")]++
+				pairs.results[c.Text("tool_use_id")]++
 			}
 		}
 		if hiding[o.Text("condenseParent")] || hiding[o.Text("truncationParent")] {
@@ -57,13 +57,13 @@ func (cline) read(l *Log) {
 		calls = here
 		appendClineMessage(l, live, i, o)
 	}
-	if n == 0 {
+	if messages == 0 {
 		return
 	}
-	l.addToTally(k, n)
+	l.addToTally(pairs, messages)
 	if len(hidden.parts) > 0 {
-		if t := l.addThread("dormant", Dormant, wire.Anthropic, "", hidden, nil); t != nil {
-			t.counts = k
+		if t := l.addThread("dormant", Dormant, "", hidden, nil); t != nil {
+			t.counts = pairs
 		}
 	}
 	if len(live.parts) > 0 {
@@ -71,7 +71,7 @@ func (cline) read(l *Log) {
 		if assistant && !calls {
 			prompt = write("role", "user", "content", promptText)
 		}
-		l.addThread("main", Main, wire.Anthropic, "", live, prompt)
+		l.addThread("main", Main, "", live, prompt)
 	}
 }
 

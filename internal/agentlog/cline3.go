@@ -39,18 +39,18 @@ func isCline3(o object) bool {
 }
 
 func (c cline3) read(l *Log) {
-	l.readListDocument("messages", func(b *bodyBuilder, u int, m object, k *pairCounts) (model string) {
+	l.readListDocument("messages", func(b *bodyBuilder, u int, m object, pairs *pairCounts) (model string) {
 		if !m.Has("role") {
 			l.damageUnit(u, "skipped-message")
 			return ""
 		}
-		c.appendMessage(l, b, u, m, k)
+		c.appendMessage(l, b, u, m, pairs)
 		return m.Object("modelInfo").Text("id")
 	})
 }
 
-func (cline3) appendMessage(l *Log, b *bodyBuilder, u int, m object, k *pairCounts) {
-	t := messageBuilder{counts: k}
+func (cline3) appendMessage(l *Log, b *bodyBuilder, u int, m object, pairs *pairCounts) {
+	t := messageBuilder{counts: pairs}
 	if v, ok := m.Get("content"); ok && l.raw[v.Start] == '"' {
 		t.addText(l.raw[v.Start:v.End], v)
 	}

@@ -94,20 +94,20 @@ func (codex) read(l *Log) {
 
 // isCopy reports whether a record repeats an earlier one, and notes the damage. Codex sends the ids
 // of items, and the provider rejects a repeated id. Codex forgets everything before a second head.
-func (f *codexReplay) isCopy(i int, o object) bool {
+func (r *codexReplay) isCopy(i int, o object) bool {
 	payload := o.Object("payload")
 	again := false
 	for key, part := range codexKeys(o, payload) {
-		seen := f.seen
+		seen := r.seen
 		if o.Text("type") == "response_item" && !strings.HasPrefix(key, ordinalKey) {
-			seen = f.itemsSeen // a model may reuse an id that is no longer sent
+			seen = r.itemsSeen // a model may reuse an id that is no longer sent
 		}
 		first, known := seen[key]
 		if !known {
 			seen[key] = i
 			continue
 		}
-		was := f.file.object(first)
+		was := r.file.object(first)
 		if part.Span == payload.Span {
 			was = was.Object("payload")
 		}
@@ -116,17 +116,17 @@ func (f *codexReplay) isCopy(i int, o object) bool {
 	if !again {
 		return false
 	}
-	at := f.file.units[i]
-	f.file.duplicates = append(f.file.duplicates, i)
-	f.file.damageAt(at.span.Start, at.line, "duplicate-line")
+	at := r.file.units[i]
+	r.file.duplicates = append(r.file.duplicates, i)
+	r.file.damageAt(at.span.Start, at.line, "duplicate-line")
 	if o.Text("type") == "session_meta" {
-		f.resumeOwnSession(payload.Text("id"))
+		r.resumeOwnSession(payload.Text("id"))
 	}
 	switch kind := o.Text("type"); {
 	case kind == "response_item":
-		f.file.markHarmful("the agent sends both, which the provider refuses")
-	case kind == "session_meta" && f.isPaged, kind == "compacted", payload.Text("type") == rolledBackEvent:
-		f.file.markHarmful("the agent goes by both, and forgets what comes before the second one")
+		r.file.markHarmful("the agent sends both, which the provider refuses")
+	case kind == "session_meta" && r.isPaged, kind == "compacted", payload.Text("type") == rolledBackEvent:
+		r.file.markHarmful("the agent goes by both, and forgets what comes before the second one")
 	}
 	return true
 }
@@ -152,30 +152,30 @@ func codexKeys(o, payload object) iter.Seq2[string, object] {
 	}
 }
 
-func (f *codexReplay) addRecord(i int) {
-	o := f.file.object(i)
+func (r *codexReplay) addRecord(i int) {
+	o := r.file.object(i)
 	payload := o
 	if o.Has("payload") {
-		f.hasEnvelopes = true
-		if f.isCopy(i, o) {
+		r.hasEnvelopes = true
+		if r.isCopy(i, o) {
 			return
 		}
 		payload = o.Object("payload")
-		f.noteUserText(i, o.Text("type"), payload)
+		r.noteUserText(i, o.Text("type"), payload)
 		switch o.Text("type") {
 		case "session_meta":
-			f.addHead(i, payload)
+			r.addHead(i, payload)
 			return
 		case "compacted":
-			f.applyCompaction(i, payload)
+			r.applyCompaction(i, payload)
 			return
 		case "turn_context":
-			f.model = cmp.Or(payload.Text("model"), f.model)
+			r.model = cmp.Or(payload.Text("model"), r.model)
 			return
 		case "event_msg":
 			if payload.Text("type") == rolledBackEvent {
 				n, _ := strconv.Atoi(string(payload.Value("num_turns")))
-				f.rollBack(n)
+				r.rollBack(n)
 			}
 			return
 		case "response_item":
@@ -186,30 +186,30 @@ func (f *codexReplay) addRecord(i int) {
 	if !codexItems[payload.Text("type")] {
 		return
 	}
-	f.items++
-	it := f.newItem(i, payload)
-	if codexResults[payload.Text("type")] && f.rolledBack[payload.Text("call_id")] { // a late result in a turn that is not sent
-		f.notSent = append(f.notSent, it)
+	r.items++
+	it := r.newItem(i, payload)
+	if codexResults[payload.Text("type")] && r.rolledBack[payload.Text("call_id")] { // a late result in a turn that is not sent
+		r.notSent = append(r.notSent, it)
 		return
 	}
-	f.sent = append(f.sent, it)
+	r.sent = append(r.sent, it)
 }
 
 // newItem returns an item and counts it if it is a call or a result.
-func (f *codexReplay) newItem(unit int, o object) codexItem {
+func (r *codexReplay) newItem(unit int, o object) codexItem {
 	kind, id := o.Text("type"), o.Text("call_id")
 	switch {
 	case codexCalls[kind]:
-		f.talliedPairs.calls[id]++
-		f.allPairs.calls[id]++
-		delete(f.rolledBack, id)
+		r.talliedPairs.calls[id]++
+		r.allPairs.calls[id]++
+		delete(r.rolledBack, id)
 	case codexResults[kind]:
-		f.talliedPairs.results[id]++
-		f.allPairs.results[id]++
+		r.talliedPairs.results[id]++
+		r.allPairs.results[id]++
 	case strings.HasSuffix(kind, "_call"): // tool searches have results too, but are not tallied
-		f.allPairs.calls[id]++
+		r.allPairs.calls[id]++
 	case strings.HasSuffix(kind, "_output"):
-		f.allPairs.results[id]++
+		r.allPairs.results[id]++
 	}
 	return codexItem{unit: unit, at: o.Span, byUser: kind == "message" && o.Text("role") == "user" && !isProgramMessage(o)}
 }
@@ -225,57 +225,57 @@ func isProgramMessage(o object) bool {
 
 // applyCompaction replaces all earlier items: by the items of the compaction or, in older versions,
 // by the texts of the user and the summary.
-func (f *codexReplay) applyCompaction(unit int, o object) {
-	was := f.sent
-	f.sent = nil
-	clear(f.itemsSeen)
+func (r *codexReplay) applyCompaction(unit int, o object) {
+	was := r.sent
+	r.sent = nil
+	clear(r.itemsSeen)
 	if history, ok := o.Get("replacement_history"); ok && o.Raw[history.Start] == '[' {
-		f.notSent = append(f.notSent, was...)
-		f.userEvents, f.userItems, f.sinceOffset = nil, nil, f.file.units[unit].span.End
+		r.notSent = append(r.notSent, was...)
+		r.userEvents, r.userItems, r.sinceOffset = nil, nil, r.file.units[unit].span.End
 		for _, at := range jsonspan.Elements(o.Raw, history) {
-			if it := objectAt(f.file.raw, at); codexItems[it.Text("type")] {
-				f.sent = append(f.sent, f.newItem(unit, it))
-				f.file.sealUnit(unit)
+			if it := objectAt(r.file.raw, at); codexItems[it.Text("type")] {
+				r.sent = append(r.sent, r.newItem(unit, it))
+				r.file.sealUnit(unit)
 			}
 		}
 		return
 	}
 	for _, it := range was {
 		if it.byUser {
-			f.sent = append(f.sent, it)
+			r.sent = append(r.sent, it)
 		} else {
-			f.notSent = append(f.notSent, it)
+			r.notSent = append(r.notSent, it)
 		}
 	}
 	if at, ok := o.Get("message"); ok && at.Len() > 2 && o.Raw[at.Start] == '"' {
 		said := write("type", "message", "role", "user", "content", array(write("type", "input_text", "text", o.Raw[at.Start:at.End])))
-		f.sent = append(f.sent, codexItem{unit: unit, at: at, raw: said})
+		r.sent = append(r.sent, codexItem{unit: unit, at: at, raw: said})
 	}
 }
 
 // rollBack removes the last turns of the user.
-func (f *codexReplay) rollBack(turns int) {
-	for k := len(f.sent) - 1; k >= 0 && turns > 0; k-- {
-		if !f.sent[k].byUser {
+func (r *codexReplay) rollBack(turns int) {
+	for k := len(r.sent) - 1; k >= 0 && turns > 0; k-- {
+		if !r.sent[k].byUser {
 			continue
 		}
 		if turns--; turns == 0 {
-			for _, it := range f.sent[k:] {
-				if o := objectAt(f.file.raw, it.at); codexCalls[o.Text("type")] {
-					f.rolledBack[o.Text("call_id")] = true
+			for _, it := range r.sent[k:] {
+				if o := objectAt(r.file.raw, it.at); codexCalls[o.Text("type")] {
+					r.rolledBack[o.Text("call_id")] = true
 				}
 			}
-			f.notSent = append(f.notSent, f.sent[k:]...)
-			f.sent = f.sent[:k:k]
+			r.notSent = append(r.notSent, r.sent[k:]...)
+			r.sent = r.sent[:k:k]
 		}
 	}
 }
 
-func (f *codexReplay) addThread(name string, kind Kind, items []codexItem) {
+func (r *codexReplay) addThread(name string, kind Kind, items []codexItem) {
 	if len(items) == 0 {
 		return
 	}
-	b := f.file.newBodyBuilder(wire.OpenAIResponses, f.model)
+	b := r.file.newBodyBuilder(wire.OpenAIResponses, r.model)
 	n := 0
 	for _, it := range items {
 		n += it.at.Len() + 1
@@ -285,10 +285,10 @@ func (f *codexReplay) addThread(name string, kind Kind, items []codexItem) {
 		if it.raw != nil {
 			b.appendBuilt(it.unit, it.raw, []jsonspan.Span{it.at})
 		} else {
-			b.appendVerbatim(it.unit, f.file.raw, it.at)
+			b.appendVerbatim(it.unit, r.file.raw, it.at)
 		}
 	}
-	f.file.addPairsThread(name, kind, f.model, b, f.allPairs)
+	r.file.addPairsThread(name, kind, r.model, b, r.allPairs)
 }
 
 // wrap returns an item as a record with the other members of unit like.
@@ -325,7 +325,7 @@ func updateHeadReferences(e *edits, moved map[int]int) {
 		n, err := strconv.Atoi(string(p.Value(name)))
 		if to, ok := moved[n]; err == nil && ok {
 			e.setMembers(i, "payload", p.With(name, to))
-			e.addChange(Change{Line: e.file.units[i].line}, wire.ActionEdit, "relink", nil, 0, "the record that it names has another number")
+			e.addChange(Change{Line: e.file.units[i].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "relink"}}, "the record that it names has another number")
 		}
 	}
 }

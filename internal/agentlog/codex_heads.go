@@ -15,27 +15,27 @@ const rolledBackEvent = "thread_rolled_back"
 // addHead processes a head. A fork begins with its own head and that of the original session, with
 // no record between them. Codex reads a paged rollout backwards to the last head and forgets
 // everything before it. It reads other rollouts completely.
-func (f *codexReplay) addHead(unit int, o object) {
+func (r *codexReplay) addHead(unit int, o object) {
 	if unit == 0 {
-		f.isPaged = o.Text("history_mode") == "paginated"
+		r.isPaged = o.Text("history_mode") == "paginated"
 	}
-	if !f.isPaged || len(f.sent) == 0 {
+	if !r.isPaged || len(r.sent) == 0 {
 		return
 	}
-	at := f.file.units[unit]
-	first := f.file.object(0)
-	if own := f.file.sessionIDFromName(); o.Text("id") == own && first.Object("payload").Text("id") != own {
+	at := r.file.units[unit]
+	first := r.file.object(0)
+	if own := r.file.sessionIDFromName(); o.Text("id") == own && first.Object("payload").Text("id") != own {
 		// The preceding records belong to another session. The session with the file's name begins
 		// here.
-		f.file.damageAt(at.span.Start, at.line, "second-root")
-		f.notSent, f.sent = append(f.notSent, f.sent...), nil
+		r.file.damageAt(at.span.Start, at.line, "second-root")
+		r.notSent, r.sent = append(r.notSent, r.sent...), nil
 		return
 	}
-	if id := first.Object("payload").Text("id"); o.Text("id") != id && f.ownSession == nil {
-		f.ownSession = &savedSession{id, unit, slices.Clone(f.sent), slices.Clone(f.notSent)}
+	if id := first.Object("payload").Text("id"); o.Text("id") != id && r.ownSession == nil {
+		r.ownSession = &savedSession{id, unit, slices.Clone(r.sent), slices.Clone(r.notSent)}
 	}
-	f.file.damageAt(at.span.Start, at.line, secondHeadRule, o.Text("id"))
-	f.file.strays = append(f.file.strays, unit)
+	r.file.damageAt(at.span.Start, at.line, secondHeadRule, o.Text("id"))
+	r.file.strays = append(r.file.strays, unit)
 }
 
 // A savedSession holds the items of a session before the head of another session.
@@ -47,19 +47,19 @@ type savedSession struct {
 
 // resumeOwnSession continues the first session if its head is repeated after another session, whose
 // items are not sent.
-func (f *codexReplay) resumeOwnSession(id string) {
-	if f.ownSession == nil || f.ownSession.id != id {
+func (r *codexReplay) resumeOwnSession(id string) {
+	if r.ownSession == nil || r.ownSession.id != id {
 		return
 	}
-	between := slices.DeleteFunc(slices.Concat(f.notSent, f.sent), func(it codexItem) bool { return it.unit < f.ownSession.head })
-	f.sent, f.notSent, f.ownSession = f.ownSession.sent, append(f.ownSession.rest, between...), nil
+	between := slices.DeleteFunc(slices.Concat(r.notSent, r.sent), func(it codexItem) bool { return it.unit < r.ownSession.head })
+	r.sent, r.notSent, r.ownSession = r.ownSession.sent, append(r.ownSession.rest, between...), nil
 }
 
 // dropSecondHeads removes heads in the middle of the file.
 func (codex) dropSecondHeads(e *edits) {
 	for _, u := range e.file.strays {
 		e.unit(u).drop = true
-		e.addChange(Change{Line: e.file.units[u].line}, wire.ActionDrop, secondHeadRule, nil, -e.file.units[u].span.Len(), "a second head; the agent forgets everything before it")
+		e.addChange(Change{Line: e.file.units[u].line, Change: wire.Change{Action: wire.ActionDrop, Rule: secondHeadRule, Bytes: -e.file.units[u].span.Len()}}, "a second head; the agent forgets everything before it")
 	}
 }
 

@@ -77,8 +77,8 @@ func isWithinStep(o object) bool {
 func renumberOrdinals(e *edits) (moved map[int]int) {
 	moved = make(map[int]int)
 	moves := len(e.prepended) > 0
-	for _, x := range e.units {
-		moves = moves || x.drop || len(x.before)+len(x.after) > 0
+	for _, edit := range e.units {
+		moves = moves || edit.drop || len(edit.before)+len(edit.after) > 0
 	}
 	last := -1 // the highest number so far
 	some := false
@@ -97,34 +97,34 @@ func renumberOrdinals(e *edits) (moved map[int]int) {
 	some = some && len(e.prepended) > 0
 	before, gone := -1, 0 // the previous number; the number of records removed since the last gap
 	for i, u := range e.file.units {
-		n, numbered := ordinalOf(e.file.object(i))
+		ordinal, numbered := ordinalOf(e.file.object(i))
 		some = some || numbered
-		x := e.units[i]
-		if x != nil {
-			number(x.before)
+		edit := e.units[i]
+		if edit != nil {
+			number(edit.before)
 		}
 		if numbered {
-			if n != before+1 {
+			if ordinal != before+1 {
 				gone = 0
 			}
-			before = n
+			before = ordinal
 			switch {
-			case x != nil && x.drop:
+			case edit != nil && edit.drop:
 				gone++
 			case moves:
-				to := max(n-gone, last+1)
+				to := max(ordinal-gone, last+1)
 				last = to
-				if to != n {
-					moved[n] = to
+				if to != ordinal {
+					moved[ordinal] = to
 					e.setMembers(i, "ordinal", to)
-					e.addChange(Change{Line: u.line}, wire.ActionEdit, "relink", nil, 0, "its number follows its place")
+					e.addChange(Change{Line: u.line, Change: wire.Change{Action: wire.ActionEdit, Rule: "relink"}}, "its number follows its place")
 				}
 			default:
-				last = max(last, n)
+				last = max(last, ordinal)
 			}
 		}
-		if x != nil {
-			number(x.after)
+		if edit != nil {
+			number(edit.after)
 		}
 	}
 	number(e.appended)

@@ -28,26 +28,26 @@ type lostPrompt struct {
 }
 
 // noteUserText notes the user's text of a record.
-func (f *codexReplay) noteUserText(unit int, kind string, payload object) {
+func (r *codexReplay) noteUserText(unit int, kind string, payload object) {
 	switch {
 	case kind == "event_msg" && payload.Text("type") == "user_message":
 		if of := payload.Text("kind"); of == "" || of == "plain" {
-			f.userEvents = append(f.userEvents, userText{unit, payload.Text("message")})
+			r.userEvents = append(r.userEvents, userText{unit, payload.Text("message")})
 		}
 	case kind == "response_item" && payload.Text("type") == "message" && payload.Text("role") == "user":
 		var text strings.Builder
 		for _, at := range payload.List("content") {
 			text.WriteString(objectAt(payload.Raw, at).Text("text"))
 		}
-		f.userItems = append(f.userItems, userText{unit, text.String()})
+		r.userItems = append(r.userItems, userText{unit, text.String()})
 	}
 }
 
 // findPrompts finds the events whose items are torn: no item between the neighboring events has the
 // text, and a torn line there may be the beginning of one.
-func (f *codexReplay) findPrompts() {
-	l := f.file
-	if len(f.userEvents) == 0 {
+func (r *codexReplay) findPrompts() {
+	l := r.file
+	if len(r.userEvents) == 0 {
 		return
 	}
 	var torn []Finding
@@ -57,21 +57,21 @@ func (f *codexReplay) findPrompts() {
 		}
 	}
 	first := 0 // the first item that can belong to the event
-	used := make([]bool, len(f.userItems))
-	for k, e := range f.userEvents {
-		from, to := f.sinceOffset, len(l.raw)
+	used := make([]bool, len(r.userItems))
+	for k, e := range r.userEvents {
+		from, to := r.sinceOffset, len(l.raw)
 		if k > 0 {
-			from = max(from, l.units[f.userEvents[k-1].unit].span.End)
+			from = max(from, l.units[r.userEvents[k-1].unit].span.End)
 		}
-		if k+1 < len(f.userEvents) {
-			to = l.units[f.userEvents[k+1].unit].span.Start
+		if k+1 < len(r.userEvents) {
+			to = l.units[r.userEvents[k+1].unit].span.Start
 		}
-		for first < len(f.userItems) && l.units[f.userItems[first].unit].span.Start < from {
+		for first < len(r.userItems) && l.units[r.userItems[first].unit].span.Start < from {
 			first++
 		}
 		found := strings.TrimSpace(e.text) == ""
-		for i := first; i < len(f.userItems) && l.units[f.userItems[i].unit].span.Start < to && !found; i++ {
-			if !used[i] && strings.Contains(f.userItems[i].text, strings.TrimSpace(e.text)) {
+		for i := first; i < len(r.userItems) && l.units[r.userItems[i].unit].span.Start < to && !found; i++ {
+			if !used[i] && strings.Contains(r.userItems[i].text, strings.TrimSpace(e.text)) {
 				used[i], found = true, true
 			}
 		}
@@ -82,7 +82,7 @@ func (f *codexReplay) findPrompts() {
 			return d.Offset >= from && d.Offset < to && canBeginPrompt(l.fragment(d.Offset), e.text)
 		})
 		if i < 0 {
-			f.findLostPrompt(k)
+			r.findLostPrompt(k)
 			continue
 		}
 		d := torn[i]
@@ -95,13 +95,13 @@ func (f *codexReplay) findPrompts() {
 
 // findLostPrompt reports that the item of an event is missing if exactly one number is missing
 // between the neighboring events.
-func (f *codexReplay) findLostPrompt(k int) {
-	l, first, end := f.file, f.userEvents[k].unit, len(f.file.units)
-	if k+1 < len(f.userEvents) {
-		end = f.userEvents[k+1].unit + 1
+func (r *codexReplay) findLostPrompt(event int) {
+	l, first, end := r.file, r.userEvents[event].unit, len(r.file.units)
+	if event+1 < len(r.userEvents) {
+		end = r.userEvents[event+1].unit + 1
 	}
-	if k > 0 {
-		first = f.userEvents[k-1].unit
+	if event > 0 {
+		first = r.userEvents[event-1].unit
 	}
 	gap, last := -1, -1
 	for u := first; u < end; u++ {
@@ -114,10 +114,10 @@ func (f *codexReplay) findLostPrompt(k int) {
 		}
 		last = n
 	}
-	if gap >= 0 && l.units[gap].span.Start >= f.sinceOffset {
-		at := l.units[f.userEvents[k].unit]
+	if gap >= 0 && l.units[gap].span.Start >= r.sinceOffset {
+		at := l.units[r.userEvents[event].unit]
 		l.damageAt(at.span.Start, at.line, promptRule)
-		l.lostPrompts = append(l.lostPrompts, lostPrompt{f.userEvents[k].unit, gap})
+		l.lostPrompts = append(l.lostPrompts, lostPrompt{r.userEvents[event].unit, gap})
 	}
 }
 
@@ -196,29 +196,29 @@ func matchesTorn(text []byte, want string) bool {
 // restorePrompts rewrites lost items from the events with the same text.
 func (c codex) restorePrompts(e *edits) {
 	l := e.file
-	for _, p := range l.lostPrompts {
-		if e.appendOnly && p.next < len(l.units) {
+	for _, prompt := range l.lostPrompts {
+		if e.appendOnly && prompt.next < len(l.units) {
 			continue
 		}
-		said := l.object(p.event).Object("payload")
+		said := l.object(prompt.event).Object("payload")
 		content := [][]byte{write("type", "input_text", "text", said.Value("message"))}
 		for _, at := range said.List("images") {
 			if l.raw[at.Start] == '"' {
 				content = append(content, write("type", "input_image", "image_url", l.raw[at.Start:at.End]))
 			}
 		}
-		line := c.wrap(l, p.event, write("type", "message", "role", "user", "content", array(content...)))
+		line := c.wrap(l, prompt.event, write("type", "message", "role", "user", "content", array(content...)))
 		lost := ""
 		if len(said.List("local_images")) > 0 {
 			lost = "; pictures that went with them are not in the file"
 		}
-		if p.next == len(l.units) {
+		if prompt.next == len(l.units) {
 			e.appended = append(e.appended, line)
 		} else {
-			x := e.unit(p.next)
+			x := e.unit(prompt.next)
 			x.before = append([][]byte{line}, x.before...)
 		}
-		at, _ := l.position(l.units[p.event].span.Start)
-		e.addChange(Change{Line: at}, wire.ActionInsert, promptRule, nil, len(line), "the words of the user, of which the line is torn, from the event that repeats them%s", lost)
+		at, _ := l.position(l.units[prompt.event].span.Start)
+		e.addChange(Change{Line: at, Change: wire.Change{Action: wire.ActionInsert, Rule: promptRule, Bytes: len(line)}}, "the words of the user, of which the line is torn, from the event that repeats them%s", lost)
 	}
 }

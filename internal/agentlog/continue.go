@@ -34,15 +34,15 @@ func isContinue(o object) bool {
 }
 
 func (c continues) read(l *Log) {
-	l.readListDocument("history", func(b *bodyBuilder, u int, item object, k *pairCounts) (model string) {
-		c.appendItem(l, b, u, item, k)
+	l.readListDocument("history", func(b *bodyBuilder, u int, item object, pairs *pairCounts) (model string) {
+		c.appendItem(l, b, u, item, pairs)
 		return item.Object("message").Object("usage").Text("model")
 	})
 }
 
 // appendItem adds the messages of an item: first the text and the calls, then the results.
-func (continues) appendItem(l *Log, b *bodyBuilder, u int, item object, k *pairCounts) {
-	m, said, answer := item.Object("message"), messageBuilder{counts: k}, messageBuilder{counts: k}
+func (continues) appendItem(l *Log, body *bodyBuilder, unit int, item object, pairs *pairCounts) {
+	m, said, answer := item.Object("message"), messageBuilder{counts: pairs}, messageBuilder{counts: pairs}
 	role := m.Text("role")
 	if role != "user" && role != "assistant" && role != "tool" { // system, thinking
 		return
@@ -50,7 +50,7 @@ func (continues) appendItem(l *Log, b *bodyBuilder, u int, item object, k *pairC
 	content, _ := m.Get("content")
 	if role == "tool" {
 		answer.addResult(m.Text("toolCallId"), textBlocks(l.raw, content), false, m.Span)
-		answer.appendTo(b, u, "user")
+		answer.appendTo(body, unit, "user")
 		return
 	}
 	for _, text := range textBlocks(l.raw, content) {
@@ -62,11 +62,11 @@ func (continues) appendItem(l *Log, b *bodyBuilder, u int, item object, k *pairC
 		does := call.Object("function")
 		said.addCall(call.Text("id"), does.Text("name"), []byte(does.Text("arguments")), call.Span)
 	}
-	said.appendTo(b, u, role)
+	said.appendTo(body, unit, role)
 	for _, s := range item.Items("toolCallStates") {
-		answer := messageBuilder{counts: k}
+		answer := messageBuilder{counts: pairs}
 		answer.addResult(s.Text("toolCallId"), [][]byte{textBlock(continueOutput(s))}, s.Text("status") == "errored", s.Span)
-		answer.appendTo(b, u, "user")
+		answer.appendTo(body, unit, "user")
 	}
 }
 
@@ -99,14 +99,14 @@ func (c continues) repair(e *edits, t *Thread, o Options) error {
 		case f.Rule == "orphan-call":
 			text := stubText(o.Repair, tr, f.Block)
 			e.appendToList(f.unit, "toolCallStates", continueState(e.file, t, f.Block, text))
-			e.addChange(ch, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
+			e.addChange(ch.with(wire.Change{Action: wire.ActionInsert, Rule: f.Rule, IDs: f.IDs, Bytes: len(text)}), "a stub: %s", text)
 		case f.Rule == "orphan-result" && c.restoreCall(e, f.unit, id):
-			e.addChange(ch, wire.ActionInsert, f.Rule, f.IDs, 0, "the call, which the state of the result has a copy of")
+			e.addChange(ch.with(wire.Change{Action: wire.ActionInsert, Rule: f.Rule, IDs: f.IDs}), "the call, which the state of the result has a copy of")
 		case f.Rule == "orphan-result" || f.Rule == "duplicate-result" || f.Rule == "displaced-result":
 			text := t.Request.Text(f.Block)
 			c.dropResult(e, f.unit, id)
 			e.unit(f.unit).after = append(e.unit(f.unit).after, continueText(transcript.User, quote(quotation+text)))
-			e.addChange(ch, wire.ActionEdit, f.Rule, f.IDs, 0, "a result whose call is not in the history, kept as quoted text")
+			e.addChange(ch.with(wire.Change{Action: wire.ActionEdit, Rule: f.Rule, IDs: f.IDs}), "a result whose call is not in the history, kept as quoted text")
 		}
 	}
 	return nil
@@ -201,22 +201,22 @@ func (c continues) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 }
 
 // shortenItem removes the dropped messages from an item.
-func (continues) shortenItem(e *edits, t *Thread, g unitGroup) {
-	u, first, end := g.unit, g.first, g.end
+func (continues) shortenItem(e *edits, t *Thread, group unitGroup) {
+	unit, first, end := group.unit, group.first, group.end
 	tr := t.Request.Transcript()
 	message := func(i int) object {
-		raw := g.kept[i].raw
+		raw := group.kept[i].raw
 		if raw == nil {
 			raw = tr.Bytes(tr.Messages()[i].Span)
 		}
 		return objectOf(raw)
 	}
-	item := e.file.object(u)
+	item := e.file.object(unit)
 	m := item.Object("message")
 	outputs := make(map[string]string) // texts of the remaining results, by call id
 	head := object{}
 	for i := first; i < end; i++ {
-		if _, ok := g.kept[i]; !ok {
+		if _, ok := group.kept[i]; !ok {
 			continue
 		}
 		x := message(i)
@@ -230,7 +230,7 @@ func (continues) shortenItem(e *edits, t *Thread, g unitGroup) {
 		head = x
 	}
 	if m.Text("role") == "tool" {
-		e.setMembers(u, "message", m.With("content", quote(outputs[m.Text("toolCallId")])))
+		e.setMembers(unit, "message", m.With("content", quote(outputs[m.Text("toolCallId")])))
 		return
 	}
 	text, calls := leftOf(head)
@@ -250,7 +250,7 @@ func (continues) shortenItem(e *edits, t *Thread, g unitGroup) {
 	if used := m.Object("usage"); len(used.Members) > 0 {
 		pairs = append(pairs, "usage", used.With("prompt_tokens", 0, "completion_tokens", 0, "total_tokens", 0))
 	}
-	e.setMembers(u, "message", m.With(pairs...))
+	e.setMembers(unit, "message", m.With(pairs...))
 	var states [][]byte
 	for _, at := range item.List("toolCallStates") {
 		s := objectAt(e.file.raw, at)
@@ -264,6 +264,6 @@ func (continues) shortenItem(e *edits, t *Thread, g unitGroup) {
 		}
 	}
 	if item.Has("toolCallStates") {
-		e.setMembers(u, "toolCallStates", array(states...))
+		e.setMembers(unit, "toolCallStates", array(states...))
 	}
 }

@@ -47,15 +47,15 @@ func (c copilot) read(l *Log) {
 	if l.object(0).Text("type") != "session.start" {
 		l.reportLostHead()
 	}
-	k, n, model := newPairCounts(), 0, ""
+	pairs, messages, model := newPairCounts(), 0, ""
 	live, rest := l.newBodyBuilder(wire.Anthropic, ""), l.newBodyBuilder(wire.Anthropic, "")
 	var prompts []string
 	copies := l.findCopies("id") // the agent sends both copies
-	for u := range l.units {
-		if copies[u] {
+	for unit := range l.units {
+		if copies[unit] {
 			continue
 		}
-		o := l.object(u)
+		o := l.object(unit)
 		data := o.Object("data")
 		if data.Text("parentToolCallId") != "" || o.Text("agentId") != "" { // of a sub-agent
 			continue
@@ -66,25 +66,25 @@ func (c copilot) read(l *Log) {
 		case "session.compaction_complete":
 			if data.Is("success") && data.Has("summaryContent") {
 				rest, live = c.appendUnsent(l, rest, live), l.newBodyBuilder(wire.Anthropic, "")
-				c.appendSummary(l, live, u, prompts, data)
-				n++
+				c.appendSummary(l, live, unit, prompts, data)
+				messages++
 			}
 		case "user.message":
 			prompts = append(prompts, data.Text("content"))
-			n += c.appendMessage(l, live, u, data, k)
+			messages += c.appendMessage(l, live, unit, data, pairs)
 		case "assistant.message":
 			model = cmp.Or(data.Text("model"), model)
-			n += c.appendMessage(l, live, u, data, k)
+			messages += c.appendMessage(l, live, unit, data, pairs)
 		case "tool.execution_complete":
-			n += c.appendMessage(l, live, u, data, k)
+			messages += c.appendMessage(l, live, unit, data, pairs)
 		}
 	}
-	if n == 0 {
+	if messages == 0 {
 		return
 	}
-	l.addToTally(k, n)
-	l.addPairsThread("dormant", Dormant, "", rest, k)
-	l.addPairsThread("main", Main, model, live, k)
+	l.addToTally(pairs, messages)
+	l.addPairsThread("dormant", Dormant, "", rest, pairs)
+	l.addPairsThread("main", Main, model, live, pairs)
 }
 
 // appendUnsent moves the messages of live to the end of rest.
@@ -113,8 +113,8 @@ func (copilot) appendSummary(l *Log, b *bodyBuilder, u int, prompts []string, da
 }
 
 // appendMessage adds the message of an event and returns the number of messages added.
-func (copilot) appendMessage(l *Log, b *bodyBuilder, u int, data object, k *pairCounts) int {
-	role, whole, t := "user", l.units[u].span, messageBuilder{counts: k}
+func (copilot) appendMessage(l *Log, b *bodyBuilder, u int, data object, pairs *pairCounts) int {
+	role, whole, t := "user", l.units[u].span, messageBuilder{counts: pairs}
 	if id := data.Text("toolCallId"); id != "" {
 		said, why := data.Object("result"), data.Object("error")
 		text := stringOrEmpty(said.Value("content"))

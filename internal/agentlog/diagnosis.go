@@ -223,10 +223,10 @@ type Difference struct {
 }
 
 // Differences returns the files that the repair changes.
-func (t *RepairPlan) Differences() (all []Difference) {
-	for _, f := range t.session.Replacements(t.Fixed) {
-		before := t.session.Raw()
-		if len(t.Fixed.Files) > 0 {
+func (p *RepairPlan) Differences() (all []Difference) {
+	for _, f := range p.session.Replacements(p.Fixed) {
+		before := p.session.Raw()
+		if len(p.Fixed.Files) > 0 {
 			before, _ = os.ReadFile(f.Path) // empty for a new file
 		}
 		all = append(all, Difference{f.Path, before, f.Raw})
@@ -235,10 +235,10 @@ func (t *RepairPlan) Differences() (all []Difference) {
 }
 
 // Replace writes the changed files atomically and returns them.
-func (t *RepairPlan) Replace(files *atomicfile.Files) ([]Rewritten, error) {
+func (p *RepairPlan) Replace(files *atomicfile.Files) ([]Rewritten, error) {
 	out := Writer{Files: files}
 	defer out.Discard() // does nothing after a commit
-	for _, f := range t.session.Replacements(t.Fixed) {
+	for _, f := range p.session.Replacements(p.Fixed) {
 		if err := out.Stage(f); err != nil {
 			return nil, err
 		}

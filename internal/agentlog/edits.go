@@ -123,11 +123,12 @@ func (e *edits) applyInnerEdits(u int) {
 	}
 }
 
-func (e *edits) addChange(c Change, action wire.Action, rule string, ids []string, n int, format string, args ...any) {
-	if ids == nil {
-		ids = []string{}
+// addChange records a change with a reason.
+func (e *edits) addChange(c Change, format string, args ...any) {
+	if c.IDs == nil {
+		c.IDs = []string{}
 	}
-	c.Action, c.Rule, c.IDs, c.Bytes, c.Reason = action, rule, ids, n, fmt.Sprintf(format, args...)
+	c.Reason = fmt.Sprintf(format, args...)
 	if c.Line > 0 {
 		c.Path = fmt.Sprintf("line.%d", c.Line)
 	}
@@ -166,7 +167,7 @@ func (e *edits) render() ([]byte, error) {
 	if err == nil && e.file.unterminated && !bytes.Equal(out, e.file.raw) && !bytes.HasSuffix(out, []byte{'\n'}) {
 		out = append(slices.Clip(out), e.eol()...)
 		line, _ := e.file.position(len(e.file.raw))
-		e.addChange(Change{Line: line}, wire.ActionEdit, "no-final-newline", nil, len(e.eol()), "a newline behind the last line")
+		e.addChange(Change{Line: line, Change: wire.Change{Action: wire.ActionEdit, Rule: "no-final-newline", Bytes: len(e.eol())}}, "a newline behind the last line")
 	}
 	return out, err
 }
@@ -292,13 +293,13 @@ func (e *edits) elementEdits(l list) []jsonspan.Edit {
 	}
 	some := false // an element precedes
 	for i := l.first; i < l.end; i++ {
-		x, u := e.units[i], at(i)
-		if x == nil {
+		edit, span := e.units[i], at(i)
+		if edit == nil {
 			some = true
 			continue
 		}
-		before, after := x.before, x.after
-		if x.drop {
+		before, after := edit.before, edit.after
+		if edit.drop {
 			before, after = append(slices.Clone(before), after...), nil
 		}
 		var put []byte // replaces the element or goes before it
@@ -309,26 +310,26 @@ func (e *edits) elementEdits(l list) []jsonspan.Edit {
 			put = append(put, b...)
 		}
 		switch {
-		case x.drop && len(put) > 0:
-			add(u.Start, u.End, put)
-		case x.drop && some:
-			add(at(i-1).End, u.End, nil)
+		case edit.drop && len(put) > 0:
+			add(span.Start, span.End, put)
+		case edit.drop && some:
+			add(at(i-1).End, span.End, nil)
 			continue
-		case x.drop && i+1 < l.end:
-			add(u.Start, at(i+1).Start, nil)
+		case edit.drop && i+1 < l.end:
+			add(span.Start, at(i+1).Start, nil)
 			continue
-		case x.drop:
-			add(u.Start, u.End, nil)
+		case edit.drop:
+			add(span.Start, span.End, nil)
 			continue
 		default:
 			if len(put) > 0 {
-				add(u.Start, u.Start, append(put, sep...))
+				add(span.Start, span.Start, append(put, sep...))
 			}
-			if x.body != nil && !bytes.Equal(x.body, raw[u.Start:u.End]) {
-				add(u.Start, u.End, x.body)
+			if edit.body != nil && !bytes.Equal(edit.body, raw[span.Start:span.End]) {
+				add(span.Start, span.End, edit.body)
 			}
 			for _, b := range after {
-				add(u.End, u.End, append(slices.Clone(sep), b...))
+				add(span.End, span.End, append(slices.Clone(sep), b...))
 			}
 		}
 		some = true

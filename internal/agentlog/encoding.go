@@ -101,7 +101,7 @@ func indexInvalid(text []byte) int {
 
 // readDecoded reads a file with invalid UTF-8 again after decoding it. It returns l itself if all
 // bytes are valid.
-func (l *Log) readDecoded(r formatSpec) *Log {
+func (l *Log) readDecoded(spec formatSpec) *Log {
 	if len(l.damage) == 0 { // all lines were read
 		return l
 	}
@@ -124,7 +124,7 @@ func (l *Log) readDecoded(r formatSpec) *Log {
 		}
 		line = p.line
 		again.damageAt(p.at, line, encodingRule)
-		if r.lenientUTF8 {
+		if spec.lenientUTF8 {
 			again.markHarmless(replacesBytesNote)
 		}
 	}
@@ -153,7 +153,7 @@ func (l *Log) beginDecodedFix(kept *Fixed, cur *Log, o Options) (next Fixed, bar
 		for ; i < len(l.patches) && l.patches[i].line == line; i++ {
 			n, bytes = n+l.patches[i].size, bytes+len(replacementChar)-l.patches[i].size
 		}
-		e.addChange(Change{Line: line}, wire.ActionEdit, encodingRule, nil, bytes, "bytes that are no UTF-8 become a replacement character (%d in this line)", n)
+		e.addChange(Change{Line: line, Change: wire.Change{Action: wire.ActionEdit, Rule: encodingRule, Bytes: bytes}}, "bytes that are no UTF-8 become a replacement character (%d in this line)", n)
 	}
 	next.Raw, next.Changes = l.raw, append(slices.Clip(kept.Changes), e.changes...)
 	if r, _ := l.Format.spec(); r.lenientUTF8 {

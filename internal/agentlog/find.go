@@ -97,37 +97,37 @@ type finder struct {
 }
 
 // findSessions adds all sessions of an agent, sorted by path.
-func (s *finder) findSessions(a *Agent) {
-	patterns := a.files
-	if s.IncludeSecondary {
-		patterns = slices.Concat(a.files, a.secondary)
+func (f *finder) findSessions(agent *Agent) {
+	patterns := agent.files
+	if f.IncludeSecondary {
+		patterns = slices.Concat(agent.files, agent.secondary)
 	}
 	seen := map[string]bool{} // a variable may map two patterns to one place
-	first := len(s.Sessions)
+	first := len(f.Sessions)
 	for _, p := range patterns {
-		folder, rest := s.root(p)
-		s.match(folder, rest, func(name string) {
-			if x, ok := sessionAt(a, name); ok && !seen[name] && !atomicfile.IsBackup(name) {
+		folder, rest := f.root(p)
+		f.match(folder, rest, func(name string) {
+			if x, ok := sessionAt(agent, name); ok && !seen[name] && !atomicfile.IsBackup(name) {
 				seen[name] = true
-				s.Sessions = append(s.Sessions, x)
+				f.Sessions = append(f.Sessions, x)
 			}
 		})
 	}
-	slices.SortFunc(s.Sessions[first:], func(a, b Place) int { return cmp.Compare(a.Path, b.Path) })
-	for _, p := range a.unreadable {
-		s.stores(a, p, seen, func(name string, info fs.FileInfo) {
-			s.Unreadable = append(s.Unreadable, Place{Agent: a, Path: name, Info: info})
+	slices.SortFunc(f.Sessions[first:], func(agent, b Place) int { return cmp.Compare(agent.Path, b.Path) })
+	for _, p := range agent.unreadable {
+		f.stores(agent, p, seen, func(name string, info fs.FileInfo) {
+			f.Unreadable = append(f.Unreadable, Place{Agent: agent, Path: name, Info: info})
 		})
 	}
-	for _, p := range a.databases {
-		s.stores(a, p, seen, func(name string, info fs.FileInfo) { s.database(a, name, info) })
+	for _, p := range agent.databases {
+		f.stores(agent, p, seen, func(name string, info fs.FileInfo) { f.database(agent, name, info) })
 	}
 }
 
 // stores calls visit once for each store that matches a pattern.
-func (s *finder) stores(a *Agent, pattern string, seen map[string]bool, visit func(name string, info fs.FileInfo)) {
-	folder, rest := s.root(pattern)
-	s.match(folder, rest, func(name string) {
+func (f *finder) stores(a *Agent, pattern string, seen map[string]bool, visit func(name string, info fs.FileInfo)) {
+	folder, rest := f.root(pattern)
+	f.match(folder, rest, func(name string) {
 		if info, err := os.Stat(name); err == nil && !seen[name] {
 			seen[name] = true
 			visit(name, info)
@@ -136,47 +136,47 @@ func (s *finder) stores(a *Agent, pattern string, seen map[string]bool, visit fu
 }
 
 // database adds the sessions of a database.
-func (s *finder) database(a *Agent, name string, info fs.FileInfo) {
+func (f *finder) database(a *Agent, name string, info fs.FileInfo) {
 	var all []Place
 	err := ErrFormat
-	if s.Databases != nil {
-		all, err = s.Databases(a, name)
+	if f.Databases != nil {
+		all, err = f.Databases(a, name)
 	}
 	if errors.Is(err, ErrFormat) {
-		s.Unreadable = append(s.Unreadable, Place{Agent: a, Path: name, Info: info})
+		f.Unreadable = append(f.Unreadable, Place{Agent: a, Path: name, Info: info})
 	} else if err != nil {
-		s.Failed = append(s.Failed, &fs.PathError{Op: "read", Path: name, Err: err})
+		f.Failed = append(f.Failed, &fs.PathError{Op: "read", Path: name, Err: err})
 	}
-	s.Sessions = append(s.Sessions, all...)
+	f.Sessions = append(f.Sessions, all...)
 }
 
 // root returns the folder that a pattern is relative to, and the rest of the pattern. The folder is
 // the home folder unless a variable moves it.
-func (s *finder) root(pattern string) (folder, rest string) {
+func (f *finder) root(pattern string) (folder, rest string) {
 	for _, m := range folderOverrides {
 		below, inside := strings.CutPrefix(pattern, m.folder+"/")
-		if to := s.variable(m.variable); inside && to != "" {
+		if to := f.variable(m.variable); inside && to != "" {
 			return filepath.Join(to, m.below), below
 		}
 	}
-	return s.Home, pattern
+	return f.Home, pattern
 }
 
 // variable returns an environment variable.
-func (s *finder) variable(name string) string {
-	if s.Getenv == nil {
+func (f *finder) variable(name string) string {
+	if f.Getenv == nil {
 		return ""
 	}
-	return s.Getenv(name)
+	return f.Getenv(name)
 }
 
 // match calls visit for each path that matches a pattern. Unlike filepath.Glob, it records folders
 // that cannot be read.
-func (s *finder) match(folder, pattern string, visit func(string)) {
+func (f *finder) match(folder, pattern string, visit func(string)) {
 	name, rest, more := strings.Cut(pattern, "/")
 	next := func(name string) {
 		if more {
-			s.match(filepath.Join(folder, name), rest, visit)
+			f.match(filepath.Join(folder, name), rest, visit)
 			return
 		}
 		visit(filepath.Join(folder, name))
@@ -188,8 +188,8 @@ func (s *finder) match(folder, pattern string, visit func(string)) {
 	entries, err := os.ReadDir(folder)
 	var failed *fs.PathError
 	if errors.As(err, &failed) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) &&
-		!slices.ContainsFunc(s.Failed, func(e *fs.PathError) bool { return e.Path == failed.Path }) {
-		s.Failed = append(s.Failed, failed)
+		!slices.ContainsFunc(f.Failed, func(e *fs.PathError) bool { return e.Path == failed.Path }) {
+		f.Failed = append(f.Failed, failed)
 	}
 	for _, e := range entries {
 		if ok, _ := path.Match(name, e.Name()); ok {

@@ -23,6 +23,12 @@ type Change struct {
 	Line   int    `json:"line"`           // in the original file; 0 for a new line
 }
 
+// with returns a change of w at the place of c.
+func (c Change) with(w wire.Change) Change {
+	c.Change = w
+	return c
+}
+
 // Fixed is the result of repairing a file.
 type Fixed struct {
 	Raw         []byte    // the original slice if nothing changed
@@ -111,7 +117,7 @@ func (l *Log) removeMark(o *Options) (*Fixed, *Log) {
 		return kept, l
 	}
 	e := &edits{file: l}
-	e.addChange(Change{Line: 1}, wire.ActionEdit, markRule, nil, -len(byteOrderMark), "the byte order mark before the first line goes")
+	e.addChange(Change{Line: 1, Change: wire.Change{Action: wire.ActionEdit, Rule: markRule, Bytes: -len(byteOrderMark)}}, "the byte order mark before the first line goes")
 	kept.Changes, kept.RemovedMark = e.changes, true
 	bare := *l
 	bare.options.HasByteOrderMark = false
@@ -168,11 +174,11 @@ func (l *Log) repairDamage(e *edits, o Options) {
 		switch f.Rule {
 		case "joined-lines":
 			if !o.AppendOnly {
-				e.addChange(Change{Line: f.Line}, wire.ActionEdit, f.Rule, nil, 1, "a newline between two objects")
+				e.addChange(Change{Line: f.Line, Change: wire.Change{Action: wire.ActionEdit, Rule: f.Rule, Bytes: 1}}, "a newline between two objects")
 			}
 		case "truncated-line":
 			e.endLine = true
-			e.addChange(Change{Line: f.Line}, wire.ActionEdit, f.Rule, nil, 1, "a newline behind a line that breaks off, so that nothing is appended to it")
+			e.addChange(Change{Line: f.Line, Change: wire.Change{Action: wire.ActionEdit, Rule: f.Rule, Bytes: 1}}, "a newline behind a line that breaks off, so that nothing is appended to it")
 		}
 	}
 	if o.AppendOnly {
@@ -181,7 +187,7 @@ func (l *Log) repairDamage(e *edits, o Options) {
 	e.splitLines = true
 	for _, u := range l.duplicates {
 		e.unit(u).drop = true // its children become children of the first copy
-		e.addChange(Change{Line: l.units[u].line}, wire.ActionDrop, "duplicate-line", nil, -l.units[u].span.Len(), "a copy of an earlier line")
+		e.addChange(Change{Line: l.units[u].line, Change: wire.Change{Action: wire.ActionDrop, Rule: "duplicate-line", Bytes: -l.units[u].span.Len()}}, "a copy of an earlier line")
 	}
 }
 

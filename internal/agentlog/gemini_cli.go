@@ -73,14 +73,14 @@ func (g geminiCLI) read(l *Log) {
 }
 
 func (g geminiCLI) addThread(l *Log) {
-	k, n, model := newPairCounts(), 0, ""
-	b := l.newBodyBuilder(wire.Gemini, "")
+	pairs, messages, model := newPairCounts(), 0, ""
+	body := l.newBodyBuilder(wire.Gemini, "")
 	for _, r := range l.chatRecords {
 		m := objectAt(l.raw, r.at)
 		if len(m.Members) == 0 {
 			continue
 		}
-		n++
+		messages++
 		if name := m.Text("model"); name != "" {
 			model = name
 		}
@@ -88,20 +88,20 @@ func (g geminiCLI) addThread(l *Log) {
 		case "user":
 			t := geminiContent(m)
 			if !isUnsentUserMessage(t) {
-				g.countResponses(t.blocks, k)
-				t.appendTo(b, r.unit, "user")
+				g.countResponses(t.blocks, pairs)
+				t.appendTo(body, r.unit, "user")
 			}
 		case "gemini":
-			if g.appendModelMessage(l, b, r.unit, m, k) {
-				n++
+			if g.appendModelMessage(l, body, r.unit, m, pairs) {
+				messages++
 			}
 		}
 	}
-	if n == 0 {
+	if messages == 0 {
 		return
 	}
-	l.addToTally(k, n)
-	l.addPairsThread("main", Main, model, b, k)
+	l.addToTally(pairs, messages)
+	l.addPairsThread("main", Main, model, body, pairs)
 }
 
 // geminiContent returns the parts of a message's content, which is a string, a part or a list of
@@ -150,24 +150,24 @@ func isUnsentUserMessage(t *messageBuilder) bool {
 	return text == ""
 }
 
-func (geminiCLI) countResponses(parts [][]byte, k *pairCounts) {
+func (geminiCLI) countResponses(parts [][]byte, pairs *pairCounts) {
 	for _, p := range parts {
 		o := objectOf(p)
 		if r := o.Object("functionResponse"); len(r.Members) > 0 {
-			k.results[r.Text("id")]++
+			pairs.results[r.Text("id")]++
 		}
 	}
 }
 
 // appendModelMessage adds a message of the model and a second message with the results of its
 // calls. It reports whether there was a second one.
-func (g geminiCLI) appendModelMessage(l *Log, b *bodyBuilder, unit int, m object, k *pairCounts) bool {
+func (g geminiCLI) appendModelMessage(l *Log, body *bodyBuilder, unit int, m object, pairs *pairCounts) bool {
 	t, own := geminiContent(m), false
 	for _, p := range t.blocks {
 		o := objectOf(p)
 		if call := o.Object("functionCall"); len(call.Members) > 0 {
 			own = true
-			k.calls[call.Text("id")]++
+			pairs.calls[call.Text("id")]++
 		}
 	}
 	answers := &messageBuilder{member: "parts"}
@@ -179,7 +179,7 @@ func (g geminiCLI) appendModelMessage(l *Log, b *bodyBuilder, unit int, m object
 				args = []byte("{}")
 			}
 			t.add(write("functionCall", write("id", id, "name", call.Text("name"), "args", args)), c)
-			k.calls[id]++
+			pairs.calls[id]++
 		}
 		for _, r := range geminiResults(call) {
 			answers.add(r, c)
@@ -188,9 +188,9 @@ func (g geminiCLI) appendModelMessage(l *Log, b *bodyBuilder, unit int, m object
 	if len(t.blocks) == 0 { // not sent
 		return false
 	}
-	g.countResponses(answers.blocks, k)
-	t.appendTo(b, unit, "model")
-	answers.appendTo(b, unit, "user")
+	g.countResponses(answers.blocks, pairs)
+	t.appendTo(body, unit, "model")
+	answers.appendTo(body, unit, "user")
 	return len(answers.blocks) > 0
 }
 

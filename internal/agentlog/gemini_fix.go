@@ -63,67 +63,67 @@ func (g geminiCLI) repair(e *edits, t *Thread, o Options) error {
 }
 
 // spanOf returns the span that a block was built from.
-func (m *geminiRepairer) spanOf(b transcript.BlockID) jsonspan.Span {
-	message := m.transcript.Block(b).Message
-	return m.thread.sources[message].blockSpans[b-m.transcript.Messages()[message].First]
+func (r *geminiRepairer) spanOf(b transcript.BlockID) jsonspan.Span {
+	message := r.transcript.Block(b).Message
+	return r.thread.sources[message].blockSpans[b-r.transcript.Messages()[message].First]
 }
 
 // editAt returns the edit of the message at an offset.
-func (m *geminiRepairer) editAt(at int) *geminiEdit {
-	i, ok := slices.BinarySearchFunc(m.records, at, func(r chatRecord, at int) int { return cmp.Compare(r.at.Start, at) })
+func (r *geminiRepairer) editAt(at int) *geminiEdit {
+	i, ok := slices.BinarySearchFunc(r.records, at, func(record chatRecord, at int) int { return cmp.Compare(record.at.Start, at) })
 	if !ok {
 		i-- // the message that begins before the offset
 	}
-	r := m.records[i]
-	x := m.messageEdits[r.at.Start]
+	record := r.records[i]
+	x := r.messageEdits[record.at.Start]
 	if x == nil {
-		x = &geminiEdit{chatRecord: r, calls: make(map[int][]byte), parts: make(map[int][]byte)}
-		m.messageEdits[r.at.Start] = x
-		m.order = append(m.order, r.at.Start)
+		x = &geminiEdit{chatRecord: record, calls: make(map[int][]byte), parts: make(map[int][]byte)}
+		r.messageEdits[record.at.Start] = x
+		r.order = append(r.order, record.at.Start)
 	}
 	return x
 }
 
-func (m *geminiRepairer) repair(f *Finding) {
-	at := m.spanOf(f.Block)
-	if m.changed[at.Start] {
+func (r *geminiRepairer) repair(f *Finding) {
+	at := r.spanOf(f.Block)
+	if r.changed[at.Start] {
 		return
 	}
-	held := objectAt(m.edits.file.raw, at)
+	held := objectAt(r.edits.file.raw, at)
 	inCall := held.Has("name") // a toolCall; a part has functionCall or functionResponse
-	blk := m.transcript.Block(f.Block)
+	blk := r.transcript.Block(f.Block)
 	switch {
 	case blk.Kind == transcript.Call && inCall:
-		m.answerCall(f, at, held)
+		r.answerCall(f, at, held)
 	case blk.Kind == transcript.Call:
-		m.answerPart(f, at, held.Object("functionCall"))
+		r.answerPart(f, at, held.Object("functionCall"))
 	case blk.Kind == transcript.Result && inCall:
-		m.answerCall(f, at, held)
+		r.answerCall(f, at, held)
 	case blk.Kind == transcript.Result:
-		m.repairResponse(f, at, held)
+		r.repairResponse(f, at, held)
 	}
 }
 
 // answerCall gives a toolCall a result with its id: the existing one or a stub.
-func (m *geminiRepairer) answerCall(f *Finding, at jsonspan.Span, call object) {
+func (r *geminiRepairer) answerCall(f *Finding, at jsonspan.Span, call object) {
 	id, name := call.Text("id"), call.Text("name")
-	x := m.editAt(at.Start)
-	if m.sortResults(f, x) && m.changed[at.Start] {
+	x := r.editAt(at.Start)
+	if r.sortResults(f, x) && r.changed[at.Start] {
 		return
 	}
-	m.changed[at.Start] = true
+	r.changed[at.Start] = true
 	parts := geminiResults(call)
-	result, pairs := m.responseAmong(f, call, parts), []any{}
+	result, pairs := r.responseAmong(f, call, parts), []any{}
 	if result == nil {
-		if raw := m.takeDisplaced(id, name); raw != nil {
+		if raw := r.takeDisplaced(id, name); raw != nil {
 			result = append([][]byte{raw}, parts...)
 		}
 	}
 	if result == nil {
-		text := stubText(m.options.Repair, m.transcript, f.Block)
+		text := stubText(r.options.Repair, r.transcript, f.Block)
 		// Other parts of the call, such as an image, stay.
 		result, pairs = append([][]byte{stubPart(id, name, text)}, parts...), []any{"status", "error"}
-		m.edits.addChange(Change{Thread: m.thread.Name, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(result[0]), "a stub: %s", text)
+		r.edits.addChange(Change{Thread: r.thread.Name, Line: f.Line, Change: wire.Change{Action: wire.ActionInsert, Rule: f.Rule, IDs: f.IDs, Bytes: len(result[0])}}, "a stub: %s", text)
 	}
 	x.calls[at.Start] = call.With(append(pairs, "result", array(result...))...)
 }
@@ -141,42 +141,42 @@ func plainText(part []byte) string {
 // responseAmong returns the parts of a call's result with exactly one response that has the call's
 // id: the matching one, or else the first one, or else one built from the texts. Other responses
 // become quotations. It returns nil if there is no response and no text.
-func (m *geminiRepairer) responseAmong(f *Finding, call object, parts [][]byte) [][]byte {
+func (r *geminiRepairer) responseAmong(finding *Finding, call object, parts [][]byte) [][]byte {
 	id, name := call.Text("id"), call.Text("name")
 	own, exact, texts := -1, false, ""
 	for k, p := range parts {
-		switch r := responseOf(p); {
-		case len(r.Members) == 0:
+		switch response := responseOf(p); {
+		case len(response.Members) == 0:
 			texts += plainText(p)
-		case !exact && r.Text("id") == id && r.Text("name") == name:
+		case !exact && response.Text("id") == id && response.Text("name") == name:
 			own, exact = k, true
 		case own < 0:
 			own = k
 		}
 	}
-	c := Change{Thread: m.thread.Name, Line: f.Line}
+	change := Change{Thread: r.thread.Name, Line: finding.Line}
 	var out [][]byte
 	if own < 0 {
 		if strings.TrimSpace(texts) == "" {
 			return nil
 		}
 		out = append(out, write("functionResponse", write("id", id, "name", name, "response", write("output", texts))))
-		m.edits.addChange(c, wire.ActionEdit, f.Rule, f.IDs, 0, "what a call holds as text is its result")
+		r.edits.addChange(change.with(wire.Change{Action: wire.ActionEdit, Rule: finding.Rule, IDs: finding.IDs}), "what a call holds as text is its result")
 	}
 	for k, p := range parts {
-		r := responseOf(p)
+		response := responseOf(p)
 		switch {
-		case own < 0 && len(r.Members) == 0 && plainText(p) != "":
-		case len(r.Members) == 0, k == own && exact:
+		case own < 0 && len(response.Members) == 0 && plainText(p) != "":
+		case len(response.Members) == 0, k == own && exact:
 			out = append(out, p)
 		case k != own && holdsSpeaker(p): // a quotation would attribute the speaker's words to the tool
 			out = append(out, p)
 		case k == own:
-			out = append(out, write("functionResponse", r.With("id", id, "name", name)))
-			m.edits.addChange(c, wire.ActionEdit, f.Rule, f.IDs, 0, "the result of a call carries its id")
+			out = append(out, write("functionResponse", response.With("id", id, "name", name)))
+			r.edits.addChange(change.with(wire.Change{Action: wire.ActionEdit, Rule: finding.Rule, IDs: finding.IDs}), "the result of a call carries its id")
 		default:
-			out = append(out, quotedResponse(r, string(r.Value("response")))...)
-			m.edits.addChange(c, wire.ActionEdit, f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
+			out = append(out, quotedResponse(response, string(response.Value("response")))...)
+			r.edits.addChange(change.with(wire.Change{Action: wire.ActionEdit, Rule: finding.Rule, IDs: finding.IDs}), "a result that answers no call here, kept as quoted text")
 		}
 	}
 	return out
@@ -211,138 +211,138 @@ func stubPart(id, name, text string) []byte {
 
 // answerPart answers a call in the content by adding a toolCall with a result, because Gemini CLI
 // reads results from there.
-func (m *geminiRepairer) answerPart(f *Finding, at jsonspan.Span, call object) {
+func (r *geminiRepairer) answerPart(f *Finding, at jsonspan.Span, call object) {
 	id, name := call.Text("id"), call.Text("name")
-	x := m.editAt(at.Start)
-	m.changed[at.Start] = true
-	result, status := m.takeDisplaced(id, name), "success"
+	x := r.editAt(at.Start)
+	r.changed[at.Start] = true
+	result, status := r.takeDisplaced(id, name), "success"
 	if result == nil {
-		text := stubText(m.options.Repair, m.transcript, f.Block)
+		text := stubText(r.options.Repair, r.transcript, f.Block)
 		result, status = stubPart(id, name, text), "error"
-		m.edits.addChange(Change{Thread: m.thread.Name, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(result), "a stub: %s", text)
+		r.edits.addChange(Change{Thread: r.thread.Name, Line: f.Line, Change: wire.Change{Action: wire.ActionInsert, Rule: f.Rule, IDs: f.IDs, Bytes: len(result)}}, "a stub: %s", text)
 	}
 	args := call.Value("args")
 	if args == nil {
 		args = []byte("{}")
 	}
 	x.addedCalls = append(x.addedCalls, write("id", id, "name", name, "args", args, "result", array(result), "status", status,
-		"timestamp", objectAt(m.edits.file.raw, x.at).Mark("timestamp")))
+		"timestamp", objectAt(r.edits.file.raw, x.at).Mark("timestamp")))
 }
 
 // takeDisplaced removes a response that follows its call too late and returns it, or nil if there
 // is none.
-func (m *geminiRepairer) takeDisplaced(id, name string) []byte {
+func (r *geminiRepairer) takeDisplaced(id, name string) []byte {
 	if id == "" {
 		return nil
 	}
-	for _, b := range m.results[id] {
-		if m.isFirstResult(b) {
+	for _, b := range r.results[id] {
+		if r.isFirstResult(b) {
 			continue
 		}
-		at := m.spanOf(b)
-		part := objectAt(m.edits.file.raw, at)
-		if r := part.Object("functionResponse"); m.changed[at.Start] || r.Text("name") != name {
+		at := r.spanOf(b)
+		part := objectAt(r.edits.file.raw, at)
+		if response := part.Object("functionResponse"); r.changed[at.Start] || response.Text("name") != name {
 			continue
 		}
-		x := m.editAt(at.Start)
-		m.changed[at.Start] = true
+		x := r.editAt(at.Start)
+		r.changed[at.Start] = true
 		x.parts[at.Start] = nil
-		m.edits.addChange(Change{Thread: m.thread.Name, Line: m.edits.file.units[x.unit].line}, wire.ActionMove, "displaced-result", []string{id}, 0, "moved to the place behind its call")
-		return m.edits.file.raw[at.Start:at.End]
+		r.edits.addChange(Change{Thread: r.thread.Name, Line: r.edits.file.units[x.unit].line, Change: wire.Change{Action: wire.ActionMove, Rule: "displaced-result", IDs: []string{id}}}, "moved to the place behind its call")
+		return r.edits.file.raw[at.Start:at.End]
 	}
 	return nil
 }
 
 // isFirstResult reports whether a result is the first one of a call and in the right place.
-func (m *geminiRepairer) isFirstResult(b transcript.BlockID) bool {
-	x := m.transcript.Exchanges()[m.transcript.ExchangeOf(b)]
+func (r *geminiRepairer) isFirstResult(b transcript.BlockID) bool {
+	x := r.transcript.Exchanges()[r.transcript.ExchangeOf(b)]
 	return x.State == transcript.Whole && len(x.Results) > 0 && x.Results[0] == b
 }
 
 // repairResponse removes or quotes a response in a user message that answers no call or is a second
 // one.
-func (m *geminiRepairer) repairResponse(f *Finding, at jsonspan.Span, part object) {
-	r := part.Object("functionResponse")
-	x := m.editAt(at.Start)
-	m.changed[at.Start] = true
-	c := Change{Thread: m.thread.Name, Line: f.Line}
-	for _, id := range m.results[r.Text("id")] { // the first one stays
+func (r *geminiRepairer) repairResponse(f *Finding, at jsonspan.Span, part object) {
+	response := part.Object("functionResponse")
+	x := r.editAt(at.Start)
+	r.changed[at.Start] = true
+	c := Change{Thread: r.thread.Name, Line: f.Line}
+	for _, id := range r.results[response.Text("id")] { // the first one stays
 		if id == f.Block {
 			break
 		}
-		if m.sameResponse(id, f.Block) {
+		if r.sameResponse(id, f.Block) {
 			x.parts[at.Start] = nil
-			m.edits.addChange(c, wire.ActionDrop, f.Rule, f.IDs, -at.Len(), "a copy of the result that its call holds")
+			r.edits.addChange(c.with(wire.Change{Action: wire.ActionDrop, Rule: f.Rule, IDs: f.IDs, Bytes: -at.Len()}), "a copy of the result that its call holds")
 			return
 		}
 	}
-	if holdsSpeaker(m.edits.file.raw[at.Start:at.End]) {
+	if holdsSpeaker(r.edits.file.raw[at.Start:at.End]) {
 		return
 	}
-	text := m.thread.Request.Text(f.Block)
-	x.parts[at.Start] = bytes.Join(quotedResponse(r, text), []byte{','})
-	m.edits.addChange(c, wire.ActionEdit, f.Rule, f.IDs, 0, "a result that answers no call here, kept as quoted text")
+	text := r.thread.Request.Text(f.Block)
+	x.parts[at.Start] = bytes.Join(quotedResponse(response, text), []byte{','})
+	r.edits.addChange(c.with(wire.Change{Action: wire.ActionEdit, Rule: f.Rule, IDs: f.IDs}), "a result that answers no call here, kept as quoted text")
 }
 
 // sameResponse reports whether two results have the same text and media.
-func (m *geminiRepairer) sameResponse(a, b transcript.BlockID) bool {
+func (r *geminiRepairer) sameResponse(a, b transcript.BlockID) bool {
 	shows := func(b transcript.BlockID) []byte {
-		return responseOf(m.transcript.Bytes(m.transcript.Block(b).Span)).Value("parts")
+		return responseOf(r.transcript.Bytes(r.transcript.Block(b).Span)).Value("parts")
 	}
-	return m.thread.Request.Text(a) == m.thread.Request.Text(b) && bytes.Equal(shows(a), shows(b))
+	return r.thread.Request.Text(a) == r.thread.Request.Text(b) && bytes.Equal(shows(a), shows(b))
 }
 
 // write replaces the changed messages, or appends them to the file.
-func (m *geminiRepairer) write() error {
-	for _, start := range m.order {
-		x := m.messageEdits[start]
-		raw := x.render(m.edits.file.raw)
-		if bytes.Equal(raw, m.edits.file.raw[x.at.Start:x.at.End]) {
+func (r *geminiRepairer) write() error {
+	for _, start := range r.order {
+		x := r.messageEdits[start]
+		raw := x.render(r.edits.file.raw)
+		if bytes.Equal(raw, r.edits.file.raw[x.at.Start:x.at.End]) {
 			continue
 		}
-		if m.options.AppendOnly {
-			m.edits.appended = append(m.edits.appended, raw)
+		if r.options.AppendOnly {
+			r.edits.appended = append(r.edits.appended, raw)
 			continue
 		}
-		m.edits.replaceSpan(x.unit, x.at.Start, x.at.Len(), raw)
+		r.edits.replaceSpan(x.unit, x.at.Start, x.at.Len(), raw)
 	}
 	return nil
 }
 
 // render returns the changed message. Unchanged parts keep their bytes.
-func (x *geminiEdit) render(file []byte) []byte {
-	o := objectAt(file, x.at)
+func (e *geminiEdit) render(file []byte) []byte {
+	o := objectAt(file, e.at)
 	var all []jsonspan.Edit
 	put := func(at jsonspan.Span, raw []byte) {
-		all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: at.Start - x.at.Start, End: at.End - x.at.Start}, New: raw})
+		all = append(all, jsonspan.Edit{Span: jsonspan.Span{Start: at.Start - e.at.Start, End: at.End - e.at.Start}, New: raw})
 	}
-	if content, ok := o.Get("content"); ok && len(x.parts) > 0 {
-		x.content(file, content, put)
+	if content, ok := o.Get("content"); ok && len(e.parts) > 0 {
+		e.content(file, content, put)
 	}
 	calls := o.List("toolCalls")
 	for _, c := range calls {
-		if now := x.calls[c.Start]; now != nil {
+		if now := e.calls[c.Start]; now != nil {
 			put(c, now)
 		}
 	}
-	if n := len(calls); n > 0 && len(x.addedCalls) > 0 {
+	if n := len(calls); n > 0 && len(e.addedCalls) > 0 {
 		end := calls[n-1].End
-		put(jsonspan.Span{Start: end, End: end}, append([]byte{','}, bytes.Join(x.addedCalls, []byte{','})...))
+		put(jsonspan.Span{Start: end, End: end}, append([]byte{','}, bytes.Join(e.addedCalls, []byte{','})...))
 	}
-	out, err := jsonspan.Splice(file[x.at.Start:x.at.End], all)
+	out, err := jsonspan.Splice(file[e.at.Start:e.at.End], all)
 	if err != nil {
-		return file[x.at.Start:x.at.End]
+		return file[e.at.Start:e.at.End]
 	}
-	if len(calls) == 0 && len(x.addedCalls) > 0 {
-		out = setMembers(out, "toolCalls", array(x.addedCalls...))
+	if len(calls) == 0 && len(e.addedCalls) > 0 {
+		out = setMembers(out, "toolCalls", array(e.addedCalls...))
 	}
 	return out
 }
 
 // content replaces changed parts of the content, or rewrites the list if parts are removed.
-func (x *geminiEdit) content(file []byte, content jsonspan.Span, put func(jsonspan.Span, []byte)) {
+func (e *geminiEdit) content(file []byte, content jsonspan.Span, put func(jsonspan.Span, []byte)) {
 	if file[content.Start] != '[' {
-		if now := x.parts[content.Start]; now != nil {
+		if now := e.parts[content.Start]; now != nil {
 			put(content, array(now))
 		} else {
 			put(content, []byte("[]"))
@@ -351,14 +351,14 @@ func (x *geminiEdit) content(file []byte, content jsonspan.Span, put func(jsonsp
 	}
 	var kept [][]byte
 	going := false
-	for _, e := range jsonspan.Elements(file, content) {
-		now, changed := x.parts[e.Start]
+	for _, element := range jsonspan.Elements(file, content) {
+		now, changed := e.parts[element.Start]
 		switch {
 		case changed && now == nil:
 			going = true
 			continue
 		case !changed:
-			now = file[e.Start:e.End]
+			now = file[element.Start:element.End]
 		}
 		kept = append(kept, now)
 	}
@@ -366,9 +366,9 @@ func (x *geminiEdit) content(file []byte, content jsonspan.Span, put func(jsonsp
 		put(content, array(kept...))
 		return
 	}
-	for _, e := range jsonspan.Elements(file, content) {
-		if now, changed := x.parts[e.Start]; changed {
-			put(e, now)
+	for _, element := range jsonspan.Elements(file, content) {
+		if now, changed := e.parts[element.Start]; changed {
+			put(element, now)
 		}
 	}
 }

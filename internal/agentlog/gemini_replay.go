@@ -58,15 +58,15 @@ func replayGemini(l *Log) *geminiReplay {
 }
 
 // keepsMoreThan reports whether f has all messages of other, and more or different ones.
-func (f *geminiReplay) keepsMoreThan(other *geminiReplay) bool {
-	more := len(f.messages) > len(other.messages)
-	for _, r := range other.messages {
-		k, ok := f.index[r.id]
+func (r *geminiReplay) keepsMoreThan(other *geminiReplay) bool {
+	more := len(r.messages) > len(other.messages)
+	for _, record := range other.messages {
+		k, ok := r.index[record.id]
 		if !ok {
 			return false
 		}
-		at := f.messages[k].at
-		more = more || !bytes.Equal(f.file.raw[at.Start:at.End], f.file.raw[r.at.Start:r.at.End])
+		at := r.messages[k].at
+		more = more || !bytes.Equal(r.file.raw[at.Start:at.End], r.file.raw[record.at.Start:record.at.End])
 	}
 	return more
 }
@@ -98,115 +98,115 @@ func duplicateMessages(l *Log) (again map[int]bool) {
 }
 
 // run processes all lines except the given ones.
-func (f *geminiReplay) run(without map[int]bool) {
-	f.emptiedBy, f.index, f.file.snapshotGap = -1, make(map[string]int), nil
-	for i, u := range f.file.units {
+func (r *geminiReplay) run(without map[int]bool) {
+	r.emptiedBy, r.index, r.file.snapshotGap = -1, make(map[string]int), nil
+	for i, u := range r.file.units {
 		if u.alone && !without[i] { // otherwise Gemini CLI cannot parse the line
-			f.applyLine(i, objectAt(f.file.raw, u.span))
+			r.applyLine(i, objectAt(r.file.raw, u.span))
 		}
 	}
-	f.restoreForgotten(-1)
+	r.restoreForgotten(-1)
 }
 
 // records returns the resulting messages and reports a missing snapshot.
-func (f *geminiReplay) records() []chatRecord {
-	if g := f.file.snapshotGap; g != nil {
-		at := f.file.units[g.emptiedBy]
-		f.file.damageAt(at.span.Start, at.line, "lost-snapshot")
+func (r *geminiReplay) records() []chatRecord {
+	if g := r.file.snapshotGap; g != nil {
+		at := r.file.units[g.emptiedBy]
+		r.file.damageAt(at.span.Start, at.line, "lost-snapshot")
 	}
-	return f.messages
+	return r.messages
 }
 
-func (f *geminiReplay) applyLine(i int, o object) {
+func (r *geminiReplay) applyLine(i int, o object) {
 	id := o.Text("id")
 	if at := o.Object("$set"); id == "" {
-		f.hasHead = f.hasHead || o.Text("sessionId") != "" && o.Text("projectHash") != "" || at.Text("sessionId") != "" && at.Text("projectHash") != ""
+		r.hasHead = r.hasHead || o.Text("sessionId") != "" && o.Text("projectHash") != "" || at.Text("sessionId") != "" && at.Text("projectHash") != ""
 	}
 	switch {
 	case o.Has("$rewindTo"):
-		f.restoreForgotten(i)
-		k, ok := f.index[o.Text("$rewindTo")]
+		r.restoreForgotten(i)
+		k, ok := r.index[o.Text("$rewindTo")]
 		if !ok {
 			k = 0
 		}
-		for _, r := range f.messages[k:] {
-			delete(f.index, r.id)
+		for _, record := range r.messages[k:] {
+			delete(r.index, record.id)
 		}
-		f.messages = f.messages[:k]
+		r.messages = r.messages[:k]
 	case id != "":
-		f.restoreForgotten(i)
-		f.put(chatRecord{id, i, f.file.units[i].span})
+		r.restoreForgotten(i)
+		r.put(chatRecord{id, i, r.file.units[i].span})
 	case o.Has("$set"):
 		if set := o.Object("$set"); set.Has("messages") {
-			f.replaceAll(i, set.List("messages"))
+			r.replaceAll(i, set.List("messages"))
 		}
 	case o.Has("messages"):
-		f.putList(i, o.List("messages"))
+		r.putList(i, o.List("messages"))
 	case o.Has("sessionId") && o.Has("startTime"):
-		f.beginRun(o.Text("sessionId"))
+		r.beginRun(o.Text("sessionId"))
 	}
 }
 
-func (f *geminiReplay) put(r chatRecord) {
-	k, ok := f.index[r.id]
+func (r *geminiReplay) put(record chatRecord) {
+	k, ok := r.index[record.id]
 	if !ok {
-		k = len(f.messages)
-		f.index[r.id] = k
-		f.messages = append(f.messages, chatRecord{})
+		k = len(r.messages)
+		r.index[record.id] = k
+		r.messages = append(r.messages, chatRecord{})
 	}
-	f.messages[k] = r
+	r.messages[k] = record
 }
 
-func (f *geminiReplay) putList(unit int, list []jsonspan.Span) {
+func (r *geminiReplay) putList(unit int, list []jsonspan.Span) {
 	for _, e := range list {
-		if id := objectAt(f.file.raw, e).Text("id"); id != "" {
-			f.put(chatRecord{id, unit, e})
+		if id := objectAt(r.file.raw, e).Text("id"); id != "" {
+			r.put(chatRecord{id, unit, e})
 		}
 	}
 }
 
 // beginRun processes a head: the first one, or one that resumes the same chat.
-func (f *geminiReplay) beginRun(session string) {
-	if f.session == "" {
-		f.session = session
+func (r *geminiReplay) beginRun(session string) {
+	if r.session == "" {
+		r.session = session
 	}
-	if session == f.session && f.hasSentMessage(f.messages) {
-		f.beforeResume, f.emptiedBy = slices.Clone(f.messages), -1
+	if session == r.session && r.hasSentMessage(r.messages) {
+		r.beforeResume, r.emptiedBy = slices.Clone(r.messages), -1
 	}
 }
 
 // replaceAll replaces all messages by a list.
-func (f *geminiReplay) replaceAll(i int, list []jsonspan.Span) {
-	f.messages, f.index = nil, make(map[string]int)
-	f.putList(i, list)
+func (r *geminiReplay) replaceAll(i int, list []jsonspan.Span) {
+	r.messages, r.index = nil, make(map[string]int)
+	r.putList(i, list)
 	switch {
-	case f.hasSentMessage(f.messages): // these messages are sent, so earlier losses no longer matter
-		f.beforeResume, f.emptiedBy, f.file.snapshotGap = nil, -1, nil
-	case f.beforeResume != nil:
-		f.emptiedBy = i
+	case r.hasSentMessage(r.messages): // these messages are sent, so earlier losses no longer matter
+		r.beforeResume, r.emptiedBy, r.file.snapshotGap = nil, -1, nil
+	case r.beforeResume != nil:
+		r.emptiedBy = i
 	}
 }
 
 // hasSentMessage reports whether one of the messages is sent.
-func (f *geminiReplay) hasSentMessage(all []chatRecord) bool {
-	return slices.ContainsFunc(all, func(r chatRecord) bool {
-		m := objectAt(f.file.raw, r.at)
+func (r *geminiReplay) hasSentMessage(all []chatRecord) bool {
+	return slices.ContainsFunc(all, func(record chatRecord) bool {
+		m := objectAt(r.file.raw, record.at)
 		return m.Text("type") != "user" || !isUnsentUserMessage(geminiContent(m))
 	})
 }
 
 // restoreForgotten restores the messages from before a resume if they were not repeated before the
 // next message.
-func (f *geminiReplay) restoreForgotten(next int) {
-	if f.beforeResume != nil && f.emptiedBy >= 0 {
-		for _, r := range f.beforeResume {
-			if _, ok := f.index[r.id]; !ok {
-				f.put(r)
+func (r *geminiReplay) restoreForgotten(next int) {
+	if r.beforeResume != nil && r.emptiedBy >= 0 {
+		for _, record := range r.beforeResume {
+			if _, ok := r.index[record.id]; !ok {
+				r.put(record)
 			}
 		}
-		f.file.snapshotGap = &snapshotGap{f.emptiedBy, next, slices.Clone(f.messages)}
+		r.file.snapshotGap = &snapshotGap{r.emptiedBy, next, slices.Clone(r.messages)}
 	}
-	f.beforeResume, f.emptiedBy = nil, -1
+	r.beforeResume, r.emptiedBy = nil, -1
 }
 
 // finish repeats the messages from before a resume if their snapshot was lost, and writes a missing
@@ -237,5 +237,5 @@ func (c geminiCLI) finish(e *edits) {
 		x := e.unit(g.insertBefore)
 		x.before = append(x.before, line)
 	}
-	e.addChange(Change{Line: e.file.units[g.emptiedBy].line}, wire.ActionInsert, "lost-snapshot", nil, len(line), "the messages from before the session was resumed, said again")
+	e.addChange(Change{Line: e.file.units[g.emptiedBy].line, Change: wire.Change{Action: wire.ActionInsert, Rule: "lost-snapshot", Bytes: len(line)}}, "the messages from before the session was resumed, said again")
 }

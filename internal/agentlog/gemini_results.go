@@ -17,14 +17,14 @@ type heldResults struct {
 	changed     bool
 }
 
-func (m *geminiRepairer) readToolCalls(x *geminiEdit) []*heldResults {
+func (r *geminiRepairer) readToolCalls(x *geminiEdit) []*heldResults {
 	var all []*heldResults
-	message := objectAt(m.edits.file.raw, x.at)
+	message := objectAt(r.edits.file.raw, x.at)
 	for _, c := range message.List("toolCalls") {
-		call := objectAt(m.edits.file.raw, c)
+		call := objectAt(r.edits.file.raw, c)
 		h := &heldResults{at: c, id: call.Text("id"), name: call.Text("name"), parts: geminiResults(call)}
 		for _, p := range h.parts {
-			if r := responseOf(p); h.ownResponse == nil && len(r.Members) > 0 && r.Text("id") == h.id && r.Text("name") == h.name {
+			if response := responseOf(p); h.ownResponse == nil && len(response.Members) > 0 && response.Text("id") == h.id && response.Text("name") == h.name {
 				h.ownResponse = p
 			}
 		}
@@ -41,60 +41,60 @@ func responseOf(part []byte) object {
 // sortResults assigns each response to its own toolCall, once. After a compaction, Gemini CLI
 // writes the responses of all parallel calls into each of them. It reports whether anything
 // changed.
-func (m *geminiRepairer) sortResults(f *Finding, x *geminiEdit) bool {
-	if m.sorted[x.at.Start] { // once per round, however many findings there are
+func (r *geminiRepairer) sortResults(finding *Finding, edit *geminiEdit) bool {
+	if r.sorted[edit.at.Start] { // once per round, however many findings there are
 		return false
 	}
-	m.sorted[x.at.Start] = true
-	all := m.readToolCalls(x)
+	r.sorted[edit.at.Start] = true
+	all := r.readToolCalls(edit)
 	byID := make(map[string]*heldResults, len(all))
-	for _, h := range all {
-		if h.id != "" && byID[h.id] == nil {
-			byID[h.id] = h
+	for _, held := range all {
+		if held.id != "" && byID[held.id] == nil {
+			byID[held.id] = held
 		}
 	}
-	c := Change{Thread: m.thread.Name, Line: f.Line}
-	for _, h := range all {
+	change := Change{Thread: r.thread.Name, Line: finding.Line}
+	for _, held := range all {
 		var stay [][]byte
 		own := false // the own response is among the kept parts
-		for _, p := range h.parts {
-			r := responseOf(p)
-			of := byID[r.Text("id")]
+		for _, p := range held.parts {
+			response := responseOf(p)
+			of := byID[response.Text("id")]
 			switch {
-			case len(r.Members) == 0 || of == nil || r.Text("name") != of.name, of == h && !own && bytes.Equal(p, h.ownResponse):
-				own = own || of == h
+			case len(response.Members) == 0 || of == nil || response.Text("name") != of.name, of == held && !own && bytes.Equal(p, held.ownResponse):
+				own = own || of == held
 				stay = append(stay, p)
 				continue
-			case of != h && of.ownResponse == nil: // the response is missing from its own call
+			case of != held && of.ownResponse == nil: // the response is missing from its own call
 				of.ownResponse, of.changed = p, true
-				m.edits.addChange(c, wire.ActionMove, "displaced-result", []string{of.id}, 0, "moved to its call")
-			case bytes.Equal(r.Value("response"), responseOf(of.ownResponse).Value("response")) && bytes.Equal(r.Value("parts"), responseOf(of.ownResponse).Value("parts")):
-				m.edits.addChange(c, wire.ActionDrop, "duplicate-result", []string{of.id}, -len(p), "a copy of the result that its call holds")
+				r.edits.addChange(change.with(wire.Change{Action: wire.ActionMove, Rule: "displaced-result", IDs: []string{of.id}}), "moved to its call")
+			case bytes.Equal(response.Value("response"), responseOf(of.ownResponse).Value("response")) && bytes.Equal(response.Value("parts"), responseOf(of.ownResponse).Value("parts")):
+				r.edits.addChange(change.with(wire.Change{Action: wire.ActionDrop, Rule: "duplicate-result", IDs: []string{of.id}, Bytes: -len(p)}), "a copy of the result that its call holds")
 			case holdsSpeaker(p):
 				stay = append(stay, p)
 				continue
 			default:
-				stay = append(stay, quotedResponse(r, string(r.Value("response")))...)
-				m.edits.addChange(c, wire.ActionEdit, "duplicate-result", []string{of.id}, 0, "another result of a call, kept as quoted text")
+				stay = append(stay, quotedResponse(response, string(response.Value("response")))...)
+				r.edits.addChange(change.with(wire.Change{Action: wire.ActionEdit, Rule: "duplicate-result", IDs: []string{of.id}}), "another result of a call, kept as quoted text")
 			}
-			h.changed = true
+			held.changed = true
 		}
-		if h.changed {
-			h.parts = stay
+		if held.changed {
+			held.parts = stay
 		}
 	}
 	some := false
-	for _, h := range all {
-		if !h.changed {
+	for _, held := range all {
+		if !held.changed {
 			continue
 		}
 		some = true
-		if h.ownResponse != nil && !slices.ContainsFunc(h.parts, func(p []byte) bool { return bytes.Equal(p, h.ownResponse) }) {
-			h.parts = append(slices.Clip(h.parts), h.ownResponse)
+		if held.ownResponse != nil && !slices.ContainsFunc(held.parts, func(p []byte) bool { return bytes.Equal(p, held.ownResponse) }) {
+			held.parts = append(slices.Clip(held.parts), held.ownResponse)
 		}
-		call := objectAt(m.edits.file.raw, h.at)
-		x.calls[h.at.Start] = call.With("result", array(h.parts...))
-		m.changed[h.at.Start] = true
+		call := objectAt(r.edits.file.raw, held.at)
+		edit.calls[held.at.Start] = call.With("result", array(held.parts...))
+		r.changed[held.at.Start] = true
 	}
 	return some
 }

@@ -104,7 +104,7 @@ func wholeObject(raw []byte) (jsonspan.Span, bool) {
 }
 
 func (g goose) addThread(l *Log, name string, first, end int) {
-	k, n := newPairCounts(), 0
+	pairs, n := newPairCounts(), 0
 	b := l.newBodyBuilder(wire.Anthropic, "")
 	for i := first; i < end; i++ {
 		o := l.object(i)
@@ -113,20 +113,20 @@ func (g goose) addThread(l *Log, name string, first, end int) {
 		}
 		n++
 		if string(o.Object("metadata").Value("agentVisible")) != "false" {
-			g.appendMessage(l, b, i, o, k)
+			g.appendMessage(l, b, i, o, pairs)
 		}
 	}
 	if n == 0 {
 		return
 	}
-	if len(l.lists) == 0 || len(k.calls)+len(k.results) > 0 { // recordings without calls are not counted
-		l.addToTally(k, n)
+	if len(l.lists) == 0 || len(pairs.calls)+len(pairs.results) > 0 { // recordings without calls are not counted
+		l.addToTally(pairs, n)
 	}
-	l.addPairsThread(name, Main, "", b, k)
+	l.addPairsThread(name, Main, "", b, pairs)
 }
 
-func (goose) appendMessage(l *Log, b *bodyBuilder, i int, o object, k *pairCounts) {
-	t := messageBuilder{counts: k}
+func (goose) appendMessage(l *Log, body *bodyBuilder, i int, o object, pairs *pairCounts) {
+	t := messageBuilder{counts: pairs}
 	for _, m := range o.Items("content") {
 		id := m.Text("id")
 		switch m.Text("type") {
@@ -148,7 +148,7 @@ func (goose) appendMessage(l *Log, b *bodyBuilder, i int, o object, k *pairCount
 			t.addText(m.Value("text"), m.Span)
 		}
 	}
-	t.appendTo(b, i, roleOf(o.Text("role")))
+	t.appendTo(body, i, roleOf(o.Text("role")))
 }
 
 func (goose) stub(l *Log, t *Thread, call transcript.BlockID, text string) []byte {

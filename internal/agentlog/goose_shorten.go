@@ -56,21 +56,21 @@ func (g goose) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 
 // newMessage returns a message that only the model sees: a shorter version of unit u, or a new
 // message.
-func (g goose) newMessage(l *Log, u int, p piece) ([]byte, bool) {
-	o := l.object(u)
+func (g goose) newMessage(l *Log, unit int, piece piece) ([]byte, bool) {
+	o := l.object(unit)
 	was := make(map[string]object) // calls and results by type and id
 	for _, c := range o.List("content") {
 		if m := objectAt(l.raw, c); m.Has("id") {
 			was[m.Text("type")+" "+m.Text("id")] = m
 		}
 	}
-	m := objectOf(p.raw)
+	m := objectOf(piece.raw)
 	var content [][]byte
 	if text := m.Value("content"); len(text) > 0 && text[0] == '"' {
 		content = append(content, textBlock(text))
 	}
 	for _, at := range m.List("content") {
-		b := objectAt(p.raw, at)
+		b := objectAt(piece.raw, at)
 		switch b.Text("type") {
 		case "text":
 			content = append(content, textBlock(b.Value("text")))
@@ -88,17 +88,17 @@ func (g goose) newMessage(l *Log, u int, p piece) ([]byte, bool) {
 			if !ok {
 				return nil, false
 			}
-			content = append(content, old.With("toolResult", g.withShorterText(old.Object("toolResult"), resultText(p.raw, b))))
+			content = append(content, old.With("toolResult", g.withShorterText(old.Object("toolResult"), resultText(piece.raw, b))))
 		default:
 			return nil, false
 		}
 	}
-	sum := sha256.Sum256(p.raw)
+	sum := sha256.Sum256(piece.raw)
 	var id []byte
 	if old := o.Text("id"); old != "" {
 		id = quote(fmt.Sprintf("%s_pare_%x", old, sum[:4]))
 	}
-	return write("id", id, "role", p.role.String(), "created", o.Mark("created"), "content", array(content...),
+	return write("id", id, "role", piece.role.String(), "created", o.Mark("created"), "content", array(content...),
 		"metadata", write("userVisible", []byte("false"), "agentVisible", []byte("true"))), true
 }
 

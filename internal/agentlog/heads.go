@@ -31,7 +31,7 @@ func (l *Log) lacksHead() bool {
 
 func (e *edits) prependHead(head []byte) {
 	e.prepended = append(e.prepended, head)
-	e.addChange(Change{Line: 1}, wire.ActionInsert, headRule, nil, len(head), "a head, without which the agent does not open the file")
+	e.addChange(Change{Line: 1, Change: wire.Change{Action: wire.ActionInsert, Rule: headRule, Bytes: len(head)}}, "a head, without which the agent does not open the file")
 }
 
 // startsFile reports whether a unit is the first one in the file and alone on its line.

@@ -102,8 +102,8 @@ func (e *edits) keepWords() (held []int) {
 
 // keepUnitWords keeps lost strings of a unit in the file. It returns false if the format cannot
 // hold them.
-func (e *edits) keepUnitWords(u int, taken []removedString, lost map[int]bool) bool {
-	x, old := e.unit(u), e.file.units[u].span
+func (e *edits) keepUnitWords(unit int, taken []removedString, lost map[int]bool) bool {
+	x, old := e.unit(unit), e.file.units[unit].span
 	if x.drop {
 		p, ok := e.file.reader.(skipper)
 		if !ok {
@@ -126,11 +126,11 @@ func (e *edits) keepUnitWords(u int, taken []removedString, lost map[int]bool) b
 			x.body = appendKept(x.body, words)
 		}
 	}
-	c := Change{Line: e.file.units[u].line}
+	c := Change{Line: e.file.units[unit].line}
 	if e.file.files != nil {
 		c.File = e.file.fileAt(old.Start).path
 	}
-	e.addChange(c, wire.ActionEdit, keptRule, nil, 0, "what else the record says stays in the file, where the agent passes it over")
+	e.addChange(c.with(wire.Change{Action: wire.ActionEdit, Rule: keptRule}), "what else the record says stays in the file, where the agent passes it over")
 	return true
 }
 
@@ -183,14 +183,14 @@ func (c *lossCheck) findCopies() {
 }
 
 // changes reports whether a unit is removed or rewritten.
-func (x *unitEdit) changes(old []byte) bool {
-	return x != nil && (x.drop || x.body != nil && !bytes.Equal(x.body, old))
+func (u *unitEdit) changes(old []byte) bool {
+	return u != nil && (u.drop || u.body != nil && !bytes.Equal(u.body, old))
 }
 
 // noteRemoved notes the strings in the changed part of a unit, except those named in a receipt.
-func (c *lossCheck) noteRemoved(u int) {
-	at := c.edits.file.units[u].span
-	old, x := c.edits.file.raw[at.Start:at.End], c.edits.units[u]
+func (c *lossCheck) noteRemoved(unit int) {
+	at := c.edits.file.units[unit].span
+	old, x := c.edits.file.raw[at.Start:at.End], c.edits.units[unit]
 	if !x.changes(old) || x.drop && c.copies[string(old)] {
 		return
 	}
@@ -204,7 +204,7 @@ func (c *lossCheck) noteRemoved(u int) {
 		}
 	}
 	from, to = from+at.Start, to+at.Start
-	named := c.edits.allowedLoss[u]
+	named := c.edits.allowedLoss[unit]
 	slices.SortFunc(named, func(a, b jsonspan.Span) int { return cmp.Compare(a.Start, b.Start) })
 	eachWord(c.edits.file.raw, at, func(s jsonspan.Span) {
 		for len(named) > 0 && named[0].End <= s.Start {
@@ -214,7 +214,7 @@ func (c *lossCheck) noteRemoved(u int) {
 			return
 		}
 		text := decodeString(c.edits.file.raw, s)
-		c.removed = append(c.removed, removedString{u, s, text})
+		c.removed = append(c.removed, removedString{unit, s, text})
 		c.missing[text] = true
 	})
 }
@@ -254,13 +254,13 @@ func (c *lossCheck) findMissing() {
 }
 
 // insertions yields the values that an edit inserts.
-func (x *unitEdit) insertions(yield func([]byte) bool) {
-	if x == nil {
+func (u *unitEdit) insertions(yield func([]byte) bool) {
+	if u == nil {
 		return
 	}
-	all := slices.Concat(x.before, x.after)
-	if !x.drop && x.body != nil {
-		all = append(all, x.body)
+	all := slices.Concat(u.before, u.after)
+	if !u.drop && u.body != nil {
+		all = append(all, u.body)
 	}
 	for _, raw := range all {
 		if !yield(raw) {
@@ -378,29 +378,29 @@ func eachWord(raw []byte, at jsonspan.Span, visit func(content jsonspan.Span)) {
 // eachString calls visit with each string of a value, without quotes, and the name of its member.
 // It also visits the names themselves, with an empty member.
 func eachString(raw []byte, at jsonspan.Span, visit func(member, content jsonspan.Span, key bool)) {
-	s := jsonspan.Borrow(raw[at.Start:at.End], jsonspan.Structural)
-	defer s.Return()
+	scanner := jsonspan.Borrow(raw[at.Start:at.End], jsonspan.Structural)
+	defer scanner.Return()
 	within := func(x jsonspan.Span) jsonspan.Span {
 		return jsonspan.Span{Start: x.Start + at.Start, End: x.End + at.Start}
 	}
 	var value func(member jsonspan.Span)
 	value = func(member jsonspan.Span) {
-		switch s.Peek() {
+		switch scanner.Peek() {
 		case jsonspan.Object:
-			s.Enter()
-			for key, ok := s.Key(); ok; key, ok = s.Key() {
+			scanner.Enter()
+			for key, ok := scanner.Key(); ok; key, ok = scanner.Key() {
 				visit(jsonspan.Span{}, within(key), true)
 				value(within(key))
 			}
 		case jsonspan.Array:
-			s.Enter()
-			for s.Element() {
+			scanner.Enter()
+			for scanner.Element() {
 				value(member)
 			}
 		case jsonspan.String:
-			visit(member, within(s.Str()), false)
+			visit(member, within(scanner.Str()), false)
 		default:
-			s.Skip()
+			scanner.Skip()
 		}
 	}
 	value(jsonspan.Span{})

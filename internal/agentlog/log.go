@@ -221,7 +221,7 @@ func (l *Log) markUnreadable() {
 
 // readListDocument reads a file that is one object with a list, as one thread. add appends an
 // element of the list to the body and returns the element's model, or "".
-func (l *Log) readListDocument(name string, add func(b *bodyBuilder, u int, item object, k *pairCounts) (model string)) {
+func (l *Log) readListDocument(name string, add func(b *bodyBuilder, u int, item object, pairs *pairCounts) (model string)) {
 	at, ok := l.documentSpan()
 	if !ok {
 		return
@@ -232,14 +232,14 @@ func (l *Log) readListDocument(name string, add func(b *bodyBuilder, u int, item
 		return
 	}
 	all := l.readList(list)
-	k, model := newPairCounts(), ""
+	pairs, model := newPairCounts(), ""
 	b := l.newBodyBuilder(wire.Anthropic, "")
 	for u := all.first; u < all.end; u++ {
-		model = cmp.Or(add(b, u, l.object(u), k), model)
+		model = cmp.Or(add(b, u, l.object(u), pairs), model)
 	}
 	if len(b.parts) > 0 {
-		l.addToTally(k, len(b.parts))
-		l.addPairsThread("main", Main, model, b, k)
+		l.addToTally(pairs, len(b.parts))
+		l.addPairsThread("main", Main, model, b, pairs)
 	}
 }
 

@@ -233,25 +233,25 @@ type recordingFS struct {
 }
 
 // Open opens a file and records its information.
-func (s *recordingFS) Open(name string) (fs.File, error) {
-	f, err := s.FS.Open(name)
+func (r *recordingFS) Open(name string) (fs.File, error) {
+	f, err := r.FS.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		s.files[name] = info
+		r.files[name] = info
 	}
 	return f, nil
 }
 
 // ReadDir lists only the messages and parts of the session. Parts are in a folder named after their
 // message or, in the older layout, after the session.
-func (s *recordingFS) ReadDir(name string) ([]fs.DirEntry, error) {
-	names := []string{s.id}
+func (r *recordingFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	names := []string{r.id}
 	switch {
-	case s.id != "" && name == "message":
-	case s.id != "" && name == "part":
-		messages, err := fs.ReadDir(s.FS, path.Join("message", s.id))
+	case r.id != "" && name == "message":
+	case r.id != "" && name == "part":
+		messages, err := fs.ReadDir(r.FS, path.Join("message", r.id))
 		if err != nil {
 			return nil, err
 		}
@@ -260,15 +260,15 @@ func (s *recordingFS) ReadDir(name string) ([]fs.DirEntry, error) {
 		}
 	default:
 		// Pipes and devices are not messages, and reading them might never end.
-		all, err := fs.ReadDir(s.FS, name)
+		all, err := fs.ReadDir(r.FS, name)
 		return slices.DeleteFunc(all, func(d fs.DirEntry) bool {
-			info, err := fs.Stat(s.FS, path.Join(name, d.Name()))
+			info, err := fs.Stat(r.FS, path.Join(name, d.Name()))
 			return err == nil && !info.IsDir() && !info.Mode().IsRegular()
 		}), err
 	}
 	var all []fs.DirEntry
 	for _, n := range names {
-		if info, err := fs.Stat(s.FS, path.Join(name, n)); err == nil {
+		if info, err := fs.Stat(r.FS, path.Join(name, n)); err == nil {
 			all = append(all, fs.FileInfoToDirEntry(info))
 		}
 	}

@@ -159,25 +159,25 @@ func (c openCode) read(l *Log) {
 
 // addSession adds a thread with the sent messages of a session and one with the others.
 func (c openCode) addSession(l *Log, s *ocSession, main, dormant string) {
-	k := newPairCounts()
+	pairs := newPairCounts()
 	live, rest := l.newBodyBuilder(wire.Anthropic, ""), l.newBodyBuilder(wire.Anthropic, "")
 	model := ""
 	sent, hidden := c.splitAtCompaction(l, s)
 	for _, m := range hidden {
-		c.appendMessage(l, rest, m, k)
+		c.appendMessage(l, rest, m, pairs)
 	}
 	for _, m := range sent {
 		o := m.object
 		if !c.isSent(l, o, m) {
-			c.appendMessage(l, rest, m, k)
+			c.appendMessage(l, rest, m, pairs)
 			continue
 		}
 		model = cmp.Or(o.Text("modelID"), o.Object("model").Text("modelID"), model)
-		c.appendMessage(l, live, m, k)
+		c.appendMessage(l, live, m, pairs)
 	}
-	l.addToTally(k, len(s.messages))
-	l.addPairsThread(main, Main, model, live, k)
-	l.addPairsThread(dormant, Dormant, "", rest, k)
+	l.addToTally(pairs, len(s.messages))
+	l.addPairsThread(main, Main, model, live, pairs)
+	l.addPairsThread(dormant, Dormant, "", rest, pairs)
 }
 
 // sessions groups the files into messages and sessions by their names, as opencode does.
@@ -254,7 +254,7 @@ func (openCode) sessions(l *Log) []*ocSession {
 
 // appendMessage adds a message and the results in its parts. Each part becomes a separate message,
 // so that a finding names its file.
-func (openCode) appendMessage(l *Log, b *bodyBuilder, m *ocMessage, k *pairCounts) {
+func (openCode) appendMessage(l *Log, body *bodyBuilder, message *ocMessage, pairs *pairCounts) {
 	type ended struct {
 		messageBuilder
 		unit int
@@ -262,25 +262,25 @@ func (openCode) appendMessage(l *Log, b *bodyBuilder, m *ocMessage, k *pairCount
 	var results []ended
 	flush := func() {
 		for _, r := range results {
-			r.appendTo(b, r.unit, "user")
+			r.appendTo(body, r.unit, "user")
 		}
 		results = nil
 	}
-	for _, p := range m.parts {
-		o, t := l.object(p), messageBuilder{counts: k}
+	for _, part := range message.parts {
+		o, t := l.object(part), messageBuilder{counts: pairs}
 		switch o.Text("type") {
 		case "text":
 			t.addText(o.Value("text"), o.Span)
-			t.appendTo(b, p, m.role)
+			t.appendTo(body, part, message.role)
 		case "step-start": // results of the previous step are sent first
 			flush()
 		case "tool":
-			if m.role != "assistant" { // not sent
+			if message.role != "assistant" { // not sent
 				continue
 			}
 			id, state := o.Text("callID"), o.Object("state")
 			t.addCall(id, o.Text("tool"), state.Value("input"), o.Span)
-			t.appendTo(b, p, "assistant")
+			t.appendTo(body, part, "assistant")
 			status := state.Text("status")
 			name := map[string]string{"completed": "output", "error": "error"}[status]
 			v, over := state.Get(name)
@@ -291,7 +291,7 @@ func (openCode) appendMessage(l *Log, b *bodyBuilder, m *ocMessage, k *pairCount
 			if at := state.Object("time"); status == "completed" && at.Has("compacted") {
 				said = [][]byte{textBlock(ocCleared)}
 			}
-			r := ended{messageBuilder{counts: k}, p}
+			r := ended{messageBuilder{counts: pairs}, part}
 			r.addResult(id, said, status == "error", o.Span)
 			results = append(results, r)
 		}
@@ -306,26 +306,26 @@ const ocCleared = "[Old tool result content cleared]"
 func (c openCode) repair(e *edits, t *Thread, o Options) error {
 	tr := t.Request.Transcript()
 	ids := newCallIDs(tr)
-	for _, f := range e.file.checkThread(t, o.Check) {
-		if f.Rule != "orphan-call" && f.Rule != "duplicate-call-id" || f.Block == transcript.NoBlock || f.Open && o.Repair.Open {
+	for _, finding := range e.file.checkThread(t, o.Check) {
+		if finding.Rule != "orphan-call" && finding.Rule != "duplicate-call-id" || finding.Block == transcript.NoBlock || finding.Open && o.Repair.Open {
 			continue
 		}
-		if e.file.isSpoiltFile(f.unit) {
+		if e.file.isSpoiltFile(finding.unit) {
 			continue // the next round, after the file is repaired
 		}
 		if o.AppendOnly {
 			return ErrAppendOnly
 		}
-		part := e.file.object(f.unit)
-		if f.Rule == "duplicate-call-id" {
-			c.settleDuplicateID(e, t, &f, part, ids)
+		part := e.file.object(finding.unit)
+		if finding.Rule == "duplicate-call-id" {
+			c.settleDuplicateID(e, t, &finding, part, ids)
 			continue
 		}
-		text := stubText(o.Repair, tr, f.Block)
+		text := stubText(o.Repair, tr, finding.Block)
 		state, ok := part.Get("state")
 		if !ok || e.file.raw[state.Start] != '{' { // opencode does not open a part without a state
-			e.setMembers(f.unit, "state", write("status", "error", "input", []byte("{}"), "error", text, "time", write("start", []byte("0"), "end", []byte("0"))))
-			e.addChange(Change{Thread: t.Name, File: f.File, Line: f.Line}, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
+			e.setMembers(finding.unit, "state", write("status", "error", "input", []byte("{}"), "error", text, "time", write("start", []byte("0"), "end", []byte("0"))))
+			e.addChange(Change{Thread: t.Name, File: finding.File, Line: finding.Line, Change: wire.Change{Action: wire.ActionInsert, Rule: finding.Rule, IDs: finding.IDs, Bytes: len(text)}}, "a stub: %s", text)
 			continue
 		}
 		s := objectAt(e.file.raw, state)
@@ -333,7 +333,7 @@ func (c openCode) repair(e *edits, t *Thread, o Options) error {
 		if start == nil {
 			start = []byte("0")
 		}
-		c := Change{Thread: t.Name, File: f.File, Line: f.Line}
+		c := Change{Thread: t.Name, File: finding.File, Line: finding.Line}
 		if v, ok := s.Get("output"); ok && e.file.raw[v.Start] == '"' { // the call has ended, but its state was not updated
 			end := s.Object("time").Value("end")
 			if end == nil {
@@ -345,12 +345,12 @@ func (c openCode) repair(e *edits, t *Thread, o Options) error {
 					pairs = append(pairs, must[0], []byte(must[1]))
 				}
 			}
-			e.replaceSpan(f.unit, state.Start, state.Len(), objectAt(e.file.raw, state).With(pairs...))
-			e.addChange(c, wire.ActionEdit, f.Rule, f.IDs, 0, "the output is there: the call has ended")
+			e.replaceSpan(finding.unit, state.Start, state.Len(), objectAt(e.file.raw, state).With(pairs...))
+			e.addChange(c.with(wire.Change{Action: wire.ActionEdit, Rule: finding.Rule, IDs: finding.IDs}), "the output is there: the call has ended")
 			continue
 		}
-		e.replaceSpan(f.unit, state.Start, state.Len(), objectAt(e.file.raw, state).With("status", "error", "error", text, "time", write("start", start, "end", start)))
-		e.addChange(c, wire.ActionInsert, f.Rule, f.IDs, len(text), "a stub: %s", text)
+		e.replaceSpan(finding.unit, state.Start, state.Len(), objectAt(e.file.raw, state).With("status", "error", "error", text, "time", write("start", start, "end", start)))
+		e.addChange(c.with(wire.Change{Action: wire.ActionInsert, Rule: finding.Rule, IDs: finding.IDs, Bytes: len(text)}), "a stub: %s", text)
 	}
 	return nil
 }
@@ -376,7 +376,7 @@ func (c openCode) settleDuplicateID(e *edits, t *Thread, f *Finding, part object
 	}
 	id := ids.mint(x.CallID)
 	e.setMembers(f.unit, "callID", id)
-	e.addChange(Change{Thread: t.Name, File: f.File, Line: f.Line}, wire.ActionRename, f.Rule, f.IDs, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
+	e.addChange(Change{Thread: t.Name, File: f.File, Line: f.Line, Change: wire.Change{Action: wire.ActionRename, Rule: f.Rule, IDs: f.IDs, Bytes: len(id) - len(x.CallID)}}, "id %q becomes %q: another call has it", x.CallID, id)
 }
 
 // replaceByEmptyPart replaces a part that repeats a call by an empty one. Such copies usually come
@@ -388,9 +388,9 @@ func (openCode) replaceByEmptyPart(e *edits, t *Thread, f *Finding, part object)
 	}
 	e.unit(f.unit).body = raw
 	c := Change{Thread: t.Name, File: f.File, Line: f.Line}
-	e.addChange(c, wire.ActionDrop, f.Rule, f.IDs, len(raw)-part.Span.Len(), "a call that another file makes, too; a part that says nothing stands in its place")
+	e.addChange(c.with(wire.Change{Action: wire.ActionDrop, Rule: f.Rule, IDs: f.IDs, Bytes: len(raw) - part.Span.Len()}), "a call that another file makes, too; a part that says nothing stands in its place")
 	if state := part.Object("state"); state.Has("output") || state.Has("error") {
-		e.addChange(c, wire.ActionDrop, "duplicate-result", f.IDs, 0, "the result goes with its call")
+		e.addChange(c.with(wire.Change{Action: wire.ActionDrop, Rule: "duplicate-result", IDs: f.IDs}), "the result goes with its call")
 	}
 }
 
@@ -400,26 +400,26 @@ func (c openCode) finish(e *edits) {
 		return
 	}
 	var lost *ocContext
-	for i, f := range e.file.files {
-		raw := e.file.raw[f.span.Start:f.span.End]
-		_, marked, ok := f.object(e.file.raw)
+	for i, file := range e.file.files {
+		raw := e.file.raw[file.span.Start:file.span.End]
+		_, marked, ok := file.object(e.file.raw)
 		if ok && !marked {
 			continue
 		}
 		if ok {
 			e.newFiles[i] = raw[len(byteOrderMark):]
-			e.addChange(Change{File: f.path, Line: 1}, wire.ActionEdit, markRule, nil, -len(byteOrderMark), "the byte order mark goes")
+			e.addChange(Change{File: file.path, Line: 1, Change: wire.Change{Action: wire.ActionEdit, Rule: markRule, Bytes: -len(byteOrderMark)}}, "the byte order mark goes")
 			continue
 		}
 		if lost == nil {
 			lost = c.readContext(e.file)
 		}
-		if front, ok := f.firstObject(e.file.raw); ok {
+		if front, ok := file.firstObject(e.file.raw); ok {
 			e.newFiles[i] = e.file.raw[front.Start:front.End]
-			e.addChange(Change{File: f.path, Line: 1}, wire.ActionEdit, "torn-file", nil, len(e.newFiles[i])-len(raw), "what stands behind its object goes")
+			e.addChange(Change{File: file.path, Line: 1, Change: wire.Change{Action: wire.ActionEdit, Rule: "torn-file", Bytes: len(e.newFiles[i]) - len(raw)}}, "what stands behind its object goes")
 			continue
 		}
-		folder, name := path.Split(strings.TrimSuffix(f.path, ".json"))
+		folder, name := path.Split(strings.TrimSuffix(file.path, ".json"))
 		folder = strings.TrimSuffix(folder, "/")
 		kind := "a part that says nothing stands in its place"
 		switch path.Base(path.Dir(folder)) {
@@ -436,7 +436,7 @@ func (c openCode) finish(e *edits) {
 				e.newFiles[i] = said
 			}
 		}
-		e.addChange(Change{File: f.path, Line: 1}, wire.ActionEdit, "torn-file", nil, len(e.newFiles[i])-len(raw), "%s", kind)
+		e.addChange(Change{File: file.path, Line: 1, Change: wire.Change{Action: wire.ActionEdit, Rule: "torn-file", Bytes: len(e.newFiles[i]) - len(raw)}}, "%s", kind)
 	}
 }
 

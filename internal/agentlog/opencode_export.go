@@ -78,14 +78,14 @@ func (c openCodeExport) readMessage(l *Log, o object) *ocMessage {
 	// bracket.
 	l.lists = append(l.lists, list{jsonspan.Span{Start: at.Start - 1, End: at.End}, head, head + 1})
 	info := objectAt(l.raw, at)
-	x := newMessage(info.Text("id"), info)
+	message := newMessage(info.Text("id"), info)
 	if info.Has(rowMember) {
 		l.damageAt(at.Start, line, "torn-row")
-		x = tornMessage(x.id, []byte(info.Text(rowMember)))
+		message = tornMessage(message.id, []byte(info.Text(rowMember)))
 	}
 	list, ok := o.Get("parts")
 	if !ok || l.raw[list.Start] != '[' {
-		return x
+		return message
 	}
 	all := l.readList(list)
 	for u := all.first; u < all.end; u++ {
@@ -94,12 +94,12 @@ func (c openCodeExport) readMessage(l *Log, o object) *ocMessage {
 		if part.Has(rowMember) {
 			l.damageUnit(u, "torn-row")
 		}
-		x.parts = append(x.parts, u)
+		message.parts = append(message.parts, u)
 	}
-	if x.torn && !x.object.Has("role") && slices.ContainsFunc(x.parts, func(p int) bool { return assistantParts[l.object(p).Text("type")] }) {
-		x.role = "assistant"
+	if message.torn && !message.object.Has("role") && slices.ContainsFunc(message.parts, func(p int) bool { return assistantParts[l.object(p).Text("type")] }) {
+		message.role = "assistant"
 	}
-	return x
+	return message
 }
 
 // rowMember is the member with the text of a database row that is not an object. The reader of the
@@ -111,17 +111,17 @@ func (c openCodeExport) finish(e *edits) {
 	if e.appendOnly {
 		return
 	}
-	for u := range e.file.units {
-		o := e.file.object(u)
+	for unit := range e.file.units {
+		o := e.file.object(unit)
 		torn, ok := o.Get(rowMember)
-		if !ok || e.heldUnits[u] {
+		if !ok || e.heldUnits[unit] {
 			continue
 		}
 		id := o.Text("id")
 		text := []byte(textAt(e.file.raw, torn))
 		kind, now := "a part that says nothing stands in its place", []byte(nil)
 		lost := c.readRowContext(e.file, o.Text("sessionID"))
-		if head := e.file.owners[u]; head == u {
+		if head := e.file.owners[unit]; head == unit {
 			kind, now = "a message in the manner of its neighbours stands in its place", lost.restoreMessage(o.Text("sessionID"), id)
 		} else {
 			message := o.Text("messageID")
@@ -131,9 +131,9 @@ func (c openCodeExport) finish(e *edits) {
 				now = lost.emptyPart(message, id)
 			}
 		}
-		e.unit(u).body = now
-		e.allowLoss(u, torn)
-		e.addChange(Change{Line: e.file.units[u].line}, wire.ActionEdit, "torn-row", nil, len(now)-o.Span.Len(), "%s", kind)
+		e.unit(unit).body = now
+		e.allowLoss(unit, torn)
+		e.addChange(Change{Line: e.file.units[unit].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "torn-row", Bytes: len(now) - o.Span.Len()}}, "%s", kind)
 	}
 }
 
@@ -217,12 +217,12 @@ func (openCodeExport) dropRest(e *edits, t *Thread, kept map[int]bool) {
 }
 
 // rewrite shortens the text or output of a part.
-func (openCodeExport) rewrite(e *edits, u int, now []byte) bool {
-	o := e.file.object(u)
+func (openCodeExport) rewrite(e *edits, unit int, now []byte) bool {
+	o := e.file.object(unit)
 	if o.Text("type") == "text" {
 		text, ok := onlyText(now)
 		if ok {
-			e.setMembers(u, "text", text)
+			e.setMembers(unit, "text", text)
 		}
 		return ok
 	}
@@ -238,14 +238,14 @@ func (openCodeExport) rewrite(e *edits, u int, now []byte) bool {
 		if state.Text("status") == "error" {
 			name = "error"
 		}
-		body := e.unitBytes(u)
+		body := e.unitBytes(unit)
 		in := objectOf(body).Object("state")
-		e.setMembers(u, "state", in.With(name, quote(resultText(now, b))))
+		e.setMembers(unit, "state", in.With(name, quote(resultText(now, b))))
 		return true
 	case "tool_use":
-		body := e.unitBytes(u)
+		body := e.unitBytes(unit)
 		in := objectOf(body).Object("state")
-		e.setMembers(u, "state", in.With("input", b.Value("input")))
+		e.setMembers(unit, "state", in.With("input", b.Value("input")))
 		return true
 	}
 	return false

@@ -59,25 +59,25 @@ func newContext() *ocContext {
 }
 
 // add adds a message of a session.
-func (x *ocContext) add(session string, m *ocMessage) {
-	x.session[m.id], x.role[m.id] = session, m.role
+func (c *ocContext) add(session string, m *ocMessage) {
+	c.session[m.id], c.role[m.id] = session, m.role
 	if m.torn {
-		x.torn[m.id] = m
+		c.torn[m.id] = m
 	} else if !m.object.Has("error") && !m.object.Has("summary") {
 		key := session + " " + m.role
-		x.messages[key] = append(x.messages[key], m)
+		c.messages[key] = append(c.messages[key], m)
 	}
 }
 
 // emptyPart returns a valid part that is not sent.
-func (x *ocContext) emptyPart(message, id string) []byte {
-	return write("id", id, "sessionID", x.session[message], "messageID", message, "type", "step-start")
+func (c *ocContext) emptyPart(message, id string) []byte {
+	return write("id", id, "sessionID", c.session[message], "messageID", message, "type", "step-start")
 }
 
 // restoreUserText returns a part with the remaining user text of a torn one, or nil if there is
 // none.
-func (x *ocContext) restoreUserText(torn []byte, message, id string) []byte {
-	if x.role[message] != "user" {
+func (c *ocContext) restoreUserText(torn []byte, message, id string) []byte {
+	if c.role[message] != "user" {
 		return nil
 	}
 	torn = bytes.ToValidUTF8(torn, replacementChar)
@@ -90,7 +90,7 @@ func (x *ocContext) restoreUserText(torn []byte, message, id string) []byte {
 	if kind := o.Text("type"); strings.TrimSpace(said) == "" || kind != "text" && kind != "" || o.Is("synthetic") || o.Is("ignored") {
 		return nil
 	}
-	return write("id", id, "sessionID", x.session[message], "messageID", message, "type", "text", "text", said)
+	return write("id", id, "sessionID", c.session[message], "messageID", message, "type", "text", "text", said)
 }
 
 // lastMember returns the offset of the text of the last member with that name, or -1.
@@ -113,10 +113,10 @@ func lastMember(torn []byte, name string) int {
 // restoreMessage returns a message with the id of an unreadable one. Its parts determine the role
 // if nothing else does. Missing members come from the preceding message of the same role, or else
 // the following one.
-func (x *ocContext) restoreMessage(session, id string) []byte {
-	m := x.torn[id]
+func (c *ocContext) restoreMessage(session, id string) []byte {
+	m := c.torn[id]
 	out := write("id", id, "sessionID", session, "role", m.role, "time", write("created", []byte("0")))
-	if all := x.messages[session+" "+m.role]; len(all) > 0 {
+	if all := c.messages[session+" "+m.role]; len(all) > 0 {
 		k, _ := slices.BinarySearchFunc(all, id, func(m *ocMessage, id string) int { return cmp.Compare(m.id, id) })
 		like := all[max(0, k-1)].object
 		out = like.With("id", id)

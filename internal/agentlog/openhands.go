@@ -82,7 +82,7 @@ func (h openHands) read(l *Log) {
 }
 
 func (h openHands) addThread(l *Log, name string, all list) {
-	k, n := newPairCounts(), 0
+	pairs, n := newPairCounts(), 0
 	b := l.newBodyBuilder(wire.Anthropic, "")
 	for i := all.first; i < all.end; i++ {
 		o := l.object(i)
@@ -91,21 +91,21 @@ func (h openHands) addThread(l *Log, name string, all list) {
 		}
 		if isEvent(o) {
 			n++
-			h.appendEvent(l, b, i, o, k)
+			h.appendEvent(l, b, i, o, pairs)
 		}
 	}
 	if n > 0 {
-		l.addToTally(k, n)
-		l.addPairsThread(name, Main, "", b, k)
+		l.addToTally(pairs, n)
+		l.addPairsThread(name, Main, "", b, pairs)
 	}
 }
 
-func (openHands) appendEvent(l *Log, b *bodyBuilder, i int, o object, k *pairCounts) {
+func (openHands) appendEvent(l *Log, b *bodyBuilder, i int, o object, pairs *pairCounts) {
 	meta := o.Object("tool_call_metadata")
-	id, role, t := meta.Text("tool_call_id"), "assistant", messageBuilder{counts: k}
+	id, role, t := meta.Text("tool_call_id"), "assistant", messageBuilder{counts: pairs}
 	switch action, observation := o.Text("action"), o.Text("observation"); {
 	case id != "" && action == "finish":
-		k.calls[id]++
+		pairs.calls[id]++
 		t.addText(o.Value("message"), o.Span)
 	case id != "" && action != "":
 		t.addCall(id, meta.Text("function_name"), o.Value("args"), o.Span)

@@ -62,35 +62,35 @@ func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
 }
 
 // cause describes a finding in plain words.
-func (l *Log) cause(f Finding) string {
-	at := fmt.Sprintf(" (line %d)", f.Line)
-	if f.File != "" {
+func (l *Log) cause(finding Finding) string {
+	at := fmt.Sprintf(" (line %d)", finding.Line)
+	if finding.File != "" {
 		at = ""
 	}
 	call := ""
-	if f.thread != nil && f.Block != transcript.NoBlock {
-		call = callName(f.thread.Request, f.Block)
+	if finding.thread != nil && finding.Block != transcript.NoBlock {
+		call = callName(finding.thread.Request, finding.Block)
 	}
 	switch {
-	case f.Rule == OverWindow && f.thread != nil && !l.Counted(f.thread).Refused:
-		return l.tooLongMessage(l.Size(f.thread).Amount()) // the caller shows the fill separately
-	case f.Rule == OverWindow:
-		return f.Message
-	case f.Rule == "orphan-call" && call != "":
+	case finding.Rule == OverWindow && finding.thread != nil && !l.Counted(finding.thread).Refused:
+		return l.tooLongMessage(l.Size(finding.thread).Amount()) // the caller shows the fill separately
+	case finding.Rule == OverWindow:
+		return finding.Message
+	case finding.Rule == "orphan-call" && call != "":
 		return "the call " + call + " has no result" + at
-	case f.Rule == "orphan-result":
+	case finding.Rule == "orphan-result":
 		return "a result has lost its call" + at
-	case f.Rule == "displaced-result":
+	case finding.Rule == "displaced-result":
 		return "a result is not where the provider looks for it" + at
-	case f.Rule == "duplicate-result":
+	case finding.Rule == "duplicate-result":
 		return "a call has more than one result" + at
-	case f.Physical:
-		means, _, _ := strings.Cut(f.Message, "; ")
+	case finding.Physical:
+		means, _, _ := strings.Cut(finding.Message, "; ")
 		return means + at
 	}
-	means := wirex.RuleSlugs()[f.Rule]
+	means := wirex.RuleSlugs()[finding.Rule]
 	if means == "" {
-		means = f.Message
+		means = finding.Message
 	}
 	return means + at
 }

@@ -251,7 +251,7 @@ func (pi) pathToLeaf(l *Log, t *piTree) []int {
 }
 
 // appendSent adds the messages that pi sends and returns their units.
-func (p pi) appendSent(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
+func (p pi) appendSent(l *Log, t *piTree, body *bodyBuilder) map[int]bool {
 	path := t.path
 	n := 0
 	for _, i := range path {
@@ -259,8 +259,8 @@ func (p pi) appendSent(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 			n += l.units[i].span.Len()
 		}
 	}
-	b.reserve(n)
-	kept, before := p.appendCompaction(l, t, b)
+	body.reserve(n)
+	kept, before := p.appendCompaction(l, t, body)
 	edits := make(map[string]object) // by id of the edited entry
 	for _, i := range kept {
 		if t.entries[i].kind == "context_edit" {
@@ -283,11 +283,11 @@ func (p pi) appendSent(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 		}
 		switch e.kind {
 		case "branch_summary":
-			p.appendSummary(l, b, i, "summary")
+			p.appendSummary(l, body, i, "summary")
 			open = false
 			continue
 		case "custom_message":
-			p.appendCustom(l, b, i)
+			p.appendCustom(l, body, i)
 			open = false
 			continue
 		}
@@ -305,7 +305,7 @@ func (p pi) appendSent(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 		}
 		if role == "assistant" || role == "user" {
 			for _, h := range held {
-				p.appendMessage(l, b, h, jsonspan.Span{})
+				p.appendMessage(l, body, h, jsonspan.Span{})
 			}
 			held, open = nil, false
 		}
@@ -314,10 +314,10 @@ func (p pi) appendSent(l *Log, t *piTree, b *bodyBuilder) map[int]bool {
 			continue
 		}
 		open = open || role == "assistant"
-		p.appendMessage(l, b, i, content)
+		p.appendMessage(l, body, i, content)
 	}
 	for _, h := range held {
-		p.appendMessage(l, b, h, jsonspan.Span{})
+		p.appendMessage(l, body, h, jsonspan.Span{})
 	}
 	return sent
 }
@@ -419,18 +419,18 @@ func (pi) appendCustom(l *Log, b *bodyBuilder, i int) {
 }
 
 // appendMessage adds the message of a line. A non-empty content replaces the message's own content.
-func (pi) appendMessage(l *Log, b *bodyBuilder, i int, content jsonspan.Span) {
-	m, t := l.object(i).Object("message"), messageBuilder{}
-	role := m.Text("role")
+func (pi) appendMessage(l *Log, body *bodyBuilder, unit int, content jsonspan.Span) {
+	message, t := l.object(unit).Object("message"), messageBuilder{}
+	role := message.Text("role")
 	if content.Len() == 0 {
-		content, _ = m.Get("content")
+		content, _ = message.Get("content")
 	}
 	switch {
 	case role == "toolResult":
-		t.addResult(m.Text("toolCallId"), textBlocks(l.raw, content), m.Is("isError"), m.Span)
+		t.addResult(message.Text("toolCallId"), textBlocks(l.raw, content), message.Is("isError"), message.Span)
 	case role == "bashExecution":
 		for _, name := range []string{"command", "output"} {
-			if v, ok := m.Get(name); ok && v.Len() > 2 && l.raw[v.Start] == '"' {
+			if v, ok := message.Get(name); ok && v.Len() > 2 && l.raw[v.Start] == '"' {
 				t.addText(l.raw[v.Start:v.End], v)
 			}
 		}
@@ -449,10 +449,10 @@ func (pi) appendMessage(l *Log, b *bodyBuilder, i int, content jsonspan.Span) {
 		}
 	}
 	if len(t.blocks) == 0 { // a turn that stopped before any output
-		t.addText(quote(" "), m.Span)
+		t.addText(quote(" "), message.Span)
 	}
 	if role != "assistant" {
 		role = "user"
 	}
-	t.appendTo(b, i, role)
+	t.appendTo(body, unit, role)
 }

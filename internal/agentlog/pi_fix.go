@@ -187,7 +187,7 @@ func (p pi) nameFirstKept(e *edits, t *piTree) {
 			}
 			if lost || u != was {
 				e.setMembers(c, "firstKeptEntryId", t.entries[u].id)
-				e.addChange(Change{Line: e.file.units[c].line}, wire.ActionEdit, "lost-kept-line", nil, 0, "names the first line it keeps that is there")
+				e.addChange(Change{Line: e.file.units[c].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "lost-kept-line"}}, "names the first line it keeps that is there")
 			}
 			break
 		}
@@ -253,7 +253,7 @@ func (p pi) relink(e *edits, t *piTree) {
 
 func (e *edits) setPiParent(u int, parent string) {
 	e.setMembers(u, "parentId", uuidOrNull(parent))
-	e.addChange(Change{Line: e.file.units[u].line}, wire.ActionEdit, "relink", nil, 0, "now linked to the previous line")
+	e.addChange(Change{Line: e.file.units[u].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "relink"}}, "now linked to the previous line")
 }
 
 // renumber updates references by number after lines were added or removed.
@@ -284,6 +284,6 @@ func (p pi) renumber(e *edits, t *piTree) {
 			continue
 		}
 		e.setMembers(i, "firstKeptEntryIndex", now[u])
-		e.addChange(Change{Line: e.file.units[i].line}, wire.ActionEdit, "relink", nil, 0, "the number of the first entry it keeps follows that entry")
+		e.addChange(Change{Line: e.file.units[i].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "relink"}}, "the number of the first entry it keeps follows that entry")
 	}
 }

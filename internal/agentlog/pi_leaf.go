@@ -178,7 +178,7 @@ func (pi) moveLeafToEnd(e *edits, t *piTree) {
 	}
 	home.after = append(home.after, x.after...)
 	x.before, x.after, x.drop = nil, nil, true
-	e.addChange(Change{Line: e.file.units[u].line}, wire.ActionMove, rule, nil, 0, "moved to the end: the agent goes on from the last line")
+	e.addChange(Change{Line: e.file.units[u].line, Change: wire.Change{Action: wire.ActionMove, Rule: rule}}, "moved to the end: the agent goes on from the last line")
 }
 
 // resumesAtLeaf reports whether pi resumes from the leaf without a repair.

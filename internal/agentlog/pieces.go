@@ -59,18 +59,18 @@ func buildPieces(t *Thread, before, after *wire.Request, joined bool) []piece {
 
 // reusePlaces assigns new messages the place of a dropped message that they replace, so that a
 // quoted result stays in its line.
-func (w *pieceBuilder) reusePlaces() {
-	kept := make([]bool, len(w.thread.sources))
-	for _, p := range w.pieces {
+func (b *pieceBuilder) reusePlaces() {
+	kept := make([]bool, len(b.thread.sources))
+	for _, p := range b.pieces {
 		if p.message >= 0 {
 			kept[p.message] = true
 		}
 	}
 	prev := -1
-	for k := range w.pieces {
-		p := &w.pieces[k]
-		if next := prev + 1; p.message < 0 && next < len(kept) && !kept[next] && w.old.Messages()[next].Role == p.role {
-			whole := w.old.Bytes(w.old.Messages()[next].Span)
+	for k := range b.pieces {
+		p := &b.pieces[k]
+		if next := prev + 1; p.message < 0 && next < len(kept) && !kept[next] && b.old.Messages()[next].Role == p.role {
+			whole := b.old.Bytes(b.old.Messages()[next].Span)
 			now := objectOf(p.raw)
 			if content := now.Value("content"); content != nil {
 				p.raw = setMembers(whole, "content", content)
@@ -91,18 +91,18 @@ type pieceBuilder struct {
 	keepTogether bool // leave moved and new blocks in their message
 }
 
-func (w *pieceBuilder) addMessage(m transcript.Message, from []blockSource) {
+func (b *pieceBuilder) addMessage(message transcript.Message, from []blockSource) {
 	if len(from) == 0 {
-		w.addEmpty(m)
+		b.addEmpty(message)
 		return
 	}
-	home := w.originOf(m.Role, from)
+	home := b.originOf(message.Role, from)
 	if home < 0 {
-		w.addNew(m, from)
+		b.addNew(message, from)
 		return
 	}
-	if w.keepTogether && home < len(w.thread.sources) {
-		w.addKept(m, home, from, true)
+	if b.keepTogether && home < len(b.thread.sources) {
+		b.addKept(message, home, from, true)
 		return
 	}
 	first, last := 0, len(from)
@@ -112,25 +112,25 @@ func (w *pieceBuilder) addMessage(m transcript.Message, from []blockSource) {
 	for from[last-1].message != home {
 		last--
 	}
-	w.addNew(m, from[:first])
-	w.addKept(m, home, from[first:last], first == 0 && last == len(from))
-	w.addNew(m, from[last:])
+	b.addNew(message, from[:first])
+	b.addKept(message, home, from[first:last], first == 0 && last == len(from))
+	b.addNew(message, from[last:])
 }
 
 // originOf returns the old message from which a repaired one mainly comes: the one that contributes
 // text, since only results move between messages. A message with another role is chosen only if
 // none with the same role contributes. It returns -1 if there is none.
-func (w *pieceBuilder) originOf(role transcript.Role, from []blockSource) int {
+func (b *pieceBuilder) originOf(role transcript.Role, from []blockSource) int {
 	home, best := -1, -1
 	for _, s := range from {
 		if s.message < 0 {
 			continue
 		}
 		fits := 0
-		if w.old.Block(s.was).Kind != transcript.Result && w.now.Block(s.now).Kind != transcript.Result {
+		if b.old.Block(s.was).Kind != transcript.Result && b.now.Block(s.now).Kind != transcript.Result {
 			fits += 2
 		}
-		if w.old.Messages()[s.message].Role == role {
+		if b.old.Messages()[s.message].Role == role {
 			fits++
 		}
 		if fits > best {
@@ -141,39 +141,39 @@ func (w *pieceBuilder) originOf(role transcript.Role, from []blockSource) int {
 }
 
 // addEmpty matches a message without blocks by its bytes.
-func (w *pieceBuilder) addEmpty(m transcript.Message) {
-	raw := w.now.Bytes(m.Span)
-	for i := w.lastEmpty + 1; i < len(w.thread.sources); i++ {
-		o := w.old.Messages()[i]
-		if o.First == o.End && bytes.Equal(w.old.Bytes(o.Span), raw) {
-			w.lastEmpty = i
-			w.pieces = append(w.pieces, piece{message: i, role: m.Role})
+func (b *pieceBuilder) addEmpty(m transcript.Message) {
+	raw := b.now.Bytes(m.Span)
+	for i := b.lastEmpty + 1; i < len(b.thread.sources); i++ {
+		o := b.old.Messages()[i]
+		if o.First == o.End && bytes.Equal(b.old.Bytes(o.Span), raw) {
+			b.lastEmpty = i
+			b.pieces = append(b.pieces, piece{message: i, role: m.Role})
 			return
 		}
 	}
-	w.pieces = append(w.pieces, piece{message: -1, raw: raw, role: m.Role})
+	b.pieces = append(b.pieces, piece{message: -1, raw: raw, role: m.Role})
 }
 
 // addKept adds a message that existed before. alone is true if all blocks of m come from it.
-func (w *pieceBuilder) addKept(m transcript.Message, home int, from []blockSource, alone bool) {
-	if home >= len(w.thread.sources) {
+func (b *pieceBuilder) addKept(m transcript.Message, home int, from []blockSource, alone bool) {
+	if home >= len(b.thread.sources) {
 		return // the added prompt
 	}
-	was := w.old.Messages()[home]
+	was := b.old.Messages()[home]
 	p := piece{message: home, role: was.Role}
 	switch {
-	case w.isUnchanged(was, from) && (!alone || bytes.Equal(w.old.Bytes(was.Span), w.now.Bytes(m.Span))):
+	case b.isUnchanged(was, from) && (!alone || bytes.Equal(b.old.Bytes(was.Span), b.now.Bytes(m.Span))):
 	case alone:
-		p.raw = w.now.Bytes(m.Span)
+		p.raw = b.now.Bytes(m.Span)
 	default:
-		whole := w.old.Bytes(was.Span)
-		p.raw = setMembers(whole, "content", w.content(from))
+		whole := b.old.Bytes(was.Span)
+		p.raw = setMembers(whole, "content", b.content(from))
 	}
-	w.pieces = append(w.pieces, p)
+	b.pieces = append(b.pieces, p)
 }
 
 // addNew adds new or moved blocks, one piece for each origin.
-func (w *pieceBuilder) addNew(m transcript.Message, from []blockSource) {
+func (b *pieceBuilder) addNew(m transcript.Message, from []blockSource) {
 	for i := 0; i < len(from); {
 		k := i + 1
 		for k < len(from) && from[k].message == from[i].message {
@@ -182,24 +182,24 @@ func (w *pieceBuilder) addNew(m transcript.Message, from []blockSource) {
 		run := from[i:k]
 		i = k
 		src := run[0].message
-		if src >= len(w.thread.sources) {
+		if src >= len(b.thread.sources) {
 			continue // the added prompt
 		}
-		if src >= 0 && w.isUnchanged(w.old.Messages()[src], run) {
-			w.pieces = append(w.pieces, piece{message: src, role: w.old.Messages()[src].Role})
+		if src >= 0 && b.isUnchanged(b.old.Messages()[src], run) {
+			b.pieces = append(b.pieces, piece{message: src, role: b.old.Messages()[src].Role})
 			continue
 		}
-		w.pieces = append(w.pieces, piece{message: -1, raw: write("role", m.Role.String(), "content", w.content(run)), role: m.Role})
+		b.pieces = append(b.pieces, piece{message: -1, raw: write("role", m.Role.String(), "content", b.content(run)), role: m.Role})
 	}
 }
 
 // isUnchanged reports whether the blocks are exactly those of an old message.
-func (w *pieceBuilder) isUnchanged(was transcript.Message, from []blockSource) bool {
+func (b *pieceBuilder) isUnchanged(was transcript.Message, from []blockSource) bool {
 	if len(from) != int(was.End-was.First) {
 		return false
 	}
 	for i, s := range from {
-		if s.was != was.First+transcript.BlockID(i) || !w.isSameBlock(s) {
+		if s.was != was.First+transcript.BlockID(i) || !b.isSameBlock(s) {
 			return false
 		}
 	}
@@ -208,19 +208,19 @@ func (w *pieceBuilder) isUnchanged(was transcript.Message, from []blockSource) b
 
 // isSameBlock reports whether a block is unchanged. A string rewritten as a text block counts as
 // unchanged.
-func (w *pieceBuilder) isSameBlock(s blockSource) bool {
-	a, b := w.old.Bytes(w.old.Block(s.was).Span), w.now.Bytes(w.now.Block(s.now).Span)
-	if bytes.Equal(a, b) {
+func (b *pieceBuilder) isSameBlock(s blockSource) bool {
+	a, other := b.old.Bytes(b.old.Block(s.was).Span), b.now.Bytes(b.now.Block(s.now).Span)
+	if bytes.Equal(a, other) {
 		return true
 	}
-	return len(a) > 0 && a[0] == '"' && bytes.Equal(b, textBlock(a))
+	return len(a) > 0 && a[0] == '"' && bytes.Equal(other, textBlock(a))
 }
 
 // content returns blocks as a list. Strings become text blocks.
-func (w *pieceBuilder) content(from []blockSource) []byte {
+func (b *pieceBuilder) content(from []blockSource) []byte {
 	var raws [][]byte
 	for _, s := range from {
-		raw := w.now.Bytes(w.now.Block(s.now).Span)
+		raw := b.now.Bytes(b.now.Block(s.now).Span)
 		if len(raw) > 0 && raw[0] == '"' {
 			raw = textBlock(raw)
 		}

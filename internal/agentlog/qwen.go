@@ -37,10 +37,10 @@ func qwenLine(o object) evidence {
 func (q qwen) read(l *Log) {
 	l.readLines()
 	path, off := q.path(l)
-	k, n, model := newPairCounts(), 0, ""
+	pairs, messages, model := newPairCounts(), 0, ""
 	live, rest := l.newBodyBuilder(wire.Anthropic, ""), l.newBodyBuilder(wire.Anthropic, "")
 	for _, u := range off {
-		n += q.appendLine(l, rest, u, k)
+		messages += q.appendLine(l, rest, u, pairs)
 	}
 	from := 0
 	for i, u := range path {
@@ -52,22 +52,22 @@ func (q qwen) read(l *Log) {
 		model = cmp.Or(l.object(u).Text("model"), model)
 		switch {
 		case i < from:
-			n += q.appendLine(l, rest, u, k)
+			messages += q.appendLine(l, rest, u, pairs)
 		case i == from && l.object(u).Text("subtype") == "chat_compression":
 			l.sealUnit(u)
 			for _, m := range l.object(u).Object("systemPayload").List("compressedHistory") {
-				n += q.appendMessage(live, u, objectAt(l.raw, m), k)
+				messages += q.appendMessage(live, u, objectAt(l.raw, m), pairs)
 			}
 		default:
-			n += q.appendLine(l, live, u, k)
+			messages += q.appendLine(l, live, u, pairs)
 		}
 	}
-	if n == 0 {
+	if messages == 0 {
 		return
 	}
-	l.addToTally(k, n)
-	l.addPairsThread("dormant", Dormant, "", rest, k)
-	l.addPairsThread("main", Main, model, live, k)
+	l.addToTally(pairs, messages)
+	l.addPairsThread("dormant", Dormant, "", rest, pairs)
+	l.addPairsThread("main", Main, model, live, pairs)
 }
 
 // findOtherSessions reports lines of other sessions, with which qwen-code does not open the file,
@@ -144,17 +144,17 @@ func (qwen) path(l *Log) (path, off []int) {
 }
 
 // appendLine adds the message of a line and returns the number of messages added.
-func (q qwen) appendLine(l *Log, b *bodyBuilder, u int, k *pairCounts) int {
+func (q qwen) appendLine(l *Log, b *bodyBuilder, u int, pairs *pairCounts) int {
 	switch o := l.object(u); o.Text("type") {
 	case "user", "assistant", "tool_result":
-		return q.appendMessage(b, u, o.Object("message"), k)
+		return q.appendMessage(b, u, o.Object("message"), pairs)
 	}
 	return 0
 }
 
 // appendMessage adds a Gemini content and returns the number of messages added.
-func (qwen) appendMessage(b *bodyBuilder, u int, m object, k *pairCounts) int {
-	t := messageBuilder{counts: k}
+func (qwen) appendMessage(b *bodyBuilder, u int, m object, pairs *pairCounts) int {
+	t := messageBuilder{counts: pairs}
 	for _, p := range m.Items("parts") {
 		call, result := p.Object("functionCall"), p.Object("functionResponse")
 		switch {
@@ -182,7 +182,7 @@ func qwenResponseText(r object) string {
 func (q qwen) finish(e *edits) {
 	for _, u := range e.file.strays {
 		e.unit(u).drop = true
-		e.addChange(Change{Line: e.file.units[u].line}, wire.ActionDrop, otherSessionRule, nil, -e.file.units[u].span.Len(), "a line of another session; the agent does not open the file with it")
+		e.addChange(Change{Line: e.file.units[u].line, Change: wire.Change{Action: wire.ActionDrop, Rule: otherSessionRule, Bytes: -e.file.units[u].span.Len()}}, "a line of another session; the agent does not open the file with it")
 	}
 	if e.appendOnly {
 		return
@@ -201,7 +201,7 @@ func (q qwen) finish(e *edits) {
 			if was != up && i > 0 {
 				e.setMembers(u, "parentUuid", up)
 				if x == nil || len(x.after)+len(x.before) == 0 {
-					e.addChange(Change{Line: e.file.units[u].line}, wire.ActionEdit, "relink", nil, len(up)-len(was), "now linked to the previous line")
+					e.addChange(Change{Line: e.file.units[u].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "relink", Bytes: len(up) - len(was)}}, "now linked to the previous line")
 				}
 			}
 			up = e.file.object(u).Text("uuid")

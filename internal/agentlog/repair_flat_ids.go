@@ -12,31 +12,31 @@ import (
 
 // settleDuplicateID handles a call with the id of an earlier call. A copy is dropped; a different
 // call and its results get a new id.
-func (m *flatRepairer) settleDuplicateID(f *Finding, x transcript.Exchange) {
-	first := m.ids.first[x.CallID]
+func (r *flatRepairer) settleDuplicateID(f *Finding, x transcript.Exchange) {
+	first := r.ids.first[x.CallID]
 	if first == transcript.NoBlock || first == f.Block {
 		return
 	}
-	if sameCall(m.transcript, first, f.Block) {
-		m.dropCall(f, "a call that another one makes already")
+	if sameCall(r.transcript, first, f.Block) {
+		r.dropCall(f, "a call that another one makes already")
 		return
 	}
 	halves := append([]transcript.BlockID{x.Call}, x.Results...)
 	for _, b := range halves {
-		unit, _ := m.thread.locate(m.edits.file, m.transcript.Block(b).Message, b)
-		if _, nests := m.unitWriter.(nestedWriter); m.touched[unit] || m.edits.file.sealed[unit] && !nests {
+		unit, _ := r.thread.locate(r.edits.file, r.transcript.Block(b).Message, b)
+		if _, nests := r.unitWriter.(nestedWriter); r.touched[unit] || r.edits.file.sealed[unit] && !nests {
 			return // the next round handles it
 		}
 	}
-	id := m.ids.mint(x.CallID)
+	id := r.ids.mint(x.CallID)
 	for _, b := range halves {
-		m.renameID(b, x.CallID, id)
-		unit, _ := m.thread.locate(m.edits.file, m.transcript.Block(b).Message, b)
-		m.edits.addChange(Change{Thread: m.thread.Name, Line: m.edits.file.units[unit].line}, wire.ActionRename, f.Rule, []string{x.CallID}, len(id)-len(x.CallID), "id %q becomes %q: another call has it", x.CallID, id)
+		r.renameID(b, x.CallID, id)
+		unit, _ := r.thread.locate(r.edits.file, r.transcript.Block(b).Message, b)
+		r.edits.addChange(Change{Thread: r.thread.Name, Line: r.edits.file.units[unit].line, Change: wire.Change{Action: wire.ActionRename, Rule: f.Rule, IDs: []string{x.CallID}, Bytes: len(id) - len(x.CallID)}}, "id %q becomes %q: another call has it", x.CallID, id)
 	}
 	for _, b := range halves {
-		unit, _ := m.thread.locate(m.edits.file, m.transcript.Block(b).Message, b)
-		m.touched[unit] = true
+		unit, _ := r.thread.locate(r.edits.file, r.transcript.Block(b).Message, b)
+		r.touched[unit] = true
 	}
 }
 
@@ -76,25 +76,25 @@ func sameCall(tr *transcript.Transcript, a, b transcript.BlockID) bool {
 }
 
 // renameID replaces the id of a call or result everywhere in its element.
-func (m *flatRepairer) renameID(b transcript.BlockID, old, id string) {
-	unit, _ := m.thread.locate(m.edits.file, m.transcript.Block(b).Message, b)
-	at := m.elementSpan(b)
+func (r *flatRepairer) renameID(b transcript.BlockID, old, id string) {
+	unit, _ := r.thread.locate(r.edits.file, r.transcript.Block(b).Message, b)
+	at := r.elementSpan(b)
 	var all []jsonspan.Edit
-	eachString(m.edits.file.raw, at, func(_, s jsonspan.Span, key bool) {
-		if !key && decodeString(m.edits.file.raw, s) == old {
+	eachString(r.edits.file.raw, at, func(_, s jsonspan.Span, key bool) {
+		if !key && decodeString(r.edits.file.raw, s) == old {
 			all = append(all, jsonspan.Edit{Span: s, New: quote(id)[1 : len(quote(id))-1]})
 		}
 	})
-	if !m.edits.file.sealed[unit] {
+	if !r.edits.file.sealed[unit] {
 		for _, x := range all {
-			m.edits.replaceSpan(unit, x.Start, x.Len(), x.New)
+			r.edits.replaceSpan(unit, x.Start, x.Len(), x.New)
 		}
 		return
 	}
 	for i := range all {
 		all[i].Start, all[i].End = all[i].Start-at.Start, all[i].End-at.Start
 	}
-	if now, err := jsonspan.Splice(m.edits.file.raw[at.Start:at.End], all); err == nil {
-		m.unitWriter.(nestedWriter).setNestedItem(m.edits, m.thread, b, now)
+	if now, err := jsonspan.Splice(r.edits.file.raw[at.Start:at.End], all); err == nil {
+		r.unitWriter.(nestedWriter).setNestedItem(r.edits, r.thread, b, now)
 	}
 }

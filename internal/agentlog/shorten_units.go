@@ -18,7 +18,7 @@ type unitReviser interface {
 
 // shortenUnits applies a plan to the units of a thread: it removes units, shortens others and
 // inserts the summary. It returns the ids of the removed calls.
-func shortenUnits(w unitReviser, e *edits, t *Thread, plan *pare.Plan) (gone map[string]bool, err error) {
+func shortenUnits(reviser unitReviser, e *edits, t *Thread, plan *pare.Plan) (gone map[string]bool, err error) {
 	pieces := buildPieces(t, t.Request, plan.Result(), false)
 	last := -1
 	for _, p := range pieces {
@@ -28,7 +28,7 @@ func shortenUnits(w unitReviser, e *edits, t *Thread, plan *pare.Plan) (gone map
 			if !ok {
 				return nil, ErrShorten
 			}
-			e.putBeside(t, last, w.newText(e.file, t.sources[max(last, 0)].unit, p.role, text))
+			e.putBeside(t, last, reviser.newText(e.file, t.sources[max(last, 0)].unit, p.role, text))
 			continue
 		}
 		if p.message < last {
@@ -39,7 +39,7 @@ func shortenUnits(w unitReviser, e *edits, t *Thread, plan *pare.Plan) (gone map
 			continue
 		}
 		u := t.sources[p.message].unit
-		out, ok := w.rewrite(e.file, u, now)
+		out, ok := reviser.rewrite(e.file, u, now)
 		if !ok {
 			return nil, ErrShorten
 		}

@@ -214,56 +214,56 @@ func detect(raw []byte, spans []jsonspan.Span, list string) (best *shape) {
 }
 
 // readElement reads one element and adds its blocks to the request.
-func (l *List) readElement(i int, w *requestWriter) {
-	s := l.shape
+func (l *List) readElement(i int, writer *requestWriter) {
+	shape := l.shape
 	e := element{object: objectAt(l.raw, l.elementSpans[i])}
 	l.elements = append(l.elements, e)
 	if len(e.Members) == 0 {
 		l.reportUnknown(e.Span, "wrong-type", "an element that is no object: expected a message")
-		l.readOpaque(i, w, roleUser)
+		l.readOpaque(i, writer, roleUser)
 		return
 	}
-	e.messageMember = s.messageMember(e.object)
+	e.messageMember = shape.messageMember(e.object)
 	e.message = e.object
 	if e.messageMember != "" {
 		e.message = objectAt(l.raw, e.get(e.messageMember))
 	}
-	e.role = s.roleOf(e.object, e.message)
+	e.role = shape.roleOf(e.object, e.message)
 	l.elements[i] = e
-	w.beginElement(i)
-	w.approvalsAsked = l.approvalsAsked(&e)
+	writer.beginElement(i)
+	writer.approvalsAsked = l.approvalsAsked(&e)
 	switch e.role {
 	case roleUnsent:
 		return
 	case roleUnknown:
-		l.reportUnknown(e.Span, "unknown-role", "a message of a kind that is not known for "+s.description)
-		l.readOpaque(i, w, roleUser)
+		l.reportUnknown(e.Span, "unknown-role", "a message of a kind that is not known for "+shape.description)
+		l.readOpaque(i, writer, roleUser)
 		return
 	}
-	if e.role == roleSystem && !w.hasSpoken {
+	if e.role == roleSystem && !writer.hasSpoken {
 		l.elements[i].isFixed = true // leading system messages stay
-		w.system = appendParagraph(w.system, l.systemText(&e))
+		writer.system = appendParagraph(writer.system, l.systemText(&e))
 		return
 	}
-	w.hasSpoken = true
-	if s.strictTurns && e.role == roleAssistant && len(w.openCalls) > 0 {
-		clear(w.openCalls)
-		w.add(blockOrigin{unit: -1}, roleUser, write("type", "text", "text", turnSeparator))
-		w.close()
+	writer.hasSpoken = true
+	if shape.strictTurns && e.role == roleAssistant && len(writer.openCalls) > 0 {
+		clear(writer.openCalls)
+		writer.add(blockOrigin{unit: -1}, roleUser, write("type", "text", "text", turnSeparator))
+		writer.close()
 	}
-	if s.wholePart != nil {
-		row := s.wholePart(e.message)
-		if s.resultsAdjacent && (row == nil || row.kind != kindResult) {
-			w.unansweredCalls = nil
+	if shape.wholePart != nil {
+		row := shape.wholePart(e.message)
+		if shape.resultsAdjacent && (row == nil || row.kind != kindResult) {
+			writer.unansweredCalls = nil
 		}
 		if row != nil {
-			l.readPart(i, w, row, e.message.Span, nil)
-			w.flush()
+			l.readPart(i, writer, row, e.message.Span, nil)
+			writer.flush()
 			return
 		}
 	}
-	l.readContent(i, w)
-	w.flush()
+	l.readContent(i, writer)
+	writer.flush()
 }
 
 // systemText returns the text of a system message.
@@ -273,7 +273,7 @@ func (l *List) systemText(e *element) string {
 }
 
 // readContent reads the content of a message and its separate calls.
-func (l *List) readContent(i int, w *requestWriter) {
+func (l *List) readContent(i int, writer *requestWriter) {
 	e := &l.elements[i]
 	at := e.message.get(l.shape.contentPath(e.message))
 	var calls []jsonspan.Span
@@ -294,32 +294,32 @@ func (l *List) readContent(i int, w *requestWriter) {
 		if at.Len() > 2 {
 			l.units = append(l.units, unit{element: i, kind: kindText, span: at, isContent: true, spec: &partSpec{kind: kindText}})
 			e.units = append(e.units, len(l.units)-1)
-			w.add(blockOrigin{unit: len(l.units) - 1}, e.role, write("type", "text", "text", l.raw[at.Start:at.End]))
+			writer.add(blockOrigin{unit: len(l.units) - 1}, e.role, write("type", "text", "text", l.raw[at.Start:at.End]))
 		}
 	case '[':
 		items := jsonspan.Elements(l.raw, at)
 		n := len(e.lists)
 		e.lists = append(e.lists, nestedList{at, items})
 		for k, item := range items {
-			l.readItem(i, w, item, itemPlace{n, k}, ids, twice)
+			l.readItem(i, writer, item, itemPlace{n, k}, ids, twice)
 		}
 	case 0, 'n':
 	default:
 		l.reportUnknown(at, "wrong-type", "content that is neither a text nor a list")
 	}
 	for k, c := range calls {
-		l.readPart(i, w, &l.shape.callPart, c, []itemPlace{{0, k}})
+		l.readPart(i, writer, &l.shape.callPart, c, []itemPlace{{0, k}})
 	}
 	l.noteCopies(i, twice, mark)
 }
 
 // readItem reads one part of the content.
-func (l *List) readItem(i int, w *requestWriter, at jsonspan.Span, where itemPlace, ids map[string]bool, twice map[string][]itemPlace) {
+func (l *List) readItem(i int, writer *requestWriter, at jsonspan.Span, where itemPlace, ids map[string]bool, twice map[string][]itemPlace) {
 	e := &l.elements[i]
 	if l.raw[at.Start] == '"' { // a string among the parts
 		l.units = append(l.units, unit{element: i, kind: kindOpaque, span: at, places: []itemPlace{where}, spec: &opaqueMessage})
 		e.units = append(e.units, len(l.units)-1)
-		w.add(blockOrigin{unit: len(l.units) - 1}, e.role, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
+		writer.add(blockOrigin{unit: len(l.units) - 1}, e.role, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
 		return
 	}
 	o := objectAt(l.raw, at)
@@ -332,7 +332,7 @@ func (l *List) readItem(i int, w *requestWriter, at jsonspan.Span, where itemPla
 		twice[o.text(row.idPath)] = append(twice[o.text(row.idPath)], where) // also in the list of calls
 		return
 	}
-	l.readPart(i, w, row, at, []itemPlace{where})
+	l.readPart(i, writer, row, at, []itemPlace{where})
 }
 
 // noteCopies notes the other places of the calls of an element.
@@ -361,16 +361,16 @@ func (l *List) noteCopies(i int, twice map[string][]itemPlace, mark int) {
 }
 
 // readOpaque makes an opaque unit of an element of unknown structure.
-func (l *List) readOpaque(i int, w *requestWriter, who role) {
-	w.beginElement(i)
-	w.hasSpoken = true
-	l.readPart(i, w, &opaqueMessage, l.elementSpans[i], nil)
+func (l *List) readOpaque(i int, writer *requestWriter, who role) {
+	writer.beginElement(i)
+	writer.hasSpoken = true
+	l.readPart(i, writer, &opaqueMessage, l.elementSpans[i], nil)
 	l.elements[i].role = who
-	w.flush()
+	writer.flush()
 }
 
 // readPart makes a unit of a part and adds its blocks to the request.
-func (l *List) readPart(i int, w *requestWriter, row *partSpec, at jsonspan.Span, places []itemPlace) {
+func (l *List) readPart(i int, writer *requestWriter, row *partSpec, at jsonspan.Span, places []itemPlace) {
 	e := &l.elements[i]
 	o := objectAt(l.raw, at)
 	u := unit{element: i, kind: row.kind, spec: row, span: at, places: places}
@@ -380,20 +380,20 @@ func (l *List) readPart(i int, w *requestWriter, row *partSpec, at jsonspan.Span
 		u.name = strings.TrimPrefix(o.text("type"), "tool-")
 	}
 	if l.shape.matchesByName && u.id == "" && (u.kind == kindCall || u.kind == kindResult) {
-		u.id = w.callID(u.kind, u.name)
+		u.id = writer.callID(u.kind, u.name)
 	}
 	server := is(row.isServerSide)
 	switch {
 	case row.kind == kindUnsent:
 		return
 	case row.kind == kindStepStart:
-		w.writeResults()
+		writer.writeResults()
 		return
-	case row.kind == kindCall && server, row.kind == kindResult && w.serverCalls[u.id]:
+	case row.kind == kindCall && server, row.kind == kindResult && writer.serverCalls[u.id]:
 		u.kind = map[kind]kind{kindCall: kindServerCall, kindResult: kindServerResult}[row.kind]
 	case row.kind == kindCallWithResult && (is(row.isPending) || server):
 		u.kind = kindOpaque // valid with or without a result
-	case row.kind == kindCall && w.waitsForApproval(u.id):
+	case row.kind == kindCall && writer.waitsForApproval(u.id):
 		u.kind = kindOpaque
 	}
 	id := len(l.units)
@@ -404,32 +404,32 @@ func (l *List) readPart(i int, w *requestWriter, row *partSpec, at jsonspan.Span
 	e.units = append(e.units, id)
 	switch u.kind {
 	case kindText:
-		w.add(blockOrigin{unit: id}, who, write("type", "text", "text", toJSONString(o.bytes(row.textPath))))
+		writer.add(blockOrigin{unit: id}, who, write("type", "text", "text", toJSONString(o.bytes(row.textPath))))
 	case kindReasoning:
-		w.add(blockOrigin{unit: id}, roleAssistant, write("type", "thinking", "thinking", toJSONString(o.bytes(row.textPath)), "signature", "host"))
+		writer.add(blockOrigin{unit: id}, roleAssistant, write("type", "thinking", "thinking", toJSONString(o.bytes(row.textPath)), "signature", "host"))
 	case kindMedia:
-		w.add(blockOrigin{unit: id}, who, mediaBlock(&o, row))
+		writer.add(blockOrigin{unit: id}, who, mediaBlock(&o, row))
 	case kindCall:
-		w.add(blockOrigin{unit: id}, roleAssistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
-		w.openCalls[u.id] = true
+		writer.add(blockOrigin{unit: id}, roleAssistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
+		writer.openCalls[u.id] = true
 	case kindResult:
-		delete(w.openCalls, u.id)
+		delete(writer.openCalls, u.id)
 		u.digest = unreadDigest(o, row)
-		w.add(blockOrigin{unit: id}, roleUser, resultBlock(&u, findOutput(o, row), is(row.isFailed)))
+		writer.add(blockOrigin{unit: id}, roleUser, resultBlock(&u, findOutput(o, row), is(row.isFailed)))
 	case kindCallWithResult:
-		w.add(blockOrigin{unit: id}, roleAssistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
+		writer.add(blockOrigin{unit: id}, roleAssistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
 		if u.hasResult = row.isEnded(o); u.hasResult {
-			w.pendingResults = append(w.pendingResults, func() {
-				w.add(blockOrigin{unit: id, isResult: true}, roleUser, resultBlock(&u, findOutput(o, row), is(row.isFailed)))
+			writer.pendingResults = append(writer.pendingResults, func() {
+				writer.add(blockOrigin{unit: id, isResult: true}, roleUser, resultBlock(&u, findOutput(o, row), is(row.isFailed)))
 			})
 		}
 	case kindServerCall:
-		w.serverCalls[u.id] = true
-		w.add(blockOrigin{unit: id}, roleAssistant, write("type", "server_tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
+		writer.serverCalls[u.id] = true
+		writer.add(blockOrigin{unit: id}, roleAssistant, write("type", "server_tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
 	case kindServerResult:
-		w.add(blockOrigin{unit: id}, roleAssistant, write("type", "web_search_tool_result", "tool_use_id", u.id, "content", o.bytes(row.outputPath)))
+		writer.add(blockOrigin{unit: id}, roleAssistant, write("type", "web_search_tool_result", "tool_use_id", u.id, "content", o.bytes(row.outputPath)))
 	default:
-		w.add(blockOrigin{unit: id}, who, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
+		writer.add(blockOrigin{unit: id}, who, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
 	}
 	l.units = append(l.units, u)
 }

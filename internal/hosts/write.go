@@ -160,28 +160,28 @@ func appendUnit(slots []slot, elem, u int) []slot {
 }
 
 // decideUnit sets the action for the unit of a block.
-func (l *List) decideUnit(after *wire.Request, b, before transcript.BlockID, h blockOrigin, f *unitAction) {
+func (l *List) decideUnit(after *wire.Request, b, before transcript.BlockID, h blockOrigin, action *unitAction) {
 	now, then := after.Transcript().Block(b), l.Request.Transcript().Block(before)
-	f.kept = true
+	action.kept = true
 	switch now.Kind {
 	case transcript.Call:
 		if now.CallID != then.CallID {
-			f.newID = now.CallID
+			action.newID = now.CallID
 		}
 		if in := after.Transcript().Bytes(now.Body); !bytes.Equal(in, l.Request.Transcript().Bytes(then.Body)) {
-			f.newInput = in
+			action.newInput = in
 		}
 	case transcript.Result:
 		if now.CallID != then.CallID && !h.isResult {
-			f.newID = now.CallID
+			action.newID = now.CallID
 			if x := after.Transcript().ExchangeOf(b); x != transcript.NoExchange {
-				f.newTool = after.Transcript().Exchanges()[x].Tool
+				action.newTool = after.Transcript().Exchanges()[x].Tool
 			}
 		}
 		fallthrough
 	default:
 		if text := after.Text(b); text != l.Request.Text(before) {
-			f.newText = &text
+			action.newText = &text
 		}
 	}
 }
@@ -339,35 +339,35 @@ func (l *List) specAt(u int, raw []byte) *partSpec {
 var functionCopy = partSpec{kind: kindCall, idPath: "id", namePath: "function.name", inputPath: "function.arguments"}
 
 // editPart returns a part with an action applied.
-func (l *List) editPart(u int, raw []byte, f *unitAction, row *partSpec) ([]byte, error) {
-	x := &l.units[u]
-	if f.newID != "" && row.idPath != "" && !strings.HasPrefix(f.newID, madeUpPrefix) { // made-up ids are not written; names match instead
-		raw = setPath(raw, row.idPath, quote(f.newID))
+func (l *List) editPart(u int, raw []byte, action *unitAction, row *partSpec) ([]byte, error) {
+	unit := &l.units[u]
+	if action.newID != "" && row.idPath != "" && !strings.HasPrefix(action.newID, madeUpPrefix) { // made-up ids are not written; names match instead
+		raw = setPath(raw, row.idPath, quote(action.newID))
 	}
-	if f.newTool != "" && row.namePath != "" {
-		raw = setPath(raw, row.namePath, quote(f.newTool))
+	if action.newTool != "" && row.namePath != "" {
+		raw = setPath(raw, row.namePath, quote(action.newTool))
 	}
-	if f.newInput != nil {
-		in := f.newInput
+	if action.newInput != nil {
+		in := action.newInput
 		if at := objectOf(raw).bytes(row.inputPath); firstByte(at) == '"' { // a serialized object
 			in = quote(string(in))
 		}
 		raw = setPath(raw, row.inputPath, in)
 	}
-	if f.stub != nil {
-		raw = l.shape.endCall(raw, quote(*f.stub))
+	if action.stub != nil {
+		raw = l.shape.endCall(raw, quote(*action.stub))
 	}
-	if f.newText == nil {
+	if action.newText == nil {
 		return raw, nil
 	}
 	o := objectOf(raw)
-	switch x.kind {
+	switch unit.kind {
 	case kindText, kindReasoning:
-		return setPath(raw, row.textPath, quote(*f.newText)), nil
+		return setPath(raw, row.textPath, quote(*action.newText)), nil
 	case kindResult, kindCallWithResult:
-		return setPath(raw, row.outputPath, withText(o.bytes(row.outputPath), *f.newText)), nil
+		return setPath(raw, row.outputPath, withText(o.bytes(row.outputPath), *action.newText)), nil
 	}
-	return nil, fmt.Errorf("%w: another text for %s", ErrWrite, jsonspan.PathAt(l.raw, x.span.Start))
+	return nil, fmt.Errorf("%w: another text for %s", ErrWrite, jsonspan.PathAt(l.raw, unit.span.Start))
 }
 
 // withText returns an output with another text in the same structure.

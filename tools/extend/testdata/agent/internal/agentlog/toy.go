@@ -30,5 +30,5 @@ func (toy) read(l *Log) {
 		appendClineMessage(l, b, i, objectAt(l.raw, l.units[i].span))
 	}
 	l.addToTally(k, all.end-all.first)
-	l.addThread("main", Main, wire.Anthropic, "", b, nil)
+	l.addThread("main", Main, "", b, nil)
 }
