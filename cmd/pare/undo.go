@@ -188,7 +188,7 @@ func (u *undoRun) undoRows(name, path, id string) ([]restoredFile, error) {
 	if err := u.busy.CheckUnlocked(path); err != nil && !u.Force {
 		return nil, hintedError{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back anyway"}
 	}
-	session, from, kept, err := tables.Undo(path, id, u.Force)
+	done, err := tables.Undo(path, id, u.Force)
 	switch {
 	case errors.Is(err, tables.ErrChanged):
 		return nil, hintedError{err, "--force goes back anyway, and keeps what there is now as a further backup"}
@@ -196,7 +196,7 @@ func (u *undoRun) undoRows(name, path, id string) ([]restoredFile, error) {
 		return nil, err
 	}
 	u.restoredPaths[name] = true
-	return []restoredFile{{session, from, kept, ""}}, nil
+	return []restoredFile{{done.Name, done.Backup, done.Kept, ""}}, nil
 }
 
 // findNewestBackup returns the newest backup that differs from the file. An interrupted undo leaves

@@ -69,10 +69,15 @@ type codexReplay struct {
 	seen                   map[string]int  // by key of codexKeys: the unit
 	itemsSeen              map[string]int  // the same for items since the last compaction
 	rolledBack             map[string]bool // calls in rolled-back turns
-	userEvents             []userText      // texts of the user in events since the last compaction
-	userItems              []userText      // texts of the user in items since the last compaction
-	sinceOffset            int             // offset after the last compaction
 	ownSession             *savedSession   // the items before the head of another session; nil if there is none
+	userInput
+}
+
+// A userInput holds the texts of the user since the last compaction.
+type userInput struct {
+	userEvents  []userText // in events
+	userItems   []userText // in items
+	sinceOffset int        // offset after the compaction
 }
 
 func (codex) read(l *Log) {

@@ -201,41 +201,18 @@ func (c continues) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 }
 
 // shortenItem removes the dropped messages from an item.
-func (continues) shortenItem(e *edits, t *Thread, group unitGroup) {
-	unit, first, end := group.unit, group.first, group.end
-	tr := t.Request.Transcript()
-	message := func(i int) object {
-		raw := group.kept[i].raw
-		if raw == nil {
-			raw = tr.Bytes(tr.Messages()[i].Span)
-		}
-		return objectOf(raw)
-	}
-	item := e.file.object(unit)
+func (c continues) shortenItem(e *edits, t *Thread, group unitGroup) {
+	item := e.file.object(group.unit)
 	m := item.Object("message")
-	outputs := make(map[string]string) // texts of the remaining results, by call id
-	head := object{}
-	for i := first; i < end; i++ {
-		if _, ok := group.kept[i]; !ok {
-			continue
-		}
-		x := message(i)
-		blocks := x.List("content")
-		if len(blocks) == 1 {
-			if b := objectAt(x.Raw, blocks[0]); b.Text("type") == "tool_result" {
-				outputs[b.Text("tool_use_id")] = resultText(x.Raw, b)
-				continue
-			}
-		}
-		head = x
-	}
+	head, outputs := c.remaining(t, group)
 	if m.Text("role") == "tool" {
-		e.setMembers(unit, "message", m.With("content", quote(outputs[m.Text("toolCallId")])))
+		e.setMembers(group.unit, "message", m.With("content", quote(outputs[m.Text("toolCallId")])))
 		return
 	}
+	tr := t.Request.Transcript()
 	text, calls := leftOf(head)
 	var pairs []any
-	if was, _ := leftOf(objectAt(tr.Bytes(tr.Messages()[first].Span), jsonspan.Span{End: tr.Messages()[first].Span.Len()})); was != text {
+	if was, _ := leftOf(objectOf(tr.Bytes(tr.Messages()[group.first].Span))); was != text {
 		pairs = append(pairs, "content", text)
 	}
 	if m.Has("toolCalls") {
@@ -250,20 +227,50 @@ func (continues) shortenItem(e *edits, t *Thread, group unitGroup) {
 	if used := m.Object("usage"); len(used.Members) > 0 {
 		pairs = append(pairs, "usage", used.With("prompt_tokens", 0, "completion_tokens", 0, "total_tokens", 0))
 	}
-	e.setMembers(unit, "message", m.With(pairs...))
-	var states [][]byte
+	e.setMembers(group.unit, "message", m.With(pairs...))
+	if item.Has("toolCallStates") {
+		e.setMembers(group.unit, "toolCallStates", array(shortenStates(item, outputs)...))
+	}
+}
+
+// remaining returns the remaining message of an item, and the texts of its remaining results by
+// call id.
+func (continues) remaining(t *Thread, group unitGroup) (head object, outputs map[string]string) {
+	tr := t.Request.Transcript()
+	outputs = make(map[string]string)
+	for i := group.first; i < group.end; i++ {
+		kept, ok := group.kept[i]
+		if !ok {
+			continue
+		}
+		raw := kept.raw
+		if raw == nil {
+			raw = tr.Bytes(tr.Messages()[i].Span)
+		}
+		message := objectOf(raw)
+		if blocks := message.List("content"); len(blocks) == 1 {
+			if b := objectAt(raw, blocks[0]); b.Text("type") == "tool_result" {
+				outputs[b.Text("tool_use_id")] = resultText(raw, b)
+				continue
+			}
+		}
+		head = message
+	}
+	return head, outputs
+}
+
+// shortenStates returns the states of the remaining results with their remaining texts.
+func shortenStates(item object, outputs map[string]string) (states [][]byte) {
 	for _, at := range item.List("toolCallStates") {
-		s := objectAt(e.file.raw, at)
-		said, ok := outputs[s.Text("toolCallId")]
+		state := objectAt(item.Raw, at)
+		text, ok := outputs[state.Text("toolCallId")]
 		switch {
 		case !ok:
-		case said == continueOutput(s):
-			states = append(states, bytes.Clone(e.file.raw[at.Start:at.End]))
+		case text == continueOutput(state):
+			states = append(states, bytes.Clone(state.Bytes()))
 		default:
-			states = append(states, objectAt(e.file.raw, at).With("output", array(write("content", said, "name", "Tool Result", "description", "Tool execution result"))))
+			states = append(states, state.With("output", array(write("content", text, "name", "Tool Result", "description", "Tool execution result"))))
 		}
 	}
-	if item.Has("toolCallStates") {
-		e.setMembers(unit, "toolCallStates", array(states...))
-	}
+	return states
 }

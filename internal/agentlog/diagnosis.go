@@ -24,19 +24,29 @@ type Diagnosis struct {
 	// Messages, Calls and Results count the parts that the agent would send.
 	Messages, Calls, Results int
 	Faults                   []Fault
-	Title                    string  // the first text of the user
-	Outlook                  Outlook // the result of resuming the session
-	Running                  Outlook // the same if the agent runs and calls at the end are still open
-	Cause                    string  // the reason for the outlook, in plain words
-	Version                  string  // of the agent; "" if unknown
-	RecordedVersion          string  // the recorded version of the agent on which the outlook is based; "" if none
-	Size                     Size    // of the sent part, as far as it had to be counted
-	Remedy                   Remedy  // against the faults
-	Err                      error   // the reason why the session cannot be read
-	NotSession               bool    // the file is not a session
-	Empty                    bool    // because it is still empty
-	OtherFile                bool    // because it is another kind of file
-	recordedID               string  // of the session, if its agent resumes it by that id
+	Title                    string // the first text of the user
+	Size                     Size   // of the sent part, as far as it had to be counted
+	Remedy                   Remedy // against the faults
+	Expectation
+	ReadFailure
+	recordedID string // of the session, if its agent resumes it by that id
+}
+
+// An Expectation is the expected result of resuming a session.
+type Expectation struct {
+	Outlook         Outlook
+	Running         Outlook // the same if the agent runs and calls at the end are still open
+	Cause           string  // the reason for the outlook, in plain words
+	Version         string  // of the agent; "" if unknown
+	RecordedVersion string  // the recorded version of the agent on which the outlook is based; "" if none
+}
+
+// A ReadFailure is the reason why a session cannot be read. Its zero value means that it can.
+type ReadFailure struct {
+	Err        error
+	NotSession bool // the file is not a session
+	Empty      bool // because it is still empty
+	OtherFile  bool // because it is another kind of file
 }
 
 // A Fault is a finding that references no bytes of its file.

@@ -414,68 +414,76 @@ var identityMembers = map[string]bool{
 
 // keepOnly returns a value with only the lost strings and the members that identify their speaker.
 func keepOnly(raw []byte, at jsonspan.Span, lost map[int]bool) []byte {
-	s := jsonspan.Borrow(raw[at.Start:at.End], jsonspan.Structural)
-	defer s.Return()
-	var out []byte
-	var value func(tells bool) bool // reports whether the value contains a lost string
-	list := func(open, end byte, tells bool, each func() (goOn, some bool)) bool {
-		start, any := len(out), false
-		out = append(out, open)
-		for goOn, some := each(); goOn; goOn, some = each() {
-			any = any || some
+	p := pruner{scanner: jsonspan.Borrow(raw[at.Start:at.End], jsonspan.Structural), raw: raw, offset: at.Start, lost: lost}
+	defer p.scanner.Return()
+	p.value(false)
+	return p.out
+}
+
+// A pruner copies the lost strings of a value.
+type pruner struct {
+	scanner *jsonspan.Scanner
+	raw     []byte
+	offset  int // of the value in raw
+	lost    map[int]bool
+	out     []byte
+}
+
+// value copies the next value and reports whether it contains a lost string. Without one, it copies
+// the value only if it identifies a speaker.
+func (p *pruner) value(identifies bool) (hasLost bool) {
+	start := len(p.out)
+	switch p.scanner.Peek() {
+	case jsonspan.Object:
+		p.scanner.Enter()
+		p.out = append(p.out, '{')
+		for key, ok := p.scanner.Key(); ok; key, ok = p.scanner.Key() {
+			hasLost = p.member(key, identifies) || hasLost
 		}
-		if out = append(bytes.TrimSuffix(out, []byte{','}), end); !any && !tells {
-			out = out[:start]
-		}
-		return any
-	}
-	value = func(tells bool) bool {
-		switch s.Peek() {
-		case jsonspan.Object:
-			s.Enter()
-			return list('{', '}', tells, func() (bool, bool) {
-				key, ok := s.Key()
-				if !ok {
-					return false, false
-				}
-				start, some := len(out), lost[at.Start+key.Start]
-				name := raw[at.Start+key.Start : at.Start+key.End]
-				out = append(append(append(out, '"'), name...), '"', ':')
-				begin := len(out)
-				if some = value(tells || identityMembers[string(name)]) || some; some && len(out) == begin {
-					out = append(out, "null"...) // only the name is lost
-				}
-				if len(out) == begin {
-					out = out[:start]
-				} else {
-					out = append(out, ',')
-				}
-				return true, some
-			})
-		case jsonspan.Array:
-			s.Enter()
-			return list('[', ']', tells, func() (bool, bool) {
-				if !s.Element() {
-					return false, false
-				}
-				start := len(out)
-				some := value(tells)
-				if len(out) > start {
-					out = append(out, ',')
-				}
-				return true, some
-			})
-		case jsonspan.String:
-			x := s.Str()
-			some := lost[at.Start+x.Start]
-			if some || tells {
-				out = append(append(append(out, '"'), raw[at.Start+x.Start:at.Start+x.End]...), '"')
+		p.out = append(bytes.TrimSuffix(p.out, []byte{','}), '}')
+	case jsonspan.Array:
+		p.scanner.Enter()
+		p.out = append(p.out, '[')
+		for p.scanner.Element() {
+			before := len(p.out)
+			hasLost = p.value(identifies) || hasLost
+			if len(p.out) > before {
+				p.out = append(p.out, ',')
 			}
-			return some
 		}
-		s.Skip()
+		p.out = append(bytes.TrimSuffix(p.out, []byte{','}), ']')
+	case jsonspan.String:
+		s := p.scanner.Str()
+		hasLost = p.lost[p.offset+s.Start]
+		p.appendString(s)
+	default:
+		p.scanner.Skip()
+	}
+	if !hasLost && !identifies {
+		p.out = p.out[:start]
+	}
+	return hasLost
+}
+
+// member copies the member with the given key and reports whether it contains a lost string.
+func (p *pruner) member(key jsonspan.Span, identifies bool) bool {
+	start := len(p.out)
+	p.appendString(key)
+	p.out = append(p.out, ':')
+	begin := len(p.out)
+	name := string(p.raw[p.offset+key.Start : p.offset+key.End])
+	hasLost := p.value(identifies || identityMembers[name]) || p.lost[p.offset+key.Start]
+	if hasLost && len(p.out) == begin {
+		p.out = append(p.out, "null"...) // only the name is lost
+	}
+	if len(p.out) == begin {
+		p.out = p.out[:start]
 		return false
 	}
-	value(false)
-	return out
+	p.out = append(p.out, ',')
+	return hasLost
+}
+
+func (p *pruner) appendString(s jsonspan.Span) {
+	p.out = append(append(append(p.out, '"'), p.raw[p.offset+s.Start:p.offset+s.End]...), '"')
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -180,72 +181,90 @@ func (c openCode) addSession(l *Log, s *ocSession, main, dormant string) {
 	l.addPairsThread(dormant, Dormant, "", rest, pairs)
 }
 
-// sessions groups the files into messages and sessions by their names, as opencode does.
+// An ocSorter groups the files of a storage into messages and sessions.
+type ocSorter struct {
+	file     *Log
+	sessions map[string]*ocSession
+	messages map[string][]*ocMessage // by file name
+	renamed  map[int]int             // by unit: 1 for a part whose id differs from its file name
+}
+
+// sessions returns the sessions of a storage. It groups the files by their names, as opencode does.
 func (openCode) sessions(l *Log) []*ocSession {
-	byID, messages := make(map[string]*ocSession), make(map[string][]*ocMessage)
-	var all []*ocSession
-	copied := make(map[int]int) // 1 for a part whose id differs from its file name
+	sorter := ocSorter{l, make(map[string]*ocSession), make(map[string][]*ocMessage), make(map[int]int)}
 	for _, f := range l.files {
-		at, marked, ok := f.object(l.raw)
-		folder, name := path.Split(strings.TrimSuffix(f.path, ".json"))
-		folder = path.Clean(folder)
-		message := path.Base(path.Dir(folder)) == "message"
-		var torn *ocMessage
-		if !ok {
-			l.damageAt(f.span.Start, 1, "torn-file")
-			if at, ok = f.firstObject(l.raw); !ok {
-				if !message {
-					continue
-				}
-				torn = tornMessage(name, l.raw[f.span.Start:f.span.End])
+		sorter.add(f)
+	}
+	return sorter.sorted()
+}
+
+// add adds a file and reports its damage.
+func (s *ocSorter) add(f storedFile) {
+	l := s.file
+	at, marked, ok := f.object(l.raw)
+	folder, name := path.Split(strings.TrimSuffix(f.path, ".json"))
+	folder = path.Clean(folder)
+	isMessage := path.Base(path.Dir(folder)) == "message"
+	var torn *ocMessage
+	if !ok {
+		l.damageAt(f.span.Start, 1, "torn-file")
+		if at, ok = f.firstObject(l.raw); !ok {
+			if !isMessage {
+				return
 			}
-		}
-		if marked {
-			l.damageAt(f.span.Start, 1, markRule)
-			l.markHarmless(readsMarkNote) // seen by running 1.1
-		}
-		if f.wrong > 0 {
-			line, _ := l.position(f.span.Start + f.wrong - 1)
-			l.damageAt(f.span.Start+f.wrong-1, line, encodingRule)
-			l.markHarmless(replacesBytesNote)
-		}
-		var o object
-		u := len(l.units)
-		if torn == nil {
-			l.units = append(l.units, unit{span: at, line: 1})
-			o = objectAt(l.raw, at)
-		}
-		switch {
-		case message && (torn != nil || o.Has("role")):
-			m := torn
-			if m == nil {
-				m = newMessage(name, o)
-			}
-			session := path.Base(folder)
-			if byID[session] == nil {
-				byID[session] = &ocSession{id: session}
-				all = append(all, byID[session])
-			}
-			messages[name] = append(messages[name], m)
-			byID[session].messages = append(byID[session].messages, m)
-		case !message:
-			for _, m := range messages[path.Base(folder)] {
-				m.parts = append(m.parts, u)
-			}
-			if name != o.Text("id") {
-				copied[u] = 1
-			}
+			torn = tornMessage(name, l.raw[f.span.Start:f.span.End])
 		}
 	}
-	slices.SortFunc(all, func(a, b *ocSession) int { return cmp.Compare(a.id, b.id) })
-	for _, s := range all {
-		slices.SortFunc(s.messages, func(a, b *ocMessage) int { return cmp.Compare(a.id, b.id) })
-		for _, m := range s.messages {
-			if m.torn && !m.object.Has("role") && slices.ContainsFunc(m.parts, func(p int) bool { return assistantParts[l.object(p).Text("type")] }) {
+	if marked {
+		l.damageAt(f.span.Start, 1, markRule)
+		l.markHarmless(readsMarkNote) // seen by running 1.1
+	}
+	if f.wrong > 0 {
+		line, _ := l.position(f.span.Start + f.wrong - 1)
+		l.damageAt(f.span.Start+f.wrong-1, line, encodingRule)
+		l.markHarmless(replacesBytesNote)
+	}
+	if torn != nil {
+		s.addMessage(path.Base(folder), name, torn)
+		return
+	}
+	l.units = append(l.units, unit{span: at, line: 1})
+	o := objectAt(l.raw, at)
+	switch {
+	case isMessage && o.Has("role"):
+		s.addMessage(path.Base(folder), name, newMessage(name, o))
+	case !isMessage:
+		u := len(l.units) - 1
+		for _, m := range s.messages[path.Base(folder)] {
+			m.parts = append(m.parts, u)
+		}
+		if name != o.Text("id") {
+			s.renamed[u] = 1
+		}
+	}
+}
+
+func (s *ocSorter) addMessage(session, name string, m *ocMessage) {
+	if s.sessions[session] == nil {
+		s.sessions[session] = &ocSession{id: session}
+	}
+	s.messages[name] = append(s.messages[name], m)
+	s.sessions[session].messages = append(s.sessions[session].messages, m)
+}
+
+// sorted returns the sessions, with messages and parts in the order in which opencode sends them.
+func (s *ocSorter) sorted() []*ocSession {
+	partID := func(u int) string { return s.file.object(u).Text("id") }
+	isAssistantPart := func(u int) bool { return assistantParts[s.file.object(u).Text("type")] }
+	all := slices.SortedFunc(maps.Values(s.sessions), func(a, b *ocSession) int { return cmp.Compare(a.id, b.id) })
+	for _, session := range all {
+		slices.SortFunc(session.messages, func(a, b *ocMessage) int { return cmp.Compare(a.id, b.id) })
+		for _, m := range session.messages {
+			if m.torn && !m.object.Has("role") && slices.ContainsFunc(m.parts, isAssistantPart) {
 				m.role = "assistant"
 			}
 			slices.SortFunc(m.parts, func(a, b int) int {
-				return cmp.Or(cmp.Compare(l.object(a).Text("id"), l.object(b).Text("id")), cmp.Compare(copied[a], copied[b]))
+				return cmp.Or(cmp.Compare(partID(a), partID(b)), cmp.Compare(s.renamed[a], s.renamed[b]))
 			})
 		}
 	}

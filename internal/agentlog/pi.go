@@ -252,74 +252,76 @@ func (pi) pathToLeaf(l *Log, t *piTree) []int {
 
 // appendSent adds the messages that pi sends and returns their units.
 func (p pi) appendSent(l *Log, t *piTree, body *bodyBuilder) map[int]bool {
-	path := t.path
-	n := 0
-	for _, i := range path {
+	size := 0
+	for _, i := range t.path {
 		if t.entries[i].isMessage {
-			n += l.units[i].span.Len()
+			size += l.units[i].span.Len()
 		}
 	}
-	body.reserve(n)
+	body.reserve(size)
 	kept, before := p.appendCompaction(l, t, body)
-	edits := make(map[string]object) // by id of the edited entry
-	for _, i := range kept {
-		if t.entries[i].kind == "context_edit" {
-			o := l.object(i)
-			edits[o.Text("targetId")] = o
-		}
-	}
+	edits := p.contextEdits(l, t, kept)
 	sent := make(map[int]bool, len(kept))
 	var held []int // system messages cannot come between calls and their results
-	open := false
+	afterReply := false
+	release := func() {
+		for _, h := range held {
+			p.appendMessage(l, body, h, jsonspan.Span{})
+		}
+		held, afterReply = nil, false
+	}
 	for k, i := range kept {
 		sent[i] = true
 		e := &t.entries[i]
 		var content jsonspan.Span
 		if edit, ok := edits[e.id]; ok && e.id != "" {
-			o := edit.Object("replacement")
-			if content, ok = o.Get("content"); !ok { // removed
+			if content, ok = edit.Get("content"); !ok { // removed
 				continue
 			}
 		}
-		switch e.kind {
-		case "branch_summary":
+		switch {
+		case e.kind == "branch_summary":
 			p.appendSummary(l, body, i, "summary")
-			open = false
+			afterReply = false
 			continue
-		case "custom_message":
+		case e.kind == "custom_message":
 			p.appendCustom(l, body, i)
-			open = false
+			afterReply = false
 			continue
-		}
-		if !e.isMessage {
+		case !e.isMessage:
 			continue
 		}
 		m := l.object(i).Object("message")
-		role := m.Text("role")
-		switch {
+		switch role := m.Text("role"); {
 		case role == "system" && k < before:
 			continue
-		case role == "system" && open:
+		case role == "system" && afterReply:
 			held = append(held, i)
 			continue
-		}
-		if role == "assistant" || role == "user" {
-			for _, h := range held {
-				p.appendMessage(l, body, h, jsonspan.Span{})
-			}
-			held, open = nil, false
+		case role == "assistant" || role == "user":
+			release()
 		}
 		if !p.isSent(m) {
 			sent[i] = false
 			continue
 		}
-		open = open || role == "assistant"
+		afterReply = afterReply || m.Text("role") == "assistant"
 		p.appendMessage(l, body, i, content)
 	}
-	for _, h := range held {
-		p.appendMessage(l, body, h, jsonspan.Span{})
-	}
+	release()
 	return sent
+}
+
+// contextEdits returns the replacements of entries by id. An empty one removes its entry.
+func (pi) contextEdits(l *Log, t *piTree, kept []int) map[string]object {
+	edits := make(map[string]object)
+	for _, i := range kept {
+		if t.entries[i].kind == "context_edit" {
+			o := l.object(i)
+			edits[o.Text("targetId")] = o.Object("replacement")
+		}
+	}
+	return edits
 }
 
 // appendCompaction adds the summary of the last compaction. It returns the other sent units of the

@@ -1,6 +1,10 @@
 package agentlog
 
-import "github.com/pare-llm/pare/wire"
+import (
+	"slices"
+
+	"github.com/pare-llm/pare/wire"
+)
 
 // pi resumes from the last line, and appends each line after its parent. So the last line has no
 // children unless it got there by accident.
@@ -10,71 +14,21 @@ import "github.com/pare-llm/pare/wire"
 // last line is a copy, which is certainly an accident, it is the newest childless line of the
 // session.
 func (t *piTree) findLeaf() {
-	up := make([]int, len(t.entries)) // by unit: the parent; -1 if none, -2 if missing
-	for i := range t.entries {
-		up[i] = -1
-		if e := &t.entries[i]; e.parent != "" {
-			up[i] = -2
-			if p, ok := t.index[e.parent]; ok {
-				up[i] = p
-			}
-		}
-	}
-	roots := rootsOf(up)
-	parent := make([]bool, len(t.entries))
-	front, heads := -1, t.foreignHeads
-	for _, i := range t.lines {
-		for len(heads) > 0 && heads[0] < i { // another session begins
-			front, heads = -1, heads[1:]
-		}
-		switch {
-		case up[i] >= 0 && roots[i] != i: // in a cycle, each line is an ancestor of every other one
-			parent[up[i]] = true
-		case up[i] == -2: // the parent is missing: use the preceding line, or begin here
-			up[i] = front
-		}
-		if t.entries[i].id != "" {
-			front = i
-		}
-	}
-	t.lastLine, t.leaf = -1, -1
-	copied := false
-	roots = rootsOf(up)
-	seen := t.lastSeen()
-	for i := len(t.entries) - 1; i >= 0 && t.lastLine < 0; i-- {
-		e := &t.entries[i]
-		if e.id == "" {
-			continue
-		}
-		last := t.index[e.id]
-		if a, b := roots[last], roots[seen]; a != b && up[a] == -1 && up[b] == -1 {
-			t.endsInOtherSession = true // a line that pi cannot parse must not lead it into another session after a repair
-			continue
-		}
-		t.lastLine, copied = last, last != i
-	}
-	apart := func(i int) bool { // different sessions: both roots are in the file
-		a, b := roots[i], roots[t.lastLine]
-		return a != b && up[a] == -1 && up[b] == -1
-	}
-	if last := t.lastLine; !copied && parent[last] {
-		was := up[last]
-		up[last] = -1
-		below := rootsOf(up)
-		up[last] = was
-		apart = func(i int) bool { return below[i] != last }
-	}
+	up, hasChild := t.linkLines()
+	copied := t.findLastLine(up)
+	apart := t.apartFromLast(up, hasChild[t.lastLine] && !copied)
+	t.leaf = -1
 	newest := ""
 	for k, i := range t.lines {
 		e := &t.entries[i]
 		if e.id == "" || t.index[e.id] != i {
 			continue
 		}
-		if i == t.lastLine && !copied && !parent[i] {
+		if i == t.lastLine && !copied && !hasChild[i] {
 			t.leaf = k
 			return
 		}
-		if !parent[i] && !apart(i) && (e.timestamp >= newest || t.leaf < 0) {
+		if !hasChild[i] && !apart(i) && (e.timestamp >= newest || t.leaf < 0) {
 			t.leaf, newest = k, e.timestamp
 		}
 	}
@@ -83,6 +37,81 @@ func (t *piTree) findLeaf() {
 			t.leaf = k
 		}
 	}
+}
+
+// noParent and missingParent take the place of a unit in a list of parents.
+const (
+	noParent      = -1
+	missingParent = -2
+)
+
+// linkLines returns the parent of each unit, and whether it has children. A line with a missing
+// parent gets the preceding line as its parent.
+func (t *piTree) linkLines() (up []int, hasChild []bool) {
+	up, hasChild = make([]int, len(t.entries)), make([]bool, len(t.entries))
+	for i := range t.entries {
+		up[i] = noParent
+		if e := &t.entries[i]; e.parent != "" {
+			up[i] = missingParent
+			if p, ok := t.index[e.parent]; ok {
+				up[i] = p
+			}
+		}
+	}
+	roots := rootsOf(up)
+	front, heads := noParent, t.foreignHeads
+	for _, i := range t.lines {
+		for len(heads) > 0 && heads[0] < i { // another session begins
+			front, heads = noParent, heads[1:]
+		}
+		switch {
+		case up[i] >= 0 && roots[i] != i: // in a cycle, each line is an ancestor of every other one
+			hasChild[up[i]] = true
+		case up[i] == missingParent:
+			up[i] = front
+		}
+		if t.entries[i].id != "" {
+			front = i
+		}
+	}
+	return up, hasChild
+}
+
+// findLastLine finds the last line and reports whether it is a copy. It ignores lines of other
+// sessions after the last line that pi can parse.
+func (t *piTree) findLastLine(up []int) (copied bool) {
+	roots, seen := rootsOf(up), t.lastSeen()
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		e := &t.entries[i]
+		if e.id == "" {
+			continue
+		}
+		t.lastLine = t.index[e.id]
+		if !areDifferentSessions(up, roots[t.lastLine], roots[seen]) {
+			return t.lastLine != i
+		}
+		t.endsInOtherSession = true // a line that pi cannot parse must not lead it into another session after a repair
+	}
+	return false
+}
+
+// areDifferentSessions reports whether two roots are different beginnings in the file.
+func areDifferentSessions(up []int, a, b int) bool {
+	return a != b && up[a] == noParent && up[b] == noParent
+}
+
+// apartFromLast returns a function that reports whether a line is not in the session of the last
+// line or, if onlyBelow is set, not a descendant of it.
+func (t *piTree) apartFromLast(up []int, onlyBelow bool) func(int) bool {
+	last := t.lastLine
+	if onlyBelow {
+		below := slices.Clone(up)
+		below[last] = noParent
+		roots := rootsOf(below)
+		return func(i int) bool { return roots[i] != last }
+	}
+	roots := rootsOf(up)
+	return func(i int) bool { return areDifferentSessions(up, roots[i], roots[last]) }
 }
 
 // lastSeen returns the last line that pi can parse, or else the last line, or -1.

@@ -396,42 +396,49 @@ func (l *List) readPart(i int, writer *requestWriter, row *partSpec, at jsonspan
 	case row.kind == kindCall && writer.waitsForApproval(u.id):
 		u.kind = kindOpaque
 	}
-	id := len(l.units)
-	who := e.role
-	if who == roleUnknown {
-		who = roleUser
+	e.units = append(e.units, len(l.units))
+	l.addBlocks(writer, &u, o, cmp.Or(e.role, roleUser))
+	l.units = append(l.units, u)
+}
+
+// addBlocks adds the blocks of a new unit to the request. It sets the digest and hasResult of the
+// unit.
+func (l *List) addBlocks(writer *requestWriter, u *unit, o object, speaker role) {
+	spec := u.spec
+	origin := blockOrigin{unit: len(l.units)}
+	callBlock := func(kind string) []byte {
+		return write("type", kind, "id", u.id, "name", u.name, "input", toInput(o.bytes(spec.inputPath)))
 	}
-	e.units = append(e.units, id)
+	isFailed := spec.isFailed != nil && spec.isFailed(o)
 	switch u.kind {
 	case kindText:
-		writer.add(blockOrigin{unit: id}, who, write("type", "text", "text", toJSONString(o.bytes(row.textPath))))
+		writer.add(origin, speaker, write("type", "text", "text", toJSONString(o.bytes(spec.textPath))))
 	case kindReasoning:
-		writer.add(blockOrigin{unit: id}, roleAssistant, write("type", "thinking", "thinking", toJSONString(o.bytes(row.textPath)), "signature", "host"))
+		writer.add(origin, roleAssistant, write("type", "thinking", "thinking", toJSONString(o.bytes(spec.textPath)), "signature", "host"))
 	case kindMedia:
-		writer.add(blockOrigin{unit: id}, who, mediaBlock(&o, row))
+		writer.add(origin, speaker, mediaBlock(&o, spec))
 	case kindCall:
-		writer.add(blockOrigin{unit: id}, roleAssistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
+		writer.add(origin, roleAssistant, callBlock("tool_use"))
 		writer.openCalls[u.id] = true
 	case kindResult:
 		delete(writer.openCalls, u.id)
-		u.digest = unreadDigest(o, row)
-		writer.add(blockOrigin{unit: id}, roleUser, resultBlock(&u, findOutput(o, row), is(row.isFailed)))
+		u.digest = unreadDigest(o, spec)
+		writer.add(origin, roleUser, resultBlock(u, findOutput(o, spec), isFailed))
 	case kindCallWithResult:
-		writer.add(blockOrigin{unit: id}, roleAssistant, write("type", "tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
-		if u.hasResult = row.isEnded(o); u.hasResult {
-			writer.pendingResults = append(writer.pendingResults, func() {
-				writer.add(blockOrigin{unit: id, isResult: true}, roleUser, resultBlock(&u, findOutput(o, row), is(row.isFailed)))
-			})
+		writer.add(origin, roleAssistant, callBlock("tool_use"))
+		if u.hasResult = spec.isEnded(o); u.hasResult {
+			result := resultBlock(u, findOutput(o, spec), isFailed)
+			origin.isResult = true
+			writer.pendingResults = append(writer.pendingResults, func() { writer.add(origin, roleUser, result) })
 		}
 	case kindServerCall:
 		writer.serverCalls[u.id] = true
-		writer.add(blockOrigin{unit: id}, roleAssistant, write("type", "server_tool_use", "id", u.id, "name", u.name, "input", toInput(o.bytes(row.inputPath))))
+		writer.add(origin, roleAssistant, callBlock("server_tool_use"))
 	case kindServerResult:
-		writer.add(blockOrigin{unit: id}, roleAssistant, write("type", "web_search_tool_result", "tool_use_id", u.id, "content", o.bytes(row.outputPath)))
+		writer.add(origin, roleAssistant, write("type", "web_search_tool_result", "tool_use_id", u.id, "content", o.bytes(spec.outputPath)))
 	default:
-		writer.add(blockOrigin{unit: id}, who, write("type", "host_part", "holds", l.raw[at.Start:at.End]))
+		writer.add(origin, speaker, write("type", "host_part", "holds", l.raw[u.span.Start:u.span.End]))
 	}
-	l.units = append(l.units, u)
 }
 
 // reportUnknown adds a finding about an unknown element.

@@ -273,25 +273,49 @@ func (l *List) render(s *slot, fates []unitAction) ([]byte, error) {
 	if !slices.IsSorted(s.units) {
 		return nil, fmt.Errorf("%w: the parts of %s in another order", ErrWrite, jsonspan.PathAt(l.raw, e.Span.Start))
 	}
-	owner := make(map[itemPlace]int)
-	var edits []jsonspan.Edit
+	edits, err := l.contentEdits(e, left, fates)
+	if err != nil {
+		return nil, err
+	}
+	listEdits, err := l.listEdits(e, left, fates)
+	if err != nil {
+		return nil, err
+	}
+	edits = append(edits, listEdits...)
+	slices.SortFunc(edits, func(a, b jsonspan.Edit) int { return a.Start - b.Start })
+	for i := range edits {
+		edits[i].Start, edits[i].End = edits[i].Start-e.Span.Start, edits[i].End-e.Span.Start
+	}
+	return jsonspan.Splice(raw, edits)
+}
+
+// contentEdits returns the edits of units that are the content of an element or its whole message.
+func (l *List) contentEdits(e *element, left map[int]bool, fates []unitAction) (edits []jsonspan.Edit, err error) {
 	for _, u := range e.units {
 		x := &l.units[u]
-		for _, p := range x.places {
-			owner[p] = u
-		}
 		switch {
 		case len(x.places) > 0:
 		case x.isContent && !left[u]:
 			edits = append(edits, jsonspan.Edit{Span: x.span, New: []byte(`""`)})
 		case x.isContent && fates[u].newText != nil:
 			edits = append(edits, jsonspan.Edit{Span: x.span, New: quote(*fates[u].newText)})
-		case !x.isContent: // the whole message
+		case !x.isContent:
 			now, err := l.editPart(u, l.raw[x.span.Start:x.span.End], &fates[u], x.spec)
 			if err != nil {
 				return nil, err
 			}
 			edits = append(edits, jsonspan.Edit{Span: x.span, New: now})
+		}
+	}
+	return edits, nil
+}
+
+// listEdits returns the edits of the lists of an element, without the items of removed units.
+func (l *List) listEdits(e *element, left map[int]bool, fates []unitAction) (edits []jsonspan.Edit, err error) {
+	owner := make(map[itemPlace]int)
+	for _, u := range e.units {
+		for _, p := range l.units[u].places {
+			owner[p] = u
 		}
 	}
 	for n, list := range e.lists {
@@ -312,11 +336,7 @@ func (l *List) render(s *slot, fates []unitAction) ([]byte, error) {
 		}
 		edits = append(edits, jsonspan.Edit{Span: list.at, New: rewriteList(l.raw, list.at, list.items, now)})
 	}
-	slices.SortFunc(edits, func(a, b jsonspan.Edit) int { return a.Start - b.Start })
-	for i := range edits {
-		edits[i].Start, edits[i].End = edits[i].Start-e.Span.Start, edits[i].End-e.Span.Start
-	}
-	return jsonspan.Splice(raw, edits)
+	return edits, nil
 }
 
 // specAt returns the spec for one place of a unit. A copy of a call may have another structure.

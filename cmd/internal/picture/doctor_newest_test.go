@@ -18,7 +18,7 @@ func TestDoctorListsNewestFirst(t *testing.T) {
 	agent := agentlog.Agents()[0]
 	var all []*agentlog.Diagnosis
 	for i := range 130 {
-		d := &agentlog.Diagnosis{Outlook: agentlog.Unusable, Faults: []agentlog.Fault{{Rule: "orphan-call", Line: 1, Message: "x"}}}
+		d := &agentlog.Diagnosis{Expectation: agentlog.Expectation{Outlook: agentlog.Unusable}, Faults: []agentlog.Fault{{Rule: "orphan-call", Line: 1, Message: "x"}}}
 		d.Agent, d.Path, d.Modified = &agent, fmt.Sprintf("/s/%03d.jsonl", i), now.Add(time.Duration(i-130)*time.Hour)
 		all = append(all, d)
 	}

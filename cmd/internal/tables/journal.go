@@ -163,27 +163,34 @@ func quoteIdent(name string) string { return `"` + strings.ReplaceAll(name, `"`,
 // quoteText returns a text as an SQL literal.
 func quoteText(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
+// Undone describes a session that was restored.
+type Undone struct {
+	Name   string // of the session
+	Backup string // the backup that was restored
+	Kept   string // the new backup with the rows from before
+}
+
 // Undo restores the rows of a session from its newest backup in one transaction, and backs up the
 // current rows, so that a second undo reverts the first one. Unless force is set, it returns
 // [ErrChanged] if one of the rows has changed since. If id is "", it restores the session that was
 // written last.
-func Undo(path, id string, force bool) (name, from, kept string, err error) {
+func Undo(path, id string, force bool) (done Undone, err error) {
 	if id == "" {
 		if id, err = lastWritten(path); err != nil {
-			return "", "", "", err
+			return Undone{}, err
 		}
 	}
-	name = path + "#" + id
+	name := path + "#" + id
 	all := atomicfile.Backups(name)
 	if len(all) == 0 {
-		return name, "", "", errNoBackup
+		return Undone{}, errNoBackup
 	}
-	from = atomicfile.BackupName(name, all[0])
+	from := atomicfile.BackupName(name, all[0])
 	rows, err := readJournal(from)
 	if err != nil {
-		return name, "", "", err
+		return Undone{}, err
 	}
-	kept, err = withJournal(path, id, func(j *journal) error {
+	kept, err := withJournal(path, id, func(j *journal) error {
 		for _, r := range rows {
 			if err := j.noteBefore(r.Table, r.Key); err != nil {
 				return err
@@ -200,7 +207,7 @@ func Undo(path, id string, force bool) (name, from, kept string, err error) {
 	if err == nil {
 		err = os.Remove(from)
 	}
-	return name, from, kept, err
+	return Undone{name, from, kept}, err
 }
 
 // ErrChanged is returned if a session has changed since it was written.

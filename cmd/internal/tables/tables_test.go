@@ -187,7 +187,7 @@ func TestFixAndUndo(t *testing.T) {
 				t.Errorf("a second repair changes something: %v", again.Changes)
 			}
 			for _, want := range []string{before, after, before} {
-				if _, _, _, err := Undo(s.path, "", false); err != nil {
+				if _, err := Undo(s.path, "", false); err != nil {
 					t.Fatal(err)
 				}
 				if got := dump(t, s.path, s.tables...); got != want {
@@ -196,7 +196,7 @@ func TestFixAndUndo(t *testing.T) {
 			}
 			execute(t, s.path, strings.NewReplacer("output", "title").Replace(s.cut[0])) // the session continues
 			if name == "opencode" {
-				if _, _, _, err := Undo(s.path, s.id, false); !errors.Is(err, ErrChanged) {
+				if _, err := Undo(s.path, s.id, false); !errors.Is(err, ErrChanged) {
 					t.Errorf("undo of a session that went on: %v", err)
 				}
 			}
@@ -283,7 +283,7 @@ func TestShorten(t *testing.T) {
 			if last := sent.Request.Raw(); !bytes.Contains(last, []byte("prompt 11")) || !bytes.Contains(last, []byte("prompt 0")) {
 				t.Errorf("the task or the last prompt is gone: %s", last)
 			}
-			if _, _, _, err := Undo(s.path, s.id, false); err != nil || dump(t, s.path, s.tables...) != before {
+			if _, err := Undo(s.path, s.id, false); err != nil || dump(t, s.path, s.tables...) != before {
 				t.Errorf("undo: %v", err)
 			}
 		})
@@ -315,7 +315,7 @@ func TestTornRowsAreReplaced(t *testing.T) {
 					t.Error("the words of the user are gone")
 				}
 			}
-			if _, _, _, err := Undo(path, "ses_1", false); err != nil || dump(t, path, "session", "message", "part") != before {
+			if _, err := Undo(path, "ses_1", false); err != nil || dump(t, path, "session", "message", "part") != before {
 				t.Errorf("undo: %v", err)
 			}
 		})
