@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -73,7 +73,7 @@ func completeExchanges(r *wire.Request) (exchanges []Exchange) {
 			isOpen[t.AtomOf(x.Call)] = true
 		}
 	}
-	since := ladder.TurnsSince(t)
+	since := planner.TurnsSince(t)
 	for i, x := range t.Exchanges() {
 		if x.State != transcript.Whole || x.Server || isOpen[t.AtomOf(x.Call)] {
 			continue

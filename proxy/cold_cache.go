@@ -8,7 +8,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/jsonedit"
-	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -184,7 +184,7 @@ func (a *planInput) coldRequests(r *wire.Request, p *pare.Policy) (taught []int6
 			cold, last = append(cold, end), end
 		}
 	}
-	ends := ladder.Ends(t)
+	ends := planner.RequestEnds(t)
 	seen, _ := slices.BinarySearch(ends, last+1)
 	// Where nothing is kept every request is free, but looking at all of them at each is not.
 	if a.cache.isCold && last < n && (!a.cache.isUncached || len(ends)-seen >= max(len(ends)/8, 4)) {

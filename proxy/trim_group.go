@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/ladder"
+	excerpts "github.com/pare-llm/pare/internal/excerpt"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -107,7 +107,7 @@ func (c *Conversations) isSpared(key string) bool {
 func countCuts(r *wire.Request, pl *pare.Plan) (cut, fetched int) {
 	gone := make(map[string]bool)
 	for _, c := range pl.Changes() {
-		if c.Rule != "hazard" && c.Rule != "oversized" || strings.Contains(c.Reason, ladder.Tidied) {
+		if c.Rule != "hazard" && c.Rule != "oversized" || strings.Contains(c.Reason, excerpts.Tidied) {
 			continue
 		}
 		for _, id := range c.IDs {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/guidance"
-	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/internal/names"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/tokens"
@@ -223,7 +222,7 @@ func requestNumbers(t *transcript.Transcript) []int {
 	ms := t.Messages()
 	at, n := make([]int, len(ms)), 1
 	for i := range ms {
-		if ladder.Begins(ms, i) {
+		if planner.StartsModelTurn(ms, i) {
 			n++
 		}
 		at[i] = n

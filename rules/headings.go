@@ -3,7 +3,7 @@ package rules
 import (
 	"strings"
 
-	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/excerpt"
 	"github.com/pare-llm/pare/internal/wording"
 )
 
@@ -91,7 +91,7 @@ func tidyResult(text string, files bool, handle func() string) (tidy, note strin
 	}
 	note = "\n" + placeholderMark + strings.Join(what, " and ") + " left out by " + oversizedName
 	if h := handle(); h != "" {
-		note += "; " + wording.Recall(ladder.Brief(h, 64))
+		note += "; " + wording.Recall(excerpt.Brief(h, 64))
 	}
 	return tidy, note + "]"
 }

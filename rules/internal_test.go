@@ -5,8 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/pare-llm/pare/internal/excerpt"
 	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -95,13 +95,13 @@ func TestCut(t *testing.T) {
 		strings.Repeat("👩‍👩‍👧‍👦", 300),
 	} {
 		for _, size := range [][2]int{{512, 256}, {768, 0}, {0, 700}, {511, 257}} {
-			got := ladder.Gist{Head: size[0], Tail: size[1], By: oversizedName, Call: "call_1"}.Of(text)
+			got := excerpt.Excerpt{Head: size[0], Tail: size[1], By: oversizedName, Call: "call_1"}.Of(text)
 			if !utf8.ValidString(got) || len(got) > size[0]+size[1]+markerRoom || !strings.Contains(got, placeholderMark) {
 				t.Errorf("%.10q %v: %d bytes: %q", text, size, len(got), got)
 			}
 		}
 	}
-	got := ladder.Gist{Head: 10, Tail: 12, By: oversizedName, Call: "c"}.Of("one\ntwo\nthree\nfour\nfive\nsix\n")
+	got := excerpt.Excerpt{Head: 10, Tail: 12, By: oversizedName, Call: "c"}.Of("one\ntwo\nthree\nfour\nfive\nsix\n")
 	if want := "one\ntwo\n[pare: 11 of 28 bytes left out here by oversized, call c]\nfive\nsix\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/excerpt"
 	"github.com/pare-llm/pare/internal/guidance"
-	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -81,7 +81,7 @@ const (
 	arrivalBytes = 3 << 10
 	// readBytes is the same for results that show a file.
 	readBytes  = 40 << 10
-	markerRoom = ladder.MarkerRoom
+	markerRoom = excerpt.MarkerRoom
 	// minMaxBytes leaves room for a marker and some text around it.
 	minMaxBytes = 1024
 )
@@ -133,7 +133,7 @@ func (s *historyView) shortenAll(b *pare.Ballot, o Oversized) {
 			continue
 		}
 		// The arguments become the text of a note, in which quotes are escaped again.
-		note := ladder.Gist{Head: head, Tail: tail, By: oversizedName, Call: x.CallID, Handle: b.Handle(x.Call)}
+		note := excerpt.Excerpt{Head: head, Tail: tail, By: oversizedName, Call: x.CallID, Handle: b.Handle(x.Call)}
 		if text := note.Of(string(args)); jsonLength(text)+placeholderSlack < len(args) {
 			b.Edit(x.Call, text, "%d bytes are more than %d", len(args), most)
 		}
@@ -142,7 +142,7 @@ func (s *historyView) shortenAll(b *pare.Ballot, o Oversized) {
 
 // shortenResult shortens a result that is too long. With tidy, it first removes the parts without
 // information from a result of any length.
-func (s *historyView) shortenResult(b *pare.Ballot, result transcript.BlockID, text string, gist ladder.Gist, tidy, files bool) {
+func (s *historyView) shortenResult(b *pare.Ballot, result transcript.BlockID, text string, gist excerpt.Excerpt, tidy, files bool) {
 	if len(text) <= gist.Most && !tidy || gist.Most <= 0 {
 		return
 	}
@@ -156,16 +156,16 @@ func (s *historyView) shortenResult(b *pare.Ballot, result transcript.BlockID, t
 		gist.Most, gist.Handle = gist.Most-len(note), handle()
 		b.Edit(result, gist.Of(text)+note, "%d bytes are more than %d", was, gist.Most)
 	case note != "":
-		b.Edit(result, text+note, "%s", ladder.Tidied)
+		b.Edit(result, text+note, "%s", excerpt.Tidied)
 	}
 }
 
 // gistFor returns how the result of a call is shortened. A negative Most leaves the result alone.
 // On arrival, a quarter each is for the beginning, the end, the lines between them and names.
-func (o Oversized) gistFor(of callUse) ladder.Gist {
+func (o Oversized) gistFor(of callUse) excerpt.Excerpt {
 	most, head, tail := o.resolvedSizes()
 	file := of.kind == kindRead || of.kind == kindRun && showsFile(of.target)
-	g := ladder.Gist{Most: most, Head: head, Tail: tail, By: oversizedName, Outline: file}
+	g := excerpt.Excerpt{Most: most, Head: head, Tail: tail, By: oversizedName, Outline: file}
 	if !o.Arrival {
 		return g
 	}

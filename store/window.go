@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
 )
@@ -153,7 +153,7 @@ func (h *history) setColdRequests(r *wire.Request, p *pare.Policy) {
 	w.Cold = []int{} // not nil: the times are known
 	life := tokensx.Life(r.Model(), r.Raw())
 	var before time.Time
-	for _, end := range ladder.Ends(r.Transcript()) {
+	for _, end := range planner.RequestEnds(r.Transcript()) {
 		var at time.Time
 		if end > 0 {
 			at = h.at[h.seqs[end-1]]

@@ -55,7 +55,7 @@ var slug = regexp.MustCompile(`^[a-z]+([-_][a-z]+)*$`)
 func wordsInSource(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, dir := range []string{".", "wire", "internal/agentlog", "internal/ladder", "archive", "proxy", "replay"} {
+	for _, dir := range []string{".", "wire", "internal/agentlog", "internal/planner", "internal/excerpt", "archive", "proxy", "replay"} {
 		names, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
-	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -93,7 +93,7 @@ func newWalker(p *program, rule string, r *wire.Request, tools []Tool) *walker {
 	w.env.Dialect = r.Dialect.String()
 	w.env.Arg = w.arg
 	w.env.Matches = w.matches
-	w.since = ladder.TurnsSince(w.t)
+	w.since = planner.TurnsSince(w.t)
 	w.later = make(map[string]int)
 	for i, x := range w.t.Exchanges() {
 		w.later[x.Tool] = i

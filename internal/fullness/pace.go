@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -150,7 +150,7 @@ func (s Size) Pace(r *wire.Request, n int) (p Pace) {
 		if m.Begins && (i == 0 || !ms[i-1].Begins) {
 			turns++
 		}
-		if ladder.Begins(ms, i) {
+		if planner.StartsModelTurn(ms, i) {
 			before := 0
 			if k := len(steps); k > 0 {
 				before = steps[k-1].size()

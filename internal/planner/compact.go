@@ -11,7 +11,6 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/jsonspan"
-	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -247,7 +246,7 @@ func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 		if m.Role == transcript.System || m.End <= start && start > 0 {
 			continue
 		}
-		isTask := m.Begins && ladder.Speaks(m) // unless there is nothing in it but a summary
+		isTask := m.Begins && UserSpeaks(m) // unless there is nothing in it but a summary
 		// Where roles must alternate, task, summary and what follows share a message: blocks
 		// in front of the summary are the task, those behind it are not.
 		kept, past := m.First < start, false
@@ -302,7 +301,7 @@ func toldIn(r *wire.Request, b transcript.BlockID) (found struct {
 	telling
 	prior string
 }, ok bool) {
-	if !tells(r, b) {
+	if !isSummary(r, b) {
 		return found, false
 	}
 	before, prior, rest, _ := cutSummary(r.Text(b))

@@ -323,7 +323,7 @@ func (h *Removed) key() (k runKey) {
 // fitWithSummaries fits a window and replaces dropped exchanges and turns by summaries. Without room
 // for summaries, it fits the window with a mark.
 func (c *Compactor) fitWithSummaries(ctx context.Context, p *windowPlanner) (fit, error) {
-	t, err := p.fit(c.maxTokens(), nil)
+	t, err := p.fit(c.maxTokens(), 0)
 	if err != nil {
 		if t, err = p.fitMarked(); err != nil {
 			return fit{}, err
@@ -331,7 +331,7 @@ func (c *Compactor) fitWithSummaries(ctx context.Context, p *windowPlanner) (fit
 		t.events = append(t.events, Event{eventCompactionFailed, CompactionFailed{Error: fmt.Sprintf("the window has no room for a summary of %d tokens beside what must stay", c.maxTokens())}})
 		return t, nil
 	}
-	lost := t.ladder.Lost()
+	lost := t.search.lostBlocks()
 	if len(lost) > 0 {
 		return c.tell(ctx, p, lost, t), nil
 	}
@@ -350,7 +350,7 @@ func (c *Compactor) tell(ctx context.Context, f *windowPlanner, lost [][]transcr
 		f.base.faults = withSummarizerFault(f.base.faults, err)
 	}
 	o := f.o
-	s := &story{c: c, r: f.base.result(), o: o, lost: lost, archived: f.w.Archive, frame: bare.ladder.Frame()}
+	s := &story{c: c, r: f.base.result(), o: o, lost: lost, archived: f.w.Archive, frame: bare.search.meter.frame}
 	if o.SummarizeLater {
 		if s.chunk(f.w.Tokens); s.readAhead(ctx, failed) {
 			note(Event{eventCompactionSkipped, CompactionSkipped{"a summary is being written, for a later request"}})
@@ -359,9 +359,9 @@ func (c *Compactor) tell(ctx context.Context, f *windowPlanner, lost [][]transcr
 		s.tell(func(h Removed) (string, error) { return c.remember(ctx, h) }, failed)
 	}
 	if s.text == "" {
-		return f.orMarked(bare)
+		return f.withMarkIfPossible(bare)
 	}
-	a, err := f.attempt(bare.ladder, summaryInsertion(s.at, s.text))
+	a, err := f.attempt(bare.search, summaryInsertion(s.at, s.text))
 	if err == nil {
 		if n := a.result().Tokens(o.Counter); n > f.w.Tokens {
 			err = uncompacted(reasonLarger, "with its summary the history has %d tokens, the limit is %d", n, f.w.Tokens)
@@ -370,15 +370,15 @@ func (c *Compactor) tell(ctx context.Context, f *windowPlanner, lost [][]transcr
 	if err == nil {
 		if a.broken != nil {
 			err = a.broken
-		} else if !a.Sound() {
+		} else if !a.isSound() {
 			err = &RefusedError{a.remaining}
 		}
 	}
 	if err != nil {
 		failed(err)
-		return f.orMarked(bare)
+		return f.withMarkIfPossible(bare)
 	}
-	return fit{ladder: bare.ladder, attempt: a, indexes: s.indexes, events: bare.events}
+	return fit{search: bare.search, attempt: a, indexes: s.indexes, events: bare.events}
 }
 
 // withSummarizerFault adds err to the faults of a plan if the summarizer is to blame for it, unless

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"unicode/utf8"
 
-	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/excerpt"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -137,7 +137,7 @@ func (c counter) Overhead(messages, tools int) int {
 
 func possible[T string | []byte](n int, what T) int {
 	if n < 0 || n > maxCount {
-		panic(&FaultError{"counter", fmt.Errorf("it counts %d tokens for %q, which cannot be", n, ladder.Brief(string(what[:min(len(what), 256)]), 40)), nil})
+		panic(&FaultError{"counter", fmt.Errorf("it counts %d tokens for %q, which cannot be", n, excerpt.Brief(string(what[:min(len(what), 256)]), 40)), nil})
 	}
 	return n
 }

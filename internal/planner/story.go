@@ -56,7 +56,7 @@ func (s *story) tell(ask func(Removed) (string, error), failed func(error)) {
 		h := Removed{Request: s.r, Blocks: blocks, Prior: s.text, Compacted: wirex.Compaction(s.r, t.Start())}
 		gone := lossOf(&h)
 		if s.archived {
-			items := itemsOf(s.r, blocks)
+			items := itemsOfBlocks(s.r, blocks)
 			index := archive.Index(items)
 			s.indexes = append(append(s.indexes, items...), index...)
 			gone.archive = index[len(index)-1].ID
@@ -75,8 +75,8 @@ func (s *story) tell(ask func(Removed) (string, error), failed func(error)) {
 	}
 }
 
-// itemsOf is what the archive keeps of blocks that go: messages as a whole where all of their blocks do.
-func itemsOf(r *wire.Request, blocks []transcript.BlockID) (all []archive.Item) {
+// itemsOfBlocks is what the archive keeps of blocks that go: messages as a whole where all of their blocks do.
+func itemsOfBlocks(r *wire.Request, blocks []transcript.BlockID) (all []archive.Item) {
 	t := r.Transcript()
 	for i := 0; i < len(blocks); {
 		m := t.Messages()[t.Block(blocks[i]).Message]
@@ -202,15 +202,15 @@ func (c *Compactor) prepare(ctx context.Context, f *windowPlanner) {
 		if err != nil {
 			return true
 		}
-		t, err := f.fit(c.maxTokens(), nil)
+		t, err := f.fit(c.maxTokens(), 0)
 		if err != nil {
 			return true
 		}
-		l := t.ladder
-		if len(l.Lost()) == 0 {
+		lost := t.search.lostBlocks()
+		if len(lost) == 0 {
 			return true
 		}
-		s := &story{c: c, r: f.base.result(), o: o, lost: l.Lost(), archived: w.Archive, frame: l.Frame()}
+		s := &story{c: c, r: f.base.result(), o: o, lost: lost, archived: w.Archive, frame: t.search.meter.frame}
 		s.chunk(w.Tokens)
 		s.write(ctx)
 		return true

@@ -4,133 +4,142 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Window says what a history must fit. A limit of zero is none; one at least must
-// be given. Many goroutines may use one that nobody changes; they call Priority and Cache.
+// A Window limits the size of a request. A limit of zero is no limit; at least one must be set.
 type Window struct {
-	Tokens    int // of the whole request: head, tools and marks included
+	Tokens    int // of the whole request, including tools and the system prompt
 	Messages  int
 	Exchanges int
-	Turns     int // messages in which a person speaks begin them
-	// ModelTokens makes Tokens, if that is zero, what the window of the model has room for
-	// beside the reply that the request asks for.
+	Turns     int // a turn begins with a message in which the user speaks
+	// ModelTokens sets Tokens, if it is zero, to the room that the window of the model has besides the
+	// reply that the request asks for.
 	ModelTokens bool
 
-	// MinKeep is how many messages at the end stay as they are, every byte of them and
-	// of what they need. Zero: none but what is pinned.
+	// MinKeep is the number of messages at the end of which every byte stays. Zero: only pinned content
+	// stays.
 	MinKeep int
-	// Unpin lets go of pins. Zero: what the system says, the first message of the user and
-	// the newest turn stay.
+	// Unpin removes pins. Zero: the system's messages, the task and the newest turn are pinned.
 	Unpin Pin
-	// MiddleOut lets the exchanges and turns in the middle go first, so that the beginning and
-	// the end stay longest. Otherwise the oldest do.
+	// MiddleOut removes exchanges and turns in the middle first. Otherwise the oldest ones go first.
 	MiddleOut bool
-	// Priority ranks atoms: the lowest goes first, of equals the oldest. Nil: by age.
+	// Priority ranks atoms. The lowest rank goes first; of equal ranks, the oldest. Nil: by age.
 	Priority func(*wire.Request, transcript.AtomID) int
-	// Recent is how many of the last exchanges keep their results until they go
-	// themselves, after all older ones. Zero: 8.
+	// Recent is the number of last exchanges whose results are not cleared. They are dropped after all
+	// older exchanges. Zero: 8.
 	Recent int
-	// Rules vote on the first rung; nil: there are none. What they protect is pinned.
+	// Rules vote in the first step of the window. Content that they protect is pinned. Nil: no rules.
 	Rules *Pipeline
-	// Low turns the window of tokens into a stable one: when a history that grows has
-	// passed Tokens, it is trimmed to Low, and then left alone until it passes Tokens
-	// again, so that consecutive requests begin with the same bytes. What was decided at
-	// earlier requests is found again in the history itself; nothing has to be
-	// remembered. Zero: each request is trimmed as if it were the only one.
+	// Low makes the window of tokens stable. A growing history is trimmed to Low when it passes Tokens,
+	// and then stays unchanged until it passes Tokens again, so that consecutive requests begin with the
+	// same bytes. Earlier trims are derived from the history itself. Zero: each request is trimmed
+	// separately.
 	Low int
-	// LowPercent is Low, if that is zero, as a share of Tokens.
+	// LowPercent sets Low, if it is zero, to a percentage of Tokens.
 	LowPercent int
-	// Cache are the prices by which a stable window is also trimmed before it must be,
-	// when that pays within a quarter of the requests that there were so far. Nil: it is
-	// trimmed only when it must be.
+	// Cache has prices by which a stable window also trims before it must, if that pays within a quarter
+	// of the number of requests so far. Nil: it trims only when it must.
 	Cache CachePricing
-	// ModelCache makes Cache, if that is nil, the terms of the model's provider.
+	// ModelCache sets Cache, if it is nil, to the prices of the model.
 	ModelCache bool
-	// Cold lists the requests before which the provider's cache had expired, each by the number of
-	// messages that it had. At those requests a stable window trims to three quarters of Low, and,
-	// with Cache, also when it need not, because everything is written to the cache again anyway;
-	// at other requests it then waits until it must. A cold request decides by its own messages, so
-	// later requests repeat its cuts and add none to them. Nil: the clock is not known.
+	// Cold lists the requests before which the provider's cache had expired, by their number of messages.
+	// At these requests, a stable window trims to three quarters of Low, and with Cache also when it need
+	// not, because everything is written to the cache again anyway. At other requests it then waits until
+	// it must. Nil: unknown.
 	Cold []int
-	// ColdRules vote at the requests in Cold, and first of all where a stable window must be trimmed,
-	// on the history as it was; what they want is done whether it must be or not, and stays done.
-	// What Rules protect they leave alone.
-	// With Cache they are also asked at other moments, now and then, and what they want is done if
-	// it pays within a quarter of the requests so far. They are for a stable window. Nil: there are
-	// none.
+	// ColdRules vote at the requests in Cold and, before all other steps, when a stable window must be
+	// trimmed. Their decisions are carried out in any case and stay. With Cache, they also vote at some
+	// other requests, and their decisions are carried out if that pays within a quarter of the number of
+	// requests so far. They do not change content that Rules protect. Nil: no rules.
 	ColdRules *Pipeline
-	// AllowTiny lets a window be smaller than the smallest exchange of the history.
+	// AllowTiny allows a window that is smaller than the smallest exchange of the history.
 	AllowTiny bool
-	// Unmarked leaves out the mark that stands where exchanges or turns were dropped first, so
-	// that the model knows that something is missing. The mark counts; where a summary stands
-	// in the place of what was dropped there is none.
+	// Unmarked leaves out the mark that replaces dropped exchanges and turns. The mark counts toward the
+	// limits. A summary replaces the mark.
 	Unmarked bool
-	// Archive names, in each placeholder, the item under which [Plan.Archive] returns what
-	// stood there.
+	// Archive names, in each placeholder, the item under which Plan.Archive returns the original content.
 	Archive bool
 }
 
-// A Pin is something that stays although it is old.
+// A Pin is content that stays although it is old.
 type Pin uint8
 
 const (
-	// PinSystem: messages of the system.
+	// PinSystem pins messages of the system.
 	PinSystem Pin = 1 << iota
-	// PinTask: the first message in which a person speaks.
+	// PinTask pins the first message in which the user speaks.
 	PinTask
-	// PinNewest: the last message in which a person speaks, and the last turn.
+	// PinNewest pins the last message in which the user speaks, and the last turn.
 	PinNewest
 )
 
-// What a limit counts.
+// A unit is what a limit counts.
+type unit string
+
 const (
-	unitTokens    = "tokens"
-	unitMessages  = "messages"
-	unitExchanges = "exchanges"
-	unitTurns     = "turns"
+	unitTokens    unit = "tokens"
+	unitMessages  unit = "messages"
+	unitExchanges unit = "exchanges"
+	unitTurns     unit = "turns"
 )
 
-// WindowTooSmall is the error for a window that what must be kept does not fit.
-// Minimum is exact: with it as the limit the same call succeeds, with one less it
-// fails. Many goroutines may read it.
+// A limit is the largest number of a unit that a history may have.
+type limit struct {
+	unit unit
+	most int
+}
+
+// A WindowTooSmall is the error for a window that the content which must stay does not fit. Minimum is
+// exact: with it as the limit the same call succeeds, and with one less it fails.
 type WindowTooSmall struct {
 	Unit    string // "tokens", "messages", "exchanges" or "turns"
 	Limit   int
 	Minimum int
 }
 
+func newWindowTooSmall(l limit, minimum int) *WindowTooSmall {
+	return &WindowTooSmall{string(l.unit), l.most, minimum}
+}
+
 func (e *WindowTooSmall) Error() string {
 	return fmt.Sprintf("window too small: what must be kept needs %d %s, the limit is %d", e.Minimum, e.Unit, e.Limit)
 }
 
-// limits lists the limits in the order they are met: what is counted in messages
-// first, because tokens may then need nothing more.
-func (w *Window) limits() []ladder.Limit {
-	var all []ladder.Limit
-	for _, l := range []ladder.Limit{{Unit: ladder.Turns, Most: w.Turns}, {Unit: ladder.Exchanges, Most: w.Exchanges}, {Unit: ladder.Messages, Most: w.Messages}, {Unit: ladder.Tokens, Most: w.Tokens}} {
-		if l.Most != 0 {
-			all = append(all, l)
+// limits returns the limits that are set, in the order in which they are met. Tokens come last, because
+// meeting the other limits may be enough.
+func (w *Window) limits() (limits []limit) {
+	for _, l := range []limit{
+		{unitTurns, w.Turns}, {unitExchanges, w.Exchanges}, {unitMessages, w.Messages}, {unitTokens, w.Tokens},
+	} {
+		if l.most != 0 {
+			limits = append(limits, l)
 		}
 	}
-	return all
+	return limits
 }
 
-// valid says what is wrong with a window.
+// recent returns the number of last exchanges whose results are not cleared.
+func (w *Window) recent() int {
+	if w.Recent == 0 {
+		return 8
+	}
+	return w.Recent
+}
+
+// validate returns an error if fields of a window are invalid or contradict each other.
 func (w *Window) validate(o Options) error {
-	for _, f := range []struct {
-		name string
-		n    int
+	for _, field := range []struct {
+		name  string
+		value int
 	}{
 		{"Tokens", w.Tokens}, {"Messages", w.Messages}, {"Exchanges", w.Exchanges}, {"Turns", w.Turns},
 		{"MinKeep", w.MinKeep}, {"Recent", w.Recent}, {"Low", w.Low}, {"LowPercent", w.LowPercent},
 	} {
-		if f.n < 0 {
-			return fmt.Errorf("window: %s is %d: it must not be less than 0", f.name, f.n)
+		if field.value < 0 {
+			return fmt.Errorf("window: %s is %d: it must not be less than 0", field.name, field.value)
 		}
 	}
 	switch {
@@ -152,23 +161,14 @@ func (w *Window) validate(o Options) error {
 	return nil
 }
 
-func (w *Window) recent() int {
-	if w.Recent == 0 {
-		return 8
-	}
-	return w.Recent
-}
-
-// CachePricing are what a provider's cache costs; tokens.CacheOf(model) are some. Many
-// goroutines may read it.
+// CachePricing says when removing cached content pays; tokens.CacheOf(model) returns one.
 type CachePricing interface {
-	// PaysAfter is the number of further requests after which it pays to take removed
-	// tokens out in front of kept ones, which have to be written to the cache again.
+	// PaysAfter returns the number of further requests after which it pays to remove some tokens before
+	// other tokens, which have to be written to the cache again.
 	PaysAfter(removed, kept int) int
 }
 
-// An UnknownModelError is the error for a window that is to be a model's own. Many
-// goroutines may read it.
+// An UnknownModelError is the error for a window that depends on an unknown model.
 type UnknownModelError struct{ Model string }
 
 func (e *UnknownModelError) Error() string {
@@ -178,7 +178,7 @@ func (e *UnknownModelError) Error() string {
 	return fmt.Sprintf("no limit is given, and the window of the model %q is not known", e.Model)
 }
 
-// of is the window for a request to a model: what it leaves to the model is filled in.
+// ForModel returns the window for a request to a model, with the values that depend on the model.
 func (w Window) ForModel(model string, r *wire.Request) (Window, error) {
 	if w.ModelTokens && w.Tokens == 0 {
 		m, known := tokens.Lookup(model)

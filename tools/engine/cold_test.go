@@ -11,7 +11,6 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/histories"
-	rungs "github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/rules"
@@ -46,7 +45,7 @@ func sentRequests(t *testing.T, r *wire.Request) (all []*wire.Request) {
 		return nil // the damage removed all of them
 	}
 	tail := raw[messages[len(messages)-1].Span.End:]
-	for _, end := range rungs.Ends(r.Transcript()) {
+	for _, end := range planner.RequestEnds(r.Transcript()) {
 		q, err := wire.Parse(slices.Concat(raw[:messages[end-1].Span.End], tail), wire.Options{Dialect: r.Dialect})
 		if err != nil {
 			t.Fatal(err)

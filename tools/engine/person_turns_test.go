@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
-	rungs "github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -98,7 +98,7 @@ func TestWindowKeepsNewestWordsBehindLoops(t *testing.T) {
 // TestLoopsDoNotAge: results of the newest turn are of that turn for rules, however long the run is.
 func TestLoopsDoNotAge(t *testing.T) {
 	for _, c := range besideResults() {
-		since := rungs.TurnsSince(c.request(t).Transcript())
+		since := planner.TurnsSince(c.request(t).Transcript())
 		if since[0] != 1 || since[2] != 0 || since[3] != 0 {
 			t.Errorf("%s: turns since the messages are %v", c.name, since)
 		}

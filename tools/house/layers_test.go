@@ -47,6 +47,7 @@ var layers = map[string]int{
 
 	// 1: structure of a conversation and of JSON
 	"cmd/internal/trust": 1,
+	"internal/excerpt":   1,
 	"internal/jsonedit":  1,
 	"internal/jsontree":  1,
 	"transcript":         1,
@@ -61,7 +62,6 @@ var layers = map[string]int{
 	"":                     3,
 	"internal/guidance":    3,
 	"internal/histories":   3,
-	"internal/ladder":      3,
 	"internal/planner":     3,
 	"internal/refusal":     3,
 	"internal/tally":       3,
@@ -126,8 +126,8 @@ var onlyImports = map[string][]string{
 
 // sameLayer lists imports within a layer that are allowed.
 var sameLayer = map[string][]string{
-	"":                  {"internal/ladder", "internal/planner"},
-	"internal/planner":  {"internal/guidance", "internal/ladder"},
+	"":                  {"internal/planner"},
+	"internal/planner":  {"internal/guidance"},
 	"internal/jsonspan": {"internal/cpu"},
 	"internal/rulelist": {"rules"},
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pare-llm/pare/internal/ladder"
 	"github.com/pare-llm/pare/internal/names"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -85,7 +85,7 @@ func Cline() Policy {
 			}
 			all := r.Transcript().Messages()
 			for half := max(from, 1) + (len(all)-max(from, 1))/2; half < len(all)-1; half++ {
-				if ladder.Begins(all, half) {
+				if planner.StartsModelTurn(all, half) {
 					from = half
 					break
 				}
@@ -110,7 +110,7 @@ func Compact() Policy {
 			all := r.Transcript().Messages()
 			last := 0
 			for i := range all {
-				if ladder.Begins(all, i) {
+				if planner.StartsModelTurn(all, i) {
 					last = i
 				}
 			}

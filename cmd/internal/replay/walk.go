@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pare-llm/pare/internal/ladder"
+	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -32,7 +32,7 @@ func newWalk(r *wire.Request, rec *Recording, every int) *Walk {
 	w := &Walk{whole: r, every: every, o: wire.Options{Dialect: r.Dialect, Profile: r.Profile.Name, Model: r.Model()}}
 	all, reply := r.Transcript().Messages(), ""
 	for i := range all {
-		if ladder.Begins(all, i) {
+		if planner.StartsModelTurn(all, i) {
 			if now := rec.reply(i); now == "" || now != reply {
 				w.ends = append(w.ends, i)
 			}
