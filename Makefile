@@ -34,7 +34,7 @@ soak: browser postgres emulator shells typescript
 # The adapters are modules of their own, so that Pare does not depend on what they adapt to.
 adapters: postgres
 	@for m in adapters/*/go.mod; do (cd "$$(dirname "$$m")" && GOWORK=off $(GO) test ./...) || exit 1; done
-	PARE_ADAPTERS=1 $(GO) test -count=1 ./store -run TestClaudeAgentSDK
+	PARE_ADAPTERS=1 $(GO) test -count=1 ./store -run TestClaudeAgentSDKAdapter
 
 # Real agents with damaged and repaired sessions, those that scripts/client.sh has installed; ONLY=Codex is one,
 # Prints a table for each. DOCTOR="too long" asks pare doctor about full sessions instead.

@@ -15,10 +15,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A message that is taken gives a window, alone and with all that follows: random histories of
-// every dialect whose messages were damaged are appended one by one, and after each that is taken
-// the window is asked for.
-func TestDefectD4WhatIsTakenCanBeSent(t *testing.T) {
+// TestAcceptedMessagesCanBeSent checks that every accepted message gives a valid window, alone and
+// with later messages. It appends random histories of every dialect with damaged messages, one
+// message at a time.
+func TestAcceptedMessagesCanBeSent(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	for _, d := range wire.Dialects() {
 		taken, refused := 0, 0
@@ -96,7 +96,7 @@ func damageValue(r *rand.Rand, raw []byte) []byte {
 	key := raw[strings.LastIndexByte(string(raw[:at-1]), '"'):at]
 	other := []string{`5`, `{"a":1}`, `["x"]`, `null`, `true`, `"words"`, `{}`, `[]`, `""`}[r.IntN(9)]
 	out := string(raw[:colon]) + other + "," + string(key) + ":" + string(raw[colon:])
-	if r.IntN(2) == 0 { // the value that was there goes
+	if r.IntN(2) == 0 { // replace the value
 		value := json.NewDecoder(strings.NewReader(string(raw[colon:])))
 		var skip json.RawMessage
 		if value.Decode(&skip) == nil {

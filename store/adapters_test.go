@@ -10,9 +10,9 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// The adapter in TypeScript is tested against a real pare serve. It is left out where the
-// SDK that it adapts to cannot be downloaded.
-func TestClaudeAgentSDK(t *testing.T) {
+// TestClaudeAgentSDKAdapter runs the tests of the TypeScript adapter against a real pare serve. It
+// is skipped if the SDK cannot be downloaded.
+func TestClaudeAgentSDKAdapter(t *testing.T) {
 	if os.Getenv("PARE_ADAPTERS") != "1" && !trial.Soak() {
 		t.Skip("left to make adapters: it downloads the SDK of another language")
 	}
@@ -41,7 +41,7 @@ func TestClaudeAgentSDK(t *testing.T) {
 	}
 }
 
-// last is the last line.
+// last returns the last line.
 func last(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return lines[len(lines)-1]

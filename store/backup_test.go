@@ -15,8 +15,8 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// A backup that is made while others write is whole, and is the store of one moment.
-func TestDefectD7BackupOfAStoreInUse(t *testing.T) {
+// TestBackupOfStoreInUse checks that a backup during writes is complete and consistent.
+func TestBackupOfStoreInUse(t *testing.T) {
 	dir := t.TempDir()
 	st := open(t, filepath.Join(dir, "pare.db"))
 	key := create(t, st, "s")
@@ -52,7 +52,7 @@ func TestDefectD7BackupOfAStoreInUse(t *testing.T) {
 		if err != nil || session.Head < before || session.Head%2 != 0 {
 			t.Errorf("%+v, %v; the head was %d", session, err, before)
 		}
-		sound(t, again)
+		checkStore(t, again)
 	}
 	close(done)
 	wait.Wait()
@@ -64,8 +64,9 @@ func TestDefectD7BackupOfAStoreInUse(t *testing.T) {
 	}
 }
 
-// What was written is in the file itself a while later, without more writes.
-func TestDefectD7JournalIsWorkedIn(t *testing.T) {
+// TestJournalIsCheckpointed checks that the database file has new entries some time after a write,
+// without further writes.
+func TestJournalIsCheckpointed(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pare.db")
 	st := open(t, path)
@@ -91,7 +92,7 @@ func TestDefectD7JournalIsWorkedIn(t *testing.T) {
 	}
 }
 
-// entries is how many entries a file has of a session; 0 if it cannot be read.
+// entries returns the number of entries of a session in a file, or 0 if it cannot be read.
 func entries(path string, key store.Key) (n int) {
 	st, err := store.Open(ctx, path)
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// What a window clears or drops comes back by its name, byte for byte, pictures included.
-func TestRecallWhatAWindowTakesOut(t *testing.T) {
+// TestRecallOfRemovedParts checks that everything that a window clears or drops can be recalled
+// byte for byte, including images.
+func TestRecallOfRemovedParts(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("go"))
@@ -59,7 +60,7 @@ func TestRecallWhatAWindowTakesOut(t *testing.T) {
 					whole++
 				}
 				again, err := st.Archive(key).Get(ctx, item.ID)
-				if err != nil || !item.Stands() && string(again.Raw) != string(got) || again.Path != item.Path { // an index is recalled as what it stands for
+				if err != nil || !item.Stands() && string(again.Raw) != string(got) || again.Path != item.Path { // an index is recalled as its messages
 					t.Errorf("%v: %+v", err, again.Path)
 				}
 			}
@@ -70,13 +71,13 @@ func TestRecallWhatAWindowTakesOut(t *testing.T) {
 		if _, err := st.Recall(ctx, "other", items[0].ID); !errors.Is(err, archive.ErrNotFound) {
 			t.Errorf("another scope: %v", err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// The archive of a session gives back what a policy put there, and a text that looks like
-// one of its references is a text.
-func TestArchiveOfASession(t *testing.T) {
+// TestArchiveOfSession checks that the archive of a session returns stored items, and that a text
+// that looks like a reference stays a text.
+func TestArchiveOfSession(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("secret"))
@@ -102,9 +103,9 @@ func TestArchiveOfASession(t *testing.T) {
 	})
 }
 
-// The provider's own compaction: exactly the messages that were sent are replaced, what
-// was appended meanwhile follows, the block stays as it came, and it can be undone.
-func TestSwapAsTheProviderPrescribes(t *testing.T) {
+// TestAcceptCompactionReplacesSentMessages checks that exactly the sent messages are replaced, that
+// later messages follow, that the block is unchanged, and that undo works.
+func TestAcceptCompactionReplacesSentMessages(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		for i := range 4 {
@@ -135,7 +136,7 @@ func TestSwapAsTheProviderPrescribes(t *testing.T) {
 		if back, err := st.Recall(ctx, "", made.Archive); err != nil || strings.Count(string(back), `"role"`) != 16 {
 			t.Errorf("%v: %s", err, back)
 		}
-		sound(t, st)
+		checkStore(t, st)
 		if kind, err := st.Undo(ctx, key); err != nil || kind != store.KindCompaction {
 			t.Error(kind, err)
 		}
@@ -145,9 +146,9 @@ func TestSwapAsTheProviderPrescribes(t *testing.T) {
 	})
 }
 
-// A reply that holds the provider's compaction: what is in front of it is not read any
-// more, and it is never left out.
-func TestProviderCompactionInAReply(t *testing.T) {
+// TestProviderCompactionInReply checks that a window begins with the provider's compaction in a
+// reply and never drops it.
+func TestProviderCompactionInReply(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		for i := range 5 {
@@ -168,16 +169,17 @@ func TestProviderCompactionInAReply(t *testing.T) {
 				t.Errorf("%d tokens: it reads from entry %d on", tokens, w.From)
 			}
 		}
-		// It is carried by a summary of ours.
+		// A summary includes the block.
 		if made := compact(t, st, key, "and then more"); !strings.Contains(fmt.Sprintf("%s", made.Prefix), `"type":"compaction"`) {
 			t.Errorf("%s", made.Prefix)
 		}
-		sound(t, st)
+		checkStore(t, st)
 	})
 }
 
-// Entries that are no messages are kept in order, handed out, and never sent.
-func TestEntriesThatAreNoMessages(t *testing.T) {
+// TestEntriesOfOtherKindsAreNotSent checks that entries of other kinds are kept in order, exported,
+// and never sent.
+func TestEntriesOfOtherKindsAreNotSent(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		list := []store.Entry{
@@ -205,11 +207,12 @@ func TestEntriesThatAreNoMessages(t *testing.T) {
 		if _, err := st.Append(ctx, key, store.Anywhere, store.Entry{Kind: "compaction", Raw: []byte(`{}`)}); !errors.As(err, &bad) {
 			t.Errorf("an entry of the store's own kind: %v", err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// A session takes its sub-sessions along, and nothing of other sessions or scopes.
+// TestScopesAndPaths checks that deleting a session deletes its sub-sessions and nothing of other
+// sessions or scopes.
 func TestScopesAndPaths(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		k := func(scope, id, path string) store.Key { return store.Key{Scope: scope, ID: id, Path: path} }
@@ -248,13 +251,13 @@ func TestScopesAndPaths(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].ID != "s2" {
 			t.Errorf("%v: %v", err, list)
 		}
-		sound(t, st)
+		checkStore(t, st)
 	})
 }
 
-// What must go with every later request of a conversation is kept with it, in every
-// process, and in its forks.
-func TestSettingsGoWithEveryRequest(t *testing.T) {
+// TestSettingsAreInEveryWindow checks that settings are in every window, in all processes and
+// forks.
+func TestSettingsAreInEveryWindow(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
 		key := create(t, st, "a")
@@ -276,9 +279,9 @@ func TestSettingsGoWithEveryRequest(t *testing.T) {
 	})
 }
 
-// Two sessions with the same ids become one: nothing collides, pairs stay whole, a second
-// merge changes nothing.
-func TestMergeWithoutCollidingIDs(t *testing.T) {
+// TestMergeResolvesEqualIDs merges two sessions with equal ids, checks that pairs stay complete,
+// and that a second merge changes nothing.
+func TestMergeResolvesEqualIDs(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		var keys []store.Key
 		for _, id := range []string{"a", "b"} {
@@ -306,11 +309,11 @@ func TestMergeWithoutCollidingIDs(t *testing.T) {
 		if strings.Count(body, "a hears") != 4 || strings.Count(body, "b hears") != 4 || strings.Contains(body, "unknown") {
 			t.Errorf("%s", body)
 		}
-		sound(t, st, keys...)
+		checkStore(t, st, keys...)
 	})
 }
 
-// The last turns, or those from one on; too many are all, one that is not there is an error.
+// TestExportTurns checks exports of the last turns and from a turn on.
 func TestExportTurns(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
@@ -332,9 +335,9 @@ func TestExportTurns(t *testing.T) {
 	})
 }
 
-// A window by messages or turns reads about as much as it sends, and what it
-// sends is what it would send if it had read everything.
-func TestWindowsByCount(t *testing.T) {
+// TestWindowsByCountReadLittle checks that windows limited by messages or turns read about as much
+// as they send, and equal windows of the full history.
+func TestWindowsByCountReadLittle(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		for i := range 60 {
@@ -342,7 +345,7 @@ func TestWindowsByCount(t *testing.T) {
 		}
 		put(t, st, key, user("now?"))
 		for _, w := range []pare.Window{{Messages: 9}, {Turns: 3}, {Exchanges: 3, Turns: 5}, {Messages: 30, Turns: 4}, {Messages: 12, MinKeep: 8}} {
-			w.Unmarked = true // what was not read is not marked
+			w.Unmarked = true // the marker would count unread messages
 			got, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Window: &w}})
 			if err != nil {
 				t.Fatalf("%+v: %v", w, err)
@@ -367,9 +370,9 @@ func TestWindowsByCount(t *testing.T) {
 	})
 }
 
-// The same session and head give the same bytes, whatever came later: a step of a durable
-// workflow that is run again records these two, and not the conversation.
-func TestHandleIsEnoughForAWorkflow(t *testing.T) {
+// TestEarlierHeadGivesSameWindow checks that a session and a head give the same bytes after later
+// changes, so that a durable workflow can record them instead of the conversation.
+func TestEarlierHeadGivesSameWindow(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
 		key := create(t, st, "a")
@@ -416,8 +419,8 @@ func TestHandleIsEnoughForAWorkflow(t *testing.T) {
 	})
 }
 
-// A model that nobody knows has no limit, and a window all the same.
-func TestUnknownModel(t *testing.T) {
+// TestUnknownModelHasNoLimit checks that an unknown model gets a window without a limit.
+func TestUnknownModelHasNoLimit(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := store.ID("a")
 		if _, err := st.Create(ctx, key, store.Create{Dialect: "openai-chat", Model: "house-model-7"}); err != nil {

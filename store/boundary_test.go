@@ -12,21 +12,21 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// chatter is so many turns of a user and an assistant, without calls.
-func chatter(turns int) (raws [][]byte) {
+// plainTurns returns turns of a user and an assistant without calls.
+func plainTurns(turns int) (raws [][]byte) {
 	for i := range turns {
 		raws = append(raws, user(fmt.Sprintf("question %d", i)), assistant(fmt.Sprintf("answer %d", i)))
 	}
 	return raws
 }
 
-// TestFarAnswerIsInThePage: an answer that comes a hundred entries later, from another
-// process, is in the page of its call, from both ends.
-func TestFarAnswerIsInThePage(t *testing.T) {
+// TestPageIncludesDistantResult checks that a page includes the result of its call a hundred
+// entries later, from both directions.
+func TestPageIncludesDistantResult(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("t0"), assistant("a0"), user("go"), call("c1"))
-		put(t, st, key, chatter(60)...)
+		put(t, st, key, plainTurns(60)...)
 		head := put(t, st, key, result("c1", "late"), assistant("thanks"), user("next"), assistant("yes"))
 		for _, x := range []struct {
 			page        store.Page
@@ -48,9 +48,9 @@ func TestFarAnswerIsInThePage(t *testing.T) {
 	})
 }
 
-// TestRevertedEntryIsNoPlace: an entry that was reverted is no cursor, no place to fork at
-// and nothing that a compaction can stand for; its id is taken all the same.
-func TestRevertedEntryIsNoPlace(t *testing.T) {
+// TestRevertedEntryIsNotAddressable checks that a reverted entry is no cursor, no fork point and no
+// end of a compaction, and that its id stays taken.
+func TestRevertedEntryIsNotAddressable(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("t1"), assistant("a1"), user("t2"))
@@ -75,17 +75,17 @@ func TestRevertedEntryIsNoPlace(t *testing.T) {
 		if d := new(store.DuplicateError); !errors.As(err, &d) || !d.Reverted {
 			t.Errorf("appended again: %v", err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// TestDisjointOverThousands: who has missed more than can be compared is not let in on the
-// strength of the first thousand.
-func TestDisjointOverThousands(t *testing.T) {
+// TestDisjointRejectsTooManyMissedEntries checks that a writer that has missed more entries than
+// can be compared gets a conflict.
+func TestDisjointRejectsTooManyMissedEntries(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		head := put(t, st, key, user("go"))
-		put(t, st, key, append(chatter(550), call("c1"))...)
+		put(t, st, key, append(plainTurns(550), call("c1"))...)
 		_, err := st.Append(ctx, key, store.Disjoint(head), store.Message("", user("between call and answer")))
 		if c := new(store.ConflictError); !errors.As(err, &c) {
 			t.Errorf("%v", err)
@@ -93,12 +93,12 @@ func TestDisjointOverThousands(t *testing.T) {
 	})
 }
 
-// TestLease: one compaction at a time, unless whoever holds the session has been silent for
-// too long, or its clock was ahead.
-func TestLease(t *testing.T) {
+// TestLeaseAllowsOneCompaction checks that one compaction runs at a time, unless its holder is
+// silent for too long or its clock was ahead.
+func TestLeaseAllowsOneCompaction(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
-		put(t, st, key, chatter(12)...)
+		put(t, st, key, plainTurns(12)...)
 		for _, x := range []struct {
 			ends time.Duration
 			busy bool
@@ -118,9 +118,9 @@ func TestLease(t *testing.T) {
 	})
 }
 
-// TestSystemIsSentFromFarAway: what the system said at the beginning, and later on, is in a
-// window that begins far behind both.
-func TestSystemIsSentFromFarAway(t *testing.T) {
+// TestDistantSystemMessagesAreSent checks that a window includes system messages long before its
+// start.
+func TestDistantSystemMessagesAreSent(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := store.ID("a")
 		if _, err := st.Create(ctx, key, store.Create{Dialect: "openai-chat", Model: "gpt-4o", Base: []byte(`{"model":"gpt-4o"}`)}); err != nil {
@@ -150,15 +150,15 @@ func TestSystemIsSentFromFarAway(t *testing.T) {
 	})
 }
 
-// TestProviderCompactionIsSentFromFarAway: nothing in front of the provider's own compaction
-// is read, and it is sent even by a window that begins far behind it.
-func TestProviderCompactionIsSentFromFarAway(t *testing.T) {
+// TestDistantProviderCompactionIsSent checks that a window reads nothing before the provider's
+// compaction, and includes a compaction long before its start.
+func TestDistantProviderCompactionIsSent(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
-		put(t, st, key, chatter(5)...)
+		put(t, st, key, plainTurns(5)...)
 		head := put(t, st, key, user("compact"),
 			[]byte(`{"role":"assistant","content":[{"type":"compaction","content":"They built a parser."},{"type":"tool_use","id":"c1","name":"run","input":{}}]}`), result("c1", "it runs"))
-		put(t, st, key, slices.Concat(chatter(100), [][]byte{user("and now?")})...)
+		put(t, st, key, slices.Concat(plainTurns(100), [][]byte{user("and now?")})...)
 		for _, x := range []struct {
 			window pare.Window
 			from   int64 // at least
@@ -180,16 +180,15 @@ func TestProviderCompactionIsSentFromFarAway(t *testing.T) {
 	})
 }
 
-// TestWindowOfALateAnswer: what a window reads begins where no exchange is parted, so that the
-// body is the one that the whole history gives, however far the answer is from its call, and
-// what must be kept counts against the limit although it is not read otherwise.
-func TestWindowOfALateAnswer(t *testing.T) {
+// TestWindowWithLateResult checks that the start of reading splits no exchange, so that the window
+// equals that of the full history, and that pinned messages count against the limit.
+func TestWindowWithLateResult(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("go"), call("c1"))
-		put(t, st, key, chatter(40)...)
+		put(t, st, key, plainTurns(40)...)
 		put(t, st, key, result("c1", "late"), assistant("thanks"))
-		put(t, st, key, append(chatter(3), user("next"))...)
+		put(t, st, key, append(plainTurns(3), user("next"))...)
 		r, _, err := st.Request(ctx, key)
 		if err != nil {
 			t.Fatal(err)
@@ -217,8 +216,8 @@ func TestWindowOfALateAnswer(t *testing.T) {
 	})
 }
 
-// TestForkBehindARevert: what was reverted in a session is not there in its forks.
-func TestForkBehindARevert(t *testing.T) {
+// TestForkAfterRevert checks that a fork does not have entries that its parent has reverted.
+func TestForkAfterRevert(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key, to := create(t, st, "a"), store.ID("b")
 		put(t, st, key, user("t1"), assistant("a1"), user("t2"), assistant("a2"))
@@ -233,16 +232,15 @@ func TestForkBehindARevert(t *testing.T) {
 		if got, want := strings.Join(texts(t, st, to), ""), string(slices.Concat(user("t1"), assistant("a1"), user("t3"), assistant("a3"))); got != want {
 			t.Errorf("%s", got)
 		}
-		sound(t, st)
+		checkStore(t, st)
 	})
 }
 
-// TestForkInFrontOfASummary: a fork at an entry that was there before a summary does not know
-// that summary, and one behind it does.
-func TestForkInFrontOfASummary(t *testing.T) {
+// TestForkBeforeCompaction checks that a fork has the compactions before its fork point only.
+func TestForkBeforeCompaction(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
-		put(t, st, key, chatter(12)...)
+		put(t, st, key, plainTurns(12)...)
 		if _, err := st.Append(ctx, key, store.Anywhere, store.Message("before", user("before the summary"))); err != nil {
 			t.Fatal(err)
 		}
@@ -257,6 +255,6 @@ func TestForkInFrontOfASummary(t *testing.T) {
 				t.Errorf("fork at %q: %s", id, body)
 			}
 		}
-		sound(t, st)
+		checkStore(t, st)
 	})
 }

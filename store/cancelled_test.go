@@ -13,10 +13,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// An append that returns has read the caller's bytes for the last time, whether it was
-// written, refused or cancelled: the buffers are overwritten at once, and what is in the
-// store is what was appended.
-func TestDefectD1CancelledAppendsReadNothingMore(t *testing.T) {
+// TestAppendDoesNotReadBuffersAfterReturning overwrites the caller's buffers after appends that
+// succeed, fail or are canceled, and checks that the stored bytes are the original ones.
+func TestAppendDoesNotReadBuffersAfterReturning(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		const writers = 24
 		rounds := trial.Size(60)
@@ -69,12 +68,13 @@ func TestDefectD1CancelledAppendsReadNothingMore(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		sound(t, st, keys[0])
+		checkStore(t, st, keys[0])
 	})
 }
 
-// One that gives up while it waits for others is not written any more.
-func TestDefectD1CancelledAppendLeavesTheGroup(t *testing.T) {
+// TestCanceledAppendLeavesTheGroup checks that an append that is canceled while it is queued is not
+// written.
+func TestCanceledAppendLeavesTheGroup(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "s")
 		put(t, st, key, user("go"))
@@ -96,6 +96,6 @@ func TestDefectD1CancelledAppendLeavesTheGroup(t *testing.T) {
 		if head := put(t, st, key, user("and on")); head != 2 {
 			t.Errorf("the head is %d", head)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// TestColdWindow: a session that rested for longer than its provider keeps a cache goes on with a window
-// from which what will hardly be needed is gone, for good; the store's own times say when that was.
+// TestColdWindow checks that the window of a session that was idle for longer than the provider's
+// cache lifetime drops old results for good, according to the times of entries.
 func TestColdWindow(t *testing.T) {
 	rule, err := rules.Hazard{}.Rule()
 	if err != nil {

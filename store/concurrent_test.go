@@ -41,11 +41,11 @@ type operation struct {
 	Seqs     []int64  `json:"seqs"`
 }
 
-// clock orders moments over processes.
+// clock returns a time that is comparable between processes.
 func clock() int64 { return time.Now().UnixNano() }
 
-// work is one process of many: writers append exchanges to sessions, some exactly, some
-// disjointly, and compact now and then. Operations are printed.
+// work is the main function of a writer process. Its writers append exchanges, some with Exactly
+// and some with Disjoint, and sometimes compact. It prints its operations.
 func work(dsn, name, plan string) {
 	var sessions, writers, times int
 	fmt.Sscanf(plan, "%d,%d,%d", &sessions, &writers, &times)
@@ -98,7 +98,7 @@ func record(o operation, done store.Appended, say func(operation)) {
 	say(o)
 }
 
-// appendExactly appends two entries of state behind the head, as often as it takes.
+// appendExactly appends two entries at the head, and repeats that until it succeeds.
 func appendExactly(st *store.Store, session, id string, say func(operation)) {
 	head := int64(0)
 	for {
@@ -116,8 +116,8 @@ func appendExactly(st *store.Store, session, id string, say func(operation)) {
 	}
 }
 
-// appendDisjoint appends a call, and its answer later, as a runner does that others must
-// not get in between. It knows the session as it was at its own last answer.
+// appendDisjoint appends a call and later its result, like a runner whose exchange must not be
+// interrupted. It has seen the session as of its last result.
 func appendDisjoint(st *store.Store, session, id string, head int64, say func(operation)) int64 {
 	add := func(list ...store.Entry) {
 		for pause := time.Millisecond; ; pause = min(2*pause, 32*time.Millisecond) {
@@ -131,8 +131,8 @@ func appendDisjoint(st *store.Store, session, id string, head int64, say func(op
 				return
 			case !errors.As(err, &c):
 				fail(err)
-			case c.Head-head > int64(len(c.Missed)): // too much to be told
-				head = max(head, atRest(st, session))
+			case c.Head-head > int64(len(c.Missed)): // too many to list
+				head = max(head, lastIdleSeq(st, session))
 			}
 			time.Sleep(pause) // until the other's exchange is answered
 		}
@@ -142,9 +142,9 @@ func appendDisjoint(st *store.Store, session, id string, head int64, say func(op
 	return head
 }
 
-// atRest is the last number at which no call of the session is open. Of the calls of all
-// writers one is open at a time, so the last call or answer tells.
-func atRest(st *store.Store, session string) int64 {
+// lastIdleSeq returns the last number at which no call of the session is open. Only one call is open at
+// a time, so the last call or result determines it.
+func lastIdleSeq(st *store.Store, session string) int64 {
 	for ask := (store.Page{Last: true}); ; {
 		page, err := st.Page(ctx, store.ID(session), ask)
 		if err != nil {
@@ -154,7 +154,7 @@ func atRest(st *store.Store, session string) int64 {
 			switch last := e.ID[len(e.ID)-1]; {
 			case e.Kind != store.KindMessage:
 			case last == 'c':
-				return e.Seq - 2 // what the user says was appended with it
+				return e.Seq - 2 // the user message was appended with it
 			case last == 'r':
 				return e.Seq
 			}
@@ -183,8 +183,8 @@ func compactOnce(st *store.Store, session string, say func(operation)) {
 	}
 }
 
-// processes runs several and collects what they did. If one fails, the others are ended: they
-// would wait for ever for the answers that it owes.
+// processes runs several processes and returns their operations. If one fails, it kills the others,
+// which would wait forever for its results.
 func processes(t *testing.T, dsn string, n int, plan string) (all []operation) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -212,7 +212,7 @@ func processes(t *testing.T, dsn string, n int, plan string) (all []operation) {
 	return all
 }
 
-// process runs one and collects what it did; if it fails, the error has what it said.
+// process runs one process and returns its operations. If it fails, the error has its output.
 func process(ctx context.Context, dsn, name, plan string) (all []operation, err error) {
 	c := exec.CommandContext(ctx, os.Args[0], "child", "work", dsn, name, plan)
 	var errs bytes.Buffer
@@ -243,8 +243,8 @@ func process(ctx context.Context, dsn, name, plan string) (all []operation, err 
 	return all, nil
 }
 
-// judge holds operations against the model.
-func judge(t *testing.T, st *store.Store, all []operation) {
+// verifyOperations compares operations with the model.
+func verifyOperations(t *testing.T, st *store.Store, all []operation) {
 	t.Helper()
 	bySession := make(map[string][]operation)
 	for _, o := range all {
@@ -346,31 +346,31 @@ func judgeExchanges(t *testing.T, session string, stored map[int64]store.Entry) 
 	}
 }
 
-// 32 writers in several processes share one session.
+// TestManyWritersOneSession lets 32 writers in several processes append to one session.
 func TestManyWritersOneSession(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
 		create(t, st, "s0")
 		times := max(trial.Size(10)/10, 1) * 4
-		all := processes(t, dsn, replicas(st), fmt.Sprintf("1,%d,%d", 32/replicas(st), times))
-		judge(t, st, all)
-		sound(t, st, store.ID("s0"))
-		if want := 32 / replicas(st) * replicas(st) * times; len(all) < want {
+		all := processes(t, dsn, processCount(st), fmt.Sprintf("1,%d,%d", 32/processCount(st), times))
+		verifyOperations(t, st, all)
+		checkStore(t, st, store.ID("s0"))
+		if want := 32 / processCount(st) * processCount(st) * times; len(all) < want {
 			t.Errorf("%d operations, %d expected at least", len(all), want)
 		}
 	})
 }
 
-// A thousand sessions are written to at once.
+// TestManySessions lets many writers append to a thousand sessions.
 func TestManySessions(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
-		n := soaked(96, 1000)
+		n := roundCount(96, 1000)
 		for i := range n {
 			create(t, st, fmt.Sprintf("s%d", i))
 		}
-		all := processes(t, dsn, replicas(st), fmt.Sprintf("%d,16,%d", n, (n+15)/16))
-		judge(t, st, all)
+		all := processes(t, dsn, processCount(st), fmt.Sprintf("%d,16,%d", n, (n+15)/16))
+		verifyOperations(t, st, all)
 		touched := make(map[string]bool)
 		for _, o := range all {
 			touched[o.Session] = true
@@ -378,12 +378,12 @@ func TestManySessions(t *testing.T) {
 		if len(touched) != n {
 			t.Errorf("%d sessions of %d were written to", len(touched), n)
 		}
-		sound(t, st)
+		checkStore(t, st)
 	})
 }
 
-// replicas is how many processes share a database.
-func replicas(st *store.Store) int {
+// processCount returns the number of processes that share a database.
+func processCount(st *store.Store) int {
 	if st.Engine() == "sqlite" {
 		return 2
 	}

@@ -25,17 +25,17 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// child is what a process does that is killed: four writers append whole and open
-// exchanges, and single messages, to three sessions, a fifth compacts and reverts. Each
-// append that was acknowledged is printed.
-func child(args []string) {
+// runKilledProcess is the main function of a process that is killed. Four writers append complete and open
+// exchanges and single messages to three sessions, and a fifth compacts and reverts. It prints
+// every acknowledged append.
+func runKilledProcess(args []string) {
 	ctx := context.Background()
 	if args[0] == "work" {
 		work(args[1], args[2], args[3])
 		return
 	}
 	if args[0] == "compacting" {
-		compacting(args[1], args[2])
+		runCompactor(args[1], args[2])
 	}
 	if args[0] == "full" {
 		fill(args[1])
@@ -99,14 +99,14 @@ func child(args []string) {
 	}
 }
 
-// A process is killed at random moments, again and again, on the same database: what it
-// had acknowledged is there, nothing is torn, and every window can be sent.
+// TestKilled kills a process at random moments, repeatedly on the same database. Acknowledged
+// entries must exist, no append may be partial, and every window must be valid.
 func TestKilled(t *testing.T) {
 	durableEngines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
 		acked := make(map[string][]string)
 		r := rand.New(rand.NewPCG(1, 2))
-		rounds := soaked(10, 1000)
+		rounds := roundCount(10, 1000)
 		total := 0
 		for round := range rounds {
 			batch := fmt.Sprintf("b%d", round/50) // histories do not grow for ever
@@ -124,7 +124,7 @@ func TestKilled(t *testing.T) {
 				return
 			}
 		}
-		sound(t, st)
+		checkStore(t, st)
 		if total < rounds {
 			t.Errorf("only %d entries in %d rounds: nothing was tried", total, rounds)
 		}
@@ -132,8 +132,7 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// kill runs a child until it has acknowledged some entries, and kills it a random time
-// later.
+// kill runs a child until it has acknowledged some entries, and kills it a random time later.
 func kill(t *testing.T, dsn string, round int, batch string, r *rand.Rand, acked map[string][]string) (n int) {
 	t.Helper()
 	c := exec.Command(os.Args[0], "child", "write", dsn, fmt.Sprint(round), batch)
@@ -207,7 +206,7 @@ func verify(t *testing.T, st *store.Store, acked map[string][]string) {
 	}
 }
 
-// openFresh is what one of eight does, and what went wrong.
+// openFresh opens a new database and returns the error text.
 func openFresh(dsn string) string {
 	st, err := store.Open(ctx, dsn)
 	if err != nil {
@@ -220,12 +219,12 @@ func openFresh(dsn string) string {
 	return ""
 }
 
-// Eight processes open a database that is empty, and bring its tables up to date.
-func TestOpenedByEightAtOnce(t *testing.T) {
+// TestConcurrentOpens lets eight processes open and upgrade an empty database.
+func TestConcurrentOpens(t *testing.T) {
 	trial.Long(t, "eight processes open each new database")
 	t.Run("sqlite", func(t *testing.T) {
 		dir := t.TempDir()
-		openedByEight(t, soaked(4, 1000), func(round int) (string, func()) {
+		openByEight(t, roundCount(4, 1000), func(round int) (string, func()) {
 			path := filepath.Join(dir, fmt.Sprint(round))
 			if err := os.Mkdir(path, 0o700); err != nil {
 				t.Fatal(err)
@@ -234,16 +233,16 @@ func TestOpenedByEightAtOnce(t *testing.T) {
 		})
 	})
 	t.Run("postgres", func(t *testing.T) {
-		openedByEight(t, soaked(4, 1000), func(int) (string, func()) {
+		openByEight(t, roundCount(4, 1000), func(int) (string, func()) {
 			dsn := pgtest.DSN(t)
 			return dsn, func() { pgtest.Drop(t, dsn) }
 		})
 	})
 }
 
-// Whoever opens a database that another program upgrades stands in the server's line, and goes
-// on as soon as it is let in; goose would have looked again after five seconds.
-func TestOpenWaitsInLine(t *testing.T) {
+// TestOpenWaitsForUpgradeLock checks that an opening process continues as soon as the upgrade of
+// another one ends; goose alone would poll every five seconds.
+func TestOpenWaitsForUpgradeLock(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	db, err := sql.Open("pgx", dsn)
 	if err != nil {
@@ -289,17 +288,17 @@ func TestOpenWaitsInLine(t *testing.T) {
 	}
 }
 
-// soaked is how many rounds there are, in a soak and otherwise.
-func soaked(few, many int) int {
+// roundCount returns the number of rounds, in a soak and otherwise.
+func roundCount(few, many int) int {
 	if trial.Soak() {
 		return many
 	}
 	return min(trial.Size(few), many)
 }
 
-// openedByEight lets eight processes open one fresh database after the other. They wait for
-// its address and begin at the same moment; all are new again after some rounds.
-func openedByEight(t *testing.T, rounds int, fresh func(round int) (dsn string, done func())) {
+// openByEight lets eight processes open new databases, one after the other. They wait for each
+// address and open at the same moment. After some rounds, all processes are replaced.
+func openByEight(t *testing.T, rounds int, fresh func(round int) (dsn string, done func())) {
 	const generation = 20 // rounds
 	type process struct {
 		*exec.Cmd
@@ -348,14 +347,14 @@ func openedByEight(t *testing.T, rounds int, fresh func(round int) (dsn string, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		sound(t, st)
+		checkStore(t, st)
 		st.Close()
 		done()
 	}
 	t.Logf("%d fresh databases, opened by 8 processes each: %d of %d failed", rounds, failed, 8*rounds)
 }
 
-// PostgreSQL ends in the middle of transactions and is started again.
+// TestServerRestarted restarts PostgreSQL in the middle of transactions.
 func TestServerRestarted(t *testing.T) {
 	trial.Long(t, "restarts a server")
 	server := pgtest.DurableServer(t)
@@ -440,7 +439,7 @@ func TestServerRestarted(t *testing.T) {
 	}
 }
 
-// The clock is set back, and a thousand entries come in one microsecond.
+// TestClockSetBack sets the clock back, and appends a thousand entries in one microsecond.
 func TestClockSetBack(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)

@@ -10,13 +10,13 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// row is a condition for one entry of a session.
+// row returns a condition for one entry of a session.
 func row(st *store.Store, key store.Key, seq int) string {
 	sid := st.Count(`SELECT sid FROM sessions WHERE id = ?`, key.ID)
 	return fmt.Sprintf(` WHERE pos = %d`, sid<<28|seq)
 }
 
-func spoil(t testing.TB, st *store.Store, key store.Key, seq int, set string, args ...any) {
+func damageEntry(t testing.TB, st *store.Store, key store.Key, seq int, set string, args ...any) {
 	t.Helper()
 	if err := st.Exec(`UPDATE entries SET `+set+row(st, key, seq), args...); err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func spoil(t testing.TB, st *store.Store, key store.Key, seq int, set string, ar
 	store.Forget(st, key)
 }
 
-// problems are what fsck finds that is neither repaired nor harmless.
+// problems returns the findings of fsck that are neither repaired nor harmless.
 func problems(t testing.TB, st *store.Store, repair bool) (open []string, quarantined int) {
 	t.Helper()
 	all, err := st.Fsck(ctx, repair)
@@ -42,9 +42,9 @@ func problems(t testing.TB, st *store.Store, repair bool) (open []string, quaran
 	return open, quarantined
 }
 
-// goesOn does everything with a session that an agent and a person do, and demands that a mark
-// names the damaged entry, once.
-func goesOn(t testing.TB, st *store.Store, key store.Key, mark string) {
+// checkSessionWorks uses all operations on a session, and checks that a placeholder names the damaged entry
+// once.
+func checkSessionWorks(t testing.TB, st *store.Store, key store.Key, mark string) {
 	t.Helper()
 	body := window(t, st, key, store.WindowOptions{Policy: &pare.Policy{}})
 	all := strings.Join(texts(t, st, key), "\n")
@@ -73,9 +73,9 @@ func goesOn(t testing.TB, st *store.Store, key store.Key, mark string) {
 	window(t, st, fork, store.WindowOptions{})
 }
 
-// TestDamagedEntryStopsNothing: whichever entry is damaged, and however, the session goes on
-// with a mark in its place; repair quarantines it, and puts it back when it is whole again.
-func TestDamagedEntryStopsNothing(t *testing.T) {
+// TestDamagedEntryIsReplaced damages entries in many ways. A placeholder must replace each; repair
+// must quarantine it and restore it when it is intact again.
+func TestDamagedEntryIsReplaced(t *testing.T) {
 	kinds := map[string]string{"bytes": `raw = ?`, "sum": `sum = ?`}
 	for seq, what := range map[int]string{1: "task", 2: "call", 3: "result", 4: "reply", 8: "last"} {
 		for kind, set := range kinds {
@@ -89,21 +89,21 @@ func TestDamagedEntryStopsNothing(t *testing.T) {
 					if err := st.Exec(`CREATE TABLE saved AS SELECT ` + column + ` AS was FROM entries` + row(st, key, seq)); err != nil {
 						t.Fatal(err)
 					}
-					spoil(t, st, key, seq, set, []byte("\x00\xffno"))
+					damageEntry(t, st, key, seq, set, []byte("\x00\xffno"))
 					mark := fmt.Sprintf("[pare: entry %d ", seq)
-					goesOn(t, st, key, mark)
+					checkSessionWorks(t, st, key, mark)
 					if open, n := problems(t, st, false); len(open) != 1 || n != 0 {
 						t.Errorf("fsck: %d quarantined, %v", n, open)
 					}
 					if open, n := problems(t, st, true); len(open) != 0 || n != 1 {
 						t.Errorf("repair: %d quarantined, %v", n, open)
 					}
-					goesOn(t, st, key, mark)
-					sound(t, st, key)
+					checkSessionWorks(t, st, key, mark)
+					checkStore(t, st, key)
 					if open, n := problems(t, st, true); len(open) != 0 || n != 1 {
 						t.Errorf("repair again: %d quarantined, %v", n, open)
 					}
-					spoil(t, st, key, seq, column+` = (SELECT was FROM saved)`)
+					damageEntry(t, st, key, seq, column+` = (SELECT was FROM saved)`)
 					if open, _ := problems(t, st, false); len(open) != 1 {
 						t.Errorf("whole again, but in quarantine: %v", open)
 					}
@@ -119,25 +119,25 @@ func TestDamagedEntryStopsNothing(t *testing.T) {
 	}
 }
 
-// TestDamagedPairs: what is derived from a message is derived again, and stops nothing before.
+// TestDamagedPairs checks that damaged pairs prevent nothing and are repaired from the message.
 func TestDamagedPairs(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		turn(t, st, key, 1)
 		turn(t, st, key, 2)
 		for _, seq := range []int{2, 3, 6, 7} {
-			spoil(t, st, key, seq, `pairs = ?`, []byte{0xff, 0xff, 0xff})
+			damageEntry(t, st, key, seq, `pairs = ?`, []byte{0xff, 0xff, 0xff})
 			if _, err := st.Window(ctx, key, store.WindowOptions{}); err != nil {
 				t.Error(err)
 			}
 			put(t, st, key, user("go on"))
 		}
 		problems(t, st, true)
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// TestDamagedWeights: both the weight of an entry and the sum up to it are repaired, to what they were.
+// TestDamagedWeights checks that damaged weights and sums are repaired to their old values.
 func TestDamagedWeights(t *testing.T) {
 	for _, set := range []string{`cum = 9000000`, `cum = 0`, `cum = -5`, `weight = 7000`, `weight = -1`} {
 		t.Run(set, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestDamagedWeights(t *testing.T) {
 				sum := func() int { return st.Count(`SELECT sum(cum * 3 + weight) FROM entries`) }
 				want := sum()
 				for _, seq := range []int{1, 6, 12} {
-					spoil(t, st, key, seq, set)
+					damageEntry(t, st, key, seq, set)
 					if open, _ := problems(t, st, false); len(open) == 0 {
 						t.Errorf("entry %d: fsck finds nothing", seq)
 					}
@@ -157,16 +157,16 @@ func TestDamagedWeights(t *testing.T) {
 					if got := sum(); got != want {
 						t.Errorf("entry %d: weights are %d, were %d", seq, got, want)
 					}
-					sound(t, st, key)
+					checkStore(t, st, key)
 				}
 			})
 		})
 	}
 }
 
-// TestDamagedSummary: the entries that a damaged summary stood for are sent again, or the summary
-// before it; a new one can be made.
-func TestDamagedSummary(t *testing.T) {
+// TestDamagedCompaction checks that windows use the entries or the compaction before a damaged one,
+// and that a new one can be made.
+func TestDamagedCompaction(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		for i := range 12 {
@@ -178,7 +178,7 @@ func TestDamagedSummary(t *testing.T) {
 		}
 		compact(t, st, key, "the second summary")
 		head := st.Count(`SELECT max(pos) & 268435455 FROM entries`)
-		spoil(t, st, key, head, `raw = ?`, []byte("no"))
+		damageEntry(t, st, key, head, `raw = ?`, []byte("no"))
 		for _, repair := range []bool{false, true} {
 			body := window(t, st, key, store.WindowOptions{Policy: &pare.Policy{}})
 			if !strings.Contains(body, "the first summary") || strings.Contains(body, "the second summary") || !strings.Contains(body, "answer 13") {
@@ -189,16 +189,16 @@ func TestDamagedSummary(t *testing.T) {
 				t.Errorf("repair %v: %d quarantined, %v", repair, n, open)
 			}
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 		compact(t, st, key, "the third summary")
 		if body := window(t, st, key, store.WindowOptions{}); !strings.Contains(body, "the third summary") {
 			t.Errorf("%.3000s", body)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// TestDamagedRevert: a revert is one of few texts, and is written again by its sum.
+// TestDamagedRevert checks that a damaged revert is restored from its checksum.
 func TestDamagedRevert(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
@@ -211,14 +211,14 @@ func TestDamagedRevert(t *testing.T) {
 		if _, err := st.Revert(ctx, key, store.Anywhere, page.Entries[3].ID); err != nil {
 			t.Fatal(err)
 		}
-		spoil(t, st, key, 9, `raw = ?`, []byte("no"))
+		damageEntry(t, st, key, 9, `raw = ?`, []byte("no"))
 		if len(texts(t, st, key)) != 4 {
 			t.Error("the revert is not in force any more")
 		}
 		if open, n := problems(t, st, true); len(open) != 0 || n != 0 {
 			t.Errorf("%d quarantined, %v", n, open)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 		if _, err := st.Undo(ctx, key); err != nil {
 			t.Error(err)
 		}
@@ -228,8 +228,8 @@ func TestDamagedRevert(t *testing.T) {
 	})
 }
 
-// TestDamagedPicture: a picture that is gone stops nothing either, when it is filled in at the end.
-func TestDamagedPicture(t *testing.T) {
+// TestDamagedImage checks that windows work without a missing image.
+func TestDamagedImage(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("look at this"), []byte(`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"`+picture(40<<10, 1)+`"}}]}`), assistant("a cat"), user("and now?"))
@@ -245,11 +245,11 @@ func TestDamagedPicture(t *testing.T) {
 			if err := st.Exec(damage); err != nil {
 				t.Fatal(err)
 			}
-			goesOn(t, st, key, "[pare: entry 2 ")
+			checkSessionWorks(t, st, key, "[pare: entry 2 ")
 			if open, n := problems(t, st, true); len(open) != 0 || n != 1 {
 				t.Errorf("%s: %d quarantined, %v", what, n, open)
 			}
-			sound(t, st, key)
+			checkStore(t, st, key)
 			if err := errors.Join(st.Exec(`DELETE FROM blobs`), st.Exec(`INSERT INTO blobs SELECT * FROM saved`)); err != nil {
 				t.Fatal(err)
 			}

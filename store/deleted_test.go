@@ -13,9 +13,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// A session that another process deletes is deleted for one that has just appended to it,
-// however many entries it has missed; one that is not deleted goes on.
-func TestDeletedElsewhere(t *testing.T) {
+// TestDeletedByAnotherProcess checks that a process that has just appended notices a deletion by
+// another process, however many entries it has missed.
+func TestDeletedByAnotherProcess(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st, other := open(t, dsn), open(t, dsn)
 		stays := create(t, st, "stays")
@@ -39,15 +39,15 @@ func TestDeletedElsewhere(t *testing.T) {
 		if n := st.Count(`SELECT count(*) FROM entries`); n != 12 {
 			t.Errorf("%d entries are left", n)
 		}
-		sound(t, st, stays)
+		checkStore(t, st, stays)
 	})
 }
 
-// A session whose row somebody takes out by hand is not written to by a process that knows it
-// well.
+// TestDeletedByHand checks that a process does not append to a cached session whose row was deleted
+// by hand.
 func TestDeletedByHand(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
-		stays, key := entryInfo(t, st, "stays"), entryInfo(t, st, "s")
+		stays, key := createCached(t, st, "stays"), createCached(t, st, "s")
 		if err := st.Exec(`DELETE FROM sessions WHERE id = 's'`); err != nil {
 			t.Fatal(err)
 		}
@@ -62,8 +62,8 @@ func TestDeletedByHand(t *testing.T) {
 	})
 }
 
-// known makes a session that a process knows all of.
-func entryInfo(t *testing.T, st *store.Store, id string) store.Key {
+// createCached creates a session that the process has cached.
+func createCached(t *testing.T, st *store.Store, id string) store.Key {
 	t.Helper()
 	key := create(t, st, id)
 	for range 3 {
@@ -72,9 +72,9 @@ func entryInfo(t *testing.T, st *store.Store, id string) store.Key {
 	return key
 }
 
-// waits calls a function beside an append that is not committed yet, lets it wait for that, and
-// returns when both are done.
-func waits(t *testing.T, st *store.Store, key store.Key, f func() error) {
+// runDuringAppend runs f during an append that is not committed, checks that f waits for it, and returns when
+// both are done.
+func runDuringAppend(t *testing.T, st *store.Store, key store.Key, f func() error) {
 	t.Helper()
 	done := make(chan error, 1)
 	ok, err := store.WithinAppend(st, key, store.Message("late", user("late")), func() {
@@ -98,12 +98,12 @@ func waits(t *testing.T, st *store.Store, key store.Key, f func() error) {
 	}
 }
 
-// Whoever deletes or changes a session waits for an append that has found it there.
+// TestDeletionWaitsForAppends checks that changes of a session wait for an append in progress.
 func TestDeletionWaitsForAppends(t *testing.T) {
 	dsn := pgtest.Copy(t, ready(t))
 	st, other := open(t, dsn), open(t, dsn)
-	key := entryInfo(t, st, "s")
-	waits(t, st, key, func() error {
+	key := createCached(t, st, "s")
+	runDuringAppend(t, st, key, func() error {
 		var head int64
 		err := store.HoldLock(other, key, func() {
 			head = int64(other.Count(`SELECT max(pos & 268435455) FROM entries`))
@@ -113,19 +113,20 @@ func TestDeletionWaitsForAppends(t *testing.T) {
 		}
 		return err
 	})
-	key = entryInfo(t, st, "t")
-	waits(t, st, key, func() error { return other.Delete(ctx, key) })
+	key = createCached(t, st, "t")
+	runDuringAppend(t, st, key, func() error { return other.Delete(ctx, key) })
 	if n := st.Count(`SELECT count(*) FROM entries WHERE pos >> 28 = (SELECT sid FROM sessions WHERE id = 't')`); n != 0 {
 		t.Errorf("%d entries of a deleted session", n)
 	}
-	sound(t, st)
+	checkStore(t, st)
 }
 
-// While somebody holds a session, no append that knows it to be there is written.
-func TestAppendDoesNotPassAHolder(t *testing.T) {
+// TestAppendWaitsForLock checks that no fast append is written while another transaction locks the
+// session.
+func TestAppendWaitsForLock(t *testing.T) {
 	dsn := pgtest.Copy(t, ready(t))
 	st, other := open(t, dsn), open(t, dsn)
-	key := entryInfo(t, st, "s")
+	key := createCached(t, st, "s")
 	if err := store.HoldLock(other, key, func() {
 		if ok, err := store.WithinAppend(st, key, store.Message("late", user("late")), func() {}); ok || err != nil {
 			t.Errorf("%v, %v", ok, err)
@@ -136,11 +137,11 @@ func TestAppendDoesNotPassAHolder(t *testing.T) {
 	if head := put(t, st, key, user("b")); head != 4 {
 		t.Errorf("the head is %d", head)
 	}
-	sound(t, st, key)
+	checkStore(t, st, key)
 }
 
-// Of sessions that are deleted while processes append to them, nothing is left.
-func TestDeletedUnderAppends(t *testing.T) {
+// TestDeletedDuringAppends checks that nothing is left of sessions that are deleted during appends.
+func TestDeletedDuringAppends(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		stores := []*store.Store{open(t, dsn), open(t, dsn), open(t, dsn)}
 		rounds := trial.Size(20)
@@ -181,13 +182,13 @@ func TestDeletedUnderAppends(t *testing.T) {
 		if n := stores[0].Count(`SELECT count(*) FROM entries`); n != 0 {
 			t.Errorf("%d entries of deleted sessions", n)
 		}
-		sound(t, stores[0])
+		checkStore(t, stores[0])
 	})
 }
 
-// Tables of version 9 are brought up to date, and what is in them is there; so it is where
-// statements are not prepared.
-func TestOlderTables(t *testing.T) {
+// TestUpgradeFromVersion9 upgrades tables of version 9 and checks their content, also without
+// prepared statements.
+func TestUpgradeFromVersion9(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		old := open(t, dsn)
 		key := create(t, old, "s")
@@ -216,6 +217,6 @@ func TestOlderTables(t *testing.T) {
 		if _, err := st.Append(ctx, next, store.Anywhere, store.Message("", user("d"))); !errors.Is(err, store.ErrDeleted) {
 			t.Error(err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }

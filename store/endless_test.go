@@ -24,8 +24,8 @@ import (
 	"github.com/pare-llm/pare/tokens"
 )
 
-// endless is how often a session is compacted: 200 times in a soak.
-func endless() int {
+// compactionCount returns the number of compactions of a session.
+func compactionCount() int {
 	switch {
 	case trial.Soak():
 		return 200
@@ -35,8 +35,8 @@ func endless() int {
 	return 20
 }
 
-// talkative is a stand-in for a model that writes more than it was asked for.
-func talkative(_ context.Context, h pare.Removed) (pare.Summary, error) {
+// verboseSummarizer is a summarizer that exceeds its limit, like some models.
+func verboseSummarizer(_ context.Context, h pare.Removed) (pare.Summary, error) {
 	text := ""
 	for _, b := range h.Blocks {
 		for _, l := range strings.Split(h.Text(b), "\n") {
@@ -51,15 +51,16 @@ func talkative(_ context.Context, h pare.Removed) (pare.Summary, error) {
 
 var overSummary = regexp.MustCompile(`\[pare: (?:level \d+: )?(?:(\d+) turns?, )?\d+ blocks? of \d+ bytes, here in \d+, archived as (pare-[0-9a-z]+)\]`)
 
-// planted is a turn with a fact and a decision.
-func planted(turn int) [][]byte {
+// factTurn returns a turn with a fact and a decision.
+func factTurn(turn int) [][]byte {
 	id := fmt.Sprintf("toolu_%d", turn)
 	return [][]byte{user("Please note that " + trial.Fact(turn)), call(id), result(id, strings.Repeat("lines of it ", 20)),
 		assistant(fmt.Sprintf("We decided to keep %s the tests need it. %s", trial.Decision(turn), strings.Repeat("More words. ", 10)))}
 }
 
-// within wants every fact of so many turns in the window of a session or one recall away, and every turn there or named.
-func within(t *testing.T, st *store.Store, key store.Key, at string, turns int) {
+// checkFacts checks that the facts of all turns are in the window of a session or recallable, and that
+// every turn is in the window or named.
+func checkFacts(t *testing.T, st *store.Store, key store.Key, at string, turns int) {
 	t.Helper()
 	w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{}})
 	if err != nil {
@@ -87,14 +88,15 @@ func within(t *testing.T, st *store.Store, key store.Key, at string, turns int) 
 	}
 }
 
-// compacting is what a process does that is killed: it appends turns from one on and compacts, and says so.
-func compacting(dsn, from string) {
+// runCompactor is the main function of a process that is killed. It appends turns, compacts, and
+// prints both.
+func runCompactor(dsn, from string) {
 	st, err := store.Open(ctx, dsn)
 	c := &pare.Compactor{Summarize: summary.Extract(summary.ExtractOptions{}), MinKeep: 8, MaxTokens: 800}
 	for turn, _ := strconv.Atoi(from); err == nil; turn += 25 {
 		var list []store.Entry
 		for i := turn; i < turn+25; i++ {
-			for k, m := range planted(i) {
+			for k, m := range factTurn(i) {
 				list = append(list, store.Message(fmt.Sprintf("m%d-%d", i, k), m))
 			}
 		}
@@ -104,7 +106,7 @@ func compacting(dsn, from string) {
 		fmt.Println("turns", turn+25)
 		var made *store.Compaction
 		if made, err = st.Compact(ctx, store.ID("endless"), c); errors.Is(err, store.ErrBusy) {
-			err = nil // a server may only now have done what a process had asked that was killed
+			err = nil // the server may finish the request of a killed process late
 		} else if err == nil && made != nil {
 			fmt.Println("tokens", tokens.For("claude-sonnet-4-5").Count([]byte(made.Summary)))
 		}
@@ -113,15 +115,15 @@ func compacting(dsn, from string) {
 	os.Exit(1)
 }
 
-// TestDefectC1Killed: a process that appends and compacts is killed again and again, between any two steps. What
-// was acknowledged is there once, summaries are within their bound, and every fact is in reach.
-func TestDefectC1Killed(t *testing.T) {
+// TestKilledCompactions kills a process that appends and compacts. Acknowledged entries must exist
+// once, summaries must be within their limit, and every fact must be in the window or recallable.
+func TestKilledCompactions(t *testing.T) {
 	durableEngines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
 		key := create(t, st, "endless")
 		r := rand.New(rand.NewPCG(3, 4))
 		turns, made, kills := 0, 0, 0
-		for ; made < endless(); kills++ {
+		for ; made < compactionCount(); kills++ {
 			child := exec.Command(os.Args[0], "child", "compacting", dsn, strconv.Itoa(turns))
 			child.Stderr = os.Stderr
 			out, err := child.StdoutPipe()
@@ -152,7 +154,7 @@ func TestDefectC1Killed(t *testing.T) {
 			if err := child.Wait(); child.ProcessState.ExitCode() != -1 {
 				t.Fatalf("after %d kills: the child ended by itself: %v", kills, err)
 			}
-			// Who was killed holds the session for a minute more, which is over now.
+			// The killed process holds the lease for another minute.
 			if err := st.Exec(`DELETE FROM leases`); err != nil {
 				t.Fatal(err)
 			}
@@ -170,26 +172,26 @@ func TestDefectC1Killed(t *testing.T) {
 				if there := head / 4; head%4 != 0 || there < turns || there > turns+25 {
 					t.Fatalf("after %d kills: %d messages, %d turns were acknowledged", kills, head, turns)
 				}
-				within(t, st, key, fmt.Sprintf("after %d kills", kills), head/4)
+				checkFacts(t, st, key, fmt.Sprintf("after %d kills", kills), head/4)
 			}
 		}
-		sound(t, st)
+		checkStore(t, st)
 		t.Logf("%d kills, %d compactions, %d turns", kills, made, turns)
 	})
 }
 
-// TestDefectC1Store: a session of thousands of turns is compacted hundreds of times, in both engines. At every step the
-// summary is within its bound, and every fact is in the window or one recall away.
-func TestDefectC1Store(t *testing.T) {
+// TestEndlessSession compacts a session of thousands of turns hundreds of times on both databases.
+// Summaries must be within their limit, and every fact in the window or recallable.
+func TestEndlessSession(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
-		for name, s := range map[string]pare.Summarizer{"extract": summary.Extract(summary.ExtractOptions{}), "model": talkative, "archive": nil} {
+		for name, s := range map[string]pare.Summarizer{"extract": summary.Extract(summary.ExtractOptions{}), "model": verboseSummarizer, "archive": nil} {
 			key := create(t, st, "endless-"+name)
 			c := &pare.Compactor{Summarize: s, MinKeep: 8, MaxTokens: 800, Memory: st.Memory()}
 			turns, condensed := 0, false
-			for round := range endless() {
+			for round := range compactionCount() {
 				var list [][]byte
 				for range 25 {
-					list = append(list, planted(turns)...)
+					list = append(list, factTurn(turns)...)
 					turns++
 				}
 				put(t, st, key, list...)
@@ -201,10 +203,10 @@ func TestDefectC1Store(t *testing.T) {
 					t.Fatalf("%s, round %d: %d tokens\n%s", name, round, n, made.Summary)
 				}
 				condensed = condensed || strings.Contains(made.Summary, "[pare: level 2: ")
-				if round%10 != 9 && round != endless()-1 {
+				if round%10 != 9 && round != compactionCount()-1 {
 					continue
 				}
-				within(t, st, key, fmt.Sprintf("%s, round %d", name, round), turns)
+				checkFacts(t, st, key, fmt.Sprintf("%s, round %d", name, round), turns)
 			}
 			if !condensed {
 				t.Errorf("%s: nothing was ever condensed", name)

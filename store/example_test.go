@@ -10,7 +10,7 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// A session is appended to, asked for a body that is ready to send, and taken back a turn.
+// Example appends to a session, makes a window, and reverts a turn.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "pare")
@@ -41,12 +41,12 @@ func Example() {
 	}
 	fmt.Println("the head is", done.Head)
 
-	// Somebody who has not seen these two cannot append by accident.
+	// A writer that has not seen these two gets a conflict.
 	_, err = st.Append(ctx, key, store.Exactly(1), store.Message("m3", []byte(`{"role":"user","content":"Hello?"}`)))
 	var conflict *store.ConflictError
 	fmt.Println("a conflict:", errors.As(err, &conflict))
 
-	// The call was never answered: the window closes it, and the session stays as it is.
+	// The call has no result: the window closes it, and the session does not change.
 	w, err := st.Window(ctx, key, store.WindowOptions{})
 	if err != nil {
 		fmt.Println(err)

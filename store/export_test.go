@@ -12,25 +12,25 @@ import (
 	"modernc.org/sqlite"
 )
 
-// Exec runs a statement behind the back of the store.
+// Exec runs a statement without the store.
 func (s *Store) Exec(query string, args ...any) error {
 	_, err := s.writer.Exec(s.engine.bind(query), args...)
 	return err
 }
 
-// SettleAfter writes marks more often than a store does.
+// SettleAfter sets the number of entries at which fast appends write marks.
 func SettleAfter(s *Store, entries int) { s.maxTail = entries }
 
-// UntilSeen tries an upgrade of PostgreSQL again where a table is not there.
+// UntilSeen retries an upgrade of PostgreSQL if a table is missing.
 var UntilSeen = retryMissingTable
 
-// Forget makes the store know of a session what another process knows.
+// Forget removes a session from the cache, as if another process used it.
 func Forget(s *Store, key Key) { s.cache.remove(key) }
 
-// Weight is what a session weighs.
+// Weight returns the weight of a session.
 func Weight(session *Session) int64 { return session.weight }
 
-// Count asks for a number.
+// Count runs a query that returns a number.
 func (s *Store) Count(query string, args ...any) (n int) {
 	if err := s.reader.QueryRow(s.engine.bind(query), args...).Scan(&n); err != nil {
 		panic(err)
@@ -38,7 +38,7 @@ func (s *Store) Count(query string, args ...any) (n int) {
 	return n
 }
 
-// HoldLock locks a session in a transaction and calls a function before it ends.
+// HoldLock locks a session in a transaction, and calls f before the transaction ends.
 func HoldLock(s *Store, key Key, f func()) error {
 	return s.write(context.Background(), func(t *tx) error {
 		if _, err := s.live(context.Background(), t, key, true); err != nil {
@@ -49,8 +49,7 @@ func HoldLock(s *Store, key Key, f func()) error {
 	})
 }
 
-// HoldLockSet is HoldLock with a setting of PostgreSQL that holds for the rest of the
-// transaction, once the session is locked.
+// HoldLockSet is HoldLock with a setting of PostgreSQL for the rest of the transaction.
 func HoldLockSet(s *Store, key Key, setting string, f func()) error {
 	return s.write(context.Background(), func(t *tx) error {
 		if _, err := s.live(context.Background(), t, key, true); err != nil {
@@ -64,7 +63,7 @@ func HoldLockSet(s *Store, key Key, setting string, f func()) error {
 	})
 }
 
-// HoldRead calls a function in the middle of a transaction that reads.
+// HoldRead calls f within a transaction that reads.
 func HoldRead(s *Store, f func()) error {
 	return s.read(context.Background(), func(t *tx) error {
 		var n int
@@ -74,8 +73,7 @@ func HoldRead(s *Store, f func()) error {
 	})
 }
 
-// OpenGivenUp unpacks the first entry of a session in both ways, for somebody who has given up
-// when it comes to the media.
+// OpenGivenUp decodes the first entry of a session with and without media, with a canceled context.
 func OpenGivenUp(s *Store, key Key) (errs []error) {
 	err := s.read(context.Background(), func(t *tx) error {
 		session, err := s.live(context.Background(), t, key, false)
@@ -104,7 +102,7 @@ func FastAppend(s *Store, key Key, entries ...Entry) bool {
 	return session != nil
 }
 
-// SeqAt finds the first entry in force with which a session weighs more than so much.
+// SeqAt returns the first entry in force at which a session has more than a weight.
 func SeqAt(s *Store, session *Session, cum int64) (seq int64, err error) {
 	err = s.read(context.Background(), func(t *tx) error {
 		seq, err = s.findSeqByWeight(context.Background(), t, session, 1, 0, cum)
@@ -113,8 +111,8 @@ func SeqAt(s *Store, session *Session, cum int64) (seq int64, err error) {
 	return seq, err
 }
 
-// WindowWork is what the database does for a window: on PostgreSQL the rows that it reads,
-// on SQLite the pages that it looks at, in its cache or not.
+// WindowWork returns the work of the database for a window: the rows that PostgreSQL reads, or the
+// pages that SQLite uses, cached or not.
 func WindowWork(s *Store, key Key, ask WindowOptions) (work int, err error) {
 	ctx := context.Background()
 	pages := func() (n int) {
@@ -162,7 +160,7 @@ func WindowWork(s *Store, key Key, ask WindowOptions) (work int, err error) {
 	return work, err
 }
 
-// rowsRead is how many rows PostgreSQL has read in a transaction.
+// rowsRead returns the number of rows that PostgreSQL has read in a transaction.
 func (t *tx) rowsRead() (n int) {
 	if err := t.row(context.Background(), `SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) FROM pg_stat_xact_user_tables`).Scan(&n); err != nil {
 		panic(err)
@@ -170,7 +168,7 @@ func (t *tx) rowsRead() (n int) {
 	return n
 }
 
-// AppendRows is how many rows PostgreSQL reads for an append that goes the long way.
+// AppendRows returns the number of rows that PostgreSQL reads for an append in a transaction.
 func AppendRows(s *Store, key Key, entries ...Entry) (n int, err error) {
 	ctx := context.Background()
 	err = s.write(ctx, func(t *tx) error {
@@ -186,7 +184,7 @@ func AppendRows(s *Store, key Key, entries ...Entry) (n int, err error) {
 	return n, err
 }
 
-// Weights lists what entries in force weigh, each with all in front of it.
+// Weights lists the numbers and total weights of the entries in force.
 func Weights(s *Store, session *Session) (all [][2]int64, err error) {
 	err = s.read(context.Background(), func(t *tx) error {
 		rows, err := s.scanAll(context.Background(), t, session, 1, session.Head, int(session.Head))
@@ -198,30 +196,30 @@ func Weights(s *Store, session *Session) (all [][2]int64, err error) {
 	return all, err
 }
 
-// MarkID is what an entry is found by if its id is asked for.
+// MarkID returns the mark of an id.
 func MarkID(id string) int64 { return markID(id) }
 
-// Pack and Unpack are how the bytes of an entry without media lie in the table.
+// Pack returns the bytes of an entry without media as they are stored.
 func Pack(raw []byte) (codec int, stored []byte) { return encodeBytes(raw, nil) }
 
 func Unpack(codec int, stored []byte) ([]byte, error) {
 	return decodeBytes(codec, stored, func(mediaRef) ([]byte, error) { return nil, errBadMediaList })
 }
 
-// PackZstd packs as versions did that had nothing else.
+// PackZstd packs like versions that had only zstd.
 func PackZstd(raw []byte) (codec int, stored []byte) {
 	e := encoders.Get().(*zstd.Encoder)
 	defer encoders.Put(e)
 	return codecZstd, e.EncodeAll(raw, nil)
 }
 
-// MigrateSQLite brings the tables of a file up to date.
+// MigrateSQLite upgrades the tables of a file.
 func MigrateSQLite(ctx context.Context, db *sql.DB) error {
 	return migrateSQLite(ctx, db, &sqliteEngine{})
 }
 
-// OnFastConnection runs a statement on a connection of fast appends, as a pooler may that
-// does not know what they have prepared, and returns the number that it answers with, if any.
+// OnFastConnection runs a query on a connection for fast appends, like a pooler that does not know
+// their prepared statements. It returns the resulting number, if any.
 func OnFastConnection(s *Store, query string) (n int, err error) {
 	ctx := context.Background()
 	conn, err := s.engine.(*postgresEngine).pool.Acquire(ctx)
@@ -236,8 +234,7 @@ func OnFastConnection(s *Store, query string) (n int, err error) {
 	return n, err
 }
 
-// WithinAppend appends an entry to a session that the process knows, and calls a function before
-// the transaction ends.
+// WithinAppend appends an entry to a cached session, and calls f before the transaction ends.
 func WithinAppend(s *Store, key Key, e Entry, f func()) (ok bool, err error) {
 	ctx := context.Background()
 	y := s.cache.get(key).session
@@ -261,7 +258,7 @@ func WithinAppend(s *Store, key Key, e Entry, f func()) (ok bool, err error) {
 	return m.written, t.Commit(ctx)
 }
 
-// HoldLanes lets every append of the store wait in its group, until it is told to go on.
+// HoldLanes queues all appends of the store until release is called.
 func HoldLanes(s *Store) (release func()) {
 	g := groupOf(s)
 	g.mu.Lock()
@@ -276,7 +273,7 @@ func HoldLanes(s *Store) (release func()) {
 	}
 }
 
-// AwaitMember returns when an append waits in the group.
+// AwaitMember waits until an append is queued.
 func AwaitMember(s *Store) {
 	for g := groupOf(s); ; runtime.Gosched() {
 		g.mu.Lock()
@@ -295,7 +292,7 @@ func groupOf(s *Store) *commitGroup {
 	return &s.engine.(*postgresEngine).group
 }
 
-// CheckpointAfter sets how long what is written lies in SQLite's journal.
+// CheckpointAfter sets the time for which new data is only in SQLite's journal.
 func CheckpointAfter(s *Store, d time.Duration) {
 	c := &s.engine.(*sqliteEngine).checks
 	c.mu.Lock()

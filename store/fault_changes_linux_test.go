@@ -16,10 +16,10 @@ import (
 // Changes of sessions under faults: they are compacted, reverted, deleted, collected. A call that
 // was not acknowledged may have been done or not, but not by half.
 
-// forgets reports whether a session is one of a scope in which originals are let go of.
+// forgets reports whether the originals of a session are collected.
 func forgets(key store.Key) bool { return strings.HasPrefix(key.Scope, "forgetful") }
 
-// ready makes the sessions of a run, on a store without faults.
+// ready creates the sessions of a run in a store without faults.
 func (r *faultRun) ready(st *store.Store, n int) {
 	for _, name := range []string{"a", "b", "c"} {
 		r.keys = append(r.keys, store.Key{Scope: fmt.Sprint("run", n), ID: name})
@@ -42,17 +42,17 @@ func keysOf(logs []log) (all []store.Key) {
 	return all
 }
 
-// A log is a session that one writer has for itself: every list of ids that may be in force,
-// after all that it was told.
+// A log is the expected content of a session with one writer: every list of ids that may be in
+// force.
 type log struct {
 	key      store.Key
 	possible []logState
 }
 
-// A logState is what may be in force, and what an undo would bring back.
+// A logState is a possible list of ids in force, with the lists that an undo would restore.
 type logState struct {
 	ids    []string
-	before [][]string // nil: something was appended behind that revert
+	before [][]string // nil: appended after the revert
 }
 
 func (l *log) apply(acked bool, f func(logState) logState) {
@@ -66,7 +66,7 @@ func (l *log) apply(acked bool, f func(logState) logState) {
 	l.possible = next
 }
 
-// change is one step of a writer that changes a session instead of appending to it.
+// change is one step of a writer that changes a session without appending to it.
 func (r *faultRun) change(own *log, chance *rand.Rand, id string) {
 	key := r.keys[chance.IntN(len(r.keys))]
 	switch chance.IntN(6) {
@@ -77,7 +77,7 @@ func (r *faultRun) change(own *log, chance *rand.Rand, id string) {
 	case 2:
 		r.deleteFork(key, store.ID("doomed-"+id))
 	case 3:
-		r.about(key)
+		r.searchAll(key)
 	default:
 		r.steps(own, chance, id)
 	}
@@ -86,7 +86,7 @@ func (r *faultRun) change(own *log, chance *rand.Rand, id string) {
 	r.mu.Unlock()
 }
 
-// compact puts a summary in the place of a beginning; what it stands for can be recalled.
+// compact compacts a session and checks that its messages can be recalled.
 func (r *faultRun) compact(key store.Key) {
 	c, err := r.st.Compact(ctx, key, &pare.Compactor{MinKeep: 2, Summarize: says("what went before")})
 	var corrupt *store.CorruptError
@@ -106,14 +106,14 @@ type acknowledged struct {
 	*store.Compaction
 }
 
-// collect lets go of originals in one scope, and of receipts in the other.
+// collect collects originals in one scope and receipts in the other.
 func (r *faultRun) collect() {
 	r.st.Collect(ctx, r.keys[len(r.keys)-1].Scope, store.Retention{Originals: 1})
 	r.st.Collect(ctx, r.keys[0].Scope, store.Retention{Receipts: 1})
 }
 
-// about asks what sessions say: an answer is about sessions that are there.
-func (r *faultRun) about(key store.Key) {
+// searchAll searches sessions and checks that all hits exist.
+func (r *faultRun) searchAll(key store.Key) {
 	hits, err := r.st.SearchRanked(ctx, key.Scope, "out", 3)
 	for _, h := range hits {
 		if err == nil && h.Key.Scope != key.Scope {
@@ -122,7 +122,7 @@ func (r *faultRun) about(key store.Key) {
 	}
 }
 
-// deleteFork makes a session of another one and deletes it.
+// deleteFork creates a fork and deletes it.
 func (r *faultRun) deleteFork(of, key store.Key) {
 	key.Scope = of.Scope
 	r.fork(of, key)
@@ -134,7 +134,7 @@ func (r *faultRun) deleteFork(of, key store.Key) {
 	r.forks[key] = f
 }
 
-// steps appends to a session that is one writer's alone, reverts and undoes.
+// steps appends to a session with a single writer, reverts and undoes.
 func (r *faultRun) steps(own *log, chance *rand.Rand, id string) {
 	for i := range 4 {
 		switch list := own.possible[0].ids; {
@@ -167,8 +167,8 @@ func (r *faultRun) steps(own *log, chance *rand.Rand, id string) {
 	}
 }
 
-// judgeChanges looks at what was changed, in a store that works.
-func (r *faultRun) judgeChanges(st *store.Store) {
+// verifyChanges verifies all changes in a store without faults.
+func (r *faultRun) verifyChanges(st *store.Store) {
 	t := r.t
 	t.Helper()
 	for i := range r.own {
@@ -193,9 +193,9 @@ func (r *faultRun) judgeChanges(st *store.Store) {
 	}
 }
 
-// judgeForgetful looks at the session that may lose its beginning, and nothing else, once it was
-// compacted.
-func (r *faultRun) judgeForgetful(st *store.Store, key store.Key) {
+// verifyForgetful verifies a session that may lose its beginning after a compaction, and nothing
+// else.
+func (r *faultRun) verifyForgetful(st *store.Store, key store.Key) {
 	ids, err := exported(st, key)
 	if err != nil {
 		r.t.Errorf("%s: %v", key, err)
@@ -210,21 +210,21 @@ func (r *faultRun) judgeForgetful(st *store.Store, key store.Key) {
 				has++
 			}
 		}
-		// A message that is not there is in front of all that are, and a summary stands for it.
-		if has < len(l.ids) && l.acked && (has > 0 || len(ids) == 0 || !strings.HasPrefix(ids[0], "pare-")) && !r.stands(st, key) {
+		// Missing messages precede all others, and a summary replaces them.
+		if has < len(l.ids) && l.acked && (has > 0 || len(ids) == 0 || !strings.HasPrefix(ids[0], "pare-")) && !r.beginsWithSummary(st, key) {
 			r.t.Errorf("of %v in %s, which were acknowledged, %d are there, and no summary", l.ids, key, has)
 		}
 	}
 }
 
-// stands reports whether a session's window begins with the summary.
-func (r *faultRun) stands(st *store.Store, key store.Key) bool {
+// beginsWithSummary reports whether the window of a session begins with a summary.
+func (r *faultRun) beginsWithSummary(st *store.Store, key store.Key) bool {
 	w, err := st.Window(ctx, key, store.WindowOptions{})
 	return err == nil && strings.Contains(string(w.Body), "what went before")
 }
 
-// commands lists the numbers of the store's own entries.
-func commands(t *testing.T, st *store.Store, key store.Key) (all []int64) {
+// controlSeqs lists the numbers of the control entries.
+func controlSeqs(t *testing.T, st *store.Store, key store.Key) (all []int64) {
 	t.Helper()
 	for after := ""; ; {
 		page, err := st.Page(ctx, key, store.Page{After: after})

@@ -15,8 +15,7 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// A faultRun is what some writers do to a store whose disk or connection fails, and what they
-// were told.
+// A faultRun lets writers use a store with a failing disk or connection, and records their results.
 type faultRun struct {
 	t    *testing.T
 	s    *fault.Source
@@ -32,14 +31,14 @@ type faultRun struct {
 	cancels   []context.CancelFunc // of the calls that are going on, by writer; nil: it is not given up on
 }
 
-// A fork is a session that was to be made of another one.
+// A fork is an attempted fork of a session.
 type fork struct {
 	of              store.Key
 	acked           bool
 	doomed, deleted bool // it was to be deleted, and was
 }
 
-// A faultList is what was to be appended by one call.
+// A faultList is the list of entries of one append.
 type faultList struct {
 	key   store.Key
 	ids   []string
@@ -80,7 +79,7 @@ func (r *faultRun) append(ctx context.Context, l *faultList) error {
 	return err
 }
 
-// write is one writer: it appends, tries again what failed, and reads.
+// write is one writer: it appends, repeats failed appends, and reads.
 func (r *faultRun) write(w, n int) {
 	chance := r.s.Rand(fmt.Sprint("writer ", w))
 	for i := range n {
@@ -123,7 +122,7 @@ func (r *faultRun) write(w, n int) {
 	}
 }
 
-// read reads what would be sent: it is an error, or valid.
+// read makes a window, which must be valid or an error.
 func (r *faultRun) read(key store.Key) {
 	w, err := r.st.Window(context.Background(), key, store.WindowOptions{})
 	var corrupt *store.CorruptError
@@ -138,7 +137,7 @@ func (r *faultRun) read(key store.Key) {
 	r.mu.Unlock()
 }
 
-// fork makes a session of another one.
+// A fork is an attempted fork of a session.
 func (r *faultRun) fork(from, to store.Key) {
 	_, err := r.st.Fork(context.Background(), from, "", to)
 	r.mu.Lock()
@@ -150,8 +149,8 @@ func (r *faultRun) fork(from, to store.Key) {
 	r.ops++
 }
 
-// judgeForks looks at the forks: each is the beginning of what it was made of, or is not there.
-func (r *faultRun) judgeForks(st *store.Store) {
+// verifyForks verifies that each fork is a prefix of its parent or missing.
+func (r *faultRun) verifyForks(st *store.Store) {
 	for key, f := range r.forks {
 		whole, err := exported(st, f.of)
 		if err != nil {
@@ -172,7 +171,7 @@ func (r *faultRun) judgeForks(st *store.Store) {
 	}
 }
 
-// faultClock is a clock that goes wrong.
+// faultClock is a clock that is sometimes wrong.
 func faultClock(s *fault.Source) time.Time {
 	now := time.Now()
 	if s.At("clock") {
@@ -233,9 +232,8 @@ func noise(r *rand.Rand, n int) string {
 	return string(b)
 }
 
-// judge looks at a store that works: what was acknowledged is there, byte for byte, what was not
-// is there as a whole or not at all, and everything can be appended now, once.
-func (r *faultRun) judge(st *store.Store) {
+// verify compares operations with the model.
+func (r *faultRun) verify(st *store.Store) {
 	t := r.t
 	t.Helper()
 	r.compare(st)
@@ -252,8 +250,8 @@ func (r *faultRun) judge(st *store.Store) {
 			}
 		}
 	}
-	r.judgeForks(st)
-	r.judgeChanges(st)
+	r.verifyForks(st)
+	r.verifyChanges(st)
 	if n := r.compare(st); n != 0 {
 		t.Errorf("%d entries are missing", n)
 	}
@@ -276,19 +274,19 @@ func (r *faultRun) judge(st *store.Store) {
 	}
 }
 
-// compare compares the store with what the writers were told, and counts the entries that are not
-// there and need not be.
+// compare compares the store with the results of the writers, and counts unacknowledged entries
+// that are missing.
 func (r *faultRun) compare(st *store.Store) (absent int) {
 	t := r.t
 	t.Helper()
 	there, order := make(map[string]string), make(map[string]int)
 	for _, key := range r.keys {
 		if forgets(key) {
-			r.judgeForgetful(st, key)
+			r.verifyForgetful(st, key)
 			continue
 		}
 		n, before := 0, 0
-		controls := commands(t, st, key)
+		controls := controlSeqs(t, st, key)
 		err := st.Export(ctx, key, store.Export{All: true}, func(e store.Entry) error {
 			if _, twice := there[e.ID]; twice {
 				t.Errorf("entry %s is there twice", e.ID)

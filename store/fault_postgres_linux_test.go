@@ -15,7 +15,7 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// A faultyWire is a way to PostgreSQL whose connections fail as the source of the day says.
+// A faultyWire forwards connections to PostgreSQL that fail according to the current source.
 type faultyWire struct {
 	source atomic.Pointer[fault.Source]
 }
@@ -50,7 +50,7 @@ func (w *faultyWire) serve(t *testing.T, dsn string) string {
 	return u.String()
 }
 
-// pass passes bytes on. Each direction may be cut in the middle of a message.
+// pass forwards bytes. Each direction may be cut within a message.
 func (w *faultyWire) pass(c net.Conn, socket string) {
 	server, err := net.Dial("unix", socket)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *faultyWire) pass(c net.Conn, socket string) {
 				if s.Rand(point).IntN(2) == 0 {
 					to.Write(buf[:n/2])
 				} else {
-					to.Write(buf[:n]) // the other end gets it all, and nobody hears of it
+					to.Write(buf[:n]) // the server gets the message, but the client no answer
 				}
 				return
 			}
@@ -93,8 +93,8 @@ func (w *faultyWire) pass(c net.Conn, socket string) {
 	copyTo(server, c, "postgres query")
 }
 
-// TestFaultsPostgres: every connection may be cut at any byte, in both directions, or be slow;
-// calls are given up on at any point, and their buffers are used again at once.
+// TestFaultsPostgres cuts or delays connections at any byte, cancels calls at any point and reuses
+// their buffers.
 func TestFaultsPostgres(t *testing.T) {
 	trial.Long(t, "needs PostgreSQL")
 	direct := pgtest.Copy(t, ready(t))
@@ -119,13 +119,13 @@ func TestFaultsPostgres(t *testing.T) {
 		r.run()
 		s.Stop()
 		w.source.Store(quiet)
-		r.judge(sure)
-		r.read(r.keys[0]) // the handle that has met the faults goes on
+		r.verify(sure)
+		r.read(r.keys[0]) // the store continues after the faults
 		if _, err := st.Append(ctx, r.keys[1], store.Anywhere, store.Message("", user("go on"))); err != nil {
 			t.Errorf("the store does not go on: %v", err)
 		}
 		tally.Add(s, r.ops)
 	})
-	sound(t, sure)
+	checkStore(t, sure)
 	t.Log(&tally)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// TestFaultsSQLite: every call of SQLite to the disk may fail, and the power may go off at any of
-// them; calls are given up on at any point, and their buffers are used again at once.
+// TestFaultsSQLite fails disk calls of SQLite, simulates power loss during them, cancels calls at
+// any point and reuses their buffers.
 func TestFaultsSQLite(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "pare.db")
 	st, err := store.Open(ctx, base)
@@ -70,7 +70,7 @@ func TestFaultsSQLite(t *testing.T) {
 				return
 			}
 		}
-		r.judge(r.st)
+		r.verify(r.st)
 		if problems, err := r.st.Fsck(ctx, false); err != nil || len(problems) > 0 {
 			t.Errorf("fsck: %v %v", problems, err)
 		}
@@ -85,7 +85,7 @@ func TestFaultsSQLite(t *testing.T) {
 	t.Log(&tally)
 }
 
-// openFiles are the files of a folder that this process has open, deleted ones included.
+// openFiles lists the files of a folder that this process has open, including deleted ones.
 func openFiles(dir string) (open []string) {
 	all, _ := os.ReadDir("/proc/self/fd")
 	for _, fd := range all {
@@ -96,8 +96,7 @@ func openFiles(dir string) (open []string) {
 	return open
 }
 
-// faultFolder is a folder in memory where there is one: a file that only this process reads need
-// not wait for a disk.
+// faultFolder returns a folder in memory if possible, because the test does not need a disk.
 func faultFolder(t *testing.T) string {
 	t.Helper()
 	if dir, err := os.MkdirTemp("/dev/shm", "pare-faults-"); err == nil {
@@ -107,7 +106,7 @@ func faultFolder(t *testing.T) string {
 	return t.TempDir()
 }
 
-// revive is powerOn for a disk that may not have lost its power at all.
+// revive is powerOn for a disk that may still have power.
 func (d *disk) revive(t *testing.T, chance *rand.Rand, tally *fault.Tally) {
 	t.Helper()
 	if d.off() {

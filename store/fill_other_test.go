@@ -2,5 +2,5 @@
 
 package store_test
 
-// fill needs limits that there are only on Unix.
+// fill needs limits that exist only on Unix.
 func fill(string) { panic("not here") }

@@ -12,9 +12,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// TestFsckDamage: whichever page of the file is not what was written, fsck says that the file
-// is damaged, goes on with the rest, and repair does not claim what it cannot do.
-func TestFsckDamage(t *testing.T) {
+// TestFsckReportsDamagedPages damages pages of the file. Fsck must report the damage and verify the
+// rest, and repair must not claim too much.
+func TestFsckReportsDamagedPages(t *testing.T) {
 	const page = 4096
 	path := filepath.Join(t.TempDir(), "pare.db")
 	st := open(t, path)
@@ -81,9 +81,9 @@ func TestFsckDamage(t *testing.T) {
 	}
 }
 
-// TestFsckIndexOfWords: an index of words that does not fit is reported, written anew, and finds
-// what it found before; nothing else of the store is touched.
-func TestFsckIndexOfWords(t *testing.T) {
+// TestFsckRebuildsWordIndex checks that a damaged word index is reported and rebuilt, and that
+// nothing else changes.
+func TestFsckRebuildsWordIndex(t *testing.T) {
 	for _, damage := range []string{
 		`UPDATE words_data SET block = X'0989540000' WHERE id = 1`, // the sums, as a disk that failed once left them
 		`DELETE FROM words_data WHERE id > 10`,

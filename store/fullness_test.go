@@ -13,8 +13,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestFullness: the answer about a session says how full its window is and how many turns are
-// left; the tokens are those of the window itself, and as many turns later it is full.
+// TestFullness checks that the fullness of a session has the tokens of its window, and that the
+// window is full after the predicted number of turns.
 func TestFullness(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		type full struct {
@@ -80,7 +80,7 @@ func TestFullness(t *testing.T) {
 	})
 }
 
-// tokensOf counts a body as its model would, about.
+// tokensOf estimates the tokens of a body for its model.
 func tokensOf(t testing.TB, body []byte) int {
 	t.Helper()
 	r, err := wire.Parse(body, wire.Options{})

@@ -12,8 +12,8 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// chat makes a session of so many messages, as agents write them, in large appends.
-func chat(t testing.TB, st *store.Store, key store.Key, n int) *talk {
+// createChat creates a session of n messages like those of agents, in large appends.
+func createChat(t testing.TB, st *store.Store, key store.Key, n int) *talk {
 	t.Helper()
 	k := &talk{r: rand.New(rand.NewPCG(uint64(n), 1))}
 	for done := 0; done < n; {
@@ -29,8 +29,8 @@ func chat(t testing.TB, st *store.Store, key store.Key, n int) *talk {
 	return k
 }
 
-// A window costs the database as much behind a hundred times as many messages: rows that
-// PostgreSQL reads, pages that SQLite looks at. Summaries and reverts make no difference.
+// TestWindowCostDoesNotGrow compares the rows or pages that a window reads in a history a hundred
+// times as long, also with compactions and reverts.
 func TestWindowCostDoesNotGrow(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		lengths, tokens := []int{400, 4000}, 10_000
@@ -41,7 +41,7 @@ func TestWindowCostDoesNotGrow(t *testing.T) {
 		var costs []int
 		for _, n := range lengths {
 			key := create(t, st, fmt.Sprintf("h%d", n))
-			k := chat(t, st, key, n)
+			k := createChat(t, st, key, n)
 			if _, err := st.Revert(ctx, key, store.Anywhere, fmt.Sprintf("m%d", n-5)); err != nil {
 				t.Fatal(err)
 			}
@@ -61,8 +61,9 @@ func TestWindowCostDoesNotGrow(t *testing.T) {
 	})
 }
 
-// No statement is compiled by PostgreSQL: that takes longer than to run it.
-func TestNothingIsCompiled(t *testing.T) {
+// TestPostgresCompilesNothing checks that PostgreSQL compiles no statement, because that takes
+// longer than running it.
+func TestPostgresCompilesNothing(t *testing.T) {
 	st := open(t, pgtest.DSN(t))
 	for name, want := range map[string]string{"jit": "off", "enable_seqscan": "off", "plan_cache_mode": "force_generic_plan"} {
 		if n := st.Count(`SELECT count(*) FROM pg_settings WHERE name = ? AND setting = ?`, name, want); n != 1 {
@@ -71,9 +72,9 @@ func TestNothingIsCompiled(t *testing.T) {
 	}
 }
 
-// Whatever is appended to a long session, PostgreSQL finds it by the right index, also on
-// tables that were never analysed, and by statements that were planned when they were empty.
-func TestAppendReadsLittle(t *testing.T) {
+// TestAppendReadsFewRows checks that appends to long sessions use the right index, also with tables
+// that were never analyzed and plans from when they were empty.
+func TestAppendReadsFewRows(t *testing.T) {
 	st := open(t, pgtest.DSN(t))
 	key := create(t, st, "long")
 	put(t, st, key, call("first")) // every statement of below is planned
@@ -97,7 +98,7 @@ func TestAppendReadsLittle(t *testing.T) {
 	}
 	for i := range 3 {
 		if i == 1 {
-			chat(t, st, key, n)
+			createChat(t, st, key, n)
 		}
 		for _, name := range []string{"one", "many", "many that are there", "the oldest result", "a result of no call", "a result that comes late"} {
 			rows, err := store.AppendRows(st, key, appends[name]...)
@@ -111,9 +112,9 @@ func TestAppendReadsLittle(t *testing.T) {
 	}
 }
 
-// The place in a history where a weight is reached is found however the weights are spread,
-// also behind reverts.
-func TestSearchByWeight(t *testing.T) {
+// TestFindSeqByWeight checks the search for a weight with any distribution of weights and after
+// reverts.
+func TestFindSeqByWeight(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		r := rand.New(rand.NewPCG(3, 5))
 		for shape, words := range map[string]func(i int) int{

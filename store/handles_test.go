@@ -11,10 +11,10 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// What the newest window of a session has cleared comes back as long as the session lives,
-// whatever becomes of others that hold the same results: random sessions and forks that read the
-// same files are deleted, compacted and tidied up in a random order.
-func TestDefectD2HandlesLiveAsLongAsTheirSession(t *testing.T) {
+// TestHandlesLastAsLongAsTheirSession deletes, compacts and collects random sessions and forks with
+// shared results. Parts that the newest window has cleared must stay recallable as long as the
+// session exists.
+func TestHandlesLastAsLongAsTheirSession(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		for round := range trial.Size(4) {
 			r := rand.New(rand.NewPCG(2, uint64(round)))

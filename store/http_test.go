@@ -18,7 +18,7 @@ import (
 	"github.com/pare-llm/pare/store/storehttp"
 )
 
-// A client of the handler, which holds every answer against the description.
+// A client calls the handler and validates every response against the OpenAPI document.
 type client struct {
 	t     testing.TB
 	url   string
@@ -86,7 +86,7 @@ func (c *client) do(method, template, id, query string, body any, status int) ma
 	return m
 }
 
-// validate holds an answer against its schema.
+// validate checks a response against its schema.
 func (c *client) validate(method, template string, status int, out any) {
 	c.t.Helper()
 	op := c.doc["paths"].(map[string]any)[template].(map[string]any)[strings.ToLower(method)].(map[string]any)
@@ -215,7 +215,7 @@ func TestOverHTTP(t *testing.T) {
 				}
 			}
 		}
-		sound(t, st)
+		checkStore(t, st)
 	})
 }
 
@@ -263,7 +263,7 @@ func (c *client) stream(st *store.Store) {
 	}
 }
 
-// A session id is no key: who has another token does not see it.
+// TestTokens checks that a client cannot read the sessions of another token's scope.
 func TestTokens(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	c := newClient(t, st, storehttp.Options{Tokens: map[string]string{"alpha": "a", "beta": "b"}})
@@ -286,8 +286,9 @@ func TestBodyTooLarge(t *testing.T) {
 	c.do("POST", "/pare/v1/sessions/{id}/entries", "s", "", map[string]any{"entries": []any{entry("e", user(strings.Repeat("x", 2000)))}}, 413)
 }
 
-// What a client sent wrongly is said in the words of JSON, not of this program.
-func TestBodyOfAnotherKind(t *testing.T) {
+// TestBodyErrorsDescribeJSON checks that errors about the body describe the JSON and name no Go
+// types.
+func TestBodyErrorsDescribeJSON(t *testing.T) {
 	h := storehttp.Handler(open(t, filepath.Join(t.TempDir(), "pare.db")), storehttp.Options{})
 	for body, want := range map[string]string{
 		`[]`:        `the request cannot be read: it is JSON of another kind (array), an object is expected`,

@@ -6,7 +6,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// What other packages of this module keep for it.
+// Internal functions of other packages.
 var (
 	tokensx = tokens.Internal(inside.Module)
 	wirex   = wire.Internal(inside.Module)

@@ -5,7 +5,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// What other packages of this module keep for it.
+// Internal functions of other packages.
 var (
 	wirex = wire.Internal(inside.Module)
 )

@@ -11,9 +11,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// An id is taken once, wherever its entry stands: among those whose marks are written, behind
-// them, or in a session that is shared; for the process that wrote it, and for another one.
-func TestIDsAreTakenOnce(t *testing.T) {
+// TestIDsAreUnique checks that an id is taken whether its mark is written, in the tail or in a
+// shared session, for the process that wrote it and for others.
+func TestIDsAreUnique(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
 		other := open(t, dsn)
@@ -52,13 +52,13 @@ func TestIDsAreTakenOnce(t *testing.T) {
 		if done, err := other.Append(ctx, fork, store.Anywhere, store.Message("m1085", user("its own"))); err != nil || done.Replayed != 0 {
 			t.Errorf("an id behind what is shared is taken: %v", err)
 		}
-		sound(t, st, key, fork)
+		checkStore(t, st, key, fork)
 	})
 }
 
-// Whoever appends to a session that another process has written, and has had to read its last
-// entries for that, writes their marks: the next one reads few.
-func TestTailIsWrittenByWhoReadsIt(t *testing.T) {
+// TestReaderOfTailWritesMarks checks that a process that had to read a long tail for an append
+// writes its marks.
+func TestReaderOfTailWritesMarks(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		store.SettleAfter(st, 1000)
 		key := create(t, st, "s")
@@ -71,7 +71,7 @@ func TestTailIsWrittenByWhoReadsIt(t *testing.T) {
 		if n := marks(); n != 0 {
 			t.Fatalf("the marks of %d entries are written", n)
 		}
-		for _, i := range []int{0, 150, 298} { // the writer knows them
+		for _, i := range []int{0, 150, 298} { // the writer has cached them
 			page, err := st.Page(ctx, key, store.Page{After: fmt.Sprintf("m%d", i), Limit: 1})
 			if err != nil || len(page.Entries) != 1 || page.Entries[0].ID != fmt.Sprintf("m%d", i+1) {
 				t.Errorf("behind m%d: %+v, %v", i, page, err)
@@ -84,12 +84,12 @@ func TestTailIsWrittenByWhoReadsIt(t *testing.T) {
 		if n := marks(); n != 301 {
 			t.Errorf("the marks of %d entries are written", n)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// An id that another process has taken meanwhile is taken for the one that has followed the
-// session from its first entry on, and thought that it knew all of them.
+// TestIDsOfAnotherWriter checks that an id that another process has taken meanwhile is found,
+// although this process has cached the session since its first entry.
 func TestIDsOfAnotherWriter(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
@@ -112,13 +112,13 @@ func TestIDsOfAnotherWriter(t *testing.T) {
 				t.Fatalf("m%d again: %+v, %v", i, done, err)
 			}
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// A connection whose statements somebody has removed is replaced: the append that meets it is
-// written all the same, and the next ones are quick again.
-func TestStatementsAreMadeAnew(t *testing.T) {
+// TestStatementsArePreparedAgain removes the prepared statements of a connection. The next append
+// must be written, and later ones must be fast again.
+func TestStatementsArePreparedAgain(t *testing.T) {
 	st := open(t, pgtest.DSN(t))
 	key := create(t, st, "s")
 	put(t, st, key, user("a"))
@@ -145,11 +145,11 @@ func TestStatementsAreMadeAnew(t *testing.T) {
 	if prepared() == 0 {
 		t.Error("appends go the long way for ever")
 	}
-	sound(t, st, key)
+	checkStore(t, st, key)
 }
 
-// Two ids with one mark are two ids.
-func TestMarkOfTwoIDs(t *testing.T) {
+// TestIDsWithEqualMarks checks that ids with equal marks are distinguished.
+func TestIDsWithEqualMarks(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "s")
 		var list []store.Entry
@@ -172,8 +172,8 @@ func TestMarkOfTwoIDs(t *testing.T) {
 	})
 }
 
-// Marks that are missing, or wrong, are found, and written again.
-func TestFsckWritesMarks(t *testing.T) {
+// TestFsckRewritesMarks checks that missing and wrong marks are reported and rewritten.
+func TestFsckRewritesMarks(t *testing.T) {
 	for _, damage := range []string{
 		`DELETE FROM marks WHERE mark < 100`,
 		`DELETE FROM marks WHERE seq = 7`,
@@ -199,16 +199,16 @@ func TestFsckWritesMarks(t *testing.T) {
 					t.Errorf("%s: %v", damage, p)
 				}
 			}
-			sound(t, st, key)
+			checkStore(t, st, key)
 			put(t, st, key, call("late"), result("late", "out"))
-			sound(t, st, key)
+			checkStore(t, st, key)
 		})
 	}
 }
 
-// A fork of a fork costs what the first one costs: one row that says whose entries it goes on
-// from, and as many statements, however deep it is.
-func TestForksDoNotCostDepth(t *testing.T) {
+// TestForkCostIsIndependentOfDepth checks that a fork of a fork writes one row with the same number
+// of statements.
+func TestForkCostIsIndependentOfDepth(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "f0")
 		const depth = 40
@@ -227,8 +227,8 @@ func TestForksDoNotCostDepth(t *testing.T) {
 		if got := texts(t, st, key); len(got) != depth+1 {
 			t.Errorf("%d entries", len(got))
 		}
-		sound(t, st, key)
-		// Whoever goes leaves what those behind it need, and the last one takes all along.
+		checkStore(t, st, key)
+		// Deleting a session keeps shared entries; deleting the last one deletes everything.
 		for i := range depth {
 			if err := st.Delete(ctx, store.ID(fmt.Sprintf("f%d", i))); err != nil {
 				t.Fatal(err)
@@ -237,7 +237,7 @@ func TestForksDoNotCostDepth(t *testing.T) {
 		if got := texts(t, st, key); len(got) != depth+1 {
 			t.Errorf("%d entries are left", len(got))
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 		if err := st.Delete(ctx, key); err != nil {
 			t.Fatal(err)
 		}
@@ -267,8 +267,9 @@ func TestForksDoNotCostDepth(t *testing.T) {
 	}
 }
 
-// A session that is locked and set free all the time gets all entries of an append or none.
-func TestLockIsTakenOnce(t *testing.T) {
+// TestAppendIsAtomicUnderLocks locks and unlocks a session continuously. Each append must be
+// written completely or not at all.
+func TestAppendIsAtomicUnderLocks(t *testing.T) {
 	st := open(t, pgtest.DSN(t))
 	key := create(t, st, "s")
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -296,5 +297,5 @@ func TestLockIsTakenOnce(t *testing.T) {
 	}
 	close(stop)
 	<-stopped
-	sound(t, st, key)
+	checkStore(t, st, key)
 }

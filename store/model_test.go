@@ -10,10 +10,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestDefectC5Model: a session goes on with another model, by an update or for one window: that model is sent,
-// whatever named the one before it, and the request is one that its vendor takes. A model that does not speak the
-// dialect is refused with what would not come along, and nothing is changed.
-func TestDefectC5Model(t *testing.T) {
+// TestSessionChangesModel checks that a session or a window can use another model that speaks the
+// dialect, and that others are refused with a list of parts that would need conversion.
+func TestSessionChangesModel(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := store.ID("chat")
 		if _, err := st.Create(ctx, key, store.Create{Dialect: "openai-chat", Model: "gpt-4.1", Base: []byte(`{"model":"gpt-4.1","max_tokens":500}`)}); err != nil {
@@ -55,7 +54,7 @@ func TestDefectC5Model(t *testing.T) {
 		sent(store.WindowOptions{}, "mistral-large-latest")
 		put(t, st, key, []byte(`{"role":"assistant","content":"yes"}`), user("more"))
 		sent(store.WindowOptions{}, "mistral-large-latest")
-		sent(store.WindowOptions{Head: int64(head)}, "gpt-4.1") // what was sent before is what it was
+		sent(store.WindowOptions{Head: int64(head)}, "gpt-4.1") // earlier windows do not change
 
 		key = create(t, st, "claude")
 		put(t, st, key, user("go"), call("t1"), result("t1", "out"), user("and now?"))
@@ -73,7 +72,7 @@ func TestDefectC5Model(t *testing.T) {
 		if after, err := st.Session(ctx, key); err != nil || after.Model != before.Model {
 			t.Errorf("%q became %q: %v", before.Model, after.Model, err)
 		}
-		for _, ok := range []string{"claude-opus-4-1", "openai/gpt-5", "kimi-k2"} { // gateways and others speak it, too
+		for _, ok := range []string{"claude-opus-4-1", "openai/gpt-5", "kimi-k2"} { // gateways and other makers use the dialect, too
 			if err := st.Update(ctx, key, store.Update{Model: &ok}); err != nil {
 				t.Error(err)
 			}

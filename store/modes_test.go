@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// Addresses may ask for another way to send statements, as poolers need it: what is written
-// is the same, by quick appends and the long way.
+// TestExecModes checks fast appends and transactions in all execution modes that an address may set
+// for poolers.
 func TestExecModes(t *testing.T) {
 	dsn := pgtest.Copy(t, ready(t))
 	for _, mode := range []string{"cache_statement", "cache_describe", "describe_exec", "exec", "simple_protocol"} {
@@ -35,8 +35,7 @@ func TestExecModes(t *testing.T) {
 					}
 				}
 			}
-			// One entry, some, and more than a statement of their own takes; often enough that
-			// marks are settled with them.
+			// Single and multiple entries, often enough that marks are written.
 			for i := range 30 {
 				add(one, []int{1, 2, 4, 5, 9}[i%5], fmt.Sprint("a", i))
 			}

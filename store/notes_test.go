@@ -11,8 +11,7 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// TestNotes: many write to one note at once, and nothing of it is lost; it is listed since a
-// time, and forgotten.
+// TestNotes lets many writers change one note, and lists and deletes notes by time.
 func TestNotes(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		var writers sync.WaitGroup

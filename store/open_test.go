@@ -16,9 +16,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// What is no database is refused at once, with its name, and stays as it is. Time stands still
-// in here unless somebody waits.
-func TestNoDatabaseIsSaidAtOnce(t *testing.T) {
+// TestForeignFileIsRefusedImmediately checks that a file that is not a database is refused without
+// waiting, and stays unchanged. Time stops in the test unless all goroutines wait.
+func TestForeignFileIsRefusedImmediately(t *testing.T) {
 	for name, raw := range map[string][]byte{
 		"words":      []byte("these are my notes\n"),
 		"transcript": []byte(`{"messages":[{"role":"user","content":"hi"}]}`),
@@ -48,8 +48,9 @@ func TestNoDatabaseIsSaidAtOnce(t *testing.T) {
 	}
 }
 
-// A file that cannot be written to, or a disk that is full, will be so the next time, too.
-func TestUpgradeWaitsForOthersOnly(t *testing.T) {
+// TestUpgradeDoesNotRetryPermanentErrors checks that read-only files and full disks are not
+// retried.
+func TestUpgradeDoesNotRetryPermanentErrors(t *testing.T) {
 	for name, how := range map[string]string{"read-only": "?mode=ro", "full": "?_pragma=max_page_count(1)", "nothing can be kept beside it": "?_pragma=journal_mode(WAL)"} {
 		path := filepath.Join(t.TempDir(), "empty.db")
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
@@ -75,9 +76,9 @@ func TestUpgradeWaitsForOthersOnly(t *testing.T) {
 	}
 }
 
-// An upgrade of PostgreSQL that does not find a table which another process has just made is tried
-// again; what else is wrong is told at once, and so is a table that stays away.
-func TestTableIsNotSeenYet(t *testing.T) { synctest.Test(t, tableIsNotSeenYet) }
+// TestUpgradeRetriesMissingTable checks that an upgrade is repeated if a new table is not visible
+// yet, but not forever and not for other errors.
+func TestUpgradeRetriesMissingTable(t *testing.T) { synctest.Test(t, tableIsNotSeenYet) }
 
 func tableIsNotSeenYet(t *testing.T) {
 	for _, c := range []struct {

@@ -27,9 +27,8 @@ import (
 	"github.com/pare-llm/pare/store/storehttp"
 )
 
-// fill is a process whose files may not grow beyond a limit, as on a disk that is full. It
-// appends until that fails, goes on when there is room again, and prints what was
-// acknowledged.
+// fill is the main function of a process with limited file sizes, like on a full disk. It appends
+// until that fails, continues when there is space, and prints acknowledged entries.
 func fill(path string) {
 	signal.Ignore(syscall.SIGXFSZ)
 	st, err := store.Open(ctx, path)
@@ -72,7 +71,7 @@ func fill(path string) {
 			if full = errors.Is(err, store.ErrFull); !full {
 				fail(fmt.Errorf("not the error for a full disk: %w", err))
 			}
-			// What is there can be read, and sent.
+			// Stored entries can be read and sent.
 			if _, err := st.Window(ctx, key, store.WindowOptions{}); err != nil {
 				fail(err)
 			}
@@ -91,8 +90,8 @@ func fill(path string) {
 	}
 }
 
-// A disk is full in the middle of appends: the error says so, nothing is torn, and the
-// store goes on when there is room.
+// TestDiskFull fills the disk during appends. The error must wrap ErrFull, no append may be
+// partial, and the store must continue when there is space.
 func TestDiskFull(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "pare.db")
@@ -126,7 +125,7 @@ func TestDiskFull(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { // before the room goes: a server that is started again looks for it
+		t.Cleanup(func() { // before the space is removed: a restarted server needs it
 			if err := server.Drop(dsn); err != nil {
 				t.Error(err)
 			}
@@ -163,13 +162,13 @@ func TestDiskFull(t *testing.T) {
 	})
 }
 
-// A wire is a connection over TCP to a PostgreSQL that can be cut.
+// A wireTo is a TCP connection to PostgreSQL that can be cut.
 type wireTo struct {
 	net.Listener
 	socket string
 	cut    func() (after int64) // bytes from the client until it is cut; 0: never
 	cuts   atomic.Int64
-	seen   func() func([]byte) // for each connection, what gets its bytes; nil: nobody
+	seen   func() func([]byte) // returns the receiver of the bytes of each connection; nil: none
 }
 
 func newWire(t *testing.T, dsn string, cut func() int64, seen func() func([]byte)) (*wireTo, string) {
@@ -223,13 +222,12 @@ func (w *wireTo) accept() {
 	}
 }
 
-// A writer is a function that gets bytes.
+// A writer is a function that receives bytes.
 type writer func([]byte)
 
 func (w writer) Write(data []byte) (int, error) { w(data); return len(data), nil }
 
-// The connection to the database is cut at any byte, again and again: what was written
-// without an answer counts once when it is sent again.
+// TestConnectionCut cuts the connection at any byte. Repeated entries must count once.
 func TestConnectionCut(t *testing.T) {
 	direct := pgtest.DSN(t)
 	st := open(t, direct)
@@ -281,8 +279,9 @@ func TestConnectionCut(t *testing.T) {
 	}
 }
 
-// A machine vanishes in the middle of a transaction, without a word: its locks do not stay.
-func TestVanishedMachineHoldsNoLock(t *testing.T) {
+// TestLocksOfVanishedMachineExpire checks that locks of a machine that vanishes during a
+// transaction expire.
+func TestLocksOfVanishedMachineExpire(t *testing.T) {
 	direct := pgtest.DSN(t)
 	st := open(t, direct)
 	key := create(t, st, "a")
@@ -305,8 +304,8 @@ func TestVanishedMachineHoldsNoLock(t *testing.T) {
 	}
 }
 
-// down asks for everything while the database is away: the answer is 503 with what to do next,
-// and the error is one that can be told from others.
+// down calls all routes while the database is down. Each must return 503 with a hint, and an error
+// that programs can recognize.
 func down(t *testing.T, st *store.Store, c *client, routes [][2]string) {
 	t.Helper()
 	if err := st.Ping(ctx); !errors.Is(err, store.ErrUnavailable) {
@@ -338,7 +337,7 @@ func down(t *testing.T, st *store.Store, c *client, routes [][2]string) {
 	}
 }
 
-// bodies are those that a call needs to come as far as the database.
+// bodies are valid bodies for calls that would otherwise fail before they use the database.
 var bodies = map[string]string{
 	"POST /pare/v1/sessions":              `{"id":"new"}`,
 	"PATCH /pare/v1/sessions/{id}":        `{"title":"t"}`,
@@ -349,8 +348,8 @@ var bodies = map[string]string{
 	"POST /pare/v1/sessions/{id}/merge":   `{"from":"f"}`,
 }
 
-// A server that is stopped, and back: the store goes on with the first call, by connections
-// that are new.
+// TestPostgresStopped stops and restarts a server. The first call afterwards must succeed, over new
+// connections.
 func TestPostgresStopped(t *testing.T) {
 	dsn, server := pgtest.Durable(t), pgtest.DurableServer(t)
 	st := open(t, dsn)
@@ -371,7 +370,7 @@ func TestPostgresStopped(t *testing.T) {
 		if err := server.Halt(); err != nil {
 			t.Fatal(err)
 		}
-		if round > 0 { // else the first call that notices is one behind the restart
+		if round > 0 { // in the first round, the first call after the restart must succeed
 			down(t, st, c, c.routes())
 			if _, err := store.Open(ctx, dsn); !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("opening says %v", err)
@@ -389,7 +388,7 @@ func TestPostgresStopped(t *testing.T) {
 	}
 }
 
-// A file that is not where it was cannot be opened by a connection that is new.
+// TestSQLiteFileGone moves the file away, so that new connections cannot open it.
 func TestSQLiteFileGone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pare.db")
 	st := open(t, path)
@@ -420,8 +419,8 @@ func TestSQLiteFileGone(t *testing.T) {
 	}
 }
 
-// A file that another program keeps locked: those who write are told so, those who read are not
-// in its way.
+// TestSQLiteLocked locks the file from another program. Writers must get an error, and readers must
+// continue.
 func TestSQLiteLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pare.db")
 	st := open(t, path)
@@ -445,8 +444,8 @@ func TestSQLiteLocked(t *testing.T) {
 	c.do("POST", p+"/{id}/entries", "a", "", map[string]any{"entries": []any{entry("e1", user("go on"))}}, 200)
 }
 
-// A reader that gives up in the middle says nothing against the bytes that it did not get.
-func TestGivingUpIsNoDamage(t *testing.T) {
+// TestCanceledReadIsNoDamage checks that a canceled read does not report damage.
+func TestCanceledReadIsNoDamage(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		shot := fmt.Sprintf(`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}`, picture(30_000, 1))

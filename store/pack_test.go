@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// Bytes of every size and kind come back as they were, also those that older versions have
-// packed, and damaged ones are an error or other bytes, which the sum tells: never a panic.
+// TestPacking checks that bytes of every size survive packing, including those of old versions, and
+// that damaged ones never panic.
 func TestPacking(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	k := &talk{r: r}

@@ -14,14 +14,14 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// said is a summarizer that always says the same.
-func said(text string) pare.Summarizer {
+// fixedSummarizer is a summarizer that always returns the same text.
+func fixedSummarizer(text string) pare.Summarizer {
 	return func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: text}, nil }
 }
 
-// A fork that was reverted to what it shares is looked at like any other session. On
-// PostgreSQL this was "the database cannot be reached: conn busy".
-func TestFsckOfAForkThatWentBack(t *testing.T) {
+// TestFsckOfRevertedFork checks a fork that was reverted to its shared entries. On PostgreSQL, this
+// failed with "conn busy".
+func TestFsckOfRevertedFork(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "parent")
 		put(t, st, key, user("one"), assistant("two"), user("three"))
@@ -34,25 +34,25 @@ func TestFsckOfAForkThatWentBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, st, fork, user("five"))
-		sound(t, st, key, fork)
+		checkStore(t, st, key, fork)
 		if _, err := st.Revert(ctx, fork, store.Anywhere, ""); err != nil {
 			t.Fatal(err)
 		}
 		put(t, st, fork, user("six"))
-		sound(t, st, key, fork)
+		checkStore(t, st, key, fork)
 	})
 }
 
-// A compaction that a fork has inherited is in force there, and so can be undone there; the
+// TestUndoOfInheritedCompaction checks that a fork can undo an inherited compaction, and that the
 // parent keeps it.
-func TestUndoOfAnInheritedCompaction(t *testing.T) {
+func TestUndoOfInheritedCompaction(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "parent")
 		long := strings.Repeat("long ", 100)
 		for i := range 6 {
 			put(t, st, key, user(fmt.Sprintf("ask %d %s", i, long)), assistant(fmt.Sprintf("answer %d %s", i, long)))
 		}
-		if made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 2, Summarize: said("they talked")}); err != nil || made == nil {
+		if made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 2, Summarize: fixedSummarizer("they talked")}); err != nil || made == nil {
 			t.Fatal(made, err)
 		}
 		before := window(t, st, key, store.WindowOptions{})
@@ -83,12 +83,13 @@ func TestUndoOfAnInheritedCompaction(t *testing.T) {
 		if body := window(t, st, last, store.WindowOptions{}); strings.Contains(body, "they talked") {
 			t.Errorf("the fork of the fork: %s", body)
 		}
-		sound(t, st, key, fork, last)
+		checkStore(t, st, key, fork, last)
 	})
 }
 
-// An export is of one moment, whatever happens while it is handed out.
-func TestExportIsOfOneMoment(t *testing.T) {
+// TestExportIsConsistent checks that an export has the state at its beginning, whatever changes
+// meanwhile.
+func TestExportIsConsistent(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		for name, meanwhile := range map[string]func(store.Key) error{
 			"revert": func(key store.Key) error { _, err := st.Revert(ctx, key, store.Anywhere, "m10"); return err },
@@ -129,8 +130,8 @@ func TestExportIsOfOneMoment(t *testing.T) {
 	})
 }
 
-// What a swap cannot do is told as it is: nobody has reverted or compacted anything.
-func TestSwapSaysWhatIsInTheWay(t *testing.T) {
+// TestAcceptCompactionErrors checks the errors of AcceptCompaction.
+func TestAcceptCompactionErrors(t *testing.T) {
 	compacted := []byte(`{"role":"assistant","content":[{"type":"compaction","content":"they talked"}]}`)
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "s")
@@ -155,12 +156,12 @@ func TestSwapSaysWhatIsInTheWay(t *testing.T) {
 		if _, err := st.AcceptCompaction(ctx, key, "m5", compacted); err != nil {
 			t.Error(err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// A compaction says how many messages it has taken out; the summary before it is none of
-// them. One that would take out none is not made.
+// TestCompactionCountsMessages checks that a compaction counts its replaced messages without the
+// previous summary, and that none is made that would replace nothing.
 func TestCompactionCountsMessages(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "s")
@@ -171,7 +172,7 @@ func TestCompactionCountsMessages(t *testing.T) {
 		for i := range 6 {
 			turn(i)
 		}
-		c := &pare.Compactor{MinKeep: 2, Summarize: said("they talked")}
+		c := &pare.Compactor{MinKeep: 2, Summarize: fixedSummarizer("they talked")}
 		made, err := st.Compact(ctx, key, c)
 		if err != nil || made.To != 10 || made.Messages != 9 { // all but the task
 			t.Fatalf("%+v %v", made, err)
@@ -179,7 +180,7 @@ func TestCompactionCountsMessages(t *testing.T) {
 		for i := range 4 {
 			turn(6 + i)
 		}
-		c = &pare.Compactor{MinKeep: 2, Summarize: said("and talked")}
+		c = &pare.Compactor{MinKeep: 2, Summarize: fixedSummarizer("and talked")}
 		second, err := st.Compact(ctx, key, c)
 		if err != nil || second.To != 19 || second.Messages != 8 {
 			t.Fatalf("%+v %v", second, err)
@@ -189,26 +190,26 @@ func TestCompactionCountsMessages(t *testing.T) {
 			t.Errorf("recall: %s %v", raw, err)
 		}
 
-		// The first user message behind a summary in which the task was folded stays as the task:
-		// there is nothing to summarize in front of the cut.
+		// The first user message after a summary that includes the task is the new task, so there
+		// is nothing to summarize before the cut.
 		key = create(t, st, "folded")
 		for i := range 3 {
 			turn(i)
 		}
-		c = &pare.Compactor{MinKeep: 4, Summarize: said("they talked"), Options: pare.CompactOptions{FoldTask: true}}
+		c = &pare.Compactor{MinKeep: 4, Summarize: fixedSummarizer("they talked"), Options: pare.CompactOptions{FoldTask: true}}
 		if made, err = st.Compact(ctx, key, c); err != nil || made.Messages != 2 {
 			t.Fatalf("%+v %v", made, err)
 		}
-		c = &pare.Compactor{MinKeep: 3, Summarize: said("and talked")}
+		c = &pare.Compactor{MinKeep: 3, Summarize: fixedSummarizer("and talked")}
 		if made, err = st.Compact(ctx, key, c); err != nil || made != nil {
 			t.Errorf("nothing to take out: %+v %v", made, err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// A revert that comes too late says what it has missed, as an append does.
-func TestRevertSaysWhatItMissed(t *testing.T) {
+// TestRevertConflictHasMissedEntries checks that a conflict of a revert has the missed entries.
+func TestRevertConflictHasMissedEntries(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "s")
 		head := put(t, st, key, user("one"))
@@ -222,8 +223,9 @@ func TestRevertSaysWhatItMissed(t *testing.T) {
 	})
 }
 
-// What several forks share does not use up the room for hits that only one of them has.
-func TestSearchFindsAsManyAsThereAre(t *testing.T) {
+// TestSearchLimitCountsSharedEntriesOnce checks that entries shared by several forks count once
+// against the limit.
+func TestSearchLimitCountsSharedEntriesOnce(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "parent")
 		for range 5 {
@@ -243,8 +245,8 @@ func TestSearchFindsAsManyAsThereAre(t *testing.T) {
 	})
 }
 
-// A hit that forks share names all of them that hold it, the one that was written last first.
-func TestSearchNamesAllForks(t *testing.T) {
+// TestSearchListsAllForks checks that a hit lists all forks that share the entry.
+func TestSearchListsAllForks(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "parent")
 		put(t, st, key, user("needle shared"))
@@ -290,9 +292,9 @@ func TestSearchNamesAllForks(t *testing.T) {
 	})
 }
 
-// The handle of a summary brings back what it stands for: not what was reverted in front of
-// it, and, in a fork, also after the session is gone in which it was made.
-func TestRecallIsWhatASummaryStandsFor(t *testing.T) {
+// TestRecallOfSummary checks that the handle of a summary recalls its messages without reverted
+// ones, and in a fork also after its session was deleted.
+func TestRecallOfSummary(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "s")
 		long := strings.Repeat("long ", 100)
@@ -305,7 +307,7 @@ func TestRecallIsWhatASummaryStandsFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, st, key, user("three "+long), assistant("four "+long), user("five"), assistant("six"))
-		made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 2, Summarize: said("they talked")})
+		made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 2, Summarize: fixedSummarizer("they talked")})
 		if err != nil || made == nil {
 			t.Fatal(made, err)
 		}
@@ -344,9 +346,9 @@ func TestRecallIsWhatASummaryStandsFor(t *testing.T) {
 	})
 }
 
-// A placeholder can be recalled although the session is gone that was the first to name the
-// same bytes, and a fork keeps what it shares of it.
-func TestRecallOfWhatSeveralSessionsHave(t *testing.T) {
+// TestRecallOfSharedBytes checks that a placeholder can be recalled after the session that archived
+// the bytes first was deleted.
+func TestRecallOfSharedBytes(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		const same = "the same result in several sessions "
 		fill := func(key store.Key) {
@@ -387,7 +389,7 @@ func TestRecallOfWhatSeveralSessionsHave(t *testing.T) {
 				t.Errorf("handle %d: %s %v", i, raw, err)
 			}
 		}
-		// What the fork does not share is gone, and is named anew by the one that has it.
+		// The fork keeps shared entries only; the other session names the rest again.
 		second, early := create(t, st, "second"), store.ID("early fork")
 		fill(second)
 		id := handle(second)
@@ -410,9 +412,9 @@ func TestRecallOfWhatSeveralSessionsHave(t *testing.T) {
 	})
 }
 
-// The provider's own compaction stands for everything in front of it, so it cannot be put
-// behind the messages of another session: they would never be sent again.
-func TestMergeKeepsTheWordsInFront(t *testing.T) {
+// TestMergeRefusesProviderCompaction checks that a merge does not append the provider's compaction
+// after other messages, which would never be sent again.
+func TestMergeRefusesProviderCompaction(t *testing.T) {
 	compacted := []byte(`{"role":"assistant","content":[{"type":"compaction","content":"they talked"}]}`)
 	both(t, func(t *testing.T, st *store.Store) {
 		from, into, empty := create(t, st, "from"), create(t, st, "into"), create(t, st, "empty")
@@ -427,13 +429,13 @@ func TestMergeKeepsTheWordsInFront(t *testing.T) {
 		if n, err := st.Merge(ctx, from, empty); err != nil || n != 3 {
 			t.Errorf("into an empty one: %d %v", n, err)
 		}
-		sound(t, st, from, into, empty)
+		checkStore(t, st, from, into, empty)
 	})
 }
 
-// The minimum that a window which is too small names is one that works, although more is read
-// for it.
-func TestMinimumOfAWindowWorks(t *testing.T) {
+// TestMinimumOfWindowWorks checks that the minimum in the error of a window that is too small gives
+// a window.
+func TestMinimumOfWindowWorks(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		for seed := range uint64(3) {
 			r := rand.New(rand.NewPCG(seed, 1))

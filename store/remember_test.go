@@ -16,8 +16,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// passage is a request with these messages.
-func passage(t *testing.T, scope string, reply string, messages ...[]byte) store.RecordedExchange {
+// newExchange returns a recorded exchange with these messages.
+func newExchange(t *testing.T, scope string, reply string, messages ...[]byte) store.RecordedExchange {
 	t.Helper()
 	body := `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[` + string(bytes.Join(messages, []byte(","))) + `]}`
 	r, err := wire.Parse([]byte(body), wire.Options{Dialect: wire.Anthropic})
@@ -38,7 +38,7 @@ func remember(t *testing.T, st *store.Store, all ...store.RecordedExchange) {
 	}
 }
 
-// recordedHistories are the messages of all sessions of a scope and what was replied last, sorted.
+// recordedHistories returns the messages and last replies of all sessions of a scope, sorted.
 func recordedHistories(t *testing.T, st *store.Store, scope string) (all []string) {
 	t.Helper()
 	list, err := st.Sessions(ctx, scope, 1000, nil)
@@ -80,27 +80,28 @@ func wantHistories(t *testing.T, st *store.Store, scope string, want ...string) 
 	}
 }
 
-// What a client sends becomes one session for as long as it goes on with its history, and a fork
-// where it does not; nothing is kept twice, and a reply gives way to what the client made of it.
-func TestRememberGrowsAndForks(t *testing.T) {
+// TestRememberAppendsAndForks checks that recorded requests become one session while the client
+// continues its history, and a fork otherwise, without duplicates, and that messages replace
+// replies.
+func TestRememberAppendsAndForks(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		m1, m2, m3 := user("Fix the login."), []byte(`{ "role": "assistant", "content": "I look." }`), user("and the tests")
-		remember(t, st, passage(t, "", "I look.", m1))
+		remember(t, st, newExchange(t, "", "I look.", m1))
 		wantHistories(t, st, "", lines(m1, "reply:"+string(assistant("I look."))))
-		remember(t, st, passage(t, "", "Done.", m1, m2, m3))
+		remember(t, st, newExchange(t, "", "Done.", m1, m2, m3))
 		done := "reply:" + string(assistant("Done."))
 		wantHistories(t, st, "", lines(m1, m2, m3, done))
 		// The same again, from another replica, say.
-		remember(t, st, passage(t, "", "Done.", m1, m2, m3))
-		remember(t, st, passage(t, "", "I look.", m1))
+		remember(t, st, newExchange(t, "", "Done.", m1, m2, m3))
+		remember(t, st, newExchange(t, "", "I look.", m1))
 		wantHistories(t, st, "", lines(m1, m2, m3, done))
 		// Another answer to the same question, and an edited question.
-		remember(t, st, passage(t, "", "No.", m1))
+		remember(t, st, newExchange(t, "", "No.", m1))
 		edited := user("and nothing else")
-		remember(t, st, passage(t, "", "", m1, m2, edited))
+		remember(t, st, newExchange(t, "", "", m1, m2, edited))
 		wantHistories(t, st, "", lines(m1, m2, m3, done), lines(m1, "reply:"+string(assistant("No."))), lines(m1, m2, edited))
-		// It goes on in the branch.
-		remember(t, st, passage(t, "", "", m1, m2, edited, assistant("Well."), user("thanks")))
+		// The next request continues the fork.
+		remember(t, st, newExchange(t, "", "", m1, m2, edited, assistant("Well."), user("thanks")))
 		wantHistories(t, st, "", lines(m1, m2, m3, done), lines(m1, "reply:"+string(assistant("No."))), lines(m1, m2, edited, assistant("Well."), user("thanks")))
 		problems, err := st.Fsck(ctx, false)
 		if err != nil || len(problems) > 0 {
@@ -118,7 +119,7 @@ func TestRememberGrowsAndForks(t *testing.T) {
 				t.Errorf("%+v", session.Remembered)
 			}
 		}
-		// The branch shares what was said before.
+		// The fork shares the earlier messages.
 		var n int
 		for _, session := range list {
 			if session.Parent != nil {
@@ -131,8 +132,8 @@ func TestRememberGrowsAndForks(t *testing.T) {
 	})
 }
 
-// Clients move the markers of the cache from message to message. That is no edit, and the
-// session is what was sent last, markers included.
+// TestRememberMovesCacheMarkers checks that moved cache markers are no change, and that the session
+// has those of the last request.
 func TestRememberMovesCacheMarkers(t *testing.T) {
 	marks := []string{`"cache_control":{"type":"ephemeral"},`, `"cache_control" : {"type":"ephemeral","ttl":"1h"} , `}
 	block := func(i int, marked bool) []byte {
@@ -141,10 +142,10 @@ func TestRememberMovesCacheMarkers(t *testing.T) {
 			mark = marks[i%2]
 		}
 		role := []string{"user", "assistant"}[i%2]
-		if i%3 == 0 && i%5 > 0 && marked { // behind the text
+		if i%3 == 0 && i%5 > 0 && marked { // after the text
 			return []byte(fmt.Sprintf(`{"role":%q,"content":[{"type":"text","text":"part %d","cache_control":{"type":"ephemeral"}}]}`, role, i))
 		}
-		if i%5 == 0 { // beside the text
+		if i%5 == 0 { // next to the text
 			return []byte(fmt.Sprintf(`{%s"role":%q,"content":"part %d"}`, mark, role, i))
 		}
 		return []byte(fmt.Sprintf(`{"role":%q,"content":[{%s"type":"text","text":"part %d"}]}`, role, mark, i))
@@ -156,15 +157,16 @@ func TestRememberMovesCacheMarkers(t *testing.T) {
 			for i := range n {
 				last = append(last, block(i, i >= n-3))
 			}
-			remember(t, st, passage(t, "", "so", last...))
+			remember(t, st, newExchange(t, "", "so", last...))
 		}
 		want := string(bytes.Join(last, []byte("\n"))) + "\nreply:" + string(assistant("so"))
 		wantHistories(t, st, "", want)
 	})
 }
 
-// Two stores on one database that are sent the same conversations at the same time keep each once.
-func TestRememberTogether(t *testing.T) {
+// TestConcurrentRemember lets two stores on one database record the same conversations, which must
+// be stored once.
+func TestConcurrentRemember(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		a, b := open(t, dsn), open(t, dsn)
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -188,7 +190,7 @@ func TestRememberTogether(t *testing.T) {
 				for k := 1; k < 12; k += 2 {
 					var some []store.RecordedExchange
 					for _, talk := range talks {
-						some = append(some, passage(t, "", "", talk[:min(k, len(talk))]...))
+						some = append(some, newExchange(t, "", "", talk[:min(k, len(talk))]...))
 					}
 					if err := st.Remember(ctx, some...); err != nil {
 						t.Error(err)
@@ -201,13 +203,13 @@ func TestRememberTogether(t *testing.T) {
 	})
 }
 
-// What one scope has sent is nothing to another, though it is the same to the letter.
-func TestRememberScopesAreWalls(t *testing.T) {
+// TestRememberSeparatesScopes checks that equal requests of different scopes share nothing.
+func TestRememberSeparatesScopes(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		m1, m2, m3 := user("our plan"), assistant("secret"), user("go on")
-		remember(t, st, passage(t, "alpha", "secret", m1), passage(t, "alpha", "", m1, m2, m3))
-		// An attacker who guesses the beginning gets a session of its own.
-		remember(t, st, passage(t, "beta", "other", m1))
+		remember(t, st, newExchange(t, "alpha", "secret", m1), newExchange(t, "alpha", "", m1, m2, m3))
+		// A client that guesses the first messages gets a separate session.
+		remember(t, st, newExchange(t, "beta", "other", m1))
 		wantHistories(t, st, "alpha", lines(m1, m2, m3))
 		wantHistories(t, st, "beta", lines(m1, "reply:"+string(assistant("other"))))
 		wantHistories(t, st, "")
@@ -219,7 +221,8 @@ func TestRememberScopesAreWalls(t *testing.T) {
 	})
 }
 
-// A reply is found as long as the client has not sent its own version back, and then once.
+// TestRememberSearchesReplies checks that a reply is found until the client sends its own version,
+// and that one once.
 func TestRememberSearchesReplies(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		found := func() (n int) {
@@ -229,19 +232,19 @@ func TestRememberSearchesReplies(t *testing.T) {
 			}
 			return len(hits)
 		}
-		remember(t, st, passage(t, "", "a heron", user("which bird?")))
+		remember(t, st, newExchange(t, "", "a heron", user("which bird?")))
 		if n := found(); n != 1 {
 			t.Errorf("%d hits of the reply, want 1", n)
 		}
-		remember(t, st, passage(t, "", "", user("which bird?"), []byte(`{"role":"assistant","content":"a heron"}`), user("thanks")))
+		remember(t, st, newExchange(t, "", "", user("which bird?"), []byte(`{"role":"assistant","content":"a heron"}`), user("thanks")))
 		if n := found(); n != 1 {
 			t.Errorf("%d hits of the message, want 1", n)
 		}
 	})
 }
 
-// Retention deletes what is old, and then the oldest until the rest is small enough; a session that
-// nobody passed stays.
+// TestForget checks that retention deletes old recorded sessions, then the oldest until the rest is
+// small enough, and no other sessions.
 func TestForget(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		now := time.UnixMicro(1e15)
@@ -254,7 +257,7 @@ func TestForget(t *testing.T) {
 		put(t, st, own, user("mine"))
 		for i := range 10 {
 			now = now.Add(time.Hour)
-			remember(t, st, passage(t, []string{"", "alpha"}[i%2], "", user(fmt.Sprintf("%d %s", i, strings.Repeat("x", 1000)))))
+			remember(t, st, newExchange(t, []string{"", "alpha"}[i%2], "", user(fmt.Sprintf("%d %s", i, strings.Repeat("x", 1000)))))
 		}
 		n, err := st.Forget(ctx, now.Add(-7*time.Hour-time.Minute), 0)
 		if err != nil || n != 2 {
@@ -268,18 +271,19 @@ func TestForget(t *testing.T) {
 		if left != 4 {
 			t.Errorf("%d sessions left, want 3 and the caller's own", left)
 		}
-		// What comes again is remembered again.
-		remember(t, st, passage(t, "", "", user("0 "+strings.Repeat("x", 1000))))
+		// A deleted session is recorded again.
+		remember(t, st, newExchange(t, "", "", user("0 "+strings.Repeat("x", 1000))))
 		if left := len(recordedHistories(t, st, "")) + len(recordedHistories(t, st, "alpha")); left != 5 {
 			t.Errorf("%d sessions left, want 5", left)
 		}
 	})
 }
 
-// A message that no session can hold is told, and leaves nothing behind.
-func TestRememberRefuses(t *testing.T) {
+// TestRememberRefusesInvalidMessages checks that a message that cannot be stored is an error and
+// leaves nothing.
+func TestRememberRefusesInvalidMessages(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
-		p := passage(t, "", "", user("hi"), []byte(`{"role":"user","role":"assistant","content":"two"}`))
+		p := newExchange(t, "", "", user("hi"), []byte(`{"role":"user","role":"assistant","content":"two"}`))
 		err := st.Remember(ctx, p)
 		var bad *store.EntryError
 		if !errors.As(err, &bad) {

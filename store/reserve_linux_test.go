@@ -12,8 +12,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// On a full disk a session can be deleted from a file of SQLite, and what is appended next finds its room.
-func TestDefectD8DeleteOnAFullDisk(t *testing.T) {
+// TestDeleteOnFullDisk checks that a session can be deleted on a full disk, and that the next
+// append finds space.
+func TestDeleteOnFullDisk(t *testing.T) {
 	room := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", room).CombinedOutput(); err != nil {
 		t.Skipf("a small file system cannot be mounted here: %v %s", err, strings.TrimSpace(string(out)))
@@ -42,7 +43,7 @@ func TestDefectD8DeleteOnAFullDisk(t *testing.T) {
 	}
 	st.Close()
 	st = open(t, path)
-	for _, n := range []int{100_000, 100} { // until not even little goes in
+	for _, n := range []int{100_000, 100} { // until even small entries fail
 		for ; ; i++ {
 			if err := add(st, i, n); errors.Is(err, store.ErrFull) {
 				break

@@ -14,7 +14,7 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// Retention cannot break a window that is kept.
+// TestRetentionKeepsWindows checks that retention changes no window.
 func TestRetentionKeepsWindows(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
@@ -38,14 +38,14 @@ func TestRetentionKeepsWindows(t *testing.T) {
 		if err != nil || string(after.Body) != string(before.Body) {
 			t.Errorf("%v: the window changed", err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 		if done, err = st.Collect(ctx, "", store.Retention{Idle: 1}); err != nil || done.Sessions != 1 {
 			t.Errorf("%+v, %v", done, err)
 		}
 	})
 }
 
-// Retention lets go of nothing that a fork reads from the session it was made of.
+// TestRetentionKeepsForks checks that retention keeps entries that a fork reads.
 func TestRetentionKeepsForks(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
@@ -65,12 +65,12 @@ func TestRetentionKeepsForks(t *testing.T) {
 		if after := window(t, st, fork, store.WindowOptions{}); after != before || !slices.Equal(texts(t, st, fork), all) {
 			t.Errorf("the fork changed: %.300s", after)
 		}
-		sound(t, st, key, fork)
+		checkStore(t, st, key, fork)
 	})
 }
 
-// Retention: what it has let go of cannot be made to be in force again, and everything
-// else works on.
+// TestRetentionIsFinal checks that deleted originals cannot be in force again, and that everything
+// else works.
 func TestRetentionIsFinal(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
@@ -118,12 +118,12 @@ func TestRetentionIsFinal(t *testing.T) {
 		if n, err := st.Merge(ctx, key, into); err != nil || n == 0 {
 			t.Error(n, err)
 		}
-		sound(t, st, key, store.ID("f"), into)
+		checkStore(t, st, key, store.ID("f"), into)
 	})
 }
 
-// Media that nobody uses are removed while others store the same ones again.
-func TestMediaAreNotRemovedUnderAWriter(t *testing.T) {
+// TestMediaCollectionDuringWrites deletes unused media while writers store the same media again.
+func TestMediaCollectionDuringWrites(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		raw := func(i int) []byte {
 			return []byte(fmt.Sprintf(`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"%s"}}]}`, picture(8000, byte(i%2))))
@@ -165,12 +165,12 @@ func TestMediaAreNotRemovedUnderAWriter(t *testing.T) {
 			})
 		}
 		wait.Wait()
-		sound(t, st)
+		checkStore(t, st)
 	})
 }
 
-// Receipts of a proxy are bounded by retention, and fsck knows them; summaries are not
-// touched.
+// TestReceiptsAreBounded checks that retention deletes receipts, that fsck verifies them, and that
+// summaries stay.
 func TestReceiptsAreBounded(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -214,7 +214,7 @@ func TestReceiptsAreBounded(t *testing.T) {
 		if text, ok := st.Memory().Load("receipt/old"); !ok || text == "" {
 			t.Error("a summary went along")
 		}
-		sound(t, st)
+		checkStore(t, st)
 		if err := st.Exec(`UPDATE receipts SET text = 'torn' WHERE id = 'r30'`); err != nil {
 			t.Fatal(err)
 		}
@@ -224,12 +224,12 @@ func TestReceiptsAreBounded(t *testing.T) {
 				t.Errorf("%v, %v", problems, err)
 			}
 		}
-		sound(t, st)
+		checkStore(t, st)
 	})
 }
 
-// The memory of a compactor keeps the summaries that were used last: the number of rows is
-// bounded, and what nobody has asked for during three months goes.
+// TestSummariesAreBounded checks that the memory keeps a limited number of recently used summaries,
+// for three months.
 func TestSummariesAreBounded(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		day := 24 * time.Hour
@@ -268,8 +268,8 @@ func TestSummariesAreBounded(t *testing.T) {
 	})
 }
 
-// A database that was written before there were releases is refused, with what to do, and is
-// left as it is.
+// TestOldDatabaseIsRefused checks that a database of a version before the first release is refused
+// with a hint, and stays unchanged.
 func TestOldDatabaseIsRefused(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st := open(t, dsn)
@@ -292,9 +292,9 @@ func TestOldDatabaseIsRefused(t *testing.T) {
 	})
 }
 
-// A session that is appended to while retention lets go of others stays, with what was
-// acknowledged; one that somebody else deletes meanwhile is in nobody's way.
-func TestCollectLooksAgain(t *testing.T) {
+// TestCollectChecksAgain checks that a session with new entries survives a collection that had
+// listed it, and that a concurrent deletion is no error.
+func TestCollectChecksAgain(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
 		var st *store.Store
@@ -304,7 +304,7 @@ func TestCollectLooksAgain(t *testing.T) {
 				return
 			}
 			acted = true
-			for i := range 3 { // whichever went first
+			for i := range 3 { // in any order
 				st.Append(ctx, store.ID(fmt.Sprintf("kept%d", i)), store.Anywhere, store.Message("late", user("still here")))
 			}
 			st.Append(ctx, store.Key{ID: "parent", Path: "agent"}, store.Anywhere, store.Message("late", user("still here")))
@@ -334,6 +334,6 @@ func TestCollectLooksAgain(t *testing.T) {
 				t.Errorf("%s: %+v", session.Key, session)
 			}
 		}
-		sound(t, st)
+		checkStore(t, st)
 	})
 }

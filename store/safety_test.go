@@ -21,7 +21,7 @@ import (
 	"github.com/pare-llm/pare/store/storehttp"
 )
 
-// Whatever a client calls things, it is a value and never a part of a statement.
+// TestNamesAreNoStatements checks that names from clients are never part of a statement.
 func TestNamesAreNoStatements(t *testing.T) {
 	names := []string{`'; DROP TABLE entries; --`, `" OR 1=1`, `a%_b`, `$1 ? :x @y`, `NEAR(a b)`, `body:*`, `"`, `\`, "né\u202e", `(a | b) & !c`, `x'00'`}
 	both(t, func(t *testing.T, st *store.Store) {
@@ -57,12 +57,12 @@ func TestNamesAreNoStatements(t *testing.T) {
 		if n := st.Count(`SELECT count(*) FROM sessions WHERE deleted_at IS NULL`); n != len(names)/2 {
 			t.Errorf("%d sessions are left", n)
 		}
-		sound(t, st)
+		checkStore(t, st)
 	})
 }
 
-// No statement is put together from anything but constants, and the few pieces that are
-// listed here.
+// TestStatementsAreConstants checks that statements consist of constants and a few listed
+// variables.
 func TestStatementsAreConstants(t *testing.T) {
 	pieces := map[string]bool{ // variables, each of which holds one of several constants
 		"entryColumns": true, "sessionColumns": true, "sessionLock": true, "where": true, "order": true, "table": true, "score": true, "query": true,
@@ -129,7 +129,7 @@ func statement(text string) bool {
 	return false
 }
 
-// flatten returns the constants of a sum, and the rest.
+// flatten splits a sum into its constants and other terms.
 func flatten(e ast.Expr) (text string, others []ast.Expr) {
 	switch e := e.(type) {
 	case *ast.BinaryExpr:
@@ -142,7 +142,7 @@ func flatten(e ast.Expr) (text string, others []ast.Expr) {
 	return "", []ast.Expr{e}
 }
 
-// Nobody but the owner may read a store, its journal included.
+// TestOnlyTheOwnerMayRead checks the modes of the database file and its journal.
 func TestOnlyTheOwnerMayRead(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no such modes")
@@ -165,8 +165,9 @@ func TestOnlyTheOwnerMayRead(t *testing.T) {
 	}
 }
 
-// Without tokens the handler answers this machine alone.
-func TestWithoutTokensOnLoopbackOnly(t *testing.T) {
+// TestNoTokensMeansLoopbackOnly checks that a handler without tokens serves only clients on the
+// same machine.
+func TestNoTokensMeansLoopbackOnly(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	for from, want := range map[string]int{"127.0.0.1:4711": 200, "[::1]:4711": 200, "@": 200, "192.0.2.7:4711": 401, "[2001:db8::1]:80": 401, "nonsense": 401} {
 		for _, tokens := range []map[string]string{nil, {"t": ""}} {
@@ -183,7 +184,7 @@ func TestWithoutTokensOnLoopbackOnly(t *testing.T) {
 			}
 		}
 	}
-	// Tokens that are asked for and none that is known: nobody gets in.
+	// An empty list of tokens refuses everyone.
 	q := httptest.NewRequest("GET", "/pare/v1/sessions", nil)
 	w := httptest.NewRecorder()
 	storehttp.Handler(st, storehttp.Options{Tokens: map[string]string{}}).ServeHTTP(w, q)
@@ -192,7 +193,7 @@ func TestWithoutTokensOnLoopbackOnly(t *testing.T) {
 	}
 }
 
-// Limits on sizes, each with an error that names it.
+// TestLimits checks that errors name the limit that was exceeded.
 func TestLimits(t *testing.T) {
 	st, err := store.OpenWith(ctx, filepath.Join(t.TempDir(), "pare.db"), store.Options{MaxEntry: 1000})
 	if err != nil {
@@ -217,7 +218,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// What a conversation says is in no error and in no event.
+// TestNoBodyInEventsAndErrors checks that errors and events contain no text of conversations.
 func TestNoBodyInEventsAndErrors(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		const secret = "heron-4711"
@@ -265,7 +266,7 @@ func TestNoBodyInEventsAndErrors(t *testing.T) {
 	}
 }
 
-// The file of another program is refused, and not one byte of it changes.
+// TestForeignDatabase checks that the database of another program is refused and not changed.
 func TestForeignDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "other.db")
 	db, err := sql.Open("sqlite", path)

@@ -11,9 +11,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// A file that was cut off is opened to save what can be read: fsck tells what is lost, sessions in
-// front of the cut are exported as they were, and nothing is written.
-func TestDefectD8CutOffFile(t *testing.T) {
+// TestTruncatedFile opens a truncated file. Fsck must report the damage, sessions before the cut
+// must be exported, and nothing may be written.
+func TestTruncatedFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "pare.db")
 	st, err := store.Open(ctx, path)
@@ -48,7 +48,7 @@ func TestDefectD8CutOffFile(t *testing.T) {
 		}
 		st, err := store.OpenWith(ctx, cut, store.Options{Damaged: true})
 		if tenths < 6 && errors.Is(err, store.ErrDamaged) {
-			continue // not even what tables there are is left
+			continue // the list of tables is lost
 		}
 		if err != nil {
 			t.Fatalf("%d tenths: %v", tenths, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// Hits come in one order on both databases: the session that was written last, and of each
-// the newest entry, however often an entry says the word.
+// TestSearchOrder checks that both databases order hits by the last change of sessions and the
+// newest entry.
 func TestSearchOrder(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		var tick atomic.Int64

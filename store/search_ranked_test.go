@@ -27,9 +27,9 @@ func about(t *testing.T, st *store.Store, scope, question string, limit int) (id
 	return ids
 }
 
-// Any word counts, in any form; a rare one counts more than a common one, more of them more than
-// few, and of two that say the same the newer one comes first. What was reverted is not found.
-func TestAboutRanks(t *testing.T) {
+// TestSearchRankedOrder checks that any form of any word counts, rare words and more words count
+// more, newer entries come first, and reverted entries are not found.
+func TestSearchRankedOrder(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		now := time.UnixMicro(1e15)
 		st, err := store.OpenWith(ctx, dsn, store.Options{Now: func() time.Time { return now }})
@@ -71,12 +71,12 @@ func TestAboutRanks(t *testing.T) {
 	})
 }
 
-// No question reaches what another scope has said, whatever it is called and whatever is asked.
-func TestAboutScopesAreWalls(t *testing.T) {
+// TestSearchRankedSeparatesScopes checks that no question finds entries of another scope.
+func TestSearchRankedSeparatesScopes(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
-		remember(t, st, passage(t, "alpha", "the password is heron", user("our plan"), assistant("heron"), user("go on")))
-		remember(t, st, passage(t, "beta", "nothing", user("our plan")))
-		remember(t, st, passage(t, "", "nothing", user("our plan")))
+		remember(t, st, newExchange(t, "alpha", "the password is heron", user("our plan"), assistant("heron"), user("go on")))
+		remember(t, st, newExchange(t, "beta", "nothing", user("our plan")))
+		remember(t, st, newExchange(t, "", "nothing", user("our plan")))
 		fork, err := st.Sessions(ctx, "alpha", 1, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestAboutScopesAreWalls(t *testing.T) {
 				}
 			}
 		}
-		// Nor does deleting what a fork shares open it.
+		// Deleting a parent does not reveal entries of the fork.
 		if err := st.Delete(ctx, fork[0].Key); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestAboutScopesAreWalls(t *testing.T) {
 	})
 }
 
-// A quiz is entries, newest last, and questions about them.
+// A quiz is a list of entries, newest last, and questions about them.
 type quiz struct {
 	texts     map[string]string // by id of the entry
 	lower     map[string]string // in lower case, made once
@@ -120,7 +120,7 @@ type quiz struct {
 
 type question struct{ text, answer string }
 
-// ask makes a question of a text: some of its words, in another order and another form.
+// makeQuestion makes a question from words of a text, in another order and form.
 func makeQuestion(rng *rand.Rand, text string) string {
 	var words []string
 	for w := range strings.FieldsSeq(strings.Map(func(r rune) rune {
@@ -138,7 +138,7 @@ func makeQuestion(rng *rand.Rand, text string) string {
 	}
 	rng.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
 	words = words[:6]
-	for i, w := range words[:2] { // as somebody who remembers it roughly would say it
+	for i, w := range words[:2] { // like a rough recollection
 		if strings.ToLower(w) == w && !strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "e") && !strings.ContainsAny(w, "0123456789") {
 			words[i] = w + []string{"s", "ing"}[rng.IntN(2)]
 		}
@@ -146,7 +146,7 @@ func makeQuestion(rng *rand.Rand, text string) string {
 	return strings.Join(words, " ")
 }
 
-// share is how many of the questions have their answer among the first five of what is found.
+// share returns how often the answer is among the first five hits.
 func (q *quiz) share(find func(question string) []string) float64 {
 	n := 0
 	for _, x := range q.questions {
@@ -158,7 +158,7 @@ func (q *quiz) share(find func(question string) []string) float64 {
 	return float64(n) / float64(len(q.questions))
 }
 
-// quizOf puts histories into a store and makes questions about some of their messages.
+// quizOf stores histories and makes questions about some of their messages.
 func quizOf(t *testing.T, st *store.Store, histories []*wire.Request, questions int) *quiz {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(33, 1))
@@ -205,7 +205,7 @@ func quizOf(t *testing.T, st *store.Store, histories []*wire.Request, questions 
 	return q
 }
 
-// measure compares three ways of looking.
+// measure compares three kinds of search.
 func (q *quiz) measure(t *testing.T, st *store.Store) (ranked, recency, substring float64) {
 	newest := slices.Clone(q.order)
 	slices.Reverse(newest)
@@ -232,9 +232,9 @@ func (q *quiz) measure(t *testing.T, st *store.Store) (ranked, recency, substrin
 	return ranked, recency, substring
 }
 
-// Ranked search finds what a question made of an entry is about, where recency and substrings do
-// not: made-up histories always, recorded ones where there are some.
-func TestAboutMeasure(t *testing.T) {
+// TestSearchRankedBeatsBaselines compares ranked search with search by recency and by substring,
+// for questions that are made from entries.
+func TestSearchRankedBeatsBaselines(t *testing.T) {
 	var madeUp []*wire.Request
 	rng := rand.New(rand.NewPCG(7, 7))
 	syllables := strings.Fields("ka lo mi ter van sol ed fin gar hun pil qua ros tem ul wex yor zan bri dop")

@@ -30,8 +30,9 @@ func benchEngines(b *testing.B, f func(b *testing.B, dsn string)) {
 	b.Run("postgres", func(b *testing.B) { f(b, pgtest.Durable(b)) })
 }
 
-// BenchmarkAppend: appends beside bare INSERTs of the same bytes, with the same durability,
-// in turns, by as many writers; and the processor time of both, the server's included.
+// BenchmarkAppend compares appends with bare INSERTs of the same bytes and durability, in turns,
+// with the same number of writers. It also measures the processor time of both, including the
+// server.
 func BenchmarkAppend(b *testing.B) {
 	const rounds, perRound = 12, 640 // a writer settles marks in every round
 	benchEngines(b, func(b *testing.B, dsn string) {
@@ -108,8 +109,8 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// bytesWritten is how much was written so far: to the log of a server, or by this process
-// to its files.
+// bytesWritten returns the bytes written so far to the log of a server, or by this process to its
+// files.
 func bytesWritten(b *testing.B, st *store.Store) int64 {
 	if st.Engine() == "postgres" {
 		return int64(st.Count(`SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint`))
@@ -121,8 +122,7 @@ func bytesWritten(b *testing.B, st *store.Store) int64 {
 	return n
 }
 
-// processors is the processor time that this process and all that it has started have had,
-// where that can be known.
+// processors returns the processor time of this process and its children, as far as it is known.
 func processors(b *testing.B) (spent time.Duration) {
 	var own syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
@@ -162,7 +162,7 @@ func together(n int, f func(w int)) time.Duration {
 	return time.Since(start)
 }
 
-// bareTable is an insert into a table of its own, in the same kind of database.
+// bareTable returns an insert into a separate table of the same kind of database.
 func bareTable(b *testing.B, dsn string) *sql.Stmt {
 	driver, query := "pgx", `INSERT INTO bare (raw) VALUES ($1)`
 	make := `CREATE TABLE bare (n BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, raw BYTEA NOT NULL)`
@@ -188,8 +188,8 @@ func bareTable(b *testing.B, dsn string) *sql.Stmt {
 	return stmt
 }
 
-// BenchmarkHistory: what an append and a window of 100,000 tokens cost behind 1,000, 10,000
-// and 100,000 messages, in turns.
+// BenchmarkHistory measures an append and a window of 100,000 tokens after 1,000, 10,000 and
+// 100,000 messages, in turns.
 func BenchmarkHistory(b *testing.B) {
 	benchEngines(b, func(b *testing.B, dsn string) {
 		st := open(b, dsn)
@@ -200,7 +200,7 @@ func BenchmarkHistory(b *testing.B) {
 		talks := make([]*talk, len(lengths))
 		begin, total := time.Now(), 0
 		for i, n := range lengths {
-			talks[i] = chat(b, st, create(b, st, fmt.Sprintf("h%d", n)), n)
+			talks[i] = createChat(b, st, create(b, st, fmt.Sprintf("h%d", n)), n)
 			total += n
 		}
 		b.ReportMetric(float64(total)/time.Since(begin).Seconds(), "messages/s-in-large-appends")
@@ -239,7 +239,7 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// BenchmarkDisk: bytes on disk for a byte of body, pictures counted once.
+// BenchmarkDisk measures bytes on disk per byte of body, with images counted once.
 func BenchmarkDisk(b *testing.B) {
 	benchEngines(b, func(b *testing.B, dsn string) {
 		st := open(b, dsn)
@@ -267,8 +267,8 @@ func BenchmarkDisk(b *testing.B) {
 	})
 }
 
-// BenchmarkImport: every recorded conversation becomes a session: how long that takes, and
-// bytes on disk for a byte of body.
+// BenchmarkImport imports every recorded conversation, and measures the time and bytes on disk per
+// byte of body.
 func BenchmarkImport(b *testing.B) {
 	benchEngines(b, func(b *testing.B, dsn string) {
 		all := corpus.LastRequests(b)
@@ -285,7 +285,7 @@ func BenchmarkImport(b *testing.B) {
 				b.Fatal(err)
 			}
 			messages += len(r.Transcript().Messages())
-			bytes += len(c.Raw) // what is around the messages is kept, too
+			bytes += len(c.Raw) // the base is stored, too
 		}
 		took := time.Since(start)
 		b.ReportMetric(float64(messages)/took.Seconds(), "messages/s")

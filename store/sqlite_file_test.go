@@ -18,9 +18,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// A process that opens a file a second time keeps the locks of the first: without them, a
-// program with an older SQLite that looks into the file takes the journal away when it is done,
-// and what is appended from then on is lost.
+// TestSQLiteOpenedTwice checks that opening a file twice in a process keeps the locks of the first
+// connection. Without them, a program with an old SQLite deletes the journal, and later entries are
+// lost.
 func TestSQLiteOpenedTwice(t *testing.T) {
 	if path := os.Getenv("PARE_TEST_LOCKED"); path != "" { // the other program
 		f, err := os.Open(path)
@@ -47,8 +47,8 @@ func TestSQLiteOpenedTwice(t *testing.T) {
 	}
 }
 
-// What is written to a file that somebody has removed or replaced is lost, and is not
-// acknowledged; when the file is back, so is the store.
+// TestSQLiteFileReplaced checks that writes to a removed or replaced file are not acknowledged, and
+// that the store recovers when the file is back.
 func TestSQLiteFileReplaced(t *testing.T) {
 	for _, name := range []string{"pare.db", "pare.db-wal"} {
 		for _, how := range []string{"removed", "replaced"} {
@@ -100,9 +100,9 @@ func TestSQLiteFileReplaced(t *testing.T) {
 	}
 }
 
-// Who gives up in the midst of an append makes a connection close; that is no reason to think that
-// somebody has taken the journal away.
-func TestSQLiteGivenUp(t *testing.T) {
+// TestSQLiteCanceledAppend checks that the connection that a canceled append closes does not look
+// like a removed journal.
+func TestSQLiteCanceledAppend(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	key, rng, given := create(t, st, "a"), rand.New(rand.NewPCG(1, 2)), 0
 	for n := range 300 {

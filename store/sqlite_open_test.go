@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestUnopened: a file that cannot be opened is named, with the reason, what to do next, and
-// whether it helps to try again.
-func TestUnopened(t *testing.T) {
+// TestOpenErrorsExplainTheCause checks that the error for a file that cannot be opened names the
+// file, the cause, the next step, and whether to try again.
+func TestOpenErrorsExplainTheCause(t *testing.T) {
 	for cause, want := range map[syscall.Errno]struct {
 		kind error
 		next string
@@ -43,8 +43,8 @@ func TestUnopened(t *testing.T) {
 	}
 }
 
-// TestOpenNowhere: the same of files that there are.
-func TestOpenNowhere(t *testing.T) {
+// TestOpenErrorsOfRealFiles checks the errors for files that cannot be opened.
+func TestOpenErrorsOfRealFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -79,8 +79,8 @@ func TestOpenNowhere(t *testing.T) {
 	}
 }
 
-// TestUnready: what SQLite itself cannot open is named, too, and what lies beside it.
-func TestUnready(t *testing.T) {
+// TestUnusableFileErrors checks the errors for files that SQLite cannot use.
+func TestUnusableFileErrors(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "gone", "pare.db")
 	db, err := sqliteDB(path, "deferred", 1)

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "child" {
-		child(os.Args[2:])
+		runKilledProcess(os.Args[2:])
 		return
 	}
 	code := m.Run()
@@ -29,13 +29,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// engines runs a test on both databases, which are empty.
+// engines runs a test on an empty database of each engine.
 func engines(t *testing.T, f func(t *testing.T, dsn string)) {
 	t.Helper()
 	enginesOn(t, func(t *testing.T) string { return pgtest.Copy(t, ready(t)) }, f)
 }
 
-// durableEngines is engines on a PostgreSQL that waits for the disk.
+// durableEngines is engines with a PostgreSQL that syncs to disk.
 func durableEngines(t *testing.T, f func(t *testing.T, dsn string)) {
 	t.Helper()
 	enginesOn(t, func(t *testing.T) string { return pgtest.Durable(t) }, f)
@@ -57,8 +57,8 @@ var readied struct {
 	dsn string
 }
 
-// ready is a database of PostgreSQL with tables, to copy: making them takes longer than
-// most tests do.
+// ready returns a PostgreSQL database with tables, for copying: creating the tables takes longer
+// than most tests.
 func ready(t *testing.T) string {
 	t.Helper()
 	readied.Do(func() {
@@ -83,12 +83,12 @@ func open(t testing.TB, dsn string) *store.Store {
 	return st
 }
 
-// both opens an empty store on each database.
+// both runs a test on an empty store of each engine, in parallel.
 func both(t *testing.T, f func(t *testing.T, st *store.Store)) {
 	engines(t, func(t *testing.T, dsn string) { f(t, open(t, dsn)) })
 }
 
-// inTurn is both, one after the other: for tests that count what the process does.
+// inTurn is both without parallel tests, for tests that count operations of the process.
 func inTurn(t *testing.T, f func(t *testing.T, st *store.Store)) {
 	t.Run("sqlite", func(t *testing.T) { f(t, open(t, filepath.Join(t.TempDir(), "pare.db"))) })
 	t.Run("postgres", func(t *testing.T) { f(t, open(t, pgtest.Copy(t, ready(t)))) })
@@ -140,7 +140,7 @@ func put(t testing.TB, st *store.Store, key store.Key, raws ...[]byte) int64 {
 	return done.Head
 }
 
-// texts are the messages of the entries in force.
+// texts returns the messages in force.
 func texts(t testing.TB, st *store.Store, key store.Key) (all []string) {
 	t.Helper()
 	err := st.Export(ctx, key, store.Export{}, func(e store.Entry) error {
@@ -153,9 +153,8 @@ func texts(t testing.TB, st *store.Store, key store.Key) (all []string) {
 	return all
 }
 
-// sound demands that the store is in order and that the window of every session passes
-// the check.
-func sound(t testing.TB, st *store.Store, keys ...store.Key) {
+// checkStore checks that fsck finds nothing and that the windows of sessions are valid.
+func checkStore(t testing.TB, st *store.Store, keys ...store.Key) {
 	t.Helper()
 	problems, err := st.Fsck(ctx, false)
 	if err != nil {
@@ -213,7 +212,7 @@ func TestAppendAndWindow(t *testing.T) {
 		if w.Head != 5 || !w.Plan.Empty() {
 			t.Errorf("head %d, plan %v", w.Head, w.Plan)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
@@ -243,8 +242,8 @@ func TestReplayAndDuplicate(t *testing.T) {
 	})
 }
 
-// What a retry is told of entries is what the first attempt was told.
-func TestReplayTellsTheSame(t *testing.T) {
+// TestReplayReturnsSameEntries checks that a repeated append returns the same entries.
+func TestReplayReturnsSameEntries(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		list := []store.Entry{store.Message("e1", user("one")),
@@ -317,15 +316,15 @@ func TestDisjoint(t *testing.T) {
 				if c != nil && len(c.Missed) != len(x.other) {
 					t.Errorf("missed: %d of %d", len(c.Missed), len(x.other))
 				}
-				sound(t, st, key)
+				checkStore(t, st, key)
 			})
 		}
 	})
 }
 
-// TestDisjointRevert: a writer that has not seen a revert is told so, even if it knows every
-// entry that was appended: what it answers may be gone.
-func TestDisjointRevert(t *testing.T) {
+// TestDisjointConflictsWithRevert checks that a writer that has missed a revert gets a conflict,
+// even if it has seen all appended entries.
+func TestDisjointConflictsWithRevert(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		head := put(t, st, key, user("t1"), assistant("a1"), user("t2"))
@@ -344,7 +343,7 @@ func TestDisjointRevert(t *testing.T) {
 			t.Fatal(err)
 		}
 		conflict("its undo")
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
@@ -400,7 +399,7 @@ func TestRevertUndoFork(t *testing.T) {
 		if got := texts(t, st, second); len(got) != 5 {
 			t.Errorf("second fork: %q", got)
 		}
-		// Reverting a fork behind its beginning does not touch the parent.
+		// Reverting a fork into its shared entries does not change the parent.
 		if _, err := st.RevertTurns(ctx, second, store.Anywhere, 3); err != nil {
 			t.Fatal(err)
 		}
@@ -413,8 +412,8 @@ func TestRevertUndoFork(t *testing.T) {
 		if got := texts(t, st, second); len(got) != 5 {
 			t.Errorf("undone fork: %q", got)
 		}
-		sound(t, st, key, fork, second)
-		// The parent goes, and what the forks share stays.
+		checkStore(t, st, key, fork, second)
+		// Deleting the parent keeps the shared entries.
 		if err := st.Delete(ctx, key); err != nil {
 			t.Fatal(err)
 		}
@@ -427,11 +426,11 @@ func TestRevertUndoFork(t *testing.T) {
 		if got := texts(t, st, second); len(got) != 5 || got[0] != all[0] {
 			t.Errorf("the fork of a deleted session: %q", got)
 		}
-		sound(t, st, fork, second)
+		checkStore(t, st, fork, second)
 	})
 }
 
-// inJSON is a text as it stands in a body.
+// inJSON returns a text as a JSON string.
 func inJSON(text string) string {
 	raw, _ := json.Marshal(text)
 	return string(raw[1 : len(raw)-1])
@@ -475,7 +474,7 @@ func TestCompactAndWindow(t *testing.T) {
 		if err != nil || again == nil || !strings.Contains(again.Summary, made.Summary) {
 			t.Fatalf("%+v, %v", again, err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 		// Undone, the first one is in force again; undone again, everything is there.
 		for _, want := range []string{inJSON(made.Summary), "turn 5 "} {
 			if kind, err := st.Undo(ctx, key); err != nil || kind != store.KindCompaction {
@@ -486,6 +485,6 @@ func TestCompactAndWindow(t *testing.T) {
 				t.Fatalf("%v: %.3000s", err, w.Body)
 			}
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// TestSessionsCompactInEveryScript: a model that writes one long paragraph, in any script, never ends the
-// compaction of a session, and the summaries stay within their bound.
+// TestSessionsCompactInEveryScript checks compactions with a model that writes one long paragraph
+// in any script.
 func TestSessionsCompactInEveryScript(t *testing.T) {
 	const maxTokens = 800
 	rounds := min(trial.Size(20), 200)

@@ -10,13 +10,13 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// The same words are found on both databases, however they are spelt.
+// TestSearchFolds checks that both databases find words in any spelling.
 func TestSearchFolds(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		said := map[string]string{
 			"cafe":  "Das Café öffnet um zehn",
-			"apart": "cafe\u0301 in two parts", // an accent of its own
+			"apart": "cafe\u0301 in two parts", // a combining accent
 			"tieng": "Tiếng Việt",
 			"path":  "see internal/serve/Gate.go:73 and https://example.org/a-b?x=1",
 			"korea": "한국어 문장",
@@ -56,8 +56,8 @@ func TestSearchFolds(t *testing.T) {
 	})
 }
 
-// What earlier versions have indexed is found as they found it.
-func TestSearchOfOldWords(t *testing.T) {
+// TestSearchOfOldIndex checks that entries indexed by old versions are found.
+func TestSearchOfOldIndex(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("Das Café in Gate.go"))

@@ -15,24 +15,24 @@ import (
 	"github.com/pare-llm/pare/internal/fault"
 )
 
-// A disk is a folder whose files fail as a source says. It can lose its power: from then on
-// nothing is written, and what was not synced may be lost, each piece for itself.
+// A disk is a folder whose files fail according to a source. When it loses power, writes fail, and
+// each unsynced write may be lost.
 type disk struct {
 	folder string
 	source *fault.Source
 
 	mu      sync.Mutex
 	dead    bool
-	pending map[string][]piece // what was written to each file since it was synced
+	pending map[string][]piece // unsynced writes by file
 }
 
-// A piece is what a write has changed in a file.
+// A piece is the previous content of a part of a file.
 type piece struct {
 	at, size int64  // the size of the file before
 	old, new []byte // old is shorter if the file was
 }
 
-// disks are the folders that fail, by their names.
+// disks are the failing folders by name.
 var disks struct {
 	sync.RWMutex
 	byFolder map[string]*disk
@@ -63,7 +63,7 @@ var installVFS = sync.OnceValue(func() int32 {
 	return lib.Xsqlite3_vfs_register(tls, at, 1)
 })
 
-// newDisk lets the files of a folder fail, until the test ends.
+// newDisk lets the files of a folder fail until the test ends.
 func newDisk(t *testing.T, folder string, s *fault.Source) *disk {
 	t.Helper()
 	if rc := installVFS(); rc != 0 {
@@ -82,7 +82,7 @@ func (d *disk) close() {
 	delete(disks.byFolder, d.folder)
 }
 
-// powerOff lets nothing be written any more.
+// powerOff makes all writes fail.
 func (d *disk) powerOff() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -95,15 +95,15 @@ func (d *disk) off() bool {
 	return d.dead
 }
 
-// powerOn is the disk after the power came back: of what was not synced, some is there, some is
-// not, and some is torn between two sectors. Nobody has its files open.
+// powerOn restores power. Unsynced writes are kept, lost, or torn between two sectors. No file may
+// be open.
 func (d *disk) powerOn(t *testing.T, r *rand.Rand) (lost int) {
 	t.Helper()
 	const sector = 512
 	for path, pieces := range d.pending {
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
 		if err != nil {
-			continue // the file is gone, and what was written with it
+			continue // the file and its writes are gone
 		}
 		end := int64(-1)
 		for i := len(pieces) - 1; i >= 0; i-- {
@@ -137,7 +137,7 @@ func (d *disk) powerOn(t *testing.T, r *rand.Rand) (lost int) {
 	return lost
 }
 
-// allocated is memory of SQLite's, which stays for good: Go's is not for it.
+// allocated returns memory of SQLite's allocator, which is never freed.
 func allocated[T any](tls *libc.TLS) (at uintptr, p *T) {
 	at = libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(*p)))
 	return at, pointer[T](at)
@@ -255,7 +255,7 @@ func vfsWrite(tls *libc.TLS, file, from uintptr, n int32, at int64) int32 {
 	return write(tls, file, from, n, at)
 }
 
-// keep remembers what a write is about to change.
+// keep saves the bytes that a write is about to change.
 func (f *vfsFile) keep(tls *libc.TLS, file, from uintptr, n int32, at int64) {
 	if !strings.HasSuffix(f.path, "pare.db") && !strings.HasSuffix(f.path, "-wal") && !strings.HasSuffix(f.path, "-journal") {
 		return
@@ -281,7 +281,7 @@ func vfsTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 	if f.disk.off() || f.disk.source.At("sqlite truncate") {
 		return lib.SQLITE_IOERR_TRUNCATE
 	}
-	// What is cut off is cut off at once: that, too, is what a disk may do.
+	// Truncation takes effect immediately, as it may on a disk.
 	f.disk.mu.Lock()
 	var left []piece
 	for _, p := range f.disk.pending[f.path] {

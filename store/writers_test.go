@@ -14,8 +14,8 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// Rows at equal times were shuffled or lost, and a summary landed behind its tail: numbers
-// are the only order. See also TestClockSetBack.
+// TestEqualTimesKeepTheirOrder checks that numbers alone order entries, not times. See also
+// TestClockSetBack.
 func TestEqualTimesKeepTheirOrder(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		now := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
@@ -46,9 +46,9 @@ func TestEqualTimesKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// A second writer killed the turn of a runner with a stale handle: the runner gets what it
-// has missed with the error, and goes on where the two do not touch.
-func TestStaleRunnerGoesOn(t *testing.T) {
+// TestStaleWriterContinues checks that a writer with an old head gets the missed entries and can
+// continue if they do not conflict.
+func TestStaleWriterContinues(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		head := put(t, st, key, user("go"), call("c1"))
@@ -64,13 +64,12 @@ func TestStaleRunnerGoesOn(t *testing.T) {
 		if _, err := st.Append(ctx, key, store.Disjoint(head), store.Message("r1", result("c1", "x"))); err != nil {
 			t.Errorf("its own result was refused: %v", err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// Reload and continue interleaved two runs, and the history was corrupt for ever: what
-// would part an exchange is refused.
-func TestTwoRunnersDoNotInterleave(t *testing.T) {
+// TestTwoWritersDoNotInterleave checks that an entry that would separate an exchange is refused.
+func TestTwoWritersDoNotInterleave(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		head := put(t, st, key, user("go"))
@@ -92,12 +91,12 @@ func TestTwoRunnersDoNotInterleave(t *testing.T) {
 		if _, err := st.Append(ctx, key, store.Disjoint(head), store.Message("", call("two")), store.Message("", result("two", "out"))); err != nil {
 			t.Errorf("behind the other's exchange there is room: %v", err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// A lock was held while the whole history was read again: an append does the same work
-// behind a hundred times as many entries.
+// TestAppendDoesNotReadTheHistory checks that an append does the same work after a hundred times as
+// many entries.
 func TestAppendDoesNotReadTheHistory(t *testing.T) {
 	if trial.Race {
 		t.Skip("the race detector counts memory of its own")
@@ -114,7 +113,7 @@ func TestAppendDoesNotReadTheHistory(t *testing.T) {
 				t.Fatal(err)
 			}
 			least := ^uint64(0)
-			for i := range 20 { // what others allocate meanwhile can only add to it
+			for i := range 20 { // other goroutines can only add allocations
 				id := fmt.Sprintf("x%d", i)
 				a, b := store.Message("", call(id)), store.Message("", result(id, "out"))
 				var before, after runtime.MemStats
@@ -135,8 +134,7 @@ func TestAppendDoesNotReadTheHistory(t *testing.T) {
 	})
 }
 
-// A failed statement left a lock behind, and everybody waited: every way to fail ends the
-// transaction.
+// TestFailedWriteLeavesNoLock checks that every failure ends its transaction.
 func TestFailedWriteLeavesNoLock(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st, other := open(t, dsn), open(t, dsn)
@@ -176,6 +174,6 @@ func TestFailedWriteLeavesNoLock(t *testing.T) {
 				t.Errorf("after %s: %v", name, err)
 			}
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }

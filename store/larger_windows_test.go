@@ -13,7 +13,7 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// marked is a random session in which every text, call and result bears a mark of its own.
+// marked returns a random session in which every text, call and result has its own marker.
 func marked(r *rand.Rand, n int) (raws [][]byte) {
 	text := func(mark string, most int) string {
 		return "<" + mark + ">" + strings.Repeat(" as it was", 1+r.IntN(most))
@@ -32,10 +32,10 @@ func marked(r *rand.Rand, n int) (raws [][]byte) {
 	return raws
 }
 
-// TestDefectD3LargerWindowsKeepMore: with a larger limit a window of the store begins no later, and
-// keeps whatever the user said that one with a smaller limit keeps, word for word. Results, and
-// the model's texts before its calls, may be shortened differently and are not promised.
-func TestDefectD3LargerWindowsKeepMore(t *testing.T) {
+// TestLargerWindowsKeepMore checks that a larger window begins no later and keeps all user text
+// that a smaller one keeps. Results, and texts of the model before its calls, may be shortened
+// differently.
+func TestLargerWindowsKeepMore(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	windows, cut := 0, 0
 	lost := map[byte]int{}

@@ -15,9 +15,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestDefectX6StoreLeavesAFailedRuleOut: a session has its window although a rule fails; the
+// TestWindowSkipsFailedRule checks that a session has a window although a rule fails, and that the
 // plan, the header and the log name the rule, the log once.
-func TestDefectX6StoreLeavesAFailedRuleOut(t *testing.T) {
+func TestWindowSkipsFailedRule(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("go"), call("toolu_1"), user("and?"))

@@ -13,14 +13,14 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// A tally counts what a client sends to PostgreSQL: a round trip ends with a Sync, or is a
-// simple query; a statement is an Execute.
+// A tally counts the messages of a client to PostgreSQL. A Sync or a simple query is a round trip,
+// an Execute is a statement.
 type tally struct {
 	mu                sync.Mutex
 	trips, statements int
 }
 
-// reader follows the messages of one connection, however they are cut.
+// reader parses the messages of one connection.
 func (c *tally) reader() func([]byte) {
 	var kind byte
 	var head []byte
@@ -65,10 +65,9 @@ func (c *tally) since(trips, statements int) (int, int) {
 	return c.trips - trips, c.statements - statements
 }
 
-// An append to a session that the process knows is one round trip with one statement, of
-// one entry as of many, and a second statement where the marks of many entries are due;
-// the long way, for a session that it does not know, has more.
-func TestAppendIsOneRoundTrip(t *testing.T) {
+// TestFastAppendIsOneRoundTrip checks that an append to a cached session takes one round trip with
+// one statement, or two if marks are written, and that an append in a transaction takes more.
+func TestFastAppendIsOneRoundTrip(t *testing.T) {
 	var c tally
 	_, dsn := newWire(t, pgtest.DSN(t), func() int64 { return 0 }, c.reader)
 	st := open(t, dsn)
@@ -99,10 +98,9 @@ func TestAppendIsOneRoundTrip(t *testing.T) {
 	}
 }
 
-// More appends at once than there are connections for share transactions, each of them
-// succeeds or fails for itself, and a session that somebody else has locked holds up
-// nobody but those who write to it.
-func TestAppendsTravelTogether(t *testing.T) {
+// TestAppendsShareTransactions checks that more appends than connections share transactions, fail
+// separately, and do not wait for the lock of another session.
+func TestAppendsShareTransactions(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		const writers, times = 40, 6
 		keys := make([]store.Key, writers)
@@ -149,6 +147,6 @@ func TestAppendsTravelTogether(t *testing.T) {
 				t.Errorf("%s: %v, %v", key, session, err)
 			}
 		}
-		sound(t, st, slices.Clone(keys[:3])...)
+		checkStore(t, st, slices.Clone(keys[:3])...)
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// talk makes messages as agents write them: text, a call, its result of one or two
+// A talk generates messages like those of agents: text, a call, and its result with one or two
 // kilobytes of code and logs.
 type talk struct {
 	r *rand.Rand

@@ -14,9 +14,9 @@ import (
 	"github.com/pare-llm/pare/store/storehttp"
 )
 
-// A message that shows a dialect in which the plain messages before it cannot be seen is
-// refused: they would be missing from every window.
-func TestDialectIsToldByWhatSeesTheRest(t *testing.T) {
+// TestDialectMustFitEarlierMessages checks that a message of a dialect is refused if earlier plain
+// messages would be missing from windows.
+func TestDialectMustFitEarlierMessages(t *testing.T) {
 	parts := []byte(`{"role":"user","parts":[{"text":"later"}]}`)
 	both(t, func(t *testing.T, st *store.Store) {
 		for _, model := range []string{"", "claude-sonnet-4-5", "gemini-2.5-pro", "gpt-5"} {
@@ -32,7 +32,7 @@ func TestDialectIsToldByWhatSeesTheRest(t *testing.T) {
 			if body := window(t, st, key, store.WindowOptions{}); !strings.Contains(body, "said first") {
 				t.Errorf("%s: %s", key, body)
 			}
-			// What was reverted does not count.
+			// Reverted messages do not count.
 			if _, err := st.Revert(ctx, key, store.Anywhere, ""); err != nil {
 				t.Fatal(err)
 			}
@@ -54,9 +54,9 @@ func TestDialectIsToldByWhatSeesTheRest(t *testing.T) {
 	})
 }
 
-// A window names the model of the session where the request around it does not, and a limit
-// that is left to a model that nobody knows is none.
-func TestWindowNamesTheModel(t *testing.T) {
+// TestWindowHasModelOfSession checks that a window has the model of the session if the base has
+// none, and that unknown models have no limit.
+func TestWindowHasModelOfSession(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		for name, tt := range map[string]struct {
 			create store.Create
@@ -89,8 +89,9 @@ func TestWindowNamesTheModel(t *testing.T) {
 	})
 }
 
-// What is no text for a database names nothing, and is no fault of the store, on any engine.
-func TestHostileTextsAreNobodysNames(t *testing.T) {
+// TestInvalidTextNamesNothing checks that text that a database cannot store names nothing and
+// causes no internal error.
+func TestInvalidTextNamesNothing(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		srv := httptest.NewServer(storehttp.Handler(st, storehttp.Options{}))
 		defer srv.Close()
@@ -141,8 +142,8 @@ func TestHostileTextsAreNobodysNames(t *testing.T) {
 	})
 }
 
-// A search in a session that is not there says so, and does not find nothing.
-func TestSearchInNoSession(t *testing.T) {
+// TestSearchInMissingSession checks that a search in a missing session is an error.
+func TestSearchInMissingSession(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		if _, err := st.Search(ctx, store.ID("nope"), "x", 0); !errors.Is(err, store.ErrNotFound) {
 			t.Error(err)
@@ -162,8 +163,8 @@ func TestSearchInNoSession(t *testing.T) {
 	})
 }
 
-// What was deleted takes what stands below it along, also if that is only made afterwards.
-func TestNothingIsMadeBelowWhatWasDeleted(t *testing.T) {
+// TestNoSessionBelowDeletedOne checks that deleting a session also prevents later sub-sessions.
+func TestNoSessionBelowDeletedOne(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		root, agent := store.ID("root"), store.Key{ID: "root", Path: "agents/one"}
 		for _, key := range []store.Key{root, agent, store.ID("other")} {
@@ -200,8 +201,9 @@ func TestNothingIsMadeBelowWhatWasDeleted(t *testing.T) {
 	})
 }
 
-// A setting that is called like the list of messages does not take their place.
-func TestNoSettingStandsForTheMessages(t *testing.T) {
+// TestSettingsDoNotReplaceMessages checks that a setting with the name of the list of messages does
+// not replace it.
+func TestSettingsDoNotReplaceMessages(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := store.ID("a")
 		if _, err := st.Create(ctx, key, store.Create{Model: "claude-sonnet-4-5"}); err != nil {

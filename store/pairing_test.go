@@ -10,10 +10,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// Answers find their calls in one large append as they do one by one: by id the last one
-// that is open, by name the first one of the newest that are open; whole and parted, with
-// ids that come again and answers to nothing.
-func TestLargeAppendPairsAsSmallOnes(t *testing.T) {
+// TestLargeAppendPairsLikeSmallOnes compares the pairs of one large append with those of many small
+// ones, including repeated ids, calls without ids and orphan results.
+func TestLargeAppendPairsLikeSmallOnes(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		r := rand.New(rand.NewPCG(7, 7))
 		for round := range trial.Size(2) {
@@ -69,7 +68,7 @@ func TestLargeAppendPairsAsSmallOnes(t *testing.T) {
 						t.Fatalf("round %d, parted at %v: entry %d answers %v, one by one %v", round, cut, i+1, got[i].Answers, want[i].Answers)
 					}
 				}
-				sound(t, st)
+				checkStore(t, st)
 				if err := st.Delete(ctx, key); err != nil {
 					t.Fatal(err)
 				}

@@ -14,7 +14,7 @@ import (
 
 // How other session stores with compaction have lost conversations, one test each.
 
-// A turn is a person's words, a call, its result and an answer.
+// A turn is a user message, a call, its result and an answer.
 func turn(t testing.TB, st *store.Store, key store.Key, i int) {
 	t.Helper()
 	id := fmt.Sprintf("toolu_%s_%d", key.ID, i)
@@ -40,8 +40,9 @@ func compact(t testing.TB, st *store.Store, key store.Key, text string) *store.C
 	return made
 }
 
-// The update of a compaction matched no row: summary and full history were both sent.
-func TestCompactionHidesWhatItCovers(t *testing.T) {
+// TestCompactionHidesReplacedEntries checks that a window does not contain both a summary and its
+// messages; in another store the update matched no row.
+func TestCompactionHidesReplacedEntries(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		for i := range 12 {
@@ -61,8 +62,8 @@ func TestCompactionHidesWhatItCovers(t *testing.T) {
 	})
 }
 
-// The second compaction never saw the first summary: each one carries all before it.
-func TestEachCompactionCarriesTheOnesBefore(t *testing.T) {
+// TestCompactionIncludesEarlierSummary checks that a compaction includes the previous summary.
+func TestCompactionIncludesEarlierSummary(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		n := 0
@@ -80,12 +81,12 @@ func TestEachCompactionCarriesTheOnesBefore(t *testing.T) {
 				t.Errorf("fact %d is lost", round)
 			}
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// A page of a thousand, oldest first, lost every newer turn.
-func TestNewestOfMoreThanAThousand(t *testing.T) {
+// TestNewestPageOfLongSession checks that the last page has the newest turns of a long session.
+func TestNewestPageOfLongSession(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		var list []store.Entry
@@ -108,8 +109,8 @@ func TestNewestOfMoreThanAThousand(t *testing.T) {
 	})
 }
 
-// A revert by a turn removed the answer of the turn before.
-func TestRevertKeepsTheAnswerBefore(t *testing.T) {
+// TestRevertKeepsPreviousTurn checks that reverting a turn keeps the answer of the turn before it.
+func TestRevertKeepsPreviousTurn(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		for i := range 3 {
@@ -133,12 +134,12 @@ func TestRevertKeepsTheAnswerBefore(t *testing.T) {
 		if n, err := st.RevertTurns(ctx, one, store.Anywhere, 1); err != nil || n != 4 {
 			t.Error(n, err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// A revert left the facts of the reverted turns in the summary.
-func TestRevertTakesTheSummaryAlong(t *testing.T) {
+// TestRevertRemovesLaterSummary checks that a revert removes summaries of reverted turns.
+func TestRevertRemovesLaterSummary(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		for i := range 8 {
@@ -154,11 +155,12 @@ func TestRevertTakesTheSummaryAlong(t *testing.T) {
 		if strings.Contains(body, "fact of turn 5") || !strings.Contains(body, "turn 3,") || strings.Contains(body, "turn 4,") {
 			t.Errorf("%s", body)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// A list was compacted that had been read before somebody else changed it.
+// TestStaleCompactionIsRefused checks that a compaction of a list that has changed since is
+// refused.
 func TestStaleCompactionIsRefused(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
@@ -177,12 +179,12 @@ func TestStaleCompactionIsRefused(t *testing.T) {
 		if body := window(t, st, key, store.WindowOptions{}); strings.Contains(body, "of turns that are reverted") {
 			t.Error(body)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// One long turn could not be compacted at all, and the tail was never looked at again.
-func TestOneLongTurn(t *testing.T) {
+// TestOneLongTurnIsCompacted checks that a single long turn can be compacted.
+func TestOneLongTurnIsCompacted(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("do it all"))
@@ -198,13 +200,13 @@ func TestOneLongTurn(t *testing.T) {
 		if !strings.Contains(body, "do it all") || !strings.Contains(body, "toolu_39") {
 			t.Errorf("%s", body)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// "A user's message begins a turn" is wrong where results are the user's: no cut, page or
-// window begins with one.
-func TestNoCutInFrontOfResults(t *testing.T) {
+// TestNoCutBeforeResults checks that no page or window begins with results, also where they are
+// messages of the user.
+func TestNoCutBeforeResults(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		for i := range 10 {
@@ -234,8 +236,8 @@ func TestNoCutInFrontOfResults(t *testing.T) {
 	})
 }
 
-// The final answer was replayed in front of the calls that led to it, calls of several
-// steps became one batch, thinking lost its signature: bytes and order stay.
+// TestOrderAndBytesStay checks that messages keep their order and bytes, including thinking
+// signatures.
 func TestOrderAndBytesStay(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
@@ -260,9 +262,9 @@ func TestOrderAndBytesStay(t *testing.T) {
 	})
 }
 
-// A user's message without text, an assistant's without anything, a call that runs, a
-// summary in front of a user's message: what is sent passes the check, in every dialect.
-func TestWhatWasStoredCanBeSent(t *testing.T) {
+// TestStoredMessagesCanBeSent checks that windows are valid in every dialect, with empty messages,
+// open calls and summaries.
+func TestStoredMessagesCanBeSent(t *testing.T) {
 	type raw = string
 	all := map[string]struct {
 		create store.Create
@@ -308,9 +310,9 @@ func TestWhatWasStoredCanBeSent(t *testing.T) {
 	})
 }
 
-// The usage of each reply holds all earlier input, so adding them up grew with the square of
-// the history: entries are weighed by themselves, once.
-func TestWeightsDoNotGrowWithTheSquare(t *testing.T) {
+// TestWeightsGrowLinearly checks that entries are weighed separately: adding up the usage of
+// replies would grow with the square of the history.
+func TestWeightsGrowLinearly(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		for i := range 40 {
@@ -332,12 +334,12 @@ func TestWeightsDoNotGrowWithTheSquare(t *testing.T) {
 	})
 }
 
-// A stream that dies in the middle of a turn must not cost the calls that were done.
-func TestStreamDiesInTheMiddleOfATurn(t *testing.T) {
+// TestInterruptedTurnKeepsCalls checks that a turn that is interrupted keeps its completed calls.
+func TestInterruptedTurnKeepsCalls(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("go"), call("c1"), result("c1", "the build is green"), call("c2"))
-		// The next process goes on with what is there.
+		// The next process continues the turn.
 		body := window(t, st, key, store.WindowOptions{})
 		if !strings.Contains(body, "the build is green") || !strings.Contains(body, "c2") {
 			t.Error(body)
@@ -346,6 +348,6 @@ func TestStreamDiesInTheMiddleOfATurn(t *testing.T) {
 		if body := window(t, st, key, store.WindowOptions{}); !strings.Contains(body, "late") || strings.Contains(body, "unknown") {
 			t.Error(body)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// What the user said last stays in a window, as it does when the whole history is trimmed,
-// however much the model has done about it since.
-func TestNewestWordsOfTheUserStay(t *testing.T) {
+// TestWindowKeepsLastUserMessage checks that a window keeps the last words of the user, however
+// much the model has done since, like a trim of the full history.
+func TestWindowKeepsLastUserMessage(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		beside := []byte(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"k1","content":"of before"},{"type":"text","text":"the question of now"}]}`)
 		for name, raws := range map[string][][]byte{
@@ -56,11 +56,12 @@ func newestStays(t *testing.T, st *store.Store, key store.Key, raws [][]byte) {
 		}
 		clean(t, []byte(body))
 	}
-	sound(t, st, key)
+	checkStore(t, st, key)
 }
 
-// What rules protect is pinned by a window, however old it is: what they look at is read.
-func TestWindowKeepsWhatRulesProtect(t *testing.T) {
+// TestWindowKeepsProtectedMessages checks that a window keeps messages that rules protect, however
+// old they are.
+func TestWindowKeepsProtectedMessages(t *testing.T) {
 	protect, err := rules.Protect{Selection: rules.Selection{Markers: []string{"never forget"}}}.Rule()
 	if err != nil {
 		t.Fatal(err)

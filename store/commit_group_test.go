@@ -9,10 +9,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// Appends to several sessions share a transaction, and each succeeds or fails for itself:
-// beside those to sessions that another process has deleted, and those with ids that were
-// taken long ago, the others are written.
-func TestAppendsTogetherEachForItself(t *testing.T) {
+// TestGroupedAppendsFailSeparately checks that appends in one transaction succeed or fail
+// separately, with deleted sessions and taken ids among them.
+func TestGroupedAppendsFailSeparately(t *testing.T) {
 	engines(t, func(t *testing.T, dsn string) {
 		st, elsewhere := open(t, dsn), open(t, dsn)
 		const sessions, before = 32, 70
@@ -61,7 +60,7 @@ func TestAppendsTogetherEachForItself(t *testing.T) {
 			})
 		}
 		wait.Wait()
-		sound(t, elsewhere)
+		checkStore(t, elsewhere)
 		for i, key := range keys {
 			session, err := elsewhere.Session(ctx, key)
 			switch {

@@ -9,9 +9,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// Whoever quotes the marks of a summary speaks for himself: the message stays the task, through
-// one compaction after the other, and is no part of any summary.
-func TestDefectD6QuotedMarksAreNoSummary(t *testing.T) {
+// TestQuotedMarkersAreNoSummary checks that a user message that quotes summary markers stays the
+// task through several compactions.
+func TestQuotedMarkersAreNoSummary(t *testing.T) {
 	for _, quote := range []string{
 		"what does " + wording.SummaryBegin + " mean?",
 		wording.SummaryBegin + " is what it says",

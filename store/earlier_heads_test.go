@@ -8,9 +8,9 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// The window of an earlier head is byte for byte the one that was sent then: with the model, the
-// base and the settings of then.
-func TestDefectD8WindowsOfEarlierHeads(t *testing.T) {
+// TestWindowsOfEarlierHeads checks that the window of an earlier head is byte for byte that of its
+// time, with its model, base and settings.
+func TestWindowsOfEarlierHeads(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "s")
 		sent := make(map[int64][]byte)

@@ -8,9 +8,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestDefectB9WindowsSayHowLong: a window can be sent as it is, so it has what the Messages API
-// requires: how long the reply may be, more than the model may think, at most what it can write.
-func TestDefectB9WindowsSayHowLong(t *testing.T) {
+// TestWindowsSetMaxTokens checks that a window has the max_tokens that the Messages API requires:
+// more than the thinking budget and at most the output limit of the model.
+func TestWindowsSetMaxTokens(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		for i, c := range []struct {
 			model, base string

@@ -14,9 +14,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Plain text fits several dialects: the session has none until a message tells, and what
-// comes then is paired in that one.
-func TestMessagesTellTheDialect(t *testing.T) {
+// TestMessagesDetermineDialect checks that plain text determines no dialect, and that later
+// messages are paired in the dialect that they determine.
+func TestMessagesDetermineDialect(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		for name, c := range map[string]struct {
 			model, call, want string
@@ -82,8 +82,9 @@ func TestMessagesTellTheDialect(t *testing.T) {
 	})
 }
 
-// A message of another dialect is refused where its words or its pairs would not be seen.
-func TestForeignMessageIsRefused(t *testing.T) {
+// TestMessageOfOtherDialectIsRefused checks that messages of other dialects are refused if their
+// text or pairs would be missing from windows.
+func TestMessageOfOtherDialectIsRefused(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	key := store.ID("s")
 	if _, err := st.Create(ctx, key, anthropic); err != nil {
@@ -102,7 +103,7 @@ func TestForeignMessageIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}
-	// What the session sees is its own business, to be repaired in a window.
+	// Problems within the dialect are repaired in windows.
 	for _, raw := range []string{`{"role":"user","content":[{"type":"input_text","text":"Hi"}]}`, `{"role":"user","content":"Hi","name":"ada"}`, `{"role":"system","content":"Be brief."}`} {
 		if _, err := st.Append(ctx, key, store.Anywhere, store.Message("", []byte(raw))); err != nil {
 			t.Errorf("%s: %v", raw, err)
@@ -110,8 +111,8 @@ func TestForeignMessageIsRefused(t *testing.T) {
 	}
 }
 
-// What is wrong with a call is said, in one shape, and never passed over.
-func TestWrongCalls(t *testing.T) {
+// TestInvalidRequests checks that all invalid HTTP requests get errors of one form.
+func TestInvalidRequests(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	var log bytes.Buffer
 	h := storehttp.Handler(st, storehttp.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -174,7 +175,7 @@ func TestWrongCalls(t *testing.T) {
 	if status, out := ask("GET", "/sessions/s/entries?last=1", ""); status != 200 {
 		t.Error(status, out)
 	}
-	// What the client is not told is in the log.
+	// The log has the details that the client does not get.
 	if log.Len() > 0 {
 		t.Errorf("nothing has failed yet: %s", &log)
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// What users of other stores complain about, one test each.
+// These tests cover complaints of users of other stores.
 
-// A limit cuts a pair: no page begins or ends inside an exchange, and pages in either
-// direction hold every entry once, while entries are appended.
-func TestLimitCutsNoPair(t *testing.T) {
+// TestPagesSplitNoExchange checks that pages in both directions split no exchange and contain every
+// entry once, during appends.
+func TestPagesSplitNoExchange(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		r := rand.New(rand.NewPCG(7, 7))
 		for round := range 4 {
@@ -50,12 +50,12 @@ func TestLimitCutsNoPair(t *testing.T) {
 			if len(backward) < 80 || len(forward) < len(backward) {
 				t.Errorf("%d entries forwards, %d backwards", len(forward), len(backward))
 			}
-			sound(t, st, key)
+			checkStore(t, st, key)
 		}
 	})
 }
 
-// walk pages through a session and looks at every page.
+// walk pages through a session and checks every page.
 func walk(t *testing.T, st *store.Store, key store.Key, r *rand.Rand, backwards bool, between func()) map[string]bool {
 	t.Helper()
 	seen := make(map[string]bool)
@@ -78,7 +78,7 @@ func walk(t *testing.T, st *store.Store, key store.Key, r *rand.Rand, backwards 
 		}
 		for _, e := range page.Entries {
 			for _, a := range e.Answers {
-				// A call whose page was read before it was answered was open then.
+				// The call had no result when its page was read.
 				if read, ok := heads[a.Seq]; a.Seq > 0 && !there[a.Seq] && !(ok && read < e.Seq) {
 					t.Errorf("entry %d answers entry %d, which is on another page", e.Seq, a.Seq)
 				}
@@ -101,7 +101,8 @@ func walk(t *testing.T, st *store.Store, key store.Key, r *rand.Rand, backwards 
 	}
 }
 
-// A result is durable without its call: it is kept, named, and closed when sending.
+// TestResultWithoutItsCall checks that a result without a call is stored, listed, and quoted in
+// windows.
 func TestResultWithoutItsCall(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
@@ -121,12 +122,12 @@ func TestResultWithoutItsCall(t *testing.T) {
 		if err != nil || len(problems) != 1 || !problems[0].Harmless || problems[0].Seq != 2 || !strings.Contains(problems[0].What, `"lost"`) {
 			t.Errorf("fsck does not name it: %v, %v", problems, err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// A call that is never answered switches compaction off for ever: it does not.
-func TestOpenCallDoesNotStopCompaction(t *testing.T) {
+// TestOpenCallDoesNotPreventCompaction checks that an unanswered call does not prevent compaction.
+func TestOpenCallDoesNotPreventCompaction(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("go"), call("never"))
@@ -137,7 +138,7 @@ func TestOpenCallDoesNotStopCompaction(t *testing.T) {
 		if err != nil || made == nil {
 			t.Fatal(made, err)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
@@ -145,9 +146,8 @@ func says(text string) pare.Summarizer {
 	return func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: text}, nil }
 }
 
-// A repair wrote "cancelled" over a tool that waited for a person, and threw the answer
-// away: stubs are in windows only, and the late answer is sent.
-func TestStubIsNeverWritten(t *testing.T) {
+// TestStubIsNeverStored checks that stubs are in windows only, and that a late result is sent.
+func TestStubIsNeverStored(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		put(t, st, key, user("may I?"), call("ask"))
@@ -174,11 +174,12 @@ func TestStubIsNeverWritten(t *testing.T) {
 		if s := string(w.Body); !strings.Contains(s, "the person says yes") || strings.Contains(s, "unknown") {
 			t.Errorf("the late answer is not sent: %s", s)
 		}
-		sound(t, st, key)
+		checkStore(t, st, key)
 	})
 }
 
-// An older write lands after a newer one, or after a delete.
+// TestOlderWriteNeverWins checks that a write based on an old head conflicts after a newer write or
+// a deletion.
 func TestOlderWriteNeverWins(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
@@ -211,7 +212,7 @@ func TestOlderWriteNeverWins(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// picture is a PNG of a size, with n bytes behind its head.
+// picture returns a PNG with n bytes after its header.
 func picture(n int, seed byte) string {
 	head := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x01\x00\x00\x00\x01\x00\x08\x06\x00\x00\x00")
 	data := append(head, make([]byte, n)...)
@@ -222,10 +223,9 @@ func picture(n int, seed byte) string {
 	return base64.StdEncoding.EncodeToString(data)
 }
 
-// A result of 50 MB, and two hundred pictures: each picture is stored once, all come back
-// byte for byte, and a window reads none that it does not send: it is the same when they
-// are damaged.
-func TestHugeMessagesAndPictures(t *testing.T) {
+// TestHugeMessagesAndImages stores a result of 50 MB and 200 images, each image once, and checks
+// that windows read only images that they send, even if others are damaged.
+func TestHugeMessagesAndImages(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		var raws []string
@@ -266,7 +266,7 @@ func TestHugeMessagesAndPictures(t *testing.T) {
 		if n := st.Count(`SELECT count(*) FROM blobs`); n != 4 {
 			t.Errorf("%d pictures are stored", n)
 		}
-		// All of it, when there is room: the pictures are what they were.
+		// With enough space, the window has all images.
 		w, err = st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Off: true}})
 		if err != nil {
 			t.Fatal(err)
@@ -274,7 +274,7 @@ func TestHugeMessagesAndPictures(t *testing.T) {
 		if !strings.Contains(string(w.Body), strings.Join(raws[1:80], ",")) {
 			t.Error("pictures are not sent as they came")
 		}
-		sound(t, st)
+		checkStore(t, st)
 		for _, damage := range []string{`UPDATE blobs SET data = data || data`, `UPDATE entries SET raw = sum WHERE size > 1000000`} {
 			if err := st.Exec(damage); err != nil {
 				t.Fatal(err)
@@ -290,8 +290,8 @@ func TestHugeMessagesAndPictures(t *testing.T) {
 	})
 }
 
-// A text that looks like one of our markers fetches nothing.
-func TestMarkerIsNoKey(t *testing.T) {
+// TestForgedMarkerFetchesNothing checks that text that looks like a media marker fetches nothing.
+func TestForgedMarkerFetchesNothing(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "a")
 		text := strings.Repeat("A", 9000) + "pareBlob" + strings.Repeat("0", 64) + strings.Repeat("0", 32)
@@ -304,7 +304,7 @@ func TestMarkerIsNoKey(t *testing.T) {
 	})
 }
 
-// Growth: what is on disk for a byte of body.
+// TestBytesOnDisk limits the bytes on disk per byte of messages.
 func TestBytesOnDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pare.db")
 	st := open(t, path)

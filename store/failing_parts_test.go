@@ -11,9 +11,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestPartsThatFail: a part that fails, in whatever way, costs a session nothing that lasts. While it does, a window is
-// still made, a compaction leaves everything as it was or succeeds, and what was appended is there; when it works again, all do.
-func TestPartsThatFail(t *testing.T) {
+// TestFailingPartsLeaveNoDamage lets parts fail in many ways. Windows must be made meanwhile, a
+// compaction must succeed or change nothing, and everything must work when the part works again.
+func TestFailingPartsLeaveNoDamage(t *testing.T) {
 	ways := map[string]func() error{
 		"an error": func() error { return errors.New("it broke") },
 		"a panic":  func() error { panic("it broke") },
@@ -63,7 +63,7 @@ func TestPartsThatFail(t *testing.T) {
 						if broken && part == "rule" && len(w.Plan.Faults()) == 0 {
 							t.Errorf("%s, %s: nobody is told", part, way)
 						}
-					case !broken || part != "counter": // without a counter nobody knows what fits, and that is said
+					case !broken || part != "counter": // without a counter, the window is an error
 						t.Errorf("%s, %s, round %d: %v", part, way, round, err)
 					}
 					if by != nil {
@@ -73,7 +73,7 @@ func TestPartsThatFail(t *testing.T) {
 					}
 					put(t, st, key, assistant("yes"))
 				}
-				sound(t, st, key)
+				checkStore(t, st, key)
 			}
 		}
 	})

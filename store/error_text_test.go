@@ -12,8 +12,8 @@ import (
 	"github.com/pare-llm/pare/store/storehttp"
 )
 
-// The sentence of a conflict is the same each time, however many calls are open.
-func TestDefectD9ConflictsNameTheFirstCall(t *testing.T) {
+// TestConflictNamesFirstCall checks that the text of a conflict is deterministic.
+func TestConflictNamesFirstCall(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "s")
 		put(t, st, key, user("go"))
@@ -28,8 +28,8 @@ func TestDefectD9ConflictsNameTheFirstCall(t *testing.T) {
 	})
 }
 
-// Of a second answer fsck says that the call is answered, and of one to nothing that nobody made it.
-func TestDefectD9FsckOfASecondAnswer(t *testing.T) {
+// TestFsckOfSecondResult checks that fsck distinguishes second results from orphan results.
+func TestFsckOfSecondResult(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "s")
 		put(t, st, key, user("go"), call("a"), result("a", "one"), result("a", "two"), result("z", "three"))
@@ -45,12 +45,13 @@ func TestDefectD9FsckOfASecondAnswer(t *testing.T) {
 	})
 }
 
-// Ids that are no text are refused: two of them must never become one.
-func TestDefectD8IDsThatAreNoText(t *testing.T) {
+// TestInvalidTextIDsAreRefused checks that invalid text is refused in ids, because two ids could
+// become equal.
+func TestInvalidTextIDsAreRefused(t *testing.T) {
 	both(t, func(t *testing.T, st *store.Store) {
 		key := create(t, st, "s")
 		put(t, st, key, user("go"))
-		create(t, st, "\uFFFD") // what the decoder makes of them
+		create(t, st, "\uFFFD") // the replacement of encoding/json
 		h := storehttp.Handler(st, storehttp.Options{})
 		for _, bad := range []string{`"\ud800"`, `"\udc00x"`, `"a\ud83d"`, "\"\xff\"", "\"a\xc3\""} {
 			for _, c := range []struct{ path, body string }{
