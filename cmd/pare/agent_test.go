@@ -16,9 +16,6 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// agent is a stand-in for a coding agent: agent FILE... sends each file to the API at
-// ANTHROPIC_BASE_URL and prints the status; "agent wait" says that it runs, and ends with the number
-// of the signal that it gets.
 func agent() {
 	for _, name := range os.Args[1:] {
 		if name == "wait" {
@@ -37,7 +34,6 @@ func agent() {
 	}
 }
 
-// awaitSignal says that it waits, and where the API is, and ends with the number of the signal that comes.
 func awaitSignal(base string) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
@@ -45,13 +41,11 @@ func awaitSignal(base string) {
 	os.Exit(int((<-signals).(syscall.Signal)))
 }
 
-// An agentStandIn is a small program in the place of an agent: it finds its base URL exactly where that
-// agent looks for it, and sends to the paths that the agent sends to.
 type agentStandIn struct {
 	name    string
 	dialect wire.Dialect
 	url     func() string
-	set     string // the variable that people set for it, and that it does nothing without
+	set     string
 }
 
 var agentStandIns = []agentStandIn{
@@ -70,7 +64,7 @@ var agentStandIns = []agentStandIn{
 		}
 		return conf.Provider["anthropic"].Options.BaseURL + "/messages"
 	}, ""},
-	{"pi", wire.Gemini, func() string { // os.Args: --extension FILE
+	{"pi", wire.Gemini, func() string {
 		text, err := os.ReadFile(os.Args[2])
 		if err != nil {
 			panic(err)
@@ -80,7 +74,7 @@ var agentStandIns = []agentStandIn{
 	}, ""},
 	{"qwen", wire.OpenAIChat, variable("OPENAI_BASE_URL", "/chat/completions"), ""},
 	{"aider", wire.OpenAIChat, variable("OPENAI_API_BASE", "/chat/completions"), ""},
-	{"mini", wire.Anthropic, variable("ANTHROPIC_API_BASE", "/v1/messages"), ""}, // mini-swe-agent
+	{"mini", wire.Anthropic, variable("ANTHROPIC_API_BASE", "/v1/messages"), ""},
 	{"goose", wire.OpenAIChat, variable("OPENAI_HOST", "/v1/chat/completions"), ""},
 	{"crush", wire.Anthropic, variable("ANTHROPIC_API_ENDPOINT", "/v1/messages"), ""},
 	{"copilot", wire.OpenAIChat, variable("COPILOT_PROVIDER_BASE_URL", "/chat/completions"), "COPILOT_PROVIDER_BASE_URL"},
@@ -92,8 +86,6 @@ func variable(name, path string) func() string {
 	return func() string { return os.Getenv(name) + path }
 }
 
-// run is the program: it sends each file that it is given, prints the status, and ends as it is told;
-// "wait" says that it runs, and ends with the number of the signal that it gets.
 func (a agentStandIn) run() {
 	for _, name := range os.Args[1:] {
 		status, ends := strings.CutPrefix(name, "exit=")
@@ -103,7 +95,7 @@ func (a agentStandIn) run() {
 		case name == "wait":
 			awaitSignal(a.url())
 		case !strings.HasSuffix(name, ".json"):
-			continue // what pare has put in front
+			continue // added by pare
 		}
 		body, err := os.ReadFile(name)
 		if err != nil {
@@ -118,7 +110,6 @@ func (a agentStandIn) run() {
 	}
 }
 
-// standInByName runs the stand-in that this program is called as, if it is one.
 func standInByName() {
 	program := filepath.Base(os.Args[0])
 	if name := os.Getenv("PARE_STAND_IN"); name != "" && !strings.HasPrefix(program, "pare") {

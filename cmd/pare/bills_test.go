@@ -8,8 +8,6 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// TestBillsRequestByRequest compares what a replay counts for single requests with what the provider
-// billed for them: the money of nearly every one is within 2 %, and that of all within 1 %.
 func TestBillsRequestByRequest(t *testing.T) {
 	step := trial.SparseStride(6)
 	for agent, parts := range recordedParts(t) {

@@ -11,9 +11,8 @@ import (
 	"github.com/pare-llm/pare/internal/engine"
 )
 
-// TestCallsInPython runs the Python program of docs/serve.md against pare serve: every call is in it,
-// and it prints what the page says. With -update the page says what it prints.
-func TestCallsInPython(t *testing.T) {
+// TestPythonClientCallsLines runs the Python program of docs/serve.md against pare serve.
+func TestPythonClientCallsLines(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("python3 is not on this machine")
@@ -61,7 +60,6 @@ func TestCallsInPython(t *testing.T) {
 	}
 }
 
-// TestLinesHaveEveryCall: pare lines answers every call that the engine has, and the server has the same ones.
 func TestLinesHaveEveryCall(t *testing.T) {
 	for _, call := range engine.Calls() {
 		got := string(answerCall([]byte(`{"call":"` + call + `","body":` + faulty + `}`)))

@@ -18,7 +18,6 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// program runs the program in this process.
 func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	p := parsers.Get().(*kong.Kong)
@@ -29,11 +28,9 @@ func program(stdin io.Reader, args ...string) (status int, stdout, stderr string
 	return status, out.String(), errs.String()
 }
 
-// parsers are used again: making one takes ten times as long as a small transcript.
 var parsers = sync.Pool{New: func() any { return newParser(&environment{stdout: io.Discard, stderr: io.Discard}, nil) }}
 
-// A parser that has parsed something else is as good as new.
-func TestParserAgain(t *testing.T) {
+func TestParserCanParseTwice(t *testing.T) {
 	body := `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"b"}]}`
 	lines := [][]string{
 		{"check", "--json", "--strict", "--advice", "--as", "openai-chat", "--jobs", "3"}, {"check"}, {"fix", "--orphan-call", "drop"}, {"fix"}, {"--help"}, {"trim", "--max-messages", "2"},
@@ -58,8 +55,9 @@ func TestParserAgain(t *testing.T) {
 	}
 }
 
-// TestGrammarFor wants what a command says to depend on the rest of the grammar in no way.
-func TestGrammarFor(t *testing.T) {
+// TestPartialCommandLineHelpsLikeAll compares each command's help from a partial parser with that
+// of the full one.
+func TestPartialCommandLineHelpsLikeAll(t *testing.T) {
 	for _, n := range grammarForTest().Children {
 		for _, args := range [][]string{{n.Name, "--help"}, {n.Name, "--no-such-flag"}, {n.Name, "--log", "loud"}} {
 			var out, errs bytes.Buffer
@@ -75,7 +73,6 @@ func TestGrammarFor(t *testing.T) {
 	}
 }
 
-// shape is a line of --json, with nothing left out or added.
 type shape struct {
 	Source   *string    `json:"source"`
 	Line     int        `json:"line"`
@@ -98,7 +95,6 @@ type finding struct {
 	Instead  string    `json:"instead"`
 }
 
-// decode wants one whole object with exactly the fields of the contract.
 func decode(t *testing.T, line string) shape {
 	t.Helper()
 	var s shape
@@ -126,16 +122,15 @@ func zoo(t testing.TB) map[string]zooCase {
 	cases := make(map[string]zooCase)
 	for i, z := range corpus.Zoo(t) {
 		if i%5 > 0 && (testing.Short() || trial.Race) {
-			continue // package wire has them all
+			continue // package wire tests these
 		}
 		cases[z.ID] = zooCase{z}
 	}
 	return cases
 }
 
-// Every incident of the zoo can be read and reported in both forms, with the same
-// status.
-func TestZoo(t *testing.T) {
+// TestCheckOfZoo checks every incident of the zoo with and without --json.
+func TestCheckOfZoo(t *testing.T) {
 	for name, z := range zoo(t) {
 		t.Run(name, func(t *testing.T) {
 			status, out, errs := program(strings.NewReader(z.body()), "check", "--json", "--as", z.Dialect)
@@ -162,9 +157,7 @@ func TestZoo(t *testing.T) {
 	}
 }
 
-// A batch that is read from a pipe comes back in order, with its line numbers, and
-// never stands in memory as a whole.
-func TestBatchOrderAndMemory(t *testing.T) {
+func TestBatchKeepsOrderInLittleMemory(t *testing.T) {
 	const lines, size = 2000, 40_000
 	text := strings.Repeat("x", size)
 	r, w := io.Pipe()
@@ -172,7 +165,7 @@ func TestBatchOrderAndMemory(t *testing.T) {
 		b := bufio.NewWriter(w)
 		for i := range lines {
 			extra := ""
-			if i%7 == 0 { // some lines are much longer, so that workers overtake each other
+			if i%7 == 0 { // Some lines are much longer, so that workers overtake each other.
 				extra = text[:1000*(i%40)]
 			}
 			fmt.Fprintf(b, `{"input":[{"role":"user","content":"%s%s"},{"type":"function_call_output","call_id":"call_%d","output":""}]}`+"\n", text, extra, i)
@@ -197,7 +190,7 @@ func TestBatchOrderAndMemory(t *testing.T) {
 			t.Fatalf("line %d reports %s", i+1, line)
 		}
 	}
-	// The batch has 80 MB; a few chunks are far less.
+	// The batch has 80 MB; a few chunks are much smaller.
 	most := int64(watched.peak) - int64(before)
 	t.Logf("the heap grew by %d KB", most>>10)
 	if most > 8<<20 {
@@ -205,7 +198,6 @@ func TestBatchOrderAndMemory(t *testing.T) {
 	}
 }
 
-// A watch looks at the heap while it is read.
 type watch struct {
 	r     io.Reader
 	reads int
@@ -219,7 +211,6 @@ func (w *watch) Read(p []byte) (int, error) {
 	return w.r.Read(p)
 }
 
-// heap is what is in use: the collector runs first, which a busy machine lets wait.
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -227,8 +218,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// Standard output that takes no more, a full disk for example, is an error.
-func TestFullDisk(t *testing.T) {
+func TestFullDiskIsReported(t *testing.T) {
 	var errs bytes.Buffer
 	batch := strings.Repeat(`[{"role":"user","content":"hi"}]`+"\n", 50_000)
 	status := run(&environment{args: []string{"check", "--json"}, stdin: strings.NewReader(batch), stdout: fullDisk{}, stderr: &errs, getenv: os.Getenv})
@@ -241,9 +231,8 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
-// Whatever comes in, the program answers; with --json in lines of JSON.
 func FuzzCheck(f *testing.F) {
-	for _, z := range zoo(f) { // each once: all of them are run before the first new input is
+	for _, z := range zoo(f) { // Each input is added once, because all are run before the first new input.
 		if len(z.body())%2 == 0 {
 			f.Add([]byte(z.body()), false)
 		} else {

@@ -16,7 +16,6 @@ import (
 	"github.com/pare-llm/pare/internal/atomicfile"
 )
 
-// tree reads all files below this folder, links as what they lead to.
 func tree(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -37,9 +36,9 @@ func tree(t *testing.T) map[string]string {
 	return all
 }
 
-// TestDefectR1 has the ways in which two roles of a run can meet in one file. Nothing may
-// be written then.
-func TestDefectR1(t *testing.T) {
+// TestOneFileHasOneRole tries all ways in which two flags can name the same file. Nothing may be
+// written then.
+func TestOneFileHasOneRole(t *testing.T) {
 	const trim = "trim --max-messages 1 "
 	for _, c := range []struct{ args, want string }{
 		{"fix -i s.json --receipt s.json.bak", "--receipt s.json.bak and the backup of s.json"},
@@ -117,8 +116,8 @@ func TestDefectR1(t *testing.T) {
 	}
 }
 
-// TestDefectR1Apart: what looks alike and is not the same is let through.
-func TestDefectR1Apart(t *testing.T) {
+// TestSeparateFilesDoNotClash tries names that look alike but are different files.
+func TestSeparateFilesDoNotClash(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("sub", 0o777); err != nil {
 		t.Fatal(err)
@@ -136,8 +135,7 @@ func TestDefectR1Apart(t *testing.T) {
 	}
 }
 
-// TestDefectR1Streams: standard input and output are files as well.
-func TestDefectR1Streams(t *testing.T) {
+func TestRedirectedStreamsAreClaimed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {
 		t.Helper()
@@ -185,7 +183,7 @@ func TestDefectR1Streams(t *testing.T) {
 			t.Fatalf("%s has changed the input", c.args)
 		}
 	}
-	// A report that is written into the folder it is about is no part of it.
+	// A report in the folder that it is about is not a part of the report.
 	if err := os.Mkdir("sub", 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +197,7 @@ func TestDefectR1Streams(t *testing.T) {
 	}
 }
 
-// TestDefectR7Modes: what is made from a private transcript is private.
-func TestDefectR7Modes(t *testing.T) {
+func TestOutputIsAsPrivateAsTheInput(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0o022))
 	for _, c := range []struct {
 		args string
@@ -233,8 +230,7 @@ func TestDefectR7Modes(t *testing.T) {
 	}
 }
 
-// TestDefectR7Pipe: a pipe that happens to be called pare.toml is refused, not read.
-func TestDefectR7Pipe(t *testing.T) {
+func TestPipeAsConfigIsRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := syscall.Mkfifo("pare.toml", 0o600); err != nil {
 		t.Skip("no pipes with names here:", err)
@@ -247,8 +243,7 @@ func TestDefectR7Pipe(t *testing.T) {
 	}
 }
 
-// TestDefectR7PipeInPlace: what cannot be replaced is refused before anybody waits for it.
-func TestDefectR7PipeInPlace(t *testing.T) {
+func TestPipesAreNotReplaced(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := syscall.Mkfifo("s.json", 0o600); err != nil {
 		t.Skip("no pipes with names here:", err)
@@ -261,8 +256,7 @@ func TestDefectR7PipeInPlace(t *testing.T) {
 	}
 }
 
-// TestDefectR7PipesInFolders: what lies in a folder and may never end is not waited for.
-func TestDefectR7PipesInFolders(t *testing.T) {
+func TestPipesInFoldersAreSkipped(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, folder := range []string{"plain", "none/message/ses_1", "storage/message/ses_1"} {
 		if err := os.MkdirAll(folder, 0o777); err != nil {
@@ -287,8 +281,7 @@ func TestDefectR7PipesInFolders(t *testing.T) {
 	}
 }
 
-// TestDefectR7FullDisk: what could not be said is no success.
-func TestDefectR7FullDisk(t *testing.T) {
+func TestUnwrittenOutputIsAnError(t *testing.T) {
 	for _, args := range []string{"explain", "explain --json", "explain orphan-call", "explain --json orphan-call", "rules", "rules --json", "completion bash", "man", "init -"} {
 		var errs bytes.Buffer
 		status := run(&environment{args: strings.Fields(args), stdin: strings.NewReader(""), stdout: fullDisk{}, stderr: &errs, getenv: os.Getenv})
@@ -298,14 +291,12 @@ func TestDefectR7FullDisk(t *testing.T) {
 	}
 }
 
-// TestDefectR7TwoAtOnce: of two runs that have read the same file only one rewrites it.
-func TestDefectR7TwoAtOnce(t *testing.T) {
+func TestTwoRunsDoNotOverwriteEachOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.json")
 	if err := os.WriteFile(path, []byte(faulty), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	// The second run begins, and ends, when the first has read everything and is about to
-	// write.
+	// The second run starts and ends after the first has read everything and before it writes.
 	second, first := -1, -1
 	var errs bytes.Buffer
 	create := func(name string, perm os.FileMode) (atomicfile.File, error) {
@@ -321,7 +312,7 @@ func TestDefectR7TwoAtOnce(t *testing.T) {
 	if got, err := os.ReadFile(path + ".bak"); err != nil || string(got) != faulty {
 		t.Errorf("the backup is not the original: %v", err)
 	}
-	// While another process holds a lock on it, it is left alone.
+	// A file that another process has locked is left alone.
 	if err := os.WriteFile(path, []byte(faulty), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -340,8 +331,8 @@ func TestDefectR7TwoAtOnce(t *testing.T) {
 	}
 }
 
-// TestDefectR7ManyAtOnce is the same with processes that do not wait for each other.
-func TestDefectR7ManyAtOnce(t *testing.T) {
+// TestManyRunsKeepEveryLine rewrites the same file from processes that do not wait for each other.
+func TestManyRunsKeepEveryLine(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -353,7 +344,7 @@ func TestDefectR7ManyAtOnce(t *testing.T) {
 	var all []*exec.Cmd
 	for range 6 {
 		c := exec.Command(self, "fix", "-i", path)
-		c.Args[0] = "pare" // testscript's main goes by the name
+		c.Args[0] = "pare" // the main function of testscript dispatches on this name
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -27,26 +27,23 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A desert is a place without a network but for loopback: what runs there reaches
-// the stand-in and nothing else. Without the right to make one, its programs run
-// as any other, and the test says so.
 type desert struct {
 	do     chan func()
-	closed bool            // nothing outside can be reached
-	until  context.Context // ends a little before the run of tests does
+	closed bool
+	until  context.Context
 }
 
 func newDesert(t *testing.T) *desert {
 	d := &desert{do: make(chan func()), until: t.Context()}
-	if end, ok := t.Deadline(); ok { // so that no client outlives it
+	if end, ok := t.Deadline(); ok { // no client may outlive the test
 		var cancel func()
 		d.until, cancel = context.WithDeadline(d.until, end.Add(-30*time.Second))
 		t.Cleanup(cancel)
 	}
 	ready := make(chan bool)
 	go func() {
-		// The thread that leaves the network is never unlocked, so it ends with this
-		// goroutine. Sockets that it opens and programs that it starts are in there.
+		// The thread that leaves the network is never unlocked, so it ends with this goroutine. Its
+		// sockets and child processes are in the new namespace.
 		runtime.LockOSThread()
 		ready <- syscall.Unshare(syscall.CLONE_NEWNET) == nil && loopbackUp() == nil
 		for f := range d.do {
@@ -58,7 +55,6 @@ func newDesert(t *testing.T) *desert {
 	return d
 }
 
-// in runs f there and returns when it is done.
 func (d *desert) in(f func()) {
 	done := make(chan bool)
 	d.do <- func() { f(); close(done) }
@@ -73,16 +69,14 @@ func loopbackUp() error {
 	return nil
 }
 
-// A standIn answers as the API does: it refuses what the check refuses.
 type standIn struct {
 	url    string
-	cwd    string // where the files are that it asks to read
+	cwd    string
 	mu     sync.Mutex
 	asked  []asked
-	others []string // requests it had no answer for
+	others []string
 }
 
-// asked is a request for a reply of the conversation.
 type asked struct {
 	body  []byte
 	found []wire.Finding
@@ -122,7 +116,6 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// An apiRequest is what the stand-in looks at.
 type apiRequest struct {
 	Model    string
 	Stream   bool
@@ -137,7 +130,7 @@ type apiRequest struct {
 func (s *standIn) reply(w http.ResponseWriter, body []byte) {
 	var req apiRequest
 	_ = json.Unmarshal(body, &req)
-	if len(req.Tools) > 0 { // else it asks for a title or the like
+	if len(req.Tools) > 0 { // without tools the client asks for a title
 		a := asked{body: body}
 		parsed, err := wire.Parse(body, wire.Options{Dialect: wire.Anthropic})
 		if a.err = err; err == nil {
@@ -182,7 +175,6 @@ func (s *standIn) reply(w http.ResponseWriter, body []byte) {
 	event("message_stop", `{"type":"message_stop"}`)
 }
 
-// A replyBlock is a block of a reply, as it is streamed.
 type replyBlock struct {
 	whole, start string
 	deltas       []string
@@ -203,7 +195,6 @@ func callBlock(id, tool, input string) replyBlock {
 	}
 }
 
-// claudeOrders are the prompts that the stand-in answers with calls.
 var claudeOrders = map[string][]replyBlock{
 	"read both files": {
 		textBlock("Reading both files."),
@@ -214,8 +205,6 @@ var claudeOrders = map[string][]replyBlock{
 
 var promptWords = regexp.MustCompile(`prompt (\d+): ([a-z ]+)`)
 
-// answer makes the reply to the last message: calls where the prompt orders them,
-// else a text that carries the number of the prompt.
 func (s *standIn) answer(req *apiRequest) []replyBlock {
 	n := len(req.Messages)
 	if n == 0 || len(req.Tools) == 0 {
@@ -244,15 +233,12 @@ func contentsOf(req *apiRequest) [][]byte {
 	return all
 }
 
-// A claudeCode is an installed Claude Code.
 type claudeCode struct {
 	version string
 	argv    []string
 	desert  *desert
 }
 
-// newClaudeCode returns the client in a folder that scripts/client.sh has filled: a
-// program of its own, or in old versions a script.
 func newClaudeCode(dir string, d *desert) (*claudeCode, error) {
 	c := &claudeCode{version: strings.TrimPrefix(filepath.Base(dir), "claude-code@"), desert: d}
 	at := filepath.Join(dir, "node_modules", "@anthropic-ai")
@@ -265,12 +251,11 @@ func newClaudeCode(dir string, d *desert) (*claudeCode, error) {
 	} else {
 		return nil, err
 	}
-	// Its own choice of a model differs from version to version.
+	// The default model differs between versions.
 	c.argv = append(c.argv, "--model", "claude-sonnet-4-5")
 	return c, nil
 }
 
-// clientsFolder is where scripts/client.sh installs.
 func clientsFolder() string {
 	if dir := os.Getenv("PARE_CLIENTS"); dir != "" {
 		return dir
@@ -278,7 +263,6 @@ func clientsFolder() string {
 	return filepath.Join(os.Getenv("HOME"), ".cache", "pare-clients")
 }
 
-// A seat is the home of one session.
 type seat struct {
 	home, cwd string
 }
@@ -294,7 +278,6 @@ func newSeat(t *testing.T) seat {
 	return s
 }
 
-// run runs the client with a prompt in a seat, and returns what it printed.
 func (c *claudeCode) run(api *standIn, s seat, prompt string, args ...string) (out string, err error) {
 	argv := append(append(append([]string{}, c.argv...), args...), "-p", prompt)
 	cmd := exec.CommandContext(c.desert.until, argv[0], argv[1:]...)
@@ -313,22 +296,19 @@ func (c *claudeCode) run(api *standIn, s seat, prompt string, args ...string) (o
 	c.desert.in(func() { err = cmd.Start() })
 	if err == nil {
 		err = cmd.Wait()
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // whoever of its group is left
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the rest of its process group
 	}
 	return buf.String(), err
 }
 
-// A held session is a genuine one: the client made it, the stand-in spoke, the tools ran.
 type held struct {
 	id    string
-	cwd   string // the client finds sessions by the folder they were held in
+	cwd   string
 	lines [][]byte
 }
 
 var claudePrompts = []string{"hello", "read both files", "run the program", "well done"}
 
-// hold lets the client hold a session: a greeting, two calls at once, one call, a
-// farewell.
 func (c *claudeCode) hold(t *testing.T) held {
 	s := newSeat(t)
 	for name, text := range map[string]string{"a.txt": "contents alpha\n", "b.txt": "contents beta\n"} {
@@ -359,8 +339,6 @@ func (c *claudeCode) hold(t *testing.T) held {
 
 func sessionID(file string) string { return strings.TrimSuffix(filepath.Base(file), ".jsonl") }
 
-// newest returns the session file that was written last. Old versions begin a new
-// one on each resume.
 func (s seat) newest(t *testing.T) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(s.home, ".claude", "projects", "*", "????????-????-*.jsonl"))
@@ -376,11 +354,10 @@ func (s seat) newest(t *testing.T) string {
 	return newest
 }
 
-// resume gives the client a session in a fresh home, resumes it, and returns the
-// request that came of it.
 func (c *claudeCode) resume(t *testing.T, s held, raw []byte) resumed {
 	seat := seat{home: t.TempDir(), cwd: s.cwd}
-	// A project's folder is called like its path, with dashes for all but letters.
+	// The folder of a project is its path with dashes for all other characters than letters and
+	// digits.
 	project := filepath.Join(seat.home, ".claude", "projects", regexp.MustCompile(`[^a-zA-Z0-9]`).ReplaceAllString(s.cwd, "-"))
 	if err := os.MkdirAll(project, 0o755); err != nil {
 		t.Fatal(err)
@@ -402,17 +379,15 @@ func (c *claudeCode) resume(t *testing.T, s held, raw []byte) resumed {
 	return r
 }
 
-// resumed is what came of a resume.
 type resumed struct {
-	asked       // the last request
-	sent   bool // there was one
+	asked
+	sent   bool
 	out    string
-	err    error // of the client
+	err    error
 	others []string
-	file   []byte // the session file afterwards
+	file   []byte
 }
 
-// verdict says in a few words how the client fared with a file that holds texts.
 func (r *resumed) verdict(texts []string) string {
 	switch {
 	case !r.sent:
@@ -431,10 +406,8 @@ func (r *resumed) verdict(texts []string) string {
 	return "clean"
 }
 
-// ownStub is what new versions send for a result that they miss.
 const ownStub = "[Tool result missing"
 
-// lacking returns what of want is not in got.
 func lacking(want, got []string) (out []string) {
 	for _, w := range want {
 		if !slices.Contains(got, w) {
@@ -444,14 +417,12 @@ func lacking(want, got []string) (out []string) {
 	return out
 }
 
-// A wound is damage that users have reported.
 type wound struct {
 	name  string
-	brief bool // in the short selection
+	brief bool
 	hit   func(t *testing.T, s held) [][]byte
 }
 
-// line returns the place of the only line that holds all words.
 func (s held) line(t *testing.T, words ...string) int {
 	t.Helper()
 	at := -1
@@ -481,7 +452,6 @@ func (s held) call(t *testing.T, id string) int {
 }
 func (s held) result(t *testing.T, id string) int { return s.line(t, `"tool_use_id":"`+id+`"`) }
 
-// without returns the lines without some.
 func (s held) without(gone ...int) [][]byte {
 	var out [][]byte
 	for i, l := range s.lines {
@@ -516,7 +486,7 @@ var wounds = []wound{
 		i := s.result(t, "toolu_01run")
 		old, again := uuidOf(s.lines[i]), "11111111-2222-4333-8444-555555555555"
 		out := slices.Clone(s.lines)
-		for j := range out { // what hung on the result hangs on its double
+		for j := range out {
 			out[j] = bytes.Replace(out[j], []byte(`{"parentUuid":"`+old), []byte(`{"parentUuid":"`+again), 1)
 		}
 		double := bytes.Replace(s.lines[i], []byte(`"uuid":"`+old), []byte(`"uuid":"`+again), 1)
@@ -541,7 +511,6 @@ var wounds = []wound{
 		return out
 	}},
 	{"killed, and gone on without the calls", false, func(t *testing.T, s held) [][]byte {
-		// As 1.0 goes on: at the text in front of the calls, which stay on a branch.
 		text := s.line(t, "Reading both files")
 		out := append(slices.Clone(s.lines[:s.call(t, "toolu_01read_b")+1]), s.prompt8(t, uuidOf(s.lines[text]), ""))
 		return out
@@ -557,8 +526,6 @@ var wounds = []wound{
 	}},
 }
 
-// prompt8 is a further prompt behind everything, which links to a line. A session names
-// another one than its own.
 func (s held) prompt8(t *testing.T, parent, session string) []byte {
 	t.Helper()
 	p := s.lines[s.line(t, `"prompt 3: `)]
@@ -582,13 +549,11 @@ var parentMember = regexp.MustCompile(`^\{"parentUuid":("[^"]*"|null)`)
 
 func parentOf(line []byte) []byte { return parentMember.Find(line) }
 
-// textMarks are the words by which a text of the conversation is known.
 var textMarks = []string{
 	"prompt 1: ", "reply 1: ", "prompt 2: ", "Reading both files", "contents alpha", "contents beta", "reply 2: ",
 	"prompt 3: ", "output of the program", "reply 3: ", "prompt 4: ", "reply 4: ", "prompt 8: ",
 }
 
-// textsHeld returns the marks of the messages that a file still holds, on whatever lines.
 func textsHeld(raw []byte) (all []string) {
 	var found []byte
 	for at := range raw {
@@ -605,7 +570,6 @@ func textsHeld(raw []byte) (all []string) {
 	return marksIn(found)
 }
 
-// outputs leaves calls away: the command of a call may hold the words of its result.
 func outputs(content json.RawMessage) []byte {
 	var blocks []struct {
 		Type          string
@@ -630,7 +594,6 @@ func marksIn(text []byte) (all []string) {
 	return all
 }
 
-// textsSent returns the marks of a request.
 func textsSent(body []byte) []string {
 	var req apiRequest
 	_ = json.Unmarshal(body, &req)
@@ -641,13 +604,6 @@ func textsSent(body []byte) []string {
 	return marksIn(found)
 }
 
-// TestClaudeClient resumes broken and repaired sessions with the real Claude Code,
-// against a stand-in for the API: whatever the client makes of the broken file, what
-// it makes of the repaired one is accepted and holds all that was said. The session
-// is one that the client itself has held.
-//
-// It runs where scripts/client.sh has installed the client: briefly by default, with
-// all versions, all damage and the broken files too if PARE_CLIENTS_TEST is 1.
 func TestClaudeClient(t *testing.T) {
 	full := os.Getenv("PARE_CLIENTS_TEST") == "1"
 	dirs, _ := filepath.Glob(filepath.Join(clientsFolder(), "claude-code@*"))
@@ -678,7 +634,6 @@ func TestClaudeClient(t *testing.T) {
 	}
 }
 
-// compareVersions compares names that end in version numbers.
 func compareVersions(a, b string) int {
 	number := func(name string) (n [3]int) {
 		fmt.Sscanf(name[strings.LastIndexByte(name, '@')+1:], "%d.%d.%d", &n[0], &n[1], &n[2])
@@ -690,7 +645,7 @@ func compareVersions(a, b string) int {
 
 func (c *claudeCode) test(t *testing.T, s held, full bool) {
 	rows := make([]string, len(wounds))
-	t.Run("resume", func(t *testing.T) { // returns when all are done
+	t.Run("resume", func(t *testing.T) { // returns after all parallel subtests
 		for i, w := range wounds {
 			if !full && !w.brief {
 				continue
@@ -709,8 +664,6 @@ func (c *claudeCode) test(t *testing.T, s held, full bool) {
 	t.Logf("Claude Code %s\n%s\n%s", c.version, head, strings.Join(rows, "\n"))
 }
 
-// testWound resumes the broken file and the repaired ones, and returns a row for the
-// table.
 func (c *claudeCode) testWound(t *testing.T, s held, w wound, full bool) (row string) {
 	raw := bytes.Join(w.hit(t, s), nil)
 	said := textsHeld(raw)
@@ -735,8 +688,8 @@ func (c *claudeCode) testWound(t *testing.T, s held, w wound, full bool) (row st
 		case r.asked.err != nil || len(r.found) > 0:
 			t.Errorf("append only %v: the repaired session is refused: %v %v", o.AppendOnly, r.asked.err, r.found)
 		}
-		// New versions go on where the last line of the type last-prompt says, so a branch
-		// behind it is not taken: docs/clients.md.
+		// New versions continue where the last line of type last-prompt points, so they ignore a
+		// branch after it.
 		if lost := lacking(said, textsSent(r.body)); len(lost) > 0 && !o.AppendOnly {
 			t.Errorf("the repaired session has lost %q", lost)
 		}
@@ -750,7 +703,6 @@ func (c *claudeCode) testWound(t *testing.T, s held, w wound, full bool) (row st
 	return row
 }
 
-// sessionRules returns the rules that a session file breaks.
 func sessionRules(t *testing.T, raw []byte) (rules []string) {
 	t.Helper()
 	l, err := agentlog.Read("session.jsonl", raw, agentlog.Options{})
@@ -763,7 +715,6 @@ func sessionRules(t *testing.T, raw []byte) (rules []string) {
 	return rules
 }
 
-// repairSession repairs a session file by the program, which does what the library does.
 func repairSession(t *testing.T, raw []byte, o agentlog.Options) []byte {
 	t.Helper()
 	l, err := agentlog.Read("session.jsonl", raw, o)

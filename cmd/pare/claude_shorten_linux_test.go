@@ -8,8 +8,6 @@ import (
 	"testing"
 )
 
-// testShortened lets the real client resume sessions that were made shorter: it sends what is
-// left of them, and nothing of what is gone, and it goes on appending to them.
 func (c *claudeCode) testShortened(t *testing.T, s held, full bool) {
 	whole := bytes.Join(s.lines, nil)
 	for _, x := range []struct {

@@ -16,7 +16,6 @@ import (
 	"testing"
 )
 
-// namesForShells are names that a shell would act upon if a printed command held them as they are.
 var namesForShells = []string{
 	"a;touch PWN;.jsonl", "$(touch PWN).jsonl", "it's `touch PWN`.jsonl", "a\ntouch PWN\n.jsonl", "a b\t\x1b[2J\".jsonl", "--in-place.jsonl", "-.jsonl", "~root.jsonl", "%s\\n&touch PWN.jsonl", "Größe 文件 🙂.jsonl",
 }
@@ -29,11 +28,8 @@ const (
 	openCallRequest = `{"model":"claude-opus-4-6","max_tokens":9,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"f","input":{}}]},{"role":"user","content":"on"}]}`
 )
 
-// printedCommand finds a command in a line of a report.
 var printedCommand = regexp.MustCompile(`\b(pare (fix|trim|undo|check|view|rules|session|explain)|cp|cd|pi --session) .*`)
 
-// TestPrintedCommandsAddressTheFile runs each command that is printed about files with hostile names in a real
-// shell: programs get the name of the file, and nothing else is run.
 func TestPrintedCommandsAddressTheFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the printed commands are those of Unix")
@@ -60,8 +56,6 @@ func TestPrintedCommandsAddressTheFile(t *testing.T) {
 	}
 }
 
-// A printed collects commands that pare prints, and runs them in a place where each program
-// notes its arguments.
 type printed struct {
 	t                     *testing.T
 	name                  string
@@ -93,7 +87,6 @@ func (p *printed) write(name, text string) {
 	}
 }
 
-// run lets pare print, and runs the commands of each line that it prints.
 func (p *printed) run(args []string) {
 	p.t.Helper()
 	var out bytes.Buffer
@@ -123,7 +116,7 @@ func (p *printed) execute(args []string, command string) {
 	noted, _ := os.ReadFile(p.notes)
 	words := strings.Split(strings.TrimSuffix(string(noted), "\x00"), "\x00")
 	addressed := slices.ContainsFunc(words, func(w string) bool { return strings.HasSuffix(w, p.name) || strings.HasSuffix(w, p.name+".bak") })
-	followsFolder := strings.HasPrefix(command, "cd /home/dev && ") // which is not on this machine
+	followsFolder := strings.HasPrefix(command, "cd /home/dev && ") // the folder does not exist on this machine
 	explainsRule := strings.HasPrefix(command, "pare explain ")
 	if !addressed && !followsFolder && !explainsRule {
 		p.t.Errorf("%q: pare %q prints %q, which passes %q (%v %s)", p.name, args, command, words, err, out)
@@ -131,7 +124,6 @@ func (p *printed) execute(args []string, command string) {
 	p.count++
 }
 
-// end fails if a command has created a file.
 func (p *printed) end() {
 	p.t.Helper()
 	_ = filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, _ error) error {
@@ -142,11 +134,8 @@ func (p *printed) end() {
 	})
 }
 
-// beginsCommand matches texts that end within a command line.
 var beginsCommand = regexp.MustCompile(`(^|[^a-z-])(pare (fix|trim|undo|check|view|rules|session|explain|doctor|run|trust)|cp|cd|export|alias|claude|codex|pi|gemini|qwen|opencode|copilot|goose)( [^;:]*)? (--[a-z]+=)?$|\bpare (fix|trim|undo|check|view|rules|session|explain|doctor|run|trust) [^;:]*%[sq]`)
 
-// TestCommandsAreBuiltFromWords reads the sources: no name is appended to a command line by hand, since only
-// screen.Command quotes it.
 func TestCommandsAreBuiltFromWords(t *testing.T) {
 	files, err := filepath.Glob("../internal/*/*.go")
 	own, err2 := filepath.Glob("*.go")
@@ -182,7 +171,6 @@ func TestCommandsAreBuiltFromWords(t *testing.T) {
 	}
 }
 
-// literal returns the text at the end of an expression.
 func literal(e ast.Expr) string {
 	if b, ok := e.(*ast.BinaryExpr); ok {
 		e = b.Y

@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// talk is a transcript of plain questions and answers.
 func talk(turns int) string {
 	var b strings.Builder
 	b.WriteString(`{"model":"gpt-4.1","messages":[`)
@@ -24,8 +23,7 @@ func talk(turns int) string {
 	return b.String() + "]}"
 }
 
-// A model is asked for the summary, with the key that the environment holds.
-func TestCompactEndpoint(t *testing.T) {
+func TestCompactAsksEndpoint(t *testing.T) {
 	for api, reply := range map[string]string{
 		"openai":    `{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"They agreed on everything."}}]}`,
 		"anthropic": `{"type":"message","role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"They agreed on everything."}]}`,
@@ -53,8 +51,7 @@ func TestCompactEndpoint(t *testing.T) {
 	}
 }
 
-// A model that does not answer costs no more than --timeout, and the transcript stays.
-func TestCompactTimeout(t *testing.T) {
+func TestCompactStopsAtTimeout(t *testing.T) {
 	done := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-done }))
 	defer server.Close()
@@ -66,17 +63,18 @@ func TestCompactTimeout(t *testing.T) {
 	}
 }
 
-// Whatever history is compacted, what comes out is as clean as what went in.
-func TestCompactZoo(t *testing.T) {
+// TestCompactOfZooIsClean compacts every incident; the result must not have more findings than the
+// input.
+func TestCompactOfZooIsClean(t *testing.T) {
 	for name, z := range zoo(t) {
 		for _, how := range [][]string{{"--by", "extract"}, {"--summary", "s"}, {"--summary", "s", "--fold-task"}} {
 			args := append([]string{"compact", "--json", "--inside", "--min-keep", "1", "--as", z.Dialect}, how...)
 			status, out, errs := program(strings.NewReader(z.body()), args...)
 			if status > statusFindings {
-				continue // it cannot be read
+				continue // unreadable
 			}
 			if out == z.body() {
-				continue // left alone
+				continue // unchanged
 			}
 			if now, report, _ := program(strings.NewReader(out), "check", "--json", "--as", z.Dialect); now != status {
 				t.Errorf("%s, %v: compact ended in status %d (%s), check of its result in %d:\n%s", name, how, status, errs, now, report)

@@ -13,13 +13,9 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// shells says how each shell completes a line: a program that prints what it makes of
-// the last word, a line each.
 var shells = map[string][]string{
 	"bash": {"bash", "--norc", "-c", `source "$1"; IFS=' ' read -ra COMP_WORDS <<<"${2//=/ = }"; [[ $2 == *' ' ]] && COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pare; printf '%s\n' "${COMPREPLY[@]}"`, "bash"},
 	"fish": {"fish", "--no-config", "-c", `source $argv[1]; complete -C $argv[2] | string replace -r '\t.*' '' | string replace -r '^--[a-z]+=' ''; true`},
-	// Zsh completes at a terminal only. A function in the place of pare prints what the
-	// line has become.
 	"zsh": {"zsh", "-f", "-c", `
 zmodload zsh/zpty
 zpty z zsh -f -i
@@ -32,8 +28,7 @@ print -r -- "${${out##* }#--*=}"
 zpty -d z`, "zsh"},
 }
 
-// TestCompletions runs every shell that is here.
-func TestCompletions(t *testing.T) {
+func TestCompletionsWorkInShells(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"alone.json", "two words.json"} {
 		if err := os.WriteFile(filepath.Join(folder, name), nil, 0o600); err != nil {
@@ -76,8 +71,7 @@ func TestCompletions(t *testing.T) {
 	}
 }
 
-// TestCompletionLists wants lists from the shells that print them.
-func TestCompletionLists(t *testing.T) {
+func TestCompletionsListEveryCommand(t *testing.T) {
 	for _, shell := range []string{"bash", "fish"} {
 		if _, err := exec.LookPath(shell); err != nil {
 			t.Logf("NOT TESTED: %s is not installed here", shell)
@@ -112,7 +106,6 @@ func completionFor(t *testing.T, shell string) []byte {
 	return out.Bytes()
 }
 
-// complete lets a shell complete a line in a folder.
 func complete(t *testing.T, program []string, folder, script, line string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program[0], append(program[1:len(program):len(program)], script, line)...)

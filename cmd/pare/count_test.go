@@ -8,13 +8,12 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
-// The parts add up to the whole, in both ways to divide it, and message by message.
 func TestCountAddsUp(t *testing.T) {
 	for name, z := range zoo(t) {
 		for _, tokenizer := range []string{"estimate", "o200k"} {
 			status, out, errs := program(strings.NewReader(z.body()), "count", "--json", "--by-message", "--as", z.Dialect, "--tokenizer", tokenizer)
 			if status != statusClean {
-				continue // it cannot be read
+				continue // unreadable
 			}
 			var n countJSON
 			if err := json.Unmarshal([]byte(out), &n); err != nil || errs != "" {
@@ -34,7 +33,7 @@ func TestCountAddsUp(t *testing.T) {
 	}
 }
 
-func TestBar(t *testing.T) {
+func TestBarShowsEighths(t *testing.T) {
 	for share, want := range map[float64]string{0: "    ", 0.5: "██  ", 1: "████", 2: "████", 0.03: "▏   ", 0.3: "█▎  "} {
 		if got := screen.Bar(share, 4); got != want {
 			t.Errorf("screen.Bar(%v) = %q, want %q", share, got, want)

@@ -15,24 +15,21 @@ import (
 	"strings"
 )
 
-// A dialAgent is an agent in the test of the hosts that pare run dials. Its stand-in finds the base
-// URL as the agent does, with code of its own, and sends the request of the agent.
 type dialAgent struct {
-	name    string
-	program string
-	path    string // of the request, after the base URL
-	version string // the end of a base URL that a person configures
-	vendor  string // the default base URL; "": without a configuration the agent sends nothing
-	// The sources of configuration; "" or nil: there is none of this kind.
+	name     string
+	program  string
+	path     string
+	version  string
+	vendor   string
 	variable string
-	foreign  string // a variable of the vendor that the agent does not read
-	user     string // a file below the home folder
-	project  string // a file below the working folder
+	foreign  string
+	user     string
+	project  string
 	text     func(base string) string
 	args     func(base string) []string
-	base     func() string // the base URL that the agent uses, in the process of the stand-in
-	generic  bool          // pare run knows only its variables
-	many     bool          // it has further hosts, so that a dead host in a file is no reason not to start
+	base     func() string
+	generic  bool
+	many     bool
 }
 
 const (
@@ -107,8 +104,6 @@ var dialAgents = []dialAgent{
 		text: providerText("anthropic"), base: func() string { return opencodeBase("OPENCODE", "anthropic") }},
 }
 
-// dialStandIn is the process of an agent. It prints the base URL, and the status, the location and
-// the body of the reply. A base URL outside of this machine is printed and not used.
 func dialStandIn(name string) {
 	for _, a := range dialAgents {
 		if a.name != name {
@@ -147,7 +142,6 @@ func firstBase(all ...string) string {
 
 func inHome(name string) string { return filepath.Join(os.Getenv("HOME"), name) }
 
-// lineOf returns the rest of the line of a file that begins with a prefix.
 func lineOf(path, prefix string) string {
 	text, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(text)) {
@@ -158,7 +152,6 @@ func lineOf(path, prefix string) string {
 	return ""
 }
 
-// jsonOf returns a text in a file of JSON.
 func jsonIn(path string, keys ...string) string {
 	text, _ := os.ReadFile(path)
 	return jsonAt(text, keys...)
@@ -188,7 +181,6 @@ func claudeBase() string {
 	return firstBase(argument, jsonIn(".claude/settings.local.json", "env", name), jsonIn(".claude/settings.json", "env", name), jsonIn(inHome(".claude/settings.json"), "env", name), os.Getenv(name), anthropicVendor)
 }
 
-// codexBase: the last -c argument wins.
 func codexBase(key, vendor string) string {
 	var argument string
 	for i, arg := range os.Args[:len(os.Args)-1] {
@@ -216,7 +208,6 @@ func piText(id string) func(string) string {
 	return func(base string) string { return `{"providers":{"` + id + `":{"baseUrl":"` + base + `"}}}` }
 }
 
-// piBase: an extension beats models.json.
 func piBase(id, vendor string) string {
 	var extension string
 	for i, arg := range os.Args[:len(os.Args)-1] {
@@ -231,8 +222,6 @@ func piBase(id, vendor string) string {
 	return firstBase(extension, jsonIn(inHome(".pi/agent/models.json"), "providers", id, "baseUrl"), vendor)
 }
 
-// recordedPare is the program with a recorder: each address that pare run dials and each name that
-// the process looks up become a line of the file PARE_DIALS. No name has an address.
 func recordedPare() {
 	file, err := os.OpenFile(os.Getenv("PARE_DIALS"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -246,8 +235,6 @@ func recordedPare() {
 	runProcess(func(address string) { fmt.Fprintln(file, "dial", address) })
 }
 
-// answerNoName reads queries to a name server, writes their names to the file, and answers that no
-// such name exists.
 func answerNoName(c net.Conn, file io.Writer) {
 	defer c.Close()
 	for {

@@ -16,7 +16,7 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-func TestAges(t *testing.T) {
+func TestAgesAreParsedAndPrinted(t *testing.T) {
 	for s, want := range map[string]time.Duration{"36h": 36 * time.Hour, "7d": 168 * time.Hour, "1.5d": 36 * time.Hour, "2w": 336 * time.Hour} {
 		if got, ok := parseAge(s); !ok || got != want {
 			t.Errorf("parseAge(%q) = %v, %v", s, got, ok)
@@ -37,7 +37,7 @@ func TestAges(t *testing.T) {
 	}
 }
 
-func TestClipFront(t *testing.T) {
+func TestClipFrontKeepsTheEnd(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		n    int
@@ -49,7 +49,7 @@ func TestClipFront(t *testing.T) {
 	}
 }
 
-func TestConsent(t *testing.T) {
+func TestRepairPromptAsksUntilAllOrQuit(t *testing.T) {
 	for answers, want := range map[string]string{
 		"y\nn\ny\n": "yny", "maybe\nYES\nno\n": "ynn", "n\na\n": "nyy", "y\nq\n": "ynn", "": "nnn", "y": "ynn", "v\nd\n?\ny\nq\n": "ynn",
 	} {
@@ -65,8 +65,6 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// TestDoctorBoundsMemory checks many large sessions and wants no more of them in memory
-// than there are cores.
 func TestDoctorBoundsMemory(t *testing.T) {
 	switch {
 	case trial.Race:
@@ -87,8 +85,8 @@ func TestDoctorBoundsMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A session and its index, per core, and what the program takes without any. How much garbage
-	// there is beside them depends on how busy the machine is, so that gets no room.
+	// A session and its index per core, and the memory of the program itself. The limit makes the
+	// collector run in time even on a busy machine.
 	limit := uint64(64<<20 + runtime.GOMAXPROCS(0)*size*6)
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(limit) * 3 / 4))
 	var most uint64

@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// TestDoctorWatch: what is told of a session while its agent runs: that it breaks, is nearly full, is
-// full, is well again; not that a call at its end is still running, and nothing twice. No clock
-// decides: each look is asked for.
-func TestDoctorWatch(t *testing.T) {
+// TestDoctorWatchReportsNewTroubleOnce watches a session that breaks, fills up and recovers. The
+// test triggers every look, so no clock decides.
+func TestDoctorWatchReportsNewTroubleOnce(t *testing.T) {
 	home := t.TempDir()
 	file := filepath.Join(home, ".claude/projects/-home-ada-shop/s.jsonl")
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -35,14 +34,14 @@ func TestDoctorWatch(t *testing.T) {
 	call := line(2, 1, "assistant", `{"id":"msg_2","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"npm test"}}]}`)
 	result := line(3, 2, "user", `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"ok"}]}`)
 	lost := line(3, 2, "user", `{"role":"user","content":"And?"}`)
-	steps := []struct{ is, want string }{ // what the file is, and what is said of it
+	steps := []struct{ is, want string }{ // the content of the file, and the expected report
 		{begin, ``},
-		{begin + call, ``}, // it runs
+		{begin + call, ``}, // the call is still running
 		{begin + call + result, ``},
 		{begin + call + result + counted(100_000), ``},
 		{begin + call + result + counted(160_000), `▣ shop — “Add a discount code”.*\n  95\.2 % of the 168,000 tokens available: let the agent compact it now`},
-		{begin + call + result + counted(161_000), ``},                       // that is known
-		{begin + call + result + counted(300_000), `resumes as it was left`}, // the window is a larger one
+		{begin + call + result + counted(161_000), ``},                       // reported already
+		{begin + call + result + counted(300_000), `resumes as it was left`}, // the model has a larger window
 		{begin + call + lost, `! shop — “Add a discount code”.*\n  resumes, but the agent forgets a part of it\n  the call Bash\(npm test\) has no result`},
 		{begin + call + result, `✓ shop — “Add a discount code”.*\n  resumes as it was left`},
 		{begin + call + result + counted(199_999), `full: 119\.1 % of the 168,000 tokens available`},
@@ -50,7 +49,7 @@ func TestDoctorWatch(t *testing.T) {
 	writes := 0
 	write := func(text string) {
 		writes++
-		at := time.Date(2026, 3, 1, 10, 0, writes, 0, time.UTC) // no two of them have the same
+		at := time.Date(2026, 3, 1, 10, 0, writes, 0, time.UTC) // every write has a different time
 		if err := errors.Join(os.WriteFile(file, []byte(text), 0o600), os.Chtimes(file, at, at)); err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +61,7 @@ func TestDoctorWatch(t *testing.T) {
 		looks++
 		step := steps[looks/3]
 		switch looks % 3 {
-		case 0: // the agent writes, and the look finds a file that has grown
+		case 0: // the agent writes, and the next look finds a larger file
 			out.Reset()
 			write(step.is)
 		case 2:

@@ -21,10 +21,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestDefectC1Command: a transcript of thousands of turns is compacted hundreds of times, without a model and with one
-// that writes too much. Summaries stay within --max-summary, and every fact is in the transcript or one lookup in the
-// archive away.
-func TestDefectC1Command(t *testing.T) {
+// TestCompactHundredsOfTimesLosesNoFact compacts a transcript of thousands of turns hundreds of
+// times, without a model and with one that writes too much.
+func TestCompactHundredsOfTimesLosesNoFact(t *testing.T) {
 	rounds := 25
 	switch {
 	case trial.Soak():
@@ -89,7 +88,6 @@ func TestDefectC1Command(t *testing.T) {
 	}
 }
 
-// checkSummaries looks whether the summaries of a transcript are within their bound.
 func checkSummaries(t *testing.T, name string, req *wire.Request) {
 	t.Helper()
 	_, after, _ := strings.Cut(req.Text(req.Transcript().Messages()[1].First), wording.SummaryBegin+"\n")

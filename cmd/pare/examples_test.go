@@ -12,10 +12,8 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// TestExamples runs the programs of examples against pare mock: what is refused as it is gets an
-// answer when Pare has repaired it, and a request that cannot be read costs no other. What a
-// language needs is installed by make test; without it the test fails.
-func TestExamples(t *testing.T) {
+// TestExampleProgramsWork runs the example programs against pare mock.
+func TestExampleProgramsWork(t *testing.T) {
 	pare := programPath(t)
 	mock := exec.Command(pare, "mock")
 	stderr, err := mock.StderrPipe()
@@ -57,7 +55,6 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// needed is where a program is.
 func needed(t *testing.T, program string) string {
 	t.Helper()
 	path, err := exec.LookPath(program)
@@ -67,7 +64,6 @@ func needed(t *testing.T, program string) string {
 	return path
 }
 
-// compiled checks the types of the example in TypeScript, and makes a program for Node of it.
 func compiled(t *testing.T) []string {
 	trial.Long(t, "starts the compiler of TypeScript")
 	if out, err := exec.Command("sh", "../../scripts/typescript.sh").CombinedOutput(); err != nil {

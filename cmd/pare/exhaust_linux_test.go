@@ -21,9 +21,7 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// TestDefectR7FullDiskEverywhere: whatever a command has to say, if it cannot be written that
-// is status 2 and no success.
-func TestDefectR7FullDiskEverywhere(t *testing.T) {
+func TestEveryCommandReportsAFullDisk(t *testing.T) {
 	home := t.TempDir()
 	t.Chdir(home)
 	if err := os.WriteFile("s.json", []byte(faulty), 0o600); err != nil {
@@ -57,9 +55,8 @@ func TestDefectR7FullDiskEverywhere(t *testing.T) {
 	}
 }
 
-// TestNoRoomForFiles lets every command that writes files run where no file may grow: status
-// 2, nothing half written, the input as it was.
-func TestNoRoomForFiles(t *testing.T) {
+// TestFileLimitKeepsFiles runs every command that writes files under a file size limit.
+func TestFileLimitKeepsFiles(t *testing.T) {
 	trial.Long(t, "runs every command that writes")
 	pare := programPath(t)
 	body := `{"model":"claude-sonnet-4-5","messages":[` + strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"`+strings.Repeat("word ", 200)+`"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},`, 20), ",") + `]}`
@@ -92,9 +89,7 @@ func TestNoRoomForFiles(t *testing.T) {
 	}
 }
 
-// TestNoRoomForReceipts: where a second output cannot be written, the first is not, either,
-// and every file is what it was.
-func TestNoRoomForReceipts(t *testing.T) {
+func TestResultNeedsItsReceipt(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
 		"s.json": faulty, "batch.jsonl": strings.Repeat(faulty+"\n", 3000), "long.json": `{"model":"gpt-4.1","messages":[` + strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"hi"},{"role":"assistant","content":"ho"},`, 20), ",") + `]}`,
@@ -143,7 +138,7 @@ func TestNoRoomForReceipts(t *testing.T) {
 			t.Fatalf("%s: the files are\n%sand were\n%s", args, now, was)
 		}
 	}
-	// A device in the place of standard output is held back like it.
+	// A device as standard output is held back, too.
 	var errs bytes.Buffer
 	if status := run(&environment{args: strings.Fields("trim --max-messages 5 --archive /dev/null --receipt r.jsonl -o /dev/full long.json"), stdin: strings.NewReader(""), stdout: io.Discard, stderr: &errs, getenv: func(string) string { return "" }}); status != statusInvalid || !strings.Contains(errs.String(), "what was to be removed is in the archive") {
 		t.Errorf("status %d: %s", status, &errs)
@@ -154,7 +149,7 @@ func TestNoRoomForReceipts(t *testing.T) {
 	if now := files(); now != was {
 		t.Errorf("the files are\n%sand were\n%s", now, was)
 	}
-	// What is removed is in the archive before the result leaves, and nobody wonders why.
+	// The archive is complete before the result is written.
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -174,9 +169,9 @@ func TestNoRoomForReceipts(t *testing.T) {
 	}
 }
 
-// TestLinesLeaveReceipts: who leaves a conversation early finds the receipt of what was
-// answered, and nothing else.
-func TestLinesLeaveReceipts(t *testing.T) {
+// TestAnsweredLinesHaveReceipts closes the output early; the receipt must cover exactly the
+// answered lines.
+func TestAnsweredLinesHaveReceipts(t *testing.T) {
 	pare := programPath(t)
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("batch.jsonl", []byte(strings.Repeat(faulty+"\n", 3000)), 0o600); err != nil {
@@ -190,7 +185,7 @@ func TestLinesLeaveReceipts(t *testing.T) {
 	if err != nil || len(more) > 0 || !bytes.HasSuffix(receipt, []byte("}\n")) || bytes.Count(receipt, []byte("\n")) == 3000 {
 		t.Errorf("%v %v: %d lines", more, err, bytes.Count(receipt, []byte("\n")))
 	}
-	// A dry run makes no receipt, here neither.
+	// A dry run writes no receipt.
 	if out, err := exec.Command(pare, "fix", "--lines", "--dry-run", "--receipt", "dry.jsonl", "batch.jsonl").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %.300s", err, out)
 	}
@@ -199,7 +194,6 @@ func TestLinesLeaveReceipts(t *testing.T) {
 	}
 }
 
-// packed is what write writes, packed once for each way.
 func bomb(t *testing.T, ways string, size int, piece string) []byte {
 	t.Helper()
 	var data bytes.Buffer
@@ -233,15 +227,14 @@ func bomb(t *testing.T, ways string, size int, piece string) []byte {
 	return data.Bytes()
 }
 
-// TestBombs lets the program read small files that are huge unpacked, packed again and again,
-// or in every corner of a folder: it ends, says why, and takes no more memory than it may.
-func TestBombs(t *testing.T) {
+// TestCompressedBombsStayWithinMemory reads small files that are huge when unpacked.
+func TestCompressedBombsStayWithinMemory(t *testing.T) {
 	trial.Long(t, "unpacks some hundred megabytes")
 	if trial.Race {
 		t.Skip("the race detector takes memory of its own")
 	}
 	pare := programPath(t)
-	const size, most = 40 << 20, 250 << 10 // bytes unpacked; kilobytes of memory
+	const size, most = 40 << 20, 250 << 10 // bytes when unpacked, and KB of memory
 	text := strings.Repeat("x", 1<<16)
 	open := `{"messages":[{"role":"user","content":"`
 	files := map[string][]byte{
@@ -269,7 +262,7 @@ func TestBombs(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command(pare, args...)
 		cmd.Dir = dir
-		// What is in use counts, not how late the collector is on a busy machine.
+		// The memory in use counts, not the delay of the collector on a busy machine.
 		cmd.Env = append(os.Environ(), "GOMEMLIMIT=180MiB")
 		errs := new(bytes.Buffer)
 		cmd.Stderr = errs
@@ -284,7 +277,7 @@ func TestBombs(t *testing.T) {
 	for i, name := range slices.Sorted(maps.Keys(files)) {
 		for j, command := range []string{"check", "fix --dry-run", "count"} {
 			if i%3 != j && !trial.Soak() {
-				continue // all of them are in the folder, which every command gets
+				continue // every command gets the folder with all files
 			}
 			check(append(strings.Fields(command), "--max-size", "5MB", name)...)
 		}

@@ -20,8 +20,7 @@ import (
 	"github.com/pare-llm/pare/internal/corpus"
 )
 
-// Whatever can be wrong with a file can be explained.
-func TestExplainDamage(t *testing.T) {
+func TestExplainKnowsEveryDamage(t *testing.T) {
 	for rule := range agentlog.Damages() {
 		if damageRepairs[rule] == "" {
 			t.Errorf("explain does not say how %s is repaired", rule)
@@ -32,10 +31,9 @@ func TestExplainDamage(t *testing.T) {
 	}
 }
 
-// TestDefectU4Constants: every word that the code puts into receipts, findings and events
-// can be explained. The words are found in the source: constants of the types whose values
-// are written out, and texts given as action or rule.
-func TestDefectU4Constants(t *testing.T) {
+// TestExplainKnowsEveryRuleConstant collects the words of receipts, findings and events from the
+// source.
+func TestExplainKnowsEveryRuleConstant(t *testing.T) {
 	known := wordNames()
 	found := 0
 	for word, where := range wordsInSource(t) {
@@ -51,7 +49,6 @@ func TestDefectU4Constants(t *testing.T) {
 
 var slug = regexp.MustCompile(`^[a-z]+([-_][a-z]+)*$`)
 
-// wordsInSource maps each word to where it stands.
 func wordsInSource(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -84,31 +81,28 @@ func wordsInSource(t *testing.T) map[string]string {
 	return found
 }
 
-// namedWord is what constants are called that are words.
 var namedWord = regexp.MustCompile(`^(event|reason|skip|[aA]ction)[A-Z]`)
 
-// wordsOfNode returns the expressions of a node that name an action, a rule, an event or a
-// reason.
 func wordsOfNode(n ast.Node) []ast.Expr {
 	switch n := n.(type) {
-	case *ast.ValueSpec: // constants whose values are written out
+	case *ast.ValueSpec:
 		typ, _ := n.Type.(*ast.Ident)
 		if typ != nil && typ.Name == "Effect" || namedWord.MatchString(n.Names[0].Name) {
 			return n.Values
 		}
-	case *ast.KeyValueExpr: // Change{Action: wire.ActionInsert, Rule: "compaction"}
+	case *ast.KeyValueExpr:
 		key, _ := n.Key.(*ast.Ident)
 		if row, ok := n.Value.(*ast.CompositeLit); ok && key != nil && strings.HasPrefix(key.Name, "rung") {
-			return row.Elts[:1] // rungClear: {"clear-results", …}
+			return row.Elts[:1]
 		}
 		if key != nil && key.Name == "Rule" {
 			return []ast.Expr{n.Value}
 		}
-	case *ast.CallExpr: // e.log(c, wire.ActionEdit, "relink", …)
+	case *ast.CallExpr:
 		if sel, _ := n.Fun.(*ast.SelectorExpr); sel != nil && len(n.Args) >= 3 && sel.Sel.Name == "log" {
 			return n.Args[2:3]
 		}
-	case *ast.CompositeLit: // Event{"plan_made", …}, Reason{"compaction", …}
+	case *ast.CompositeLit:
 		typ, _ := n.Type.(*ast.Ident)
 		if typ != nil && (typ.Name == "Event" || typ.Name == "Reason" || typ.Name == "CompactionError") && len(n.Elts) > 0 {
 			return n.Elts[:1]
@@ -117,8 +111,7 @@ func wordsOfNode(n ast.Node) []ast.Expr {
 	return nil
 }
 
-// TestDefectU4Runs: every word in the receipts and findings of real runs can be explained.
-func TestDefectU4Runs(t *testing.T) {
+func TestExplainKnowsTheWordsOfRuns(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in")
 	inputs(t, in)
@@ -159,7 +152,7 @@ func TestDefectU4Runs(t *testing.T) {
 		for _, name := range files {
 			os.Remove(receipt)
 			program(nil, append(args, "--receipt", receipt, "-o", filepath.Join(dir, "out"), name)...)
-			lines, _ := os.ReadFile(receipt) // none is written if the input cannot be read
+			lines, _ := os.ReadFile(receipt) // no receipt is written if the input cannot be read
 			look(strings.Join(args, " ")+" "+filepath.Base(name), lines)
 		}
 	}
@@ -170,7 +163,6 @@ func TestDefectU4Runs(t *testing.T) {
 	}
 }
 
-// inputs fills a folder with the zoo, the fixtures, the examples and a session.
 func inputs(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.Mkdir(dir, 0o777); err != nil {
@@ -204,9 +196,8 @@ func inputs(t *testing.T, dir string) {
 	put("session.jsonl", read("../../tools/doctest/testdata/home/.claude/projects/-home-ada-shop/6f1d0c9a.jsonl"))
 }
 
-// TestDefectU4Docs: explain lists the faults that docs/rules.md has, and no others; the page
-// of words is what explain prints.
-func TestDefectU4Docs(t *testing.T) {
+// TestDocsListEveryFault compares the word list with docs/rules.md.
+func TestDocsListEveryFault(t *testing.T) {
 	page, err := os.ReadFile("../../docs/rules.md")
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +207,7 @@ func TestDefectU4Docs(t *testing.T) {
 		inDocs[string(m[1])] = true
 	}
 	for _, w := range listWords() {
-		if w.Fault && !inDocs[w.Word] { // a length is no row of any provider
+		if w.Fault && !inDocs[w.Word] { // no provider has a rule about the length
 			t.Errorf("docs/rules.md does not have %s", w.Word)
 		}
 		delete(inDocs, w.Word)
@@ -232,11 +223,10 @@ func TestDefectU4Docs(t *testing.T) {
 		}
 	}
 	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("docs/words.md is not what it would be made now (%v); run go test ./cmd/pare -run TestDefectU4Docs -update", err)
+		t.Errorf("docs/words.md is not what it would be made now (%v); run go test ./cmd/pare -run TestDocsListEveryFault -update", err)
 	}
 }
 
-// wordsPage makes docs/words.md.
 func wordsPage() []byte {
 	var b bytes.Buffer
 	b.WriteString("# Words in reports and receipts\n\nThe words that findings, receipts and events use. `pare explain WORD` explains each of them, and for a fault also\n" +
@@ -262,13 +252,12 @@ func wordsPage() []byte {
 	return b.Bytes()
 }
 
-// TestDefectB13EveryWord: what headers, tables and pages print can be explained, in any case.
-func TestDefectB13EveryWord(t *testing.T) {
+func TestExplainKnowsTheWordsOfReports(t *testing.T) {
 	printed := []string{
 		"over-window", "server-state", "unknown-shape", "still-refused", "turn", "exchange", "marks", "room", "thread", "cosmetic", "stub",
 		"message overhead", "other fields", "Healed", "refused by some",
 	}
-	for o := agentlog.Resumes; o <= agentlog.Unusable; o++ { // what doctor --json says
+	for o := agentlog.Resumes; o <= agentlog.Unusable; o++ { // the outlooks in doctor --json
 		printed = append(printed, o.String())
 	}
 	for _, e := range []agentlog.Effect{agentlog.Refused, agentlog.Cosmetic, agentlog.Unfixable} {

@@ -14,17 +14,15 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// A writerRun is a session that is fixed, or taken back, while calls to the disk fail.
 type writerRun struct {
 	t        *testing.T
 	home     string
 	path     string
 	old, new []byte
-	args     []string // of the command under test
+	args     []string
 	undoes   bool
 }
 
-// writerCases are the ways in which sessions are written.
 func writerCases(t *testing.T, home string) []*writerRun {
 	t.Helper()
 	claude := filepath.Join(home, ".claude", "projects", "-work", "0a1b2c3d-0000-4000-8000-000000000000.jsonl")
@@ -59,7 +57,6 @@ func writerCases(t *testing.T, home string) []*writerRun {
 	return all
 }
 
-// prepare puts the broken session there, and nothing beside it.
 func (r *writerRun) prepare() {
 	r.t.Helper()
 	if err := os.RemoveAll(filepath.Dir(r.path)); err != nil {
@@ -71,7 +68,6 @@ func (r *writerRun) prepare() {
 	aged(r.t, r.path, r.old)
 }
 
-// prepareFixed does the same, and fixes it.
 func (r *writerRun) prepareFixed() {
 	r.t.Helper()
 	r.prepare()
@@ -97,7 +93,6 @@ func (r *writerRun) content() []byte {
 	return raw
 }
 
-// kept is what lies beside the session under a name of its own, by name.
 func (r *writerRun) kept() (all map[string][]byte, hidden []string) {
 	r.t.Helper()
 	all = make(map[string][]byte)
@@ -118,8 +113,6 @@ func (r *writerRun) kept() (all map[string][]byte, hidden []string) {
 	return all, hidden
 }
 
-// try runs the command while the disk fails, and judges the folder then, and after a run in which
-// nothing fails.
 func (r *writerRun) try(step func(op, path string) error) {
 	t := r.t
 	t.Helper()
@@ -143,7 +136,7 @@ func (r *writerRun) try(step func(op, path string) error) {
 	if r.undoes && !holds(r.new) {
 		t.Errorf("%v: what was undone is nowhere any more (status %d: %s)", r.args, status, errs)
 	}
-	for name, raw := range kept { // a backup is whole as soon as it has its name
+	for name, raw := range kept { // a backup is complete as soon as it has its name
 		if !bytes.Equal(raw, r.old) && !bytes.Equal(raw, r.new) {
 			t.Errorf("%v: %s is half of something", r.args, filepath.Base(name))
 		}
@@ -161,7 +154,6 @@ func (r *writerRun) try(step func(op, path string) error) {
 	r.recover()
 }
 
-// recover does everything again, and wants that it works and leaves nothing behind.
 func (r *writerRun) recover() {
 	t := r.t
 	t.Helper()
@@ -193,9 +185,9 @@ func mapValues(m map[string][]byte) func(func([]byte) bool) {
 	}
 }
 
-// TestFaultsSessionAtEveryStep: each step of writing a session fails once, alone, and is once the
-// last one that a run does before it is killed.
-func TestFaultsSessionAtEveryStep(t *testing.T) {
+// TestSessionSurvivesAFaultAtEveryStep fails each step of writing a session once, and kills the run
+// at each step once.
+func TestSessionSurvivesAFaultAtEveryStep(t *testing.T) {
 	steps := 0
 	for _, r := range writerCases(t, t.TempDir()) {
 		for _, killed := range []bool{false, true} {
@@ -223,8 +215,8 @@ func TestFaultsSessionAtEveryStep(t *testing.T) {
 	t.Logf("%d steps", steps)
 }
 
-// TestFaultsSession: any steps fail, and a run may be killed at any of them.
-func TestFaultsSession(t *testing.T) {
+// TestSessionSurvivesRandomFaults fails random steps of writing a session.
+func TestSessionSurvivesRandomFaults(t *testing.T) {
 	cases := writerCases(t, t.TempDir())
 	var tally fault.Tally
 	fault.Run(t, 60, func(t *testing.T, s *fault.Source) {

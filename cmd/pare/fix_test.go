@@ -19,9 +19,8 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// Every incident of the zoo comes back clean, or with what is left named; a second
-// fix changes nothing, and what has no fault comes back as the same bytes.
-func TestFixZoo(t *testing.T) {
+// TestFixOfZooIsClean fixes every incident twice; the second run must change nothing.
+func TestFixOfZooIsClean(t *testing.T) {
 	all := zoo(t)
 	for i, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
@@ -66,8 +65,7 @@ func testFix(t *testing.T, z zooCase, policy []string) {
 	}
 }
 
-// A batch from a pipe comes back in order, and never stands in memory as a whole.
-func TestFixBatchOrderAndMemory(t *testing.T) {
+func TestFixKeepsOrderInLittleMemory(t *testing.T) {
 	const lines, size = 2000, 40_000
 	text := strings.Repeat("x", size)
 	r, w := io.Pipe()
@@ -99,7 +97,6 @@ func TestFixBatchOrderAndMemory(t *testing.T) {
 	}
 }
 
-// A lineCheck wants lines that carry their numbers in order, and keeps none.
 type lineCheck struct {
 	t     *testing.T
 	rest  []byte
@@ -121,13 +118,11 @@ func (c *lineCheck) Write(p []byte) (int, error) {
 	}
 }
 
-// faulty is a transcript that fix changes.
 const faulty = `{"input":[{"role":"user","content":"hi"},{"type":"function_call_output","call_id":"call_x","output":"1"}]}`
 
-// A brokenFile fails at some step.
 type brokenFile struct {
 	file                      atomicfile.File
-	room                      int // bytes it takes; -1: all
+	room                      int
 	failSync, failClose, mode bool
 }
 
@@ -167,8 +162,8 @@ func (f *brokenFile) Chmod(m fs.FileMode) error {
 	return f.file.Chmod(m)
 }
 
-// Whatever step fails, the file stays as it was and nothing lies beside it.
-func TestInPlaceFails(t *testing.T) {
+// TestFailedInPlaceKeepsTheFile fails every step of --in-place.
+func TestFailedInPlaceKeepsTheFile(t *testing.T) {
 	trial.Long(t, "runs the program for each thing that can fail")
 	batch := strings.Repeat(faulty+"\n", 3000)
 	cases := map[string]func(atomicfile.File) (atomicfile.File, error){
@@ -226,7 +221,6 @@ func TestInPlaceFails(t *testing.T) {
 	}
 }
 
-// wantOnly wants one file in its folder, with that content.
 func wantOnly(t *testing.T, path, content string) {
 	t.Helper()
 	files, err := os.ReadDir(filepath.Dir(path))
@@ -238,8 +232,7 @@ func wantOnly(t *testing.T, path, content string) {
 	}
 }
 
-// What somebody else writes meanwhile is not lost.
-func TestInPlaceMeanwhile(t *testing.T) {
+func TestFileChangedMeanwhileIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	if err := os.WriteFile(path, []byte(faulty), 0o644); err != nil {
 		t.Fatal(err)
@@ -258,7 +251,7 @@ func TestInPlaceMeanwhile(t *testing.T) {
 	wantOnly(t, path, faulty+"\n"+faulty)
 }
 
-func TestFixFullDisk(t *testing.T) {
+func TestFixReportsFullDisk(t *testing.T) {
 	var errs bytes.Buffer
 	batch := strings.Repeat(faulty+"\n", 50_000)
 	status := run(&environment{args: []string{"fix"}, stdin: strings.NewReader(batch), stdout: fullDisk{}, stderr: &errs, getenv: os.Getenv})
@@ -267,19 +260,16 @@ func TestFixFullDisk(t *testing.T) {
 	}
 }
 
-// A line that pare itself cannot cope with leaves as it came, and is named.
-func TestStuck(t *testing.T) {
-	c := &changer{} // it has no planner: calling it panics
+func TestPanicCostsOneTranscript(t *testing.T) {
+	c := &changer{} // without a planner, the changer panics
 	o := c.changeText(origin{source: "x", line: 3}, []byte(faulty+"\n"), len(faulty))
 	if o.status != statusFindings || string(o.out) != faulty+"\n" || !bytes.Contains(o.note, []byte("x:3: pare has met a bug")) {
 		t.Errorf("%d %q %s", o.status, o.out, o.note)
 	}
 }
 
-// Whatever comes in: the program answers, what it wrote stands a second fix, and a
-// batch has as many lines as before.
 func FuzzFix(f *testing.F) {
-	for _, z := range zoo(f) { // each once: all of them are run before the first new input is
+	for _, z := range zoo(f) { // Each input is added once, because all are run before the first new input.
 		if len(z.body())%2 == 0 {
 			f.Add([]byte(z.body()), false, false)
 		} else {
@@ -308,7 +298,7 @@ func FuzzFix(f *testing.F) {
 			}
 			return
 		}
-		// What cannot be fixed in a session, and does no harm, is named all the same.
+		// Harmless findings that cannot be fixed are listed, too.
 		harmless := strings.Contains(errs, `"effect":`) && !strings.Contains(errs, `"effect":"refused"`)
 		if (status == statusClean) != (errs == "" || harmless) {
 			t.Errorf("status %d: %s", status, errs)
@@ -331,8 +321,8 @@ func FuzzFix(f *testing.F) {
 	})
 }
 
-// Standard input that is a file is read twice, so nothing is written if it is bad.
-func TestReadTwice(t *testing.T) {
+// TestUnreadableBatchIsNotBegun passes a file as standard input, which is read twice.
+func TestUnreadableBatchIsNotBegun(t *testing.T) {
 	bad := faulty + "\n" + faulty + "\n{\n"
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	if err := os.WriteFile(path, []byte(bad), 0o644); err != nil {
@@ -357,9 +347,9 @@ func TestReadTwice(t *testing.T) {
 	}
 }
 
-// The sums of bytes are the sizes of what was read and written: ends of lines, blank lines and
-// a byte order mark are among them.
-func TestSumsOfBytes(t *testing.T) {
+// TestByteTotalsMatchFiles compares the totals with file sizes, including line ends, blank lines
+// and byte order marks.
+func TestByteTotalsMatchFiles(t *testing.T) {
 	const (
 		broken = `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}]},{"role":"user","content":"b"}]}`
 		clean  = `{"messages":[{"role":"user","content":"a"}]}`

@@ -23,9 +23,6 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// TestFolder checks a folder of session files with the real program: in little memory,
-// and every file is told about, in order. A soak has 10,000 of them and a machine of its
-// own; it wants all cores used, and prints the speed beside that of reading alone.
 func TestFolder(t *testing.T) {
 	files, runs := trial.Size(1000), 1
 	if trial.Soak() {
@@ -36,7 +33,7 @@ func TestFolder(t *testing.T) {
 	size, broken := writeSessions(t, folder, files)
 
 	var read, check fastest
-	for range runs { // by turns, so that the same noise meets both
+	for range runs { // alternating runs meet the same noise
 		cmd := exec.Command("sh", "-c", `find "$0" -name '*.jsonl' -print0 | xargs -0 cat | wc -c`, folder)
 		out := read.run(t, cmd, 0)
 		if got := strings.TrimSpace(string(out)); got != strconv.FormatInt(size, 10) {
@@ -47,7 +44,7 @@ func TestFolder(t *testing.T) {
 			t.Errorf("%d of %d files are told about, %d of %d broken ones", lines, files, found, broken)
 		}
 	}
-	if !trial.Race && check.peak > 300<<20 { // the detector's own memory is no part of it
+	if !trial.Race && check.peak > 300<<20 { // excludes the memory of the race detector
 		t.Errorf("peak memory is %d MB", check.peak>>20)
 	}
 	if !trial.Soak() {
@@ -61,14 +58,12 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// fastest is the best of several runs.
 type fastest struct {
 	wall  time.Duration
-	cores float64 // that were busy with it
-	peak  int64   // memory, the highest of all runs
+	cores float64
+	peak  int64
 }
 
-// run runs a command that must end with that status, and returns its output.
 func (f *fastest) run(t *testing.T, cmd *exec.Cmd, status int) []byte {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -88,8 +83,6 @@ func (f *fastest) run(t *testing.T, cmd *exec.Cmd, status int) []byte {
 	return out.Bytes()
 }
 
-// tellings counts the lines of a report and those with findings. They come in the
-// order of the files.
 func tellings(t *testing.T, report []byte) (lines, found int) {
 	t.Helper()
 	last := ""
@@ -106,15 +99,13 @@ func tellings(t *testing.T, report []byte) (lines, found int) {
 		}
 		last = r.Source
 		lines++
-		if slices.ContainsFunc(r.Findings, func(f struct{ Rule string }) bool { return f.Rule != "over-window" }) { // long ones may be too long
+		if slices.ContainsFunc(r.Findings, func(f struct{ Rule string }) bool { return f.Rule != "over-window" }) { // long histories may exceed the window
 			found++
 		}
 	}
 	return lines, found
 }
 
-// writeSessions writes sessions as Claude Code does, most of them small, some long, in
-// projects of a hundred. Every fiftieth has lost a result.
 func writeSessions(t *testing.T, folder string, files int) (size int64, broken int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))

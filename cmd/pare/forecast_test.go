@@ -21,14 +21,11 @@ import (
 	"github.com/pare-llm/pare/tokens"
 )
 
-// billedStep is a request of a recorded session, and what it was billed.
 type billedStep struct {
 	fullness.Step
 	size int
 }
 
-// stepsOf are the requests of a stretch, as the API has counted them; several messages of one reply
-// have one bill.
 func stepsOf(p sessionPart, model string) (all []billedStep) {
 	turns, reply := 0, replay.Bill{}
 	ms := p.request.Transcript().Messages()
@@ -48,7 +45,7 @@ func stepsOf(p sessionPart, model string) (all []billedStep) {
 		s := billedStep{fullness.Step{Model: b.Model, Usage: n.Usage, Turns: turns, Dollars: dollars}, b.Input + b.Read + b.Written}
 		same := b.Reply != "" && b.Reply == reply.Reply || b == reply
 		if reply = b; same && len(all) > 0 {
-			all[len(all)-1] = s // the last one is complete
+			all[len(all)-1] = s // the last step is complete
 			continue
 		}
 		all = append(all, s)
@@ -56,13 +53,8 @@ func stepsOf(p sessionPart, model string) (all []billedStep) {
 	return all
 }
 
-// A forecast is what was foretold at one moment of a session, and what came. Beside it stands what two
-// means of the growth foretell: that of the requests so far, and that of the whole session, which
-// nobody knows at that moment.
 type forecast struct{ requests, plain, knowing, were, turns, begun, dollars, cost float64 }
 
-// forecasts looks at the moments at which a session has passed a half, two thirds, 80 and 90 % of
-// limits that it reaches later.
 func forecasts(steps []billedStep) (all []forecast) {
 	for _, limit := range []int{40_000, 60_000, 80_000, 100_000, 130_000, 160_000, 200_000} {
 		end := slices.IndexFunc(steps, func(s billedStep) bool { return s.size >= limit })
@@ -86,7 +78,7 @@ func forecasts(steps []billedStep) (all []forecast) {
 			by := func(last int) float64 { // the mean up to a request
 				return math.Floor(float64(limit-now.size)/float64(steps[last].size-steps[0].size)*float64(last)) + 1
 			}
-			// There was room for all requests but the last one, which reached the limit.
+			// The window had room for all requests but the last one.
 			f := forecast{requests: float64(*o.RequestsLeft) + 1, plain: by(at), knowing: by(len(steps) - 1), were: float64(end - at), turns: float64(*o.TurnsLeft), begun: float64(steps[end].Turns - now.Turns), dollars: *o.DollarsLeft}
 			for _, s := range steps[at+1 : end] {
 				f.cost += s.Dollars
@@ -97,8 +89,6 @@ func forecasts(steps []billedStep) (all []forecast) {
 	return all
 }
 
-// runs are the stretches in which a session only grows: a request that is much shorter than the one
-// before it was cut, or is of another branch.
 func runs(steps []billedStep) (all [][]billedStep) {
 	from := 0
 	for i := range steps {
@@ -109,9 +99,6 @@ func runs(steps []billedStep) (all [][]billedStep) {
 	return append(all, steps[from:])
 }
 
-// TestForecasts measures what is said to be left against what came in recorded sessions: the median
-// error of requests and of dollars, as a share of what came. A forecast must not be worse than by the
-// plain mean of the growth so far, and not much worse than by the mean of the whole session.
 func TestForecasts(t *testing.T) {
 	by := make(map[string][]forecast)
 	for agent, all := range recordedParts(t) {
@@ -123,9 +110,9 @@ func TestForecasts(t *testing.T) {
 	}
 	for agent, all := range by {
 		if len(all) < 20 {
-			continue // too few to say anything
+			continue // too few steps
 		}
-		// median is that of the errors; those of shares are in percent.
+		// median returns the median error; errors of shares are in percent
 		median := func(of func(f forecast) (said, is float64), share bool) float64 {
 			var errs []float64
 			for _, f := range all {
@@ -158,8 +145,6 @@ func TestForecasts(t *testing.T) {
 	}
 }
 
-// recordedParts are recorded sessions by agent, where there are any, and some that are made up: their
-// requests grow by as much each time, give or take. They are read once.
 func recordedParts(t *testing.T) map[string][]sessionPart {
 	t.Helper()
 	recorded.Do(func() { recorded.parts = readRecorded(t) })
@@ -180,7 +165,7 @@ func readRecorded(t *testing.T) map[string][]sessionPart {
 	for i := range 10 {
 		add("made up", fmt.Sprintf("made-up-%d.jsonl", i), []byte(growingSession(r, 120)))
 	}
-	if os.Getenv("PARE_CORPUS") == "" { // what is recorded is not part of the project
+	if os.Getenv("PARE_CORPUS") == "" { // recorded sessions are not part of the project
 		return all
 	}
 	dir := corpus.Dir(t)
@@ -208,8 +193,6 @@ func readRecorded(t *testing.T) map[string][]sessionPart {
 	return all
 }
 
-// growingSession is a session of Claude Code whose requests have some thousand tokens more each, as
-// the API counts them.
 func growingSession(r *rand.Rand, requests int) string {
 	var b strings.Builder
 	at, parent, n, size := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), "null", 0, 15_000

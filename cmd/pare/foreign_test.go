@@ -9,15 +9,12 @@ import (
 	"testing"
 )
 
-// The words of an error that every provider gives to a history with a fault.
 const (
 	refusedResult = "messages.6.content.1: unexpected `tool_use_id` found in `tool_result` blocks: toolu_01. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
 	refusedCall   = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_abc"
 )
 
-// TestMistakenInputs gives the program what people give it in place of a request. Each is
-// called by its name, and the second line says what to do.
-func TestMistakenInputs(t *testing.T) {
+func TestForeignInputsGetAdvice(t *testing.T) {
 	for _, c := range []struct{ name, input, says, next string }{
 		{"anthropic reply", `{"id":"msg_01","type":"message","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"Hi"}],"stop_reason":"end_turn"}`, "this is a reply of Anthropic", "append its role and content to the messages that you sent"},
 		{"reply with a call", `{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{}}],"usage":{}}`, "this is a reply of Anthropic", "append"},
@@ -100,14 +97,13 @@ func TestMistakenInputs(t *testing.T) {
 					t.Errorf("the next step is %s, want %s", next, c.next)
 				}
 				if strings.HasPrefix(c.input, "PK") || strings.HasPrefix(c.input, "version https") {
-					break // no white space stands in front of those
+					break // these formats start without white space
 				}
 			}
 		})
 	}
 }
 
-// mistakenSaid is what check says to a file of that content.
 func mistakenSaid(t *testing.T, content string) string {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -125,9 +121,8 @@ func mistakenSaid(t *testing.T, content string) string {
 	return notes.String()
 }
 
-// TestMistakenWays runs the commands that hints name, where the machine has them: they lead to
-// what can be checked.
-func TestMistakenWays(t *testing.T) {
+// TestAdvisedCommandsWork runs the commands that hints name, if the machine has them.
+func TestAdvisedCommandsWork(t *testing.T) {
 	for name, input := range map[string]string{
 		"HAR":           `{"log":{"entries":[{"request":{"postData":{"text":"{\n\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}"}}},{"request":{"url":"x"}}]}}`,
 		"encoded twice": `"{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}"`,
@@ -148,14 +143,13 @@ func TestMistakenWays(t *testing.T) {
 	}
 }
 
-// TestDeniedNamesOwner wants to know whose a file is that cannot be read.
-func TestDeniedNamesOwner(t *testing.T) {
+func TestDeniedFileNamesItsOwner(t *testing.T) {
 	if os.Geteuid() == 0 {
 		said := ownerHint("/etc/passwd/x")
 		if !strings.HasPrefix(said, "/etc/passwd belongs to root (") {
 			t.Errorf("says %s", said)
 		}
-		return // who may read everything is refused nothing
+		return // root may read every file
 	}
 	path := filepath.Join(t.TempDir(), "secret.json")
 	if err := os.WriteFile(path, []byte("{}"), 0); err != nil {
@@ -168,7 +162,6 @@ func TestDeniedNamesOwner(t *testing.T) {
 	}
 }
 
-// runShell runs a command that a hint names, with this program as pare.
 func runShell(t *testing.T, command string) {
 	t.Helper()
 	tool, _, _ := strings.Cut(command, " ")

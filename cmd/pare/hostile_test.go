@@ -15,16 +15,13 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// forged would be a line of the program's own, and more, if it were printed as it is.
 const forged = "x\nFORGED: pare fix --in-place /\r\n\x1b[2J\x1b[31m\x1b]0;t\a\u009b31m\u202eevil\u2066\x7f\u2028FORGED"
 
-// escaped is forged inside a string of JSON.
 func escaped() string {
 	raw, _ := json.Marshal(forged)
 	return strings.Trim(string(raw), `"`)
 }
 
-// hostileBodies have it in every place that is named in reports.
 func hostileBodies() map[string]string {
 	bodies := map[string]string{
 		"model":       `{"model":"X","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Read","input":{}}]},{"role":"user","content":"go on"}]}`,
@@ -45,11 +42,8 @@ func hostileBodies() map[string]string {
 	return bodies
 }
 
-// colours are what the palette may put around a text.
 var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// checkForPeople wants text that does nothing to a terminal and has no line of forged; what
-// a provider would say stands behind a bar.
 func checkForPeople(t *testing.T, what, text string, coloured bool) {
 	t.Helper()
 	if coloured {
@@ -69,7 +63,6 @@ func checkForPeople(t *testing.T, what, text string, coloured bool) {
 	}
 }
 
-// checkJSONLines wants lines of JSON that do nothing to a terminal.
 func checkJSONLines(t *testing.T, what, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -86,9 +79,9 @@ func checkJSONLines(t *testing.T, what, text string) {
 	}
 }
 
-// TestDefectR2Commands lets every command that reports loose on hostile conversations in
+// TestCommandsPrintNoControlCharacters runs every reporting command on hostile conversations in
 // files with hostile names.
-func TestDefectR2Commands(t *testing.T) {
+func TestCommandsPrintNoControlCharacters(t *testing.T) {
 	trial.Long(t, "runs every command a thousand times")
 	commands := []string{
 		"check", "check --strict", "count", "split", "split --min-keep 1", "replay", "replay --markdown", "view --text", "view --text --plan fix", "fix --dry-run", "prune --dry-run",
@@ -145,9 +138,7 @@ func TestDefectR2Commands(t *testing.T) {
 	t.Logf("%d runs", ran)
 }
 
-// TestDefectR2Copied: the commands that are printed to be copied mean the file that they are
-// about, whatever it is called, and nothing else.
-func TestDefectR2Copied(t *testing.T) {
+func TestPrintedPathsCanBeCopied(t *testing.T) {
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		t.Skip("no bash to copy commands to:", err)
@@ -189,8 +180,6 @@ func TestDefectR2Copied(t *testing.T) {
 	}
 }
 
-// checkCopied copies the command behind a mark into a shell, where pare prints its last
-// argument.
 func checkCopied(t *testing.T, bash, home, text, mark, want string) {
 	t.Helper()
 	checkForPeople(t, mark+want, text, false)

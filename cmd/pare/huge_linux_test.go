@@ -16,8 +16,6 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// heavy skips a test of memory where it cannot be measured, or where it takes too long; it
-// returns how many bytes to write: all of them in a soak, a third in make test.
 func heavy(t *testing.T, size int64) int64 {
 	t.Helper()
 	switch {
@@ -31,8 +29,8 @@ func heavy(t *testing.T, size int64) int64 {
 	return size / 3
 }
 
-// A document of 300 MB takes 300 MB and little more.
-func TestHugeDocument(t *testing.T) {
+// TestHugeDocumentIsChecked checks a document of 300 MB in little more than 300 MB of memory.
+func TestHugeDocumentIsChecked(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "huge.json")
 	size := writeHuge(t, file, heavy(t, 300<<20))
 	cmd := exec.Command("pare", "check", "--json", file)
@@ -58,9 +56,9 @@ func TestHugeDocument(t *testing.T) {
 	wantPeak(t, cmd, size, 1.2)
 }
 
-// A broken document is in memory with its result and the index of both. A pipe, whose length nobody
-// knows, is kept in pieces until it ends.
-func TestHugeRepair(t *testing.T) {
+// TestHugeDocumentIsRepaired limits the memory of a repair to the document, its result and both
+// indexes.
+func TestHugeDocumentIsRepaired(t *testing.T) {
 	total := heavy(t, 300<<20)
 	if !trial.Soak() {
 		total /= 2
@@ -70,7 +68,7 @@ func TestHugeRepair(t *testing.T) {
 		file := filepath.Join(folder, d.String()+".json")
 		size := writeBroken(t, file, d, total)
 		all := [][]string{
-			{"fix", file}, {"prune", file}, // and what does not depend on the dialect
+			{"fix", file}, {"prune", file}, // and commands that do not depend on the dialect
 			{"trim", "--max-tokens", "100000", file}, {"fix"}, {"fix", "--receipt", filepath.Join(folder, "changes"), "-o", filepath.Join(folder, "fixed"), file}, {"fix", "--in-place", file},
 		}
 		if d != wire.OpenAIChat {
@@ -86,7 +84,7 @@ func TestHugeRepair(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer f.Close()
-				cmd.Stdin = struct{ io.Reader }{f} // a pipe, then
+				cmd.Stdin = struct{ io.Reader }{f} // a pipe
 			}
 			if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() > statusFindings {
 				t.Fatal(args, err)
@@ -99,8 +97,6 @@ func TestHugeRepair(t *testing.T) {
 	}
 }
 
-// writeBroken writes one request on one line in which every 27th call or result is missing, out of
-// place or there twice, and returns its size.
 func writeBroken(t *testing.T, file string, d wire.Dialect, size int64) (n int64) {
 	f, err := os.Create(file)
 	if err != nil {
@@ -152,8 +148,8 @@ func writeBroken(t *testing.T, file string, d wire.Dialect, size int64) (n int64
 	return n
 }
 
-// A session of 180 MB is in memory twice: as it lies in the file, and as it is sent.
-func TestHugeSession(t *testing.T) {
+// TestHugeSessionIsRepaired limits the memory to two copies of a session of 180 MB.
+func TestHugeSessionIsRepaired(t *testing.T) {
 	total := heavy(t, 180<<20)
 	file := filepath.Join(t.TempDir(), "huge.jsonl")
 	f, err := os.Create(file)
@@ -180,8 +176,6 @@ func TestHugeSession(t *testing.T) {
 	wantPeak(t, cmd, size, 2.4)
 }
 
-// wantPeak wants that a command took at most so many times the memory of its input, beside
-// what the program takes to do nothing.
 func wantPeak(t *testing.T, cmd *exec.Cmd, size int64, most float64) {
 	t.Helper()
 	idle := exec.Command("pare", "--version")
@@ -205,7 +199,6 @@ func (n *byteCount) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// writeHuge writes one request on one line and returns its size.
 func writeHuge(t *testing.T, file string, size int64) int64 {
 	f, err := os.Create(file)
 	if err != nil {

@@ -6,8 +6,6 @@ import (
 	"testing"
 )
 
-// isolated returns a function that runs another one in a network namespace without a route, and
-// whether the system permits that. Otherwise the function runs in the namespace of the test.
 func isolated(t *testing.T) (inside func(func()), isClosed bool) {
 	d := newDesert(t)
 	if !d.closed {
@@ -16,7 +14,6 @@ func isolated(t *testing.T) (inside func(func()), isClosed bool) {
 	return d.in, true
 }
 
-// unreachable returns how many packets of the namespace had no route.
 func unreachable() string {
 	text, _ := os.ReadFile("/proc/thread-self/net/snmp")
 	var names []string

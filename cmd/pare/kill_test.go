@@ -23,13 +23,11 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// A patient is a file that fix changes, and what it becomes.
 type patient struct {
 	name     string
 	old, new []byte
 }
 
-// patients are a batch of requests and a session file.
 func patients(t *testing.T, lines int) []patient {
 	batch := []byte(strings.Repeat(faulty+"\n", lines))
 	_, fixed, _ := program(bytes.NewReader(batch), "fix")
@@ -45,7 +43,6 @@ func patients(t *testing.T, lines int) []patient {
 	return []patient{{"batch", batch, []byte(fixed)}, {"session", session, repaired.Raw}}
 }
 
-// brokenSession is a session of Claude Code in which every fifth result is lost.
 func brokenSession(lines int) []byte {
 	var b bytes.Buffer
 	parent := "null"
@@ -60,7 +57,7 @@ func brokenSession(lines int) []byte {
 			fmt.Fprintf(&b, `%s"type":"assistant","message":{"id":"msg_%d","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{"command":"ls"}}]}}`+"\n", head, i, turn)
 		case 2:
 			if turn%5 == 0 {
-				continue // lost, and what comes next hangs on the call
+				continue // lost; the next line links to the call
 			}
 			fmt.Fprintf(&b, `%s"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"output %d"}]}}`+"\n", head, turn, turn)
 		case 3:
@@ -73,9 +70,6 @@ func brokenSession(lines int) []byte {
 
 var strayName = regexp.MustCompile(`^\.x\.jsonl\.pare-\d+-\d+$`)
 
-// inspect wants that a file is the old one or the new one, whole; that the old one is
-// there in any case; and that nothing else is but hidden files of ours. It reports
-// whether the file is new.
 func (p *patient) inspect(t *testing.T, path string) (isNew bool) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -110,7 +104,6 @@ func (p *patient) inspect(t *testing.T, path string) (isNew bool) {
 	return isNew
 }
 
-// again wants that a second run is not confused by what the first has left.
 func (p *patient) again(t *testing.T, pare, path string) {
 	t.Helper()
 	done := p.inspect(t, path)
@@ -121,17 +114,16 @@ func (p *patient) again(t *testing.T, pare, path string) {
 	if !p.inspect(t, path) {
 		t.Error("a second run has not repaired the file")
 	}
-	// One that writes takes away what the first has left.
+	// A run that writes removes the temporary files of the killed one.
 	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".x.jsonl.pare-*")); err != nil || !done && len(left) > 0 {
 		t.Errorf("left behind: %q %v", left, err)
 	}
-	// Nor is the folder's check, by hidden files that hold half a batch.
+	// Hidden files with half a batch do not disturb the check of the folder.
 	if out, err := exec.Command(pare, "check", filepath.Dir(path)).CombinedOutput(); err != nil {
 		t.Errorf("check of the folder: %v: %s", err, out)
 	}
 }
 
-// lay writes the old file into a folder of its own.
 func (p *patient) lay(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "x.jsonl")
@@ -141,7 +133,6 @@ func (p *patient) lay(t *testing.T) (path string) {
 	return path
 }
 
-// TestKill kills the program while it replaces a file.
 func TestKill(t *testing.T) {
 	switch {
 	case trial.Race:
@@ -154,8 +145,6 @@ func TestKill(t *testing.T) {
 	t.Run("at any time", func(t *testing.T) { killAtAnyTime(t, pare) })
 }
 
-// TestInPlaceObstacles puts everything in the way of the program that a file system
-// has: there is a clear error, and nothing is lost.
 func TestInPlaceObstacles(t *testing.T) {
 	trial.Long(t, "makes disks")
 	pare := programPath(t)
@@ -166,8 +155,6 @@ func TestInPlaceObstacles(t *testing.T) {
 	t.Run("symlinks", func(t *testing.T) { symlinks(t, pare) })
 }
 
-// killAtEachStep kills fix --in-place in front of and behind every single thing
-// that it does to the file system, one run for each.
 func killAtEachStep(t *testing.T, pare string) {
 	for _, p := range patients(t, 700) {
 		t.Run(p.name, func(t *testing.T) {
@@ -175,7 +162,7 @@ func killAtEachStep(t *testing.T, pare string) {
 			if len(all) == 0 {
 				t.Skip("no right to trace a process: it cannot be killed at each step")
 			}
-			order := regexp.MustCompile(`^open .*write .*fsync .*link link rename rename fsync fsync$`) // the backup is there before the file changes
+			order := regexp.MustCompile(`^open .*write .*fsync .*link link rename rename fsync fsync$`) // the backup exists before the file changes
 			if s := strings.Join(all, " "); !order.MatchString(s) {
 				t.Errorf("the steps are %s", s)
 			}
@@ -204,12 +191,9 @@ func killAtEachStep(t *testing.T, pare string) {
 	}
 }
 
-// traced runs a program, stops it whenever it enters or leaves a system call that
-// changes files, and kills it at the n-th stop; 0: never. It returns the stops, or
-// none where tracing is forbidden.
 func traced(t *testing.T, n int, argv ...string) (stops []string) {
 	t.Helper()
-	runtime.LockOSThread() // a process is traced by a thread
+	runtime.LockOSThread() // ptrace works per thread
 	defer runtime.UnlockOSThread()
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -226,8 +210,8 @@ func traced(t *testing.T, n int, argv ...string) (stops []string) {
 		t.Fatal(err)
 	}
 	const (
-		good, clone, exitKill  = 1, 8, 1 << 20    // PTRACE_O_TRACESYSGOOD, TRACECLONE, EXITKILL
-		anyThread, ownChildren = 1 << 30, 1 << 29 // __WALL, __WNOTHREAD
+		good, clone, exitKill  = 1, 8, 1 << 20
+		anyThread, ownChildren = 1 << 30, 1 << 29
 	)
 	var ws syscall.WaitStatus
 	if _, err = syscall.Wait4(pid, &ws, 0, nil); err == nil {
@@ -265,15 +249,14 @@ func traced(t *testing.T, n int, argv ...string) (stops []string) {
 				}
 				n = -1
 			}
-		case sig == syscall.SIGTRAP, sig == syscall.SIGSTOP: // a thread begins
+		case sig == syscall.SIGTRAP, sig == syscall.SIGSTOP: // a new thread
 		default:
 			pass = int(sig)
 		}
-		_ = syscall.PtraceSyscall(tid, pass) // it may be dead already
+		_ = syscall.PtraceSyscall(tid, pass) // the thread may have exited
 	}
 }
 
-// changingCalls returns the system calls by which files change.
 func changingCalls() map[uint64]string {
 	calls := map[uint64]string{
 		syscall.SYS_OPENAT: "open", syscall.SYS_WRITE: "write", syscall.SYS_PWRITE64: "write", syscall.SYS_FSYNC: "fsync", syscall.SYS_FDATASYNC: "fsync",
@@ -281,28 +264,25 @@ func changingCalls() map[uint64]string {
 		syscall.SYS_FTRUNCATE: "truncate", syscall.SYS_UTIMENSAT: "utimes", syscall.SYS_LINKAT: "link", syscall.SYS_UNLINKAT: "unlink",
 		syscall.SYS_RENAMEAT: "rename", syscall.SYS_MKDIRAT: "mkdir",
 	}
-	if runtime.GOARCH == "amd64" { // which has older ones, too
+	if runtime.GOARCH == "amd64" { // amd64 also has older calls
 		calls[82], calls[86], calls[87], calls[94] = "rename", "link", "unlink", "chown"
 	}
 	return calls
 }
 
-// A callTrace follows the system calls of the threads of a process.
 type callTrace struct {
 	pid    int
 	folder string
 	counts map[uint64]string
-	in     map[int]string // the call that a thread is in, if it is one that counts
+	in     map[int]string
 }
 
-// stop returns the name of the call that a thread has stopped at; "": it does not
-// count.
 func (c *callTrace) stop(tid int) string {
-	if name := c.in[tid]; name != "" { // the other end of it
+	if name := c.in[tid]; name != "" { // the call returns
 		delete(c.in, tid)
 		return name
 	}
-	var info struct { // struct ptrace_syscall_info
+	var info struct {
 		op     uint8
 		_      [3]uint8
 		arch   uint32
@@ -323,7 +303,7 @@ func (c *callTrace) stop(tid int) string {
 		if info.args[2]&syscall.O_CREAT == 0 {
 			return ""
 		}
-	case "write", "fsync": // the runtime writes to wake its threads, the program to tell what it did
+	case "write", "fsync": // the runtime also writes to wake its threads
 		file, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%d", c.pid, info.args[0]))
 		if err != nil || !strings.HasPrefix(file, c.folder) {
 			return ""
@@ -333,8 +313,6 @@ func (c *callTrace) stop(tid int) string {
 	return name
 }
 
-// killAtAnyTime kills fix --in-place after one delay after the other, from the
-// start of the program to its end. Whenever that is, nothing may be lost.
 func killAtAnyTime(t *testing.T, pare string) {
 	kills := 10
 	if trial.Soak() {
@@ -379,7 +357,6 @@ func killAtAnyTime(t *testing.T, pare string) {
 	}
 }
 
-// alone wants that a file is as it was, and that nothing lies beside it.
 func (p *patient) alone(t *testing.T, path string) {
 	t.Helper()
 	if isNew := p.inspect(t, path); isNew {
@@ -390,8 +367,6 @@ func (p *patient) alone(t *testing.T, path string) {
 	}
 }
 
-// refused runs a command that must fail, with a sentence that names the file and has
-// these words in it.
 func refused(t *testing.T, cmd *exec.Cmd, words ...string) {
 	t.Helper()
 	out, err := cmd.CombinedOutput()
@@ -409,8 +384,6 @@ func refused(t *testing.T, cmd *exec.Cmd, words ...string) {
 	}
 }
 
-// ownMounts gives this thread, and so this test, mounts that nobody else sees. It
-// needs root.
 func ownMounts(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -426,7 +399,6 @@ func ownMounts(t *testing.T) {
 	}
 }
 
-// mount puts a disk of its own under a folder.
 func mount(t *testing.T, folder, options string) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, options); err != nil {
@@ -435,8 +407,6 @@ func mount(t *testing.T, folder, options string) {
 	t.Cleanup(func() { _ = syscall.Unmount(folder, 0) })
 }
 
-// diskFull: on a disk that has room for the file, but not for another one, the
-// file stays; once there is room, it is repaired.
 func diskFull(t *testing.T, pare string) {
 	ownMounts(t)
 	for _, p := range patients(t, 1500) {
@@ -455,7 +425,6 @@ func diskFull(t *testing.T, pare string) {
 	}
 }
 
-// readOnlyDisk: nothing can be written, and it is said so.
 func readOnlyDisk(t *testing.T, pare string) {
 	ownMounts(t)
 	for _, p := range patients(t, 100) {
@@ -473,12 +442,10 @@ func readOnlyDisk(t *testing.T, pare string) {
 	}
 }
 
-// fileTooLarge: a limit on the size of files acts like a full disk, and needs no
-// root.
 func fileTooLarge(t *testing.T, pare string) {
 	for _, p := range patients(t, 1500) {
 		path := p.lay(t)
-		// In blocks of 512 bytes, or of 1024 where sh is bash.
+		// The unit is 512 bytes, or 1024 if sh is bash.
 		cmd := exec.Command("sh", "-c", `ulimit -f 100 && exec "$0" "$@"`, pare, "fix", "--in-place", "--force", path)
 		refused(t, cmd, "write ", "file too large", "no file was changed")
 		p.alone(t, path)
@@ -486,7 +453,6 @@ func fileTooLarge(t *testing.T, pare string) {
 	}
 }
 
-// nobody makes a command run without the rights of root, and what it needs readable.
 func nobody(t *testing.T, cmd *exec.Cmd, reach ...string) *exec.Cmd {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -503,8 +469,6 @@ func nobody(t *testing.T, cmd *exec.Cmd, reach ...string) *exec.Cmd {
 	return cmd
 }
 
-// noPermission: what the user may not do is refused in words that help, and
-// changes nothing.
 func noPermission(t *testing.T, pare string) {
 	own := func(path string) {
 		if os.Geteuid() == 0 {
@@ -517,7 +481,7 @@ func noPermission(t *testing.T, pare string) {
 		cases := []struct {
 			name         string
 			folder, file fs.FileMode
-			foreign      bool // the file belongs to somebody else
+			foreign      bool // the file belongs to another user
 			words        []string
 		}{
 			{"read-only folder", 0o555, 0o644, false, []string{"write ", "permission denied", "-o FILE"}},
@@ -543,7 +507,7 @@ func noPermission(t *testing.T, pare string) {
 				if err := errors.Join(os.Chmod(folder, 0o755), os.Chmod(path, 0o644)); err != nil {
 					t.Fatal(err)
 				}
-				if c.foreign { // its backup may have been made already
+				if c.foreign { // the backup may exist already
 					if p.inspect(t, path) {
 						t.Error("the file was changed")
 					}
@@ -558,8 +522,6 @@ func noPermission(t *testing.T, pare string) {
 	}
 }
 
-// symlinks: a link stays a link; what it leads to is repaired, with its backup
-// beside it. Links that lead nowhere are named.
 func symlinks(t *testing.T, pare string) {
 	for _, p := range patients(t, 100) {
 		t.Run(p.name, func(t *testing.T) {

@@ -13,10 +13,8 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// TestDefectU5Lines keeps one process of each command open and talks to it line by line:
-// the next line is written only after the last one was answered. It would wait for ever
-// for an answer that is held back.
-func TestDefectU5Lines(t *testing.T) {
+// TestEveryLineIsAnsweredImmediately writes each line only after the answer to the previous one.
+func TestEveryLineIsAnsweredImmediately(t *testing.T) {
 	long := `{"messages":[{"role":"user","content":"` + strings.Repeat("long ", 50_000) + `"}]}`
 	for _, args := range []string{"check --lines", "fix --lines", "prune --lines", "trim --lines --max-messages 2", "fix --lines --dry-run --json"} {
 		t.Run(args, func(t *testing.T) {
@@ -54,7 +52,7 @@ func TestDefectU5Lines(t *testing.T) {
 				ask(long)
 				ask(`[]`)
 			}
-			// The last line need not be ended.
+			// The last line needs no line break.
 			if _, err := io.WriteString(in, `{"messages":[{"role":"user","content":"last"}]}`); err != nil {
 				t.Fatal(err)
 			}
@@ -70,8 +68,7 @@ func TestDefectU5Lines(t *testing.T) {
 	}
 }
 
-// Every answer is one line, whatever it is made of.
-func TestOneLineOf(t *testing.T) {
+func TestAnswersAreSingleLines(t *testing.T) {
 	for in, want := range map[string]string{"": "\n", "a": "a\n", "a\n": "a\n", "a\r\n": "a\r\n", "{\n  \"a\": 1\n}\n": "{\"a\": 1}\n"} {
 		if got := string(toSingleLine([]byte(in))); got != want {
 			t.Errorf("oneLineOf(%q) = %q, want %q", in, got, want)
@@ -79,9 +76,7 @@ func TestOneLineOf(t *testing.T) {
 	}
 }
 
-// TestMarksInLines: files that begin with a byte order mark are put together, so each line may
-// begin with one. It stays where it is, and the line is read.
-func TestMarksInLines(t *testing.T) {
+func TestByteOrderMarksInLinesAreKept(t *testing.T) {
 	const mark, fine = "\ufeff", `{"messages":[{"role":"user","content":"hi"}]}`
 	in := mark + faulty + "\n" + mark + fine + "\r\n" + mark + "\n" + faulty + "\n" + mark + faulty
 	do := func(args, in string) (int, string, string) {
@@ -102,7 +97,7 @@ func TestMarksInLines(t *testing.T) {
 	if status, out, errs := do("fix --lines", in); status != statusClean || out != want {
 		t.Errorf("fix --lines: status %d: %q, %s", status, out, errs)
 	}
-	// A byte behind a mark is counted from the beginning of the line, a column is what is seen.
+	// Offsets count the byte order mark, columns do not.
 	if status, _, errs := do("check", fine+"\n"+mark+`{"messages":[}`); status != statusInvalid || !strings.Contains(errs, "stdin:2:14: invalid JSON at byte 16") {
 		t.Errorf("status %d: %s", status, errs)
 	}

@@ -13,9 +13,7 @@ import (
 	"testing"
 )
 
-// TestSecondSignal: the first signal waits for requests under way, an hour if it has to; the
-// second one cuts them off and says so in one line.
-func TestSecondSignal(t *testing.T) {
+func TestSecondSignalCutsRequestsOff(t *testing.T) {
 	pare := programPath(t)
 	for _, args := range []string{
 		"serve --listen 127.0.0.1:0 --no-store --grace 1h --upstream anthropic=http://127.0.0.1:1",
@@ -44,7 +42,7 @@ func TestSecondSignal(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			// That a body is asked for says that the request is being served.
+			// The server asks for the body, so the request is being served.
 			io.WriteString(conn, "POST /v1/messages HTTP/1.1\r\nHost: "+address+"\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")
 			reply := bufio.NewReader(conn)
 			if line, err := reply.ReadString('\n'); !strings.Contains(line, " 100 ") {
@@ -54,7 +52,7 @@ func TestSecondSignal(t *testing.T) {
 			if err := cmd.Process.Signal(signal); err != nil {
 				t.Fatal(err)
 			}
-			for { // until the first signal has been taken
+			for { // until the first signal has been handled
 				c, err := net.Dial("tcp", address)
 				if err != nil {
 					break
@@ -78,8 +76,7 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// A port alone is one of this machine; everything else is for the system to read.
-func TestListenPort(t *testing.T) {
+func TestPortAloneMeansLoopback(t *testing.T) {
 	for given, want := range map[string]string{
 		"8811": "127.0.0.1:8811", "0": "127.0.0.1:0", ":8811": ":8811", "localhost:1": "localhost:1", "70000": "70000", "": "", "x": "x",
 	} {

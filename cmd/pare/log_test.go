@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// TestDefectU11Log: every command takes a level, from the flag or from the environment.
-func TestDefectU11Log(t *testing.T) {
+func TestLogLevels(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s\nFORGED.json")
 	run1 := func(env string, args ...string) (int, string) {
 		t.Helper()

@@ -24,11 +24,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	standInByName() // does not return, where it is one
+	standInByName() // does not return in a stand-in
 	testscript.Main(tests{m}, map[string]func(){"pare": main, "pare-recorded": recordedPare, "agent": agent})
 }
 
-// tests are all tests, behind which no server is left.
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
@@ -36,8 +35,6 @@ func (t tests) Run() int {
 	return t.M.Run()
 }
 
-// programPath is where the program lies for tests that run it as a process of its own:
-// by this name the test binary is the program.
 func programPath(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("pare")
@@ -102,7 +99,6 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scripts are all of them, and one in six in a short run that names none.
 func scripts(t *testing.T) (some []string) {
 	t.Helper()
 	all, err := filepath.Glob("testdata/script/*.txt*")
@@ -118,7 +114,6 @@ func scripts(t *testing.T) (some []string) {
 	return some
 }
 
-// status runs a command and wants that exit status: status 2 pare check x.json.
 func status(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	if err != nil || neg {
@@ -136,7 +131,6 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// pack compresses a file: pack gzip|zstd from to.
 func pack(ts *testscript.TestScript, _ bool, args []string) {
 	var out bytes.Buffer
 	in := []byte(ts.ReadFile(args[1]))
@@ -154,7 +148,6 @@ func pack(ts *testscript.TestScript, _ bool, args []string) {
 	write(ts, args[2], out.Bytes())
 }
 
-// unpack decompresses a file: unpack gzip|zstd from to.
 func unpack(ts *testscript.TestScript, _ bool, args []string) {
 	var in io.Reader = strings.NewReader(ts.ReadFile(args[1]))
 	var err error
@@ -170,7 +163,6 @@ func unpack(ts *testscript.TestScript, _ bool, args []string) {
 	write(ts, args[2], out)
 }
 
-// nohidden wants that no hidden file is left in a folder.
 func nohidden(ts *testscript.TestScript, _ bool, args []string) {
 	for _, dir := range args {
 		names, err := filepath.Glob(filepath.Join(ts.MkAbs(dir), ".*"))
@@ -183,7 +175,6 @@ func nohidden(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// mode wants the mode of a file: mode 600 x.json.
 func mode(ts *testscript.TestScript, _ bool, args []string) {
 	st, err := os.Stat(ts.MkAbs(args[1]))
 	ts.Check(err)
@@ -192,7 +183,6 @@ func mode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// age makes files look as if nobody had written to them for so long: age 1h x y.
 func age(ts *testscript.TestScript, _ bool, args []string) {
 	d, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -202,7 +192,6 @@ func age(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// old wants files that nobody has written to for so long.
 func old(ts *testscript.TestScript, neg bool, args []string) {
 	d, err := time.ParseDuration(args[0])
 	ts.Check(err)
@@ -215,14 +204,12 @@ func old(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// cut copies the first bytes of a file: cut from n to.
 func cut(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
 	write(ts, args[2], []byte(ts.ReadFile(args[0]))[:n])
 }
 
-// mark copies a file and puts a byte order mark in front: mark from to.
 func mark(ts *testscript.TestScript, _ bool, args []string) {
 	write(ts, args[1], append([]byte{0xef, 0xbb, 0xbf}, ts.ReadFile(args[0])...))
 }
@@ -231,7 +218,6 @@ func write(ts *testscript.TestScript, name string, data []byte) {
 	ts.Check(os.WriteFile(ts.MkAbs(name), data, 0o666))
 }
 
-// sqlite runs the statements of a file on a database, and makes it if there is none.
 func sqlite(ts *testscript.TestScript, _ bool, args []string) {
 	db, err := sql.Open("sqlite", ts.MkAbs(args[0]))
 	ts.Check(err)

@@ -25,7 +25,6 @@ func grammarForTest() *kong.Application {
 	return newParser(&environment{stdout: io.Discard, stderr: io.Discard}, nil).Model
 }
 
-// TestManPagesFresh wants the pages in docs/man to be those of the grammar.
 func TestManPagesFresh(t *testing.T) {
 	pages := manual.Pages(grammarForTest(), commandGroups)
 	if *update {
@@ -63,8 +62,7 @@ func TestManPagesFresh(t *testing.T) {
 	}
 }
 
-// TestManPagesLint asks those who know roff.
-func TestManPagesLint(t *testing.T) {
+func TestManPagesPassLint(t *testing.T) {
 	trial.Long(t, "sets every page")
 	folder := t.TempDir()
 	var files []string
@@ -80,7 +78,7 @@ func TestManPagesLint(t *testing.T) {
 		}
 		out, _ := exec.Command("mandoc", append([]string{"-T", "lint", "-W", "warning"}, files...)...).CombinedOutput()
 		for line := range strings.Lines(string(out)) {
-			// A date would make the pages differ from day to day.
+			// A date would make the pages differ every day.
 			if !strings.Contains(line, "missing date") && !strings.Contains(line, "STYLE:") {
 				t.Error(line)
 			}
@@ -106,8 +104,7 @@ func TestManPagesLint(t *testing.T) {
 	})
 }
 
-// TestHelp wants examples first, a purpose and a sentence of every command and flag.
-func TestHelp(t *testing.T) {
+func TestHelpStartsWithExamples(t *testing.T) {
 	app := grammarForTest()
 	for _, n := range app.Children {
 		if !strings.HasPrefix(n.Detail, manual.ExampleLead) {
@@ -131,13 +128,12 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestExamplesParse wants every example in the help to be right.
-func TestExamplesParse(t *testing.T) {
+func TestExamplesInHelpParse(t *testing.T) {
 	k := -1
 	for _, n := range grammarForTest().Children {
 		examples, _ := manual.Examples(n.Detail)
 		if examples == "" {
-			continue // TestHelp minds
+			continue // another test checks these
 		}
 		for line := range strings.Lines(examples) {
 			if k++; k%trial.Stride(5) > 0 {
@@ -155,8 +151,6 @@ func TestExamplesParse(t *testing.T) {
 	}
 }
 
-// exampleCommand is the arguments of pare in a line of examples: up to a pipe, a
-// redirection, or the gap in front of a remark.
 func exampleCommand(line string) (args []string, ok bool) {
 	_, rest, ok := strings.Cut(" "+strings.TrimSpace(line), " pare ")
 	if !ok {

@@ -12,16 +12,14 @@ import (
 	"github.com/pare-llm/pare/internal/pgtest"
 )
 
-// A wire between a store and its database, which can be cut.
 type cuttable struct {
 	socket string
 
 	mu    sync.Mutex
-	state string // "": it works; "down": whoever comes is sent away; "silent": nobody is answered
+	state string
 	conns []net.Conn
 }
 
-// newCuttable is a wire to a database, and the address at its other end.
 func newCuttable(t *testing.T, dsn string) (c *cuttable, address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,7 +70,6 @@ func (c *cuttable) join(conn net.Conn) {
 	go func() { io.Copy(conn, to); conn.Close() }()
 }
 
-// set ends all connections; what comes fares as the state says.
 func (c *cuttable) set(state string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,11 +80,10 @@ func (c *cuttable) set(state string) {
 	c.conns = nil
 }
 
-// TestFailureMatrixPostgres is TestFailureMatrix for a store in PostgreSQL, whose commands alone differ.
 func TestFailureMatrixPostgres(t *testing.T) {
 	made := pgtest.DSN(t)
 	newCell(t, func(*testing.T, string) string { return made }, nil, matrixCommand{args: "STORE", before: "session import --store STORE --id talk s.json"})
-	var wires sync.Map // by the folders of cells
+	var wires sync.Map
 	stores := func(t *testing.T, dir string) string {
 		c, address := newCuttable(t, pgtest.Copy(t, made))
 		wires.Store(dir, c)
@@ -105,7 +101,7 @@ func TestFailureMatrixPostgres(t *testing.T) {
 	}
 	var rows []matrixCommand
 	for _, q := range matrixCommands {
-		if strings.Contains(q.args, "STORE") && q.name != "session backup" { // there is pg_dump
+		if strings.Contains(q.args, "STORE") && q.name != "session backup" {
 			rows = append(rows, q)
 		}
 	}

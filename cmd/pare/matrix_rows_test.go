@@ -9,23 +9,19 @@ import (
 	"testing"
 )
 
-// A failing is a part that does not work: how the command line is changed by it, and what is done to
-// the folder that a cell has for itself. Its end is that all is as it was.
 type failing struct {
 	name    string
-	model   func(http.ResponseWriter, *http.Request) // that writes summaries; nil: a good one
-	timeout string                                   // of the summarizer; "": long enough for any machine
-	conf    string                                   // behind the configuration
-	archive string                                   // "": one that works
-	shell   string                                   // in front of the command
-	harm    func(t *testing.T, dir string)           // nil: nothing
+	model   func(http.ResponseWriter, *http.Request)
+	timeout string
+	conf    string
+	archive string
+	shell   string
+	harm    func(t *testing.T, dir string)
 	cure    func(t *testing.T, dir string)
 }
 
-// fullDiskShell lets no file grow.
 const fullDiskShell = "ulimit -f 0 && "
 
-// matrixFailings are the columns of the table of SQLite.
 func matrixFailings(never chan struct{}) []failing {
 	return []failing{
 		{name: "the file of the store is no database", harm: noDatabase, cure: database},
@@ -49,7 +45,6 @@ func matrixFailings(never chan struct{}) []failing {
 	}
 }
 
-// noDatabase puts a file that is none in the place of the store, and database puts it back.
 func noDatabase(t *testing.T, dir string) {
 	for _, name := range []string{"pare.db", "pare.db-wal", "pare.db-shm"} {
 		if err := os.Rename(filepath.Join(dir, name), filepath.Join(dir, name+".kept")); err != nil && !os.IsNotExist(err) {
@@ -70,15 +65,12 @@ func database(t *testing.T, dir string) {
 	}
 }
 
-// A matrixCommand is a row of the table.
 type matrixCommand struct {
 	name, args string
-	before     string // what is run first, while all works
-	once       bool   // it changes the store: the next run says something else
+	before     string
+	once       bool
 }
 
-// matrixCommands are the rows but the last, which is the proxy. Outputs are compared with those of a
-// run in which nothing fails. STORE is the store of the cell, which has the session "talk".
 var matrixCommands = []matrixCommand{
 	{name: "check", args: "check s.json"},
 	{name: "count", args: "count s.json"},

@@ -15,14 +15,12 @@ import (
 	"github.com/pare-llm/pare/paretest"
 )
 
-// A matrixServer is `pare serve` in a cell.
 type matrixServer struct {
 	*matrixCell
 	url string
 	end func()
 }
 
-// serving starts it.
 func (c *matrixCell) serving(t *testing.T, flags string) *matrixServer {
 	t.Helper()
 	cmd := c.command(t, "serve --listen 127.0.0.1:0 --config pare.toml "+flags)
@@ -49,7 +47,6 @@ func (c *matrixCell) serving(t *testing.T, flags string) *matrixServer {
 	return s
 }
 
-// ask sends a request that is too large and has an open call: it is answered, made to fit and repaired.
 func (s *matrixServer) ask(t *testing.T, what string) (faults string) {
 	t.Helper()
 	resp, err := http.Post(s.url+"/v1/messages", "application/json", strings.NewReader(strings.Replace(matrixBody(), "the task", "the task "+what, 1)))
@@ -64,7 +61,6 @@ func (s *matrixServer) ask(t *testing.T, what string) (faults string) {
 	return resp.Header.Get("Pare-Faults")
 }
 
-// exhaust asks until what is to be kept has no room any more.
 func (s *matrixServer) exhaust(t *testing.T) {
 	t.Helper()
 	for t.Context().Err() == nil {
@@ -81,8 +77,6 @@ func (s *matrixServer) exhaust(t *testing.T) {
 	}
 }
 
-// proxied says what the proxy does while a part fails: requests are answered all the time, and
-// afterwards, and then they are remembered again.
 func (f *failing) proxied(t *testing.T, stores matrixStore) (said string) {
 	t.Helper()
 	mock := httptest.NewServer(&paretest.Mock{})
@@ -90,12 +84,12 @@ func (f *failing) proxied(t *testing.T, stores matrixStore) (said string) {
 	c := newCell(t, stores, nil, matrixCommand{args: "STORE"})
 	const window = "[window]\ntokens = 2500\n"
 	flags, remember := "--upstream anthropic="+mock.URL, " --remember --store STORE"
-	// A part that is no good when a server starts ends it; one that becomes so does not.
+	// A part that fails when the server starts ends it; a part that fails later does not.
 	c.fails = &failing{model: f.model, conf: f.conf, shell: f.shell, cure: f.cure}
 	switch {
-	case f.archive != "": // a file may be made, and nothing be written to it
+	case f.archive != "": // the file can be created but not written
 		c.fails.shell, remember = fullDiskShell, " --no-store"
-	case f.shell != "": // room for the file of the store as it is, and for as much beside it
+	case f.shell != "": // room for the current store and as much again
 		c.fails.shell = "ulimit -f $(($(wc -c < pare.db) / 512 + 1)) && "
 	}
 	c.configure(t, window)
@@ -115,7 +109,7 @@ func (f *failing) proxied(t *testing.T, stores matrixStore) (said string) {
 	lasting := c.fails.shell != ""
 	c.repair(t, window)
 	if !lasting {
-		s.ask(t, "afterwards") // the same server goes on
+		s.ask(t, "afterwards") // the server continues
 	}
 	s.end()
 	s = c.serving(t, flags+" --remember --store STORE")
@@ -123,7 +117,7 @@ func (f *failing) proxied(t *testing.T, stores matrixStore) (said string) {
 	if faults := s.ask(t, "in the end of "+f.name); faults != "" {
 		t.Errorf("%s: afterwards %s", f.name, faults)
 	}
-	for t.Context().Err() == nil { // it is kept behind the reply
+	for t.Context().Err() == nil { // written after the reply
 		if strings.Contains(c.run(t, "session list --store STORE").out, sameEverywhere.ReplaceAllString("the task in the end of "+f.name, "")) {
 			break
 		}
@@ -131,7 +125,6 @@ func (f *failing) proxied(t *testing.T, stores matrixStore) (said string) {
 	return said
 }
 
-// noise is so many words that no packing makes shorter.
 func noise(words int) string {
 	var b strings.Builder
 	for range words {

@@ -21,7 +21,6 @@ import (
 
 var updateMatrix = flag.Bool("update-matrix", false, "write the table of docs/failures.md")
 
-// matrixConf is the configuration of every cell.
 const matrixConf = `[compact]
 endpoint = "MODEL"
 model = "small"
@@ -31,7 +30,6 @@ max_summary = 400
 file = "ARCHIVE"
 `
 
-// matrixBody is a history with an open call, larger than the window that the cells ask for.
 func matrixBody() string {
 	var b strings.Builder
 	b.WriteString(`{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"the task"}`)
@@ -44,17 +42,14 @@ func matrixBody() string {
 	return b.String() + `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_x","name":"read","input":{"path":"x.go"}}]}]}`
 }
 
-// A matrixStore makes stores that have the session "talk": a new one in the folder of a cell.
 type matrixStore func(t *testing.T, dir string) (dsn string)
 
-// A matrixCell is a folder in which one command runs while one part fails.
 type matrixCell struct {
 	dir, store string
 	model      *httptest.Server
-	fails      *failing // nil: nothing does any more
+	fails      *failing
 }
 
-// newCell makes the folder, and runs what a command wants to have been run.
 func newCell(t *testing.T, stores matrixStore, f *failing, q matrixCommand) *matrixCell {
 	t.Helper()
 	c := &matrixCell{dir: t.TempDir()}
@@ -104,7 +99,6 @@ func (c *matrixCell) configure(t *testing.T, first ...string) {
 	c.write(t, "calls", fmt.Sprintf(`{"call":"compact","options":{"min_keep":8,"config":{"compact":{"endpoint":%q,"model":"small","timeout":%q,"max_summary":400}}},"body":%s}`+"\n", c.model.URL, timeout, matrixBody()))
 }
 
-// repair ends what fails.
 func (c *matrixCell) repair(t *testing.T, first ...string) {
 	f := c.fails
 	c.fails = nil
@@ -114,7 +108,6 @@ func (c *matrixCell) repair(t *testing.T, first ...string) {
 	}
 }
 
-// command is a run of the program as it is now.
 func (c *matrixCell) command(t *testing.T, args string) *exec.Cmd {
 	shell := ""
 	if c.fails != nil {
@@ -125,13 +118,11 @@ func (c *matrixCell) command(t *testing.T, args string) *exec.Cmd {
 	return cmd
 }
 
-// A matrixRun is what a run of the program said.
 type matrixRun struct {
 	status      int
 	out, stderr string
 }
 
-// sameEverywhere leaves out of an output what differs from run to run: handles, times and numbers.
 var sameEverywhere = regexp.MustCompile(`pare-[0-9a-z]+|[0-9]+`)
 
 func (c *matrixCell) run(t *testing.T, args string) (r matrixRun) {
@@ -147,8 +138,6 @@ func (c *matrixCell) run(t *testing.T, args string) (r matrixRun) {
 	return matrixRun{cmd.ProcessState.ExitCode(), sameEverywhere.ReplaceAllString(out.String(), ""), sameEverywhere.ReplaceAllString(errs.String(), "")}
 }
 
-// cell says what a command does while a part fails, and wants it to work again afterwards, and to have
-// harmed nothing.
 func (f *failing) cell(t *testing.T, stores matrixStore, q matrixCommand, usual matrixRun) (said string) {
 	t.Helper()
 	c := newCell(t, stores, f, q)
@@ -157,7 +146,7 @@ func (f *failing) cell(t *testing.T, stores matrixStore, q matrixCommand, usual 
 	case got.status > statusInvalid || strings.Contains(got.stderr, "goroutine "):
 		t.Errorf("%s, %s: status %d: %s", f.name, q.args, got.status, got.stderr)
 	case strings.HasPrefix(got.out, `{"error":`):
-		said = "says so" // of lines
+		said = "says so"
 	case got.status != usual.status:
 		said = "says so"
 		if strings.TrimSpace(got.stderr) == "" || got.out != "" && strings.TrimSpace(got.out) != sameEverywhere.ReplaceAllString(matrixBody(), "") {
@@ -175,7 +164,7 @@ func (f *failing) cell(t *testing.T, stores matrixStore, q matrixCommand, usual 
 		t.Errorf("%s, %s: the input is not what it was: %v", f.name, q.args, err)
 	}
 	c.repair(t)
-	if q.once && said != "says so" { // it is done, and cannot be done twice
+	if q.once && said != "says so" { // done already, and cannot be done twice
 		if got = c.run(t, "session list --store STORE"); got.status != 0 {
 			t.Errorf("%s, %s: afterwards status %d: %s", f.name, q.args, got.status, got.stderr)
 		}
@@ -187,9 +176,6 @@ func (f *failing) cell(t *testing.T, stores matrixStore, q matrixCommand, usual 
 	return said
 }
 
-// TestFailureMatrix lets each part fail, really, while each command runs and while requests pass
-// through the proxy. Whatever is said meanwhile, the next run works once the part does, and nothing is
-// lost. docs/failures.md has the table.
 func TestFailureMatrix(t *testing.T) {
 	trial.Long(t, "runs every command while every part fails")
 	never := make(chan struct{})
@@ -208,7 +194,6 @@ func TestFailureMatrix(t *testing.T) {
 	writeMatrix(t, "sqlite", matrixTable(t, stores, matrixFailings(never), matrixCommands))
 }
 
-// matrixTable runs all cells, several at a time.
 func matrixTable(t *testing.T, stores matrixStore, columns []failing, rows []matrixCommand) string {
 	t.Helper()
 	cells := make([][]string, len(rows)+1) // the last row is the proxy
@@ -247,7 +232,6 @@ func matrixTable(t *testing.T, stores matrixStore, columns []failing, rows []mat
 	return b.String()
 }
 
-// usual is what a command says while nothing fails.
 func (q matrixCommand) usual(t *testing.T, stores matrixStore) matrixRun {
 	t.Helper()
 	r := newCell(t, stores, nil, q).run(t, q.args)
@@ -257,7 +241,6 @@ func (q matrixCommand) usual(t *testing.T, stores matrixStore) matrixRun {
 	return r
 }
 
-// writeMatrix compares a table with the one on the page, or writes it there.
 func writeMatrix(t *testing.T, name, want string) {
 	t.Helper()
 	const page = "../../docs/failures.md"

@@ -14,7 +14,6 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/ui"
 )
 
-// told is what a command prints, with its status.
 func told(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -22,7 +21,6 @@ func told(t *testing.T, args ...string) (int, string) {
 	return status, out.String() + errs.String()
 }
 
-// pageTold is the page of a file, and what its parts come to.
 func pageTold(t *testing.T, args ...string) (p ui.Page, sum int) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "page.html")
@@ -49,7 +47,6 @@ func pageTold(t *testing.T, args ...string) (p ui.Page, sum int) {
 	return p, sum
 }
 
-// talkOf is a session of Claude Code whose last reply was counted at so many tokens.
 func talkOf(t *testing.T, counted int) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "talk.jsonl")
@@ -63,9 +60,8 @@ func talkOf(t *testing.T, counted int) string {
 	return name
 }
 
-// TestDefectB7OneNumber: check, count, view and doctor agree on one file, to the token and to the
-// percentage: of a session whose replies were counted, of one that is too long, and of a request.
-func TestDefectB7OneNumber(t *testing.T) {
+// TestCommandsAgreeOnTokens compares the numbers of check, count, view and doctor for one file.
+func TestCommandsAgreeOnTokens(t *testing.T) {
 	for _, name := range []string{talkOf(t, 140_000), talkOf(t, 199_500), "../../examples/seed-incident.json"} {
 		var n struct {
 			Tokens, Window, Room, Recorded, Beside int
@@ -96,10 +92,8 @@ func TestDefectB7OneNumber(t *testing.T) {
 	}
 }
 
-// TestOneShare: count, check, view and doctor say one share of fullness, whatever the replies of a
-// session have written down: nothing, zero, a count that cannot be, one that is right, one of more
-// than the window.
-func TestOneShare(t *testing.T) {
+// TestCommandsAgreeOnFullness compares the share of fullness in check, count, view and doctor.
+func TestCommandsAgreeOnFullness(t *testing.T) {
 	for name, c := range map[string]struct {
 		words int
 		usage string
@@ -151,9 +145,7 @@ func TestOneShare(t *testing.T) {
 	}
 }
 
-// TestDefectB6Head: what is called system and tools is that: what the file does not hold is told
-// apart, and the marks around messages are called what they are.
-func TestDefectB6Head(t *testing.T) {
+func TestCountIncludesSystemAndTools(t *testing.T) {
 	p, _ := pageTold(t, talkOf(t, 140_000))
 	kinds := map[string]int{}
 	for _, h := range p.Before.Head {
@@ -175,9 +167,7 @@ func TestDefectB6Head(t *testing.T) {
 	}
 }
 
-// TestViewNotes: times, models and money of a session are on its page; a cache of an hour costs
-// twice the input.
-func TestViewNotes(t *testing.T) {
+func TestViewShowsTimesAndCosts(t *testing.T) {
 	p, _ := pageTold(t, talkOf(t, 100_000))
 	m := p.Before.Messages[1]
 	if p.Title != "Add a discount code to the checkout." || p.Agent != "Claude Code" || m.Time-p.Before.Messages[0].Time != 5000 || m.Model != "claude-sonnet-4-5" || m.Usage == nil || m.Usage.Written != 1000 {
@@ -188,9 +178,9 @@ func TestViewNotes(t *testing.T) {
 	}
 }
 
-// TestDefectB12Accounting: the bytes of all changes of a dry run, and of what is around them, are
-// the difference of the file; a page lists what a repair does to links, too.
-func TestDefectB12Accounting(t *testing.T) {
+// TestBytesOfSessionChangesAddUp compares the bytes of all changes with the difference in file
+// size.
+func TestBytesOfSessionChangesAddUp(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "torn.jsonl")
 	lines := `{"parentUuid":null,"isSidechain":false,"sessionId":"s1","version":"1.0.128","type":"user","message":{"role":"user","content":"first words"},"uuid":"u1","timestamp":"2026-03-01T10:00:00.000Z"}
 {"parentUuid":"lost","isSidechain":false,"sessionId":"s1","version":"1.0.128","type":"user","message":{"role":"user","content":"go on"},"uuid":"u2","timestamp":"2026-03-01T10:00:05.000Z"}
@@ -226,8 +216,7 @@ func TestDefectB12Accounting(t *testing.T) {
 	}
 }
 
-// TestViewPlans: a page shows what trim and compact would do, too, to requests and sessions.
-func TestViewPlans(t *testing.T) {
+func TestViewShowsPlans(t *testing.T) {
 	for _, plan := range []string{"trim", "compact", "prune", "fix"} {
 		for _, name := range []string{"../../examples/prune-me.json", talkOf(t, 199_500)} {
 			if p, _ := pageTold(t, "--plan", plan, name); p.After == nil {

@@ -12,9 +12,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A request that is longer than the window of its model is a finding, in all dialects that name
-// the model; of an unknown model nothing is said.
-func TestOverWindowRequest(t *testing.T) {
+func TestCheckReportsOverlongRequests(t *testing.T) {
 	long := strings.Repeat("several words of a log. ", 400_000)
 	for _, c := range []struct {
 		body string
@@ -37,9 +35,9 @@ func TestOverWindowRequest(t *testing.T) {
 	}
 }
 
-// TestCompactFull: a session that is full fits half of its room after pare compact, whatever it is that
-// fills it and however long it is, a second run changes nothing, and undo restores the bytes.
-func TestCompactFull(t *testing.T) {
+// TestCompactMakesFullSessionsFit compacts sessions that are full for different reasons; a second
+// run must change nothing.
+func TestCompactMakesFullSessionsFit(t *testing.T) {
 	for _, turns := range []int{0, 2, 5, 12} {
 		for huge := range min(turns+1, 3) {
 			name := filepath.Join(t.TempDir(), "s.jsonl")
@@ -55,7 +53,7 @@ func TestCompactFull(t *testing.T) {
 			}
 			for i := range turns + 1 {
 				said := "ok"
-				if i == turns*huge/2 { // at the beginning, in the middle, at the end
+				if i == turns*huge/2 { // at the start, in the middle, at the end
 					said = strings.Repeat("several words of a log. ", 45_000)
 				}
 				line("user", fmt.Sprintf(`{"role":"user","content":"Prompt %d"}`, i))
@@ -78,7 +76,7 @@ func TestCompactFull(t *testing.T) {
 			if status, said := told(t, "count", "--above", "50%", name); status != statusClean {
 				t.Errorf("%d turns, %d: %s", turns, huge, said)
 			}
-			if _, said := told(t, "count", name); turns == 12 && huge < 2 && strings.Contains(said, "0 calls") { // the log is long past
+			if _, said := told(t, "count", name); turns == 12 && huge < 2 && strings.Contains(said, "0 calls") { // the log was dropped long ago
 				t.Errorf("%d turns, %d: the calls that were last are gone: %s", turns, huge, said)
 			}
 			if status, said := told(t, "check", name); status != statusClean {

@@ -25,14 +25,12 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A cachingProvider is a stand-in for a provider that keeps the last request in a cache for five
-// minutes. It counts bytes.
 type cachingProvider struct {
 	before []byte
 	at     time.Time
 	read   int
 	wrote  int
-	last   struct{ shared, before int } // of the last request, if the cache lived
+	last   struct{ shared, before int }
 }
 
 const cacheLife = 5 * time.Minute
@@ -54,7 +52,6 @@ func (c *cachingProvider) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(reply)), Request: r}, nil
 }
 
-// money is what was sent costs, in bytes of plain input.
 func (c *cachingProvider) money() float64 { return 0.1*float64(c.read) + 1.25*float64(c.wrote) }
 
 func sharedPrefix(a, b []byte) int {
@@ -67,7 +64,6 @@ func sharedPrefix(a, b []byte) int {
 	return n
 }
 
-// recordingsIn are the parts of a session that tell when their requests were sent.
 func recordingsIn(t *testing.T, name string, raw []byte) []sessionPart {
 	t.Helper()
 	l, err := agentlog.Read(name, raw, agentlog.Options{})
@@ -81,9 +77,6 @@ func recordingsIn(t *testing.T, name string, raw []byte) []sessionPart {
 	return slices.DeleteFunc(parts, func(p sessionPart) bool { return p.Recording == nil })
 }
 
-// pausedSessions are recorded sessions with their clocks that rested for longer than the cache lives: of
-// real agents, where there are any (a soak takes all of them, else a few), and one that is made up, with a
-// pause after every eighth request.
 func pausedSessions(t *testing.T) (all []sessionPart) {
 	add := func(name string, raw []byte) {
 		for _, p := range recordingsIn(t, name, raw) {
@@ -93,7 +86,7 @@ func pausedSessions(t *testing.T) (all []sessionPart) {
 		}
 	}
 	add("made-up.jsonl", []byte(pausedSession(60)))
-	dir := os.Getenv("PARE_CORPUS") // what is recorded is not part of the project
+	dir := os.Getenv("PARE_CORPUS") // recorded sessions are not part of the project
 	if dir == "" {
 		return all
 	}
@@ -122,8 +115,6 @@ func pausedSessions(t *testing.T) (all []sessionPart) {
 	return all
 }
 
-// pausedSession is a session of Claude Code that reads files and runs tests, a minute apart, with a
-// pause of ten minutes after every eighth request.
 func pausedSession(requests int) string {
 	var b strings.Builder
 	at, parent, n := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), "null", 0
@@ -151,7 +142,6 @@ func pausedSession(requests int) string {
 	return b.String()
 }
 
-// pauses are how often a part of a session rested for longer than the cache lives.
 func (s *sessionPart) pauses() (n int) {
 	var before time.Time
 	for _, at := range s.Times {
@@ -165,17 +155,14 @@ func (s *sessionPart) pauses() (n int) {
 	return n
 }
 
-// A paused is a session on its way through two servers: as it is, and with what is cut when that is
-// free.
 type paused struct {
 	servers [2]*serve.Server
 	behind  [2]*cachingProvider
 
 	requests, cut int
-	control       bool // it is left as it is, to compare with
+	control       bool
 }
 
-// newPaused starts pare serve twice, the second time with --cold.
 func newPaused(t *testing.T) *paused {
 	t.Helper()
 	x := new(paused)
@@ -195,7 +182,6 @@ func newPaused(t *testing.T) *paused {
 	return x
 }
 
-// send sends a request both ways. Cuts that the policy did not mean to make of a warm cache are an error.
 func (x *paused) send(t *testing.T, path string, body []byte) error {
 	t.Helper()
 	for _, s := range x.servers {
@@ -208,7 +194,6 @@ func (x *paused) send(t *testing.T, path string, body []byte) error {
 	r := x.servers[1].Watch().Last(1)[0]
 	x.requests, x.cut = x.requests+1, x.cut+r.Cut
 	x.control = x.control || r.Thrift == "control"
-	// What stands behind the list is written again each time, and a comma.
 	lost := func(w int) int { return x.behind[w].last.before - x.behind[w].last.shared }
 	if lost(1) > lost(0)+64 && r.Rewritten == 0 {
 		return fmt.Errorf("%d bytes of a warm cache are written again, %d without cuts", lost(1), lost(0))
@@ -216,15 +201,12 @@ func (x *paused) send(t *testing.T, path string, body []byte) error {
 	return nil
 }
 
-// TestPauses: recorded sessions, with their pauses, go through pare serve to a provider with a cache. What
-// is cut as it arrives and while the cache is cold makes no session dearer, and rewrites no warm cache:
-// what was sent is the beginning of what is sent next, as far as the client itself left it so.
 func TestPauses(t *testing.T) {
 	type sum struct {
 		sessions, requests, pauses, cut int
 		with, without                   float64
 	}
-	sums := make(map[bool]*sum) // by whether they are left alone
+	sums := make(map[bool]*sum)
 	sums[false], sums[true] = new(sum), new(sum)
 	for i, s := range pausedSessions(t) {
 		var x *paused
@@ -244,7 +226,6 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// resume sends the requests of a session at the times at which they were recorded.
 func (x *paused) resume(t *testing.T, name string, s *sessionPart) {
 	t.Helper()
 	walk, path, before := replay.NewWalk(s.request), "/v1/messages", time.Time{}

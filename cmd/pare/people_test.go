@@ -11,8 +11,6 @@ import (
 	"time"
 )
 
-// aHome is a home with sessions of Claude Code, by their names, each so many days old; a negative number
-// is one that has lost a result.
 func aHome(t *testing.T, sessions map[string]int) (home string) {
 	t.Helper()
 	home = t.TempDir()
@@ -31,7 +29,6 @@ func aHome(t *testing.T, sessions map[string]int) (home string) {
 	return home
 }
 
-// put writes a file that is so many days old.
 func put(t *testing.T, path, text string, days int) {
 	t.Helper()
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC).AddDate(0, 0, -days)
@@ -46,9 +43,7 @@ func put(t *testing.T, path, text string, days int) {
 	}
 }
 
-// TestDefectB8AdviceWorks: what lies where sessions are and is none is not called a broken session, has
-// no command that fails, and is not written to.
-func TestDefectB8AdviceWorks(t *testing.T) {
+func TestStrayFilesAreNotRepaired(t *testing.T) {
 	home := aHome(t, map[string]int{"dead": -2})
 	others := map[string]string{
 		"garbage.jsonl": string(bytes.Repeat([]byte{0x9f, 0x00, 0x17, 0xc3, 'x'}, 600)), "page.jsonl": "<html><body>502 Bad Gateway</body></html>\n", "notes.jsonl": "Dear diary,\n",
@@ -68,7 +63,7 @@ func TestDefectB8AdviceWorks(t *testing.T) {
 			t.Errorf("%s was written to", name)
 		}
 	}
-	// The command that is printed for the other one works when it is pasted.
+	// The printed command for the other file works.
 	home = aHome(t, map[string]int{"dead": -2})
 	_, said = told(t, "doctor", "--home", home)
 	command := regexp.MustCompile(`fix: pare (.*)`).FindStringSubmatch(said)
@@ -80,9 +75,7 @@ func TestDefectB8AdviceWorks(t *testing.T) {
 	}
 }
 
-// TestDefectB10NewestFirst: the session that died today comes first, however many others there are and
-// whatever their names are.
-func TestDefectB10NewestFirst(t *testing.T) {
+func TestDoctorPrintsNewestFirst(t *testing.T) {
 	sessions := map[string]int{}
 	for i := range 130 {
 		sessions[fmt.Sprintf("s%03d", i)] = -(200 - i)
@@ -97,9 +90,8 @@ func TestDefectB10NewestFirst(t *testing.T) {
 	}
 }
 
-// TestDefectB14OneNumber: an entry has the number that show prints wherever one is asked for; what a
-// compaction has done is seen, and a deleted id names the way out.
-func TestDefectB14OneNumber(t *testing.T) {
+// TestEntriesHaveOneNumber uses the entry numbers of pare session show in the other commands.
+func TestEntriesHaveOneNumber(t *testing.T) {
 	db := filepath.Join(t.TempDir(), "s.db")
 	say := func(status int, want string, args ...string) {
 		t.Helper()
@@ -118,8 +110,7 @@ func TestDefectB14OneNumber(t *testing.T) {
 	say(0, "entries; request starts at entry", "window", "one", "-o", filepath.Join(t.TempDir(), "w.json"))
 }
 
-// TestBareCommand: pare alone shows what it is for, and the doors to that.
-func TestBareCommand(t *testing.T) {
+func TestBareCommandIntroduces(t *testing.T) {
 	status, said := told(t)
 	for _, want := range []string{"pare doctor", "pare check FILE", "pare run -- claude", "pare serve", "pare.Fix(body)"} {
 		if status != statusClean || !strings.Contains(said, want) {
@@ -128,9 +119,7 @@ func TestBareCommand(t *testing.T) {
 	}
 }
 
-// TestEmptyFolder: a pipeline that checks a folder is not told that nothing was wrong in what it has not
-// found.
-func TestEmptyFolder(t *testing.T) {
+func TestEmptyFolderIsAnError(t *testing.T) {
 	folder := t.TempDir()
 	if status, said := told(t, "check", folder); status != statusInvalid || !strings.Contains(said, "nothing to read in") {
 		t.Errorf("%d %s", status, said)
@@ -141,7 +130,6 @@ func TestEmptyFolder(t *testing.T) {
 	}
 }
 
-// TestEverySessionCommandHasAnExample: nobody has to guess the first line.
 func TestEverySessionCommandHasAnExample(t *testing.T) {
 	_, said := told(t, "session", "--help")
 	names := regexp.MustCompile(`(?m)^  session (\w+) `).FindAllStringSubmatch(said, -1)
@@ -155,8 +143,7 @@ func TestEverySessionCommandHasAnExample(t *testing.T) {
 	}
 }
 
-// TestOthersInOneLine: a folder with node_modules says in one line what was passed over.
-func TestOthersInOneLine(t *testing.T) {
+func TestManySkippedFilesAreOneLine(t *testing.T) {
 	folder := t.TempDir()
 	request, err := os.ReadFile("../../examples/clean-openai-chat.json")
 	if err != nil {

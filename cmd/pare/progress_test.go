@@ -10,9 +10,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/source"
 )
 
-// TestProgressLate: what waits for a moment is all written, in front of the note that was
-// written behind it, and what could not be written is told.
-func TestProgressLate(t *testing.T) {
+func TestProgressWaitsForMoreOutput(t *testing.T) {
 	start := func(env *environment) *progress {
 		env.getenv = func(string) string { return "" }
 		p := startProgress(env, &source.Input{Paths: []string{"folder"}}, newRunTotals("finding"))
@@ -45,9 +43,7 @@ func TestProgressLate(t *testing.T) {
 	}
 }
 
-// TestProgressOfWork: where the work takes longer than to read, the bar shows the work, and
-// counts nothing that there is none of.
-func TestProgressOfWork(t *testing.T) {
+func TestProgressShowsProcessedBytes(t *testing.T) {
 	var said bytes.Buffer
 	var worked atomic.Int64
 	input := &source.Input{Paths: []string{"x"}}

@@ -11,8 +11,6 @@ import (
 	"github.com/pare-llm/pare/internal/agentlog"
 )
 
-// ccSession writes lines of Claude Code: parts that are compacted in between, each with so many
-// questions and answers, ten minutes apart.
 func ccSession(parts, turns int) string {
 	var b strings.Builder
 	at, parent, n := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), "null", 0
@@ -35,9 +33,7 @@ func ccSession(parts, turns int) string {
 	return b.String()
 }
 
-// TestSessionParts: all stretches of a session are replayed, also those in front of a compaction,
-// each with its clock and its bills.
-func TestSessionParts(t *testing.T) {
+func TestSessionsAreSplitAtCompactions(t *testing.T) {
 	for parts := 1; parts <= 4; parts++ {
 		l, err := agentlog.Read("s.jsonl", []byte(ccSession(parts, 3)), agentlog.Options{})
 		if err != nil {
@@ -67,9 +63,7 @@ func TestSessionParts(t *testing.T) {
 	}
 }
 
-// TestReplaySession: the table of a session has the requests of all its parts and the head that
-// was billed.
-func TestReplaySession(t *testing.T) {
+func TestReplayUsesRecordedBills(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "s.jsonl")
 	if err := os.WriteFile(file, []byte(ccSession(3, 4)), 0o600); err != nil {
 		t.Fatal(err)

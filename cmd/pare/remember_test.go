@@ -10,9 +10,7 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// TestShowRemembered: that nobody has answered the last reply of a conversation, or its call, is no
-// fault of it; one further up is.
-func TestShowRemembered(t *testing.T) {
+func TestRememberedReplyIsNoFault(t *testing.T) {
 	for middle, want := range map[string]string{`"It is a heron."`: "", `[{"type":"tool_use","id":"toolu_1","name":"look","input":{}}]`: "orphan-call"} {
 		dsn := filepath.Join(t.TempDir(), "pare.db")
 		db, err := store.Open(t.Context(), dsn)

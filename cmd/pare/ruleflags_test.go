@@ -5,9 +5,7 @@ import (
 	"testing"
 )
 
-// What prune makes of the zoo passes check, or names what is left; a second prune
-// changes nothing.
-func TestPruneZoo(t *testing.T) {
+func TestPruneOfZooIsClean(t *testing.T) {
 	for name, z := range zoo(t) {
 		args := []string{"prune", "--json", "--as", z.Dialect, "--keep-recent", "0"}
 		status, out, errs := program(strings.NewReader(z.body()), args...)

@@ -24,8 +24,6 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// agentBodies are three requests of an agent: a clean one, one that a call in lacks its result, and one
-// that is too long.
 func agentBodies(t *testing.T, d wire.Dialect) map[string][]byte {
 	long := "user \"Read them all.\""
 	for i := range 24 {
@@ -46,7 +44,6 @@ func agentBodies(t *testing.T, d wire.Dialect) map[string][]byte {
 	return bodies
 }
 
-// A recorder keeps what arrives in front of a stand-in for the providers.
 type recorder struct {
 	next http.Handler
 	mu   sync.Mutex
@@ -65,10 +62,8 @@ func (r *recorder) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	r.next.ServeHTTP(w, q)
 }
 
-// withoutBaseURLs clears the variables by which the machine that runs the tests may name hosts.
 var withoutBaseURLs = []string{"ANTHROPIC_BASE_URL=", "OPENAI_BASE_URL=", "OPENAI_API_BASE=", "GOOGLE_GEMINI_BASE_URL=", "GEMINI_BASE_URL=", "XDG_CONFIG_HOME=", "XDG_DATA_HOME="}
 
-// filesIn are the files below a folder, with what is in them.
 func filesIn(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
@@ -86,10 +81,10 @@ func filesIn(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// TestRunAgents: agents that find their base URL in thirteen ways, each started by pare run: a clean
-// request arrives byte for byte, what is broken or too long is answered, status and signals are those of the
-// agent. When pare is killed, the next start works: environment and files are as they were.
-func TestRunAgents(t *testing.T) {
+// TestRunServesAgents starts agents that find their base URL in different ways. A clean request
+// must arrive unchanged, broken and overlong ones must be answered, and the exit status must be the
+// agent's.
+func TestRunServesAgents(t *testing.T) {
 	all := agentStandIns
 	if testing.Short() {
 		all = all[:trial.Size(len(all))]
@@ -129,7 +124,7 @@ func (a agentStandIn) start(t *testing.T) {
 	}
 	before := filesIn(t, home) + filesIn(t, work)
 
-	// Killed while the agent runs.
+	// Pare is killed while the agent runs.
 	cmd := exec.Command(programPath(t), append(run, "--", a.name, "wait")...)
 	cmd.Env, cmd.Dir = env, work
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -148,7 +143,7 @@ func (a agentStandIn) start(t *testing.T) {
 	syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	cmd.Wait()
 
-	// The next start, with its status, in a shell that compares its environment.
+	// The next run returns the status of the agent and leaves the environment as it was.
 	cmd = exec.Command("sh", append([]string{"-c", `before=$(env); "$@"; status=$?; test "$before" = "$(env)" || exit 99; exit $status`, "sh", programPath(t)},
 		append(run, "--", a.name, "clean.json", "broken.json", "long.json", "exit=7")...)...)
 	cmd.Env, cmd.Dir = env, work
@@ -170,7 +165,7 @@ func (a agentStandIn) start(t *testing.T) {
 	if after := filesIn(t, home) + filesIn(t, work); after != before {
 		t.Errorf("files were\n%s\nand are\n%s", before, after)
 	}
-	// Without pare the provider refuses the other two, so it is pare that helped.
+	// Without Pare, the provider rejects the other two requests.
 	for _, name := range []string{"broken.json", "long.json"} {
 		answer, err := http.Post(server.URL+a.direct(), "application/json", bytes.NewReader(bodies[name]))
 		if err != nil {
@@ -183,7 +178,6 @@ func (a agentStandIn) start(t *testing.T) {
 	}
 }
 
-// direct is the path of its requests at the provider.
 func (a agentStandIn) direct() string {
 	switch a.dialect {
 	case wire.Anthropic:

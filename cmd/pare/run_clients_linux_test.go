@@ -15,12 +15,11 @@ import (
 	"github.com/pare-llm/pare/paretest"
 )
 
-// A runClient is a real agent, and how it is told to answer one prompt with the environment that it has.
 type runClient struct {
 	folder, program string
 	args            []string
 	env             []string
-	files           map[string]string // in its home
+	files           map[string]string
 }
 
 var runClients = []runClient{
@@ -41,8 +40,8 @@ var runClients = []runClient{
 		[]string{"COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false", "COPILOT_PROVIDER_BASE_URL=URL/v1", "COPILOT_PROVIDER_API_KEY=x", "COPILOT_PROVIDER_WIRE_API=completions"}, nil},
 }
 
-// TestRunClients: real agents, started by pare run, get the answer of the stand-in through it.
-func TestRunClients(t *testing.T) {
+// TestRunServesRealAgents starts real agents, if PARE_CLIENTS_TEST is set.
+func TestRunServesRealAgents(t *testing.T) {
 	if os.Getenv("PARE_CLIENTS_TEST") == "" {
 		t.Skip("starts real agents: run scripts/client.sh, then set PARE_CLIENTS_TEST=1")
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// A dialSource is the place that names the host of an agent.
 type dialSource string
 
 const (
@@ -36,17 +35,14 @@ const (
 	fromArgument    dialSource = "argument"
 )
 
-// A dialCase is a start of an agent whose host fails in one way.
 type dialCase struct {
 	agent  *dialAgent
 	source dialSource
 	fault  string
 }
 
-// dialFaults are the ways in which the configured host fails.
 var dialFaults = []string{"refuses", "has no address", "speaks no TLS", "hangs, then closes", "redirects to a vendor", "answers 503"}
 
-// dialCases returns the product of agents, sources and faults.
 func dialCases() (all []dialCase) {
 	for i := range dialAgents {
 		a := &dialAgents[i]
@@ -65,9 +61,6 @@ func dialCases() (all []dialCase) {
 	return all
 }
 
-// TestRunDialsOnlyConfiguredHosts starts agents whose host is named in every way and fails in every
-// way. pare run dials the named host or none, looks up no other name, and sends no key elsewhere.
-// Where the system permits it, all of this runs in a network namespace without a route.
 func TestRunDialsOnlyConfiguredHosts(t *testing.T) {
 	inside, isClosed := isolated(t)
 	if !isClosed {
@@ -86,15 +79,14 @@ func TestRunDialsOnlyConfiguredHosts(t *testing.T) {
 	t.Logf("%d of %d cases; hosts dialed and not configured: %d; attempts to leave the namespace: %s", run, len(cases), foreign, lab.attempts())
 }
 
-// A dialLab has hosts that fail, and programs.
 type dialLab struct {
-	inside func(func()) // runs a function where the hosts are
+	inside func(func())
 	bases  map[string]string
 	bin    string
-	before string // attempts to leave when the lab was made
+	before string
 
 	mu   sync.Mutex
-	came []string // path and key of each request at a host
+	came []string
 }
 
 func newDialLab(t *testing.T, inside func(func())) *dialLab {
@@ -155,7 +147,6 @@ func (l *dialLab) handler(fault string) http.Handler {
 	})
 }
 
-// takeRequests returns the requests that the hosts got since the last call.
 func (l *dialLab) takeRequests() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,16 +155,14 @@ func (l *dialLab) takeRequests() []string {
 	return came
 }
 
-// A dialResult is the result of one start.
 type dialResult struct {
 	status  int
-	text    string // of the agent and of Pare
+	text    string
 	dialed  []string
 	looked  []string
 	arrived []string
 }
 
-// start runs the agent of a case.
 func (l *dialLab) start(t *testing.T, c dialCase, base string) (r dialResult) {
 	t.Helper()
 	home, work := t.TempDir(), t.TempDir()
@@ -239,7 +228,6 @@ func (l *dialLab) start(t *testing.T, c dialCase, base string) (r dialResult) {
 	return r
 }
 
-// check runs a case and returns the number of hosts that were dialed and not configured.
 func (l *dialLab) check(t *testing.T, c dialCase) (foreign int) {
 	base := l.bases[c.fault] + c.agent.version
 	host := hostOf(base)
@@ -272,7 +260,6 @@ func (l *dialLab) check(t *testing.T, c dialCase) (foreign int) {
 	return foreign
 }
 
-// The outcomes of a start.
 const (
 	notStarted = "is not started"
 	byItself   = "reaches its host by itself"
@@ -281,7 +268,6 @@ const (
 	silent     = "sends nothing"
 )
 
-// outcome returns the outcome that is promised.
 func (c dialCase) outcome() string {
 	project := c.source == fromUntrusted || c.source == fromChangedFile
 	dead := c.fault == "refuses"
@@ -290,7 +276,7 @@ func (c dialCase) outcome() string {
 	case c.source == fromNothing && c.agent.vendor == "":
 		return silent
 	case c.source == fromNothing:
-		return noReply // no name has an address here
+		return noReply // no name resolves here
 	case project && c.agent.generic, c.source == fromUser && c.agent.generic && !c.agent.many:
 		return byItself
 	case project, dead && !inFile, dead && inFile && !c.agent.many && !c.agent.generic:
@@ -303,7 +289,6 @@ func (c dialCase) outcome() string {
 	return noReply
 }
 
-// outcome returns the outcome of a start.
 func (r dialResult) outcome(c dialCase, base string) string {
 	_, used, ok := strings.Cut(r.text, "base ")
 	used, _, _ = strings.Cut(used, "\n")
@@ -328,7 +313,6 @@ func (r dialResult) outcome(c dialCase, base string) string {
 	return "has another outcome"
 }
 
-// errorKind returns the part of an error by which clients of the dialect know it.
 func (a *dialAgent) errorKind() string {
 	switch {
 	case strings.HasSuffix(a.path, "/messages"):
@@ -339,7 +323,6 @@ func (a *dialAgent) errorKind() string {
 	return `"type":"server_error"`
 }
 
-// hostOf returns host and port of a base URL; "" for none.
 func hostOf(base string) string {
 	u, err := url.Parse(base)
 	switch {
@@ -351,7 +334,6 @@ func hostOf(base string) string {
 	return u.Host
 }
 
-// attempts returns how often a connection had no route since the lab was made.
 func (l *dialLab) attempts() (n string) {
 	l.inside(func() { n = unreachable() })
 	if n == "" {

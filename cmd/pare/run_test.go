@@ -14,12 +14,11 @@ import (
 	"testing"
 )
 
-// TestRunSignals: signals reach the agent, and its status comes back; afterwards nobody listens.
-func TestRunSignals(t *testing.T) {
+func TestRunPassesSignalsOn(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
 		cmd := exec.Command(programPath(t), "run", "--", "agent", "wait")
 		cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir())
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal nobody else sends Ctrl-C
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal, only the test sends signals
 		out, err := cmd.StdoutPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -44,9 +43,7 @@ func TestRunSignals(t *testing.T) {
 	}
 }
 
-// TestRunKilled: when pare is killed, the environment in which the next agent starts is the same
-// as before, and the next run works.
-func TestRunKilled(t *testing.T) {
+func TestRunWorksAfterAKill(t *testing.T) {
 	cmd := exec.Command(programPath(t), "run", "--", "agent", "wait")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -68,9 +65,8 @@ func TestRunKilled(t *testing.T) {
 	}
 }
 
-// TestRunStops: an agent that stops itself stops pare, too, so that the shell gets the terminal
-// back, and both go on together.
-func TestRunStops(t *testing.T) {
+// TestRunStopsWithItsAgent stops an agent; Pare must stop, too, and both must continue together.
+func TestRunStopsWithItsAgent(t *testing.T) {
 	cmd := exec.Command(programPath(t), "run", "--", "sh", "-c", "kill -STOP $$; exit 5")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -89,9 +85,7 @@ func TestRunStops(t *testing.T) {
 	}
 }
 
-// TestRunTerminal: the agent has the terminal of whoever started pare: it can read from it and is in
-// its foreground.
-func TestRunTerminal(t *testing.T) {
+func TestRunGivesTheTerminalToTheAgent(t *testing.T) {
 	script, err := exec.LookPath("script")
 	if err != nil {
 		t.Skip("no script(1) to make a terminal with: install util-linux (bsdutils)")
@@ -104,9 +98,6 @@ func TestRunTerminal(t *testing.T) {
 	}
 }
 
-// TestRunLeavesTerminalToAgent: between the start and the exit of an agent the terminal shows only
-// the output of the agent, although one request is interrupted by the user and another one fails.
-// The failure is reported after the exit. The interrupt is no warning.
 func TestRunLeavesTerminalToAgent(t *testing.T) {
 	script, err := exec.LookPath("script")
 	if err != nil {

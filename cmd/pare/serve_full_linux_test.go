@@ -17,9 +17,9 @@ import (
 	"testing"
 )
 
-// TestServeWithoutRoom: where no file may grow any more, not the store, not the log, requests
-// go on as if nothing were, and what could not be kept is counted.
-func TestServeWithoutRoom(t *testing.T) {
+// TestServeContinuesWithoutDiskSpace limits the file size; requests must pass, and lost records
+// must be counted.
+func TestServeContinuesWithoutDiskSpace(t *testing.T) {
 	pare, dir := programPath(t), t.TempDir()
 	var answered atomic.Int64
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -28,8 +28,8 @@ func TestServeWithoutRoom(t *testing.T) {
 		io.WriteString(w, "ok")
 	}))
 	defer upstream.Close()
-	// Files may have 600 KB: room for an empty store, and not for many receipts; the log is a
-	// file, too.
+	// Files are limited to 600 KB: room for an empty store but not for many receipts, and the log
+	// is a file, too.
 	logged := filepath.Join(dir, "log")
 	cmd := exec.Command("sh", "-c", `ulimit -f 1200 && exec "$0" "$@" 2> log`, pare, "serve", "--listen", "127.0.0.1:0", "--log", "debug",
 		"--store", filepath.Join(dir, "pare.db"), "--upstream", "anthropic="+upstream.URL)
@@ -65,7 +65,7 @@ func TestServeWithoutRoom(t *testing.T) {
 		t.Errorf("%d of %d requests arrived", answered.Load(), requests)
 	}
 	lost := 0
-	for lost == 0 { // receipts are written behind the requests
+	for lost == 0 { // receipts are written after the requests
 		if t.Context().Err() != nil {
 			t.Fatal("nothing is counted")
 		}
@@ -88,7 +88,6 @@ func TestServeWithoutRoom(t *testing.T) {
 	}
 }
 
-// unanswered is a history with so many calls that nobody answers.
 func unanswered(seed, calls int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"request %d"}`, seed)

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// TestDefectX5NoFileIsAnEmptyFile: whatever the flags of serve are, no configuration does what
-// an empty one does.
-func TestDefectX5NoFileIsAnEmptyFile(t *testing.T) {
+// TestMissingConfigEqualsAnEmptyOne compares the options of pare serve without a configuration and
+// with an empty one, for all flags.
+func TestMissingConfigEqualsAnEmptyOne(t *testing.T) {
 	tokens := t.TempDir() + "/tokens"
 	if err := os.WriteFile(tokens, []byte("a-token-that-is-long-enough\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestDefectX5NoFileIsAnEmptyFile(t *testing.T) {
 		"Listen": {"--listen=127.0.0.1:0"}, "Upstream": {"--upstream=mine=http://127.0.0.1:1"}, "Store": {"--store=x.db"}, "NoStore": {"--no-store"},
 		"Compact": {"--compact-above=9"}, "Resting": {"--compact-resting=9"}, "Prune": {"--prune"}, "Cold": {"--cold"}, "Remember": {"--remember"}, "MaxBody": {"--max-body=1MB"}, "TokenFile": {"--token-file=" + tokens},
 		"Host": {"--host=here"}, "Grace": {"--grace=1s"},
-		"Config": nil, // it names the file
+		"Config": nil,
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[serveCmd]()) {
 		if f.IsExported() && !f.Anonymous && flags[f.Name] == nil && f.Name != "Config" {
@@ -32,7 +32,7 @@ func TestDefectX5NoFileIsAnEmptyFile(t *testing.T) {
 	}
 	all := []string{"--no-store"}
 	for name, args := range flags {
-		if name != "Store" && name != "NoStore" && name != "Remember" { // which needs a store
+		if name != "Store" && name != "NoStore" && name != "Remember" { // needs a store
 			all = append(all, args...)
 		}
 	}
@@ -52,7 +52,6 @@ func TestDefectX5NoFileIsAnEmptyFile(t *testing.T) {
 	}
 }
 
-// effective is what serve would do with some flags, in words.
 func effective(t *testing.T, args []string) string {
 	t.Helper()
 	g, errs := new(commandLine), new(bytes.Buffer)
@@ -75,9 +74,9 @@ func effective(t *testing.T, args []string) string {
 	if cold := slices.Contains(args, "--cold"); cold != (policy.Window.ColdRules != nil) || cold != slices.Contains(rules, "oversized") {
 		t.Errorf("%v: rules for cold moments %v, all rules %v", args, policy.Window.ColdRules != nil, rules)
 	}
-	policy.Window.ColdRules = nil // an address
+	policy.Window.ColdRules = nil
 	above := valueOrZero(g.Serve.Compact)
-	g.Serve.Compact, g.Serve.Resting = nil, nil // addresses
+	g.Serve.Compact, g.Serve.Resting = nil, nil
 	return fmt.Sprintf("%+v, compact above %d\n%+v %+v %+v\noff %v, rules %v, archive %v\nprune %v, body %d, hosts %v, tokens %v, upstreams %v",
 		g.Serve, above, *policy.Window, policy.Check, policy.ProviderEdits, policy.Off, rules, policy.Archive, o.Prune, o.MaxBody, o.Hosts, o.Tokens, o.Upstreams)
 }

@@ -17,24 +17,20 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// A served is a server that a script has started.
 type served struct {
 	cmd    *exec.Cmd
-	stderr *said         // behind the first line
-	read   chan struct{} // closed when all of it is there
+	stderr *said
+	read   chan struct{}
 }
 
-// serving are the commands of scripts about servers.
-type serving struct{ running sync.Map } // by script and variable
+type serving struct{ running sync.Map }
 
-// listen starts a server and puts its address into a variable:
-// listen URL pare mock --strict.
 func (s *serving) listen(ts *testscript.TestScript, _ bool, args []string) {
 	if runtime.GOOS == "windows" {
 		ts.Fatalf("servers are stopped by a signal")
 	}
 	cmd := exec.Command(os.Args[0], args[2:]...)
-	cmd.Args[0] = args[1] // by which testscript tells the commands apart
+	cmd.Args[0] = args[1] // testscript selects the command by this name
 	cmd.Path = lookUp(ts, args[1])
 	cmd.Dir, cmd.Env = ts.MkAbs("."), environ(ts)
 	stderr, err := cmd.StderrPipe()
@@ -63,8 +59,6 @@ func (s *serving) listen(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// end tells a server to stop, waits for it, and wants status 0; what it has said on
-// standard error goes to a file: end URL said.
 func (s *serving) end(ts *testscript.TestScript, _ bool, args []string) {
 	started, _ := s.running.Load(ts.Name() + args[0])
 	v := started.(*served)
@@ -74,8 +68,6 @@ func (s *serving) end(ts *testscript.TestScript, _ bool, args []string) {
 	write(ts, args[1], []byte(v.stderr.String()))
 }
 
-// reload tells a server to read its configuration again, and waits for words that it says about
-// it: reload URL 'was read again'.
 func (s *serving) reload(ts *testscript.TestScript, _ bool, args []string) {
 	started, _ := s.running.Load(ts.Name() + args[0])
 	v := started.(*served)
@@ -91,7 +83,6 @@ func (s *serving) reload(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// said is what a server has said so far.
 type said struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -109,8 +100,6 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// post sends a file and wants a status; the answer goes to another, its headers first:
-// post 400 $URL/v1/messages request.json answer [Name: value]...
 func post(ts *testscript.TestScript, _ bool, args []string) {
 	r, err := http.NewRequest(http.MethodPost, args[1], strings.NewReader(ts.ReadFile(args[2])))
 	ts.Check(err)
@@ -136,7 +125,6 @@ func post(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// lookUp finds a command as scripts do.
 func lookUp(ts *testscript.TestScript, name string) string {
 	for dir := range strings.SplitSeq(ts.Getenv("PATH"), string(os.PathListSeparator)) {
 		path := dir + string(os.PathSeparator) + name
@@ -148,7 +136,6 @@ func lookUp(ts *testscript.TestScript, name string) string {
 	return ""
 }
 
-// environ is the environment of a script, as far as the program looks at it.
 func environ(ts *testscript.TestScript) []string {
 	var all []string
 	for _, name := range []string{"PATH", "HOME", "WORK", "TMPDIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"} {

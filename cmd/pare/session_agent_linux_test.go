@@ -14,8 +14,6 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// TestDoctorKeepsLinesWrittenAtTheQuestion: an agent opens the session while doctor waits for an
-// answer. The repair is refused, and the lines of the agent stay in the session.
 func TestDoctorKeepsLinesWrittenAtTheQuestion(t *testing.T) {
 	home := t.TempDir()
 	path := filepath.Join(home, ".claude", "projects", "-work", "0a1b2c3d-0000-4000-8000-000000000000.jsonl")
@@ -51,7 +49,6 @@ func TestDoctorKeepsLinesWrittenAtTheQuestion(t *testing.T) {
 	wantOnly(t, path, interrupted)
 }
 
-// openTerminal returns the two ends of a pseudo-terminal.
 func openTerminal(t *testing.T) (terminal, console *os.File) {
 	t.Helper()
 	console, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -72,7 +69,6 @@ func openTerminal(t *testing.T) (terminal, console *os.File) {
 	return terminal, console
 }
 
-// TestFixKeepsLinesOfAnotherProcess: a process appends a line at some moment of a run.
 func TestFixKeepsLinesOfAnotherProcess(t *testing.T) {
 	const line = `{"type":"mode","mode":"plan","sessionId":"s"}`
 	replaced := 0
@@ -101,8 +97,7 @@ func TestFixKeepsLinesOfAnotherProcess(t *testing.T) {
 	t.Logf("replaced: %d", replaced)
 }
 
-// TestFixOfManyLooksAtEachFile: an agent that opens a file after the run has begun is noticed.
-func TestFixOfManyLooksAtEachFile(t *testing.T) {
+func TestFixChecksEachFileForItsAgent(t *testing.T) {
 	folder := t.TempDir()
 	first, second := filepath.Join(folder, "a.jsonl"), filepath.Join(folder, "b.jsonl")
 	aged(t, first, []byte(interrupted))

@@ -11,9 +11,7 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// A session that another process has open for writing, or that somebody has locked, is left
-// alone. Only Linux tells which files are open.
-func TestSessionHeld(t *testing.T) {
+func TestSessionInUseIsKept(t *testing.T) {
 	for name, hold := range map[string]func(*testing.T, string){"open for writing": holdOpen, "locked": holdLock} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.jsonl")
@@ -34,7 +32,6 @@ func TestSessionHeld(t *testing.T) {
 	}
 }
 
-// holdOpen lets another process open a file for writing until the test ends.
 func holdOpen(t *testing.T, path string) {
 	cmd := exec.Command("sh", "-c", `exec 3>>"$1"; echo; read x`, "sh", path)
 	stdin, out := trial.OpenPipes(t, cmd)
@@ -42,12 +39,11 @@ func holdOpen(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { stdin.Close(); cmd.Wait() })
-	if _, err := out.Read(make([]byte, 1)); err != nil { // it has it open
+	if _, err := out.Read(make([]byte, 1)); err != nil { // the process has opened the file
 		t.Fatal(err)
 	}
 }
 
-// holdLock locks a file until the test ends. The lock is that of the open file, not of the process.
 func holdLock(t *testing.T, path string) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -17,19 +17,16 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// interrupted is a session of Claude Code whose last call but one got no result.
 const interrupted = `{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":"go"}}
 {"type":"assistant","uuid":"u2","parentUuid":"u1","sessionId":"s","timestamp":"2026-01-01T00:00:01.000Z","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}
 {"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"s","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"still there?"}}
 `
 
-// chat is a session of Gemini CLI whose call has no result.
 const chat = `{"sessionId":"g","projectHash":"h","startTime":"2026-01-01T00:00:00Z","lastUpdated":"2026-01-01T00:00:09Z","messages":[
 {"id":"1","type":"user","content":"go"},
 {"id":"2","type":"gemini","content":"","toolCalls":[{"id":"g1","name":"ls","args":{},"status":"executing"}]},
 {"id":"3","type":"user","content":"and?"}]}`
 
-// aged writes a file that nobody has written to for an hour.
 func aged(t testing.TB, path string, raw []byte) {
 	t.Helper()
 	at := time.Now().Add(-time.Hour)
@@ -41,13 +38,12 @@ func aged(t testing.TB, path string, raw []byte) {
 	}
 }
 
-// sessionCorpus copies the recorded sessions of agents into a folder.
 func sessionCorpus(t *testing.T) (files []string) {
 	to := t.TempDir()
 	all := corpus.Files(t, "claude_code/*", "codex_rollout/*", "pi_session/*", "gemini_cli/*", "cline/*", "goose/*", "openhands_events/*", "adk_session/*")
 	for i, f := range trial.SampleByKind(all, func(f corpus.File) string { return f.Folder }) {
 		name := filepath.Join(to, f.Folder+"-"+f.Base)
-		if f.Folder == "cline" { // it goes by the name
+		if f.Folder == "cline" { // detected by file name
 			name = filepath.Join(to, fmt.Sprint(f.Folder, i), "api_conversation_history.json")
 			if err := os.Mkdir(filepath.Dir(name), 0o777); err != nil {
 				t.Fatal(err)
@@ -59,9 +55,9 @@ func sessionCorpus(t *testing.T) (files []string) {
 	return files
 }
 
-// Every real session can be checked, is clean once it is repaired, and repaired only once;
-// lines that no receipt names are as they were.
-func TestSessionCorpus(t *testing.T) {
+// TestSessionCorpusIsRepaired repairs every recorded session twice; lines without a receipt must
+// not change.
+func TestSessionCorpusIsRepaired(t *testing.T) {
 	for _, file := range sessionCorpus(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			before, err := os.ReadFile(file)
@@ -103,7 +99,6 @@ func TestSessionCorpus(t *testing.T) {
 	}
 }
 
-// wantLines wants that every line that no receipt names is there, in its order.
 func wantLines(t *testing.T, before, after []byte, receipt string) {
 	t.Helper()
 	named := map[int]bool{}
@@ -133,8 +128,7 @@ func wantLines(t *testing.T, before, after []byte, receipt string) {
 	}
 }
 
-// Whatever step fails, a session stays as it was and nothing lies beside it.
-func TestSessionInPlaceFails(t *testing.T) {
+func TestFailedSessionRepairKeepsTheFile(t *testing.T) {
 	cases := map[string]func(name string, perm fs.FileMode) (atomicfile.File, error){
 		"no room": func(name string, perm fs.FileMode) (atomicfile.File, error) {
 			f, err := atomicfile.CreateFile(name, perm)
@@ -166,8 +160,7 @@ func TestSessionInPlaceFails(t *testing.T) {
 	}
 }
 
-// What the agent appends while its session is repaired is not lost.
-func TestSessionMeanwhile(t *testing.T) {
+func TestSessionChangedMeanwhileIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	aged(t, path, []byte(interrupted))
 	create := func(name string, perm fs.FileMode) (atomicfile.File, error) {
@@ -184,9 +177,8 @@ func TestSessionMeanwhile(t *testing.T) {
 	wantOnly(t, path, interrupted+"{}\n")
 }
 
-// An undo that was cut off between its two steps can be done again: the first one gives the file a
-// second name or, where there are no hard links, makes a copy of it.
-func TestUndoCutOff(t *testing.T) {
+// TestInterruptedUndoCanBeRepeated interrupts undo between its two steps.
+func TestInterruptedUndoCanBeRepeated(t *testing.T) {
 	var files atomicfile.Files
 	for name, keep := range map[string]func(from, to string) error{"link": os.Link, "copy": files.Copy} {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
@@ -206,9 +198,7 @@ func TestUndoCutOff(t *testing.T) {
 	}
 }
 
-// TestDefectS8Help: commands that refuse session files of agents do not promise them; those
-// that read them do.
-func TestDefectS8Help(t *testing.T) {
+func TestHelpNamesSessionFilesOnlyIfRead(t *testing.T) {
 	const session = `{"type":"user","uuid":"a","parentUuid":null,"sessionId":"s","message":{"role":"user","content":"hi"}}` + "\n" +
 		`{"type":"assistant","uuid":"b","parentUuid":"a","sessionId":"s","message":{"role":"assistant","content":[{"type":"text","text":"yes"}]}}` + "\n"
 	for command, takes := range map[string]bool{"check": true, "fix": true, "count": true, "split": true, "replay": true, "prune": true, "trim --max-messages 1": true, "compact": true} {

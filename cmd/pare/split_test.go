@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The cut is the last of the cuts that leaves enough behind it, or 0.
-func TestSplitZoo(t *testing.T) {
+func TestSplitFindsTheLastCut(t *testing.T) {
 	for name, z := range zoo(t) {
 		found, report, _ := program(strings.NewReader(z.body()), "check", "--json", "--as", z.Dialect)
 		if found > statusFindings {

@@ -11,8 +11,6 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// TestStartIsIdle: no package of ours works before the program knows what is asked of it.
-// What it allocates until then is counted; the time that takes depends on the machine.
 func TestStartIsIdle(t *testing.T) {
 	cmd := exec.Command(programPath(t), "--version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
@@ -27,13 +25,13 @@ func TestStartIsIdle(t *testing.T) {
 	for _, l := range lines {
 		limit := 16 << 10
 		if strings.HasSuffix(l[1], "cmd/pare") {
-			continue // here it has the variables of its tests, too
+			continue
 		}
 		if strings.HasSuffix(l[1], "pare/wire") {
 			limit = 300 << 10 // the table of rules, which every check needs
 		}
 		if trial.Race {
-			limit += limit / 4 // it makes what is allocated larger
+			limit += limit / 4 // the race detector allocates more
 		}
 		if n, _ := strconv.Atoi(l[2]); n > limit {
 			t.Errorf("%s allocates %d bytes before the program begins, more than %d; sync.OnceValue does it when it is needed", l[1], n, limit)

@@ -12,7 +12,6 @@ import (
 	"testing"
 )
 
-// pare session compact asks the model that the configuration names, and keeps what it says.
 func TestSessionCompactReadsTheConfiguration(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -10,9 +10,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// TestDamagedSession: a session with a damaged entry is shown, exported and sent, with a mark;
-// fsck says which entry it is, quarantines it, and is content then.
-func TestDamagedSession(t *testing.T) {
+func TestDamagedStoreCanBeExported(t *testing.T) {
 	dir := t.TempDir()
 	file, db := filepath.Join(dir, "talk.json"), filepath.Join(dir, "pare.db")
 	body := `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"two"},{"role":"user","content":"three"}]}`

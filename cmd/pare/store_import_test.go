@@ -18,9 +18,8 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// An import that is killed in the middle, again and again, and then run to its end, has lost
-// nothing and doubled nothing.
-func TestImportIsKilled(t *testing.T) {
+// TestKilledImportCanBeRepeated kills an import repeatedly and then completes it.
+func TestKilledImportCanBeRepeated(t *testing.T) {
 	const talks, messages = 40, 15
 	var lines, want strings.Builder
 	for i := range talks {
@@ -90,7 +89,6 @@ func TestImportIsKilled(t *testing.T) {
 	}
 }
 
-// chunks yields some lines at a time.
 func chunks(text string, n int) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for part := range slices.Chunk(strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n"), n) {
@@ -101,8 +99,6 @@ func chunks(text string, n int) func(func(string) bool) {
 	}
 }
 
-// importUntil runs an import and kills it after so many talks; below zero it comes to its end.
-// It returns how many were reported.
 func importUntil(t *testing.T, file, dsn string, kill int) (n int) {
 	t.Helper()
 	c := exec.Command(programPath(t), "session", "import", "--store", dsn, file)
@@ -129,9 +125,7 @@ func importUntil(t *testing.T, file, dsn string, kill int) (n int) {
 	return n
 }
 
-// TestSessionListIsWhole: a program that reads the list gets all of it, however many there are; a
-// person gets those that changed last, and is told that there are more.
-func TestSessionListIsWhole(t *testing.T) {
+func TestSessionListHasEverySession(t *testing.T) {
 	trial.Long(t, "lists more than a thousand sessions")
 	dsn := filepath.Join(t.TempDir(), "pare.db")
 	db, err := store.Open(context.Background(), dsn)

@@ -14,7 +14,6 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// named makes a store with a session of one message for each key; the message says which.
 func namedStore(t *testing.T, keys ...store.Key) (dsn string) {
 	t.Helper()
 	dsn = filepath.Join(t.TempDir(), "pare.db")
@@ -34,7 +33,6 @@ func namedStore(t *testing.T, keys ...store.Key) (dsn string) {
 	return dsn
 }
 
-// storeCopy copies a store that nobody has open.
 func storeCopy(t *testing.T, dsn string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "pare.db")
@@ -44,7 +42,6 @@ func storeCopy(t *testing.T, dsn string) string {
 	return to
 }
 
-// there lists which sessions of a store are left.
 func thereIn(t *testing.T, dsn string, keys []store.Key) (left []store.Key) {
 	t.Helper()
 	db, err := store.Open(context.Background(), dsn)
@@ -60,9 +57,7 @@ func thereIn(t *testing.T, dsn string, keys []store.Key) (left []store.Key) {
 	return left
 }
 
-// TestDefectD5SessionNames: every command means the session that list shows: an id is taken as
-// it is, slashes included, and a path is named by its flag.
-func TestDefectD5SessionNames(t *testing.T) {
+func TestSessionNamesRoundTrip(t *testing.T) {
 	keys := []store.Key{
 		{ID: "a"}, {ID: "a", Path: "b"}, {ID: "a", Path: "b/c"}, {ID: "a/b"}, {ID: "a/b", Path: "c"}, {ID: "a/b/c"}, {ID: "/a"}, {ID: "a/"},
 		{ID: "a%2Fb"}, {ID: "a b"}, {ID: "-a/b"}, {ID: "it's"}, {ID: "a --path b"},
@@ -96,8 +91,7 @@ func TestDefectD5SessionNames(t *testing.T) {
 	}
 }
 
-// TestDefectD5List: what list and search show is what a shell hands to the other commands.
-func TestDefectD5List(t *testing.T) {
+func TestListedNamesCanBePasted(t *testing.T) {
 	keys := []store.Key{{ID: "a"}, {ID: "a", Path: "b"}, {ID: "a/b"}, {ID: "with blank"}, {ID: "it's"}, {ID: "-dash"}}
 	dsn := namedStore(t, keys...)
 	_, list, _ := program(nil, "session", "list", "--store", dsn)
@@ -121,16 +115,14 @@ func TestDefectD5List(t *testing.T) {
 	if strings.Contains(list, "--path") || strings.Count(below, "\n") != 1 {
 		t.Errorf("%s\n%s", list, below)
 	}
-	// A path in the old way is the id of no session, and the hint says how it is written.
+	// A path in the old notation is not a session id; the hint shows the new notation.
 	status, _, errs := program(nil, "session", "delete", "--store", namedStore(t, keys[0], keys[1]), "a/b")
 	if status != statusInvalid || !strings.Contains(errs, "no such session: a/b") || !strings.Contains(errs, "ID --path PATH") {
 		t.Errorf("status %d: %s", status, errs)
 	}
 }
 
-// TestDefectD10Dash: an id that begins with a dash is found without --, unless it is a flag, and
-// the error about an unknown flag says how it is named.
-func TestDefectD10Dash(t *testing.T) {
+func TestIDsMayBeginWithADash(t *testing.T) {
 	ids := []string{"-tmp-work-x", "-home-ada", "-x", "--odd", "-o", "-h", "-", "---", "--json-lines", "-1", "--json"}
 	var keys []store.Key
 	for _, id := range ids {
@@ -160,7 +152,7 @@ func TestDefectD10Dash(t *testing.T) {
 					continue
 				}
 				if command == "delete" && !dashes {
-					continue // once, in the end
+					continue
 				}
 				status, out, errs := program(bytes.NewReader(nil), args...)
 				if status != statusClean {

@@ -15,7 +15,6 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// TestCompactInEveryScript: `pare compact` never fails because a model wrote one long paragraph, in any script.
 func TestCompactInEveryScript(t *testing.T) {
 	rounds := min(trial.Size(15), 200)
 	for _, language := range trial.Languages() {
@@ -41,8 +40,6 @@ func TestCompactInEveryScript(t *testing.T) {
 	}
 }
 
-// TestTrimStopsAskingFailingEndpoint: `pare trim --summarize` calls an endpoint that fails five times at most, and
-// the window fits without summaries.
 func TestTrimStopsAskingFailingEndpoint(t *testing.T) {
 	var calls atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

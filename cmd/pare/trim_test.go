@@ -19,9 +19,8 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// The minimum that status 3 names works, and one less does not; what comes out is as
-// clean as check says, and nothing comes out otherwise.
-func TestTrimMinimum(t *testing.T) {
+// TestTrimNamesTheLeastLimit trims to the named minimum and to one less.
+func TestTrimNamesTheLeastLimit(t *testing.T) {
 	all := zoo(t)
 	for i, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
@@ -63,14 +62,11 @@ func testMinimum(t *testing.T, z zooCase, unit string) {
 	}
 }
 
-// bulk is a batch of more than a spool holds in memory.
 func bulk(last string) string {
 	line := `{"model":"gpt-4.1","messages":[{"role":"user","content":"` + strings.Repeat("x", 50_000) + `"}]}` + "\n"
 	return strings.Repeat(line, atomicfile.MaxHeld/len(line)+10) + last
 }
 
-// A long batch from a pipe comes back whole, or not a byte of it does; no temporary
-// file stays behind.
 func TestTrimAllOrNothing(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
@@ -89,8 +85,7 @@ func TestTrimAllOrNothing(t *testing.T) {
 	}
 }
 
-// A full disk is told of in one way, whatever was to be written.
-func TestFullOutput(t *testing.T) {
+func TestFullOutputIsReported(t *testing.T) {
 	for _, args := range []string{"--help", "--version", "fix --help", "explain", "check --json", "fix", "completion bash"} {
 		var errs bytes.Buffer
 		status := run(&environment{args: strings.Fields(args), stdin: strings.NewReader(bulk("")), stdout: fullFile{}, stderr: &errs, getenv: func(string) string { return "" }})
@@ -106,8 +101,7 @@ func (fullFile) Write([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
 }
 
-// Standard output that breaks is an error, and neither receipt nor temporary file stay.
-func TestTrimBrokenOutput(t *testing.T) {
+func TestTrimReportsBrokenOutput(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
 	var errs bytes.Buffer
@@ -125,7 +119,6 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("full") }
 
-// Every line of an archive gives back bytes that have its id.
 func TestArchiveKeepsBytes(t *testing.T) {
 	for _, name := range []string{"prune-me.json", "clean-openai-chat.json"} {
 		file := filepath.Join(t.TempDir(), "a.jsonl")

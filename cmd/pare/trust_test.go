@@ -19,12 +19,11 @@ import (
 	"testing"
 )
 
-// A listener records the requests to an address that a pare.toml names.
 type listener struct {
 	*httptest.Server
 	mu        sync.Mutex
-	keys      []string      // Authorization headers
-	contacted chan struct{} // has a value for each request
+	keys      []string
+	contacted chan struct{}
 }
 
 func newListener(t *testing.T) *listener {
@@ -41,7 +40,6 @@ func newListener(t *testing.T) *listener {
 	return l
 }
 
-// requests returns the keys of the requests so far, and forgets them.
 func (l *listener) requests() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,13 +51,12 @@ func (l *listener) requests() []string {
 	return keys
 }
 
-// A clonedFolder is a folder with a pare.toml of a stranger, and a user with a key.
 type clonedFolder struct {
 	t        *testing.T
 	dir, env string
 	provider *httptest.Server
 	listener *listener
-	trusted  atomic.Bool // the provider waits for the summarizer
+	trusted  atomic.Bool
 }
 
 const leakedKey = "sk-of-the-user"
@@ -68,7 +65,7 @@ func newClonedFolder(t *testing.T) *clonedFolder {
 	f := &clonedFolder{t: t, dir: t.TempDir(), env: t.TempDir(), listener: newListener(t)}
 	f.provider = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
-		if f.trusted.Load() { // a summarizer works in the background
+		if f.trusted.Load() { // a summarizer runs in the background
 			<-f.listener.contacted
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -121,7 +118,6 @@ func (f *clonedFolder) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// pare runs a command that must succeed, and returns its output and messages.
 func (f *clonedFolder) pare(args ...string) (stdout, stderr string) {
 	f.t.Helper()
 	cmd := f.command(args...)
@@ -133,7 +129,6 @@ func (f *clonedFolder) pare(args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-// serve runs pare serve for one long request.
 func (f *clonedFolder) serve() (stderr string) {
 	f.t.Helper()
 	cmd := f.command("serve", "--listen", "127.0.0.1:0", "--no-store", "--upstream", "anthropic="+f.provider.URL)
@@ -167,8 +162,6 @@ func (f *clonedFolder) serve() (stderr string) {
 	return string(rest)
 }
 
-// TestUntrustedFolderGetsNothing: a pare.toml that came with a repository sends no conversation and
-// no key, writes no file and puts no words into a conversation. A trusted one does what it says.
 func TestUntrustedFolderGetsNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("servers are stopped by a signal")

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestVersion(t *testing.T) {
+func TestVersionNamesBuild(t *testing.T) {
 	built := func(version string, settings ...debug.BuildSetting) *debug.BuildInfo {
 		return &debug.BuildInfo{Main: debug.Module{Version: version}, Settings: settings}
 	}

@@ -9,8 +9,6 @@ import (
 	"testing"
 )
 
-// TestViewOnTerminal: nobody wants a page on a terminal. It goes to a file that only
-// the user can read.
 func TestViewOnTerminal(t *testing.T) {
 	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -34,8 +32,7 @@ func TestViewOnTerminal(t *testing.T) {
 	}
 }
 
-// TestDefectU7Opens: on a terminal with a desktop the page opens by itself.
-func TestDefectU7Opens(t *testing.T) {
+func TestViewOpensTheBrowser(t *testing.T) {
 	tty, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip("no terminal to be had: " + err.Error())
@@ -43,7 +40,7 @@ func TestDefectU7Opens(t *testing.T) {
 	defer tty.Close()
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	// It stands in for the desktop: what it is given shows up as a whole.
+	// Stands in for the desktop. The file appears completely or not at all.
 	script := "#!/bin/sh\nprintf %s \"$1\" > " + dir + "/opening && mv " + dir + "/opening " + dir + "/opened\n"
 	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)

@@ -13,9 +13,8 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// TestViewServe starts the program, looks at the page, changes the file and waits to
-// be told.
-func TestViewServe(t *testing.T) {
+// TestViewServeFollowsTheFile changes the file while pare view --serve runs.
+func TestViewServeFollowsTheFile(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +29,7 @@ func TestViewServe(t *testing.T) {
 	write("first")
 	ctx := t.Context()
 	cmd := exec.CommandContext(ctx, self)
-	cmd.Args = []string{"pare", "view", "--serve", "--plan", "fix", path} // by its name the test binary is the program
+	cmd.Args = []string{"pare", "view", "--serve", "--plan", "fix", path} // the test binary runs the program under this name
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

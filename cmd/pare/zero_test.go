@@ -24,7 +24,6 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// handedOut are types that only functions of ours make: nobody has a use for their zero values.
 var handedOut = []string{
 	"pare.Ballot", "pare.Exchange", "pare.Plan", "pare.Removed", "transcript.Transcript",
 	"wire.Request", "tokens.Encoding", "tokens.Func", "archive.Writer", "replay.Walk",
@@ -32,7 +31,6 @@ var handedOut = []string{
 	"store.Compaction", "store.Receipts",
 }
 
-// zeros are pointers to the zero values of the other exported types that have methods.
 var zeros = []any{
 	new(pare.CompactionError), new(pare.Compactor), new(pare.Conservation), new(pare.FaultError),
 	new(pare.Pipeline), new(pare.PipelineError), new(pare.Policy), new(pare.RefusedError),
@@ -55,8 +53,8 @@ var zeros = []any{
 	new(proxy.BodyError), new(proxy.Conversations), new(proxy.Handler), new(proxy.Learned), new(proxy.RecordedExchange), new(proxy.Record), new(proxy.Transport),
 }
 
-// No method of a zero value of an exported type panics; every such type is looked at.
-func TestDefectD9ZeroValues(t *testing.T) {
+// TestZeroValuesDoNotPanic calls the methods of the zero values of all exported types.
+func TestZeroValuesDoNotPanic(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, name := range handedOut {
 		seen[name] = true
@@ -79,8 +77,6 @@ func TestDefectD9ZeroValues(t *testing.T) {
 	}
 }
 
-// typesWithMethods lists the exported types of a folder that have exported methods, but for
-// interfaces.
 func typesWithMethods(t *testing.T, folder string) (all []string) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil || len(files) == 0 {
@@ -127,8 +123,6 @@ func typesWithMethods(t *testing.T, folder string) (all []string) {
 	return all
 }
 
-// panics calls a method with zero values and returns what it panics with. One that is to be given
-// something that nil is no value of is left out.
 func panics(m reflect.Value) (with any) {
 	defer func() { with = recover() }()
 	var args []reflect.Value

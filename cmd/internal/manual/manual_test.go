@@ -7,8 +7,6 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// grammar is small, and has one of everything. The command that uses this package tests
-// what comes of its own with the programs that read it.
 type grammar struct {
 	Look struct {
 		Files []string `arg:"" optional:"" name:"path" help:"What to look at."`
@@ -27,7 +25,7 @@ func model(t *testing.T) *kong.Application {
 	return k.Model
 }
 
-func TestPages(t *testing.T) {
+func TestEveryCommandHasAPage(t *testing.T) {
 	pages := Pages(model(t), []kong.Group{{Key: "one", Title: "Look:"}})
 	if len(pages) != 2 || pages[0].Name != "pare.1" || pages[1].Name != "pare-look.1" {
 		t.Fatalf("%d pages", len(pages))
@@ -44,7 +42,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func TestExamples(t *testing.T) {
+func TestExamplesAreSplitFromHelp(t *testing.T) {
 	examples, rest := Examples(ExampleLead + "\n    pare look a\n    pare look b\n\nMore.\n\nAnd more.")
 	if examples != "    pare look a\n    pare look b" || rest != "More.\n\nAnd more." {
 		t.Errorf("%q, %q", examples, rest)
@@ -54,7 +52,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-func TestCompletion(t *testing.T) {
+func TestCompletionScriptsListFlags(t *testing.T) {
 	known := map[string][]string{"as": {"one", "two"}}
 	for shell, want := range map[string][]string{
 		"bash": {`"look --out"|"look -o") files=1`, `"look --color") words="auto never"`, `"look --as") words="one two"`},

@@ -8,8 +8,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 )
 
-// TestDifference: what only one file has is shown, in its order, and nothing that both have.
-func TestDifference(t *testing.T) {
+func TestDifferenceShowsChangedLines(t *testing.T) {
 	for _, c := range []struct{ before, after, want string }{
 		{"a\nb\nc\n", "a\nb\nc\n", ""},
 		{"a\nb\nc\n", "a\nc\n", "− b"},

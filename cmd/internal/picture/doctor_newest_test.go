@@ -11,8 +11,6 @@ import (
 	"github.com/pare-llm/pare/internal/agentlog"
 )
 
-// TestDoctorListsNewestFirst: of many broken sessions the one that died last is shown, wherever
-// its path sorts (B10).
 func TestDoctorListsNewestFirst(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	agent := agentlog.Agents()[0]
@@ -32,8 +30,6 @@ func TestDoctorListsNewestFirst(t *testing.T) {
 	}
 }
 
-// TestDoctorTableIsShort: what is broken is seen on the first screen, however many projects there are
-// without a broken session; the sessions of one folder are one row.
 func TestDoctorTableIsShort(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	agents := agentlog.Agents()
@@ -54,7 +50,7 @@ func TestDoctorTableIsShort(t *testing.T) {
 	one := func(int) string { return "/home/dev/shop" }
 	for name, test := range map[string]struct {
 		all   []*agentlog.Diagnosis
-		lines int // to the broken session, or in all
+		lines int
 		want  string
 	}{
 		"33 folders":          {home(true, each), 9, "and 29 projects without a broken session; --all shows them"},

@@ -28,7 +28,7 @@ func parse(t *testing.T, body string) *wire.Request {
 	return r
 }
 
-func TestOf(t *testing.T) {
+func TestExcerptShowsBothHalvesOfAPair(t *testing.T) {
 	r := parse(t, talk)
 	found := r.Check(wire.CheckOptions{})
 	if len(found) != 1 {
@@ -59,8 +59,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestDefectR4Plan: a plan with very many changes of one message takes as long as it is.
-func TestDefectR4Plan(t *testing.T) {
+func TestLargePlanIsRenderedInLinearTime(t *testing.T) {
 	for name, call := range map[string]string{"ids": `{"id":"c %d",`, "no ids": `{`} {
 		trial.Linear(t, name, 4000, func(n int) func() {
 			var calls, results []string
@@ -78,8 +77,7 @@ func TestDefectR4Plan(t *testing.T) {
 	}
 }
 
-// No row is wider than it may be, unless a mark needs a row of its own.
-func TestWidth(t *testing.T) {
+func TestExcerptsFitTheWidth(t *testing.T) {
 	long := strings.Repeat("wide 日本語 ✅ ", 100)
 	r := parse(t, `{"model":"claude-opus-4-8","messages":[{"role":"user","content":[`+strings.TrimSuffix(strings.Repeat(`{"type":"text","text":"`+long+`"},`, 80), ",")+`]}]}`)
 	for _, width := range []int{60, 80, 110} {
@@ -96,7 +94,7 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-func TestStart(t *testing.T) {
+func TestTextStartReadsAFewBytes(t *testing.T) {
 	r := parse(t, `{"messages":[{"role":"user","content":"one\n\ttwo \u001b[31m`+strings.Repeat("é", 1000)+`"}]}`)
 	got := TextStart(r.Transcript(), r.Transcript().Block(0).Body, 10)
 	if !strings.HasPrefix(got, "one two ·[31mé") || len(got) > 100 {
@@ -104,9 +102,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestChangesInARow: what is done to many lines in a row for one reason is told once, with the bytes of all;
-// a few are told one by one.
-func TestChangesInARow(t *testing.T) {
+func TestEqualChangesAreOneEntry(t *testing.T) {
 	var all []agentlog.Change
 	for line := range 9 {
 		c := agentlog.Change{Change: wire.Change{Action: wire.ActionDrop, Rule: "drop-turns", Reason: "a turn", Bytes: -10}, Line: line + 3}

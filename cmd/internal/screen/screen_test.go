@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// TestDefectR2Print: what is printed or painted cannot control the terminal or begin a line,
+// TestPrintedTextIsSafe: what is printed or painted cannot control the terminal or begin a line,
 // whatever type it comes in.
-func TestDefectR2Print(t *testing.T) {
+func TestPrintedTextIsSafe(t *testing.T) {
 	const hostile = "a\x1b[31mb\u202ec\td\x00\xff\npare: forged"
 	type name string
 	for _, v := range []any{hostile, []byte(hostile), name(hostile), errors.New(hostile), stringer(hostile), []string{hostile}, struct{ S string }{hostile}, map[string]int{hostile: 1}, &hostileText} {
