@@ -28,7 +28,7 @@ var clockAllowed = map[string]string{
 	"cmd/pare/main_test.go":                     "compares file dates that are hours apart",
 	"tools/engine/compactor_test.go":            "the clock of a bubble, which advances only while all goroutines wait",
 	"cmd/internal/serve/crowd_test.go":          "only a soak judges speed",
-	"proxy/ledger_test.go":                      "the clock of a bubble, which advances only while all goroutines wait",
+	"proxy/memory_budget_test.go":               "the clock of a bubble, which advances only while all goroutines wait",
 	"cmd/internal/serve/pace_of_memory_test.go": "throughput, in a soak only",
 	"store/crash_test.go":                       "kills at any time: nothing may be lost, whenever it happens",
 	"store/endless_test.go":                     "kills at any time: nothing may be lost, whenever it happens",
