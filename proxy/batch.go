@@ -10,7 +10,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// enclosed plans what the body holds: a request, one in another, or many of them.
+// planEnclosed plans a body: a single request, a request inside another one, or a batch.
 func (x *exchange) planEnclosed() planResult {
 	switch {
 	case x.path.isBatch:
@@ -36,13 +36,11 @@ func (x *exchange) planEnclosed() planResult {
 	return o
 }
 
-// batchTime is how long planning a batch may take, if no more is allowed anyway: nobody waits
-// for its first word.
+// batchTime is the minimal time limit for planning a batch, because batches are not interactive.
 const batchTime = 10 * time.Second
 
-// batch plans the requests of a batch, each by itself. What is learned of conversations comes
-// from replies, and is not for them: theirs come later, and elsewhere. For the same reason
-// nothing can be healed.
+// planBatch plans each request of a batch. Their replies arrive later and elsewhere, so that
+// nothing is learned or retried.
 func (x *exchange) planBatch() planResult {
 	all, err := wirex.Batch(x.input.parseOptions.Dialect, x.decompressed)
 	switch {
@@ -60,7 +58,7 @@ func (x *exchange) planBatch() planResult {
 	return runWithinBudget(x.request.Context(), x.body, int64(len(x.decompressed)), planMemory(x.decompressed), each.policy.Compact != nil, most, func(ctx context.Context) planResult { return planBatchRequests(ctx, x.decompressed, all, each) })
 }
 
-// planEach plans the requests of a batch, and puts together what comes of it.
+// planBatchRequests plans the requests of a batch and merges the results.
 func planBatchRequests(ctx context.Context, raw []byte, all []wire.Envelope, a planInput) (o planResult) {
 	o.batchSize = len(all)
 	var edits []jsonspan.Edit

@@ -10,14 +10,14 @@ import (
 	"sync/atomic"
 )
 
-// A body is the bytes of a request, read once. They are shared by everybody who sends
-// them, and go back to the pool when the last one has let go of them: the client of an
-// upstream may still be reading when the reply is there.
+// A requestBody is the body of a request, read once. All attempts share its bytes. The buffer
+// returns to its pool when the last user has released it, because an HTTP client may still read
+// the body when the reply arrives.
 type requestBody struct {
 	buf    []byte
-	pool   *sync.Pool // nil: the garbage collector takes it
+	pool   *sync.Pool // nil: the garbage collector frees the buffer
 	refs   atomic.Int32
-	memory memoryClaim // given back when all have let go; its ledger and client are those of plans for it
+	memory memoryClaim // released with the buffer
 }
 
 const (
@@ -28,17 +28,17 @@ const (
 	smallBuffer = 64 << 10 // what a body begins with
 )
 
-// A shelf lends buffers of one size.
+// A bufferPool lends buffers of one size.
 type bufferPool struct {
 	size int64
 	pool sync.Pool
 }
 
-// shelves are buffers by size, so that small requests do not hold large buffers. Beyond the
-// largest, the garbage collector has the work: a body of that size costs more than its buffer.
+// bufferPools lends buffers by size, so that small requests do not occupy large buffers. Larger
+// buffers are not pooled: processing such a body costs more than its buffer.
 var bufferPools = [...]bufferPool{{size: 32 << 10}, {size: smallBuffer}, {size: 256 << 10}, {size: 1 << 20}, {size: 4 << 20}, {size: 16 << 20}}
 
-// buffer returns an empty buffer with room for n bytes.
+// buffer returns an empty buffer with room for n bytes, and its pool.
 func buffer(n int64) ([]byte, *sync.Pool) {
 	if n <= tinyBody {
 		return make([]byte, 0, n), nil
@@ -56,13 +56,13 @@ func buffer(n int64) ([]byte, *sync.Pool) {
 	return make([]byte, 0, n), nil
 }
 
-// givenBack sees the buffers that nobody uses any more, in tests; nil elsewhere.
+// onBufferReturned is called with every returned buffer in tests.
 var onBufferReturned func([]byte)
 
-// errShort is the error for a body that ends before its length.
+// errBodyTooShort is the error for a body that ends before its announced length.
 var errBodyTooShort = errors.New("the body of the request ends too early")
 
-// shortened is the error for a body that ends with err before its length.
+// bodyError returns the error for a body that ends with err before its length.
 func bodyError(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return errBodyTooShort
@@ -70,9 +70,9 @@ func bodyError(err error) error {
 	return err
 }
 
-// readBody reads a body of the length that was announced, or to its end if that is -1. If it is
-// longer than most, rest is all of it. Memory is claimed for what has come, not for what is
-// announced: the buffer grows when it is full.
+// readBody reads a body of a given length, or to its end if the length is -1. If the body is
+// larger than the limit, rest reads all of it. Memory is claimed for the bytes that have arrived,
+// not for the announced length.
 func readBody(ctx context.Context, src io.ReadCloser, length, most int64, room memoryClaim) (b *requestBody, rest io.ReadCloser, err error) {
 	b = &requestBody{memory: room}
 	if src == nil || src == http.NoBody || length == 0 {
@@ -107,7 +107,7 @@ func readBody(ctx context.Context, src io.ReadCloser, length, most int64, room m
 	}
 }
 
-// grow gives a full buffer more room, for a body of a length; -1: that is not known.
+// grow enlarges a full buffer. The length is that of the body, or -1.
 func (b *requestBody) grow(ctx context.Context, length int64) error {
 	size := max(2*int64(cap(b.buf)), smallBuffer)
 	if length > 0 {
@@ -126,7 +126,7 @@ func (b *requestBody) grow(ctx context.Context, length int64) error {
 	return nil
 }
 
-// discard gives back what nobody was given.
+// discard releases a body that has no users.
 func (b *requestBody) discard() {
 	b.hold()
 	b.release()
@@ -143,18 +143,18 @@ func putBack(buf []byte, pool *sync.Pool) {
 	pool.Put(&buf)
 }
 
-// joined reads from one and closes the other.
+// A joinedBody reads from one value and closes another.
 type joinedBody struct {
 	io.Reader
 	io.Closer
 }
 
-// both closes two.
+// bothClosers closes two values.
 type bothClosers [2]io.Closer
 
 func (b bothClosers) Close() error { return errors.Join(b[0].Close(), b[1].Close()) }
 
-// passed counts the bytes of a body that is sent on as it comes.
+// A countingBody counts the bytes of a body that is not inspected.
 type countingBody struct {
 	io.ReadCloser
 	count atomic.Int64
@@ -166,7 +166,7 @@ func (p *countingBody) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// hold is let go of by release.
+// hold adds a user. Each hold needs a release.
 func (b *requestBody) hold() { b.refs.Add(1) }
 
 func (b *requestBody) release() {
@@ -178,11 +178,11 @@ func (b *requestBody) release() {
 	b.buf, b.pool = nil, nil
 }
 
-// detach takes the bytes out of the pool: somebody else will hold them for longer.
+// detach removes the buffer from its pool, for users that retain it.
 func (b *requestBody) detach() { b.pool = nil }
 
-// A reader sends a body, or other bytes in its place. Reading ends with Close, whatever
-// goroutine is in the middle of it.
+// A bodyReader sends a body, or other bytes in its place. It releases the body when it is closed,
+// which may happen during a Read.
 type bodyReader struct {
 	mu    sync.Mutex
 	b     *requestBody
@@ -192,8 +192,7 @@ type bodyReader struct {
 
 func newBodyReader(b *requestBody) *bodyReader { return newBytesReader(b, b.buf) }
 
-// sends is the body of an outgoing request: bytes that lie in the body, or that nobody
-// changes.
+// reader returns a reader for bytes of the body, or for immutable bytes.
 func (b *requestBody) reader(p []byte) io.ReadCloser {
 	if b.pool == nil && len(p) <= tinyBody {
 		return io.NopCloser(bytes.NewReader(p))

@@ -10,20 +10,20 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// clearBeta is the beta of the provider's own clearing.
+// clearBeta is the beta of Anthropic's context editing.
 const clearBeta = "context-management-2025-06-27"
 
-// A clearing is what the provider is asked to clear by itself.
+// clearOptions describe what the provider should clear.
 type clearOptions struct {
-	above    int  // tokens, as the provider counts
-	keep     int  // results at the end
-	thinking bool // older thinking, too
-	saves    int  // tokens, as they are counted here
+	above    int  // in tokens, as the provider counts
+	keep     int  // number of recent results that stay
+	thinking bool // clear older thinking, too
+	saves    int  // in tokens, as Pare counts
 }
 
-// clears says what the provider is asked to clear in the place of a window that a policy
-// has; nil: nothing, the window is met here. It is asked where it binds thinking, which its
-// own edits leave valid, where the policy allows that, and where it is enough.
+// planClearing returns what the provider should clear instead of applying the window of policy p,
+// or nil if Pare applies the window itself. The provider is asked if it binds thinking (its own
+// edits keep thinking valid), if the policy allows it, and if clearing is sufficient.
 func (a *planInput) planClearing(r *wire.Request, p *pare.Policy) *clearOptions {
 	if !a.policy.ProviderEdits.ClearResults || a.limitInBytes || !a.isAnthropic || a.noProviderEdits || a.clearingInsufficient || a.learned.Own || a.learned.Short || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
 		return nil
@@ -61,11 +61,11 @@ func (a *planInput) planClearing(r *wire.Request, p *pare.Policy) *clearOptions 
 	return k
 }
 
-// recentResults is how many results at the end are not cleared, as in a window of ours.
+// keptResults is the number of recent results that are not cleared, as in a window.
 const keptResults = 8
 
-// old counts what the provider can clear: results that are not recent, and thinking that is
-// not of the last turn.
+// clearableTokens counts what the provider can clear: results that are not recent, and thinking
+// that does not belong to the last turn.
 func clearableTokens(r *wire.Request, c wire.Counter, keep int) (results, thinking int) {
 	const placeholder = 12 // tokens
 	t := r.Transcript()
@@ -85,7 +85,8 @@ func clearableTokens(r *wire.Request, c wire.Counter, keep int) (results, thinki
 	return results, thinking
 }
 
-// room is how many tokens, as the provider counts, a request may have beside its reply.
+// inputRoom returns how many tokens, as the provider counts, a request may have in addition to
+// its reply.
 func (a *planInput) inputRoom(r *wire.Request, p *pare.Policy) int {
 	if a.retryOf != nil && a.retryOf.Limit > a.retryOf.Reply {
 		return a.retryOf.Limit - a.retryOf.Reply
@@ -96,7 +97,8 @@ func (a *planInput) inputRoom(r *wire.Request, p *pare.Policy) int {
 	return p.Window.Tokens
 }
 
-// clearing asks the provider to clear, now and at every later request.
+// withClearing returns a result that asks the provider to clear, in this request and in all later
+// ones.
 func (o planResult) withClearing(k *clearOptions) planResult {
 	edits := fmt.Sprintf(`{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":%d},"keep":{"type":"tool_uses","value":%d}}`, k.above, k.keep)
 	if k.thinking { // which must come first

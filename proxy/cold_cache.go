@@ -20,34 +20,35 @@ import (
 // not believed again.
 
 const (
-	// steady is how many requests must have begun alike before a change is believed to be one: some
-	// clients have something new in front of each.
+	// minAlike is how many requests must have begun alike before a difference counts as a change:
+	// some clients begin each request with something new.
 	minAlike = 3
-	// linear is the same for a list that has become shorter: a client that compacts does that
-	// rarely, one that goes on in several branches all the time.
+	// minAlikeWhenShorter is the same for a history that has become shorter. A client that
+	// compacts does so rarely; a client with several branches does so all the time.
 	minAlikeWhenShorter = 8
-	// leastKept is a size that every cache keeps, in tokens.
+	// minCachedTokens is a size that every provider caches.
 	minCachedTokens = 4096
 )
 
-// A beginning is what a request began with: what stands beside its messages, and the first quarter of
-// these. Marks for the cache wander at the end.
+// A prefixDigest identifies the beginning of a request: system prompt and tools, and the first
+// quarter of the messages. Cache markers move near the end only.
 type prefixDigest struct {
 	head, list uint64
-	messages   int // that list is of
-	repeats    int // how many requests in a row began so
+	messages   int // number of messages in list
+	repeats    int // number of consecutive requests with this beginning
 }
 
-// A heat is what is known of the cache of a request.
+// A cacheState is the prediction for the provider's cache.
 type cacheState struct {
-	isCold     bool // nothing in a cache begins as it does
-	isUncached bool // the provider keeps nothing at all
-	needsUsage bool // what the reply says of it matters
+	isCold     bool // no cache has a prefix of the request
+	isUncached bool // the provider caches nothing
+	needsUsage bool // the usage of the reply is compared with the prediction
 }
 
 var digestSeed = maphash.MakeSeed()
 
-// beginningOf is what a body begins with, and whether it begins as another one did.
+// digestPrefix returns the digest of a body's beginning, and whether the previous beginning is
+// still there.
 func digestPrefix(raw []byte, d wire.Dialect, was prefixDigest) (now prefixDigest, same bool) {
 	var head []byte
 	for name, value := range jsonedit.All(raw) {
@@ -71,9 +72,9 @@ func digest(parts ...[]byte) uint64 {
 	return h.Sum64()
 }
 
-// feel notes a request of a conversation, and what is known from the one before it: how large that was,
-// and whether it is cold. Nobody else, such as another replica, may have sent one in between: the model
-// has spoken once, or not at all.
+// observeCache records a request of a conversation and modifies a: it sets the previous request
+// and the predicted state of the cache. A pause counts only if the history grew by one reply or
+// not at all, because another replica may have sent requests in between otherwise.
 func (a *planInput) observeCache(key string, g wire.Glance, raw []byte) {
 	if key == "" || a.isCountOnly {
 		return
@@ -100,9 +101,9 @@ func (a *planInput) observeCache(key string, g wire.Glance, raw []byte) {
 	a.cache.isCold = (a.cache.isCold || changed) && !doubted || a.cache.isUncached
 }
 
-// begun notes what a request begins with. Changed says that the client has changed it, doubted that it
-// was taken to be cold once and was not, and none that the provider keeps nothing. More is how many
-// turns longer the history is than the one before.
+// comparePrefix records the beginning of a request. changed means that the client changed the
+// beginning, doubted that an earlier prediction was wrong, and none that the provider caches
+// nothing. more is the number of turns since the previous request.
 func (b *requestHistory) comparePrefix(key string, raw []byte, d wire.Dialect, more int) (changed, doubted, none bool) {
 	b.mu.Lock()
 	p := b.states.get(key)
@@ -131,8 +132,8 @@ func (b *requestHistory) comparePrefix(key string, raw []byte, d wire.Dialect, m
 	return changed, doubted, none
 }
 
-// cached notes what a reply says of the cache, and reports whether this one or an earlier one of the
-// conversation says that something was read from it. Cold is what it was taken for.
+// recordCacheUse compares a reply's usage with the prediction. It reports whether the provider
+// has read any part of this conversation from a cache, in this reply or an earlier one.
 func (c *Conversations) recordCacheUse(key string, u tokens.Usage, cold bool) bool {
 	if c == nil || key == "" {
 		return u.Read > 0
@@ -158,16 +159,17 @@ func (c *Conversations) recordCacheUse(key string, u tokens.Usage, cold bool) bo
 	return p.readsCache
 }
 
-// shortestLife is how long every cache lives: no body is searched for less.
+// minCacheLifetime is the lifetime of every cache. Shorter pauses need no lookup.
 const minCacheLifetime = 5 * time.Minute
 
-// chills reports whether a window has rules for cold moments, and there was one.
+// hasColdRules reports whether a window has rules for cold requests and the conversation has had
+// one.
 func (a *planInput) hasColdRules(w *pare.Window) bool {
 	return w.ColdRules != nil && (a.cache.isCold || len(a.learned.Cold) > 0)
 }
 
-// chill says, in the window of a policy, before which requests it was cold, this one included. A window
-// that is not stable has no use for that.
+// coldRequests modifies the window of a policy: it lists the requests whose cache was cold,
+// including this one. It returns the ids to learn. Only stable windows use them.
 func (a *planInput) coldRequests(r *wire.Request, p *pare.Policy) (taught []int64) {
 	if a.conversations == nil || p.Window == nil || p.Window.Low+p.Window.LowPercent == 0 {
 		return nil
@@ -199,8 +201,8 @@ func (a *planInput) coldRequests(r *wire.Request, p *pare.Policy) (taught []int6
 	return taught
 }
 
-// momentOf names a request by the number of its messages and a hash of the last one. The name of a
-// request does not match the history any more once a client has compacted or changed it.
+// coldRequestID identifies a request by the number of its messages (upper half) and a hash of the
+// last one. The id no longer matches after the client has compacted or edited the history.
 func coldRequestID(t *transcript.Transcript, end int) int64 {
 	h := fnv.New32a()
 	if end > 0 {

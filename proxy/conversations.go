@@ -14,47 +14,45 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Learned is what the answers of a provider have taught about a conversation. Later
-// requests of it are planned with that from the start. The zero value teaches nothing.
-// Many goroutines may read it.
+// Learned is what the replies of a provider taught about a conversation. Later requests are
+// planned with it. The zero value teaches nothing.
 type Learned struct {
-	// Rules are those whose refusal was healed, sorted.
+	// Rules are the rules whose refusals were avoided by a retry, sorted.
 	Rules []string `json:"rules,omitempty"`
-	// Profile is the vendor whose rules healed it; "": that of the request.
+	// Profile is the vendor whose rules helped. "" means the profile of the request.
 	Profile string `json:"profile,omitempty"`
-	// Strict says that the rules of all vendors healed it.
+	// Strict means that the rules of all vendors helped.
 	Strict bool `json:"strict,omitempty"`
-	// Thinking is of how many messages, at the beginning, no thinking is sent.
+	// Thinking is the number of messages, from the beginning, that are sent without thinking.
 	Thinking int `json:"thinking,omitempty"`
-	// Limit is how many tokens the provider takes, as they are counted here.
+	// Limit is the provider's limit in tokens, as Pare counts them.
 	Limit int `json:"limit,omitempty"`
-	// Messages is how many messages it takes.
+	// Messages is the provider's limit of messages.
 	Messages int `json:"messages,omitempty"`
-	// Bytes is how many bytes of content it takes, as they are counted here.
+	// Bytes is the provider's limit in bytes of content, as Pare counts them.
 	Bytes int `json:"bytes,omitempty"`
-	// Drop says that the provider is told to drop thinking that is bound to something else.
-	// Once it is, it must be at every later request.
+	// Drop tells the provider to drop invalid thinking. Once set, it is needed in all later
+	// requests.
 	Drop bool `json:"drop,omitempty"`
-	// Clear is above how many tokens, as it counts, the provider clears old results by itself,
-	// and ClearThinking that it clears old thinking, too; Short that this was not enough.
+	// Clear is the number of tokens above which the provider clears old results. ClearThinking
+	// clears old thinking, too. Short means that clearing was not sufficient.
 	Clear         int  `json:"clear,omitempty"`
 	ClearThinking bool `json:"clear_thinking,omitempty"`
 	Short         bool `json:"short,omitempty"`
-	// Cold lists the requests before which no cache held the conversation: the upper half of each is the
-	// number of its messages, the lower half a hash of the last of them.
+	// Cold lists the requests whose cache was cold: the number of messages in the upper half, a
+	// hash of the last message in the lower half.
 	Cold []int64 `json:"cold,omitempty"`
-	// Own says that the provider has refused to do anything by itself.
+	// Own means that the provider refused to edit histories.
 	Own bool `json:"own,omitempty"`
 }
 
-// empty reports whether there is nothing to heed.
+// empty reports whether there is nothing to apply.
 func (l Learned) empty() bool {
 	return len(l.Rules) == 0 && l.Limit == 0 && l.Messages == 0 && l.Bytes == 0 && !l.Drop && !l.Own && l.Clear == 0 && !l.Short && len(l.Cold) == 0
 }
 
-// join returns what two lessons teach together. The order does not matter, and joining the
-// same again changes nothing, so replicas that hear of each other's lessons end up with the
-// same one.
+// join merges two values. It is commutative, associative and idempotent, so that replicas that
+// exchange values converge.
 func (l Learned) join(m Learned) Learned {
 	rules, cold := slices.Concat(l.Rules, m.Rules), slices.Concat(l.Cold, m.Cold)
 	slices.Sort(rules)
@@ -70,8 +68,8 @@ func (l Learned) join(m Learned) Learned {
 	}
 }
 
-// maxCold is how many cold moments of a conversation are used: the first ones, so that what
-// was decided stays decided.
+// maxCold is the number of cold requests of a conversation that are used. The first ones are
+// kept, so that earlier decisions do not change.
 const maxCold = 100
 
 // least0 is the lesser of two limits, of which zero is none.
@@ -87,15 +85,15 @@ func (l Learned) equal(m Learned) bool {
 		l.Drop == m.Drop && l.Own == m.Own && l.Clear == m.Clear && l.ClearThinking == m.ClearThinking && l.Short == m.Short && slices.Equal(l.Cold, m.Cold)
 }
 
-// A LearnedStore keeps lessons beyond a process. Many goroutines may use one.
+// A LearnedStore keeps what was learned beyond this process.
 type LearnedStore interface {
-	// Put keeps a lesson, joined to what is kept of the same name. It must not wait: a
-	// request does.
+	// Put merges a value into the stored value of the same key. It must not block, because a
+	// request waits for it.
 	Put(key string, l Learned)
 }
 
-// Conversations is what is known of conversations: what their providers have taught, and
-// when the last request was sent. It is bounded, and forgets. Many goroutines may use it.
+// Conversations is the state of conversations: what their providers taught, and their last
+// requests. It is bounded.
 type Conversations struct {
 	options ConversationsOptions
 	mu      sync.Mutex
@@ -107,33 +105,32 @@ type Conversations struct {
 	refetches refetchCounts
 }
 
-// ConversationsOptions says how much is remembered. The zero value is right. Many
-// goroutines may read it.
+// ConversationsOptions limit what is remembered. The zero value has useful defaults.
 type ConversationsOptions struct {
-	// Most is how many conversations are known. Zero: 10,000.
+	// Most is the number of conversations. Zero means 10,000.
 	Most int
-	// Life is how long one is remembered that nobody goes on with. Zero: a week.
+	// Life is how long an unused conversation is remembered. Zero means a week.
 	Life time.Duration
-	// Store gets everything that is learned. Nil: they end with the process.
+	// Store receives everything that is learned. Nil keeps it in this process only.
 	Store LearnedStore
-	// Now tells the time. Nil: time.Now.
+	// Now returns the time. Nil means time.Now.
 	Now func() time.Time
 }
 
-// A remembered is one conversation.
+// A conversation is what is remembered of one conversation.
 type conversation struct {
 	learned Learned
-	at      time.Time // of its last use
-	stored  time.Time // when it was stored last
+	at      time.Time // the last use
+	stored  time.Time // when it was last written to the store
 }
 
-// mostKnown is how many conversations are known if nobody says how many.
+// maxConversations is the default of Most.
 const maxConversations = 10_000
 
-// weekLong is how long one is remembered if nobody says how long.
+// conversationLifetime is the default of Life.
 const conversationLifetime = 7 * 24 * time.Hour
 
-// now and life are what the options say, also those of the zero value.
+// now returns the time.
 func (c *Conversations) now() time.Time {
 	if c.options.Now == nil {
 		return time.Now()
@@ -143,13 +140,14 @@ func (c *Conversations) now() time.Time {
 
 func (c *Conversations) life() time.Duration { return cmp.Or(c.options.Life, conversationLifetime) }
 
-// NewConversations returns what is known of nothing yet.
+// NewConversations returns an empty state.
 func NewConversations(o ConversationsOptions) *Conversations {
 	o.Most = cmp.Or(o.Most, maxConversations)
 	return &Conversations{options: o, all: newLRUCache[conversation](o.Most), requestHistory: requestHistory{states: newLRUCache[requestState](o.Most)}, fills: fullnessStates{all: newLRUCache[fullnessState](o.Most)}}
 }
 
-// learned returns what is known of a conversation.
+// learned returns what is known of a conversation. It refreshes the stored value from time to
+// time, so that used values do not expire.
 func (c *Conversations) learned(key string) Learned {
 	if c == nil || key == "" {
 		return Learned{}
@@ -175,7 +173,7 @@ func (c *Conversations) learned(key string) Learned {
 	return l
 }
 
-// learn adds to what is known of a conversation, and tells the store.
+// learn adds knowledge about a conversation and writes it to the store.
 func (c *Conversations) learn(key string, l Learned) {
 	if c == nil || key == "" || l.empty() {
 		return
@@ -185,14 +183,14 @@ func (c *Conversations) learn(key string, l Learned) {
 	}
 }
 
-// put tells the store. If that panics, the lesson is known here all the same.
+// storeLearned writes to the store. If the store panics, the knowledge stays in this process.
 func (c *Conversations) storeLearned(key string, l Learned) {
 	if f := guard("callback Store.Put", func() { c.options.Store.Put(key, l) }); f != nil {
 		c.failed.Store(f)
 	}
 }
 
-// fault is what is to be named by whoever asks first; nil: nothing.
+// takeFault returns and clears the last panic of the store.
 func (c *Conversations) takeFault() *pare.FaultError {
 	if c == nil || c.failed.Load() == nil {
 		return nil
@@ -200,10 +198,10 @@ func (c *Conversations) takeFault() *pare.FaultError {
 	return c.failed.Swap(nil)
 }
 
-// Observe adds what others have learned, and put into the store.
+// Observe adds what another replica has learned and stored.
 func (c *Conversations) Observe(key string, l Learned) { c.join(key, l, false) }
 
-// size is how many conversations are known.
+// size returns the number of conversations.
 func (c *Conversations) size() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +224,7 @@ func (c *Conversations) join(key string, l Learned, own bool) (joined Learned, n
 	return joined, news
 }
 
-// find returns a conversation that is not to be forgotten yet, or nil.
+// lookup returns a conversation that has not expired, or nil.
 func (c *Conversations) lookup(key string) *conversation {
 	r := c.all.get(key)
 	if r != nil && c.now().Sub(r.at) > c.life() {
@@ -244,14 +242,14 @@ func scopeOf(ctx context.Context) string {
 	return scope
 }
 
-// WithScope says whose request it is: what is known of the conversations of one is not
-// known of those of another.
+// WithScope returns a context whose requests belong to a scope. Scopes do not share what is known
+// of conversations.
 func WithScope(ctx context.Context, scope string) context.Context {
 	return context.WithValue(ctx, scopeKey{}, scope)
 }
 
-// keyOf is the name of a conversation: whose it is, where it goes, and how it begins. ""
-// means that it has not begun.
+// conversationKey identifies a conversation by scope, upstream and beginning. It is "" for a
+// request without messages of the model.
 func conversationKey(ctx context.Context, upstream string, g wire.Glance) string {
 	if g.Fingerprint == ([16]byte{}) {
 		return ""

@@ -19,8 +19,8 @@ var (
 	errTooLarge = errors.New("what it unpacks to is too large")
 )
 
-// unpack undoes a content coding, gzip, deflate, br or zstd; what comes of it has at most so
-// many bytes. An error says nothing about who is to blame.
+// decompress undoes a content coding: gzip, deflate, br or zstd. The result has at most limit
+// bytes.
 func decompress(coding string, packed []byte, most int64) ([]byte, error) {
 	var src io.Reader
 	switch codingName(coding) {
@@ -44,10 +44,11 @@ func decompress(coding string, packed []byte, most int64) ([]byte, error) {
 	return readUpTo(src, len(packed), most)
 }
 
-// codingName is a content coding in lower case.
+// codingName returns a content coding in lower case.
 func codingName(coding string) string { return strings.ToLower(strings.TrimSpace(coding)) }
 
-// passing reports whether a reply in a content coding can be read while it passes.
+// isStreamable reports whether a reply with this content coding can be decompressed while it is
+// forwarded.
 func isStreamable(coding string) bool {
 	switch codingName(coding) {
 	case "gzip", "x-gzip", "br":
@@ -56,7 +57,7 @@ func isStreamable(coding string) bool {
 	return false
 }
 
-// opened undoes such a coding piece by piece. Brotli takes a window of 16 MB at most.
+// newDecompressor returns a reader for such a coding. Brotli uses a window of at most 16 MB.
 func newDecompressor(coding string, packed io.Reader) (io.Reader, error) {
 	switch codingName(coding) {
 	case "gzip", "x-gzip":
@@ -67,8 +68,8 @@ func newDecompressor(coding string, packed io.Reader) (io.Reader, error) {
 	return nil, errCoding
 }
 
-// inflate undoes deflate: with the envelope of zlib, as it is written down, or without, as some
-// clients send it all the same.
+// decompressDeflate undoes deflate with the zlib envelope of the standard, or without it, as some
+// clients send it.
 func decompressDeflate(packed []byte, most int64) ([]byte, error) {
 	var err error
 	for _, open := range []func(io.Reader) (io.ReadCloser, error){
@@ -94,7 +95,7 @@ func decompressDeflate(packed []byte, most int64) ([]byte, error) {
 	return nil, err
 }
 
-// readUpTo reads what so many packed bytes unpack to.
+// readUpTo reads at most limit bytes of decompressed data.
 func readUpTo(src io.Reader, packed int, most int64) ([]byte, error) {
 	var out bytes.Buffer
 	out.Grow(min(4*packed, int(most)) + bytes.MinRead)
@@ -108,8 +109,8 @@ func readUpTo(src io.Reader, packed int, most int64) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// zstdReaders are costly to make. They run in the goroutine that reads, and take no
-// window that is larger than what is worth looking at.
+// zstdReaders pools decoders, which are expensive to create. They run in the calling goroutine
+// and reject windows that are larger than any body that is inspected.
 var zstdReaders sync.Pool
 
 func zstdReader(packed []byte) (*zstd.Decoder, error) {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// dialing makes the transport to the upstreams. Nothing of a request is changed by it: no
-// coding is asked for and no redirect followed.
+// newUpstreamTransport returns the transport to the upstreams. It changes nothing in a request:
+// it asks for no coding and follows no redirects.
 func newUpstreamTransport(upstreams map[string]*Upstream, observe func(address string)) *http.Transport {
 	// Names that must be on the internet. A name that somebody has pointed at this machine
 	// would make the proxy talk to whatever listens here.
@@ -58,10 +58,11 @@ func newUpstreamTransport(upstreams map[string]*Upstream, observe func(address s
 	}
 }
 
-// An origin is where a URL points to, but for the path.
+// An origin is a URL without its path.
 type origin struct{ scheme, host string }
 
-// onlyPublic refuses to connect to anything that is not on the internet.
+// onlyPublic rejects connections to addresses that are not on the internet. It protects against
+// names that were pointed at this machine.
 func onlyPublic(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err == nil && !public(ap.Addr()) {

@@ -1,15 +1,15 @@
-// Package proxy stands between a client and the provider of a model: it reads the history
-// of a request, repairs what the provider would refuse, makes it fit the window of the
-// model, and sends it on. A request with nothing to repair leaves byte for byte as it came,
-// and replies are never touched but for the headers that say what was done.
+// Package proxy repairs requests to LLM providers while they are sent. It reads the history in a
+// request, repairs everything that the provider would reject, fits it into the window of the model
+// and forwards it. A request without findings is forwarded byte for byte; replies only get
+// additional headers.
 //
-// There are three ways in, all with the same engine below:
+// There are three ways to use it:
 //
-//   - [Transport] is an http.RoundTripper, for any Go client that takes an http.Client;
-//   - [Middleware] has the shape that the SDKs of Anthropic and OpenAI take;
-//   - [Handler] is a server for clients in any language: it knows which path belongs to
-//     which provider.
+//   - [Transport] is an http.RoundTripper for Go clients that take an http.Client;
+//   - [Middleware] has the form that the SDKs of Anthropic and OpenAI take;
+//   - [Handler] is a server for clients in any language.
 //
-// Whatever is in doubt goes on as it came: see [Record.Skipped]. What happened to a request is a
-// [Record].
+// If anything is in doubt, the original request is sent; see [Record.Skipped]. If the provider
+// refuses a request for a reason that Pare can avoid, the request is planned again and sent once
+// more. A [Record] describes the result. All types may be used by multiple goroutines.
 package proxy

@@ -14,8 +14,7 @@ func writeRefusal(w http.ResponseWriter, r *http.Request, status int, message st
 	writeError(w, name, path, status, message)
 }
 
-// speaks says whose errors the clients of an upstream understand, a vendor's or a dialect's:
-// an upstream of your own speaks as the path says.
+// errorDialect returns the vendor whose form of errors the client expects.
 func errorDialect(upstream, path string) string {
 	switch upstream {
 	case "anthropic", "openai", "gemini", "bedrock":
@@ -25,8 +24,7 @@ func errorDialect(upstream, path string) string {
 	return d.String()
 }
 
-// refuse answers in the place of an upstream, in the shape of errors that its clients
-// understand, so that they can show the sentence.
+// writeError writes an error in the form that the client's SDK understands.
 func writeError(w http.ResponseWriter, upstream, path string, status int, message string) {
 	var body any
 	switch errorDialect(upstream, path) {
@@ -69,7 +67,7 @@ func writeError(w http.ResponseWriter, upstream, path string, status int, messag
 	w.Write(append(text, '\n'))
 }
 
-// awsError is what AWS calls an error of a status.
+// awsError returns the AWS error type for a status.
 func awsError(status int) string {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:

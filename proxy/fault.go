@@ -12,7 +12,7 @@ import (
 	"github.com/pare-llm/pare"
 )
 
-// guard calls a function of the caller's and returns its panic as an error, or nil.
+// guard calls a callback and returns its panic as a fault, or nil.
 func guard(part string, call func()) (fault *pare.FaultError) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -24,10 +24,10 @@ func guard(part string, call func()) (fault *pare.FaultError) {
 	return nil
 }
 
-// planning is the part to blame for a panic that belongs to nothing of the caller's.
+// planningPart is the part to blame for panics outside of callbacks.
 const planningPart = "a part of planning"
 
-// panicked puts a name to a panic.
+// faultFromPanic returns a recovered panic as a fault.
 func faultFromPanic(p any) *pare.FaultError {
 	if f, ok := p.(*pare.FaultError); ok {
 		return f
@@ -35,7 +35,7 @@ func faultFromPanic(p any) *pare.FaultError {
 	return &pare.FaultError{Part: planningPart, Err: fmt.Errorf("it panicked: %v", p), Stack: debug.Stack()}
 }
 
-// blaming is the outcome of a plan that failed.
+// withFault returns the result of a plan that failed.
 func (o planResult) withFault(err error) planResult {
 	o = o.withSkip(skipError, err.Error())
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -47,9 +47,8 @@ func (o planResult) withFault(err error) planResult {
 	return o
 }
 
-// withoutCode is a policy without what programs and configurations put into one: rules, a
-// counter, a sink, words for stubs, a summarizer, an order of their own. What is removed is
-// archived as before.
+// withoutCallbacks returns a policy without the functions that programs and configurations
+// provide: rules, counter, sink, stub texts, summarizer and order. The archive stays.
 func withoutCallbacks(p *pare.Policy) *pare.Policy {
 	bare := *p
 	bare.Rules, bare.Compact, bare.Sink, bare.Counter, bare.Repair.Stub = nil, nil, nil, nil, nil
@@ -61,15 +60,15 @@ func withoutCallbacks(p *pare.Policy) *pare.Policy {
 	return &bare
 }
 
-// call calls a function of the caller's. One that panics ends neither the request nor the
-// program: the record and the log name it.
+// callback calls a function of the caller. If it panics, the record and the log name it, and the
+// request continues.
 func (x *exchange) callback(part string, do func()) (ok bool) {
 	fault := guard(part, do)
 	x.transport.recordFaults(&x.record, fault)
 	return fault == nil
 }
 
-// blame names what failed, and was done without, in the record of a request and in the log.
+// recordFaults adds faults to a record and to the log.
 func (t *Transport) recordFaults(rec *Record, faults ...*pare.FaultError) {
 	for _, f := range faults {
 		if f == nil {
@@ -88,17 +87,17 @@ func (t *Transport) recordFaults(rec *Record, faults ...*pare.FaultError) {
 	}
 }
 
-// faults are the names of what has failed, so that the log has each of them once and not with
-// every request. Many goroutines may use it; nil remembers nothing.
+// loggedFaults is the set of faults that were logged, so that the log has each of them once. A
+// nil set remembers nothing.
 type loggedFaults struct {
 	mu    sync.Mutex
 	named map[string]bool
 }
 
-// maxFaults bounds the names: those of panics may have anything in them.
+// maxFaults bounds the set, because texts of panics can be arbitrary.
 const maxFaults = 1000
 
-// first reports whether a name is new.
+// first adds a fault and reports whether it is new.
 func (f *loggedFaults) first(part string) bool {
 	if f == nil {
 		return true
@@ -115,14 +114,14 @@ func (f *loggedFaults) first(part string) bool {
 	return true
 }
 
-// forget begins again, for another policy.
+// forget clears the set, for another policy.
 func (f *loggedFaults) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	clear(f.named)
 }
 
-// secret is that of an access key, if it is known.
+// secret returns the secret of an access key, if it is known.
 func (t *Transport) secret(came *http.Request, accessKey string) (secret string, ok bool) {
 	if t.Secret == nil {
 		return "", false

@@ -10,21 +10,21 @@ import (
 	"github.com/pare-llm/pare/internal/fullness"
 )
 
-// A fill is how large the last request of a conversation was, as the provider has counted it, and
-// how the conversation grows.
+// A fullnessState is the size of a conversation's last request, as the provider counted it, and
+// its growth.
 type fullnessState struct {
 	textBytes   int // in bytes; see [textBytes]
 	pace        fullness.Pace
-	wasReported bool // that it is nearly full
+	wasReported bool // the log has named it as nearly full
 }
 
-// fills are those of conversations, bounded.
+// fullnessStates holds the states of conversations, bounded.
 type fullnessStates struct {
 	mu  sync.Mutex
 	all lruCache[fullnessState]
 }
 
-// filled notes what the provider has counted of a request with so much text.
+// record stores the provider's count for a request with so many bytes of text.
 func (f *fullnessStates) record(key string, text int, s fullness.Step) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,8 +36,8 @@ func (f *fullnessStates) record(key string, text int, s fullness.Step) {
 	last.pace.Add(s)
 }
 
-// estimate is how many tokens a request with so much text has: those of the one before it, and what
-// came since at as many bytes a token, but at least two; zero: not known.
+// estimate returns the size of a request in tokens: the count of the previous request, and the
+// added text at the same ratio, but at least two bytes per token. Zero means unknown.
 func (f *fullnessStates) estimate(key string, text int) (size int, pace fullness.Pace) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,10 +49,11 @@ func (f *fullnessStates) estimate(key string, text int) (size int, pace fullness
 	return max(0, last.pace.Size+int(perByte*float64(text-last.textBytes))), last.pace
 }
 
-// nearlyFull is the share of the room at which the log tells of it, once.
+// nearlyFull is the share of the window at which the log names a conversation, once.
 const nearlyFull = 0.8
 
-// tells reports whether that a conversation is so full is news.
+// reportNearlyFull records a share and reports whether the conversation has just become nearly
+// full.
 func (f *fullnessStates) reportNearlyFull(key string, share float64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -65,9 +66,8 @@ func (f *fullnessStates) reportNearlyFull(key string, share float64) bool {
 	return last.wasReported && !was
 }
 
-// textBytes is how many bytes a body has without its pictures and files, which cost no tokens for
-// each of their bytes. They are long runs of base64, so it is enough to look at one place in two
-// thousand.
+// textBytes returns the size of a body without images and files, whose tokens do not depend on
+// their bytes. Such data are long runs of base64, so that a probe every 2 KB finds them.
 func textBytes(body []byte) int {
 	const apart, probe = 2048, 64
 	n := len(body)
@@ -89,8 +89,7 @@ func textBytes(body []byte) int {
 	return max(n, 1)
 }
 
-// isBase64 are the bytes of which pictures and files are made; JSON may escape a slash or a new line in
-// them.
+// base64Bytes are the bytes of base64 in JSON, which may escape slashes and line breaks.
 var base64Bytes = func() (is [256]bool) {
 	for _, c := range "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\" {
 		is[c] = true
@@ -98,9 +97,9 @@ var base64Bytes = func() (is [256]bool) {
 	return is
 }()
 
-// fullness says in the record how full a request makes the window of its model, and what is left.
-// The provider has counted the one before it; where it has not, our own count is taken, if there is
-// one. Limits hold for models of which no window is known, too.
+// observeFullness records how full the request makes the window of its model. It uses the
+// provider's count of the previous request or, without one, Pare's own count. Limits also apply
+// to models without a known window.
 func (x *exchange) observeFullness() {
 	g := &x.result.glance
 	if x.result.batchSize > 0 || x.path.isCountOnly || g.Messages == 0 || g.Delta != "" {
@@ -130,7 +129,8 @@ func (x *exchange) observeFullness() {
 	}
 }
 
-// within says which window a request is to fit, if that is known: the provider has not taken more.
+// setWindow modifies a position: it sets the window that the request must fit. It sets nothing if
+// the window is unknown or the provider has accepted more.
 func (x *exchange) setWindow(at *fullness.Position, taken int) {
 	g := &x.result.glance
 	m, known := lookupModel(at.Model)
@@ -147,8 +147,8 @@ func (x *exchange) setWindow(at *fullness.Position, taken int) {
 	}
 }
 
-// full takes back what was said of the window if the request was taken although it is larger: then
-// this is not its window. It tells the log, once, of a conversation that is nearly full.
+// checkFullness removes the window from the record if the provider accepted a larger request,
+// because the window is wrong then. It logs a conversation that has become nearly full.
 func (x *exchange) checkFullness() {
 	o := x.record.Fullness
 	if o != nil && o.Tokens > o.Window && x.record.Status < 400 {
@@ -158,15 +158,15 @@ func (x *exchange) checkFullness() {
 	}
 }
 
-// filled notes what the provider has counted of a request that it has taken.
+// recordFullness stores the provider's count for an accepted request.
 func (x *exchange) recordFullness() {
 	if x.textSize > 0 {
 		x.transport.Conversations.fills.record(x.result.conversationKey, x.textSize, fullness.Step{Model: x.record.Model, Usage: x.record.Usage, Turns: x.result.glance.Asked})
 	}
 }
 
-// stopped answers in the place of the provider if whoever runs the proxy wants no more of a
-// conversation that has come so far.
+// stopResponse returns a reply with status 403 if the conversation has reached a configured
+// limit, or nil.
 func (x *exchange) stopResponse() *http.Response {
 	if x.transport.stop == nil || x.outlook == nil {
 		return nil
@@ -184,7 +184,7 @@ func (x *exchange) stopResponse() *http.Response {
 	}
 }
 
-// An answered is an answer that is written here and read by whoever asked a transport.
+// A bufferedResponse is a reply that this process writes and the caller of a transport reads.
 type bufferedResponse struct {
 	header http.Header
 	body   bytes.Buffer

@@ -21,22 +21,21 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Config says how a [Handler] works. Many goroutines may read it.
+// Config configures a [Handler].
 type Config struct {
-	// Upstreams by name; those of the vendors, such as anthropic, need not be listed. A name of theirs takes
-	// their place.
+	// Upstreams maps names to upstreams. The vendors' own upstreams, such as anthropic, are added
+	// unless an entry replaces them.
 	Upstreams map[string]Upstream
-	// OnlyUpstreams keeps the vendors' own hosts from being added to Upstreams.
+	// OnlyUpstreams prevents that the vendors' own upstreams are added.
 	OnlyUpstreams bool
 	// Dialing, if set, is called with the host and port of each connection before it is opened: those of
 	// an upstream, or of the HTTP proxy that leads there. Base must be nil.
 	Dialing func(address string)
-	// Policy says what is done to requests. Nil: [Default].
+	// Policy is applied to requests. Nil means [Default].
 	Policy *pare.Policy
-	// Base sends the requests. Nil: a transport that reaches the upstreams only.
+	// Base sends the requests. Nil means a transport that only reaches the upstreams.
 	Base http.RoundTripper
-	// MaxBody, PlanTime, Prune, NoHeal, Secret, Record, Begun, Planned and Log are those of a
-	// [Transport].
+	// MaxBody and the fields with the names of a [Transport]'s fields have the same meaning.
 	MaxBody  int64
 	PlanTime time.Duration
 	Prune    bool
@@ -48,22 +47,20 @@ type Config struct {
 	// Untouched is that of a [Transport], too.
 	Untouched func(id string, body []byte)
 	Log       *slog.Logger
-	// Conversations is what is known of conversations. Nil: what this handler learns.
+	// Conversations is the state of conversations. Nil means a new one for this handler.
 	Conversations *Conversations
-	// BodyTime is how long nothing may come of the body of a request before it is given up.
-	// Zero: a minute.
+	// BodyTime limits how long a request's body may send nothing. Zero means one minute.
 	BodyTime time.Duration
-	// Memory bounds what bodies and the plans for them take at once; who finds none waits.
-	// A client, which is a scope (see [WithScope]) or an address, gets half of it at most. One
-	// request at a time may go beyond. Zero: 1 GB, less: no bound.
+	// Memory limits the bytes of all bodies and their plans; requests beyond it wait. A client (a
+	// scope, see [WithScope], or an address) gets at most half of it. One request at a time may
+	// exceed it. Zero means 1 GB; a negative value means no limit.
 	Memory int64
-	// Flights bounds the requests that are under way at once; those beyond wait for their
-	// turn. A client gets half of them at most. Zero: 4096.
+	// Flights limits concurrent requests; requests beyond it wait. A client gets at most half of
+	// them. Zero means 4096.
 	Flights int
 }
 
-// A Handler is the proxy: it takes requests on the vendors' own paths and sends them on.
-// Many goroutines may use it.
+// A Handler is an HTTP server for the vendors' own paths. It forwards requests to the upstreams.
 type Handler struct {
 	conf      Config
 	upstreams map[string]*Upstream
@@ -76,7 +73,7 @@ type Handler struct {
 	proxy     *httputil.ReverseProxy
 }
 
-// New makes a proxy.
+// New returns a proxy.
 func New(c Config) *Handler {
 	h := &Handler{conf: c, upstreams: make(map[string]*Upstream), base: c.Base}
 	all := map[string]Upstream{}
@@ -116,7 +113,7 @@ func New(c Config) *Handler {
 	return h
 }
 
-// SetPolicy changes what is done to requests from now on; nil is [Default].
+// setPolicy replaces the policy for new requests. Nil means [Default].
 func (h *Handler) setPolicy(p *pare.Policy) {
 	if p == nil {
 		p = Default()
@@ -125,43 +122,44 @@ func (h *Handler) setPolicy(p *pare.Policy) {
 	h.policy.Store(p)
 }
 
-// A keeper is who gets the requests that are answered.
+// An exchangeRecorder selects answered requests and receives them.
 type exchangeRecorder struct {
 	wants   func(*Record) bool
 	deliver func(*RecordedExchange)
 }
 
-// SetPassed says who gets the requests that are answered from now on; see [Transport.Passed] and
-// [Transport.Passes]. Nil: nobody does.
+// setPassed replaces the functions of [Transport.Recorded] and [Transport.WantsRecording] for new
+// requests.
 func (h *Handler) setPassed(passed func(*RecordedExchange), passes func(*Record) bool) {
 	h.recorder.Store(&exchangeRecorder{passes, passed})
 }
 
-// setStop says which conversations come to their end, from now on: those for which stop has a reason.
+// setStop replaces the function that decides which conversations have reached their limit: it
+// returns a reason for them.
 func (h *Handler) setStop(stop func(*fullness.Outlook) string) { h.stop.Store(&stop) }
 
-// CloseIdle closes connections to upstreams that are not in use.
+// CloseIdle closes unused connections to upstreams.
 func (h *Handler) CloseIdle() {
 	if c, ok := h.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// A target is where a request goes.
+// A target is the destination of a request.
 type target struct {
 	upstream *Upstream
 	path     string
 	came     *http.Request
 	client   string
-	reached  *atomic.Bool // a connection was there
+	reached  *atomic.Bool // a connection was established
 }
 
-// got notes that there is a connection.
+// got records that there is a connection.
 func (t target) got(httptrace.GotConnInfo) { t.reached.Store(true) }
 
 type targetKey struct{}
 
-// ServeHTTP sends a request on.
+// ServeHTTP forwards a request to its upstream.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	name, path := route(r)
 	up := h.upstreams[name]
@@ -220,8 +218,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.proxy.ServeHTTP(w, on)
 }
 
-// unswitched takes an offer off a request to go on in another protocol than WebSocket. What an
-// upstream that takes up HTTP/2 hears through a tunnel is for nobody here to see.
+// removeUpgrade removes offers to switch to a protocol other than WebSocket. An upstream that
+// switched to HTTP/2 would receive requests that the proxy cannot inspect.
 func removeUpgrade(h http.Header) {
 	for _, v := range h["Upgrade"] {
 		if !strings.EqualFold(v, "websocket") {
@@ -232,7 +230,7 @@ func removeUpgrade(h http.Header) {
 	}
 }
 
-// clientOf is who has sent a request: a scope, or an address.
+// clientOf returns the sender of a request: a scope or an address.
 func clientOf(r *http.Request) string {
 	if scope := scopeOf(r.Context()); scope != "" {
 		return "scope " + scope
@@ -244,10 +242,10 @@ func clientOf(r *http.Request) string {
 	return host
 }
 
-// timed gives up a body of which nothing comes any more: a client could otherwise hold a
-// place for as long as it likes. What it waits for is noted, too: a body that trickles is cut
-// while others wait. It closes nothing: to close the body of a request is to wait
-// for it, and the server's own business.
+// A timedBody ends a body that sends nothing for too long, because a client could otherwise keep
+// its place forever. It also measures the time spent waiting, so that slow bodies can be ended
+// while others wait. Close does nothing: closing a request's body waits for it, which is the
+// server's job.
 type timedBody struct {
 	io.ReadCloser
 	rc      *http.ResponseController
@@ -274,8 +272,8 @@ func (t *timedBody) Read(p []byte) (int, error) {
 
 func (t *timedBody) Close() error { return nil }
 
-// rewrite points a request at its upstream. Nothing is added, and what the proxy of the
-// standard library takes for its own business is put back.
+// rewrite points a request at its upstream. It adds no headers and restores those that the
+// reverse proxy of the standard library removes.
 func rewrite(p *httputil.ProxyRequest) {
 	to := p.In.Context().Value(targetKey{}).(target)
 	p.Out.URL = to.upstream.address(to.path, p.In.URL)
@@ -290,7 +288,7 @@ func rewrite(p *httputil.ProxyRequest) {
 	}
 }
 
-// trips sends requests by the policy of the moment.
+// A handlerTransport sends requests with the current policy.
 type handlerTransport struct{ h *Handler }
 
 func (t handlerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -298,7 +296,7 @@ func (t handlerTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return tr.RoundTrip(req)
 }
 
-// transport sends requests to a target.
+// transport returns a Transport for a target.
 func (h *Handler) transport(to target) Transport {
 	tr := Transport{
 		Base: h.base, Policy: h.policy.Load(), MaxBody: h.conf.MaxBody, PlanTime: h.conf.PlanTime, Prune: h.conf.Prune, NoHeal: h.conf.NoHeal,
@@ -319,13 +317,13 @@ func (h *Handler) transport(to target) Transport {
 	return tr
 }
 
-// failed answers for an upstream that did not.
+// failed answers a request that the upstream did not answer.
 func (h *Handler) failed(w http.ResponseWriter, r *http.Request, err error) {
 	to := r.Context().Value(targetKey{}).(target)
 	h.refused(w, r.Context(), to, err)
 }
 
-// copies lends buffers for copying replies.
+// A replyBufferPool lends buffers for copying replies.
 type replyBufferPool struct{}
 
 const replyBuffer = 32 << 10

@@ -8,36 +8,40 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A beat is the last request of a conversation, as this process saw it.
+// A lastRequest describes the last request of a conversation that this process has seen.
 type lastRequest struct {
-	at    time.Time // when it began
+	at time.Time // when it began
+	// turns of the history
 	turns int
-	// size is how large it was by our count, and used by the provider's; zero: not known.
+	// ownTokens is the size by Pare's count, providerTokens by the provider's; zero if unknown.
 	ownTokens, providerTokens int
 }
 
-// beats are the last requests of conversations, bounded.
+// requestHistory holds the last requests of conversations, bounded.
 type requestHistory struct {
 	mu     sync.Mutex
 	states lruCache[requestState]
 }
 
+// A requestState is what is known of a conversation's last requests.
 type requestState struct {
 	lastRequest
 	cut           windowCut
-	acceptedBytes int  // bytes of the last body that the provider took; zero: not known
-	readsCache    bool // the provider has read a part of it from a cache
+	acceptedBytes int  // size of the last accepted body; 0: unknown
+	readsCache    bool // the provider has read a part from a cache
 
-	prefix          prefixDigest // what the last request began with
-	countedTokens   int          // tokens that the provider counted of the last request
-	uncachedReplies int          // replies in a row that say nothing is kept
-	coldWasWrong    bool         // the cache was warm when it was taken to be cold
+	prefix          prefixDigest // beginning of the last request
+	countedTokens   int          // provider's count of the last request
+	uncachedReplies int          // consecutive replies that report no caching
+	coldWasWrong    bool         // a prediction of a cold cache was wrong
 
-	groupDecided, isSpared   bool // whether it is to be left as it is; see thrift
-	cutResults, countedTurns int  // results cut so far, and up to which turn calls were counted
+	groupDecided, isSpared bool // isSpared is set; see [Record.Thrift]
+	// cutResults is the number of cut results, countedTurns the last turn whose calls were
+	// counted.
+	cutResults, countedTurns int
 }
 
-// took notes that the provider has taken a body of so many bytes.
+// recordAccepted records the size of an accepted body.
 func (c *Conversations) recordAccepted(key string, bytes int) {
 	if c == nil || key == "" {
 		return
@@ -50,7 +54,7 @@ func (c *Conversations) recordAccepted(key string, bytes int) {
 	}
 }
 
-// taken is how many bytes the provider took last; zero: not known.
+// acceptedBytes returns the size of the last accepted body; zero if unknown.
 func (b *requestHistory) acceptedBytes(key string) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -60,7 +64,7 @@ func (b *requestHistory) acceptedBytes(key string) int {
 	return 0
 }
 
-// swap notes a request and returns the one before it.
+// replaceLast records a request and returns the previous one.
 func (b *requestHistory) replaceLast(key string, now lastRequest) (before lastRequest, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,7 +76,7 @@ func (b *requestHistory) replaceLast(key string, now lastRequest) (before lastRe
 	return lastRequest{}, false
 }
 
-// counted notes what the provider has counted of the last request.
+// recordUsage records both counts of the last request.
 func (b *requestHistory) recordUsage(key string, size, used int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -81,8 +85,8 @@ func (b *requestHistory) recordUsage(key string, size, used int) {
 	}
 }
 
-// overByUsage reports whether a request is surely larger than a window, because the one
-// before it nearly was, as the provider has counted; and how much of our count that is.
+// exceedsByUsage reports whether a request certainly exceeds a window because the previous one
+// nearly did, by the provider's count. scale is the ratio of Pare's count to the provider's.
 func (a *planInput) exceedsByUsage(size, window int, c wire.Counter, raw []byte) (over bool, scale float64) {
 	b := a.lastRequest
 	if b.providerTokens == 0 || b.ownTokens == 0 || size < b.ownTokens || b.providerTokens > window {

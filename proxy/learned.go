@@ -8,21 +8,22 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// aimed reports whether a lesson is about rules, and not only about size.
+// affectsRules reports whether there is knowledge about rules, not only about sizes.
 func (l Learned) affectsRules() bool {
 	return l.Drop || l.Clear > 0 || slices.ContainsFunc(l.Rules, func(rule string) bool { return rule != refusal.Overflow && rule != providerEditsRefused })
 }
 
-// heed takes over what a lesson says about how a request is read.
+// applyLearnedProfile modifies the parse options: a learned profile replaces the request's,
+// except in a retry.
 func (a *planInput) applyLearnedProfile() {
 	if a.learned.Profile != "" && a.retryOf == nil {
 		a.parseOptions.Profile = a.learned.Profile
 	}
 }
 
-// heeding adds to a policy what was learned of the conversation: the window that the
-// provider has shown, and the rules that it holds requests to. It returns the size of the
-// request if that had to be counted, and false if nothing is known of a limit.
+// applyLearnedLimits modifies a policy: it adds the limits that the provider has shown, and the
+// rules that it applies. It returns the size of the request if that was counted, and whether a
+// limit applies.
 func (a *planInput) applyLearnedLimits(r *wire.Request, p *pare.Policy) (size int, limited bool) {
 	p.Check.Strict = p.Check.Strict || a.learned.Strict
 	if a.learned.Bytes > 0 && len(r.Raw()) > a.learned.Bytes {
@@ -46,7 +47,7 @@ func (a *planInput) applyLearnedLimits(r *wire.Request, p *pare.Policy) (size in
 	return size, limited
 }
 
-// lesson is what is to be learned if a request that is healed by a policy is accepted.
+// learnFromRefusal returns what to learn if a retried request is accepted.
 func (a *planInput) learnFromRefusal(r *wire.Request) Learned {
 	l := Learned{Rules: []string{a.retryOf.Rule}}
 	switch {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// errStopped is the error for a body that came too slowly, or stopped.
+// errStopped is the error for a body that arrives too slowly or not at all.
 var errStopped = fmt.Errorf("the body came too slowly, or stopped: %w", os.ErrDeadlineExceeded)
 
-// enter takes a place for a request that is answered here and not by an upstream, and lets its body
-// claim the memory that all requests share, as it comes. Leave gives both back.
+// enter acquires a place for a request that the server answers itself. The body claims shared
+// memory while it arrives. leave releases both.
 func (h *Handler) enter(w http.ResponseWriter, r *http.Request) (on *http.Request, leave func(), err error) {
 	client := clientOf(r)
 	out, err := h.budget.acquirePlace(r.Context(), client)
@@ -34,7 +34,7 @@ func (h *Handler) enter(w http.ResponseWriter, r *http.Request) (on *http.Reques
 	return on, func() { arriving.end(); room.releaseAll(); out() }, nil
 }
 
-// turn waits until a body that was read may be worked on, and bounds the time that it takes.
+// turn waits until a body may be processed, and limits the time for it.
 func (h *Handler) turn(ctx context.Context, raw []byte) (in context.Context, done func(), err error) {
 	in, end := ctx, func() {}
 	if most := cmp.Or(h.conf.PlanTime, planTimeFor(len(raw))); most > 0 {
@@ -56,7 +56,7 @@ func (h *Handler) turn(ctx context.Context, raw []byte) (in context.Context, don
 	}
 }
 
-// weighed claims for what comes of a body what working on it takes; see [weight].
+// A claimingBody claims memory for processing the bytes that arrive; see [planMemory].
 type claimingBody struct {
 	io.ReadCloser
 	ctx    context.Context

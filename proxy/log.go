@@ -2,7 +2,7 @@ package proxy
 
 import "log/slog"
 
-// LogValue is what a log shows of a record: nothing that anybody said, and no key.
+// LogValue returns the attributes for a log, without text of conversations and without keys.
 func (r *Record) LogValue() slog.Value {
 	attrs := []slog.Attr{
 		slog.String("id", r.ID), slog.String("upstream", r.Upstream), slog.String("path", r.Path), slog.String("model", r.Model),

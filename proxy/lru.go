@@ -2,12 +2,11 @@ package proxy
 
 import "container/list"
 
-// A recent holds values by key, only so many: those that were used last. One goroutine at a
-// time may use it.
+// An lruCache keeps the most recently used values. It must not be used concurrently.
 type lruCache[V any] struct {
 	capacity int
 	entries  map[string]*list.Element
-	order    list.List // of *entry[V], the last used first
+	order    list.List // *lruEntry[V], most recently used first
 }
 
 type lruEntry[V any] struct {
@@ -19,7 +18,7 @@ func newLRUCache[V any](most int) lruCache[V] {
 	return lruCache[V]{capacity: most, entries: make(map[string]*list.Element)}
 }
 
-// get returns what a key has, which is used by that; nil if there is nothing.
+// get returns the value of a key, which becomes the most recently used one, or nil.
 func (r *lruCache[V]) get(key string) *V {
 	e := r.entries[key]
 	if e == nil {
@@ -29,7 +28,7 @@ func (r *lruCache[V]) get(key string) *V {
 	return &e.Value.(*lruEntry[V]).value
 }
 
-// add gives a key that has none a value, and forgets what was not used for longest.
+// add stores a new value and removes the least recently used ones.
 func (r *lruCache[V]) add(key string, v V) *V {
 	if r.entries == nil {
 		*r = newLRUCache[V](maxConversations)

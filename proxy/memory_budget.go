@@ -10,31 +10,31 @@ import (
 	"time"
 )
 
-// A ledger knows how much each client holds of what all requests share: memory, for bodies as
-// they come and for plans, and places for requests under way. Who finds none waits. Nil has no
-// bounds. Many goroutines may use it.
+// A memoryBudget divides memory and places for concurrent requests between clients. Requests that
+// find none wait. A nil budget has no limits.
 //
-// No client can take all: what a large request claims must leave as much free as its client
-// holds then, so one client gets half of the memory, two a third each, and there is always some
-// left (the dynamic threshold of shared buffers in switches). A small one must leave a quarter of
-// that, and an eighth is for small ones only. Requests that hold some memory and wait for more could wait for each other, so one at a
-// time may overdraw: the one that has waited longest.
+// No client can take everything: a large request must leave as much memory free as its client
+// holds then. So one client gets half of the memory, two get a third each, and some is always
+// left (the dynamic threshold of shared switch buffers). A small request must leave a quarter of
+// that, and an eighth of the memory is reserved for small requests. Requests that hold memory and
+// wait for more could deadlock, so that one request at a time may exceed the limit: the one that
+// has waited longest.
 type memoryBudget struct {
-	limit  int64 // bytes; zero: no bound
+	limit  int64 // in bytes; zero: no limit
 	places int
-	plans  chan struct{} // large ones that are made at once
+	plans  chan struct{} // slots for large plans
 
 	mu         sync.Mutex
 	used       int64
 	usedPlaces int // places
 	accounts   map[string]*clientUsage
 	waiting    []*waiter    // oldest first
-	overdraw   *memoryClaim // of the request that may hold more than there is; nil: none does
+	overdraw   *memoryClaim // the request that may exceed the limit, or nil
 	arriving   map[*arrivingBody]bool
 	isChecking bool
 }
 
-// An account is what one client holds.
+// A clientUsage is what one client holds.
 type clientUsage struct {
 	bytes  int64
 	places int
@@ -51,15 +51,15 @@ func newMemoryBudget(limit int64, places int) *memoryBudget {
 	return &memoryBudget{limit: max(limit, 0), places: places, plans: plans, accounts: make(map[string]*clientUsage), arriving: make(map[*arrivingBody]bool)}
 }
 
-// A claim is what a request holds of the memory. One goroutine at a time may use it.
+// A memoryClaim is the memory that a request holds. It must not be used concurrently.
 type memoryClaim struct {
 	budget *memoryBudget
 	client string
 	bytes  int64
-	body   *memoryClaim // that of the body, if this is one for a plan
+	body   *memoryClaim // the claim of the body, if this one is for its plan
 }
 
-// request is the claim that stands for all of a request.
+// request returns the claim that identifies the request.
 func (c *memoryClaim) request() *memoryClaim {
 	if c.body != nil {
 		return c.body
@@ -67,16 +67,16 @@ func (c *memoryClaim) request() *memoryClaim {
 	return c
 }
 
-// A waiter waits for memory, or for a place.
+// A waiter waits for memory or for a place.
 type waiter struct {
-	claim   *memoryClaim // nil: for a place
+	claim   *memoryClaim // nil: waits for a place
 	bytes   int64
 	try     func() bool
 	ready   chan struct{}
-	timeout time.Duration // that it waits; zero: as long as its context lasts
+	timeout time.Duration // zero: as long as its context
 }
 
-// take waits for so many bytes more; for a plan, no longer than planWait.
+// acquire waits for n more bytes; for a plan, at most planWait.
 func (c *memoryClaim) acquire(ctx context.Context, n int64) error {
 	l := c.budget
 	if l == nil {
@@ -96,7 +96,7 @@ func (c *memoryClaim) acquire(ctx context.Context, n int64) error {
 	return l.wait(ctx, w)
 }
 
-// give gives so many bytes back.
+// release returns n bytes.
 func (c *memoryClaim) release(n int64) {
 	if c.budget == nil || n == 0 {
 		return
@@ -107,10 +107,10 @@ func (c *memoryClaim) release(n int64) {
 	c.budget.wakeWaiters()
 }
 
-// free gives all of it back.
+// releaseAll returns all bytes.
 func (c *memoryClaim) releaseAll() { c.release(c.bytes) }
 
-// fits reports whether a request may hold so many bytes more by the shares of all.
+// hasRoom reports whether a request may hold n more bytes.
 func (l *memoryBudget) hasRoom(c *memoryClaim, n int64) bool {
 	if l.limit == 0 || c.bytes+n <= freeClaim {
 		return true
@@ -131,7 +131,7 @@ func (l *memoryBudget) account(client string) *clientUsage {
 	return a
 }
 
-// add books so many bytes more, or fewer.
+// book changes the held bytes by n, which may be negative.
 func (l *memoryBudget) book(c *memoryClaim, n int64) {
 	c.bytes += n
 	l.used += n
@@ -148,8 +148,7 @@ func (l *memoryBudget) dropIfUnused(client string) {
 	}
 }
 
-// admit waits for a place for a request of a client, which may have half of them. It returns a
-// function that gives it back.
+// acquirePlace waits for a place. A client may have half of them. leave returns the place.
 func (l *memoryBudget) acquirePlace(ctx context.Context, client string) (leave func(), err error) {
 	if l == nil || l.places <= 0 {
 		return func() {}, nil
@@ -172,7 +171,7 @@ func (l *memoryBudget) acquirePlace(ctx context.Context, client string) (leave f
 	}, err
 }
 
-// wait waits until a waiter has what it wants, or its context has ended.
+// wait waits until a waiter succeeds or its context ends.
 func (l *memoryBudget) wait(ctx context.Context, w *waiter) error {
 	l.mu.Lock()
 	if w.try() {
@@ -207,8 +206,8 @@ func (l *memoryBudget) wait(ctx context.Context, w *waiter) error {
 	return ctx.Err()
 }
 
-// serve gives those who wait what they want, as far as it is there. What does not fit keeps
-// nobody behind it waiting.
+// wakeWaiters lets all waiters try again. A waiter whose claim does not fit does not block those
+// after it.
 func (l *memoryBudget) wakeWaiters() {
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {
 		if !w.try() {
@@ -234,8 +233,7 @@ const (
 	minBytes          = 640 << 10        // of a body, in that time
 )
 
-// planning waits for the memory that a plan for the body of this claim takes, and then for its
-// turn: whoever has that has the memory. Done ends both.
+// acquirePlan waits for the memory of a plan and then for a slot. done releases both.
 func (c *memoryClaim) acquirePlan(ctx context.Context, weight int64) (done func(), err error) {
 	l := c.budget
 	if l == nil {
@@ -259,22 +257,22 @@ func (c *memoryClaim) acquirePlan(ctx context.Context, weight int64) (done func(
 	}
 }
 
-// An arriving body is one that a client sends. Many goroutines may use it.
+// An arrivingBody is a body that a client is sending.
 type arrivingBody struct {
 	of  *memoryBudget
-	cut func() // ends it
+	cut func() // ends the body
 
 	mu        sync.Mutex
 	received  int64
-	waited    time.Duration // for the client
-	since     time.Time     // when the wait began that goes on; zero: none does
+	waited    time.Duration // time spent waiting for the client
+	since     time.Time     // start of the current wait; zero if there is none
 	lastCheck struct {      // when it was looked at last
 		got    int64
 		waited time.Duration
 	}
 }
 
-// arrives notes that a body is on its way; end says that it is not any more.
+// trackBody registers an arriving body; its method end removes it.
 func (l *memoryBudget) trackBody(cut func()) *arrivingBody {
 	a := &arrivingBody{of: l, cut: cut}
 	l.mu.Lock()
@@ -289,7 +287,7 @@ func (a *arrivingBody) end() {
 	delete(a.of.arriving, a)
 }
 
-// waits and gets are called before and after something is read.
+// startRead and endRead are called around each read.
 func (a *arrivingBody) startRead(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -304,8 +302,7 @@ func (a *arrivingBody) endRead(n int) {
 	a.since = time.Time{}
 }
 
-// slow reports whether less has come than must in the time that was waited for it, since it was
-// looked at last.
+// isSlow reports whether the body arrived too slowly since the last check.
 func (a *arrivingBody) isSlow(now time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -321,7 +318,7 @@ func (a *arrivingBody) isSlow(now time.Time) bool {
 	return float64(got) < minBytes*since.Seconds()/bodyGrace.Seconds()
 }
 
-// hurry ends slow bodies as long as others wait.
+// cutSlowBodies ends slow bodies as long as requests wait.
 func (l *memoryBudget) cutSlowBodies() {
 	now := time.Now()
 	l.mu.Lock()
@@ -340,8 +337,8 @@ func (l *memoryBudget) cutSlowBodies() {
 	}
 }
 
-// weight is how much memory it takes at most to plan for a body: some for its bytes, and some
-// for every value that it may hold, which has a comma behind it. No more values are read.
+// planMemory returns the most memory that a plan for a body takes: some for its bytes, and some
+// for each value, which is followed by a comma.
 func planMemory(raw []byte) int64 {
 	return 4*int64(len(raw)) + 500*min(int64(bytes.Count(raw, []byte{','})), maxValues)
 }

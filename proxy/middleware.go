@@ -2,9 +2,9 @@ package proxy
 
 import "net/http"
 
-// Middleware is a [Transport] in the shape that the Go SDKs of Anthropic and OpenAI take
-// (option.WithMiddleware); t may be nil, and its Base is not used. It runs inside of their
-// retries, once for each attempt, and leaves the request that they try again with as it is.
+// Middleware returns a [Transport] as middleware for the Go SDKs of Anthropic and OpenAI
+// (option.WithMiddleware). t may be nil; its Base is not used. It runs inside of the SDK's
+// retries, once per attempt, and does not change the request that the SDK retries.
 func Middleware(t *Transport) func(*http.Request, func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	var with Transport
 	if t != nil {
@@ -18,7 +18,7 @@ func Middleware(t *Transport) func(*http.Request, func(*http.Request) (*http.Res
 	}
 }
 
-// A tripper is a function that sends a request.
+// A roundTripFunc is a function that sends a request.
 type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

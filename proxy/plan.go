@@ -19,74 +19,74 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Default is the policy of those who have none: requests are repaired, and made to fit the
-// window of their model. When a history has passed it, it is cut to seven tenths and then
-// left alone until it passes again, so that the provider's cache holds in between.
+// Default returns the policy that applies if none is configured: requests are repaired and fitted
+// into the window of their model. A conversation that exceeds the window is trimmed to 70 % of it
+// and is then left alone until it exceeds the window again, so that the provider's cache stays
+// valid in between.
 func Default() *pare.Policy {
 	return &pare.Policy{Window: &pare.Window{ModelTokens: true, LowPercent: 70}}
 }
 
-// An aim is what is known of a request beside its bytes, and what is to be done to it.
+// planInput is everything that planning needs besides the bytes of a request.
 type planInput struct {
 	policy       *pare.Policy
 	parseOptions wire.Options
-	// unfitted leaves out the window: the request only asks how large it is, or for a
-	// compaction.
+	// isCountOnly leaves out the window: the request only asks for its size or for a compaction.
 	isCountOnly      bool
-	prunesAlways     bool             // the rules vote on what fits, too
+	prunesAlways     bool             // the rules also vote on requests that fit
 	wantsLongContext bool             // a header asks for the long window of the model
-	retryOf          *refusal.Refusal // that of the first attempt; nil: this is the first
-	isStrict         bool             // what broke a rule is held to the rules of all vendors
-	firstAttempt     *wire.Request    // the first attempt, if that was changed
-	// known is what was learned of the conversation, by earlier requests of it.
+	retryOf          *refusal.Refusal // the refusal of the first attempt; nil for the first attempt
+	isStrict         bool             // the rules of all vendors apply to a refused request
+	firstAttempt     *wire.Request    // the first attempt, if Pare had changed it
+	// what earlier requests of the conversation taught
 	learned              Learned
 	conversations        *Conversations
 	upstream             string
 	isAnthropic          bool        // the upstream is Anthropic's
-	lastRequest          lastRequest // the request before this one
-	cache                cacheState  // what is known of the cache
-	noProviderEdits      bool        // the provider is asked for nothing
-	clearingInsufficient bool        // what the provider clears by itself is not enough
-	measuredLimit        int         // the limit that the provider's counts have taught just now
-	acceptedBytes        int         // bytes that the provider took of this conversation last; zero: not known
-	newlyLearned         Learned     // what a refusal for size has taught
-	limitInBytes         bool        // the limit is one of bytes
-	shrinkAttempts       int         // how often it was planned to be smaller still
-	maxGuess             int         // the most that a guess at the limit may be; zero: any
-	windowEnforced       bool        // the window is one that the provider insists on
-	trimGroup            string      // whether results are left out because that is free; "": the policy does not
+	lastRequest          lastRequest // the previous request of the conversation
+	cache                cacheState  // the predicted state of the provider's cache
+	noProviderEdits      bool        // the provider must not be asked to edit anything
+	clearingInsufficient bool        // the provider's own clearing did not remove enough
+	measuredLimit        int         // the limit that the provider's counts imply; 0: none
+	// size of the last body that the provider accepted; 0: unknown
+	acceptedBytes  int
+	newlyLearned   Learned // what a refusal for size has taught
+	limitInBytes   bool    // the window counts bytes, not tokens
+	shrinkAttempts int     // how often the request was planned again to be smaller
+	maxGuess       int     // upper bound for a guessed limit; 0: none
+	windowEnforced bool    // the provider enforces the window
+	trimGroup      string  // see [Record.Thrift]
 }
 
-// An outcome is what comes of planning.
+// planResult is the outcome of planning one request.
 type planResult struct {
-	body             []byte // what to send; nil: what came
+	body             []byte // the body to send; nil: the original body
 	changes          []wire.Change
 	skipReason       string
 	detail           string
-	glance           wire.Glance        // at what came; zero: it could not be read
-	tokens           [2]int             // before and after; zero: not counted
-	batchSize        int                // of a batch; zero: it is none
-	plan             *pare.Plan         // that body comes from
-	plannedRequest   *wire.Request      // that plan is for
-	faults           []*pare.FaultError // what failed, and was done without if it could be
+	glance           wire.Glance        // of the original request; zero if it could not be read
+	tokens           [2]int             // before and after; zero if they were not counted
+	batchSize        int                // number of requests in a batch; 0: it is not a batch
+	plan             *pare.Plan         // the plan that body results from
+	plannedRequest   *wire.Request      // the request that plan is for
+	faults           []*pare.FaultError // the parts that failed and were left out
 	conversationKey  string             // of the conversation
-	learned          Learned            // that was heeded
-	newlyLearned     Learned            // what is to be learned if this is accepted
-	betas            []string           // that the body needs; it asks the provider to do something by itself
-	wasTooLarge      bool               // it could not have been sent as it came
+	learned          Learned            // the knowledge that was applied
+	newlyLearned     Learned            // what to learn if the provider accepts the request
+	betas            []string           // betas that the body requires
+	wasTooLarge      bool               // the original request could not have been sent
 	cache            cacheState         // what is known of the cache
-	trimGroup        string             // see [Record]
+	trimGroup        string             // see [Record.Thrift]
 	cutResults       int                // results that are left out because that is free
-	refetchedResults int                // of these, those that new calls ask for again
+	refetchedResults int                // cut results that new calls ask for again
 }
 
-// skipped is the outcome of doing nothing.
+// withSkip returns the result of sending the original request for a reason.
 func (o planResult) withSkip(why string, detail string) planResult {
 	return planResult{skipReason: why, detail: detail, glance: o.glance, conversationKey: o.conversationKey, faults: o.faults, cache: o.cache, trimGroup: o.trimGroup}
 }
 
-// plan reads a request and says what to send in its place. Whatever goes wrong, that is
-// what came.
+// planBody plans one request. If anything goes wrong, the result keeps the original body.
 func planBody(ctx context.Context, raw []byte, a planInput) planResult {
 	o, done := inspectRequest(ctx, raw, &a)
 	if done {
@@ -95,8 +95,8 @@ func planBody(ctx context.Context, raw []byte, a planInput) planResult {
 	return o.planWithFallback(ctx, raw, a)
 }
 
-// inspect is the part of planning that every request takes, and that is all of it for nearly
-// all: done says so.
+// inspectRequest checks a request and applies what is known of its conversation. It modifies a.
+// isDone is true if nothing is left to do, as for nearly all requests.
 func inspectRequest(ctx context.Context, in []byte, a *planInput) (o planResult, done bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -131,9 +131,9 @@ func inspectRequest(ctx context.Context, in []byte, a *planInput) (o planResult,
 	return o, o.glance.Clean && a.isNoop(o.glance, in)
 }
 
-// think is what is left to do for a request that is not clean, or may be too large. If a part
-// of the policy fails, the request is repaired, and made to fit, without it: without the archive,
-// since the client has what is removed, or without all that programs and configurations put in.
+// planWithFallback plans a request that is broken or may be too large. If a part of the policy
+// fails, it plans again without that part: first without the archive, because the client still
+// has the content, then without all callbacks.
 func (o planResult) planWithFallback(ctx context.Context, raw []byte, a planInput) planResult {
 	first := o.parseAndPlan(ctx, raw, a)
 	last, bare := first, false
@@ -158,9 +158,10 @@ func (o planResult) planWithFallback(ctx context.Context, raw []byte, a planInpu
 	return last
 }
 
-// failed reports whether there is no plan because something went wrong.
+// hasFailed reports whether an error or a panic prevented a plan.
 func (o *planResult) hasFailed() bool { return o.skipReason == skipPanic || o.skipReason == skipError }
 
+// parseAndPlan parses a request and plans it. A panic becomes a fault of the result.
 func (o planResult) parseAndPlan(ctx context.Context, raw []byte, a planInput) (result planResult) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -179,6 +180,7 @@ func (o planResult) parseAndPlan(ctx context.Context, raw []byte, a planInput) (
 	return o.planRequest(ctx, r, a)
 }
 
+// checkRequest checks a request with a pooled parser.
 func checkRequest(raw []byte, a planInput) (wire.Glance, error) {
 	r, err := wire.Parse(raw, a.parseOptions)
 	if err != nil {
@@ -187,7 +189,7 @@ func checkRequest(raw []byte, a planInput) (wire.Glance, error) {
 	return wirex.Glance(r, a.policy.Check), nil
 }
 
-// idle reports whether a policy has nothing to do for a request that is clean.
+// isNoop reports whether the policy has nothing to do for a request without findings.
 func (a *planInput) isNoop(g wire.Glance, raw []byte) bool {
 	p := a.policy
 	switch {
@@ -217,7 +219,7 @@ func (a *planInput) isNoop(g wire.Glance, raw []byte) bool {
 	return !known || len(raw) <= a.contextWindow(m) || !mayExceed(raw, a.contextWindow(m), a.counterOf(model))
 }
 
-// lookup is [tokens.Lookup], which looks at every model that there is, with a memory.
+// lookupModel is a cached [tokens.Lookup], which compares a name with every known model.
 func lookupModel(model string) (tokens.Model, bool) {
 	if v, ok := models.Load(model); ok {
 		f := v.(modelLookup)
@@ -242,7 +244,7 @@ var (
 	seenModels atomic.Int32
 )
 
-// unread says why a request could not be read.
+// parseSkipReason returns the reason and the detail for a request that cannot be read.
 func parseSkipReason(err error) (string, string) {
 	var syntax *wire.SyntaxError
 	var foreign *wire.ForeignError
@@ -257,7 +259,8 @@ func parseSkipReason(err error) (string, string) {
 	return skipUnknown, err.Error()
 }
 
-// carry lets the policy plan, and carries the plan out if what comes of it is sound.
+// planRequest plans a request and applies the plan if its result is valid. It calls itself if the
+// result is certainly too large for the provider.
 func (o planResult) planRequest(ctx context.Context, r *wire.Request, a planInput) planResult {
 	in, stripped, err := a.stripThinking(r)
 	if err != nil {
@@ -324,9 +327,9 @@ func (o planResult) planRequest(ctx context.Context, r *wire.Request, a planInpu
 	return o
 }
 
-// repaired is the plan for a request of which what must stay does not fit: what is broken can be
-// repaired all the same, and the provider may yet be content. It is nil if there is nothing to repair,
-// or if something else went wrong.
+// planRepairOnly returns a plan that only repairs a request whose protected content does not fit:
+// the provider may accept it nevertheless. It returns nil if there is nothing to repair, or if
+// err has another cause.
 func (a *planInput) planRepairOnly(ctx context.Context, p *pare.Policy, in *wire.Request, err error) *pare.Plan {
 	var small *pare.WindowTooSmall
 	if a.retryOf != nil || !errors.As(err, &small) {
@@ -340,7 +343,8 @@ func (a *planInput) planRepairOnly(ctx context.Context, p *pare.Policy, in *wire
 	return nil
 }
 
-// weigh counts what came and what is sent, and says whether that had to be made smaller.
+// countTokens modifies the result: it counts the original request and the plan's, and records
+// whether the original was too large.
 func (o *planResult) countTokens(a *planInput, p *pare.Policy, r *wire.Request, pl *pare.Plan, cleared bool) {
 	if c := counterOf(p, a.model(r)); c != nil && !p.SkipTokenCounts {
 		if o.tokens[0] == 0 || o.plannedRequest != r {
@@ -351,7 +355,8 @@ func (o *planResult) countTokens(a *planInput, p *pare.Policy, r *wire.Request, 
 	o.wasTooLarge = (a.windowEnforced || a.isOverWindow(r, o.tokens[0])) && (len(pl.Rungs()) > 0 || cleared)
 }
 
-// dropping tells the provider to drop thinking, now and at every later request.
+// withThinkingDropped returns a result that tells the provider to drop invalid thinking, in this
+// request and in all later ones.
 func (o planResult) withThinkingDropped() planResult {
 	body, change := dropThinkingOption(o.body)
 	o.body, o.changes, o.betas = body, append(o.changes, change), append(o.betas, bindBeta)
@@ -359,12 +364,13 @@ func (o planResult) withThinkingDropped() planResult {
 	return o
 }
 
-// thinks reports whether there is thinking in a request.
+// hasThinking reports whether a request contains thinking.
 func hasThinking(r *wire.Request) bool {
 	return slices.ContainsFunc(r.Transcript().Blocks(), func(b transcript.Block) bool { return b.Kind == transcript.Thinking })
 }
 
-// leftOver names what could not be repaired, without the words of anybody.
+// describeRemaining names the findings that could not be repaired, without text of the
+// conversation.
 func describeRemaining(left []wire.Finding) string {
 	f := left[0]
 	text := f.Rule + " at " + f.Path
@@ -374,12 +380,12 @@ func describeRemaining(left []wire.Finding) string {
 	return text
 }
 
-// model is the one that the request goes to.
+// model returns the model that the request goes to.
 func (a *planInput) model(r *wire.Request) string {
 	return cmp.Or(a.policy.Model, r.Model())
 }
 
-// counterOf is the counter of the policy for a model, or nil.
+// counterOf returns the policy's counter for a model, or nil.
 func (a *planInput) counterOf(model string) wire.Counter { return counterOf(a.policy, model) }
 
 func counterOf(p *pare.Policy, model string) wire.Counter {
@@ -398,8 +404,8 @@ func counterOf(p *pare.Policy, model string) wire.Counter {
 	return c
 }
 
-// planned runs plan within a budget of time, and within the memory that there is for plans. What takes
-// longer stops soon, and holds its memory until then.
+// planWithinBudget plans within a time limit and within the memory for plans. A plan that takes
+// longer is abandoned; its memory is released when it ends.
 func planWithinBudget(ctx context.Context, b *requestBody, raw []byte, a planInput, most time.Duration) planResult {
 	if most == 0 {
 		most = planTimeFor(len(raw))
@@ -407,7 +413,8 @@ func planWithinBudget(ctx context.Context, b *requestBody, raw []byte, a planInp
 	return runWithinBudget(ctx, b, int64(len(raw)), planMemory(raw), a.policy.Compact != nil, most, func(ctx context.Context) planResult { return planBody(ctx, raw, a) })
 }
 
-// within plans something of a size and a weight that lies in a body.
+// runWithinBudget runs do within a time limit and within the memory for plans. asks means that a
+// plan may wait for a summarizer, which always gets a goroutine.
 func runWithinBudget(ctx context.Context, b *requestBody, size, weight int64, asks bool, most time.Duration, do func(context.Context) planResult) planResult {
 	end, err := b.memory.acquirePlan(ctx, weight)
 	if err != nil {

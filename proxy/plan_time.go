@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// planTimeFor is how much processor time planning for a body may take, if nobody says: it is
-// worth waiting for, also on a machine that is busy with other things. Most take a thousandth
-// of that.
+// planTimeFor returns the default limit of processor time for a body. Most plans need a
+// thousandth of it; the limit allows for a busy machine.
 func planTimeFor(size int) time.Duration {
 	return 5*time.Second + time.Duration(size>>20)*time.Second
 }
 
-// patience is how many times its processor time a plan may take by the clock: a rule or a
-// counter that waits for something uses none, and would never end.
+// maxWallTimeFactor limits the wall time of a plan to a multiple of its processor time, because a
+// callback that waits uses no processor time and might never return.
 const maxWallTimeFactor = 6
 
-// withBudget ends a context when this process has had that much processor time since, so that
-// other programs do not use it up. Where there is no such clock, and for whoever waits, the
-// one on the wall decides.
+// withBudget returns a context that ends when this process has used limit of processor time since
+// the call, so that other programs do not use up the budget. Without such a clock, and for plans
+// that wait, the wall clock decides.
 func withBudget(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	began, spent, known := time.Now(), processTime(), hasProcessTime

@@ -9,7 +9,7 @@ import (
 
 const hasProcessTime = true
 
-// processTime is the processor time that this process has had.
+// processTime returns the processor time of this process.
 func processTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

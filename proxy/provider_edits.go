@@ -12,14 +12,15 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// meansRefused is what a refusal is healed for that is about what the provider was asked to
-// do by itself: the same is done here instead.
+// providerEditsRefused is the rule of a refusal that concerns edits by the provider. The retry
+// makes the edits itself.
 const providerEditsRefused = "provider-means"
 
-// boundRule is the rule that thinking breaks which is bound to something else.
+// boundThinkingRule is the rule for thinking that is bound to earlier content.
 const boundThinkingRule = "thinking-altered"
 
-// anthropics reports whether an upstream is Anthropic's: nobody else is asked for its means.
+// isAnthropicHost reports whether an upstream is Anthropic's. Only Anthropic is asked to edit
+// histories.
 func isAnthropicHost(upstream, host string) bool {
 	return upstream == "anthropic" || host == "api.anthropic.com" || strings.HasSuffix(host, ".anthropic.com")
 }
@@ -30,9 +31,9 @@ const (
 	bindBeta   = "thinking-binding-controls-2026-08-01"
 )
 
-// droppable says whether the provider can be told to drop thinking that is bound to something
-// else, and whether the client has told it already. Thinking that is off, or has a budget,
-// is not touched.
+// canDropThinking reports whether the provider can be told to drop thinking that is bound to
+// changed content, and whether the client already does so. Requests that disable thinking or give
+// it a budget are left alone.
 func (a *planInput) canDropThinking(r *wire.Request) (can, told bool) {
 	if !a.isAnthropic || a.noProviderEdits || a.learned.Own || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
 		return false, false
@@ -46,9 +47,8 @@ func (a *planInput) canDropThinking(r *wire.Request) (can, told bool) {
 	return jsonedit.TextAt(r.Raw(), "thinking", "type") == "adaptive", false
 }
 
-// bound settles what becomes of thinking that the changes of a plan make invalid. It is left
-// out, unless the provider has been told to drop it, or that costs less: then keep is set,
-// and the plan is made again.
+// shouldKeepThinking reports whether thinking that the plan makes invalid should stay, because
+// the provider will drop it. By default this depends on the cost.
 func (a *planInput) shouldKeepThinking(r *wire.Request, pl *pare.Plan) (keep bool) {
 	can, _ := a.canDropThinking(r)
 	drop := a.policy.ProviderEdits.DropThinking
@@ -75,7 +75,7 @@ func (a *planInput) shouldKeepThinking(r *wire.Request, pl *pare.Plan) (keep boo
 	return int64(terms.Write-terms.Read)*int64(bytesBeforeChange(r, pl)) <= 5*1000/4*int64(lost)
 }
 
-// ahead is how many bytes of messages stand in front of the first change of a plan.
+// bytesBeforeChange returns how many bytes of messages precede the first change of a plan.
 func bytesBeforeChange(r *wire.Request, pl *pare.Plan) int {
 	was, is := r.Raw(), pl.Result().Raw()
 	same := 0
@@ -86,9 +86,9 @@ func bytesBeforeChange(r *wire.Request, pl *pare.Plan) int {
 	return max(0, min(same, list.End)-list.Start)
 }
 
-// healsByDropping reports whether a refusal of bound thinking is healed by the provider's
-// option. Once, leaving out what there is will do; who is refused again changes what stands
-// in front, and will again.
+// retriesByDropping reports whether a retry uses the provider's option to drop thinking. A first
+// refusal is answered by removing the thinking; a client that is refused again will keep changing
+// the preceding content.
 func (a *planInput) retriesByDropping(r *wire.Request) bool {
 	if a.retryOf == nil || a.retryOf.Source != "anthropic/thinking-prefix-binding" {
 		return false
@@ -100,7 +100,7 @@ func (a *planInput) retriesByDropping(r *wire.Request) bool {
 	return can && slices.Contains(a.learned.Rules, boundThinkingRule)
 }
 
-// dropping is a body that tells the provider to drop thinking that is bound to something else.
+// dropThinkingOption returns a body that tells the provider to drop invalid thinking.
 func dropThinkingOption(body []byte) ([]byte, wire.Change) {
 	const option = `{"prefix_mismatch_behavior":"drop_block"}`
 	out := jsonedit.Put(body, []byte(option), "thinking", "block_binding")
@@ -113,7 +113,7 @@ func dropThinkingOption(body []byte) ([]byte, wire.Change) {
 	}
 }
 
-// withBetas adds betas to those that a request names.
+// withBetas returns headers with additional betas.
 func withBetas(h http.Header, betas []string) http.Header {
 	h = h.Clone()
 	for _, b := range betas {
@@ -124,8 +124,7 @@ func withBetas(h http.Header, betas []string) http.Header {
 	return h
 }
 
-// aboutMeans reports whether the words of a refusal are about what the provider was asked to
-// do by itself.
+// isAboutProviderEdits reports whether the text of a refusal concerns edits by the provider.
 func isAboutProviderEdits(text []byte) bool {
 	return bytes.Contains(text, []byte("block_binding")) && !bytes.Contains(text, []byte("bound to a different conversation")) ||
 		bytes.Contains(text, []byte("context_management")) || bytes.Contains(text, []byte("anthropic-beta"))

@@ -113,7 +113,7 @@ func post(t testing.TB, address, body string, header ...string) (*http.Response,
 
 const (
 	clean = `{"model":"claude-sonnet-4-5","max_tokens":100, "messages":[{"role":"user","content":"h\u0069"}]}`
-	// broken has a call that nobody answers.
+	// An errorReader fails with an error.
 	errorReader = `{"model":"claude-sonnet-4-5","max_tokens":100,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"ls","input":{}}]},{"role":"user","content":"and?"}]}`
 )
 

@@ -12,13 +12,13 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Record is one request as it happened. It holds no key and no text of the conversation.
-// Whoever gets one may keep it; nobody changes it any more. Many goroutines may read it.
+// A Record describes one request. It contains no key and no text of the conversation. It is
+// immutable.
 type Record struct {
 	ID       string    `json:"id"`
 	Time     time.Time `json:"time"`
 	Upstream string    `json:"upstream,omitempty"`
-	// Scope is whose request it is; see [WithScope].
+	// Scope is the scope of the sender; see [WithScope].
 	Scope    string `json:"scope,omitempty"`
 	Method   string `json:"method"`
 	Path     string `json:"path"`
@@ -26,71 +26,72 @@ type Record struct {
 	Profile  string `json:"profile,omitempty"`
 	Model    string `json:"model,omitempty"`
 	Messages int    `json:"messages,omitempty"`
-	// Requests is how many requests a batch holds; zero: it is none.
+	// Requests is the number of requests in a batch. Zero means that it is not a batch.
 	Requests int `json:"requests,omitempty"`
-	// Status is that of the reply; zero: there was none.
+	// Status is the status of the reply. Zero means that there was none.
 	Status int `json:"status,omitempty"`
-	// BytesIn came from the client, BytesOut went to the upstream, Reply came back.
+	// BytesIn is the size of the body that the client sent, BytesOut of the body that was sent to
+	// the upstream, Reply of the reply.
 	BytesIn  int64 `json:"bytes_in"`
 	BytesOut int64 `json:"bytes_out"`
 	Reply    int64 `json:"reply_bytes"`
-	// Tokens of the request before and after, as far as they had to be counted.
+	// TokensIn and TokensOut are the sizes before and after the changes, if they were counted.
 	TokensIn  int `json:"tokens_in,omitempty"`
 	TokensOut int `json:"tokens_out,omitempty"`
-	// Fullness is how full the request makes the window of its model, by what the provider has
-	// counted of the ones before it, and what is left of that; nil: it is not known.
+	// Fullness is the share of the model's window that the request takes, based on the provider's
+	// counts. Nil means unknown.
 	Fullness *fullness.Outlook `json:"fullness,omitempty"`
-	// Changes are the receipts of what was done.
+	// Changes are the receipts.
 	Changes []wire.Change `json:"changes,omitempty"`
 	Rules   []string      `json:"rules,omitempty"`
-	// Usage is what the provider says that it has counted; zero: it does not say.
+	// Usage is the usage that the provider reports. Zero means that it reports none.
 	Usage tokens.Usage `json:"usage,omitzero"`
-	// Cached says that the provider has read a part of this conversation from a cache, by this
-	// reply or an earlier one.
+	// Cached means that the provider has read a part of this conversation from a cache.
 	Cached bool `json:"cached,omitempty"`
-	// Over says that the request could not have been sent as it came: it was larger than the
-	// window of its model, or than the provider has said that it takes.
+	// Over means that the original request exceeded the window of its model or a limit of the
+	// provider.
 	Over bool `json:"over,omitempty"`
-	// Lost says that the provider has left something of the request out, by its own answer.
+	// Lost means that the provider reports that it removed content from the request.
 	Lost bool `json:"lost,omitempty"`
-	// Stream says that the reply came as a stream of events.
+	// Stream means that the reply is a stream of events.
 	Stream bool `json:"stream,omitempty"`
-	// Conversation tells the requests of one conversation from those of others; "": it is not known.
-	// Agent is the program that sent it, as it calls itself. Both are for pages, and not written.
+	// Conversation identifies the conversation; "" if unknown. Agent is the program that sent the
+	// request. Both are for pages and not part of the JSON.
 	Conversation string `json:"-"`
 	Agent        string `json:"-"`
-	// Trace is the header traceparent of a client that traces its requests.
+	// Trace is the client's traceparent header.
 	Trace string `json:"trace,omitempty"`
-	// Saved is how many tokens the changes took out.
+	// Saved is the number of tokens that the changes removed.
 	Saved int `json:"saved_tokens,omitempty"`
-	// Rewritten is how many tokens behind a cut that is new the provider's cache has to take
-	// again, estimated.
+	// Rewritten is the estimated number of tokens that the provider must write to its cache again
+	// because of a new cut.
 	Rewritten int `json:"rewritten_tokens,omitempty"`
-	// Thrift says whether results may be left out because that is free, as they arrive or while the
-	// cache is cold: "cut"; "control", for one conversation in ten, which is left as it is; "stopped",
-	// because too much was fetched again; "", where the policy leaves nothing out, or the conversation
-	// has not begun. Cut is of how many more results something is left out now, Fetched how many calls
-	// that came with this request ask for one of them again.
+	// Thrift is the group of the conversation for removals that are free, on arrival or while the
+	// cache is cold: "cut"; "control" for the one in ten that stays unchanged; "stopped" if too
+	// much was fetched again; "" if the policy removes nothing or the conversation has not begun.
+	// Cut is the number of results that this request cuts for the first time, Fetched the number
+	// of new calls that ask for a cut result again.
 	Thrift  string `json:"thrift,omitempty"`
 	Cut     int    `json:"cut,omitempty"`
 	Fetched int    `json:"fetched,omitempty"`
-	// Healed is the rule, or "overflow", whose refusal was healed by sending once more.
+	// Healed is the rule (or "overflow") of a refusal that a retry avoided.
 	Healed string `json:"healed,omitempty"`
-	// Known are the rules, or "overflow", that were healed in an earlier request of the same
-	// conversation, and that this one was planned with from the start.
+	// Known are the rules (or "overflow") that earlier requests of the conversation taught and
+	// that this one was planned with.
 	Known []string `json:"known,omitempty"`
-	// Tried is what healing was tried for, in vain.
+	// Tried is the rule of a refusal that a retry did not avoid.
 	Tried string `json:"tried,omitempty"`
-	// Faults are what failed and was done without: "rule NAME", "counter", "callback Begun".
-	Faults  []string `json:"faults,omitempty"`
-	Skipped string   `json:"skipped,omitempty"`
-	// Detail says more about Skipped, or which requests of a batch went on as they came; it
-	// may name a place in the request, never its text.
+	// Faults are the parts that failed and were left out, such as "rule NAME" or "counter".
+	Faults []string `json:"faults,omitempty"`
+	// Skipped is why the request was sent unchanged, or "".
+	Skipped string `json:"skipped,omitempty"`
+	// Detail explains Skipped, or lists the unchanged requests of a batch. It may name a path in
+	// the request, but no text.
 	Detail string `json:"detail,omitempty"`
-	// Error is why there was no reply, or only the beginning of one.
+	// Error is why there was no reply, or only a part of one.
 	Error string `json:"error,omitempty"`
-	// Planned is how long Pare took, Waited how long the first byte of the reply, Took all
-	// of it.
+	// Planned is the time that Pare took, Waited the time until the first byte of the reply, Took
+	// the total time.
 	Planned time.Duration `json:"planned_ns"`
 	Waited  time.Duration `json:"waited_ns"`
 	Took    time.Duration `json:"took_ns"`
@@ -115,7 +116,7 @@ const (
 	skipStopped     = "stopped"          // its conversation is above a limit, and it was not sent
 )
 
-// newID is the name of a record: a hundred random bits.
+// newID returns the id of a record: 100 random bits.
 func newID() string {
 	const letters = "abcdefghijklmnopqrstuvwxyz234567"
 	var id [20]byte
@@ -126,7 +127,7 @@ func newID() string {
 	return string(id[:])
 }
 
-// fill takes over what was planned.
+// setResult copies the result of planning into the record.
 func (r *Record) setResult(o *planResult) {
 	r.Skipped, r.Detail, r.Changes = o.skipReason, o.detail, o.changes
 	r.TokensIn, r.TokensOut, r.Requests = o.tokens[0], o.tokens[1], o.batchSize
@@ -140,8 +141,8 @@ func (r *Record) setResult(o *planResult) {
 	}
 }
 
-// first is the first value of a header whose name is written as [http.Header] does. Its Get
-// would look at every letter of it.
+// firstValue returns the first value of a canonical header name. It avoids the canonicalization
+// of http.Header.Get.
 func firstValue(h http.Header, name string) string {
 	if all := h[name]; len(all) > 0 {
 		return all[0]
@@ -149,11 +150,11 @@ func firstValue(h http.Header, name string) string {
 	return ""
 }
 
-// ours are the headers of a reply that say what was done to the request. Those of another Pare
-// behind this one are about what it was sent.
+// replyHeaders are the headers that describe the changes. Values from another Pare behind this
+// one are replaced.
 var replyHeaders = []string{"Pare-Rules", "Pare-Receipt", "Pare-Saved-Tokens", "Pare-Window", "Pare-Healed", "Pare-Faults", "Pare-Skipped"}
 
-// header writes what a reply says about the request.
+// writeHeaders adds the headers that describe the changes to a reply.
 func (r *Record) writeHeaders(h http.Header) {
 	for _, name := range replyHeaders {
 		delete(h, name)
@@ -180,7 +181,8 @@ func (r *Record) writeHeaders(h http.Header) {
 	}
 }
 
-// withoutWords modifies changes so that they hold no words of a conversation: records are kept and logged.
+// withoutWords modifies changes so that they contain no text of the conversation, because records
+// are kept and logged.
 func withoutWords(all []wire.Change) []wire.Change {
 	for i := range all {
 		all[i].Removed = ""

@@ -9,12 +9,12 @@ const (
 	maxPath      = 2 << 10
 )
 
-// bound cuts off what a record does not need of texts that come from outside.
+// truncate shortens texts that come from outside.
 func (r *Record) truncate() {
 	r.Model, r.Path, r.Trace = truncate(r.Model, maxModelName), truncate(r.Path, maxPath), traceparent(r.Trace)
 }
 
-// head is the beginning of a text, without the rest, which would stay in memory with it.
+// truncate returns the beginning of a text as a copy, so that the rest does not stay in memory.
 func truncate(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -22,7 +22,7 @@ func truncate(s string, most int) string {
 	return strings.ToValidUTF8(s[:most-len("…")], "") + "…"
 }
 
-// traceparent is what a header of that name says: anything else in it may be a secret.
+// traceparent returns a valid traceparent, or "". Other contents of the header may be secret.
 func traceparent(h string) string {
 	const form = "00-00000000000000000000000000000000-0000000000000000-00"
 	if len(h) < len(form) {

@@ -8,26 +8,28 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Passage is a request that was answered: the history as the client sent it, and the reply as
-// the client got it. It holds the conversation, and no header of the client's but the name of its
-// program. Whoever gets one may keep it. Many goroutines may read it.
+// A RecordedExchange is an answered request: the history that the client sent and the reply that
+// it received. It contains the conversation, but no headers except the name of the client's
+// program.
 type RecordedExchange struct {
-	Record  *Record
-	Agent   string // the client's program, such as claude-cli/2.0.1; "": it does not say
+	Record *Record
+	// the client's program, such as claude-cli/2.0.1; "" if unknown
+	Agent   string
 	Dialect wire.Dialect
-	Model   string // as the address names it; "": the body does
+	Model   string // the model in the URL; "" if the body names it
 	Body    []byte // JSON, as the client sent it
 
-	reply       []byte // nil: it was cut off, or is too large
+	reply       []byte // nil: it was cut off or is too large
 	contentType string
 	coding      string
-	isStreamed  bool // the address asks for a stream
+	isStreamed  bool // the URL asks for a stream
 }
 
-// maxHeard is the largest reply that a passage has.
+// maxRecordedReply is the size of the largest reply that is recorded.
 const maxRecordedReply = 8 << 20
 
-// pass begins to keep what passes, if somebody wants it: a history that is all there.
+// startRecording returns a new recording if the request has a complete history and the callback
+// wants it; otherwise nil.
 func (x *exchange) startRecording(resp *http.Response) *RecordedExchange {
 	if x.transport.Recorded == nil || resp.StatusCode != http.StatusOK || x.path.isCountOnly || x.path.isBatch || x.result.batchSize > 0 || x.result.glance.Messages == 0 || x.result.glance.Delta != "" {
 		return nil
@@ -49,7 +51,7 @@ func (x *exchange) startRecording(resp *http.Response) *RecordedExchange {
 	return p
 }
 
-// hear takes a piece of the reply.
+// appendReply appends a piece of the reply.
 func (p *RecordedExchange) appendReply(piece []byte) {
 	if p == nil || p.reply == nil {
 		return
@@ -61,7 +63,7 @@ func (p *RecordedExchange) appendReply(piece []byte) {
 	p.reply = append(p.reply, piece...)
 }
 
-// handPassage hands out what has passed. A reply that was not read to its end is none.
+// deliverRecording passes the recording to its callback. An incomplete reply is left out.
 func (x *exchange) deliverRecording(whole bool) {
 	if x.recorded == nil {
 		return
@@ -75,11 +77,11 @@ func (x *exchange) deliverRecording(whole bool) {
 	x.recorded = nil
 }
 
-// Size is how many bytes it holds.
+// Size returns the number of bytes that the recording keeps in memory.
 func (p *RecordedExchange) Size() int { return cap(p.Body) + cap(p.reply) }
 
-// Reply is what the model said, as elements of the dialect's list of messages; nil: nothing, or
-// nothing that is whole and can be read.
+// Reply returns what the model said, as elements of the dialect's list of messages. It returns
+// nil if the model said nothing or the reply cannot be read.
 func (p *RecordedExchange) Reply() [][]byte {
 	if len(p.reply) == 0 {
 		return nil
@@ -91,7 +93,7 @@ func (p *RecordedExchange) Reply() [][]byte {
 	return reply.Messages(reply.Reply{Dialect: p.Dialect, ContentType: p.contentType, IsStreamed: p.isStreamed, Body: plain})
 }
 
-// agentOf is the program that a header names, without what it says about the machine.
+// agentOf returns the program that a User-Agent header names, without details about the machine.
 func agentOf(header string) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(header), " ")
 	if len(name) > 100 {

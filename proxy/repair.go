@@ -8,11 +8,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Repair plans for the body of a POST to an address, and returns what to send in its place:
-// the body itself if there is nothing to do, or if anything is in doubt. It sends nothing
-// and heals nothing. It is for clients that sign what they send before a transport sees
-// it; everybody else has RoundTrip. The record is nil if no provider takes histories at
-// that address.
+// Repair plans the body of a POST to an address and returns the body to send: the original one if
+// there is nothing to do or if anything is in doubt. It sends nothing and retries nothing. It is
+// for clients that sign a request before a transport sees it. The record is nil if no provider
+// accepts histories at that address.
 func (t *Transport) Repair(ctx context.Context, address string, raw []byte) ([]byte, *Record) {
 	d, model := wire.ParseURL(address)
 	if d == wire.Auto || t.policy().Off || int64(len(raw)) > t.maxBody() {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// numbered refuses a reply whose status is below all that there are, which no server can write.
+// checkStatus rejects replies with a status below 100, which a server cannot write.
 func checkStatus(resp *http.Response) error {
 	if resp.StatusCode >= 100 {
 		return nil
@@ -18,15 +18,14 @@ func checkStatus(resp *http.Response) error {
 	return errors.New("the status of its reply is " + strconv.Itoa(resp.StatusCode))
 }
 
-// unsniffed keeps the server from guessing the type of a reply that names none.
+// preventSniffing keeps the server from guessing a content type.
 func preventSniffing(h http.Header) {
 	if h["Content-Type"] == nil {
 		h["Content-Type"] = nil
 	}
 }
 
-// final is the reply to a client of HTTP/1.0, which knows no 1xx and would take one for all
-// there is.
+// A finalWriter drops 1xx replies, which clients of HTTP/1.0 would take for the final reply.
 type finalWriter struct{ http.ResponseWriter }
 
 func (f finalWriter) Unwrap() http.ResponseWriter { return f.ResponseWriter }
@@ -37,8 +36,8 @@ func (f finalWriter) WriteHeader(status int) {
 	}
 }
 
-// refused answers a request that the upstream did not answer, although it may have received the
-// request. No other upstream is tried.
+// refused answers a request that the upstream did not answer, although it may have received it.
+// No other upstream is tried.
 func (h *Handler) refused(w http.ResponseWriter, ctx context.Context, to target, err error) {
 	var body *BodyError
 	switch {
@@ -60,7 +59,7 @@ func (h *Handler) refused(w http.ResponseWriter, ctx context.Context, to target,
 // describe returns the name and the address of the upstream.
 func (t target) describe() string { return t.upstream.Name + " at " + t.upstream.URL.Redacted() }
 
-// refuse answers in the place of the upstream.
+// refuse answers instead of the upstream.
 func (t target) refuse(w http.ResponseWriter, status int, message string) {
 	writeError(w, t.upstream.Name, t.upstream.address(t.path, new(url.URL)).EscapedPath(), status, message)
 }

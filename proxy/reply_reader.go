@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// watched counts a reply and notices its end.
+// A replyReader counts the bytes of a reply and finishes the exchange at its end.
 type replyReader struct {
 	io.ReadCloser
 	exchange   *exchange
@@ -32,7 +32,7 @@ func (w *replyReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// listens reports whether somebody wants to know what the provider has counted.
+// needsUsage reports whether the usage of the reply is used.
 func (x *exchange) needsUsage() bool {
 	return x.transport.Record != nil || x.usageComparable || x.recorded != nil || x.result.cache.needsUsage
 }

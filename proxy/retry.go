@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// heal answers a refusal by planning again and sending once more. If that is no better, it
-// returns what came first, to the byte.
+// retryRefused answers a refusal with a second attempt. If the second attempt fails, too, it
+// returns the first reply, byte for byte.
 func (x *exchange) retryRefused(resp *http.Response) *http.Response {
 	if x.transport.NoHeal || x.input.isCountOnly || x.path.isBatch || resp.StatusCode < 400 || x.result.glance.Dialect == wire.Auto || x.result.skipReason == skipState || x.result.skipReason == skipForeign || x.isSealed() {
 		return resp
@@ -42,9 +42,9 @@ func (x *exchange) retryRefused(resp *http.Response) *http.Response {
 	return second
 }
 
-// replanned plans a request that was refused. A sentence that one vendor is known for names
-// its rules: if they find what it says, no others are needed. What nobody finds like that is
-// held to the rules of all vendors, which change more than they must.
+// replan plans a refused request again. If only one vendor uses the sentence of the refusal, the
+// rules of that vendor apply. If they find nothing, the rules of all vendors apply, which change
+// more than necessary.
 func (x *exchange) replan(again planInput) planResult {
 	why := again.retryOf
 	named := slices.Contains(wire.Profiles(again.parseOptions.Dialect), why.Vendor())
@@ -62,7 +62,7 @@ func (x *exchange) replan(again planInput) planResult {
 	return o
 }
 
-// changed is how many changes a rule has made.
+// countChanges returns the number of changes by a rule.
 func (o planResult) countChanges(rule string) (n int) {
 	for _, c := range o.changes {
 		if c.Rule == rule {
@@ -72,8 +72,8 @@ func (o planResult) countChanges(rule string) (n int) {
 	return n
 }
 
-// instead sends what another plan makes of the request. If that is no better, it returns
-// what came first, and what the second answer objects to.
+// sendInstead sends the body of another plan. If the provider refuses it, too, the first reply
+// and the second refusal are returned.
 func (x *exchange) sendInstead(first *http.Response, o planResult) (*http.Response, refusal.Refusal) {
 	was, sent := x.result, x.record.BytesOut
 	x.result = o
@@ -91,7 +91,7 @@ func (x *exchange) sendInstead(first *http.Response, o planResult) (*http.Respon
 	return first, why
 }
 
-// refusal reads an answer, which stays whole, and says what it objects to.
+// readRefusal reads a reply and returns the refusal in it. The reply can still be read in full.
 func (x *exchange) readRefusal(resp *http.Response) (refusal.Refusal, bool) {
 	if !refusal.Refuses(resp.StatusCode) && !refusal.MayRefuse(resp.StatusCode) {
 		return refusal.Refusal{}, false
@@ -117,7 +117,7 @@ func (x *exchange) readRefusal(resp *http.Response) (refusal.Refusal, bool) {
 	return refusal.Classify(resp.StatusCode, text)
 }
 
-// broken fails.
+// An errorReader fails with an error.
 type errorReader struct{ err error }
 
 func (b errorReader) Read([]byte) (int, error) { return 0, b.err }

@@ -10,9 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// healing is the policy for a request that was refused: what is refused for its size is held
-// to the limit that this teaches, what breaks a rule to the rules of the vendor that it belongs
-// to, or of all vendors.
+// policyForRetry returns the policy for a refused request. A refusal for size lowers the limit;
+// for any other refusal, the rules of the named vendor or of all vendors apply.
 func (a *planInput) policyForRetry(r *wire.Request) (*pare.Policy, int) {
 	heal, known := a.retryOf, a.learned
 	if heal.Rule == refusal.Overflow {
@@ -33,14 +32,14 @@ const (
 	missingReasoning = "reasoning-item-missing"    // an item that names reasoning which is not there
 )
 
-// strips are the rules that are healed by sending no thinking at all.
+// thinkingRules are the rules that a request without thinking satisfies.
 var thinkingRules = []string{
 	foreignSignature, "thinking-altered", "thinking-signature-missing", "thinking-signature-foreign", "thinking-required", "thinking-not-first", "thinking-not-enabled",
 	"reasoning-foreign", "reasoning-item-orphan", missingReasoning, "reasoning-item-unresolvable", "reasoning-plaintext", "reasoning-unsupported",
 }
 
-// stripped is the request without the thinking that the provider refuses, or has refused
-// before, if that is what it refuses. Thinking that it has written since is good.
+// stripThinking returns the request without the thinking that the provider refuses or has refused
+// before. Thinking that the model has written since then stays.
 func (a *planInput) stripThinking(r *wire.Request) (*wire.Request, []wire.Change, error) {
 	rule, upto := a.thinkingToStrip(r)
 	if rule == "" {
@@ -75,8 +74,8 @@ func (a *planInput) stripThinking(r *wire.Request) (*wire.Request, []wire.Change
 	return next, append(changes, also...), err
 }
 
-// thoughtless says for which rule the thinking of the first messages is left out, and of how
-// many; "": for none.
+// thinkingToStrip returns the rule for which thinking is removed, and how many messages at the
+// beginning lose it. The rule is "" if no thinking is removed.
 func (a *planInput) thinkingToStrip(r *wire.Request) (rule string, messages int) {
 	if a.retryOf != nil && slices.Contains(thinkingRules, a.retryOf.Rule) && !a.retriesByDropping(r) {
 		return a.retryOf.Rule, len(r.Transcript().Messages())

@@ -1,10 +1,11 @@
 package proxy
 
-// A cut is where a stable window was trimmed last, and to what.
+// A windowCut is the position of the last trim in a stable window, and the size that remained.
 type windowCut struct{ messages, tokens int }
 
-// rewritten is how many tokens the provider's cache has to take again because this request
-// was cut where the one before it was not. Zero: it begins as that one did, or nobody knows.
+// rewrittenTokens returns the number of tokens that the provider must write to its cache again,
+// because this request was cut at a new position. Zero means that the request begins like the
+// previous one, or that the answer is unknown.
 func (x *exchange) rewrittenTokens() int {
 	if x.transport.Conversations == nil || x.result.conversationKey == "" || x.result.plan == nil || x.record.Status >= 400 {
 		return 0
@@ -20,7 +21,7 @@ func (x *exchange) rewrittenTokens() int {
 	return b.Kept
 }
 
-// cuts notes where a conversation was cut, and reports whether that is new.
+// recordCut records the position of a cut and reports whether it is new.
 func (b *requestHistory) recordCut(key string, now windowCut) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

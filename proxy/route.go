@@ -11,16 +11,16 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// An Upstream is where requests go on to. Many goroutines may read it.
+// An Upstream is a destination of requests.
 type Upstream struct {
 	Name string
 	URL  *url.URL
-	// Private lets its name stand for an address of this machine or of a private network.
-	// Where the name itself is such an address, that is allowed anyway.
+	// Private allows addresses of this machine and of private networks. An upstream whose host is
+	// such an address allows them in any case.
 	Private bool
 }
 
-// vendors are the upstreams that everybody has.
+// vendors are the built-in upstreams.
 var vendors = map[string]string{
 	"anthropic": "https://api.anthropic.com",
 	"openai":    "https://api.openai.com",
@@ -28,7 +28,7 @@ var vendors = map[string]string{
 	"bedrock":   "https://bedrock-runtime.us-east-1.amazonaws.com",
 }
 
-// knownVendors returns the upstreams that everybody has: the vendors' own.
+// knownVendors returns the built-in upstreams.
 func knownVendors() map[string]Upstream {
 	all := make(map[string]Upstream, len(vendors))
 	for name, address := range vendors {
@@ -41,7 +41,7 @@ func knownVendors() map[string]Upstream {
 	return all
 }
 
-// ParseUpstream reads NAME=URL.
+// ParseUpstream parses NAME=URL.
 func ParseUpstream(text string) (Upstream, error) {
 	name, address, ok := strings.Cut(text, "=")
 	switch {
@@ -63,11 +63,10 @@ func ParseUpstream(text string) (Upstream, error) {
 	return Upstream{Name: name, URL: u, Private: true}, nil
 }
 
-// A prefix is where the path of requests to an upstream begins. One that ends with a slash
-// or a colon may go on, any other must end, or go on with a slash.
+// A pathPrefix selects an upstream by the first segments of a path.
 type pathPrefix struct{ path, upstream string }
 
-// prefixes are the paths of the vendors' APIs.
+// pathPrefixes are the paths of the vendors' APIs.
 var pathPrefixes = []pathPrefix{
 	{"/v1/messages", "anthropic"},
 	{"/v1/chat/completions", "openai"},
@@ -77,11 +76,11 @@ var pathPrefixes = []pathPrefix{
 	{"/model", "bedrock"},
 }
 
-// named is the path under which every upstream can be reached by its name.
+// upstreamPathPrefix precedes the name of an upstream in a path.
 const upstreamPathPrefix = "/u/"
 
-// route returns where a request goes: the upstream, and what of the path goes on. An empty
-// name means that nobody takes it.
+// route returns the upstream of a request and the path to forward. The name is "" if there is no
+// upstream for it.
 func route(r *http.Request) (upstream, path string) {
 	path = r.URL.EscapedPath()
 	if path == "*" {
@@ -99,7 +98,7 @@ func route(r *http.Request) (upstream, path string) {
 	return upstreamByKey(r), path
 }
 
-// byKey tells by the headers that carry keys whose request it is.
+// upstreamByKey selects the upstream by the headers that carry keys.
 func upstreamByKey(r *http.Request) string {
 	auth := r.Header.Get("Authorization")
 	scheme, _, _ := strings.Cut(auth, " ")
@@ -116,8 +115,7 @@ func upstreamByKey(r *http.Request) string {
 	return ""
 }
 
-// climbs reports whether a path has a segment that leads upwards: whoever sends one wants
-// something that is not below the upstream.
+// hasParentSegment reports whether a path contains "..", which would leave the upstream's path.
 func hasParentSegment(path string) bool {
 	if !strings.Contains(path, "..") && !strings.Contains(path, "%") {
 		return false
@@ -129,11 +127,11 @@ func hasParentSegment(path string) bool {
 	})
 }
 
-// versions are segments that both the URL of an upstream may end with and a path begin
-// with; they are meant once.
+// versions are segments that can occur both at the end of an upstream's URL and at the beginning
+// of a path. They are used once.
 var versions = []string{"/v1", "/v1beta"}
 
-// address is where a path of an upstream is. The path keeps its escapes.
+// address returns the URL of a path at the upstream. The path keeps its escapes.
 func (u *Upstream) address(path string, query *url.URL) *url.URL {
 	base := u.URL.EscapedPath()
 	for _, v := range versions {
@@ -173,9 +171,9 @@ var (
 	benchmarkRange = netip.MustParsePrefix("198.18.0.0/15")
 )
 
-// An aside is how the path of a request ends if no reply to the history is asked for, but how
-// large it is, or a compaction of all of it. It is refused for the same faults, and a window is
-// not for it. Of is what the path of the request for a reply has there.
+// A countEndpoint is a path suffix of requests that ask for the size or for a compaction of a
+// history. The provider applies the same rules to them; a window does not apply. replacement is
+// the suffix of the corresponding request for a reply.
 type countEndpoint struct{ suffix, replacement string }
 
 var countEndpoints = []countEndpoint{
@@ -183,16 +181,16 @@ var countEndpoints = []countEndpoint{
 	{":countTokens", ":generateContent"}, {"%3AcountTokens", ":generateContent"}, {"/count-tokens", "/converse"},
 }
 
-// A sight is what the path of a request says about its body.
+// A requestPath is the information in the path of a request.
 type requestPath struct {
-	dialect        wire.Dialect // Auto: it is not looked at
+	dialect        wire.Dialect // wire.Auto: the request is not inspected
 	model          string
-	isCountOnly    bool // it is only counted or compacted
-	isBatch        bool // it holds many requests
-	needsBodyCheck bool // only the body says whether the model speaks the dialect
+	isCountOnly    bool // the request asks for a count or a compaction
+	isBatch        bool // the body contains many requests
+	needsBodyCheck bool // only the body shows whether the model uses the dialect
 }
 
-// looksAt says what the path of a request says about its body.
+// parseRequestPath returns the information in the path of a request.
 func parseRequestPath(req *http.Request, to *url.URL) (s requestPath) {
 	if req.Method != http.MethodPost || req.Body == nil || req.Body == http.NoBody {
 		return s
@@ -221,8 +219,8 @@ func parseRequestPath(req *http.Request, to *url.URL) (s requestPath) {
 	return s
 }
 
-// invoked says what the model may speak that a path of Bedrock's InvokeModel names by its
-// address only, as those of a profile, a copy or a share of its capacity are.
+// invokedModel returns the dialect and the model of a path of Bedrock's InvokeModel that names
+// the model by an ARN, such as that of an inference profile.
 func invokedModel(path string) (wire.Dialect, string) {
 	if !strings.HasSuffix(path, "/invoke") && !strings.HasSuffix(path, "/invoke-with-response-stream") {
 		return wire.Auto, ""

@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// A signature is what the Authorization of a request to AWS says.
+// A signature is the content of an AWS Authorization header.
 type signature struct {
-	key     string   // whose it is
+	key     string   // the access key
 	scope   string   // day/region/service/aws4_request
-	headers []string // that are signed, by their names in lower case
-	mac     string   // the signature itself, in hexadecimal
+	headers []string // signed headers, in lower case
+	mac     string   // in hexadecimal
 }
 
 const signing = "AWS4-HMAC-SHA256"
 
-// signatureOf reads the signature of a request; ok is false if it has none.
+// signatureOf parses the signature of a request; ok is false if there is none.
 func signatureOf(h http.Header) (s signature, ok bool) {
 	rest, ok := strings.CutPrefix(firstValue(h, "Authorization"), signing+" ")
 	if !ok {
@@ -45,8 +45,7 @@ func signatureOf(h http.Header) (s signature, ok bool) {
 	return s, s.key != "" && strings.Count(s.scope, "/") == 3 && len(s.headers) > 0
 }
 
-// isSigned reports whether a request is signed in any of the ways of AWS; a signature covers
-// the body, unless it says otherwise.
+// isSigned reports whether a request has an AWS signature that covers its body.
 func isSigned(h http.Header) bool {
 	return strings.HasPrefix(firstValue(h, "Authorization"), "AWS4-") && firstValue(h, contentHash) != unsigned
 }
@@ -62,8 +61,8 @@ const (
 
 var regionForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]{2,4}(-[a-z]+)+-[0-9]{1,2}$`) })
 
-// wellFormed reports whether a request says about its signature what it must, once, and for
-// Bedrock: nothing of it could be read in two ways, and nothing that AWS acts on is unsigned.
+// wellFormed reports whether the signature is unambiguous, recent, for Bedrock, and covers all
+// headers that AWS interprets.
 func (s *signature) wellFormed(h http.Header, now time.Time) bool {
 	for _, name := range []string{"Authorization", amzDate} {
 		if len(h[name]) != 1 {
@@ -96,7 +95,7 @@ func (s *signature) wellFormed(h http.Header, now time.Time) bool {
 		slices.IsSorted(s.headers) && !slices.ContainsFunc(s.headers, func(name string) bool { return name == "" || name != strings.ToLower(name) }) && len(slices.Compact(slices.Clone(s.headers))) == len(s.headers)
 }
 
-// of computes the signature of a request whose body has a hash and a length.
+// compute returns the signature of a request whose body has a hash and a length.
 func (s *signature) compute(req *http.Request, hash string, length int64, secret string) []byte {
 	canonical := sha256.Sum256([]byte(s.canonical(req, length, hash)))
 	text := signing + "\n" + req.Header.Get(amzDate) + "\n" + s.scope + "\n" + hex.EncodeToString(canonical[:])
@@ -113,15 +112,14 @@ func mac(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// A signer signs again for a client that has proved to know the secret of its access key.
+// A signer signs requests for a client that has proved to know the secret of its access key.
 type signer struct {
 	signature
 	secret string
 }
 
-// signer returns who signs for a request, as the client sent it, whose body has a hash; nil:
-// nobody does. The secret is used for nothing but this check until the signature that came is
-// known to be made with it.
+// signer returns the signer for a client's request whose body has a hash, or nil. The secret is
+// only used to verify the client's signature until that has succeeded.
 func (t *Transport) signer(came *http.Request, hash string, length int64) *signer {
 	s, ok := signatureOf(came.Header)
 	if !ok || t.Secret == nil || !s.wellFormed(came.Header, t.clock()) {
@@ -150,7 +148,7 @@ func (t *Transport) clock() time.Time {
 	return t.now()
 }
 
-// asCame is a request as the client sent it: what its signature is for.
+// clientRequestOf returns the request as the client signed it.
 func (t *Transport) clientRequestOf(req *http.Request) *http.Request {
 	if t.clientRequest == nil {
 		return req
@@ -163,9 +161,8 @@ func hashOf(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// sign puts another signature in the place of the one that a request has: its host, and
-// maybe its body, are not those that were signed. What is signed stays what it was, and so
-// do date and scope.
+// sign replaces the signature of a request whose host or body has changed. Date, scope and the
+// list of signed headers stay.
 func (s *signer) sign(req *http.Request, body []byte) {
 	hash := hashOf(body)
 	switch req.Header.Get(contentHash) {
@@ -184,8 +181,8 @@ func (s *signer) signHash(req *http.Request, hash string, length int64) {
 		", Signature="+hex.EncodeToString(s.compute(req, hash, length, s.secret)))
 }
 
-// signUnread signs a request whose body stays what it is and is not read, if its headers tell
-// the hash of it; the provider compares the two.
+// signUnread signs a request whose body is not read, if its headers contain the hash of the body.
+// The provider verifies the hash.
 func (t *Transport) signUnread(out, in *http.Request) bool {
 	told, length := firstValue(in.Header, contentHash), max(in.ContentLength, 0)
 	if told == "" {
@@ -197,9 +194,9 @@ func (t *Transport) signUnread(out, in *http.Request) bool {
 	return true
 }
 
-// pass sends on what is not looked at. It goes to another host than it was signed for, so it
-// is signed again, too, if that can be. A body whose hash nobody has told is read for it; one
-// that is too large for that goes on as it came.
+// sendUninspected sends a request that is not inspected. It signs the request again if possible,
+// because the host has changed. A body without a hash in the headers is read for it; a body that
+// is too large for that is sent with the old signature.
 func (t *Transport) sendUninspected(req *http.Request) (*http.Response, error) {
 	if _, ok := signatureOf(req.Header); !ok || t.Secret == nil {
 		return t.base().RoundTrip(req)
@@ -233,7 +230,7 @@ func (t *Transport) sendUninspected(req *http.Request) (*http.Response, error) {
 	return t.base().RoundTrip(out)
 }
 
-// canonical writes a request as it is signed.
+// canonical returns the canonical form of a request.
 func (s *signature) canonical(req *http.Request, length int64, hash string) string {
 	var b strings.Builder
 	b.WriteString(req.Method + "\n")
@@ -261,8 +258,7 @@ func (s *signature) canonical(req *http.Request, length int64, hash string) stri
 	return b.String()
 }
 
-// escapePath escapes a path that is escaped already once more, as all services but S3 have
-// it.
+// escapePath escapes an escaped path again, as all AWS services but S3 require.
 func escapePath(path string) string {
 	if path == "" {
 		return "/"
@@ -279,7 +275,7 @@ func escapePath(path string) string {
 	return b.String()
 }
 
-// canonicalQuery sorts the parameters of a query and escapes them as AWS does.
+// canonicalQuery sorts and escapes query parameters as AWS does.
 func canonicalQuery(raw string) string {
 	q, err := url.ParseQuery(raw)
 	if err != nil {

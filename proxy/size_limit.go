@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// sizeLesson is what a refusal for size teaches about later requests: a limit below what was
-// refused. It is zero if nothing can be counted.
+// learnSizeLimit returns a limit below the size of a refused request. It returns the zero value
+// if nothing can be counted.
 func (a *planInput) learnSizeLimit(r *wire.Request) Learned {
 	l := Learned{Rules: []string{refusal.Overflow}, Short: a.clearingInsufficient}
 	if a.retryOf.Messages > 0 {
@@ -45,8 +45,8 @@ func (a *planInput) learnSizeLimit(r *wire.Request) Learned {
 	return l
 }
 
-// fitted plans by a policy. A limit that was learned may be a guess that is too low: then the
-// request is made as small as it can be, which is below whatever was refused.
+// planWithin plans with a policy. A learned limit may be a guess that is too low; then the
+// request becomes as small as possible, which is below everything that was refused.
 func (a *planInput) planWithin(ctx context.Context, p *pare.Policy, in *wire.Request) (*pare.Plan, error) {
 	pl, err := p.Plan(ctx, in)
 	var small *pare.WindowTooSmall
@@ -60,10 +60,10 @@ func (a *planInput) planWithin(ctx context.Context, p *pare.Policy, in *wire.Req
 	return p.Plan(ctx, in)
 }
 
-// smaller reports whether what a plan makes of a request is surely too large for its provider,
-// by a rule that says how large it may be. The next plan heeds it as if the provider had said
-// so. A plan for a limit of bytes may have to be made several times: what stands around the
-// content is not counted.
+// shrinkFurther reports whether the plan's result is certainly too large for the provider, by a
+// rule that states a size. It modifies a, so that the next plan applies that size as if the
+// provider had stated it. A limit of bytes may need several plans, because only content is
+// counted.
 func (a *planInput) shrinkFurther(p *pare.Policy, pl *pare.Plan) bool {
 	if a.shrinkAttempts == maxShrinkAttempts || a.retryOf != nil && a.retryOf.Rule != refusal.Overflow {
 		return false
@@ -88,12 +88,12 @@ func (a *planInput) shrinkFurther(p *pare.Policy, pl *pare.Plan) bool {
 	return ok
 }
 
-// maxSmalls bounds how often a request is planned for because the plan before was too large.
+// maxShrinkAttempts bounds how often a request is planned again because it is too large.
 const maxShrinkAttempts = 4
 
-// cramped reports whether a stable window for a limit that is a guess leaves hardly any room
-// for what follows: the next request would be cut again, and begin with other bytes. As the
-// limit is a guess in any case, a lower one is as good.
+// isCramped reports whether a stable window with a guessed limit leaves hardly any room for later
+// requests. It lowers the bound for the guess then, because the next request would be cut again
+// and begin with other bytes.
 func (a *planInput) isCramped(p *pare.Policy, pl *pare.Plan) bool {
 	if a.retryOf == nil || a.retryOf.Limit > 0 || a.retryOf.Bytes > 0 || p.Window == nil || p.Window.LowPercent == 0 || p.Window.Tokens == 0 {
 		return false
@@ -107,8 +107,7 @@ func (a *planInput) isCramped(p *pare.Policy, pl *pare.Plan) bool {
 	return true
 }
 
-// limit is how many tokens, by our count, the provider takes of a request of which so many
-// were sent, in so many bytes.
+// estimateLimit returns the provider's limit in tokens as Pare counts them.
 func (a *planInput) estimateLimit(sent, bytes int) int {
 	h := a.retryOf
 	if h.Limit == 0 {
@@ -127,9 +126,9 @@ func (a *planInput) estimateLimit(sent, bytes int) int {
 	return max(most, 1)
 }
 
-// guess is the limit if nobody says how much was too much: half of it, or as much as the
-// provider has taken of this conversation before, if that is more. So each refusal takes at
-// least as much away as all before it together, and there are few.
+// guessLimit returns a limit if the provider states none: half of the refused size, or as much as
+// the provider has accepted of this conversation, if that is more. Each refusal removes at least
+// as much as all before it, so that there are few.
 func (a *planInput) guessLimit(sent, bytes int) int {
 	limit := sent / 2
 	if 0 < a.acceptedBytes && a.acceptedBytes < bytes {
@@ -139,12 +138,12 @@ func (a *planInput) guessLimit(sent, bytes int) int {
 	return max(minNonZero(limit, a.maxGuess), 1)
 }
 
-// scaled is n times part of whole.
+// scaled returns n * part / whole.
 func scaled(n, part, whole int) int { return int(float64(n) * float64(part) / float64(whole)) }
 
-// bare is the window of the policy without what the model's name would make of it. One that
-// has no limits of its own is as stable as that of [Default]: a limit that was learned is kept
-// for as long as the conversation lasts.
+// baseWindow returns the policy's window without limits that follow from the model. A window
+// without limits is as stable as that of [Default], because a learned limit applies for the whole
+// conversation.
 func (a *planInput) baseWindow() pare.Window {
 	w := *Default().Window
 	if a.policy.Window != nil {
@@ -154,7 +153,7 @@ func (a *planInput) baseWindow() pare.Window {
 	return w
 }
 
-// limited gives a policy a window of so many tokens, by a counter.
+// limitTokens modifies a policy: it sets a window of so many tokens, counted by c.
 func (a *planInput) limitTokens(p *pare.Policy, c wire.Counter, limit int) {
 	w := a.baseWindow()
 	w.Tokens, w.Low, a.windowEnforced = limit, 0, true
@@ -162,8 +161,8 @@ func (a *planInput) limitTokens(p *pare.Policy, c wire.Counter, limit int) {
 	p.Counter = func(string) (wire.Counter, error) { return c, nil }
 }
 
-// limitedBytes gives a policy a window of so many bytes, in which the tokens fit as well, if
-// their limit is known. Summaries are measured in tokens: there are none.
+// limitBytes modifies a policy: it sets a window of so many bytes that also satisfies a known
+// limit of tokens. It disables summaries, which are measured in tokens.
 func (a *planInput) limitBytes(r *wire.Request, p *pare.Policy, limit int) {
 	c := byteCounter{tokens: a.exactCounter(a.model(r))}
 	most := a.learned.Limit
@@ -181,11 +180,11 @@ func (a *planInput) limitBytes(r *wire.Request, p *pare.Policy, limit int) {
 	a.limitInBytes = true
 }
 
-// A byteCounter counts bytes in the place of tokens, for limits of bytes. Where there is a
-// limit of tokens, too, what takes more of that counts as much more.
+// A byteCounter counts bytes instead of tokens. If there is also a limit of tokens, content with
+// many tokens counts for more bytes.
 type byteCounter struct {
 	tokens wire.Counter
-	each   float64 // bytes that a token counts as; zero: tokens do not matter
+	each   float64 // bytes per token; zero: tokens do not matter
 }
 
 func (b byteCounter) Count(text []byte) int {
@@ -200,7 +199,8 @@ func (b byteCounter) Media(mime string, data []byte, low bool) int {
 	return b.more(len(data), func() int { return b.tokens.Media(mime, data, low) })
 }
 
-// Overhead is that of marks such as {"role":"user","content":[{"type":"text","text":""}]},.
+// Overhead returns the bytes of markup such as
+// {"role":"user","content":[{"type":"text","text":""}]}.
 func (b byteCounter) Overhead(messages, tools int) int {
 	return b.more(64*messages+64*tools, func() int { return b.tokens.Overhead(messages, tools) })
 }

@@ -19,71 +19,69 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Transport sends requests on, repaired and within the window of their model. The zero
-// value does that with the [Default] policy and http.DefaultTransport. Many goroutines may
-// use one, as long as nobody changes it.
+// A Transport repairs requests, fits them into the window of their model and sends them. The zero
+// value uses the [Default] policy and http.DefaultTransport.
 //
-// A request is looked at if it is a POST to a path that some provider takes histories at,
-// whatever the host. Requests in the middle of a conversation that the server holds, and
-// everything else that is in doubt, go on as they are. A request that the provider refuses
-// for a reason that can be helped is planned again and sent once more; if that does not
-// help, the first answer comes back.
+// A Transport inspects a request if it is a POST to a path at which some provider accepts
+// histories, whatever the host. Requests that continue a conversation on the server, and requests
+// that it cannot read, are sent unchanged. If the provider refuses a request for a reason that
+// Pare can avoid, the Transport plans again and sends the request once more. If the second
+// attempt fails, too, the caller gets the first reply.
 type Transport struct {
-	// Base sends the requests. Nil: http.DefaultTransport.
+	// Base sends the requests. Nil means http.DefaultTransport.
 	Base http.RoundTripper
-	// Policy says what is done. Nil: [Default].
+	// Policy is applied to requests. Nil means [Default].
 	Policy *pare.Policy
-	// Profile is the vendor whose rules apply; "": the one that the model belongs to.
+	// Profile is the vendor whose rules apply. "" means the vendor of the model.
 	Profile string
-	// MaxBody is the largest body that is looked at. Zero: 64 MB.
+	// MaxBody is the size of the largest body that is inspected. Zero means 64 MB.
 	MaxBody int64
-	// PlanTime is how long planning may take; what takes longer goes on as it came. Zero: five
-	// seconds and one for every MB, or a minute where summaries are written. Less: as long as it
-	// takes.
+	// PlanTime limits planning; a request that takes longer is sent unchanged. Zero means five
+	// seconds and one second per MB, or a minute if summaries are written. A negative value means
+	// no limit.
 	PlanTime time.Duration
-	// Prune lets the rules of the policy vote on every request, not only on those that do
-	// not fit their window.
+	// Prune lets the policy's rules vote on every request, not only on requests that exceed their
+	// window.
 	Prune bool
-	// Secret returns the secret of an access key of AWS for a request, as the client sent it.
-	// A request whose signature was made with that secret, minutes ago and for the service
-	// bedrock, is signed again, as its host or body is not what it was. All others that are
-	// signed go on as they came. Nil knows none.
+	// Secret returns the secret of an AWS access key. The Transport signs a request again if the
+	// client's signature was made with that secret, minutes ago, for the service bedrock. All
+	// other signed requests are sent unchanged. Nil knows no secrets.
 	Secret func(came *http.Request, accessKey string) (secret string, ok bool)
-	// NoHeal sends no request a second time.
+	// NoHeal prevents second attempts.
 	NoHeal bool
-	// Conversations is what is known of conversations: what healed one is done to its later
-	// requests from the start. Nil: nothing is remembered.
+	// Conversations remembers what the provider's replies taught, so that later requests of a
+	// conversation are planned with it. Nil remembers nothing.
 	Conversations *Conversations
-	// Record gets a record of every request that was looked at, when its reply has been
-	// read to the end, or closed. Nil: nobody does. A callback that panics is named in the
-	// log and, if it is called before the end, in [Record.Faults]; the request goes on.
+	// Record, if set, is called with the record of every inspected request when the reply was
+	// read to the end or closed. A callback that panics is named in the log and, if the record is
+	// not complete yet, in [Record.Faults]; the request continues.
 	Record func(*Record)
-	// Begun gets the record of a request that is about to be sent. Nil: nobody does.
+	// Begun, if set, is called with the record of a request before it is sent.
 	Begun func(*Record)
-	// Planned gets what was planned for a request that is changed, by the id of its record,
-	// and may keep it; both hold the conversation. Nil: nobody does.
+	// Planned, if set, is called with the plan of every request that Pare changed, and the id of
+	// its record. The plan and the request reference the full conversation; the callback may
+	// retain them.
 	Planned func(id string, r *wire.Request, p *pare.Plan)
-	// Untouched gets the body of a request that goes on as it came, unpacked, by the id of its record,
-	// and may read it until it returns. Larger ones than a megabyte are left out. Nil: nobody does.
+	// Untouched, if set, is called with the decompressed body of every unchanged request up to 1
+	// MB. It must not retain the body.
 	Untouched func(id string, body []byte)
-	// Passed gets every request that was answered, with its history and its reply, when that has
-	// been read to the end, or closed. It must not wait. Nil: nobody does.
+	// Recorded, if set, is called with every answered request and its reply, when the reply was
+	// read to the end or closed. It must not block.
 	Recorded func(*RecordedExchange)
-	// Passes says whether a request that is about to be answered is to be passed to Passed, so
-	// that nothing is kept in vain. Nil: every one is.
+	// WantsRecording reports whether an answered request will be passed to Recorded. Nil means
+	// every request.
 	WantsRecording func(*Record) bool
-	// Log says what happened, without a word of any conversation. Nil: nobody hears it.
+	// Log receives events, without text of conversations. Nil discards them.
 	Log *slog.Logger
 
 	upstream      string           // for records
-	clientRequest *http.Request    // as the client sent it, for its signature; nil: the request itself
+	clientRequest *http.Request    // the request as the client sent it; nil: the request itself
 	now           func() time.Time // nil: time.Now
-	budget        *memoryBudget    // what all requests share; nil: nothing is bounded
-	client        string           // who has sent the request
-	// faults are those that the log has named; nil: it names them at every request.
+	budget        *memoryBudget    // shared by all requests; nil: no limits
+	client        string           // the sender of the request
+	// faults is the set of faults that were logged. Nil logs them for every request.
 	faults *loggedFaults
-	// stop says why no more requests of a conversation are sent that has come so far; "": they are.
-	// Nil: they always are.
+	// stop returns why no more requests of a conversation are sent, or "". Nil always returns "".
 	stop func(*fullness.Outlook) string
 }
 
@@ -115,7 +113,7 @@ func (t *Transport) maxBody() int64 {
 	return t.MaxBody
 }
 
-// planTime is how long planning may take; zero: [planTimeFor] its size.
+// planTime returns the time limit for planning. Zero means [planTimeFor] the size.
 func (t *Transport) planTime(p *pare.Policy) time.Duration {
 	switch {
 	case t.PlanTime != 0:
@@ -133,7 +131,7 @@ func (t *Transport) log() *slog.Logger {
 	return t.Log
 }
 
-// RoundTrip is as http.RoundTripper says.
+// RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	s := parseRequestPath(req, req.URL)
 	if s.dialect == wire.Auto || t.policy().Off {
@@ -142,7 +140,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.sendInspected(req, s)
 }
 
-// carry sends a request that is looked at.
+// sendInspected plans and sends a request.
 func (t *Transport) sendInspected(req *http.Request, s requestPath) (*http.Response, error) {
 	// The betas of the header may be more by the time the provider reads them: a gateway adds its own.
 	sent := wirex.ReadConditions(req.URL.Path, req.Header)
@@ -157,7 +155,7 @@ func (t *Transport) sendInspected(req *http.Request, s requestPath) (*http.Respo
 	return x.run()
 }
 
-// profile is the one to read a dialect with, if it has one of that name.
+// profile returns the configured profile if the dialect has it, or "".
 func (t *Transport) profile(d wire.Dialect) string {
 	if t.Profile != "" && slices.Contains(wire.Profiles(d), t.Profile) {
 		return t.Profile
@@ -165,7 +163,7 @@ func (t *Transport) profile(d wire.Dialect) string {
 	return ""
 }
 
-// An exchange is one request on its way, and its reply.
+// An exchange is one request and its reply.
 type exchange struct {
 	transport      *Transport
 	request        *http.Request
@@ -174,18 +172,18 @@ type exchange struct {
 	start          time.Time
 	record         Record
 	body           *requestBody
-	signerResolved bool    // signs has been found out
-	cachedSigner   *signer // nil: nobody signs again
-	decompressed   []byte  // what the body holds, unpacked
-	sentBody       []byte  // what was sent last
+	signerResolved bool    // cachedSigner is set
+	cachedSigner   *signer // nil: the request is not signed again
+	decompressed   []byte  // the body without its content coding
+	sentBody       []byte  // the last body that was sent
 	result         planResult
-	// counts says that the provider's count says something about ours: the request was
-	// counted, and sent as it is.
+	// usageComparable means that the provider's count can be compared with ours: the request was
+	// counted and sent unchanged.
 	usageComparable bool
-	textSize        int               // how much of it is text, in bytes; zero: not known
-	passedBody      *countingBody     // the body, if it is not looked at
-	outlook         *fullness.Outlook // of the conversation; nil: it is none
-	// passage is what is kept of what passes; nil: nothing.
+	textSize        int               // bytes of text; 0: unknown
+	passedBody      *countingBody     // the body, if it is not inspected
+	outlook         *fullness.Outlook // nil: the request is not part of a conversation
+	// recorded is the exchange that is being recorded, or nil.
 	recorded *RecordedExchange
 }
 
@@ -218,7 +216,7 @@ func (x *exchange) run() (*http.Response, error) {
 	return x.finishHeaders(x.retryRefused(resp)), nil
 }
 
-// begun says that the request is on its way.
+// reportBegun calls the callback for requests that are about to be sent.
 func (x *exchange) reportBegun() {
 	if x.transport.Begun != nil {
 		rec := x.record
@@ -227,14 +225,13 @@ func (x *exchange) reportBegun() {
 	}
 }
 
-// A BodyError is the error for a request whose body could not be read. Many goroutines
-// may read it.
+// A BodyError is returned if the body of a request could not be read.
 type BodyError struct{ Err error }
 
 func (e *BodyError) Error() string { return fmt.Sprintf("read the body of the request: %v", e.Err) }
 func (e *BodyError) Unwrap() error { return e.Err }
 
-// through sends on what is too large to be looked at.
+// sendLargeBody sends a body that is too large to be inspected.
 func (x *exchange) sendLargeBody(body io.ReadCloser) (*http.Response, error) {
 	x.result = planResult{skipReason: skipTooLarge, detail: "the body is larger than " + strconv.FormatInt(x.transport.maxBody(), 10) + " bytes"}
 	x.record.BytesIn = max(x.request.ContentLength, 0)
@@ -251,7 +248,7 @@ func (x *exchange) sendLargeBody(body io.ReadCloser) (*http.Response, error) {
 	return x.finishHeaders(resp), nil
 }
 
-// plan unpacks the body and plans.
+// planBody decompresses the body and plans it.
 func (x *exchange) planBody() {
 	began := time.Now()
 	defer func() { x.record.Planned += time.Since(began) }()
@@ -275,8 +272,8 @@ func (x *exchange) planBody() {
 	x.transport.recordFaults(&x.record, x.result.faults...)
 }
 
-// unpacked is what the body holds. Memory is claimed for it before it is known how much it
-// takes: most bodies do not become sixteen times as large.
+// decompressedBody returns the body without its content coding. It first claims memory for
+// sixteen times the compressed size, which is enough for most bodies.
 func (x *exchange) decompressedBody() (plain []byte, err error) {
 	coding := strings.Join(x.request.Header["Content-Encoding"], ",")
 	if coding == "" {
@@ -298,12 +295,12 @@ func (x *exchange) decompressedBody() (plain []byte, err error) {
 	return plain, err
 }
 
-// sealed reports whether a request is signed, and must stay as it is: nobody here signs again.
+// isSealed reports whether a request is signed and cannot be signed again.
 func (x *exchange) isSealed() bool {
 	return isSigned(x.request.Header) && x.signer() == nil
 }
 
-// signer is who signs what is sent in the place of what came; nil: nobody does.
+// signer returns the signer for changed requests, or nil.
 func (x *exchange) signer() *signer {
 	if x.transport.Secret == nil {
 		return nil
@@ -317,7 +314,7 @@ func (x *exchange) signer() *signer {
 	return x.cachedSigner
 }
 
-// out is what is sent first: what came, or what the plan makes of it.
+// firstBody returns the body of the first attempt.
 func (x *exchange) firstBody() []byte {
 	if x.result.body != nil {
 		return x.result.body
@@ -325,8 +322,7 @@ func (x *exchange) firstBody() []byte {
 	return x.body.buf
 }
 
-// send sends bytes in the place of the body. A body that is the one that came keeps its
-// coding.
+// send sends a body. The original body keeps its content coding.
 func (x *exchange) send(bytes []byte) (*http.Response, error) {
 	ctx := x.request.Context()
 	out := x.request.WithContext(ctx)
@@ -354,7 +350,8 @@ func (x *exchange) send(bytes []byte) (*http.Response, error) {
 	return x.transport.base().RoundTrip(out)
 }
 
-// replied says in the headers of a reply what was done, and waits for its end.
+// finishHeaders adds the headers that describe the changes to a reply, and observes the rest of
+// the reply.
 func (x *exchange) finishHeaders(resp *http.Response) *http.Response {
 	if resp.StatusCode < 400 {
 		x.transport.Conversations.learn(x.result.conversationKey, x.result.newlyLearned)
@@ -396,7 +393,8 @@ func (x *exchange) finishHeaders(resp *http.Response) *http.Response {
 	return resp
 }
 
-// forget lets go of the history when nobody will send it again: a reply may take long.
+// releaseHistory drops the history, because a reply may take long and the history will not be
+// sent again.
 func (x *exchange) releaseHistory() {
 	x.decompressed, x.sentBody, x.input.firstAttempt = nil, nil, nil
 	x.result.body, x.result.plan, x.result.plannedRequest = nil, nil, nil
@@ -407,7 +405,7 @@ func (x *exchange) recordFailure(err error) {
 	x.finish(err)
 }
 
-// end hands out the record.
+// finish completes the record and calls the callback.
 func (x *exchange) finish(err error) {
 	if x.record.Took == 0 {
 		x.record.Took = time.Since(x.start)
@@ -435,11 +433,11 @@ func (x *exchange) finish(err error) {
 	}
 }
 
-// quotation finds what an error of net/http quotes of an answer that is no HTTP.
+// quotation matches quotations of an invalid reply in the errors of net/http.
 var quotation = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|line: .*`)
 
-// cause names an error without the URL, whose query may hold a key, and without what the
-// upstream sent, which may be words of the conversation: it goes into records and logs.
+// cause describes an error without the URL, whose query may contain a key, and without quotations
+// from the upstream, because it is written to records and logs.
 func cause(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "the client went away"

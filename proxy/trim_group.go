@@ -17,11 +17,11 @@ import (
 // that begin from then on are left as they are, too.
 
 const (
-	// leftAlone is how many of 256 conversations are left as they are.
+	// controlShare is how many of 256 conversations are left unchanged, for comparison.
 	controlShare = 26
-	// leastCut is how many results must have been cut before it is judged whether that is too much.
+	// minCutResults is how many results must have been cut before refetches are judged.
 	minCutResults = 200
-	// mostFetched is how many of a hundred may be fetched again.
+	// maxRefetchedPercent is how many percent of the cut results may be fetched again.
 	maxRefetchedPercent = 2
 )
 
@@ -32,27 +32,29 @@ const (
 	trimGroupStopped = "stopped" // too much was fetched again
 )
 
-// thrift is what is known of all conversations of which results are left out.
+// refetchCounts counts cut results, and how many of them were fetched again, over all
+// conversations.
 type refetchCounts struct {
 	mu      sync.Mutex
 	cut     int
 	fetched int
 }
 
-// stopped reports whether too much is fetched again.
+// isStopped reports whether too many results were fetched again.
 func (t *refetchCounts) isStopped() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.cut >= minCutResults && 100*t.fetched > maxRefetchedPercent*t.cut
 }
 
-// thrifty reports whether a policy leaves anything out because that is free.
+// trimsFreely reports whether a policy removes content because that is free.
 func trimsFreely(p *pare.Policy) bool {
 	return planner.Arriving(p.Rules) != nil || p.Window != nil && p.Window.ColdRules != nil
 }
 
-// spare decides whether a conversation is left as it is. It follows from how the conversation begins,
-// so that every replica decides the same, unless it has been stopped here.
+// assignTrimGroup modifies a: it assigns the conversation to a group, and removes the rules for
+// free removals from the policy of the control group. The group follows from the beginning of the
+// conversation, so that all replicas agree, unless trimming has been stopped here.
 func (a *planInput) assignTrimGroup(key string, g wire.Glance) {
 	if !trimsFreely(a.policy) {
 		return
@@ -86,7 +88,7 @@ func (a *planInput) assignTrimGroup(key string, g wire.Glance) {
 	a.policy = &p
 }
 
-// spares reports whether a conversation began after too much had been fetched again.
+// isSpared reports whether a conversation began after trimming had been stopped.
 func (c *Conversations) isSpared(key string) bool {
 	stopped := c.refetches.isStopped()
 	b := &c.requestHistory
@@ -102,8 +104,8 @@ func (c *Conversations) isSpared(key string) bool {
 	return p.isSpared
 }
 
-// cutsOf counts the results that a plan leaves something of out, and how many calls that came with
-// this request ask for one of them again.
+// countCuts counts the results that a plan shortens or removes, and the new calls that ask for
+// one of them again.
 func countCuts(r *wire.Request, pl *pare.Plan) (cut, fetched int) {
 	gone := make(map[string]bool)
 	for _, c := range pl.Changes() {
@@ -143,8 +145,7 @@ func countCuts(r *wire.Request, pl *pare.Plan) (cut, fetched int) {
 	return len(gone), fetched
 }
 
-// learnCuts notes what a request leaves out and what it fetches again of that, each once, and returns
-// what is new.
+// recordCuts records the cuts of a request, each once, and returns the new ones.
 func (c *Conversations) recordCuts(key string, turns, cut, fetched int) (more, again int) {
 	b := &c.requestHistory
 	b.mu.Lock()

@@ -8,13 +8,13 @@ import (
 	"github.com/pare-llm/pare/tokens"
 )
 
-// A witness listens to a reply that passes, and tells at its end what the provider says
-// that it has counted. It keeps the beginning and the end: providers name the figures
-// there, in a stream as in one object, and a reply may be long.
+// A usageReader reads the usage that a provider reports in a reply while the reply is forwarded.
+// It keeps the beginning and the end of the reply, where all providers report it.
 type usageReader struct {
 	head, tail []byte
-	coding     string // of a reply that is packed: kept whole, as far as it fits
-	total      int
+	// content coding of a compressed reply, which is kept whole up to a limit
+	coding string
+	total  int
 }
 
 const (
@@ -23,15 +23,14 @@ const (
 	maxPackedReply = 1 << 20
 )
 
-// witnessHeads lends beginnings.
+// usageHeads lends buffers for the beginning of replies.
 var usageHeads = sync.Pool{New: func() any { return new([usageHead]byte) }}
 
-// A word is what a reply is searched for. Quotes are everywhere in a reply, so that a search
-// for its first letters would stop all the time: one goes by its letter that is rarest, which
-// is at a place that is known.
+// A searchKey is a key to search for. The search uses its rarest letter, because quotes and
+// common letters would stop it all the time.
 type searchKey struct {
 	text      string
-	rareIndex int // place of the letter
+	rareIndex int // index of the rarest letter
 }
 
 var (
@@ -39,7 +38,7 @@ var (
 	lostKey  = searchKey{`"input_transformations"`, 12}
 )
 
-// after is what follows the first place of a word.
+// findAfter returns the bytes that follow the first occurrence.
 func (w searchKey) findAfter(b []byte) (rest []byte, ok bool) {
 	for at := w.rareIndex; at < len(b); at++ {
 		i := bytes.IndexByte(b[at:], w.text[w.rareIndex])
@@ -82,8 +81,8 @@ func (w *usageReader) write(b []byte) {
 	w.tail = append(w.tail, b...)
 }
 
-// tell reads what was heard, and forgets it. Lost says that the provider itself has left
-// something out of the request.
+// usage returns the usage that was reported, and clears the reader. lost means that the provider
+// itself has removed content from the request.
 func (w *usageReader) usage() (u tokens.Usage, lost bool) {
 	if w.head == nil {
 		return u, false
@@ -137,7 +136,7 @@ func (w *usageReader) usage() (u tokens.Usage, lost bool) {
 	return u, lost
 }
 
-// counted is a usage in the words of any of the APIs.
+// usageFields are the fields of a usage object of any API.
 type usageFields struct {
 	// Anthropic, and OpenAI's Responses, which counts what was cached in its input
 	inputTokens, outputTokens, cacheRead, cacheWrite, inputCached int
@@ -255,7 +254,8 @@ func (c *usageFields) take(within, key string, n int) {
 	}
 }
 
-// add takes figures over. Those of a stream are sums so far, so the last one counts.
+// addTo overwrites the values of u that are present. The values of a stream are cumulative, so
+// that the last one counts.
 func (c *usageFields) addTo(u *tokens.Usage) {
 	read := max(c.cacheRead, c.promptCached, c.cachedContentTokenCount, c.totalCached, c.bedrockRead)
 	input := max(c.inputTokens, c.bedrockInput, c.promptTokens-c.promptCached, c.promptTokenCount-c.cachedContentTokenCount, c.totalInput-c.totalCached)
@@ -274,7 +274,7 @@ func (c *usageFields) addTo(u *tokens.Usage) {
 	last(&u.Output, max(c.outputTokens, c.completionTokens, c.candidatesTokenCount+c.thoughtsTokenCount, c.totalOutput+c.totalThought, c.bedrockOutput))
 }
 
-// objectAfter is the object that follows a key, or nil: none does, or it is cut off.
+// objectAfter returns the object that follows a key, or nil if it is missing or incomplete.
 func objectAfter(b []byte) []byte {
 	b, ok := valueAfter(b)
 	if !ok || b[0] != '{' {
@@ -299,7 +299,7 @@ func objectAfter(b []byte) []byte {
 	return nil
 }
 
-// listedAfter reports whether a list that is not empty follows a key.
+// listedAfter reports whether a non-empty list follows a key.
 func listedAfter(b []byte) bool {
 	b, ok := valueAfter(b)
 	if !ok || b[0] != '[' {

@@ -12,8 +12,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// fitting is the policy for a request, and its size if that had to be counted. A window
-// that is the model's own applies to what is surely larger, and only to a model whose window is known.
+// policyFor returns the policy for a request, and the size of the request if it was counted. The
+// model's own window only applies to requests that are certainly larger than it, and only if the
+// window is known.
 func (a *planInput) policyFor(r *wire.Request) (*pare.Policy, int) {
 	p := *a.policy
 	if a.isCountOnly {
@@ -63,10 +64,10 @@ func (a *planInput) policyFor(r *wire.Request) (*pare.Policy, int) {
 	return &p, size
 }
 
-// over reports whether a request is surely larger than the window of its model, and its
-// size if that was counted; then the policy counts in the same way. What is larger by an
-// estimate and not surely so is sent, and healed if the provider refuses it: a history that
-// fits is not cut.
+// exceedsWindow reports whether a request is certainly larger than the window of its model, and
+// returns its size if it was counted; then it modifies p to count in the same way. A request that
+// is only estimated to be larger is sent, and retried if the provider refuses it, because a
+// history that fits must not be cut.
 func (a *planInput) exceedsWindow(r *wire.Request, m tokens.Model, p *pare.Policy) (size int, over bool) {
 	model, window := a.model(r), a.contextWindow(m)
 	if !mayExceed(r.Raw(), window, a.counterOf(model)) {
@@ -88,8 +89,7 @@ func (a *planInput) exceedsWindow(r *wire.Request, m tokens.Model, p *pare.Polic
 	return t.Tokens, false
 }
 
-// early makes a window that trims before it must, when that pays, and never because it must:
-// it is not sure that the request is too large.
+// trimEarly modifies a window so that it trims when that pays, before it is necessary.
 func (a *planInput) trimEarly(r *wire.Request, m tokens.Model, w *pare.Window) (size int) {
 	c := a.counterOf(a.model(r))
 	if c == nil {
@@ -101,8 +101,8 @@ func (a *planInput) trimEarly(r *wire.Request, m tokens.Model, w *pare.Window) (
 	return size
 }
 
-// coldRulesOnly modifies a window so that a cold request loses only the blocks that the rules for
-// cold moments vote for: without a known window there is no size to trim to.
+// applyColdRulesOnly modifies a window so that a cold request loses only the blocks that the
+// rules for cold requests vote for. Without a known window there is no size to trim to.
 func (a *planInput) applyColdRulesOnly(r *wire.Request, w *pare.Window) (size int) {
 	c := a.counterOf(a.model(r))
 	if c == nil {
@@ -113,8 +113,8 @@ func (a *planInput) applyColdRulesOnly(r *wire.Request, w *pare.Window) (size in
 	return size
 }
 
-// window is all that a model takes. The reply is left out of it: many models take a request
-// beside which the reply that it asks for has no room.
+// contextWindow returns the window of a model. It does not subtract the reply, because many
+// models accept requests that leave no room for the requested reply.
 func (a *planInput) contextWindow(m tokens.Model) int {
 	if a.wantsLongContext {
 		return max(m.Window, longWindow)
@@ -122,7 +122,7 @@ func (a *planInput) contextWindow(m tokens.Model) int {
 	return m.Window
 }
 
-// exceeds reports whether a request of so many tokens is larger than the window of its model.
+// isOverWindow reports whether size tokens exceed the window of the model.
 func (a *planInput) isOverWindow(r *wire.Request, size int) bool {
 	m, known := lookupModel(a.model(r))
 	return known && size > a.contextWindow(m)
@@ -131,6 +131,8 @@ func (a *planInput) isOverWindow(r *wire.Request, size int) bool {
 // longWindow is the window that some models have only when they are asked for it, by a
 // header that begins with longHeader.
 const (
+	// longWindow is the window of models that have it only with a beta whose name begins with
+	// longHeader.
 	longWindow = 1_000_000
 	longHeader = "context-1m"
 )
@@ -144,8 +146,8 @@ func wantsLongContext(h http.Header) bool {
 	return false
 }
 
-// exact is the counter for a request that may be too large: where the vocabulary of a model
-// is published, that takes the place of estimates.
+// exactCounter returns the counter for a request that may be too large. It uses the published
+// vocabulary of the model if there is one.
 func (a *planInput) exactCounter(model string) wire.Counter {
 	c := a.counterOf(model)
 	if e, ok := c.(tokens.Estimator); ok {
@@ -156,10 +158,10 @@ func (a *planInput) exactCounter(model string) wire.Counter {
 	return c
 }
 
-// least is the fewest tokens that a request can have by a count of it. Texts cost what an
-// exact counter says, and what an estimate says less its stated error. Half of the tools
-// and media is sure: vendors write them down in ways of their own. Marks are not, nor is
-// thinking, which some models leave out.
+// leastTokens returns the smallest number of tokens that a request can have, given a count of it.
+// Estimates are reduced by their stated error. Only half of the tools and media is certain,
+// because vendors encode them in their own ways. Message overhead and thinking do not count: some
+// models leave thinking out.
 func leastTokens(t *tally.Tally, c wire.Counter, raw []byte) int {
 	n := t.Head.System + t.Kinds.Text + t.Kinds.Calls + t.Kinds.Results + t.Head.Tools/2 + t.Kinds.Media/2
 	if e, ok := c.(tokens.Estimator); ok {
@@ -168,8 +170,8 @@ func leastTokens(t *tally.Tally, c wire.Counter, raw []byte) int {
 	return n
 }
 
-// foreign reports whether much of a body is written in a script other than Latin: an eighth
-// of its bytes, or of what its escapes stand for. Samples tell.
+// isNonLatin reports whether at least an eighth of a body is not in Latin script. It looks at
+// samples.
 func isNonLatin(raw []byte) bool {
 	seen, other := 0, 0
 	for piece := range sampleBody(raw) {
@@ -184,7 +186,7 @@ func isNonLatin(raw []byte) bool {
 	return other > seen/8
 }
 
-// samples are pieces of a body, from all over it; a small one as a whole.
+// sampleBody yields pieces from all parts of a body; a small body in one piece.
 func sampleBody(raw []byte) func(yield func([]byte) bool) {
 	const pieces, size = 32, 2 << 10
 	return func(yield func([]byte) bool) {
@@ -201,9 +203,9 @@ func sampleBody(raw []byte) func(yield func([]byte) bool) {
 	}
 }
 
-// mayExceed reports whether a body is worth counting, because it may be larger than so many
-// tokens. A token has a byte at least, nearly always several; samples tell. What is
-// overlooked, such as pictures that are named and not sent, goes on, and is healed.
+// mayExceed reports whether a body could have more than limit tokens, so that it is worth
+// counting. It looks at samples. It overlooks images that are referenced by name; such requests
+// are retried if the provider refuses them.
 func mayExceed(raw []byte, limit int, c wire.Counter) bool {
 	if limit <= 0 || c == nil || len(raw) <= limit {
 		return false
