@@ -16,27 +16,25 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// CompactOptions says how to put a summary in the place of the head of a history.
-// The zero value is the default. Many goroutines may read it.
+// CompactOptions controls how a summary replaces the head of a history.
 type CompactOptions struct {
 	Options
-	// FoldTask lets the first message in which a person speaks go with the head; otherwise it
-	// stays, in front of the summary.
+	// FoldTask removes the task with the head. Otherwise the first message in which the user speaks stays,
+	// before the summary.
 	FoldTask bool
-	// MinConserved is the share of the bytes of all messages that must be accounted for:
-	// retained, in the summary, or among Items and what [Plan.Archive] returns; 1 asks for
-	// all of them. Zero: no share.
+	// MinConserved is the share of the bytes of all messages that must be accounted for: retained, in the
+	// summary, or among Items and the result of Plan.Archive. Zero: any share.
 	MinConserved float64
-	// Archived says that what Plan.Archive returns will be kept, so that it counts.
+	// Archived states that the caller archives the result of Plan.Archive, so that its bytes are accounted
+	// for.
 	Archived bool
-	// Items were archived by the summarizer itself.
+	// Items were archived by the summarizer.
 	Items []archive.Item
 
 	name func(together ...string) string // see CompactNamed
 }
 
-// Conservation accounts for the bytes of the messages of a history that was
-// compacted. Many goroutines may read it.
+// A Conservation accounts for the bytes of the messages of a compacted history.
 type Conservation struct {
 	Original int `json:"original"`
 	Retained int `json:"retained"`
@@ -45,7 +43,7 @@ type Conservation struct {
 	Items    int `json:"items"`
 }
 
-// Share is how much of the original is accounted for.
+// Share returns the share of the original bytes that is accounted for.
 func (c Conservation) Share() float64 {
 	if c.Original == 0 {
 		return 1
@@ -53,23 +51,22 @@ func (c Conservation) Share() float64 {
 	return float64(c.Retained+c.Summary+c.Archived) / float64(c.Original)
 }
 
-// Why a history was not compacted.
+// The reasons of a [CompactionError].
 const (
-	reasonBlank        = "blank"              // the summary says nothing
-	reasonNotText      = "not-text"           // it is no text
-	reasonCalls        = "calls"              // it holds calls or results
-	reasonLarger       = "larger"             // it is larger than what it stands for, or than it may be
-	reasonNoRoom       = "no-room"            // summaries may have too few tokens for one more
+	reasonBlank        = "blank"              // the summary has no visible text
+	reasonNotText      = "not-text"           // the summary is not text
+	reasonCalls        = "calls"              // the summary contains calls or results
+	reasonLarger       = "larger"             // the summary is larger than the removed content or its limit
+	reasonNoRoom       = "no-room"            // the limit of all summaries is too small for one more
 	reasonNotConserved = "not-conserved"      // too few bytes are accounted for
-	reasonNoCut        = "no-cut"             // the place is no cut
-	reasonNothing      = "nothing-to-compact" // there is nothing before the cut
+	reasonNoCut        = "no-cut"             // the history has no cut there
+	reasonNothing      = "nothing-to-compact" // there is nothing to remove before the cut
 	reasonSummarizer   = "summarizer"         // the summarizer failed
-	reasonTimeout      = "timeout"            // it took too long
-	reasonLeftOut      = "left-out"           // the summarizer failed too often and was not called
+	reasonTimeout      = "timeout"            // the summarizer took too long
+	reasonLeftOut      = "left-out"           // the summarizer was not called because it failed too often
 )
 
-// A CompactionError says why a history was not compacted. The history is untouched. Many
-// goroutines may read it.
+// A CompactionError says why a history was not compacted.
 type CompactionError struct {
 	Reason string
 	Err    error
@@ -78,29 +75,74 @@ type CompactionError struct {
 func (e *CompactionError) Error() string { return fmt.Sprintf("compact: %v", e.Err) }
 func (e *CompactionError) Unwrap() error { return e.Err }
 
-func uncompacted(reason string, format string, args ...any) error {
+func newCompactionError(reason string, format string, args ...any) error {
 	return &CompactionError{reason, fmt.Errorf(format, args...)}
+}
+
+// Removed is the content that a summary replaces.
+type Removed struct {
+	Request *wire.Request
+	Blocks  []transcript.BlockID // in order, with gaps
+	// Level is 2 or more if the content consists of summaries: each text is a summary, the oldest first, and
+	// one summary will replace all of them. Otherwise the content is a part of the conversation.
+	Level int
+	// Prior has the summaries of earlier content, or "". They stay before the new summary, which need not
+	// repeat them.
+	Prior string
+	// MaxTokens is the limit of the summary; text after it is cut. Zero: the summary must be smaller than
+	// the content.
+	MaxTokens int
+	// Counter counts the tokens of the request. It may be nil.
+	Counter wire.Counter
+
+	// Compacted is the text of the provider's own compaction before the content, or "" if there is none or
+	// it cannot be read.
+	Compacted string
+
+	insertBefore int // the message before which the summary belongs
+	summaries    []summaryBlock
+}
+
+// A summaryBlock is a block with the summary of an earlier compaction. Where a provider wants roles to
+// alternate, a repair may have joined other texts to the summary.
+type summaryBlock struct {
+	block        transcript.BlockID
+	kept         string // text before the summary that stays
+	removed      string // other text
+	priorSummary string
+}
+
+// Text returns the removed text of a block.
+func (h *Removed) Text(b transcript.BlockID) string {
+	for _, s := range h.summaries {
+		if s.block == b {
+			return s.removed
+		}
+	}
+	return h.Request.Text(b)
 }
 
 // CompactAt replaces everything before a cut by a summary, except for the system's messages and the
 // task. It keeps the summaries of earlier compactions before the new one, unchanged; the new one also
-// stays as it is when a [Compactor] condenses others. A summary that is blank, is not text, contains
+// stays unchanged when a [Compactor] condenses others. A summary that is blank, is not text, contains
 // calls, is larger than the content that it replaces or does not conserve enough bytes is a
 // *CompactionError.
 func CompactAt(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
 	if !r.Transcript().HasCut(cut) {
-		return nil, uncompacted(reasonNoCut, "message %d is no cut of this history", cut.Before())
+		return nil, newCompactionError(reasonNoCut, "message %d is no cut of this history", cut.Before())
 	}
-	return unchangedDraft(r).compact(context.Background(), headOf(r, cut, o.FoldTask), o, func(h Removed, lost loss, _ nameFunc) (string, Summary, error) {
+	h := removedHead(r, cut, o.FoldTask)
+	return unchangedDraft(r).compact(context.Background(), h, o, func(h Removed, lost loss, _ nameFunc) (string, Summary, error) {
 		s := Summary{Text: strings.TrimSpace(summary), Pinned: true, Items: o.Items}
 		lost.pinned = true
-		return join(append(recordsOf(h.Prior), record{lost, s.Text})), s, s.wrong()
+		return joinRecords(append(parseRecords(h.Prior), record{lost, s.Text})), s, s.check()
 	})
 }
 
 // Offload archives everything before a cut and replaces it by a note with the handle of the archive.
 func Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, error) {
-	return new(Compactor).at(context.Background(), unchangedDraft(r), headOf(r, cut, o.FoldTask), o)
+	h := removedHead(r, cut, o.FoldTask)
+	return new(Compactor).compactHead(context.Background(), unchangedDraft(r), h, o)
 }
 
 // A nameFunc returns the handle of the content that several summaries replace, or "" if it has none.
@@ -115,30 +157,20 @@ func (d draft) compact(ctx context.Context, h Removed, o CompactOptions, summari
 	o.Options = o.guarded()
 	defer CatchFault(&plan, &err)
 	if len(h.Blocks) == 0 {
-		return nil, uncompacted(reasonNothing, "nothing stands in front of the cut that could be summarized")
+		return nil, newCompactionError(reasonNothing, "nothing stands in front of the cut that could be summarized")
 	}
 	before := d.result()
 	s := settleHead(before.Transcript(), h)
-	items := append(d.archiveItems(), itemsOfStep(d.input(), Step{From: before, Drops: s.drops(before.Transcript()), Edits: s.edits})...)
-	var indexes []archive.Item
+	removal := Step{From: before, Drops: s.drops(before.Transcript()), Edits: s.edits}
+	removed := append(d.archiveItems(), itemsOfStep(d.input(), removal)...)
+	handles := newHandles(removed, o)
 	lost := lossOf(&h)
-	switch {
-	case o.name != nil:
-		lost.archive = o.name()
-	case o.Archived:
-		indexes = archive.Index(items)
-		lost.archive = indexes[len(indexes)-1].ID
-	}
-	text, summary, err := summarize(h, lost, func(run []record) string {
-		if o.name != nil {
-			return nameTogether(run, o.name)
-		}
-		return indexed(run, func(item archive.Item) { indexes = append(indexes, item) })
-	})
+	lost.archive = handles.removed
+	text, summary, err := summarize(h, lost, handles.nameRecords)
 	if err != nil {
 		return nil, err
 	}
-	insert := summaryInsertion(h.at, text)
+	insert := summaryInsertion(h.insertBefore, text)
 	step, err := d.rewrite(s, insert, o.Options)
 	if err != nil {
 		return nil, err
@@ -146,30 +178,61 @@ func (d draft) compact(ctx context.Context, h Removed, o CompactOptions, summari
 	if d, err = d.with(step).finish(ctx, before, o.Options); err != nil {
 		return nil, err
 	}
+	if err := checkCompaction(d, before, o); err != nil {
+		return nil, err
+	}
+	conserved, err := conserve(d.input(), removed, len(insert.Text), summary.Items, o)
+	if err != nil {
+		return nil, err
+	}
+	plan = d.plan(o.Options)
+	plan.conserved, plan.indexes = &conserved, handles.indexes
+	return plan, nil
+}
+
+// checkCompaction returns an error if the result of a draft breaks a promise, or is not smaller than the
+// request before the compaction.
+func checkCompaction(d draft, before *wire.Request, o CompactOptions) error {
 	var unpin Pin
 	if o.FoldTask {
 		unpin = PinTask
 	}
 	if err := checkPromises(d.input(), before, d.result(), unpin); err != nil {
-		return nil, err
+		return err
 	}
-	if err := checkSmaller(before, d.result(), o.Options); err != nil {
-		return nil, err
-	}
-	conserved, err := conserve(d.input(), items, len(insert.Text), summary.Items, o)
-	if err != nil {
-		return nil, err
-	}
-	plan = d.plan(o.Options)
-	plan.conserved, plan.indexes = &conserved, indexes
-	return plan, nil
+	return checkSmaller(before, d.result(), o.Options)
 }
 
-// nameTogether returns the caller's handle of the content that several summaries replace, or "" if no
-// summary has a handle.
-func nameTogether(run []record, name func(together ...string) string) string {
+// compactionHandles names the content that summaries replace.
+type compactionHandles struct {
+	removed string // the handle of the content that is removed now, or ""
+	indexes []archive.Item
+	name    func(together ...string) string // of the caller, or nil
+}
+
+// newHandles returns the handles for removed items. Without an archive, they are "".
+func newHandles(removed []archive.Item, o CompactOptions) *compactionHandles {
+	c := &compactionHandles{name: o.name}
+	switch {
+	case o.name != nil:
+		c.removed = o.name()
+	case o.Archived:
+		c.indexes = archive.Index(removed)
+		c.removed = c.indexes[len(c.indexes)-1].ID
+	}
+	return c
+}
+
+// nameRecords returns the handle of the content that several summaries replace, or "" if no summary has a
+// handle. It adds the archive item that the handle names.
+func (c *compactionHandles) nameRecords(records []record) string {
+	if c.name == nil {
+		handle, items := indexRecords(records)
+		c.indexes = append(c.indexes, items...)
+		return handle
+	}
 	var handles []string
-	for _, r := range run {
+	for _, r := range records {
 		if r.archive != "" {
 			handles = append(handles, r.archive)
 		}
@@ -177,145 +240,129 @@ func nameTogether(run []record, name func(together ...string) string) string {
 	if len(handles) == 0 {
 		return ""
 	}
-	return name(handles...)
+	return c.name(handles...)
 }
 
-// Removed is what a summary is to stand for. Many goroutines may read it.
-type Removed struct {
-	Request *wire.Request
-	Blocks  []transcript.BlockID // in order; they need not stand together
-	// Level is 2 or more if what is to be summarized are summaries themselves: each text is one, the oldest
-	// first, and one summary is to take the place of all of them. Otherwise it is the conversation.
-	Level int
-	// Prior are the summaries of what went before, "" if there is none. They stand in front
-	// of the new one, which need not repeat them.
-	Prior string
-	// MaxTokens is how long the summary may be; zero: shorter than what it stands for. Lines at the end of
-	// a longer one are left out.
-	MaxTokens int
-	// Counter is what the request is counted with; nil: with nothing.
-	Counter wire.Counter
-
-	// Compacted is what the provider's own compaction says that stands in front, and stays;
-	// "" if there is none, or nobody can read it.
-	Compacted string
-
-	at   int // the message in front of which the summary belongs
-	told []telling
+// A headReader collects the content before a cut that a summary replaces.
+type headReader struct {
+	Removed
+	t              *transcript.Transcript
+	start          transcript.BlockID // earlier blocks are compacted by the provider, and stay
+	hasTask        bool               // the task was found, or does not stay
+	personalBlocks map[transcript.BlockID]bool
+	newestBlocks   map[transcript.BlockID]bool
 }
 
-// A telling is a block that holds the summary of an earlier compaction, and maybe what
-// was joined to it.
-type telling struct {
-	block        transcript.BlockID
-	before, rest string
-}
-
-// Text returns what was removed of a block, as plain text.
-func (h *Removed) Text(b transcript.BlockID) string {
-	for _, t := range h.told {
-		if t.block == b {
-			return t.rest
-		}
-	}
-	return h.Request.Text(b)
-}
-
-// headOf collects what stands in front of a cut and is not to stay.
-func headOf(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
-	h := Removed{Request: r, at: cut.Before()}
+// removedHead returns the content before a cut that a summary replaces.
+func removedHead(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 	t := r.Transcript()
-	task := foldTask // whether the task has been seen
-	start := transcript.BlockID(0)
+	h := headReader{
+		Removed: Removed{Request: r, insertBefore: cut.Before()},
+		t:       t,
+		hasTask: foldTask,
+	}
 	if t.IsCompacted() && t.StartMessage() < cut.Before() {
-		// It stays, and stands for the task, too. Nobody reads what is in front of it.
-		start, task = t.Start()+1, true
+		// The provider's compaction stays, and contains the task.
+		h.start, h.hasTask = t.Start()+1, true
 		h.Compacted = wirex.Compaction(r, t.Start())
 	}
-	taskTexts, newest := personTexts(r)
-	if foldTask && len(taskTexts) > 0 && len(newest) > 0 && taskTexts[0].block == newest[0].block {
-		newest = nil
-	}
+	task, newest := personTexts(r)
 	if foldTask {
-		taskTexts = nil
+		if len(task) > 0 && len(newest) > 0 && task[0].block == newest[0].block {
+			newest = nil
+		}
+		task = nil
 	}
-	isIn := func(texts []personText, b transcript.BlockID) bool {
-		return slices.ContainsFunc(texts, func(p personText) bool { return p.block == b })
-	}
+	h.newestBlocks = blocksOfTexts(newest)
+	h.personalBlocks = blocksOfTexts(slices.Concat(task, newest))
 	for i, m := range t.Messages()[:cut.Before()] {
-		if m.Role == transcript.System || m.End <= start && start > 0 {
+		isCompacted := m.End <= h.start && h.start > 0
+		if m.Role != transcript.System && !isCompacted {
+			h.addMessage(i)
+		}
+	}
+	return h.Removed
+}
+
+func blocksOfTexts(texts []personText) map[transcript.BlockID]bool {
+	blocks := make(map[transcript.BlockID]bool)
+	for _, text := range texts {
+		blocks[text.block] = true
+	}
+	return blocks
+}
+
+// addMessage adds the blocks of a message that do not stay. Where roles must alternate, the task, a
+// summary and later content share a message: the blocks before the summary are the task.
+func (h *headReader) addMessage(i int) {
+	m := h.t.Messages()[i]
+	isTask := m.Begins && UserSpeaks(m)
+	isKept := m.First < h.start // a part of the message stays
+	isAfterSummary := false
+	remove := func(b transcript.BlockID) {
+		h.insertBy(i, isKept)
+		h.Blocks = append(h.Blocks, b)
+	}
+	for b := max(m.First, h.start); b < m.End; b++ {
+		summary, found := findSummary(h.Request, b)
+		if !found {
+			staysAsTask := !h.hasTask && isTask && !isAfterSummary
+			if staysAsTask || h.personalBlocks[b] {
+				isKept = true
+			} else {
+				remove(b)
+			}
 			continue
 		}
-		isTask := m.Begins && UserSpeaks(m) // unless there is nothing in it but a summary
-		// Where roles must alternate, task, summary and what follows share a message: blocks
-		// in front of the summary are the task, those behind it are not.
-		kept, past := m.First < start, false
-		remove := func(b transcript.BlockID) {
-			at := i
-			if kept {
-				at++
-			}
-			h.at = min(h.at, at)
-			h.Blocks = append(h.Blocks, b)
+		h.Prior = strings.TrimSpace(h.Prior + "\n\n" + summary.priorSummary)
+		beginsWithTask := !isKept && !h.hasTask && summary.kept != ""
+		switch {
+		case h.newestBlocks[b]:
+			summary.kept, summary.removed = joinTexts(summary.kept, summary.removed), ""
+			isKept = true
+		case beginsWithTask:
+			isKept = true
+		default:
+			summary.kept, summary.removed = "", joinTexts(summary.kept, summary.removed)
 		}
-		for b := max(m.First, start); b < m.End; b++ {
-			told, ok := toldIn(r, b)
-			if !ok {
-				if !task && isTask && !past || isIn(taskTexts, b) || isIn(newest, b) {
-					kept = true
-				} else {
-					remove(b)
-				}
-				continue
-			}
-			h.Prior = strings.TrimSpace(h.Prior + "\n\n" + told.prior)
-			if isIn(newest, b) {
-				told.before, told.rest = strings.TrimSpace(told.before+"\n\n"+told.rest), ""
-				kept = true
-			} else if own := !kept && !task && told.before != ""; own {
-				kept = true // the task stands in front of the summary, in the same text
-			} else {
-				told.rest, told.before = strings.TrimSpace(told.before+"\n\n"+told.rest), ""
-			}
-			isTask = kept
-			past = true
-			h.told = append(h.told, told.telling)
-			if told.rest != "" {
-				remove(b)
-			} else if kept {
-				h.at = min(h.at, i+1)
-			} else {
-				h.at = min(h.at, i)
-			}
-		}
-		if isTask && !task {
-			h.at, task = i+1, true // behind it, whatever goes that stands in front of it
+		isTask, isAfterSummary = isKept, true
+		h.summaries = append(h.summaries, summary)
+		if summary.removed != "" {
+			remove(b)
+		} else {
+			h.insertBy(i, isKept)
 		}
 	}
-	return h
+	if isTask && !h.hasTask {
+		h.insertBefore, h.hasTask = i+1, true
+	}
 }
 
-// toldIn finds the summary of an earlier compaction in a block. Where a provider
-// wants roles to alternate, other texts may have been joined to it.
-func toldIn(r *wire.Request, b transcript.BlockID) (found struct {
-	telling
-	prior string
-}, ok bool) {
+// insertBy moves the place of the summary to message i at the latest, or after it if a part of the message
+// stays.
+func (h *headReader) insertBy(i int, isKept bool) {
+	if isKept {
+		i++
+	}
+	h.insertBefore = min(h.insertBefore, i)
+}
+
+func joinTexts(a, b string) string { return strings.TrimSpace(a + "\n\n" + b) }
+
+// findSummary finds the summary of an earlier compaction in a block.
+func findSummary(r *wire.Request, b transcript.BlockID) (s summaryBlock, found bool) {
 	if !isSummary(r, b) {
-		return found, false
+		return summaryBlock{}, false
 	}
-	before, prior, rest, _ := cutSummary(r.Text(b))
-	found.telling = telling{b, strings.TrimSpace(before), strings.TrimSpace(rest)}
-	found.prior = strings.TrimSpace(prior)
-	return found, true
+	before, summary, after, _ := cutSummary(r.Text(b))
+	return summaryBlock{b, strings.TrimSpace(before), strings.TrimSpace(after), strings.TrimSpace(summary)}, true
 }
 
-// cutSummary parts a text into what stands in front of a summary of ours, the summary, and what
-// stands behind it. The mark begins the text, or follows an empty line where a repair has joined
-// another text to it. Who quotes the mark in a sentence speaks for himself.
-func cutSummary(text string) (before, summary, behind string, ok bool) {
-	rest, ok := strings.CutPrefix(text, wording.SummaryBegin+"\n")
-	if !ok {
+// cutSummary splits a text at a summary of Pare. The mark of a summary begins the text, or follows an
+// empty line where a repair has joined other text to it. A mark inside a sentence is a quotation.
+func cutSummary(text string) (before, summary, after string, found bool) {
+	rest, found := strings.CutPrefix(text, wording.SummaryBegin+"\n")
+	if !found {
 		const joint = "\n\n" + wording.SummaryBegin + "\n"
 		at := strings.LastIndex(text, joint)
 		if at < 0 {
@@ -323,41 +370,42 @@ func cutSummary(text string) (before, summary, behind string, ok bool) {
 		}
 		before, rest = text[:at], text[at+len(joint):]
 	}
-	summary, behind, ok = strings.Cut(rest, "\n"+wording.SummaryEnd)
-	return before, summary, behind, ok
+	summary, after, found = strings.Cut(rest, "\n"+wording.SummaryEnd)
+	return before, summary, after, found
 }
 
-// visible reports whether a sign says something: marks without a width do not.
-func visible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) || r == 0 }
-
-// wrong is an error if a summary is none.
-func (s *Summary) wrong() error {
+// check returns an error if a summary is not a text.
+func (s *Summary) check() error {
 	text := strings.TrimSpace(s.Text)
 	switch {
-	case strings.IndexFunc(text, visible) < 0:
-		return uncompacted(reasonBlank, "the summary is blank")
+	case strings.IndexFunc(text, isVisible) < 0:
+		return newCompactionError(reasonBlank, "the summary is blank")
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return uncompacted(reasonNotText, "the summary is no text: it holds bytes that are not UTF-8, or a zero")
-	case holdsCalls(text):
-		return uncompacted(reasonCalls, "the summary holds calls or results in place of text: %.60q", text)
+		return newCompactionError(reasonNotText, "the summary is no text: it holds bytes that are not UTF-8, or a zero")
+	case containsCalls(text):
+		return newCompactionError(reasonCalls, "the summary holds calls or results in place of text: %.60q", text)
 	case strings.Contains(text, wording.SummaryEnd):
-		return uncompacted(reasonNotText, "the summary holds the line that ends a summary: %s", wording.SummaryEnd)
+		return newCompactionError(reasonNotText, "the summary holds the line that ends a summary: %s", wording.SummaryEnd)
 	}
 	return nil
 }
 
-// holdsCalls reports whether a text is, as JSON, a call or result of some dialect.
-func holdsCalls(text string) bool {
-	text = strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(text, "```json"), "```"), "```"))
-	if text == "" || text[0] != '{' && text[0] != '[' || jsonspan.Valid([]byte(text)) != nil {
-		return false
-	}
-	for _, word := range []string{`"tool_use"`, `"tool_result"`, `"tool_calls"`, `"function_call"`, `"function_call_output"`, `"functionCall"`, `"functionResponse"`, `"toolUse"`, `"toolResult"`, `"tool_call_id"`} {
-		if strings.Contains(text, word) {
-			return true
-		}
-	}
-	return false
+// isVisible reports whether a character is visible, unlike marks without a width. A zero byte counts, so
+// that it is reported as text that is not valid.
+func isVisible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) || r == 0 }
+
+// callKeys are strings of calls and results in the JSON of the dialects.
+var callKeys = []string{
+	`"tool_use"`, `"tool_result"`, `"tool_calls"`, `"function_call"`, `"function_call_output"`,
+	`"functionCall"`, `"functionResponse"`, `"toolUse"`, `"toolResult"`, `"tool_call_id"`,
+}
+
+// containsCalls reports whether a text is the JSON of a call or result.
+func containsCalls(text string) bool {
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "```json"), "```")
+	text = strings.TrimSpace(strings.TrimSuffix(text, "```"))
+	isJSON := text != "" && (text[0] == '{' || text[0] == '[') && jsonspan.Valid([]byte(text)) == nil
+	return isJSON && slices.ContainsFunc(callKeys, func(key string) bool { return strings.Contains(text, key) })
 }
 
 // settleHead returns the settlement that drops the head of a history. It edits the blocks that contain
@@ -373,13 +421,13 @@ func settleHead(t *transcript.Transcript, h Removed) settlement {
 	for _, b := range h.Blocks {
 		decide(b, wire.ActionDrop)
 	}
-	for _, told := range h.told {
-		if told.before == "" {
-			decide(told.block, wire.ActionDrop)
+	for _, summary := range h.summaries {
+		if summary.kept == "" {
+			decide(summary.block, wire.ActionDrop)
 			continue
 		}
-		why := decide(told.block, wire.ActionEdit)
-		s.edits = append(s.edits, wire.BlockEdit{Block: told.block, Text: told.before})
+		why := decide(summary.block, wire.ActionEdit)
+		s.edits = append(s.edits, wire.BlockEdit{Block: summary.block, Text: summary.kept})
 		s.editReasons = append(s.editReasons, why)
 	}
 	return s
@@ -392,7 +440,7 @@ func checkSmaller(before, after *wire.Request, o Options) error {
 		was, is, unit = before.Tokens(o.Counter), after.Tokens(o.Counter), "tokens"
 	}
 	if is >= was {
-		return uncompacted(reasonLarger, "the summary is larger than what it stands for: the history would grow from %d to %d %s", was, is, unit)
+		return newCompactionError(reasonLarger, "the summary is larger than what it stands for: the history would grow from %d to %d %s", was, is, unit)
 	}
 	return nil
 }
@@ -413,14 +461,14 @@ func conserve(input *wire.Request, removed []archive.Item, summaryBytes int, ite
 	}
 	for i, item := range items {
 		if !item.Genuine() {
-			return c, uncompacted(reasonNotConserved, "item %d of the summarizer is named %s, which is not the name of its bytes, %s", i, item.ID, archive.ID(item.Raw))
+			return c, newCompactionError(reasonNotConserved, "item %d of the summarizer is named %s, which is not the name of its bytes, %s", i, item.ID, archive.ID(item.Raw))
 		}
 		c.Archived += len(item.Raw)
 		c.Items++
 	}
 	c.Retained = c.Original - removedBytes
 	if math.IsNaN(o.MinConserved) || c.Share() < o.MinConserved {
-		return c, uncompacted(reasonNotConserved, "only %.3f of the history is accounted for, %.3f must be: %d bytes retained, %d in the summary, %d archived, of %d", c.Share(), o.MinConserved, c.Retained, c.Summary, c.Archived, c.Original)
+		return c, newCompactionError(reasonNotConserved, "only %.3f of the history is accounted for, %.3f must be: %d bytes retained, %d in the summary, %d archived, of %d", c.Share(), o.MinConserved, c.Retained, c.Summary, c.Archived, c.Original)
 	}
 	return c, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// What happened, as [Event.Type] has it, and what its metadata is.
+// The types of events, with the types of their metadata.
 const (
 	eventPairsValidated      = "tool_pair_validated"          // [PairsChecked]
 	eventPairsRepaired       = "tool_pair_repaired"           // [PairsChecked]
@@ -20,63 +20,62 @@ const (
 	eventCompactionFailed    = "compaction_failed"            // [CompactionFailed]
 )
 
-// An Event tells what happened, in one shape for everything. Many goroutines may read it.
+// An Event reports one thing that happened while a plan was made.
 //
 //	Type                          Metadata
-//	tool_pair_validated           PairsChecked: the pairs were whole
-//	tool_pair_repaired            PairsChecked: some were not, and were repaired
+//	tool_pair_validated           PairsChecked: all pairs were complete
+//	tool_pair_repaired            PairsChecked: some pairs were repaired
 //	tool_pair_pruned              PairsChecked: orphans were dropped
 //	plan_made                     PlanMade
 //	compaction_started            CompactionStarted
 //	compaction_completed          CompactionDone
-//	compaction_overflow_archived  CompactionDone: what was removed is archived, without a summary
+//	compaction_overflow_archived  CompactionDone: removed content is archived, without a summary
 //	compaction_skipped            CompactionSkipped
 //	compaction_failed             CompactionFailed
 //
-// Package store has events of its own.
+// Package store has other events.
 type Event struct {
 	Type     string `json:"type"`
 	Metadata any    `json:"metadata"`
 }
 
-// PairsChecked tells of the pairs of a history as it came. Without orphans it was paired.
-// Many goroutines may read it.
+// PairsChecked reports the orphans of the input. Without orphans, every call had its result.
 type PairsChecked struct {
 	OrphanCount    int      `json:"orphan_count"`
 	Orphans        []Orphan `json:"orphans,omitempty"`
-	RemovedIndices []int    `json:"removed_indices,omitempty"` // the messages of which orphans were dropped
-	RetainedCount  int      `json:"retained_count"`            // messages that are left
+	RemovedIndices []int    `json:"removed_indices,omitempty"` // of messages from which orphans were dropped
+	RetainedCount  int      `json:"retained_count"`            // messages that remain
 	TotalMessages  int      `json:"total_messages"`
 }
 
-// PlanMade tells of a plan that changes something. Many goroutines may read it.
+// PlanMade reports a plan that changes something.
 type PlanMade struct {
 	ByRule  map[string]int `json:"by_rule"`
-	Bytes   int            `json:"bytes"` // how many more, or fewer if negative
+	Bytes   int            `json:"bytes"` // negative if the request gets smaller
 	Changes int            `json:"changes"`
 	Left    int            `json:"left"` // findings that could not be repaired
 }
 
-// CompactionStarted tells that a summary is about to be made. Many goroutines may read it.
+// CompactionStarted reports that a summary is about to be written.
 type CompactionStarted struct {
-	Cut           int  `json:"cut"`   // the message in front of which the history is cut
-	Prior         bool `json:"prior"` // there is a summary of an earlier compaction
+	Cut           int  `json:"cut"`   // the message before which the history is cut
+	Prior         bool `json:"prior"` // the history has a summary of an earlier compaction
 	TotalMessages int  `json:"total_messages"`
 }
 
-// CompactionDone tells what came of a compaction. Many goroutines may read it.
+// CompactionDone reports a compaction.
 type CompactionDone struct {
 	Conserved Conservation `json:"conserved"`
 	Cut       int          `json:"cut"`
 	Retained  int          `json:"retained"` // messages
 }
 
-// CompactionSkipped tells why a history was left alone. Many goroutines may read it.
+// CompactionSkipped reports why a history was not compacted.
 type CompactionSkipped struct {
 	Reason string `json:"reason"`
 }
 
-// CompactionFailed tells why there is no summary. Many goroutines may read it.
+// CompactionFailed reports why there is no summary.
 type CompactionFailed struct {
 	Cut   int    `json:"cut,omitempty"`
 	Error string `json:"error"`

@@ -12,20 +12,20 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A FaultError is the error for something of the caller's that misbehaves: a rule that
-// panics or returns an error, a counter, a stub, a sink that panics, a counter that counts what
-// cannot be, or an archive that cannot be written. Nothing is done then, unless it is a rule that may be left out
-// ([Policy.SkipFailedRules]). Many goroutines may read it.
+// A FaultError is the error for a failure of a part that the caller supplied: a rule, counter, stub or
+// sink that panics, a rule that returns an error, a counter that returns impossible counts, an archive
+// that cannot be written. Then there is no plan, except that Policy.SkipFailedRules leaves out rules.
 type FaultError struct {
-	Part  string // whose fault it is: "rule no-bash", "counter", "stub", "sink", "archive", …
+	Part  string // "rule no-bash", "counter", "stub", "sink", "archive", …
 	Err   error
-	Stack []byte // of the panic; nil if there was none
+	Stack []byte // of a panic, or nil
 }
 
 func (e *FaultError) Error() string { return fmt.Sprintf("%s: %v", e.Part, e.Err) }
 func (e *FaultError) Unwrap() error { return e.Err }
 
-// Blame, deferred around a call of the caller's code, puts a name to its panic.
+// Blame turns a panic of a part into a panic with a *FaultError that names it. It must be deferred around
+// calls of the caller's code.
 func Blame(part string) {
 	if p := recover(); p != nil {
 		panic(newPanicFault(part, p))
@@ -35,7 +35,7 @@ func Blame(part string) {
 // newPanicFault returns the fault of a part that panicked.
 func newPanicFault(part string, panicked any) *FaultError {
 	switch p := panicked.(type) {
-	case *FaultError: // what it called is to blame
+	case *FaultError: // of a part that this one called
 		return p
 	case error:
 		return &FaultError{part, fmt.Errorf("it panicked: %w", p), debug.Stack()}
@@ -44,8 +44,8 @@ func newPanicFault(part string, panicked any) *FaultError {
 	}
 }
 
-// CatchFault, deferred at the edge, makes an error of what blame has named. Panics of our own
-// go on.
+// CatchFault turns a panic with a *FaultError into an error, and sets plan to nil. It must be deferred.
+// Other panics continue, because they are bugs of this module.
 func CatchFault(plan **Plan, err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -56,11 +56,13 @@ func CatchFault(plan **Plan, err *error) {
 	}
 }
 
-// guarded are the options with a name for whoever panics.
+// guarded returns options whose functions blame themselves for their panics.
 func (o Options) guarded() Options {
 	if o.Counter != nil {
-		if _, twice := o.Counter.(counter); !twice && !isEstimator(o.Counter) {
-			o.Counter = counter{o.Counter}
+		_, isGuarded := o.Counter.(guardedCounter)
+		_, isEstimator := o.Counter.(tokens.Estimator) // it cannot fail
+		if !isGuarded && !isEstimator {
+			o.Counter = guardedCounter{o.Counter}
 		}
 	}
 	if sink := o.Sink; sink != nil {
@@ -82,7 +84,7 @@ func (o Options) guarded() Options {
 	return o
 }
 
-// guarded is the window with a name for whoever panics.
+// guarded returns a window whose functions blame themselves for their panics.
 func (w Window) guarded() Window {
 	if rank := w.Priority; rank != nil {
 		w.Priority = func(r *wire.Request, a transcript.AtomID) int {
@@ -91,53 +93,50 @@ func (w Window) guarded() Window {
 		}
 	}
 	if w.Cache != nil {
-		w.Cache = terms{w.Cache}
+		w.Cache = guardedPricing{w.Cache}
 	}
 	return w
 }
 
-type terms struct{ CachePricing }
+// guardedPricing blames the caller's pricing for its panics.
+type guardedPricing struct{ CachePricing }
 
-func (t terms) PaysAfter(removed, kept int) int {
+func (p guardedPricing) PaysAfter(removed, kept int) int {
 	defer Blame("terms of the cache")
-	return t.CachePricing.PaysAfter(removed, kept)
+	return p.CachePricing.PaysAfter(removed, kept)
 }
 
-// isEstimator reports whether a counter is an estimator of ours, which cannot fail.
-func isEstimator(c wire.Counter) bool {
-	_, ok := c.(tokens.Estimator)
-	return ok
+// guardedCounter blames the caller's counter for its panics and for impossible counts.
+type guardedCounter struct{ counter wire.Counter }
+
+func (g guardedCounter) Count(text []byte) int {
+	defer Blame("counter")
+	return checkCount(g.counter.Count(text), text)
 }
 
-// maxCount is more than any text has, and little enough for sums not to overflow.
+func (g guardedCounter) CountJSON(raw []byte) int {
+	defer Blame("counter")
+	return checkCount(g.counter.CountJSON(raw), raw)
+}
+
+func (g guardedCounter) Media(mime string, data []byte, low bool) int {
+	defer Blame("counter")
+	return checkCount(g.counter.Media(mime, data, low), mime)
+}
+
+func (g guardedCounter) Overhead(messages, tools int) int {
+	defer Blame("counter")
+	return checkCount(g.counter.Overhead(messages, tools), "")
+}
+
+// maxCount is more than any text has, and small enough that sums do not overflow.
 const maxCount = 1 << 40
 
-// A counter is the caller's, guarded.
-type counter struct{ of wire.Counter }
-
-func (c counter) Count(text []byte) int {
-	defer Blame("counter")
-	return possible(c.of.Count(text), text)
-}
-
-func (c counter) CountJSON(raw []byte) int {
-	defer Blame("counter")
-	return possible(c.of.CountJSON(raw), raw)
-}
-
-func (c counter) Media(mime string, data []byte, low bool) int {
-	defer Blame("counter")
-	return possible(c.of.Media(mime, data, low), mime)
-}
-
-func (c counter) Overhead(messages, tools int) int {
-	defer Blame("counter")
-	return possible(c.of.Overhead(messages, tools), "")
-}
-
-func possible[T string | []byte](n int, what T) int {
+// checkCount returns a count of a text. It panics with a *FaultError if the count is impossible.
+func checkCount[T string | []byte](n int, text T) int {
 	if n < 0 || n > maxCount {
-		panic(&FaultError{"counter", fmt.Errorf("it counts %d tokens for %q, which cannot be", n, excerpt.Brief(string(what[:min(len(what), 256)]), 40)), nil})
+		beginning := excerpt.Brief(string(text[:min(len(text), 256)]), 40)
+		panic(&FaultError{"counter", fmt.Errorf("it counts %d tokens for %q, which cannot be", n, beginning), nil})
 	}
 	return n
 }

@@ -14,192 +14,207 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Summaries form levels, so that a conversation can be compacted any number of times. One of
-// level 1 stands for a part of the conversation. When all of them together would pass their
-// bound, the oldest ones of the lowest level that has several are condensed into one of the
-// next level, by the same summarizer. Each says what it stands for, and has a handle that leads to all of
-// it where that is archived. So there are a few at any time: those of the newest parts tell
-// much of little, those of the oldest little of much.
+// minTextTokens is the number of tokens that the text of a summary needs at least.
+const minTextTokens = 48
 
-// leastText is how many tokens of text a summary needs to say something.
-const leastText = 48
+// unsummarized is the text of a summary that could not be written.
+const unsummarized = "What stood here was not summarized."
 
-// levels adds summaries to those before them.
-type levels struct {
-	most  int // tokens that all may have together, with the lines over them
-	count func(text string) int
-	// write asks for a summary.
-	write func(Removed) (Summary, error)
-	// name is the handle of what several summaries stand for; "": nothing is archived.
-	name func([]record) string
-	// whole are summaries that are not to be condensed, besides those that the caller wrote.
-	whole func(record) bool
-	// counter is that of the request, for summarizers.
-	counter wire.Counter
-	// lenient shortens summaries that nobody could condense, where no error can be told.
+// summaryLevels keeps the summaries of a history within a bound, so that the history can be compacted any
+// number of times. A summary of level 1 replaces a part of the conversation. When all summaries would
+// pass the bound, the oldest ones of the lowest level with several summaries are condensed into one of
+// the next level. So the summaries of recent content are detailed, and those of old content are short.
+type summaryLevels struct {
+	maxTokens int // of all summaries, with the lines about their losses
+	count     func(text string) int
+	counter   wire.Counter // for summarizers
+	write     func(Removed) (Summary, error)
+	name      nameFunc
+	// mustStay reports whether a summary must not be condensed, in addition to pinned ones. May be nil.
+	mustStay func(record) bool
+	// lenient shortens summaries that cannot be condensed. It is for windows, which must fit anyway.
 	lenient bool
 }
 
-// add puts the summary of what was removed behind those before it, and makes room for it. A
-// summary takes at most half of the room that is left, and at least a quarter of all.
-func (v *levels) add(h Removed, lost loss) (text string, made Summary, err error) {
-	all := recordsOf(h.Prior)
-	removed := v.weigh(&h)
-	if err := v.fits(all, lost, removed); err != nil {
-		return "", made, err
+// add writes a summary of removed content after the earlier ones, and makes room for it. A summary takes
+// at most half of the remaining room, but may take a quarter of the bound.
+func (v *summaryLevels) add(h Removed, lost loss) (text string, summary Summary, err error) {
+	records := parseRecords(h.Prior)
+	removedTokens := v.maxSummaryTokens(&h)
+	if err := v.checkRoom(records, lost, removedTokens); err != nil {
+		return "", Summary{}, err
 	}
-	room := min(max(v.quarter(lost), v.free(all)/2), v.most, removed)
-	h.MaxTokens, h.Counter = max(1, room-v.line(lost)), v.counter
-	if made, err = v.write(h); err != nil {
-		return "", made, err
+	room := min(max(v.quarter(lost), v.freeTokens(records)/2), v.maxTokens, removedTokens)
+	h.MaxTokens, h.Counter = max(1, room-v.lineTokens(lost)), v.counter
+	if summary, err = v.write(h); err != nil {
+		return "", Summary{}, err
 	}
-	next := record{lost, strings.TrimSpace(made.Text)}
-	if next.pinned = made.Pinned; !made.Pinned {
-		if next.text, err = v.crop(defused(next.text), lost, max(room, min(v.free(all), removed))); err != nil {
-			return "", made, err
+	next := record{lost, strings.TrimSpace(summary.Text)}
+	next.pinned = summary.Pinned
+	if !summary.Pinned {
+		limit := max(room, min(v.freeTokens(records), removedTokens))
+		if next.text, err = v.crop(quoteMarks(next.text), lost, limit); err != nil {
+			return "", Summary{}, err
 		}
 	}
-	all, err = v.fit(append(all, next))
-	return join(all), made, err
+	if records, err = v.fit(append(records, next)); err != nil {
+		return "", summary, err
+	}
+	return joinRecords(records), summary, nil
 }
 
-// note puts what stands for what nobody could summarize behind those before it. It is "" if there is
-// no room for anything.
-func (v *levels) note(prior string, lost loss) string {
-	all := recordsOf(prior)
-	if n := len(all) - 1; n >= 0 && all[n].text == unsummarized {
-		both := all[n].and(lost)
-		both.archive = v.name([]record{all[n], {lost, unsummarized}})
-		lost, all = both, all[:n]
+// addUnsummarized adds the record of content that could not be summarized. It returns "" if there is no
+// room.
+func (v *summaryLevels) addUnsummarized(prior string, lost loss) string {
+	records := parseRecords(prior)
+	last := len(records) - 1
+	if last >= 0 && records[last].text == unsummarized {
+		lost = v.joinLosses(records[last], lost)
+		records, last = records[:last], last-1
 	}
-	kept, err := v.fit(append(slices.Clip(all), record{lost, unsummarized}))
-	if err == nil {
-		return join(kept)
+	if fitted, err := v.fit(append(slices.Clip(records), record{lost, unsummarized})); err == nil {
+		return joinRecords(fitted)
 	}
-	if n := len(all) - 1; n >= 0 && !v.stays(all[n]) { // then the one before it stands for both
-		both := all[n].and(lost)
-		both.level++
-		both.archive = v.name([]record{all[n], {lost, unsummarized}})
-		if kept, err = v.fit(append(all[:n:n], record{both, all[n].text})); err == nil {
-			return join(kept)
-		}
+	if last < 0 || v.stays(records[last]) {
+		return ""
 	}
-	return ""
+	// The summary before it then replaces both.
+	both := v.joinLosses(records[last], lost)
+	both.level++
+	fitted, err := v.fit(append(records[:last:last], record{both, records[last].text}))
+	if err != nil {
+		return ""
+	}
+	return joinRecords(fitted)
 }
 
-// unsummarized is the text where there is no summary.
-const unsummarized = "What stood here was not summarized."
+// joinLosses returns the loss of a record and an unsummarized loss together.
+func (v *summaryLevels) joinLosses(r record, lost loss) loss {
+	both := r.plus(lost)
+	both.archive = v.name([]record{r, {lost, unsummarized}})
+	return both
+}
 
-// weigh returns how many tokens a summary of the removed blocks may have at most, so that the history
-// gets smaller: their own, less those of the marks around a summary.
-func (v *levels) weigh(h *Removed) int {
+// maxSummaryTokens returns how many tokens a summary of removed blocks may have, so that the history gets
+// smaller: their own tokens, minus those of the marks around a summary.
+func (v *summaryLevels) maxSummaryTokens(h *Removed) int {
 	if v.lenient {
-		return v.most // there is room for it in any case
+		return v.maxTokens // the window has reserved room
 	}
-	n, last := 0, -1
+	frame := wirex.FrameTokens(v.counter)
+	n, previous := 0, -1
 	for _, b := range h.Blocks {
 		n += wirex.BlockTokens(h.Request, v.counter, b)
-		if m := h.Request.Transcript().Block(b).Message; m != last {
-			n, last = n+wirex.FrameTokens(v.counter), m
+		m := h.Request.Transcript().Block(b).Message
+		if m != previous {
+			n += frame
 		}
+		previous = m
 	}
-	return n - v.count(wording.SummaryBegin) - v.count(wording.SummaryEnd) - wirex.FrameTokens(v.counter) - 2
+	return n - v.count(wording.SummaryBegin) - v.count(wording.SummaryEnd) - frame - 2
 }
 
-// line is what the line over a summary costs.
-func (v *levels) line(l loss) int { return v.count(l.over("")) + 4 } // the size of the text and the empty line
+// lineTokens returns the tokens of the line about a loss. Four of them are for the size of the text and
+// the line break.
+func (v *summaryLevels) lineTokens(l loss) int { return v.count(l.withText("")) + 4 }
 
-// quarter is the share of one summary.
-func (v *levels) quarter(l loss) int { return max(v.most/4, v.line(l)+leastText) }
-
-// free is how many tokens are left.
-func (v *levels) free(all []record) int {
-	if len(all) == 0 {
-		return v.most
-	}
-	return v.most - v.count(join(all)) - 1
+// quarter returns the number of tokens that one summary may always have.
+func (v *summaryLevels) quarter(l loss) int {
+	return max(v.maxTokens/4, v.lineTokens(l)+minTextTokens)
 }
 
-// stays reports whether a summary is not to be condensed.
-func (v *levels) stays(r record) bool { return r.pinned || v.whole != nil && v.whole(r) }
+// freeTokens returns how many tokens remain besides some summaries.
+func (v *summaryLevels) freeTokens(records []record) int {
+	if len(records) == 0 {
+		return v.maxTokens
+	}
+	return v.maxTokens - v.count(joinRecords(records)) - 1
+}
 
-// fits is an error if there can be no room for a summary, or none that is smaller than what it
-// stands for. Nobody has been asked for one then.
-func (v *levels) fits(all []record, lost loss, removed int) error {
-	fixed, least := 0, v.line(lost)+1
-	// The longest line: what fits now does so later, and with every handle.
+// stays reports whether a summary must not be condensed.
+func (v *summaryLevels) stays(r record) bool { return r.pinned || v.mustStay != nil && v.mustStay(r) }
+
+// checkRoom returns an error if there cannot be room for a summary, or if it could not be smaller than
+// the content that it replaces. It is called before the summarizer.
+func (v *summaryLevels) checkRoom(records []record, lost loss, removedTokens int) error {
+	// The longest line about a loss: a summary that fits now must fit later, with any handle.
 	longest := loss{level: 99, turns: 999_999, blocks: 9_999_999, bytes: 99_999_999_999, archive: strings.Repeat("0a", (len(lost.archive)+1)/2)}
-	for _, r := range all {
+	line := v.lineTokens(lost)
+	fixed, needed := 0, line+1
+	for _, r := range records {
 		if v.stays(r) {
 			fixed += v.count(r.String()) + 1
 		} else {
-			least = 2 * (v.line(longest) + leastText)
+			needed = 2 * (v.lineTokens(longest) + minTextTokens)
 		}
 	}
-	line := v.line(lost)
-	least += fixed
+	needed += fixed
 	switch {
-	case line >= removed:
-		return uncompacted(reasonLarger, "what would go has %d tokens, which is no more than the line over its summary", removed)
-	case least > v.most && fixed > 0:
-		return uncompacted(reasonNoRoom, "summaries may have %d tokens, of which %d are taken by ones that stay as they are: at least %d are needed", v.most, fixed, least)
-	case least > v.most:
-		return uncompacted(reasonNoRoom, "summaries may have %d tokens, at least %d are needed", v.most, least)
+	case line >= removedTokens:
+		return newCompactionError(reasonLarger, "what would go has %d tokens, which is no more than the line over its summary", removedTokens)
+	case needed > v.maxTokens && fixed > 0:
+		return newCompactionError(reasonNoRoom, "summaries may have %d tokens, of which %d are taken by ones that stay as they are: at least %d are needed", v.maxTokens, fixed, needed)
+	case needed > v.maxTokens:
+		return newCompactionError(reasonNoRoom, "summaries may have %d tokens, at least %d are needed", v.maxTokens, needed)
 	}
 	return nil
 }
 
-// fit condenses until all summaries fit. The newest one is not condensed; it is shortened
-// if nothing else helps.
-func (v *levels) fit(all []record) ([]record, error) {
-	for v.free(all) < 0 {
-		last := len(all) - 1
-		from, to := v.oldest(all[:last])
-		if from == to {
+// fit condenses summaries until all of them fit. It does not condense the newest one, but shortens it if
+// nothing else helps.
+func (v *summaryLevels) fit(records []record) ([]record, error) {
+	for v.freeTokens(records) < 0 {
+		first, end := v.nextToCondense(records[:len(records)-1])
+		if first == end {
 			break
 		}
-		one, err := v.condense(all[from:to])
+		condensed, err := v.condense(records[first:end])
 		if err != nil {
 			return nil, err
 		}
-		all = slices.Concat(all[:from], []record{one}, all[to:])
+		records = slices.Concat(records[:first], []record{condensed}, records[end:])
 	}
-	if v.free(all) >= 0 {
-		return all, nil
+	if v.freeTokens(records) >= 0 {
+		return records, nil
 	}
-	last := &all[len(all)-1]
-	if room := v.free(all[:len(all)-1]) - 1; !v.stays(*last) && room > v.line(last.loss) {
-		text, err := v.crop(last.text, last.loss, room)
+	older, newest := records[:len(records)-1], records[len(records)-1]
+	room := v.freeTokens(older) - 1
+	if !v.stays(newest) && room > v.lineTokens(newest.loss) {
+		text, err := v.crop(newest.text, newest.loss, room)
 		if err != nil {
 			return nil, err
 		}
-		last.text = text
+		newest.text = text
+		records = append(slices.Clip(older), newest)
 	}
-	if n := v.count(join(all)); n > v.most {
-		return nil, uncompacted(reasonLarger, "with those before it the summary has %d tokens, it may have %d", n, v.most)
+	if n := v.count(joinRecords(records)); n > v.maxTokens {
+		return nil, newCompactionError(reasonLarger, "with those before it the summary has %d tokens, it may have %d", n, v.maxTokens)
 	}
-	return all, nil
+	return records, nil
 }
 
-// oldest is the range of summaries to condense: neighbours of the lowest level that has several,
-// or else the two oldest ones, or the only one if that is large.
-func (v *levels) oldest(all []record) (from, to int) {
-	best := 0
-	for i := 0; i < len(all); {
+// nextToCondense returns the range of summaries to condense next: neighbors of the lowest level that has
+// several, or else the first summaries that are worth it. The range is empty if there are none.
+func (v *summaryLevels) nextToCondense(records []record) (first, end int) {
+	lowest := 0
+	for i := 0; i < len(records); {
 		j := i + 1
-		for ; j < len(all) && all[j].level == all[i].level && !v.stays(all[i]) && !v.stays(all[j]); j++ {
+		for j < len(records) && records[j].level == records[i].level && !v.stays(records[i]) && !v.stays(records[j]) {
+			j++
 		}
-		if j-i > 1 && (best == 0 || all[i].level < best) && v.worth(all[i:j]) {
-			from, to, best = i, j, all[i].level
+		isLower := lowest == 0 || records[i].level < lowest
+		if j-i > 1 && isLower && v.isWorthCondensing(records[i:j]) {
+			first, end, lowest = i, j, records[i].level
 		}
 		i = j
 	}
-	if best > 0 {
-		return from, to
+	if lowest > 0 {
+		return first, end
 	}
-	for i := range all {
-		for j := i + 1; j <= len(all) && !v.stays(all[j-1]); j++ {
-			if (j-i > 1 || v.count(all[i].String()) > v.quarter(all[i].loss)) && v.worth(all[i:j]) {
+	for i := range records {
+		for j := i + 1; j <= len(records) && !v.stays(records[j-1]); j++ {
+			isLarge := v.count(records[i].String()) > v.quarter(records[i].loss)
+			if (j-i > 1 || isLarge) && v.isWorthCondensing(records[i:j]) {
 				return i, j
 			}
 		}
@@ -207,49 +222,53 @@ func (v *levels) oldest(all []record) (from, to int) {
 	return 0, 0
 }
 
-// worth reports whether to condense summaries makes room.
-func (v *levels) worth(run []record) bool { return v.count(join(run)) > v.line(run[0].loss)+leastText }
+// isWorthCondensing reports whether condensing summaries makes room.
+func (v *summaryLevels) isWorthCondensing(records []record) bool {
+	return v.count(joinRecords(records)) > v.lineTokens(records[0].loss)+minTextTokens
+}
 
-// condense makes one summary of several.
-func (v *levels) condense(run []record) (record, error) {
+// condense writes one summary of several.
+func (v *summaryLevels) condense(records []record) (record, error) {
 	lost := loss{}
-	texts := make([]string, len(run))
-	for i, r := range run {
-		lost, texts[i] = lost.and(r.loss), r.text
+	texts := make([]string, len(records))
+	for i, r := range records {
+		lost, texts[i] = lost.plus(r.loss), r.text
 	}
 	lost.level++
-	lost.archive = v.name(run)
-	size := v.count(join(run))
-	room := min(max(min(v.quarter(lost), size/2), v.line(lost)+leastText), size-1)
-	h, err := below(texts, lost.level)
+	lost.archive = v.name(records)
+	size := v.count(joinRecords(records))
+	room := min(max(min(v.quarter(lost), size/2), v.lineTokens(lost)+minTextTokens), size-1)
+	h, err := removedTexts(texts, lost.level)
 	if err != nil {
 		return record{}, err
 	}
-	h.MaxTokens, h.Counter = max(1, room-v.line(lost)), v.counter
-	made, err := v.write(h)
+	h.MaxTokens, h.Counter = max(1, room-v.lineTokens(lost)), v.counter
+	summary, err := v.write(h)
 	if err != nil && v.lenient {
-		made.Text, err = strings.Join(texts, "\n"), nil
+		summary.Text, err = strings.Join(texts, "\n"), nil
 	}
 	if err != nil {
 		return record{}, err
 	}
-	text, err := v.crop(defused(strings.TrimSpace(made.Text)), lost, room)
+	text, err := v.crop(quoteMarks(strings.TrimSpace(summary.Text)), lost, room)
 	if err != nil && v.lenient {
 		text, err = unsummarized, nil
 	}
 	return record{lost, text}, err
 }
 
-// defused makes what looks like a mark of ours, in a summary that somebody else wrote, look like none.
-func defused(text string) string { return strings.ReplaceAll(text, Mark, "("+Mark[1:]) }
+// quoteMarks changes text in a summary that looks like a mark of Pare.
+func quoteMarks(text string) string { return strings.ReplaceAll(text, Mark, "("+Mark[1:]) }
 
-// below is summaries as what a summarizer is given: a conversation in which each is a message.
-func below(texts []string, level int) (Removed, error) {
-	list := make([]string, len(texts))
+// removedTexts returns summaries as the input of a summarizer: a conversation in which each summary is a
+// message.
+func removedTexts(texts []string, level int) (Removed, error) {
+	messages := make([]string, len(texts))
 	for i, text := range texts {
-		list[i] = string(wirex.TextMessage(wire.OpenAIChat, transcript.User, text))
+		messages[i] = string(wirex.TextMessage(wire.OpenAIChat, transcript.User, text))
 	}
-	r, err := wire.Parse([]byte("["+strings.Join(list, ",")+"]"), wire.Options{Dialect: wire.OpenAIChat})
+	body := "[" + strings.Join(messages, ",") + "]"
+	r, err := wire.Parse([]byte(body), wire.Options{Dialect: wire.OpenAIChat})
 	if err != nil {
 		return Removed{}, fmt.Errorf("condense summaries: %w", err)
 	}
@@ -260,38 +279,38 @@ func below(texts []string, level int) (Removed, error) {
 	return h, nil
 }
 
-// crop shortens a text so that, with the line over it, it has at most maxTokens tokens. It keeps the
-// longest beginning that fits, cut at the end of a line, a sentence or a word if one is near and
-// between two characters otherwise, and adds a line with the length of the rest. The error is that of
-// a text of which not one character fits.
-func (v *levels) crop(text string, lost loss, maxTokens int) (string, error) {
-	fits := func(text string) bool { return v.count(lost.over(text)) <= maxTokens }
+// crop shortens a text so that it has at most maxTokens tokens with the line about its loss. It keeps the
+// longest possible beginning, cut after a line, a sentence or a word if possible, and adds a line with the
+// length of the rest. It returns an error if not even one character fits.
+func (v *summaryLevels) crop(text string, lost loss, maxTokens int) (string, error) {
+	fits := func(text string) bool { return v.count(lost.withText(text)) <= maxTokens }
 	if fits(text) {
 		return text, nil
 	}
-	n := sort.Search(len(text), func(n int) bool { return !fits(shortened(text, n+1)) })
+	n := sort.Search(len(text), func(n int) bool { return !fits(cropAt(text, n+1)) })
 	for n > 0 {
-		if end := goodEnd(text[:grapheme.Cut(text, n)]); end > 0 && fits(shortened(text, end)) {
-			return shortened(text, end), nil
+		end := lastBreak(text[:grapheme.Cut(text, n)])
+		if end > 0 && fits(cropAt(text, end)) {
+			return cropAt(text, end), nil
 		}
-		n-- // a counter need not grow with its text
+		n-- // a longer text may have fewer tokens, so that the search was wrong
 	}
-	return "", uncompacted(reasonLarger, "the summary has %d tokens, it may have %d, and no character of it fits", v.count(lost.over(text)), maxTokens)
+	return "", newCompactionError(reasonLarger, "the summary has %d tokens, it may have %d, and no character of it fits", v.count(lost.withText(text)), maxTokens)
 }
 
-// shortened returns the first n bytes of a text, with a line that gives the length of the rest.
-func shortened(text string, n int) string {
+// cropAt returns the first n bytes of a text, with a line that gives the length of the rest.
+func cropAt(text string, n int) string {
 	n = grapheme.Cut(text, n)
 	if n == 0 {
 		return ""
 	}
 	rest := utf8.RuneCountInString(text[n:])
-	return strings.TrimSpace(text[:n]) + fmt.Sprintf("\n(Left out for room: %s.)", several(rest, "character"))
+	return strings.TrimSpace(text[:n]) + fmt.Sprintf("\n(Left out for room: %s.)", countNoun(rest, "character"))
 }
 
-// goodEnd returns where to cut a text that goes on: after the last line, else the last sentence, else
-// the last word, if that keeps at least half of the text, and otherwise at its end.
-func goodEnd(text string) int {
+// lastBreak returns the end of the last line, sentence or word of a text, whichever keeps at least half
+// of it, or else the length of the text.
+func lastBreak(text string) int {
 	ends := []int{
 		strings.LastIndexByte(text, '\n'),
 		lastSentenceEnd(text),
@@ -305,8 +324,8 @@ func goodEnd(text string) int {
 	return len(text)
 }
 
-// lastSentenceEnd returns the offset after the last sentence of a text, or -1. A full stop of a
-// script with spaces ends a sentence only before a space.
+// lastSentenceEnd returns the offset after the last sentence of a text, or -1. In scripts with spaces, a
+// full stop ends a sentence only before a space.
 func lastSentenceEnd(text string) int {
 	end := strings.LastIndexFunc(text, func(r rune) bool { return strings.ContainsRune("。！？｡؟۔।", r) })
 	if end >= 0 {
@@ -321,19 +340,19 @@ func lastSentenceEnd(text string) int {
 	return end
 }
 
-// indexed names what several summaries stand for, and keeps their texts, as an item of the
-// archive. Nothing is named where nothing was archived.
-func indexed(run []record, keep func(archive.Item)) string {
+// indexRecords returns the handle of the content that several summaries replace, and the archive item that
+// it names, which lists their handles and texts. Without any handle, it returns "".
+func indexRecords(records []record) (handle string, items []archive.Item) {
 	var handles, texts []string
-	for _, r := range run {
-		if texts = append(texts, r.String()); r.archive != "" {
+	for _, r := range records {
+		texts = append(texts, r.String())
+		if r.archive != "" {
 			handles = append(handles, r.archive)
 		}
 	}
 	if len(handles) == 0 {
-		return ""
+		return "", nil
 	}
 	item := archive.IndexSummaries(handles, texts)
-	keep(item)
-	return item.ID
+	return item.ID, []archive.Item{item}
 }

@@ -10,47 +10,48 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// A loss is what a summary stands for. Each summary says it in a line of its own, so that
-// whoever reads it knows how much is gone and where it is kept.
+// A loss is the content that a summary replaces. A line before each summary describes it, so that a
+// reader knows how much is missing and where it is archived.
 type loss struct {
-	level                int // 1: of the conversation itself; above: of summaries of the level below
+	level                int // 1: a part of the conversation; n: summaries of level n-1
 	turns, blocks, bytes int
-	archive              string // the handle of what it stands for; "": not archived
-	pinned               bool   // the caller wrote it: it stays as it is
+	archive              string // the handle of the content, or ""
+	pinned               bool   // the caller wrote the summary: it stays as it is
 }
 
-// lossOf counts what was removed.
+// lossOf returns the loss of removed content.
 func lossOf(h *Removed) loss {
 	t := h.Request.Transcript()
 	l := loss{level: 1, blocks: len(h.Blocks)}
-	last := -1
+	previous := -1
 	for _, b := range h.Blocks {
 		l.bytes += t.Block(b).Span.Len()
-		if m := t.Block(b).Message; m != last {
-			if last = m; t.Messages()[m].Begins && t.Messages()[m].Role != transcript.System {
-				l.turns++
-			}
+		i := t.Block(b).Message
+		m := t.Messages()[i]
+		if i != previous && m.Begins && m.Role != transcript.System {
+			l.turns++
 		}
+		previous = i
 	}
 	return l
 }
 
-// and is the loss of two summaries together.
-func (l loss) and(o loss) loss {
+// plus returns the loss of two summaries together. It has no archive.
+func (l loss) plus(o loss) loss {
 	return loss{level: max(l.level, o.level), turns: l.turns + o.turns, blocks: l.blocks + o.blocks, bytes: l.bytes + o.bytes}
 }
 
-// over puts the line over a summary.
-func (l loss) over(text string) string {
+// withText returns a summary with the line about its loss before it.
+func (l loss) withText(text string) string {
 	var b strings.Builder
 	b.WriteString(Mark)
 	if l.level > 1 {
 		fmt.Fprintf(&b, "level %d: ", l.level)
 	}
 	if l.turns > 0 {
-		fmt.Fprintf(&b, "%s, ", several(l.turns, "turn"))
+		fmt.Fprintf(&b, "%s, ", countNoun(l.turns, "turn"))
 	}
-	fmt.Fprintf(&b, "%s of %d bytes, here in %d", several(l.blocks, "block"), l.bytes, len(text))
+	fmt.Fprintf(&b, "%s of %d bytes, here in %d", countNoun(l.blocks, "block"), l.bytes, len(text))
 	if l.archive != "" {
 		b.WriteString(", archived as " + l.archive)
 	}
@@ -60,30 +61,35 @@ func (l loss) over(text string) string {
 	return b.String() + "]\n" + text
 }
 
-func several(n int, what string) string {
+// countNoun returns a number with a noun in the singular or plural.
+func countNoun(n int, noun string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// lossLines reads the line over a summary; earlier versions did not count turns.
-var lossLines = sync.OnceValue(func() *regexp.Regexp {
+// lossLine matches the line before a summary. Earlier versions did not count turns.
+var lossLine = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^` + regexp.QuoteMeta(Mark) + `(?:level (\d{1,9}): )?(?:(\d{1,9}) turns?, )?(\d{1,9}) blocks? of (\d{1,15}) bytes, here in (\d{1,9})(?:, archived as (\S+?))?(, stays as it is)?\]$`)
 })
 
-// readLoss reads the line over a summary, and how many bytes that has.
-func readLoss(line string) (l loss, size int, ok bool) {
-	m := lossLines().FindStringSubmatch(line)
+// parseLoss parses the line before a summary. Size is the number of bytes of the summary.
+func parseLoss(line string) (l loss, size int, ok bool) {
+	m := lossLine().FindStringSubmatch(line)
 	if m == nil {
-		return l, 0, false
+		return loss{}, 0, false
 	}
-	n := func(i int) int { v, _ := strconv.Atoi(m[i]); return v }
-	return loss{level: max(n(1), 1), turns: n(2), blocks: n(3), bytes: n(4), archive: m[6], pinned: m[7] != ""}, n(5), true
+	number := func(i int) int {
+		n, _ := strconv.Atoi(m[i]) // "" is 0
+		return n
+	}
+	l = loss{level: max(number(1), 1), turns: number(2), blocks: number(3), bytes: number(4), archive: m[6], pinned: m[7] != ""}
+	return l, number(5), true
 }
 
-// A record is a summary with what it stands for. One without a line over it was written by
-// somebody else: it has no level, and stays as it is.
+// A record is a summary with its loss. A summary without a line about its loss was not written by Pare:
+// it has level 0, and stays as it is.
 type record struct {
 	loss
 	text string
@@ -93,36 +99,51 @@ func (r record) String() string {
 	if r.level == 0 {
 		return r.text
 	}
-	return r.over(r.text)
+	return r.withText(r.text)
 }
 
-// recordsOf takes the summaries of earlier compactions apart, the oldest first.
-func recordsOf(text string) (all []record) {
-	const handle = Mark + "archived as " // earlier versions of the store wrote it under the summary
+// handleLinePrefix begins the line after a summary in which earlier versions of the store named the
+// archive.
+const handleLinePrefix = Mark + "archived as "
+
+// parseRecords parses the summaries of earlier compactions, the oldest first.
+func parseRecords(text string) (records []record) {
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
 		line, rest, _ := strings.Cut(text, "\n")
-		l, size, ok := readLoss(line)
-		if at, found := strings.CutPrefix(line, handle); found && len(all) > 0 {
-			if last := &all[len(all)-1]; last.archive == "" {
-				last.archive = strings.TrimSuffix(at, "]")
+		handle, isHandle := strings.CutPrefix(line, handleLinePrefix)
+		if isHandle && len(records) > 0 {
+			last := &records[len(records)-1]
+			if last.archive == "" {
+				last.archive = strings.TrimSuffix(handle, "]")
 			}
 			text = rest
 			continue
 		}
+		l, size, ok := parseLoss(line)
 		if !ok {
 			l, rest, size = loss{pinned: true}, text, -1
 		}
-		if !(size >= 0 && size <= len(rest) && (size == len(rest) || strings.HasPrefix(rest[size:], "\n\n"+Mark) || strings.HasPrefix(rest[size:], "\n"+handle))) {
-			size = nextRecord(rest, handle)
+		if !isRecordEnd(rest, size) {
+			size = nextRecord(rest)
 		}
-		all = append(all, record{l, strings.TrimSpace(rest[:size])})
+		records = append(records, record{l, strings.TrimSpace(rest[:size])})
 		text = rest[size:]
 	}
-	return all
+	return records
 }
 
-// nextRecord is where the next line over a summary stands, or the end.
-func nextRecord(text, handle string) int {
+// isRecordEnd reports whether a record can end at an offset. The user may have edited the text, so that
+// the size in the line before the record is wrong.
+func isRecordEnd(text string, at int) bool {
+	if at < 0 || at > len(text) {
+		return false
+	}
+	rest := text[at:]
+	return rest == "" || strings.HasPrefix(rest, "\n\n"+Mark) || strings.HasPrefix(rest, "\n"+handleLinePrefix)
+}
+
+// nextRecord returns the offset of the next line about a loss or a handle, or of the end.
+func nextRecord(text string) int {
 	for at := 0; at < len(text); {
 		i := strings.Index(text[at:], "\n"+Mark)
 		if i < 0 {
@@ -130,17 +151,17 @@ func nextRecord(text, handle string) int {
 		}
 		at += i + 1
 		line, _, _ := strings.Cut(text[at:], "\n")
-		if _, _, ok := readLoss(line); ok || strings.HasPrefix(line, handle) {
+		if _, _, ok := parseLoss(line); ok || strings.HasPrefix(line, handleLinePrefix) {
 			return at
 		}
 	}
 	return len(text)
 }
 
-// join writes summaries down as they stand in a history.
-func join(all []record) string {
-	texts := make([]string, len(all))
-	for i, r := range all {
+// joinRecords returns summaries as they are written in a history.
+func joinRecords(records []record) string {
+	texts := make([]string, len(records))
+	for i, r := range records {
 		texts[i] = r.String()
 	}
 	return strings.Join(texts, "\n\n")

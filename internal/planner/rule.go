@@ -9,171 +9,162 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Rule is a value. Prepare looks at the history and returns the closure that
-// votes; it keeps what it found in that closure, so nothing is shared between rules
-// or between runs. Many goroutines call Prepare at once if they share a pipeline.
+// A Rule votes on the atoms and blocks of a request. Prepare examines the request and returns the process
+// that votes. The process keeps its findings to itself, so that rules and runs share nothing. Prepare
+// must be safe for concurrent use.
 type Rule struct {
 	Name string
 	Doc  string // one line
-	// After and Before name rules of the same pipeline. A rule sees the votes of
-	// those it comes after. A name with a leading ? may be absent.
+	// After and Before name rules of the same pipeline. A rule sees the votes of the rules that run
+	// before it. A name that begins with ? is optional.
 	After, Before []string
-	// Excludes names rules that cannot run beside this one.
+	// Excludes names rules that cannot be in the same pipeline.
 	Excludes []string
-	// Recent says that the rule protects nothing but what is recent: then a store need not read
-	// what is old.
+	// Recent states that the rule protects only recent content, so that a store need not read older
+	// content.
 	Recent bool
-	// Arriving says that the rule is for results as they arrive, before they are first sent: it
-	// votes on every request, in a window before anything else, and only its edits count. What it
-	// makes of a result must follow from that exchange alone: then what was sent once is sent again
-	// in the same bytes. What other rules protect because it is recent does not hold it back.
+	// Arriving states that the rule edits results before they are first sent. It votes on every request,
+	// in a window before all other steps, and only its edits count. Its edit of a result may depend only
+	// on that exchange, so that later requests contain the same bytes. Rules that protect recent content
+	// do not stop it.
 	Arriving bool
-	// Prepare may run beside those of other rules. It may return a nil Process: the
-	// rule has nothing to say.
+	// Prepare may run concurrently with other rules. It returns nil if the rule has no votes.
 	Prepare func(*wire.Request) (Process, error)
 
-	// replay takes the place of Prepare where a window looks at the requests that led to a history: it
-	// reads the whole history once and returns how the rule votes on a number of first messages. Only
-	// edits count. Nil: Prepare reads each beginning.
+	// replay replaces Prepare when a window replays the requests that led to a history. It reads the
+	// history once and returns a function that votes on any number of first messages. Only its edits
+	// count. Nil: Prepare reads each of these requests.
 	replay func(*wire.Request) (func(b *Ballot, messages int), error)
 }
 
-// WithReplay returns the rule with a function that votes on all beginnings of a history but reads the
+// WithReplay returns a rule with a function that votes on any beginning of a history but reads the
 // history only once. Only its edits count.
 func WithReplay(r Rule, replay func(*wire.Request) (func(b *Ballot, messages int), error)) Rule {
 	r.replay = replay
 	return r
 }
 
-// A Process votes.
+// A Process votes on the request that the rule was prepared for.
 type Process func(*Ballot)
 
-// A Reason says why: which rule, in its own words, and which atom pulled this one
-// in, or itself. Many goroutines may read it.
-type Reason struct {
-	Rule string            `json:"rule"`
-	Text string            `json:"text"`
-	Via  transcript.AtomID `json:"via"`
-}
-
-// A Pipeline is a set of rules that has been found to be possible. It may be used
-// by many goroutines.
+// A Pipeline is a set of rules that can run together.
 type Pipeline struct {
-	rules []Rule
-	// onlyArriving is set for the rules that vote on results as they arrive.
-	onlyArriving bool
+	rules        []Rule
+	onlyArriving bool // the pipeline has the rules for arriving results
 }
 
-// A PipelineError says why rules cannot run together, and names them. Many goroutines may
-// read it.
+// Rules returns the rules in the order in which they vote.
+func (p *Pipeline) Rules() []Rule { return slices.Clone(p.rules) }
+
+// A PipelineError names the rules that cannot run together.
 type PipelineError struct {
-	Rules  []string // the rules concerned; a circle in order
+	Rules  []string // the rules concerned; for a circle, in order
 	Reason string
 }
 
 func (e *PipelineError) Error() string { return "compile rules: " + e.Reason }
 
-// Compile checks that the rules can run together and derives an order. Nothing is
-// run if they cannot: a name that is missing or stands twice, a circle, two rules
-// that exclude each other are a *PipelineError.
+// Compile checks that rules can run together, and orders them. The error is a *PipelineError if a name is
+// missing or used twice, rules exclude each other, or After and Before form a circle.
 func Compile(rules ...Rule) (*Pipeline, error) {
-	byName := make(map[string]int)
+	index := make(map[string]int)
 	for i, r := range rules {
-		switch _, twice := byName[r.Name]; {
+		_, isDuplicate := index[r.Name]
+		switch {
 		case r.Name == "":
 			return nil, &PipelineError{[]string{r.Name}, fmt.Sprintf("rule %d has no name", i)}
 		case r.Prepare == nil:
 			return nil, &PipelineError{[]string{r.Name}, fmt.Sprintf("rule %q has no Prepare", r.Name)}
-		case twice:
+		case isDuplicate:
 			return nil, &PipelineError{[]string{r.Name}, fmt.Sprintf("rule %q stands twice", r.Name)}
 		}
-		byName[r.Name] = i
+		index[r.Name] = i
 	}
-	after, err := edges(rules, byName)
+	predecessors, err := findPredecessors(rules, index)
 	if err != nil {
 		return nil, err
 	}
-	order, err := sortRules(rules, after)
+	sorted, err := sortRules(rules, predecessors)
 	if err != nil {
 		return nil, err
 	}
-	return &Pipeline{rules: order}, nil
+	return &Pipeline{rules: sorted}, nil
 }
 
-// edges returns, for each rule, those it comes after.
-func edges(rules []Rule, byName map[string]int) ([][]int, error) {
-	after := make([][]int, len(rules))
-	look := func(r Rule, name, how string) (int, bool, error) {
-		bare := strings.TrimPrefix(name, "?")
-		j, ok := byName[bare]
-		if !ok && bare == name {
-			return 0, false, &PipelineError{[]string{r.Name, name}, fmt.Sprintf("rule %q wants to run %s %q, which is not in the pipeline; the rules are %s", r.Name, how, name, strings.Join(names(rules), ", "))}
-		}
-		return j, ok, nil
-	}
+// findPredecessors returns, for each rule, the rules that it comes after.
+func findPredecessors(rules []Rule, index map[string]int) ([][]int, error) {
+	predecessors := make([][]int, len(rules))
 	for i, r := range rules {
 		for _, name := range r.Excludes {
-			if _, ok := byName[strings.TrimPrefix(name, "?")]; ok {
+			if _, found := index[strings.TrimPrefix(name, "?")]; found {
 				return nil, &PipelineError{[]string{r.Name, name}, fmt.Sprintf("rules %q and %q exclude each other", r.Name, name)}
 			}
 		}
-		for _, name := range r.After {
-			j, ok, err := look(r, name, "after")
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				after[i] = append(after[i], j)
-			}
+		after, err := findRules(rules, index, r, "after", r.After)
+		if err != nil {
+			return nil, err
 		}
-		for _, name := range r.Before {
-			j, ok, err := look(r, name, "before")
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				after[j] = append(after[j], i)
-			}
+		before, err := findRules(rules, index, r, "before", r.Before)
+		if err != nil {
+			return nil, err
+		}
+		predecessors[i] = append(predecessors[i], after...)
+		for _, successor := range before {
+			predecessors[successor] = append(predecessors[successor], i)
 		}
 	}
-	return after, nil
+	return predecessors, nil
 }
 
-// sortRules sorts by constraint, then by name, so that the order in which the
-// rules were given does not matter.
-func sortRules(rules []Rule, after [][]int) ([]Rule, error) {
+// findRules returns the rules that a rule names in After or Before. It leaves out optional rules that are
+// not in the pipeline.
+func findRules(rules []Rule, index map[string]int, r Rule, relation string, names []string) (found []int, err error) {
+	for _, name := range names {
+		bare, isOptional := strings.CutPrefix(name, "?")
+		i, ok := index[bare]
+		switch {
+		case ok:
+			found = append(found, i)
+		case !isOptional:
+			reason := fmt.Sprintf("rule %q wants to run %s %q, which is not in the pipeline; the rules are %s", r.Name, relation, name, strings.Join(ruleNames(rules), ", "))
+			return nil, &PipelineError{[]string{r.Name, name}, reason}
+		}
+	}
+	return found, nil
+}
+
+// sortRules sorts rules by After and Before and then by name, so that the order of its input does not
+// matter.
+func sortRules(rules []Rule, predecessors [][]int) ([]Rule, error) {
 	done := make([]bool, len(rules))
-	var order []Rule
-	for len(order) < len(rules) {
+	var sorted []Rule
+	for len(sorted) < len(rules) {
 		next := -1
 		for i, r := range rules {
-			ready := !done[i] && !slices.ContainsFunc(after[i], func(j int) bool { return !done[j] })
-			if ready && (next < 0 || r.Name < rules[next].Name) {
+			isReady := !done[i] && !slices.ContainsFunc(predecessors[i], func(j int) bool { return !done[j] })
+			if isReady && (next < 0 || r.Name < rules[next].Name) {
 				next = i
 			}
 		}
 		if next < 0 {
-			circle := circleOf(rules, after, done)
+			circle := findCircle(rules, predecessors, done)
 			return nil, &PipelineError{circle, "rules wait for each other in a circle: " + strings.Join(append(circle, circle[0]), " → ")}
 		}
 		done[next] = true
-		order = append(order, rules[next])
+		sorted = append(sorted, rules[next])
 	}
-	return order, nil
+	return sorted, nil
 }
 
-// circleOf walks backwards from a rule that waits until it meets one again.
-func circleOf(rules []Rule, after [][]int, done []bool) []string {
+// findCircle returns rules that wait for each other. It follows predecessors that are not done until it
+// meets a rule again.
+func findCircle(rules []Rule, predecessors [][]int, done []bool) []string {
 	i := slices.Index(done, false)
 	var path []int
 	for !slices.Contains(path, i) {
 		path = append(path, i)
-		for _, j := range after[i] {
-			if !done[j] {
-				i = j
-				break
-			}
-		}
+		next := slices.IndexFunc(predecessors[i], func(j int) bool { return !done[j] })
+		i = predecessors[i][next]
 	}
 	var circle []string
 	for _, j := range path[slices.Index(path, i):] {
@@ -182,13 +173,18 @@ func circleOf(rules []Rule, after [][]int, done []bool) []string {
 	return circle
 }
 
-func names(rules []Rule) []string {
-	all := make([]string, len(rules))
+func ruleNames(rules []Rule) []string {
+	names := make([]string, len(rules))
 	for i, r := range rules {
-		all[i] = r.Name
+		names[i] = r.Name
 	}
-	return all
+	return names
 }
 
-// Rules returns the rules in the order that was derived.
-func (p *Pipeline) Rules() []Rule { return slices.Clone(p.rules) }
+// A Reason gives the rule that caused a decision, its text, and the atom that pulled in this one: another
+// atom, or itself.
+type Reason struct {
+	Rule string            `json:"rule"`
+	Text string            `json:"text"`
+	Via  transcript.AtomID `json:"via"`
+}

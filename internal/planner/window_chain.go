@@ -215,7 +215,7 @@ func (c *chain) drop(limits *constraints, a transcript.AtomID, step windowStep) 
 				}
 			}
 		}
-		for _, dependent := range limits.needs.By(a) {
+		for _, dependent := range limits.needs.Dependents(a) {
 			// Later atoms are not gone yet: they bring back the atoms that they need.
 			if atoms[dependent].First < limits.end && !c.isGone(dependent) {
 				queue = append(queue, dependent)

@@ -416,7 +416,7 @@ func (s *windowSearch) dropUnlessNeeded(a transcript.AtomID, step windowStep) {
 // need each other are dropped together and do not count.
 func (s *windowSearch) isNeeded(a transcript.AtomID) bool {
 	graph := s.limits.needs
-	if len(graph.By(a)) == 0 {
+	if len(graph.Dependents(a)) == 0 {
 		return false
 	}
 	turn := func(a transcript.AtomID) int { return s.t.Messages()[s.t.Atoms()[a].First].Turn }
@@ -425,7 +425,7 @@ func (s *windowSearch) isNeeded(a transcript.AtomID) bool {
 	}
 	queue, seen := []transcript.AtomID{a}, map[transcript.AtomID]bool{a: true}
 	for i := 0; i < len(queue); i++ {
-		for _, dependent := range slices.Backward(graph.By(queue[i])) { // the newest ones remain longest
+		for _, dependent := range slices.Backward(graph.Dependents(queue[i])) { // the newest ones remain longest
 			if seen[dependent] || !remains(dependent) || slices.Contains(graph.Of(a), dependent) {
 				continue
 			}
