@@ -40,14 +40,14 @@ func isATIF(o object) bool {
 }
 
 func (a atif) read(l *Log) {
-	whole := ""
+	defaultModel := ""
 	if at, ok := l.documentSpan(); ok {
-		whole = objectAt(l.raw, at).Object("agent").Text("model_name")
+		defaultModel = objectAt(l.raw, at).Object("agent").Text("model_name")
 	}
 	l.readListDocument("steps", func(b *bodyBuilder, u int, step object, pairs *pairCounts) (model string) {
 		a.appendStep(l, b, u, step, pairs)
 		if model = step.Text("model_name"); model == "" {
-			model = whole
+			model = defaultModel
 		}
 		return model
 	})
@@ -226,10 +226,10 @@ func (atif) shortenStep(e *edits, t *Thread, group unitGroup) {
 	for i := at; i < end; i++ {
 		p, ok := group.kept[i]
 		place := t.sources[i].blockSpans[0]
-		switch was := e.file.raw[place.Start:place.End]; {
+		switch old := e.file.raw[place.Start:place.End]; {
 		case !ok:
 		case p.raw == nil:
-			results = append(results, was)
+			results = append(results, old)
 		default:
 			x := objectAt(p.raw, jsonspan.Span{End: len(p.raw)})
 			for _, b := range x.List("content") {
@@ -238,7 +238,7 @@ func (atif) shortenStep(e *edits, t *Thread, group unitGroup) {
 				if r.Text("type") == "tool_result" {
 					said = resultText(x.Raw, r)
 				}
-				results = append(results, setMembers(was, "content", said))
+				results = append(results, setMembers(old, "content", said))
 			}
 		}
 	}

@@ -19,8 +19,8 @@ func (m *messageBuilder) add(block []byte, at jsonspan.Span) {
 }
 
 // addText adds an Anthropic text block. A value that is not a JSON string becomes an empty text.
-func (m *messageBuilder) addText(said []byte, at jsonspan.Span) {
-	m.add(textBlock(stringOrEmpty(said)), at)
+func (m *messageBuilder) addText(text []byte, at jsonspan.Span) {
+	m.add(textBlock(stringOrEmpty(text)), at)
 }
 
 func (m *messageBuilder) addCall(id, name string, input []byte, at jsonspan.Span) {
@@ -33,7 +33,7 @@ func (m *messageBuilder) addCall(id, name string, input []byte, at jsonspan.Span
 	m.add(write("type", "tool_use", "id", id, "name", name, "input", input), at)
 }
 
-func (m *messageBuilder) addResult(id string, said [][]byte, failed bool, at jsonspan.Span) {
+func (m *messageBuilder) addResult(id string, content [][]byte, failed bool, at jsonspan.Span) {
 	if m.counts != nil {
 		m.counts.results[id]++
 	}
@@ -41,7 +41,7 @@ func (m *messageBuilder) addResult(id string, said [][]byte, failed bool, at jso
 	if failed {
 		mark = []byte("true")
 	}
-	m.add(write("type", "tool_result", "tool_use_id", id, "content", array(said...), "is_error", mark), at)
+	m.add(write("type", "tool_result", "tool_use_id", id, "content", array(content...), "is_error", mark), at)
 }
 
 // appendTo adds the collected blocks to b as one message. It returns the number of messages added,
@@ -56,15 +56,15 @@ func (m *messageBuilder) appendTo(b *bodyBuilder, unit int, role string) int {
 
 // roleOf returns "assistant" for the names that agents use for the model, and "user" for all
 // others.
-func roleOf(said string) string {
-	if said == "assistant" || said == "model" {
+func roleOf(name string) string {
+	if name == "assistant" || name == "model" {
 		return "assistant"
 	}
 	return "user"
 }
 
 // textBlock returns an Anthropic text block.
-func textBlock(said any) []byte { return write("type", "text", "text", said) }
+func textBlock(text any) []byte { return write("type", "text", "text", text) }
 
 // stringOrEmpty returns raw if it is a JSON string, else an empty JSON string.
 func stringOrEmpty(raw []byte) []byte {

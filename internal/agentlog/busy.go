@@ -34,8 +34,8 @@ func (b *Busy) CheckIdle(name string, st fs.FileInfo) error {
 	}
 	written := st.ModTime()
 	for _, k := range Originals(name) { // Pare's own recent write does not count
-		if was, err := os.Stat(k.Backup); err == nil && k.Path == name {
-			written = atomicfile.WrittenBefore(st, was)
+		if old, err := os.Stat(k.Backup); err == nil && k.Path == name {
+			written = atomicfile.WrittenBefore(st, old)
 			break
 		}
 	}

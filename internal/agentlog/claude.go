@@ -153,14 +153,14 @@ func (c claude) read(l *Log) {
 }
 
 // repeatedUUID reports a line with the uuid of an earlier line: either a copy or a different line.
-func (l *Log) repeatedUUID(first, again int) {
-	a, b := l.units[first].span, l.units[again].span
+func (l *Log) repeatedUUID(first, repeated int) {
+	a, b := l.units[first].span, l.units[repeated].span
 	if string(l.raw[a.Start:a.End]) == string(l.raw[b.Start:b.End]) {
-		l.duplicates = append(l.duplicates, again)
-		l.damageAt(b.Start, l.units[again].line, "duplicate-line")
+		l.duplicates = append(l.duplicates, repeated)
+		l.damageAt(b.Start, l.units[repeated].line, "duplicate-line")
 		return
 	}
-	l.damageAt(b.Start, l.units[again].line, "duplicate-uuid")
+	l.damageAt(b.Start, l.units[repeated].line, "duplicate-uuid")
 }
 
 // isSent reports whether the agent sends the message. It omits its own error notes and blank
@@ -181,7 +181,7 @@ func (t *claudeTree) addThreads(side bool) {
 	}
 	all, messages := newPairCounts(), 0
 	ids, last := make(map[string]int), ""
-	mine := make([]int, 0, n)
+	candidates := make([]int, 0, n)
 	for i := range t.entries {
 		e := &t.entries[i]
 		if e.isSide != side || !e.isMessage {
@@ -198,7 +198,7 @@ func (t *claudeTree) addThreads(side bool) {
 		if !e.hasMessage() {
 			continue
 		}
-		mine = append(mine, i)
+		candidates = append(candidates, i)
 		for _, id := range e.calls {
 			all.calls[id]++
 		}
@@ -206,18 +206,18 @@ func (t *claudeTree) addThreads(side bool) {
 			all.results[id]++
 		}
 	}
-	if len(mine) == 0 {
+	if len(candidates) == 0 {
 		return
 	}
 	t.file.addToTally(all, messages)
 	if side {
-		for _, group := range t.agentGroups(mine) {
+		for _, group := range t.agentGroups(candidates) {
 			t.addLiveThread(group, "side "+t.agentName(group), Side, all)
 		}
 	} else {
-		t.addLiveThread(t.ownLines(mine), "main", Main, all)
+		t.addLiveThread(t.ownLines(candidates), "main", Main, all)
 	}
-	t.addDormantThread(mine, side, all)
+	t.addDormantThread(candidates, side, all)
 }
 
 // agentName names the conversation of a sub-agent after its id or its first line.
@@ -229,10 +229,10 @@ func (t *claudeTree) agentName(group []int) string {
 }
 
 // agentGroups groups side-chain lines by the id of their agent or, without one, by their root.
-func (t *claudeTree) agentGroups(mine []int) [][]int {
+func (t *claudeTree) agentGroups(candidates []int) [][]int {
 	byKey := make(map[string]int)
 	var groups [][]int
-	for _, i := range mine {
+	for _, i := range candidates {
 		key := "agent " + t.entries[i].agent
 		if t.entries[i].agent == "" {
 			key = fmt.Sprint("root ", t.rootOf(i))
@@ -253,19 +253,19 @@ var claudePrompt = write("role", "user", "content", promptText)
 
 // addLiveThread adds the thread that the agent sends when it resumes from the newest leaf of the
 // given lines.
-func (t *claudeTree) addLiveThread(mine []int, name string, kind Kind, all *pairCounts) {
-	leaf, named := t.leafOf(mine), -1
+func (t *claudeTree) addLiveThread(candidates []int, name string, kind Kind, all *pairCounts) {
+	leaf, named := t.leafOf(candidates), -1
 	if kind == Main {
 		leaf, named = t.resumePoint(leaf)
 	}
-	path := t.pathTo(leaf, len(mine)+1)
+	path := t.pathTo(leaf, len(candidates)+1)
 	path, kept := t.insertPreserved(path)
 	if path == nil { // lines without links are in file order
-		path = mine
+		path = candidates
 	}
 	model := t.lastModel(path)
 	if model == "" { // all replies precede a compaction
-		model = t.lastModel(mine)
+		model = t.lastModel(candidates)
 	}
 	order, last := t.sendOrder(path, all), -1
 	b := t.newBodyBuilder(model, order, func(i int) bool { return t.entries[i].isSent() })
@@ -337,16 +337,16 @@ func (t *claudeTree) lastModel(path []int) string {
 }
 
 // addDormantThread adds one thread with the lines that no other thread contains.
-func (t *claudeTree) addDormantThread(mine []int, side bool, all *pairCounts) {
+func (t *claudeTree) addDormantThread(candidates []int, side bool, all *pairCounts) {
 	name := "dormant"
 	if side {
 		name = "dormant side"
 	}
-	if !slices.ContainsFunc(mine, func(i int) bool { return !t.used[i] }) {
+	if !slices.ContainsFunc(candidates, func(i int) bool { return !t.used[i] }) {
 		return
 	}
-	b := t.newBodyBuilder("", mine, func(i int) bool { return !t.used[i] })
-	for _, i := range mine {
+	b := t.newBodyBuilder("", candidates, func(i int) bool { return !t.used[i] })
+	for _, i := range candidates {
 		if !t.used[i] {
 			t.appendEntry(b, i)
 		}

@@ -51,36 +51,36 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 		}
 	}
 	uuids := make(map[string]string) // by old uuid: the uuid of the copy
-	near := t.sources[max(0, from-1)].unit
+	neighbor := t.sources[max(0, from-1)].unit
 	for _, p := range pieces[from:] {
 		stamp = nextMillisecond(stamp)
 		var line []byte
 		if p.message < 0 {
-			line, parent = e.newLine(tree, p, near, parent, stamp)
+			line, parent = e.newLine(tree, p, neighbor, parent, stamp)
 		} else {
-			near = t.sources[p.message].unit
-			line, parent = e.copyLine(tree, p, near, parent, stamp, uuids)
+			neighbor = t.sources[p.message].unit
+			line, parent = e.copyLine(tree, p, neighbor, parent, stamp, uuids)
 		}
 		e.appended = append(e.appended, line)
 	}
 	if t.Kind == Main {
-		e.appended = append(e.appended, e.lastPrompt(tree, near, parent))
+		e.appended = append(e.appended, e.lastPrompt(tree, neighbor, parent))
 	}
 	return true
 }
 
 // lastPrompt returns the last-prompt line by which versions since 2.1 find the leaf. It repeats the
 // text of the file's previous one.
-func (e *edits) lastPrompt(c *claudeThread, near int, leaf string) []byte {
-	var said []byte
+func (e *edits) lastPrompt(c *claudeThread, neighbor int, leaf string) []byte {
+	var text []byte
 	for i := len(c.entries) - 1; i >= 0; i-- {
 		if c.entries[i].kind == "last-prompt" {
-			said = e.file.object(i).Value("lastPrompt")
+			text = e.file.object(i).Value("lastPrompt")
 			break
 		}
 	}
-	session := e.file.object(near).Mark("sessionId")
-	return write("type", "last-prompt", "lastPrompt", said, "leafUuid", leaf, "sessionId", session)
+	session := e.file.object(neighbor).Mark("sessionId")
+	return write("type", "last-prompt", "lastPrompt", text, "leafUuid", leaf, "sessionId", session)
 }
 
 // messageStart moves from back until no earlier line is a part of a message that continues after
@@ -118,15 +118,15 @@ func messageStart(t *Thread, from int) int {
 // missing parent precedes it, it has no parent itself, or it shares its line with another object.
 // It returns the number of messages if there is none.
 func firstBehindGap(l *Log, t *Thread) int {
-	behind, gap := make(map[int]bool), false
+	following, gap := make(map[int]bool), false
 	for _, u := range t.claude.path {
 		if _, ok := l.newParents[u]; ok || !l.units[u].alone {
 			gap = true
 		}
-		behind[u] = gap
+		following[u] = gap
 	}
 	for i, p := range t.sources {
-		if _, loose := l.newParents[p.unit]; loose || behind[p.unit] || !l.units[p.unit].alone {
+		if _, loose := l.newParents[p.unit]; loose || following[p.unit] || !l.units[p.unit].alone {
 			return i
 		}
 	}

@@ -40,10 +40,10 @@ func (w *threadWriter) write(pieces []piece) {
 		w.edits.links.removed[u] = true
 	}
 	leaf := w.lastUUID
-	stays := longestIncreasing(pieces)
+	inPlace := longestIncreasing(pieces)
 	for k, p := range pieces { // a line whose parent was lost together with its call has no valid place yet
 		if p.message >= 0 && t.claude.orphanResults[t.sources[p.message].unit] != "" {
-			stays[k] = false
+			inPlace[k] = false
 		}
 	}
 	// next holds, by piece, the next unit of the path that stays. Results remain children of their
@@ -51,29 +51,29 @@ func (w *threadWriter) write(pieces []piece) {
 	next := make([]int, len(pieces))
 	for k, ahead := len(pieces)-1, -1; k >= 0; k-- {
 		next[k] = ahead
-		if !stays[k] {
+		if !inPlace[k] {
 			continue
 		}
 		if u := t.sources[pieces[k].message].unit; w.onPath[u] && (t.claude.entries[u].isAssistant || t.claude.entries[u].hasNonResult) {
 			ahead = u
 		}
 	}
-	near := t.sources[0].unit // the previous line, whose members new lines copy
+	neighbor := t.sources[0].unit // the previous line, whose members new lines copy
 	for k, p := range pieces {
 		if p.message >= 0 {
-			near = t.sources[p.message].unit
+			neighbor = t.sources[p.message].unit
 			if p.raw != nil {
-				w.edits.setMembers(near, "message", w.edits.file.withContent(t.claude.entries[near].message, p.raw))
+				w.edits.setMembers(neighbor, "message", w.edits.file.withContent(t.claude.entries[neighbor].message, p.raw))
 			}
 		}
 		switch {
-		case stays[k]:
+		case inPlace[k]:
 		case p.offPath:
 			w.attachToCall(p)
 		case p.message < 0:
-			w.insertNew(p, near, next[k])
+			w.insertNew(p, neighbor, next[k])
 		default:
-			w.moveLine(near, next[k])
+			w.moveLine(neighbor, next[k])
 		}
 	}
 	if c := t.claude; c.leafNamer >= 0 && w.lastUUID != leaf { // otherwise the agent would resume before the new lines
@@ -93,8 +93,8 @@ func (l *Log) withContent(at jsonspan.Span, message []byte) []byte {
 // right after their calls. The provider treats these messages as one turn, but the agent looks for
 // results only after the call and omits others.
 func moveResultsToCalls(t *Thread, pieces []piece) []piece {
-	behind := make(map[int][][]byte) // by piece: the results to insert after it
-	var at map[int]int               // pieces by unit
+	following := make(map[int][][]byte) // by piece: the results to insert after it
+	var at map[int]int                  // pieces by unit
 	for index, p := range pieces {
 		if p.message >= 0 || p.role != transcript.User {
 			continue
@@ -118,7 +118,7 @@ func moveResultsToCalls(t *Thread, pieces []piece) []piece {
 				}
 			}
 			if end < index {
-				behind[end] = append(behind[end], raw)
+				following[end] = append(following[end], raw)
 			} else {
 				stay = append(stay, raw)
 			}
@@ -130,16 +130,16 @@ func moveResultsToCalls(t *Thread, pieces []piece) []piece {
 			}
 		}
 	}
-	if len(behind) == 0 {
+	if len(following) == 0 {
 		return pieces
 	}
-	out := make([]piece, 0, len(pieces)+len(behind))
+	out := make([]piece, 0, len(pieces)+len(following))
 	for index, p := range pieces {
 		if p.message >= 0 || p.raw != nil {
 			out = append(out, p)
 		}
-		if behind[index] != nil {
-			out = append(out, piece{message: -1, raw: write("role", "user", "content", array(behind[index]...)), role: transcript.User})
+		if following[index] != nil {
+			out = append(out, piece{message: -1, raw: write("role", "user", "content", array(following[index]...)), role: transcript.User})
 		}
 	}
 	return out
@@ -268,13 +268,13 @@ func (w *threadWriter) attachToCall(p piece) {
 	x.after = append(x.after, line)
 }
 
-func (w *threadWriter) insertNew(p piece, near, next int) {
+func (w *threadWriter) insertNew(p piece, neighbor, next int) {
 	parent := w.parentBefore(next)
-	stamp := w.thread.claude.entries[near].timestamp
+	stamp := w.thread.claude.entries[neighbor].timestamp
 	if next < 0 {
 		stamp = w.lastTimestamp
 	}
-	line, uuid := w.edits.newLine(w.thread.claude, p, near, parent, stamp)
+	line, uuid := w.edits.newLine(w.thread.claude, p, neighbor, parent, stamp)
 	if next < 0 {
 		w.lastTimestamp = nextMillisecond(stamp)
 	}

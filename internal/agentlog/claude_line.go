@@ -20,9 +20,9 @@ func uuidOrNull(uuid string) []byte {
 var copiedMembers = []string{"isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch", "slug", "agentId", "entrypoint", "sessionKind", "session_id"}
 
 // newLine returns a new line and its uuid. Everything in it is derived from the message and the
-// neighbor near.
-func (e *edits) newLine(c *claudeThread, p piece, near int, parent, stamp string) (line []byte, uuid string) {
-	o := e.file.object(near)
+// neighbor.
+func (e *edits) newLine(c *claudeThread, p piece, neighbor int, parent, stamp string) (line []byte, uuid string) {
+	o := e.file.object(neighbor)
 	if _, ok := c.index[parent]; !ok && !e.mintedIDs[parent] {
 		parent = ""
 	}
@@ -35,7 +35,7 @@ func (e *edits) newLine(c *claudeThread, p piece, near int, parent, stamp string
 	if p.role == transcript.Assistant {
 		kind = "assistant"
 	} else {
-		pairs = append(pairs, "promptId", e.promptID(c, near))
+		pairs = append(pairs, "promptId", e.promptID(c, neighbor))
 	}
 	pairs = append(pairs, "type", kind, "message", p.raw)
 	source := e.callLine(c, p.raw)
@@ -49,12 +49,12 @@ func (e *edits) newLine(c *claudeThread, p piece, near int, parent, stamp string
 	return write(pairs...), uuid
 }
 
-// promptID returns the promptId of the nearest user line among near and its ancestors, or nil if
+// promptID returns the promptId of the nearest user line among neighbor and its ancestors, or nil if
 // the agent writes none.
-func (e *edits) promptID(c *claudeThread, near int) []byte {
+func (e *edits) promptID(c *claudeThread, neighbor int) []byte {
 	var asked []int
 	var id []byte
-	for u, ok := near, true; ok; u, ok = c.index[c.entries[u].parent] {
+	for u, ok := neighbor, true; ok; u, ok = c.index[c.entries[u].parent] {
 		if known, ok := e.links.promptIDs[u]; ok {
 			id = known
 			break

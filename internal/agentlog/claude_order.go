@@ -139,9 +139,9 @@ func (t *claudeTree) linkResult(result, call int) {
 // answersSiblings reports whether the results of a line, whose parent is left out, answer calls of
 // that line's siblings. Claude Code 1.0 makes the results of all calls children of the last line of
 // a message, so a kill between two results leaves such a line.
-func (t *claudeTree) answersSiblings(result int, group, beside []int) bool {
+func (t *claudeTree) answersSiblings(result int, group, siblings []int) bool {
 	return !slices.ContainsFunc(t.entries[result].results, func(id string) bool {
-		return !slices.ContainsFunc(beside, func(g int) bool {
+		return !slices.ContainsFunc(siblings, func(g int) bool {
 			return slices.Contains(t.entries[g].calls, id) && slices.Contains(group, g)
 		})
 	})
@@ -150,17 +150,17 @@ func (t *claudeTree) answersSiblings(result int, group, beside []int) bool {
 // answeredMessages returns the ids of the messages on a path whose calls were all answered: the
 // model replied to the results, or a line is lost after them.
 func (t *claudeTree) answeredMessages(path []int) map[string]bool {
-	whole := make(map[string]bool)
+	complete := make(map[string]bool)
 	last, results := "", false
 	for _, i := range path {
 		if _, gap := t.file.newParents[i]; gap {
-			whole[last] = true
+			complete[last] = true
 		}
 		switch e := &t.entries[i]; {
 		case !e.hasMessage():
 		case e.isAssistant:
 			if e.id != last && results {
-				whole[last] = true
+				complete[last] = true
 			}
 			last, results = e.id, results && e.id == last
 		case e.hasNonResult:
@@ -169,8 +169,8 @@ func (t *claudeTree) answeredMessages(path []int) map[string]bool {
 			results = true
 		}
 	}
-	delete(whole, "")
-	return whole
+	delete(complete, "")
+	return complete
 }
 
 // orphanedMessage returns the id of the message that a line of results follows directly, if the
@@ -215,7 +215,7 @@ func (t *claudeTree) answeredCalls(path []int) map[string]bool {
 
 // linesOfMessage returns the lines of the message at the start of path, in order. Results may come
 // between them; any other line ends the message.
-func (t *claudeTree) linesOfMessage(group, path, beside []int) []int {
+func (t *claudeTree) linesOfMessage(group, path, siblings []int) []int {
 	first := &t.entries[path[0]]
 	for _, i := range path {
 		e := &t.entries[i]
@@ -225,12 +225,12 @@ func (t *claudeTree) linesOfMessage(group, path, beside []int) []int {
 		if !e.isAssistant || e.id != first.id {
 			break
 		}
-		for len(group) > 0 && len(beside) > 0 && beside[0] < i { // they precede it in the file
-			group, beside = append(group, beside[0]), beside[1:]
+		for len(group) > 0 && len(siblings) > 0 && siblings[0] < i { // they precede it in the file
+			group, siblings = append(group, siblings[0]), siblings[1:]
 		}
 		group = append(group, i)
 	}
-	group = append(group, beside...)
+	group = append(group, siblings...)
 	return slices.DeleteFunc(group, func(i int) bool {
 		return t.entries[i].isSide != first.isSide || t.entries[i].agent != first.agent
 	})

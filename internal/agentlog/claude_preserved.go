@@ -136,8 +136,8 @@ func (p *preservedLines) rewrite(e *edits, c *claudeThread) {
 		return
 	}
 	b := e.unitBytes(p.boundary)
-	whole := objectOf(b)
-	meta := whole.Object("compactMetadata")
+	root := objectOf(b)
+	meta := root.Object("compactMetadata")
 	raw := b[meta.Span.Start:meta.Span.End]
 	set := func(name string, pairs ...any) {
 		m := objectOf(raw)

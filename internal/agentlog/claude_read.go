@@ -178,11 +178,11 @@ func (r *claudeReader) readHasText() bool {
 	if kind != jsonspan.String || at.Len() == 0 {
 		return false
 	}
-	said := r.line[at.Start:at.End]
-	if c := said[0]; c > ' ' && c < 0x80 && c != '\\' {
+	text := r.line[at.Start:at.End]
+	if c := text[0]; c > ' ' && c < 0x80 && c != '\\' {
 		return true
 	}
-	return strings.TrimSpace(string(jsonspan.Decode(nil, said))) != ""
+	return strings.TrimSpace(string(jsonspan.Decode(nil, text))) != ""
 }
 
 // fillMessage adds the members of the message to the entry.

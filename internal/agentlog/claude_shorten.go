@@ -8,47 +8,47 @@ import "github.com/pare-llm/pare"
 // version can preserve a part of a line.
 func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	tree := t.claude
-	near, stamp := t.sources[len(t.sources)-1].unit, ""
+	neighbor, stamp := t.sources[len(t.sources)-1].unit, ""
 	for i := range tree.entries {
 		if en := &tree.entries[i]; en.inTree && !en.isSide && millis(en.timestamp) > millis(stamp) {
 			stamp = en.timestamp
 		}
 	}
 	stamp = nextMillisecond(stamp)
-	line, parent := e.boundary(tree, near, stamp, e.file.Size(t).Tokens)
+	line, parent := e.boundary(tree, neighbor, stamp, e.file.Size(t).Tokens)
 	e.appended = append(e.appended, line)
-	beside := attachments(t)
+	attached := attachments(t)
 	uuids := make(map[string]string) // by old uuid: the uuid of the copy
 	for _, p := range buildPieces(t, t.Request, plan.Result(), false) {
 		stamp = nextMillisecond(stamp)
 		if p.message < 0 {
-			line, parent = e.newLine(tree, p, near, parent, stamp)
+			line, parent = e.newLine(tree, p, neighbor, parent, stamp)
 			if text := firstText(objectOf(p.raw)); isSummary(text) {
 				line = setMembers(line, "isVisibleInTranscriptOnly", []byte("true"), "isCompactSummary", []byte("true"))
 			}
 			e.appended = append(e.appended, line)
 			continue
 		}
-		near = t.sources[p.message].unit
-		line, parent = e.copyLine(tree, p, near, parent, stamp, uuids)
+		neighbor = t.sources[p.message].unit
+		line, parent = e.copyLine(tree, p, neighbor, parent, stamp, uuids)
 		e.appended = append(e.appended, withoutOldUsage(line, p.raw != nil))
-		for _, u := range beside[near] {
+		for _, u := range attached[neighbor] {
 			stamp = nextMillisecond(stamp)
 			parent = e.mintUUID(tree, parent, e.unitBytes(u))
 			e.appended = append(e.appended, e.file.object(u).With("parentUuid", uuidOrNull(objectOf(line).Text("uuid")), "uuid", parent, "timestamp", stamp))
 			line = e.appended[len(e.appended)-1]
 		}
 	}
-	e.appended = append(e.appended, e.lastPrompt(tree, near, parent))
+	e.appended = append(e.appended, e.lastPrompt(tree, neighbor, parent))
 	return nil
 }
 
 // boundary returns a compaction boundary and its uuid.
-func (e *edits) boundary(c *claudeThread, near int, stamp string, tokens int) (line []byte, uuid string) {
-	o := e.file.object(near)
+func (e *edits) boundary(c *claudeThread, neighbor int, stamp string, tokens int) (line []byte, uuid string) {
+	o := e.file.object(neighbor)
 	meta := write("trigger", "manual", "preTokens", tokens)
-	uuid = e.mintUUID(c, c.entries[near].uuid, meta)
-	pairs := []any{"parentUuid", []byte("null"), "logicalParentUuid", uuidOrNull(c.entries[near].uuid)}
+	uuid = e.mintUUID(c, c.entries[neighbor].uuid, meta)
+	pairs := []any{"parentUuid", []byte("null"), "logicalParentUuid", uuidOrNull(c.entries[neighbor].uuid)}
 	for _, name := range copiedMembers {
 		pairs = append(pairs, name, o.Mark(name))
 	}
@@ -60,18 +60,18 @@ func (e *edits) boundary(c *claudeThread, near int, stamp string, tokens int) (l
 // counts of its request, which would make the agent compact again immediately, and, if the content
 // has changed, the raw tool result.
 func withoutOldUsage(line []byte, changed bool) []byte {
-	whole := objectOf(line)
+	record := objectOf(line)
 	if changed {
-		line = whole.Without("toolUseResult")
-		whole = objectOf(line)
+		line = record.Without("toolUseResult")
+		record = objectOf(line)
 	}
-	message := whole.Object("message")
+	message := record.Object("message")
 	used := message.Object("usage")
 	if len(used.Members) == 0 {
 		return line
 	}
 	now := zeroCounts(used, "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
-	return whole.With("message", message.With("usage", now))
+	return record.With("message", message.With("usage", now))
 }
 
 // attachments returns, by message unit, the attachment lines that follow it on the path. The agent

@@ -88,15 +88,15 @@ func (t *claudeTree) reportStrays() {
 	if t.strays == nil {
 		return
 	}
-	var mine []int
+	var candidates []int
 	for i := range t.entries {
 		if e := &t.entries[i]; e.inTree && !t.strays[i] && e.hasMessage() && !e.isSide {
-			mine = append(mine, i)
+			candidates = append(candidates, i)
 		}
 	}
 	newest := int64(0)
-	if mine != nil {
-		newest = millis(t.entries[t.leafOf(mine)].timestamp)
+	if candidates != nil {
+		newest = millis(t.entries[t.leafOf(candidates)].timestamp)
 	}
 	for i := range t.entries {
 		if e := &t.entries[i]; t.strays[i] && e.isChained() && millis(e.timestamp) >= newest {
@@ -107,13 +107,13 @@ func (t *claudeTree) reportStrays() {
 }
 
 // ownLines returns the lines that are not strays, or all lines if every line is one.
-func (t *claudeTree) ownLines(mine []int) []int {
+func (t *claudeTree) ownLines(candidates []int) []int {
 	if t.strays == nil {
-		return mine
+		return candidates
 	}
-	kept := slices.DeleteFunc(slices.Clone(mine), func(i int) bool { return t.strays[i] })
+	kept := slices.DeleteFunc(slices.Clone(candidates), func(i int) bool { return t.strays[i] })
 	if len(kept) == 0 {
-		return mine
+		return candidates
 	}
 	return kept
 }

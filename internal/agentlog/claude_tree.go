@@ -74,10 +74,10 @@ func (t *claudeTree) rootOf(i int) int {
 
 // leafOf returns the newest message without a following message, as the agent does: by time, or by
 // position if times are equal or missing.
-func (t *claudeTree) leafOf(mine []int) int {
+func (t *claudeTree) leafOf(candidates []int) int {
 	inner := t.marks
 	above := make(map[int]int) // by line without a message: its nearest ancestor with one, or -1
-	for _, i := range mine {
+	for _, i := range candidates {
 		p := t.parents[i]
 		if p >= 0 && p != i && !t.entries[p].hasMessage() {
 			p = t.messageAbove(i, above)
@@ -87,7 +87,7 @@ func (t *claudeTree) leafOf(mine []int) int {
 		}
 	}
 	leaf, newest := -1, int64(0)
-	for _, i := range mine {
+	for _, i := range candidates {
 		if inner[i] || !t.entries[i].inTree {
 			continue
 		}
@@ -104,7 +104,7 @@ func (t *claudeTree) leafOf(mine []int) int {
 	}
 	clear(inner)
 	if leaf < 0 {
-		leaf = mine[len(mine)-1]
+		leaf = candidates[len(candidates)-1]
 	}
 	return leaf
 }
@@ -256,8 +256,8 @@ func (t *claudeTree) pathTo(leaf, size int) []int {
 
 // continuesReply reports whether a line without a parent is not the beginning of a conversation: it
 // is part of the same reply as the line before it, or holds only results of that line's calls.
-func (t *claudeTree) continuesReply(at, front int) bool {
-	e, o := &t.entries[at], &t.entries[front]
+func (t *claudeTree) continuesReply(at, preceding int) bool {
+	e, o := &t.entries[at], &t.entries[preceding]
 	if e.isAssistant {
 		return e.id != "" && o.isAssistant && o.id == e.id
 	}

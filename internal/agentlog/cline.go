@@ -116,11 +116,11 @@ func (cline) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 
 // putPieces replaces the messages of a thread by pieces.
 func (e *edits) putPieces(t *Thread, pieces []piece) {
-	stays := longestIncreasing(pieces)
+	inPlace := longestIncreasing(pieces)
 	e.dropUnused(t, pieces)
-	front := t.sources[0].unit // the first unit that stays
-	if k := slices.Index(stays, true); k >= 0 {
-		front = t.sources[pieces[k].message].unit
+	first := t.sources[0].unit // the first unit that stays
+	if k := slices.Index(inPlace, true); k >= 0 {
+		first = t.sources[pieces[k].message].unit
 	}
 	last := -1 // the last unit that is in place
 	for k, p := range pieces {
@@ -130,7 +130,7 @@ func (e *edits) putPieces(t *Thread, pieces []piece) {
 			if raw != nil {
 				e.unit(u).body = e.file.withContent(e.file.units[u].span, raw)
 			}
-			if stays[k] {
+			if inPlace[k] {
 				last = u
 				continue
 			}
@@ -141,6 +141,6 @@ func (e *edits) putPieces(t *Thread, pieces []piece) {
 			e.unit(last).after = append(e.unit(last).after, raw)
 			continue
 		}
-		e.unit(front).before = append(e.unit(front).before, raw)
+		e.unit(first).before = append(e.unit(first).before, raw)
 	}
 }

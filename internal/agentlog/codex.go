@@ -101,7 +101,7 @@ func (codex) read(l *Log) {
 // of items, and the provider rejects a repeated id. Codex forgets everything before a second head.
 func (r *codexReplay) isCopy(i int, o object) bool {
 	payload := o.Object("payload")
-	again := false
+	repeated := false
 	for key, part := range codexKeys(o, payload) {
 		seen := r.seen
 		if o.Text("type") == "response_item" && !strings.HasPrefix(key, ordinalKey) {
@@ -112,13 +112,13 @@ func (r *codexReplay) isCopy(i int, o object) bool {
 			seen[key] = i
 			continue
 		}
-		was := r.file.object(first)
+		old := r.file.object(first)
 		if part.Span == payload.Span {
-			was = was.Object("payload")
+			old = old.Object("payload")
 		}
-		again = again || bytes.Equal(was.Bytes(), part.Bytes())
+		repeated = repeated || bytes.Equal(old.Bytes(), part.Bytes())
 	}
-	if !again {
+	if !repeated {
 		return false
 	}
 	at := r.file.units[i]
@@ -231,11 +231,11 @@ func isProgramMessage(o object) bool {
 // applyCompaction replaces all earlier items: by the items of the compaction or, in older versions,
 // by the texts of the user and the summary.
 func (r *codexReplay) applyCompaction(unit int, o object) {
-	was := r.sent
+	old := r.sent
 	r.sent = nil
 	clear(r.itemsSeen)
 	if history, ok := o.Get("replacement_history"); ok && o.Raw[history.Start] == '[' {
-		r.notSent = append(r.notSent, was...)
+		r.notSent = append(r.notSent, old...)
 		r.userEvents, r.userItems, r.sinceOffset = nil, nil, r.file.units[unit].span.End
 		for _, at := range jsonspan.Elements(o.Raw, history) {
 			if it := objectAt(r.file.raw, at); codexItems[it.Text("type")] {
@@ -245,7 +245,7 @@ func (r *codexReplay) applyCompaction(unit int, o object) {
 		}
 		return
 	}
-	for _, it := range was {
+	for _, it := range old {
 		if it.byUser {
 			r.sent = append(r.sent, it)
 		} else {
@@ -253,8 +253,8 @@ func (r *codexReplay) applyCompaction(unit int, o object) {
 		}
 	}
 	if at, ok := o.Get("message"); ok && at.Len() > 2 && o.Raw[at.Start] == '"' {
-		said := write("type", "message", "role", "user", "content", array(write("type", "input_text", "text", o.Raw[at.Start:at.End])))
-		r.sent = append(r.sent, codexItem{unit: unit, at: at, raw: said})
+		text := write("type", "message", "role", "user", "content", array(write("type", "input_text", "text", o.Raw[at.Start:at.End])))
+		r.sent = append(r.sent, codexItem{unit: unit, at: at, raw: text})
 	}
 }
 
@@ -296,9 +296,9 @@ func (r *codexReplay) addThread(name string, kind Kind, items []codexItem) {
 	r.file.addPairsThread(name, kind, r.model, b, r.allPairs)
 }
 
-// wrap returns an item as a record with the other members of unit like.
-func (codex) wrap(l *Log, like int, item []byte) []byte {
-	o := l.object(like)
+// wrap returns an item as a record with the other members of unit template.
+func (codex) wrap(l *Log, template int, item []byte) []byte {
+	o := l.object(template)
 	if !o.Has("payload") {
 		return item
 	}

@@ -81,38 +81,38 @@ func renumberOrdinals(e *edits) (moved map[int]int) {
 		moves = moves || edit.drop || len(edit.before)+len(edit.after) > 0
 	}
 	last := -1 // the highest number so far
-	some := false
+	isNumbered := false
 	number := func(lines [][]byte) {
-		for k := 0; some && k < len(lines); k++ {
+		for k := 0; isNumbered && k < len(lines); k++ {
 			last++
 			lines[k] = setMembers(lines[k], "ordinal", last)
 		}
 	}
 	for i := range e.file.units {
-		if _, some = ordinalOf(e.file.object(i)); some {
+		if _, isNumbered = ordinalOf(e.file.object(i)); isNumbered {
 			break
 		}
 	}
 	number(e.prepended)
-	some = some && len(e.prepended) > 0
-	before, gone := -1, 0 // the previous number; the number of records removed since the last gap
+	isNumbered = isNumbered && len(e.prepended) > 0
+	before, removed := -1, 0 // the previous number; the number of records removed since the last gap
 	for i, u := range e.file.units {
 		ordinal, numbered := ordinalOf(e.file.object(i))
-		some = some || numbered
+		isNumbered = isNumbered || numbered
 		edit := e.units[i]
 		if edit != nil {
 			number(edit.before)
 		}
 		if numbered {
 			if ordinal != before+1 {
-				gone = 0
+				removed = 0
 			}
 			before = ordinal
 			switch {
 			case edit != nil && edit.drop:
-				gone++
+				removed++
 			case moves:
-				to := max(ordinal-gone, last+1)
+				to := max(ordinal-removed, last+1)
 				last = to
 				if to != ordinal {
 					moved[ordinal] = to

@@ -166,7 +166,7 @@ func canBeginPrompt(piece []byte, text string) bool {
 
 // textOfTorn returns the decoded text of a string after its opening quote, as far as it exists.
 func textOfTorn(raw []byte) string {
-	end, whole := 0, 0 // complete: the end of the last complete escape
+	end, complete := 0, 0 // complete: the end of the last complete escape
 	for end < len(raw) && raw[end] != '"' {
 		n := 1
 		if raw[end] == '\\' {
@@ -176,10 +176,10 @@ func textOfTorn(raw []byte) string {
 			}
 		}
 		if end += n; end <= len(raw) {
-			whole = end
+			complete = end
 		}
 	}
-	text := slices.Concat([]byte{'"'}, raw[:whole], []byte{'"'})
+	text := slices.Concat([]byte{'"'}, raw[:complete], []byte{'"'})
 	said := jsonedit.TextAt(text)
 	for strings.HasSuffix(said, string(replacementChar)) { // an incomplete character
 		said = strings.TrimSuffix(said, string(replacementChar))
@@ -200,16 +200,16 @@ func (c codex) restorePrompts(e *edits) {
 		if e.appendOnly && prompt.next < len(l.units) {
 			continue
 		}
-		said := l.object(prompt.event).Object("payload")
-		content := [][]byte{write("type", "input_text", "text", said.Value("message"))}
-		for _, at := range said.List("images") {
+		text := l.object(prompt.event).Object("payload")
+		content := [][]byte{write("type", "input_text", "text", text.Value("message"))}
+		for _, at := range text.List("images") {
 			if l.raw[at.Start] == '"' {
 				content = append(content, write("type", "input_image", "image_url", l.raw[at.Start:at.End]))
 			}
 		}
 		line := c.wrap(l, prompt.event, write("type", "message", "role", "user", "content", array(content...)))
 		lost := ""
-		if len(said.List("local_images")) > 0 {
+		if len(text.List("local_images")) > 0 {
 			lost = "; pictures that went with them are not in the file"
 		}
 		if prompt.next == len(l.units) {

@@ -10,16 +10,16 @@ import (
 // shorten appends the record that Codex itself writes for a compaction, with the items from which
 // the session continues.
 func (codex) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	last, some := -1, false
+	last, hasEnvelopes := -1, false
 	for i := range e.file.units {
 		if o := e.file.object(i); o.Has("payload") {
-			some = true
+			hasEnvelopes = true
 			if o.Text("timestamp") != "" {
 				last = i
 			}
 		}
 	}
-	if !some { // the oldest layout has no such record
+	if !hasEnvelopes { // the oldest layout has no such record
 		return ErrShorten
 	}
 	r := plan.Result()

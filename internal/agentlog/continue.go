@@ -212,7 +212,7 @@ func (c continues) shortenItem(e *edits, t *Thread, group unitGroup) {
 	tr := t.Request.Transcript()
 	text, calls := leftOf(head)
 	var pairs []any
-	if was, _ := leftOf(objectOf(tr.Bytes(tr.Messages()[group.first].Span))); was != text {
+	if old, _ := leftOf(objectOf(tr.Bytes(tr.Messages()[group.first].Span))); old != text {
 		pairs = append(pairs, "content", text)
 	}
 	if m.Has("toolCalls") {

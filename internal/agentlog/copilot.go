@@ -114,18 +114,18 @@ func (copilot) appendSummary(l *Log, b *bodyBuilder, u int, prompts []string, da
 
 // appendMessage adds the message of an event and returns the number of messages added.
 func (copilot) appendMessage(l *Log, b *bodyBuilder, u int, data object, pairs *pairCounts) int {
-	role, whole, t := "user", l.units[u].span, messageBuilder{counts: pairs}
+	role, span, t := "user", l.units[u].span, messageBuilder{counts: pairs}
 	if id := data.Text("toolCallId"); id != "" {
 		said, why := data.Object("result"), data.Object("error")
 		text := stringOrEmpty(said.Value("content"))
 		if !said.Has("content") && why.Has("message") {
 			text = stringOrEmpty(why.Value("message"))
 		}
-		t.addResult(id, [][]byte{textBlock(text)}, string(data.Value("success")) == "false", whole)
+		t.addResult(id, [][]byte{textBlock(text)}, string(data.Value("success")) == "false", span)
 		return t.appendTo(b, u, role)
 	}
 	if text := data.Value("content"); len(text) > 2 && text[0] == '"' {
-		t.addText(text, whole)
+		t.addText(text, span)
 	}
 	for _, call := range data.Items("toolRequests") {
 		t.addCall(call.Text("toolCallId"), call.Text("name"), call.Value("arguments"), call.Span)
@@ -190,13 +190,13 @@ func (copilot) skipped(record []byte) []byte {
 
 // shorten removes events and shortens results in place. Copilot sends every event and links none.
 func (c copilot) shorten(e *edits, t *Thread, plan *pare.Plan) error {
-	gone, err := shortenUnits(c, e, t, plan)
+	removed, err := shortenUnits(c, e, t, plan)
 	if err != nil {
 		return err
 	}
 	for u := range e.file.units {
 		o := e.file.object(u)
-		if id := o.Object("data").Text("toolCallId"); o.Text("type") == "tool.execution_start" && gone[id] {
+		if id := o.Object("data").Text("toolCallId"); o.Text("type") == "tool.execution_start" && removed[id] {
 			e.unit(u).drop = true
 		}
 	}

@@ -162,13 +162,13 @@ func (d *Detector) Line(line []byte) bool {
 		d.pendingLine = nil
 		return d.object(object{Raw: line, Span: d.pendingSpan, Members: d.lastMembers})
 	}
-	some := false
+	hasEvidence := false
 	for _, v := range valuesOf(line) {
 		if v.ok && line[v.span.Start] == '{' {
-			some = d.object(objectAt(line, v.span)) || some
+			hasEvidence = d.object(objectAt(line, v.span)) || hasEvidence
 		}
 	}
-	return some
+	return hasEvidence
 }
 
 func (d *Detector) object(o object) bool {
@@ -176,7 +176,7 @@ func (d *Detector) object(o object) bool {
 		d.scores = make([]evidence, len(formatTable))
 	}
 	o = o.Noting(&d.memo)
-	some := false
+	hasEvidence := false
 	for i := range formatTable {
 		line := formatTable[i].lineEvidence
 		if line == nil {
@@ -184,9 +184,9 @@ func (d *Detector) object(o object) bool {
 		}
 		n := line(o)
 		d.scores[i] += n
-		some = some || n > noEvidence
+		hasEvidence = hasEvidence || n > noEvidence
 	}
-	return some
+	return hasEvidence
 }
 
 // Settled reports whether more lines are unlikely to change the result.

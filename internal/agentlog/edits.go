@@ -291,11 +291,11 @@ func (e *edits) elementEdits(l list) []jsonspan.Edit {
 	} else if l.end > l.first {
 		sep = append(sep, raw[l.span.Start+1:at(l.first).Start]...)
 	}
-	some := false // an element precedes
+	hasPrevious := false // an element precedes
 	for i := l.first; i < l.end; i++ {
 		edit, span := e.units[i], at(i)
 		if edit == nil {
-			some = true
+			hasPrevious = true
 			continue
 		}
 		before, after := edit.before, edit.after
@@ -312,7 +312,7 @@ func (e *edits) elementEdits(l list) []jsonspan.Edit {
 		switch {
 		case edit.drop && len(put) > 0:
 			add(span.Start, span.End, put)
-		case edit.drop && some:
+		case edit.drop && hasPrevious:
 			add(at(i-1).End, span.End, nil)
 			continue
 		case edit.drop && i+1 < l.end:
@@ -332,7 +332,7 @@ func (e *edits) elementEdits(l list) []jsonspan.Edit {
 				add(span.End, span.End, append(slices.Clone(sep), b...))
 			}
 		}
-		some = true
+		hasPrevious = true
 	}
 	return all
 }

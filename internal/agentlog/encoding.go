@@ -114,21 +114,21 @@ func (l *Log) readDecoded(spec formatSpec) *Log {
 		shift += patches[i].size - len(replacementChar)
 		patches[i].shift = shift
 	}
-	again := newLog(l.Format, newSource(l.name, text, l.options))
-	again.original, again.patches = l.raw, patches
-	again.reader.read(again)
+	repeated := newLog(l.Format, newSource(l.name, text, l.options))
+	repeated.original, repeated.patches = l.raw, patches
+	repeated.reader.read(repeated)
 	line := 0
 	for _, p := range patches {
 		if p.line == line { // one finding per line
 			continue
 		}
 		line = p.line
-		again.damageAt(p.at, line, encodingRule)
+		repeated.damageAt(p.at, line, encodingRule)
 		if spec.lenientUTF8 {
-			again.markHarmless(replacesBytesNote)
+			repeated.markHarmless(replacesBytesNote)
 		}
 	}
-	return again
+	return repeated
 }
 
 // originalOffset converts an offset in the decoded bytes to one in the file.

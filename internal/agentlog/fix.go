@@ -53,8 +53,8 @@ func (l *Log) Fix(o Options) (*Fixed, error) {
 		}
 		with := l.options
 		with.Format = l.Format
-		if again, err := Read(l.name, rest, with); err == nil {
-			return again.Fix(o)
+		if repeated, err := Read(l.name, rest, with); err == nil {
+			return repeated.Fix(o)
 		}
 	}
 	kept, cur := l.removeMark(&o)

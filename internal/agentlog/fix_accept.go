@@ -83,8 +83,8 @@ func (l *Log) visitTexts(all bool, visit func(text string)) {
 // isImprovement reports whether changes removed a fault or repaired the bytes of the file. Other
 // repairs would be repeated in every run.
 func isImprovement(before, after *Log, changes []Change, o Options) bool {
-	was := before.countFaults(o)
-	if len(was) == 0 || !maps.Equal(was, after.countFaults(o)) {
+	old := before.countFaults(o)
+	if len(old) == 0 || !maps.Equal(old, after.countFaults(o)) {
 		return true
 	}
 	return slices.ContainsFunc(changes, func(c Change) bool {

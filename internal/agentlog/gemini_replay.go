@@ -36,19 +36,19 @@ type snapshotGap struct {
 func replayGemini(l *Log) *geminiReplay {
 	f := &geminiReplay{file: l}
 	f.run(nil)
-	again := duplicateMessages(l)
-	if again == nil {
+	repeated := duplicateMessages(l)
+	if repeated == nil {
 		return f
 	}
 	gap := l.snapshotGap
 	first := &geminiReplay{file: l}
-	first.run(again)
+	first.run(repeated)
 	if !first.keepsMoreThan(f) {
 		l.snapshotGap = gap
 		return f
 	}
 	for i, u := range l.units {
-		if again[i] {
+		if repeated[i] {
 			l.duplicates = append(l.duplicates, i)
 			l.damageAt(u.span.Start, u.line, "duplicate-line")
 			l.markHarmful("the agent goes back to what was so when the first one was written, and forgets the rest")
@@ -73,7 +73,7 @@ func (r *geminiReplay) keepsMoreThan(other *geminiReplay) bool {
 
 // duplicateMessages returns the units of message lines that repeat an earlier line. It returns nil
 // if there are none.
-func duplicateMessages(l *Log) (again map[int]bool) {
+func duplicateMessages(l *Log) (repeated map[int]bool) {
 	seed := maphash.MakeSeed()
 	seen := make(map[uint64]int, len(l.units))
 	for i, u := range l.units {
@@ -89,12 +89,12 @@ func duplicateMessages(l *Log) (again map[int]bool) {
 		if !bytes.Equal(l.raw[at.Start:at.End], line) || o.Text("id") == "" && !o.Object("$set").Has("messages") {
 			continue
 		}
-		if again == nil {
-			again = make(map[int]bool)
+		if repeated == nil {
+			repeated = make(map[int]bool)
 		}
-		again[i] = true
+		repeated[i] = true
 	}
-	return again
+	return repeated
 }
 
 // run processes all lines except the given ones.

@@ -83,12 +83,12 @@ func (r *geminiRepairer) sortResults(finding *Finding, edit *geminiEdit) bool {
 			held.parts = stay
 		}
 	}
-	some := false
+	hasChanges := false
 	for _, held := range all {
 		if !held.changed {
 			continue
 		}
-		some = true
+		hasChanges = true
 		if held.ownResponse != nil && !slices.ContainsFunc(held.parts, func(p []byte) bool { return bytes.Equal(p, held.ownResponse) }) {
 			held.parts = append(slices.Clip(held.parts), held.ownResponse)
 		}
@@ -96,5 +96,5 @@ func (r *geminiRepairer) sortResults(finding *Finding, edit *geminiEdit) bool {
 		edit.calls[held.at.Start] = call.With("result", array(held.parts...))
 		r.changed[held.at.Start] = true
 	}
-	return some
+	return hasChanges
 }

@@ -33,11 +33,11 @@ func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 		m := now.Messages()[i]
 		if o := same(i); o >= 0 {
 			group := of[record[o]]
-			whole := o == group[0]
+			complete := o == group[0]
 			for k := range group {
-				whole = whole && i+k < len(now.Messages()) && same(i+k) == group[k]
+				complete = complete && i+k < len(now.Messages()) && same(i+k) == group[k]
 			}
-			if whole {
+			if complete {
 				r := e.file.chatRecords[record[o]]
 				all = append(all, g.withoutUsage(e.file.raw[r.at.Start:r.at.End]))
 				i += len(group) - 1
@@ -76,8 +76,8 @@ func (g geminiCLI) recordsOf(l *Log, t *Thread) []int {
 		b := &bodyBuilder{body: []byte("[")}
 		switch m.Text("type") {
 		case "user":
-			if said := geminiContent(m); !isUnsentUserMessage(said) {
-				said.appendTo(b, r.unit, "user")
+			if text := geminiContent(m); !isUnsentUserMessage(text) {
+				text.appendTo(b, r.unit, "user")
 			}
 		case "gemini":
 			g.appendModelMessage(l, b, r.unit, m, newPairCounts())

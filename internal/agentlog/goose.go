@@ -139,11 +139,11 @@ func (goose) appendMessage(l *Log, body *bodyBuilder, i int, o object, pairs *pa
 			if in := objectAt(l.raw, v); in.Has("content") {
 				v, _ = in.Get("content")
 			}
-			said := textBlocks(l.raw, v)
+			text := textBlocks(l.raw, v)
 			if e := r.Value("error"); len(e) > 0 && e[0] == '"' {
-				said = append(said, textBlock(e))
+				text = append(text, textBlock(e))
 			}
-			t.addResult(id, said, r.Text("status") == "error", m.Span)
+			t.addResult(id, text, r.Text("status") == "error", m.Span)
 		case "text":
 			t.addText(m.Value("text"), m.Span)
 		}

@@ -16,33 +16,33 @@ func (g goose) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	}
 	pieces := buildPieces(t, t.Request, plan.Result(), false)
 	now := make([][]byte, len(t.sources)) // by message: its replacement; nil hides the message
-	stays := make([]bool, len(t.sources))
+	unchanged := make([]bool, len(t.sources))
 	last := -1
 	for _, p := range pieces {
 		var u int
 		switch {
 		case p.message >= 0 && p.raw == nil:
-			stays[p.message], last = true, p.message
+			unchanged[p.message], last = true, p.message
 			continue
 		case p.message >= 0:
 			u, last = t.sources[p.message].unit, p.message
 		default:
 			u = t.sources[max(last, 0)].unit
 		}
-		said, ok := g.newMessage(e.file, u, p)
+		text, ok := g.newMessage(e.file, u, p)
 		if !ok {
 			return ErrShorten
 		}
 		if p.message >= 0 {
-			now[p.message] = said
+			now[p.message] = text
 		} else if last < 0 {
-			e.unit(u).before = append(e.unit(u).before, said)
+			e.unit(u).before = append(e.unit(u).before, text)
 		} else {
-			e.unit(u).after = append(e.unit(u).after, said)
+			e.unit(u).after = append(e.unit(u).after, text)
 		}
 	}
 	for i, p := range t.sources {
-		if stays[i] {
+		if unchanged[i] {
 			continue
 		}
 		x := e.unit(p.unit)

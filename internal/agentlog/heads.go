@@ -50,11 +50,11 @@ var uuidSuffix = sync.OnceValue(func() *regexp.Regexp {
 func (l *Log) sessionIDFromName() string {
 	name := path.Base(strings.ReplaceAll(l.name, `\`, "/"))
 	name = strings.TrimSuffix(name, path.Ext(name))
-	said := uuidSuffix().FindString(name)
-	if len(said) == 36 {
-		return said
+	text := uuidSuffix().FindString(name)
+	if len(text) == 36 {
+		return text
 	}
-	return said + derivedUUID(l.raw, name)[len(said):]
+	return text + derivedUUID(l.raw, name)[len(text):]
 }
 
 // uuidFromSum returns a uuid of version 8 (custom) with the bytes of a hash.

@@ -226,8 +226,8 @@ func (l *Log) readListDocument(name string, add func(b *bodyBuilder, u int, item
 	if !ok {
 		return
 	}
-	whole := objectAt(l.raw, at)
-	list, ok := whole.Get(name)
+	document := objectAt(l.raw, at)
+	list, ok := document.Get(name)
 	if !ok || l.raw[list.Start] != '[' {
 		return
 	}

@@ -84,8 +84,8 @@ func (l *Log) Notes(t *Thread) []Note {
 		n, id := readNote(o)
 		if n.Usage != (tokens.Usage{}) && id != "" {
 			// The lines of one reply repeat its usage. The last one is complete.
-			if was, ok := last[id]; ok {
-				all[was].Usage, all[was].WrittenForHour, all[was].Dollars = tokens.Usage{}, 0, 0
+			if old, ok := last[id]; ok {
+				all[old].Usage, all[old].WrittenForHour, all[old].Dollars = tokens.Usage{}, 0, 0
 			}
 			last[id] = i
 		}

@@ -306,12 +306,12 @@ func (openCode) appendMessage(l *Log, body *bodyBuilder, message *ocMessage, pai
 			if name == "" || !over { // opencode does not open an ended call without output
 				continue
 			}
-			said := textBlocks(l.raw, v)
+			text := textBlocks(l.raw, v)
 			if at := state.Object("time"); status == "completed" && at.Has("compacted") {
-				said = [][]byte{textBlock(ocCleared)}
+				text = [][]byte{textBlock(ocCleared)}
 			}
 			r := ended{messageBuilder{counts: pairs}, part}
-			r.addResult(id, said, status == "error", o.Span)
+			r.addResult(id, text, status == "error", o.Span)
 			results = append(results, r)
 		}
 	}
@@ -379,8 +379,8 @@ func (c openCode) repair(e *edits, t *Thread, o Options) error {
 func (c openCode) settleDuplicateID(e *edits, t *Thread, f *Finding, part object, ids *callIDs) {
 	tr := t.Request.Transcript()
 	x := tr.Exchanges()[tr.ExchangeOf(f.Block)]
-	was := ids.first[x.CallID]
-	if was == transcript.NoBlock || was == f.Block {
+	old := ids.first[x.CallID]
+	if old == transcript.NoBlock || old == f.Block {
 		return
 	}
 	said := func(x transcript.Exchange) (text string) {
@@ -389,7 +389,7 @@ func (c openCode) settleDuplicateID(e *edits, t *Thread, f *Finding, part object
 		}
 		return text
 	}
-	if text := said(x); sameCall(tr, was, f.Block) && (text == "" || text == said(tr.Exchanges()[tr.ExchangeOf(was)])) {
+	if text := said(x); sameCall(tr, old, f.Block) && (text == "" || text == said(tr.Exchanges()[tr.ExchangeOf(old)])) {
 		c.replaceByEmptyPart(e, t, f, part)
 		return
 	}
@@ -433,8 +433,8 @@ func (c openCode) finish(e *edits) {
 		if lost == nil {
 			lost = c.readContext(e.file)
 		}
-		if front, ok := file.firstObject(e.file.raw); ok {
-			e.newFiles[i] = e.file.raw[front.Start:front.End]
+		if preceding, ok := file.firstObject(e.file.raw); ok {
+			e.newFiles[i] = e.file.raw[preceding.Start:preceding.End]
 			e.addChange(Change{File: file.path, Line: 1, Change: wire.Change{Action: wire.ActionEdit, Rule: "torn-file", Bytes: len(e.newFiles[i]) - len(raw)}}, "what stands behind its object goes")
 			continue
 		}
@@ -450,9 +450,9 @@ func (c openCode) finish(e *edits) {
 			e.newFiles[i] = c.sessionFile(e.file, raw, path.Base(folder), name)
 		default:
 			e.newFiles[i] = lost.emptyPart(path.Base(folder), name)
-			if said := lost.restoreUserText(raw, path.Base(folder), name); said != nil {
+			if text := lost.restoreUserText(raw, path.Base(folder), name); text != nil {
 				kind = "what is left of the words of the user stands in its place"
-				e.newFiles[i] = said
+				e.newFiles[i] = text
 			}
 		}
 		e.addChange(Change{File: file.path, Line: 1, Change: wire.Change{Action: wire.ActionEdit, Rule: "torn-file", Bytes: len(e.newFiles[i]) - len(raw)}}, "%s", kind)

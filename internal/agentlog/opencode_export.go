@@ -140,13 +140,13 @@ func (c openCodeExport) finish(e *edits) {
 // readRowContext collects the neighbors of unreadable rows.
 func (c openCodeExport) readRowContext(l *Log, session string) *ocContext {
 	x := newContext()
-	again := &Log{Format: l.Format, source: l.source}
+	repeated := &Log{Format: l.Format, source: l.source}
 	at, ok := soleValue(l.raw)
 	if !ok {
 		return x
 	}
 	for _, m := range objectAt(l.raw, at).List("messages") {
-		if one := c.readMessage(again, objectAt(l.raw, m)); one != nil {
+		if one := c.readMessage(repeated, objectAt(l.raw, m)); one != nil {
 			x.add(session, one)
 		}
 	}
@@ -159,15 +159,15 @@ func (c openCodeExport) readRowContext(l *Log, session string) *ocContext {
 func (c openCodeExport) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	pieces := buildPieces(t, t.Request, plan.Result(), false)
 	kept := make(map[int]bool) // units of which something is sent
-	near, pending := -1, [][]byte(nil)
+	neighbor, pending := -1, [][]byte(nil)
 	for _, p := range pieces {
 		if p.message < 0 {
 			text, ok := onlyText(p.raw)
 			if !ok {
 				return ErrShorten
 			}
-			if pending = append(pending, text); near >= 0 {
-				e.unit(near).after = append(e.unit(near).after, c.textPart(e.file, near, "0", pending[0]))
+			if pending = append(pending, text); neighbor >= 0 {
+				e.unit(neighbor).after = append(e.unit(neighbor).after, c.textPart(e.file, neighbor, "0", pending[0]))
 				pending = nil
 			}
 			continue
@@ -181,7 +181,7 @@ func (c openCodeExport) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 			for _, text := range pending { // no user text precedes it
 				e.unit(u).before = append(e.unit(u).before, c.textPart(e.file, u, "", text))
 			}
-			near, pending = u, nil
+			neighbor, pending = u, nil
 		}
 	}
 	if pending != nil {
@@ -203,14 +203,14 @@ func (openCodeExport) dropRest(e *edits, t *Thread, kept map[int]bool) {
 		sent[p.unit] = true
 	}
 	for u, head := range e.file.owners {
-		some, ours := says[head]
+		found, ours := says[head]
 		switch {
 		case !ours:
 		case u == head:
-			if used := e.file.object(u).Object("tokens"); len(used.Members) > 0 && some {
+			if used := e.file.object(u).Object("tokens"); len(used.Members) > 0 && found {
 				e.setMembers(u, "tokens", []byte(`{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}`))
 			}
-		case !some, sent[u] && !kept[u]:
+		case !found, sent[u] && !kept[u]:
 			e.unit(u).drop = true
 		}
 	}
@@ -252,13 +252,13 @@ func (openCodeExport) rewrite(e *edits, unit int, now []byte) bool {
 }
 
 // textPart returns a text part next to unit u. opencode sends parts in the order of their ids.
-func (openCodeExport) textPart(l *Log, u int, behind string, text []byte) []byte {
+func (openCodeExport) textPart(l *Log, u int, following string, text []byte) []byte {
 	o := l.object(u)
 	id := o.Text("id")
-	if behind == "" {
+	if following == "" {
 		id = id[:max(0, len(id)-1)] // sorts before the part
 	}
-	return write("id", id+behind, "sessionID", o.Text("sessionID"), "messageID", o.Text("messageID"), "type", "text", "text", text, "synthetic", []byte("true"))
+	return write("id", id+following, "sessionID", o.Text("sessionID"), "messageID", o.Text("messageID"), "type", "text", "text", text, "synthetic", []byte("true"))
 }
 
 // onlyText returns the text of a message without other blocks, as a JSON string.

@@ -83,14 +83,14 @@ func (c *ocContext) restoreUserText(torn []byte, message, id string) []byte {
 	torn = bytes.ToValidUTF8(torn, replacementChar)
 	left := wholeMembers(torn)
 	o := objectOf(left)
-	said := o.Text("text")
-	if i := lastMember(torn, "text"); said == "" && i >= 0 {
-		said = textOfTorn(bytes.TrimRight(torn[i:], "\x00"))
+	text := o.Text("text")
+	if i := lastMember(torn, "text"); text == "" && i >= 0 {
+		text = textOfTorn(bytes.TrimRight(torn[i:], "\x00"))
 	}
-	if kind := o.Text("type"); strings.TrimSpace(said) == "" || kind != "text" && kind != "" || o.Is("synthetic") || o.Is("ignored") {
+	if kind := o.Text("type"); strings.TrimSpace(text) == "" || kind != "text" && kind != "" || o.Is("synthetic") || o.Is("ignored") {
 		return nil
 	}
-	return write("id", id, "sessionID", c.session[message], "messageID", message, "type", "text", "text", said)
+	return write("id", id, "sessionID", c.session[message], "messageID", message, "type", "text", "text", text)
 }
 
 // lastMember returns the offset of the text of the last member with that name, or -1.
@@ -118,8 +118,8 @@ func (c *ocContext) restoreMessage(session, id string) []byte {
 	out := write("id", id, "sessionID", session, "role", m.role, "time", write("created", []byte("0")))
 	if all := c.messages[session+" "+m.role]; len(all) > 0 {
 		k, _ := slices.BinarySearchFunc(all, id, func(m *ocMessage, id string) int { return cmp.Compare(m.id, id) })
-		like := all[max(0, k-1)].object
-		out = like.With("id", id)
+		template := all[max(0, k-1)].object
+		out = template.With("id", id)
 	}
 	for _, name := range []string{"time", "parentID", "summary", "mode", "agent", "finish", "error", "modelID", "providerID", "model", "path"} {
 		if v := m.object.Value(name); v != nil {

@@ -181,11 +181,11 @@ func (p pi) nameFirstKept(e *edits, t *piTree) {
 			u = p.firstKept(e.file, t, c)
 		}
 		k := slices.Index(t.path[:at], u)
-		for was := u; k >= 0 && k < at; k++ {
+		for old := u; k >= 0 && k < at; k++ {
 			if u = t.path[k]; e.dropped(u) || t.entries[u].id == "" {
 				continue
 			}
-			if lost || u != was {
+			if lost || u != old {
 				e.setMembers(c, "firstKeptEntryId", t.entries[u].id)
 				e.addChange(Change{Line: e.file.units[c].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "lost-kept-line"}}, "names the first line it keeps that is there")
 			}

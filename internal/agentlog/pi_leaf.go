@@ -59,19 +59,19 @@ func (t *piTree) linkLines() (up []int, hasChild []bool) {
 		}
 	}
 	roots := rootsOf(up)
-	front, heads := noParent, t.foreignHeads
+	preceding, heads := noParent, t.foreignHeads
 	for _, i := range t.lines {
 		for len(heads) > 0 && heads[0] < i { // another session begins
-			front, heads = noParent, heads[1:]
+			preceding, heads = noParent, heads[1:]
 		}
 		switch {
 		case up[i] >= 0 && roots[i] != i: // in a cycle, each line is an ancestor of every other one
 			hasChild[up[i]] = true
 		case up[i] == missingParent:
-			up[i] = front
+			up[i] = preceding
 		}
 		if t.entries[i].id != "" {
-			front = i
+			preceding = i
 		}
 	}
 	return up, hasChild

@@ -27,11 +27,11 @@ func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 			put(e.unitBytes(i))
 		}
 	}
-	near := t.sources[0].unit
+	neighbor := t.sources[0].unit
 	for _, x := range buildPieces(t, t.Request, plan.Result(), false) {
 		if x.message >= 0 {
-			near = t.sources[x.message].unit
-			if line, ok := p.rewriteLine(e.file, near, x.raw); ok {
+			neighbor = t.sources[x.message].unit
+			if line, ok := p.rewriteLine(e.file, neighbor, x.raw); ok {
 				put(line)
 				continue
 			}
@@ -40,7 +40,7 @@ func (p pi) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 				x.raw = t.Request.Transcript().Bytes(m.Span)
 			}
 		}
-		for _, m := range p.splitMessage(x.raw, e.file.objectIn(near, "message").Mark("timestamp")) {
+		for _, m := range p.splitMessage(x.raw, e.file.objectIn(neighbor, "message").Mark("timestamp")) {
 			put(write("type", "message", "id", "", "parentId", "", "timestamp", stamp, "message", m))
 		}
 	}
@@ -57,11 +57,11 @@ func (p pi) rewriteLine(l *Log, u int, now []byte) (line []byte, ok bool) {
 	m := o.Object("message")
 	message := m.Bytes()
 	if now != nil {
-		said := objectOf(now)
+		text := objectOf(now)
 		var content []byte
 		switch role := m.Text("role"); role {
 		case "toolResult":
-			blocks := said.List("content")
+			blocks := text.List("content")
 			if len(blocks) != 1 {
 				return nil, false
 			}
@@ -72,7 +72,7 @@ func (p pi) rewriteLine(l *Log, u int, now []byte) (line []byte, ok bool) {
 			}
 			content = array(textBlocks(now, at)...)
 		case "assistant":
-			content = array(piBlocks(said)...)
+			content = array(piBlocks(text)...)
 		default:
 			return nil, false
 		}

@@ -70,10 +70,10 @@ func (b *pieceBuilder) reusePlaces() {
 	for k := range b.pieces {
 		p := &b.pieces[k]
 		if next := prev + 1; p.message < 0 && next < len(kept) && !kept[next] && b.old.Messages()[next].Role == p.role {
-			whole := b.old.Bytes(b.old.Messages()[next].Span)
+			message := b.old.Bytes(b.old.Messages()[next].Span)
 			now := objectOf(p.raw)
 			if content := now.Value("content"); content != nil {
-				p.raw = setMembers(whole, "content", content)
+				p.raw = setMembers(message, "content", content)
 				p.message, kept[next] = next, true
 			}
 		}
@@ -166,8 +166,8 @@ func (b *pieceBuilder) addKept(m transcript.Message, home int, from []blockSourc
 	case alone:
 		p.raw = b.now.Bytes(m.Span)
 	default:
-		whole := b.old.Bytes(was.Span)
-		p.raw = setMembers(whole, "content", b.content(from))
+		message := b.old.Bytes(was.Span)
+		p.raw = setMembers(message, "content", b.content(from))
 	}
 	b.pieces = append(b.pieces, p)
 }
@@ -194,12 +194,12 @@ func (b *pieceBuilder) addNew(m transcript.Message, from []blockSource) {
 }
 
 // isUnchanged reports whether the blocks are exactly those of an old message.
-func (b *pieceBuilder) isUnchanged(was transcript.Message, from []blockSource) bool {
-	if len(from) != int(was.End-was.First) {
+func (b *pieceBuilder) isUnchanged(old transcript.Message, from []blockSource) bool {
+	if len(from) != int(old.End-old.First) {
 		return false
 	}
 	for i, s := range from {
-		if s.was != was.First+transcript.BlockID(i) || !b.isSameBlock(s) {
+		if s.was != old.First+transcript.BlockID(i) || !b.isSameBlock(s) {
 			return false
 		}
 	}
@@ -249,18 +249,18 @@ func longestIncreasing(pieces []piece) []bool {
 			tails[n] = k
 		}
 	}
-	stays := make([]bool, len(pieces))
+	inPlace := make([]bool, len(pieces))
 	if len(tails) == 0 {
-		return stays
+		return inPlace
 	}
 	for k := tails[len(tails)-1]; k >= 0; k = back[k] {
-		stays[k] = true
+		inPlace[k] = true
 	}
-	return stays
+	return inPlace
 }
 
 // dropUnused drops the units of old messages without a piece and returns them.
-func (e *edits) dropUnused(t *Thread, pieces []piece) (gone []int) {
+func (e *edits) dropUnused(t *Thread, pieces []piece) (removed []int) {
 	kept := make(map[int]bool)
 	for _, p := range pieces {
 		if p.message >= 0 {
@@ -270,10 +270,10 @@ func (e *edits) dropUnused(t *Thread, pieces []piece) (gone []int) {
 	for i, p := range t.sources {
 		if !kept[i] {
 			e.unit(p.unit).drop = true
-			gone = append(gone, p.unit)
+			removed = append(removed, p.unit)
 		}
 	}
-	return gone
+	return removed
 }
 
 // allowDroppedBlocks marks the text of dropped calls, results and thoughts as named in a receipt.

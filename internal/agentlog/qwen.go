@@ -197,11 +197,11 @@ func (q qwen) finish(e *edits) {
 			}
 		}
 		if !e.dropped(u) {
-			was := e.file.object(u).Text("parentUuid")
-			if was != up && i > 0 {
+			old := e.file.object(u).Text("parentUuid")
+			if old != up && i > 0 {
 				e.setMembers(u, "parentUuid", up)
 				if x == nil || len(x.after)+len(x.before) == 0 {
-					e.addChange(Change{Line: e.file.units[u].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "relink", Bytes: len(up) - len(was)}}, "now linked to the previous line")
+					e.addChange(Change{Line: e.file.units[u].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "relink", Bytes: len(up) - len(old)}}, "now linked to the previous line")
 				}
 			}
 			up = e.file.object(u).Text("uuid")

@@ -167,11 +167,11 @@ func (r *flatRepairer) carve(result transcript.BlockID, unit int) []byte {
 
 // writeRemainders writes the units from which results were moved.
 func (r *flatRepairer) writeRemainders() {
-	for unit, gone := range r.movedElements {
+	for unit, removed := range r.movedElements {
 		all := r.unitWriter.(elementWriter).elements(r.edits.file.object(unit))
 		var stay [][]byte
 		for _, at := range all {
-			if !gone[at.Start] {
+			if !removed[at.Start] {
 				stay = append(stay, r.edits.file.raw[at.Start:at.End])
 			}
 		}
@@ -267,13 +267,13 @@ func (r *flatRepairer) elementSpan(b transcript.BlockID) jsonspan.Span {
 
 // dropCall removes a call from its unit.
 func (r *flatRepairer) dropCall(f *Finding, why string) {
-	gone := func() {
+	removed := func() {
 		r.edits.addChange(r.change(f).with(wire.Change{Action: wire.ActionDrop, Rule: f.Rule, IDs: f.IDs, Bytes: -r.transcript.Block(f.Block).Span.Len()}), "%s", why)
 	}
 	if r.edits.file.sealed[f.unit] {
 		if n, ok := r.unitWriter.(nestedWriter); ok && !r.edits.heldUnits[f.unit] {
 			n.setNestedItem(r.edits, r.thread, f.Block, nil)
-			gone()
+			removed()
 		}
 		return
 	}
@@ -287,7 +287,7 @@ func (r *flatRepairer) dropCall(f *Finding, why string) {
 	} else {
 		r.edits.unit(f.unit).body = rest
 	}
-	gone()
+	removed()
 }
 
 // resultTexts returns the text of a result and the bytes of its media. If both are empty and the
@@ -301,11 +301,11 @@ func (r *flatRepairer) resultTexts(result transcript.BlockID) (text, shown strin
 		return text, shown
 	}
 	unit, _ := r.thread.locate(r.edits.file, r.transcript.Block(result).Message, result)
-	at, some := r.elementSpan(result), false
+	at, hasStrings := r.elementSpan(result), false
 	if at != r.edits.file.units[unit].span {
-		eachWord(r.edits.file.raw, at, func(jsonspan.Span) { some = true })
+		eachWord(r.edits.file.raw, at, func(jsonspan.Span) { hasStrings = true })
 	}
-	if some {
+	if hasStrings {
 		text = string(r.edits.file.raw[at.Start:at.End])
 	}
 	return text, shown
@@ -344,14 +344,14 @@ func (r *flatRepairer) dropResult(unit int, result transcript.BlockID) int {
 		n.setNestedItem(r.edits, r.thread, result, nil)
 		return r.transcript.Block(result).Span.Len()
 	}
-	whole := r.edits.file.units[unit].span.Len()
+	size := r.edits.file.units[unit].span.Len()
 	rest := r.withoutBlock(r.edits.file, r.thread, result)
 	if rest == nil {
 		r.edits.unit(unit).drop = true
-		return whole
+		return size
 	}
 	r.edits.unit(unit).body = rest
-	return whole - len(rest)
+	return size - len(rest)
 }
 
 // quoteResult replaces a result by a quotation.
@@ -390,7 +390,7 @@ func (r *flatRepairer) settleExtra(finding *Finding, exchange transcript.Exchang
 	first, shown := r.resultTexts(best)
 	said := map[[2]string]bool{{first, shown}: true}
 	words := make(map[string]bool) // strings of the kept results
-	again := func(result transcript.BlockID) bool {
+	repeated := func(result transcript.BlockID) bool {
 		known := true
 		eachWord(r.edits.file.raw, r.elementSpan(result), func(s jsonspan.Span) {
 			if text := decodeString(r.edits.file.raw, s); !words[text] {
@@ -399,7 +399,7 @@ func (r *flatRepairer) settleExtra(finding *Finding, exchange transcript.Exchang
 		})
 		return known
 	}
-	again(best)
+	repeated(best)
 	for _, result := range exchange.Results {
 		u, _ := r.thread.locate(r.edits.file, r.transcript.Block(result).Message, result)
 		if result == best || r.touched[u] || !r.canChange(u) {
@@ -407,7 +407,7 @@ func (r *flatRepairer) settleExtra(finding *Finding, exchange transcript.Exchang
 		}
 		c := Change{Thread: r.thread.Name, Line: r.edits.file.units[u].line}
 		text, shown := r.resultTexts(result)
-		if again(result) && said[[2]string{text, shown}] || wirex.IsSynthetic(text) || strings.TrimSpace(text+shown) == "" {
+		if repeated(result) && said[[2]string{text, shown}] || wirex.IsSynthetic(text) || strings.TrimSpace(text+shown) == "" {
 			r.edits.addChange(c.with(wire.Change{Action: wire.ActionDrop, Rule: finding.Rule, IDs: finding.IDs, Bytes: -r.dropResult(u, result)}), "a call has one result; another one was kept")
 			continue
 		}

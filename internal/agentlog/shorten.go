@@ -103,8 +103,8 @@ func (l *Log) checkShortened(after *Log, wants []*pare.Plan, o Options) error {
 		return errors.New("the shorter session could not be found again, so nothing was written")
 	}
 	for i, p := range wants {
-		if said, want := countSpokenBytes(sent[i].Request, sent[i].Messages()), countSpokenBytes(p.Result(), len(p.Result().Transcript().Messages())); said > want+len(promptText) {
-			return fmt.Errorf("the agent would send %d bytes where %d were planned, so nothing was written", said, want)
+		if text, want := countSpokenBytes(sent[i].Request, sent[i].Messages()), countSpokenBytes(p.Result(), len(p.Result().Transcript().Messages())); text > want+len(promptText) {
+			return fmt.Errorf("the agent would send %d bytes where %d were planned, so nothing was written", text, want)
 		}
 	}
 	return nil

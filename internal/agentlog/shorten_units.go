@@ -18,7 +18,7 @@ type unitReviser interface {
 
 // shortenUnits applies a plan to the units of a thread: it removes units, shortens others and
 // inserts the summary. It returns the ids of the removed calls.
-func shortenUnits(reviser unitReviser, e *edits, t *Thread, plan *pare.Plan) (gone map[string]bool, err error) {
+func shortenUnits(reviser unitReviser, e *edits, t *Thread, plan *pare.Plan) (removed map[string]bool, err error) {
 	pieces := buildPieces(t, t.Request, plan.Result(), false)
 	last := -1
 	for _, p := range pieces {
@@ -46,14 +46,14 @@ func shortenUnits(reviser unitReviser, e *edits, t *Thread, plan *pare.Plan) (go
 		e.unit(u).body = out
 	}
 	e.dropUnused(t, pieces)
-	gone = make(map[string]bool)
+	removed = make(map[string]bool)
 	for _, x := range t.Request.Transcript().Exchanges() {
-		gone[x.CallID] = true
+		removed[x.CallID] = true
 	}
 	for _, x := range plan.Result().Transcript().Exchanges() {
-		delete(gone, x.CallID)
+		delete(removed, x.CallID)
 	}
-	return gone, nil
+	return removed, nil
 }
 
 // keptPieces returns the remaining messages of a thread, by old message. It adds new texts to e as
@@ -95,17 +95,17 @@ type unitGroup struct {
 func (e *edits) unitGroups(t *Thread, kept map[int]piece) iter.Seq[unitGroup] {
 	return func(yield func(unitGroup) bool) {
 		for first := 0; first < len(t.sources); {
-			end, some, same := first, false, true
+			end, hasKept, same := first, false, true
 			for end < len(t.sources) && t.sources[end].unit == t.sources[first].unit {
 				p, ok := kept[end]
-				some, same = some || ok, same && ok && p.raw == nil
+				hasKept, same = hasKept || ok, same && ok && p.raw == nil
 				end++
 			}
 			g := unitGroup{t.sources[first].unit, first, end, kept}
 			first = end
 			switch {
 			case same:
-			case !some:
+			case !hasKept:
 				e.unit(g.unit).drop = true
 			case !yield(g):
 				return

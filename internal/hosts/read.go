@@ -288,7 +288,7 @@ func (l *List) readContent(i int, writer *requestWriter) {
 	for _, c := range calls {
 		ids[objectAt(l.raw, c).text(l.shape.callPart.idPath)] = true
 	}
-	twice := make(map[string][]itemPlace)
+	repeats := make(map[string][]itemPlace)
 	switch firstByte(l.raw[at.Start:at.End]) {
 	case '"':
 		if at.Len() > 2 {
@@ -301,7 +301,7 @@ func (l *List) readContent(i int, writer *requestWriter) {
 		n := len(e.lists)
 		e.lists = append(e.lists, nestedList{at, items})
 		for k, item := range items {
-			l.readItem(i, writer, item, itemPlace{n, k}, ids, twice)
+			l.readItem(i, writer, item, itemPlace{n, k}, ids, repeats)
 		}
 	case 0, 'n':
 	default:
@@ -310,11 +310,11 @@ func (l *List) readContent(i int, writer *requestWriter) {
 	for k, c := range calls {
 		l.readPart(i, writer, &l.shape.callPart, c, []itemPlace{{0, k}})
 	}
-	l.noteCopies(i, twice, mark)
+	l.noteCopies(i, repeats, mark)
 }
 
 // readItem reads one part of the content.
-func (l *List) readItem(i int, writer *requestWriter, at jsonspan.Span, where itemPlace, ids map[string]bool, twice map[string][]itemPlace) {
+func (l *List) readItem(i int, writer *requestWriter, at jsonspan.Span, where itemPlace, ids map[string]bool, repeats map[string][]itemPlace) {
 	e := &l.elements[i]
 	if l.raw[at.Start] == '"' { // a string among the parts
 		l.units = append(l.units, unit{element: i, kind: kindOpaque, span: at, places: []itemPlace{where}, spec: &opaqueMessage})
@@ -329,14 +329,14 @@ func (l *List) readItem(i int, writer *requestWriter, at jsonspan.Span, where it
 		row = &opaqueMessage
 	}
 	if row.kind == kindCall && ids[o.text(row.idPath)] {
-		twice[o.text(row.idPath)] = append(twice[o.text(row.idPath)], where) // also in the list of calls
+		repeats[o.text(row.idPath)] = append(repeats[o.text(row.idPath)], where) // also in the list of calls
 		return
 	}
 	l.readPart(i, writer, row, at, []itemPlace{where})
 }
 
 // noteCopies notes the other places of the calls of an element.
-func (l *List) noteCopies(i int, twice map[string][]itemPlace, mark int) {
+func (l *List) noteCopies(i int, repeats map[string][]itemPlace, mark int) {
 	e := &l.elements[i]
 	for _, path := range l.shape.copyPaths {
 		at := e.message.get(path)
@@ -348,14 +348,14 @@ func (l *List) noteCopies(i int, twice map[string][]itemPlace, mark int) {
 		e.lists = append(e.lists, nestedList{at, items})
 		for k, c := range items {
 			if id := objectAt(l.raw, c).text("id"); id != "" {
-				twice[id] = append(twice[id], itemPlace{n, k})
+				repeats[id] = append(repeats[id], itemPlace{n, k})
 			}
 		}
 	}
 	for u := mark; u < len(l.units); u++ {
 		if x := &l.units[u]; x.kind == kindCall {
-			x.places = append(x.places, twice[x.id]...)
-			delete(twice, x.id)
+			x.places = append(x.places, repeats[x.id]...)
+			delete(repeats, x.id)
 		}
 	}
 }
@@ -452,8 +452,8 @@ const newIDPrefix = "pare-"
 
 // newID derives an id from its neighbor and text, so that the same list always gives the same
 // bytes.
-func newID(near string, text []byte) string {
-	sum := sha256.Sum256(append([]byte(near+"\x00"), text...))
+func newID(neighbor string, text []byte) string {
+	sum := sha256.Sum256(append([]byte(neighbor+"\x00"), text...))
 	return newIDPrefix + hex.EncodeToString(sum[:8])
 }
 

@@ -231,17 +231,17 @@ var digestIgnored = []string{"type", "role", "schema", "version", "id", "timesta
 // there are none.
 func unreadDigest(o object, row *partSpec) string {
 	sum := sha256.New()
-	some := false
+	hasMembers := false
 	for _, m := range o.Members {
 		key := decodeString(o.Raw[m.Key.Start-1 : m.Key.End+1])
 		read := slices.ContainsFunc([]string{row.idPath, row.namePath, row.outputPath}, func(path string) bool { return path == key || strings.HasPrefix(path, key+"|") })
 		if read || slices.Contains(digestIgnored, key) {
 			continue
 		}
-		some = true
+		hasMembers = true
 		fmt.Fprintf(sum, "%q:%s,", key, o.Raw[m.Value.Start:m.Value.End])
 	}
-	if !some {
+	if !hasMembers {
 		return ""
 	}
 	return hex.EncodeToString(sum.Sum(nil)[:8])
@@ -268,7 +268,7 @@ func plainText(value []byte) string {
 		return decodeString(value)
 	case '[':
 		var b strings.Builder
-		some := false
+		hasText := false
 		rest := false // a part that is neither text nor media
 		for _, at := range jsonspan.Elements(value, jsonspan.Span{End: len(value)}) {
 			o := objectAt(value, at)
@@ -277,13 +277,13 @@ func plainText(value []byte) string {
 				rest = rest || !isMedia(o.text("type"))
 				continue
 			}
-			if some {
+			if hasText {
 				b.WriteByte('\n')
 			}
-			some = true
+			hasText = true
 			b.WriteString(decodeString(value[t.Start:t.End]))
 		}
-		if !rest || some {
+		if !rest || hasText {
 			return b.String()
 		}
 	}

@@ -95,7 +95,7 @@ type shape struct {
 func (s *shape) partFor(kind string) *partSpec {
 	for i := range s.parts {
 		p := &s.parts[i]
-		if begin, some := strings.CutSuffix(p.typeName, "*"); p.typeName == kind || some && strings.HasPrefix(kind, begin) {
+		if begin, isPrefix := strings.CutSuffix(p.typeName, "*"); p.typeName == kind || isPrefix && strings.HasPrefix(kind, begin) {
 			return p
 		}
 	}

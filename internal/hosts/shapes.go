@@ -249,19 +249,19 @@ func langChainRole(kind string) role {
 }
 
 // langChainAs returns a message in the form of its neighbor.
-func langChainAs(near object, in, class, kind string, members ...any) []byte {
+func langChainAs(neighbor object, in, class, kind string, members ...any) []byte {
 	switch in {
 	case "kwargs":
 		path := [][]byte{quote("langchain_core"), quote("messages")}
-		if ids := near.list("id"); len(ids) > 0 {
+		if ids := neighbor.list("id"); len(ids) > 0 {
 			path = nil
 			for _, at := range ids[:len(ids)-1] {
-				path = append(path, near.Raw[at.Start:at.End])
+				path = append(path, neighbor.Raw[at.Start:at.End])
 			}
 		}
 		return write("lc", []byte("1"), "type", "constructor", "id", array(append(path, quote(class))...), "kwargs", write(members...))
 	case "data":
-		if near.get("data.type").Len() > 0 { // Python's form
+		if neighbor.get("data.type").Len() > 0 { // Python's form
 			members = append(members, "type", kind)
 		}
 		return write("type", kind, "data", write(members...))

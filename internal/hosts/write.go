@@ -57,37 +57,37 @@ func (l *List) Rewrite(plan *pare.Plan) ([]byte, error) {
 // write returns the document with the messages of a request. If named is true, every call gets an
 // id.
 func (l *List) write(after *wire.Request, named bool) ([]byte, error) {
-	fates := make([]unitAction, len(l.units))
-	slots, err := l.arrange(after, fates)
+	actions := make([]unitAction, len(l.units))
+	slots, err := l.arrange(after, actions)
 	if err != nil {
 		return nil, err
 	}
 	for i := range l.units {
-		if id := cmp.Or(fates[i].newID, l.units[i].id); named && strings.HasPrefix(id, madeUpPrefix) {
-			fates[i].newID = newID(id, nil)
+		if id := cmp.Or(actions[i].newID, l.units[i].id); named && strings.HasPrefix(id, madeUpPrefix) {
+			actions[i].newID = newID(id, nil)
 		}
 	}
 	slots = l.addSilentElements(slots)
 	items := make([]newItem, 0, len(slots))
 	split := l.splitElements(slots)
 	for i := range slots {
-		s := &slots[i]
-		if s.element < 0 {
-			items = append(items, newItem{-1, l.newElement(slots, i, fates)})
+		shape := &slots[i]
+		if shape.element < 0 {
+			items = append(items, newItem{-1, l.newElement(slots, i, actions)})
 			continue
 		}
-		if split[s.element] && l.elements[s.element].role != roleUser {
-			return nil, fmt.Errorf("%w: something was put in between of what %s says", ErrWrite, jsonspan.PathAt(l.raw, l.elementSpans[s.element].Start))
+		if split[shape.element] && l.elements[shape.element].role != roleUser {
+			return nil, fmt.Errorf("%w: something was put in between of what %s says", ErrWrite, jsonspan.PathAt(l.raw, l.elementSpans[shape.element].Start))
 		}
-		raw, err := l.render(s, fates)
+		raw, err := l.render(shape, actions)
 		if err != nil {
 			return nil, err
 		}
-		was := s.element
-		if split[s.element] {
-			was = -1
+		old := shape.element
+		if split[shape.element] {
+			old = -1
 		}
-		items = append(items, newItem{was, raw})
+		items = append(items, newItem{old, raw})
 	}
 	out, err := jsonspan.Splice(l.raw, []jsonspan.Edit{{Span: l.listSpan, New: rewriteList(l.raw, l.listSpan, l.elementSpans, items)}})
 	if err != nil {
@@ -96,8 +96,8 @@ func (l *List) write(after *wire.Request, named bool) ([]byte, error) {
 	return out, l.checkWritten(out, after)
 }
 
-// arrange returns the new order of the units and fills in fates.
-func (l *List) arrange(after *wire.Request, fates []unitAction) (slots []slot, err error) {
+// arrange returns the new order of the units and fills in actions.
+func (l *List) arrange(after *wire.Request, actions []unitAction) (slots []slot, err error) {
 	t, old := after.Transcript(), l.Request.Transcript()
 	was := make(map[string]transcript.BlockID, len(old.Blocks()))
 	for b := range old.Blocks() {
@@ -115,7 +115,7 @@ func (l *List) arrange(after *wire.Request, fates []unitAction) (slots []slot, e
 			if ok {
 				before := was[path]
 				if ok = old.Block(before).Kind == blk.Kind; ok {
-					l.decideUnit(after, b, before, h, &fates[h.unit])
+					l.decideUnit(after, b, before, h, &actions[h.unit])
 				}
 			}
 			if blk.Kind == transcript.Call && ok {
@@ -132,7 +132,7 @@ func (l *List) arrange(after *wire.Request, fates []unitAction) (slots []slot, e
 				}
 				text := after.Text(b)
 				if l.shape.endCall != nil {
-					fates[c].stub = &text
+					actions[c].stub = &text
 					continue
 				}
 				slots = append(slots, slot{element: -1, call: c, text: text})
@@ -189,10 +189,10 @@ func (l *List) decideUnit(after *wire.Request, b, before transcript.BlockID, h b
 // splitElements returns the elements that occupy several slots.
 func (l *List) splitElements(slots []slot) map[int]bool {
 	seen, split := make(map[int]bool), make(map[int]bool)
-	for _, s := range slots {
-		if s.element >= 0 {
-			split[s.element] = seen[s.element]
-			seen[s.element] = true
+	for _, shape := range slots {
+		if shape.element >= 0 {
+			split[shape.element] = seen[shape.element]
+			seen[shape.element] = true
 		}
 	}
 	return split
@@ -200,11 +200,11 @@ func (l *List) splitElements(slots []slot) map[int]bool {
 
 // addSilentElements inserts the elements without units after the elements that they followed.
 func (l *List) addSilentElements(slots []slot) (all []slot) {
-	behind := make(map[int][]int) // by slot; -1 for the front
+	following := make(map[int][]int) // by slot; -1 for the front
 	last := make(map[int]int)
-	for i, s := range slots {
-		if s.element >= 0 {
-			last[s.element] = i
+	for i, shape := range slots {
+		if shape.element >= 0 {
+			last[shape.element] = i
 		}
 	}
 	at := -1
@@ -212,15 +212,15 @@ func (l *List) addSilentElements(slots []slot) (all []slot) {
 		if i, ok := last[e]; ok {
 			at = i
 		} else if len(l.elements[e].units) == 0 {
-			behind[at] = append(behind[at], e)
+			following[at] = append(following[at], e)
 		}
 	}
-	for _, e := range behind[-1] {
+	for _, e := range following[-1] {
 		all = append(all, slot{element: e})
 	}
-	for i, s := range slots {
-		all = append(all, s)
-		for _, e := range behind[i] {
+	for i, shape := range slots {
+		all = append(all, shape)
+		for _, e := range following[i] {
 			all = append(all, slot{element: e})
 		}
 	}
@@ -228,56 +228,56 @@ func (l *List) addSilentElements(slots []slot) (all []slot) {
 }
 
 // newElement returns a new element.
-func (l *List) newElement(slots []slot, i int, fates []unitAction) []byte {
+func (l *List) newElement(slots []slot, i int, actions []unitAction) []byte {
 	s := &slots[i]
 	if s.call >= 0 {
 		c := l.units[s.call]
-		c.id = cmp.Or(fates[s.call].newID, c.id)
+		c.id = cmp.Or(actions[s.call].newID, c.id)
 		e := &l.elements[c.element]
 		return l.shape.newResult(e.object, e.messageMember, &c, quote(s.text))
 	}
-	near := -1
+	neighbor := -1
 	for k := range slots { // find the nearest element of the same role as a template
 		if e := slots[k].element; e >= 0 && len(l.elements[e].units) > 0 {
-			if near < 0 || l.elements[e].role == s.role && (l.elements[near].role != s.role || abs(k-i) < abs(near-i)) {
-				near = e
+			if neighbor < 0 || l.elements[e].role == s.role && (l.elements[neighbor].role != s.role || abs(k-i) < abs(neighbor-i)) {
+				neighbor = e
 			}
 		}
 	}
-	if near < 0 {
-		near = 0
+	if neighbor < 0 {
+		neighbor = 0
 	}
-	e := &l.elements[near]
+	e := &l.elements[neighbor]
 	return l.shape.newMessage(e.object, e.messageMember, s.role, quote(s.text))
 }
 
 func abs(n int) int { return max(n, -n) }
 
 // render returns an element with its remaining units.
-func (l *List) render(s *slot, fates []unitAction) ([]byte, error) {
-	e := &l.elements[s.element]
+func (l *List) render(shape *slot, actions []unitAction) ([]byte, error) {
+	e := &l.elements[shape.element]
 	raw := l.raw[e.Span.Start:e.Span.End]
 	if len(e.units) == 0 {
 		return raw, nil
 	}
-	left := make(map[int]bool, len(s.units))
-	same := slices.Equal(s.units, e.units)
-	for _, u := range s.units {
+	left := make(map[int]bool, len(shape.units))
+	same := slices.Equal(shape.units, e.units)
+	for _, u := range shape.units {
 		left[u] = true
-		f := &fates[u]
+		f := &actions[u]
 		same = same && f.newText == nil && f.newInput == nil && f.newID == "" && f.stub == nil
 	}
 	if same {
 		return raw, nil
 	}
-	if !slices.IsSorted(s.units) {
+	if !slices.IsSorted(shape.units) {
 		return nil, fmt.Errorf("%w: the parts of %s in another order", ErrWrite, jsonspan.PathAt(l.raw, e.Span.Start))
 	}
-	edits, err := l.contentEdits(e, left, fates)
+	edits, err := l.contentEdits(e, left, actions)
 	if err != nil {
 		return nil, err
 	}
-	listEdits, err := l.listEdits(e, left, fates)
+	listEdits, err := l.listEdits(e, left, actions)
 	if err != nil {
 		return nil, err
 	}
@@ -290,17 +290,17 @@ func (l *List) render(s *slot, fates []unitAction) ([]byte, error) {
 }
 
 // contentEdits returns the edits of units that are the content of an element or its whole message.
-func (l *List) contentEdits(e *element, left map[int]bool, fates []unitAction) (edits []jsonspan.Edit, err error) {
+func (l *List) contentEdits(e *element, left map[int]bool, actions []unitAction) (edits []jsonspan.Edit, err error) {
 	for _, u := range e.units {
 		x := &l.units[u]
 		switch {
 		case len(x.places) > 0:
 		case x.isContent && !left[u]:
 			edits = append(edits, jsonspan.Edit{Span: x.span, New: []byte(`""`)})
-		case x.isContent && fates[u].newText != nil:
-			edits = append(edits, jsonspan.Edit{Span: x.span, New: quote(*fates[u].newText)})
+		case x.isContent && actions[u].newText != nil:
+			edits = append(edits, jsonspan.Edit{Span: x.span, New: quote(*actions[u].newText)})
 		case !x.isContent:
-			now, err := l.editPart(u, l.raw[x.span.Start:x.span.End], &fates[u], x.spec)
+			now, err := l.editPart(u, l.raw[x.span.Start:x.span.End], &actions[u], x.spec)
 			if err != nil {
 				return nil, err
 			}
@@ -311,7 +311,7 @@ func (l *List) contentEdits(e *element, left map[int]bool, fates []unitAction) (
 }
 
 // listEdits returns the edits of the lists of an element, without the items of removed units.
-func (l *List) listEdits(e *element, left map[int]bool, fates []unitAction) (edits []jsonspan.Edit, err error) {
+func (l *List) listEdits(e *element, left map[int]bool, actions []unitAction) (edits []jsonspan.Edit, err error) {
 	owner := make(map[itemPlace]int)
 	for _, u := range e.units {
 		for _, p := range l.units[u].places {
@@ -321,13 +321,13 @@ func (l *List) listEdits(e *element, left map[int]bool, fates []unitAction) (edi
 	for n, list := range e.lists {
 		now := make([]newItem, 0, len(list.items))
 		for k, at := range list.items {
-			was := l.raw[at.Start:at.End]
+			old := l.raw[at.Start:at.End]
 			u, owned := owner[itemPlace{n, k}]
 			switch {
 			case !owned:
-				now = append(now, newItem{k, was})
+				now = append(now, newItem{k, old})
 			case left[u]:
-				out, err := l.editPart(u, was, &fates[u], l.specAt(u, was))
+				out, err := l.editPart(u, old, &actions[u], l.specAt(u, old))
 				if err != nil {
 					return nil, err
 				}
@@ -434,11 +434,11 @@ func withText(out []byte, said string) []byte {
 
 // checkWritten returns an error unless the written list matches the plan.
 func (l *List) checkWritten(out []byte, want *wire.Request) error {
-	again, err := Read(out, Options{As: l.Shape, Model: l.options.Model})
+	reread, err := Read(out, Options{As: l.Shape, Model: l.options.Model})
 	if err != nil {
 		return fmt.Errorf("%w: it could not be read again: %w", ErrWrite, err)
 	}
-	got, wanted := again.blockTexts(again.Request), l.blockTexts(want)
+	got, wanted := reread.blockTexts(reread.Request), l.blockTexts(want)
 	for i := range max(len(got), len(wanted)) {
 		if i >= len(got) || i >= len(wanted) || got[i] != wanted[i] {
 			return fmt.Errorf("%w: block %d would be another one", ErrWrite, i)
