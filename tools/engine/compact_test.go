@@ -488,9 +488,9 @@ func TestCompactTwiceAlternating(t *testing.T) {
 	}
 }
 
-// TestCompactWordsBehind: words of the user behind an earlier summary, in one message
+// TestCompactTextAfterSummary: words of the user behind an earlier summary, in one message
 // with it, are the user's and not the summary's.
-func TestCompactWordsBehind(t *testing.T) {
+func TestCompactTextAfterSummary(t *testing.T) {
 	for _, words := range []string{"my words", "they say " + wording.SummaryEnd + " at the end of it"} {
 		said, _ := json.Marshal(wording.SummaryBegin + "\nthe facts\n" + wording.SummaryEnd + "\n\n" + words)
 		body := fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":%s},{"role":"assistant","content":%q},{"role":"user","content":"go on"}]}`, said, strings.Repeat("words ", 60))
@@ -740,7 +740,7 @@ func splitAt(t *testing.T, r *wire.Request, minKeep int, inside bool) int {
 	return cut.Before()
 }
 
-func TestSplitSeed4Turns(t *testing.T) {
+func TestSplitTurns(t *testing.T) {
 	eachSplit(t, toolTurn("a", 3)+" | "+toolTurn("b", 2)+" | "+toolTurn("c", 1), 18, func(t *testing.T, r *wire.Request) {
 		if at := splitAt(t, r, 4, false); at != 14 {
 			t.Errorf("cut at %d, want 14", at)
@@ -753,7 +753,7 @@ func TestSplitSeed4Turns(t *testing.T) {
 	})
 }
 
-func TestSplitSeed4PlainTurns(t *testing.T) {
+func TestSplitPlainTurns(t *testing.T) {
 	eachSplit(t, `user "a" | say "b" | user "c" | say "d" | user "e" | say "f"`, 6, func(t *testing.T, r *wire.Request) {
 		if at := splitAt(t, r, 2, false); at != 4 {
 			t.Errorf("cut at %d, want 4", at)
@@ -761,7 +761,7 @@ func TestSplitSeed4PlainTurns(t *testing.T) {
 	})
 }
 
-func TestSplitSeed4SingleTurn(t *testing.T) {
+func TestSplitSingleTurn(t *testing.T) {
 	eachSplit(t, toolTurn("a", 10), 22, func(t *testing.T, r *wire.Request) {
 		for keep := range 30 {
 			if at := splitAt(t, r, keep, false); at != -1 {
@@ -779,7 +779,7 @@ func TestSplitSeed4SingleTurn(t *testing.T) {
 	})
 }
 
-func TestSplitSeed4LengthIsKeep(t *testing.T) {
+func TestSplitLengthIsKeep(t *testing.T) {
 	eachSplit(t, `user "a" | say "b" | user "c" | say "d"`, 4, func(t *testing.T, r *wire.Request) {
 		for _, keep := range []int{4, 5, 100, math.MaxInt} {
 			for _, inside := range []bool{false, true} {
@@ -791,7 +791,7 @@ func TestSplitSeed4LengthIsKeep(t *testing.T) {
 	})
 }
 
-func TestSplitSeed4NeverInTurn(t *testing.T) {
+func TestSplitNeverInTurn(t *testing.T) {
 	eachSplit(t, toolTurn("a", 3), 8, func(t *testing.T, r *wire.Request) {
 		for keep := range 12 {
 			if at := splitAt(t, r, keep, false); at != -1 {
@@ -801,7 +801,7 @@ func TestSplitSeed4NeverInTurn(t *testing.T) {
 	})
 }
 
-func TestSplitSeed4KeepThree(t *testing.T) {
+func TestSplitKeepThree(t *testing.T) {
 	eachSplit(t, `user "a" | say "b" | user "c" | call r Read a.go | result r text | say "d"`, 6, func(t *testing.T, r *wire.Request) {
 		if at := splitAt(t, r, 3, false); at != 2 {
 			t.Errorf("cut at %d, want 2", at)
@@ -809,8 +809,8 @@ func TestSplitSeed4KeepThree(t *testing.T) {
 	})
 }
 
-// TestSplitSeed4System: messages of the system alone are nothing to compact.
-func TestSplitSeed4System(t *testing.T) {
+// TestSplitSystem: messages of the system alone are nothing to compact.
+func TestSplitSystem(t *testing.T) {
 	r := reading(t, wire.OpenAIChat, []byte(`{"model":"gpt-4o","messages":[{"role":"system","content":"s"},{"role":"developer","content":"d"},{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`))
 	if at := splitAt(t, r, 2, false); at != -1 {
 		t.Errorf("cut at %d", at)
@@ -822,8 +822,8 @@ func TestSplitSeed4System(t *testing.T) {
 
 // Seed system 5: what the window began with.
 
-// TestCompactSeed5Assistant: a cut that lands on an assistant, with a prefix in front.
-func TestCompactSeed5Assistant(t *testing.T) {
+// TestCompactBeforeAssistant checks a cut before an assistant message, with a prefix before it.
+func TestCompactBeforeAssistant(t *testing.T) {
 	s := histories.MustParse(`system "be brief" | ` + toolTurn("a", 10))
 	for _, d := range wire.Dialects() {
 		r := reading(t, d, s.Render(d, histories.RenderOptions{}))
@@ -871,8 +871,8 @@ func alternates(t *testing.T, name string, d wire.Dialect, body []byte, strictly
 	}
 }
 
-// TestCompactSeed5BackToBack: two assistants in a row lose nothing.
-func TestCompactSeed5BackToBack(t *testing.T) {
+// TestCompactConsecutiveAssistants checks that two consecutive assistant messages lose nothing.
+func TestCompactConsecutiveAssistants(t *testing.T) {
 	long := strings.Repeat("words ", 100)
 	body := fmt.Sprintf(`{"model":"gpt-4o","messages":[{"role":"user","content":"task"},{"role":"assistant","content":%[1]q},{"role":"user","content":"one"},
 {"role":"assistant","content":null,"tool_calls":[{"id":"call_a","type":"function","function":{"name":"Read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_a","content":"A"},

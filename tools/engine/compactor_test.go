@@ -817,8 +817,8 @@ func TestFitRelations(t *testing.T) {
 	}
 }
 
-// TestFitSeed5Overflow: 30 messages that do not fit.
-func TestFitSeed5Overflow(t *testing.T) {
+// TestFitOverflow checks 30 messages that do not fit.
+func TestFitOverflow(t *testing.T) {
 	s := histories.MustParse(longTalk(7) + ` | say "one more"`)
 	for _, d := range wire.Dialects() {
 		r := reading(t, d, s.Render(d, histories.RenderOptions{}))
@@ -841,9 +841,8 @@ func TestFitSeed5Overflow(t *testing.T) {
 	}
 }
 
-// TestFitSeed5EndToEnd: 61 messages, request by request, with extractive summaries and
-// a stable window.
-func TestFitSeed5EndToEnd(t *testing.T) {
+// TestFitEndToEnd checks 61 messages, request by request, with extracted summaries and a stable window.
+func TestFitEndToEnd(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 15)
 		if n := len(r.Transcript().Messages()); n != 61 {
@@ -885,9 +884,9 @@ func TestFitSeed5EndToEnd(t *testing.T) {
 	}
 }
 
-// TestFitTellsWhatGoes: the summarizer is given exactly what goes: what is told is not
+// TestFitSummarizesDroppedContent: the summarizer is given exactly what goes: what is told is not
 // in the result, and what is in the result is not told.
-func TestFitTellsWhatGoes(t *testing.T) {
+func TestFitSummarizesDroppedContent(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 20)
 		w := fitWindow(r)

@@ -26,9 +26,8 @@ type badTerms struct{}
 
 func (badTerms) PaysAfter(int, int) int { panic("no price") }
 
-// TestDefectR5FaultsHaveNames: what a caller supplies may panic; that is an error which
-// says who it was, not the end of the program.
-func TestDefectR5FaultsHaveNames(t *testing.T) {
+// TestPanicsAreNamedErrors checks that a panic in a part that the caller supplied is an error that names the part.
+func TestPanicsAreNamedErrors(t *testing.T) {
 	rule := func(prepare func(*wire.Request) (pare.Process, error)) *pare.Pipeline {
 		p, err := pare.Compile(pare.Rule{Name: "no-bash", Prepare: prepare})
 		if err != nil {
@@ -74,9 +73,9 @@ func TestDefectR5FaultsHaveNames(t *testing.T) {
 	}
 }
 
-// TestDefectX6RulesThatFail: a rule that fails is the error of a plan, which names it; where
-// it may be left out, nothing that it has voted for counts, and everybody else's votes do.
-func TestDefectX6RulesThatFail(t *testing.T) {
+// TestFailedRules checks that the failure of a rule is an error that names it or, if failed rules are left out,
+// that none of its votes count and all other votes do.
+func TestFailedRules(t *testing.T) {
 	long := reads(t, 12, 1500)
 	keeps := pare.Rule{Name: "drops-one", After: []string{"?fails"}, Prepare: func(*wire.Request) (pare.Process, error) {
 		return func(b *pare.Ballot) {

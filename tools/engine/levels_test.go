@@ -95,10 +95,10 @@ func standsFor(window string) (turns int) {
 	return turns
 }
 
-// TestDefectC1Compact: a conversation of thousands of turns is compacted hundreds of times. At every
-// step the summaries are within their bound and say how many turns they stand for, and every fact is
-// in the window or one recall away.
-func TestDefectC1Compact(t *testing.T) {
+// TestManyCompactionsStayBounded checks a conversation of thousands of turns that is compacted hundreds of times:
+// the summaries stay within their bound and count their turns, and every fact is in the request or one
+// recall away.
+func TestManyCompactionsStayBounded(t *testing.T) {
 	for _, d := range []wire.Dialect{wire.Anthropic, wire.OpenAIChat} {
 		for name, s := range map[string]pare.Summarizer{"extract": summary.Extract(summary.ExtractOptions{}), "model": wordy, "offload": nil} {
 			for _, most := range []int{300, 2000} {
@@ -168,9 +168,9 @@ func summaryText(r *wire.Request) string {
 	return ""
 }
 
-// TestDefectC1Fit: the same for windows: as a history grows, its summaries stay within their bound, and no turn is
-// missing that is neither sent nor named, whoever writes them, and if that fails.
-func TestDefectC1Fit(t *testing.T) {
+// TestManySummariesOfWindowsStayBounded checks a growing history in a window: its summaries stay within their
+// bound, and every turn is in the request or named by a summary, also if the summarizer fails.
+func TestManySummariesOfWindowsStayBounded(t *testing.T) {
 	turns, every := 300, 20
 	switch {
 	case trial.Soak():
@@ -226,9 +226,9 @@ func TestDefectC1Fit(t *testing.T) {
 	}
 }
 
-// TestDefectC1NoRoom: what cannot fit is an error before anybody writes a summary, and what the caller wrote
-// stays as it is.
-func TestDefectC1NoRoom(t *testing.T) {
+// TestNoRoomIsKnownBeforeSummarizing checks that a summary without room is an error before the summarizer is
+// called, and that summaries of the caller stay as they are.
+func TestNoRoomIsKnownBeforeSummarizing(t *testing.T) {
 	asked := 0
 	r := talkOf(t, wire.Anthropic, 20)
 	cut, _ := r.Transcript().Split(60, false)
@@ -257,9 +257,9 @@ func TestDefectC1NoRoom(t *testing.T) {
 	}
 }
 
-// TestDefectC1Earlier: summaries that earlier versions wrote are known again: without turns and levels, with the
-// handle in a line under them, and such that somebody else wrote.
-func TestDefectC1Earlier(t *testing.T) {
+// TestSummariesOfEarlierVersions checks that summaries of earlier versions are recognized: without turns and levels,
+// with the handle in a line after them, and without any line about a loss.
+func TestSummariesOfEarlierVersions(t *testing.T) {
 	old := "Words of a stranger.\n\n[pare: 7 blocks of 90 bytes, here in 10]\nthe first\n[pare: archived as pare-abc]\n\n[pare: 1 block of 5 bytes, here in 14, archived as pare-def]\nsecond\n\n[pare: x]"
 	padding := strings.Repeat("long words ", 400)
 	body := fmt.Sprintf(`{"model":"claude-sonnet-4-5","max_tokens":10,"messages":[{"role":"user","content":"task"},{"role":"user","content":%q},{"role":"assistant","content":%q},{"role":"user","content":"next"},{"role":"assistant","content":"yes"},{"role":"user","content":"last"}]}`,
@@ -291,9 +291,9 @@ func TestDefectC1Earlier(t *testing.T) {
 	}
 }
 
-// TestDefectC1Mark: what a window leaves out without a summary is named by a mark with a handle, by which all of it comes
-// back, and the window is within its limit.
-func TestDefectC1Mark(t *testing.T) {
+// TestMarkNamesLostContent checks that a mark names everything that a window drops without a summary, and that the
+// window is within its limit.
+func TestMarkNamesLostContent(t *testing.T) {
 	for _, d := range []wire.Dialect{wire.Anthropic, wire.OpenAIChat} {
 		messages := ""
 		for i := range 120 {

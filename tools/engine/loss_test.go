@@ -12,9 +12,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestDefectU12 (how lossy a summary is): each summary says in its own first line how many
-// blocks and bytes it stands for, how many bytes it has, and where they are kept.
-func TestDefectU12(t *testing.T) {
+// TestSummariesDescribeTheirLoss checks that the first line of each summary gives the blocks and bytes that it
+// replaces, its own size, and the handle of the content.
+func TestSummariesDescribeTheirLoss(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 12)
 		for i, text := range []string{gist, "more\nthan one line"} {

@@ -15,9 +15,8 @@ var pairSlugs = []string{
 	"orphan-call", "orphan-result", "displaced-result", "duplicate-result", "call-wrong-role", "result-wrong-role", "server-tool-unpaired",
 }
 
-// TestDefectP15PairsAgreeWithCheck: what gates a dispatch says what the check says, and
-// what drops the halves leaves none.
-func TestDefectP15PairsAgreeWithCheck(t *testing.T) {
+// TestOrphansAgreeWithCheck checks that Orphans agrees with the check, and that dropping orphans leaves none.
+func TestOrphansAgreeWithCheck(t *testing.T) {
 	for name, body := range map[string]string{
 		"two calls with one id, one result": `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"q"},
 			{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"R","input":{"n":1}},{"type":"tool_use","id":"a","name":"R","input":{"n":2}}]},

@@ -25,9 +25,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestDefectX4PlanningStops wherever it is when the context ends: it asks all along, the longer
-// the history the more often.
-func TestDefectX4PlanningStops(t *testing.T) {
+// TestPlanningStopsWithContext checks that planning stops soon after the end of its context, wherever it is.
+func TestPlanningStopsWithContext(t *testing.T) {
 	policies := map[string]*pare.Policy{
 		"repair":        {},
 		"window":        {Window: &pare.Window{Tokens: 20_000}},

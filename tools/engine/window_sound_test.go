@@ -45,9 +45,8 @@ func deepseek(seed uint64) string {
 	return `{"model":"deepseek-reasoner","messages":[` + strings.Join(all, ",") + `]}`
 }
 
-// TestDefectP10FitsMeansNoFinding: a window makes no refused history of a clean one; a
-// state that the provider would refuse does not fit.
-func TestDefectP10FitsMeansNoFinding(t *testing.T) {
+// TestWindowsStayClean checks that a window makes no rejected request of a clean one.
+func TestWindowsStayClean(t *testing.T) {
 	clean := 0
 	for seed := range uint64(3000) {
 		body := deepseek(seed)

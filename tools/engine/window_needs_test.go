@@ -39,9 +39,9 @@ func searched(calls int) map[string]string {
 	}
 }
 
-// TestDefectT5NeededIsNotOldest: what declares a tool stays as long as a call of it does, and the
-// calls go one by one, the oldest first, whatever is limited.
-func TestDefectT5NeededIsNotOldest(t *testing.T) {
+// TestWindowKeepsNeededDeclarations checks that the declaration of a tool stays as long as a call of the
+// tool, and that calls are dropped one by one, the oldest first.
+func TestWindowKeepsNeededDeclarations(t *testing.T) {
 	const calls = 14
 	for name, body := range searched(calls) {
 		r := parsed(t, body)

@@ -74,9 +74,8 @@ func r4Body(shape string, n int) []byte {
 	return []byte(b.String())
 }
 
-// TestDefectR4: what a repair costs grows with the history, whatever is the same in it and
-// however often.
-func TestDefectR4(t *testing.T) {
+// TestRepairIsLinear checks that the time of a repair grows with the history, whatever is equal in it.
+func TestRepairIsLinear(t *testing.T) {
 	n := 1600
 	if trial.Soak() {
 		n = 80_000
@@ -93,8 +92,9 @@ func TestDefectR4(t *testing.T) {
 	}
 }
 
-// TestDefectR4Shapes: the shapes are what they are called, a fault is found in each.
-func TestDefectR4Shapes(t *testing.T) {
+// TestRepairGrowthShapes checks that the histories of TestRepairIsLinear have the findings that they are named
+// after.
+func TestRepairGrowthShapes(t *testing.T) {
 	for name, shape := range r4Shapes {
 		_, plan, err := pare.Fix(r4Body(shape, 40))
 		if err != nil {

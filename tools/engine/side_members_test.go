@@ -25,9 +25,9 @@ var sideMembers = map[string]func(text string) string{
 	"thinking_blocks":   func(text string) string { return `[{"type":"thinking","thinking":"` + text + `"}]` },
 }
 
-// What stands beside the content of a chat message is a block: it counts, it can be dropped, and the least
-// that a window takes is exact.
-func TestDefectT7SideMembersAreBlocks(t *testing.T) {
+// TestSideMembersAreBlocks checks that members next to the content of a chat message are blocks: they
+// are counted and can be dropped, and the minimum of a window is exact.
+func TestSideMembersAreBlocks(t *testing.T) {
 	long := strings.Repeat("these are the words of it ", 800)
 	for name, value := range sideMembers {
 		for _, model := range []string{"gpt-5", "deepseek-reasoner", "mistral-large-latest", "moonshot-v1"} {
@@ -64,8 +64,9 @@ func TestDefectT7SideMembersAreBlocks(t *testing.T) {
 	}
 }
 
-// Words beside a call that nobody answered stay when the call goes, and when messages are joined.
-func TestDefectT7SideMembersStay(t *testing.T) {
+// TestRepairKeepsTextBesideCalls checks that text next to an unanswered call stays when the call is
+// dropped, and when messages are joined.
+func TestRepairKeepsTextBesideCalls(t *testing.T) {
 	drop := pare.Options{Repair: wire.Repair{OrphanCall: wire.RemedyDrop}}
 	for name, value := range sideMembers {
 		if name != "refusal" && name != "audio" {

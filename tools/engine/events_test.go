@@ -17,8 +17,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A compaction that has nothing to cut says what is wrong with the history that it hands out.
-func TestDefectT14EveryOutputIsChecked(t *testing.T) {
+// TestSkippedCompactionReportsFindings checks that a compaction without a cut still reports the
+// findings in the history.
+func TestSkippedCompactionReportsFindings(t *testing.T) {
 	all := []wire.Dialect{wire.Anthropic, wire.OpenAIChat, wire.OpenAIResponses, wire.Gemini, wire.Bedrock, wire.GeminiInteractions}
 	for seed := range trial.Size(600) {
 		for _, d := range all {
@@ -45,8 +46,9 @@ func TestDefectT14EveryOutputIsChecked(t *testing.T) {
 	}
 }
 
-// The event about pairs tells what was done: something is pruned only where something was dropped.
-func TestDefectT15EventsTellWhatWasDone(t *testing.T) {
+// TestPairEventsReportActions checks that the event about pairs reports pruning only if something was
+// dropped.
+func TestPairEventsReportActions(t *testing.T) {
 	body := func(messages string) string {
 		return `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},` + messages + `,{"role":"user","content":"n"}]}`
 	}
@@ -87,8 +89,8 @@ func TestDefectT15EventsTellWhatWasDone(t *testing.T) {
 	}
 }
 
-// The manual lists the members that events have, and no others.
-func TestDefectT15ManualOfEvents(t *testing.T) {
+// TestManualListsEventMembers checks that the manual lists exactly the members that events have.
+func TestManualListsEventMembers(t *testing.T) {
 	metadata := map[string]any{
 		"tool_pair_validated": pare.PairsChecked{}, "tool_pair_repaired": pare.PairsChecked{}, "tool_pair_pruned": pare.PairsChecked{}, "plan_made": pare.PlanMade{},
 		"compaction_started": pare.CompactionStarted{}, "compaction_completed": pare.CompactionDone{}, "compaction_overflow_archived": pare.CompactionDone{},

@@ -18,9 +18,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestDefectC2Later: no request waits for a summary. The one that needs it first is fitted with a line in its place, and
-// once it is written, it is sent. A history that grows asks for few summaries, whether its window is stable or not.
-func TestDefectC2Later(t *testing.T) {
+// TestRequestsDoNotWaitForSummaries checks that no request waits for a summary: a line replaces it until it is
+// written, and a growing history needs few summaries.
+func TestRequestsDoNotWaitForSummaries(t *testing.T) {
 	for _, low := range []int{0, 3500} {
 		free := make(chan struct{})
 		var asked atomic.Int32
@@ -84,8 +84,8 @@ func TestDefectC2Later(t *testing.T) {
 	}
 }
 
-// TestDefectC2Before: the summary is written before it is needed, and there when the window is full.
-func TestDefectC2Before(t *testing.T) {
+// TestSummariesArePrepared checks that a summary is written before the window is full.
+func TestSummariesArePrepared(t *testing.T) {
 	for _, low := range []int{2000, 3000, 4000} {
 		synctest.Test(t, func(t *testing.T) {
 			early := 0

@@ -31,9 +31,9 @@ func marksIn(t *testing.T, r *wire.Request) (n int) {
 	return n
 }
 
-// TestDefectT16MarkWhereSomethingIsMissing: a window that drops exchanges or turns says so once,
-// within the limit, in every dialect; a second window adds no second mark; nothing else does.
-func TestDefectT16MarkWhereSomethingIsMissing(t *testing.T) {
+// TestWindowMarksLostContent checks that a window that drops exchanges or turns puts in one mark,
+// within the limit, in every dialect, and that a second window adds no second mark.
+func TestWindowMarksLostContent(t *testing.T) {
 	marked, tried := 0, 0
 	for seed := range uint64(max(historyCount(t)/100, 60)) {
 		d, body, _ := history(seed)
@@ -83,9 +83,9 @@ func TestDefectT16MarkWhereSomethingIsMissing(t *testing.T) {
 	}
 }
 
-// TestDefectT16MarkStays: between two batches of a stable window, requests begin with the same bytes,
-// the mark included.
-func TestDefectT16MarkStays(t *testing.T) {
+// TestMarkIsStable checks that requests between two trims of a stable window begin with the same bytes,
+// including the mark.
+func TestMarkIsStable(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 30)
 		w := pare.Window{Tokens: r.Tokens(quarters{}) / 4}
@@ -112,9 +112,9 @@ func TestDefectT16MarkStays(t *testing.T) {
 	}
 }
 
-// TestDefectT16NobodySaidIt: the mark is no task, no newest message and no turn, alone or in front of
-// words.
-func TestDefectT16NobodySaidIt(t *testing.T) {
+// TestMarkIsNotUserText checks that the mark is neither the task nor a message or turn of the user, alone or
+// before other text.
+func TestMarkIsNotUserText(t *testing.T) {
 	for text, speaks := range map[string]bool{wording.LeftOut: false, wording.LeftOut + "\n\ngo on": true, " " + wording.LeftOut: false, "he wrote " + wording.LeftOut: true} {
 		r := parsed(t, fmt.Sprintf(`{"model":"gpt-5.2","messages":[{"role":"user","content":"task"},{"role":"assistant","content":"yes"},{"role":"user","content":%q}]}`, text))
 		if got := r.Transcript().Messages()[2].Speaks; got != speaks {

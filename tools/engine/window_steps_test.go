@@ -39,10 +39,10 @@ var ladder = []string{"rules", "clear-results", "shorten", "drop-exchanges", "dr
 // gentler reports whether a rung stands below another one.
 func gentler(rung, than string) bool { return slices.Index(ladder, rung) < slices.Index(ladder, than) }
 
-// TestRungsInOrder: the rungs are climbed from gentle to harsh and only as far as
+// TestWindowStepsInOrder: the rungs are climbed from gentle to harsh and only as far as
 // needed; the plan says how far, and every receipt names its rung and a place that
 // exists.
-func TestRungsInOrder(t *testing.T) {
+func TestWindowStepsInOrder(t *testing.T) {
 	everywhere(t, steep(), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
 		total := size("tokens", r)
@@ -215,9 +215,9 @@ func TestSeveralLimits(t *testing.T) {
 	}
 }
 
-// TestRulesRung: rules are asked only if something must go, and before anything else
+// TestRulesStep: rules are asked only if something must go, and before anything else
 // does; if what they give up is enough, nothing else goes.
-func TestRulesRung(t *testing.T) {
+func TestRulesStep(t *testing.T) {
 	everywhere(t, loop(10, 1200), func(t *testing.T, d wire.Dialect, body []byte) {
 		asked := 0
 		rules := compile(t, voting("third", func(b *pare.Ballot, r *wire.Request) {

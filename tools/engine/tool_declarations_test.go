@@ -54,10 +54,9 @@ func everyWay(t *testing.T, r *wire.Request, see func(what string, plan *pare.Pl
 	}
 }
 
-// A tool that is defined in the history is declared: later references are legal, and the
-// definition stays as long as there are calls, or goes with them; it is never turned into
-// words.
-func TestDefectP4InlineTools(t *testing.T) {
+// TestInlineToolDefinitions checks that a tool defined in the history is declared: later references are
+// valid, and the definition stays as long as its calls.
+func TestInlineToolDefinitions(t *testing.T) {
 	for name, body := range map[string]string{
 		"defined":                   inlineTools(definesGrep, readTool, ""),
 		"no tools beside it":        inlineTools(definesGrep, "", ""),
@@ -96,8 +95,8 @@ func TestDefectP4InlineTools(t *testing.T) {
 	}
 }
 
-// What messages of the system carry in mid-conversation is carried.
-func TestDefectP4Members(t *testing.T) {
+// TestSystemMessagesKeepMembers checks that members of system messages in mid-conversation are kept.
+func TestSystemMessagesKeepMembers(t *testing.T) {
 	for _, member := range []string{`,"clear_at":"next_user_message"`, `,"cl\u0065ar_at":"never"`, `,"output_config":{"effort":"low"}`} {
 		r := parsed(t, inlineTools(`{"type":"text","text":"be brief"}`, readTool+`,{"name":"Grep","input_schema":{"type":"object"}}`, member))
 		everyWay(t, r, func(what string, plan *pare.Plan) {
@@ -112,9 +111,9 @@ func TestDefectP4Members(t *testing.T) {
 	}
 }
 
-// Where the model takes no messages of the system, or none there, a definition is declared
-// in another way.
-func TestDefectP4Elsewhere(t *testing.T) {
+// TestToolDefinitionsWithoutSystemMessages checks that a definition is declared in another way where the
+// model takes no system messages, or none there.
+func TestToolDefinitionsWithoutSystemMessages(t *testing.T) {
 	for name, body := range map[string]string{
 		"no tools given": strings.Replace(strings.Replace(inlineTools(definesGrep, "", ""), "claude-opus-5", "claude-sonnet-4-5", 1), `"tools":[],`, "", 1),
 		"with words":     strings.Replace(inlineTools(`{"type":"text","text":"Here is a tool."},`+definesGrep, readTool, ""), "claude-opus-5", "claude-sonnet-4-5", 1),
@@ -134,8 +133,8 @@ func TestDefectP4Elsewhere(t *testing.T) {
 	}
 }
 
-// A call of a tool that is not loaded at once needs the search that found it.
-func TestDefectP13DeferredTools(t *testing.T) {
+// TestDeferredToolsNeedTheirSearch checks that a call of a deferred tool needs the search that found it.
+func TestDeferredToolsNeedTheirSearch(t *testing.T) {
 	later := `{"name":"Grep","description":"finds","input_schema":{"type":"object"},"defer_loading":true}`
 	search := `{"type":"tool_search_tool_regex_20251119","name":"tool_search_tool_regex"}`
 	turn := func(i int, name string) string {
@@ -206,9 +205,9 @@ func addsBash(model, changes string) string {
 	return `{"modelId":"` + model + `","toolConfig":{"tools":[` + spec("Read") + `,` + spec("Bash") + `]},"messages":[` + list + `,{"role":"user","content":[{"text":"and now?"}]}]}`
 }
 
-// On Bedrock a message of the system adds and removes tools that toolConfig declares. It is
-// known, its references are checked, and it stays as long as there are calls behind it.
-func TestDefectP4Bedrock(t *testing.T) {
+// TestBedrockToolChanges checks system messages of Bedrock that add and remove tools of toolConfig: their
+// references are checked, and they stay as long as calls follow them.
+func TestBedrockToolChanges(t *testing.T) {
 	const newer, older = "us.anthropic.claude-opus-5-v1:0", "us.anthropic.claude-sonnet-4-5-v1:0"
 	adds := `{"toolAddition":{"tool":{"type":"tool_reference","name":"Bash"}}}`
 	for name, changes := range map[string]string{

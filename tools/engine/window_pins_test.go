@@ -27,8 +27,8 @@ func trimmed(t *testing.T, body string, w pare.Window) string {
 	return string(out)
 }
 
-// A window pins what a person said, and not what a repair put in.
-func TestDefectP19OwnWordsAreNotPinned(t *testing.T) {
+// TestWindowDoesNotPinRepairs checks that a window pins the words of the user, and not the text of a repair.
+func TestWindowDoesNotPinRepairs(t *testing.T) {
 	tail := `{"model":"claude-opus-4-8","max_tokens":9,"messages":[{"role":"user","content":"Build the parser."},{"role":"assistant","content":"ok"},{"role":"user","content":"Now use tabs, never spaces."},{"role":"assistant","content":"fine"}]}`
 	for _, w := range []pare.Window{{Messages: 2}, {Messages: 3}, {Messages: 4}, {Turns: 2}} {
 		out := trimmed(t, tail, w)
@@ -46,8 +46,8 @@ func TestDefectP19OwnWordsAreNotPinned(t *testing.T) {
 	}
 }
 
-// A person also speaks in a message that holds results.
-func TestDefectP20PersonBesideResults(t *testing.T) {
+// TestUserTextBesideResultsIsPinned checks that the words of the user in a message with results are pinned.
+func TestUserTextBesideResultsIsPinned(t *testing.T) {
 	const head = `{"model":"claude-sonnet-4-5","max_tokens":9,"tools":[{"name":"run","input_schema":{"type":"object"}}],"messages":[`
 	call := func(id string) string {
 		return `{"role":"assistant","content":[{"type":"tool_use","id":"` + id + `","name":"run","input":{}}]}`
@@ -69,9 +69,9 @@ func TestDefectP20PersonBesideResults(t *testing.T) {
 	}
 }
 
-// The least number of messages is that of what comes out: neighbours that are joined count
-// as one.
-func TestDefectP18MinimumOfJoined(t *testing.T) {
+// TestMinimumCountsJoinedMessages checks that the minimum number of messages is that of the result, in which
+// joined neighbors count as one.
+func TestMinimumCountsJoinedMessages(t *testing.T) {
 	body := `{"modelId":"us.amazon.nova-pro-v1:0","toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{}}}}]},"messages":[{"role":"user","content":[{"text":"The task."}]},{"role":"assistant","content":[{"text":"a"}]},{"role":"user","content":[{"text":"The newest words."}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t1","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"t1","content":[{"text":"x"}]}}]}]}`
 	r, err := pare.Parse([]byte(body))
 	if err != nil {

@@ -57,9 +57,9 @@ func said(d wire.Dialect, user bool, text string) string {
 	return fmt.Sprintf(`{"role":%q,"content":%q}`, role, text)
 }
 
-// What Pare has written is nobody's words, for a compaction, a window and an extract, in every dialect: the
-// task is the first thing that a person says.
-func TestDefectT8OwnWordsAreNobodys(t *testing.T) {
+// TestOwnTextIsNotUserText checks that text written by Pare is not the task, in a compaction, a window and an
+// extract, in every dialect.
+func TestOwnTextIsNotUserText(t *testing.T) {
 	for _, s := range strays {
 		t.Run(s.name, func(t *testing.T) {
 			var rest []string
@@ -116,8 +116,9 @@ func TestDefectT8OwnWordsAreNobodys(t *testing.T) {
 	}
 }
 
-// A text is taken apart the same way wherever it stands.
-func TestDefectT8Words(t *testing.T) {
+// TestUserTextIsSplitTheSameWay checks that a text is split into words of the user and of Pare the same way
+// wherever it is.
+func TestUserTextIsSplitTheSameWay(t *testing.T) {
 	const (
 		quoted  = "[A result of f without its call; quoted, not written by the user]\nthe result\n\nof it"
 		summary = wording.SummaryBegin + "\nit went well\n" + wording.SummaryEnd
@@ -160,9 +161,9 @@ func TestDefectT8Words(t *testing.T) {
 	}
 }
 
-// TestDefectT1CallsOfAnUnknownRole: a window drops one of two calls of a message; the other one is not
-// dropped with a message that is said to be empty.
-func TestDefectT1CallsOfAnUnknownRole(t *testing.T) {
+// TestWindowKeepsCallsOfUnknownRole checks that when a window drops one of two calls of a message, the
+// other one stays.
+func TestWindowKeepsCallsOfUnknownRole(t *testing.T) {
 	const words = "arguments in words"
 	for tokens := 10; tokens < 120; tokens++ {
 		r := mustParse(t, []byte(`[{},{"tool_calls":[{"id":"call_1"},{"id":"call_2","type":"function","function":{"name":"run","arguments":"some more words"}}]},{"role":true,"tool_calls":[{},{"id":"call_3","type":"function","function":{"arguments":"`+words+`"}}]},{"tool_call_id":"call_3"}]`))

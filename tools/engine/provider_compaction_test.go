@@ -113,8 +113,9 @@ func parsed(t *testing.T, body string) *wire.Request {
 	return r
 }
 
-// A list of steps that begins with a compaction is one of Interactions, however that is written.
-func TestDefectT13CompactionFirst(t *testing.T) {
+// TestLeadingCompactionMeansInteractions checks that a list of steps that begins with a compaction is
+// read as Interactions, however it is written.
+func TestLeadingCompactionMeansInteractions(t *testing.T) {
 	for _, c := range compactions() {
 		if c.dialect == wire.GeminiInteractions {
 			if r := parsed(t, c.body(0, 2)); r.Dialect != c.dialect || !r.Transcript().IsCompacted() {
@@ -124,8 +125,9 @@ func TestDefectT13CompactionFirst(t *testing.T) {
 	}
 }
 
-// The provider's own compaction is a summary: pinned, carried, counted from, read.
-func TestDefectP1ProviderCompaction(t *testing.T) {
+// TestProviderCompactionIsSummary checks that a compaction of the provider is pinned, kept and
+// counted, and that its text is readable.
+func TestProviderCompactionIsSummary(t *testing.T) {
 	for _, c := range compactions() {
 		t.Run(c.name, func(t *testing.T) {
 			r := parsed(t, c.body(c.front(5), 6))
@@ -280,8 +282,9 @@ func (c compacted) splits(t *testing.T, r *wire.Request) {
 	}
 }
 
-// A signed one must be the first block, and the only one: what it stands for goes.
-func TestDefectP1SignedCompaction(t *testing.T) {
+// TestSignedCompactionStaysFirst checks that a signed compaction becomes the first block and
+// replaces all earlier content.
+func TestSignedCompactionStaysFirst(t *testing.T) {
 	for _, c := range compactions() {
 		if !c.signed() {
 			continue
@@ -308,8 +311,9 @@ func TestDefectP1SignedCompaction(t *testing.T) {
 	}
 }
 
-// Of several that are not signed the last one counts, and one that failed is none.
-func TestDefectP1WhichCompaction(t *testing.T) {
+// TestLastUnsignedCompactionCounts checks that the last of several unsigned compactions counts, and
+// that a failed one does not.
+func TestLastUnsignedCompactionCounts(t *testing.T) {
 	body := func(blocks ...string) *wire.Request {
 		list := `{"role":"user","content":"first"}`
 		for i, b := range blocks {
@@ -340,8 +344,9 @@ func TestDefectP1WhichCompaction(t *testing.T) {
 	}
 }
 
-// A header that a block of the history needs is added to those that the body lists.
-func TestDefectP1Header(t *testing.T) {
+// TestCompactionHeaderIsAdded checks that a header which a block needs is added to the headers that
+// the body lists.
+func TestCompactionHeaderIsAdded(t *testing.T) {
 	for block, header := range map[string]string{
 		`{"type":"compaction","content":"A"}`:                 "compact-2026-01-12",
 		`{"type":"compaction","content":"A","signature":"s"}`: "compact-2026-09-04",
