@@ -46,7 +46,7 @@ func (l *pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
 
 // dial connects to it. Both ends may fail.
 func (l *pipeListener) dial(ctx context.Context, s *fault.Source, point string) (net.Conn, error) {
-	if s.At(point + " dial") {
+	if s.Fails(point + " dial") {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: fault.Err}
 	}
 	near, far := net.Pipe()
@@ -166,7 +166,7 @@ func (r *proxyRun) upstream(w http.ResponseWriter, q *http.Request) {
 // wait lets the clock go on, if somebody is to be late there. Nobody who holds a lock may wait: the
 // clock of the test stands still while others wait for a lock.
 func (r *proxyRun) wait(point string) {
-	if r.late > 0 && r.s.At(point) {
+	if r.late > 0 && r.s.Fails(point) {
 		time.Sleep(r.late)
 	}
 }
@@ -248,7 +248,7 @@ func (r *proxyRun) giveUp() {
 		if cancel := r.cancels[client]; cancel != nil {
 			delete(r.cancels, client)
 			cancel()
-			r.s.Note("cancelled")
+			r.s.CountFailure("cancelled")
 			return
 		}
 	}
@@ -281,7 +281,7 @@ func (r *proxyRun) run() {
 	servers.Go(func() { up.Serve(back) })
 	servers.Go(func() { server.Serve(front) })
 	every := 1 + chance.IntN(150)
-	r.s.Each(func(passed int) {
+	r.s.OnCall(func(passed int) {
 		if passed%every == every-1 {
 			r.giveUp()
 		}

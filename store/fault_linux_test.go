@@ -174,7 +174,7 @@ func (r *faultRun) verifyForks(st *store.Store) {
 // faultClock is a clock that is sometimes wrong.
 func faultClock(s *fault.Source) time.Time {
 	now := time.Now()
-	if s.At("clock") {
+	if s.Fails("clock") {
 		return now.Add(time.Duration(s.Rand("clock").IntN(48)-24) * time.Hour)
 	}
 	return now
@@ -185,7 +185,7 @@ func (r *faultRun) arm() {
 	chance := r.s.Rand("cancel")
 	at, every := chance.IntN(100), 1+chance.IntN(40)
 	r.cancels = make([]context.CancelFunc, 4)
-	r.s.Each(func(passed int) {
+	r.s.OnCall(func(passed int) {
 		if passed >= at && (passed-at)%every == 0 {
 			r.giveUp(passed)
 		}
@@ -217,7 +217,7 @@ func (r *faultRun) giveUp(from int) {
 		if cancel := r.cancels[w]; cancel != nil {
 			r.cancels[w] = nil
 			cancel()
-			r.s.Note("cancelled")
+			r.s.CountFailure("cancelled")
 			return
 		}
 	}

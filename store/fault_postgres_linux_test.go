@@ -73,10 +73,10 @@ func (w *faultyWire) pass(c net.Conn, socket string) {
 				return
 			}
 			s := w.source.Load()
-			if s.Chance(point+" late", 0.3) {
+			if s.FailsWeighted(point+" late", 0.3) {
 				time.Sleep(time.Millisecond)
 			}
-			if s.At(point + " cut") {
+			if s.Fails(point + " cut") {
 				if s.Rand(point).IntN(2) == 0 {
 					to.Write(buf[:n/2])
 				} else {

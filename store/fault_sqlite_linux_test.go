@@ -48,7 +48,7 @@ func TestFaultsSQLite(t *testing.T) {
 		cut := chance.IntN(2) == 0
 		if cut {
 			last := 1 + chance.IntN(300)
-			s.Cut(last, func() { d.powerOff(); s.Note("power cut") })
+			s.AfterCalls(last, func() { d.powerOff(); s.CountFailure("power cut") })
 		}
 		for try := 0; r.st == nil; try++ {
 			if r.st, err = store.OpenWith(ctx, path, store.Options{Now: func() time.Time { return faultClock(s) }}); err != nil && (d.off() || try == 20) {

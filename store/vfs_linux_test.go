@@ -164,7 +164,7 @@ func vfsOpen(tls *libc.TLS, _ uintptr, name, file uintptr, flags int32, outFlags
 	disks.RLock()
 	d := disks.byFolder[filepath.Dir(path)]
 	disks.RUnlock()
-	if d != nil && (d.off() || d.source.At("sqlite open")) {
+	if d != nil && (d.off() || d.source.Fails("sqlite open")) {
 		pointer[lib.Tsqlite3_file](file).FpMethods = 0
 		return lib.SQLITE_CANTOPEN
 	}
@@ -195,7 +195,7 @@ func vfsDelete(tls *libc.TLS, _ uintptr, name uintptr, sync int32) int32 {
 	disks.RLock()
 	d := disks.byFolder[filepath.Dir(path)]
 	disks.RUnlock()
-	if d != nil && (d.off() || d.source.At("sqlite delete")) {
+	if d != nil && (d.off() || d.source.Fails("sqlite delete")) {
 		return lib.SQLITE_IOERR_DELETE
 	}
 	if d != nil {
@@ -227,7 +227,7 @@ func (f *vfsFile) read(tls *libc.TLS, file, to uintptr, n int32, at int64) int32
 
 func vfsRead(tls *libc.TLS, file, to uintptr, n int32, at int64) int32 {
 	f := fileOf(file)
-	if f.disk.source.Chance("sqlite read", 0.3) {
+	if f.disk.source.FailsWeighted("sqlite read", 0.3) {
 		return lib.SQLITE_IOERR_READ
 	}
 	return f.read(tls, file, to, n, at)
@@ -240,15 +240,15 @@ func vfsWrite(tls *libc.TLS, file, from uintptr, n int32, at int64) int32 {
 		return lib.SQLITE_IOERR_WRITE
 	}
 	write := function[func(*libc.TLS, uintptr, uintptr, int32, int64) int32](f.own.FxWrite)
-	if d.source.At("sqlite write") {
+	if d.source.Fails("sqlite write") {
 		if n > 1 && d.source.Rand("torn").IntN(2) == 0 {
-			d.source.Note("sqlite write torn")
+			d.source.CountFailure("sqlite write torn")
 			f.keep(tls, file, from, n/2, at)
 			write(tls, file, from, n/2, at)
 		}
 		return lib.SQLITE_IOERR_WRITE
 	}
-	if d.source.Chance("sqlite full", 0.3) {
+	if d.source.FailsWeighted("sqlite full", 0.3) {
 		return lib.SQLITE_FULL
 	}
 	f.keep(tls, file, from, n, at)
@@ -278,7 +278,7 @@ func (f *vfsFile) keep(tls *libc.TLS, file, from uintptr, n int32, at int64) {
 
 func vfsTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 	f := fileOf(file)
-	if f.disk.off() || f.disk.source.At("sqlite truncate") {
+	if f.disk.off() || f.disk.source.Fails("sqlite truncate") {
 		return lib.SQLITE_IOERR_TRUNCATE
 	}
 	// Truncation takes effect immediately, as it may on a disk.
@@ -297,7 +297,7 @@ func vfsTruncate(tls *libc.TLS, file uintptr, size int64) int32 {
 
 func vfsSync(tls *libc.TLS, file uintptr, flags int32) int32 {
 	f := fileOf(file)
-	if f.disk.off() || f.disk.source.At("sqlite sync") {
+	if f.disk.off() || f.disk.source.Fails("sqlite sync") {
 		return lib.SQLITE_IOERR_FSYNC
 	}
 	// The power is off or on for the whole machine: a real sync would only take time.
@@ -310,7 +310,7 @@ func vfsSync(tls *libc.TLS, file uintptr, flags int32) int32 {
 func vfsShmLock(tls *libc.TLS, file uintptr, offset, n, flags int32) int32 {
 	f := fileOf(file)
 	const unlock = 1
-	if flags&unlock == 0 && f.disk.source.Chance("sqlite lock", 0.3) {
+	if flags&unlock == 0 && f.disk.source.FailsWeighted("sqlite lock", 0.3) {
 		return lib.SQLITE_BUSY
 	}
 	return function[func(*libc.TLS, uintptr, int32, int32, int32) int32](f.own.FxShmLock)(tls, file, offset, n, flags)

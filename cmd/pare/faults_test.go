@@ -225,11 +225,11 @@ func TestSessionSurvivesRandomFaults(t *testing.T) {
 		r.t = t
 		dead := false
 		if chance.IntN(2) == 0 {
-			s.Cut(chance.IntN(20), func() { dead = true; s.Note("killed") })
+			s.AfterCalls(chance.IntN(20), func() { dead = true; s.CountFailure("killed") })
 		}
 		rate := []float64{1, 10, 60}[chance.IntN(3)] // a run has few steps
 		r.try(func(op, path string) error {
-			if s.Chance("file "+op, rate) || dead {
+			if s.FailsWeighted("file "+op, rate) || dead {
 				return fault.Err
 			}
 			return nil

@@ -1,11 +1,10 @@
-// Package fault makes calls fail in tests: to the disk, the network and the database, at every
-// point that a run passes, by a seed.
+// Package fault makes calls to the disk, the network and the database fail in tests.
 //
-// A [Source] decides. What it decides depends on the seed, the name of the point and how often
-// the point was passed before, and not on what other goroutines do: a seed that has found
-// something finds it again. [Run] goes through the seeds of a test. A seed that fails is named,
-// and PARE_FAULT_SEED=N runs it alone; PARE_FAULT_SEEDS=10000 runs so many, from that one on if both
-// are given.
+// A [Source] decides which calls fail, by a seed, the name of the point, and the number of earlier
+// calls there. It does not depend on other goroutines, so a seed that fails once usually fails
+// again. [Run] runs a test with many seeds. PARE_FAULT_SEED=N runs a single one, and
+// PARE_FAULT_SEEDS=10000 sets their number, starting with N if both are set. Types of this package
+// may be used by many goroutines.
 //
-// No allocation fails: a Go program that gets no memory ends, which is what a kill tests.
+// Allocations never fail, because Go programs without memory exit; kill tests cover that.
 package fault

@@ -13,14 +13,14 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// A Tally is what the seeds of a run have met. Many goroutines may use it.
+// A Tally counts the calls and failures of all seeds.
 type Tally struct {
 	mu    sync.Mutex
 	seeds int
 	count map[string]int
 }
 
-// Add counts what a source has let fail, and how many operations the test has done.
+// Add adds the failures of a source, and the operations of the test.
 func (c *Tally) Add(s *Source, operations int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,28 +38,28 @@ func (c *Tally) Add(s *Source, operations int) {
 	}
 }
 
-// Count counts something else.
-func (c *Tally) Count(what string, n int) {
+// Count adds n to another counter.
+func (c *Tally) Count(counter string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.count == nil {
 		c.count = make(map[string]int)
 	}
-	c.count[what] += n
+	c.count[counter] += n
 }
 
 func (c *Tally) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	parts := []string{fmt.Sprintf("%d seeds", c.seeds)}
-	for _, what := range slices.Sorted(maps.Keys(c.count)) {
-		parts = append(parts, fmt.Sprintf("%s: %d", what, c.count[what]))
+	for _, counter := range slices.Sorted(maps.Keys(c.count)) {
+		parts = append(parts, fmt.Sprintf("%s: %d", counter, c.count[counter]))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// Run runs a test with n seeds, or as [trial.Size] and the environment say, and stops at the
-// first that fails, which it names.
+// Run runs a test with n seeds, or as many as [trial.Size] and the environment require. It stops at
+// the first seed that fails and reports it.
 func Run(t *testing.T, n int, one func(t *testing.T, s *Source)) {
 	t.Helper()
 	first, n := uint64(0), trial.Size(n)
@@ -77,7 +77,7 @@ func Run(t *testing.T, n int, one func(t *testing.T, s *Source)) {
 	}
 }
 
-// alone runs one seed, which is named also if the test panics or never ends well.
+// alone runs one seed. It reports the seed also if the test panics or exits.
 func alone(t *testing.T, seed uint64, one func(t *testing.T, s *Source)) {
 	t.Helper()
 	done := false

@@ -8,27 +8,27 @@ import (
 	"sync"
 )
 
-// Err is what a call that was made to fail says.
+// Err is the error of a call that was made to fail.
 var Err = errors.New("fault: this call was made to fail")
 
-// A Source decides which calls fail. Many goroutines may use it.
+// A Source decides which calls fail.
 type Source struct {
 	seed uint64
-	rate float64 // how many of the calls fail
-	once int     // the call that fails besides, counted over all points; 0: none
+	rate float64 // fraction of calls that fail
+	once int     // the call that fails in addition, counted over all points; 0: none
 
 	mu     sync.Mutex
 	off    bool
 	passed int
-	points map[string]int // how often each was passed
-	hits   map[string]int // how often each failed
-	at     func(passed int)
-	cut    int // how many points are passed before onCut is called; 0: never
-	onCut  func()
+	points map[string]int // calls by point
+	hits   map[string]int // failures by point
+	onCall func(passed int)
+	after  int // calls before then is called; 0: never
+	then   func()
 }
 
-// New makes a source. One seed in four lets exactly one call fail, the others one call in 5 to
-// one in 200; one in sixteen none.
+// New returns a source. One seed in four fails exactly one call, one in sixteen none, and the
+// others one call in 5 to 200.
 func New(seed uint64) *Source {
 	s := &Source{seed: seed, points: make(map[string]int), hits: make(map[string]int)}
 	r := s.Rand("rate")
@@ -42,7 +42,7 @@ func New(seed uint64) *Source {
 	return s
 }
 
-// Rand is chance for one purpose of the test itself; the same in each run of a seed.
+// Rand returns random numbers for one purpose of a test. They are the same in each run of a seed.
 func (s *Source) Rand(purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(s.seed, hash(purpose, 0)))
 }
@@ -53,15 +53,15 @@ func hash(point string, n int) uint64 {
 	return h.Sum64()
 }
 
-// Each calls a function whenever a point is passed, with how many were passed before: to give
-// up on a call just there, say. It is set before the source is used.
-func (s *Source) Each(f func(passed int)) { s.at = f }
+// OnCall sets a function that is called at every point with the number of earlier calls, for example
+// to cancel a call. Set it before the source is used.
+func (s *Source) OnCall(f func(passed int)) { s.onCall = f }
 
-// At passes a point, and reports whether the call there fails.
-func (s *Source) At(point string) bool { return s.Chance(point, 1) }
+// Fails counts a call at a point, and reports whether it fails.
+func (s *Source) Fails(point string) bool { return s.FailsWeighted(point, 1) }
 
-// Chance is At for what fails more or less often than other calls.
-func (s *Source) Chance(point string, weight float64) bool {
+// FailsWeighted is Fails with another probability.
+func (s *Source) FailsWeighted(point string, weight float64) bool {
 	if s == nil {
 		return false
 	}
@@ -79,29 +79,29 @@ func (s *Source) Chance(point string, weight float64) bool {
 		s.hits[point]++
 	}
 	s.mu.Unlock()
-	if s.cut > 0 && passed == s.cut {
-		s.onCut()
+	if s.after > 0 && passed == s.after {
+		s.then()
 	}
-	if s.at != nil {
-		s.at(passed)
+	if s.onCall != nil {
+		s.onCall(passed)
 	}
 	return fails
 }
 
-// Note counts a fault that somebody else has decided on.
-func (s *Source) Note(point string) {
+// CountFailure counts a failure that was decided elsewhere.
+func (s *Source) CountFailure(point string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hits[point]++
 }
 
-// Stop lets every call succeed from now on.
+// Stop lets all further calls succeed.
 func (s *Source) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.off = true
 }
 
-// Cut calls a function once, when so many points were passed: it is set before the source is
+// AfterCalls sets a function that is called once, after a number of calls. Set it before the source is
 // used.
-func (s *Source) Cut(after int, f func()) { s.cut, s.onCut = after, f }
+func (s *Source) AfterCalls(after int, f func()) { s.after, s.then = after, f }

@@ -2,11 +2,11 @@ package pgtest
 
 import "syscall"
 
-// enough is room for the databases of a run: a test has one of some 8 MB, and files are made
-// for each table of the catalog, which a disk takes longer for than the server.
+// enough is the space in bytes for the databases of a run. A test has a database of about 8 MB, whose
+// many files take longer to create on a disk.
 const enough = 2 << 30
 
-// inMemory is a folder that is on no disk and has enough room; "" if there is none.
+// inMemory returns a folder in memory with enough space, or "".
 func inMemory() string {
 	const folder = "/dev/shm"
 	var s syscall.Statfs_t

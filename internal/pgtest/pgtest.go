@@ -1,8 +1,5 @@
 //go:build unix
 
-// Package pgtest runs a real PostgreSQL for tests: on a private socket, in a folder of
-// its own, for as long as the test process lives. scripts/postgres.sh installs the server
-// where it is missing and may be installed.
 package pgtest
 
 import (
@@ -29,67 +26,66 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// A Server is one PostgreSQL with data of its own.
+// A Server is a PostgreSQL server with its own data.
 type Server struct {
-	Dir string // the socket lies here
+	Dir string // holds the socket
 
 	bin      string
 	cred     *syscall.Credential
 	child    *exec.Cmd
-	ended    chan struct{} // closed when child has
+	ended    chan struct{} // closed when child has ended
 	log      string
 	settings []string
 }
 
-// A shared server serves the whole process.
-type shared struct {
+// A sharedServer is started once per process.
+type sharedServer struct {
 	sync.Once
 	server *Server
 	err    error
 }
 
 var (
-	quick, durable shared
-	databases      atomic.Int64
+	fast, durable sharedServer
+	databases     atomic.Int64
 )
 
-// careless are settings for data that nobody misses: nothing waits for the disk.
-var careless = []string{"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "autovacuum=off"}
+// unsynced are settings that never wait for the disk.
+var unsynced = []string{"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "autovacuum=off"}
 
-// DSN returns the address of an empty database on the server of this process, which is
-// started at the first call. It does not wait for the disk: what it has acknowledged
-// survives any client, but no crash of the machine. The test is skipped where there is no
-// PostgreSQL, and in a short run.
+// DSN returns the address of an empty database on the server of this process, and starts the server
+// if necessary. The server does not sync to disk: its data survive killed clients, but no crash of
+// the machine. DSN skips short tests, and tests without PostgreSQL.
 func DSN(t testing.TB) string {
 	t.Helper()
-	return quick.dsn(t, "", careless)
+	return fast.dsn(t, "", unsynced)
 }
 
-// Durable is DSN on a server whose writes are as durable as a real one's.
+// Durable is DSN on a server that syncs to disk.
 func Durable(t testing.TB) string {
 	t.Helper()
 	return durable.dsn(t, "", nil)
 }
 
-// DurableServer is the server of Durable, for tests that restart it.
+// DurableServer returns the server of Durable, for tests that restart it.
 func DurableServer(t testing.TB) *Server {
 	t.Helper()
 	durable.dsn(t, "", nil)
 	return durable.server
 }
 
-// Copy returns the address of a copy of a database that DSN has made and that nobody has
-// open.
+// Copy returns the address of a copy of a database that DSN has created. The original must not be
+// in use.
 func Copy(t testing.TB, dsn string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return quick.dsn(t, " TEMPLATE "+strings.TrimPrefix(u.Path, "/"), careless)
+	return fast.dsn(t, " TEMPLATE "+strings.TrimPrefix(u.Path, "/"), unsynced)
 }
 
-func (s *shared) dsn(t testing.TB, options string, settings []string) string {
+func (s *sharedServer) dsn(t testing.TB, options string, settings []string) string {
 	t.Helper()
 	trial.Long(t, "it needs a PostgreSQL of its own")
 	s.Do(func() {
@@ -110,14 +106,14 @@ func (s *shared) dsn(t testing.TB, options string, settings []string) string {
 	return dsn
 }
 
-// unique is a name that no database of this process has.
+// unique returns a new name of a database.
 func unique(name string) string { return fmt.Sprintf("%s%d", name, databases.Add(1)) }
 
-// Drop removes a database that DSN, Copy or Durable has made, whoever has it open: for tests
-// that need many, one after the other.
+// Drop deletes a database of DSN, Copy or Durable, even if it is in use, for tests with many
+// databases.
 func Drop(t testing.TB, dsn string) {
 	t.Helper()
-	for _, s := range []*shared{&quick, &durable} {
+	for _, s := range []*sharedServer{&fast, &durable} {
 		if s.server != nil && strings.Contains(dsn, url.QueryEscape(s.server.Dir)) {
 			if err := s.server.Drop(dsn); err != nil {
 				t.Fatal(err)
@@ -128,19 +124,19 @@ func Drop(t testing.TB, dsn string) {
 	t.Fatalf("no server of this process has %s", dsn)
 }
 
-// Stop ends the servers of this process; for TestMain.
+// Stop stops the servers of this process. Call it in TestMain.
 func Stop() {
-	for _, s := range []*shared{&quick, &durable} {
+	for _, s := range []*sharedServer{&fast, &durable} {
 		if s.server != nil {
 			s.server.Stop()
 		}
 	}
 }
 
-// find looks for the server's programs.
+// find returns the folder of the server's programs.
 func find() (string, error) {
 	versions, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	slices.Reverse(versions) // the newest first
+	slices.Reverse(versions) // newest first
 	if p, err := exec.LookPath("initdb"); err == nil {
 		if p, err = filepath.EvalSymlinks(p); err == nil {
 			versions = append(versions, p)
@@ -155,7 +151,7 @@ func find() (string, error) {
 	return "", errors.New("initdb is neither in PATH nor where Debian puts it")
 }
 
-// Start makes a cluster and starts it. Its writes are as durable as a real one's.
+// Start creates and starts a server that syncs to disk.
 func Start() (s *Server, err error) { return start("", nil) }
 
 func start(folder string, settings []string) (s *Server, err error) {
@@ -163,7 +159,7 @@ func start(folder string, settings []string) (s *Server, err error) {
 	if s.bin, err = find(); err != nil {
 		return nil, err
 	}
-	// A socket's path is short.
+	// The path of a socket must be short.
 	if s.Dir, err = os.MkdirTemp(folder, "pg"); err != nil {
 		return nil, err
 	}
@@ -172,8 +168,8 @@ func start(folder string, settings []string) (s *Server, err error) {
 			os.RemoveAll(dir)
 		}
 	}(s.Dir)
-	if os.Getuid() == 0 { // which PostgreSQL refuses
-		if s.cred, err = nobody(); err != nil {
+	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
+		if s.cred, err = unprivilegedUser(); err != nil {
 			return nil, err
 		}
 		if err := os.Chown(s.Dir, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
@@ -188,8 +184,8 @@ func start(folder string, settings []string) (s *Server, err error) {
 	return s, s.Run()
 }
 
-// nobody is a user that may run a server.
-func nobody() (*syscall.Credential, error) {
+// unprivilegedUser returns an unprivileged user.
+func unprivilegedUser() (*syscall.Credential, error) {
 	for _, name := range []string{"postgres", "nobody"} {
 		if u, err := user.Lookup(name); err == nil {
 			uid, _ := strconv.Atoi(u.Uid)
@@ -208,7 +204,7 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return c
 }
 
-// Run starts the server again.
+// Run starts the server.
 func (s *Server) Run() error {
 	c := s.command("postgres", append([]string{"-D", filepath.Join(s.Dir, "data"), "-k", s.Dir, "-h", "",
 		"-c", "max_connections=300", "-c", "shared_buffers=64MB", "-c", "max_prepared_transactions=0"}, s.settings...)...)
@@ -218,8 +214,8 @@ func (s *Server) Run() error {
 	}
 	defer log.Close()
 	c.Stdout, c.Stderr = log, log
-	// It ends when this process does, however that happens. The signal comes when the
-	// thread ends that started it, so that one waits for it.
+	// The server ends with this process. The kernel sends the signal when the thread that started
+	// the server ends, so that thread waits for it.
 	endWithParent(c.SysProcAttr)
 	started, ended := make(chan error), make(chan struct{})
 	go func() {
@@ -235,7 +231,7 @@ func (s *Server) Run() error {
 		return err
 	}
 	s.child, s.ended = c, ended
-	for { // as long as it takes: a server that is not able to start ends
+	for { // no timeout: a server that cannot start ends
 		db, err := sql.Open("pgx", s.dsn("postgres"))
 		if err != nil {
 			return err
@@ -257,10 +253,10 @@ func (s *Server) Run() error {
 	}
 }
 
-// Halt ends the server at once, as a crash does; Run starts it again.
+// Halt stops the server like a crash. Run starts it again.
 func (s *Server) Halt() error { return s.signal(syscall.SIGQUIT) }
 
-// Stop ends the server and removes its data.
+// Stop stops the server and deletes its data.
 func (s *Server) Stop() {
 	s.signal(syscall.SIGINT)
 	os.RemoveAll(s.Dir)
@@ -282,13 +278,13 @@ func (s *Server) dsn(name string) string {
 	return "postgres:///" + name + "?" + url.Values{"host": {s.Dir}, "user": {"pare"}}.Encode()
 }
 
-// NewDatabase makes an empty database, whose name begins as given, and returns its address.
+// NewDatabase creates an empty database with a name prefix, and returns its address.
 func (s *Server) NewDatabase(name string) (string, error) {
 	name = unique(name)
 	return s.create(name, "CREATE DATABASE "+name)
 }
 
-// NewDatabaseIn makes a database whose tables lie in a folder of their own.
+// NewDatabaseIn creates a database whose tables are in a folder.
 func (s *Server) NewDatabaseIn(name, folder string) (string, error) {
 	if s.cred != nil {
 		if err := os.Chown(folder, int(s.cred.Uid), int(s.cred.Gid)); err != nil {
@@ -299,7 +295,7 @@ func (s *Server) NewDatabaseIn(name, folder string) (string, error) {
 	return s.create(name, "CREATE TABLESPACE "+name+" LOCATION '"+folder+"'", "CREATE DATABASE "+name+" TABLESPACE "+name)
 }
 
-// Drop removes a database that was made here, with the folder that its tables lie in.
+// Drop deletes a database and its folder.
 func (s *Server) Drop(dsn string) error {
 	u, err := url.Parse(dsn)
 	if err != nil {

@@ -1,6 +1,5 @@
 //go:build !unix
 
-// Package pgtest runs a real PostgreSQL for tests; here it does not, and skips them.
 package pgtest
 
 import (
@@ -8,7 +7,7 @@ import (
 	"testing"
 )
 
-// A Server is one PostgreSQL with data of its own.
+// A Server cannot be started on this system.
 type Server struct{ Dir string }
 
 var errNone = errors.New("PostgreSQL is run for tests on Unix only")
