@@ -56,8 +56,8 @@ func TestCodex(t *testing.T) {
 	}
 }
 
-// TestAbsent: without a corpus a test is skipped, with a reason that helps.
-func TestAbsent(t *testing.T) {
+// TestMissingCorpusSkips: without a corpus a test is skipped, with a reason that helps.
+func TestMissingCorpusSkips(t *testing.T) {
 	t.Setenv("PARE_CORPUS", filepath.Join(t.TempDir(), "none"))
 	v := &verdict{TB: t}
 	Dir(v)
@@ -75,8 +75,8 @@ type verdict struct {
 func (v *verdict) Helper()          {}
 func (v *verdict) Skip(args ...any) { v.skipped = fmt.Sprint(args...) }
 
-// TestModule checks that the corpus is found next to the module from every folder of it.
-func TestModule(t *testing.T) {
+// TestCorpusIsFoundFromAnyFolder checks that the corpus is found next to the module from every folder of it.
+func TestCorpusIsFoundFromAnyFolder(t *testing.T) {
 	want, err := filepath.Abs("../..")
 	if err != nil || module(t) != want {
 		t.Errorf("%s, want %s: %v", module(t), want, err)

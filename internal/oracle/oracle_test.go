@@ -19,8 +19,8 @@ var pairRules = []string{
 	"bedrock/missing-result", "bedrock/excess-result", "bedrock/duplicate-result", "bedrock/duplicate-use", "bedrock/alternation",
 }
 
-// TestFixtures tries the oracle on the fixtures of the catalogue of rules.
-func TestFixtures(t *testing.T) {
+// TestJudgeAgreesWithFixtures tries the oracle on the fixtures of the catalogue of rules.
+func TestJudgeAgreesWithFixtures(t *testing.T) {
 	f, err := os.Open("../../testdata/fixtures.jsonl")
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +69,8 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// TestClasses checks one case for each class of the rule catalog.
-func TestClasses(t *testing.T) {
+// TestJudgeFindsEachClass checks one case for each class of the rule catalog.
+func TestJudgeFindsEachClass(t *testing.T) {
 	for _, c := range []struct{ name, dialect, body, want string }{
 		{"families", "openai-chat", `[{"role":"user","content":"q"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"tool","tool_call_id":"f","content":"x"}]`, "orphan at messages.2 (f)|unanswered at messages.1.function_call ()"},
 		{"families, the other way", "openai-chat", `[{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"function","name":"f","content":"x"}]`, "unanswered at messages.1 (c)|orphan at messages.2 ()"},

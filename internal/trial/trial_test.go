@@ -19,9 +19,9 @@ func (v *verdict) Errorf(format string, args ...any) {
 }
 func (v *verdict) Skip(args ...any) { panic(fmt.Sprint(args...)) }
 
-// TestLinear checks that linear work passes, with a logarithm too, and that quadratic work
+// TestLinearRejectsQuadraticWork checks that linear work passes, with a logarithm too, and that quadratic work
 // fails.
-func TestLinear(t *testing.T) {
+func TestLinearRejectsQuadraticWork(t *testing.T) {
 	if !threadTime {
 		t.Skip("the processor time of a thread is not known here")
 	}
@@ -75,8 +75,8 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestSize: a sample is never empty, and three runs have three sizes.
-func TestSize(t *testing.T) {
+// TestSizeScalesWithRun: a sample is never empty, and three runs have three sizes.
+func TestSizeScalesWithRun(t *testing.T) {
 	t.Setenv("PARE_SOAK", "")
 	t.Setenv("PARE_HISTORIES", "")
 	want := 200

@@ -23,8 +23,8 @@ type step struct {
 	want    []string
 }
 
-// TestConsole runs every console block.
-func TestConsole(t *testing.T) {
+// TestConsoleBlocksPrintTheirOutput runs every console block.
+func TestConsoleBlocksPrintTheirOutput(t *testing.T) {
 	trial.Long(t, "runs every console block of the documentation")
 	shell, err := exec.LookPath("bash")
 	if err != nil {

@@ -22,9 +22,9 @@ var notNames = map[string]bool{"PareMiddleware": true, "PareEdit": true, "PareSe
 // goFile is a file, or a pattern of files, from the root of the project.
 var goFile = regexp.MustCompile("^`([a-z*]+/[a-z_*/]+\\.go)`$")
 
-// TestNames wants every Go name and file that a page shows in code to exist. The changelog and the
+// TestPagesNameExistingCode wants every Go name and file that a page shows in code to exist. The changelog and the
 // decisions also speak of names that are gone.
-func TestNames(t *testing.T) {
+func TestPagesNameExistingCode(t *testing.T) {
 	names := identifiers(t)
 	seen := 0
 	for _, p := range pages(t) {

@@ -3,7 +3,7 @@ package doctest
 import "regexp"
 
 // reworded lists phrases that confused native speakers, with their replacements.
-// TestDefectU3PlainWords keeps them out of all texts for users.
+// TestTextsForUsersUsePlainWords keeps them out of all texts for users.
 var reworded = [][2]string{
 	{"a refusal that can be helped is healed", "Pare repairs the request and retries once"},
 	{"everything else passes byte for byte", "everything else passes through unchanged"},

@@ -42,9 +42,9 @@ var predeclared = []struct{ name, declare, needs string }{
 	{"raw", `raw, _ := os.ReadFile("examples/prune-me.json")`, "os"},
 }
 
-// TestSnippets compiles every Go block, all of them as one program, and runs those whose
+// TestGoBlocksCompile compiles every Go block, all of them as one program, and runs those whose
 // output is on the page.
-func TestSnippets(t *testing.T) {
+func TestGoBlocksCompile(t *testing.T) {
 	trial.Long(t, "compiles every snippet of the documentation")
 	var snippets, outputs []*block // outputs[i] is the output of snippets[i], or nil
 	for _, p := range pages(t) {
@@ -261,9 +261,9 @@ func checkSyntax(t *testing.T, lang, text string) error {
 	return nil
 }
 
-// TestData checks the blocks of TOML, JSON, Python and JavaScript, and that commands are in
+// TestDataBlocksAreValid checks the blocks of TOML, JSON, Python and JavaScript, and that commands are in
 // console blocks.
-func TestData(t *testing.T) {
+func TestDataBlocksAreValid(t *testing.T) {
 	for _, p := range pages(t) {
 		for _, b := range p.blocks(t) {
 			text := strings.Join(b.body(), "\n")

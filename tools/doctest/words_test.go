@@ -53,9 +53,9 @@ func compileWords(t *testing.T) []*regexp.Regexp {
 	return all
 }
 
-// TestDefectU3PlainWords checks the words of all texts for users: pages, man pages, texts of
+// TestTextsForUsersUsePlainWords checks the words of all texts for users: pages, man pages, texts of
 // the program, outputs of scripts, and web pages.
-func TestDefectU3PlainWords(t *testing.T) {
+func TestTextsForUsersUsePlainWords(t *testing.T) {
 	patterns := compileWords(t)
 	seen := 0
 	look := func(where, text string) {

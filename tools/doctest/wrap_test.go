@@ -181,8 +181,8 @@ var (
 	notSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestLinks wants every link inside the project to lead to a file, and to a heading in it.
-func TestLinks(t *testing.T) {
+// TestLinksAreValid wants every link inside the project to lead to a file, and to a heading in it.
+func TestLinksAreValid(t *testing.T) {
 	anchors := map[string][]string{}
 	all := pages(t)
 	for _, p := range all {

@@ -28,7 +28,7 @@ var exported = map[string]int{
 	"store/storehttp": 7,
 	"summary":         7,
 	"tokens":          41,
-	"transcript":      68,
+	"transcript":      72,
 	"wire":            73,
 }
 

@@ -42,10 +42,10 @@ func historyCount() int {
 	return trial.Histories(500)
 }
 
-// TestTruth checks random histories with every block that a dialect knows, valid and broken,
+// TestPlansKeepEveryLeaf checks random histories with every block that a dialect knows, valid and broken,
 // under every command: no leaf is lost unnoticed, every receipt leads to the input, the edits
 // give the output, and the oracle agrees about pairs.
-func TestTruth(t *testing.T) {
+func TestPlansKeepEveryLeaf(t *testing.T) {
 	t.Parallel()
 	n := historyCount()
 	found := run(t, n, commands(t), func(i int) sample {
@@ -70,9 +70,9 @@ func TestTruth(t *testing.T) {
 	found.report(t)
 }
 
-// TestWhole checks that histories which the provider accepts, by its documentation, have no
+// TestAcceptedHistoriesHaveNoFinding checks that histories which the provider accepts, by its documentation, have no
 // finding.
-func TestWhole(t *testing.T) {
+func TestAcceptedHistoriesHaveNoFinding(t *testing.T) {
 	t.Parallel()
 	run(t, historyCount(), commands(t)[:1], func(i int) sample {
 		all := dialects()

@@ -9,9 +9,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestTurnLists checks that the turns that Interactions accepted before it had steps are read,
+// TestOldTurnListsKeepEveryLeaf checks that the turns that Interactions accepted before it had steps are read,
 // and that nothing is lost when they are written as steps.
-func TestTurnLists(t *testing.T) {
+func TestOldTurnListsKeepEveryLeaf(t *testing.T) {
 	t.Parallel()
 	n := trial.Size(120)
 	found := run(t, n, commands(t), func(i int) sample {

@@ -11,9 +11,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestMixedHasUnion: the histories that the relations run on have every type of block that
+// TestMixedHistoriesHaveEveryBlockType: the histories that the relations run on have every type of block that
 // the official libraries know.
-func TestMixedHasUnion(t *testing.T) {
+func TestMixedHistoriesHaveEveryBlockType(t *testing.T) {
 	data, err := os.ReadFile("../../wire/testdata/unions.json")
 	if err != nil {
 		t.Fatal(err)

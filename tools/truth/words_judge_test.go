@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWordsJudge checks that the relation reports violations and accepts named words.
-func TestWordsJudge(t *testing.T) {
+// TestRelationReportsLostWords checks that the relation reports violations and accepts named words.
+func TestRelationReportsLostWords(t *testing.T) {
 	const in = `{"messages":[
 		{"role":"user","content":"please qv7k3x0001 look"},
 		{"role":"assistant","content":"so qv7k3x0002 it is","tool_calls":[{"id":"id_qv7k3x0003","function":{"name":"f","arguments":"a qv7k3x0004 b"}}]},
@@ -71,8 +71,8 @@ func TestWordsJudge(t *testing.T) {
 	}
 }
 
-// TestWordsMouths checks that the relation compares the speakers of the output.
-func TestWordsMouths(t *testing.T) {
+// TestRelationComparesSpeakers checks that the relation compares the speakers of the output.
+func TestRelationComparesSpeakers(t *testing.T) {
 	for _, c := range []struct{ in, out, want string }{
 		{`[{"role":"user","content":"a qv7k3x0001 b"}]`, `[{"role":"assistant","content":"a qv7k3x0001 b"}]`, "a person's words are put into another's mouth"},
 		{`[{"role":"assistant","content":"a qv7k3x0001 b"}]`, `[{"role":"user","content":"a qv7k3x0001 b"}]`, "another's words are put into a person's mouth"},

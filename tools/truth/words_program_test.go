@@ -57,9 +57,9 @@ func runProgram(t *testing.T, exe string, args ...string) (stdout, stderr []byte
 	return out.Bytes(), err.Bytes()
 }
 
-// TestWordsInFolder checks fix --in-place FOLDER with one file per document. Files that are
+// TestFixOfFolderKeepsWords checks fix --in-place FOLDER with one file per document. Files that are
 // not requests stay unchanged; changed files have receipts.
-func TestWordsInFolder(t *testing.T) {
+func TestFixOfFolderKeepsWords(t *testing.T) {
 	t.Parallel()
 	exe := program(t)
 	sum := newLedger()
@@ -102,9 +102,9 @@ func stopsRun(fix *door, d *document) bool {
 	return err != nil || res.err != nil && (d.lines || !errors.Is(res.err, wire.ErrNotRequest))
 }
 
-// TestWordsOfDoctor checks doctor --fix --yes on sessions of agents. It writes the same as a
+// TestDoctorKeepsWords checks doctor --fix --yes on sessions of agents. It writes the same as a
 // fix of the file, whose receipts count for it.
-func TestWordsOfDoctor(t *testing.T) {
+func TestDoctorKeepsWords(t *testing.T) {
 	t.Parallel()
 	exe := program(t)
 	sum := newLedger()
@@ -261,8 +261,8 @@ func readReceipts(t *testing.T, name string) map[string][]change {
 	return all
 }
 
-// TestWordsInLines: fix --lines answers each line with one, and writes receipts.
-func TestWordsInLines(t *testing.T) {
+// TestLinesKeepWords: fix --lines answers each line with one, and writes receipts.
+func TestLinesKeepWords(t *testing.T) {
 	t.Parallel()
 	exe := program(t)
 	sum := newLedger()

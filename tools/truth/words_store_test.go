@@ -13,9 +13,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestWordsInStore checks that an export returns every imported message, and that a window
+// TestStoreKeepsWords checks that an export returns every imported message, and that a window
 // returns its repaired form, with receipts.
-func TestWordsInStore(t *testing.T) {
+func TestStoreKeepsWords(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	st, err := store.Open(ctx, filepath.Join(t.TempDir(), "words.db"))

@@ -20,9 +20,9 @@ import (
 // a shape, mutated three times in four, and its strings carry markers. All of it is read and
 // written by the few lines of node and by encoding/json, never by the parser that is judged.
 
-// TestWords checks for any JSON input that each string which a person, a model or a tool may
+// TestEveryWordIsKeptOrNamed checks for any JSON input that each string which a person, a model or a tool may
 // have said is in the output, or a receipt names it, or nothing was changed.
-func TestWords(t *testing.T) {
+func TestEveryWordIsKeptOrNamed(t *testing.T) {
 	t.Parallel()
 	n := trial.Histories(1500)
 	if trial.Soak() {

@@ -15,9 +15,9 @@ var update = flag.Bool("update", false, "take the newest libraries and write the
 
 const stored = "../../wire/testdata/unions.json"
 
-// TestDefectP5List checks that the list matches the libraries in its versions. A soak reads
+// TestListMatchesLibraries checks that the list matches the libraries in its versions. A soak reads
 // the newest versions, so that new types are known before they are used.
-func TestDefectP5List(t *testing.T) {
+func TestListMatchesLibraries(t *testing.T) {
 	if testing.Short() {
 		t.Skip("asks for the sources of five modules")
 	}
