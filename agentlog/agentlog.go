@@ -1,6 +1,6 @@
 // Package agentlog checks and repairs the files in which coding agents keep their sessions. It
-// detects the format. docs/agentlog.md lists the agents and the messages that each of them sends when a session
-// is resumed.
+// detects the format. docs/agentlog.md lists the agents and the messages that each of them sends
+// when a session is resumed.
 package agentlog
 
 import (

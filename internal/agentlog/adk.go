@@ -77,8 +77,8 @@ func (adk) appendEvent(b *bodyBuilder, i int, content object, pairs *pairCounts)
 	t.appendTo(b, i, role)
 }
 
-// write returns a new event with the given part. It copies the invocation, author and time of the unit
-// template.
+// write returns a new event with the given part. It copies the invocation, author and time of the
+// unit template.
 func (adk) write(l *Log, template int, part []byte) []byte {
 	o := l.object(template)
 	content := write("role", "user", "parts", array(part))

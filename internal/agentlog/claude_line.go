@@ -49,8 +49,8 @@ func (e *edits) newLine(c *claudeThread, p piece, neighbor int, parent, stamp st
 	return write(pairs...), uuid
 }
 
-// promptID returns the promptId of the nearest user line among neighbor and its ancestors, or nil if
-// the agent writes none.
+// promptID returns the promptId of the nearest user line among neighbor and its ancestors, or nil
+// if the agent writes none.
 func (e *edits) promptID(c *claudeThread, neighbor int) []byte {
 	var asked []int
 	var id []byte

@@ -203,8 +203,8 @@ type RepairPlan struct {
 // ErrNoRemedy is returned if nothing can be done about a session.
 var ErrNoRemedy = errors.New("what is wrong with it cannot be fixed: go on in a new session, or go back to a copy of the file from before")
 
-// PlanRepair reads a session again and repairs it in memory. It returns an error if another program may
-// be writing to the file.
+// PlanRepair reads a session again and repairs it in memory. It returns an error if another program
+// may be writing to the file.
 func (x Place) PlanRepair(busy *Busy) (*RepairPlan, error) {
 	l, err := x.Open(Options{})
 	if err != nil {

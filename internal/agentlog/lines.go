@@ -62,8 +62,8 @@ func skipSpace(b []byte, at int) int {
 	return at
 }
 
-// lineBeginnings are common beginnings of objects in session files. After an interrupted write, one of them
-// follows on the same line. The first ones rarely occur elsewhere.
+// lineBeginnings are common beginnings of objects in session files. After an interrupted write, one
+// of them follows on the same line. The first ones rarely occur elsewhere.
 var lineBeginnings = [][]byte{[]byte(`{"parentUuid":`), []byte(`{"timestamp":`), []byte(`{"uuid":`), []byte(`{"type":`), []byte(`{"id":`), []byte(`{"role":`)}
 
 // salvage finds an object after the place where a line becomes invalid that extends to the end of

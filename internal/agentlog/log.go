@@ -22,7 +22,8 @@ type Options struct {
 	Format  Format // Auto detects it
 	Profile string // of the rules; "" means those of the model in the file
 	Model   string // for files that name none
-	// HasByteOrderMark is true if a byte order mark precedes the bytes. Some agents do not open such a file.
+	// HasByteOrderMark is true if a byte order mark precedes the bytes. Some agents do not open
+	// such a file.
 	HasByteOrderMark bool
 
 	Repair wire.Repair

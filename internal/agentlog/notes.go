@@ -16,8 +16,8 @@ import (
 type Note struct {
 	Time  time.Time
 	Model string
-	// Usage holds the billed tokens of the reply that ends with the message. WrittenForHour is the part of
-	// Usage.Written that is cached for an hour.
+	// Usage holds the billed tokens of the reply that ends with the message. WrittenForHour is the
+	// part of Usage.Written that is cached for an hour.
 	Usage          tokens.Usage
 	WrittenForHour int
 	// Dollars is the cost of the reply as the agent recorded it.

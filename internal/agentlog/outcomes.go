@@ -35,8 +35,8 @@ const (
 	notRecorded   outcome = ""              // there are none
 )
 
-// recordsOf returns the records that apply to a version of an agent: those of the same minor version, or all
-// of the agent if the version is not known.
+// recordsOf returns the records that apply to a version of an agent: those of the same minor
+// version, or all of the agent if the version is not known.
 func recordsOf(all []agentRecord, agent, version string) (apply []agentRecord) {
 	for _, r := range all {
 		if r.Agent == agent && (version == "" || minorOf(r.Version) == minorOf(version)) {
@@ -67,8 +67,8 @@ type damageKind struct {
 	finding int  // its index
 }
 
-// damageKinds classifies findings: by rule, and by the role of the line in the conversation where that
-// changes the outcome.
+// damageKinds classifies findings: by rule, and by the role of the line in the conversation where
+// that changes the outcome.
 func (l *Log) damageKinds(found []Finding) (all []damageKind) {
 	roles := l.roles()
 	for i, f := range found {
@@ -101,8 +101,8 @@ func (l *Log) damageKinds(found []Finding) (all []damageKind) {
 // noFinding is the finding of damage that Check does not report.
 const noFinding = -1
 
-// unlinkedEnd returns the last line as a damage of its own if its parent is not in the file: a line of another session,
-// which some agents take for their newest one.
+// unlinkedEnd returns the last line as a damage of its own if its parent is not in the file: a line
+// of another session, which some agents take for their newest one.
 func (l *Log) unlinkedEnd(found []Finding) (damageKind, bool) {
 	ids := make(map[string]bool, len(l.units))
 	last := -1
@@ -271,9 +271,9 @@ func (l *Log) forecastFor(kinds []damageKind, record agentRecord) forecast {
 	return out
 }
 
-// inEffect returns the kinds of damage that have an effect, and the outcome if it was recorded for all of
-// them together. Damage that precedes a line from which the agent goes on has none; a result there has lost
-// its call if that precedes the line.
+// inEffect returns the kinds of damage that have an effect, and the outcome if it was recorded for
+// all of them together. Damage that precedes a line from which the agent goes on has none; a result
+// there has lost its call if that precedes the line.
 func (l *Log) inEffect(kinds []damageKind, record agentRecord) ([]damageKind, outcome) {
 	if o := record.Outcomes[signature(kinds)]; o != notRecorded && o != losesEarlier {
 		return kinds, o
@@ -371,7 +371,8 @@ type prediction struct {
 	version string // of the recorded agent
 }
 
-// predict returns the outlook of a session with some damages. Records of several versions have to agree.
+// predict returns the outlook of a session with some damages. Records of several versions have to
+// agree.
 func (l *Log) predict(agent, version string, kinds []damageKind) (p prediction) {
 	all, err := readRecords()
 	if err != nil {
@@ -413,7 +414,8 @@ func (f forecast) prediction(damaged bool) prediction {
 	return p
 }
 
-// agentVersion returns the version of the agent that wrote the last line with one; "" if the format has none.
+// agentVersion returns the version of the agent that wrote the last line with one; "" if the format
+// has none.
 func (l *Log) agentVersion() string {
 	for u := len(l.units) - 1; u >= 0; u-- {
 		o := l.object(u)

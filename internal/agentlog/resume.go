@@ -8,7 +8,8 @@ import (
 )
 
 // Resume returns the command that resumes exactly this session, for the versions that
-// tools/campaign ran. It returns nil if the agent has no such command or would not find the session.
+// tools/campaign ran. It returns nil if the agent has no such command or would not find the
+// session.
 func (d *Diagnosis) Resume() []string {
 	name := strings.TrimSuffix(filepath.Base(d.Path), ".jsonl")
 	if d.Rows != nil {

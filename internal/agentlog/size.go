@@ -24,8 +24,8 @@ type Size = fullness.Size
 // available room. It leaves other threads alone.
 func Rescue(t *Thread, s Size) (*pare.Plan, error) { return RescueWith(t, s, pare.Policy{}, 0) }
 
-// RescueWith is like Rescue with a policy and a target in tokens, or in percent if it is below 100. A
-// target of zero means 50 %, or less if the agent compacts earlier.
+// RescueWith is like Rescue with a policy and a target in tokens, or in percent if it is below 100.
+// A target of zero means 50 %, or less if the agent compacts earlier.
 func RescueWith(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error) {
 	limit, over := s.Limits()
 	window := p.Window
@@ -64,8 +64,8 @@ func targetTokens(t *Thread, limit, target int) int {
 	return target
 }
 
-// IsShortEnough reports whether the rest of a thread is at most as long as Rescue would make it, so that it
-// does not fill up immediately.
+// IsShortEnough reports whether the rest of a thread is at most as long as Rescue would make it, so
+// that it does not fill up immediately.
 func IsShortEnough(t *Thread, s Size, left *wire.Request) bool {
 	limit, _ := s.Limits()
 	return left.Tokens(tokens.For(left.Model())) <= targetTokens(t, limit, 0)
