@@ -13,8 +13,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// best runs each function in turn, several rounds, and returns the best time of
-// each: what the code does when it has the machine to itself.
+// best returns the best time of each function over several rounds, in which the functions take
+// turns.
 func best(rounds int, run ...func()) []time.Duration {
 	out := make([]time.Duration, len(run))
 	for range rounds {

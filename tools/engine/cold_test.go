@@ -103,8 +103,8 @@ func repairsAlike(plan, later *pare.Plan) bool {
 	return bytes.HasPrefix(is.Raw(), was.Raw()[:messages[len(messages)-1].Span.End])
 }
 
-// TestColdCutIsDecidedByItsHistory: what goes at a cold request is the same at every later request,
-// and a request that was cold makes nothing go later that did not go then, broken histories included.
+// TestColdCutIsDecidedByItsHistory checks that later requests repeat the cuts of a cold request and
+// add none to them, also in broken histories.
 func TestColdCutIsDecidedByItsHistory(t *testing.T) {
 	cuts, size := 0, trial.Size(60)
 	for seed := range uint64(size) {

@@ -23,7 +23,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// gist is a summary that is shorter than most of what it stands for.
+// gist is a summary that is shorter than most content that it replaces.
 const gist = "Facts: “α” & <β>\n- none"
 
 // reasonOf is the reason of a *CompactionError, or "".
@@ -38,7 +38,7 @@ func isPerson(m transcript.Message) bool {
 	return m.Begins && m.Speaks && m.Role != transcript.System
 }
 
-// taskOf is the first message in which a person speaks, or -1.
+// taskOf returns the first message in which the user speaks, or -1.
 func taskOf(r *wire.Request) int { return slices.IndexFunc(r.Transcript().Messages(), isPerson) }
 
 // newestOf returns the last message with a text of the user, or -1.
@@ -54,7 +54,7 @@ func newestOf(r *wire.Request) int {
 	return -1
 }
 
-// goes lists the messages before a cut that a compaction is to replace: all but the task and the
+// goes returns the messages before a cut that a compaction replaces: all except the task and the
 // newest words of the user.
 func goes(r *wire.Request, cut transcript.Cut, foldTask bool) []int {
 	var all []int
@@ -94,7 +94,7 @@ func summaries(t testing.TB, d wire.Dialect, body []byte) []string {
 	return all
 }
 
-// lossLine is what a summary says of what it stands for.
+// lossLine matches the line before a summary.
 var lossLine = regexp.MustCompile(`(?m)^\[pare: (?:level \d+: )?(?:\d+ turns?, )?(\d+) blocks? of (\d+) bytes, here in (\d+)(?:, archived as ([^\s\],]+))?(?:, stays as it is)?\]\n`)
 
 // refusals lists the rules that a result breaks and that the repair of the input does
@@ -157,8 +157,8 @@ func checkCompacted(t *testing.T, name string, in *wire.Request, cut transcript.
 	archived(t, name, in, cut, plan, o.FoldTask)
 }
 
-// tailKept checks that what stands behind the cut has the same bytes, if nothing was
-// wrong with the input. The first message may be joined to the summary.
+// tailKept checks that the messages after the cut keep their bytes, if the input was valid. The
+// first message may be joined to the summary.
 func tailKept(t *testing.T, name string, in *wire.Request, cut transcript.Cut, plan *pare.Plan, o pare.Options) {
 	t.Helper()
 	if len(in.Check(o.Check)) > 0 || wirex.BindsThinking(&in.Profile) {
@@ -183,18 +183,18 @@ func tailKept(t *testing.T, name string, in *wire.Request, cut transcript.Cut, p
 	}
 }
 
-// besideWhatGoes reports whether a change takes out a member of a message that goes: what
-// stands beside the blocks has receipts of its own.
+// besideWhatGoes reports whether a change removes a member of a removed message. Members next to
+// the blocks have separate receipts.
 func besideWhatGoes(in *wire.Request, cut transcript.Cut, c wire.Change) bool {
 	return c.Action == "drop" && slices.ContainsFunc(goes(in, cut, true), func(i int) bool { return strings.HasPrefix(c.Path, in.MessagePath(i)+".") })
 }
 
-// takenOut is what a plan archives, without the items that only name others.
+// takenOut returns the archive items of a plan, without index items.
 func takenOut(plan *pare.Plan) []archive.Item {
 	return slices.DeleteFunc(plan.Archive(), archive.Item.Stands)
 }
 
-// archived checks that the archive holds everything that goes, verbatim.
+// archived checks that the archive contains everything that is removed, unchanged.
 func archived(t *testing.T, name string, in *wire.Request, cut transcript.Cut, plan *pare.Plan, foldTask bool) {
 	t.Helper()
 	before := in.Transcript()
@@ -281,8 +281,7 @@ func resultOf(plan *pare.Plan) string {
 	return plan.String() + string(plan.Result().Raw())
 }
 
-// TestCompactRelations: random histories, whole and broken, in all dialects, at every
-// cut.
+// TestCompactRelations checks random histories, complete and broken, in all dialects, at every cut.
 func TestCompactRelations(t *testing.T) {
 	n := historyCount(t) / 20
 	done := 0
@@ -331,7 +330,7 @@ func TestCompactProfiles(t *testing.T) {
 	}
 }
 
-// TestCompactAlternates: on models that insist on it, no role stands twice in a row.
+// TestCompactAlternates checks that no role is repeated on models that require alternating roles.
 func TestCompactAlternates(t *testing.T) {
 	everyCut := func(t *testing.T, r *wire.Request) {
 		for cut := range r.Transcript().Cuts() {
@@ -451,8 +450,8 @@ func TestCompactThrice(t *testing.T) {
 	})
 }
 
-// TestCompactTwiceAlternating: on models that insist on alternation the summary is
-// joined to the task in front of it, and known again all the same.
+// TestCompactTwiceAlternating checks that a summary that was joined to the task is recognized, on
+// models that require alternating roles.
 func TestCompactTwiceAlternating(t *testing.T) {
 	s := histories.MustParse(fmt.Sprintf(`user "the task" | say %[1]q | user "two" | say %[1]q | user "three" | say %[1]q | user "four"`, strings.Repeat("words ", 60)))
 	for d, model := range map[wire.Dialect]string{wire.OpenAIChat: "gemma-3-27b-it", wire.Bedrock: "anthropic.claude-v2:1"} {
@@ -488,8 +487,8 @@ func TestCompactTwiceAlternating(t *testing.T) {
 	}
 }
 
-// TestCompactTextAfterSummary: words of the user behind an earlier summary, in one message
-// with it, are the user's and not the summary's.
+// TestCompactTextAfterSummary checks that words of the user after an earlier summary in the same
+// message are not part of the summary.
 func TestCompactTextAfterSummary(t *testing.T) {
 	for _, words := range []string{"my words", "they say " + wording.SummaryEnd + " at the end of it"} {
 		said, _ := json.Marshal(wording.SummaryBegin + "\nthe facts\n" + wording.SummaryEnd + "\n\n" + words)
@@ -554,7 +553,7 @@ func TestCompactRefuses(t *testing.T) {
 	})
 }
 
-// TestCompactConserves: the arithmetic of what is accounted for.
+// TestCompactConserves checks the sizes in a Conservation.
 func TestCompactConserves(t *testing.T) {
 	everywhere(t, fmt.Sprintf(`user "task" | call a Read a.go | result a %q | say "ok" | user "next"`, strings.Repeat("words ", 300)), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
@@ -598,8 +597,8 @@ func TestCompactConserves(t *testing.T) {
 	})
 }
 
-// TestOffload: everything in front of a cut is archived, without a summary, and the
-// note names the archive; the same in every run.
+// TestOffload checks that everything before a cut is archived without a summary, and that the note
+// names the archive.
 func TestOffload(t *testing.T) {
 	n, done := historyCount(t)/200, 0
 	for seed := range uint64(n) {
@@ -637,8 +636,8 @@ func TestOffload(t *testing.T) {
 	}
 }
 
-// TestOffloadSaves: where the note is larger than what it stands for the history is repaired
-// and nothing else, and the plan says so. Whatever was done made it smaller.
+// TestOffloadSaves checks that a history is only repaired if the note would be larger than the
+// removed content.
 func TestOffloadSaves(t *testing.T) {
 	n, skipped := historyCount(t)/100, 0
 	for seed := range uint64(n) {
@@ -677,7 +676,7 @@ func TestOffloadSaves(t *testing.T) {
 	}
 }
 
-// TestOffloadCarries: an earlier summary stays when what follows it is archived.
+// TestOffloadCarries checks that an earlier summary stays when the content after it is archived.
 func TestOffloadCarries(t *testing.T) {
 	everywhere(t, fmt.Sprintf(`user "task" | say %[1]q | user "two" | say %[1]q | user "three"`, strings.Repeat("words ", 60)), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
@@ -842,8 +841,8 @@ func TestCompactBeforeAssistant(t *testing.T) {
 	}
 }
 
-// alternates checks, with encoding/json only, that a person begins, that no two turns
-// of the assistant meet, that pairs are whole and that nothing is empty.
+// alternates checks, only with encoding/json, that a user message comes first, that assistant turns
+// do not follow each other, that pairs are complete and that nothing is empty.
 func alternates(t *testing.T, name string, d wire.Dialect, body []byte, strictly bool) {
 	t.Helper()
 	us := utterances(t, d, body)
@@ -897,8 +896,8 @@ func TestCompactConsecutiveAssistants(t *testing.T) {
 	}
 }
 
-// TestCompactBindsThinking: where thinking is bound to what stands in front of it, that
-// of the tail goes and nothing else does.
+// TestCompactBindsThinking checks that only the thinking of the tail is dropped where thinking is
+// bound to the preceding content.
 func TestCompactBindsThinking(t *testing.T) {
 	s := histories.MustParse(fmt.Sprintf(`user "task" | think "a" | say %q | user "two" | think "b" | call r Read a.go | result r text | think "c" | say "done" | user "three"`, strings.Repeat("words ", 100)))
 	r := reading(t, wire.Anthropic, s.Render(wire.Anthropic, histories.RenderOptions{Model: "claude-opus-5-5"}))
@@ -933,8 +932,8 @@ func TestCompactForeignCut(t *testing.T) {
 	}
 }
 
-// TestCompactTask: the task is what a person says first. What a repair wrote in front of it,
-// or a reminder, is not, and the summary stands behind it all the same.
+// TestCompactTask checks that the task is the first text of the user, and not a reminder or the
+// text of a repair.
 func TestCompactTask(t *testing.T) {
 	talk := `,{"role":"assistant","content":"aaaa"},{"role":"user","content":"the task"},{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"` + strings.Repeat("x ", 200) + `"}]},{"role":"assistant","content":"b"},{"role":"user","content":"the newest"}]}`
 	for _, first := range []string{

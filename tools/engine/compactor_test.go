@@ -45,7 +45,7 @@ func talkOf(t testing.TB, d wire.Dialect, turns int) *wire.Request {
 	return r
 }
 
-// says is a summarizer that says the same each time.
+// says returns a summarizer that always returns the same text.
 func says(text string) pare.Summarizer {
 	return func(context.Context, pare.Removed) (pare.Summary, error) { return pare.Summary{Text: text}, nil }
 }
@@ -105,7 +105,8 @@ func TestCompactorShares(t *testing.T) {
 	})
 }
 
-// TestCompactorFailureIsNotKept: all who wait get the error, the next caller a new run.
+// TestCompactorFailureIsNotKept checks that all waiting callers get the error, and the next caller
+// a new run.
 func TestCompactorFailureIsNotKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
@@ -127,7 +128,8 @@ func TestCompactorFailureIsNotKept(t *testing.T) {
 	})
 }
 
-// TestCompactorOneLeaves: a caller who leaves does not take the run from the others.
+// TestCompactorOneLeaves checks that a caller that leaves does not cancel the run for other
+// callers.
 func TestCompactorOneLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
@@ -154,8 +156,8 @@ func TestCompactorOneLeaves(t *testing.T) {
 	})
 }
 
-// TestCompactorLastLeaves: when nobody waits any more the run ends, and who comes then
-// gets a new one.
+// TestCompactorLastLeaves checks that a run is canceled when the last caller leaves, and that a
+// later caller starts a new one.
 func TestCompactorLastLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
@@ -224,8 +226,8 @@ func TestCompactorDefaultTimeout(t *testing.T) {
 	})
 }
 
-// TestCompactorBadSummarizers: whatever a summarizer does, the error has its reason, the
-// history is untouched and the compactor goes on working.
+// TestCompactorBadSummarizers checks that each failure of a summarizer is an error with its reason,
+// that the history is unchanged, and that the compactor works afterwards.
 func TestCompactorBadSummarizers(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 4)
@@ -282,7 +284,7 @@ func TestCompactorBadSummarizers(t *testing.T) {
 	}
 }
 
-// TestCompactorPrior: the summarizer gets the summary so far, and what it says of it is
+// TestCompactorPrior checks that the summarizer gets the earlier summaries, and that its result is
 // checked.
 func TestCompactorPrior(t *testing.T) {
 	for _, d := range wire.Dialects() {
@@ -396,8 +398,8 @@ func TestFitOptions(t *testing.T) {
 	}
 }
 
-// TestCompactorMaxTokens: a summary that is longer than it may be is refused, also if
-// it is shorter than what it stands for.
+// TestCompactorMaxTokens checks that a summary above its limit is an error, also if it is shorter
+// than the removed content.
 func TestCompactorMaxTokens(t *testing.T) {
 	c := pare.Compactor{Summarize: says(strings.Repeat("word ", 50)), MinKeep: 2, MaxTokens: 20}
 	c.Options.Counter = quarters{}
@@ -458,7 +460,7 @@ func checkEvents(t *testing.T, name string, seen []pare.Event, want []string) {
 	}
 }
 
-// TestCompactorArchives: without a summarizer what goes is archived and conserved.
+// TestCompactorArchives checks that removed content is archived and conserved without a summarizer.
 func TestCompactorArchives(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		c := pare.Compactor{MinKeep: 2, Options: pare.CompactOptions{MinConserved: 1}}
@@ -481,7 +483,7 @@ func fitWindow(r *wire.Request) pare.Window {
 	return pare.Window{Tokens: n * 2 / 3, Low: n / 3}
 }
 
-// numbered says which batch it is of, and carries no prior text itself.
+// numbered is a summarizer whose texts contain the number of the batch.
 type numbered struct {
 	calls  atomic.Int32
 	priors []string
@@ -495,8 +497,8 @@ func (n *numbered) summarize(_ context.Context, h pare.Removed) (pare.Summary, e
 	return pare.Summary{Text: fmt.Sprintf("summary %d of messages %d to %d", n.calls.Add(1), first, last)}, nil
 }
 
-// TestFitBatches: as a history grows, each batch gets one summary, those before it are
-// carried word for word, and between batches what is sent begins with what was sent.
+// TestFitBatches checks a growing history: each batch has one summary, earlier summaries stay
+// unchanged, and requests between batches begin with the bytes of the previous one.
 func TestFitBatches(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 30)
@@ -609,8 +611,7 @@ func TestFitMemory(t *testing.T) {
 	}
 }
 
-// TestFitFails: a summarizer that fails leaves a history that fits, clean, with one
-// event that says so.
+// TestFitFails checks that a failed summarizer leaves a valid history that fits, with one event.
 func TestFitFails(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 20)
@@ -684,7 +685,7 @@ func TestFitCancelled(t *testing.T) {
 	})
 }
 
-// TestFitConcurrent: many who fit one history at once share the runs and get the same.
+// TestFitConcurrent checks that concurrent fits of one history share runs and have the same result.
 func TestFitConcurrent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s slow
@@ -761,9 +762,9 @@ func TestFitNoRoom(t *testing.T) {
 	}
 }
 
-// TestFitRelations: random histories, whole and broken, in all dialects and windows: the
-// result is within the limit and clean, or the error is that of the window alone; it is
-// the same each time.
+// TestFitRelations checks random histories, complete and broken, in all dialects and windows: the
+// result is valid and within the limit, or the error is that of the window alone, and it is the
+// same each time.
 func TestFitRelations(t *testing.T) {
 	n, told, done := historyCount(t)/40, 0, 0
 	for seed := range uint64(n) {
@@ -884,8 +885,8 @@ func TestFitEndToEnd(t *testing.T) {
 	}
 }
 
-// TestFitSummarizesDroppedContent: the summarizer is given exactly what goes: what is told is not
-// in the result, and what is in the result is not told.
+// TestFitSummarizesDroppedContent checks that the summarizer gets exactly the content that the
+// result does not contain.
 func TestFitSummarizesDroppedContent(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 20)
@@ -918,8 +919,8 @@ func TestFitSummarizesDroppedContent(t *testing.T) {
 	}
 }
 
-// TestFitCarriesCompacted: the summary of a compaction that stands in the history is
-// carried on, word for word, when the window lets go of it.
+// TestFitCarriesCompacted checks that the summary of an earlier compaction is kept unchanged when
+// the window drops it.
 func TestFitCarriesCompacted(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		c := pare.Compactor{Summarize: says("the facts of the first part"), MinKeep: 50}
@@ -943,8 +944,8 @@ func TestFitCarriesCompacted(t *testing.T) {
 	}
 }
 
-// TestFitSummariesFull: however little room there is for summaries, they have no more than
-// that, and what they stand for is everything that is gone.
+// TestFitSummariesFull checks that summaries stay within their limit, however small, and that they
+// replace everything that is dropped.
 func TestFitSummariesFull(t *testing.T) {
 	r := talkOf(t, wire.Anthropic, 40)
 	w := pare.Window{Tokens: 900, Low: 400}

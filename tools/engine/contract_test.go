@@ -66,9 +66,8 @@ func TestLateVote(t *testing.T) {
 	}
 }
 
-// TestSummaryKey: a summary is kept under a name of 64 hexadecimal digits that depends
-// on what is to be summarized, on the prior summary and on how long it may be, and on
-// nothing else: not on the rest of the request, nor on who parsed it.
+// TestSummaryKey checks that the key of a summary has 64 hexadecimal digits and depends only on the
+// removed content, the earlier summaries and the limit.
 func TestSummaryKey(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		body := talkOf(t, d, 30).Raw()

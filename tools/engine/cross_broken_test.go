@@ -192,9 +192,8 @@ func repairTalk(t *testing.T, h hand, body []byte) repairedTalk {
 	return m
 }
 
-// apart reports whether providers may see other pairs in a talk: a second result counts as one
-// only in the run that answers its call, and what is one run, or one turn of the model, differs
-// where somebody else speaks in between or a message ends.
+// apart reports whether providers may see different pairs in a talk: runs and turns, which decide
+// whether a second result is a duplicate, differ between providers.
 func (k parley) apart() bool {
 	calls, results := map[string]int{}, map[string]int{}
 	asked := false // the model's last turn has calls
@@ -251,7 +250,7 @@ func onlyOf(is byte, words string) string {
 	return strings.Join(slices.DeleteFunc(strings.Fields(words), func(w string) bool { return w[0] != is }), " ")
 }
 
-// struck is a talk with up to three blows, and what they are.
+// struck returns a talk with up to three faults, and their names.
 func struck(seed uint64) (k parley, did []string) {
 	k = parleyOf(seed)
 	for i := range k.beats {

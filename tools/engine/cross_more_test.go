@@ -13,10 +13,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// merged reports whether some voice has two messages in a row, with nothing but results between
-// them: for some providers they are one turn, which stays as a whole if it is the newest, and
-// for others they are not. So it is with words behind a call, where an answer may stand next to it,
-// and with a result without a call, which is quoted beside what the user says or apart from it.
+// merged reports whether a role has two messages in a row with only results between them. Some
+// providers join them to one turn, which stays complete if it is the newest; others do not. The
+// same holds for text after a call, and for a result without a call.
 func (k parley) merged() bool {
 	last, calls := "", map[string]bool{}
 	for _, g := range k.groups() {
@@ -37,7 +36,7 @@ func (k parley) merged() bool {
 	return false
 }
 
-// late reports whether a result does not stand right behind the turn of its call.
+// late reports whether a result does not directly follow the turn of its call.
 func (k parley) late() bool {
 	calls := map[string]int{}
 	for i, g := range k.groups() {
@@ -140,8 +139,8 @@ func again(k parley, seed uint64) {
 	}
 }
 
-// TestCrossBehind: a clean beginning is left as it is, whatever is broken behind it, unless what
-// comes answers a call of it.
+// TestCrossBehind checks that a valid beginning stays unchanged if the faults are after it, unless
+// later content answers one of its calls.
 func TestCrossBehind(t *testing.T) {
 	for seed := range uint64(historyCount(t) / 40) {
 		front := parleyOf(seed)

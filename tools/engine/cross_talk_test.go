@@ -48,7 +48,7 @@ func (k parley) String() string {
 	return b.String()
 }
 
-// voice is who is heard: user, assistant or tool.
+// voice returns the role of a beat: user, assistant or tool.
 func (b beat) voice() string {
 	switch b.is {
 	case 'u', 'i':
@@ -221,8 +221,8 @@ func list(of []beat, f func(beat) any) []any {
 	return all
 }
 
-// anthropicTalk: §1. Results stand in a message of the user; words of the user behind them are in
-// the same one.
+// anthropicTalk renders a talk for Anthropic (§1). Results are in a message of the user, and words
+// of the user after them are in the same message.
 func anthropicTalk(k parley) map[string]any {
 	var messages []any
 	for _, g := range k.groups() {
@@ -255,8 +255,8 @@ func anthropicTalk(k parley) map[string]any {
 	return out
 }
 
-// chatTalk: §2. What is said and the calls of a message are members of it, so their order is lost;
-// words are a string or a list of parts.
+// chatTalk renders a talk for Chat Completions (§2). Text and calls are members of a message, so
+// their order is lost. Text is a string or a list of parts.
 func chatTalk(k parley, parts bool) map[string]any {
 	var messages []any
 	if k.system != "" {
@@ -345,7 +345,7 @@ func responsesTalk(k parley) map[string]any {
 	return out
 }
 
-// geminiTalk: §4. A model of version 2 asks for no signatures.
+// geminiTalk renders a talk for Gemini (§4). Models of version 2 need no signatures.
 func geminiTalk(k parley) map[string]any {
 	var contents []any
 	for _, g := range k.groups() {
@@ -378,7 +378,8 @@ func geminiTalk(k parley) map[string]any {
 	return out
 }
 
-// bedrockTalk: §5. Roles alternate, so what neighbours of one role say is one message.
+// bedrockTalk renders a talk for Bedrock (§5). Roles alternate, so neighbors of one role are one
+// message.
 func bedrockTalk(k parley) map[string]any {
 	var messages []any
 	role, content := "", []any(nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// wordsIn are the words of a talk in a text, in order: a letter for what says it, digits, and a w.
-// Thoughts, which have a t, are left out: dialects bind them differently.
+// wordsIn returns the words of a talk in a text, in order: the letter of a kind, digits, and a w.
+// It leaves out thinking (t), which dialects bind differently.
 func wordsIn(text []byte) []string {
 	var words []string
 	for i := 0; i < len(text); i++ {
@@ -47,7 +47,7 @@ func parleyOf(seed uint64) parley {
 	return g.parley()
 }
 
-// TestCrossClean: a talk that is whole is clean in every dialect.
+// TestCrossClean checks that a complete talk is valid in every dialect.
 func TestCrossClean(t *testing.T) {
 	for seed := range uint64(historyCount(t) / 10) {
 		k := parleyOf(seed)
@@ -60,7 +60,7 @@ func TestCrossClean(t *testing.T) {
 	}
 }
 
-// leftBy is what a trimmed talk still holds, or the error.
+// leftBy returns the words that remain of a trimmed talk, or the error.
 func leftBy(t *testing.T, h hand, body []byte, w pare.Window) string {
 	t.Helper()
 	plan, err := planner.Trim(context.Background(), reading(t, h.d, body), w, pare.Options{Counter: wordCounter{}})

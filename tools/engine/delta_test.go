@@ -21,8 +21,8 @@ func (u untouchable) Put(_ context.Context, items ...archive.Item) error {
 	return nil
 }
 
-// TestDeltaPassesEveryPolicyUnchanged: the whole request is the same, byte for byte, in every
-// dialect, and no summary is asked for.
+// TestDeltaPassesEveryPolicyUnchanged checks that the request stays unchanged in every dialect, and
+// that no summarizer is called.
 func TestDeltaPassesEveryPolicyUnchanged(t *testing.T) {
 	standard, err := pare.Compile(rules.Standard()...)
 	if err != nil {

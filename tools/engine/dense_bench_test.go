@@ -35,7 +35,7 @@ type lap struct {
 	cpu  time.Duration // of all rounds
 }
 
-// race runs all laps in turn, so that what else the machine does hits them alike.
+// race runs all laps in turns, so that other load on the machine affects them equally.
 func race(rounds int, laps []*lap) {
 	for range rounds {
 		for _, l := range laps {
@@ -85,7 +85,7 @@ func withoutSome(tb testing.TB, body []byte) []byte {
 	return out
 }
 
-// script is what one does without a library, in Node and in Bun.
+// script is the same work without a library, in Node and Bun.
 const script = `const fs=require("fs");const raw=fs.readFileSync(process.argv[2]);let best=1e18;const rounds=+process.argv[3];
 for(let i=0;i<rounds;i++){const t=process.hrtime.bigint();const m=JSON.parse(raw.toString("utf8"));const k=m.messages?"messages":"input";
 m[k]=m[k].slice(m[k].length>>1);const out=Buffer.from(JSON.stringify(m),"utf8");const d=Number(process.hrtime.bigint()-t);if(d<best)best=d;if(out.length<9)throw 1}
@@ -127,7 +127,7 @@ func engineAt(engine string) string {
 	return found[len(found)-1]
 }
 
-// steady prints what a call costs in the long run: its time, allocations and bytes.
+// steady prints the time, allocations and bytes of a call after many calls.
 func steady(kind, name string, call func()) {
 	const rounds = 300
 	l := &lap{run: call}
@@ -143,11 +143,10 @@ func steady(kind, name string, call func()) {
 		(after.Mallocs-before.Mallocs)/rounds, (after.TotalAlloc-before.TotalAlloc)/rounds)
 }
 
-// BenchmarkDense goes the whole way from bytes to bytes on bodies with much to index, and
-// on sparse ones, beside what else reads or cuts the same bytes in the same minutes. It
-// prints the best round and the median, the processor time of a round and how many times
-// faster than each floor the best round is; of the smallest bodies also what a call costs
-// that follows many others. One iteration is a whole race: -benchtime 1x.
+// BenchmarkDense measures the time from bytes to bytes on bodies with many blocks, and on bodies
+// with few, next to other programs that read or cut the same bytes. It prints the best and the
+// median round, processor times, and the ratios to each floor. One iteration is a complete race:
+// use -benchtime 1x.
 func BenchmarkDense(b *testing.B) {
 	ctx := context.Background()
 	standard, err := pare.Compile(rules.Standard()...)
@@ -208,10 +207,9 @@ func BenchmarkDense(b *testing.B) {
 	}
 }
 
-// BenchmarkDenseFloor shows what of the work on dense bodies cannot go: a body has to be
-// read, what is kept has to be counted (with receipts, what is dropped as well), and what
-// comes out has to be copied. All of it runs in turns with the whole work; Node runs right
-// before and behind. One iteration is a whole race: -benchtime 1x.
+// BenchmarkDenseFloor measures the part of the work on dense bodies that no implementation can
+// avoid: reading the body, counting the content, and copying the result. One iteration is a
+// complete race: use -benchtime 1x.
 func BenchmarkDenseFloor(b *testing.B) {
 	ctx := context.Background()
 	standard, err := pare.Compile(rules.Standard()...)
@@ -292,11 +290,10 @@ func BenchmarkDenseFloor(b *testing.B) {
 	}
 }
 
-// sink keeps what a benchmark has made.
+// sink keeps results of benchmarks, so that the compiler does not remove their work.
 var sink []byte
 
-// trimWithReceipts trims as the command line and the proxy do, which count what was dropped
-// and write down everything that was done.
+// trimWithReceipts trims like the command line and the proxy, with token counts and receipts.
 func trimWithReceipts(tb testing.TB, body []byte, limit int) {
 	plan, err := (&pare.Policy{Window: &pare.Window{Tokens: limit}}).Plan(context.Background(), mustParse(tb, body))
 	if err != nil {
@@ -310,7 +307,7 @@ func trimWithReceipts(tb testing.TB, body []byte, limit int) {
 	}
 }
 
-// sliceAny is what one does with encoding/json.
+// sliceAny does the same work with encoding/json.
 func sliceAny(tb testing.TB, body []byte) {
 	var m map[string]any
 	if err := json.Unmarshal(body, &m); err != nil {

@@ -13,8 +13,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// eachTalk has a read, a command that failed, a refused permission, and a call that nobody
-// has answered yet.
+// eachTalk has a read, a failed command, a refused permission, and an unanswered call.
 const eachTalk = `user "fix it" | call r1 Read path=a.go limit=3 | result r1 package a
 call b1 Bash {"command":"go test"} | fail b1 exit status 1
 say "hm" | user "and now?" | call w1 Write path=a.go | result w1 "The user doesn't want to proceed with this tool use."
@@ -62,7 +61,7 @@ func TestEachSees(t *testing.T) {
 	}
 }
 
-// TestEachVotes: each kind of vote does what it says, in every dialect.
+// TestEachVotes checks each kind of vote in every dialect.
 func TestEachVotes(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r, plan := eachPlan(t, d, func(x pare.Exchange) pare.Vote {
@@ -102,7 +101,7 @@ func complete(r *wire.Request) (all []string) {
 	return all
 }
 
-// TestEachProtects: what a function protects no other rule drops.
+// TestEachProtects checks that no other rule drops an exchange that a function protects.
 func TestEachProtects(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talk(t, d)

@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestEstimateOfRequests: what was really sent is never estimated too low, and half of it
-// is estimated at most a tenth too high, by models of both of OpenAI's vocabularies.
+// TestEstimateOfRequests checks that recorded requests are never estimated too low, and half of
+// them at most a tenth too high, for both vocabularies of OpenAI.
 func TestEstimateOfRequests(t *testing.T) {
 	trial.Long(t, "counts the corpus in both vocabularies")
 	for _, c := range []struct {
@@ -42,8 +42,8 @@ func TestEstimateOfRequests(t *testing.T) {
 	}
 }
 
-// texts counts nothing but texts: media and marks are estimated by both, and would hide
-// what differs.
+// texts counts only texts. Estimates of media and marks are the same in both counters and would
+// hide differences.
 type texts struct{ tokens.Text }
 
 func (texts) Media(string, []byte, bool) int { return 0 }

@@ -12,7 +12,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// broken is a history whose first call nobody answered.
+// broken is a history with an unanswered first call.
 const broken = `{"model":"claude-sonnet-4-5","messages":[
 {"role":"user","content":"list the files"},
 {"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"ls"}}]},

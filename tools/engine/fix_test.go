@@ -18,7 +18,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A told is everything that a plan says.
+// told contains everything that the methods of a plan return.
 type told struct {
 	json, text, receipt, out string
 	events                   []pare.Event

@@ -95,8 +95,7 @@ func (c peerCase) bodies() (names []string, ds []wire.Dialect, bodies [][]byte) 
 	return names, ds, bodies
 }
 
-// outcome repairs a body and says in words what became of it; problems are what
-// must not happen.
+// outcome is the result of the operations of a scenario.
 func (c peerCase) outcome(t testing.TB, d wire.Dialect, body []byte) (said []string, problems []string) {
 	r, err := wire.Parse(body, wire.Options{Dialect: d})
 	if err != nil {

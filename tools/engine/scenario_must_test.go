@@ -138,7 +138,7 @@ func (o *outcome) raw(t *testing.T, demand string) bool {
 	return strings.Contains(b.String(), quoted(t, strings.TrimPrefix(demand, "raw "))[0])
 }
 
-// pairs tells whether the call of an id has one answer that says text.
+// pairs reports whether the call of an id has exactly one result, with a text.
 func (o *outcome) pairs(id, text string) bool {
 	for _, x := range o.in.Transcript().Exchanges() {
 		if x.CallID == id {
@@ -148,7 +148,7 @@ func (o *outcome) pairs(id, text string) bool {
 	return false
 }
 
-// keeps tells whether of the calls of a chain exactly these are left.
+// keeps reports whether exactly these calls of a chain remain.
 func (o *outcome) keeps(t *testing.T, want []string) bool {
 	t.Helper()
 	var got []string
@@ -158,7 +158,7 @@ func (o *outcome) keeps(t *testing.T, want []string) bool {
 	return slices.Equal(got, want)
 }
 
-// finds compares the orphans with ids, with what the listing says, or with their paths.
+// finds compares the orphans with ids, kinds or paths.
 func (o *outcome) finds(t *testing.T, by, rest string) bool {
 	t.Helper()
 	var got, want []string
@@ -176,7 +176,7 @@ func (o *outcome) finds(t *testing.T, by, rest string) bool {
 	return slices.Equal(got, want)
 }
 
-// orphans asks the small surface.
+// orphans runs Orphans and IsPaired.
 func (o *outcome) orphans() {
 	o.found = pare.Orphans(o.in, false)
 	for _, f := range o.found {
@@ -190,8 +190,7 @@ func (o *outcome) orphans() {
 	}
 }
 
-// prune lets the orphans go: exactly these, with an event that tells which; what is
-// left is paired, and has nothing to prune.
+// prune drops the orphans and checks the event, and that the result is paired.
 func (o *outcome) prune(t *testing.T) {
 	t.Helper()
 	r := o.in

@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what comes out in testdata/scenarios")
 
-// A scenario is some histories, what is asked, and what comes out: see
+// scenario has some histories, the operations on them and the expected result; see
 // testdata/scenarios/README.md.
 type scenario struct {
 	comment   string
@@ -35,7 +35,7 @@ type scenario struct {
 	want      string
 }
 
-// askWords begin the line behind the histories.
+// askWords begin the line of operations after the histories.
 var askWords = []string{"repair", "rules", "harmless", "orphans", "prune", "trim", "every"}
 
 func parseScenarios(t *testing.T, text string) (all []scenario) {
@@ -83,7 +83,7 @@ func (s scenario) String() string {
 	return b + s.want + "\n"
 }
 
-// longer are texts that stand for their names in scenarios.
+// longer replaces names in scenarios by long texts.
 var longer = strings.NewReplacer(
 	"$STUB", wording.Stub, "$CLAUDE", claudeHead, "$BEDROCK", bedrockHead, "$LLAMA", llamaHead, "$BIG", strings.Repeat("x", 300_000),
 	"$LARGE", strings.Repeat("x", 3000),
@@ -131,7 +131,7 @@ func (s scenario) variants(t *testing.T) (all []variant) {
 	return all
 }
 
-// TestScenarios asks what each scenario asks of every variant of its histories.
+// TestScenarios runs the operations of each scenario on every variant of its histories.
 func TestScenarios(t *testing.T) {
 	files, _ := filepath.Glob("../../testdata/scenarios/*.txt")
 	if len(files) < 6 {
@@ -175,7 +175,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// run returns what comes out, once for all variants that agree.
+// run returns the result of a scenario, once for all variants that agree.
 func (s scenario) run(t *testing.T) string {
 	var texts []string
 	labels := make(map[string][]string)
@@ -210,7 +210,7 @@ func (s scenario) run(t *testing.T) string {
 	return strings.TrimSpace(b.String())
 }
 
-// An outcome is what came of asking.
+// outcome is the result of the operations of a scenario.
 type outcome struct {
 	variant
 	in     *wire.Request
@@ -335,8 +335,7 @@ func quoted(t *testing.T, text string) (all []string) {
 	return all
 }
 
-// strictly repairs for every provider at once. What is left is named; a second repair
-// changes nothing.
+// strictly repairs for all providers at the same time. A second repair must change nothing.
 func (o *outcome) strictly(t *testing.T) {
 	t.Helper()
 	strict := pare.Options{Check: wire.CheckOptions{Strict: true}}
@@ -354,8 +353,8 @@ func (o *outcome) strictly(t *testing.T) {
 	o.plan, o.us = plan, utterances(t, o.d, plan.Result().Raw())
 }
 
-// harmless repairs what no client should send: the result is accepted, or what is wrong
-// with it is named, and nothing is lost.
+// harmless repairs requests that no client should send. The result is valid or its faults are
+// named, and no content is lost.
 func (o *outcome) harmless(t *testing.T) {
 	t.Helper()
 	plan, err := planner.Prune(context.Background(), compile(t, recency(2)), o.in, pare.Options{})
@@ -428,8 +427,8 @@ func (o *outcome) number(t *testing.T, text string, u string) int {
 	return n
 }
 
-// everyLimit goes through the limits of every unit, from 1 up: what fits is looked at by
-// somebody else, and the promises of a window hold. It lists the least limits.
+// everyLimit tries the limits of every unit, from 1 up, and checks the promises of windows. It
+// lists the minimums.
 func (o *outcome) everyLimit(t *testing.T, how string) {
 	t.Helper()
 	var unpin int

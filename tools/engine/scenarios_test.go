@@ -37,12 +37,12 @@ func dropping(is func(r *wire.Request, id transcript.BlockID, b transcript.Block
 	})
 }
 
-// before drops what touches a message in front of the k-th: a cut.
+// before returns a rule that drops everything before message k, like a cut.
 func before(k int) pare.Rule {
 	return dropping(func(_ *wire.Request, _ transcript.BlockID, b transcript.Block) bool { return b.Message < k })
 }
 
-// beforeText drops what touches a message in front of the one that says text.
+// beforeText returns a rule that drops everything before the message with a text.
 func beforeText(text string) pare.Rule {
 	return dropping(func(r *wire.Request, _ transcript.BlockID, b transcript.Block) bool {
 		t := r.Transcript()
@@ -50,7 +50,7 @@ func beforeText(text string) pare.Rule {
 	})
 }
 
-// saying drops what says text.
+// saying returns a rule that drops content with one of some texts.
 func saying(texts ...string) pare.Rule {
 	return dropping(func(r *wire.Request, id transcript.BlockID, b transcript.Block) bool {
 		return slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(string(r.Transcript().Bytes(b.Span)), s) })
@@ -69,8 +69,8 @@ func recency(n int) pare.Rule {
 	})
 }
 
-// repeatedCalls drops what repeats an earlier call: the predecessor took the
-// assistant's turn and left the result.
+// repeatedCalls drops calls that repeat an earlier one. A predecessor of Pare dropped the call and
+// kept its result.
 var repeatedCalls = voting("deduplication", func(b *pare.Ballot, r *wire.Request) {
 	t := r.Transcript()
 	seen := make(map[string]bool)
@@ -96,9 +96,8 @@ var failedResults = voting("error-purging", func(b *pare.Ballot, r *wire.Request
 	}
 })
 
-// sound runs a body through the rules and checks what must hold whatever they
-// say: the result is accepted, every pair is whole, everything protected is there,
-// the same run gives the same bytes and running a repair on it changes nothing.
+// sound applies rules and checks the promises that hold for all rules: the result is valid, every
+// pair is complete, protected content is there, and the same run gives the same bytes.
 func sound(t *testing.T, name string, d wire.Dialect, body []byte, rules ...pare.Rule) ([]utterance, *pare.Plan) {
 	t.Helper()
 	r, err := wire.Parse(body, wire.Options{Dialect: d})
@@ -199,8 +198,8 @@ func geminiUser(text string) string {
 	return fmt.Sprintf(`{"role":"user","parts":[{"text":%q}]}`, text)
 }
 
-// TestRecencyOverride: whatever is voted, the last n messages stay, and with them
-// what they need; the predecessor kept result 2 without call 2.
+// TestRecencyOverride checks that the last n messages stay with everything that they need, whatever
+// rules vote for. A predecessor of Pare kept result 2 without call 2.
 func TestRecencyOverride(t *testing.T) {
 	all := dropping(func(*wire.Request, transcript.BlockID, transcript.Block) bool { return true })
 	everywhere(t, `user "q" | say "s0" | call u1 Read one | result u1 first | say "s1" | call u2 Read two | result u2 second | say "s2" | user "n"`, func(t *testing.T, d wire.Dialect, body []byte) {
@@ -228,8 +227,8 @@ func TestRecencyOverride(t *testing.T) {
 	})
 }
 
-// TestSeveralPairs: any choice of pairs goes as pairs, also where ids repeat from
-// turn to turn and calls are made in batches.
+// TestSeveralPairs checks that any choice of pairs is dropped as pairs, also if ids repeat and
+// calls are in batches.
 func TestSeveralPairs(t *testing.T) {
 	everywhere(t, `user "q1" | call c0 Read p0 | call c1 Read p1 | result c1 out-p1 | result c0 out-p0 | say "mid" | call c0 Read p2 | result c0 out-p2 | user "q2" | call c0 Read p3 | call c1 Read p4 | call c2 Bash p5 | result c0 out-p3 | result c1 out-p4 | result c2 out-p5 | say "end" | user "q3"`, func(t *testing.T, d wire.Dialect, body []byte) {
 		for choice := range 1 << 6 {

@@ -44,8 +44,8 @@ func decide(t *testing.T, r *wire.Request, rules ...pare.Rule) *pare.Plan {
 	return plan
 }
 
-// TestSettlement: protection beats drops and spreads to what is needed; drops
-// spread to what needs the dropped; all reasons are kept, with the atom they came by.
+// TestSettlement checks that protection beats drops and spreads to needed atoms, that drops spread
+// to dependent atoms, and that all reasons are kept.
 func TestSettlement(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talk(t, d)
@@ -78,8 +78,8 @@ func TestSettlement(t *testing.T) {
 	}
 }
 
-// TestEdits: of several edits the shortest stands, and none on what is protected or
-// dropped.
+// TestEdits checks that the shortest edit wins, and that protected and dropped atoms are not
+// edited.
 func TestEdits(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talk(t, d)
@@ -128,8 +128,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestCompileRefuses: what cannot run together is refused before anything runs, and
-// the error names the rules.
+// TestCompileRefuses checks that rules that cannot run together are an error that names them.
 func TestCompileRefuses(t *testing.T) {
 	rule := func(name string, change func(*pare.Rule)) pare.Rule {
 		r := voter(name, nil, func(*pare.Ballot, *transcript.Transcript) {})

@@ -13,7 +13,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// sideMembers are members of a chat message beside its content, with a text of a given length in them.
+// sideMembers has members of a chat message next to its content, with a text of a given length.
 var sideMembers = map[string]func(text string) string{
 	"refusal":           func(text string) string { return `"` + text + `"` },
 	"audio":             func(text string) string { return `{"id":"audio_1","expires_at":1,"transcript":"` + text + `"}` },

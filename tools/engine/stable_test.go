@@ -47,10 +47,9 @@ func shared(a, b []byte) int {
 	return n
 }
 
-// TestStableWindow: as a history grows by appending, what is sent begins with what was
-// sent before, until the high mark is passed; it is within the limit and clean at every
-// request, and a process that sees only the end decides as one that was there from the
-// start.
+// TestStableWindow checks a growing history: until the limit is passed, each request begins with
+// the bytes of the previous one; every request is valid and within the limit, and the result
+// depends only on the history.
 func TestStableWindow(t *testing.T) {
 	trims, holds := 0, 0
 	for seed := range uint64(historyCount(t) / 100) {
@@ -144,8 +143,8 @@ type paysAfter int
 
 func (p paysAfter) PaysAfter(int, int) int { return int(p) }
 
-// TestTrimEarlierWhenItPays: a window that trims when that pays waits until four times as many
-// requests were made as it takes to pay: how many will follow nobody knows.
+// TestTrimEarlierWhenItPays checks that a window that trims when that pays waits until the number
+// of requests is four times the number after which it pays.
 func TestTrimEarlierWhenItPays(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`user "the task"`)

@@ -16,8 +16,8 @@ const (
 	readTool    = `{"name":"Read","description":"reads","input_schema":{"type":"object"}}`
 )
 
-// inlineTools are histories of a model that takes messages of the system, with what stands
-// in one of them and, behind it, calls of Grep.
+// inlineTools returns histories of a model that takes system messages, with a member in one of them
+// and calls of Grep after it.
 func inlineTools(changes, tools, member string) string {
 	list := `{"role":"user","content":"find the parser"},{"role":"system","content":[` + changes + `]` + member + `},{"role":"assistant","content":[{"type":"text","text":"I look."}]}`
 	for i := range 5 {
@@ -26,7 +26,7 @@ func inlineTools(changes, tools, member string) string {
 	return `{"model":"claude-opus-5","max_tokens":99,"tools":[` + tools + `],"messages":[` + list + `,{"role":"user","content":"and now?"}]}`
 }
 
-// everyWay is what a history goes through.
+// everyWay plans a history in every way.
 func everyWay(t *testing.T, r *wire.Request, see func(what string, plan *pare.Plan)) {
 	t.Helper()
 	extract := summary.Extract(summary.ExtractOptions{})
@@ -192,8 +192,8 @@ func TestDeferredToolsNeedTheirSearch(t *testing.T) {
 	}
 }
 
-// addsBash is a history of Bedrock whose system adds a tool that toolConfig declares, and
-// behind it calls of that tool.
+// addsBash returns a history of Bedrock with a system message that adds a tool of toolConfig, and
+// calls of that tool.
 func addsBash(model, changes string) string {
 	list := `{"role":"user","content":[{"text":"find the parser"}]},{"role":"system","content":[` + changes + `]},{"role":"assistant","content":[{"text":"I look."}]}`
 	for i := range 5 {

@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// An utterance is one thing a body says, whatever the dialect: who is system,
-// user, assistant, think, call, result or other.
+// utterance is one element of a body in any dialect. Its role is system, user, assistant, think,
+// call, result or other.
 type utterance struct {
 	who  string
 	text string // of a call its arguments, compact
@@ -186,8 +186,8 @@ func utterancesOf(d wire.Dialect, m map[string]any) []utterance {
 	return all
 }
 
-// wholePairs checks that every call has exactly one result, right behind its turn,
-// and every result a call.
+// wholePairs checks that every call has exactly one result, directly after its turn, and that every
+// result has a call.
 func wholePairs(t testing.TB, name string, d wire.Dialect, us []utterance) {
 	t.Helper()
 	var open []utterance
@@ -218,8 +218,7 @@ func wholePairs(t testing.TB, name string, d wire.Dialect, us []utterance) {
 	}
 }
 
-// answeredInTurn reports whether all open calls are answered before the model
-// speaks again.
+// answeredInTurn reports whether all open calls are answered before the next turn of the model.
 func answeredInTurn(us []utterance, open []utterance) bool {
 	end := slices.IndexFunc(us, func(u utterance) bool { return u.who != "user" && u.who != "result" })
 	if end < 0 {
@@ -233,7 +232,7 @@ func answeredInTurn(us []utterance, open []utterance) bool {
 	return true
 }
 
-// heard returns what one voice says.
+// heard returns the texts of one role.
 func heard(us []utterance, who string) []string {
 	var all []string
 	for _, u := range us {
@@ -244,7 +243,7 @@ func heard(us []utterance, who string) []string {
 	return all
 }
 
-// answerTo returns what answers the call whose arguments hold arg, in order.
+// answerTo returns the results of the call whose arguments contain a text, in order.
 func answerTo(us []utterance, arg string) []string {
 	var all []string
 	for i, c := range us {
@@ -280,7 +279,7 @@ func holds(all []string, text string) bool {
 	return slices.ContainsFunc(all, func(s string) bool { return strings.Contains(s, text) })
 }
 
-// mustSay checks that a voice still says each text.
+// mustSay checks that a role still has some texts.
 func mustSay(t *testing.T, us []utterance, who string, texts ...string) {
 	t.Helper()
 	for _, s := range texts {
@@ -299,8 +298,7 @@ func mustNotSay(t *testing.T, us []utterance, who string, texts ...string) {
 	}
 }
 
-// noLoneThinking checks that thinking leads to something that the model says or
-// does before anybody else speaks.
+// noLoneThinking checks that text or a call of the model follows each thinking block.
 func noLoneThinking(t *testing.T, us []utterance) {
 	t.Helper()
 	for i, u := range us {
@@ -310,7 +308,7 @@ func noLoneThinking(t *testing.T, us []utterance) {
 	}
 }
 
-// stays returns a check that each voice still says its texts: "user: hello".
+// stays returns a check that roles still have their texts: "user: hello".
 func stays(lines ...string) func(*testing.T, wire.Dialect, []utterance, *pare.Plan) {
 	return func(t *testing.T, _ wire.Dialect, us []utterance, _ *pare.Plan) {
 		t.Helper()

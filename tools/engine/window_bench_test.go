@@ -23,7 +23,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// trimBytes goes the whole way from bytes to bytes.
+// trimBytes trims from bytes to bytes.
 func trimBytes(tb testing.TB, body []byte, limit int, c tokens.Estimator, o pare.Options) []byte {
 	o.Counter = c
 	plan, err := planner.Trim(context.Background(), mustParse(tb, body), pare.Window{Tokens: limit}, o)
@@ -38,8 +38,8 @@ func trimBytes(tb testing.TB, body []byte, limit int, c tokens.Estimator, o pare
 	return plan.Result().Raw()
 }
 
-// sliceJSON is what one does without a library: decode, keep the last messages, encode.
-// It breaks pairs.
+// sliceJSON does the same work without a library: it decodes the body, keeps the last messages and
+// encodes them. It breaks pairs.
 func sliceJSON(tb testing.TB, body []byte, share int) []byte {
 	var m map[string]any
 	if err := json.Unmarshal(body, &m); err != nil {
@@ -88,10 +88,9 @@ func printed(b *testing.B, cmd *exec.Cmd) time.Duration {
 	return time.Duration(ns)
 }
 
-// BenchmarkTrim trims bodies to half and to a tenth of their tokens, from bytes to
-// bytes, and in the same run does what one does without a library: encoding/json and
-// Node. Each gets its best of several rounds, in turn; the ratios are what matters. The
-// targets are 15 times encoding/json and 10 times Node.
+// BenchmarkTrim trims bodies to half and to a tenth of their tokens, and does the same with
+// encoding/json and Node. The ratios of the best rounds matter. The targets are 15 times
+// encoding/json and 10 times Node.
 func BenchmarkTrim(b *testing.B) {
 	c := tokens.For("claude-sonnet-4-5")
 	for _, size := range []int{200 << 10, 3 << 20, 29 << 20} {
@@ -160,8 +159,7 @@ func smallTalk(n int) []byte {
 	return b.Bytes()
 }
 
-// memory runs f and returns what it allocated in all, and how far the heap rose above
-// what was there before.
+// memory returns the bytes that a function allocates, and by how much the heap grows.
 func memory(f func()) (alloc, high uint64) {
 	runtime.GC()
 	var before, after runtime.MemStats

@@ -28,8 +28,8 @@ func recordings(t testing.TB) []corpus.Body {
 	return append(all, corpus.Sessions(t)...)
 }
 
-// whole reads and repairs one. It returns nil for a request that cannot be repaired, or that continues
-// a conversation on the server.
+// whole parses and repairs a recorded request. It returns nil for a request that cannot be
+// repaired, or that continues a conversation on the server.
 func whole(t testing.TB, c corpus.Body) *wire.Request {
 	t.Helper()
 	r, err := wire.Parse(c.Raw, wire.Options{Model: c.Model})
@@ -126,9 +126,8 @@ func spread(t *testing.T, name string, r *wire.Request, u string) (trims, tooSma
 	return trims, tooSmall
 }
 
-// TestStableCorpus: real sessions that grow by appending, request by request. Between
-// batches what was sent before is sent again byte for byte, so a provider's cache keeps
-// nearly all of it; trimming each request by itself loses much more.
+// TestStableCorpus checks recorded sessions, request by request: between trims, each request begins
+// with the bytes of the previous one, so that the provider's cache keeps nearly all of it.
 func TestStableCorpus(t *testing.T) {
 	all := recordings(t)
 	const perSession = 40 // requests; more say the same

@@ -18,8 +18,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestBadWindows: what cannot be meant is an error that says what is wrong, and nothing
-// is done.
+// TestBadWindows checks that an invalid window is an error that says why.
 func TestBadWindows(t *testing.T) {
 	first := func(*wire.Request, transcript.AtomID) int { return 0 }
 	body := histories.MustParse(twoPairs).Render(wire.Anthropic, histories.RenderOptions{})
@@ -85,7 +84,7 @@ func TestHugeWindows(t *testing.T) {
 	})
 }
 
-// TestOddHistories: histories with nothing in them, or nothing that can go.
+// TestOddHistories checks histories that are empty, or in which nothing can be dropped.
 func TestOddHistories(t *testing.T) {
 	for _, body := range []string{
 		`[]`, `{"messages":[]}`, `{"model":"gpt-5.2","input":[]}`, `{"contents":[]}`,
@@ -122,7 +121,7 @@ func TestOddHistories(t *testing.T) {
 	}
 }
 
-// A counter made of functions; what is nil is that of quarters.
+// made is a counter made of functions. A nil function counts like quarters.
 type made struct {
 	quarters
 	count    func([]byte) int
@@ -153,8 +152,8 @@ func (m made) Overhead(messages, tools int) int {
 	return m.overhead(messages, tools)
 }
 
-// TestFaultyCounters: a counter that panics or counts less than nothing is an error of
-// the call that names what it was to count, whatever it was asked and wherever it fails.
+// TestFaultyCounters checks that a counter that panics or returns a negative count is an error that
+// names the text.
 func TestFaultyCounters(t *testing.T) {
 	boom := errors.New("boom")
 	everywhere(t, loop(6, 900)+` | image | user "n"`, func(t *testing.T, d wire.Dialect, body []byte) {
@@ -257,8 +256,8 @@ func TestOddCounters(t *testing.T) {
 	})
 }
 
-// TestFickleCounter: a counter that says something else each time leads to no panic, no
-// loop and no broken history.
+// TestFickleCounter checks that a counter with varying results causes no panic, no loop and no
+// broken history.
 func TestFickleCounter(t *testing.T) {
 	everywhere(t, loop(12, 900)+` | say "s" | user "n"`, func(t *testing.T, d wire.Dialect, body []byte) {
 		given := bytes.Clone(body)

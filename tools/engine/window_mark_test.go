@@ -14,7 +14,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// marksIn counts the marks of a request, and reports whether one is taken for what a person says.
+// marksIn returns the number of marks in a request, and checks that none of them counts as text of
+// the user.
 func marksIn(t *testing.T, r *wire.Request) (n int) {
 	t.Helper()
 	tr := r.Transcript()

@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/internal/planner"
 )
 
-// searched are histories in which something declares a tool first and calls of it follow, by who
-// declares it. None has an exchange beside them but the search.
+// searched returns histories in which a declaration of a tool precedes its calls, by the author of
+// the declaration.
 func searched(calls int) map[string]string {
 	said := strings.Repeat("found it there ", 40)
 	const later = `{"name":"Grep","input_schema":{"type":"object"},"defer_loading":true}`

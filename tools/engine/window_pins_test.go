@@ -89,9 +89,8 @@ func TestMinimumCountsJoinedMessages(t *testing.T) {
 	}
 }
 
-// A batch of a stable window takes nothing that came later: the newest exchange stays, and
-// the declaration of its tool, which was dropped when nobody needed it, is back until the
-// next batch.
+// TestStableLaterCallsStay checks that a trim of a stable window removes no later content: the
+// newest exchange stays, and the declaration of its tool comes back.
 func TestStableLaterCallsStay(t *testing.T) {
 	call := func(id, tool string) string {
 		return `{"type":"function_call","call_id":"` + id + `","name":"` + tool + `","arguments":"{}"},{"type":"function_call_output","call_id":"` + id + `","output":"` + id + `: thirty days"}`

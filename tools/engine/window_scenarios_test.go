@@ -21,9 +21,9 @@ import (
 // it goes over many limits: what was over the limit, empty or torn. The rest is data,
 // in testdata/scenarios.
 
-// fitted trims a body and checks, with encoding/json and a fresh reading only, what
-// every window promises: within the limit, accepted, whole pairs, never empty, the input
-// untouched. It returns the plan, or the error of a window that is too small.
+// fitted trims a body and checks the promises of every window with encoding/json and a new parse:
+// the result is within the limit, valid and not empty, and pairs are complete. It returns the plan,
+// or a *WindowTooSmall.
 func fitted(t *testing.T, name string, d wire.Dialect, body []byte, w pare.Window) (*pare.Plan, *pare.WindowTooSmall) {
 	t.Helper()
 	given := bytes.Clone(body)
@@ -188,8 +188,8 @@ func TestHugeArguments(t *testing.T) {
 	}
 }
 
-// TestHugeTask: what the user asked first is not shortened: the window is too small, and
-// says by how much; freed, it goes.
+// TestHugeTask checks that the task is not shortened: the window is too small, unless the task is
+// unpinned.
 func TestHugeTask(t *testing.T) {
 	everywhere(t, `user "`+strings.Repeat("please ", 100_000)+`" | call a Read one | result a out-one | say "s" | user "n" | call b Read two | result b out-two`, func(t *testing.T, d wire.Dialect, body []byte) {
 		_, small := fitted(t, "pinned", d, body, pare.Window{Tokens: 1000})
@@ -239,8 +239,8 @@ func TestPicturesInResults(t *testing.T) {
 	}
 }
 
-// TestPictureBesideLongText: a result that shows a picture beside a long text is not shortened,
-// which would keep some of the words and lose the picture without a word.
+// TestPictureBesideLongText checks that a result with a picture next to a long text is not
+// shortened, because the picture would be lost.
 func TestPictureBesideLongText(t *testing.T) {
 	text, picture := "the first words "+strings.Repeat("lorem ipsum ", 4000), strings.Repeat("iVBORw0KGgo", 20)
 	for d, body := range map[wire.Dialect]string{
@@ -264,8 +264,8 @@ func TestPictureBesideLongText(t *testing.T) {
 	}
 }
 
-// TestBoundThinking: on models that bind thinking to everything in front of it, none is
-// left behind the first change; on the others it stays with its turn.
+// TestBoundThinking checks that on models that bind thinking to the preceding content, no thinking
+// remains after the first change, and that on other models it stays.
 func TestBoundThinking(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`user "the task"`)

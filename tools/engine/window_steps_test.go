@@ -36,12 +36,11 @@ func steep() string {
 // ladder has the rungs from gentle to harsh.
 var ladder = []string{"rules", "clear-results", "shorten", "drop-exchanges", "drop-turns", "squeeze"}
 
-// gentler reports whether a rung stands below another one.
+// gentler reports whether a step comes before another one.
 func gentler(rung, than string) bool { return slices.Index(ladder, rung) < slices.Index(ladder, than) }
 
-// TestWindowStepsInOrder: the rungs are climbed from gentle to harsh and only as far as
-// needed; the plan says how far, and every receipt names its rung and a place that
-// exists.
+// TestWindowStepsInOrder checks that steps are taken in order and only as far as needed, that the
+// plan reports them, and that every receipt names its step and an existing path.
 func TestWindowStepsInOrder(t *testing.T) {
 	everywhere(t, steep(), func(t *testing.T, d wire.Dialect, body []byte) {
 		r := reading(t, d, body)
@@ -102,8 +101,8 @@ func TestWindowStepsInOrder(t *testing.T) {
 	})
 }
 
-// checkReceipts checks that a plan's changes add up to what its rungs say, and that they
-// name blocks of the original.
+// checkReceipts checks that the changes of a plan agree with its steps, and that they name blocks
+// of the input.
 func checkReceipts(t *testing.T, plan *pare.Plan, paths map[string]bool) {
 	t.Helper()
 	by := make(map[string]int)
@@ -215,8 +214,7 @@ func TestSeveralLimits(t *testing.T) {
 	}
 }
 
-// TestRulesStep: rules are asked only if something must go, and before anything else
-// does; if what they give up is enough, nothing else goes.
+// TestRulesStep checks that rules vote only if a request does not fit, and before all other steps.
 func TestRulesStep(t *testing.T) {
 	everywhere(t, loop(10, 1200), func(t *testing.T, d wire.Dialect, body []byte) {
 		asked := 0
@@ -253,8 +251,8 @@ func TestRulesStep(t *testing.T) {
 	})
 }
 
-// TestProtectIsPin: what a rule protects stays byte for byte at every limit that works,
-// and counts towards the least one.
+// TestProtectIsPin checks that content that a rule protects stays unchanged at every limit that
+// works.
 func TestProtectIsPin(t *testing.T) {
 	everywhere(t, loop(10, 1200), func(t *testing.T, d wire.Dialect, body []byte) {
 		rules := compile(t, voting("second", func(b *pare.Ballot, r *wire.Request) {
@@ -293,7 +291,8 @@ func TestProtectIsPin(t *testing.T) {
 	})
 }
 
-// TestTogetherInWindow: what a rule ties together shares one fate on every rung.
+// TestTogetherInWindow checks that atoms that a rule ties together are kept or dropped together in
+// every step.
 func TestTogetherInWindow(t *testing.T) {
 	everywhere(t, chain(9), func(t *testing.T, d wire.Dialect, body []byte) {
 		rules := compile(t, voting("tied", func(b *pare.Ballot, r *wire.Request) {
@@ -312,9 +311,9 @@ func TestTogetherInWindow(t *testing.T) {
 	})
 }
 
-// TestStableRules: with rules, with prices and with a tail that stays, too, what is sent
-// begins with what was sent before, until something is trimmed: what the rules say of
-// the history today must not change what they said of it then.
+// TestStableRules checks a stable window with rules, prices and a tail that stays: until a trim,
+// each request begins with the bytes of the previous one, because rules decide about earlier
+// requests by their history.
 func TestStableRules(t *testing.T) {
 	standard := compile(t, rules.Standard()...)
 	for _, d := range wire.Dialects() {
@@ -378,9 +377,8 @@ type dear struct{}
 
 func (dear) PaysAfter(removed, kept int) int { return 8 * kept / max(removed, 1) }
 
-// TestStableKeepsTail: what was pinned at an earlier request is not what is pinned now.
-// Dropping the beginning here puts in words that nobody had counted, so that the window
-// has to be fitted once more at the end.
+// TestStableKeepsTail checks a history whose pins change between requests. Dropping its beginning
+// adds a filler that no estimate counts, so that the window has to be fitted again.
 func TestStableKeepsTail(t *testing.T) {
 	lorem := strings.Repeat(" lorem ipsum", 25)
 	body := []byte(`{"model":"models/gemini-3-pro","contents":[` + geminiUser("why does why why in the fail file") +

@@ -127,7 +127,7 @@ func checkWindow(t *testing.T, name string, r *wire.Request, u string, with func
 	}
 }
 
-// superset checks that what a smaller window keeps, a larger one keeps.
+// superset checks that a larger window keeps everything that a smaller window keeps.
 func superset(t *testing.T, name string, small, large *pare.Plan) {
 	t.Helper()
 	takes := map[wire.Action]int{wire.ActionKeep: 0, wire.ActionEdit: 1, wire.ActionDrop: 2}
