@@ -19,7 +19,7 @@ func TestClaudeAgentSDKAdapter(t *testing.T) {
 	if _, err := exec.LookPath("npm"); err != nil {
 		t.Skip("npm is not installed")
 	}
-	// In a folder of its own, so that nothing is left behind.
+	// A temporary folder leaves no files.
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "adapters", "claude-agent-sdk"))); err != nil {
 		t.Fatal(err)

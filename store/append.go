@@ -107,7 +107,7 @@ func appended(session *Session, rows []*row, replayed int) Appended {
 // maxFastEntries is the largest number of entries that fastAppend writes.
 const maxFastEntries = 64
 
-// A fastWrite is an append that needs nothing but what this process knows of the session. The
+// A fastWrite is an append that needs only the cached session. The
 // database writes it if the head is still the one before its rows, and no id is taken.
 type fastWrite struct {
 	sid     int64

@@ -55,7 +55,7 @@ var errNotWritten = errors.New("the session has changed")
 func (e *sqliteEngine) commitAppends(ctx context.Context, members []*groupMember) error {
 	ctx = context.WithoutCancel(ctx) // a transaction takes less time than canceling it
 	if m := members[0]; len(members) == 1 && len(m.write.rows) == 1 && len(m.write.marks) == 0 {
-		// A single statement is a transaction of its own.
+		// A single statement is a transaction.
 		if err := e.appends.insertEntry(ctx, e.appends.entry, m.write, m.write.rows[0]); err != nil {
 			return err
 		}

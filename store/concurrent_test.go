@@ -27,9 +27,8 @@ import (
 //   - the numbers that acknowledged appends report are 1, 2, 3, … without gap or double,
 //     and each has the id that was appended;
 //   - an append that returned before another one was called has the lower numbers;
-//   - an exact append stands right behind the head that it named;
-//   - between a call that was appended disjointly and its answer stands nothing but
-//     answers;
+//   - an exact append directly follows the head that it named;
+//   - only results separate a call that was appended disjointly from its result;
 //   - two compactions of a session do not overlap in time.
 type operation struct {
 	Session  string   `json:"session"`

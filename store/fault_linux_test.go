@@ -201,14 +201,15 @@ func (r *faultRun) run() {
 	wait.Wait()
 }
 
-// mayGiveUp says how a writer gives up on the call that it is about to make; nil: not at all.
+// mayGiveUp sets the function that cancels the next call of a writer; nil means that it cannot be
+// canceled.
 func (r *faultRun) mayGiveUp(w int, cancel context.CancelFunc) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cancels[w] = cancel
 }
 
-// giveUp lets the next writer who may give up on its call do so.
+// giveUp cancels the call of the next writer.
 func (r *faultRun) giveUp(from int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

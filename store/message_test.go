@@ -21,9 +21,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// What is no message of the session's dialect is refused, with what to send instead; a
-// message that a window repairs is not.
-func TestAppendRefusesWhatIsNoMessage(t *testing.T) {
+// TestAppendRefusesNonMessages checks that an element that is not a message of the session's
+// dialect is refused with an example, and that repairable messages are accepted.
+func TestAppendRefusesNonMessages(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	for _, name := range []string{"", "anthropic", "openai-chat", "openai-responses", "gemini", "gemini-interactions", "bedrock"} {
 		key := store.ID("s" + name)
@@ -76,8 +76,8 @@ func TestAppendRefusesWhatIsNoMessage(t *testing.T) {
 	}
 }
 
-// An import that holds what is no message makes no session.
-func TestImportRefusesWhatIsNoMessage(t *testing.T) {
+// TestImportRefusesNonMessages checks that a refused import creates no session.
+func TestImportRefusesNonMessages(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	r, err := wire.Parse([]byte(`{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"Hi"},null]}`), wire.Options{Dialect: wire.Anthropic})
 	if err != nil {
@@ -91,9 +91,8 @@ func TestImportRefusesWhatIsNoMessage(t *testing.T) {
 	}
 }
 
-// A history that a note or a summary would only make longer is nobody's failure: there is
-// nothing to compact, as in one without a cut; a summary that was asked for says why it is
-// not taken.
+// TestCompactTinySession checks that a summary that is longer than its messages counts as nothing
+// to compact, with a reason if a summary was requested.
 func TestCompactTinySession(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	key := create(t, st, "s")
@@ -211,8 +210,8 @@ func TestFsckDialectOfSeveral(t *testing.T) {
 	}
 }
 
-// Whatever is taken for a message is one JSON object and nothing beside it, in every dialect:
-// it stands in a list with others later.
+// TestMessagesAreOneObject checks that a message is exactly one JSON object in every dialect,
+// because it becomes an element of a list.
 func TestMessagesAreOneObject(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "pare.db"))
 	r := rand.New(rand.NewPCG(7, 7))

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestAbandoned: a hidden file without a lock goes when its run is over and nobody has written
-// to it for a day; that is how all of them are called where there are no locks.
+// TestAbandoned checks that a hidden file without a lock is removed when its process has ended and
+// it was not written to for a day.
 func TestAbandoned(t *testing.T) {
 	t.Chdir(t.TempDir())
 	must := func(t *testing.T, err error) {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// maxBackup is the highest number of a backup. What has a higher one is none of ours.
+// maxBackup is the highest number of a backup.
 const maxBackup = 999_999
 
 var backupName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^(.+)\.bak(\.[0-9]+)?$`) })
@@ -32,7 +32,7 @@ func originalOf(name string) (string, bool) {
 	return m[1], true
 }
 
-// IsBackup reports whether path looks like a backup of a file that stands beside it.
+// IsBackup reports whether path looks like a backup of a file in the same folder.
 func IsBackup(path string) bool {
 	of, ok := originalOf(path)
 	if !ok {
@@ -93,7 +93,7 @@ func (f *Files) BackupAs(from, path string) (string, error) {
 	return "", ErrManyBackups
 }
 
-// findBackup returns the backup of path that is the same file as st; "": there is none.
+// findBackup returns the backup of path that is the same file as st, or "".
 func findBackup(path string, st fs.FileInfo) string {
 	for _, n := range Backups(path) {
 		name := BackupName(path, n)
@@ -209,8 +209,8 @@ func ChangedSince(now, was fs.FileInfo) bool {
 	return ok && !now.ModTime().Before(replaced)
 }
 
-// WrittenBefore is when somebody wrote to a file for the last time before it took the place of its
-// backup; if it was written to after that, or nobody can tell, when that was.
+// WrittenBefore returns the time of the last write to a file before its backup replaced it. If the
+// file was written to afterwards, or the time is unknown, it returns the time of the last write.
 func WrittenBefore(now, was fs.FileInfo) time.Time {
 	replaced, ok := changeTime(was)
 	if ok && was.ModTime().Before(now.ModTime()) && !now.ModTime().After(replaced) {

@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// A Use is what a run does with a file.
+// A Use is the role of a file in a run.
 type Use uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	Replace            // it is read and replaced in place; its backup stands beside it
 )
 
-// A Clash says that two roles of a run met in one file.
+// A Clash is the error for a file with two conflicting roles.
 type Clash struct {
 	Roles [2]string // such as "the input" and "--receipt", the earlier one first
 	Names [2]string // as they were spelt
@@ -66,8 +66,8 @@ func (f *Files) Check(role, name string, st fs.FileInfo, use Use) error {
 	return f.claim(role, name, use, false)
 }
 
-// mayRead tells whether a file may be read from what it is alone. That cannot be told
-// where something is written to a path, which may lead to the file in many ways.
+// mayRead reports whether the identity of a file alone shows that it may be read. It does not while
+// something is written to a path, which may lead to the file in many ways.
 func (f *Files) mayRead(c claim, st fs.FileInfo) (told bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,7 +109,7 @@ func (f *Files) ClaimOpen(role string, file *os.File, use Use) error {
 func (f *Files) claim(role, name string, use Use, note bool) error {
 	path, err := Resolve(name)
 	if err != nil {
-		return nil // whoever opens it will say so
+		return nil // opening it reports the error
 	}
 	c := claim{role: role, name: name, use: use}
 	st, err := os.Stat(path)
@@ -176,7 +176,7 @@ func clashes(a, b claim) bool {
 	return a.use != Replace || b.use != Replace || a.place != b.place
 }
 
-// meetsBackup is a clash of what is written with the backup of what is replaced.
+// meetsBackup returns a Clash if a written file is the backup of a replaced one.
 func (f *Files) meetsBackup(c claim) error {
 	switch c.use {
 	case Replace:
@@ -232,8 +232,8 @@ func (f *Files) taken(path string) bool {
 	return len(f.claims[folder+"/"+base]) > 0
 }
 
-// foldsCase reports whether a folder takes names for one that differ in case. It asks for
-// the other spelling of something that is there.
+// foldsCase reports whether a folder ignores the case of names. It looks up the other spelling of
+// an existing name.
 func foldsCase(folder string) bool {
 	var names []string
 	if d, err := os.Open(folder); err == nil {
@@ -253,8 +253,8 @@ func foldsCase(folder string) bool {
 	return runtime.GOOS == "darwin" || runtime.GOOS == "windows"
 }
 
-// otherCase reports whether the name in the other case leads to the same; told is false
-// if it cannot be known.
+// otherCase reports whether the name in the other case leads to the same file; told is false if
+// that is unknown.
 func otherCase(folder, name string) (folds, told bool) {
 	other := strings.Map(func(r rune) rune {
 		if unicode.IsUpper(r) {

@@ -32,9 +32,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestDefectR1Claims has two claims per row: whether they clash goes by the file, not by
-// its name.
-func TestDefectR1Claims(t *testing.T) {
+// TestClaims checks pairs of claims: whether they clash depends on the file, not on its spelling.
+func TestClaims(t *testing.T) {
 	type use struct {
 		role, name string
 		use        Use
@@ -97,7 +96,7 @@ func TestDefectR1Claims(t *testing.T) {
 	}
 }
 
-func TestDefectR1OpenFile(t *testing.T) {
+func TestOpenFileIsClaimed(t *testing.T) {
 	place(t, "s.json")
 	out, err := os.OpenFile("s.json", os.O_APPEND|os.O_WRONLY, 0)
 	must(t, err)
@@ -156,8 +155,8 @@ func TestCheckLeavesNoNote(t *testing.T) {
 	must(t, f.Claim("-o", "s.json", Write))
 }
 
-// TestDefectR1Case: where a folder takes two spellings for one, so do claims.
-func TestDefectR1Case(t *testing.T) {
+// TestClaimsFoldCase checks that claims ignore case in folders that do.
+func TestClaimsFoldCase(t *testing.T) {
 	place(t)
 	here, err := os.Getwd()
 	must(t, err)

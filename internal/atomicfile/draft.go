@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// A Draft is a new file, or the new content of one, that nobody sees until it is
-// committed: it is written under another name in the same folder. Whatever fails before,
-// the file stays as it was. It is for one goroutine.
+// A Draft is a new file, or new content for one, that is invisible until it is committed: it has
+// another name in the same folder. If anything fails before, the file does not change. Only one
+// goroutine may use a Draft.
 type Draft struct {
 	files    *Files
 	name     string
@@ -29,11 +29,11 @@ type Draft struct {
 	packer io.WriteCloser // writes into buf; nil: nobody does
 }
 
-// New begins a draft. What is neither a file nor absent, a terminal or a pipe for
-// example, is written at once. Its error is an *[Error].
+// New begins a draft. A terminal, a pipe, or anything else that is neither a file nor absent is
+// written to immediately. The error is an *[Error].
 func (f *Files) New(name string) (*Draft, error) { return f.begin(name, 0o666) }
 
-// begin is New with the permissions of a file that is not there yet.
+// begin is New with the permissions of a new file.
 func (f *Files) begin(name string, perm fs.FileMode) (*Draft, error) {
 	d := &Draft{files: f, name: name}
 	var err error
@@ -60,17 +60,16 @@ func (f *Files) begin(name string, perm fs.FileMode) (*Draft, error) {
 	return d, nil
 }
 
-// Name is what the user calls the file.
+// Name returns the name that the user gave.
 func (d *Draft) Name() string { return d.name }
 
 // Path is where the file really is.
 func (d *Draft) Path() string { return d.path }
 
-// AtOnce reports whether what is written cannot be taken back: it goes to a terminal, a
-// pipe or another device.
+// AtOnce reports whether writes take effect immediately, for example on a terminal.
 func (d *Draft) AtOnce() bool { return d.direct }
 
-// Was is the file that the draft was begun beside; nil: there was none.
+// Was returns the file that existed when the draft was begun, or nil.
 func (d *Draft) Was() fs.FileInfo { return d.was }
 
 // Date lets the file bear a time that is not that of its writing.
@@ -87,8 +86,8 @@ func (d *Draft) Pack(through func(io.Writer) (io.WriteCloser, error)) error {
 	return nil
 }
 
-// open makes the hidden file. From its first byte on nobody can read it who cannot read
-// what it replaces, or what it is made from.
+// open creates the hidden file. From its first byte on, it is readable only for users who can read
+// the replaced file and the inputs.
 func (d *Draft) open(perm fs.FileMode) error {
 	f := d.files
 	f.mu.Lock()
@@ -160,7 +159,7 @@ func (d *Draft) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Flush brings what was written so far as far as the system. Its error is an *[Error].
+// Flush passes the written bytes to the system. The error is an *[Error].
 func (d *Draft) Flush() error {
 	var err error
 	if p, ok := d.packer.(interface{ Flush() error }); ok {
@@ -195,7 +194,7 @@ func (d *Draft) Close() error {
 	return nil
 }
 
-// unlock lets go of the hidden file, which is none any more.
+// unlock releases the lock of the file, which is not hidden any more.
 func (d *Draft) unlock() {
 	if d.lock == nil {
 		return
@@ -221,8 +220,8 @@ func (d *Draft) Discard() {
 	d.unlock()
 }
 
-// Commit closes the draft and gives it its name, whatever stands there by now. At every
-// moment the name leads to the whole of the old or the whole of the new.
+// Commit closes the draft and gives it its name, and replaces an existing file. At every moment the
+// name leads to the complete old or the complete new content.
 func (d *Draft) Commit() error {
 	if err := d.Close(); err != nil {
 		return err
@@ -236,7 +235,7 @@ func (d *Draft) Commit() error {
 	return d.rename()
 }
 
-// Over is how a file is replaced whose content the draft was made from.
+// Over configures the replacement of a file whose content the draft was made from.
 type Over struct {
 	// Backup keeps the old content under another name.
 	Backup bool
@@ -290,7 +289,7 @@ func (d *Draft) CommitOver(was fs.FileInfo, how Over) (Replaced, error) {
 	return done, nil
 }
 
-// Unmoved is an error if the file is not what it was when it was read.
+// Unmoved returns an error if the file has changed since it was read.
 func (d *Draft) Unmoved(was fs.FileInfo) error {
 	now, err := os.Stat(d.path)
 	if err == nil && !isSame(now, was) {
@@ -324,7 +323,7 @@ func (d *Draft) rename() error {
 	return nil
 }
 
-// appear gives the draft its name only if nobody else has taken it.
+// appear gives the draft its name unless the name is taken.
 func (d *Draft) appear() error {
 	err := d.files.link(d.temp, d.path)
 	switch {
@@ -360,7 +359,7 @@ func (d *Draft) forget() {
 	d.unlock()
 }
 
-// SyncFolder brings the names beside path to the disk.
+// SyncFolder syncs the folder of path.
 func SyncFolder(path string) {
 	if folder, err := os.Open(filepath.Dir(path)); err == nil {
 		folder.Sync() // not every system can; the content is on the disk either way

@@ -127,8 +127,9 @@ type upper struct{ w io.Writer }
 func (u upper) Write(p []byte) (int, error) { return u.w.Write(bytes.ToUpper(p)) }
 func (u upper) Close() error                { _, err := u.w.Write([]byte(".")); return err }
 
-// TestDefectR7Modes: what is made from a private file is private, from the first byte on.
-func TestDefectR7Modes(t *testing.T) {
+// TestNewFilesKeepPrivacy checks that a file made from a private file is private from the first
+// byte on.
+func TestNewFilesKeepPrivacy(t *testing.T) {
 	place(t, "there")
 	old := syscall.Umask(0o022)
 	defer syscall.Umask(old)
@@ -160,8 +161,9 @@ func TestDefectR7Modes(t *testing.T) {
 	}
 }
 
-// TestDefectR7OneAtATime: of many runs that replace what they have read, one does.
-func TestDefectR7OneAtATime(t *testing.T) {
+// TestOneReplacementWins checks that one of many concurrent runs replaces a file that all have
+// read.
+func TestOneReplacementWins(t *testing.T) {
 	place(t, "a")
 	was := stat(t, "a")
 	const runs = 8
@@ -211,8 +213,8 @@ func TestLockedByOthers(t *testing.T) {
 	}
 }
 
-// TestDefectR7BackupNumbers: a number that is out of bounds is nobody's backup.
-func TestDefectR7BackupNumbers(t *testing.T) {
+// TestBackupNumbersAreBounded checks that files with numbers out of bounds are no backups.
+func TestBackupNumbersAreBounded(t *testing.T) {
 	place(t, "a", "a.bak.9223372036854775807", "a.bak.1000000", "a.bak.007", "a.bak.x", "b", "b.bak.999999")
 	var f Files
 	for _, want := range []string{"a.bak", "a.bak.1"} {

@@ -13,7 +13,7 @@ var (
 	ErrManyBackups = errors.New("there are too many backups of it")
 )
 
-// An Error says which file cannot be written, by the name the user knows, and why.
+// An Error names a file that cannot be written, as the user called it, and the cause.
 type Error struct {
 	Name string
 	Err  error

@@ -1,10 +1,9 @@
-// Package atomicfile writes files as a whole or not at all, keeps backups of what it
-// replaces, and knows the files of a run apart by what they are, not by how they are
-// spelt.
+// Package atomicfile writes files completely or not at all, and keeps backups of replaced files.
 //
-// [Files] is one run: every file that it reads or writes is claimed there, so that no
-// two roles can meet in one file. A [Draft] is a file that nobody sees until it is
-// committed. Standard library only, because readers of every floor stand on it.
+// A [Draft] is a file that is invisible until it is committed. [Files] are the files of one run.
+// Every file that the run reads or writes is claimed there, so that no file has two conflicting
+// roles, however it is spelled. The package uses only the standard library, because packages of
+// every layer depend on it.
 package atomicfile
 
 import (
@@ -15,7 +14,7 @@ import (
 	"time"
 )
 
-// A File is what a draft is written to.
+// A File is the destination of a draft.
 type File interface {
 	io.WriteCloser
 	Sync() error
@@ -24,14 +23,12 @@ type File interface {
 
 // Files are the files of one run. The zero value is ready to use, by many goroutines.
 type Files struct {
-	// Create makes a file that does not exist yet; nil: the system does. It is for
-	// tests of what may go wrong.
+	// Create creates a file that does not exist. Nil uses the system. Tests inject failures.
 	Create func(name string, perm fs.FileMode) (File, error)
-	// Step is called before each change of the disk, with what is about to be done to which
-	// file; an error takes its place. Nil: nothing is. It is for tests of what may go wrong.
+	// Step, if set, is called before each change of the disk, with the operation and the file. If
+	// it returns an error, the change fails with it. Tests inject failures.
 	Step func(op, path string) error
-	// Patience is how long to wait for another run that replaces the same file.
-	// Default: five seconds.
+	// Patience limits the wait for another run that replaces the same file. Zero means five seconds.
 	Patience time.Duration
 
 	mu      sync.Mutex
@@ -88,7 +85,7 @@ func (f *Files) link(from, to string) error {
 	return os.Link(from, to)
 }
 
-// remove removes a file that nobody needs: if that fails, a later run does it.
+// remove removes a file that is not needed. If that fails, a later run removes it.
 func (f *Files) remove(name string) {
 	if f.step("remove", name) == nil {
 		os.Remove(name)
@@ -133,9 +130,8 @@ func (s *stepFile) Chmod(mode fs.FileMode) error {
 	return s.File.Chmod(mode)
 }
 
-// Restrict lets nobody read or write the new files of the run who may not do so with an
-// input of this mode, those that are begun already included. What is replaced keeps its
-// own mode.
+// Restrict removes permissions from the new files of the run that an input with this mode does not
+// have, including files that are begun. Replaced files keep their modes.
 func (f *Files) Restrict(input fs.FileMode) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

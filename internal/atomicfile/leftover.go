@@ -10,24 +10,22 @@ import (
 	"time"
 )
 
-// A run that is killed leaves its hidden files behind. A run that lives holds a lock on each of
-// its own, from the first byte to the last step, and the system takes the lock away with the
-// run, wherever it ran: so a hidden file without a lock is nobody's, and the next run that
-// writes into the folder removes it. Where there are no locks, as on Windows, and beyond those
-// that a run may hold, the name says so, and which process it was: its file goes when no such
-// process runs here and nobody has written to it for a day. A run on another machine that
-// shares the folder is not seen, but takes no day between its last byte and the file's name.
-
-// hiddenPattern is how hidden files are called that bear a lock.
+// hiddenPattern matches the names of hidden files with a lock. A running process locks its hidden
+// files from the first byte to the last step, and the system removes the locks when the process
+// ends. So a hidden file without a lock was left by a killed run, and the next run that writes into
+// the folder removes it.
 var hiddenPattern = regexp.MustCompile(`(?s)^\..+\.pare-[0-9]+-[0-9]+$`)
 
-// maxLocks is how many hidden files of a run are open at a time. Those beyond have another name.
+// maxLocks limits the hidden files with a lock in a run. Further ones have names without a lock.
 const maxLocks = 128
 
-// unlocked is how hidden files are called that bear no lock.
+// unlocked matches the names of hidden files without a lock, on systems without locks and beyond
+// maxLocks. They name the process, and are removed if that process does not run and the file was
+// not written to for a day. A run on another machine with the same folder is not seen, but never
+// takes a day between the last byte and the rename.
 var unlocked = regexp.MustCompile(`(?s)^\..+\.pare-([0-9]+)-[0-9]+\+$`)
 
-// abandonedAfter is how long nobody has written to a file without a lock that nobody will.
+// abandonedAfter is the time without writes after which an unlocked hidden file is abandoned.
 const abandonedAfter = 24 * time.Hour
 
 // removeAbandoned removes a hidden file without a lock if its run is over.
@@ -37,7 +35,7 @@ func removeAbandoned(name, process string) {
 		return
 	}
 	if st, err := os.Lstat(name); err == nil && st.Mode().IsRegular() && ours(st) && time.Since(st.ModTime()) > abandonedAfter {
-		os.Remove(name) // on Windows not if somebody has it open
+		os.Remove(name) // fails on Windows if it is open
 	}
 }
 
@@ -72,8 +70,8 @@ func isAt(f *os.File, name string) bool {
 	return err == nil && os.SameFile(now, st)
 }
 
-// sweep removes what runs that were killed have left in a folder, once. The caller holds the
-// lock of f.
+// sweep removes the files that killed runs have left in a folder, once per folder. The caller holds
+// the lock of f.
 func (f *Files) sweep(folder string) {
 	if folder == "" {
 		folder = "."
@@ -87,7 +85,7 @@ func (f *Files) sweep(folder string) {
 	f.swept[folder] = true
 	d, err := os.Open(folder)
 	if err != nil {
-		return // whoever writes there will say so
+		return // writing there reports the error
 	}
 	names, _ := d.Readdirnames(-1)
 	d.Close()

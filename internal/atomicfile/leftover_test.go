@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// TestLeftover: the hidden files of a run that was killed go when another run writes into the
-// folder; those of a run that lives stay, whatever state they are in.
+// TestLeftover checks that the hidden files of a killed run are removed when another run writes
+// into the folder, and no other files.
 func TestLeftover(t *testing.T) {
 	if folder := os.Getenv("ATOMICFILE_CHILD"); folder != "" {
 		var f Files
@@ -75,7 +75,7 @@ func TestLeftover(t *testing.T) {
 	}
 }
 
-// TestManyDrafts: a run begins as many drafts as it likes; only some of them stay open.
+// TestManyDrafts checks that a run can begin any number of drafts, of which only some stay open.
 func TestManyDrafts(t *testing.T) {
 	place(t)
 	var f Files

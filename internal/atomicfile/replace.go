@@ -61,7 +61,7 @@ type replacement struct {
 	keep       func(from string) (name string, err error)
 }
 
-// An exchangeOrder says which file is to be replaced, by which, and how.
+// An exchangeOrder describes a replacement: the file, the new content, and the method.
 type exchangeOrder struct {
 	path, temp string
 	was        fs.FileInfo // the file at path when it was read
@@ -87,8 +87,8 @@ func (e *unfinishedError) Error() string {
 
 func (e *unfinishedError) Unwrap() error { return e.err }
 
-// carryOut replaces a file, and leaves neither a hidden file nor a journal behind unless the error
-// is an [unfinishedError].
+// carryOut replaces a file. It leaves no hidden file and no journal, unless the error is an
+// [unfinishedError].
 func (f *Files) carryOut(e exchangeOrder) (Replaced, error) {
 	if err := f.Recover(e.path); err != nil {
 		return Replaced{}, errors.Unwrap(err)

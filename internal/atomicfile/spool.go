@@ -20,7 +20,7 @@ func (f *Files) Spool() *Spool { return &Spool{files: f} }
 // MaxHeld is how much a spool holds in memory.
 const MaxHeld = 8 << 20
 
-// spoolName is what the file is called in errors.
+// spoolName is the name of the file in errors.
 const spoolName = "a temporary file"
 
 func (s *Spool) Write(p []byte) (int, error) {

@@ -7,22 +7,22 @@ import (
 	"os"
 )
 
-// fileIdentity is not known here: files are told apart by their resolved names.
+// fileIdentity is unknown on this system: files are compared by their resolved names.
 func fileIdentity(fs.FileInfo) (string, bool) { return "", false }
 
 // keepOwner does nothing: here a file belongs to its folder's owner.
 func keepOwner(string, fs.FileInfo) {}
 
-// tryLock does nothing: here locks are mandatory, and would keep us from replacing.
+// tryLock does nothing: locks are mandatory on this system and would prevent replacing.
 func tryLock(*os.File) (busy bool) { return false }
 
-// canLock: here a file that is open keeps its name.
+// canLock is false, because an open file cannot be renamed on this system.
 const canLock = false
 
-// removeLeftover does nothing: here no file bears a lock.
+// removeLeftover does nothing: no file has a lock.
 func removeLeftover(string) {}
 
-// runs reports whether there is a process of that number.
+// runs reports whether a process with that id exists.
 func runs(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -32,5 +32,5 @@ func runs(pid int) bool {
 	return true
 }
 
-// ours: whose a file is, the system decides when it is to be removed.
+// ours returns true: the system checks the owner when the file is removed.
 func ours(fs.FileInfo) bool { return true }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// fileIdentity tells a file from all others of the machine.
+// fileIdentity returns the identity of a file on this machine.
 func fileIdentity(st fs.FileInfo) (string, bool) {
 	s, ok := st.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -26,17 +26,17 @@ func keepOwner(name string, was fs.FileInfo) {
 	}
 }
 
-// tryLock locks a file for this run alone; busy: somebody else has. Where a file system
-// knows no locks, nobody has.
+// tryLock locks a file for this run, and reports whether another run has locked it. Without locks
+// in the file system, it reports false.
 func tryLock(f *os.File) (busy bool) {
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
-// canLock: a file that is open can be locked, and be given another name.
+// canLock is true, because an open file can be locked and renamed.
 const canLock = true
 
-// removeLeftover removes a hidden file that nobody holds. Where a file system knows no locks,
-// that cannot be known.
+// removeLeftover removes a hidden file without a lock. It does nothing on file systems without
+// locks.
 func removeLeftover(name string) {
 	st, err := os.Lstat(name)
 	if err != nil || !st.Mode().IsRegular() {

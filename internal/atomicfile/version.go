@@ -47,7 +47,7 @@ func (v version) isRoughlyAt(name string) bool {
 	return err == nil && isSame(now, v.info)
 }
 
-// isSame reports whether a file is the same as it was, as far as its size and time tell.
+// isSame reports whether a file is unchanged according to its size and times.
 func isSame(now, was fs.FileInfo) bool {
 	return os.SameFile(now, was) && now.Size() == was.Size() && now.ModTime().Equal(was.ModTime())
 }

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// writersByLsof asks lsof, which macOS has, for the processes that have a file open for writing.
+// writersByLsof returns the processes that have a file open for writing, according to lsof, which
+// macOS includes.
 func writersByLsof(name string) (programs []string, isKnown bool) {
 	tool := "/usr/sbin/lsof"
 	if _, err := os.Stat(tool); err != nil {
