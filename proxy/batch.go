@@ -20,8 +20,7 @@ func (x *exchange) planEnclosed() planResult {
 	}
 	in := wire.Envelope{Body: x.decompressed}
 	if x.input.isCountOnly {
-		// What is only to be counted may lie in another request, as the whole of a request for
-		// a reply does on Gemini and Bedrock.
+		// A count request may contain a whole request for a reply, as on Gemini and Bedrock.
 		if in = wire.Unwrap(x.decompressed); len(in.Body) == len(x.decompressed) {
 			if e, ok := wirex.UnwrapInvokeModel(x.decompressed); ok && e.Dialect != wire.Auto {
 				in = e

@@ -21,11 +21,11 @@ type requestBody struct {
 }
 
 const (
-	// tinyBody is a body whose bytes are not lent: a transport writes it together with its
-	// head, but only if it knows the type of what it reads from, which cannot tell us when it
-	// has been read.
+	// tinyBody is the largest body that is copied instead of lent. A transport writes such a body
+	// together with its headers if it knows the type of the reader, and that type cannot report
+	// when it was read.
 	tinyBody    = 4 << 10
-	smallBuffer = 64 << 10 // what a body begins with
+	smallBuffer = 64 << 10 // initial size of a buffer
 )
 
 // A bufferPool lends buffers of one size.

@@ -13,7 +13,7 @@ import (
 // clearBeta is the beta of Anthropic's context editing.
 const clearBeta = "context-management-2025-06-27"
 
-// clearOptions describe what the provider should clear.
+// clearOptions describe the content that the provider should clear.
 type clearOptions struct {
 	above    int  // in tokens, as the provider counts
 	keep     int  // number of recent results that stay
@@ -21,7 +21,7 @@ type clearOptions struct {
 	saves    int  // in tokens, as Pare counts
 }
 
-// planClearing returns what the provider should clear instead of applying the window of policy p,
+// planClearing returns the options for the provider instead of applying the window of policy p,
 // or nil if Pare applies the window itself. The provider is asked if it binds thinking (its own
 // edits keep thinking valid), if the policy allows it, and if clearing is sufficient.
 func (a *planInput) planClearing(r *wire.Request, p *pare.Policy) *clearOptions {
@@ -30,7 +30,7 @@ func (a *planInput) planClearing(r *wire.Request, p *pare.Policy) *clearOptions 
 	}
 	for _, name := range []string{"context_management", "compaction"} {
 		if _, ok := jsonedit.Find(r.Raw(), name); ok {
-			return nil // the client sees to it
+			return nil // the client has set it
 		}
 	}
 	if p.Window == nil || p.Window.Tokens == 0 || p.Window.Messages+p.Window.Exchanges+p.Window.Turns > 0 {
@@ -64,7 +64,7 @@ func (a *planInput) planClearing(r *wire.Request, p *pare.Policy) *clearOptions 
 // keptResults is the number of recent results that are not cleared, as in a window.
 const keptResults = 8
 
-// clearableTokens counts what the provider can clear: results that are not recent, and thinking
+// clearableTokens counts the tokens that the provider can clear: results that are not recent, and thinking
 // that does not belong to the last turn.
 func clearableTokens(r *wire.Request, c wire.Counter, keep int) (results, thinking int) {
 	const placeholder = 12 // tokens

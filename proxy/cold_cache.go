@@ -14,10 +14,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A moment is cold when no cache holds what a request begins with: it has expired by the clock, the
-// client has changed the beginning itself, or the provider says that it keeps nothing. Everything is
-// written again then, whatever is sent. What the replies count has the last word: who was wrong once is
-// not believed again.
+// A prompt cache is cold when the provider has no cached prefix for a request, so that trimming
+// costs nothing. The proxy predicts a cold cache from three signs: a pause longer than the cache
+// lifetime, a changed beginning, and replies that report no caching. It compares the prediction with
+// the usage of the reply, and stops predicting after a wrong one.
 
 const (
 	// minAlike is how many requests must have begun alike before a difference counts as a change:

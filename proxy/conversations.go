@@ -14,7 +14,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Learned is what the replies of a provider taught about a conversation. Later requests are
+// Learned is the knowledge from replies of a provider about a conversation. Later requests are
 // planned with it. The zero value teaches nothing.
 type Learned struct {
 	// Rules are the rules whose refusals were avoided by a retry, sorted.
@@ -72,7 +72,7 @@ func (l Learned) join(m Learned) Learned {
 // kept, so that earlier decisions do not change.
 const maxCold = 100
 
-// least0 is the lesser of two limits, of which zero is none.
+// minNonZero returns the smaller of two limits; zero means no limit.
 func minNonZero(a, b int) int {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -85,27 +85,27 @@ func (l Learned) equal(m Learned) bool {
 		l.Drop == m.Drop && l.Own == m.Own && l.Clear == m.Clear && l.ClearThinking == m.ClearThinking && l.Short == m.Short && slices.Equal(l.Cold, m.Cold)
 }
 
-// A LearnedStore keeps what was learned beyond this process.
+// A LearnedStore keeps learned values beyond this process.
 type LearnedStore interface {
 	// Put merges a value into the stored value of the same key. It must not block, because a
 	// request waits for it.
 	Put(key string, l Learned)
 }
 
-// Conversations is the state of conversations: what their providers taught, and their last
+// Conversations is the state of conversations: learned values, and their last
 // requests. It is bounded.
 type Conversations struct {
 	options ConversationsOptions
 	mu      sync.Mutex
 	all     lruCache[conversation]
-	// failed is the last panic of the store; nil: none that nobody has named.
+	// failed is the last panic of the store that was not reported yet, or nil.
 	failed atomic.Pointer[pare.FaultError]
 	requestHistory
 	fills     fullnessStates
 	refetches refetchCounts
 }
 
-// ConversationsOptions limit what is remembered. The zero value has useful defaults.
+// ConversationsOptions limit the remembered state. The zero value has useful defaults.
 type ConversationsOptions struct {
 	// Most is the number of conversations. Zero means 10,000.
 	Most int
@@ -117,7 +117,7 @@ type ConversationsOptions struct {
 	Now func() time.Time
 }
 
-// A conversation is what is remembered of one conversation.
+// A conversation is the remembered state of one conversation.
 type conversation struct {
 	learned Learned
 	at      time.Time // the last use
@@ -146,7 +146,7 @@ func NewConversations(o ConversationsOptions) *Conversations {
 	return &Conversations{options: o, all: newLRUCache[conversation](o.Most), requestHistory: requestHistory{states: newLRUCache[requestState](o.Most)}, fills: fullnessStates{all: newLRUCache[fullnessState](o.Most)}}
 }
 
-// learned returns what is known of a conversation. It refreshes the stored value from time to
+// learned returns the knowledge about a conversation. It refreshes the stored value from time to
 // time, so that used values do not expire.
 func (c *Conversations) learned(key string) Learned {
 	if c == nil || key == "" {
@@ -198,7 +198,7 @@ func (c *Conversations) takeFault() *pare.FaultError {
 	return c.failed.Swap(nil)
 }
 
-// Observe adds what another replica has learned and stored.
+// Observe adds a value that another replica has learned and stored.
 func (c *Conversations) Observe(key string, l Learned) { c.join(key, l, false) }
 
 // size returns the number of conversations.
@@ -242,8 +242,8 @@ func scopeOf(ctx context.Context) string {
 	return scope
 }
 
-// WithScope returns a context whose requests belong to a scope. Scopes do not share what is known
-// of conversations.
+// WithScope returns a context whose requests belong to a scope. Scopes do not share
+// knowledge about conversations.
 func WithScope(ctx context.Context, scope string) context.Context {
 	return context.WithValue(ctx, scopeKey{}, scope)
 }

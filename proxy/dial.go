@@ -15,7 +15,7 @@ import (
 // newUpstreamTransport returns the transport to the upstreams. It changes nothing in a request:
 // it asks for no coding and follows no redirects.
 func newUpstreamTransport(upstreams map[string]*Upstream, observe func(address string)) *http.Transport {
-	// Names that must be on the internet. A name that somebody has pointed at this machine
+	// Names that must be on the internet. A name that was pointed at this machine
 	// would make the proxy talk to whatever listens here.
 	guarded := make(map[string]bool)
 	proxies := make(map[origin]*url.URL) // by which each is reached: asking the environment costs

@@ -39,7 +39,7 @@ func faultFromPanic(p any) *pare.FaultError {
 func (o planResult) withFault(err error) planResult {
 	o = o.withSkip(skipError, err.Error())
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return o // nobody has failed
+		return o // canceled: no part has failed
 	}
 	fault := &pare.FaultError{Part: planningPart, Err: err}
 	errors.As(err, &fault)
@@ -126,7 +126,7 @@ func (t *Transport) secret(came *http.Request, accessKey string) (secret string,
 	if t.Secret == nil {
 		return "", false
 	}
-	// Without it the request goes on as it was signed.
+	// Without a secret, the request keeps its signature.
 	t.recordFaults(&Record{}, guard("callback Secret", func() { secret, ok = t.Secret(came, accessKey) }))
 	return secret, ok
 }

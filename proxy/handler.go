@@ -108,7 +108,7 @@ func New(c Config) *Handler {
 	h.proxy = &httputil.ReverseProxy{
 		Rewrite: rewrite, Transport: handlerTransport{h}, BufferPool: replyBufferPool{},
 		ModifyResponse: checkStatus, ErrorHandler: h.failed,
-		ErrorLog: log.New(io.Discard, "", 0), // what it has to say is in the record
+		ErrorLog: log.New(io.Discard, "", 0), // records have the errors
 	}
 	return h
 }
@@ -184,21 +184,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	to := target{upstream: up, path: path, came: r, client: clientOf(r), reached: new(atomic.Bool)}
 	leave, err := h.budget.acquirePlace(r.Context(), to.client)
 	if err != nil {
-		panic(http.ErrAbortHandler) // or the server would write an empty 200 for somebody who still reads
+		panic(http.ErrAbortHandler) // otherwise the server would write an empty 200
 	}
 	defer leave()
 	if len(r.TransferEncoding) > 0 && r.ProtoMajor == 1 {
-		// A length beside it would have been dropped unseen: a way to smuggle requests. What
-		// else this connection has to say is not worth the doubt.
+		// net/http drops a Content-Length next to a Transfer-Encoding, which can smuggle
+		// requests. Do not accept further requests on this connection.
 		w.Header().Set("Connection", "close")
 	}
-	// An upstream may reply before it has read everything. The reply must not be lost for
-	// it, and the request must go on.
+	// An upstream may reply before it has read the whole body.
 	rc := http.NewResponseController(w)
 	rc.EnableFullDuplex()
-	// The server asks the body of its own request whether all of it was read. If that is
-	// another one it hears nothing, and takes what is left for the next request: so only the
-	// copy that goes on gets one that gives up.
+	// The server checks the body of its own request to see whether all of it was read.
+	// Replacing that body would make it parse the rest as the next request, so that only the
+	// forwarded copy gets the body with a timeout.
 	body := r.Body
 	if body != nil && body != http.NoBody {
 		arriving := h.budget.trackBody(func() { rc.SetReadDeadline(time.Unix(1, 0)) })
@@ -210,7 +209,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	on.Body = body
 	preventSniffing(w.Header())
 	defer func() {
-		if p := recover(); p != nil { // the reply broke off: its client gets all that came
+		if p := recover(); p != nil { // the reply broke off: flush the received part
 			rc.Flush()
 			panic(p)
 		}
@@ -284,7 +283,7 @@ func rewrite(p *httputil.ProxyRequest) {
 		}
 	}
 	if _, ok := p.Out.Header["User-Agent"]; !ok {
-		p.Out.Header["User-Agent"] = nil // none is sent
+		p.Out.Header["User-Agent"] = nil // sends no User-Agent
 	}
 }
 
@@ -311,7 +310,7 @@ func (h *Handler) transport(to target) Transport {
 	if _, ours := vendors[to.upstream.Name]; !ours {
 		tr.Profile = to.upstream.Name
 	}
-	if to.upstream.Name == signedService { // no other upstream gets to see what a secret signs
+	if to.upstream.Name == signedService { // other upstreams must not get signed requests
 		tr.Secret, tr.clientRequest = h.conf.Secret, to.came
 	}
 	return tr

@@ -9,12 +9,11 @@ import (
 	"github.com/pare-llm/pare/internal/inside"
 )
 
-// Internal opens what the packages of this module use of each other and users do not see:
-// nobody else can import the key.
+// Internal returns functions that only packages of this module can use, because only they can
+// import the key.
 func Internal(*inside.Key) internals { return internals{} }
 
-// internals has the functions and methods behind the door. Each does what its namesake in
-// lower case says.
+// internals forwards to unexported functions and methods.
 type internals struct{}
 
 func (internals) Join(l Learned, m Learned) Learned {

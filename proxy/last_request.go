@@ -23,7 +23,7 @@ type requestHistory struct {
 	states lruCache[requestState]
 }
 
-// A requestState is what is known of a conversation's last requests.
+// A requestState describes the last requests of a conversation.
 type requestState struct {
 	lastRequest
 	cut           windowCut

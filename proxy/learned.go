@@ -47,7 +47,7 @@ func (a *planInput) applyLearnedLimits(r *wire.Request, p *pare.Policy) (size in
 	return size, limited
 }
 
-// learnFromRefusal returns what to learn if a retried request is accepted.
+// learnFromRefusal returns the value to learn if a retried request is accepted.
 func (a *planInput) learnFromRefusal(r *wire.Request) Learned {
 	l := Learned{Rules: []string{a.retryOf.Rule}}
 	switch {

@@ -29,7 +29,7 @@ func (h *Handler) enter(w http.ResponseWriter, r *http.Request) (on *http.Reques
 	rc := http.NewResponseController(w)
 	arriving := h.budget.trackBody(func() { rc.SetReadDeadline(time.Unix(1, 0)) })
 	room := &memoryClaim{budget: h.budget, client: client}
-	on = r.WithContext(r.Context()) // the server asks the body of its own request, as for one that goes on
+	on = r.WithContext(r.Context()) // the server checks the body of its own request; see ServeHTTP
 	on.Body = &claimingBody{ReadCloser: &timedBody{ReadCloser: r.Body, rc: rc, timeout: h.conf.BodyTime, arrivingBody: arriving}, ctx: r.Context(), memory: room}
 	return on, func() { arriving.end(); room.releaseAll(); out() }, nil
 }

@@ -41,12 +41,12 @@ type clientUsage struct {
 }
 
 const (
-	freeClaim  = 64 << 10 // what every request may hold without waiting
-	smallClaim = 4 << 20  // what a small request holds at most, its plan included
+	freeClaim  = 64 << 10 // every request may hold this much without waiting
+	smallClaim = 4 << 20  // limit of a small request, its plan included
 )
 
 func newMemoryBudget(limit int64, places int) *memoryBudget {
-	// Half of the processors are for everything else: who only passes does not wait for plans.
+	// Large plans take half of the processors, so that other requests do not wait for them.
 	plans := make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1))
 	return &memoryBudget{limit: max(limit, 0), places: places, plans: plans, accounts: make(map[string]*clientUsage), arriving: make(map[*arrivingBody]bool)}
 }

@@ -38,7 +38,7 @@ type planInput struct {
 	retryOf          *refusal.Refusal // the refusal of the first attempt; nil for the first attempt
 	isStrict         bool             // the rules of all vendors apply to a refused request
 	firstAttempt     *wire.Request    // the first attempt, if Pare had changed it
-	// what earlier requests of the conversation taught
+	// from earlier requests of the conversation
 	learned              Learned
 	conversations        *Conversations
 	upstream             string
@@ -50,7 +50,7 @@ type planInput struct {
 	measuredLimit        int         // the limit that the provider's counts imply; 0: none
 	// size of the last body that the provider accepted; 0: unknown
 	acceptedBytes  int
-	newlyLearned   Learned // what a refusal for size has taught
+	newlyLearned   Learned // from a refusal for size
 	limitInBytes   bool    // the window counts bytes, not tokens
 	shrinkAttempts int     // how often the request was planned again to be smaller
 	maxGuess       int     // upper bound for a guessed limit; 0: none
@@ -72,10 +72,10 @@ type planResult struct {
 	faults           []*pare.FaultError // the parts that failed and were left out
 	conversationKey  string             // of the conversation
 	learned          Learned            // the knowledge that was applied
-	newlyLearned     Learned            // what to learn if the provider accepts the request
+	newlyLearned     Learned            // applies if the provider accepts the request
 	betas            []string           // betas that the body requires
 	wasTooLarge      bool               // the original request could not have been sent
-	cache            cacheState         // what is known of the cache
+	cache            cacheState         // the predicted state of the provider's cache
 	trimGroup        string             // see [Record.Thrift]
 	cutResults       int                // results that are left out because that is free
 	refetchedResults int                // cut results that new calls ask for again
@@ -116,7 +116,7 @@ func inspectRequest(ctx context.Context, in []byte, a *planInput) (o planResult,
 		return o.withSkip(skipState, o.glance.Delta), true
 	}
 	if o.glance.StartsThread {
-		// Later requests of the thread come without what is added here, and are refused then.
+		// Later requests of the thread would lack additions made here, and be refused.
 		a.noProviderEdits = true
 	}
 	if a.conversations != nil {
@@ -302,7 +302,7 @@ func (o planResult) planRequest(ctx context.Context, r *wire.Request, a planInpu
 	if a.shrinkFurther(p, pl) {
 		return o.planRequest(ctx, r, a)
 	}
-	if a.limitInBytes { // what is told is told in tokens
+	if a.limitInBytes { // records count tokens
 		p.Counter, p.SkipTokenCounts, size = a.policy.Counter, a.policy.SkipTokenCounts, 0
 	}
 	out, err := pl.Apply()

@@ -67,10 +67,9 @@ func (a *planInput) shouldKeepThinking(r *wire.Request, pl *pare.Plan) (keep boo
 	case drop != nil, a.cache.isCold: // a cold cache has nothing to lose
 		return true
 	}
-	// The option is part of what the cache of messages depends on: what stands in front of the
-	// first change is written again. Without it, all that the model will think is left out
-	// again and again, and thought again; we expect a quarter of what there was so far, at five
-	// times the price of input.
+	// The option invalidates the cache of the messages before the first change. Without the
+	// option, new thinking is removed and thought again with each request: we expect a quarter
+	// of the thinking so far, at five times the price of input.
 	terms := tokens.CacheOf(a.model(r))
 	return int64(terms.Write-terms.Read)*int64(bytesBeforeChange(r, pl)) <= 5*1000/4*int64(lost)
 }

@@ -97,23 +97,23 @@ type Record struct {
 	Took    time.Duration `json:"took_ns"`
 }
 
-// Why a request went on as it came, as [Record.Skipped] has it.
+// Values of [Record.Skipped].
 const (
-	skipOff         = "off"              // the policy says so
-	skipTooLarge    = "too-large"        // it is larger than what is looked at
-	skipCoding      = "content-coding"   // packed in a way that is not known
-	skipInvalid     = "invalid-json"     // it is no JSON
-	skipUnknown     = "unknown-shape"    // it holds no history
-	skipForeign     = "foreign-shape"    // it holds a history in a foreign format
-	skipState       = "server-state"     // it goes on from a history that the server holds
-	skipRefused     = "still-refused"    // it cannot be repaired in full
-	skipTooSmall    = "window-too-small" // what must stay does not fit
+	skipOff         = "off"              // the policy is off
+	skipTooLarge    = "too-large"        // the body exceeds the limit
+	skipCoding      = "content-coding"   // the content coding is unknown
+	skipInvalid     = "invalid-json"     // the body is not JSON
+	skipUnknown     = "unknown-shape"    // the body contains no history
+	skipForeign     = "foreign-shape"    // the history has a foreign format
+	skipState       = "server-state"     // it continues a history on the server
+	skipRefused     = "still-refused"    // some findings cannot be repaired
+	skipTooSmall    = "window-too-small" // the protected content does not fit
 	skipTime        = "time"             // planning took too long
-	skipPanic       = "panic"            // planning failed badly
+	skipPanic       = "panic"            // planning panicked
 	skipError       = "error"            // planning failed
 	skipSigned      = "signed"           // a change would break its signature
-	skipUnsupported = "unsupported"      // it has a body that is not looked at
-	skipStopped     = "stopped"          // its conversation is above a limit, and it was not sent
+	skipUnsupported = "unsupported"      // the body is not inspected
+	skipStopped     = "stopped"          // its conversation has reached a limit; it was not sent
 )
 
 // newID returns the id of a record: 100 random bits.

@@ -2,8 +2,8 @@ package proxy
 
 import "strings"
 
-// What a record keeps of texts that come from outside, in bytes. There are thousands of records, and
-// a client may write what it likes.
+// Limits for texts that come from outside, in bytes. There are thousands of records, and clients
+// choose these texts.
 const (
 	maxModelName = 512 // of a model
 	maxPath      = 2 << 10

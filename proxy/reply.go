@@ -48,7 +48,7 @@ func (h *Handler) refused(w http.ResponseWriter, ctx context.Context, to target,
 		w.Header().Set("Connection", "close")
 		to.refuse(w, http.StatusBadRequest, "the body of the request cannot be read")
 	case ctx.Err() != nil:
-		panic(http.ErrAbortHandler) // nobody is there any more
+		panic(http.ErrAbortHandler) // the client is gone
 	case to.reached.Load():
 		to.refuse(w, http.StatusBadGateway, "Pare reached the upstream "+to.describe()+", which gave no reply: "+cause(err)+"; check the server at this address")
 	default:

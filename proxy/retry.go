@@ -35,7 +35,7 @@ func (x *exchange) retryRefused(resp *http.Response) *http.Response {
 	case second != resp:
 		x.record.Healed, x.record.Tried = why.Rule, ""
 	case why.Rule == refusal.Overflow && refused.Rule == refusal.Overflow && o.plan != nil:
-		// The next request of the conversation begins below what was refused now.
+		// The next request of the conversation starts below the size that was refused now.
 		again.retryOf, again.firstAttempt, again.acceptedBytes = &refused, o.plan.Result(), 0
 		x.callback(planningPart, func() { x.transport.Conversations.learn(o.conversationKey, again.learnSizeLimit(o.plannedRequest)) })
 	}

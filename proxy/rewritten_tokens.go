@@ -16,7 +16,7 @@ func (x *exchange) rewrittenTokens() int {
 	}
 	b := all[len(all)-1]
 	if !x.transport.Conversations.recordCut(x.result.conversationKey, windowCut{b.Messages, b.After}) || x.result.cache.isCold {
-		return 0 // what has expired is written in any case
+		return 0 // an expired cache is written in any case
 	}
 	return b.Kept
 }

@@ -115,8 +115,8 @@ func (a *planInput) estimateLimit(sent, bytes int) int {
 	}
 	most := h.Limit - h.Reply
 	if h.Sent > sent || h.Sent > 0 && a.policy.Window != nil && a.policy.Window.LowPercent > 0 {
-		// The provider counts otherwise. Where we count more, there must be some room for what
-		// is left being of another kind, which the low mark gives.
+		// The provider counts differently. If Pare counts more, the remaining content may be of
+		// another kind than the removed content; the low mark leaves room for that.
 		most = scaled(most, sent, h.Sent)
 	}
 	if most >= sent {

@@ -49,7 +49,7 @@ type Transport struct {
 	Secret func(came *http.Request, accessKey string) (secret string, ok bool)
 	// NoHeal prevents second attempts.
 	NoHeal bool
-	// Conversations remembers what the provider's replies taught, so that later requests of a
+	// Conversations remembers knowledge from the provider's replies, so that later requests of a
 	// conversation are planned with it. Nil remembers nothing.
 	Conversations *Conversations
 	// Record, if set, is called with the record of every inspected request when the reply was
@@ -429,7 +429,7 @@ func (x *exchange) finish(err error) {
 		level = slog.LevelInfo
 	}
 	if l := x.transport.log(); l.Enabled(context.Background(), level) {
-		l.Log(context.Background(), level, "request", slog.Any("", &x.record)) // its values stand on their own
+		l.Log(context.Background(), level, "request", slog.Any("", &x.record)) // inline the attributes
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// What is left out because that is free, as it arrives or while the cache is cold, is watched: one
-// conversation in ten is left as it is, and if too much of what was left out is fetched again, those
-// that begin from then on are left as they are, too.
+// Pare checks whether removals that are free, on arrival or while the cache is cold, do harm. One
+// conversation in ten stays unchanged, for comparison. If too many removed results are fetched
+// again, later conversations stay unchanged, too.
 
 const (
 	// controlShare is how many of 256 conversations are left unchanged, for comparison.
@@ -25,7 +25,7 @@ const (
 	maxRefetchedPercent = 2
 )
 
-// Words of [Record.Thrift].
+// Values of [Record.Thrift].
 const (
 	trimGroupCut     = "cut"     // results may be left out
 	trimGroupControl = "control" // the conversation is one of those that are left alone to compare with
@@ -60,7 +60,7 @@ func (a *planInput) assignTrimGroup(key string, g wire.Glance) {
 		return
 	}
 	switch a.trimGroup = trimGroupCut; {
-	case g.Fingerprint == ([16]byte{}): // it has not begun: nobody knows yet which one it is
+	case g.Fingerprint == ([16]byte{}): // it has not begun, so that it cannot be identified
 		a.trimGroup = ""
 	case g.Fingerprint[0] < controlShare:
 		a.trimGroup = trimGroupControl

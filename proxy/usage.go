@@ -99,7 +99,7 @@ func (w *usageReader) usage() (u tokens.Usage, lost bool) {
 		if err != nil {
 			return u, false
 		}
-		// What comes out of a packed reply that was cut off is good as far as it goes.
+		// The beginning of a truncated reply is usable.
 		head, _ = io.ReadAll(io.LimitReader(z, 8*maxPackedReply))
 	}
 	read := func(b []byte) {
@@ -125,7 +125,7 @@ func (w *usageReader) usage() (u tokens.Usage, lost bool) {
 	if len(w.tail) == 0 {
 		read(head)
 	} else {
-		// A figure may lie across the seam if nothing between was left out.
+		// A value may cross the boundary if nothing between was left out.
 		if w.total == len(w.head)+len(w.tail) {
 			read(append(head[:len(head):len(head)], w.tail...))
 		} else {
@@ -138,7 +138,7 @@ func (w *usageReader) usage() (u tokens.Usage, lost bool) {
 
 // usageFields are the fields of a usage object of any API.
 type usageFields struct {
-	// Anthropic, and OpenAI's Responses, which counts what was cached in its input
+	// Anthropic, and OpenAI's Responses, whose input includes cached tokens
 	inputTokens, outputTokens, cacheRead, cacheWrite, inputCached int
 	detailed                                                      bool
 	// OpenAI's chat
