@@ -87,7 +87,7 @@ func inReach(t *testing.T, st *store.Store, key store.Key, turns, most int) {
 		}
 		all += string(raw)
 	}
-	if i := trials.Missing(all, turns); i < turns {
+	if i := trials.FirstMissingTurn(all, turns); i < turns {
 		t.Fatalf("%d turns: that of %d is out of reach\n%.2000s", turns, i, body)
 	}
 }
