@@ -18,12 +18,12 @@ func TestBillsRequestByRequest(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := replay.Replay(parts[i].request, replay.Options{Recording: parts[i].Recording, Policies: []replay.Policy{everything}})
+				result, err := replay.Replay(parts[i].request, replay.Options{Recording: parts[i].Recording, Policies: []replay.Policy{everything}})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Bills.Money > 0 {
-					all.Add(&r.Bills)
+				if result.Bills.Money > 0 {
+					all.Add(&result.Bills)
 				}
 			}
 			if all.Requests == 0 {

@@ -276,14 +276,14 @@ func (r *changeRun) rewinder() (rewind func(), ok bool) {
 
 // consume writes the results of a chunk. It returns false to stop the run.
 func (r *changeRun) consume(b batch) bool {
-	if i := slices.IndexFunc(b.outs, func(o outcome) bool { return o.status >= statusInvalid }); i >= 0 && r.isStreaming() {
+	if i := slices.IndexFunc(b.outs, func(out outcome) bool { return out.status >= statusInvalid }); i >= 0 && r.isStreaming() {
 		b.outs = b.outs[:i+1] // nothing after the unreadable transcript is written
 		r.hasStopped = true
-		if r.totals.transcripts == 0 && !slices.ContainsFunc(b.outs[:i], func(o outcome) bool { return !o.isGap }) {
+		if r.totals.transcripts == 0 && !slices.ContainsFunc(b.outs[:i], func(out outcome) bool { return !out.isGap }) {
 			b.outs = b.outs[i:] // blank lines alone are not written
 		}
 	}
-	b.Changed = slices.ContainsFunc(b.outs, func(o outcome) bool { return o.isChanged })
+	b.Changed = slices.ContainsFunc(b.outs, func(out outcome) bool { return out.isChanged })
 	to, err := r.out.Writer(&b.Part)
 	if err == nil {
 		err = r.out.Rewrite(b.Session)
@@ -297,8 +297,8 @@ func (r *changeRun) consume(b batch) bool {
 		r.err = r.bar.err
 		return false
 	}
-	for _, o := range b.outs {
-		if r.err = r.record(&o); r.err != nil {
+	for _, out := range b.outs {
+		if r.err = r.record(&out); r.err != nil {
 			return false
 		}
 	}
@@ -306,16 +306,16 @@ func (r *changeRun) consume(b batch) bool {
 }
 
 // record writes removed content to the archive and changes to the receipt.
-func (r *changeRun) record(o *outcome) error {
+func (r *changeRun) record(out *outcome) error {
 	if r.archive != nil {
-		if err := r.archive.Add(o.archive...); err != nil {
+		if err := r.archive.Add(out.archive...); err != nil {
 			return err
 		}
 	}
 	if r.receipt == nil {
 		return nil
 	}
-	for _, piece := range o.receipt {
+	for _, piece := range out.receipt {
 		if _, err := r.receipt.Write(piece); err != nil {
 			return err
 		}

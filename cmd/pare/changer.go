@@ -68,15 +68,15 @@ func (c *changer) changeChunk(chunk source.Chunk) (b batch) {
 
 // newGap returns the outcome for bytes between transcripts, which stay as they are.
 func (c *changer) newGap(raw []byte) outcome {
-	o := outcome{isGap: true, bytesBefore: len(raw), bytesAfter: len(raw)}
+	out := outcome{isGap: true, bytesBefore: len(raw), bytesAfter: len(raw)}
 	if !c.dryRun {
-		o.out = raw
+		out.out = raw
 	}
-	return o
+	return out
 }
 
 // checkChunk returns an outcome for each transcript of a chunk that cannot be read.
-func (c *changer) checkChunk(chunk source.Chunk) (outs []outcome) {
+func (c *changer) checkChunk(chunk source.Chunk) (outcomes []outcome) {
 	if chunk.Err != nil {
 		return []outcome{c.reportUnreadable(origin{source: chunk.Source}, newProblem(chunk.Err))}
 	}
@@ -86,21 +86,21 @@ func (c *changer) checkChunk(chunk source.Chunk) (outs []outcome) {
 		}
 		from := newOrigin(&chunk, t, c.hasManyFiles)
 		if fault := c.checkText(from, t.Raw); fault != nil {
-			outs = append(outs, c.reportUnreadable(from, *fault))
+			outcomes = append(outcomes, c.reportUnreadable(from, *fault))
 		}
 	}
-	return outs
+	return outcomes
 }
 
 // checkText returns the problem of a transcript that cannot be read, or nil.
 func (c *changer) checkText(from origin, raw []byte) (fault *problem) {
 	// A panic is reported by the pass that changes the transcripts.
 	defer func() { _ = recover() }()
-	at, fault := c.pointer.locate(&from, raw)
+	span, fault := c.pointer.locate(&from, raw)
 	if fault != nil {
 		return fault
 	}
-	raw = raw[at.Start:at.End]
+	raw = raw[span.Start:span.End]
 	if list, fault := parseHostList(raw, c.hostShape, c.options); list != nil || fault != nil {
 		return fault
 	}
@@ -340,26 +340,26 @@ type windowErrorJSON struct {
 
 // reportTooLarge returns the outcome of a transcript that does not fit its window.
 func (c *changer) reportTooLarge(from origin, e *pare.WindowTooSmall) outcome {
-	o := outcome{status: statusTooSmall}
+	out := outcome{status: statusTooSmall}
 	if c.answersLines {
-		o.out = encodeLine(errorLine{windowErrorLine{"window too small", e.Unit, e.Limit, e.Minimum, from.line}})
-		return o
+		out.out = encodeLine(errorLine{windowErrorLine{"window too small", e.Unit, e.Limit, e.Minimum, from.line}})
+		return out
 	}
 	if c.json {
 		m := windowErrorJSON{Error: "window too small", Unit: e.Unit, Limit: e.Limit, Minimum: e.Minimum}
 		if from.isOneOfMany {
 			m.Source, m.Line = from.source, from.line
 		}
-		o.note = encodeLine(m)
-		return o
+		out.note = encodeLine(m)
+		return out
 	}
-	o.note = screen.Appendf(nil, "pare: %s: the window is too small: what must be kept needs %s %s, the limit is %s\n",
+	out.note = screen.Appendf(nil, "pare: %s: the window is too small: what must be kept needs %s %s, the limit is %s\n",
 		from.String(), grouped(e.Minimum), e.Unit, grouped(e.Limit))
-	o.hint = fmt.Sprintf("raise --max-%s to %d", e.Unit, e.Minimum)
+	out.hint = fmt.Sprintf("raise --max-%s to %d", e.Unit, e.Minimum)
 	if len(c.relaxations) > 0 {
-		o.hint += ", or let Pare drop more: " + strings.Join(c.relaxations, ", ")
+		out.hint += ", or let Pare drop more: " + strings.Join(c.relaxations, ", ")
 	}
-	return o
+	return out
 }
 
 // reportUnreadable returns the outcome of a transcript that cannot be read.
@@ -376,17 +376,17 @@ func (c *changer) reportUnreadable(from origin, p problem) outcome {
 // reportUnchanged returns the outcome of a transcript that can be read but not changed. Its bytes
 // stay as they are.
 func (c *changer) reportUnchanged(from origin, raw []byte, p problem) outcome {
-	o := outcome{status: statusFindings, bytesBefore: len(raw), bytesAfter: len(raw), note: p.format(from), hint: p.hint}
+	out := outcome{status: statusFindings, bytesBefore: len(raw), bytesAfter: len(raw), note: p.format(from), hint: p.hint}
 	if c.json {
-		o.note, o.hint = encodeLine(unreadableJSON{Source: from.source, Line: from.line, Error: p}), ""
+		out.note, out.hint = encodeLine(unreadableJSON{Source: from.source, Line: from.line, Error: p}), ""
 	}
 	switch {
 	case !c.dryRun:
-		o.out = raw
+		out.out = raw
 	case c.answersLines:
-		o.out = p.formatLineError(from)
+		out.out = p.formatLineError(from)
 	}
-	return o
+	return out
 }
 
 // A remainingJSON is the output of --json for findings that could not be repaired.
@@ -397,14 +397,14 @@ type remainingJSON struct {
 }
 
 // formatRemaining returns the note about findings that could not be repaired.
-func (c *changer) formatRemaining(from origin, found []wire.Finding) []byte {
+func (c *changer) formatRemaining(from origin, findings []wire.Finding) []byte {
 	if c.json {
-		return encodeLine(remainingJSON{from.source, from.line, found})
+		return encodeLine(remainingJSON{from.source, from.line, findings})
 	}
 	var b bytes.Buffer
-	screen.Fprintf(&b, "pare: %s: %s could not be repaired\n", from.String(), plural(len(found), "finding"))
-	for i, f := range found {
-		c.noteStyle.WriteFinding(&b, f, false, i > 0 && f.Message == found[i-1].Message)
+	screen.Fprintf(&b, "pare: %s: %s could not be repaired\n", from.String(), plural(len(findings), "finding"))
+	for i, finding := range findings {
+		c.noteStyle.WriteFinding(&b, finding, false, i > 0 && finding.Message == findings[i-1].Message)
 	}
 	return b.Bytes()
 }
@@ -419,11 +419,11 @@ type receiptLine struct {
 // buildReceipt returns the changes as JSON lines, or nil without --receipt.
 func (c *changer) buildReceipt(from origin, changes []wire.Change) jsonLines {
 	var all jsonLines
-	for _, ch := range changes {
+	for _, change := range changes {
 		if !c.wantsReceipts {
 			break
 		}
-		l := receiptLine{Change: ch}
+		l := receiptLine{Change: change}
 		if from.isOneOfMany {
 			l.Source, l.Line = from.source, from.line
 		}

@@ -20,11 +20,11 @@ import (
 
 func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	p := parsers.Get().(*kong.Kong)
-	defer parsers.Put(p)
-	p.Model.Target.SetZero()
+	parser := parsers.Get().(*kong.Kong)
+	defer parsers.Put(parser)
+	parser.Model.Target.SetZero()
 	env := &environment{args: args, stdin: stdin, stdout: &out, stderr: &errs, getenv: func(string) string { return "" }}
-	status = env.run(p)
+	status = env.run(parser)
 	return status, out.String(), errs.String()
 }
 

@@ -85,15 +85,15 @@ type asked struct {
 
 func newStandIn(t *testing.T, d *desert) *standIn {
 	s := &standIn{}
-	var l net.Listener
+	var listener net.Listener
 	var err error
-	d.in(func() { l, err = net.Listen("tcp", "127.0.0.1:0") })
+	d.in(func() { listener, err = net.Listen("tcp", "127.0.0.1:0") })
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.url = "http://" + l.Addr().String()
+	s.url = "http://" + listener.Addr().String()
 	server := &http.Server{Handler: s, ReadTimeout: 10 * time.Minute}
-	go server.Serve(l)
+	go server.Serve(listener)
 	t.Cleanup(func() { server.Close() })
 	return s
 }
@@ -709,8 +709,8 @@ func sessionRules(t *testing.T, raw []byte) (rules []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range l.Check(wire.CheckOptions{}) {
-		rules = append(rules, f.Rule)
+	for _, finding := range l.Check(wire.CheckOptions{}) {
+		rules = append(rules, finding.Rule)
 	}
 	return rules
 }

@@ -180,20 +180,20 @@ func (f *summaryFlags) sources() (given []string) {
 
 // applyTo replaces settings of conf by the flags that are given. The error is wrong usage.
 func (c *compactCmd) applyTo(env *environment, conf *config.Config) error {
-	var how config.Compaction
+	var compaction config.Compaction
 	if conf.Compact != nil {
-		how = *conf.Compact
+		compaction = *conf.Compact
 	}
-	conf.Window, conf.Compact = nil, &how
+	conf.Window, conf.Compact = nil, &compaction
 	if c.MinKeep != nil {
-		how.MinKeep = max(*c.MinKeep, 1)
+		compaction.MinKeep = max(*c.MinKeep, 1)
 	}
 	if c.Above != nil {
-		how.Above = *c.Above
+		compaction.Above = *c.Above
 	}
-	how.Inside, how.FoldTask = how.Inside || c.Inside, how.FoldTask || c.FoldTask
+	compaction.Inside, compaction.FoldTask = compaction.Inside || c.Inside, compaction.FoldTask || c.FoldTask
 	if c.Conserve != nil {
-		how.Conserve = *c.Conserve
+		compaction.Conserve = *c.Conserve
 	}
 	if c.Archive != "" {
 		conf.Archive = &config.Archive{File: c.Archive}
@@ -202,39 +202,39 @@ func (c *compactCmd) applyTo(env *environment, conf *config.Config) error {
 	if c.Offload && conf.Archive == nil {
 		return hintedError{errors.New("--offload without --archive would lose what it removes"), "give --archive FILE with it"}
 	}
-	return c.summaryFlags.applyTo(env, &how)
+	return c.summaryFlags.applyTo(env, &compaction)
 }
 
 // applyTo replaces the author of the summary by the flags. It modifies compaction.
-func (f *summaryFlags) applyTo(env *environment, how *config.Compaction) error {
+func (f *summaryFlags) applyTo(env *environment, compaction *config.Compaction) error {
 	if f.Timeout != nil {
-		how.Timeout = config.Duration(*f.Timeout)
+		compaction.Timeout = config.Duration(*f.Timeout)
 	}
 	switch {
 	case f.Offload:
-		how.By, how.MaxSummary = "archive", 0
+		compaction.By, compaction.MaxSummary = "archive", 0
 	case f.Summary != nil || f.SummaryFile != "" || f.By == "extract":
-		how.By = "extract"
+		compaction.By = "extract"
 	case f.By == "endpoint" || f.Endpoint != "":
-		how.By = "endpoint"
+		compaction.By = "endpoint"
 	}
 	if f.MaxSummary != nil {
-		how.MaxSummary = *f.MaxSummary
+		compaction.MaxSummary = *f.MaxSummary
 	}
-	asked := how.By == "endpoint" || how.By == "" && how.Endpoint != ""
+	asked := compaction.By == "endpoint" || compaction.By == "" && compaction.Endpoint != ""
 	if !asked {
 		if f.Endpoint != "" || f.SummaryModel != "" || f.KeyEnv != "" || f.PlainHTTP {
 			return hintedError{errors.New("--endpoint, --summary-model, --key-env and --plain-http are for --by endpoint"), "omit them, or give --by endpoint"}
 		}
-		how.Endpoint, how.API, how.Model, how.KeyEnv, how.PlainHTTP = "", "", "", "", false
+		compaction.Endpoint, compaction.API, compaction.Model, compaction.KeyEnv, compaction.PlainHTTP = "", "", "", "", false
 		return nil
 	}
-	how.Endpoint, how.API = cmp.Or(f.Endpoint, how.Endpoint), cmp.Or(f.API, how.API)
-	how.Model, how.KeyEnv, how.PlainHTTP = cmp.Or(f.SummaryModel, how.Model), cmp.Or(f.KeyEnv, how.KeyEnv), f.PlainHTTP || how.PlainHTTP
+	compaction.Endpoint, compaction.API = cmp.Or(f.Endpoint, compaction.Endpoint), cmp.Or(f.API, compaction.API)
+	compaction.Model, compaction.KeyEnv, compaction.PlainHTTP = cmp.Or(f.SummaryModel, compaction.Model), cmp.Or(f.KeyEnv, compaction.KeyEnv), f.PlainHTTP || compaction.PlainHTTP
 	switch {
-	case how.Endpoint == "":
+	case compaction.Endpoint == "":
 		return hintedError{errors.New("--summary-model needs --endpoint URL"), "give --endpoint URL and --summary-model NAME"}
-	case how.Model == "":
+	case compaction.Model == "":
 		return hintedError{errors.New("--endpoint needs --summary-model NAME"), "--model is the one that the transcript is for"}
 	case f.KeyEnv != "" && env.getenv(f.KeyEnv) == "":
 		return fmt.Errorf("--key-env: the environment variable %s is not set", f.KeyEnv)
@@ -242,7 +242,7 @@ func (f *summaryFlags) applyTo(env *environment, how *config.Compaction) error {
 	if f.Endpoint == "" {
 		return nil
 	}
-	_, err := summaries.Endpoint(summaries.EndpointOptions{URL: how.Endpoint, API: how.API, Model: how.Model, PlainHTTP: how.PlainHTTP})
+	_, err := summaries.Endpoint(summaries.EndpointOptions{URL: compaction.Endpoint, API: compaction.API, Model: compaction.Model, PlainHTTP: compaction.PlainHTTP})
 	if errors.Is(err, summaries.ErrPlainHTTP) {
 		return hintedError{err, "give https://, or --plain-http if that network is yours"}
 	}

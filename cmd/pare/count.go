@@ -99,31 +99,31 @@ func (c *countCmd) countTranscript(style picture.Style, from origin, req *wire.R
 		return out, err
 	}
 	size := fullness.Of(fullness.Question{Request: req, Model: model, Counter: counter, Counted: from.counted})
-	n := &countJSON{Source: from.source, Line: from.line, Thread: from.thread, Dialect: from.dialectName(req), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizerName(), Tally: tally.Of(req, size.Counter(), c.ByMessage)}
-	n.Messages, n.Tokens, n.Beside, n.Recorded, n.OverWindow = n.Tally.Messages, size.Tokens, size.Beside, size.Recorded, size.Over()
+	count := &countJSON{Source: from.source, Line: from.line, Thread: from.thread, Dialect: from.dialectName(req), Profile: req.Profile.Name, Model: model, Tokenizer: c.tokenizerName(), Tally: tally.Of(req, size.Counter(), c.ByMessage)}
+	count.Messages, count.Tokens, count.Beside, count.Recorded, count.OverWindow = count.Tally.Messages, size.Tokens, size.Beside, size.Recorded, size.Over()
 	if share, known := size.Share(); known {
-		n.Window, n.Room, n.Share = size.Window, size.Room(), &share
+		count.Window, count.Room, count.Share = size.Window, size.Room(), &share
 	}
-	full := findOutlook(from, req, size, model, n.Messages)
-	if full.Window > 0 {
-		n.Fullness = &full
+	outlook := findOutlook(from, req, size, model, count.Messages)
+	if outlook.Window > 0 {
+		count.Fullness = &outlook
 	}
 	if c.limit != nil {
-		if out.note, err = compareWithLimit(c.limit, from, n, &full); err != nil {
+		if out.note, err = compareWithLimit(c.limit, from, count, &outlook); err != nil {
 			return out, err
 		}
-		if *n.Above {
+		if *count.Above {
 			out.status = statusFindings
 		}
-		if c.JSON || from.isOneOfMany && !*n.Above {
+		if c.JSON || from.isOneOfMany && !*count.Above {
 			out.note = nil
 		}
 	}
-	out.size = &picture.Size{Before: picture.Amount{Messages: n.Messages, Tokens: n.Tokens}}
-	drawn := &picture.Tally{Tally: n.Tally, Tokens: n.Tokens, Beside: n.Beside, Estimated: n.Tokenizer == "estimate", Window: n.Window, Room: n.Room, Share: n.Share, Recorded: n.Recorded, IsOverWindow: n.OverWindow, Outlook: formatOutlook(&full)}
+	out.size = &picture.Size{Before: picture.Amount{Messages: count.Messages, Tokens: count.Tokens}}
+	drawn := &picture.Tally{Tally: count.Tally, Tokens: count.Tokens, Beside: count.Beside, Estimated: count.Tokenizer == "estimate", Window: count.Window, Room: count.Room, Share: count.Share, Recorded: count.Recorded, IsOverWindow: count.OverWindow, Outlook: formatOutlook(&outlook)}
 	switch {
 	case c.JSON:
-		out.out = encodeLine(n)
+		out.out = encodeLine(count)
 	case from.isOneOfMany && !c.ByMessage:
 		out.out = style.RenderTallyLine(from.String(), drawn)
 	default:

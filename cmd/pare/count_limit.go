@@ -22,39 +22,39 @@ func parseLimit(text string) (*fullness.Limit, error) {
 
 // compareWithLimit reports in a line for people whether a transcript is above limit, and sets
 // count.Above. The error is wrong usage: the window or the price of the model is not known.
-func compareWithLimit(l *fullness.Limit, from origin, n *countJSON, so *fullness.Outlook) (note []byte, err error) {
+func compareWithLimit(limit *fullness.Limit, from origin, count *countJSON, outlook *fullness.Outlook) (note []byte, err error) {
 	beside := ""
-	if n.Beside > 0 { // tokens that the file does not contain
+	if count.Beside > 0 { // tokens that the file does not contain
 		beside = ", with the system prompt and the tools"
 	}
-	above, known := l.Passed(so)
+	above, known := limit.Passed(outlook)
 	switch {
-	case !known && l.Share > 0:
-		return nil, usageError{hintedError{fmt.Errorf("--above %s: the window of %s is not known", l.Said, describeModel(n.Model)), "give a number of tokens, or a model that is known: --model NAME"}}
+	case !known && limit.Share > 0:
+		return nil, usageError{hintedError{fmt.Errorf("--above %s: the window of %s is not known", limit.Said, describeModel(count.Model)), "give a number of tokens, or a model that is known: --model NAME"}}
 	case !known:
-		return nil, usageError{hintedError{fmt.Errorf("--above %s: nobody knows what %s costs", l.Said, describeModel(n.Model)), "give a model that is known: --model NAME"}}
+		return nil, usageError{hintedError{fmt.Errorf("--above %s: nobody knows what %s costs", limit.Said, describeModel(count.Model)), "give a model that is known: --model NAME"}}
 	}
-	n.Above = &above
-	full := screen.Line(grouped(n.Tokens) + " tokens" + beside)
-	if n.Share != nil {
-		left := grouped(n.Room-n.Tokens) + " left"
-		if n.Tokens > n.Room {
-			left = grouped(n.Tokens-n.Room) + " too many"
+	count.Above = &above
+	full := screen.Line(grouped(count.Tokens) + " tokens" + beside)
+	if count.Share != nil {
+		left := grouped(count.Room-count.Tokens) + " left"
+		if count.Tokens > count.Room {
+			left = grouped(count.Tokens-count.Room) + " too many"
 		}
-		full = screen.Printf("%s full: %s of %s tokens%s (window of %s: %s), %s", strings.TrimSpace(screen.Percent(*n.Share)), grouped(n.Tokens), grouped(n.Room), beside, describeModel(n.Model), grouped(n.Window), left)
+		full = screen.Printf("%s full: %s of %s tokens%s (window of %s: %s), %s", strings.TrimSpace(screen.Percent(*count.Share)), grouped(count.Tokens), grouped(count.Room), beside, describeModel(count.Model), grouped(count.Window), left)
 	}
 	switch {
-	case l.Dollars > 0:
-		full = screen.Printf("$%.2f so far", so.Dollars)
-	case l.Turns > 0:
-		full = screen.Line(plural(so.Turns, "turn"))
+	case limit.Dollars > 0:
+		full = screen.Printf("$%.2f so far", outlook.Dollars)
+	case limit.Turns > 0:
+		full = screen.Line(plural(outlook.Turns, "turn"))
 	}
-	if left := so.String(); left != "" {
+	if left := outlook.String(); left != "" {
 		full = screen.Printf("%s; %s", full, left)
 	}
 	is := "not above"
 	if above {
 		is = "above"
 	}
-	return screen.Appendf(nil, "%s: %s; %s %s\n", from.String(), full, is, l.Said), nil
+	return screen.Appendf(nil, "%s: %s; %s %s\n", from.String(), full, is, limit.Said), nil
 }

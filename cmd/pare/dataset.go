@@ -102,23 +102,23 @@ func parsePointer(pointer string) (jsonPointer, error) {
 
 // locate returns the span of the transcript in text. Text that is not JSON is returned whole, so
 // that the parser reports the error. It modifies from, which gets the bytes before the transcript.
-func (f jsonPointer) locate(from *origin, text []byte) (at jsonspan.Span, fault *problem) {
-	at = jsonspan.Span{Start: len(text) - len(bytes.TrimLeft(text, " \t\r\n")), End: len(text)}
+func (f jsonPointer) locate(from *origin, text []byte) (span jsonspan.Span, fault *problem) {
+	span = jsonspan.Span{Start: len(text) - len(bytes.TrimLeft(text, " \t\r\n")), End: len(text)}
 	if f == nil || jsonspan.Valid(text) != nil {
 		return jsonspan.Span{End: len(text)}, nil
 	}
 	for i, step := range f {
-		inner, ok := findStep(text[at.Start:at.End], step)
+		inner, ok := findStep(text[span.Start:span.End], step)
 		if !ok {
 			p := newProblem(hintedError{fmt.Errorf("there is nothing at /%s", strings.Join(f[:i+1], "/")), "--field is for data sets whose every line has the transcript in the same place"})
 			p.Line = max(from.line, 1)
 			p.Column = 1
-			return at, &p
+			return span, &p
 		}
-		at = jsonspan.Span{Start: at.Start + inner.Start, End: at.Start + inner.End}
+		span = jsonspan.Span{Start: span.Start + inner.Start, End: span.Start + inner.End}
 	}
-	from.prefix = slices.Concat(from.prefix, text[:at.Start])
-	return at, nil
+	from.prefix = slices.Concat(from.prefix, text[:span.Start])
+	return span, nil
 }
 
 // findStep returns the span of a member of an object, or of an element of a list.
@@ -139,18 +139,18 @@ func (c *changer) changeEntry(from origin, raw []byte, n int) outcome {
 	if c.pointer == nil {
 		return c.changeText(from, raw, n)
 	}
-	at, fault := c.pointer.locate(&from, raw[:n])
+	span, fault := c.pointer.locate(&from, raw[:n])
 	if fault != nil {
 		return c.reportUnreadable(from, *fault)
 	}
-	o := c.changeText(from, raw[at.Start:at.End], at.Len())
-	o.bytesBefore, o.bytesAfter = len(raw), len(raw)+o.bytesAfter-o.bytesBefore
-	if c.dryRun || o.status != statusClean && o.status != statusFindings {
-		return o
+	out := c.changeText(from, raw[span.Start:span.End], span.Len())
+	out.bytesBefore, out.bytesAfter = len(raw), len(raw)+out.bytesAfter-out.bytesBefore
+	if c.dryRun || out.status != statusClean && out.status != statusFindings {
+		return out
 	}
-	inner := o.out
-	if o.out = raw; o.isChanged {
-		o.out = slices.Concat(raw[:at.Start], inner, raw[at.End:])
+	inner := out.out
+	if out.out = raw; out.isChanged {
+		out.out = slices.Concat(raw[:span.Start], inner, raw[span.End:])
 	}
-	return o
+	return out
 }

@@ -69,19 +69,19 @@ func (c *doctorCmd) run(env *environment) int {
 	if err != nil {
 		return env.failUsage(err, "doctor")
 	}
-	s, err := c.buildSearch(env, since)
+	search, err := c.buildSearch(env, since)
 	if err != nil {
 		return env.failUsage(err, "doctor")
 	}
 	if c.Home == "" {
 		warnDeadBaseURLs(env)
 	}
-	r := &doctorRun{doctorCmd: c, env: env, home: picture.Home{Dir: s.Home, Tilde: c.Home == "" && runtime.GOOS != "windows"}, search: s, Found: agentlog.Find(s), now: time.Now()}
+	r := &doctorRun{doctorCmd: c, env: env, home: picture.Home{Dir: search.Home, Tilde: c.Home == "" && runtime.GOOS != "windows"}, search: search, Found: agentlog.Find(search), now: time.Now()}
 	for i := range r.Sessions {
-		r.Sessions[i].Client = installedVersion(s.Getenv, r.Sessions[i].Agent.Name)
+		r.Sessions[i].Client = installedVersion(search.Getenv, r.Sessions[i].Agent.Name)
 	}
 	if c.Home != "" {
-		r.home.Flag = []string{"--home", s.Home}
+		r.home.Flag = []string{"--home", search.Home}
 	}
 	return r.run()
 }
@@ -147,27 +147,27 @@ func parseAge(s string) (time.Duration, bool) {
 // buildSearch returns the folders to search. Variables that name folders are ignored with --home,
 // because they belong to the user of this machine.
 func (c *doctorCmd) buildSearch(env *environment, since time.Duration) (agentlog.Search, error) {
-	s := agentlog.Search{Home: c.Home, Getenv: env.getenv, Agents: c.Agent, IncludeSecondary: c.All}
-	s.Databases = func(a *agentlog.Agent, path string) ([]agentlog.Place, error) { return tables.Places(a, path, c.All) }
+	search := agentlog.Search{Home: c.Home, Getenv: env.getenv, Agents: c.Agent, IncludeSecondary: c.All}
+	search.Databases = func(a *agentlog.Agent, path string) ([]agentlog.Place, error) { return tables.Places(a, path, c.All) }
 	if c.Home != "" {
-		s.Getenv = nil
+		search.Getenv = nil
 		if st, err := os.Stat(c.Home); err != nil || !st.IsDir() {
-			return s, fmt.Errorf("--home must be a folder, and %s is not one", c.Home)
+			return search, fmt.Errorf("--home must be a folder, and %s is not one", c.Home)
 		}
 	}
-	if s.Home == "" {
-		s.Home = cmp.Or(env.getenv("HOME"), env.getenv("USERPROFILE"))
+	if search.Home == "" {
+		search.Home = cmp.Or(env.getenv("HOME"), env.getenv("USERPROFILE"))
 	}
-	if s.Home == "" {
-		return s, hintedError{errors.New("the environment does not say where your home folder is"), "name it: pare doctor --home DIR"}
+	if search.Home == "" {
+		return search, hintedError{errors.New("the environment does not say where your home folder is"), "name it: pare doctor --home DIR"}
 	}
-	if abs, err := filepath.Abs(s.Home); err == nil {
-		s.Home = abs
+	if abs, err := filepath.Abs(search.Home); err == nil {
+		search.Home = abs
 	}
 	if since > 0 {
-		s.Since = time.Now().Add(-since)
+		search.Since = time.Now().Add(-since)
 	}
-	return s, nil
+	return search, nil
 }
 
 // A doctorRun is one run of pare doctor.
@@ -188,7 +188,7 @@ func (d *doctorRun) run() int {
 	if err := d.examine(); err != nil {
 		return d.env.failOutput(err)
 	}
-	v := &picture.Doctor{
+	report := &picture.Doctor{
 		Style: d.env.newStyle(d.env.stdout, d.Color), Notes: palette(d.env.wantsColor(d.env.stderr, d.Color)),
 		Now: d.now, All: d.All, Home: d.home,
 	}
@@ -197,11 +197,11 @@ func (d *doctorRun) run() int {
 		for _, t := range d.treatments {
 			all = append(all, t.Diagnosis)
 		}
-		if _, err := d.env.stdout.Write(v.Render(all)); err != nil {
+		if _, err := d.env.stdout.Write(report.Render(all)); err != nil {
 			return d.env.failOutput(err)
 		}
 		if d.Fix {
-			d.repairAll(v)
+			d.repairAll(report)
 		}
 	}
 	d.printNotes()
@@ -210,7 +210,7 @@ func (d *doctorRun) run() int {
 		if again == nil {
 			again = waitForRecheck
 		}
-		d.watch(v, again)
+		d.watch(report, again)
 	}
 	return d.status()
 }
@@ -221,23 +221,23 @@ func (d *doctorRun) examine() error {
 		return nil
 	}
 	input := &source.Input{Stdin: d.env.stdin}
-	for _, x := range d.Sessions {
-		input.Paths = append(input.Paths, x.Path)
+	for _, place := range d.Sessions {
+		input.Paths = append(input.Paths, place.Path)
 	}
 	bar := startProgress(d.env, input, newRunTotals("finding"))
 	defer bar.stop()
 	jobs := runtime.GOMAXPROCS(0)
 	produce := func(emit func(agentlog.Place) bool) {
-		for _, x := range d.Sessions {
-			if !emit(x) {
+		for _, place := range d.Sessions {
+			if !emit(place) {
 				return
 			}
 		}
 	}
-	work := func(x agentlog.Place) *agentlog.Diagnosis {
-		defer func() { input.Read.Add(x.Bytes) }()
-		defer d.env.memory.Frugal(int(x.Bytes))()
-		return agentlog.Examine(x)
+	work := func(place agentlog.Place) *agentlog.Diagnosis {
+		defer func() { input.Read.Add(place.Bytes) }()
+		defer d.env.memory.Frugal(int(place.Bytes))()
+		return agentlog.Examine(place)
 	}
 	source.Work(jobs, 16*jobs, produce, work, func(diagnosis *agentlog.Diagnosis) bool {
 		if diagnosis.Empty {
@@ -258,20 +258,20 @@ func (d *doctorRun) examine() error {
 
 // buildOutcome returns the outcome of a session, and with --json its report. With --fix it repairs
 // the session first.
-func (d *doctorRun) buildOutcome(t *treatment) (o outcome) {
+func (d *doctorRun) buildOutcome(t *treatment) (out outcome) {
 	for _, f := range t.Faults {
 		if f.Effect == agentlog.Refused && t.Broken() {
-			o.rules = append(o.rules, f.Rule)
+			out.rules = append(out.rules, f.Rule)
 		}
 	}
 	if !d.JSON {
-		return o
+		return out
 	}
 	if d.Fix && d.shouldRepair(t) {
 		d.repairSession(t, func(*agentlog.RepairPlan) bool { return true })
 	}
-	o.out = encodeLine(t.toJSON())
-	return o
+	out.out = encodeLine(t.toJSON())
+	return out
 }
 
 // status returns the exit status.

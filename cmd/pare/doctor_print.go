@@ -11,13 +11,13 @@ import (
 )
 
 // formatTreatment returns the line about the repair of a session.
-func formatTreatment(v *picture.Doctor, t *treatment) []byte {
+func formatTreatment(report *picture.Doctor, t *treatment) []byte {
 	switch {
 	case t.isRepaired && agentlog.Refusals(t.remaining) > 0:
-		return screen.Appendf(nil, "  repaired except for %s; the original: %s\n", plural(len(t.remaining), "finding"), v.Home.Short(t.backup))
+		return screen.Appendf(nil, "  repaired except for %s; the original: %s\n", plural(len(t.remaining), "finding"), report.Home.Short(t.backup))
 	case t.isRepaired:
-		out := screen.Appendf(nil, "  %s; the original: %s\n", v.Notes.Good("repaired"), v.Home.Short(t.backup))
-		if next := v.ResumeHint(t.Diagnosis); next != "" {
+		out := screen.Appendf(nil, "  %s; the original: %s\n", report.Notes.Good("repaired"), report.Home.Short(t.backup))
+		if next := report.ResumeHint(t.Diagnosis); next != "" {
 			out = screen.Appendf(out, "  %s\n", next)
 		}
 		return out

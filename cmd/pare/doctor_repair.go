@@ -39,16 +39,16 @@ func (d *doctorRun) repairSession(t *treatment, agree func(*agentlog.RepairPlan)
 		t.reason = newProblem(err).Message
 		return
 	}
-	m, err := t.PlanRepair(agentlog.NewBusy(time.Now()))
+	plan, err := t.PlanRepair(agentlog.NewBusy(time.Now()))
 	if err != nil {
 		t.reason = newProblem(err).Message
 		return
 	}
-	if !agree(m) {
+	if !agree(plan) {
 		t.reason = skippedByUser
 		return
 	}
-	done, err := m.Replace(&d.env.files)
+	done, err := plan.Replace(&d.env.files)
 	if err != nil {
 		t.reason = newProblem(err).Message
 		return
@@ -57,11 +57,11 @@ func (d *doctorRun) repairSession(t *treatment, agree func(*agentlog.RepairPlan)
 		t.backup = done[0].Backup
 	}
 	d.env.printNotes(done)
-	t.isRepaired, t.remaining = true, agentlog.Faults(m.Fixed.Remaining)
+	t.isRepaired, t.remaining = true, agentlog.Faults(plan.Fixed.Remaining)
 }
 
 // repairAll shows the repair of each broken session, asks the user, and repairs it.
-func (d *doctorRun) repairAll(v *picture.Doctor) {
+func (d *doctorRun) repairAll(report *picture.Doctor) {
 	asked := &repairPrompt{acceptsAll: d.Yes, in: bufio.NewReader(d.env.stdin)}
 	if !d.Yes && (!isTerminal(d.env.stdin) || !isTerminal(d.env.stderr)) {
 		if len(d.repairable()) > 0 {
@@ -73,12 +73,12 @@ func (d *doctorRun) repairAll(v *picture.Doctor) {
 		if asked.hasQuit {
 			return
 		}
-		screen.Fprintf(d.env.stderr, "\n%s\n%s\n", v.Notes.Bold(picture.SessionTitle(t.Diagnosis)), v.Notes.Faint(v.Home.Short(t.Path)))
-		d.repairSession(t, func(m *agentlog.RepairPlan) bool {
-			d.env.stderr.Write(v.RenderChanges(m))
-			return asked.ask(d.env, func(what string) { d.preview(v, t, m, what) })
+		screen.Fprintf(d.env.stderr, "\n%s\n%s\n", report.Notes.Bold(picture.SessionTitle(t.Diagnosis)), report.Notes.Faint(report.Home.Short(t.Path)))
+		d.repairSession(t, func(plan *agentlog.RepairPlan) bool {
+			d.env.stderr.Write(report.RenderChanges(plan))
+			return asked.ask(d.env, func(what string) { d.preview(report, t, plan, what) })
 		})
-		d.env.stderr.Write(formatTreatment(v, t))
+		d.env.stderr.Write(formatTreatment(report, t))
 	}
 }
 
@@ -144,9 +144,9 @@ const consentHelp = `  y  repair this session; the original becomes FILE.bak, an
 `
 
 // preview shows the end of a session, or the lines that its repair changes.
-func (d *doctorRun) preview(v *picture.Doctor, t *treatment, m *agentlog.RepairPlan, what string) {
+func (d *doctorRun) preview(report *picture.Doctor, t *treatment, plan *agentlog.RepairPlan, what string) {
 	if what == "d" {
-		d.env.stderr.Write(v.RenderDifference(m))
+		d.env.stderr.Write(report.RenderDifference(plan))
 		return
 	}
 	const most = 24
@@ -155,7 +155,7 @@ func (d *doctorRun) preview(v *picture.Doctor, t *treatment, m *agentlog.RepairP
 	lines := bytes.SplitAfter(page.Bytes(), []byte("\n"))
 	if len(lines) > most {
 		lines = lines[len(lines)-most:]
-		screen.Fprintf(d.env.stderr, "  %s\n", v.Notes.Faint(screen.Printf("…; all of it: %s", screen.NewCommand("pare", "view").Files(t.Path))))
+		screen.Fprintf(d.env.stderr, "  %s\n", report.Notes.Faint(screen.Printf("…; all of it: %s", screen.NewCommand("pare", "view").Files(t.Path))))
 	}
 	d.env.stderr.Write(bytes.Join(lines, nil))
 }

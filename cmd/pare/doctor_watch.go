@@ -28,30 +28,30 @@ type watchedSession struct {
 // watch reports sessions that break, fill up or recover, until again returns false. A session is
 // examined when it has not changed between two looks, so that a line that is being written is not
 // reported as damage and a busy session costs little.
-func (d *doctorRun) watch(v *picture.Doctor, again func() bool) {
+func (d *doctorRun) watch(report *picture.Doctor, again func() bool) {
 	all := map[string]*watchedSession{}
 	for _, t := range d.treatments {
 		all[t.Path] = &watchedSession{t.Bytes, t.Modified, true, describeTrouble(t.Diagnosis)}
 	}
-	for _, x := range d.Sessions {
-		if f := all[x.Path]; f != nil {
-			f.bytes, f.modified = x.Bytes, x.Info.ModTime()
+	for _, place := range d.Sessions {
+		if f := all[place.Path]; f != nil {
+			f.bytes, f.modified = place.Bytes, place.Info.ModTime()
 		}
 	}
 	screen.Fprintf(d.env.stderr, "watching %s; Ctrl-C stops\n", plural(len(all), "session"))
 	for again() {
 		there := map[string]bool{}
-		for _, x := range agentlog.Find(d.search).Sessions {
-			there[x.Path] = true
-			f := all[x.Path]
+		for _, place := range agentlog.Find(d.search).Sessions {
+			there[place.Path] = true
+			f := all[place.Path]
 			switch {
 			case f == nil:
-				all[x.Path] = &watchedSession{bytes: x.Bytes, modified: x.Info.ModTime()}
-			case f.bytes != x.Bytes || !f.modified.Equal(x.Info.ModTime()):
-				f.bytes, f.modified, f.isExamined = x.Bytes, x.Info.ModTime(), false
+				all[place.Path] = &watchedSession{bytes: place.Bytes, modified: place.Info.ModTime()}
+			case f.bytes != place.Bytes || !f.modified.Equal(place.Info.ModTime()):
+				f.bytes, f.modified, f.isExamined = place.Bytes, place.Info.ModTime(), false
 			case !f.isExamined:
 				f.isExamined = true
-				d.reportTrouble(v, f, agentlog.Examine(x))
+				d.reportTrouble(report, f, agentlog.Examine(place))
 			}
 		}
 		for path := range all {
@@ -63,18 +63,18 @@ func (d *doctorRun) watch(v *picture.Doctor, again func() bool) {
 }
 
 // reportTrouble reports a session if its trouble has changed.
-func (d *doctorRun) reportTrouble(v *picture.Doctor, f *watchedSession, diagnosis *agentlog.Diagnosis) {
+func (d *doctorRun) reportTrouble(report *picture.Doctor, f *watchedSession, diagnosis *agentlog.Diagnosis) {
 	now := describeTrouble(diagnosis)
 	if now == f.trouble || diagnosis.NotSession {
 		return
 	}
 	f.trouble = now
-	v.Now = time.Now()
+	report.Now = time.Now()
 	if d.JSON {
 		_, _ = d.env.stdout.Write(encodeLine((&treatment{Diagnosis: diagnosis}).toJSON()))
 		return
 	}
-	_, _ = d.env.stdout.Write(v.RenderNews(diagnosis))
+	_, _ = d.env.stdout.Write(report.RenderNews(diagnosis))
 }
 
 // describeTrouble returns the reason why the session of a running agent cannot continue, or soon

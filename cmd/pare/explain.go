@@ -42,24 +42,24 @@ rule, its cause and the command that helps.`
 func (c *explainCmd) run(env *environment) int {
 	style := env.newStyle(env.stdout, c.Color)
 	word := strings.Join(c.Text, " ")
-	found, rows := findWords(word)
-	if len(found) == 0 {
+	words, rules := findWords(word)
+	if len(words) == 0 {
 		return c.explainError(env, style, word)
 	}
 	var out []byte
 	switch {
 	case c.JSON:
-		for _, t := range found {
+		for _, t := range words {
 			if word == "" {
-				rows = wirex.Find(t.Word)
+				rules = wirex.Find(t.Word)
 			}
-			out = append(out, encodeLine(toWordJSON(t, rows))...)
+			out = append(out, encodeLine(toWordJSON(t, rules))...)
 		}
 	case word == "":
-		out = style.RenderWordList(wordKinds, found)
+		out = style.RenderWordList(wordKinds, words)
 	default:
-		for _, t := range found {
-			out = append(out, style.RenderWord(t, rows)...)
+		for _, t := range words {
+			out = append(out, style.RenderWord(t, rules)...)
 		}
 	}
 	return env.writeOutput(out)
@@ -68,30 +68,30 @@ func (c *explainCmd) run(env *environment) int {
 // findWords returns the meanings of a word and the rules of providers about it. For "" it returns
 // all words.
 func findWords(word string) ([]picture.Word, []wire.Rule) {
-	rows := wirex.Find(word)
+	rules := wirex.Find(word)
 	switch {
 	case word == "":
 		return listWords(), nil
-	case len(rows) > 0: // a fault, or the rule of one provider about it
-		found := findMeanings(rows[0].Slug)
-		for i := range found {
-			if found[i].Fault {
-				found[i].Steps = listWaysOut(rows)
+	case len(rules) > 0: // a fault, or the rule of one provider about it
+		words := findMeanings(rules[0].Slug)
+		for i := range words {
+			if words[i].Fault {
+				words[i].Steps = listWaysOut(rules)
 			}
 		}
-		return found, rows
+		return words, rules
 	}
 	return findMeanings(word), nil
 }
 
 // listWaysOut returns the next steps for a fault that a provider rejects.
-func listWaysOut(rows []wire.Rule) []string {
-	if !slices.ContainsFunc(rows, func(r wire.Rule) bool { return r.Severity == "refused" }) {
+func listWaysOut(rules []wire.Rule) []string {
+	if !slices.ContainsFunc(rules, func(rule wire.Rule) bool { return rule.Severity == "refused" }) {
 		return nil
 	}
-	steps := providerError{Refusal: refusal.Refusal{Rule: rows[0].Slug}}.listSteps()
+	steps := providerError{Refusal: refusal.Refusal{Rule: rules[0].Slug}}.listSteps()
 	steps = steps[:len(steps)-1] // the last step is pare explain itself
-	if by := unfixableAdvice[rows[0].Slug]; by != "" {
+	if by := unfixableAdvice[rules[0].Slug]; by != "" {
 		steps = append(steps, "where that cannot repair it: "+by)
 	}
 	return steps
@@ -108,7 +108,7 @@ func (c *explainCmd) explainError(env *environment, style picture.Style, text st
 			return env.fail(name+": "+p.Message, p.hint)
 		}
 	}
-	r, ok := parseProviderError(raw)
+	providerErr, ok := parseProviderError(raw)
 	switch {
 	case !ok && string(raw) != text && wirex.IsRequest(raw):
 		return env.fail(name+" is a request, not an error", screen.NewCommand("pare", "check").Files(name).String()+" reports what is wrong with it")
@@ -117,9 +117,9 @@ func (c *explainCmd) explainError(env *environment, style picture.Style, text st
 	case !ok:
 		return c.reportUnknownWord(env, text)
 	case c.JSON:
-		return env.writeOutput(encodeLine(errorJSON{Rule: r.Rule, ID: r.Source, Path: r.path, Cause: r.cause, Next: r.listSteps()}))
+		return env.writeOutput(encodeLine(errorJSON{Rule: providerErr.Rule, ID: providerErr.Source, Path: providerErr.path, Cause: providerErr.cause, Next: providerErr.listSteps()}))
 	}
-	return env.writeOutput(style.RenderRefusal(picture.Refusal{Title: r.formatTitle(), Cause: r.cause, Steps: r.listSteps(), Foreign: r.isForeign, Rules: wirex.Find(r.Source)}))
+	return env.writeOutput(style.RenderRefusal(picture.Refusal{Title: providerErr.formatTitle(), Cause: providerErr.cause, Steps: providerErr.listSteps(), Foreign: providerErr.isForeign, Rules: wirex.Find(providerErr.Source)}))
 }
 
 // An errorJSON is the output of --json for an error of a provider.
@@ -155,8 +155,8 @@ func (c *explainCmd) reportUnknownWord(env *environment, word string) int {
 	names := wordNames()
 	if strings.Contains(word, "/") {
 		names = nil
-		for _, r := range wire.Rules() {
-			names = append(names, r.ID)
+		for _, rule := range wire.Rules() {
+			names = append(names, rule.ID)
 		}
 	}
 	hint := suggest.Sentence(word, names)
@@ -185,12 +185,12 @@ type ruleJSON struct {
 	Source   string `json:"source"`
 }
 
-func toWordJSON(t picture.Word, rows []wire.Rule) wordJSON {
-	r := wordJSON{Rule: t.Word, Kind: t.Kind, Meaning: t.Meaning, More: cmp.Or(t.Repair, t.More), Providers: []ruleJSON{}}
-	if !t.Fault {
+func toWordJSON(word picture.Word, rules []wire.Rule) wordJSON {
+	r := wordJSON{Rule: word.Word, Kind: word.Kind, Meaning: word.Meaning, More: cmp.Or(word.Repair, word.More), Providers: []ruleJSON{}}
+	if !word.Fault {
 		return r
 	}
-	for _, row := range rows {
+	for _, row := range rules {
 		r.Providers = append(r.Providers, ruleJSON{row.ID, row.Provider(), row.Severity, row.Doc, row.Says, row.Repair, row.Source})
 	}
 	return r

@@ -262,9 +262,9 @@ func TestFixReportsFullDisk(t *testing.T) {
 
 func TestPanicCostsOneTranscript(t *testing.T) {
 	c := &changer{} // without a planner, the changer panics
-	o := c.changeText(origin{source: "x", line: 3}, []byte(faulty+"\n"), len(faulty))
-	if o.status != statusFindings || string(o.out) != faulty+"\n" || !bytes.Contains(o.note, []byte("x:3: pare has met a bug")) {
-		t.Errorf("%d %q %s", o.status, o.out, o.note)
+	out := c.changeText(origin{source: "x", line: 3}, []byte(faulty+"\n"), len(faulty))
+	if out.status != statusFindings || string(out.out) != faulty+"\n" || !bytes.Contains(out.note, []byte("x:3: pare has met a bug")) {
+		t.Errorf("%d %q %s", out.status, out.out, out.note)
 	}
 }
 

@@ -36,49 +36,49 @@ type inputSample struct {
 
 // recognizeForeignInput returns a description of the input and advice. The first matching row
 // decides.
-func recognizeForeignInput(err error, from origin, raw []byte) (what, next string, ok bool) {
-	g := inputSample{text: bytes.TrimSpace(raw), isBatchLine: from.line > 0, members: map[string][]byte{}}
+func recognizeForeignInput(err error, from origin, raw []byte) (description, advice string, ok bool) {
+	sample := inputSample{text: bytes.TrimSpace(raw), isBatchLine: from.line > 0, members: map[string][]byte{}}
 	table := foreignJSON
 	var foreign *wire.ForeignError
 	switch {
-	case errors.As(err, &g.syntax):
-		g.unparsed = raw[min(g.syntax.Offset, len(raw)):]
+	case errors.As(err, &sample.syntax):
+		sample.unparsed = raw[min(sample.syntax.Offset, len(raw)):]
 		table = foreignText()
 	case errors.As(err, &foreign):
 		return "", conversionHint(foreign.Looks), false
 	default:
-		g.readMembers()
+		sample.readMembers()
 	}
-	for _, m := range table {
-		if !m.matches(&g) {
+	for _, row := range table {
+		if !row.matches(&sample) {
 			continue
 		}
-		if what, next = m.description, m.advice; m.explain != nil {
-			what, next = m.explain(&g)
+		if description, advice = row.description, row.advice; row.explain != nil {
+			description, advice = row.explain(&sample)
 		}
 		if from.source != source.Stdin {
-			next = screen.FillFileName(next, from.source)
+			advice = screen.FillFileName(advice, from.source)
 		}
-		return "this is " + what, next, true
+		return "this is " + description, advice, true
 	}
 	return "", "", false
 }
 
 // readMembers reads the members of an object, or of the first element of a list.
 func (s *inputSample) readMembers() {
-	at := jsonspan.Span{End: len(s.text)}
-	if at.Len() > 0 && s.text[0] == '[' {
+	span := jsonspan.Span{End: len(s.text)}
+	if span.Len() > 0 && s.text[0] == '[' {
 		s.isList = true
-		all := jsonspan.Elements(s.text, at)
+		all := jsonspan.Elements(s.text, span)
 		if len(all) == 0 {
 			return
 		}
-		at = all[0]
+		span = all[0]
 	}
-	if at.Len() == 0 || s.text[at.Start] != '{' {
+	if span.Len() == 0 || s.text[span.Start] != '{' {
 		return
 	}
-	for _, m := range jsonspan.Members(s.text, at) {
+	for _, m := range jsonspan.Members(s.text, span) {
 		s.members[string(s.text[m.Key.Start:m.Key.End])] = s.text[m.Value.Start:m.Value.End]
 	}
 }
@@ -98,14 +98,14 @@ func (s *inputSample) hasMembers(names ...string) bool {
 
 // matchMembers returns a condition that requires all members.
 func matchMembers(names ...string) func(*inputSample) bool {
-	return func(g *inputSample) bool { return g.hasMembers(names...) }
+	return func(sample *inputSample) bool { return sample.hasMembers(names...) }
 }
 
 // matchAnyMembers returns a condition that requires all members of one of the sets.
 func matchAnyMembers(sets ...string) func(*inputSample) bool {
-	return func(g *inputSample) bool {
+	return func(sample *inputSample) bool {
 		for _, set := range sets {
-			if g.hasMembers(strings.Fields(set)...) {
+			if sample.hasMembers(strings.Fields(set)...) {
 				return true
 			}
 		}
@@ -178,45 +178,45 @@ var foreignJSON = []foreignInput{
 	{matches: matchMembers("$schema", "properties"), description: "a JSON Schema, not a conversation", advice: conversationHint},
 }
 
-func isChatGPTExport(g *inputSample) bool {
-	return g.hasMembers("mapping", "current_node") || g.hasMembers("mapping", "title") || g.hasMembers("mapping", "create_time")
+func isChatGPTExport(sample *inputSample) bool {
+	return sample.hasMembers("mapping", "current_node") || sample.hasMembers("mapping", "title") || sample.hasMembers("mapping", "create_time")
 }
 
-func isSingleMessage(g *inputSample) bool {
-	return !g.isList && g.hasMembers("role") && (g.hasMembers("content") || g.hasMembers("parts") || g.hasMembers("tool_calls"))
+func isSingleMessage(sample *inputSample) bool {
+	return !sample.isList && sample.hasMembers("role") && (sample.hasMembers("content") || sample.hasMembers("parts") || sample.hasMembers("tool_calls"))
 }
 
-func explainMessage(g *inputSample) (what, next string) {
-	if g.isBatchLine {
+func explainMessage(sample *inputSample) (what, next string) {
+	if sample.isBatchLine {
 		return "a single message, not a request", "where each line is a message, make one list of them: jq -s . FILE | pare check"
 	}
 	return "a single message, not a request", "put it in a list with the others: jq -s . FILE | pare check"
 }
 
-func isDoubleEncoded(g *inputSample) bool { return doubleEncodedPattern().Match(g.text) }
+func isDoubleEncoded(sample *inputSample) bool { return doubleEncodedPattern().Match(sample.text) }
 
 var doubleEncodedPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^"(?:\\[nrt]|\s)*[\[{]`) })
 
 // isProviderError reports whether the input is an error of a provider or a gateway.
-func isProviderError(g *inputSample) bool {
+func isProviderError(sample *inputSample) bool {
 	switch {
-	case !g.isList && findRequestPath(g.text, jsonspan.Span{End: len(g.text)}, 3) != "": // a log that contains an error and a request
+	case !sample.isList && findRequestPath(sample.text, jsonspan.Span{End: len(sample.text)}, 3) != "": // a log that contains an error and a request
 		return false
-	case g.hasMembers("type=error"), g.hasMembers("error") && !g.hasMembers("choices"), g.hasMembers("__type"):
+	case sample.hasMembers("type=error"), sample.hasMembers("error") && !sample.hasMembers("choices"), sample.hasMembers("__type"):
 		return true
-	case g.hasMembers("detail") && len(g.members) <= 3, g.hasMembers("message") && len(g.members) <= 3 && g.members["message"][0] == '"', g.hasMembers("Message") && len(g.members) <= 2:
-		_, ok := parseProviderError(g.text)
+	case sample.hasMembers("detail") && len(sample.members) <= 3, sample.hasMembers("message") && len(sample.members) <= 3 && sample.members["message"][0] == '"', sample.hasMembers("Message") && len(sample.members) <= 2:
+		_, ok := parseProviderError(sample.text)
 		return ok
 	}
 	return false
 }
 
-func explainProviderError(g *inputSample) (what, next string) {
-	r, ok := parseProviderError(g.text)
+func explainProviderError(sample *inputSample) (what, next string) {
+	providerErr, ok := parseProviderError(sample.text)
 	if !ok {
 		return "a provider's error, not a request", "check the request that was refused: pare check REQUEST; a session of an agent: pare doctor"
 	}
-	return "a provider's error, not a request: " + r.formatTitle(), r.formatAdvice()
+	return "a provider's error, not a request: " + providerErr.formatTitle(), providerErr.formatAdvice()
 }
 
 // foreignText lists text that is not JSON.
@@ -261,11 +261,11 @@ var foreignText = sync.OnceValue(func() []foreignInput {
 })
 
 // isPlainText reports whether the input is text from its first byte on.
-func isPlainText(g *inputSample) bool {
-	if len(g.text) == 0 || len(g.unparsed) < len(g.text) || bytes.IndexByte(g.text[:min(len(g.text), 512)], 0) >= 0 {
+func isPlainText(sample *inputSample) bool {
+	if len(sample.text) == 0 || len(sample.unparsed) < len(sample.text) || bytes.IndexByte(sample.text[:min(len(sample.text), 512)], 0) >= 0 {
 		return false
 	}
-	c := g.text[0] | 0x20
+	c := sample.text[0] | 0x20
 	return c >= 'a' && c <= 'z'
 }
 
@@ -273,8 +273,8 @@ var yamlHistoryPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:messages|input|contents):\s|^\s*- role:`)
 })
 
-func isYAML(g *inputSample) bool {
-	head := g.text[:min(len(g.text), 4096)]
+func isYAML(sample *inputSample) bool {
+	head := sample.text[:min(len(sample.text), 4096)]
 	return !bytes.HasPrefix(head, []byte{'{'}) && yamlHistoryPattern().Match(head)
 }
 
@@ -284,10 +284,10 @@ func isRefusal(text []byte) bool {
 }
 
 // explainResponse describes a reply with its headers. Its body may contain an error of a provider.
-func explainResponse(g *inputSample) (what, next string) {
+func explainResponse(sample *inputSample) (what, next string) {
 	what, next = "an HTTP reply with its headers, as curl -i prints it, not a request", requestBodyHint
-	if r, ok := parseProviderError(g.text[:min(len(g.text), maxErrorText)]); ok {
-		return what + ": " + r.formatTitle(), r.formatAdvice()
+	if providerErr, ok := parseProviderError(sample.text[:min(len(sample.text), maxErrorText)]); ok {
+		return what + ": " + providerErr.formatTitle(), providerErr.formatAdvice()
 	}
 	return what, next
 }
@@ -297,9 +297,9 @@ var pageTitlePattern = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // explainPage describes an HTML page by its title.
-func explainPage(g *inputSample) (what, next string) {
+func explainPage(sample *inputSample) (what, next string) {
 	what = "an HTML page, not JSON"
-	if m := pageTitlePattern().FindSubmatch(g.text); m != nil {
+	if m := pageTitlePattern().FindSubmatch(sample.text); m != nil {
 		what += ": " + plain.Line(string(m[1]))
 	}
 	return what, "a gateway or a proxy answered in place of the provider; " + requestBodyHint

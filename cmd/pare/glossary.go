@@ -71,16 +71,16 @@ func listWords() []picture.Word {
 // findMeanings returns the meanings of a word. A fault and a step of a window may have the same
 // name.
 func findMeanings(word string) []picture.Word {
-	var found []picture.Word
+	var words []picture.Word
 	if own, ok := wordSynonyms[strings.ReplaceAll(strings.ToLower(word), "_", "-")]; ok {
 		word = own
 	}
 	for _, t := range listWords() {
 		if strings.EqualFold(t.Word, word) {
-			found = append(found, t)
+			words = append(words, t)
 		}
 	}
-	return found
+	return words
 }
 
 // wordSynonyms maps words of providers and agents to the words of Pare.
@@ -227,8 +227,8 @@ var fixedWords = []struct{ word, kind, meaning, more string }{
 // wordNames returns all words once, sorted.
 func wordNames() []string {
 	set := map[string]bool{}
-	for _, t := range listWords() {
-		set[t.Word] = true
+	for _, word := range listWords() {
+		set[word.Word] = true
 	}
 	return slices.Sorted(maps.Keys(set))
 }

@@ -42,21 +42,21 @@ func (o origin) dialectName(req *wire.Request) string {
 // checkHostList checks the message list of a program.
 func (c *checkCmd) checkHostList(style picture.Style, from origin) (out outcome, err error) {
 	list := from.host
-	found := list.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
-	for _, f := range found {
+	findings := list.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
+	for _, finding := range findings {
 		out.status = statusFindings
-		out.rules = append(out.rules, f.Rule)
+		out.rules = append(out.rules, finding.Rule)
 	}
 	n := picture.Count(list.Request)
 	switch {
 	case c.JSON:
 		r := checkResult{Source: from.source, Line: from.line, Dialect: list.Shape, Profile: list.Request.Profile.Name, Counts: n, Findings: []judgedFinding{}}
-		for _, f := range found {
-			r.Findings = append(r.Findings, judgedFinding{Finding: f})
+		for _, finding := range findings {
+			r.Findings = append(r.Findings, judgedFinding{Finding: finding})
 		}
 		out.out = encodeLine(r)
-	case len(found) > 0:
-		out.out = formatHostFindings(from, list, found)
+	case len(findings) > 0:
+		out.out = formatHostFindings(from, list, findings)
 	case !from.isOneOfMany:
 		out.note = screen.Appendf(nil, "%s: clean (%s, %s)\n", from.String(), list.Shape, n)
 	}
@@ -64,17 +64,17 @@ func (c *checkCmd) checkHostList(style picture.Style, from origin) (out outcome,
 }
 
 // formatHostFindings returns findings with their paths in a list.
-func formatHostFindings(from origin, list *hosts.List, found []wire.Finding) []byte {
+func formatHostFindings(from origin, list *hosts.List, findings []wire.Finding) []byte {
 	var b bytes.Buffer
-	screen.Fprintf(&b, "%s: %s (%s)\n", from.String(), plural(len(found), "finding"), list.Shape)
-	for _, f := range found {
-		screen.Fprintf(&b, "  %s  %s\n      %s\n", f.Path, f.Rule, f.Message)
+	screen.Fprintf(&b, "%s: %s (%s)\n", from.String(), plural(len(findings), "finding"), list.Shape)
+	for _, finding := range findings {
+		screen.Fprintf(&b, "  %s  %s\n      %s\n", finding.Path, finding.Rule, finding.Message)
 	}
 	return b.Bytes()
 }
 
 // changeHostList changes the message list of a program in the first n bytes of raw.
-func (c *changer) changeHostList(from origin, raw []byte, n int, list *hosts.List) (o outcome) {
+func (c *changer) changeHostList(from origin, raw []byte, n int, list *hosts.List) (out outcome) {
 	from.host = list
 	switch {
 	case c.sessionRepair != nil && c.sessionRepair.AppendOnly:
@@ -90,38 +90,38 @@ func (c *changer) changeHostList(from origin, raw []byte, n int, list *hosts.Lis
 	if err != nil {
 		return c.reportUnchanged(from, raw, newProblem(err))
 	}
-	o.bytesBefore, o.bytesAfter, o.isChanged = len(raw), len(raw), body != nil
-	if o.isChanged {
-		o.bytesAfter += len(body) - n
+	out.bytesBefore, out.bytesAfter, out.isChanged = len(raw), len(raw), body != nil
+	if out.isChanged {
+		out.bytesAfter += len(body) - n
 	}
-	o.size = c.measure(list.Request, plan)
+	out.size = c.measure(list.Request, plan)
 	changes := list.Changes(plan.Changes())
-	for _, ch := range changes {
-		o.rules = append(o.rules, ch.Rule)
+	for _, change := range changes {
+		out.rules = append(out.rules, change.Rule)
 	}
 	left := list.Findings(plan.Result(), plan.Left())
 	if len(left) > 0 {
-		o.status, o.note = statusFindings, c.formatRemaining(from, left)
+		out.status, out.note = statusFindings, c.formatRemaining(from, left)
 	}
 	if why := findSkipReason(plan); why != "" {
-		o.note = append(o.note, c.formatSkipped(from, why)...)
+		out.note = append(out.note, c.formatSkipped(from, why)...)
 	}
 	if why := findSummaryFailure(plan); why != "" {
-		o.note = append(o.note, c.formatUnsummarized(from, why)...)
+		out.note = append(out.note, c.formatUnsummarized(from, why)...)
 	}
 	if c.dryRun {
-		o.out = c.renderHostPlan(from, list, plan, body, changes)
-		return o
+		out.out = c.renderHostPlan(from, list, plan, body, changes)
+		return out
 	}
-	o.receipt = c.buildReceipt(from, changes)
+	out.receipt = c.buildReceipt(from, changes)
 	if c.archive != "" {
-		o.archive = buildArchiveLines(from, plan.Archive(), plan.Conserved().Items > 0)
+		out.archive = buildArchiveLines(from, plan.Archive(), plan.Conserved().Items > 0)
 	}
-	o.out = raw
-	if o.isChanged {
-		o.out = slices.Concat(body, raw[n:])
+	out.out = raw
+	if out.isChanged {
+		out.out = slices.Concat(body, raw[n:])
 	}
-	return o
+	return out
 }
 
 // renderHostPlan returns the plan of a list for --dry-run.
@@ -142,8 +142,8 @@ func (c *changer) renderHostPlan(from origin, list *hosts.List, plan *pare.Plan,
 	}
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s: %s (%s)\n", from.String(), plural(len(changes), "change"), list.Shape)
-	for _, ch := range changes {
-		screen.Fprintf(&b, "  %-6s %s  %s: %s\n", ch.Action, ch.Path, ch.Rule, ch.Reason)
+	for _, change := range changes {
+		screen.Fprintf(&b, "  %-6s %s  %s: %s\n", change.Action, change.Path, change.Rule, change.Reason)
 	}
 	return b.Bytes()
 }

@@ -117,34 +117,36 @@ func (env *environment) finishStatus(input *source.Input, totals *runTotals) int
 // parseOptions returns the parser options that the flags select. It modifies f. The error is wrong
 // usage.
 func (f *inputFlags) parseOptions() (wire.Options, error) {
-	o := wire.Options{Profile: f.Profile, Model: f.Model, Conditions: f.conditions}
-	if hosts.Known(f.As) && f.acceptHosts {
+	options := wire.Options{Profile: f.Profile, Model: f.Model, Conditions: f.conditions}
+	isHost := hosts.Known(f.As)
+	switch {
+	case isHost && f.acceptHosts:
 		f.hostShape = strings.ToLower(f.As)
-	} else if f.As != "" {
-		d, err := wire.ParseDialect(f.As)
-		if hosts.Known(f.As) {
-			return o, hintedError{fmt.Errorf("%q is the list of a program, which this command does not read", f.As), "check, count, fix, prune, trim and compact do"}
-		}
+	case isHost:
+		return options, hintedError{fmt.Errorf("%q is the list of a program, which this command does not read", f.As), "check, count, fix, prune, trim and compact do"}
+	case f.As != "":
+		dialect, err := wire.ParseDialect(f.As)
 		if err != nil {
-			var names []string
-			for _, d := range wire.Dialects() {
-				names = append(names, d.String())
-			}
-			if names = append(names, hosts.Names()...); f.acceptHosts {
-				err = fmt.Errorf("%w; the lists of programs are %s", err, strings.Join(hosts.Names(), ", "))
-			}
-			hint := suggest.Sentence(f.As, names)
-			if lower := strings.ToLower(f.As); lower == "openai" || lower == "gpt" || lower == "azure" {
-				hint = "OpenAI has two: give openai-chat or openai-responses, or omit --as"
-			}
-			return o, hintedError{err, hint}
+			return options, f.newDialectError(err)
 		}
-		o.Dialect = d
+		options.Dialect = dialect
 	}
 	if err := checkPositive("--jobs", f.Jobs); err != nil {
-		return o, err
+		return options, err
 	}
-	return o, f.checkProfile(o.Dialect)
+	return options, f.checkProfile(options.Dialect)
+}
+
+// newDialectError adds advice to the error about an unknown --as.
+func (f *inputFlags) newDialectError(err error) error {
+	if f.acceptHosts {
+		err = fmt.Errorf("%w; the lists of programs are %s", err, strings.Join(hosts.Names(), ", "))
+	}
+	switch strings.ToLower(f.As) {
+	case "openai", "gpt", "azure":
+		return hintedError{err, "OpenAI has two: give openai-chat or openai-responses, or omit --as"}
+	}
+	return hintedError{err, suggest.Sentence(f.As, append(dialectNames(), hosts.Names()...))}
 }
 
 // jobCount returns the number of transcripts to process at the same time.

@@ -37,17 +37,17 @@ var unfixableAdvice = map[string]string{
 }
 
 // classifyFindings returns the findings of a request, marked by whether pare fix can repair them.
-func (c *checkCmd) classifyFindings(req *wire.Request, found []wire.Finding) []judgedFinding {
-	all := make([]judgedFinding, len(found))
-	for i, f := range found {
-		switch all[i].Finding = f; {
-		case f.Advice:
+func (c *checkCmd) classifyFindings(req *wire.Request, findings []wire.Finding) []judgedFinding {
+	all := make([]judgedFinding, len(findings))
+	for i, finding := range findings {
+		switch all[i].Finding = finding; {
+		case finding.Advice:
 			all[i].Effect = "cosmetic"
-		case f.Rule == agentlog.OverWindow:
-			all[i].Effect, all[i].Instead = "unfixable", unfixableAdvice[f.Rule]
+		case finding.Rule == agentlog.OverWindow:
+			all[i].Effect, all[i].Instead = "unfixable", unfixableAdvice[finding.Rule]
 		}
 	}
-	if len(found) == 0 {
+	if len(findings) == 0 {
 		return all
 	}
 	m, err := wirex.Repair(req, wire.Repair{}, wire.CheckOptions{Strict: c.Strict})

@@ -145,8 +145,8 @@ func (f *reportFlags) reportLines(env *environment, lines *lineFlags, task repor
 		hasManyFiles:     true,
 	}
 	totals := newRunTotals(task.itemNoun).withFiles(f.Totals != "")
-	err = env.answerLines(input, run.reportLine, func(o *outcome) error {
-		totals.add(o)
+	err = env.answerLines(input, run.reportLine, func(out *outcome) error {
+		totals.add(out)
 		return nil
 	})
 	if err != nil {
@@ -173,9 +173,9 @@ func (r *changeRun) answerLines() int {
 			return r.fail(err)
 		}
 	}
-	err := r.env.answerLines(r.input, r.changer.changeLine, func(o *outcome) error {
-		r.totals.add(o)
-		if err := r.record(o); err != nil || r.receipt == nil {
+	err := r.env.answerLines(r.input, r.changer.changeLine, func(out *outcome) error {
+		r.totals.add(out)
+		if err := r.record(out); err != nil || r.receipt == nil {
 			return err
 		}
 		return r.receipt.Flush() // the receipt is written before the answer

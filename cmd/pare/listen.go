@@ -36,13 +36,13 @@ func (env *environment) notifyShutdown() (ctx context.Context, cut <-chan struct
 // serveUntilSignal serves until a signal arrives. Requests under way may take grace to finish; a
 // second signal cuts them off.
 func (env *environment) serveUntilSignal(address string, server *http.Server, grace time.Duration) int {
-	l, err := net.Listen("tcp", normalizeAddress(address))
+	listener, err := net.Listen("tcp", normalizeAddress(address))
 	if err != nil {
 		return env.fail(err.Error(), listenHint(err))
 	}
 	ctx, cut, done := env.notifyShutdown()
 	defer done()
-	env.printListening(l.Addr())
+	env.printListening(listener.Addr())
 	ended := make(chan error, 1)
 	go func() {
 		<-ctx.Done()
@@ -52,7 +52,7 @@ func (env *environment) serveUntilSignal(address string, server *http.Server, gr
 		defer cancel()
 		ended <- server.Shutdown(late)
 	}()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return env.fail(err.Error(), "")
 	}
 	err = <-ended

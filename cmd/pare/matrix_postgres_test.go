@@ -22,7 +22,7 @@ type cuttable struct {
 
 func newCuttable(t *testing.T, dsn string) (c *cuttable, address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,11 +35,11 @@ func newCuttable(t *testing.T, dsn string) (c *cuttable, address string) {
 	q.Del("host")
 	q.Set("sslmode", "disable")
 	q.Set("connect_timeout", "1")
-	u.Host, u.RawQuery = l.Addr().String(), q.Encode()
-	t.Cleanup(func() { l.Close(); c.set("") })
+	u.Host, u.RawQuery = listener.Addr().String(), q.Encode()
+	t.Cleanup(func() { listener.Close(); c.set("") })
 	go func() {
 		for {
-			conn, err := l.Accept()
+			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}

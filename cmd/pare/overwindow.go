@@ -11,14 +11,14 @@ import (
 
 // findOverWindow returns the finding about a request that is longer than the window of its model.
 // It estimates the tokens, and returns false if the window is not known.
-func findOverWindow(req *wire.Request) (f wire.Finding, over bool) {
+func findOverWindow(req *wire.Request) (finding wire.Finding, over bool) {
 	q := fullness.Question{Request: req}
 	if s := fullness.Frame(q); s.Guess || len(req.Raw()) <= s.Window { // a token has at least one byte
-		return f, false
+		return finding, false
 	}
 	s := fullness.Of(q)
 	if !s.Over() {
-		return f, false
+		return finding, false
 	}
 	return wire.Finding{
 		Rule: agentlog.OverWindow, Path: req.Dialect.List(), IDs: []string{}, Source: "pare/" + agentlog.OverWindow,
@@ -29,9 +29,9 @@ func findOverWindow(req *wire.Request) (f wire.Finding, over bool) {
 
 // checkRequest returns the findings about a request, including its length.
 func checkRequest(req *wire.Request, o wire.CheckOptions) []wire.Finding {
-	found := req.Check(o)
-	if f, over := findOverWindow(req); over {
-		found = append(found, f)
+	findings := req.Check(o)
+	if finding, over := findOverWindow(req); over {
+		findings = append(findings, finding)
 	}
-	return found
+	return findings
 }

@@ -171,13 +171,13 @@ func newPaused(t *testing.T) *paused {
 		if _, err := buildParser(g, env, nil).Parse(slices.Concat([]string{"serve", "--no-store"}, flags)); err != nil {
 			t.Fatal(err)
 		}
-		o, _, status := g.Serve.serverOptions(env, "serve")
+		options, _, status := g.Serve.serverOptions(env, "serve")
 		if status != statusClean {
 			t.Fatal(flags, "status", status)
 		}
 		x.behind[i] = new(cachingProvider)
-		o.Base, o.PlanTime = x.behind[i], -1
-		x.servers[i] = serve.New(o)
+		options.Base, options.PlanTime = x.behind[i], -1
+		x.servers[i] = serve.New(options)
 	}
 	return x
 }
@@ -191,11 +191,11 @@ func (x *paused) send(t *testing.T, path string, body []byte) error {
 			t.Fatal(w.Code, w.Body)
 		}
 	}
-	r := x.servers[1].Watch().Last(1)[0]
-	x.requests, x.cut = x.requests+1, x.cut+r.Cut
-	x.control = x.control || r.Thrift == "control"
+	record := x.servers[1].Watch().Last(1)[0]
+	x.requests, x.cut = x.requests+1, x.cut+record.Cut
+	x.control = x.control || record.Thrift == "control"
 	lost := func(w int) int { return x.behind[w].last.before - x.behind[w].last.shared }
-	if lost(1) > lost(0)+64 && r.Rewritten == 0 {
+	if lost(1) > lost(0)+64 && record.Rewritten == 0 {
 		return fmt.Errorf("%d bytes of a warm cache are written again, %d without cuts", lost(1), lost(0))
 	}
 	return nil

@@ -33,24 +33,24 @@ type problem struct {
 // parseRequest parses the request in raw, which may be in an envelope such as a recorded HTTP
 // request.
 func parseRequest(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Envelope, *problem) {
-	b := wire.Unwrap(raw)
-	opts.Conditions = wirex.JoinConditions(opts.Conditions, b.Conditions)
-	if b.Model != "" {
-		opts.Model = b.Model
+	envelope := wire.Unwrap(raw)
+	opts.Conditions = wirex.JoinConditions(opts.Conditions, envelope.Conditions)
+	if envelope.Model != "" {
+		opts.Model = envelope.Model
 	}
-	if opts.Dialect == wire.Auto && b.Dialect != wire.Auto {
+	if opts.Dialect == wire.Auto && envelope.Dialect != wire.Auto {
 		// If the body fits several dialects, the URL decides.
-		if d, err := wire.Detect(b.Body); err == nil && !d.Sure && d.Dialect.List() == b.Dialect.List() {
-			opts.Dialect = b.Dialect
+		if d, err := wire.Detect(envelope.Body); err == nil && !d.Sure && d.Dialect.List() == envelope.Dialect.List() {
+			opts.Dialect = envelope.Dialect
 		}
 	}
-	req, err := wire.Parse(b.Body, opts)
+	req, err := wire.Parse(envelope.Body, opts)
 	if err != nil {
-		p := locateProblem(err, from, raw, b)
+		p := locateProblem(err, from, raw, envelope)
 		p.err = err
-		return nil, b, &p
+		return nil, envelope, &p
 	}
-	return req, b, nil
+	return req, envelope, nil
 }
 
 // isOtherJSON reports whether the file is JSON in a folder that is not a transcript, so that it is
@@ -101,46 +101,22 @@ func newBugProblem(p any) problem {
 	return newProblem(hintedError{fmt.Errorf("pare has met a bug of its own: %v", p), "please report it, with the transcript if you may share it"})
 }
 
-// locateProblem returns the problem for an error in raw, with its position. The body of the request
-// in raw is b.
-func locateProblem(err error, from origin, raw []byte, b wire.Envelope) problem {
+// locateProblem returns the problem for an error in raw, with its position. The body of the
+// request in raw is that of the envelope.
+func locateProblem(err error, from origin, raw []byte, envelope wire.Envelope) problem {
 	p := newProblem(err)
-	var syntax *wire.SyntaxError
-	whose, way := findReformattedSession(raw)
-	switch {
-	case whose != "":
-		p.Message = "this was a session file of " + whose + ", and its lines were laid out anew: neither its agent nor Pare reads it so"
-		p.hint = "give each object a line of its own again, then fix that: jq -c '" + way + "' FILE > NEW"
+	switch session, isSession := findReformattedSession(raw); {
+	case isSession:
+		p.Message = "this was a session file of " + session.agent + ", and its lines were laid out anew: neither its agent nor Pare reads it so"
+		p.hint = "give each object a line of its own again, then fix that: jq -c '" + session.filter + "' FILE > NEW"
 	case len(bytes.TrimSpace(raw)) == 0:
 		p.Message, p.hint = "the input is empty", "expected a request body, a list of messages, or JSON lines of either"
 	case bytes.HasPrefix(raw, []byte("SQLite format 3")):
-		p.Message = "this is an SQLite database, which Pare does not read"
-		if is := agentlog.Database(from.source); is != "" {
-			p.Message = "this is " + is + ", with tables that Pare does not know"
-		}
-		p.hint = "of databases those of opencode and goose are read; pare doctor lists the sessions that it finds"
-		return p
-	case errors.As(err, &syntax):
-		p.Offset, p.Path, p.hint = b.At+syntax.Offset, b.Pointer+syntax.Pointer, syntaxHint(raw, syntax)
-		said := wire.SyntaxError{Offset: from.skippedBytes + len(from.prefix) + p.Offset, Pointer: screen.Clip(p.Path, 120), Reason: syntax.Reason}
-		p.Message = said.Error()
-		if what, next, ok := recognizeForeignInput(err, from, raw); ok {
-			p.hint = next
-			if p.Message = what; syntax.Offset > 0 {
-				p.Message += " (" + said.Error() + ")"
-			}
-		}
+		return describeDatabase(p, from)
+	case hasErrorType[*wire.SyntaxError](err):
+		p.describeSyntax(err, from, raw, envelope)
 	case errors.Is(err, wire.ErrNotRequest):
-		p.Offset, p.Path = b.At, b.Pointer
-		what, next, ok := recognizeForeignInput(err, from, raw)
-		if p.hint = cmp.Or(next, partHint(raw)); p.hint == partOf && from.line > 0 {
-			p.hint = unknownAgent
-		}
-		if req, err := wire.Parse(b.Body, wire.Options{}); err == nil { // the request has a different dialect than --as says
-			p.hint = "it looks like " + req.Dialect.String() + ": give --as " + req.Dialect.String() + ", or omit it"
-		} else if ok {
-			p.Message = what
-		}
+		p.describeNotRequest(err, from, raw, envelope)
 	default:
 		return p
 	}
@@ -151,46 +127,121 @@ func locateProblem(err error, from origin, raw []byte, b wire.Envelope) problem 
 	return p
 }
 
-// findReformattedSession returns the agent whose session file raw was before an editor or jq
-// changed its lines: objects over several lines, or one list. filter is the jq filter that restores
-// the lines. Both are "" for other texts.
-func findReformattedSession(raw []byte) (whose, way string) {
-	s := jsonspan.Borrow(raw, jsonspan.Structural)
-	defer s.Return()
-	var values []jsonspan.Span
-	way = "."
-	first := s.Skip()
-	switch {
-	case s.Failed() || first.Len() == 0:
-		return "", ""
-	case raw[first.Start] == '[':
-		way, values = ".[]", jsonspan.Elements(raw, first)
-	default:
-		for at := first; ; {
-			if values = append(values, at); len(values) == 64 {
-				break
-			}
-			end := at.End
-			s.Reset(raw[end:], jsonspan.Structural)
-			if at = s.Skip(); s.Failed() || at.Len() == 0 {
-				break
-			}
-			at.Start, at.End = at.Start+end, at.End+end
+// describeDatabase returns p with the message for an SQLite database.
+func describeDatabase(p problem, from origin) problem {
+	p.Message = "this is an SQLite database, which Pare does not read"
+	if name := agentlog.Database(from.source); name != "" {
+		p.Message = "this is " + name + ", with tables that Pare does not know"
+	}
+	p.hint = "of databases those of opencode and goose are read; pare doctor lists the sessions that it finds"
+	return p
+}
+
+// describeSyntax sets the message, the hint and the offset for text that is not JSON.
+func (p *problem) describeSyntax(err error, from origin, raw []byte, envelope wire.Envelope) {
+	syntax, _ := errors.AsType[*wire.SyntaxError](err)
+	p.Offset = envelope.At + syntax.Offset
+	p.Path = envelope.Pointer + syntax.Pointer
+	p.hint = syntaxHint(raw, syntax)
+	inFile := wire.SyntaxError{
+		Offset:  from.skippedBytes + len(from.prefix) + p.Offset,
+		Pointer: screen.Clip(p.Path, 120),
+		Reason:  syntax.Reason,
+	}
+	p.Message = inFile.Error()
+	description, advice, ok := recognizeForeignInput(err, from, raw)
+	if !ok {
+		return
+	}
+	p.hint = advice
+	p.Message = description
+	if syntax.Offset > 0 {
+		p.Message += " (" + inFile.Error() + ")"
+	}
+}
+
+// describeNotRequest sets the message, the hint and the offset for JSON that is not a request.
+func (p *problem) describeNotRequest(err error, from origin, raw []byte, envelope wire.Envelope) {
+	p.Offset, p.Path = envelope.At, envelope.Pointer
+	description, advice, ok := recognizeForeignInput(err, from, raw)
+	p.hint = cmp.Or(advice, partHint(raw))
+	if p.hint == partOf && from.line > 0 {
+		p.hint = unknownAgent
+	}
+	if req, err := wire.Parse(envelope.Body, wire.Options{}); err == nil {
+		// The request has a different dialect than --as says.
+		dialect := req.Dialect.String()
+		p.hint = "it looks like " + dialect + ": give --as " + dialect + ", or omit it"
+		return
+	}
+	if ok {
+		p.Message = description
+	}
+}
+
+// A reformattedSession is a session file whose lines an editor or jq has changed: objects over
+// several lines, or one list.
+type reformattedSession struct {
+	agent  string
+	filter string // for jq, to restore the lines
+}
+
+// findReformattedSession reports whether raw is such a session file.
+func findReformattedSession(raw []byte) (session reformattedSession, ok bool) {
+	values, isList := leadingValues(raw)
+	if len(values) < 2 {
+		return session, false
+	}
+	spansLines := bytes.IndexByte(raw[values[0].Start:values[0].End], '\n') >= 0
+	if !isList && !spansLines {
+		return session, false
+	}
+	var detector agentlog.Detector
+	for _, value := range values {
+		if raw[value.Start] == '{' {
+			detector.Line(raw[value.Start:value.End])
 		}
 	}
-	if len(values) < 2 || way == "." && bytes.IndexByte(raw[first.Start:first.End], '\n') < 0 {
-		return "", ""
+	format, ok := detector.Format()
+	if !ok || !detector.Settled() {
+		return session, false
 	}
-	var d agentlog.Detector
-	for _, v := range values[:min(len(values), 64)] {
-		if raw[v.Start] == '{' {
-			d.Line(raw[v.Start:v.End])
+	session = reformattedSession{agent: format.Maker(), filter: "."}
+	if isList {
+		session.filter = ".[]"
+	}
+	return session, true
+}
+
+// maxLeadingValues is enough to detect the format of a session.
+const maxLeadingValues = 64
+
+// leadingValues returns the first JSON values of raw, or the first elements if raw is a list.
+func leadingValues(raw []byte) (values []jsonspan.Span, isList bool) {
+	scanner := jsonspan.Borrow(raw, jsonspan.Structural)
+	defer scanner.Return()
+	value := scanner.Skip()
+	if scanner.Failed() || value.Len() == 0 {
+		return nil, false
+	}
+	if raw[value.Start] == '[' {
+		elements := jsonspan.Elements(raw, value)
+		return elements[:min(len(elements), maxLeadingValues)], true
+	}
+	for {
+		values = append(values, value)
+		if len(values) == maxLeadingValues {
+			return values, false
 		}
+		end := value.End
+		scanner.Reset(raw[end:], jsonspan.Structural)
+		value = scanner.Skip()
+		if scanner.Failed() || value.Len() == 0 {
+			return values, false
+		}
+		value.Start += end
+		value.End += end
 	}
-	if f, ok := d.Format(); ok && d.Settled() {
-		return f.Maker(), way
-	}
-	return "", ""
 }
 
 const (

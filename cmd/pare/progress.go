@@ -58,11 +58,11 @@ func startProgress(env *environment, input *source.Input, totals *runTotals) *pr
 }
 
 // print writes outcomes in order. It returns false if standard output cannot be written.
-func (p *progress) print(outs []outcome) bool {
+func (p *progress) print(outcomes []outcome) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := p.out
-	for _, o := range outs {
+	for _, o := range outcomes {
 		p.totals.add(&o)
 		if len(o.out)+len(o.note) > 0 {
 			p.clear()

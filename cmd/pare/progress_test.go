@@ -21,12 +21,12 @@ func TestProgressWaitsForMoreOutput(t *testing.T) {
 	p := start(&environment{stdout: &both, stderr: &both})
 	want := ""
 	for i := range 5000 {
-		o := outcome{out: fmt.Appendf(nil, "%d\n", i)}
+		out := outcome{out: fmt.Appendf(nil, "%d\n", i)}
 		if i%100 == 99 {
-			o.note = []byte("a note\n")
+			out.note = []byte("a note\n")
 		}
-		want += string(o.out) + string(o.note)
-		if !p.print([]outcome{o}) {
+		want += string(out.out) + string(out.note)
+		if !p.print([]outcome{out}) {
 			t.Fatal(p.err)
 		}
 	}

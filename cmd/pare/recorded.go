@@ -71,7 +71,7 @@ func splitSession(l *agentlog.Log) (all []sessionPart, err error) {
 			all = append(all, sessionPart{request: req})
 			continue
 		}
-		rec := buildRecording(req.Transcript(), lines, at)
+		recording := buildRecording(req.Transcript(), lines, at)
 		from := 0
 		for i := 1; i <= thread.Messages(); i++ {
 			if i < thread.Messages() && !compactedBetween(lines, at(i-1), at(i)) {
@@ -81,7 +81,7 @@ func splitSession(l *agentlog.Log) (all []sessionPart, err error) {
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, sessionPart{part, &replay.Recording{Times: rec.Times[from:i], Bills: rec.Bills[from:i]}})
+			all = append(all, sessionPart{part, &replay.Recording{Times: recording.Times[from:i], Bills: recording.Bills[from:i]}})
 			from = i
 		}
 	}
@@ -116,16 +116,16 @@ func compactedBetween(all []recordedLine, from, to int) bool {
 // the reply and its results, so it belongs to the model's last turn before it.
 func buildRecording(t *transcript.Transcript, lines []recordedLine, at func(int) int) *replay.Recording {
 	ms := t.Messages()
-	rec := &replay.Recording{Times: make([]time.Time, len(ms)), Bills: make([]replay.Bill, len(ms))}
+	recording := &replay.Recording{Times: make([]time.Time, len(ms)), Bills: make([]replay.Bill, len(ms))}
 	for i := range ms {
 		n := at(i)
 		if n <= 0 || n >= len(lines) {
 			continue
 		}
-		rec.Times[i] = lines[n].Timestamp
+		recording.Times[i] = lines[n].Timestamp
 		if u := lines[n].Message.Usage; u != nil {
-			rec.Bills[i] = u.toBill()
-			rec.Bills[i].Model, rec.Bills[i].Reply = lines[n].Message.Model, lines[n].Message.ID
+			recording.Bills[i] = u.toBill()
+			recording.Bills[i].Model, recording.Bills[i].Reply = lines[n].Message.Model, lines[n].Message.ID
 		}
 		next := len(lines)
 		if i+1 < len(ms) {
@@ -133,20 +133,20 @@ func buildRecording(t *transcript.Transcript, lines []recordedLine, at func(int)
 		}
 		for k := n; k < next && k < len(lines); k++ {
 			if u := lines[k].Payload.Info.Last; u != nil {
-				assignBill(rec, ms, i, u.toBill())
+				assignBill(recording, ms, i, u.toBill())
 			}
 		}
 	}
-	return rec
+	return recording
 }
 
 // assignBill sets the bill of the model's last turn up to message i.
-func assignBill(rec *replay.Recording, ms []transcript.Message, i int, bill replay.Bill) {
+func assignBill(recording *replay.Recording, ms []transcript.Message, i int, bill replay.Bill) {
 	for i >= 0 && ms[i].Role != transcript.Assistant {
 		i--
 	}
 	for k := i; k >= 0 && ms[k].Turn == ms[i].Turn; k-- {
-		rec.Bills[k] = bill
+		recording.Bills[k] = bill
 	}
 }
 
@@ -161,19 +161,19 @@ func sliceRequest(req *wire.Request, from, to int) (*wire.Request, error) {
 }
 
 // replaySession replays all parts of a session.
-func (r *replayRun) replaySession(style picture.Style, from origin, session sessionFile) (outs []outcome, err error) {
+func (r *replayRun) replaySession(style picture.Style, from origin, session sessionFile) (outcomes []outcome, err error) {
 	parts, err := splitSession(session.Log)
 	if err != nil {
 		return nil, err
 	}
-	how := r.options
+	options := r.options
 	for i, part := range parts {
 		from.isOneOfMany = from.isOneOfMany || len(parts) > 1
 		if len(parts) > 1 {
 			from.thread = fmt.Sprintf("part %d", i+1)
 		}
 		q := *r
-		q.options = how
+		q.options = options
 		q.options.Recording = part.Recording
 		if first := session.First(); q.options.Model == "" && part.request.Model() == "" && first != nil {
 			q.options.Model = first.Model()
@@ -182,9 +182,9 @@ func (r *replayRun) replaySession(style picture.Style, from origin, session sess
 		if err != nil {
 			return nil, err
 		}
-		outs = append(outs, out)
+		outcomes = append(outcomes, out)
 	}
-	return outs, nil
+	return outcomes, nil
 }
 
 // repaired returns the request as it must have been sent, with its recording.
@@ -193,16 +193,16 @@ func (r *replayRun) repaired(req *wire.Request) (*wire.Request, *replay.Recordin
 	if err != nil {
 		return nil, nil, err
 	}
-	out, rec := plan.Result(), r.options.Recording
-	if rec == nil || out == req {
-		return out, rec, nil
+	out, recording := plan.Result(), r.options.Recording
+	if recording == nil || out == req {
+		return out, recording, nil
 	}
 	moved := &replay.Recording{}
 	for i := range out.Transcript().Messages() {
 		var at time.Time
 		var bill replay.Bill
-		if m := wirex.MessageIn(out, req, i); m >= 0 && m < len(rec.Times) {
-			at, bill = rec.Times[m], rec.Bills[m]
+		if m := wirex.MessageIn(out, req, i); m >= 0 && m < len(recording.Times) {
+			at, bill = recording.Times[m], recording.Bills[m]
 		}
 		moved.Times, moved.Bills = append(moved.Times, at), append(moved.Bills, bill)
 	}

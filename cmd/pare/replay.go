@@ -100,9 +100,9 @@ func (c *replayCmd) run(env *environment) int {
 	}
 	t := &reportRun{parsing: parsing{options: opts}, memory: &env.memory, reportTranscript: rep.replayTranscript, reportParts: rep.replaySession, json: c.JSON, hasManyFiles: input.Many(), workedBytes: rep.workedBytes}
 	var all []*replay.Result
-	totals, err := t.run(env, input, c.jobCount(), c.jobCount(), func(o *outcome) {
-		if o.replayed != nil {
-			all = append(all, o.replayed)
+	totals, err := t.run(env, input, c.jobCount(), c.jobCount(), func(out *outcome) {
+		if out.replayed != nil {
+			all = append(all, out.replayed)
 		}
 	})
 	if page != nil && err == nil && input.Clash == nil {
@@ -128,16 +128,16 @@ func (c *replayCmd) run(env *environment) int {
 // policiesForReplay returns the policies that pare trim and pare prune would use with this
 // configuration. It clears all limits, because replay compares limits itself. It modifies conf.
 func (env *environment) policiesForReplay(conf *config.Config, used string) (trim, prune *pare.Policy, err error) {
-	var win config.Window
+	var window config.Window
 	if conf.Window != nil {
-		win = *conf.Window
+		window = *conf.Window
 	}
-	win.Tokens, win.Messages, win.Exchanges, win.Turns, win.Low, win.Cache, win.Cold = 0, 0, 0, 0, config.Mark{}, false, false
+	window.Tokens, window.Messages, window.Exchanges, window.Turns, window.Low, window.Cache, window.Cold = 0, 0, 0, 0, config.Mark{}, false, false
 	conf.Window, conf.Compact, conf.Archive = nil, nil, nil
 	if prune, err = conf.Policy(env.getenv); err != nil {
 		return nil, nil, err
 	}
-	conf.Window = &win
+	conf.Window = &window
 	if trim, err = conf.Policy(env.getenv); err != nil {
 		return nil, nil, err
 	}
@@ -149,18 +149,18 @@ func (env *environment) policiesForReplay(conf *config.Config, used string) (tri
 }
 
 // replayOptions returns the options that the flags select. The error is wrong usage.
-func (c *replayCmd) replayOptions(trim, prune *pare.Policy) (o replay.Options, err error) {
-	if o.Limit, err = parseAmount("--max-tokens", c.MaxTokens); err != nil {
-		return o, err
+func (c *replayCmd) replayOptions(trim, prune *pare.Policy) (options replay.Options, err error) {
+	if options.Limit, err = parseAmount("--max-tokens", c.MaxTokens); err != nil {
+		return options, err
 	}
-	if o.Low, err = parseAmount("--low", c.Low); err != nil {
-		return o, err
+	if options.Low, err = parseAmount("--low", c.Low); err != nil {
+		return options, err
 	}
 	if c.Every < 0 {
-		return o, fmt.Errorf("--every: %d is less than 1", c.Every)
+		return options, fmt.Errorf("--every: %d is less than 1", c.Every)
 	}
-	o.Model, o.Every = c.Model, c.Every
-	o.Life, _ = time.ParseDuration(c.CacheLife) // "" gives zero
+	options.Model, options.Every = c.Model, c.Every
+	options.Life, _ = time.ParseDuration(c.CacheLife) // "" gives zero
 	names := c.Policy
 	if len(names) == 0 {
 		names = []string{replay.Served, "trim", "trim:low", "trim:cache", "prune"}
@@ -169,13 +169,13 @@ func (c *replayCmd) replayOptions(trim, prune *pare.Policy) (o replay.Options, e
 		p, err := replay.ParsePolicy(name, trim, prune)
 		if err != nil {
 			kind, _, _ := strings.Cut(name, ":")
-			return o, hintedError{err, suggest.Sentence(kind, replay.PolicyNames())}
+			return options, hintedError{err, suggest.Sentence(kind, replay.PolicyNames())}
 		}
-		if !slices.ContainsFunc(o.Policies, func(q replay.Policy) bool { return q.Name == p.Name }) {
-			o.Policies = append(o.Policies, p)
+		if !slices.ContainsFunc(options.Policies, func(q replay.Policy) bool { return q.Name == p.Name }) {
+			options.Policies = append(options.Policies, p)
 		}
 	}
-	return o, nil
+	return options, nil
 }
 
 func parseAmount(flag, text string) (replay.Amount, error) {
@@ -198,8 +198,8 @@ func (c *replayCmd) renderTables(all []*replay.Result) string {
 	var parts []string
 	verdict := replay.Judge(all, replay.Served)
 	if len(all) <= maxTables {
-		for _, r := range all {
-			parts = append(parts, table(r))
+		for _, result := range all {
+			parts = append(parts, table(result))
 		}
 	}
 	if len(all) > 1 {
@@ -225,30 +225,30 @@ type replayRun struct {
 }
 
 // replayTranscript replays one transcript.
-func (p *replayRun) replayTranscript(_ picture.Style, from origin, req *wire.Request) (o outcome, err error) {
+func (p *replayRun) replayTranscript(_ picture.Style, from origin, req *wire.Request) (out outcome, err error) {
 	// The request must have been valid when it was sent, so the agent had repaired it.
-	req, rec, err := p.repaired(req)
+	req, recording, err := p.repaired(req)
 	if err != nil {
-		return o, err
+		return out, err
 	}
-	how, size := p.options, int64(len(req.Raw()))
-	how.Recording = rec
-	how.Progress = func(done, of int) { // Progress is called in order, so the shares add up to the size.
+	options, size := p.options, int64(len(req.Raw()))
+	options.Recording = recording
+	options.Progress = func(done, of int) { // Progress is called in order, so the shares add up to the size.
 		p.workedBytes.Add(size*int64(done)/int64(of) - size*int64(done-1)/int64(of))
 	}
-	r, err := replay.Replay(req, how)
+	result, err := replay.Replay(req, options)
 	if err != nil {
-		return o, err
+		return out, err
 	}
-	r.Source = from.String()
+	result.Source = from.String()
 	if p.json {
-		o.out = encodeLine(r)
+		out.out = encodeLine(result)
 	}
 	switch {
-	case r.Requests > 0:
-		o.replayed = r
+	case result.Requests > 0:
+		out.replayed = result
 	case !p.json:
-		o.note = screen.Appendf(nil, "pare: %s: there is no request in it to replay\n", r.Source)
+		out.note = screen.Appendf(nil, "pare: %s: there is no request in it to replay\n", result.Source)
 	}
-	return o, nil
+	return out, nil
 }

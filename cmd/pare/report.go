@@ -120,20 +120,20 @@ func (r *reportRun) reportChunk(chunk source.Chunk) []outcome {
 	case chunk.Agent != agentlog.Auto:
 		return r.reportSessionFile(origin{source: chunk.Source, skippedBytes: chunk.Lead, isOneOfMany: r.hasManyFiles}, chunk)
 	}
-	var outs []outcome
+	var outcomes []outcome
 	for text := range chunk.Texts() {
 		if !text.Blank {
-			outs = append(outs, r.reportText(newOrigin(&chunk, text, r.hasManyFiles), text.Raw)...)
+			outcomes = append(outcomes, r.reportText(newOrigin(&chunk, text, r.hasManyFiles), text.Raw)...)
 		}
 	}
-	return outs
+	return outcomes
 }
 
 // reportSessionFile reports on a session file.
-func (r *reportRun) reportSessionFile(from origin, chunk source.Chunk) (outs []outcome) {
+func (r *reportRun) reportSessionFile(from origin, chunk source.Chunk) (outcomes []outcome) {
 	defer func() {
 		if p := recover(); p != nil {
-			outs = []outcome{r.reportUnreadable(from, newBugProblem(p))}
+			outcomes = []outcome{r.reportUnreadable(from, newBugProblem(p))}
 		}
 	}()
 	defer r.memory.Frugal(len(chunk.Data))()
@@ -145,22 +145,22 @@ func (r *reportRun) reportSessionFile(from origin, chunk source.Chunk) (outs []o
 		return []outcome{r.reportSession(r.style, from, session)}
 	}
 	if r.reportParts != nil {
-		if outs, err = r.reportParts(r.style, from, session); err != nil {
+		if outcomes, err = r.reportParts(r.style, from, session); err != nil {
 			return []outcome{r.reportUnreadable(from, newProblem(err))}
 		}
-		return outs
+		return outcomes
 	}
 	for from, req := range session.sentRequests(from) {
 		out, err := r.reportTranscript(r.style, from, req)
 		if err != nil {
 			out = r.reportUnreadable(from, newProblem(err))
 		}
-		outs = append(outs, out)
+		outcomes = append(outcomes, out)
 	}
-	if outs == nil {
-		outs = []outcome{{note: screen.Appendf(nil, "pare: %s: this session is empty\n", from.String())}}
+	if outcomes == nil {
+		outcomes = []outcome{{note: screen.Appendf(nil, "pare: %s: this session is empty\n", from.String())}}
 	}
-	return outs
+	return outcomes
 }
 
 // reportText reports on one transcript.
@@ -214,11 +214,11 @@ func (r *reportRun) reportUnreadable(from origin, p problem) outcome {
 	if r.answersLines {
 		return outcome{status: statusInvalid, out: p.formatLineError(from)}
 	}
-	o := outcome{status: statusInvalid, note: p.format(from), hint: p.hint}
+	out := outcome{status: statusInvalid, note: p.format(from), hint: p.hint}
 	if r.json {
-		o.out = encodeLine(unreadableJSON{Source: from.source, Line: from.line, Error: p})
+		out.out = encodeLine(unreadableJSON{Source: from.source, Line: from.line, Error: p})
 	}
-	return o
+	return out
 }
 
 // A reportTask is the work of a command that reports on transcripts.

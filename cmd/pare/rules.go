@@ -84,8 +84,8 @@ func (c *rulesCmd) checkConfig(env *environment, conf *config.Config, used strin
 	}
 	v := configVerdict{Source: used, Valid: err == nil, Order: []string{}, Errors: []configProblem{}}
 	if err == nil {
-		for _, r := range conf.Rules() {
-			v.Order = append(v.Order, r.Name)
+		for _, rule := range conf.Rules() {
+			v.Order = append(v.Order, rule.Name)
 		}
 	}
 	var all config.Errors
@@ -109,31 +109,31 @@ func (c *rulesCmd) checkConfig(env *environment, conf *config.Config, used strin
 // listRules returns the rules that run, in their order, and then the other rules.
 func listRules(conf *config.Config) []picture.ListedRule {
 	var list []picture.ListedRule
-	add := func(r pare.Rule, order int) {
-		l := picture.ListedRule{Rule: r.Name, Doc: r.Doc, Order: order, After: trimOptionalMarks(r.After), Before: trimOptionalMarks(r.Before), Options: []string{}}
-		if e, ok := rulelist.Named(r.Name); ok {
+	add := func(rule pare.Rule, order int) {
+		l := picture.ListedRule{Rule: rule.Name, Doc: rule.Doc, Order: order, After: trimOptionalMarks(rule.After), Before: trimOptionalMarks(rule.Before), Options: []string{}}
+		if e, ok := rulelist.Named(rule.Name); ok {
 			l.Options = append(l.Options, e.Fields()...)
 		}
 		list = append(list, l)
 	}
 	running := conf.Rules()
-	for i, r := range running {
-		add(r, i+1)
+	for i, rule := range running {
+		add(rule, i+1)
 	}
 	for _, e := range rulelist.All() {
-		if !slices.ContainsFunc(running, func(r pare.Rule) bool { return r.Name == e.Name }) {
-			if r, err := e.New(nil); err == nil {
-				add(r, 0)
+		if !slices.ContainsFunc(running, func(rule pare.Rule) bool { return rule.Name == e.Name }) {
+			if rule, err := e.New(nil); err == nil {
+				add(rule, 0)
 			}
 		}
 	}
 	for _, e := range conf.Expressions {
-		if !slices.ContainsFunc(running, func(r pare.Rule) bool { return r.Name == e.Name }) {
+		if !slices.ContainsFunc(running, func(rule pare.Rule) bool { return rule.Name == e.Name }) {
 			add(pare.Rule{Name: e.Name, Doc: e.Action + " where " + e.When, After: e.After, Before: e.Before}, 0)
 		}
 	}
 	for _, e := range conf.Constraints {
-		if !slices.ContainsFunc(running, func(r pare.Rule) bool { return r.Name == e.Name }) {
+		if !slices.ContainsFunc(running, func(rule pare.Rule) bool { return rule.Name == e.Name }) {
 			add(pare.Rule{Name: e.Name, Doc: config.ConstraintDoc}, 0)
 		}
 	}

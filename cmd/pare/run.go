@@ -71,17 +71,17 @@ func (c *runCmd) run(env *environment) int {
 		return status
 	}
 	s := serveCmd{Upstream: c.Upstream, NoStore: true, Store: env.getenv("PARE_STORE"), Prune: c.Prune, Cold: c.Cold, configFlags: c.configFlags}
-	o, used, status := s.serverOptions(env, "run")
+	options, used, status := s.serverOptions(env, "run")
 	if status != statusClean {
 		return status
 	}
-	o.Tokens = nil // tokens are for clients on other machines; the agent has none
-	o.OverHTTP = true
-	o.Dialing = env.onDial
-	if err := addRoutes(&o, launch.Routes); err != nil {
+	options.Tokens = nil // tokens are for clients on other machines; the agent has none
+	options.OverHTTP = true
+	options.Dialing = env.onDial
+	if err := addRoutes(&options, launch.Routes); err != nil {
 		return env.fail(err.Error(), "correct the base URL")
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return env.fail(err.Error(), "")
 	}
@@ -91,16 +91,16 @@ func (c *runCmd) run(env *environment) int {
 	if used != "" {
 		screen.Fprintf(env.stderr, "pare: configured by %s\n", used)
 	}
-	server := serve.New(o)
+	server := serve.New(options)
 	if isTerminal(env.stderr) {
-		screen.Fprintf(env.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), server.Page())
+		screen.Fprintf(env.stderr, "pare: the live page is http://%s%s\n", listener.Addr().String(), server.Page())
 	}
 	env.logOutput.hold() // the agent owns the terminal while it runs
 	serve.RedirectLog(env.log)
 	ctx, end := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, l, time.Second, nil) }()
-	status, err = c.startAgent(env, program, launch, "http://"+l.Addr().String())
+	go func() { served <- server.Serve(ctx, listener, time.Second, nil) }()
+	status, err = c.startAgent(env, program, launch, "http://"+listener.Addr().String())
 	end()
 	<-served
 	env.logOutput.release()
@@ -250,15 +250,15 @@ func writeReport(path string, watch *serve.Watch) error {
 	var out []byte
 	all := watch.Last(1 << 30)
 	slices.Reverse(all)
-	for _, r := range all {
-		if !isReportable(r) {
+	for _, record := range all {
+		if !isReportable(record) {
 			continue
 		}
-		out = append(out, encodeLine(r)...)
+		out = append(out, encodeLine(record)...)
 	}
 	return os.WriteFile(path, out, 0o600)
 }
 
-func isReportable(r *proxy.Record) bool {
-	return len(r.Changes) > 0 || r.Healed != "" || r.Tried != "" || r.Status >= 400
+func isReportable(record *proxy.Record) bool {
+	return len(record.Changes) > 0 || record.Healed != "" || record.Tried != "" || record.Status >= 400
 }

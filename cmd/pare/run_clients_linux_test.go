@@ -56,15 +56,15 @@ func (c runClient) start(t *testing.T, d *desert) {
 	if err != nil || len(found) == 0 {
 		t.Skipf("%s is not installed: run scripts/client.sh %s", c.folder, c.folder)
 	}
-	var l net.Listener
-	d.in(func() { l, err = net.Listen("tcp", "127.0.0.1:0") })
+	var listener net.Listener
+	d.in(func() { listener, err = net.Listen("tcp", "127.0.0.1:0") })
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := &http.Server{Handler: &paretest.Mock{}}
-	go server.Serve(l)
+	go server.Serve(listener)
 	defer server.Close()
-	url := "http://" + l.Addr().String()
+	url := "http://" + listener.Addr().String()
 	home, work := t.TempDir(), t.TempDir()
 	for name, text := range c.files {
 		path := filepath.Join(home, name)

@@ -55,15 +55,15 @@ func (c *runCmd) findHosts(env *environment, command agentconf.Command) (*agentc
 
 // addRoutes adds the routes of an agent to the upstreams of a server and removes the vendors'
 // default upstreams. It modifies o.
-func addRoutes(o *serve.Options, routes []agentconf.Route) error {
-	o.OnlyUpstreams = true
+func addRoutes(options *serve.Options, routes []agentconf.Route) error {
+	options.OnlyUpstreams = true
 	for _, r := range routes {
 		u, err := proxy.ParseUpstream(r.Upstream + "=" + r.URL)
 		if err != nil {
 			return err
 		}
 		u.Private = !r.IsVendor // a vendor's host name must not resolve to a private network
-		o.Upstreams[r.Upstream] = u
+		options.Upstreams[r.Upstream] = u
 	}
 	return nil
 }

@@ -59,85 +59,85 @@ configuration again.`
 // serverOptions returns the options of the server and the configuration files that were used. If
 // the status is not statusClean, it has printed an error; command is the command whose help it
 // names.
-func (c *serveCmd) serverOptions(env *environment, command string) (o serve.Options, used string, status int) {
-	o = serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: env.log, Prune: c.Prune, Remember: c.Remember, Hosts: c.Host, Secret: serve.Secrets(env.getenv)}
+func (c *serveCmd) serverOptions(env *environment, command string) (options serve.Options, used string, status int) {
+	options = serve.Options{Upstreams: make(map[string]proxy.Upstream), Version: version(), Log: env.log, Prune: c.Prune, Remember: c.Remember, Hosts: c.Host, Secret: serve.Secrets(env.getenv)}
 	for _, text := range c.Upstream {
 		u, err := proxy.ParseUpstream(text)
 		if err != nil {
-			return o, "", env.failUsage(err, command)
+			return options, "", env.failUsage(err, command)
 		}
-		if _, twice := o.Upstreams[u.Name]; twice {
-			return o, "", env.failUsage(fmt.Errorf("--upstream %s is given twice: requests to it could go to one only", u.Name), command)
+		if _, twice := options.Upstreams[u.Name]; twice {
+			return options, "", env.failUsage(fmt.Errorf("--upstream %s is given twice: requests to it could go to one only", u.Name), command)
 		}
-		o.Upstreams[u.Name] = u
+		options.Upstreams[u.Name] = u
 	}
-	if err := cmp.Or(c.parseMaxBody(&o), checkPositive("--compact-above", c.Compact), checkPositive("--compact-resting", c.Resting)); err != nil {
-		return o, "", env.failUsage(err, command)
+	if err := cmp.Or(c.parseMaxBody(&options), checkPositive("--compact-above", c.Compact), checkPositive("--compact-resting", c.Resting)); err != nil {
+		return options, "", env.failUsage(err, command)
 	}
 	if c.Compact != nil {
-		o.CompactAbove = int64(*c.Compact)
+		options.CompactAbove = int64(*c.Compact)
 	}
 	if c.NoStore && c.Store != env.getenv("PARE_STORE") { // --no-store overrides the environment
-		return o, "", env.failUsage(errors.New("--store and --no-store contradict each other"), command)
+		return options, "", env.failUsage(errors.New("--store and --no-store contradict each other"), command)
 	}
 	if c.NoStore && c.Remember {
-		return o, "", env.failUsage(errors.New("--remember and --no-store contradict each other"), command)
+		return options, "", env.failUsage(errors.New("--remember and --no-store contradict each other"), command)
 	}
-	if used, status = c.configure(env, &o); status != statusClean {
-		return o, used, status
+	if used, status = c.configure(env, &options); status != statusClean {
+		return options, used, status
 	}
 	var err error
-	if o.Tokens, err = c.readTokens(env); err != nil {
-		return o, used, env.failUsage(err, command)
+	if options.Tokens, err = c.readTokens(env); err != nil {
+		return options, used, env.failUsage(err, command)
 	}
-	return o, used, statusClean
+	return options, used, statusClean
 }
 
 func (c *serveCmd) run(env *environment) int {
-	o, used, status := c.serverOptions(env, "serve")
+	options, used, status := c.serverOptions(env, "serve")
 	if status != statusClean {
 		return status
 	}
-	c.requiresToken = len(o.Tokens) > 0
+	c.requiresToken = len(options.Tokens) > 0
 	var err error
-	if o.Traces, err = serve.NewTraces(env.getenv, o.Log); err != nil {
+	if options.Traces, err = serve.NewTraces(env.getenv, options.Log); err != nil {
 		return env.failUsage(err, "serve")
 	}
-	if o.Traces != nil {
-		defer o.Traces.Close()
+	if options.Traces != nil {
+		defer options.Traces.Close()
 	}
-	note, err := c.openStore(env, &o)
+	note, err := c.openStore(env, &options)
 	if err != nil {
 		return env.fail(err.Error(), "name another one with --store, or give --no-store")
 	}
-	if o.Store != nil {
-		defer o.Store.Close()
+	if options.Store != nil {
+		defer options.Store.Close()
 	}
-	upkeep, err := c.startCompaction(o)
+	upkeep, err := c.startCompaction(options)
 	if err != nil {
 		return env.fail(err.Error(), "omit --compact-above and --compact-resting, or name a store with --store")
 	}
 	defer upkeep()
-	l, err := serve.Listen(normalizeAddress(c.Listen), env.getenv)
+	listener, err := serve.Listen(normalizeAddress(c.Listen), env.getenv)
 	if err != nil {
 		return env.fail(err.Error(), listenHint(err))
 	}
-	if !serve.Local(l.Addr()) && len(o.Tokens) == 0 {
-		l.Close()
-		return env.fail("other machines can reach "+l.Addr().String()+", and no token is required",
+	if !serve.Local(listener.Addr()) && len(options.Tokens) == 0 {
+		listener.Close()
+		return env.fail("other machines can reach "+listener.Addr().String()+", and no token is required",
 			"listen on 127.0.0.1, or give --token-file FILE or PARE_TOKENS")
 	}
 	// From here on, signals shut the server down gracefully.
 	ctx, cut, done := env.notifyShutdown()
 	defer done()
 	serve.Steady(env.getenv, env.log)
-	s := serve.New(o)
-	env.printListening(l.Addr())
-	if serve.Local(l.Addr()) {
-		printExports(env, l.Addr())
+	s := serve.New(options)
+	env.printListening(listener.Addr())
+	if serve.Local(listener.Addr()) {
+		printExports(env, listener.Addr())
 	}
 	if isTerminal(env.stderr) || !c.requiresToken { // the address contains a token that is valid for this run
-		screen.Fprintf(env.stderr, "pare: the live page is http://%s%s\n", l.Addr().String(), s.Page())
+		screen.Fprintf(env.stderr, "pare: the live page is http://%s%s\n", listener.Addr().String(), s.Page())
 	}
 	if used != "" {
 		screen.Fprintf(env.stderr, "pare: configured by %s\n", used)
@@ -148,7 +148,7 @@ func (c *serveCmd) run(env *environment) int {
 	if s.Remembers() {
 		screen.Fprintf(env.stderr, "pare: conversations are remembered, with their replies: pare session list shows them\n")
 	}
-	return c.serve(ctx, cut, env, s, l)
+	return c.serve(ctx, cut, env, s, listener)
 }
 
 // printExports prints the variables that point clients at the server.
@@ -159,7 +159,7 @@ func printExports(env *environment, a net.Addr) {
 }
 
 // serve serves until a signal arrives, and reloads the configuration on SIGHUP.
-func (c *serveCmd) serve(ctx context.Context, cut <-chan struct{}, env *environment, s *serve.Server, l net.Listener) int {
+func (c *serveCmd) serve(ctx context.Context, cut <-chan struct{}, env *environment, s *serve.Server, listener net.Listener) int {
 	again := make(chan os.Signal, 1)
 	signal.Notify(again, syscall.SIGHUP)
 	defer signal.Stop(again)
@@ -173,7 +173,7 @@ func (c *serveCmd) serve(ctx context.Context, cut <-chan struct{}, env *environm
 			}
 		}
 	}()
-	if err := s.Serve(ctx, l, c.Grace, cut); err != nil {
+	if err := s.Serve(ctx, listener, c.Grace, cut); err != nil {
 		return env.fail(err.Error(), "")
 	}
 	return statusClean
@@ -181,9 +181,9 @@ func (c *serveCmd) serve(ctx context.Context, cut <-chan struct{}, env *environm
 
 // reloadConfig reads the configuration and the tokens again. After an error the old ones stay.
 func (c *serveCmd) reloadConfig(env *environment, s *serve.Server) {
-	var o serve.Options
+	var options serve.Options
 	const stays = "the configuration and the tokens stay as they were"
-	if _, status := c.configure(env, &o); status != statusClean {
+	if _, status := c.configure(env, &options); status != statusClean {
 		screen.Fprintf(env.stderr, "pare: %s\n", stays) // configure has printed the reason
 		return
 	}
@@ -195,17 +195,17 @@ func (c *serveCmd) reloadConfig(env *environment, s *serve.Server) {
 		env.fail(err.Error(), stays)
 		return
 	}
-	s.Set(o.Settings)
+	s.Set(options.Settings)
 	s.SetTokens(tokens)
 	screen.Fprintf(env.stderr, "pare: the configuration was read again\n")
 }
 
 // parseMaxBody sets the limit of --max-body in options.
-func (c *serveCmd) parseMaxBody(o *serve.Options) (err error) {
+func (c *serveCmd) parseMaxBody(options *serve.Options) (err error) {
 	if c.MaxBody == "" {
 		return nil
 	}
-	if o.MaxBody, err = source.ParseSize(c.MaxBody); err != nil {
+	if options.MaxBody, err = source.ParseSize(c.MaxBody); err != nil {
 		return fmt.Errorf("--max-body: %w", err)
 	}
 	return nil
@@ -213,7 +213,7 @@ func (c *serveCmd) parseMaxBody(o *serve.Options) (err error) {
 
 // configure reads the configuration into options, and returns the files that were used. If the
 // status is not statusClean, it has printed an error.
-func (c *serveCmd) configure(env *environment, o *serve.Options) (used string, status int) {
+func (c *serveCmd) configure(env *environment, options *serve.Options) (used string, status int) {
 	conf, used, status := c.load(env, true)
 	if status != statusClean {
 		return used, status
@@ -226,7 +226,7 @@ func (c *serveCmd) configure(env *environment, o *serve.Options) (used string, s
 		env.log.Warn("--prune changes what comes before what the provider has cached, which costs more than it saves: --cold cuts when that is free")
 	}
 	var err error
-	if o.Settings, err = serve.Load(conf, env.getenv); err != nil {
+	if options.Settings, err = serve.Load(conf, env.getenv); err != nil {
 		return used, env.failConfig(used, err)
 	}
 	return used, statusClean
@@ -234,7 +234,7 @@ func (c *serveCmd) configure(env *environment, o *serve.Options) (used string, s
 
 // openStore opens the store. If the default store cannot be opened, the server runs without one and
 // a note explains it.
-func (c *serveCmd) openStore(env *environment, o *serve.Options) (note string, err error) {
+func (c *serveCmd) openStore(env *environment, options *serve.Options) (note string, err error) {
 	if c.NoStore {
 		return "", nil
 	}
@@ -246,7 +246,7 @@ func (c *serveCmd) openStore(env *environment, o *serve.Options) (note string, e
 		}
 		dsn = filepath.Join(folder, "pare.db")
 	}
-	o.Store, err = serve.OpenStore(context.Background(), dsn)
+	options.Store, err = serve.OpenStore(context.Background(), dsn)
 	if err != nil && c.Store == "" {
 		return "no sessions are kept: " + err.Error(), nil
 	}

@@ -10,15 +10,15 @@ import (
 
 // startCompaction starts to compact large sessions in the background, if that is requested. The
 // returned function stops it.
-func (c *serveCmd) startCompaction(o serve.Options) (func(), error) {
+func (c *serveCmd) startCompaction(options serve.Options) (func(), error) {
 	switch {
 	case c.Compact == nil && c.Resting == nil:
 		return func() {}, nil
-	case o.Store == nil:
+	case options.Store == nil:
 		return nil, errors.New("--compact-above and --compact-resting need a store")
 	}
-	by := o.Settings.Compactor(o.Store.Memory())
-	r, err := background.Start(context.Background(), o.Store, c.Store, background.Options{Above: int64(valueOrZero(c.Compact)), Resting: int64(valueOrZero(c.Resting)), Compactor: by, Log: o.Log})
+	by := options.Settings.Compactor(options.Store.Memory())
+	r, err := background.Start(context.Background(), options.Store, c.Store, background.Options{Above: int64(valueOrZero(c.Compact)), Resting: int64(valueOrZero(c.Resting)), Compactor: by, Log: options.Log})
 	if err != nil {
 		return nil, err
 	}

@@ -59,11 +59,11 @@ func effective(t *testing.T, args []string) string {
 	if _, err := buildParser(g, env, nil).Parse(slices.Concat([]string{"serve"}, args)); err != nil {
 		t.Fatal(err)
 	}
-	o, _, status := g.Serve.serverOptions(env, "serve")
+	options, _, status := g.Serve.serverOptions(env, "serve")
 	if status != statusClean {
 		t.Fatal(errs)
 	}
-	policy := o.Settings.Policy
+	policy := options.Settings.Policy
 	if policy.Window.Priority != nil || policy.Window.Cache != nil || policy.Compact != nil || policy.Repair.Stub != nil {
 		t.Fatal("there is more in a policy than this test compares")
 	}
@@ -78,5 +78,5 @@ func effective(t *testing.T, args []string) string {
 	above := valueOrZero(g.Serve.Compact)
 	g.Serve.Compact, g.Serve.Resting = nil, nil
 	return fmt.Sprintf("%+v, compact above %d\n%+v %+v %+v\noff %v, rules %v, archive %v\nprune %v, body %d, hosts %v, tokens %v, upstreams %v",
-		g.Serve, above, *policy.Window, policy.Check, policy.ProviderEdits, policy.Off, rules, policy.Archive, o.Prune, o.MaxBody, o.Hosts, o.Tokens, o.Upstreams)
+		g.Serve, above, *policy.Window, policy.Check, policy.ProviderEdits, policy.Off, rules, policy.Archive, options.Prune, options.MaxBody, options.Hosts, options.Tokens, options.Upstreams)
 }

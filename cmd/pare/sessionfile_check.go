@@ -24,26 +24,26 @@ type sessionCheckResult struct {
 // checkSession checks a session file. Only findings that keep the session from being resumed
 // completely affect the status.
 func (c *checkCmd) checkSession(style picture.Style, from origin, session sessionFile) (out outcome) {
-	found := session.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
-	for _, f := range found {
-		if f.Effect == agentlog.Refused {
+	findings := session.Check(wire.CheckOptions{Strict: c.Strict, Advice: c.Advice})
+	for _, finding := range findings {
+		if finding.Effect == agentlog.Refused {
 			out.status = statusFindings
-			out.rules = append(out.rules, f.Rule)
+			out.rules = append(out.rules, finding.Rule)
 		}
 	}
 	n := session.counts()
 	dialect, profile := session.dialectAndProfile(wire.Options{Profile: c.Profile, Model: c.Model})
 	switch {
 	case c.JSON:
-		r := sessionCheckResult{from.source, from.line, session.Format.String(), dialect, profile, n, append([]agentlog.Finding{}, found...), nil}
+		r := sessionCheckResult{from.source, from.line, session.Format.String(), dialect, profile, n, append([]agentlog.Finding{}, findings...), nil}
 		if c.Pairs {
 			r.Pairs = session.listPairs()
 		}
 		out.out = encodeLine(r)
-	case len(found) > 0:
-		out.out = style.RenderSession(from.sessionName(), session.Stored, found)
+	case len(findings) > 0:
+		out.out = style.RenderSession(from.sessionName(), session.Stored, findings)
 		if !from.isOneOfMany && from.source != source.Stdin {
-			out.note = screen.Appendf(nil, "%s\n", formatSessionRemedy(session.Remedy(found), from.source))
+			out.note = screen.Appendf(nil, "%s\n", formatSessionRemedy(session.Remedy(findings), from.source))
 		}
 	case !from.isOneOfMany:
 		out.note = screen.Appendf(nil, "%s: clean (a session of %s, profile %s, %s)\n", from.String(), session.Format.Maker(), profile, n)

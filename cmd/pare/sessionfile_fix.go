@@ -24,40 +24,40 @@ type sessionRepair struct {
 // changeSessionFile changes the session file in a chunk and adds its outcomes to b.
 func (c *changer) changeSessionFile(chunk source.Chunk, b *batch) {
 	from := origin{source: chunk.Source, skippedBytes: chunk.Lead, isOneOfMany: c.hasManyFiles}
-	o := func() (o outcome) {
+	out := func() (out outcome) {
 		// A bug that one file triggers must not cost the other files.
 		defer func() {
 			if p := recover(); p != nil {
-				o = c.reportUnchanged(from, chunk.Data, newBugProblem(p))
+				out = c.reportUnchanged(from, chunk.Data, newBugProblem(p))
 			}
 		}()
 		defer c.memory.Frugal(len(chunk.Data))()
 		return c.changeSession(from, chunk, b)
 	}()
-	if chunk.Lead > 0 && !o.dropsByteOrderMark {
+	if chunk.Lead > 0 && !out.dropsByteOrderMark {
 		b.outs = append(b.outs, c.newGap(chunk.Mark()))
 	}
-	b.outs = append(b.outs, o)
+	b.outs = append(b.outs, out)
 }
 
 // changeSession repairs one session file. It modifies b.
-func (c *changer) changeSession(from origin, chunk source.Chunk, b *batch) (o outcome) {
+func (c *changer) changeSession(from origin, chunk source.Chunk, b *batch) (out outcome) {
 	if c.planSession != nil {
 		return c.shortenSession(from, chunk, b)
 	}
 	if c.isOff {
-		if o.bytesBefore, o.bytesAfter = len(chunk.Data), len(chunk.Data); !c.dryRun {
-			o.out = chunk.Data
+		if out.bytesBefore, out.bytesAfter = len(chunk.Data), len(chunk.Data); !c.dryRun {
+			out.out = chunk.Data
 		}
-		return o
+		return out
 	}
 	session, err := readSession(chunk, c.options)
 	if err != nil {
 		return c.reportUnreadable(from, newProblem(err))
 	}
-	how := c.sessionRepair.Options
-	how.Profile, how.Model = c.options.Profile, c.options.Model
-	fixed, err := session.Fix(how)
+	options := c.sessionRepair.Options
+	options.Profile, options.Model = c.options.Profile, c.options.Model
+	fixed, err := session.Fix(options)
 	switch {
 	case errors.Is(err, agentlog.ErrAppendOnly):
 		return c.reportUnreadable(from, newProblem(hintedError{fmt.Errorf("--append-only: the format of %s cannot hold what has to be repaired here beside the original lines", session.Format.Maker()),
@@ -65,35 +65,35 @@ func (c *changer) changeSession(from origin, chunk source.Chunk, b *batch) (o ou
 	case err != nil:
 		return c.reportUnchanged(from, chunk.Data, newProblem(err))
 	}
-	o.bytesBefore, o.bytesAfter = len(session.Raw()), len(fixed.Raw)
-	if o.dropsByteOrderMark = fixed.RemovedMark; o.dropsByteOrderMark {
-		o.bytesBefore += chunk.Lead
+	out.bytesBefore, out.bytesAfter = len(session.Raw()), len(fixed.Raw)
+	if out.dropsByteOrderMark = fixed.RemovedMark; out.dropsByteOrderMark {
+		out.bytesBefore += chunk.Lead
 	}
 	files := session.Replacements(fixed) // the written files decide whether the session has changed
-	o.isChanged = len(files) > 0
-	if why := c.checkBusy(session); o.isChanged && why != nil {
+	out.isChanged = len(files) > 0
+	if why := c.checkBusy(session); out.isChanged && why != nil {
 		return c.reportBusy(from, chunk.Data, why)
 	}
-	for _, ch := range fixed.Changes {
-		o.rules = append(o.rules, ch.Rule)
+	for _, change := range fixed.Changes {
+		out.rules = append(out.rules, change.Rule)
 	}
 	if agentlog.Broken(fixed.Remaining) {
-		o.status = statusFindings
+		out.status = statusFindings
 	}
 	if c.dryRun {
-		o.out = c.renderSessionPlan(from, session, fixed)
-		return o
+		out.out = c.renderSessionPlan(from, session, fixed)
+		return out
 	}
 	if len(fixed.Remaining) > 0 {
-		o.note = c.formatRemainingInSession(from, session, fixed.Remaining)
+		out.note = c.formatRemainingInSession(from, session, fixed.Remaining)
 	}
-	o.receipt = c.buildSessionReceipt(from, fixed.Changes)
+	out.receipt = c.buildSessionReceipt(from, fixed.Changes)
 	if c.inPlace {
-		b.Session = prepareReplacements(chunk, files, how.AppendOnly)
-		return o
+		b.Session = prepareReplacements(chunk, files, options.AppendOnly)
+		return out
 	}
-	o.out = fixed.Raw
-	return o
+	out.out = fixed.Raw
+	return out
 }
 
 // prepareReplacements returns the files of a session, compressed as they were. A repair keeps the
@@ -146,10 +146,10 @@ func (c *changer) formatRemainingInSession(from origin, session sessionFile, lef
 	}
 	var b bytes.Buffer
 	screen.Fprintf(&b, "pare: %s: %s cannot be fixed; lines are those of the result\n", from.String(), plural(len(left), "finding"))
-	for _, f := range left {
-		c.noteStyle.WriteLocation(&b, from.sessionName(), f)
-		c.noteStyle.WriteMeaning(&b, f.Finding, true, false)
-		c.noteStyle.WriteAdvice(&b, f)
+	for _, finding := range left {
+		c.noteStyle.WriteLocation(&b, from.sessionName(), finding)
+		c.noteStyle.WriteMeaning(&b, finding.Finding, true, false)
+		c.noteStyle.WriteAdvice(&b, finding)
 	}
 	return b.Bytes()
 }
@@ -163,11 +163,11 @@ type sessionReceiptLine struct {
 // buildSessionReceipt returns the changes as JSON lines, or nil without --receipt.
 func (c *changer) buildSessionReceipt(from origin, changes []agentlog.Change) jsonLines {
 	var all jsonLines
-	for _, ch := range changes {
+	for _, change := range changes {
 		if !c.wantsReceipts {
 			break
 		}
-		r := sessionReceiptLine{Change: ch}
+		r := sessionReceiptLine{Change: change}
 		if from.isOneOfMany {
 			r.Source = from.source
 		}
@@ -212,10 +212,10 @@ func (c *changer) renderSessionPlan(from origin, session sessionFile, fixed *age
 	}
 	if len(fixed.Remaining) > 0 {
 		screen.Fprintf(&b, "\n%s\n", c.style.Paint.Bold("cannot be fixed; lines are those of the result"))
-		for _, f := range fixed.Remaining {
-			c.style.WriteLocation(&b, from.sessionName(), f)
-			c.style.WriteMeaning(&b, f.Finding, true, false)
-			c.style.WriteAdvice(&b, f)
+		for _, finding := range fixed.Remaining {
+			c.style.WriteLocation(&b, from.sessionName(), finding)
+			c.style.WriteMeaning(&b, finding.Finding, true, false)
+			c.style.WriteAdvice(&b, finding)
 		}
 	}
 	b.WriteByte('\n')
@@ -226,8 +226,8 @@ func (c *changer) renderSessionPlan(from origin, session sessionFile, fixed *age
 // bytes of all changes and these sum up to the difference in the file size.
 func countSurroundingBytes(session sessionFile, fixed *agentlog.Fixed) int {
 	n := len(fixed.Raw) - len(session.Raw())
-	for _, c := range fixed.Changes {
-		n -= c.Bytes
+	for _, change := range fixed.Changes {
+		n -= change.Bytes
 	}
 	if len(fixed.Changes) == 0 || len(fixed.Files) > 0 {
 		return 0
@@ -236,9 +236,9 @@ func countSurroundingBytes(session sessionFile, fixed *agentlog.Fixed) int {
 }
 
 // sortLine returns the line of a change. A new line is sorted last.
-func sortLine(c agentlog.Change) int {
-	if c.Line == 0 {
+func sortLine(change agentlog.Change) int {
+	if change.Line == 0 {
 		return 1 << 62
 	}
-	return c.Line
+	return change.Line
 }

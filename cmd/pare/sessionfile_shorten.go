@@ -65,65 +65,65 @@ func (c *changer) addThreadSize(size *picture.Size, thread *agentlog.Thread, pla
 }
 
 // shortenSession shortens one session file. It modifies b.
-func (c *changer) shortenSession(from origin, chunk source.Chunk, b *batch) (o outcome) {
+func (c *changer) shortenSession(from origin, chunk source.Chunk, b *batch) (out outcome) {
 	session, err := readSession(chunk, c.options)
 	if err != nil {
 		return c.reportUnreadable(from, newProblem(err))
 	}
-	how := c.sessionRepair.Options
-	how.Profile, how.Model = c.options.Profile, c.options.Model
-	s, err := c.shortenThreads(session, how)
+	options := c.sessionRepair.Options
+	options.Profile, options.Model = c.options.Profile, c.options.Model
+	s, err := c.shortenThreads(session, options)
 	switch {
 	case errors.Is(err, agentlog.ErrShorten):
 		return c.reportUnreadable(from, newProblem(newShortenError(c.command, chunk.Agent)))
 	case err != nil:
 		return c.reportPlanError(from, chunk.Data, err)
 	}
-	o.bytesBefore, o.bytesAfter = len(session.Raw()), len(s.Raw)
+	out.bytesBefore, out.bytesAfter = len(session.Raw()), len(s.Raw)
 	if c.countTokens != nil && !(c.json && !c.dryRun) {
-		o.size = &s.size
+		out.size = &s.size
 	}
-	if o.dropsByteOrderMark = s.RemovedMark; o.dropsByteOrderMark {
-		o.bytesBefore += chunk.Lead
+	if out.dropsByteOrderMark = s.RemovedMark; out.dropsByteOrderMark {
+		out.bytesBefore += chunk.Lead
 	}
 	files := session.Replacements(s.Fixed)
-	o.isChanged = len(files) > 0
-	if why := c.checkBusy(session); o.isChanged && why != nil {
+	out.isChanged = len(files) > 0
+	if why := c.checkBusy(session); out.isChanged && why != nil {
 		return c.reportBusy(from, chunk.Data, why)
 	}
-	for _, ch := range s.Changes {
-		o.rules = append(o.rules, ch.Rule)
+	for _, change := range s.Changes {
+		out.rules = append(out.rules, change.Rule)
 	}
 	if agentlog.Broken(s.Remaining) {
-		o.status = statusFindings
+		out.status = statusFindings
 	}
 	for _, plan := range s.plans {
 		if why := findSkipReason(plan); why != "" {
-			o.note = append(o.note, c.formatSkipped(from, why)...)
+			out.note = append(out.note, c.formatSkipped(from, why)...)
 		}
 		if why := findSummaryFailure(plan); why != "" {
-			o.note = append(o.note, c.formatUnsummarized(from, why)...)
+			out.note = append(out.note, c.formatUnsummarized(from, why)...)
 		}
 	}
 	if c.dryRun {
-		o.out = c.renderSessionPlan(from, session, s.Fixed)
-		return o
+		out.out = c.renderSessionPlan(from, session, s.Fixed)
+		return out
 	}
 	if len(s.Remaining) > 0 {
-		o.note = append(o.note, c.formatRemainingInSession(from, session, s.Remaining)...)
+		out.note = append(out.note, c.formatRemainingInSession(from, session, s.Remaining)...)
 	}
-	o.receipt = c.buildSessionReceipt(from, s.Changes)
+	out.receipt = c.buildSessionReceipt(from, s.Changes)
 	for _, plan := range s.plans {
 		if c.archive != "" {
-			o.archive = append(o.archive, buildArchiveLines(from, plan.Archive(), plan.Conserved().Items > 0)...)
+			out.archive = append(out.archive, buildArchiveLines(from, plan.Archive(), plan.Conserved().Items > 0)...)
 		}
 	}
 	if c.inPlace {
 		b.Session = prepareReplacements(chunk, files, true)
-		return o
+		return out
 	}
-	o.out = s.Raw
-	return o
+	out.out = s.Raw
+	return out
 }
 
 // newShortenError returns the error for a format that cannot be shortened.

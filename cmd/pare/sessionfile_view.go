@@ -39,8 +39,8 @@ func (v *viewRun) sessionThreads(chunk source.Chunk) ([]*shownThread, error) {
 	case len(sent) > 1:
 		return nil, hintedError{fmt.Errorf("it holds %d sessions", len(sent)), "a page shows one: " + threadHint(chosen)}
 	}
-	found := session.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})
-	var all []*shownThread
+	findings := session.Check(wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})
+	var threads []*shownThread
 	for i, thread := range chosen {
 		s := &shownThread{from: origin{source: v.Path, skippedBytes: chunk.Lead}, req: thread.Stored(), lineOf: session.Lines(thread), notes: session.Notes(thread), title: session.Title(), agent: session.Format.Maker()}
 		switch {
@@ -52,17 +52,17 @@ func (v *viewRun) sessionThreads(chunk source.Chunk) ([]*shownThread, error) {
 		if len(chosen) > 1 || v.Thread != "" {
 			s.from.thread = thread.Name
 		}
-		for _, f := range found {
-			if f.Of() == thread || f.Of() == nil && i == 0 {
-				s.findings = append(s.findings, f.Finding)
+		for _, finding := range findings {
+			if finding.Of() == thread || finding.Of() == nil && i == 0 {
+				s.findings = append(s.findings, finding.Finding)
 			}
 		}
-		all = append(all, s)
+		threads = append(threads, s)
 	}
 	if v.Thread == "" {
-		all = append(all, v.readSubAgents(chunk)...)
+		threads = append(threads, v.readSubAgents(chunk)...)
 	}
-	return all, v.addFileChanges(session, all[0])
+	return threads, v.addFileChanges(session, threads[0])
 }
 
 // addFileChanges adds the changes of pare fix to thread that do not concern messages: links, line
@@ -80,19 +80,19 @@ func (v *viewRun) addFileChanges(session sessionFile, s *shownThread) error {
 		return err
 	}
 	told := make(map[string]int)
-	for _, c := range plan.Changes() {
-		told[c.Rule]++
+	for _, change := range plan.Changes() {
+		told[change.Rule]++
 	}
-	for _, c := range fixed.Changes {
-		if told[c.Rule]--; told[c.Rule] < 0 {
-			s.fileChanges = append(s.fileChanges, c)
+	for _, change := range fixed.Changes {
+		if told[change.Rule]--; told[change.Rule] < 0 {
+			s.fileChanges = append(s.fileChanges, change)
 		}
 	}
 	return nil
 }
 
 // readSubAgents returns the threads that Claude Code keeps in separate files next to the session.
-func (v *viewRun) readSubAgents(chunk source.Chunk) (all []*shownThread) {
+func (v *viewRun) readSubAgents(chunk source.Chunk) (threads []*shownThread) {
 	const most, large = 50, 32 << 20
 	base, found := strings.CutSuffix(v.Path, ".jsonl")
 	if chunk.Agent != agentlog.ClaudeCode || !found {
@@ -113,9 +113,9 @@ func (v *viewRun) readSubAgents(chunk source.Chunk) (all []*shownThread) {
 		}
 		thread := l.Threads[0]
 		from := origin{source: name, thread: strings.TrimSuffix(filepath.Base(name), ".jsonl")}
-		all = append(all, &shownThread{from: from, req: thread.Stored(), lineOf: l.Lines(thread), notes: l.Notes(thread), label: "sub-agent"})
+		threads = append(threads, &shownThread{from: from, req: thread.Stored(), lineOf: l.Lines(thread), notes: l.Notes(thread), label: "sub-agent"})
 	}
-	return all
+	return threads
 }
 
 // findThread returns the thread with a name, which may omit the prefix.
@@ -142,24 +142,24 @@ func threadHint(all []*agentlog.Thread) string {
 }
 
 // buildPage returns one page for several threads. The first one is the thread that is sent.
-func buildPage(all []*shownThread) *ui.Page {
-	p := all[0].page()
-	if len(all) == 1 {
-		return p
+func buildPage(threads []*shownThread) *ui.Page {
+	page := threads[0].page()
+	if len(threads) == 1 {
+		return page
 	}
-	p.Source, p.Thread = origin{source: all[0].from.source}.String(), all[0].from.thread
-	for _, s := range all[1:] {
-		p.Others = append(p.Others, ui.Thread{Name: s.from.thread, What: s.label, Side: s.page().Before})
+	page.Source, page.Thread = origin{source: threads[0].from.source}.String(), threads[0].from.thread
+	for _, s := range threads[1:] {
+		page.Others = append(page.Others, ui.Thread{Name: s.from.thread, What: s.label, Side: s.page().Before})
 	}
-	return p
+	return page
 }
 
-func formatOtherThreads(style picture.Style, all []*shownThread) []byte {
-	if len(all) < 2 {
+func formatOtherThreads(style picture.Style, threads []*shownThread) []byte {
+	if len(threads) < 2 {
 		return nil
 	}
 	var names []string
-	for _, s := range all[1:] {
+	for _, s := range threads[1:] {
 		names = append(names, fmt.Sprintf("%s (%s)", screen.QuoteWord(s.from.thread), plural(len(s.req.Transcript().Messages()), "message")))
 	}
 	return screen.Appendf(nil, "\n%s\n", style.Paint.Faint("not sent: "+strings.Join(names, ", ")+"; --thread NAME shows it"))

@@ -132,10 +132,10 @@ func (s *shortener) answerClaudeHook(in []byte) (string, error) {
 		return "", errors.New("the event on standard input is no PostToolUse")
 	}
 	var edits []jsonspan.Edit
-	err := forEachText(event.Response, func(at jsonspan.Span, said string) error {
+	err := forEachText(event.Response, func(span jsonspan.Span, said string) error {
 		text, err := s.shortenText(event.Tool, event.Input, said)
 		if err == nil && text != said {
-			edits = append(edits, jsonspan.Edit{Span: at, New: jsonspan.AppendQuote(nil, text)})
+			edits = append(edits, jsonspan.Edit{Span: span, New: jsonspan.AppendQuote(nil, text)})
 		}
 		return err
 	})

@@ -91,21 +91,21 @@ func (c *splitCmd) writeParts(env *environment) error {
 		if part.name == "" || part.body == nil {
 			continue
 		}
-		d, err := newDraft(env, part.name)
+		draft, err := newDraft(env, part.name)
 		if err != nil {
 			return err
 		}
-		defer d.Discard() // does nothing after Commit
-		if _, err := d.Write(part.body); err != nil {
+		defer draft.Discard() // does nothing after Commit
+		if _, err := draft.Write(part.body); err != nil {
 			return err
 		}
-		if err := d.Close(); err != nil {
+		if err := draft.Close(); err != nil {
 			return err
 		}
-		drafts = append(drafts, d)
+		drafts = append(drafts, draft)
 	}
-	for _, d := range drafts {
-		if err := d.Commit(); err != nil {
+	for _, draft := range drafts {
+		if err := draft.Commit(); err != nil {
 			return err
 		}
 	}

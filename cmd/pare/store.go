@@ -177,12 +177,12 @@ func resolveEntryID(ctx context.Context, db *store.Store, key store.Key, name st
 		return name, nil
 	}
 	id, byNumber := name, false
-	err = db.Export(ctx, key, store.Export{All: true}, func(e store.Entry) error {
+	err = db.Export(ctx, key, store.Export{All: true}, func(entry store.Entry) error {
 		switch {
-		case e.ID == name: // an id may look like a number
+		case entry.ID == name: // an id may look like a number
 			id, byNumber = name, true
-		case int64(e.Seq) == seq && !byNumber:
-			id = e.ID
+		case int64(entry.Seq) == seq && !byNumber:
+			id = entry.ID
 		}
 		return nil
 	})
@@ -208,21 +208,21 @@ const idMarker = "\x00"
 
 // markSessionID marks a session id that begins with a dash, as the Claude Agent SDK creates them:
 // an argument that is not the name of a flag and is the id of an existing session.
-func (env *environment) markSessionID(p *kong.Kong, args []string) []string {
+func (env *environment) markSessionID(parser *kong.Kong, args []string) []string {
 	if len(args) < 3 || args[0] != "session" {
 		return args
 	}
-	p.Stdout, p.Stderr, p.Exit = io.Discard, io.Discard, func(int) {}
+	parser.Stdout, parser.Stderr, parser.Exit = io.Discard, io.Discard, func(int) {}
 	for i, arg := range args {
 		if arg == "--" {
 			break
 		}
-		if len(arg) < 2 || arg[0] != '-' || isFlag(p, arg) {
+		if len(arg) < 2 || arg[0] != '-' || isFlag(parser, arg) {
 			continue
 		}
 		marked := slices.Clone(args)
 		marked[i] = idMarker + arg
-		ctx, err := p.Parse(marked)
+		ctx, err := parser.Parse(marked)
 		if err != nil || ctx.Selected() == nil {
 			continue
 		}
@@ -240,10 +240,10 @@ func (env *environment) markSessionID(p *kong.Kong, args []string) []string {
 }
 
 // isFlag reports whether an argument is the full name of a flag, with or without a value.
-func isFlag(p *kong.Kong, arg string) bool {
+func isFlag(parser *kong.Kong, arg string) bool {
 	name, _, _ := strings.Cut(arg, "=")
 	found := false
-	kong.Visit(p.Model, func(node kong.Visitable, next kong.Next) error {
+	kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
 		if f, ok := node.(*kong.Flag); ok {
 			found = found || "--"+f.Name == name || f.Short != 0 && "-"+string(f.Short) == name
 		}

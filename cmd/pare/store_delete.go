@@ -61,13 +61,13 @@ func (c *sessionDeleteCmd) exportFirst(ctx context.Context, env *environment, db
 	if _, err := os.Lstat(c.Keep); err == nil {
 		return hintedError{fmt.Errorf("--keep %s: there is such a file already", c.Keep), "give another name; nothing was deleted"}
 	}
-	d, err := env.files.New(c.Keep)
+	draft, err := env.files.New(c.Keep)
 	if err != nil {
 		return err
 	}
-	defer d.Discard() // does nothing after Commit
-	if err := env.exportMessages(ctx, db, c.key(), store.Export{}, false, d); err != nil {
+	defer draft.Discard() // does nothing after Commit
+	if err := env.exportMessages(ctx, db, c.key(), store.Export{}, false, draft); err != nil {
 		return err
 	}
-	return d.Commit()
+	return draft.Commit()
 }

@@ -48,15 +48,15 @@ func (env *environment) exportMessages(ctx context.Context, db *store.Store, key
 		between, end = "", ""
 	}
 	n := 0
-	err := db.Export(ctx, key, part, func(e store.Entry) error {
+	err := db.Export(ctx, key, part, func(entry store.Entry) error {
 		n++
-		env.warnDamaged(e)
+		env.warnDamaged(entry)
 		out.WriteString(between)
 		if between = ","; asLines {
 			between = ""
-			e.Raw = toSingleLine(e.Raw)
+			entry.Raw = toSingleLine(entry.Raw)
 		}
-		_, err := out.Write(e.Raw)
+		_, err := out.Write(entry.Raw)
 		return err
 	})
 	if err != nil {
@@ -70,8 +70,8 @@ func (env *environment) exportMessages(ctx context.Context, db *store.Store, key
 }
 
 // warnDamaged prints that an entry is damaged and was replaced by a mark.
-func (env *environment) warnDamaged(e store.Entry) {
-	if e.Damaged != "" {
-		screen.Fprintf(env.stderr, "pare: entry %d (%s) is damaged: %s\n      a mark stands in its place; pare session fsck says more\n", e.Seq, e.ID, e.Damaged)
+func (env *environment) warnDamaged(entry store.Entry) {
+	if entry.Damaged != "" {
+		screen.Fprintf(env.stderr, "pare: entry %d (%s) is damaged: %s\n      a mark stands in its place; pare session fsck says more\n", entry.Seq, entry.ID, entry.Damaged)
 	}
 }

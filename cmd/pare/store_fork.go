@@ -20,10 +20,10 @@ func (c *sessionForkCmd) run(env *environment) int {
 		if err != nil {
 			return 0, err
 		}
-		x, err := db.Fork(ctx, c.key(), at, store.Key{Scope: c.Scope, ID: cmp.Or(c.New, store.NewID())})
+		session, err := db.Fork(ctx, c.key(), at, store.Key{Scope: c.Scope, ID: cmp.Or(c.New, store.NewID())})
 		if err != nil {
 			return 0, err
 		}
-		return env.writeOutput(screen.Appendf(nil, "%s\n", x.ID)), nil
+		return env.writeOutput(screen.Appendf(nil, "%s\n", session.ID)), nil
 	})
 }

@@ -66,17 +66,17 @@ func TestKilledImportCanBeRepeated(t *testing.T) {
 				t.Fatalf("%d sessions: %v", len(all), err)
 			}
 			got := make([]string, 0, talks)
-			for _, x := range all {
+			for _, session := range all {
 				var list strings.Builder
-				err := db.Export(context.Background(), x.Key, store.Export{}, func(e store.Entry) error {
-					list.WriteString(string(e.Raw) + "\n")
+				err := db.Export(context.Background(), session.Key, store.Export{}, func(entry store.Entry) error {
+					list.WriteString(string(entry.Raw) + "\n")
 					return nil
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if x.Head != messages {
-					t.Errorf("%s has %d entries", x.Key, x.Head)
+				if session.Head != messages {
+					t.Errorf("%s has %d entries", session.Key, session.Head)
 				}
 				got = append(got, list.String())
 			}

@@ -43,24 +43,24 @@ func (c *sessionListCmd) run(env *environment) int {
 		}
 		var out strings.Builder
 		var id, dialect int // column widths
-		for _, x := range all {
-			id, dialect = max(id, screen.Columns(screen.Line(formatSessionKey(x.Key)))), max(dialect, len(x.Dialect))
+		for _, session := range all {
+			id, dialect = max(id, screen.Columns(screen.Line(formatSessionKey(session.Key)))), max(dialect, len(session.Dialect))
 		}
-		for _, x := range all {
+		for _, session := range all {
 			if c.JSON {
-				line, err := plain.Marshal(x)
+				line, err := plain.Marshal(session)
 				if err != nil {
 					return 0, err
 				}
 				out.Write(append(line, '\n'))
 				continue
 			}
-			pad := screen.Repeat(" ", id-screen.Columns(screen.Line(formatSessionKey(x.Key))))
+			pad := screen.Repeat(" ", id-screen.Columns(screen.Line(formatSessionKey(session.Key))))
 			word := "entries"
-			if x.Head == 1 {
+			if session.Head == 1 {
 				word = "entry"
 			}
-			screen.Fprintf(&out, "%s%s  %s  %6d %-7s  %-*s  %s%s\n", formatSessionKey(x.Key), pad, x.Updated.Format(time.DateTime), x.Head, word, dialect, x.Dialect, x.Title, formatRemembered(x))
+			screen.Fprintf(&out, "%s%s  %s  %6d %-7s  %-*s  %s%s\n", formatSessionKey(session.Key), pad, session.Updated.Format(time.DateTime), session.Head, word, dialect, session.Dialect, session.Title, formatRemembered(session))
 		}
 		status := env.writeOutput([]byte(out.String()))
 		switch {
@@ -77,8 +77,8 @@ func (c *sessionListCmd) run(env *environment) int {
 
 // formatRemembered returns the agent, usage and cost of a conversation that pare serve has
 // remembered, or "".
-func formatRemembered(x *store.Session) string {
-	r := x.Remembered
+func formatRemembered(session *store.Session) string {
+	r := session.Remembered
 	if r == nil {
 		return ""
 	}
@@ -92,7 +92,7 @@ func formatRemembered(x *store.Session) string {
 		}
 		said = append(said, strings.TrimSpace(screen.Percent(f.Share))+" full")
 	}
-	who := strings.Join(slices.DeleteFunc([]string{r.Agent, x.Model}, func(s string) bool { return s == "" }), ", ")
+	who := strings.Join(slices.DeleteFunc([]string{r.Agent, session.Model}, func(s string) bool { return s == "" }), ", ")
 	if who != "" {
 		who += ": "
 	}

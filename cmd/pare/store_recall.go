@@ -61,7 +61,7 @@ func (c *sessionRecallCmd) searchAbout(ctx context.Context, env *environment, db
 	if err != nil {
 		return 0, err
 	}
-	return env.printHits(hits, c.JSON, func(out io.Writer, h store.Hit) {
-		screen.Fprintf(out, "%s  entry %d  %s\n%s", formatSessionKey(h.Key), h.Seq, h.Snippet, formatOtherSessions(h))
+	return env.printHits(hits, c.JSON, func(out io.Writer, hit store.Hit) {
+		screen.Fprintf(out, "%s  entry %d  %s\n%s", formatSessionKey(hit.Key), hit.Seq, hit.Snippet, formatOtherSessions(hit))
 	})
 }

@@ -28,20 +28,20 @@ func (c *sessionSearchCmd) run(env *environment) int {
 		if err != nil {
 			return 0, err
 		}
-		return env.printHits(hits, c.JSON, func(out io.Writer, h store.Hit) {
-			screen.Fprintf(out, "%s  entry %d (%s)  %s\n%s", formatSessionKey(h.Key), h.Seq, h.ID, h.Snippet, formatOtherSessions(h))
+		return env.printHits(hits, c.JSON, func(out io.Writer, hit store.Hit) {
+			screen.Fprintf(out, "%s  entry %d (%s)  %s\n%s", formatSessionKey(hit.Key), hit.Seq, hit.ID, hit.Snippet, formatOtherSessions(hit))
 		})
 	})
 }
 
 // formatOtherSessions returns a line with the other sessions that share an entry.
-func formatOtherSessions(h store.Hit) screen.Text {
+func formatOtherSessions(hit store.Hit) screen.Text {
 	const most = 3
 	var names []string
-	for _, k := range h.Also[:min(len(h.Also), most)] {
+	for _, k := range hit.Also[:min(len(hit.Also), most)] {
 		names = append(names, formatSessionKey(k))
 	}
-	switch more := len(h.Also) - most; {
+	switch more := len(hit.Also) - most; {
 	case len(names) == 0:
 		return ""
 	case more > 0:
@@ -53,16 +53,16 @@ func formatOtherSessions(h store.Hit) screen.Text {
 // printHits prints entries that were found, as JSON or with show.
 func (env *environment) printHits(hits []store.Hit, asJSON bool, show func(io.Writer, store.Hit)) (int, error) {
 	var out strings.Builder
-	for _, h := range hits {
+	for _, hit := range hits {
 		if asJSON {
-			line, err := plain.Marshal(h)
+			line, err := plain.Marshal(hit)
 			if err != nil {
 				return 0, err
 			}
 			out.Write(append(line, '\n'))
 			continue
 		}
-		show(&out, h)
+		show(&out, hit)
 	}
 	if len(hits) == 0 && !asJSON {
 		screen.Fprintln(env.stderr, "nothing found")

@@ -93,16 +93,16 @@ func (c *sessionShowCmd) load(ctx context.Context, db *store.Store) (*shownThrea
 	if err != nil {
 		return nil, err
 	}
-	x, err := db.Session(ctx, key)
+	session, err := db.Session(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	found := req.Check(wire.CheckOptions{})
-	if x.Remembered != nil {
-		found = slices.DeleteFunc(found, func(f wire.Finding) bool { return isUnansweredReply(req, f.Index) })
+	findings := req.Check(wire.CheckOptions{})
+	if session.Remembered != nil {
+		findings = slices.DeleteFunc(findings, func(finding wire.Finding) bool { return isUnansweredReply(req, finding.Index) })
 	}
 	return &shownThread{
-		from: origin{source: key.String()}, req: req, findings: found,
+		from: origin{source: key.String()}, req: req, findings: findings,
 		lineOf: func(i int) int { return int(seqs[i]) },
 	}, nil
 }
@@ -117,12 +117,12 @@ func isUnansweredReply(req *wire.Request, i int) bool {
 // listEntries prints the entries.
 func (c *sessionShowCmd) listEntries(ctx context.Context, env *environment, db *store.Store) (int, error) {
 	out := bufio.NewWriter(env.stdout)
-	err := db.Export(ctx, c.key(), store.Export{All: true}, func(e store.Entry) error {
-		env.warnDamaged(e)
+	err := db.Export(ctx, c.key(), store.Export{All: true}, func(entry store.Entry) error {
+		env.warnDamaged(entry)
 		if c.JSON {
-			about := map[string]any{"seq": e.Seq, "id": e.ID, "kind": e.Kind, "at": e.At, "begins": e.Begins}
-			if e.Damaged != "" {
-				about["damaged"] = e.Damaged
+			about := map[string]any{"seq": entry.Seq, "id": entry.ID, "kind": entry.Kind, "at": entry.At, "begins": entry.Begins}
+			if entry.Damaged != "" {
+				about["damaged"] = entry.Damaged
 			}
 			line, err := plain.Marshal(about)
 			if err != nil {
@@ -131,11 +131,11 @@ func (c *sessionShowCmd) listEntries(ctx context.Context, env *environment, db *
 			// The bytes of the entry stay as they are, but on one line.
 			out.Write(line[:len(line)-1])
 			out.WriteString(`,"raw":`)
-			out.Write(plain.JSON([]byte(lineBreakReplacer.Replace(string(e.Raw)))))
+			out.Write(plain.JSON([]byte(lineBreakReplacer.Replace(string(entry.Raw)))))
 			_, err = out.WriteString("}\n")
 			return err
 		}
-		_, err := screen.Fprintf(out, "%5d  %-14s %-8s %s\n", e.Seq, e.ID, e.Kind, screen.Clip(screen.OneLine(string(e.Raw)), 120))
+		_, err := screen.Fprintf(out, "%5d  %-14s %-8s %s\n", entry.Seq, entry.ID, entry.Kind, screen.Clip(screen.OneLine(string(entry.Raw)), 120))
 		return err
 	})
 	return statusClean, cmp.Or(err, out.Flush())

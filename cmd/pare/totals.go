@@ -64,31 +64,31 @@ func (t *runTotals) withFiles(wanted bool) *runTotals {
 	return t
 }
 
-func (t *runTotals) add(o *outcome) {
-	t.bytesBefore, t.bytesAfter = t.bytesBefore+o.bytesBefore, t.bytesAfter+o.bytesAfter
-	if o.otherFile != nil {
-		t.others = append(t.others, *o.otherFile)
+func (t *runTotals) add(out *outcome) {
+	t.bytesBefore, t.bytesAfter = t.bytesBefore+out.bytesBefore, t.bytesAfter+out.bytesAfter
+	if out.otherFile != nil {
+		t.others = append(t.others, *out.otherFile)
 	}
-	if t.files != nil && o.otherFile == nil {
-		if t.files[o.source] == nil {
-			t.files[o.source], t.order = newRunTotals(t.itemNoun), append(t.order, o.source)
+	if t.files != nil && out.otherFile == nil {
+		if t.files[out.source] == nil {
+			t.files[out.source], t.order = newRunTotals(t.itemNoun), append(t.order, out.source)
 		}
-		t.files[o.source].add(o)
+		t.files[out.source].add(out)
 	}
-	if o.isGap {
+	if out.isGap {
 		return
 	}
 	t.transcripts++
-	if o.status != statusClean || o.isChanged || len(o.rules) > 0 {
+	if out.status != statusClean || out.isChanged || len(out.rules) > 0 {
 		t.notClean++
 	}
-	t.status = max(t.status, o.status)
-	t.items += len(o.rules)
-	t.addSize(o.size)
-	if o.isChanged {
+	t.status = max(t.status, out.status)
+	t.items += len(out.rules)
+	t.addSize(out.size)
+	if out.isChanged {
 		t.changed++
 	}
-	switch o.status {
+	switch out.status {
 	case statusFindings:
 		t.faulty++
 	case statusInvalid:
@@ -96,7 +96,7 @@ func (t *runTotals) add(o *outcome) {
 	case statusTooSmall:
 		t.tooLarge++
 	}
-	for _, r := range o.rules {
+	for _, r := range out.rules {
 		t.byRule[r]++
 	}
 }
@@ -176,25 +176,11 @@ func (t *runTotals) formatTopRules(rules []string) string {
 
 // printChanges prints the totals of a run that changes transcripts.
 func (t *runTotals) printChanges(w io.Writer, paint palette, dryRun bool) {
-	parts := []screen.Text{}
-	add := func(n int, what string, p func(any) screen.Text) {
-		if n > 0 {
-			parts = append(parts, p(fmt.Sprintf("%d %s", n, what)))
-		}
-	}
-	done := "changed"
-	if dryRun {
-		done = "to change"
-	}
-	add(t.transcripts-t.changed-t.unreadable-t.tooLarge, "unchanged", paint.Good)
-	add(t.changed, done, paint.Bold)
-	add(t.tooLarge, "too large for the window", paint.Fault)
-	add(t.unreadable, "unreadable", paint.Fault)
 	switch {
 	case t.transcripts != 1:
 		screen.Fprint(w, paint.Bold(plural(t.transcripts, "transcript")))
-		if len(parts) > 0 {
-			screen.Fprint(w, ": ", screen.Join(parts, ", "))
+		if states := t.formatStates(paint, dryRun); len(states) > 0 {
+			screen.Fprint(w, ": ", screen.Join(states, ", "))
 		}
 	case t.items > 0:
 		screen.Fprint(w, paint.Bold(plural(t.items, "change")))
@@ -204,20 +190,41 @@ func (t *runTotals) printChanges(w io.Writer, paint palette, dryRun bool) {
 		return // the finding was printed already
 	}
 	dot := paint.Faint(" · ")
-	if t.transcripts != 1 && t.faulty > 0 { // these transcripts are also among those counted above
+	if t.transcripts != 1 && t.faulty > 0 {
+		// These transcripts are also among those counted above.
 		screen.Fprint(w, dot, paint.Fault(fmt.Sprintf("%d not all repaired", t.faulty)))
 	}
 	if t.items > 0 {
 		screen.Fprint(w, dot, t.formatTopRules(t.sortedRules()))
 	}
+	bytesText := screen.FromTo(t.bytesBefore, t.bytesAfter, "bytes")
 	switch {
 	case t.size != nil:
 		screen.Fprint(w, dot, t.size.String())
 		if dryRun && t.bytesBefore != t.bytesAfter {
-			screen.Fprint(w, dot, screen.FromTo(t.bytesBefore, t.bytesAfter, "bytes"))
+			screen.Fprint(w, dot, bytesText)
 		}
 	case t.items > 0:
-		screen.Fprint(w, dot, screen.FromTo(t.bytesBefore, t.bytesAfter, "bytes"))
+		screen.Fprint(w, dot, bytesText)
 	}
 	screen.Fprintln(w)
+}
+
+// formatStates returns the numbers of transcripts by result.
+func (t *runTotals) formatStates(paint palette, dryRun bool) []screen.Text {
+	var states []screen.Text
+	add := func(count int, state string, paintState func(any) screen.Text) {
+		if count > 0 {
+			states = append(states, paintState(fmt.Sprintf("%d %s", count, state)))
+		}
+	}
+	changed := "changed"
+	if dryRun {
+		changed = "to change"
+	}
+	add(t.transcripts-t.changed-t.unreadable-t.tooLarge, "unchanged", paint.Good)
+	add(t.changed, changed, paint.Bold)
+	add(t.tooLarge, "too large for the window", paint.Fault)
+	add(t.unreadable, "unreadable", paint.Fault)
+	return states
 }

@@ -21,10 +21,10 @@ func detectTrajectory(from origin, raw []byte, host string, opts wire.Options) (
 func (c *changer) changeTrajectory(from origin, chunk source.Chunk, end []byte) outcome {
 	alone := *c
 	alone.inPlace = false // the file is written after all of its lines
-	o := alone.changeSession(from, chunk, nil)
-	o.bytesBefore, o.bytesAfter = o.bytesBefore+len(end), o.bytesAfter+len(end)
-	if !c.dryRun && (o.status == statusClean || o.status == statusFindings) {
-		o.out = append(o.out[:len(o.out):len(o.out)], end...)
+	out := alone.changeSession(from, chunk, nil)
+	out.bytesBefore, out.bytesAfter = out.bytesBefore+len(end), out.bytesAfter+len(end)
+	if !c.dryRun && (out.status == statusClean || out.status == statusFindings) {
+		out.out = append(out.out[:len(out.out):len(out.out)], end...)
 	}
-	return o
+	return out
 }

@@ -284,20 +284,20 @@ func (c *trimCmd) checkFlags() error {
 
 // applyTo replaces settings of conf by the flags that are given. The error is wrong usage.
 func (c *trimCmd) applyTo(conf *config.Config) error {
-	var win config.Window
+	var window config.Window
 	if conf.Window != nil {
-		win = *conf.Window
+		window = *conf.Window
 	}
-	conf.Window = &win
-	c.applyLimits(&win)
+	conf.Window = &window
+	c.applyLimits(&window)
 	if c.MinKeep != nil {
-		win.MinKeep = *c.MinKeep
+		window.MinKeep = *c.MinKeep
 	}
 	if c.Archive != "" {
 		conf.Archive = &config.Archive{File: c.Archive}
 	}
 	switch {
-	case c.Summarize && win.Tokens == 0 && win.Messages+win.Exchanges+win.Turns > 0:
+	case c.Summarize && window.Tokens == 0 && window.Messages+window.Exchanges+window.Turns > 0:
 		return hintedError{errors.New("--summarize needs a limit of tokens, to know how much room there is for a summary"), "give --max-tokens with it"}
 	case !c.Summarize:
 		conf.Compact = nil
@@ -305,7 +305,7 @@ func (c *trimCmd) applyTo(conf *config.Config) error {
 		conf.Compact = &config.Compaction{}
 	}
 	c.countingFlags.applyTo(conf)
-	return cmp.Or(c.ruleFlags.applyTo(conf), c.keepFlags.applyTo(&win), c.stableFlags.applyTo(&win, c.MaxTokens == nil && c.hasLimit()))
+	return cmp.Or(c.ruleFlags.applyTo(conf), c.keepFlags.applyTo(&window), c.stableFlags.applyTo(&window, c.MaxTokens == nil && c.hasLimit()))
 }
 
 // hasLimit reports whether a limit is given.
@@ -314,59 +314,59 @@ func (c *trimCmd) hasLimit() bool {
 }
 
 // applyLimits replaces all limits of the configuration if a limit is given. It modifies window.
-func (c *trimCmd) applyLimits(win *config.Window) {
+func (c *trimCmd) applyLimits(window *config.Window) {
 	if !c.hasLimit() {
 		return
 	}
-	win.Tokens, win.Messages, win.Exchanges, win.Turns = c.MaxTokens.configLimit(), valueOrZero(c.MaxMessages), valueOrZero(c.MaxExchanges), valueOrZero(c.MaxTurns)
-	if c.MaxTokens == nil || c.MaxTokens.tokens > 0 && win.Low.Tokens >= c.MaxTokens.tokens {
-		win.Low, win.Cache, win.Cold = config.Mark{}, false, false // these marks belong to the replaced limit
+	window.Tokens, window.Messages, window.Exchanges, window.Turns = c.MaxTokens.configLimit(), valueOrZero(c.MaxMessages), valueOrZero(c.MaxExchanges), valueOrZero(c.MaxTurns)
+	if c.MaxTokens == nil || c.MaxTokens.tokens > 0 && window.Low.Tokens >= c.MaxTokens.tokens {
+		window.Low, window.Cache, window.Cold = config.Mark{}, false, false // these marks belong to the replaced limit
 	}
 }
 
 // applyTo replaces settings of the window by the flags. It modifies window.
-func (f *keepFlags) applyTo(win *config.Window) error {
+func (f *keepFlags) applyTo(window *config.Window) error {
 	if f.Order != "" {
-		win.Order = f.Order
+		window.Order = f.Order
 	}
 	if f.Recent != nil {
-		win.Recent = *f.Recent
+		window.Recent = *f.Recent
 	}
 	if len(f.Unpin) > 0 {
-		win.Unpin = f.Unpin
+		window.Unpin = f.Unpin
 	}
-	win.AllowTiny, win.Unmarked = win.AllowTiny || f.AllowTiny, win.Unmarked || f.Unmarked
+	window.AllowTiny, window.Unmarked = window.AllowTiny || f.AllowTiny, window.Unmarked || f.Unmarked
 	if len(f.Priority) > 0 {
 		ranks, err := parseRanks(f.Priority)
 		if err != nil {
 			return err
 		}
-		win.Priority = ranks
+		window.Priority = ranks
 	}
 	switch {
-	case f.Order == "priority" && len(win.Priority) == 0:
+	case f.Order == "priority" && len(window.Priority) == 0:
 		return hintedError{errors.New("--order priority needs the ranks of some tools"), "for example --priority 'Read*=-1' --priority Edit=5"}
-	case win.Order != "priority" && len(f.Priority) > 0:
+	case window.Order != "priority" && len(f.Priority) > 0:
 		return hintedError{errors.New("--priority is for another order"), "give --order priority with it"}
 	case f.Order != "" && f.Order != "priority":
-		win.Priority = nil // the priorities of the file belong to another order
+		window.Priority = nil // the priorities of the file belong to another order
 	}
 	return nil
 }
 
 // applyTo replaces settings of the window by the flags. It modifies window. lacksTokenLimit is true
 // if only other limits are given.
-func (f *stableFlags) applyTo(win *config.Window, tokenless bool) error {
+func (f *stableFlags) applyTo(window *config.Window, tokenless bool) error {
 	if f.Low == "" && !f.Cache && !f.Cold {
 		return nil
 	}
 	switch {
 	case tokenless:
 		return hintedError{errors.New("--low, --cache and --cold need a limit of tokens"), "give --max-tokens with them"}
-	case win.Order != "" && win.Order != "oldest":
-		return fmt.Errorf("--low, --cache and --cold go from the oldest on; they cannot be used with --order %s", win.Order)
+	case window.Order != "" && window.Order != "oldest":
+		return fmt.Errorf("--low, --cache and --cold go from the oldest on; they cannot be used with --order %s", window.Order)
 	}
-	win.Cache, win.Cold = win.Cache || f.Cache, win.Cold || f.Cold
+	window.Cache, window.Cold = window.Cache || f.Cache, window.Cold || f.Cold
 	if f.Low == "" {
 		return nil
 	}
@@ -376,11 +376,11 @@ func (f *stableFlags) applyTo(win *config.Window, tokenless bool) error {
 	case err != nil || n < 1 || percent && n > 99:
 		return fmt.Errorf("--low is a number of tokens or, for example, 50%%, not %q", f.Low)
 	case percent:
-		win.Low = config.Mark{Percent: n}
-	case win.Tokens > 0 && n >= int(win.Tokens):
-		return fmt.Errorf("--low is %d: it must be less than the limit, %d tokens", n, win.Tokens)
+		window.Low = config.Mark{Percent: n}
+	case window.Tokens > 0 && n >= int(window.Tokens):
+		return fmt.Errorf("--low is %d: it must be less than the limit, %d tokens", n, window.Tokens)
 	default:
-		win.Low = config.Mark{Tokens: n}
+		window.Low = config.Mark{Tokens: n}
 	}
 	return nil
 }

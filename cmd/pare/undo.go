@@ -130,54 +130,63 @@ func (env *environment) reportUndoError(name string, err error) int {
 func (u *undoRun) undo(name string) ([]restoredFile, error) {
 	if path, id, ok := tables.SplitName(name); ok {
 		return u.undoRows(name, path, id)
-	} else if tables.IsDatabase(name) {
+	}
+	if tables.IsDatabase(name) {
 		return u.undoRows(name, name, "")
 	}
 	path := name
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		path = real // replaces the target of a link, not the link
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		path = target // replaces the target of a link, not the link
 	}
 	if err := u.undoer.Files.Recover(path); err != nil {
 		return nil, err
 	}
-	whole, err := filepath.Abs(path)
-	if err != nil || u.restoredPaths[whole] {
+	absolute, err := filepath.Abs(path)
+	if err != nil || u.restoredPaths[absolute] {
 		return nil, err
 	}
-	now, err := os.Stat(path)
+	current, err := os.Stat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	all := agentlog.Originals(path)
-	if err != nil || !now.IsDir() {
-		k, err := findNewestBackup(path, now, all)
-		if err != nil {
-			return nil, err
-		}
-		all = []agentlog.Backup{k}
+	isFolder := err == nil && current.IsDir()
+	backups, err := findBackups(path, current, isFolder)
+	if err != nil {
+		return nil, err
 	}
-	if len(all) == 0 {
-		return nil, hintedError{errors.New("it is a folder"), "name the files that were rewritten: each has a .bak beside it"}
-	}
-	for _, k := range all {
-		if err := u.checkUnchanged(k); err != nil {
+	for _, backup := range backups {
+		if err := u.checkUnchanged(backup); err != nil {
 			return nil, err
 		}
 	}
 	var done []restoredFile
-	for _, k := range all {
-		undone, err := u.undoer.Undo(k)
+	for _, backup := range backups {
+		undone, err := u.undoer.Undo(backup)
 		if err != nil {
 			return done, err
 		}
-		d := restoredFile{name, k.Backup, undone.Backup, undone.Note}
-		if len(all) > 1 || k.Path != path && now != nil && now.IsDir() {
-			d.name = k.Path
+		restored := restoredFile{name: name, from: backup.Backup, kept: undone.Backup, note: undone.Note}
+		if len(backups) > 1 || isFolder && backup.Path != path {
+			restored.name = backup.Path
 		}
-		done = append(done, d)
+		done = append(done, restored)
 	}
-	u.restoredPaths[whole] = true
+	u.restoredPaths[absolute] = true
 	return done, nil
+}
+
+// findBackups returns the newest backup of a file, or the backups of the last run in a folder.
+// current is nil if the file does not exist.
+func findBackups(path string, current fs.FileInfo, isFolder bool) ([]agentlog.Backup, error) {
+	backups := agentlog.Originals(path)
+	if !isFolder {
+		newest, err := findNewestBackup(path, current, backups)
+		return []agentlog.Backup{newest}, err
+	}
+	if len(backups) == 0 {
+		return nil, hintedError{errors.New("it is a folder"), "name the files that were rewritten: each has a .bak beside it"}
+	}
+	return backups, nil
 }
 
 // undoRows restores the rows of a session in a database.
@@ -201,14 +210,14 @@ func (u *undoRun) undoRows(name, path, id string) ([]restoredFile, error) {
 
 // findNewestBackup returns the newest backup that differs from the file. An interrupted undo leaves
 // a backup that is a link to the file or a copy of it.
-func findNewestBackup(path string, now fs.FileInfo, all []agentlog.Backup) (agentlog.Backup, error) {
-	for _, k := range all {
-		st, err := os.Lstat(k.Backup)
-		if err == nil && st.Mode().IsRegular() && (now == nil || !isCopy(path, now, k.Backup, st)) {
-			return k, nil
+func findNewestBackup(path string, current fs.FileInfo, all []agentlog.Backup) (agentlog.Backup, error) {
+	for _, backup := range all {
+		st, err := os.Lstat(backup.Backup)
+		if err == nil && st.Mode().IsRegular() && (current == nil || !isCopy(path, current, backup.Backup, st)) {
+			return backup, nil
 		}
 	}
-	if now == nil {
+	if current == nil {
 		return agentlog.Backup{}, hintedError{errors.New("there is no such file, and no backup of it"), "give the name of a file that --in-place has rewritten"}
 	}
 	return agentlog.Backup{}, hintedError{errors.New("there is no backup of it"), "pare makes one, " + filepath.Base(path) + ".bak, when it rewrites a file in place"}
@@ -216,11 +225,11 @@ func findNewestBackup(path string, now fs.FileInfo, all []agentlog.Backup) (agen
 
 // isCopy reports whether a backup has the content of the current file: it is the same file or, on
 // systems without hard links, has the same time and bytes.
-func isCopy(path string, now fs.FileInfo, backup string, st fs.FileInfo) bool {
-	if os.SameFile(st, now) {
+func isCopy(path string, current fs.FileInfo, backup string, info fs.FileInfo) bool {
+	if os.SameFile(info, current) {
 		return true
 	}
-	if st.Size() != now.Size() || !st.ModTime().Equal(now.ModTime()) {
+	if info.Size() != current.Size() || !info.ModTime().Equal(current.ModTime()) {
 		return false
 	}
 	a, err := os.ReadFile(path)
@@ -232,16 +241,16 @@ func isCopy(path string, now fs.FileInfo, backup string, st fs.FileInfo) bool {
 }
 
 // checkUnchanged returns an error if undo would lose later changes of the file.
-func (u *undoRun) checkUnchanged(k agentlog.Backup) error {
-	now, err := os.Stat(k.Path)
+func (u *undoRun) checkUnchanged(backup agentlog.Backup) error {
+	now, err := os.Stat(backup.Path)
 	if u.Force || err != nil {
 		return nil // there is nothing to lose
 	}
-	was, err := os.Stat(k.Backup)
+	was, err := os.Stat(backup.Backup)
 	if err != nil {
 		return err
 	}
-	if err := u.busy.CheckUnlocked(k.Path); err != nil {
+	if err := u.busy.CheckUnlocked(backup.Path); err != nil {
 		return hintedError{fmt.Errorf("left as it is: %w", err), "end the agent first; --force goes back anyway"}
 	}
 	if atomicfile.ChangedSince(now, was) {

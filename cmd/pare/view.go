@@ -73,16 +73,16 @@ func (c *viewCmd) run(env *environment) int {
 	if c.Serve {
 		return v.servePage()
 	}
-	all, from, fault := v.loadThreads()
+	threads, from, fault := v.loadThreads()
 	if fault != nil {
 		return v.failUnreadable(from, fault)
 	}
 	if c.Text {
 		style := env.newStyle(env.stdout, c.Color)
-		text := slices.Concat(all[0].sketch(style), formatOtherThreads(style, all))
+		text := slices.Concat(threads[0].sketch(style), formatOtherThreads(style, threads))
 		return env.writeOutput(text)
 	}
-	return v.writePage(buildPage(all))
+	return v.writePage(buildPage(threads))
 }
 
 // openInput returns the input for the path. The error is wrong usage.
@@ -216,17 +216,17 @@ func (t *shownThread) measure() fullness.Size {
 }
 
 func (t *shownThread) page() *ui.Page {
-	p := ui.New(t.req, ui.Options{Source: t.from.String(), Title: t.title, Agent: t.agent, Findings: t.findings, Plan: t.plan, Size: t.measure(), Line: t.lineOf, Notes: t.buildNotes()})
-	for _, c := range t.fileChanges {
+	page := ui.New(t.req, ui.Options{Source: t.from.String(), Title: t.title, Agent: t.agent, Findings: t.findings, Plan: t.plan, Size: t.measure(), Line: t.lineOf, Notes: t.buildNotes()})
+	for _, change := range t.fileChanges {
 		at := -1
-		for i := range p.Before.Messages {
-			if t.lineOf != nil && c.Line > 0 && t.lineOf(i) == c.Line {
+		for i := range page.Before.Messages {
+			if t.lineOf != nil && change.Line > 0 && t.lineOf(i) == change.Line {
 				at = i
 			}
 		}
-		p.Changes = append(p.Changes, ui.Change{Action: string(c.Action), Rule: c.Rule, Reason: c.Reason, Path: c.Path, Message: at, Block: -1})
+		page.Changes = append(page.Changes, ui.Change{Action: string(change.Action), Rule: change.Rule, Reason: change.Reason, Path: change.Path, Message: at, Block: -1})
 	}
-	return p
+	return page
 }
 
 // buildNotes returns the recorded time, model and usage of each message.
@@ -251,7 +251,7 @@ func (t *shownThread) sketch(style picture.Style) []byte {
 }
 
 // loadThreads reads the conversation, or the threads of a session.
-func (v *viewRun) loadThreads() (all []*shownThread, from origin, fault *problem) {
+func (v *viewRun) loadThreads() (threads []*shownThread, from origin, fault *problem) {
 	from = origin{source: v.Path}
 	// A panic must not end the server or show a stack trace to the user.
 	defer func() {
@@ -266,7 +266,7 @@ func (v *viewRun) loadThreads() (all []*shownThread, from origin, fault *problem
 		return nil, from, &f
 	}
 	if chunk.Agent != agentlog.Auto {
-		if all, err = v.sessionThreads(chunk); err != nil {
+		if threads, err = v.sessionThreads(chunk); err != nil {
 			f := newProblem(err)
 			return nil, from, &f
 		}
@@ -275,11 +275,11 @@ func (v *viewRun) loadThreads() (all []*shownThread, from origin, fault *problem
 		if fault != nil {
 			return nil, from, fault
 		}
-		all = []*shownThread{{from: from, req: req, findings: checkRequest(req, wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})}}
+		threads = []*shownThread{{from: from, req: req, findings: checkRequest(req, wire.CheckOptions{Strict: v.Strict, Advice: v.Advice})}}
 	}
 	if v.plan != nil {
-		all = all[:1]
-		s := all[0]
+		threads = threads[:1]
+		s := threads[0]
 		thread := &agentlog.Thread{Name: "main", Request: s.req}
 		if s.thread != nil {
 			copied := *s.thread
@@ -290,7 +290,7 @@ func (v *viewRun) loadThreads() (all []*shownThread, from origin, fault *problem
 			return nil, from, &f
 		}
 	}
-	return all, from, nil
+	return threads, from, nil
 }
 
 // failUnreadable prints why the conversation cannot be shown, and returns the exit status.
@@ -350,16 +350,16 @@ func (v *viewRun) readChunk() (found source.Chunk, from origin, err error) {
 
 // writePage writes the page to -o or standard output. On a terminal it writes a temporary file
 // instead and opens it in the browser.
-func (v *viewRun) writePage(p *ui.Page) int {
+func (v *viewRun) writePage(page *ui.Page) int {
 	switch {
 	case v.Output != "" && v.Output != source.Stdin:
-		if err := v.writeFile(p); err != nil {
+		if err := v.writeFile(page); err != nil {
 			return v.env.fail(err.Error(), writeHint(err, false))
 		}
 	case v.Output == "" && isTerminal(v.env.stdout):
 		f, err := os.CreateTemp("", "pare-view-*.html")
 		if err == nil {
-			err = errors.Join(p.WriteHTML(f), f.Close())
+			err = errors.Join(page.WriteHTML(f), f.Close())
 		}
 		if err != nil {
 			return v.env.fail("write a page: "+err.Error(), "give it a place: -o FILE")
@@ -367,7 +367,7 @@ func (v *viewRun) writePage(p *ui.Page) int {
 		screen.Fprintln(v.env.stdout, f.Name())
 		v.env.openInBrowser(f.Name())
 	default:
-		if err := p.WriteHTML(v.env.stdout); err != nil {
+		if err := page.WriteHTML(v.env.stdout); err != nil {
 			return v.env.failOutput(err)
 		}
 	}
@@ -375,16 +375,16 @@ func (v *viewRun) writePage(p *ui.Page) int {
 }
 
 // writeFile writes the page to the file of -o atomically.
-func (v *viewRun) writeFile(p *ui.Page) error {
-	d, err := newDraft(v.env, v.Output)
+func (v *viewRun) writeFile(page *ui.Page) error {
+	draft, err := newDraft(v.env, v.Output)
 	if err != nil {
 		return err
 	}
-	defer d.Discard() // does nothing after Commit
-	if err := p.WriteHTML(d); err != nil {
+	defer draft.Discard() // does nothing after Commit
+	if err := page.WriteHTML(draft); err != nil {
 		return err
 	}
-	return d.Commit()
+	return draft.Commit()
 }
 
 // servePage serves the page on the loopback address until the process is interrupted.
@@ -392,28 +392,28 @@ func (v *viewRun) servePage() int {
 	if _, from, fault := v.loadThreads(); fault != nil {
 		return v.failUnreadable(from, fault)
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(v.Port)))
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(v.Port)))
 	if err != nil {
 		return v.env.fail(err.Error(), "omit --port to get one that is free")
 	}
 	token := rand.Text()
-	screen.Fprintf(v.env.stdout, "http://%s/%s/\n", l.Addr(), token)
+	screen.Fprintf(v.env.stdout, "http://%s/%s/\n", listener.Addr(), token)
 	screen.Fprintf(v.env.stderr, "pare: showing %s: this machine only; updates live; Ctrl-C stops\n", v.Path)
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler:           ui.Handler(ui.Live{Load: v.currentPage, Version: v.fileVersion, Token: token}),
 	}
-	err = server.Serve(l)
+	err = server.Serve(listener)
 	return v.env.fail(err.Error(), "")
 }
 
 // currentPage returns the page for the current content of the file.
 func (v *viewRun) currentPage() (*ui.Page, error) {
-	all, from, fault := v.loadThreads()
+	threads, from, fault := v.loadThreads()
 	if fault != nil {
 		return nil, errors.New(string(bytes.TrimSpace(fault.format(from))))
 	}
-	return buildPage(all), nil
+	return buildPage(threads), nil
 }
 
 // fileVersion returns a text that changes with the file.

@@ -322,20 +322,20 @@ func formatFileSize(n int64) string {
 func (v *Doctor) RenderChanges(t *agentlog.RepairPlan) []byte {
 	var b bytes.Buffer
 	const most = 8
-	for i, c := range t.Fixed.Changes {
+	for i, change := range t.Fixed.Changes {
 		if i == most && !v.All {
 			screen.Fprintf(&b, "  %s\n", v.Notes.Faint(fmt.Sprintf("and %s more", screen.Plural(len(t.Fixed.Changes)-most, "change"))))
 			break
 		}
-		at := fmt.Sprintf("line %d", c.Line)
+		at := fmt.Sprintf("line %d", change.Line)
 		switch {
-		case c.File != "":
-			at = c.File
-		case c.Line == 0:
+		case change.File != "":
+			at = change.File
+		case change.Line == 0:
 			at = "new line"
 		}
-		lead := screen.Printf("  %s  %s %s  ", at, c.Action, c.Rule)
-		screen.Fprintf(&b, "  %s  %s %s  %s\n", v.Notes.Place(at), c.Action, c.Rule, screen.Clip(screen.OneLine(c.Reason), max(v.Width-screen.Columns(lead), 30)))
+		lead := screen.Printf("  %s  %s %s  ", at, change.Action, change.Rule)
+		screen.Fprintf(&b, "  %s  %s %s  %s\n", v.Notes.Place(at), change.Action, change.Rule, screen.Clip(screen.OneLine(change.Reason), max(v.Width-screen.Columns(lead), 30)))
 	}
 	if n := len(t.Fixed.Remaining); n > 0 {
 		screen.Fprintf(&b, "  %s\n", v.Notes.Advice(fmt.Sprintf("%s would stay: it cannot be fixed", screen.Plural(n, "finding"))))

@@ -46,21 +46,21 @@ func (p *Excerpt) Mark(b transcript.BlockID) { p.notes[b] = "" }
 
 // NewFindingExcerpt returns the excerpt for findings about one message. It shows only the first
 // limit messages of the request.
-func NewFindingExcerpt(style Style, req *wire.Request, found []wire.Finding, most int, line func(int) int) *Excerpt {
-	p := NewExcerpt(style, req.Transcript(), found[0].Index, line)
+func NewFindingExcerpt(style Style, req *wire.Request, findings []wire.Finding, most int, line func(int) int) *Excerpt {
+	p := NewExcerpt(style, req.Transcript(), findings[0].Index, line)
 	if p.focus < 0 {
 		return p
 	}
 	for i := max(0, p.focus-1); i <= p.focus+1 && i < len(p.transcript.Messages()); i++ {
 		p.messages = append(p.messages, i)
 	}
-	for _, f := range found {
-		if f.Block == transcript.NoBlock {
+	for _, finding := range findings {
+		if finding.Block == transcript.NoBlock {
 			continue
 		}
-		note, other := p.explainFinding(f, strings.TrimPrefix(strings.TrimPrefix(f.Path, req.Path(f.Block)), "."))
-		if p.notes[f.Block] == "" {
-			p.notes[f.Block] = note // of several findings, the first that has a note
+		note, other := p.explainFinding(finding, strings.TrimPrefix(strings.TrimPrefix(finding.Path, req.Path(finding.Block)), "."))
+		if p.notes[finding.Block] == "" {
+			p.notes[finding.Block] = note // of several findings, the first that has a note
 		}
 		if other != transcript.NoBlock && len(p.messages) < 7 {
 			p.messages = append(p.messages, p.transcript.Block(other).Message)
@@ -73,30 +73,30 @@ func NewFindingExcerpt(style Style, req *wire.Request, found []wire.Finding, mos
 
 // explainFinding returns a note about the block of a finding, and the other half of its pair or
 // NoBlock. field is the part of the block that the finding concerns.
-func (p *Excerpt) explainFinding(f wire.Finding, field string) (note string, other transcript.BlockID) {
-	b := p.transcript.Block(f.Block)
+func (p *Excerpt) explainFinding(finding wire.Finding, field string) (note string, other transcript.BlockID) {
+	b := p.transcript.Block(finding.Block)
 	name := describeCall(b)
-	x := p.transcript.ExchangeOf(f.Block)
+	x := p.transcript.ExchangeOf(finding.Block)
 	if x == transcript.NoExchange {
 		return field, transcript.NoBlock
 	}
 	e := p.transcript.Exchanges()[x]
-	switch f.Rule {
+	switch finding.Rule {
 	case "orphan-call":
 		if e.State == transcript.Open {
 			return name + " ──✗ the history ends before its result", transcript.NoBlock
 		}
 		return name + " ──✗ no result follows", transcript.NoBlock
 	case "orphan-result":
-		return p.explainOrphanResult(f.Block)
+		return p.explainOrphanResult(finding.Block)
 	case "displaced-result":
-		return p.explainDisplaced(e, f.Block, name)
+		return p.explainDisplaced(e, finding.Block, name)
 	case "duplicate-result":
-		if first := p.findBlock(transcript.Result, b.CallID); first != transcript.NoBlock && first < f.Block {
+		if first := p.findBlock(transcript.Result, b.CallID); first != transcript.NoBlock && first < finding.Block {
 			return fmt.Sprintf("%s is answered already, in %s ✗── result", name, p.messageName(first)), first
 		}
 	case "duplicate-call-id":
-		if first := p.findBlock(transcript.Call, b.CallID); first != transcript.NoBlock && first != f.Block {
+		if first := p.findBlock(transcript.Call, b.CallID); first != transcript.NoBlock && first != finding.Block {
 			return fmt.Sprintf("%s is the id of the call in %s already", callLabel(b), p.messageName(first)), first
 		}
 	case "server-tool-unpaired":

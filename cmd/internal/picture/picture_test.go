@@ -30,9 +30,9 @@ func parse(t *testing.T, body string) *wire.Request {
 
 func TestExcerptShowsBothHalvesOfAPair(t *testing.T) {
 	r := parse(t, talk)
-	found := r.Check(wire.CheckOptions{})
-	if len(found) != 1 {
-		t.Fatalf("%d findings", len(found))
+	findings := r.Check(wire.CheckOptions{})
+	if len(findings) != 1 {
+		t.Fatalf("%d findings", len(findings))
 	}
 	for _, c := range []struct {
 		most int
@@ -52,7 +52,7 @@ func TestExcerptShowsBothHalvesOfAPair(t *testing.T) {
 `},
 	} {
 		var b bytes.Buffer
-		NewFindingExcerpt(Style{Width: 80}, r, found, c.most, c.line).Draw(&b)
+		NewFindingExcerpt(Style{Width: 80}, r, findings, c.most, c.line).Draw(&b)
 		if got := b.String(); got != c.want {
 			t.Errorf("got\n%s\nwant\n%s", got, c.want)
 		}
@@ -105,11 +105,11 @@ func TestTextStartReadsAFewBytes(t *testing.T) {
 func TestEqualChangesAreOneEntry(t *testing.T) {
 	var all []agentlog.Change
 	for line := range 9 {
-		c := agentlog.Change{Change: wire.Change{Action: wire.ActionDrop, Rule: "drop-turns", Reason: "a turn", Bytes: -10}, Line: line + 3}
+		change := agentlog.Change{Change: wire.Change{Action: wire.ActionDrop, Rule: "drop-turns", Reason: "a turn", Bytes: -10}, Line: line + 3}
 		if line >= 6 {
-			c.Reason = "another"
+			change.Reason = "another"
 		}
-		all = append(all, c)
+		all = append(all, change)
 	}
 	var b bytes.Buffer
 	Style{Width: 80, Paint: screen.Palette(false)}.WriteChanges(&b, SessionName{Shown: "s.jsonl"}, all)

@@ -155,8 +155,8 @@ func (r planRenderer) writeBatch(b *bytes.Buffer, n int, t pare.Batch) {
 // last.
 func (r planRenderer) sortedChanges() []wire.Change {
 	all := slices.Clone(r.Plan.Plan.Changes())
-	key := func(c wire.Change) int {
-		if m := r.findMessage(c.Path); m >= 0 {
+	key := func(change wire.Change) int {
+		if m := r.findMessage(change.Path); m >= 0 {
 			return m
 		}
 		return math.MaxInt
@@ -185,9 +185,9 @@ func (r planRenderer) formatHeading(m int) screen.Text {
 	return r.Paint.Bold(fmt.Sprintf("message %d", m)) + r.Paint.Faint(" · "+r.Request.Transcript().Messages()[m].Role.String())
 }
 
-func (r planRenderer) writeChange(b *bytes.Buffer, c wire.Change) {
-	action := screen.Printf("%-7s", c.Action)
-	switch c.Action {
+func (r planRenderer) writeChange(b *bytes.Buffer, change wire.Change) {
+	action := screen.Printf("%-7s", change.Action)
+	switch change.Action {
 	case wire.ActionDrop:
 		action = r.Paint.Fault(action)
 	case wire.ActionInsert:
@@ -195,22 +195,22 @@ func (r planRenderer) writeChange(b *bytes.Buffer, c wire.Change) {
 	default:
 		action = r.Paint.Advice(action)
 	}
-	path := c.Path
-	summed := c.Action == wire.ActionInsert && c.Rule == "compaction"
+	path := change.Path
+	summed := change.Action == wire.ActionInsert && change.Rule == "compaction"
 	switch {
 	case summed:
 		path = "(the summary)"
 	case path == "":
 		path = "(what the changes above lead to)"
 	}
-	screen.Fprintf(b, "    %s %s  %s%s\n", action, r.Paint.Place(path), c.Rule, r.Paint.Faint(FormatByteChange(c.Bytes)))
-	for _, line := range screen.Wrap(c.Reason, r.Width-12) {
+	screen.Fprintf(b, "    %s %s  %s%s\n", action, r.Paint.Place(path), change.Rule, r.Paint.Faint(FormatByteChange(change.Bytes)))
+	for _, line := range screen.Wrap(change.Reason, r.Width-12) {
 		screen.Fprintf(b, "            %s\n", line)
 	}
 	if summed {
 		r.writeSummary(b)
 	}
-	before, after := r.beforeAndAfter(c)
+	before, after := r.beforeAndAfter(change)
 	if before != "" && before != after {
 		screen.Fprintf(b, "            %s\n", r.Paint.Fault("− "+before))
 	}
@@ -256,17 +256,17 @@ func (r planRenderer) findBlock(path string) transcript.BlockID {
 }
 
 // beforeAndAfter returns the text that a change removes and the text that it adds; "" for none.
-func (r planRenderer) beforeAndAfter(c wire.Change) (before, after string) {
-	old := r.findBlock(c.Path)
+func (r planRenderer) beforeAndAfter(change wire.Change) (before, after string) {
+	old := r.findBlock(change.Path)
 	switch {
-	case c.Action == wire.ActionInsert:
-		return "", r.findInserted(c.Path)
-	case old == transcript.NoBlock || c.Action == wire.ActionMove:
+	case change.Action == wire.ActionInsert:
+		return "", r.findInserted(change.Path)
+	case old == transcript.NoBlock || change.Action == wire.ActionMove:
 		return "", ""
 	}
 	before = r.excerpt(r.Request, old)
-	if c.Action == wire.ActionEdit || c.Action == wire.ActionArchive {
-		after = r.findChanged(c.Path, before)
+	if change.Action == wire.ActionEdit || change.Action == wire.ActionArchive {
+		after = r.findChanged(change.Path, before)
 	}
 	return before, after
 }

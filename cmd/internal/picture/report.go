@@ -14,26 +14,26 @@ const MaxDetailed = 10
 
 // RenderFindings returns the findings of a transcript. Findings about the same message share an
 // excerpt.
-func (s Style) RenderFindings(from string, req *wire.Request, n Counts, found []wire.Finding) []byte {
+func (s Style) RenderFindings(from string, req *wire.Request, n Counts, findings []wire.Finding) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from), s.Paint.Faint(s.DescribeRequest(req, n)))
-	rest := found
+	rest := findings
 	meant := map[string]bool{} // rules whose meaning was written
 	for shown := 0; len(rest) > 0 && shown < MaxDetailed; {
 		k := 1
 		for k < len(rest) && rest[k].Index == rest[0].Index && rest[0].Index >= 0 && k < MaxDetailed {
 			k++
 		}
-		for i, f := range rest[:k] {
-			s.WriteFinding(&b, f, meant[f.Rule], i > 0 && f.Message == rest[i-1].Message)
-			meant[f.Rule] = true
+		for i, finding := range rest[:k] {
+			s.WriteFinding(&b, finding, meant[finding.Rule], i > 0 && finding.Message == rest[i-1].Message)
+			meant[finding.Rule] = true
 		}
 		NewFindingExcerpt(s, req, rest[:k], len(req.Transcript().Messages()), nil).Draw(&b)
 		b.WriteByte('\n')
 		rest, shown = rest[k:], shown+k
 	}
-	for _, f := range rest {
-		screen.Fprintf(&b, "  %s\n", s.FindingTitle(f))
+	for _, finding := range rest {
+		screen.Fprintf(&b, "  %s\n", s.FindingTitle(finding))
 	}
 	if len(rest) > 0 {
 		b.WriteByte('\n')
@@ -55,44 +55,44 @@ func (s Style) DescribeRequest(req *wire.Request, n Counts) string {
 
 // WriteFinding writes a finding with its meaning and the provider's sentence, unless they were
 // written before.
-func (s Style) WriteFinding(b *bytes.Buffer, f wire.Finding, meant, said bool) {
-	screen.Fprintf(b, "  %s\n", s.FindingTitle(f))
-	s.WriteMeaning(b, f, meant, said)
+func (s Style) WriteFinding(b *bytes.Buffer, finding wire.Finding, meant, said bool) {
+	screen.Fprintf(b, "  %s\n", s.FindingTitle(finding))
+	s.WriteMeaning(b, finding, meant, said)
 }
 
 // WriteMeaning writes the part of a finding below its title.
-func (s Style) WriteMeaning(b *bytes.Buffer, f wire.Finding, meant, said bool) {
-	meaning := wirex.RuleSlugs()[f.Rule]
+func (s Style) WriteMeaning(b *bytes.Buffer, finding wire.Finding, meant, said bool) {
+	meaning := wirex.RuleSlugs()[finding.Rule]
 	if !meant && meaning != "" {
 		screen.Fprintf(b, "    %s\n", meaning)
 	}
-	if said || f.Message == meaning {
+	if said || finding.Message == meaning {
 		return
 	}
-	for _, line := range screen.Wrap(f.Message, s.Width-6) {
+	for _, line := range screen.Wrap(finding.Message, s.Width-6) {
 		screen.Fprintf(b, "    %s\n", s.Paint.Faint("│ "+line))
 	}
 }
 
 // FindingTitle returns the rule and the path of a finding.
-func (s Style) FindingTitle(f wire.Finding) screen.Text {
-	path := f.Path
+func (s Style) FindingTitle(finding wire.Finding) screen.Text {
+	path := finding.Path
 	if path == "" {
 		path = "the request"
 	}
-	title := s.RuleLabel(f) + "  " + s.Paint.Place(path)
-	if f.Advice {
+	title := s.RuleLabel(finding) + "  " + s.Paint.Place(path)
+	if finding.Advice {
 		title += s.Paint.Faint("  advice")
 	}
 	return title
 }
 
 // RuleLabel returns the rule of a finding with its mark.
-func (s Style) RuleLabel(f wire.Finding) screen.Text {
-	if f.Advice {
-		return s.Paint.Advice("! " + f.Rule)
+func (s Style) RuleLabel(finding wire.Finding) screen.Text {
+	if finding.Advice {
+		return s.Paint.Advice("! " + finding.Rule)
 	}
-	return s.Paint.Fault("✗ " + f.Rule)
+	return s.Paint.Fault("✗ " + finding.Rule)
 }
 
 // Counts are the numbers of messages, calls and results. Calls that the provider executes are not

@@ -21,11 +21,11 @@ func CountSession(l *agentlog.Log) (n Counts) {
 
 // RenderSession returns the findings of a session file with their locations. Findings about the
 // same message share an excerpt.
-func (s Style) RenderSession(from SessionName, l *agentlog.Stored, found []agentlog.Finding) []byte {
+func (s Style) RenderSession(from SessionName, l *agentlog.Stored, findings []agentlog.Finding) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s  %s\n\n", s.Paint.Bold(from.Shown), s.Paint.Faint(s.DescribeSession(l)))
 	meant := map[string]bool{} // rules whose message was written; further ones differ only in ids
-	rest := found
+	rest := findings
 	for shown := 0; len(rest) > 0 && shown < MaxDetailed; {
 		t := rest[0].Of()
 		k := 1
@@ -34,14 +34,14 @@ func (s Style) RenderSession(from SessionName, l *agentlog.Stored, found []agent
 		}
 		said := map[string]bool{} // A stand-in for the next prompt is not in the file and not shown.
 		var group []wire.Finding
-		for _, f := range rest[:k] {
-			s.WriteLocation(&b, from, f)
-			s.WriteMeaning(&b, f.Finding, meant[f.Rule], said[f.Rule])
-			if !said[f.Rule] {
-				s.WriteAdvice(&b, f)
+		for _, finding := range rest[:k] {
+			s.WriteLocation(&b, from, finding)
+			s.WriteMeaning(&b, finding.Finding, meant[finding.Rule], said[finding.Rule])
+			if !said[finding.Rule] {
+				s.WriteAdvice(&b, finding)
 			}
-			meant[f.Rule], said[f.Rule] = true, true
-			group = append(group, f.Finding)
+			meant[finding.Rule], said[finding.Rule] = true, true
+			group = append(group, finding.Finding)
 		}
 		if t != nil {
 			// both shares matter: that of the transcript and that of the request
@@ -50,8 +50,8 @@ func (s Style) RenderSession(from SessionName, l *agentlog.Stored, found []agent
 		b.WriteByte('\n')
 		rest, shown = rest[k:], shown+k
 	}
-	for _, f := range rest {
-		s.WriteLocation(&b, from, f)
+	for _, finding := range rest {
+		s.WriteLocation(&b, from, finding)
 	}
 	if len(rest) > 0 {
 		b.WriteByte('\n')
@@ -69,41 +69,41 @@ func (s Style) DescribeSession(l *agentlog.Stored) string {
 }
 
 // WriteLocation writes the location of a finding as compilers do, and its rule.
-func (s Style) WriteLocation(b *bytes.Buffer, from SessionName, f agentlog.Finding) {
-	screen.Fprintf(b, "%s %s", s.Paint.Bold(formatLocation(from, f.File, f.Line, f.Column)+":"), s.effectLabel(f))
-	if !f.Physical {
-		screen.Fprintf(b, "  %s", s.Paint.Place(f.Path))
+func (s Style) WriteLocation(b *bytes.Buffer, from SessionName, finding agentlog.Finding) {
+	screen.Fprintf(b, "%s %s", s.Paint.Bold(formatLocation(from, finding.File, finding.Line, finding.Column)+":"), s.effectLabel(finding))
+	if !finding.Physical {
+		screen.Fprintf(b, "  %s", s.Paint.Place(finding.Path))
 	}
 	switch {
-	case f.Dormant:
+	case finding.Dormant:
 		screen.Fprint(b, s.Paint.Faint("  cosmetic: it is not sent"))
-	case f.Effect == agentlog.Cosmetic:
+	case finding.Effect == agentlog.Cosmetic:
 		screen.Fprint(b, s.Paint.Faint("  cosmetic"))
-	case f.Effect == agentlog.Unfixable:
+	case finding.Effect == agentlog.Unfixable:
 		screen.Fprint(b, s.Paint.Faint("  cannot be fixed"))
-	case f.Open:
+	case finding.Open:
 		screen.Fprint(b, s.Paint.Faint("  open: it may still be running"))
 	}
-	if t := f.Of(); t != nil && t.Kind == agentlog.Side || f.Thread != "" && f.File != "" {
-		screen.Fprint(b, s.Paint.Faint("  "+f.Thread))
+	if t := finding.Of(); t != nil && t.Kind == agentlog.Side || finding.Thread != "" && finding.File != "" {
+		screen.Fprint(b, s.Paint.Faint("  "+finding.Thread))
 	}
 	b.WriteByte('\n')
 }
 
 // effectLabel returns the rule of a finding with a mark for its effect.
-func (s Style) effectLabel(f agentlog.Finding) screen.Text {
-	if f.Effect != agentlog.Refused {
-		f.Advice = true
+func (s Style) effectLabel(finding agentlog.Finding) screen.Text {
+	if finding.Effect != agentlog.Refused {
+		finding.Advice = true
 	}
-	return s.RuleLabel(f.Finding)
+	return s.RuleLabel(finding.Finding)
 }
 
 // WriteAdvice writes the advice for a finding that cannot be repaired.
-func (s Style) WriteAdvice(b *bytes.Buffer, f agentlog.Finding) {
-	if f.Instead == "" {
+func (s Style) WriteAdvice(b *bytes.Buffer, finding agentlog.Finding) {
+	if finding.Instead == "" {
 		return
 	}
-	for _, line := range screen.Wrap(f.Instead, s.Width-6) {
+	for _, line := range screen.Wrap(finding.Instead, s.Width-6) {
 		screen.Fprintf(b, "    %s\n", line)
 	}
 }
@@ -150,28 +150,28 @@ func canGroup(a, b agentlog.Change) bool {
 }
 
 // writeChange writes count changes from the line of c to the line last.
-func (s Style) writeChange(b *bytes.Buffer, from SessionName, c agentlog.Change, last, n int) {
-	action := s.Paint.Advice(c.Action)
-	switch c.Action {
+func (s Style) writeChange(b *bytes.Buffer, from SessionName, change agentlog.Change, last, n int) {
+	action := s.Paint.Advice(change.Action)
+	switch change.Action {
 	case wire.ActionDrop:
-		action = s.Paint.Fault(c.Action)
+		action = s.Paint.Fault(change.Action)
 	case wire.ActionInsert:
-		action = s.Paint.Good(c.Action)
+		action = s.Paint.Good(change.Action)
 	}
-	place := formatLocation(from, c.File, c.Line, 0)
+	place := formatLocation(from, change.File, change.Line, 0)
 	times := ""
 	if n > 1 {
 		place, times = fmt.Sprintf("%s–%d", place, last), fmt.Sprintf(" ×%d", n)
 	}
-	if c.Line == 0 {
+	if change.Line == 0 {
 		place += ":new"
 	}
 	thread := ""
-	if c.Thread != "" && c.Thread != "main" {
-		thread = "  " + c.Thread
+	if change.Thread != "" && change.Thread != "main" {
+		thread = "  " + change.Thread
 	}
-	screen.Fprintf(b, "%s %s  %s%s\n", s.Paint.Bold(place+":"), action, c.Rule+times, s.Paint.Faint(FormatByteChange(c.Bytes)+thread))
-	for _, line := range screen.Wrap(c.Reason, s.Width-6) {
+	screen.Fprintf(b, "%s %s  %s%s\n", s.Paint.Bold(place+":"), action, change.Rule+times, s.Paint.Faint(FormatByteChange(change.Bytes)+thread))
+	for _, line := range screen.Wrap(change.Reason, s.Width-6) {
 		screen.Fprintf(b, "    %s\n", line)
 	}
 }

@@ -35,9 +35,9 @@ func (s Sketch) Render() []byte {
 	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(s.From), s.Paint.Faint(s.DescribeRequest(s.Request, Count(s.Request))))
 	s.writeWindow(&b)
 	p := NewExcerpt(s.Style, s.Request.Transcript(), -1, s.LineOf)
-	for _, f := range s.Findings {
-		if f.Block != transcript.NoBlock {
-			p.Mark(f.Block)
+	for _, finding := range s.Findings {
+		if finding.Block != transcript.NoBlock {
+			p.Mark(finding.Block)
 		}
 	}
 	most := 1
@@ -67,8 +67,8 @@ func sumTokens(m ui.Message) (n int) {
 // groupByMessage returns findings and changes by their message; -1 has the others.
 func (s Sketch) groupByMessage() (map[int][]wire.Finding, map[int][]ui.Change) {
 	faults, changes := map[int][]wire.Finding{}, map[int][]ui.Change{}
-	for _, f := range s.Findings {
-		faults[f.Index] = append(faults[f.Index], f)
+	for _, finding := range s.Findings {
+		faults[finding.Index] = append(faults[finding.Index], finding)
 	}
 	for _, c := range s.Page.Changes {
 		changes[c.Message] = append(changes[c.Message], c)
@@ -251,8 +251,8 @@ func (s Sketch) textColumn(digits int) int { return 2 + digits + 1 + 9 + 1 + bar
 // writeNotes writes the findings and changes of a message.
 func (s Sketch) writeNotes(b *bytes.Buffer, digits int, faults []wire.Finding, changes []ui.Change) {
 	pad := strings.Repeat(" ", s.textColumn(digits))
-	for _, f := range faults {
-		screen.Fprintf(b, "%s%s\n", pad, s.FindingTitle(f))
+	for _, finding := range faults {
+		screen.Fprintf(b, "%s%s\n", pad, s.FindingTitle(finding))
 	}
 	for _, c := range changes {
 		action := screen.Line(c.Action)

@@ -55,7 +55,7 @@ func (s Style) RenderWordList(kinds []WordKind, all []Word) []byte {
 }
 
 // RenderWord returns the explanation of a word. For a fault it includes the rules of the providers.
-func (s Style) RenderWord(t Word, rows []wire.Rule) []byte {
+func (s Style) RenderWord(t Word, rules []wire.Rule) []byte {
 	var b bytes.Buffer
 	screen.Fprintf(&b, "%s  %s\n", s.Paint.Bold(t.Word), s.Paint.Faint(t.Kind))
 	for _, line := range screen.Paragraphs(t.Meaning, s.Width-2) {
@@ -78,10 +78,10 @@ func (s Style) RenderWord(t Word, rows []wire.Rule) []byte {
 			screen.Fprintf(&b, "  %s\n", line)
 		}
 		return b.Bytes()
-	case len(rows) == 0:
+	case len(rules) == 0:
 		b.WriteString("\n  pare does not report it: the request alone does not show it\n")
 	}
-	s.writeRules(&b, rows)
+	s.writeRules(&b, rules)
 	return b.Bytes()
 }
 
@@ -112,17 +112,17 @@ func (s Style) RenderRefusal(r Refusal) []byte {
 }
 
 // writeRules writes the rules of providers.
-func (s Style) writeRules(b *bytes.Buffer, rows []wire.Rule) {
-	for _, r := range rows {
-		severity := s.Paint.Fault(r.Severity)
-		if r.Severity != "refused" {
-			severity = s.Paint.Advice(r.Severity)
+func (s Style) writeRules(b *bytes.Buffer, rules []wire.Rule) {
+	for _, rule := range rules {
+		severity := s.Paint.Fault(rule.Severity)
+		if rule.Severity != "refused" {
+			severity = s.Paint.Advice(rule.Severity)
 		}
-		screen.Fprintf(b, "\n%s  %s\n", s.Paint.Place(r.ID), severity)
-		s.writeField(b, "broken", r.Doc)
-		s.writeField(b, "says", r.Says)
-		s.writeField(b, "repair", r.Repair)
-		s.writeField(b, "source", r.Source)
+		screen.Fprintf(b, "\n%s  %s\n", s.Paint.Place(rule.ID), severity)
+		s.writeField(b, "broken", rule.Doc)
+		s.writeField(b, "says", rule.Says)
+		s.writeField(b, "repair", rule.Repair)
+		s.writeField(b, "source", rule.Source)
 	}
 }
 
