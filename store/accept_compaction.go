@@ -21,7 +21,7 @@ func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, mess
 	}
 	ctx, done := s.keepLease(ctx, session.sid, token)
 	defer done()
-	made := &Compaction{Archive: "pare-" + NewID()}
+	compaction := &Compaction{Archive: "pare-" + NewID()}
 	for i, m := range messages {
 		r, err := session.readMessage(m)
 		if err == nil {
@@ -30,37 +30,37 @@ func (s *Store) AcceptCompaction(ctx context.Context, key Key, upto string, mess
 		if err != nil {
 			return nil, fmt.Errorf("swap %s: %w: message %d: %w", key, ErrUsage, i, err)
 		}
-		made.Prefix = append(made.Prefix, json.RawMessage(m))
+		compaction.Prefix = append(compaction.Prefix, json.RawMessage(m))
 	}
 	var prior compactionRef
 	err = s.read(ctx, func(t *tx) error {
 		if prior, _, err = s.newestCompaction(ctx, t, session); err != nil {
 			return err
 		}
-		made.To, _, err = s.findByID(ctx, t, session, upto)
-		if err == nil && (made.To == 0 || !session.state.visible(made.To)) {
+		compaction.To, _, err = s.findByID(ctx, t, session, upto)
+		if err == nil && (compaction.To == 0 || !session.state.visible(compaction.To)) {
 			err = fmt.Errorf("swap %s: %w: %q", key, ErrNoCursor, upto)
 		}
-		if err == nil && made.To <= prior.To {
+		if err == nil && compaction.To <= prior.To {
 			err = fmt.Errorf("swap %s: %w: a summary stands for it already: %q", key, ErrUsage, upto)
 		}
 		if err == nil {
-			made.Messages, err = s.countMessages(ctx, t, session, prior.To+1, made.To)
+			compaction.Messages, err = s.countMessages(ctx, t, session, prior.To+1, compaction.To)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.commitCompaction(ctx, session, made, prior, token); err != nil {
+	if err := s.commitCompaction(ctx, session, compaction, prior, token); err != nil {
 		if errors.Is(err, errSplitsExchange) {
 			err = fmt.Errorf("%w: %w", ErrUsage, errSplitsExchange)
 		}
 		return nil, fmt.Errorf("swap %s: %w", key, err)
 	}
 	s.watchers.wake(session.sid)
-	s.emit("compaction_completed", EventData{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
-	return made, nil
+	s.emit("compaction_completed", EventData{Session: key, To: compaction.To, Messages: compaction.Messages, Archive: compaction.Archive})
+	return compaction, nil
 }
 
 // countMessages counts the messages in force of a range.

@@ -52,27 +52,27 @@ func (s *Store) Append(ctx context.Context, key Key, head Head, entries ...Entry
 			entries[i].ID = s.entryID() // the same id for every attempt
 		}
 	}
-	done, session := s.fastAppend(ctx, key, head, entries)
+	result, session := s.fastAppend(ctx, key, head, entries)
 	if session == nil {
 		err := s.write(ctx, func(t *tx) (err error) {
 			if session, err = s.live(ctx, t, key, true); err != nil {
 				return err
 			}
-			done, err = s.append(ctx, t, session, head, entries)
+			result, err = s.append(ctx, t, session, head, entries)
 			return err
 		})
 		if err != nil {
 			return Appended{}, err
 		}
-		if done.Replayed == 0 {
-			s.cache.add(session, done.Entries)
+		if result.Replayed == 0 {
+			s.cache.add(session, result.Entries)
 		}
 	}
-	if n := len(entries) - done.Replayed; n > 0 {
+	if n := len(entries) - result.Replayed; n > 0 {
 		s.watchers.wake(session.sid)
-		s.emit(eventAppended, EventData{Session: key, Head: done.Head, Entries: n})
+		s.emit(eventAppended, EventData{Session: key, Head: result.Head, Entries: n})
 	}
-	return done, nil
+	return result, nil
 }
 
 // append appends entries to a session that the transaction has locked. It modifies the session.
@@ -97,11 +97,11 @@ func (s *Store) append(ctx context.Context, t *tx, session *Session, head Head, 
 }
 
 func appended(session *Session, rows []*row, replayed int) Appended {
-	done := Appended{Head: session.Head, Replayed: replayed, Entries: make([]Entry, len(rows))}
+	result := Appended{Head: session.Head, Replayed: replayed, Entries: make([]Entry, len(rows))}
 	for i, r := range rows {
-		done.Entries[i] = r.Entry
+		result.Entries[i] = r.Entry
 	}
-	return done
+	return result
 }
 
 // maxFastEntries is the largest number of entries that fastAppend writes.
@@ -154,11 +154,11 @@ func (s *Store) fastAppend(ctx context.Context, key Key, head Head, entries []En
 		s.cache.remove(key)
 		return Appended{}, nil
 	}
-	done := appended(&session, rows, 0)
+	result := appended(&session, rows, 0)
 	if len(w.marks) > 0 && !w.wroteMarks {
 		s.cache.remove(key) // another process has written marks
 	} else {
-		s.cache.add(&session, done.Entries)
+		s.cache.add(&session, result.Entries)
 	}
-	return done, &session
+	return result, &session
 }

@@ -118,9 +118,9 @@ func TestAcceptCompactionReplacesSentMessages(t *testing.T) {
 		upto := page.Entries[0].ID
 		turn(t, st, key, 4) // while the provider compacts
 		block := []byte(`{"role":"assistant","content":[ {"type":"compaction","content":"They <built> a parser.","signature":"c2ln"} ] }`)
-		made, err := st.AcceptCompaction(ctx, key, upto, block)
-		if err != nil || made.To != 16 || made.Messages != 16 {
-			t.Fatalf("%+v, %v", made, err)
+		compaction, err := st.AcceptCompaction(ctx, key, upto, block)
+		if err != nil || compaction.To != 16 || compaction.Messages != 16 {
+			t.Fatalf("%+v, %v", compaction, err)
 		}
 		put(t, st, key, user("go on"))
 		w, err := st.Window(ctx, key, store.WindowOptions{Policy: &pare.Policy{Off: true}})
@@ -133,7 +133,7 @@ func TestAcceptCompactionReplacesSentMessages(t *testing.T) {
 		if _, err := st.AcceptCompaction(ctx, key, "nobody", block); !errors.Is(err, store.ErrNoCursor) {
 			t.Error(err)
 		}
-		if back, err := st.Recall(ctx, "", made.Archive); err != nil || strings.Count(string(back), `"role"`) != 16 {
+		if back, err := st.Recall(ctx, "", compaction.Archive); err != nil || strings.Count(string(back), `"role"`) != 16 {
 			t.Errorf("%v: %s", err, back)
 		}
 		checkStore(t, st)
@@ -170,8 +170,8 @@ func TestProviderCompactionInReply(t *testing.T) {
 			}
 		}
 		// A summary includes the block.
-		if made := compact(t, st, key, "and then more"); !strings.Contains(fmt.Sprintf("%s", made.Prefix), `"type":"compaction"`) {
-			t.Errorf("%s", made.Prefix)
+		if compaction := compact(t, st, key, "and then more"); !strings.Contains(fmt.Sprintf("%s", compaction.Prefix), `"type":"compaction"`) {
+			t.Errorf("%s", compaction.Prefix)
 		}
 		checkStore(t, st)
 	})

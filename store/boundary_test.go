@@ -41,8 +41,8 @@ func TestPageIncludesDistantResult(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if all := page.Entries; all[0].Seq != x.first || all[len(all)-1].Seq != x.last {
-				t.Errorf("%+v: entries %d to %d, want %d to %d", x.page, all[0].Seq, all[len(all)-1].Seq, x.first, x.last)
+			if entries := page.Entries; entries[0].Seq != x.first || entries[len(entries)-1].Seq != x.last {
+				t.Errorf("%+v: entries %d to %d, want %d to %d", x.page, entries[0].Seq, entries[len(entries)-1].Seq, x.first, x.last)
 			}
 		}
 	})

@@ -252,7 +252,7 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 	if to.Scope != from.Scope {
 		return nil, fmt.Errorf("fork: %w: both sessions belong to one scope", ErrUsage)
 	}
-	var made *Session
+	var created *Session
 	err := s.write(ctx, func(t *tx) error {
 		session, err := s.live(ctx, t, from, true)
 		if err != nil {
@@ -269,14 +269,14 @@ func (s *Store) Fork(ctx context.Context, from Key, id string, to Key) (*Session
 			}
 			at = seq
 		}
-		made, err = s.fork(ctx, t, session, at, to)
+		created, err = s.fork(ctx, t, session, at, to)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fork %s to %s: %w", from, to, err)
 	}
-	s.emit(eventForked, EventData{Session: to, From: &from, Head: made.Head})
-	return made, nil
+	s.emit(eventForked, EventData{Session: to, From: &from, Head: created.Head})
+	return created, nil
 }
 
 // fork creates a session that shares the entries up to a number.
@@ -293,12 +293,12 @@ func (s *Store) fork(ctx context.Context, t *tx, session *Session, at int64, to 
 	if st.weight, err = s.weightUpTo(ctx, t, session, at); err != nil {
 		return nil, err
 	}
-	made, err := s.create(ctx, t, to, Create{session.Dialect, session.Model, session.Title, session.Base}, session.Settings, st)
+	created, err := s.create(ctx, t, to, Create{session.Dialect, session.Model, session.Title, session.Base}, session.Settings, st)
 	if err != nil || len(st.Lineage) == 0 {
-		return made, err
+		return created, err
 	}
-	_, err = t.exec(ctx, `INSERT INTO forks (sid, owner, upto) VALUES (?, ?, ?)`, made.sid, st.Lineage[len(st.Lineage)-1].SID, at)
-	return made, err
+	_, err = t.exec(ctx, `INSERT INTO forks (sid, owner, upto) VALUES (?, ?, ?)`, created.sid, st.Lineage[len(st.Lineage)-1].SID, at)
+	return created, err
 }
 
 func (s *Session) forkAt(at int64) state {

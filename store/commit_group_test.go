@@ -41,21 +41,21 @@ func TestGroupedAppendsFailSeparately(t *testing.T) {
 					store.Message("e3", user("something else")),
 					store.Message("new", user("new")),
 				}[i%4]
-				done, err := st.Append(ctx, key, store.Anywhere, e)
+				result, err := st.Append(ctx, key, store.Anywhere, e)
 				var twice *store.DuplicateError
 				var right bool
 				switch i % 4 {
 				case 0:
 					right = errors.Is(err, store.ErrDeleted)
 				case 1:
-					right = err == nil && done.Replayed == 1 && done.Head == before+1
+					right = err == nil && result.Replayed == 1 && result.Head == before+1
 				case 2:
 					right = errors.As(err, &twice)
 				case 3:
-					right = err == nil && done.Replayed == 0 && done.Head == before+2
+					right = err == nil && result.Replayed == 0 && result.Head == before+2
 				}
 				if !right {
-					t.Errorf("session %d: %+v, %v", i, done, err)
+					t.Errorf("session %d: %+v, %v", i, result, err)
 				}
 			})
 		}

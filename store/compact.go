@@ -70,18 +70,18 @@ func (s *Store) Compact(ctx context.Context, key Key, c *pare.Compactor) (*Compa
 	ctx, done := s.keepLease(ctx, session.sid, token)
 	defer done()
 	s.emit("compaction_started", EventData{Session: key, Head: session.Head})
-	made, err := s.compact(ctx, session, c, token)
+	compaction, err := s.compact(ctx, session, c, token)
 	switch {
 	case err != nil:
 		s.emit("compaction_failed", EventData{Session: key, Error: err.Error()})
 		return nil, fmt.Errorf("compact %s: %w", key, err)
-	case made == nil:
+	case compaction == nil:
 		s.emit("compaction_skipped", EventData{Session: key})
 		return nil, nil
 	}
 	s.watchers.wake(session.sid)
-	s.emit("compaction_completed", EventData{Session: key, To: made.To, Messages: made.Messages, Archive: made.Archive})
-	return made, nil
+	s.emit("compaction_completed", EventData{Session: key, To: compaction.To, Messages: compaction.Messages, Archive: compaction.Archive})
+	return compaction, nil
 }
 
 // compact asks for a summary and commits it. Only the lease is held meanwhile.
@@ -111,24 +111,24 @@ func (s *Store) compact(ctx context.Context, session *Session, c *pare.Compactor
 		return nil, nil
 	}
 	// The summary names the handle, for people and for the model.
-	made := &Compaction{To: h.seqs[cut.Before()-1], Archive: "pare-" + NewID()}
+	compaction := &Compaction{To: h.seqs[cut.Before()-1], Archive: "pare-" + NewID()}
 	plan, err := planner.CompactNamed(ctx, c, r, func(together ...string) string {
 		if len(together) == 0 {
-			return made.Archive
+			return compaction.Archive
 		}
-		made.combined = append(made.combined, combinedHandle{"pare-" + NewID(), together})
-		return made.combined[len(made.combined)-1].name
+		compaction.combined = append(compaction.combined, combinedHandle{"pare-" + NewID(), together})
+		return compaction.combined[len(compaction.combined)-1].name
 	})
 	if err != nil {
 		return nil, err
 	}
-	if made.Summary, ok = findNewSummary(r, plan.Result()); !ok {
+	if compaction.Summary, ok = findNewSummary(r, plan.Result()); !ok {
 		return nil, nil
 	}
-	if made.Prefix, made.Messages = buildPrefix(r, cut, h.seqs, made.Summary, c.Options.FoldTask); made.Messages == 0 {
+	if compaction.Prefix, compaction.Messages = buildPrefix(r, cut, h.seqs, compaction.Summary, c.Options.FoldTask); compaction.Messages == 0 {
 		return nil, nil
 	}
-	return made, s.commitCompaction(ctx, session, made, h.prior, token)
+	return compaction, s.commitCompaction(ctx, session, compaction, h.prior, token)
 }
 
 // buildPrefix returns the messages before the cut that stay, followed by the summary, and the
@@ -209,7 +209,7 @@ var errSplitsExchange = errors.New("a call that it would stand for is answered b
 
 // commitCompaction writes a compaction and its handle, if the lease is still held and the
 // summarized entries are still in force. It sets Cum.
-func (s *Store) commitCompaction(ctx context.Context, session *Session, made *Compaction, prior compactionRef, token string) error {
+func (s *Store) commitCompaction(ctx context.Context, session *Session, compaction *Compaction, prior compactionRef, token string) error {
 	return s.write(ctx, func(t *tx) error {
 		now, err := s.live(ctx, t, session.Key, true)
 		if err != nil {
@@ -223,26 +223,26 @@ func (s *Store) commitCompaction(ctx context.Context, session *Session, made *Co
 		if err != nil {
 			return err
 		}
-		if last.Seq != prior.Seq || !now.state.visible(made.To) || made.To <= prior.To {
+		if last.Seq != prior.Seq || !now.state.visible(compaction.To) || compaction.To <= prior.To {
 			return ErrStale
 		}
 		// Entries that were appended meanwhile must not answer calls before the cut.
-		if end, err := s.expandEnd(ctx, t, now, made.To); err != nil || end != made.To {
+		if end, err := s.expandEnd(ctx, t, now, compaction.To); err != nil || end != compaction.To {
 			return errors.Join(err, fmt.Errorf("%w: %w", ErrStale, errSplitsExchange))
 		}
-		if made.Weight, err = s.weightUpTo(ctx, t, now, made.To); err != nil {
+		if compaction.Weight, err = s.weightUpTo(ctx, t, now, compaction.To); err != nil {
 			return err
 		}
-		ref := archive.Item{ID: made.Archive, Raw: reference{Key: now.Key, From: prior.To + 1, To: made.To}.encode()}
+		ref := archive.Item{ID: compaction.Archive, Raw: reference{Key: now.Key, From: prior.To + 1, To: compaction.To}.encode()}
 		if err := s.insertArchiveItem(ctx, t, now, ref, true); err != nil {
 			return err
 		}
-		for _, h := range made.combined {
+		for _, h := range compaction.combined {
 			if err := s.archiveCombined(ctx, t, now, h); err != nil {
 				return err
 			}
 		}
-		raw, err := made.Encode()
+		raw, err := compaction.Encode()
 		if err != nil {
 			return err
 		}

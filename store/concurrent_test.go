@@ -89,9 +89,9 @@ func fail(err error) {
 	os.Exit(1)
 }
 
-func record(o operation, done store.Appended, say func(operation)) {
+func record(o operation, result store.Appended, say func(operation)) {
 	o.Return = clock()
-	for _, e := range done.Entries {
+	for _, e := range result.Entries {
 		o.IDs, o.Seqs = append(o.IDs, e.ID), append(o.Seqs, e.Seq)
 	}
 	say(o)
@@ -102,11 +102,11 @@ func appendExactly(st *store.Store, session, id string, say func(operation)) {
 	head := int64(0)
 	for {
 		o := operation{Session: session, Kind: "exact", Expected: head, Call: clock()}
-		done, err := st.Append(ctx, store.ID(session), store.Exactly(head), store.Entry{ID: id + "s", Kind: "state", Raw: []byte(`{"a":1}`)}, store.Entry{ID: id + "t", Kind: "state", Raw: []byte(`2`)})
+		result, err := st.Append(ctx, store.ID(session), store.Exactly(head), store.Entry{ID: id + "s", Kind: "state", Raw: []byte(`{"a":1}`)}, store.Entry{ID: id + "t", Kind: "state", Raw: []byte(`2`)})
 		var c *store.ConflictError
 		switch {
 		case err == nil:
-			record(o, done, say)
+			record(o, result, say)
 			return
 		case !errors.As(err, &c):
 			fail(err)
@@ -121,12 +121,12 @@ func appendDisjoint(st *store.Store, session, id string, head int64, say func(op
 	add := func(list ...store.Entry) {
 		for pause := time.Millisecond; ; pause = min(2*pause, 32*time.Millisecond) {
 			o := operation{Session: session, Kind: "disjoint", Expected: head, Call: clock()}
-			done, err := st.Append(ctx, store.ID(session), store.Disjoint(head), list...)
+			result, err := st.Append(ctx, store.ID(session), store.Disjoint(head), list...)
 			var c *store.ConflictError
 			switch {
 			case err == nil:
-				record(o, done, say)
-				head = done.Head
+				record(o, result, say)
+				head = result.Head
 				return
 			case !errors.As(err, &c):
 				fail(err)

@@ -56,11 +56,11 @@ func TestMessagesDetermineDialect(t *testing.T) {
 					}
 					entries = entries[len(entries)-1:]
 				}
-				done, err := st.Append(ctx, key, store.Anywhere, entries...)
+				result, err := st.Append(ctx, key, store.Anywhere, entries...)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if e := done.Entries[len(done.Entries)-1]; len(e.Calls)+len(e.Answers) != 1 {
+				if e := result.Entries[len(result.Entries)-1]; len(e.Calls)+len(e.Answers) != 1 {
 					t.Errorf("%s: %d calls and %d answers are seen", name, len(e.Calls), len(e.Answers))
 				}
 				session, err := st.Session(ctx, key)

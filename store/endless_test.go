@@ -104,11 +104,11 @@ func runCompactor(dsn, from string) {
 			break
 		}
 		fmt.Println("turns", turn+25)
-		var made *store.Compaction
-		if made, err = st.Compact(ctx, store.ID("endless"), c); errors.Is(err, store.ErrBusy) {
+		var compaction *store.Compaction
+		if compaction, err = st.Compact(ctx, store.ID("endless"), c); errors.Is(err, store.ErrBusy) {
 			err = nil // the server may finish the request of a killed process late
-		} else if err == nil && made != nil {
-			fmt.Println("tokens", tokens.For("claude-sonnet-4-5").Count([]byte(made.Summary)))
+		} else if err == nil && compaction != nil {
+			fmt.Println("tokens", tokens.For("claude-sonnet-4-5").Count([]byte(compaction.Summary)))
 		}
 	}
 	fmt.Fprintln(os.Stderr, err)
@@ -195,14 +195,14 @@ func TestEndlessSession(t *testing.T) {
 					turns++
 				}
 				put(t, st, key, list...)
-				made, err := st.Compact(ctx, key, c)
-				if err != nil || made == nil {
-					t.Fatalf("%s, round %d: %v, %v", name, round, made, err)
+				compaction, err := st.Compact(ctx, key, c)
+				if err != nil || compaction == nil {
+					t.Fatalf("%s, round %d: %v, %v", name, round, compaction, err)
 				}
-				if n := tokens.For("claude-sonnet-4-5").Count([]byte(made.Summary)); n > 800 {
-					t.Fatalf("%s, round %d: %d tokens\n%s", name, round, n, made.Summary)
+				if n := tokens.For("claude-sonnet-4-5").Count([]byte(compaction.Summary)); n > 800 {
+					t.Fatalf("%s, round %d: %d tokens\n%s", name, round, n, compaction.Summary)
 				}
-				condensed = condensed || strings.Contains(made.Summary, "[pare: level 2: ")
+				condensed = condensed || strings.Contains(compaction.Summary, "[pare: level 2: ")
 				if round%10 != 9 && round != compactionCount()-1 {
 					continue
 				}

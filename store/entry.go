@@ -229,22 +229,22 @@ func (s *Session) inferDialect(raw []byte) error {
 
 // checkDialect returns an error for a message of another dialect whose calls, results or text the
 // dialect of the session does not find. They would be missing from every window.
-func (s *Session) checkDialect(as *wire.Request, raw []byte) error {
+func (s *Session) checkDialect(request *wire.Request, raw []byte) error {
 	pairs := func(b transcript.Block) bool { return b.Kind == transcript.Call || b.Kind == transcript.Result }
-	if slices.ContainsFunc(as.Transcript().Blocks(), pairs) {
+	if slices.ContainsFunc(request.Transcript().Blocks(), pairs) {
 		return nil
 	}
 	d := wirex.DetectElement(raw)
-	if d == wire.Auto || d == as.Dialect {
+	if d == wire.Auto || d == request.Dialect {
 		return nil
 	}
-	own, err := (&Session{Dialect: d.String(), Model: s.Model}).readMessage(raw)
+	detected, err := (&Session{Dialect: d.String(), Model: s.Model}).readMessage(raw)
 	if err != nil {
 		return nil
 	}
-	blocks := own.Transcript().Blocks()
-	if len(blocks) > 0 && len(as.Transcript().Blocks()) == 0 || slices.ContainsFunc(blocks, pairs) {
-		return fmt.Errorf("it is a message of the dialect %s, and the session is one of %s", d, as.Dialect)
+	blocks := detected.Transcript().Blocks()
+	if len(blocks) > 0 && len(request.Transcript().Blocks()) == 0 || slices.ContainsFunc(blocks, pairs) {
+		return fmt.Errorf("it is a message of the dialect %s, and the session is one of %s", d, request.Dialect)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	done, err := st.Append(ctx, key, store.Exactly(0),
+	result, err := st.Append(ctx, key, store.Exactly(0),
 		store.Message("m1", []byte(`{"role":"user","content":"Why does the test fail?"}`)),
 		store.Message("m2", []byte(`{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"go test"}}]}`)),
 	)
@@ -39,7 +39,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("the head is", done.Head)
+	fmt.Println("the head is", result.Head)
 
 	// A writer that has not seen these two gets a conflict.
 	_, err = st.Append(ctx, key, store.Exactly(1), store.Message("m3", []byte(`{"role":"user","content":"Hello?"}`)))

@@ -26,10 +26,10 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 	}
 	var from int64 = 1
 	head := int64(-1)
-	told := false
+	replaced := false
 	var last int64
 	for {
-		var all, stand []Entry
+		var entries, stand []Entry
 		err := s.read(ctx, func(t *tx) error {
 			session, err := s.live(ctx, t, key, false)
 			if err != nil {
@@ -45,28 +45,28 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 					return err
 				}
 			}
-			if all, err = s.entries(ctx, t, session, from, head, 256); err != nil {
+			if entries, err = s.entries(ctx, t, session, from, head, 256); err != nil {
 				return err
 			}
-			if err := s.restoreCacheMarkers(ctx, t, session, all); err != nil {
+			if err := s.restoreCacheMarkers(ctx, t, session, entries); err != nil {
 				return err
 			}
-			if last, err = s.lastMessage(ctx, t, session); err != nil || told {
+			if last, err = s.lastMessage(ctx, t, session); err != nil || replaced {
 				return err
 			}
-			stand, err = s.summaryMessages(ctx, t, session, all)
+			stand, err = s.summaryMessages(ctx, t, session, entries)
 			return err
 		})
 		if err != nil {
 			return fmt.Errorf("export %s: %w", key, err)
 		}
 		for _, e := range stand {
-			told = true
+			replaced = true
 			if err := f(e); err != nil {
 				return err
 			}
 		}
-		for _, e := range all {
+		for _, e := range entries {
 			from = e.Seq + 1
 			if e.Gone || e.Kind.control() || !(o.All || e.Kind == KindMessage || e.Kind == KindReply && e.Seq > last) {
 				continue
@@ -75,7 +75,7 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 				return err
 			}
 		}
-		if len(all) == 0 {
+		if len(entries) == 0 {
 			return nil
 		}
 	}
@@ -83,8 +83,8 @@ func (s *Store) Export(ctx context.Context, key Key, o Export, f func(Entry) err
 
 // summaryMessages returns the messages of the compaction that replaces deleted entries, or nil if
 // none of the entries is deleted.
-func (s *Store) summaryMessages(ctx context.Context, t *tx, session *Session, all []Entry) (list []Entry, err error) {
-	if !slices.ContainsFunc(all, func(e Entry) bool { return e.Gone }) {
+func (s *Store) summaryMessages(ctx context.Context, t *tx, session *Session, entries []Entry) (list []Entry, err error) {
+	if !slices.ContainsFunc(entries, func(e Entry) bool { return e.Gone }) {
 		return nil, nil
 	}
 	session.readMedia = true
@@ -103,12 +103,12 @@ func (s *Store) summaryMessages(ctx context.Context, t *tx, session *Session, al
 }
 
 // replaceExpired replaces deleted entries by the messages of the compaction.
-func (s *Store) replaceExpired(ctx context.Context, t *tx, session *Session, all []Entry) ([]Entry, error) {
-	list, err := s.summaryMessages(ctx, t, session, all)
+func (s *Store) replaceExpired(ctx context.Context, t *tx, session *Session, entries []Entry) ([]Entry, error) {
+	list, err := s.summaryMessages(ctx, t, session, entries)
 	if err != nil {
 		return nil, err
 	}
-	return append(list, slices.DeleteFunc(all, func(e Entry) bool { return e.Gone })...), nil
+	return append(list, slices.DeleteFunc(entries, func(e Entry) bool { return e.Gone })...), nil
 }
 
 // exportFrom returns the number of the first entry to export.

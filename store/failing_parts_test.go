@@ -43,7 +43,7 @@ func TestFailingPartsLeaveNoDamage(t *testing.T) {
 		for part, made := range parts {
 			for way, fails := range ways {
 				broken := true
-				policy, by := made(func() error {
+				policy, compactor := made(func() error {
 					if broken {
 						return fails()
 					}
@@ -66,8 +66,8 @@ func TestFailingPartsLeaveNoDamage(t *testing.T) {
 					case !broken || part != "counter": // without a counter, the window is an error
 						t.Errorf("%s, %s, round %d: %v", part, way, round, err)
 					}
-					if by != nil {
-						if _, err := st.Compact(ctx, key, by); (err != nil) != broken {
+					if compactor != nil {
+						if _, err := st.Compact(ctx, key, compactor); (err != nil) != broken {
 							t.Errorf("%s, %s, round %d: compact: %v", part, way, round, err)
 						}
 					}

@@ -10,32 +10,32 @@ func (c *sessionCheck) checkDialect() error {
 	if c.session.Dialect == "" {
 		return nil
 	}
-	told := wire.Auto
+	detected := wire.Auto
 	err := c.eachMessage(func(raw []byte) bool {
 		r, err := c.session.readMessage(raw)
 		if err == nil && c.session.checkDialect(r, raw) != nil {
-			told = wirex.DetectElement(raw)
+			detected = wirex.DetectElement(raw)
 		}
-		return told == wire.Auto
+		return detected == wire.Auto
 	})
-	if err != nil || told == wire.Auto {
+	if err != nil || detected == wire.Auto {
 		return err
 	}
-	as, fits := *c.session, true
-	as.Dialect = told.String()
+	corrected, fits := *c.session, true
+	corrected.Dialect = detected.String()
 	err = c.eachMessage(func(raw []byte) bool {
-		fits = c.store.inspectMessage(&as, new(row), raw) == nil
+		fits = c.store.inspectMessage(&corrected, new(row), raw) == nil
 		return fits
 	})
 	if err != nil || !fits {
 		return err
 	}
-	c.report(0, c.repair, "its dialect is noted as %s, and its messages are of %s", c.session.Dialect, as.Dialect)
-	c.session.Dialect, c.dialectChanged = as.Dialect, true
+	c.report(0, c.repair, "its dialect is noted as %s, and its messages are of %s", c.session.Dialect, corrected.Dialect)
+	c.session.Dialect, c.dialectChanged = corrected.Dialect, true
 	if !c.repair {
 		return nil
 	}
-	_, err = c.tx.exec(c.ctx, `UPDATE sessions SET dialect = ? WHERE sid = ?`, as.Dialect, c.session.sid)
+	_, err = c.tx.exec(c.ctx, `UPDATE sessions SET dialect = ? WHERE sid = ?`, corrected.Dialect, c.session.sid)
 	return err
 }
 

@@ -33,12 +33,12 @@ func (s *Store) Import(ctx context.Context, key Key, title string, r *wire.Reque
 	for i, m := range t.Messages() {
 		list[i] = Entry{ID: fmt.Sprintf("import-%d", i), Raw: t.Bytes(m.Span)}
 	}
-	done, err := s.Append(ctx, key, Anywhere, list...)
+	result, err := s.Append(ctx, key, Anywhere, list...)
 	var dup *DuplicateError
 	if errors.As(err, &dup) {
 		return 0, fmt.Errorf("import %s: %w: it is there already and is no beginning of this history; import it under another id with --id NAME", key, err)
 	}
-	return len(list) - done.Replayed, err
+	return len(list) - result.Replayed, err
 }
 
 // checkImportable returns an error if a message of the request cannot be appended.

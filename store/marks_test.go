@@ -35,9 +35,9 @@ func TestIDsAreUnique(t *testing.T) {
 			id := fmt.Sprintf("m%d", i)
 			for name, s := range map[string]*store.Store{"the writer": st, "another process": other} {
 				for _, key := range []store.Key{key, fork} {
-					done, err := s.Append(ctx, key, store.Anywhere, store.Message(id, user(fmt.Sprint(i))))
-					if err != nil || done.Replayed != 1 || done.Entries[0].Seq != int64(i+1) {
-						t.Errorf("%s of %s for %s: %+v, %v", id, key, name, done, err)
+					result, err := s.Append(ctx, key, store.Anywhere, store.Message(id, user(fmt.Sprint(i))))
+					if err != nil || result.Replayed != 1 || result.Entries[0].Seq != int64(i+1) {
+						t.Errorf("%s of %s for %s: %+v, %v", id, key, name, result, err)
 					}
 					var dup *store.DuplicateError
 					if _, err := s.Append(ctx, key, store.Anywhere, store.Message(id, user("other"))); !errors.As(err, &dup) {
@@ -49,7 +49,7 @@ func TestIDsAreUnique(t *testing.T) {
 				}
 			}
 		}
-		if done, err := other.Append(ctx, fork, store.Anywhere, store.Message("m1085", user("its own"))); err != nil || done.Replayed != 0 {
+		if result, err := other.Append(ctx, fork, store.Anywhere, store.Message("m1085", user("its own"))); err != nil || result.Replayed != 0 {
 			t.Errorf("an id behind what is shared is taken: %v", err)
 		}
 		checkStore(t, st, key, fork)
@@ -103,13 +103,13 @@ func TestIDsOfAnotherWriter(t *testing.T) {
 			if i%140 == 139 {
 				by = other
 			}
-			if done, err := add(by, fmt.Sprintf("m%d", i)); err != nil || done.Replayed != 0 {
-				t.Fatalf("m%d: %+v, %v", i, done, err)
+			if result, err := add(by, fmt.Sprintf("m%d", i)); err != nil || result.Replayed != 0 {
+				t.Fatalf("m%d: %+v, %v", i, result, err)
 			}
 		}
 		for i := range 400 {
-			if done, err := add(st, fmt.Sprintf("m%d", i)); err != nil || done.Replayed != 1 || done.Entries[0].Seq != int64(i+1) {
-				t.Fatalf("m%d again: %+v, %v", i, done, err)
+			if result, err := add(st, fmt.Sprintf("m%d", i)); err != nil || result.Replayed != 1 || result.Entries[0].Seq != int64(i+1) {
+				t.Fatalf("m%d again: %+v, %v", i, result, err)
 			}
 		}
 		checkStore(t, st, key)
@@ -162,8 +162,8 @@ func TestIDsWithEqualMarks(t *testing.T) {
 		if err := st.Exec(`INSERT INTO marks (sid, mark, seq) SELECT sid, ?, 3 FROM sessions`, store.MarkID("m50")); err != nil {
 			t.Fatal(err)
 		}
-		if done, err := st.Append(ctx, key, store.Anywhere, list[50], list[2]); err != nil || done.Replayed != 2 || done.Entries[0].Seq != 51 {
-			t.Errorf("%+v, %v", done, err)
+		if result, err := st.Append(ctx, key, store.Anywhere, list[50], list[2]); err != nil || result.Replayed != 2 || result.Entries[0].Seq != 51 {
+			t.Errorf("%+v, %v", result, err)
 		}
 		page, err := st.Page(ctx, key, store.Page{After: "m50", Limit: 1})
 		if err != nil || len(page.Entries) != 1 || page.Entries[0].ID != "m51" {

@@ -38,15 +38,15 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 		if session.Dialect != "" && y.Dialect != "" && session.Dialect != y.Dialect {
 			return fmt.Errorf("%w: %s is %s, %s is %s", ErrUsage, from, session.Dialect, into, y.Dialect)
 		}
-		all, err := s.entries(ctx, t, session, 1, session.Head, int(session.Head))
+		entries, err := s.entries(ctx, t, session, 1, session.Head, int(session.Head))
 		if err != nil {
 			return err
 		}
 		var list []Entry
-		if all, err = s.replaceExpired(ctx, t, session, all); err != nil {
+		if entries, err = s.replaceExpired(ctx, t, session, entries); err != nil {
 			return err
 		}
-		for _, e := range all {
+		for _, e := range entries {
 			if e.Kind.control() {
 				continue
 			}
@@ -61,8 +61,8 @@ func (s *Store) Merge(ctx context.Context, from, into Key) (int, error) {
 		if err := s.checkNoProviderCompaction(ctx, t, y, list); err != nil {
 			return fmt.Errorf("%w: %s: %w", ErrUsage, from, err)
 		}
-		done, err := s.append(ctx, t, y, Anywhere, list)
-		added = len(list) - done.Replayed
+		result, err := s.append(ctx, t, y, Anywhere, list)
+		added = len(list) - result.Replayed
 		return err
 	})
 	if err != nil {

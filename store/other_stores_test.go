@@ -33,11 +33,11 @@ func window(t testing.TB, st *store.Store, key store.Key, ask store.WindowOption
 
 func compact(t testing.TB, st *store.Store, key store.Key, text string) *store.Compaction {
 	t.Helper()
-	made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 6, Summarize: says(text)})
-	if err != nil || made == nil {
-		t.Fatal(made, err)
+	compaction, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 6, Summarize: says(text)})
+	if err != nil || compaction == nil {
+		t.Fatal(compaction, err)
 	}
-	return made
+	return compaction
 }
 
 // TestCompactionHidesReplacedEntries checks that a window does not contain both a summary and its
@@ -48,7 +48,7 @@ func TestCompactionHidesReplacedEntries(t *testing.T) {
 		for i := range 12 {
 			turn(t, st, key, i)
 		}
-		made := compact(t, st, key, "they talked")
+		compaction := compact(t, st, key, "they talked")
 		put(t, st, key, user("now?"))
 		body := window(t, st, key, store.WindowOptions{Policy: &pare.Policy{}})
 		for i := 1; i < 10; i++ { // the task stays
@@ -56,8 +56,8 @@ func TestCompactionHidesReplacedEntries(t *testing.T) {
 				t.Errorf("turn %d is sent beside the summary that stands for it", i)
 			}
 		}
-		if !strings.Contains(body, "they talked") || made.Messages < 30 {
-			t.Errorf("%+v: %.500s", made, body)
+		if !strings.Contains(body, "they talked") || compaction.Messages < 30 {
+			t.Errorf("%+v: %.500s", compaction, body)
 		}
 	})
 }
@@ -192,9 +192,9 @@ func TestOneLongTurnIsCompacted(t *testing.T) {
 			id := fmt.Sprintf("toolu_%d", i)
 			put(t, st, key, call(id), result(id, strings.Repeat("line of output ", 100)))
 		}
-		made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 6, Inside: true, Summarize: says("much was done")})
-		if err != nil || made == nil {
-			t.Fatal(made, err)
+		compaction, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 6, Inside: true, Summarize: says("much was done")})
+		if err != nil || compaction == nil {
+			t.Fatal(compaction, err)
 		}
 		body := window(t, st, key, store.WindowOptions{Policy: &pare.Policy{Window: &pare.Window{Tokens: 3000}}})
 		if !strings.Contains(body, "do it all") || !strings.Contains(body, "toolu_39") {
@@ -212,9 +212,9 @@ func TestNoCutBeforeResults(t *testing.T) {
 		for i := range 10 {
 			turn(t, st, key, i)
 		}
-		made := compact(t, st, key, "short")
-		if (made.To+1)%4 != 1 {
-			t.Errorf("the summary ends with entry %d, inside of a turn", made.To)
+		compaction := compact(t, st, key, "short")
+		if (compaction.To+1)%4 != 1 {
+			t.Errorf("the summary ends with entry %d, inside of a turn", compaction.To)
 		}
 		for n := 1; n <= 10; n++ {
 			page, err := st.Page(ctx, key, store.Page{Last: true, Limit: n})

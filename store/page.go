@@ -101,14 +101,14 @@ func (s *Store) page(ctx context.Context, t *tx, session *Session, p Page) (Entr
 }
 
 // markOpen sets Open for calls without a result in force. It modifies the entries.
-func (s *Store) markOpen(ctx context.Context, t *tx, session *Session, all []Entry) error {
+func (s *Store) markOpen(ctx context.Context, t *tx, session *Session, entries []Entry) error {
 	type place struct {
 		seq int64
 		no  int
 	}
 	answered := make(map[place]bool)
 	calls, last := 0, int64(0)
-	for _, e := range all {
+	for _, e := range entries {
 		calls, last = calls+len(e.Calls), e.Seq
 		for _, c := range e.Answers {
 			answered[place{c.Seq, c.No}] = true
@@ -130,7 +130,7 @@ func (s *Store) markOpen(ctx context.Context, t *tx, session *Session, all []Ent
 			}
 		}
 	}
-	for _, e := range all {
+	for _, e := range entries {
 		for i := range e.Calls {
 			e.Calls[i].Open = !answered[place{e.Seq, e.Calls[i].No}]
 		}

@@ -54,11 +54,11 @@ func TestLargeAppendPairsLikeSmallOnes(t *testing.T) {
 				from := 0
 				var got []store.Entry
 				for _, to := range cut {
-					done, err := st.Append(ctx, key, store.Anywhere, list[from:to]...)
+					result, err := st.Append(ctx, key, store.Anywhere, list[from:to]...)
 					if err != nil {
 						t.Fatal(err)
 					}
-					got, from = append(got, done.Entries...), to
+					got, from = append(got, result.Entries...), to
 				}
 				if want == nil {
 					want = got

@@ -52,8 +52,8 @@ func TestUndoOfInheritedCompaction(t *testing.T) {
 		for i := range 6 {
 			put(t, st, key, user(fmt.Sprintf("ask %d %s", i, long)), assistant(fmt.Sprintf("answer %d %s", i, long)))
 		}
-		if made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 2, Summarize: fixedSummarizer("they talked")}); err != nil || made == nil {
-			t.Fatal(made, err)
+		if compaction, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 2, Summarize: fixedSummarizer("they talked")}); err != nil || compaction == nil {
+			t.Fatal(compaction, err)
 		}
 		before := window(t, st, key, store.WindowOptions{})
 		fork, last := store.ID("fork"), store.ID("fork of the fork")
@@ -107,12 +107,12 @@ func TestExportIsConsistent(t *testing.T) {
 		} {
 			key := create(t, st, name)
 			var want []string
-			var all []store.Entry
+			var entries []store.Entry
 			for i := range 300 {
-				all = append(all, store.Message(fmt.Sprintf("m%d", i), user(fmt.Sprintf("text %d", i))))
+				entries = append(entries, store.Message(fmt.Sprintf("m%d", i), user(fmt.Sprintf("text %d", i))))
 				want = append(want, fmt.Sprintf("m%d", i))
 			}
-			if _, err := st.Append(ctx, key, store.Anywhere, all...); err != nil {
+			if _, err := st.Append(ctx, key, store.Anywhere, entries...); err != nil {
 				t.Fatal(err)
 			}
 			var got []string
@@ -173,9 +173,9 @@ func TestCompactionCountsMessages(t *testing.T) {
 			turn(i)
 		}
 		c := &pare.Compactor{MinKeep: 2, Summarize: fixedSummarizer("they talked")}
-		made, err := st.Compact(ctx, key, c)
-		if err != nil || made.To != 10 || made.Messages != 9 { // all but the task
-			t.Fatalf("%+v %v", made, err)
+		compaction, err := st.Compact(ctx, key, c)
+		if err != nil || compaction.To != 10 || compaction.Messages != 9 { // all but the task
+			t.Fatalf("%+v %v", compaction, err)
 		}
 		for i := range 4 {
 			turn(6 + i)
@@ -197,12 +197,12 @@ func TestCompactionCountsMessages(t *testing.T) {
 			turn(i)
 		}
 		c = &pare.Compactor{MinKeep: 4, Summarize: fixedSummarizer("they talked"), Options: pare.CompactOptions{FoldTask: true}}
-		if made, err = st.Compact(ctx, key, c); err != nil || made.Messages != 2 {
-			t.Fatalf("%+v %v", made, err)
+		if compaction, err = st.Compact(ctx, key, c); err != nil || compaction.Messages != 2 {
+			t.Fatalf("%+v %v", compaction, err)
 		}
 		c = &pare.Compactor{MinKeep: 3, Summarize: fixedSummarizer("and talked")}
-		if made, err = st.Compact(ctx, key, c); err != nil || made != nil {
-			t.Errorf("nothing to take out: %+v %v", made, err)
+		if compaction, err = st.Compact(ctx, key, c); err != nil || compaction != nil {
+			t.Errorf("nothing to take out: %+v %v", compaction, err)
 		}
 		checkStore(t, st, key)
 	})
@@ -307,13 +307,13 @@ func TestRecallOfSummary(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, st, key, user("three "+long), assistant("four "+long), user("five"), assistant("six"))
-		made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 2, Summarize: fixedSummarizer("they talked")})
-		if err != nil || made == nil {
-			t.Fatal(made, err)
+		compaction, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 2, Summarize: fixedSummarizer("they talked")})
+		if err != nil || compaction == nil {
+			t.Fatal(compaction, err)
 		}
 		check := func(when string) {
 			t.Helper()
-			raw, err := st.Recall(ctx, "", made.Archive)
+			raw, err := st.Recall(ctx, "", compaction.Archive)
 			if err != nil {
 				t.Errorf("%s: %v", when, err)
 				return
@@ -340,7 +340,7 @@ func TestRecallOfSummary(t *testing.T) {
 		if err := st.Delete(ctx, store.ID("fork")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := st.Recall(ctx, "", made.Archive); !errors.Is(err, archive.ErrNotFound) {
+		if _, err := st.Recall(ctx, "", compaction.Archive); !errors.Is(err, archive.ErrNotFound) {
 			t.Errorf("when all are gone: %v", err)
 		}
 	})

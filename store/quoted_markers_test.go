@@ -46,12 +46,12 @@ func TestQuotedMarkersAreNoSummary(t *testing.T) {
 			}
 			for _, words := range []string{"first words", "second words"} {
 				say()
-				made := compact(t, st, key, words)
-				if len(made.Prefix) != 2 || string(made.Prefix[0]) != string(task) {
-					t.Errorf("%q, %s: the task is gone: %s", quote, model, made.Prefix)
+				compaction := compact(t, st, key, words)
+				if len(compaction.Prefix) != 2 || string(compaction.Prefix[0]) != string(task) {
+					t.Errorf("%q, %s: the task is gone: %s", quote, model, compaction.Prefix)
 				}
-				if !strings.Contains(made.Summary, words) || strings.Contains(made.Summary, "mean?") || strings.Contains(made.Summary, "why?") {
-					t.Errorf("%q, %s: the summary is %q", quote, model, made.Summary)
+				if !strings.Contains(compaction.Summary, words) || strings.Contains(compaction.Summary, "mean?") || strings.Contains(compaction.Summary, "why?") {
+					t.Errorf("%q, %s: the summary is %q", quote, model, compaction.Summary)
 				}
 			}
 			if body := window(t, st, key, store.WindowOptions{Policy: &pare.Policy{}}); !strings.Contains(body, "THE TASK") || !strings.Contains(body, "first words") || !strings.Contains(body, "second words") {

@@ -217,13 +217,13 @@ func (s *Store) resolve(ctx context.Context, t *tx, handle string, ref reference
 		// Later reverts do not hide entries of the range.
 		session.state = session.state.fold(slices.DeleteFunc(all, func(c controlEntry) bool { return c.seq > ref.To }))
 	}
-	all, err := s.entries(ctx, t, session, ref.From, ref.To, int(ref.To-ref.From)+1)
+	entries, err := s.entries(ctx, t, session, ref.From, ref.To, int(ref.To-ref.From)+1)
 	if err != nil {
 		return nil, err
 	}
 	var list [][]byte
 	gone := 0
-	for _, e := range all {
+	for _, e := range entries {
 		if e.Damaged != "" && ref.One {
 			return nil, fmt.Errorf("recall %q: %w", handle, &CorruptError{session.Key, e.Seq, e.Damaged})
 		}

@@ -134,9 +134,9 @@ func TestOpenCallDoesNotPreventCompaction(t *testing.T) {
 		for i := range 20 {
 			put(t, st, key, user(fmt.Sprintf("turn %d %s", i, strings.Repeat("and so on ", 30))), assistant("fine"))
 		}
-		made, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 6, Summarize: says("they talked")})
-		if err != nil || made == nil {
-			t.Fatal(made, err)
+		compaction, err := st.Compact(ctx, key, &pare.Compactor{MinKeep: 6, Summarize: says("they talked")})
+		if err != nil || compaction == nil {
+			t.Fatal(compaction, err)
 		}
 		checkStore(t, st, key)
 	})

@@ -214,8 +214,8 @@ func (s *Store) continueOrFork(ctx context.Context, t *tx, session *Session, c *
 	if seq == last && (news || session.Model == c.Request.Model() || session.Model == "") {
 		return session, replies, true, nil
 	}
-	made, err := s.fork(ctx, t, session, seq, Key{Scope: c.Scope, ID: NewID()[:12]})
-	return made, replies, true, err
+	created, err := s.fork(ctx, t, session, seq, Key{Scope: c.Scope, ID: NewID()[:12]})
+	return created, replies, true, err
 }
 
 // areRemembered reports whether all messages are stored.
@@ -232,13 +232,13 @@ func (s *Store) areRemembered(ctx context.Context, t *tx, all []chainedMessage) 
 // isSentBack reports whether the messages after an entry have the text of the reply: the client's
 // next request was stored first, by another replica.
 func (s *Store) isSentBack(ctx context.Context, t *tx, session *Session, seq int64, replies []chainedMessage) (bool, error) {
-	all, err := s.entries(ctx, t, session, seq+1, session.Head, 4*len(replies)+4)
+	entries, err := s.entries(ctx, t, session, seq+1, session.Head, 4*len(replies)+4)
 	if err != nil {
 		return false, err
 	}
 	var was, is strings.Builder
 	n := 0
-	for _, e := range all {
+	for _, e := range entries {
 		if e.Kind == KindMessage && !e.Gone && n < len(replies) {
 			n++
 			is.WriteString(fold(textOf(session, e.Raw)) + " ")
@@ -341,12 +341,12 @@ func (s *Store) appendChain(ctx context.Context, t *tx, session *Session, messag
 	if len(entries) == 0 {
 		return 0, nil
 	}
-	done, err := s.append(ctx, t, session, Anywhere, entries)
+	result, err := s.append(ctx, t, session, Anywhere, entries)
 	if err != nil {
 		return 0, err
 	}
 	found := bulkInsert{into: `INSERT INTO beginnings (hash, sid, seq)`, width: 3, suffix: ` ON CONFLICT (hash) DO UPDATE SET sid = excluded.sid, seq = excluded.seq`}
-	for i, e := range done.Entries {
+	for i, e := range result.Entries {
 		size += len(entries[i].Raw)
 		found.add(0, hashes[i][:], session.sid, e.Seq)
 	}

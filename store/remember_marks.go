@@ -80,7 +80,7 @@ func encodeCacheMarkers(links []chainedMessage) string {
 
 // restoreCacheMarkers inserts the markers of the last request into entries. It modifies the
 // entries.
-func (s *Store) restoreCacheMarkers(ctx context.Context, t *tx, session *Session, all []Entry) error {
+func (s *Store) restoreCacheMarkers(ctx context.Context, t *tx, session *Session, entries []Entry) error {
 	var text string
 	err := t.row(ctx, `SELECT marks FROM remembered WHERE sid = ?`, session.sid).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && text == "" {
@@ -97,10 +97,10 @@ func (s *Store) restoreCacheMarkers(ctx context.Context, t *tx, session *Session
 	for _, m := range marks {
 		edits[m.ID] = append(edits[m.ID], jsonspan.Edit{Span: jsonspan.Span{Start: m.At, End: m.At}, New: []byte(m.Text)})
 	}
-	for i := range all {
-		if own := edits[all[i].ID]; own != nil && all[i].Kind == KindMessage && !all[i].Gone && all[i].Damaged == "" {
-			if all[i].Raw, err = jsonspan.Splice(all[i].Raw, own); err != nil {
-				return &CorruptError{session.Key, all[i].Seq, "its markers do not fit: " + err.Error()}
+	for i := range entries {
+		if own := edits[entries[i].ID]; own != nil && entries[i].Kind == KindMessage && !entries[i].Gone && entries[i].Damaged == "" {
+			if entries[i].Raw, err = jsonspan.Splice(entries[i].Raw, own); err != nil {
+				return &CorruptError{session.Key, entries[i].Seq, "its markers do not fit: " + err.Error()}
 			}
 		}
 	}

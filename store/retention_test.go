@@ -79,7 +79,7 @@ func TestRetentionIsFinal(t *testing.T) {
 		for i := range 12 {
 			turn(t, st, key, i)
 		}
-		made := compact(t, st, key, "they talked")
+		compaction := compact(t, st, key, "they talked")
 		turn(t, st, key, 12)
 		if hits, err := st.Search(ctx, key, "answer", 0); err != nil || len(hits) == 0 {
 			t.Fatal(hits, err)
@@ -101,17 +101,17 @@ func TestRetentionIsFinal(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if _, err := st.Recall(ctx, "", made.Archive); err == nil {
+		if _, err := st.Recall(ctx, "", compaction.Archive); err == nil {
 			t.Error("what was let go of was recalled")
 		}
-		if got := texts(t, st, key); !strings.Contains(got[len(made.Prefix)-1], "they talked") || got[0] != shot {
+		if got := texts(t, st, key); !strings.Contains(got[len(compaction.Prefix)-1], "they talked") || got[0] != shot {
 			t.Errorf("an export begins with what stands for the rest: %.300s", got)
 		}
 		page, err := st.Page(ctx, key, store.Page{Limit: 3})
 		if err != nil || !page.Entries[0].Gone || page.Entries[0].Raw != nil {
 			t.Errorf("%v: %+v", err, page.Entries[0])
 		}
-		if hits, err := st.Search(ctx, key, "answer", 0); err != nil || len(hits) == 0 || hits[0].Seq <= made.To {
+		if hits, err := st.Search(ctx, key, "answer", 0); err != nil || len(hits) == 0 || hits[0].Seq <= compaction.To {
 			t.Errorf("%v: %v", err, hits)
 		}
 		into := create(t, st, "b")

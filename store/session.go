@@ -127,18 +127,18 @@ func (s *Store) Create(ctx context.Context, key Key, c Create) (*Session, error)
 	if err := c.valid(s.options.MaxEntry); err != nil {
 		return nil, fmt.Errorf("create session %s: %w", key, err)
 	}
-	var made *Session
+	var created *Session
 	err := s.write(ctx, func(t *tx) error {
 		var err error
-		made, err = s.create(ctx, t, key, c, nil, state{})
+		created, err = s.create(ctx, t, key, c, nil, state{})
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("create session %s: %w", key, err)
 	}
-	s.cache.add(made, nil)
+	s.cache.add(created, nil)
 	s.emit(eventCreated, EventData{Session: key})
-	return made, nil
+	return created, nil
 }
 
 // maxTitle limits titles and model names, in bytes.

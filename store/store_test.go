@@ -133,11 +133,11 @@ func put(t testing.TB, st *store.Store, key store.Key, raws ...[]byte) int64 {
 	for _, raw := range raws {
 		list = append(list, store.Message("", raw))
 	}
-	done, err := st.Append(ctx, key, store.Anywhere, list...)
+	result, err := st.Append(ctx, key, store.Anywhere, list...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return done.Head
+	return result.Head
 }
 
 // texts returns the messages in force.
@@ -221,9 +221,9 @@ func TestReplayAndDuplicate(t *testing.T) {
 		key := create(t, st, "a")
 		list := []store.Entry{store.Message("e1", user("one")), store.Message("e2", assistant("two"))}
 		for i := range 3 {
-			done, err := st.Append(ctx, key, store.Exactly(0), list...)
-			if err != nil || done.Head != 2 || done.Replayed != min(i, 1)*2 {
-				t.Fatalf("round %d: %+v, %v", i, done, err)
+			result, err := st.Append(ctx, key, store.Exactly(0), list...)
+			if err != nil || result.Head != 2 || result.Replayed != min(i, 1)*2 {
+				t.Fatalf("round %d: %+v, %v", i, result, err)
 			}
 		}
 		_, err := st.Append(ctx, key, store.Exactly(2), store.Message("e3", user("three")), store.Message("e1", user("other")))
@@ -235,9 +235,9 @@ func TestReplayAndDuplicate(t *testing.T) {
 			t.Errorf("%d entries: a refused append wrote something", n)
 		}
 		// A retry of a batch of which a part is there adds the rest.
-		done, err := st.Append(ctx, key, store.Exactly(2), list[1], store.Message("e3", user("three")))
-		if err != nil || done.Replayed != 1 || done.Head != 3 {
-			t.Fatalf("%+v, %v", done, err)
+		result, err := st.Append(ctx, key, store.Exactly(2), list[1], store.Message("e3", user("three")))
+		if err != nil || result.Replayed != 1 || result.Head != 3 {
+			t.Fatalf("%+v, %v", result, err)
 		}
 	})
 }
@@ -446,9 +446,9 @@ func TestCompactAndWindow(t *testing.T) {
 		c := &pare.Compactor{MinKeep: 8, Summarize: func(_ context.Context, h pare.Removed) (pare.Summary, error) {
 			return pare.Summary{Text: fmt.Sprintf("summary of %d blocks", len(h.Blocks))}, nil
 		}}
-		made, err := st.Compact(ctx, key, c)
-		if err != nil || made == nil {
-			t.Fatal(made, err)
+		compaction, err := st.Compact(ctx, key, c)
+		if err != nil || compaction == nil {
+			t.Fatal(compaction, err)
 		}
 		put(t, st, key, user("and now?"))
 		w, err := st.Window(ctx, key, store.WindowOptions{})
@@ -456,13 +456,13 @@ func TestCompactAndWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 		clean(t, w.Body)
-		if !strings.Contains(string(w.Body), inJSON(made.Summary)) || !strings.Contains(made.Summary, made.Archive) || !strings.Contains(string(w.Body), "turn 29") || strings.Contains(string(w.Body), "turn 5 ") || !strings.Contains(string(w.Body), "turn 0 ") {
+		if !strings.Contains(string(w.Body), inJSON(compaction.Summary)) || !strings.Contains(compaction.Summary, compaction.Archive) || !strings.Contains(string(w.Body), "turn 29") || strings.Contains(string(w.Body), "turn 5 ") || !strings.Contains(string(w.Body), "turn 0 ") {
 			t.Errorf("window: %.2000s", w.Body)
 		}
 		if n := len(texts(t, st, key)); n != 121 {
 			t.Errorf("%d messages: a compaction deletes nothing", n)
 		}
-		back, err := st.Recall(ctx, "", made.Archive)
+		back, err := st.Recall(ctx, "", compaction.Archive)
 		if err != nil || !strings.Contains(string(back), "turn 5 ") {
 			t.Errorf("recall: %.200s, %v", back, err)
 		}
@@ -471,12 +471,12 @@ func TestCompactAndWindow(t *testing.T) {
 			put(t, st, key, assistant("ok"), user(fmt.Sprintf("more %d", i)))
 		}
 		again, err := st.Compact(ctx, key, c)
-		if err != nil || again == nil || !strings.Contains(again.Summary, made.Summary) {
+		if err != nil || again == nil || !strings.Contains(again.Summary, compaction.Summary) {
 			t.Fatalf("%+v, %v", again, err)
 		}
 		checkStore(t, st, key)
 		// Undone, the first one is in force again; undone again, everything is there.
-		for _, want := range []string{inJSON(made.Summary), "turn 5 "} {
+		for _, want := range []string{inJSON(compaction.Summary), "turn 5 "} {
 			if kind, err := st.Undo(ctx, key); err != nil || kind != store.KindCompaction {
 				t.Fatal(kind, err)
 			}

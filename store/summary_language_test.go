@@ -27,12 +27,12 @@ func TestSessionsCompactInEveryScript(t *testing.T) {
 				for range 3 {
 					put(t, st, key, user(trial.Paragraph(language, round, 600)), assistant(trial.Paragraph("English", round, 600)))
 				}
-				made, err := st.Compact(ctx, key, c)
-				if err != nil || made == nil {
-					t.Fatalf("%s, round %d: %v, %v", language, round, made, err)
+				compaction, err := st.Compact(ctx, key, c)
+				if err != nil || compaction == nil {
+					t.Fatalf("%s, round %d: %v, %v", language, round, compaction, err)
 				}
-				if !utf8.ValidString(made.Summary) || strings.ContainsRune(made.Summary, utf8.RuneError) || len(made.Summary) > 6*maxTokens {
-					t.Fatalf("%s, round %d: the summary has %d bytes: %q", language, round, len(made.Summary), made.Summary)
+				if !utf8.ValidString(compaction.Summary) || strings.ContainsRune(compaction.Summary, utf8.RuneError) || len(compaction.Summary) > 6*maxTokens {
+					t.Fatalf("%s, round %d: the summary has %d bytes: %q", language, round, len(compaction.Summary), compaction.Summary)
 				}
 			}
 			w, err := st.Window(ctx, key, store.WindowOptions{})

@@ -214,8 +214,8 @@ func (a *WindowOptions) policy(session *Session) *pare.Policy {
 }
 
 // withoutModelLimit returns the policy without the limit of an unknown model.
-func withoutModelLimit(of *pare.Policy) *pare.Policy {
-	p, w := *of, *of.Window
+func withoutModelLimit(base *pare.Policy) *pare.Policy {
+	p, w := *base, *base.Window
 	w.ModelTokens, w.Low, w.LowPercent, w.ModelCache = false, 0, 0, false
 	if p.Window = &w; w.Messages == 0 && w.Exchanges == 0 && w.Turns == 0 {
 		p.Window, p.Rules, p.Compact = nil, nil, nil

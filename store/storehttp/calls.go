@@ -15,8 +15,8 @@ import (
 
 func (a *api) create(c *call) error {
 	var in struct {
-		ID      name            `json:"id"`
-		Path    name            `json:"path"`
+		ID      textID          `json:"id"`
+		Path    textID          `json:"path"`
 		Dialect string          `json:"dialect"`
 		Model   string          `json:"model"`
 		Title   string          `json:"title"`
@@ -26,9 +26,9 @@ func (a *api) create(c *call) error {
 		return err
 	}
 	if in.ID == "" {
-		in.ID = name(store.NewID())
+		in.ID = textID(store.NewID())
 	}
-	session, err := a.st.Create(c.q.Context(), store.Key{Scope: c.key.Scope, ID: string(in.ID), Path: string(in.Path)},
+	session, err := a.store.Create(c.request.Context(), store.Key{Scope: c.key.Scope, ID: string(in.ID), Path: string(in.Path)},
 		store.Create{Dialect: in.Dialect, Model: in.Model, Title: in.Title, Base: in.Base})
 	if err != nil {
 		return err
@@ -37,25 +37,25 @@ func (a *api) create(c *call) error {
 }
 
 func (a *api) list(c *call) error {
-	limit, err := c.number("limit")
+	limit, err := c.intParameter("limit")
 	if err != nil {
 		return err
 	}
 	var before *store.Session
-	if id := c.get("before"); id != "" {
-		if before, err = a.st.Session(c.q.Context(), store.Key{Scope: c.key.Scope, ID: id}); err != nil {
+	if id := c.parameter("before"); id != "" {
+		if before, err = a.store.Session(c.request.Context(), store.Key{Scope: c.key.Scope, ID: id}); err != nil {
 			return err
 		}
 	}
-	all, err := a.st.Sessions(c.q.Context(), c.key.Scope, min(limit, 1000), before)
+	all, err := a.store.Sessions(c.request.Context(), c.key.Scope, min(limit, 1000), before)
 	if err != nil {
 		return err
 	}
-	return c.write(http.StatusOK, map[string]any{"sessions": some(all)})
+	return c.write(http.StatusOK, map[string]any{"sessions": nonNil(all)})
 }
 
-// some returns an empty list for nil.
-func some[T any](all []T) []T {
+// nonNil returns an empty list for nil.
+func nonNil[T any](all []T) []T {
 	if all == nil {
 		return []T{}
 	}
@@ -63,11 +63,11 @@ func some[T any](all []T) []T {
 }
 
 func (a *api) get(c *call) error {
-	session, err := a.st.Session(c.q.Context(), c.key)
+	session, err := a.store.Session(c.request.Context(), c.key)
 	if err != nil {
 		return err
 	}
-	full, err := a.st.Fullness(c.q.Context(), c.key, a.o.CompactAbove)
+	full, err := a.store.Fullness(c.request.Context(), c.key, a.options.CompactAbove)
 	if err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ func (a *api) get(c *call) error {
 }
 
 func (a *api) paths(c *call) error {
-	all, err := a.st.Paths(c.q.Context(), c.key)
+	all, err := a.store.Paths(c.request.Context(), c.key)
 	if err != nil {
 		return err
 	}
-	return c.write(http.StatusOK, map[string]any{"sessions": some(all)})
+	return c.write(http.StatusOK, map[string]any{"sessions": nonNil(all)})
 }
 
 func (a *api) update(c *call) error {
@@ -95,17 +95,17 @@ func (a *api) update(c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	if err := a.st.Update(c.q.Context(), c.key, store.Update{Model: in.Model, Title: in.Title, Base: in.Base, Settings: in.Settings}); err != nil {
+	if err := a.store.Update(c.request.Context(), c.key, store.Update{Model: in.Model, Title: in.Title, Base: in.Base, Settings: in.Settings}); err != nil {
 		return err
 	}
 	return a.get(c)
 }
 
 func (a *api) remove(c *call) error {
-	if err := a.st.Delete(c.q.Context(), c.key); err != nil {
+	if err := a.store.Delete(c.request.Context(), c.key); err != nil {
 		return err
 	}
-	c.w.WriteHeader(http.StatusNoContent)
+	c.response.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
@@ -128,29 +128,29 @@ func (a *api) append(c *call) error {
 		}
 		list[i] = store.Entry{ID: string(e.ID), Kind: e.Kind, Raw: e.Raw}
 	}
-	done, err := a.st.Append(c.q.Context(), c.key, head, list...)
+	result, err := a.store.Append(c.request.Context(), c.key, head, list...)
 	if err != nil {
 		return err
 	}
 	return c.writeRaw(http.StatusOK, withEntries(encode(struct {
 		Head     int64 `json:"head"`
 		Replayed int   `json:"replayed"`
-	}{done.Head, done.Replayed}), "entries", done.Entries))
+	}{result.Head, result.Replayed}), "entries", result.Entries))
 }
 
 func (a *api) page(c *call) error {
-	limit, err := c.number("limit")
+	limit, err := c.intParameter("limit")
 	if err != nil {
 		return err
 	}
-	last, err := c.on("last")
+	last, err := c.boolParameter("last")
 	if err != nil {
 		return err
 	}
-	if c.get("after") != "" && c.get("before") != "" {
+	if c.parameter("after") != "" && c.parameter("before") != "" {
 		return fmt.Errorf("%w: after and before exclude each other", errBody)
 	}
-	page, err := a.st.Page(c.q.Context(), c.key, store.Page{After: c.get("after"), Before: c.get("before"), Last: last, Limit: min(limit, 10_000)})
+	page, err := a.store.Page(c.request.Context(), c.key, store.Page{After: c.parameter("after"), Before: c.parameter("before"), Last: last, Limit: min(limit, 10_000)})
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (a *api) window(c *call) error {
 	if err := c.read(&in); err != nil {
 		return err
 	}
-	ask := store.WindowOptions{Policy: a.o.Policy, Base: in.Base, Model: in.Model, Head: in.Head}
+	ask := store.WindowOptions{Policy: a.options.Policy, Base: in.Base, Model: in.Model, Head: in.Head}
 	if string(in.Base) == "null" {
 		ask.Base = nil
 	}
@@ -184,22 +184,22 @@ func (a *api) window(c *call) error {
 	if ask.Policy, err = in.Limits.Apply(ask.Policy); err != nil {
 		return err
 	}
-	w, err := a.st.Window(c.q.Context(), c.key, ask)
+	w, err := a.store.Window(c.request.Context(), c.key, ask)
 	if err != nil {
 		return err
 	}
-	h := c.w.Header()
+	h := c.response.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Pare-Head", strconv.FormatInt(w.Head, 10))
 	h.Set("Pare-Changes", strconv.Itoa(len(w.Plan.Changes())))
 	for _, f := range w.Plan.Faults() {
 		h.Add("Pare-Faults", f.Part)
 		// Log each rule once, not with every window.
-		if _, named := a.faults.LoadOrStore(f.Part, true); !named {
+		if _, named := a.loggedFaults.LoadOrStore(f.Part, true); !named {
 			c.log.Error(f.Part+" failed, and is left out", "error", f.Err)
 		}
 	}
-	_, err = c.w.Write(w.Body)
+	_, err = c.response.Write(w.Body)
 	return err
 }
 
@@ -213,28 +213,28 @@ func (a *api) compact(c *call) error {
 	if in.MinKeep < 0 {
 		return fmt.Errorf("%w: min_keep is %d", errBody, in.MinKeep)
 	}
-	by := &pare.Compactor{Memory: a.st.Memory()}
-	if b := a.o.Compactor; b != nil {
-		by = &pare.Compactor{
+	compactor := &pare.Compactor{Memory: a.store.Memory()}
+	if b := a.options.Compactor; b != nil {
+		compactor = &pare.Compactor{
 			Summarize: b.Summarize, MinKeep: b.MinKeep, Inside: b.Inside, Above: b.Above, MaxTokens: b.MaxTokens,
-			Timeout: b.Timeout, Memory: by.Memory, Options: b.Options,
+			Timeout: b.Timeout, Memory: compactor.Memory, Options: b.Options,
 		}
 	}
 	if in.MinKeep > 0 {
-		by.MinKeep = in.MinKeep
+		compactor.MinKeep = in.MinKeep
 	}
-	made, err := a.st.Compact(c.q.Context(), c.key, by)
+	compaction, err := a.store.Compact(c.request.Context(), c.key, compactor)
 	if err != nil {
 		return err
 	}
-	return c.compaction(made)
+	return c.compaction(compaction)
 }
 
-func (c *call) compaction(made *store.Compaction) error {
+func (c *call) compaction(compaction *store.Compaction) error {
 	raw := []byte("null")
-	if made != nil {
+	if compaction != nil {
 		var err error
-		if raw, err = made.Encode(); err != nil {
+		if raw, err = compaction.Encode(); err != nil {
 			return err
 		}
 	}
@@ -243,7 +243,7 @@ func (c *call) compaction(made *store.Compaction) error {
 
 func (a *api) swap(c *call) error {
 	var in struct {
-		Upto     name              `json:"upto"`
+		Upto     textID            `json:"upto"`
 		Messages []json.RawMessage `json:"messages"`
 	}
 	if err := c.read(&in); err != nil {
@@ -253,17 +253,17 @@ func (a *api) swap(c *call) error {
 	for i, m := range in.Messages {
 		messages[i] = m
 	}
-	made, err := a.st.AcceptCompaction(c.q.Context(), c.key, string(in.Upto), messages...)
+	compaction, err := a.store.AcceptCompaction(c.request.Context(), c.key, string(in.Upto), messages...)
 	if err != nil {
 		return err
 	}
-	return c.compaction(made)
+	return c.compaction(compaction)
 }
 
 func (a *api) revert(c *call) error {
 	var in struct {
 		Head  headJSON `json:"head"`
-		To    *name    `json:"to"`
+		To    *textID  `json:"to"`
 		Turns int      `json:"turns"`
 	}
 	if err := c.read(&in); err != nil {
@@ -278,9 +278,9 @@ func (a *api) revert(c *call) error {
 	case in.To != nil && in.Turns != 0, in.To == nil && in.Turns <= 0:
 		return fmt.Errorf("%w: give either to, the id of an entry, or turns", errBody)
 	case in.To != nil:
-		n, err = a.st.Revert(c.q.Context(), c.key, head, string(*in.To))
+		n, err = a.store.Revert(c.request.Context(), c.key, head, string(*in.To))
 	default:
-		n, err = a.st.RevertTurns(c.q.Context(), c.key, head, in.Turns)
+		n, err = a.store.RevertTurns(c.request.Context(), c.key, head, in.Turns)
 	}
 	if err != nil {
 		return err
@@ -289,7 +289,7 @@ func (a *api) revert(c *call) error {
 }
 
 func (a *api) undo(c *call) error {
-	kind, err := a.st.Undo(c.q.Context(), c.key)
+	kind, err := a.store.Undo(c.request.Context(), c.key)
 	if err != nil {
 		return err
 	}
@@ -298,16 +298,16 @@ func (a *api) undo(c *call) error {
 
 func (a *api) fork(c *call) error {
 	var in struct {
-		ID name `json:"id"`
-		At name `json:"at"`
+		ID textID `json:"id"`
+		At textID `json:"at"`
 	}
 	if err := c.read(&in); err != nil {
 		return err
 	}
 	if in.ID == "" {
-		in.ID = name(store.NewID())
+		in.ID = textID(store.NewID())
 	}
-	session, err := a.st.Fork(c.q.Context(), c.key, string(in.At), store.Key{Scope: c.key.Scope, ID: string(in.ID)})
+	session, err := a.store.Fork(c.request.Context(), c.key, string(in.At), store.Key{Scope: c.key.Scope, ID: string(in.ID)})
 	if err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func (a *api) fork(c *call) error {
 
 func (a *api) merge(c *call) error {
 	var in struct {
-		From name `json:"from"`
+		From textID `json:"from"`
 	}
 	if err := c.read(&in); err != nil {
 		return err
@@ -324,7 +324,7 @@ func (a *api) merge(c *call) error {
 	if in.From == "" {
 		return fmt.Errorf("%w: from is missing: it is the id of a session", errBody)
 	}
-	n, err := a.st.Merge(c.q.Context(), store.Key{Scope: c.key.Scope, ID: string(in.From)}, c.key)
+	n, err := a.store.Merge(c.request.Context(), store.Key{Scope: c.key.Scope, ID: string(in.From)}, c.key)
 	if err != nil {
 		return err
 	}
@@ -332,35 +332,35 @@ func (a *api) merge(c *call) error {
 }
 
 func (a *api) search(c *call) error {
-	limit, err := c.number("limit")
+	limit, err := c.intParameter("limit")
 	if err != nil {
 		return err
 	}
-	hits, err := a.st.Search(c.q.Context(), c.key, c.get("q"), min(limit, 1000))
+	hits, err := a.store.Search(c.request.Context(), c.key, c.parameter("q"), min(limit, 1000))
 	if err != nil {
 		return err
 	}
-	return c.write(http.StatusOK, map[string]any{"hits": some(hits)})
+	return c.write(http.StatusOK, map[string]any{"hits": nonNil(hits)})
 }
 
 func (a *api) about(c *call) error {
-	limit, err := c.number("limit")
+	limit, err := c.intParameter("limit")
 	if err != nil {
 		return err
 	}
-	hits, err := a.st.SearchRanked(c.q.Context(), c.key.Scope, c.get("q"), min(limit, 100))
+	hits, err := a.store.SearchRanked(c.request.Context(), c.key.Scope, c.parameter("q"), min(limit, 100))
 	if err != nil {
 		return err
 	}
-	return c.write(http.StatusOK, map[string]any{"hits": some(hits)})
+	return c.write(http.StatusOK, map[string]any{"hits": nonNil(hits)})
 }
 
 func (a *api) recall(c *call) error {
-	raw, err := a.st.Recall(c.q.Context(), c.key.Scope, c.q.PathValue("handle"))
+	raw, err := a.store.Recall(c.request.Context(), c.key.Scope, c.request.PathValue("handle"))
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Type", "application/json")
-	_, err = c.w.Write(raw)
+	c.response.Header().Set("Content-Type", "application/json")
+	_, err = c.response.Write(raw)
 	return err
 }

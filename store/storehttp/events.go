@@ -18,12 +18,12 @@ const keepAlive = 50
 // events streams the entries of a session as server-sent events. The id of an event is the number of
 // its entry; a client that reconnects continues from Last-Event-ID.
 func (a *api) events(c *call) error {
-	session, err := a.st.Session(c.q.Context(), c.key)
+	session, err := a.store.Session(c.request.Context(), c.key)
 	if err != nil {
 		return err
 	}
 	after := session.Head
-	for _, from := range []string{c.get("from"), c.q.Header.Get("Last-Event-ID")} {
+	for _, from := range []string{c.parameter("from"), c.request.Header.Get("Last-Event-ID")} {
 		if from == "" {
 			continue
 		}
@@ -31,30 +31,30 @@ func (a *api) events(c *call) error {
 			return fmt.Errorf("%w: from is %q: the number of an entry is expected", errBody, from)
 		}
 	}
-	c.w.Header().Set("Content-Type", "text/event-stream")
-	c.w.Header().Set("Cache-Control", "no-store")
-	c.w.WriteHeader(http.StatusOK)
-	response := http.NewResponseController(c.w)
+	c.response.Header().Set("Content-Type", "text/event-stream")
+	c.response.Header().Set("Cache-Control", "no-store")
+	c.response.WriteHeader(http.StatusOK)
+	response := http.NewResponseController(c.response)
 	response.Flush()
 	idle := 0
-	for entries, err := range a.st.Follow(c.q.Context(), c.key, after) {
+	for entries, err := range a.store.Follow(c.request.Context(), c.key, after) {
 		if err != nil {
 			if errors.Is(err, store.ErrDeleted) {
 				data := encode(pare.Event{Type: "session_deleted", Metadata: store.EventData{Session: c.key}})
-				fmt.Fprintf(c.w, "event: session_deleted\ndata: %s\n\n", data)
+				fmt.Fprintf(c.response, "event: session_deleted\ndata: %s\n\n", data)
 			}
 			return nil // the status was sent
 		}
 		for _, e := range entries {
 			data := fmt.Sprintf(`{"type":%q,"metadata":%s}`, eventType(e.Kind), encodeEntry(e))
-			fmt.Fprintf(c.w, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, eventType(e.Kind), newlines.Replace(data))
+			fmt.Fprintf(c.response, "id: %d\nevent: %s\ndata: %s\n\n", e.Seq, eventType(e.Kind), newlines.Replace(data))
 		}
 		idle++
 		if len(entries) > 0 {
 			idle = 0
 		}
 		if idle == keepAlive {
-			fmt.Fprint(c.w, ": still here\n\n")
+			fmt.Fprint(c.response, ": still here\n\n")
 			idle = 0
 		}
 		if err := response.Flush(); err != nil {

@@ -61,7 +61,7 @@ const RetryAfter = "5"
 type route struct {
 	method, path string
 	serve        func(*api, *call) error
-	takes        []string // parameters of the URL
+	parameters   []string // parameters of the URL
 }
 
 const sessionsPath = "/pare/v1/sessions"
@@ -90,9 +90,9 @@ var routes = []route{
 }
 
 type api struct {
-	st     *store.Store
-	o      Options
-	faults sync.Map // rules whose failure was logged
+	store        *store.Store
+	options      Options
+	loggedFaults sync.Map // rules whose failure was logged
 }
 
 // Handler serves the sessions of a store under /pare/v1/.
@@ -103,7 +103,7 @@ func Handler(st *store.Store, o Options) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &api{st: st, o: o}
+	a := &api{store: st, options: o}
 	mux := http.NewServeMux()
 	allow := make(map[string][]string)
 	for _, r := range routes {
@@ -137,11 +137,11 @@ func (a *api) serve(w http.ResponseWriter, q *http.Request, r route) {
 		writeError(w, http.StatusUnauthorized, problem{Type: "unauthorized", Message: "a token is missing or unknown: send Authorization: Bearer …"})
 		return
 	}
-	q.Body = http.MaxBytesReader(w, q.Body, a.o.MaxBody)
-	c := &call{w: w, q: q, log: a.o.Log}
-	err := c.parameters(r.takes)
+	q.Body = http.MaxBytesReader(w, q.Body, a.options.MaxBody)
+	c := &call{response: w, request: q, log: a.options.Log}
+	err := c.parseParameters(r.parameters)
 	if err == nil {
-		c.key = store.Key{Scope: scope, ID: q.PathValue("id"), Path: c.get("path")}
+		c.key = store.Key{Scope: scope, ID: q.PathValue("id"), Path: c.parameter("path")}
 		err = r.serve(a, c)
 	}
 	if err != nil {
@@ -153,14 +153,14 @@ func (a *api) serve(w http.ResponseWriter, q *http.Request, r route) {
 // duration does not reveal how close a guess was.
 func (a *api) scope(q *http.Request) (scope string, ok bool) {
 	switch {
-	case a.o.Scope != nil:
-		return a.o.Scope(q)
-	case a.o.Tokens == nil:
+	case a.options.Scope != nil:
+		return a.options.Scope(q)
+	case a.options.Tokens == nil:
 		return "", IsLocal(q)
 	}
 	given, _ := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
 	sum := sha256.Sum256([]byte(given))
-	for token, of := range a.o.Tokens {
+	for token, of := range a.options.Tokens {
 		want := sha256.Sum256([]byte(token))
 		if subtle.ConstantTimeCompare(sum[:], want[:]) == 1 {
 			scope, ok = of, true
@@ -181,37 +181,37 @@ func IsLocal(q *http.Request) bool {
 
 // A call is one request and its response.
 type call struct {
-	w   http.ResponseWriter
-	q   *http.Request
-	key store.Key
-	url url.Values // its parameters
-	log *slog.Logger
+	response http.ResponseWriter
+	request  *http.Request
+	key      store.Key
+	query    url.Values // its parameters
+	log      *slog.Logger
 }
 
-// parameters parses the parameters of the URL. Unknown ones are errors, because a misspelled limit
+// parseParameters parses the parameters of the URL. Unknown ones are errors, because a misspelled limit
 // would be ignored.
-func (c *call) parameters(takes []string) (err error) {
-	if c.url, err = url.ParseQuery(c.q.URL.RawQuery); err != nil {
+func (c *call) parseParameters(takes []string) (err error) {
+	if c.query, err = url.ParseQuery(c.request.URL.RawQuery); err != nil {
 		return fmt.Errorf("%w: its parameters: %w", errBody, err)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.url)) {
+	for _, name := range slices.Sorted(maps.Keys(c.query)) {
 		switch {
 		case !slices.Contains(takes, name):
 			return fmt.Errorf("%w: there is no parameter %q", errBody, name)
-		case len(c.url[name]) > 1:
-			return fmt.Errorf("%w: %s is given %d times", errBody, name, len(c.url[name]))
+		case len(c.query[name]) > 1:
+			return fmt.Errorf("%w: %s is given %d times", errBody, name, len(c.query[name]))
 		}
 	}
 	return nil
 }
 
-// get returns a parameter of the URL, or "".
-func (c *call) get(name string) string { return c.url.Get(name) }
+// parameter returns a parameter of the URL, or "".
+func (c *call) parameter(name string) string { return c.query.Get(name) }
 
-// on parses a boolean parameter.
-func (c *call) on(name string) (bool, error) {
-	switch text := c.get(name); {
-	case !c.url.Has(name), text == "false", text == "0":
+// boolParameter parses a boolean parameter.
+func (c *call) boolParameter(name string) (bool, error) {
+	switch text := c.parameter(name); {
+	case !c.query.Has(name), text == "false", text == "0":
 		return false, nil
 	case text == "true", text == "1":
 		return true, nil
@@ -228,10 +228,10 @@ var errCoding = errors.New("the body is packed: send it as it is, without a Cont
 
 // read decodes the body. Unknown members are errors, and an empty body has the defaults.
 func (c *call) read(into any) error {
-	if coding := strings.Join(c.q.Header["Content-Encoding"], ","); coding != "" && !strings.EqualFold(coding, "identity") {
+	if coding := strings.Join(c.request.Header["Content-Encoding"], ","); coding != "" && !strings.EqualFold(coding, "identity") {
 		return errCoding
 	}
-	d := json.NewDecoder(c.q.Body)
+	d := json.NewDecoder(c.request.Body)
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	if errors.Is(err, io.EOF) {
@@ -272,18 +272,18 @@ func encode(v any) []byte {
 func (c *call) write(status int, v any) error { return c.writeRaw(status, encode(v)) }
 
 func (c *call) writeRaw(status int, raw []byte) error {
-	c.w.Header().Set("Content-Type", "application/json")
-	c.w.WriteHeader(status)
-	_, err := c.w.Write(append(raw, '\n'))
+	c.response.Header().Set("Content-Type", "application/json")
+	c.response.WriteHeader(status)
+	_, err := c.response.Write(append(raw, '\n'))
 	return err
 }
 
-// number parses a numeric parameter.
-func (c *call) number(name string) (int, error) {
-	if !c.url.Has(name) {
+// intParameter parses a numeric parameter.
+func (c *call) intParameter(name string) (int, error) {
+	if !c.query.Has(name) {
 		return 0, nil
 	}
-	text := c.get(name)
+	text := c.parameter(name)
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %s is %q: a number is expected", errBody, name, text)
@@ -312,8 +312,8 @@ func writeError(w http.ResponseWriter, status int, p problem) {
 	w.Write(slices.Concat([]byte(`{"error":`), raw, []byte("}\n")))
 }
 
-// needless are the reasons for which a compaction does nothing.
-var needless = []string{"larger", "no-cut", "nothing-to-compact"}
+// nothingToCompact are the reasons for which a compaction does nothing.
+var nothingToCompact = []string{"larger", "no-cut", "nothing-to-compact"}
 
 // fail writes the response for an error. Errors of the database are logged and not shown.
 func (c *call) fail(err error) {
@@ -339,14 +339,14 @@ func (c *call) fail(err error) {
 		status, p = http.StatusUnprocessableEntity, problem{Type: "window_too_small", Message: err.Error(), Minimum: small.Minimum}
 	case errors.As(err, &refused):
 		status, p = http.StatusUnprocessableEntity, problem{Type: "still_refused", Message: err.Error()}
-	case errors.As(err, &failed) && slices.Contains(needless, failed.Reason):
+	case errors.As(err, &failed) && slices.Contains(nothingToCompact, failed.Reason):
 		status, p = http.StatusUnprocessableEntity, problem{Type: "nothing_to_compact", Message: err.Error()}
 	case errors.As(err, &failed):
 		status, p = http.StatusBadGateway, problem{Type: "compaction_failed", Message: err.Error()}
 	case errors.As(err, &large):
 		status, p = http.StatusRequestEntityTooLarge, problem{Type: "too_large", Message: fmt.Sprintf("the body is larger than %d bytes", large.Limit)}
 	case errors.Is(err, errCoding):
-		c.w.Header().Set("Accept-Encoding", "identity")
+		c.response.Header().Set("Accept-Encoding", "identity")
 		status, p = http.StatusUnsupportedMediaType, problem{Type: "unsupported", Message: err.Error()}
 	case errors.Is(err, errBody), errors.Is(err, store.ErrUsage):
 		status, p = http.StatusBadRequest, problem{Type: "bad_request", Message: err.Error()}
@@ -360,11 +360,11 @@ func (c *call) fail(err error) {
 		status, p = http.StatusNotFound, problem{Type: "not_found", Message: err.Error()}
 	case errors.Is(err, store.ErrFull):
 		status, p = http.StatusInsufficientStorage, problem{Type: "full", Message: store.ErrFull.Error() + ": nothing was written; make room, then send it again"}
-		c.log.Error("the store failed", "session", c.key.String(), "call", c.q.Pattern, "error", err)
+		c.log.Error("the store failed", "session", c.key.String(), "call", c.request.Pattern, "error", err)
 	case errors.Is(err, store.ErrUnavailable):
-		c.w.Header().Set("Retry-After", RetryAfter)
+		c.response.Header().Set("Retry-After", RetryAfter)
 		status, p = http.StatusServiceUnavailable, problem{Type: "unavailable", Message: store.ErrUnavailable.Error() + ": send the request again, with the same ids; the store goes on as soon as the database is back"}
-		c.log.Error("the store failed", "session", c.key.String(), "call", c.q.Pattern, "error", err)
+		c.log.Error("the store failed", "session", c.key.String(), "call", c.request.Pattern, "error", err)
 	case errors.Is(err, store.ErrExpired):
 		status, p = http.StatusGone, problem{Type: "let_go", Message: err.Error()}
 	case errors.Is(err, store.ErrNothingToUndo):
@@ -372,16 +372,16 @@ func (c *call) fail(err error) {
 	case errors.Is(err, context.Canceled):
 		return
 	default:
-		c.log.Error("the store failed", "session", c.key.String(), "call", c.q.Pattern, "error", err)
+		c.log.Error("the store failed", "session", c.key.String(), "call", c.request.Pattern, "error", err)
 	}
-	writeError(c.w, status, p)
+	writeError(c.response, status, p)
 }
 
-// A name is an id or a path. Invalid text is an error: encoding/json would replace it, so that two
+// A textID is an id or a path. Invalid text is an error: encoding/json would replace it, so that two
 // ids could become equal.
-type name string
+type textID string
 
-func (n *name) UnmarshalJSON(raw []byte) error {
+func (n *textID) UnmarshalJSON(raw []byte) error {
 	if err := jsonspan.Valid(raw); err != nil {
 		return fmt.Errorf("an id or a path is no text: %w; it holds bytes that are not UTF-8 or half of a surrogate pair", err)
 	}
@@ -390,7 +390,7 @@ func (n *name) UnmarshalJSON(raw []byte) error {
 
 // An entryJSON is an entry in requests and responses.
 type entryJSON struct {
-	ID     name            `json:"id"`
+	ID     textID          `json:"id"`
 	Kind   store.Kind      `json:"kind,omitempty"`
 	Raw    json.RawMessage `json:"raw,omitempty"` // of requests; see encodeEntry
 	Seq    int64           `json:"seq,omitempty"`
@@ -410,7 +410,7 @@ type openJSON struct {
 
 // encodeEntry encodes an entry with its bytes as they are, which encoding/json would reformat.
 func encodeEntry(e store.Entry) []byte {
-	j := entryJSON{ID: name(e.ID), Kind: e.Kind, Seq: e.Seq, Begins: e.Begins, Gone: e.Gone, Damaged: e.Damaged}
+	j := entryJSON{ID: textID(e.ID), Kind: e.Kind, Seq: e.Seq, Begins: e.Begins, Gone: e.Gone, Damaged: e.Damaged}
 	if !e.At.IsZero() {
 		j.At = &e.At
 	}
@@ -427,9 +427,9 @@ func encodeEntry(e store.Entry) []byte {
 }
 
 // withEntries adds a list of entries to an object.
-func withEntries(object []byte, name string, all []store.Entry) []byte {
-	list := make([][]byte, len(all))
-	for i, e := range all {
+func withEntries(object []byte, name string, entries []store.Entry) []byte {
+	list := make([][]byte, len(entries))
+	for i, e := range entries {
 		list[i] = encodeEntry(e)
 	}
 	return slices.Concat(object[:len(object)-1], []byte(`,"`+name+`":[`), bytes.Join(list, []byte{','}), []byte("]}"))

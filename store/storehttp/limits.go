@@ -45,7 +45,7 @@ func (l Limits) Apply(p *pare.Policy) (*pare.Policy, error) {
 		}
 	}
 	if given > 1 {
-		w.Tokens, w.Messages, w.Exchanges, w.Turns, w.ModelTokens = or(l.MaxTokens), or(l.MaxMessages), or(l.MaxExchanges), or(l.MaxTurns), false
+		w.Tokens, w.Messages, w.Exchanges, w.Turns, w.ModelTokens = valueOrZero(l.MaxTokens), valueOrZero(l.MaxMessages), valueOrZero(l.MaxExchanges), valueOrZero(l.MaxTurns), false
 		if w.Low >= w.Tokens {
 			w.Low = 0
 		}
@@ -60,7 +60,7 @@ func (l Limits) Apply(p *pare.Policy) (*pare.Policy, error) {
 	return &limited, nil
 }
 
-func or(n *int) int {
+func valueOrZero(n *int) int {
 	if n == nil {
 		return 0
 	}
