@@ -50,7 +50,7 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 			stamp = tree.entries[u].timestamp
 		}
 	}
-	uuids := make(map[string]string) // by old uuid: the uuid of the copy
+	copier := lineCopier{e, tree, make(map[string]string)}
 	neighbor := t.sources[max(0, from-1)].unit
 	for _, p := range pieces[from:] {
 		stamp = nextMillisecond(stamp)
@@ -59,7 +59,7 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 			line, parent = e.newLine(tree, p, neighbor, parent, stamp)
 		} else {
 			neighbor = t.sources[p.message].unit
-			line, parent = e.copyLine(tree, p, neighbor, parent, stamp, uuids)
+			line, parent = copier.copy(p, neighbor, parent, stamp)
 		}
 		e.appended = append(e.appended, line)
 	}
@@ -133,22 +133,29 @@ func firstBehindGap(l *Log, t *Thread) int {
 	return len(t.sources)
 }
 
-// copyLine returns a copy of a line for another branch. Its message gets a new id, because the
+// A lineCopier copies lines of a thread to another branch.
+type lineCopier struct {
+	edits *edits
+	tree  *claudeThread
+	uuids map[string]string // by old uuid: the uuid of the copy
+}
+
+// copy returns a copy of the line of a piece, and its uuid. Its message gets a new id, because the
 // agent would merge messages with the same id.
-func (e *edits) copyLine(c *claudeThread, p piece, u int, parent, stamp string, uuids map[string]string) ([]byte, string) {
-	en := &c.entries[u]
-	message := e.file.raw[en.message.Start:en.message.End]
+func (c *lineCopier) copy(p piece, u int, parent, stamp string) ([]byte, string) {
+	entry, file := &c.tree.entries[u], c.edits.file
+	message := file.raw[entry.message.Start:entry.message.End]
 	if p.raw != nil {
-		message = e.file.withContent(en.message, p.raw)
+		message = file.withContent(entry.message, p.raw)
 	}
-	if en.id != "" {
-		sum := sha256.Sum256([]byte("pare\x00" + en.id))
+	if entry.id != "" {
+		sum := sha256.Sum256([]byte("pare\x00" + entry.id))
 		message = setMembers(message, "id", fmt.Sprintf("msg_%x", sum[:12]))
 	}
-	uuid := e.mintUUID(c, parent, message)
-	uuids[en.uuid] = uuid
-	line := e.file.object(u).With("parentUuid", uuidOrNull(parent), "message", message, "uuid", uuid, "timestamp", stamp)
-	if s := uuids[objectOf(line).Text("sourceToolAssistantUUID")]; s != "" {
+	uuid := c.edits.mintUUID(c.tree, parent, message)
+	c.uuids[entry.uuid] = uuid
+	line := file.object(u).With("parentUuid", uuidOrNull(parent), "message", message, "uuid", uuid, "timestamp", stamp)
+	if s := c.uuids[objectOf(line).Text("sourceToolAssistantUUID")]; s != "" {
 		line = setMembers(line, "sourceToolAssistantUUID", s)
 	}
 	return line, uuid

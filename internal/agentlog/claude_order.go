@@ -32,8 +32,8 @@ func (t *claudeTree) sendOrder(path []int, all *pairCounts) []int {
 			put(i)
 			continue
 		}
-		beside := sides.siblings[e.id]
-		group = t.linesOfMessage(group[:0], path[k:], beside)
+		siblingLines := sides.siblings[e.id]
+		group = t.linesOfMessage(group[:0], path[k:], siblingLines)
 		for _, g := range group {
 			put(g)
 		}
@@ -54,7 +54,7 @@ func (t *claudeTree) sendOrder(path []int, all *pairCounts) []int {
 		}
 		for _, g := range sides.unanswered[e.id] {
 			for _, r := range sides.results[t.entries[g].uuid] {
-				if t.entries[r].isSide == e.isSide && t.answersSiblings(r, group, beside) {
+				if t.entries[r].isSide == e.isSide && t.answersSiblings(r, group, siblingLines) {
 					put(r)
 				}
 			}

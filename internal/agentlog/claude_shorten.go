@@ -18,7 +18,7 @@ func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	line, parent := e.boundary(tree, neighbor, stamp, e.file.Size(t).Tokens)
 	e.appended = append(e.appended, line)
 	attached := attachments(t)
-	uuids := make(map[string]string) // by old uuid: the uuid of the copy
+	copier := lineCopier{e, tree, make(map[string]string)}
 	for _, p := range buildPieces(t, t.Request, plan.Result(), false) {
 		stamp = nextMillisecond(stamp)
 		if p.message < 0 {
@@ -30,7 +30,7 @@ func (claude) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 			continue
 		}
 		neighbor = t.sources[p.message].unit
-		line, parent = e.copyLine(tree, p, neighbor, parent, stamp, uuids)
+		line, parent = copier.copy(p, neighbor, parent, stamp)
 		e.appended = append(e.appended, withoutOldUsage(line, p.raw != nil))
 		for _, u := range attached[neighbor] {
 			stamp = nextMillisecond(stamp)

@@ -284,11 +284,10 @@ func (l *List) readContent(i int, writer *requestWriter) {
 			e.lists = append(e.lists, nestedList{c, calls})
 		}
 	}
-	ids := make(map[string]bool, len(calls))
+	copies := make(map[string][]itemPlace, len(calls)) // by id of a call in the list of calls: its other places
 	for _, c := range calls {
-		ids[objectAt(l.raw, c).text(l.shape.callPart.idPath)] = true
+		copies[objectAt(l.raw, c).text(l.shape.callPart.idPath)] = nil
 	}
-	repeats := make(map[string][]itemPlace)
 	switch firstByte(l.raw[at.Start:at.End]) {
 	case '"':
 		if at.Len() > 2 {
@@ -301,7 +300,7 @@ func (l *List) readContent(i int, writer *requestWriter) {
 		n := len(e.lists)
 		e.lists = append(e.lists, nestedList{at, items})
 		for k, item := range items {
-			l.readItem(i, writer, item, itemPlace{n, k}, ids, repeats)
+			l.readItem(i, writer, item, itemPlace{n, k}, copies)
 		}
 	case 0, 'n':
 	default:
@@ -310,11 +309,11 @@ func (l *List) readContent(i int, writer *requestWriter) {
 	for k, c := range calls {
 		l.readPart(i, writer, &l.shape.callPart, c, []itemPlace{{0, k}})
 	}
-	l.noteCopies(i, repeats, mark)
+	l.noteCopies(i, copies, mark)
 }
 
 // readItem reads one part of the content.
-func (l *List) readItem(i int, writer *requestWriter, at jsonspan.Span, where itemPlace, ids map[string]bool, repeats map[string][]itemPlace) {
+func (l *List) readItem(i int, writer *requestWriter, at jsonspan.Span, where itemPlace, copies map[string][]itemPlace) {
 	e := &l.elements[i]
 	if l.raw[at.Start] == '"' { // a string among the parts
 		l.units = append(l.units, unit{element: i, kind: kindOpaque, span: at, places: []itemPlace{where}, spec: &opaqueMessage})
@@ -323,20 +322,21 @@ func (l *List) readItem(i int, writer *requestWriter, at jsonspan.Span, where it
 		return
 	}
 	o := objectAt(l.raw, at)
-	row := l.shape.partFor(o.text("type"))
-	if row == nil {
+	spec := l.shape.partFor(o.text("type"))
+	if spec == nil {
 		l.reportUnknown(at, "content-type", fmt.Sprintf("a part of type %q, which is not known for %s", o.text("type"), l.shape.description))
-		row = &opaqueMessage
+		spec = &opaqueMessage
 	}
-	if row.kind == kindCall && ids[o.text(row.idPath)] {
-		repeats[o.text(row.idPath)] = append(repeats[o.text(row.idPath)], where) // also in the list of calls
+	id := o.text(spec.idPath)
+	if places, isCopy := copies[id]; isCopy && spec.kind == kindCall {
+		copies[id] = append(places, where)
 		return
 	}
-	l.readPart(i, writer, row, at, []itemPlace{where})
+	l.readPart(i, writer, spec, at, []itemPlace{where})
 }
 
 // noteCopies notes the other places of the calls of an element.
-func (l *List) noteCopies(i int, repeats map[string][]itemPlace, mark int) {
+func (l *List) noteCopies(i int, copies map[string][]itemPlace, mark int) {
 	e := &l.elements[i]
 	for _, path := range l.shape.copyPaths {
 		at := e.message.get(path)
@@ -348,14 +348,14 @@ func (l *List) noteCopies(i int, repeats map[string][]itemPlace, mark int) {
 		e.lists = append(e.lists, nestedList{at, items})
 		for k, c := range items {
 			if id := objectAt(l.raw, c).text("id"); id != "" {
-				repeats[id] = append(repeats[id], itemPlace{n, k})
+				copies[id] = append(copies[id], itemPlace{n, k})
 			}
 		}
 	}
 	for u := mark; u < len(l.units); u++ {
 		if x := &l.units[u]; x.kind == kindCall {
-			x.places = append(x.places, repeats[x.id]...)
-			delete(repeats, x.id)
+			x.places = append(x.places, copies[x.id]...)
+			delete(copies, x.id)
 		}
 	}
 }
@@ -370,30 +370,30 @@ func (l *List) readOpaque(i int, writer *requestWriter, who role) {
 }
 
 // readPart makes a unit of a part and adds its blocks to the request.
-func (l *List) readPart(i int, writer *requestWriter, row *partSpec, at jsonspan.Span, places []itemPlace) {
+func (l *List) readPart(i int, writer *requestWriter, spec *partSpec, at jsonspan.Span, places []itemPlace) {
 	e := &l.elements[i]
 	o := objectAt(l.raw, at)
-	u := unit{element: i, kind: row.kind, spec: row, span: at, places: places}
+	u := unit{element: i, kind: spec.kind, spec: spec, span: at, places: places}
 	is := func(f func(object) bool) bool { return f != nil && f(o) }
-	u.id, u.name = o.text(row.idPath), o.text(row.namePath)
-	if row.kind == kindCallWithResult && row.namePath == "" {
+	u.id, u.name = o.text(spec.idPath), o.text(spec.namePath)
+	if spec.kind == kindCallWithResult && spec.namePath == "" {
 		u.name = strings.TrimPrefix(o.text("type"), "tool-")
 	}
 	if l.shape.matchesByName && u.id == "" && (u.kind == kindCall || u.kind == kindResult) {
 		u.id = writer.callID(u.kind, u.name)
 	}
-	server := is(row.isServerSide)
+	server := is(spec.isServerSide)
 	switch {
-	case row.kind == kindUnsent:
+	case spec.kind == kindUnsent:
 		return
-	case row.kind == kindStepStart:
+	case spec.kind == kindStepStart:
 		writer.writeResults()
 		return
-	case row.kind == kindCall && server, row.kind == kindResult && writer.serverCalls[u.id]:
-		u.kind = map[kind]kind{kindCall: kindServerCall, kindResult: kindServerResult}[row.kind]
-	case row.kind == kindCallWithResult && (is(row.isPending) || server):
+	case spec.kind == kindCall && server, spec.kind == kindResult && writer.serverCalls[u.id]:
+		u.kind = map[kind]kind{kindCall: kindServerCall, kindResult: kindServerResult}[spec.kind]
+	case spec.kind == kindCallWithResult && (is(spec.isPending) || server):
 		u.kind = kindOpaque // valid with or without a result
-	case row.kind == kindCall && writer.waitsForApproval(u.id):
+	case spec.kind == kindCall && writer.waitsForApproval(u.id):
 		u.kind = kindOpaque
 	}
 	e.units = append(e.units, len(l.units))
