@@ -21,7 +21,7 @@ import (
 const Overflow = "overflow"
 
 // unsaid is a limit of bytes that is not told.
-const unsaid = -1
+const unknownBytes = -1
 
 // Unexplained is the rule of a refusal that gives no reason: something in the request is wrong.
 const Unexplained = "unexplained"
@@ -56,19 +56,19 @@ func Classify(status int, body []byte) (Refusal, bool) {
 	text := ""
 	switch {
 	case status == http.StatusRequestEntityTooLarge: // which needs no words
-		return tooLarge(words(body)), true
+		return parseTooLarge(decodedText(body)), true
 	case Refuses(status):
-		text = words(body)
+		text = decodedText(body)
 		if r, ok := TooLarge(text); ok {
 			return r, true
 		}
 	case MayRefuse(status):
 		// Nothing but a whole sentence tells it from what another request does not avoid.
-		text = words(body)
-		if _, ok := sized(text, otherwise()); ok {
+		text = decodedText(body)
+		if _, ok := parseSize(text, otherLimits()); ok {
 			return Refusal{}, false
 		}
-		if r, ok := sized(text, exact()); ok {
+		if r, ok := parseSize(text, sizeSentences()); ok {
 			return r, true
 		}
 	}
@@ -76,14 +76,14 @@ func Classify(status int, body []byte) (Refusal, bool) {
 		return Refusal{}, false
 	}
 	lower := strings.ToLower(text)
-	for _, rows := range [][]row{refusals(), sentences(), loose()} {
+	for _, rows := range [][]sentence{knownSentences(), ruleSentences(), partialSentences()} {
 		for i := range rows {
 			if rows[i].matches(text, lower) {
-				return refusal(rows[i].id), true
+				return refusalOf(rows[i].id), true
 			}
 		}
 	}
-	if unexplained().MatchString(text) {
+	if withoutReason().MatchString(text) {
 		return Refusal{Rule: Unexplained}, true
 	}
 	return Refusal{}, false
@@ -97,13 +97,13 @@ var aboutServerState = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // tooLarge reads what a 413 says.
-func tooLarge(text string) Refusal {
+func parseTooLarge(text string) Refusal {
 	r, said := TooLarge(text)
 	if !said {
-		r, _ = sized(text, rates())
+		r, _ = parseSize(text, rateSentences())
 	}
 	if r.Rule = Overflow; r == (Refusal{Rule: Overflow}) && !aboutTokens().MatchString(text) {
-		r.Bytes = unsaid
+		r.Bytes = unknownBytes
 	}
 	return r
 }
@@ -113,7 +113,7 @@ const invalidArgument = "Request contains an invalid argument."
 
 // unexplained is a refusal that gives no reason: that sentence, or the name of the status and
 // nothing else.
-var unexplained = sync.OnceValue(func() *regexp.Regexp {
+var withoutReason = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)Request contains an invalid argument|^(?:[\W\d]|error|code|status|message)*INVALID_ARGUMENT[\W\d]*$`)
 })
 
@@ -130,7 +130,7 @@ func MayRefuse(status int) bool {
 }
 
 // refusal is the one for a row of the table of rules.
-func refusal(id string) Refusal {
+func refusalOf(id string) Refusal {
 	r := Refusal{Rule: id, Source: id}
 	if rows := wirex.Find(id); len(rows) > 0 {
 		r.Rule = rows[0].Slug
@@ -140,15 +140,15 @@ func refusal(id string) Refusal {
 
 // words are all texts in a body, decoded, also those of JSON that is quoted in JSON, as
 // gateways do. What is no JSON is taken as it is.
-func words(body []byte) string {
+func decodedText(body []byte) string {
 	var b strings.Builder
-	if !appendWords(&b, body, 0) {
+	if !appendText(&b, body, 0) {
 		b.Write(body)
 	}
 	return b.String()
 }
 
-func appendWords(b *strings.Builder, raw []byte, depth int) bool {
+func appendText(b *strings.Builder, raw []byte, depth int) bool {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	for {
@@ -158,7 +158,7 @@ func appendWords(b *strings.Builder, raw []byte, depth int) bool {
 		}
 		switch t := t.(type) {
 		case string:
-			if strings.HasPrefix(strings.TrimSpace(t), "{") && depth < 3 && appendWords(b, []byte(t), depth+1) {
+			if strings.HasPrefix(strings.TrimSpace(t), "{") && depth < 3 && appendText(b, []byte(t), depth+1) {
 				continue
 			}
 			b.WriteString(t)
@@ -171,35 +171,35 @@ func appendWords(b *strings.Builder, raw []byte, depth int) bool {
 }
 
 // A row is a sentence of a provider, and the rule that it is about.
-type row struct {
-	pattern *regexp.Regexp
-	words   []string // one of them is in whatever it matches, in small letters; none: nobody knows
-	id      string
+type sentence struct {
+	pattern  *regexp.Regexp
+	literals []string // one of them is in whatever it matches, in small letters; none: nobody knows
+	id       string
 }
 
-func is(pattern, id string) row {
+func newSentence(pattern, id string) sentence {
 	pattern = `(?is)` + pattern
 	parsed, _ := syntax.Parse(pattern, syntax.Perl) // MustCompile panics for both
-	return row{regexp.MustCompile(pattern), wordsIn(parsed), id}
+	return sentence{regexp.MustCompile(pattern), requiredLiterals(parsed), id}
 }
 
 // matches looks for the words first, which takes a fiftieth of the time.
-func (r *row) matches(text, lower string) bool {
+func (r *sentence) matches(text, lower string) bool {
 	found := func(words string) bool { return strings.Contains(lower, words) }
-	return (len(r.words) == 0 || slices.ContainsFunc(r.words, found)) && r.pattern.MatchString(text)
+	return (len(r.literals) == 0 || slices.ContainsFunc(r.literals, found)) && r.pattern.MatchString(text)
 }
 
 // wordsIn are words of which one is in whatever a pattern matches: the longest that it has, or
 // those of each of its alternatives.
-func wordsIn(p *syntax.Regexp) (words []string) {
+func requiredLiterals(p *syntax.Regexp) (words []string) {
 	switch p.Op {
 	case syntax.OpLiteral:
 		return []string{strings.ToLower(string(p.Rune))}
 	case syntax.OpCapture, syntax.OpPlus:
-		return wordsIn(p.Sub[0])
+		return requiredLiterals(p.Sub[0])
 	case syntax.OpAlternate:
 		for _, sub := range p.Sub {
-			of := wordsIn(sub)
+			of := requiredLiterals(sub)
 			if len(of) == 0 {
 				return nil
 			}
@@ -214,7 +214,7 @@ func wordsIn(p *syntax.Regexp) (words []string) {
 			return n
 		}
 		for _, sub := range p.Sub {
-			if of := wordsIn(sub); len(of) > 0 && (len(words) == 0 || shortest(of) > shortest(words)) {
+			if of := requiredLiterals(sub); len(of) > 0 && (len(words) == 0 || shortest(of) > shortest(words)) {
 				words = of
 			}
 		}
@@ -223,102 +223,102 @@ func wordsIn(p *syntax.Regexp) (words []string) {
 }
 
 // refusals are known sentences; where two fit, the first one counts.
-var refusals = sync.OnceValue(func() []row {
-	return []row{
-		is(`tool_use.{0,3} ids were found without .{0,3}tool_result`, "anthropic/tool-use-without-result"),
-		is(`unexpected .{0,3}tool_use_id.{0,3} found in .{0,3}tool_result`, "anthropic/tool-result-without-use"),
-		is(`unexpected .{0,3}tool_use_id.{0,3} found in .{0,3}\w+_tool_result`, "anthropic/server-result-without-use"),
-		is(`was found without a corresponding .{0,3}\w+_tool_result.*but no .* tool was provided`, "anthropic/pending-server-tool-undefined"),
-		is(`was found without a corresponding .{0,3}\w+_tool_result`, "anthropic/server-use-without-result"),
-		is(`tool_use.{0,3} ids must be unique`, "anthropic/duplicate-tool-use-id"),
-		is(`must have a single result`, "anthropic/duplicate-tool-result"),
-		is(`bound to a different conversation`, "anthropic/thinking-prefix-binding"),
-		is("Invalid .signature. in .(redacted_)?thinking. block", "anthropic/thinking-signature"),
-		is(`latest assistant message cannot be modified`, "anthropic/thinking-modified-latest"),
-		is(`must start with a thinking block`, "anthropic/thinking-first"),
-		is(`\bsystem: text content blocks must be non-empty`, "anthropic/system-empty-text"),
-		is(`\bsystem: text content blocks must contain non-whitespace`, "anthropic/system-whitespace-text"),
-		is(`text content blocks must be non-empty`, "anthropic/empty-text"),
-		is(`text content blocks must contain non-whitespace`, "anthropic/whitespace-text"),
-		is(`does not support assistant message prefill`, "anthropic/prefill-unsupported"),
-		is(`maximum of 4 blocks with cache_control`, "anthropic/cache-control-max"),
-		is(`must be followed by tool messages`, "openai-chat/unanswered-call"),
-		is(`role ['"]tool['"] must be a response to a prece+ding message`, "openai-chat/tool-without-call"),
-		is(`Duplicate value for 'tool_call_id'`, "openai-chat/duplicate-result"),
-		is(`tool_calls\[\d+\]\.id': string too long`, "openai-chat/id-length"),
-		is(`No tool output found for [\w ]*call`, "openai-responses/call-without-output"),
-		is(`No tool call found for [\w ]*output`, "openai-responses/output-without-call"),
-		is(`without its required following item`, "openai-responses/reasoning-without-follower"),
-		is(`without its required 'reasoning' item`, "openai-responses/item-without-reasoning"),
-		is(`encrypted content .{0,200}could not be (verified|decrypted)|invalid_encrypted_content`, "openai-responses/encrypted-content"),
-		is(`function call turn comes immediately after`, "gemini/call-turn-position"),
-		is(`function response turn comes immediately after`, "gemini/response-turn-position"),
-		is(`number of function response parts`, "gemini/response-count"),
-		is(`missing a .?thought_signature`, "gemini/thought-signature-missing"),
-		is(`thought signature`, "gemini/thought-signature-corrupt"),
-		is(`toolConfig field must be defined`, "bedrock/toolconfig-missing"),
-		is(`Expected toolResult blocks`, "bedrock/missing-result"),
-		is(`exceeds the number of toolUse`, "bedrock/excess-result"),
-		is(`toolUse blocks .{0,60}contain duplicate Ids`, "bedrock/duplicate-use"),
-		is(`duplicate Ids`, "bedrock/duplicate-result"),
-		is(`Not the same number of function calls and responses`, "mistral/call-count"),
-		is(`Unexpected role '\w+' after role '\w+'`, "mistral/role-order"),
-		is(`must be passed back to the API`, "deepseek/reasoning-content-required"),
-		is(`reasoning_content is missing`, "moonshot/reasoning-content-required"),
+var knownSentences = sync.OnceValue(func() []sentence {
+	return []sentence{
+		newSentence(`tool_use.{0,3} ids were found without .{0,3}tool_result`, "anthropic/tool-use-without-result"),
+		newSentence(`unexpected .{0,3}tool_use_id.{0,3} found in .{0,3}tool_result`, "anthropic/tool-result-without-use"),
+		newSentence(`unexpected .{0,3}tool_use_id.{0,3} found in .{0,3}\w+_tool_result`, "anthropic/server-result-without-use"),
+		newSentence(`was found without a corresponding .{0,3}\w+_tool_result.*but no .* tool was provided`, "anthropic/pending-server-tool-undefined"),
+		newSentence(`was found without a corresponding .{0,3}\w+_tool_result`, "anthropic/server-use-without-result"),
+		newSentence(`tool_use.{0,3} ids must be unique`, "anthropic/duplicate-tool-use-id"),
+		newSentence(`must have a single result`, "anthropic/duplicate-tool-result"),
+		newSentence(`bound to a different conversation`, "anthropic/thinking-prefix-binding"),
+		newSentence("Invalid .signature. in .(redacted_)?thinking. block", "anthropic/thinking-signature"),
+		newSentence(`latest assistant message cannot be modified`, "anthropic/thinking-modified-latest"),
+		newSentence(`must start with a thinking block`, "anthropic/thinking-first"),
+		newSentence(`\bsystem: text content blocks must be non-empty`, "anthropic/system-empty-text"),
+		newSentence(`\bsystem: text content blocks must contain non-whitespace`, "anthropic/system-whitespace-text"),
+		newSentence(`text content blocks must be non-empty`, "anthropic/empty-text"),
+		newSentence(`text content blocks must contain non-whitespace`, "anthropic/whitespace-text"),
+		newSentence(`does not support assistant message prefill`, "anthropic/prefill-unsupported"),
+		newSentence(`maximum of 4 blocks with cache_control`, "anthropic/cache-control-max"),
+		newSentence(`must be followed by tool messages`, "openai-chat/unanswered-call"),
+		newSentence(`role ['"]tool['"] must be a response to a prece+ding message`, "openai-chat/tool-without-call"),
+		newSentence(`Duplicate value for 'tool_call_id'`, "openai-chat/duplicate-result"),
+		newSentence(`tool_calls\[\d+\]\.id': string too long`, "openai-chat/id-length"),
+		newSentence(`No tool output found for [\w ]*call`, "openai-responses/call-without-output"),
+		newSentence(`No tool call found for [\w ]*output`, "openai-responses/output-without-call"),
+		newSentence(`without its required following item`, "openai-responses/reasoning-without-follower"),
+		newSentence(`without its required 'reasoning' item`, "openai-responses/item-without-reasoning"),
+		newSentence(`encrypted content .{0,200}could not be (verified|decrypted)|invalid_encrypted_content`, "openai-responses/encrypted-content"),
+		newSentence(`function call turn comes immediately after`, "gemini/call-turn-position"),
+		newSentence(`function response turn comes immediately after`, "gemini/response-turn-position"),
+		newSentence(`number of function response parts`, "gemini/response-count"),
+		newSentence(`missing a .?thought_signature`, "gemini/thought-signature-missing"),
+		newSentence(`thought signature`, "gemini/thought-signature-corrupt"),
+		newSentence(`toolConfig field must be defined`, "bedrock/toolconfig-missing"),
+		newSentence(`Expected toolResult blocks`, "bedrock/missing-result"),
+		newSentence(`exceeds the number of toolUse`, "bedrock/excess-result"),
+		newSentence(`toolUse blocks .{0,60}contain duplicate Ids`, "bedrock/duplicate-use"),
+		newSentence(`duplicate Ids`, "bedrock/duplicate-result"),
+		newSentence(`Not the same number of function calls and responses`, "mistral/call-count"),
+		newSentence(`Unexpected role '\w+' after role '\w+'`, "mistral/role-order"),
+		newSentence(`must be passed back to the API`, "deepseek/reasoning-content-required"),
+		newSentence(`reasoning_content is missing`, "moonshot/reasoning-content-required"),
 	}
 })
 
 // loose are sentences of which only a part is known for sure, or that several vendors say in
 // their own words; they come last.
-var loose = sync.OnceValue(func() []row {
-	return []row{
-		is("Messages following .?tool_use.? blocks must begin with", "anthropic/tool-use-without-result"),
-		is(`due to tool use concurrency issues`, "anthropic/tool-use-without-result"), // as Claude Code puts it
-		is(`must have non-empty content except for the optional final assistant`, "anthropic/empty-message"),
-		is(`all content must be type .text. if .is_error. is true`, "anthropic/error-result-nontext"),
-		is(`tool_use\.input: Input should be`, "anthropic/tool-input-object"),
-		is(`not valid JSON: no low surrogate`, "anthropic/lone-surrogate"),
-		is(`tool_calls that do not have a corresponding ToolMessage`, "openai-chat/unanswered-call"),
-		is(`tool_call_id.{0,80} (?:does not exist|not found)`, "openai-chat/tool-without-call"),
-		is(`duplicate tool_call_?id`, "openai-chat/duplicate-call-id"),
-		is(`call output is missing for call id`, "openai-responses/call-without-output"),
-		is(`Duplicate 'call_id'`, "openai-responses/duplicate-call-id"),
-		is(`'input\[\w+\]\.id': (?:.{0,200}Expected an ID that|string too long)`, "openai-responses/item-id-prefix"),
-		is(`'input\[\w+\]\.content': array too long`, "openai-responses/reasoning-plaintext"),
-		is(`'(?:input\[\d+\]|messages\.\d+)\.call_id': empty string`, "openai-responses/call-id-length"),
-		is(`Missing required parameter: 'input\[\d+\]\.call_id'`, "openai-responses/call-id-missing"),
-		is(`Invalid value: '\w+'\. Supported values are: 'input_text'`, "openai-responses/chat-part"),
-		is(`Unknown parameter: '(?:input|messages)\[\d+\]`, "openai-responses/chat-calls"),
-		is(`property 'tool_call_id' is missing|tool_call_id: Field required`, "openai-chat/tool-call-id-missing"),
-		is(`content' : value must be a string`, "groq/content-string"),
-		is(`empty (?:\w+ )?message was provided\. Every (?:\w+ )?message needs at least one`, "xai/empty-content"),
-		is(`function\.arguments.{0,40}must be (?:in )?(?:valid )?JSON`, "qwen/arguments-json"),
-		is(`No user query found in messages`, "qwen/no-user"),
-		is(`messages ?参数非法`, "openai-chat/no-user"),
-		is(`invalid Gemini function call history`, "gemini/response-count"),
-		is(`first message must use the .?user.? role`, "anthropic/first-role"),
-		is(`roles must alternate between .?user.? and .?assistant`, "anthropic/alternation"),
-		is(`reasoningText\.text' failed to satisfy constraint`, "bedrock/thinking-text"),
-		is(`Input tag '\w+' found using 'type' does not match`, "anthropic/chat-block"),
-		is(`parts must not be empty`, "gemini/empty-parts"),
-		is(`has an empty text parameter`, "gemini/empty-part"),
-		is(`ending with a model turn are not supported`, "gemini/last-role"),
-		is(`contents is not specified`, "gemini/no-contents"),
-		is(`conversation must start with a user message`, "bedrock/first-role"),
-		is(`conversation must alternate between user and assistant`, "bedrock/alternation"),
-		is(`toolUse\.name' failed to satisfy constraint`, "bedrock/tool-name"),
-		is(`Member must have length less than or equal to 64`, "bedrock/tool-id-length"),
-		is(`Unexpected role`, "mistral/role-order"),
-		is(`Expected last role`, "mistral/last-role"),
-		is(`must have either content or tool_calls, but not none`, "mistral/empty-assistant"),
-		is(`Duplicate tool call id`, "mistral/duplicate-id"),
-		is(`does not support successive user or assistant messages`, "deepseek/successive-roles-legacy"),
-		is(`\(2013\)`, "minimax/call-result-mismatch"),
+var partialSentences = sync.OnceValue(func() []sentence {
+	return []sentence{
+		newSentence("Messages following .?tool_use.? blocks must begin with", "anthropic/tool-use-without-result"),
+		newSentence(`due to tool use concurrency issues`, "anthropic/tool-use-without-result"), // as Claude Code puts it
+		newSentence(`must have non-empty content except for the optional final assistant`, "anthropic/empty-message"),
+		newSentence(`all content must be type .text. if .is_error. is true`, "anthropic/error-result-nontext"),
+		newSentence(`tool_use\.input: Input should be`, "anthropic/tool-input-object"),
+		newSentence(`not valid JSON: no low surrogate`, "anthropic/lone-surrogate"),
+		newSentence(`tool_calls that do not have a corresponding ToolMessage`, "openai-chat/unanswered-call"),
+		newSentence(`tool_call_id.{0,80} (?:does not exist|not found)`, "openai-chat/tool-without-call"),
+		newSentence(`duplicate tool_call_?id`, "openai-chat/duplicate-call-id"),
+		newSentence(`call output is missing for call id`, "openai-responses/call-without-output"),
+		newSentence(`Duplicate 'call_id'`, "openai-responses/duplicate-call-id"),
+		newSentence(`'input\[\w+\]\.id': (?:.{0,200}Expected an ID that|string too long)`, "openai-responses/item-id-prefix"),
+		newSentence(`'input\[\w+\]\.content': array too long`, "openai-responses/reasoning-plaintext"),
+		newSentence(`'(?:input\[\d+\]|messages\.\d+)\.call_id': empty string`, "openai-responses/call-id-length"),
+		newSentence(`Missing required parameter: 'input\[\d+\]\.call_id'`, "openai-responses/call-id-missing"),
+		newSentence(`Invalid value: '\w+'\. Supported values are: 'input_text'`, "openai-responses/chat-part"),
+		newSentence(`Unknown parameter: '(?:input|messages)\[\d+\]`, "openai-responses/chat-calls"),
+		newSentence(`property 'tool_call_id' is missing|tool_call_id: Field required`, "openai-chat/tool-call-id-missing"),
+		newSentence(`content' : value must be a string`, "groq/content-string"),
+		newSentence(`empty (?:\w+ )?message was provided\. Every (?:\w+ )?message needs at least one`, "xai/empty-content"),
+		newSentence(`function\.arguments.{0,40}must be (?:in )?(?:valid )?JSON`, "qwen/arguments-json"),
+		newSentence(`No user query found in messages`, "qwen/no-user"),
+		newSentence(`messages ?参数非法`, "openai-chat/no-user"),
+		newSentence(`invalid Gemini function call history`, "gemini/response-count"),
+		newSentence(`first message must use the .?user.? role`, "anthropic/first-role"),
+		newSentence(`roles must alternate between .?user.? and .?assistant`, "anthropic/alternation"),
+		newSentence(`reasoningText\.text' failed to satisfy constraint`, "bedrock/thinking-text"),
+		newSentence(`Input tag '\w+' found using 'type' does not match`, "anthropic/chat-block"),
+		newSentence(`parts must not be empty`, "gemini/empty-parts"),
+		newSentence(`has an empty text parameter`, "gemini/empty-part"),
+		newSentence(`ending with a model turn are not supported`, "gemini/last-role"),
+		newSentence(`contents is not specified`, "gemini/no-contents"),
+		newSentence(`conversation must start with a user message`, "bedrock/first-role"),
+		newSentence(`conversation must alternate between user and assistant`, "bedrock/alternation"),
+		newSentence(`toolUse\.name' failed to satisfy constraint`, "bedrock/tool-name"),
+		newSentence(`Member must have length less than or equal to 64`, "bedrock/tool-id-length"),
+		newSentence(`Unexpected role`, "mistral/role-order"),
+		newSentence(`Expected last role`, "mistral/last-role"),
+		newSentence(`must have either content or tool_calls, but not none`, "mistral/empty-assistant"),
+		newSentence(`Duplicate tool call id`, "mistral/duplicate-id"),
+		newSentence(`does not support successive user or assistant messages`, "deepseek/successive-roles-legacy"),
+		newSentence(`\(2013\)`, "minimax/call-result-mismatch"),
 	}
 })
 
 // sentences are those of the table of rules, in which the provider speaks for itself.
-var sentences = sync.OnceValue(func() (all []row) {
+var ruleSentences = sync.OnceValue(func() (all []sentence) {
 	for _, r := range wire.Rules() {
 		if r.Severity == "degrades" || r.Says == invalidArgument {
 			continue
@@ -332,7 +332,7 @@ var sentences = sync.OnceValue(func() (all []row) {
 			literal += len(strings.TrimSpace(part))
 		}
 		if literal >= 24 { // less could be said about anything
-			all = append(all, is(pattern, r.ID))
+			all = append(all, newSentence(pattern, r.ID))
 		}
 	}
 	return all

@@ -259,13 +259,13 @@ func TestClassifyLeavesOthersAlone(t *testing.T) {
 // One for what may be sent in a minute is about this request alone, whose figures it has.
 func TestClassifyTooLarge(t *testing.T) {
 	for said, want := range map[string]Refusal{
-		"": {Rule: Overflow, Bytes: unsaid},
+		"": {Rule: Overflow, Bytes: unknownBytes},
 		"The prompt is too large for this model.":                                                            {Rule: Overflow},
 		"413 request_too_large: the request exceeds the maximum size of 32 MB (41943040 bytes)":              {Rule: Overflow, Bytes: 32_000_000},
 		"The request body is too large: 33554433 bytes, at most 33554432 bytes are allowed":                  {Rule: Overflow, Bytes: 33554432},
 		"Request body exceeds the limit of 20 MiB":                                                           {Rule: Overflow, Bytes: 20 << 20},
-		"<html><head><title>413 Request Entity Too Large</title></head></html>":                              {Rule: Overflow, Bytes: unsaid},
-		`{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`: {Rule: Overflow, Bytes: unsaid},
+		"<html><head><title>413 Request Entity Too Large</title></head></html>":                              {Rule: Overflow, Bytes: unknownBytes},
+		`{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`: {Rule: Overflow, Bytes: unknownBytes},
 		"Request payload size exceeds the limit: 20971520 bytes.":                                            {Rule: Overflow, Bytes: 20971520},
 		"prompt is too long: 208461 tokens > 200000 maximum":                                                 {Rule: Overflow, Limit: 200000, Sent: 208461},
 		"Request too large for model `llama-3.3-70b-versatile` in organization `org_1` service tier `on_demand` on tokens per minute (TPM): Limit 12,000, Requested 15,170, please reduce your message size and try again.": {Rule: Overflow, Limit: 12000, Sent: 15170},
@@ -322,14 +322,14 @@ func TestWordsOfPatterns(t *testing.T) {
 		texts = append(texts, z.Error)
 	}
 	step := trial.SparseStride(3)
-	for n, row := range slices.Concat(refusals(), sentences(), loose()) {
-		if len(row.words) == 0 || slices.ContainsFunc(row.words, func(w string) bool { return len(w) < 5 }) {
-			t.Errorf("%s: %v has no words to look for, or short ones: %q", row.id, row.pattern, row.words)
+	for n, row := range slices.Concat(knownSentences(), ruleSentences(), partialSentences()) {
+		if len(row.literals) == 0 || slices.ContainsFunc(row.literals, func(w string) bool { return len(w) < 5 }) {
+			t.Errorf("%s: %v has no words to look for, or short ones: %q", row.id, row.pattern, row.literals)
 		}
 		for i := n % step; i < len(texts); i += step {
 			text := texts[i]
 			if row.pattern.MatchString(text) != row.matches(text, strings.ToLower(text)) {
-				t.Errorf("%s: %v matches %.200q, which has none of %q", row.id, row.pattern, text, row.words)
+				t.Errorf("%s: %v matches %.200q, which has none of %q", row.id, row.pattern, text, row.literals)
 			}
 		}
 	}

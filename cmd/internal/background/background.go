@@ -36,7 +36,7 @@ type Options struct {
 }
 
 // most is how many sessions one look finds at most: the rest is found by the next.
-const most = 100
+const maxKeys = 100
 
 // A Runner does the work until it is stopped. Many goroutines may use it.
 type Runner struct{ stop func() }
@@ -61,100 +61,100 @@ func Start(ctx context.Context, st *store.Store, dsn string, o Options) (*Runner
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &work{st: st, o: o, tried: make(map[store.Key]trial)}
+	w := &compactor{store: st, options: o, trials: make(map[store.Key]attempt)}
 	if st.Engine() == "postgres" {
 		return startRiver(ctx, dsn, w)
 	}
-	return startHere(ctx, w), nil
+	return startLocal(ctx, w), nil
 }
 
 // work is what both ways have in common.
-type work struct {
-	st *store.Store
-	o  Options
+type compactor struct {
+	store   *store.Store
+	options Options
 
-	mu    sync.Mutex
-	tried map[store.Key]trial
+	mu     sync.Mutex
+	trials map[store.Key]attempt
 }
 
 // A trial is what came of a session that was not compacted.
-type trial struct {
-	head  int64     // nothing was to be compacted then
-	fails int       // how often it has failed, one time after the other
-	next  time.Time // when it is worth another try
+type attempt struct {
+	head     int64     // nothing was to be compacted then
+	failures int       // how often it has failed, one time after the other
+	next     time.Time // when it is worth another try
 }
 
 // longest is how long a session that fails again and again is left alone.
-const longest = 30 * time.Minute
+const maxRetryWait = 30 * time.Minute
 
 // compact compacts a session once. That another process does so, or that it has changed
 // meanwhile, is no error: the next look decides again.
-func (w *work) compact(ctx context.Context, key store.Key) error {
-	x, err := w.st.Session(ctx, key)
-	if err == nil && w.knows(key, x.Head) {
+func (w *compactor) compact(ctx context.Context, key store.Key) error {
+	x, err := w.store.Session(ctx, key)
+	if err == nil && w.isPointless(key, x.Head) {
 		return nil // nothing has come since: it would be read for nothing
 	}
 	var made *store.Compaction
 	if err == nil {
-		made, err = w.st.Compact(ctx, key, w.o.Compactor)
+		made, err = w.store.Compact(ctx, key, w.options.Compactor)
 	}
 	var failed *pare.CompactionError
 	switch {
 	case err == nil && made == nil:
-		w.remember(key, func(t *trial) { *t = trial{head: x.Head} })
+		w.updateTrial(key, func(t *attempt) { *t = attempt{head: x.Head} })
 	case err == nil:
-		w.remember(key, nil)
+		w.updateTrial(key, nil)
 	case errors.Is(err, store.ErrBusy), errors.Is(err, store.ErrStale), errors.Is(err, store.ErrDeleted), errors.Is(err, store.ErrNotFound):
 		return nil
 	case errors.As(err, &failed): // the session is as it was, and goes on; it is tried again later, and later still
-		w.remember(key, func(t *trial) {
-			wait := min(w.o.Every<<min(t.fails, 12), max(longest, w.o.Every))
-			*t = trial{fails: t.fails + 1, next: time.Now().Add(wait)}
-			w.o.Log.Warn("a session could not be compacted", "session", key.String(), "error", err, "again in", wait)
+		w.updateTrial(key, func(t *attempt) {
+			wait := min(w.options.Every<<min(t.failures, 12), max(maxRetryWait, w.options.Every))
+			*t = attempt{failures: t.failures + 1, next: time.Now().Add(wait)}
+			w.options.Log.Warn("a session could not be compacted", "session", key.String(), "error", err, "again in", wait)
 		})
 		return nil
 	default:
-		w.o.Log.Warn("a session could not be compacted", "session", key.String(), "error", err)
+		w.options.Log.Warn("a session could not be compacted", "session", key.String(), "error", err)
 	}
 	return err
 }
 
 // knows reports whether to try a session would be for nothing.
-func (w *work) knows(key store.Key, head int64) bool {
+func (w *compactor) isPointless(key store.Key, head int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	t, ok := w.tried[key]
-	if t.fails > 0 {
+	t, ok := w.trials[key]
+	if t.failures > 0 {
 		return time.Now().Before(t.next)
 	}
 	return ok && t.head == head
 }
 
 // remember keeps what came of a session; nil forgets it.
-func (w *work) remember(key store.Key, change func(*trial)) {
+func (w *compactor) updateTrial(key store.Key, change func(*attempt)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if change == nil {
-		delete(w.tried, key)
+		delete(w.trials, key)
 		return
 	}
-	if len(w.tried) > 10_000 {
-		clear(w.tried)
+	if len(w.trials) > 10_000 {
+		clear(w.trials)
 	}
-	t := w.tried[key]
+	t := w.trials[key]
 	change(&t)
-	w.tried[key] = t
+	w.trials[key] = t
 }
 
 // startHere works in this process: the file is not shared with other machines.
-func startHere(ctx context.Context, w *work) *Runner {
+func startLocal(ctx context.Context, w *compactor) *Runner {
 	ctx, cancel := context.WithCancel(ctx)
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		beat := time.NewTicker(w.o.Every)
+		beat := time.NewTicker(w.options.Every)
 		defer beat.Stop()
 		for {
-			w.look(ctx)
+			w.compactDue(ctx)
 			select {
 			case <-ctx.Done():
 				return
@@ -166,20 +166,20 @@ func startHere(ctx context.Context, w *work) *Runner {
 }
 
 // needed are the sessions that are worth being compacted now.
-func (w *work) needed(ctx context.Context) ([]store.Key, error) {
-	return w.st.NeedCompaction(ctx, w.o.Above, w.o.Resting, time.Now(), most)
+func (w *compactor) findDue(ctx context.Context) ([]store.Key, error) {
+	return w.store.NeedCompaction(ctx, w.options.Above, w.options.Resting, time.Now(), maxKeys)
 }
 
 // look compacts what is heavy now, some at a time.
-func (w *work) look(ctx context.Context) {
-	keys, err := w.needed(ctx)
+func (w *compactor) compactDue(ctx context.Context) {
+	keys, err := w.findDue(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.o.Log.Warn("the store could not be looked at", "error", err)
+			w.options.Log.Warn("the store could not be looked at", "error", err)
 		}
 		return
 	}
-	room := make(chan struct{}, w.o.Workers)
+	room := make(chan struct{}, w.options.Workers)
 	var wait sync.WaitGroup
 	for _, key := range keys {
 		room <- struct{}{}

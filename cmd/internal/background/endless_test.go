@@ -38,7 +38,7 @@ func TestEndlessSessionKeepsEveryFact(t *testing.T) {
 	}
 	const most = 800
 	var log strings.Builder
-	w := &work{st: st, tried: make(map[store.Key]trial), o: Options{
+	w := &compactor{store: st, trials: make(map[store.Key]attempt), options: Options{
 		Above: 2000, Every: time.Hour, Workers: 1, Log: slog.New(slog.NewTextHandler(&log, nil)),
 		Compactor: &pare.Compactor{MinKeep: 4, MaxTokens: most, Summarize: summary.Extract(summary.ExtractOptions{}), Memory: st.Memory()},
 	}}
@@ -57,8 +57,8 @@ func TestEndlessSessionKeepsEveryFact(t *testing.T) {
 		if _, err := st.Append(ctx, key, store.Anywhere, list...); err != nil {
 			t.Fatal(err)
 		}
-		w.look(ctx)
-		if again, err := st.NeedCompaction(ctx, w.o.Above, 0, time.Now(), 1); err != nil || len(again) > 0 || log.Len() > 0 {
+		w.compactDue(ctx)
+		if again, err := st.NeedCompaction(ctx, w.options.Above, 0, time.Now(), 1); err != nil || len(again) > 0 || log.Len() > 0 {
 			t.Fatalf("round %d: %v, still to be compacted: %v: %s", round, err, again, log.String())
 		}
 		if round%10 == 9 || round == rounds-1 {

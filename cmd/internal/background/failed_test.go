@@ -43,25 +43,25 @@ func TestFailedCompactionIsTriedAgainLater(t *testing.T) {
 		}
 		return pare.Summary{Text: "they talked"}, nil
 	}}
-	w := &work{st: st, o: Options{Above: 100, Compactor: c, Every: time.Hour, Workers: 1, Log: slog.New(slog.DiscardHandler)}, tried: make(map[store.Key]trial)}
+	w := &compactor{store: st, options: Options{Above: 100, Compactor: c, Every: time.Hour, Workers: 1, Log: slog.New(slog.DiscardHandler)}, trials: make(map[store.Key]attempt)}
 	for range 10 {
-		w.look(ctx)
+		w.compactDue(ctx)
 		add()
 	}
 	if asked != 1 {
 		t.Errorf("asked %d times", asked)
 	}
-	first := w.tried[key].next
-	w.tried[key] = trial{fails: 1, next: time.Now()}
-	w.look(ctx)
-	if asked != 2 || !w.tried[key].next.After(first.Add(-time.Minute)) || w.tried[key].fails != 2 {
-		t.Errorf("asked %d times, %+v", asked, w.tried[key])
+	first := w.trials[key].next
+	w.trials[key] = attempt{failures: 1, next: time.Now()}
+	w.compactDue(ctx)
+	if asked != 2 || !w.trials[key].next.After(first.Add(-time.Minute)) || w.trials[key].failures != 2 {
+		t.Errorf("asked %d times, %+v", asked, w.trials[key])
 	}
 	down = false
-	w.tried[key] = trial{fails: 2, next: time.Now()}
-	w.look(ctx)
-	if _, there := w.tried[key]; asked != 3 || there {
-		t.Errorf("asked %d times, %+v", asked, w.tried[key])
+	w.trials[key] = attempt{failures: 2, next: time.Now()}
+	w.compactDue(ctx)
+	if _, there := w.trials[key]; asked != 3 || there {
+		t.Errorf("asked %d times, %+v", asked, w.trials[key])
 	}
 	if page, err := st.Window(ctx, key, store.WindowOptions{}); err != nil || !strings.Contains(string(page.Body), "they talked") {
 		t.Error(err)

@@ -19,9 +19,9 @@ import (
 const queue = "pare"
 
 // lookArgs asks one replica to look for heavy sessions.
-type lookArgs struct{}
+type scanArgs struct{}
 
-func (lookArgs) Kind() string { return "pare_look" }
+func (scanArgs) Kind() string { return "pare_look" }
 
 // compactArgs asks for one session to be compacted. While such a job waits or runs, there
 // is no second one.
@@ -32,26 +32,26 @@ type compactArgs struct {
 func (compactArgs) Kind() string { return "pare_compact" }
 
 // waiting are the states of a job that is not done.
-var waiting = []rivertype.JobState{
+var unfinishedStates = []rivertype.JobState{
 	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
 }
 
 func (compactArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: queue, MaxAttempts: 3, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: waiting}}
+	return river.InsertOpts{Queue: queue, MaxAttempts: 3, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: unfinishedStates}}
 }
 
-func (lookArgs) InsertOpts() river.InsertOpts {
-	return river.InsertOpts{Queue: queue, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: waiting}}
+func (scanArgs) InsertOpts() river.InsertOpts {
+	return river.InsertOpts{Queue: queue, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: unfinishedStates}}
 }
 
 // lookWorker makes jobs of what is heavy.
-type lookWorker struct {
-	river.WorkerDefaults[lookArgs]
-	w *work
+type scanWorker struct {
+	river.WorkerDefaults[scanArgs]
+	w *compactor
 }
 
-func (l *lookWorker) Work(ctx context.Context, _ *river.Job[lookArgs]) error {
-	keys, err := l.w.needed(ctx)
+func (l *scanWorker) Work(ctx context.Context, _ *river.Job[scanArgs]) error {
+	keys, err := l.w.findDue(ctx)
 	if err != nil || len(keys) == 0 {
 		return err
 	}
@@ -66,7 +66,7 @@ func (l *lookWorker) Work(ctx context.Context, _ *river.Job[lookArgs]) error {
 // compactWorker compacts one session.
 type compactWorker struct {
 	river.WorkerDefaults[compactArgs]
-	w *work
+	w *compactor
 }
 
 func (c *compactWorker) Work(ctx context.Context, job *river.Job[compactArgs]) error {
@@ -78,7 +78,7 @@ func (c *compactWorker) Timeout(*river.Job[compactArgs]) time.Duration { return 
 
 // startRiver works on jobs that all replicas share. River's tables lie beside ours; the
 // replica that leads asks for a look now and then.
-func startRiver(ctx context.Context, dsn string, w *work) (*Runner, error) {
+func startRiver(ctx context.Context, dsn string, w *compactor) (*Runner, error) {
 	pool, err := pgxpool.New(ctx, dsn)
 	if err != nil {
 		return nil, fmt.Errorf("background: the address of the database cannot be used") // the error may hold the password
@@ -100,19 +100,19 @@ func startRiver(ctx context.Context, dsn string, w *work) (*Runner, error) {
 	}}, nil
 }
 
-func newRiver(ctx context.Context, pool *pgxpool.Pool, w *work) (*river.Client[pgx.Tx], error) {
+func newRiver(ctx context.Context, pool *pgxpool.Pool, w *compactor) (*river.Client[pgx.Tx], error) {
 	if err := migrate(ctx, pool); err != nil {
 		return nil, err
 	}
 	workers := river.NewWorkers()
-	river.AddWorker(workers, &lookWorker{w: w})
+	river.AddWorker(workers, &scanWorker{w: w})
 	river.AddWorker(workers, &compactWorker{w: w})
 	return river.NewClient(riverpgxv5.New(pool), &river.Config{
-		Logger:  w.o.Log,
+		Logger:  w.options.Log,
 		Workers: workers,
-		Queues:  map[string]river.QueueConfig{queue: {MaxWorkers: w.o.Workers + 1}},
-		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(w.o.Every),
-			func() (river.JobArgs, *river.InsertOpts) { return lookArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true})},
+		Queues:  map[string]river.QueueConfig{queue: {MaxWorkers: w.options.Workers + 1}},
+		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(w.options.Every),
+			func() (river.JobArgs, *river.InsertOpts) { return scanArgs{}, nil }, &river.PeriodicJobOpts{RunOnStart: true})},
 		// A replica that died is given up on after so long, and its jobs are done by others.
 		RescueStuckJobsAfter: 11 * time.Minute,
 	})
@@ -120,7 +120,7 @@ func newRiver(ctx context.Context, pool *pgxpool.Pool, w *work) (*river.Client[p
 
 // migrations is the number of the lock under which one replica at a time brings River's
 // tables up to date.
-const migrations = 0x72697672 // "rivr"
+const migrationLock = 0x72697672 // "rivr"
 
 func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	conn, err := pool.Acquire(ctx)
@@ -128,10 +128,10 @@ func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 		return err
 	}
 	defer conn.Release()
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, migrations); err != nil {
+	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, migrationLock); err != nil {
 		return err
 	}
-	defer conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, migrations)
+	defer conn.Exec(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, migrationLock)
 	m, err := rivermigrate.New(riverpgxv5.New(pool), nil)
 	if err != nil {
 		return err

@@ -24,18 +24,18 @@ import (
 
 // calls are what callers in any language ask for: a body comes in, and one goes out.
 type calls struct {
-	settings atomic.Pointer[Settings]
-	max      int64
-	log      *slog.Logger
-	turn     func(ctx context.Context, raw []byte) (in context.Context, done func(), err error)
-	note     func(from *http.Request, r *proxy.Record) // gets the receipts
+	settings      atomic.Pointer[Settings]
+	maxBody       int64
+	log           *slog.Logger
+	acquireTurn   func(ctx context.Context, raw []byte) (in context.Context, done func(), err error)
+	recordReceipt func(from *http.Request, r *proxy.Record) // gets the receipts
 }
 
 // dryRun is the server's own parameter, beside the options of a call: the plan is the answer.
-const dryRun = "dry_run"
+const dryRunParameter = "dry_run"
 
 // made is a call that was done.
-type made struct {
+type callResult struct {
 	engine.Done
 	dry   bool
 	began time.Time
@@ -43,15 +43,15 @@ type made struct {
 }
 
 func (c *calls) serve(w http.ResponseWriter, r *http.Request, name string) {
-	m, err := c.do(w, r, name)
+	m, err := c.run(w, r, name)
 	if err != nil {
-		fail(w, err)
+		writeCallError(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	switch {
 	case m.Plan != nil:
-		err = c.carry(w, r, m)
+		err = c.writeResult(w, r, m)
 	case m.Body != nil:
 		_, err = w.Write(m.Body)
 	default:
@@ -64,16 +64,16 @@ func (c *calls) serve(w http.ResponseWriter, r *http.Request, name string) {
 }
 
 // do reads a call and does it.
-func (c *calls) do(w http.ResponseWriter, r *http.Request, name string) (m made, err error) {
+func (c *calls) run(w http.ResponseWriter, r *http.Request, name string) (m callResult, err error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return m, &engine.Error{Type: "options", Message: fmt.Sprintf("the parameters cannot be read: %v", err)}
 	}
 	var beside []string
 	if engine.Changes(name) {
-		beside = []string{dryRun}
-		if q.Has(dryRun) {
-			if m.dry, err = engine.ParseSwitch(dryRun, q.Get(dryRun)); err != nil {
+		beside = []string{dryRunParameter}
+		if q.Has(dryRunParameter) {
+			if m.dry, err = engine.ParseSwitch(dryRunParameter, q.Get(dryRunParameter)); err != nil {
 				return m, err
 			}
 		}
@@ -87,7 +87,7 @@ func (c *calls) do(w http.ResponseWriter, r *http.Request, name string) (m made,
 		return m, err
 	}
 	set, ctx := c.settings.Load(), r.Context()
-	in, done, err := c.turn(ctx, raw)
+	in, done, err := c.acquireTurn(ctx, raw)
 	if err != nil {
 		return m, err
 	}
@@ -111,12 +111,12 @@ func (c *calls) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if coding := strings.Join(r.Header["Content-Encoding"], ","); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, errCoding
 	}
-	return io.ReadAll(http.MaxBytesReader(w, r.Body, cmp.Or(c.max, 64<<20)))
+	return io.ReadAll(http.MaxBytesReader(w, r.Body, cmp.Or(c.maxBody, 64<<20)))
 }
 
 // saved is how many tokens less the result has. The receipts do not add up to that: they
 // estimate each change by its bytes.
-func saved(p *pare.Policy, r *wire.Request, plan *pare.Plan) int {
+func savedTokens(p *pare.Policy, r *wire.Request, plan *pare.Plan) int {
 	if plan.Empty() {
 		return 0
 	}
@@ -128,7 +128,7 @@ func saved(p *pare.Policy, r *wire.Request, plan *pare.Plan) int {
 }
 
 // carry answers with what came of a call that changes something; or with its plan.
-func (c *calls) carry(w http.ResponseWriter, from *http.Request, m made) error {
+func (c *calls) writeResult(w http.ResponseWriter, from *http.Request, m callResult) error {
 	p, r, plan := m.Policy, m.Request, m.Plan
 	h := w.Header()
 	changes := plan.Changes()
@@ -136,7 +136,7 @@ func (c *calls) carry(w http.ResponseWriter, from *http.Request, m made) error {
 	if len(changes) > 0 {
 		h.Set("Pare-Rules", strings.Join(wirex.RulesOf(changes), ","))
 	}
-	less := saved(p, r, plan)
+	less := savedTokens(p, r, plan)
 	if less > 0 {
 		h.Set("Pare-Saved-Tokens", strconv.Itoa(less))
 	}
@@ -144,7 +144,7 @@ func (c *calls) carry(w http.ResponseWriter, from *http.Request, m made) error {
 		h.Set("Pare-Left", strconv.Itoa(len(left)))
 	}
 	if m.dry {
-		answer(w, http.StatusOK, plan)
+		writeJSON(w, http.StatusOK, plan)
 		return nil
 	}
 	out := plan.Result().Raw()
@@ -155,7 +155,7 @@ func (c *calls) carry(w http.ResponseWriter, from *http.Request, m made) error {
 			Changes: changes, Rules: wirex.RulesOf(changes), Saved: max(less, 0), Planned: m.took,
 		}
 		proxyx.Bound(rec)
-		c.note(from, rec)
+		c.recordReceipt(from, rec)
 		h.Set("Pare-Receipt", rec.ID)
 	}
 	h.Set("Content-Type", "application/json")
@@ -164,30 +164,30 @@ func (c *calls) carry(w http.ResponseWriter, from *http.Request, m made) error {
 }
 
 // fail answers with what went wrong.
-func fail(w http.ResponseWriter, err error) {
+func writeCallError(w http.ResponseWriter, err error) {
 	var (
 		of    *engine.Error
 		large *http.MaxBytesError
 	)
 	switch {
 	case errors.As(err, &large):
-		problem(w, http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body is larger than %d bytes", large.Limit))
+		writeProblem(w, http.StatusRequestEntityTooLarge, "too_large", fmt.Sprintf("the body is larger than %d bytes", large.Limit))
 	case errors.Is(err, errCoding):
 		w.Header().Set("Accept-Encoding", "identity")
-		problem(w, http.StatusUnsupportedMediaType, "unsupported", err.Error())
+		writeProblem(w, http.StatusUnsupportedMediaType, "unsupported", err.Error())
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		w.Header().Set("Connection", "close")
-		problem(w, http.StatusRequestTimeout, "timeout", err.Error())
+		writeProblem(w, http.StatusRequestTimeout, "timeout", err.Error())
 	case errors.Is(err, context.DeadlineExceeded):
-		problem(w, http.StatusServiceUnavailable, "time", "it took longer than it may")
+		writeProblem(w, http.StatusServiceUnavailable, "time", "it took longer than it may")
 	case errors.Is(err, context.Canceled):
 	case !errors.As(err, &of):
-		problem(w, http.StatusBadRequest, "failed", err.Error())
+		writeProblem(w, http.StatusBadRequest, "failed", err.Error())
 	case of.Type == "options":
-		problem(w, http.StatusBadRequest, "bad_request", of.Message)
+		writeProblem(w, http.StatusBadRequest, "bad_request", of.Message)
 	case of.Type == "window_too_small", of.Type == "compaction":
-		answer(w, http.StatusUnprocessableEntity, map[string]any{"error": of})
+		writeJSON(w, http.StatusUnprocessableEntity, map[string]any{"error": of})
 	default:
-		problem(w, http.StatusBadRequest, of.Type, of.Message)
+		writeProblem(w, http.StatusBadRequest, of.Type, of.Message)
 	}
 }

@@ -18,40 +18,40 @@ const tokenHeader = "Pare-Token"
 // A gate lets in who has a token. Without any, it is open, as only this machine can reach it,
 // but for what has passed: that needs the token of this run, which other users do not know.
 type gate struct {
-	own  string // the token of this run
-	keys atomic.Pointer[keys]
+	runToken string // the token of this run
+	keys     atomic.Pointer[tokenSet]
 }
 
-type keys struct {
-	given bool // by whoever runs the server
-	sums  [][sha256.Size]byte
-	gone  chan struct{} // closed when others take their place
+type tokenSet struct {
+	areConfigured bool // by whoever runs the server
+	sums          [][sha256.Size]byte
+	revoked       chan struct{} // closed when others take their place
 }
 
 func (g *gate) set(tokens []string) {
-	k := &keys{given: len(tokens) > 0, gone: make(chan struct{})}
-	if !k.given {
-		tokens = []string{g.own}
+	k := &tokenSet{areConfigured: len(tokens) > 0, revoked: make(chan struct{})}
+	if !k.areConfigured {
+		tokens = []string{g.runToken}
 	}
 	for _, t := range tokens {
 		k.sums = append(k.sums, sha256.Sum256([]byte(t)))
 	}
 	was := g.keys.Load()
-	if was != nil && was.given == k.given && slices.Equal(was.sums, k.sums) {
+	if was != nil && was.areConfigured == k.areConfigured && slices.Equal(was.sums, k.sums) {
 		return // the streams of those who listen go on
 	}
 	g.keys.Store(k)
 	if was != nil {
-		close(was.gone)
+		close(was.revoked)
 	}
 }
 
 // shut reports whether a token is needed for everything.
-func (g *gate) shut() bool { return g.keys.Load().given }
+func (g *gate) requiresToken() bool { return g.keys.Load().areConfigured }
 
 // opens compares a token with all there are, and in constant time, so that nobody learns
 // how close a guess was.
-func (g *gate) opens(token string) bool {
+func (g *gate) isValid(token string) bool {
 	given, ok := sha256.Sum256([]byte(token)), 0
 	for _, sum := range g.keys.Load().sums {
 		ok |= subtle.ConstantTimeCompare(given[:], sum[:])
@@ -61,17 +61,17 @@ func (g *gate) opens(token string) bool {
 
 // proxied reports whether a request to a vendor may pass, and for whom, and takes the token
 // off it.
-func (g *gate) proxied(r *http.Request) (scope string, ok bool) {
+func (g *gate) authorizeProxied(r *http.Request) (scope string, ok bool) {
 	given := r.Header[tokenHeader] // whose name is written as the map has it
 	delete(r.Header, tokenHeader)
-	if !g.shut() {
+	if !g.requiresToken() {
 		return "", true
 	}
 	token := ""
 	if len(given) > 0 {
 		token = given[0]
 	}
-	return scopeOf(token), g.opens(token)
+	return scopeOf(token), g.isValid(token)
 }
 
 // scopeOf is the name in a token.
@@ -95,7 +95,7 @@ func (g *gate) needsToken(path string) bool {
 	switch {
 	case path == healthz:
 		return false
-	case g.shut():
+	case g.requiresToken():
 		return true
 	case path == "/pare/metrics":
 		return false
@@ -107,10 +107,10 @@ func (g *gate) needsToken(path string) bool {
 
 // lets lets requests to /pare/ pass that have a token: in a header, or in a cookie, which a
 // browser gets by opening /pare/?token=… once.
-func (g *gate) lets(next http.Handler) http.Handler {
+func (g *gate) requireToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		gone := g.keys.Load().gone // before the token is looked at
-		if !g.needsToken(r.URL.Path) || g.opens(tokenOf(r)) {
+		gone := g.keys.Load().revoked // before the token is looked at
+		if !g.needsToken(r.URL.Path) || g.isValid(tokenOf(r)) {
 			if isStream(r) { // whose token is taken away hears no more
 				ctx, end := Until(r.Context(), gone)
 				defer end()
@@ -119,17 +119,17 @@ func (g *gate) lets(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if token := r.URL.Query().Get(tokenKey); r.Method == http.MethodGet && g.opens(token) {
+		if token := r.URL.Query().Get(tokenKey); r.Method == http.MethodGet && g.isValid(token) {
 			http.SetCookie(w, &http.Cookie{Name: cookie, Value: token, Path: "/pare/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
 			http.Redirect(w, r, r.URL.Path, http.StatusSeeOther) // the token is not to stay in the address
 			return
 		}
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		hint := "send " + tokenHeader + " or Authorization: Bearer …"
-		if !g.shut() {
+		if !g.requiresToken() {
 			hint += " with the token that is in the address of the live page, which was printed at the start"
 		}
-		problem(w, http.StatusUnauthorized, "unauthorized", "a token is missing or unknown: "+hint)
+		writeProblem(w, http.StatusUnauthorized, "unauthorized", "a token is missing or unknown: "+hint)
 	})
 }
 
@@ -148,8 +148,8 @@ func tokenOf(r *http.Request) string {
 }
 
 // reader is the scope whose requests the sender of a request to /pare/ may see.
-func (g *gate) reader(r *http.Request) string {
-	if !g.shut() {
+func (g *gate) readScope(r *http.Request) string {
+	if !g.requiresToken() {
 		return ""
 	}
 	return scopeOf(tokenOf(r))
@@ -158,9 +158,9 @@ func (g *gate) reader(r *http.Request) string {
 // scope says which sessions a request may use: those of the name in its token, or, without
 // tokens, those without a scope, from this machine.
 func (g *gate) scope(r *http.Request) (string, bool) {
-	if !g.shut() {
+	if !g.requiresToken() {
 		return "", storehttp.IsLocal(r)
 	}
 	token := tokenOf(r)
-	return scopeOf(token), g.opens(token)
+	return scopeOf(token), g.isValid(token)
 }

@@ -12,19 +12,19 @@ import (
 // A guard lets through to /pare/ what was meant for it: a page of somebody else, in a
 // browser on this machine, could otherwise read what Pare knows, by its address or by a
 // name that was pointed here (DNS rebinding).
-type guard struct {
+type hostGuard struct {
 	hosts []string
 	addr  string // that Pare listens on, without port
 }
 
 // listen takes the address that Pare listens on for a name of its own.
-func (g *guard) listen(a net.Addr) {
+func (g *hostGuard) setAddress(a net.Addr) {
 	if host, _, err := net.SplitHostPort(a.String()); err == nil {
 		g.addr = host
 	}
 }
 
-func (g *guard) wrap(next http.Handler) http.Handler {
+func (g *hostGuard) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
@@ -32,8 +32,8 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Content-Security-Policy", "frame-ancestors 'none'")
-		if !g.known(r.Host) || !g.sameOrigin(r) {
-			problem(w, http.StatusForbidden, "forbidden", "Pare's own pages are for this machine: a foreign Host or Origin")
+		if !g.isKnownHost(r.Host) || !g.isSameOrigin(r) {
+			writeProblem(w, http.StatusForbidden, "forbidden", "Pare's own pages are for this machine: a foreign Host or Origin")
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -41,7 +41,7 @@ func (g *guard) wrap(next http.Handler) http.Handler {
 }
 
 // sameOrigin reports whether a request that a browser made was made by our own page.
-func (g *guard) sameOrigin(r *http.Request) bool {
+func (g *hostGuard) isSameOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
 		if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) {
@@ -58,7 +58,7 @@ func (g *guard) sameOrigin(r *http.Request) bool {
 
 // known reports whether a Host is ours, with or without a port. None is no browser's: those
 // who only ask how we are, in HTTP/1.0, have none.
-func (g *guard) known(host string) bool {
+func (g *hostGuard) isKnownHost(host string) bool {
 	if host == "" {
 		return true
 	}

@@ -42,8 +42,8 @@ func TestRememberWithoutAStore(t *testing.T) {
 	}
 	s := New(Options{PlanTime: -1, Upstreams: map[string]proxy.Upstream{"anthropic": {URL: u, Private: true}}})
 	down := stuck{make(chan struct{})}
-	s.memory = newMemory(down, s.watches)
-	s.memory.set(true, nil)
+	s.memory = newConversationWriter(down, s.watches)
+	s.memory.configure(true, nil)
 	proxyx.SetPassed(s.proxy, s.memory.add, s.memory.hasRoom)
 	ended, done := make(chan struct{}), make(chan struct{})
 	go func() { s.memory.run(ended); close(done) }()
@@ -58,7 +58,7 @@ func TestRememberWithoutAStore(t *testing.T) {
 			t.Fatal(w.Code, w.Body)
 		}
 	}
-	if held := s.memory.held.Load(); held > maxHeld {
+	if held := s.memory.pendingBytes.Load(); held > maxPendingBytes {
 		t.Errorf("%d bytes wait", held)
 	}
 	if s.Watch().Totals().Unremembered == 0 {
@@ -67,7 +67,7 @@ func TestRememberWithoutAStore(t *testing.T) {
 	close(down.free)
 	close(ended)
 	<-done
-	if total := s.Watch().Totals(); total.Unremembered != n || total.Remembered != 0 || s.memory.held.Load() != 0 {
-		t.Errorf("%d dropped, %d kept, %d bytes wait", total.Unremembered, total.Remembered, s.memory.held.Load())
+	if total := s.Watch().Totals(); total.Unremembered != n || total.Remembered != 0 || s.memory.pendingBytes.Load() != 0 {
+		t.Errorf("%d dropped, %d kept, %d bytes wait", total.Unremembered, total.Remembered, s.memory.pendingBytes.Load())
 	}
 }

@@ -41,7 +41,7 @@ type replicas struct {
 	ends []func() error
 }
 
-func remembering(t *testing.T, dsn string, n int, o serve.Options, upstream http.HandlerFunc) *replicas {
+func learnedSync(t *testing.T, dsn string, n int, o serve.Options, upstream http.HandlerFunc) *replicas {
 	t.Helper()
 	up := httptest.NewServer(upstream)
 	t.Cleanup(up.Close)
@@ -184,7 +184,7 @@ func TestRememberReplies(t *testing.T) {
 		for _, way := range []string{"whole", "stream", "packed"} {
 			t.Run(talk.name+"/"+way, func(t *testing.T) {
 				dsn := filepath.Join(t.TempDir(), "pare.db")
-				r := remembering(t, dsn, 1, serve.Options{}, func(w http.ResponseWriter, r *http.Request) {
+				r := learnedSync(t, dsn, 1, serve.Options{}, func(w http.ResponseWriter, r *http.Request) {
 					io.Copy(io.Discard, r.Body)
 					switch way {
 					case "whole":
@@ -257,7 +257,7 @@ func readAll(t *testing.T, dir string) (all []byte) {
 // history is no conversation, and without being asked for nothing is kept.
 func TestRememberOnlyHistories(t *testing.T) {
 	dsn := filepath.Join(t.TempDir(), "pare.db")
-	r := remembering(t, dsn, 1, serve.Options{}, func(w http.ResponseWriter, r *http.Request) {
+	r := learnedSync(t, dsn, 1, serve.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		if r.Header.Get("X-Status") != "" {
 			w.WriteHeader(429)
@@ -291,7 +291,7 @@ func TestRememberOnlyHistories(t *testing.T) {
 func TestRememberScopes(t *testing.T) {
 	onBoth(t, func(t *testing.T, dsn string) {
 		const alpha, beta, admin = "alpha:0123456789abcdef", "beta:0123456789abcdef", "*:0123456789abcdef"
-		r := remembering(t, dsn, 1, serve.Options{Tokens: []string{alpha, beta, admin}}, func(w http.ResponseWriter, r *http.Request) {
+		r := learnedSync(t, dsn, 1, serve.Options{Tokens: []string{alpha, beta, admin}}, func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body)
 			w.Header().Set("Content-Type", "application/json")
 			io.WriteString(w, `{"type":"message","role":"assistant","content":[{"type":"text","text":"the password is heron"}]}`)
@@ -345,7 +345,7 @@ func TestRememberScopes(t *testing.T) {
 
 // TestRememberIsShown: on the live page, in the figures and where the server says how it is.
 func TestRememberIsShown(t *testing.T) {
-	r := remembering(t, filepath.Join(t.TempDir(), "pare.db"), 1, serve.Options{}, func(w http.ResponseWriter, r *http.Request) {
+	r := learnedSync(t, filepath.Join(t.TempDir(), "pare.db"), 1, serve.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		io.WriteString(w, `{}`)
 	})
@@ -418,7 +418,7 @@ func longest(all []sentHistory) map[string][]string {
 // throughReplicas sends histories, each of a list to the next replica, twice over, and compares
 // the sessions: exactly those that no other one goes on with, as they were sent.
 func throughReplicas(t *testing.T, dsn string, lists [][]call) {
-	r := remembering(t, dsn, 2, serve.Options{MaxBody: 64 << 20}, func(w http.ResponseWriter, r *http.Request) {
+	r := learnedSync(t, dsn, 2, serve.Options{MaxBody: 64 << 20}, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		io.WriteString(w, `{}`)
 	})

@@ -45,24 +45,24 @@ type Totals struct {
 
 type totals struct {
 	Totals
-	planned, waited histogram
-	before, after   int   // tokens of histories as they came and as they went on
-	refused         int64 // answers of 400 and above
-	priced          map[string]terms
+	planned, waited           histogram
+	tokensBefore, tokensAfter int   // tokens of histories as they came and as they went on
+	refused                   int64 // answers of 400 and above
+	priced                    map[string]modelPrice
 }
 
 // terms are what a model costs.
-type terms struct {
-	price tokens.Price
-	cache tokens.Cache
-	known bool
+type modelPrice struct {
+	price   tokens.Price
+	cache   tokens.Cache
+	isKnown bool
 }
 
 // terms looks a model up once. Names come from clients, so not all of them are kept.
-func (t *totals) terms(model string) terms {
+func (t *totals) priceOf(model string) modelPrice {
 	p, ok := t.priced[model]
 	if !ok {
-		p.price, p.known = tokens.PriceOf(model)
+		p.price, p.isKnown = tokens.PriceOf(model)
 		p.cache = tokens.CacheOf(model)
 		if len(t.priced) < 1000 {
 			t.priced[model] = p
@@ -74,7 +74,7 @@ func (t *totals) terms(model string) terms {
 func newTotals() totals {
 	return totals{Totals: Totals{
 		Rules: map[string]int64{}, Healed: map[string]int64{}, Failed: map[string]int64{}, Skipped: map[string]int64{}, Faults: map[string]int64{}, Status: map[string]int64{},
-	}, planned: newHistogram(), waited: newHistogram(), priced: make(map[string]terms)}
+	}, planned: newHistogram(), waited: newHistogram(), priced: make(map[string]modelPrice)}
 }
 
 func (t *totals) add(r *proxy.Record) {
@@ -109,16 +109,16 @@ func (t *totals) add(r *proxy.Record) {
 		t.refused++
 	}
 	before, after := size(r)
-	t.before += before
-	t.after += after
-	t.thrift(r)
-	t.count(r)
+	t.tokensBefore += before
+	t.tokensAfter += after
+	t.addTrimGroup(r)
+	t.addUsage(r)
 	t.planned.add(r.Planned)
 	t.waited.add(r.Waited)
 }
 
 // thrift adds up what was left out because that is free, and how much of it was fetched again.
-func (t *totals) thrift(r *proxy.Record) {
+func (t *totals) addTrimGroup(r *proxy.Record) {
 	if r.Thrift == "" {
 		return
 	}
@@ -138,7 +138,7 @@ func (t *totals) thrift(r *proxy.Record) {
 }
 
 // count adds up tokens and money.
-func (t *totals) count(r *proxy.Record) {
+func (t *totals) addUsage(r *proxy.Record) {
 	t.Usage.Input += r.Usage.Input
 	t.Usage.Read += r.Usage.Read
 	t.Usage.Written += r.Usage.Written
@@ -150,16 +150,16 @@ func (t *totals) count(r *proxy.Record) {
 	if answered && r.Over {
 		t.Fitted++
 	}
-	spent, spared := t.money(r)
+	spent, spared := t.costs(r)
 	t.Dollars += spent
 	t.Spared += spared
 }
 
 // money is what a request was billed, and what not sending the rest of it has saved, less what that
 // cost: zero where no price is known.
-func (t *totals) money(r *proxy.Record) (spent, spared float64) {
-	p := t.terms(r.Model)
-	if !p.known {
+func (t *totals) costs(r *proxy.Record) (spent, spared float64) {
+	p := t.priceOf(r.Model)
+	if !p.isKnown {
 		return 0, 0
 	}
 	spent = p.price.Cost(p.cache, r.Usage)
@@ -223,11 +223,11 @@ func (h *histogram) write(b *bytes.Buffer, name, help string) {
 // metrics answers in the text format of Prometheus.
 func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	w.Write(s.watches.all.metrics())
-	if s.keeping != nil {
+	w.Write(s.watches.everything.metrics())
+	if s.receipts != nil {
 		const name = "pare_unkept_total"
 		fmt.Fprintf(w, "# HELP %s Receipts, and what was learned of conversations, that the store did not take.\n# TYPE %s counter\n", name, name)
-		fmt.Fprintf(w, "%s{what=\"lessons\"} %d\n%s{what=\"receipts\"} %d\n", name, s.lessons.lost.Load(), name, s.keeping.lost.Load())
+		fmt.Fprintf(w, "%s{what=\"lessons\"} %d\n%s{what=\"receipts\"} %d\n", name, s.learned.lost.Load(), name, s.receipts.lost.Load())
 	}
 }
 

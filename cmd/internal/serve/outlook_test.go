@@ -25,7 +25,7 @@ func beginning(name string, messages, words int) string {
 // TestOneOutlook: the header of a reply, the record of the request, the live page and the session in
 // the store say the same of a conversation.
 func TestOneOutlook(t *testing.T) {
-	r := remembering(t, filepath.Join(t.TempDir(), "pare.db"), 1, serve.Options{CompactAbove: 50_000}, func(w http.ResponseWriter, r *http.Request) {
+	r := learnedSync(t, filepath.Join(t.TempDir(), "pare.db"), 1, serve.Options{CompactAbove: 50_000}, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, `{"type":"message","role":"assistant","content":[{"type":"text","text":"well"}],"usage":{"input_tokens":%d,"output_tokens":50}}`, len(body)/3)
 	})

@@ -8,12 +8,12 @@ import (
 // TestRateOfKeptRequests: a thousand requests at once can all be looked at; of those that go on coming
 // faster than a hundred in a second, a hundred can.
 func TestRateOfKeptRequests(t *testing.T) {
-	var r rate
+	var r rateLimit
 	now, kept := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 0
 	several := func(n int, apart time.Duration) int {
 		before := kept
 		for range n {
-			if now = now.Add(apart); r.allows(now) {
+			if now = now.Add(apart); r.allow(now) {
 				kept++
 			}
 		}
@@ -29,9 +29,9 @@ func TestRateOfKeptRequests(t *testing.T) {
 		}
 	}
 	w, body := newWatches(), []byte("{}")
-	w.came("a", body)
+	w.holdBody("a", body)
 	body[0] = '!' // it was lent
-	if c, ok := w.all.kept.find("a"); !ok || string(c.raw) != "{}" {
-		t.Errorf("%v %q", ok, c.raw)
+	if c, ok := w.everything.kept.find("a"); !ok || string(c.body) != "{}" {
+		t.Errorf("%v %q", ok, c.body)
 	}
 }

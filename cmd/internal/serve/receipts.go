@@ -13,7 +13,7 @@ import (
 )
 
 // A shelf keeps receipts by id; a store has one.
-type shelf interface {
+type receiptStore interface {
 	Store(id, text string) error
 	Load(id string) (text string, ok bool)
 	Forget(ctx context.Context, before time.Time) (int, error)
@@ -21,24 +21,24 @@ type shelf interface {
 
 // keeping writes receipts to the store, behind the requests: a store that is slow, or down,
 // costs receipts and no request.
-type keeping struct {
-	shelf shelf
+type receiptWriter struct {
+	store receiptStore
 	queue chan *proxy.Record
 	lost  atomic.Int64 // receipts that could not be kept
 }
 
 // waiting is how many receipts may wait for the store.
-const waiting = 1024
+const queueLength = 1024
 
-func newKeeping(s shelf) *keeping {
-	return &keeping{shelf: s, queue: make(chan *proxy.Record, waiting)}
+func newReceiptWriter(s receiptStore) *receiptWriter {
+	return &receiptWriter{store: s, queue: make(chan *proxy.Record, queueLength)}
 }
 
 // receiptLife is how long receipts are kept; pare session gc may let go of them earlier.
 const receiptLife = 30 * 24 * time.Hour
 
 // add takes the record of a request that was changed.
-func (k *keeping) add(r *proxy.Record) {
+func (k *receiptWriter) add(r *proxy.Record) {
 	if k == nil || len(r.Changes) == 0 {
 		return
 	}
@@ -50,16 +50,16 @@ func (k *keeping) add(r *proxy.Record) {
 }
 
 // run writes until the server has ended, and then what is left.
-func (k *keeping) run(ended <-chan struct{}) {
-	sweep := time.NewTicker(sweeps)
+func (k *receiptWriter) run(ended <-chan struct{}) {
+	sweep := time.NewTicker(cleanupInterval)
 	defer sweep.Stop()
-	k.forget()
+	k.deleteExpired()
 	for {
 		select {
 		case r := <-k.queue:
 			k.write(r)
 		case <-sweep.C:
-			k.forget()
+			k.deleteExpired()
 		case <-ended:
 			for {
 				select {
@@ -73,10 +73,10 @@ func (k *keeping) run(ended <-chan struct{}) {
 	}
 }
 
-func (k *keeping) write(r *proxy.Record) {
+func (k *receiptWriter) write(r *proxy.Record) {
 	text, err := json.Marshal(r)
 	if err == nil {
-		err = k.shelf.Store(r.ID, string(text))
+		err = k.store.Store(r.ID, string(text))
 	}
 	if err != nil {
 		k.lost.Add(1) // a store that is down, or full, costs receipts
@@ -84,36 +84,36 @@ func (k *keeping) write(r *proxy.Record) {
 }
 
 // forget lets go of old receipts.
-func (k *keeping) forget() {
-	ctx, cancel := context.WithTimeout(context.Background(), noteTime)
+func (k *receiptWriter) deleteExpired() {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	k.shelf.Forget(ctx, time.Now().Add(-receiptLife))
+	k.store.Forget(ctx, time.Now().Add(-receiptLife))
 }
 
 // mayRead reports whether a stored receipt is for the sender of a request.
 func (s *Server) mayRead(r *http.Request, text string) bool {
 	var rec struct{ Scope string }
-	scope := s.gate.reader(r)
-	return scope == everybody || json.Unmarshal([]byte(text), &rec) == nil && rec.Scope == scope
+	scope := s.gate.readScope(r)
+	return scope == allScopes || json.Unmarshal([]byte(text), &rec) == nil && rec.Scope == scope
 }
 
 // receipt answers with what was done to one request.
 func (s *Server) receipt(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	if rec, ok := s.seen(r).Find(id); ok {
-		answer(w, http.StatusOK, rec)
+	if rec, ok := s.watchFor(r).Find(id); ok {
+		writeJSON(w, http.StatusOK, rec)
 		return
 	}
-	if s.keeping != nil {
-		if text, ok := s.keeping.shelf.Load(id); ok && s.mayRead(r, text) {
-			answer(w, http.StatusOK, json.RawMessage(text))
+	if s.receipts != nil {
+		if text, ok := s.receipts.store.Load(id); ok && s.mayRead(r, text) {
+			writeJSON(w, http.StatusOK, json.RawMessage(text))
 			return
 		}
-		if s.pulse.take(r.Context(), s.o.Store) != nil {
+		if s.probe.check(r.Context(), s.options.Store) != nil {
 			w.Header().Set("Retry-After", storehttp.RetryAfter)
-			problem(w, http.StatusServiceUnavailable, "unavailable", store.ErrUnavailable.Error()+": ask again when it is back")
+			writeProblem(w, http.StatusServiceUnavailable, "unavailable", store.ErrUnavailable.Error()+": ask again when it is back")
 			return
 		}
 	}
-	problem(w, http.StatusNotFound, "not_found", "no such receipt, or it has been deleted")
+	writeProblem(w, http.StatusNotFound, "not_found", "no such receipt, or it has been deleted")
 }

@@ -23,12 +23,12 @@ func Secrets(getenv func(string) string) func(accessKey string) (string, bool) {
 		if err != nil {
 			return "", false
 		}
-		return secretIn(string(raw), accessKey)
+		return findSecret(string(raw), accessKey)
 	}
 }
 
 // secretIn finds the secret of a key in a credentials file.
-func secretIn(file, accessKey string) (string, bool) {
+func findSecret(file, accessKey string) (string, bool) {
 	var key, secret string
 	found := func() bool { return key == accessKey && secret != "" }
 	for line := range strings.Lines(file) {

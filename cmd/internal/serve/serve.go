@@ -91,7 +91,7 @@ func (s *Settings) Compactor(there pare.Memory) *pare.Compactor {
 }
 
 // shareSummaries lets all replicas that share a store send the same summaries, before the settings are used.
-func (s *Settings) shareSummaries(st *store.Store) {
+func (s *Settings) useSharedMemory(st *store.Store) {
 	if st != nil && s.Policy != nil && s.Policy.Compact != nil && s.Policy.Compact.Memory == nil {
 		s.Policy.Compact.Memory = st.Memory()
 	}
@@ -99,23 +99,23 @@ func (s *Settings) shareSummaries(st *store.Store) {
 
 // A Server is the proxy and everything beside it. Many goroutines may use it.
 type Server struct {
-	o     Options
-	proxy *proxy.Handler
-	own   http.Handler
-	guard guard
-	gate  gate
+	options Options
+	proxy   *proxy.Handler
+	local   http.Handler
+	guard   hostGuard
+	gate    gate
 
-	keeping *keeping     // nil: receipts are only remembered
-	lessons *remembering // nil: what is learned of conversations ends with the process
-	memory  *memory      // nil: conversations are not remembered, whatever anybody says
+	receipts *receiptWriter      // nil: receipts are only remembered
+	learned  *learnedSync        // nil: what is learned of conversations ends with the process
+	memory   *conversationWriter // nil: conversations are not remembered, whatever anybody says
 	// sessions serves those of the store, by the policy of the moment.
 	sessions atomic.Pointer[http.Handler]
 
-	watches *watches
+	watches *scopeWatches
 	http    *http.Server
 	calls   *calls
 	closed  chan struct{}
-	pulse   pulse
+	probe   storeProbe
 	// tunnels are requests that may become one: the HTTP server does not wait for these.
 	tunnels sync.WaitGroup
 }
@@ -131,43 +131,43 @@ func New(o Options) *Server {
 			panic(err) // there is nothing in it that could be wrong
 		}
 	}
-	o.Settings.shareSummaries(o.Store)
-	s := &Server{o: o, watches: newWatches(), closed: make(chan struct{}), calls: &calls{max: o.MaxBody, log: o.Log}}
+	o.Settings.useSharedMemory(o.Store)
+	s := &Server{options: o, watches: newWatches(), closed: make(chan struct{}), calls: &calls{maxBody: o.MaxBody, log: o.Log}}
 	s.calls.settings.Store(o.Settings)
 	if o.Store != nil {
-		s.keeping = newKeeping(o.Store.Receipts())
-		s.lessons = newRemembering(o.Store, nil)
-		s.memory = newMemory(o.Store, s.watches)
+		s.receipts = newReceiptWriter(o.Store.Receipts())
+		s.learned = newLearnedSync(o.Store, nil)
+		s.memory = newConversationWriter(o.Store, s.watches)
 	}
-	s.calls.note = func(from *http.Request, r *proxy.Record) {
-		r.Scope = s.gate.reader(from)
+	s.calls.recordReceipt = func(from *http.Request, r *proxy.Record) {
+		r.Scope = s.gate.readScope(from)
 		s.watches.note(r)
-		s.keeping.add(r)
+		s.receipts.add(r)
 	}
 	s.guard.hosts = o.Hosts
-	s.gate.own = rand.Text()
+	s.gate.runToken = rand.Text()
 	s.gate.set(o.Tokens)
 	conf := proxy.Config{
 		Upstreams: o.Upstreams, OnlyUpstreams: o.OnlyUpstreams, Dialing: o.Dialing, Policy: o.Settings.Policy, Base: o.Base, MaxBody: o.MaxBody, PlanTime: o.PlanTime, Prune: o.Prune,
-		Record: s.record, Begun: s.watches.begin, Planned: s.watches.keep, Untouched: s.watches.came, Log: o.Log, BodyTime: o.BodyTime,
+		Record: s.record, Begun: s.watches.begin, Planned: s.watches.holdPlan, Untouched: s.watches.holdBody, Log: o.Log, BodyTime: o.BodyTime,
 	}
 	if o.Secret != nil {
 		conf.Secret = s.secret
 	}
-	if s.lessons != nil {
-		conf.Conversations = s.lessons.known
+	if s.learned != nil {
+		conf.Conversations = s.learned.conversations
 	}
 	s.proxy = proxy.New(conf)
-	s.calls.turn = func(ctx context.Context, raw []byte) (context.Context, func(), error) {
+	s.calls.acquireTurn = func(ctx context.Context, raw []byte) (context.Context, func(), error) {
 		return proxyx.Turn(s.proxy, ctx, raw)
 	}
 	s.setRemember(o.Settings)
 	s.setStop(o.Settings)
 	s.serveSessions(o.Settings)
-	s.own = s.guard.wrap(s.gate.lets(s.sharing(s.routes())))
+	s.local = s.guard.wrap(s.gate.requireToken(s.sharing(s.routes())))
 	s.http = &http.Server{
 		Handler: s, ReadHeaderTimeout: cmp.Or(o.HeaderTime, time.Minute), IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 256 << 10,
-		ErrorLog: log.New(quiet{o.Log}, "", 0), Protocols: new(http.Protocols),
+		ErrorLog: log.New(connectionLog{o.Log}, "", 0), Protocols: new(http.Protocols),
 	}
 	s.http.Protocols.SetHTTP1(true)
 	s.http.Protocols.SetUnencryptedHTTP2(true) // which the JavaScript SDK of AWS speaks
@@ -176,9 +176,9 @@ func New(o Options) *Server {
 
 // quiet takes what net/http has to say about connections. What it quotes has come over one of
 // them, such as what an upstream sends unasked: it may be words of a conversation, or a key.
-type quiet struct{ log *slog.Logger }
+type connectionLog struct{ log *slog.Logger }
 
-func (q quiet) Write(line []byte) (int, error) {
+func (q connectionLog) Write(line []byte) (int, error) {
 	says, _, _ := strings.Cut(string(line), `"`)
 	q.log.Debug("http", "says", strings.TrimSpace(says))
 	return len(line), nil
@@ -186,7 +186,7 @@ func (q quiet) Write(line []byte) (int, error) {
 
 // Set takes over another configuration, for requests from now on.
 func (s *Server) Set(to *Settings) {
-	to.shareSummaries(s.o.Store)
+	to.useSharedMemory(s.options.Store)
 	s.calls.settings.Store(to)
 	proxyx.SetPolicy(s.proxy, to.Policy)
 	s.setRemember(to)
@@ -196,8 +196,8 @@ func (s *Server) Set(to *Settings) {
 
 // serveSessions serves the sessions of the store by a policy.
 func (s *Server) serveSessions(to *Settings) {
-	if s.o.Store != nil {
-		h := storehttp.Handler(s.o.Store, storehttp.Options{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(s.o.Store.Memory()), CompactAbove: s.o.CompactAbove, MaxBody: s.o.MaxBody, Log: s.o.Log})
+	if s.options.Store != nil {
+		h := storehttp.Handler(s.options.Store, storehttp.Options{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(s.options.Store.Memory()), CompactAbove: s.options.CompactAbove, MaxBody: s.options.MaxBody, Log: s.options.Log})
 		s.sessions.Store(&h)
 	}
 }
@@ -220,8 +220,8 @@ func (s *Server) setRemember(to *Settings) {
 	if s.memory == nil {
 		return
 	}
-	s.memory.set(s.o.Remember || to.Config.Remember != nil, to.Config.Remember)
-	if s.watches.remembers.Load() {
+	s.memory.configure(s.options.Remember || to.Config.Remember != nil, to.Config.Remember)
+	if s.watches.isRemembering.Load() {
 		proxyx.SetPassed(s.proxy, s.memory.add, s.memory.hasRoom)
 	} else {
 		proxyx.SetPassed(s.proxy, nil, nil)
@@ -231,18 +231,18 @@ func (s *Server) setRemember(to *Settings) {
 // secret is the secret of an access key for a request that was meant for this server: neither a
 // page of somebody else nor a name that was pointed here (DNS rebinding) has it used.
 func (s *Server) secret(came *http.Request, accessKey string) (string, bool) {
-	if came.Host == "" || !s.guard.known(came.Host) || !s.guard.sameOrigin(came) {
+	if came.Host == "" || !s.guard.isKnownHost(came.Host) || !s.guard.isSameOrigin(came) {
 		return "", false
 	}
-	return s.o.Secret(accessKey)
+	return s.options.Secret(accessKey)
 }
 
 // record takes what happened to a request.
 func (s *Server) record(r *proxy.Record) {
 	s.watches.add(r)
-	s.keeping.add(r)
-	if s.o.Traces != nil {
-		s.o.Traces.Add(r)
+	s.receipts.add(r)
+	if s.options.Traces != nil {
+		s.options.Traces.Add(r)
 	}
 }
 
@@ -250,15 +250,15 @@ func (s *Server) record(r *proxy.Record) {
 func (s *Server) SetTokens(tokens []string) { s.gate.set(tokens) }
 
 // Watch is what happens to requests of everybody.
-func (s *Server) Watch() *Watch { return s.watches.all }
+func (s *Server) Watch() *Watch { return s.watches.everything }
 
 // Page is the path of the live page. Without tokens there is one of this run in it: whoever has
 // not seen it, such as another user of the machine, gets nothing.
 func (s *Server) Page() string {
-	if s.gate.shut() {
+	if s.gate.requiresToken() {
 		return "/pare/"
 	}
-	return "/pare/?" + tokenKey + "=" + s.gate.own
+	return "/pare/?" + tokenKey + "=" + s.gate.runToken
 }
 
 // ownPath reports whether a request is for Pare itself.
@@ -277,10 +277,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			defer end()
 			r = r.WithContext(ctx)
 		}
-		s.own.ServeHTTP(w, r)
+		s.local.ServeHTTP(w, r)
 		return
 	}
-	if !s.gate.shut() && !s.guard.known(r.Host) {
+	if !s.gate.requiresToken() && !s.guard.isKnownHost(r.Host) {
 		// A page whose name was pointed here: the upstream, which hears its own name, cannot know.
 		proxyx.Refuse(w, r, http.StatusForbidden, "a foreign Host: without tokens, this server answers to the names of this machine; pare serve --host NAME adds one")
 		return
@@ -290,7 +290,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/pare/", http.StatusSeeOther)
 		return
 	}
-	if r.Header["Upgrade"] != nil && s.o.OverHTTP {
+	if r.Header["Upgrade"] != nil && s.options.OverHTTP {
 		if d, _ := wire.ParseURL(r.URL.Path); d != wire.Auto {
 			proxyx.Refuse(w, r, http.StatusUpgradeRequired, "histories are sent by POST here, not over a WebSocket")
 			return
@@ -300,7 +300,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.tunnels.Add(1)
 		defer s.tunnels.Done()
 	}
-	scope, ok := s.gate.proxied(r)
+	scope, ok := s.gate.authorizeProxied(r)
 	if !ok {
 		proxyx.Refuse(w, r, http.StatusUnauthorized, "a token is missing or unknown: send "+tokenHeader)
 		return
@@ -333,12 +333,12 @@ func Until(ctx context.Context, end <-chan struct{}) (context.Context, context.C
 // Serve answers on a listener until the context ends, and then waits for what is under
 // way as long as grace says, or until cut is closed.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration, cut <-chan struct{}) error {
-	s.guard.listen(l.Addr())
-	if s.keeping != nil {
+	s.guard.setAddress(l.Addr())
+	if s.receipts != nil {
 		ended := make(chan struct{})
 		var behind sync.WaitGroup
-		behind.Go(func() { s.keeping.run(ended) })
-		behind.Go(func() { s.lessons.run(ended) })
+		behind.Go(func() { s.receipts.run(ended) })
+		behind.Go(func() { s.learned.run(ended) })
 		behind.Go(func() { s.memory.run(ended) })
 		defer func() { close(ended); behind.Wait() }()
 	}
@@ -359,7 +359,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration,
 		err = s.tunnelled(late)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.o.Log.Warn("requests that were still under way are cut off")
+		s.options.Log.Warn("requests that were still under way are cut off")
 	}
 	if err != nil && late.Err() != nil {
 		err = s.http.Close()
@@ -391,7 +391,7 @@ func (s *Server) sharing(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if scope := s.gate.reader(r); scope != "" {
+		if scope := s.gate.readScope(r); scope != "" {
 			r = r.WithContext(proxy.WithScope(r.Context(), scope))
 		}
 		on, leave, err := proxyx.Enter(s.proxy, w, r)
@@ -411,7 +411,7 @@ func (s *Server) routes() http.Handler {
 		mux.HandleFunc(method+" "+path, serve)
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Allow", method)
-			problem(w, http.StatusMethodNotAllowed, "method_not_allowed", r.URL.Path+" takes "+method+", not "+r.Method)
+			writeProblem(w, http.StatusMethodNotAllowed, "method_not_allowed", r.URL.Path+" takes "+method+", not "+r.Method)
 		})
 	}
 	only("GET", "/pare/healthz", s.health)
@@ -423,19 +423,19 @@ func (s *Server) routes() http.Handler {
 	only("GET", "/pare/v1/events", s.events)
 	only("GET", "/pare/metrics", s.metrics)
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*s.sessions.Load()).ServeHTTP(w, r) })
-	if s.o.Store == nil {
+	if s.options.Store == nil {
 		h = func(w http.ResponseWriter, r *http.Request) {
-			problem(w, http.StatusNotFound, "not_found", r.URL.Path+" needs a store, and this server runs without one")
+			writeProblem(w, http.StatusNotFound, "not_found", r.URL.Path+" needs a store, and this server runs without one")
 		}
 	}
 	for _, path := range []string{"/pare/v1/sessions", "/pare/v1/sessions/", "/pare/v1/search", "/pare/v1/recall", "/pare/v1/recall/", "/pare/v1/openapi.json"} {
 		mux.Handle(path, h)
 	}
 	mux.HandleFunc("/pare/v1/", func(w http.ResponseWriter, r *http.Request) {
-		problem(w, http.StatusNotFound, "not_found", "there is no "+r.Method+" "+r.URL.Path)
+		writeProblem(w, http.StatusNotFound, "not_found", "there is no "+r.Method+" "+r.URL.Path)
 	})
 	mux.Handle("/pare/", http.StripPrefix("/pare", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ui.TrafficHandler(s.seen(r)).ServeHTTP(w, r)
+		ui.TrafficHandler(s.watchFor(r)).ServeHTTP(w, r)
 	})))
 	return mux
 }

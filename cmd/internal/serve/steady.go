@@ -28,5 +28,5 @@ func Steady(getenv func(string) string, to *slog.Logger) {
 // RedirectLog sends the log of the standard library, which would go to standard error, to a log.
 func RedirectLog(to *slog.Logger) {
 	log.SetFlags(0)
-	log.SetOutput(quiet{to})
+	log.SetOutput(connectionLog{to})
 }

@@ -27,9 +27,9 @@ func (w *Watch) Begin(r *proxy.Record) {
 }
 
 // changed notes that there is something new.
-func (w *Watch) changed(r *proxy.Record) seen {
+func (w *Watch) changed(r *proxy.Record) sequenced {
 	w.seq++
-	return seen{r, w.seq}
+	return sequenced{r, w.seq}
 }
 
 // hold keeps what came and what was made of it.
@@ -50,7 +50,7 @@ func (w *Watch) Traffic(after int) ui.Traffic {
 	t := w.totals.Totals
 	out := ui.Traffic{Since: w.since, Seq: w.seq, Requests: []ui.Request{}, Totals: ui.Totals{
 		Requests: int(t.Requests) + len(w.running), Running: len(w.running), Changed: int(t.Changed),
-		Before: w.totals.before, After: w.totals.after,
+		Before: w.totals.tokensBefore, After: w.totals.tokensAfter,
 		Input: t.Usage.Input, Output: t.Usage.Output, CacheRead: t.Usage.Read, CacheWrite: t.Usage.Written,
 		Spent: t.Dollars, Saved: t.Spared, Fitted: int(t.Fitted), Lost: int(t.Lost), Refused: int(w.totals.refused),
 		Rules: counts(t.Rules), Heals: counts(t.Healed), Skips: counts(t.Skipped),
@@ -68,13 +68,13 @@ func (w *Watch) Traffic(after int) ui.Traffic {
 	for _, n := range out.Totals.Skips {
 		out.Totals.Skipped += n
 	}
-	add := func(r seen, done bool) {
+	add := func(r sequenced, done bool) {
 		if r.seq > after {
 			out.Requests = append(out.Requests, w.request(r.Record, r.seq, done))
 		}
 	}
 	for i := range min(len(w.last), shownRequests) {
-		add(w.ago(i), true)
+		add(w.nthLast(i), true)
 	}
 	slices.Reverse(out.Requests)
 	for _, r := range w.running {
@@ -95,7 +95,7 @@ func (w *Watch) request(r *proxy.Record, seq int, done bool) ui.Request {
 		Input: r.Usage.Input + r.Usage.Written, Cached: r.Usage.Read, Output: r.Usage.Output, View: w.kept.has(r.ID),
 	}
 	v.Conversation, v.Agent, v.Over, v.Fullness = r.Conversation, agentName(r.Agent), r.Over, r.Fullness
-	v.Spent, v.Saved = w.totals.money(r)
+	v.Spent, v.Saved = w.totals.costs(r)
 	v.Before, v.After = size(r)
 	if m, known := tokens.Lookup(r.Model); known {
 		v.Window = m.Window
@@ -140,7 +140,7 @@ func (w *Watch) Page(id string) (*ui.Page, error) {
 	}
 	if c.request == nil {
 		var err error
-		if c.request, err = wire.Parse(c.raw, wire.Options{Dialect: c.dialect, Model: c.model}); err != nil {
+		if c.request, err = wire.Parse(c.body, wire.Options{Dialect: c.dialect, Model: c.model}); err != nil {
 			return nil, nil // it could not be read, and went on
 		}
 	}
@@ -178,7 +178,7 @@ func (w *Watch) Titles() map[string]string {
 		r := c.request
 		if r == nil {
 			var err error
-			if r, err = wire.Parse(c.raw, wire.Options{Dialect: c.dialect, Model: c.model}); err != nil {
+			if r, err = wire.Parse(c.body, wire.Options{Dialect: c.dialect, Model: c.model}); err != nil {
 				continue
 			}
 		}
@@ -210,7 +210,7 @@ type conversation struct {
 	id      string
 	request *wire.Request // nil: it went on as it came, and is read when somebody asks
 	plan    *pare.Plan    // nil: likewise
-	raw     []byte
+	body    []byte
 	dialect wire.Dialect // that raw is read as
 	model   string
 }
@@ -222,7 +222,7 @@ const blockBytes = 1 << 10
 // bytes is what it holds of memory: a body lies in a buffer that may be larger.
 func (c *conversation) bytes() int {
 	if c.request == nil {
-		return cap(c.raw)
+		return cap(c.body)
 	}
 	return cap(c.request.Raw()) + cap(c.plan.Result().Raw()) + blockBytes*len(c.request.Transcript().Blocks())
 }
@@ -248,7 +248,7 @@ func (k *conversations) put(c conversation) {
 	}
 	k.byID[c.id] = c
 	k.size += c.bytes()
-	for (k.size > keptBytes || len(k.order) > remembered) && len(k.order) > 1 {
+	for (k.size > keptBytes || len(k.order) > maxRecords) && len(k.order) > 1 {
 		oldest := k.byID[k.order[0]]
 		k.size -= oldest.bytes()
 		delete(k.byID, oldest.id)

@@ -136,6 +136,6 @@ func get(s *Server, url string) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set(tokenHeader, s.gate.own)
+	req.Header.Set(tokenHeader, s.gate.runToken)
 	return http.DefaultClient.Do(req)
 }

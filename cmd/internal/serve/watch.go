@@ -16,18 +16,18 @@ import (
 // A Watch remembers the last requests, counts all of them, and tells whoever listens. Many
 // goroutines may use it.
 type Watch struct {
-	mu     sync.Mutex
-	last   []seen // a ring
-	next   int
-	heard  map[chan *proxy.Record]bool
-	totals totals
-	calls  []*proxy.Record // a ring of its own: they are no requests to providers
-	called int             // its next place
+	mu        sync.Mutex
+	last      []sequenced // a ring
+	next      int
+	listeners map[chan *proxy.Record]bool
+	totals    totals
+	calls     []*proxy.Record // a ring of its own: they are no requests to providers
+	called    int             // its next place
 
 	// For the live page; see traffic.go.
 	since   time.Time
 	seq     int
-	running map[string]seen // that have begun and not ended
+	running map[string]sequenced // that have begun and not ended
 	kept    conversations
 	titles  map[string]string // of conversations
 	// remembers says that conversations are kept in the store; nil: they are not.
@@ -35,29 +35,29 @@ type Watch struct {
 }
 
 // seen is a record, and the number of the change that brought it.
-type seen struct {
+type sequenced struct {
 	*proxy.Record
 	seq int
 }
 
 const (
-	remembered = 1000 // requests
-	receipts   = 1000 // changes of one request
+	maxRecords = 1000 // requests
+	maxChanges = 1000 // changes of one request
 	// receiptText is how many bytes of ids, places and reasons they have at most.
-	receiptText = 256 << 10
-	behind      = 256 // records that a listener may be late
+	maxReceiptText = 256 << 10
+	listenerBuffer = 256 // records that a listener may be late
 )
 
 // NewWatch returns a watch that has seen nothing.
 func NewWatch() *Watch {
 	return &Watch{
-		heard: make(map[chan *proxy.Record]bool), totals: newTotals(), since: time.Now(), running: make(map[string]seen),
+		listeners: make(map[chan *proxy.Record]bool), totals: newTotals(), since: time.Now(), running: make(map[string]sequenced),
 	}
 }
 
 // shortened is a record that takes a bounded room.
-func shortened(r *proxy.Record) *proxy.Record {
-	n, room := min(len(r.Changes), receipts), receiptText
+func boundedRecord(r *proxy.Record) *proxy.Record {
+	n, room := min(len(r.Changes), maxChanges), maxReceiptText
 	for i := range r.Changes[:n] {
 		c := &r.Changes[i]
 		for _, id := range c.IDs {
@@ -78,18 +78,18 @@ func shortened(r *proxy.Record) *proxy.Record {
 
 // Add takes a record.
 func (w *Watch) Add(r *proxy.Record) {
-	r = shortened(r)
+	r = boundedRecord(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.totals.add(r)
 	delete(w.running, r.ID)
-	if now := w.changed(r); len(w.last) < remembered {
+	if now := w.changed(r); len(w.last) < maxRecords {
 		w.last = append(w.last, now)
 	} else {
 		w.last[w.next] = now
-		w.next = (w.next + 1) % remembered
+		w.next = (w.next + 1) % maxRecords
 	}
-	for c := range w.heard {
+	for c := range w.listeners {
 		select {
 		case c <- r:
 		default: // it does not keep up, and can ask for the list
@@ -116,20 +116,20 @@ func (w *Watch) Last(n int) []*proxy.Record {
 	n = min(n, len(w.last))
 	all := make([]*proxy.Record, 0, n)
 	for i := range n {
-		all = append(all, w.ago(i).Record)
+		all = append(all, w.nthLast(i).Record)
 	}
 	return all
 }
 
 // ago is the record that so many others have come after.
-func (w *Watch) ago(n int) seen { return w.last[(w.next-1-n+2*len(w.last))%len(w.last)] }
+func (w *Watch) nthLast(n int) sequenced { return w.last[(w.next-1-n+2*len(w.last))%len(w.last)] }
 
 // Find returns the record of an id, if it is remembered.
 func (w *Watch) Find(id string) (*proxy.Record, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	// There are few, and few ask: all others need not keep an index for them.
-	if i := slices.IndexFunc(w.last, func(r seen) bool { return r.ID == id }); i >= 0 {
+	if i := slices.IndexFunc(w.last, func(r sequenced) bool { return r.ID == id }); i >= 0 {
 		return w.last[i].Record, true
 	}
 	if i := slices.IndexFunc(w.calls, func(r *proxy.Record) bool { return r.ID == id }); i >= 0 {
@@ -141,48 +141,48 @@ func (w *Watch) Find(id string) (*proxy.Record, bool) {
 // Note takes the record of a call that changed what it was given. It is found, and neither
 // listed nor counted.
 func (w *Watch) Note(r *proxy.Record) {
-	r = shortened(r)
+	r = boundedRecord(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.calls) < remembered {
+	if len(w.calls) < maxRecords {
 		w.calls = append(w.calls, r)
 		return
 	}
 	w.calls[w.called] = r
-	w.called = (w.called + 1) % remembered
+	w.called = (w.called + 1) % maxRecords
 }
 
 // Listen returns a channel that gets every record from now on, as far as it is read in
 // time, and a function that ends it.
 func (w *Watch) Listen() (<-chan *proxy.Record, func()) {
-	c := make(chan *proxy.Record, behind)
+	c := make(chan *proxy.Record, listenerBuffer)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.heard[c] = true
+	w.listeners[c] = true
 	return c, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		delete(w.heard, c)
+		delete(w.listeners, c)
 	}
 }
 
 // requests lists the last ones, the newest first, and the totals.
 func (s *Server) requests(w http.ResponseWriter, r *http.Request) {
-	n := remembered
+	n := maxRecords
 	if v := r.URL.Query().Get("limit"); v != "" {
 		var err error
 		if n, err = strconv.Atoi(v); err != nil || n < 0 {
-			problem(w, http.StatusBadRequest, "bad_request", fmt.Sprintf("limit is %q: expected a number", v))
+			writeProblem(w, http.StatusBadRequest, "bad_request", fmt.Sprintf("limit is %q: expected a number", v))
 			return
 		}
 	}
-	seen := s.seen(r)
-	answer(w, http.StatusOK, map[string]any{"requests": seen.Last(n), "totals": seen.Totals()})
+	seen := s.watchFor(r)
+	writeJSON(w, http.StatusOK, map[string]any{"requests": seen.Last(n), "totals": seen.Totals()})
 }
 
 // events sends every record as it happens.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
-	records, end := s.seen(r).Listen()
+	records, end := s.watchFor(r).Listen()
 	defer end()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := http.NewResponseController(w)

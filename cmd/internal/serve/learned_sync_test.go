@@ -76,8 +76,8 @@ func shareLessons(t *testing.T, dsn string) {
 	if n := ask(a, poisoned(2)); n != 2 {
 		t.Fatalf("%d attempts", n)
 	}
-	a.lessons.flush()
-	b.lessons.listen()
+	a.learned.flush()
+	b.learned.readChanges()
 	if n := ask(a, poisoned(2)); n != 1 {
 		t.Errorf("%d attempts by the one that has learned", n)
 	}
@@ -86,7 +86,7 @@ func shareLessons(t *testing.T, dsn string) {
 		t.Errorf("%d attempts by the other one, %q for %q", n, got, sent)
 	}
 	c := replica()
-	c.lessons.listen()
+	c.learned.readChanges()
 	if n := ask(c, poisoned(2)); n != 1 || got[0] != sent {
 		t.Errorf("%d attempts after a restart", n)
 	}
@@ -104,13 +104,13 @@ func (dead) ForgetNotes(context.Context, time.Time) (int64, error) { return 0, e
 // TestLessonsWithoutAStore: a store that is down costs no lesson of this process, and is
 // counted.
 func TestLessonsWithoutAStore(t *testing.T) {
-	r := newRemembering(dead{}, nil)
-	for i := range waiting + 5 { // more than can wait
-		proxyx.Learn(r.known, fmt.Sprint(i), proxy.Learned{Rules: []string{"overflow"}, Limit: 10})
+	r := newLearnedSync(dead{}, nil)
+	for i := range queueLength + 5 { // more than can wait
+		proxyx.Learn(r.conversations, fmt.Sprint(i), proxy.Learned{Rules: []string{"overflow"}, Limit: 10})
 	}
-	r.listen()
+	r.readChanges()
 	r.flush()
-	if proxyx.Learned(r.known, "7").Limit != 10 || r.lost.Load() != waiting+5 {
-		t.Error(proxyx.Learned(r.known, "7"), r.lost.Load())
+	if proxyx.Learned(r.conversations, "7").Limit != 10 || r.lost.Load() != queueLength+5 {
+		t.Error(proxyx.Learned(r.conversations, "7"), r.lost.Load())
 	}
 }

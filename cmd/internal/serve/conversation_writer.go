@@ -22,44 +22,44 @@ type sessionKeeper interface {
 // memory writes conversations to the store, behind the requests: a store that is slow, or down,
 // costs conversations and no request. What is dropped of one is made up for by its next request,
 // which has the history once more, all but the reply in between.
-type memory struct {
-	to      sessionKeeper
-	watches *watches
-	queue   chan *proxy.RecordedExchange
-	held    atomic.Int64 // bytes that wait
+type conversationWriter struct {
+	store        sessionKeeper
+	watches      *scopeWatches
+	queue        chan *proxy.RecordedExchange
+	pendingBytes atomic.Int64 // bytes that wait
 	// How long conversations are kept, and how many bytes of them.
-	life atomic.Int64
-	most atomic.Int64
+	lifetime atomic.Int64
+	maxBytes atomic.Int64
 }
 
 const (
-	maxHeld     = 64 << 20         // bytes that may wait for the store
-	maxTogether = 64               // requests that are written at once
-	memoryTime  = time.Minute      // how long the store may take: nobody waits for it,
-	lastTime    = 10 * time.Second // but for the end
+	maxPendingBytes = 64 << 20         // bytes that may wait for the store
+	maxBatch        = 64               // requests that are written at once
+	writeTimeout    = time.Minute      // how long the store may take: nobody waits for it,
+	shutdownTimeout = 10 * time.Second // but for the end
 	// rests is for how many times as long as it has worked the memory leaves the processor to
 	// requests: a server that is busy to the full serves first, and drops what it cannot write.
-	rests = 6
+	restFactor = 6
 )
 
-func newMemory(to sessionKeeper, w *watches) *memory {
-	return &memory{to: to, watches: w, queue: make(chan *proxy.RecordedExchange, waiting)}
+func newConversationWriter(to sessionKeeper, w *scopeWatches) *conversationWriter {
+	return &conversationWriter{store: to, watches: w, queue: make(chan *proxy.RecordedExchange, queueLength)}
 }
 
 // set takes over what the configuration says; nil: what is usual.
-func (m *memory) set(on bool, c *config.Remember) {
+func (m *conversationWriter) configure(on bool, c *config.Remember) {
 	if c == nil {
 		c = &config.Remember{}
 	}
-	m.life.Store(int64(cmp.Or(c.Days, 30)) * int64(24*time.Hour))
-	m.most.Store(int64(cmp.Or(c.MaxMegabytes, 1000)) << 20)
-	m.watches.remembers.Store(on)
+	m.lifetime.Store(int64(cmp.Or(c.Days, 30)) * int64(24*time.Hour))
+	m.maxBytes.Store(int64(cmp.Or(c.MaxMegabytes, 1000)) << 20)
+	m.watches.isRemembering.Store(on)
 }
 
 // hasRoom reports whether a request may wait for the store, so that what would be dropped is not
 // collected first.
-func (m *memory) hasRoom(r *proxy.Record) bool {
-	if len(m.queue) < cap(m.queue) && m.held.Load()+r.BytesIn <= maxHeld {
+func (m *conversationWriter) hasRoom(r *proxy.Record) bool {
+	if len(m.queue) < cap(m.queue) && m.pendingBytes.Load()+r.BytesIn <= maxPendingBytes {
 		return true
 	}
 	m.watches.remembered(r.Scope, false)
@@ -67,43 +67,43 @@ func (m *memory) hasRoom(r *proxy.Record) bool {
 }
 
 // add takes a request that has passed. It does not wait.
-func (m *memory) add(p *proxy.RecordedExchange) {
+func (m *conversationWriter) add(p *proxy.RecordedExchange) {
 	size := int64(p.Size())
-	if m.held.Add(size) <= maxHeld {
+	if m.pendingBytes.Add(size) <= maxPendingBytes {
 		select {
 		case m.queue <- p:
 			return
 		default: // it does not keep up
 		}
 	}
-	m.held.Add(-size)
+	m.pendingBytes.Add(-size)
 	m.watches.remembered(p.Record.Scope, false)
 }
 
 // run writes until the server has ended, and then what is left.
-func (m *memory) run(ended <-chan struct{}) {
-	sweep := time.NewTicker(sweeps)
+func (m *conversationWriter) run(ended <-chan struct{}) {
+	sweep := time.NewTicker(cleanupInterval)
 	defer sweep.Stop()
-	m.forget()
+	m.deleteExpired()
 	for {
 		select {
 		case p := <-m.queue:
 			began := time.Now()
-			m.write(p, memoryTime)
+			m.write(p, writeTimeout)
 			if len(m.queue) == 0 {
 				continue
 			}
 			select {
-			case <-time.After(min(rests*time.Since(began), time.Second)):
+			case <-time.After(min(restFactor*time.Since(began), time.Second)):
 			case <-ended:
 			}
 		case <-sweep.C:
-			m.forget()
+			m.deleteExpired()
 		case <-ended:
 			for {
 				select {
 				case p := <-m.queue:
-					m.write(p, lastTime)
+					m.write(p, shutdownTimeout)
 				default:
 					return
 				}
@@ -113,9 +113,9 @@ func (m *memory) run(ended <-chan struct{}) {
 }
 
 // write writes a request, and those that wait behind it.
-func (m *memory) write(first *proxy.RecordedExchange, most time.Duration) {
+func (m *conversationWriter) write(first *proxy.RecordedExchange, most time.Duration) {
 	together := []*proxy.RecordedExchange{first}
-	for len(together) < maxTogether {
+	for len(together) < maxBatch {
 		select {
 		case p := <-m.queue:
 			together = append(together, p)
@@ -126,28 +126,28 @@ func (m *memory) write(first *proxy.RecordedExchange, most time.Duration) {
 	}
 	var all []store.RecordedExchange
 	for _, p := range together {
-		defer m.held.Add(-int64(p.Size()))
+		defer m.pendingBytes.Add(-int64(p.Size()))
 		if one, ok := readPassage(p); ok {
 			all = append(all, one)
 		} else {
 			m.watches.remembered(p.Record.Scope, false)
 		}
 	}
-	m.keep(all, most)
+	m.storeAll(all, most)
 }
 
 // keep writes requests together, or one by one if one of them cannot be kept.
-func (m *memory) keep(all []store.RecordedExchange, most time.Duration) {
+func (m *conversationWriter) storeAll(all []store.RecordedExchange, most time.Duration) {
 	if len(all) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
-	err := m.to.Remember(ctx, all...)
+	err := m.store.Remember(ctx, all...)
 	var bad *store.EntryError
 	if errors.As(err, &bad) && len(all) > 1 {
 		for i := range all {
-			m.keep(all[i:i+1], most)
+			m.storeAll(all[i:i+1], most)
 		}
 		return
 	}
@@ -166,22 +166,22 @@ func readPassage(p *proxy.RecordedExchange) (store.RecordedExchange, bool) {
 }
 
 // forget lets go of old conversations.
-func (m *memory) forget() {
-	if !m.watches.remembers.Load() {
+func (m *conversationWriter) deleteExpired() {
+	if !m.watches.isRemembering.Load() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	m.to.Forget(ctx, time.Now().Add(-time.Duration(m.life.Load())), m.most.Load())
+	m.store.Forget(ctx, time.Now().Add(-time.Duration(m.lifetime.Load())), m.maxBytes.Load())
 }
 
 // Remembers reports whether conversations are kept in the store.
-func (s *Server) Remembers() bool { return s.watches.remembers.Load() }
+func (s *Server) Remembers() bool { return s.watches.isRemembering.Load() }
 
 // Unwritten is how many bytes of conversations wait for the store.
 func (s *Server) Unwritten() int64 {
 	if s.memory == nil {
 		return 0
 	}
-	return s.memory.held.Load()
+	return s.memory.pendingBytes.Load()
 }
