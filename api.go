@@ -19,8 +19,8 @@ type (
 	Decision = planner.Decision
 	// A Reason gives the rule that caused a decision, its text, and the atom that it is about.
 	Reason = planner.Reason
-	// A RungCount is the number of blocks that one step of a window has changed.
-	RungCount = planner.RungCount
+	// A WindowStep is the number of blocks that one step of a window has changed.
+	WindowStep = planner.WindowStep
 	// A Batch is one trim of a stable window.
 	Batch = planner.Batch
 	// A Conservation accounts for the bytes of a compacted history.

@@ -31,7 +31,7 @@ func ExampleFit() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(body) > 0, len(plan.Rungs()))
+	fmt.Println(len(body) > 0, len(plan.WindowSteps()))
 	// Output: true 0
 }
 

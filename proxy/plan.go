@@ -307,7 +307,7 @@ func (o planResult) planRequest(ctx context.Context, r *wire.Request, a planInpu
 	}
 	out, err := pl.Apply()
 	if err != nil {
-		return o.withSkip(skipRefused, describeRemaining(pl.Left()))
+		return o.withSkip(skipRefused, describeRemaining(pl.Remaining()))
 	}
 	if a.trimGroup == trimGroupCut {
 		o.cutResults, o.refetchedResults = countCuts(in, pl)
@@ -352,7 +352,7 @@ func (o *planResult) countTokens(a *planInput, p *pare.Policy, r *wire.Request, 
 		}
 		o.tokens[1] = pl.Result().Tokens(c)
 	}
-	o.wasTooLarge = (a.windowEnforced || a.isOverWindow(r, o.tokens[0])) && (len(pl.Rungs()) > 0 || cleared)
+	o.wasTooLarge = (a.windowEnforced || a.isOverWindow(r, o.tokens[0])) && (len(pl.WindowSteps()) > 0 || cleared)
 }
 
 // withThinkingDropped returns a result that tells the provider to drop invalid thinking, in this

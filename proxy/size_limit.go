@@ -76,7 +76,7 @@ func (a *planInput) shrinkFurther(p *pare.Policy, pl *pare.Plan) bool {
 	if a.retryOf != nil && a.retryOf.Bytes > 0 {
 		why, ok = *a.retryOf, len(pl.Result().Raw()) > a.retryOf.Bytes
 	}
-	for _, f := range pl.Left() {
+	for _, f := range pl.Remaining() {
 		if says, sized := refusal.TooLarge(f.Message); sized && says.Bytes+says.Messages > 0 {
 			why, ok = says, true
 		}

@@ -146,8 +146,8 @@ func relations(t *testing.T, at string, body []byte, all []pare.Rule, o pare.Opt
 	if len(in.Transcript().Messages()) == 0 {
 		return plan // nobody knows what to put there
 	}
-	if len(plan.Left()) > 0 {
-		t.Errorf("%s: left %v", at, plan.Left())
+	if len(plan.Remaining()) > 0 {
+		t.Errorf("%s: left %v", at, plan.Remaining())
 		return plan
 	}
 	out := plan.Result().Raw()

@@ -140,7 +140,7 @@ func (c *changer) changeText(from origin, raw []byte, n int) (out outcome) {
 		return c.reportPlanError(from, raw, err)
 	}
 	isChanged := !plan.Empty()
-	isCalledClean := c.options.Dialect != wire.Auto && !isChanged && len(plan.Left()) == 0
+	isCalledClean := c.options.Dialect != wire.Auto && !isChanged && len(plan.Remaining()) == 0
 	// Pare must understand a transcript before it calls it clean or overwrites it.
 	if isChanged && c.overwritesFiles || isCalledClean {
 		if err := req.Understood(isChanged); err != nil {
@@ -178,7 +178,7 @@ func (c *changer) buildOutcome(from origin, req *wire.Request, plan *pare.Plan) 
 	for _, change := range plan.Changes() {
 		out.rules = append(out.rules, change.Rule)
 	}
-	if remaining := plan.Left(); len(remaining) > 0 {
+	if remaining := plan.Remaining(); len(remaining) > 0 {
 		out.status, out.note = statusFindings, c.formatRemaining(from, remaining)
 	}
 	out.note = append(out.note, c.reportSkips(from, req, plan)...)
@@ -448,7 +448,7 @@ func (l *jsonLines) add(v any) {
 // renderPlan returns the plan of a transcript for --dry-run.
 func (c *changer) renderPlan(from origin, req *wire.Request, plan *pare.Plan, s *picture.Size) []byte {
 	if !c.json {
-		if plan.Empty() && len(plan.Changes())+len(plan.Left()) == 0 {
+		if plan.Empty() && len(plan.Changes())+len(plan.Remaining()) == 0 {
 			return nil
 		}
 		return picture.Plan{Style: c.style, Request: req, Plan: plan, Size: s}.Render(from.String())

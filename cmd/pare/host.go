@@ -99,7 +99,7 @@ func (c *changer) changeHostList(from origin, raw []byte, n int, list *hosts.Lis
 	for _, change := range changes {
 		out.rules = append(out.rules, change.Rule)
 	}
-	left := list.Findings(plan.Result(), plan.Left())
+	left := list.Findings(plan.Result(), plan.Remaining())
 	if len(left) > 0 {
 		out.status, out.note = statusFindings, c.formatRemaining(from, left)
 	}

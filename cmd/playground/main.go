@@ -49,6 +49,6 @@ func play(body []byte, limit int) (map[string]any, error) {
 	}
 	return map[string]any{
 		"html": html.String(), "fixed": string(plan.Result().Raw()), "dialect": r.Dialect.String(),
-		"findings": len(r.Check(wire.CheckOptions{})), "changes": len(plan.Changes()), "left": len(plan.Left()),
+		"findings": len(r.Check(wire.CheckOptions{})), "changes": len(plan.Changes()), "left": len(plan.Remaining()),
 	}, nil
 }

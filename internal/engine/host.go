@@ -54,7 +54,7 @@ func (o *options) inHost(ctx context.Context, of row, l *hosts.List, cb *caller)
 		return res, err
 	}
 	out, err := l.Rewrite(plan)
-	if err != nil || out == nil && len(l.Findings(plan.Result(), plan.Left())) == 0 {
+	if err != nil || out == nil && len(l.Findings(plan.Result(), plan.Remaining())) == 0 {
 		return res, err
 	}
 	res.Body = out

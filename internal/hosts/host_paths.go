@@ -143,7 +143,7 @@ func (l *List) PlanReport(plan *pare.Plan, now []byte) ([]byte, error) {
 	}
 	out = setPath(out, "messages", fmt.Appendf(nil, "[%d,%d]", len(l.elementSpans), len(after.elementSpans)))
 	out = setPath(out, "bytes", fmt.Appendf(nil, "[%d,%d]", len(l.raw), len(after.raw)))
-	return l.Report(json.RawMessage(out), "left", l.Findings(plan.Result(), plan.Left()))
+	return l.Report(json.RawMessage(out), "left", l.Findings(plan.Result(), plan.Remaining()))
 }
 
 // Len returns the number of elements.

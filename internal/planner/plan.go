@@ -39,7 +39,7 @@ type Plan struct {
 
 // fitted reports how a window was met.
 type fitted struct {
-	rungs   []RungCount
+	steps   []WindowStep
 	batches []Batch
 }
 
@@ -73,15 +73,15 @@ func (p *Plan) Decisions() []Decision { return slices.Clip(p.decided().Decisions
 // Changes returns all changes, in the order in which they are made.
 func (p *Plan) Changes() []wire.Change { return slices.Clip(p.changes) }
 
-// Left returns the findings for which the provider would still reject the result.
-func (p *Plan) Left() []wire.Finding { return slices.Clip(p.remaining) }
+// Remaining returns the findings for which the provider would still reject the result.
+func (p *Plan) Remaining() []wire.Finding { return slices.Clip(p.remaining) }
 
 // Events returns the events of the plan, which [Policy.Sink] has also received.
 func (p *Plan) Events() []Event { return slices.Clip(p.events) }
 
-// Rungs returns how many blocks each step of a window has changed. It returns nil if the request
+// WindowSteps returns how many blocks each step of a window has changed. It returns nil if the request
 // fit without changes.
-func (p *Plan) Rungs() []RungCount { return slices.Clip(p.fitted.rungs) }
+func (p *Plan) WindowSteps() []WindowStep { return slices.Clip(p.fitted.steps) }
 
 // Batches returns the trims of a stable window, at earlier requests and at this one.
 func (p *Plan) Batches() []Batch { return slices.Clip(p.fitted.batches) }
@@ -106,7 +106,7 @@ func (p *Plan) Edits() []wire.Edit { return wirex.EditsSince(p.Result(), p.input
 // *RefusedError if the provider would still reject the result.
 func (p *Plan) Apply() ([]byte, error) {
 	if len(p.remaining) > 0 {
-		return nil, &RefusedError{p.Left()}
+		return nil, &RefusedError{p.Remaining()}
 	}
 	return p.Result().Raw(), nil
 }
@@ -162,7 +162,7 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 		Bytes     [2]int         `json:"bytes"`
 		Changes   []wire.Change  `json:"changes"`
 		Left      []wire.Finding `json:"left"`
-		Rungs     []RungCount    `json:"rungs,omitempty"`
+		Rungs     []WindowStep   `json:"rungs,omitempty"`
 		Batches   []Batch        `json:"batches,omitempty"`
 		Conserved *Conservation  `json:"conserved,omitempty"`
 		Decisions []Decision     `json:"decisions,omitempty"`
@@ -173,7 +173,7 @@ func (p *Plan) MarshalJSON() ([]byte, error) {
 		Bytes:     [2]int{len(in.Raw()), len(out.Raw())},
 		Changes:   append([]wire.Change{}, p.changes...),
 		Left:      append([]wire.Finding{}, p.remaining...),
-		Rungs:     p.fitted.rungs,
+		Rungs:     p.fitted.steps,
 		Batches:   p.fitted.batches,
 		Conserved: p.conserved,
 		Decisions: decisions,

@@ -348,7 +348,7 @@ func (s *windowSearch) summary() (f fitted) {
 	if s.chain != nil {
 		for step, n := range s.chain.changedBy {
 			if step != int(stepNone) && n > 0 {
-				f.rungs = append(f.rungs, RungCount{windowSteps[step].name, n})
+				f.steps = append(f.steps, WindowStep{windowSteps[step].name, n})
 			}
 		}
 	}
@@ -397,9 +397,9 @@ var windowSteps = [windowStepCount]struct{ name, reason string }{
 	stepSqueeze:       {"squeeze", "shortened although it must stay: nothing else is left to fit the window"},
 }
 
-// A RungCount is the number of blocks that one step of a window has changed. Rung is "rules",
+// A WindowStep is the number of blocks that one step of a window has changed. Name is "rules",
 // "clear-results", "shorten", "drop-exchanges", "drop-turns" or "squeeze".
-type RungCount struct {
-	Rung    string `json:"rung"`
+type WindowStep struct {
+	Name    string `json:"rung"`
 	Changes int    `json:"changes"`
 }

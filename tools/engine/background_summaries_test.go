@@ -148,7 +148,7 @@ func TestFailingSummarizerIsLeftOut(t *testing.T) {
 					t.Fatal(err)
 				}
 				plan, err := p.Plan(context.Background(), r)
-				if err != nil || len(plan.Left()) > 0 {
+				if err != nil || len(plan.Remaining()) > 0 {
 					t.Fatal(err, plan)
 				}
 				synctest.Wait()

@@ -59,8 +59,8 @@ func BenchmarkRepair(b *testing.B) {
 			body := brokenTalk(n)
 			for b.Loop() {
 				plan, err := planner.Repair(context.Background(), mustParse(b, body), pare.Options{})
-				if err != nil || len(plan.Left()) > 0 {
-					b.Fatal(err, plan.Left())
+				if err != nil || len(plan.Remaining()) > 0 {
+					b.Fatal(err, plan.Remaining())
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/message")

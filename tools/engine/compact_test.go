@@ -106,7 +106,7 @@ func refusals(t testing.TB, in *wire.Request, out *wire.Request, o pare.Options)
 		t.Fatal(err)
 	}
 	was := make(map[string]bool)
-	for _, f := range fixed.Left() {
+	for _, f := range fixed.Remaining() {
 		was[f.Rule] = true
 	}
 	var all []string
@@ -909,8 +909,8 @@ func TestCompactBindsThinking(t *testing.T) {
 	us := utterances(t, wire.Anthropic, plan.Result().Raw())
 	mustNotSay(t, us, "think", "a", "b", "c")
 	mustSay(t, us, "user", "task", "two", "three")
-	if len(plan.Left()) > 0 {
-		t.Error(plan.Left())
+	if len(plan.Remaining()) > 0 {
+		t.Error(plan.Remaining())
 	}
 }
 

@@ -368,7 +368,7 @@ func TestCompactorSingleTurn(t *testing.T) {
 		}
 		c.Inside = true
 		plan, err := planner.Compact(context.Background(), &c, r)
-		if err != nil || plan.Empty() || len(plan.Left()) > 0 {
+		if err != nil || plan.Empty() || len(plan.Remaining()) > 0 {
 			t.Fatalf("%s: %v", d, err)
 		}
 		alternates(t, d.String(), d, plan.Result().Raw(), true)
@@ -515,8 +515,8 @@ func TestFitBatches(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if size := plan.Result().Tokens(quarters{}); size > w.Tokens || len(plan.Left()) > 0 {
-				t.Fatalf("%s: %d tokens of %d, left %v", name, size, w.Tokens, plan.Left())
+			if size := plan.Result().Tokens(quarters{}); size > w.Tokens || len(plan.Remaining()) > 0 {
+				t.Fatalf("%s: %d tokens of %d, left %v", name, size, w.Tokens, plan.Remaining())
 			}
 			all := summaries(t, d, plan.Result().Raw())
 			if len(all) > 1 {
@@ -642,8 +642,8 @@ func TestFitFails(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
-				if n := plan.Result().Tokens(quarters{}); n > w.Tokens || len(plan.Left()) > 0 {
-					t.Errorf("%s: %d tokens of %d, left %v", name, n, w.Tokens, plan.Left())
+				if n := plan.Result().Tokens(quarters{}); n > w.Tokens || len(plan.Remaining()) > 0 {
+					t.Errorf("%s: %d tokens of %d, left %v", name, n, w.Tokens, plan.Remaining())
 				}
 				// What nobody could summarize is named all the same.
 				if got := summaries(t, d, plan.Result().Raw()); !slices.Equal(got, []string{"What stood here was not summarized."}) {

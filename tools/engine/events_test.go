@@ -34,7 +34,7 @@ func TestSkippedCompactionReportsFindings(t *testing.T) {
 					continue
 				}
 				out := plan.Result()
-				found, left := out.Check(wire.CheckOptions{}), plan.Left()
+				found, left := out.Check(wire.CheckOptions{}), plan.Remaining()
 				if len(found) != len(left) {
 					t.Fatalf("seed %d, %v, %v: the provider would refuse %v, but left are %v\n%s", seed, d, did, found, left, body)
 				}

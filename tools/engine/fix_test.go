@@ -40,7 +40,7 @@ func tellPlan(t *testing.T, p *pare.Plan) told {
 		t.Fatal(err)
 	}
 	s := told{
-		json: string(j), text: p.String(), receipt: receipt.String(), events: p.Events(), findings: p.Left(), edits: p.Edits(),
+		json: string(j), text: p.String(), receipt: receipt.String(), events: p.Events(), findings: p.Remaining(), edits: p.Edits(),
 		archived: len(p.Archive()), decisions: len(p.Decisions()), empty: p.Empty(),
 	}
 	out, err := p.Apply()

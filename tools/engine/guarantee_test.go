@@ -159,7 +159,7 @@ func TestPersonsWordsSurviveEveryPolicy(t *testing.T) {
 					t.Fatalf("%s: %q is lost\n%s\n%s", at, text, body, out)
 				}
 			}
-			if len(plan.Left()) == 0 && !reflect.DeepEqual(outside(t, out), outside(t, repaired.Result().Raw())) {
+			if len(plan.Remaining()) == 0 && !reflect.DeepEqual(outside(t, out), outside(t, repaired.Result().Raw())) {
 				t.Fatalf("%s: something outside of the history has changed\n%s\n%s", at, body, out)
 			}
 		}

@@ -40,8 +40,8 @@ func TestSummariesOfEveryScriptFit(t *testing.T) {
 					t.Fatalf("%s, %s, round %d: %v", d, language, round, err)
 				}
 				raw := plan.Result().Raw()
-				if !utf8.Valid(raw) || len(plan.Left()) > 0 {
-					t.Fatalf("%s, %s, round %d: left %v, %.300s", d, language, round, plan.Left(), raw)
+				if !utf8.Valid(raw) || len(plan.Remaining()) > 0 {
+					t.Fatalf("%s, %s, round %d: left %v, %.300s", d, language, round, plan.Remaining(), raw)
 				}
 				kept := summaries(t, d, raw)
 				if n := counter.Count([]byte(strings.Join(kept, "\n"))); n == 0 || n > maxTokens {

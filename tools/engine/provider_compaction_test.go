@@ -191,7 +191,7 @@ func (c compacted) windows(t *testing.T, r *wire.Request) {
 func (c compacted) stands(t *testing.T, what string, r *wire.Request, plan *pare.Plan) {
 	t.Helper()
 	out := plan.Result()
-	if left := plan.Left(); len(left) > 0 {
+	if left := plan.Remaining(); len(left) > 0 {
 		t.Errorf("%s: left %v", what, left)
 	}
 	block, _, _ := strings.Cut(c.block, `},{"type":"text"`)
@@ -296,7 +296,7 @@ func TestSignedCompactionStaysFirst(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := string(plan.Result().Raw())
-			if strings.Contains(out, "front question") || !strings.Contains(out, `"messages":[{"role":"assistant","content":[`+c.block) || len(plan.Left()) > 0 {
+			if strings.Contains(out, "front question") || !strings.Contains(out, `"messages":[{"role":"assistant","content":[`+c.block) || len(plan.Remaining()) > 0 {
 				t.Errorf("%v\n%s", plan, out)
 			}
 			twice := strings.Replace(c.body(0, 2), `{"role":"user","content":"behind question 1"}`, `{"role":"user","content":"so"},{"role":"assistant","content":[`+strings.Replace(c.block, `"sig"`, `"newer"`, 1)+`]},{"role":"user","content":"behind question 1"}`, 1)
@@ -304,7 +304,7 @@ func TestSignedCompactionStaysFirst(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if out := string(plan.Result().Raw()); strings.Contains(out, `"sig"`) || !strings.Contains(out, `"newer"`) || len(plan.Left()) > 0 {
+			if out := string(plan.Result().Raw()); strings.Contains(out, `"sig"`) || !strings.Contains(out, `"newer"`) || len(plan.Remaining()) > 0 {
 				t.Errorf("%v\n%s", plan, out)
 			}
 		})
@@ -355,7 +355,7 @@ func TestCompactionHeaderIsAdded(t *testing.T) {
 		for _, betas := range []string{`[]`, `["context-1m-2025-08-07"]`} {
 			r := parsed(t, `{"model":"claude-opus-4-6","max_tokens":9,"betas":`+betas+`,"messages":[{"role":"assistant","content":[`+block+`]},{"role":"user","content":"n"}]}`)
 			plan, err := (&pare.Policy{}).Plan(context.Background(), r)
-			if out := string(plan.Result().Raw()); err != nil || !strings.Contains(out, header) || !strings.Contains(out, block) || len(plan.Left()) > 0 {
+			if out := string(plan.Result().Raw()); err != nil || !strings.Contains(out, header) || !strings.Contains(out, block) || len(plan.Remaining()) > 0 {
 				t.Errorf("%v, %v\n%s", plan, err, out)
 			}
 		}

@@ -29,7 +29,7 @@ func (o *outcome) must(t *testing.T, demand string) {
 			switch {
 			case not:
 				mustNotSay(t, o.us, who, text)
-			case o.plan != nil && len(o.plan.Left()) > 0: // named; nothing may be lost all the same
+			case o.plan != nil && len(o.plan.Remaining()) > 0: // named; nothing may be lost all the same
 				if !bytes.Contains(o.out, []byte(text)) {
 					t.Errorf("%q is lost: %s", text, o.out)
 				}

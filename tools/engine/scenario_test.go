@@ -347,7 +347,7 @@ func (o *outcome) strictly(t *testing.T) {
 	if err != nil || !bytes.Equal(again.Result().Raw(), plan.Result().Raw()) {
 		t.Errorf("a second repair changes the result (%v):\n%s\n%s", err, plan.Result().Raw(), again.Result().Raw())
 	}
-	for _, f := range plan.Left() {
+	for _, f := range plan.Remaining() {
 		o.notes = append(o.notes, "left: "+f.Rule)
 	}
 	o.plan, o.us = plan, utterances(t, o.d, plan.Result().Raw())
@@ -362,7 +362,7 @@ func (o *outcome) harmless(t *testing.T) {
 		t.Fatalf("%v\n%s", err, o.body)
 	}
 	var left []string
-	for _, f := range plan.Left() {
+	for _, f := range plan.Remaining() {
 		left = append(left, f.Rule+" "+f.Path)
 		o.notes = append(o.notes, "left: "+f.Rule+" at "+f.Path)
 	}

@@ -60,7 +60,7 @@ func TestStableWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fixed, err := planner.Repair(context.Background(), r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
+		if fixed, err := planner.Repair(context.Background(), r, pare.Options{}); err != nil || len(fixed.Remaining()) > 0 {
 			continue
 		} else {
 			r = fixed.Result()
@@ -82,8 +82,8 @@ func TestStableWindow(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s, request %d: %v", name, i, err)
 			}
-			if n := plan.Result().Tokens(quarters{}); n > w.Tokens || len(plan.Left()) > 0 {
-				t.Fatalf("%s, request %d: %d tokens, left %v", name, i, n, plan.Left())
+			if n := plan.Result().Tokens(quarters{}); n > w.Tokens || len(plan.Remaining()) > 0 {
+				t.Fatalf("%s, request %d: %d tokens, left %v", name, i, n, plan.Remaining())
 			}
 			if before != nil {
 				a, b := before.Result().Raw(), plan.Result().Raw()

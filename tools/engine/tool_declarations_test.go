@@ -47,7 +47,7 @@ func everyWay(t *testing.T, r *wire.Request, see func(what string, plan *pare.Pl
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		if left := plan.Left(); len(left) > 0 {
+		if left := plan.Remaining(); len(left) > 0 {
 			t.Errorf("%s: left %v\n%s", what, left, plan.Result().Raw())
 		}
 		see(what, plan)
@@ -127,7 +127,7 @@ func TestToolDefinitionsWithoutSystemMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := string(plan.Result().Raw())
-		if !strings.Contains(out, `"name":"Grep","description":"finds"`) || strings.Contains(out, "tool_addition\\\"") || len(plan.Left()) > 0 {
+		if !strings.Contains(out, `"name":"Grep","description":"finds"`) || strings.Contains(out, "tool_addition\\\"") || len(plan.Remaining()) > 0 {
 			t.Errorf("%s: %v\n%s", name, plan, out)
 		}
 	}
@@ -244,8 +244,8 @@ func TestBedrockToolChanges(t *testing.T) {
 			t.Errorf("%s: %v", name, found)
 		}
 		plan, err := (&pare.Policy{}).Plan(context.Background(), r)
-		if err != nil || len(plan.Left()) > 0 {
-			t.Errorf("%s: %v, left %v", name, err, plan.Left())
+		if err != nil || len(plan.Remaining()) > 0 {
+			t.Errorf("%s: %v, left %v", name, err, plan.Remaining())
 		}
 		if strings.Contains(c.body, "be brief") && !strings.Contains(string(plan.Result().Raw()), "be brief") {
 			t.Errorf("%s: words are gone\n%s", name, plan.Result().Raw())

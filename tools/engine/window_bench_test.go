@@ -30,7 +30,7 @@ func trimBytes(tb testing.TB, body []byte, limit int, c tokens.Estimator, o pare
 	if err != nil {
 		tb.Fatal(err)
 	}
-	for _, f := range plan.Left() {
+	for _, f := range plan.Remaining() {
 		if f.Rule != "body-too-large" && f.Rule != "too-many-messages" {
 			tb.Fatalf("left: %+v", f)
 		}

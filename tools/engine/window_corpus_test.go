@@ -40,7 +40,7 @@ func whole(t testing.TB, c corpus.Body) *wire.Request {
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
-	if wirex.Delta(r) != "" || len(fixed.Left()) > 0 || len(r.Transcript().Messages()) == 0 {
+	if wirex.Delta(r) != "" || len(fixed.Remaining()) > 0 || len(r.Transcript().Messages()) == 0 {
 		return nil
 	}
 	return fixed.Result()
@@ -105,8 +105,8 @@ func spread(t *testing.T, name string, r *wire.Request, u string) (trims, tooSma
 		if err != nil {
 			t.Fatalf("%s: %s %d: %v", name, u, l, err)
 		}
-		if n := size(u, plan.Result()); n > l || len(plan.Left()) > 0 {
-			t.Fatalf("%s: %s %d: %d are left, and %v", name, u, l, n, plan.Left())
+		if n := size(u, plan.Result()); n > l || len(plan.Remaining()) > 0 {
+			t.Fatalf("%s: %s %d: %d are left, and %v", name, u, l, n, plan.Remaining())
 		}
 		fresh, err := wire.Parse(plan.Result().Raw(), wire.Options{Dialect: r.Dialect, Model: r.Model()})
 		if err != nil {
@@ -247,8 +247,8 @@ func madeToFit(t *testing.T, name string, q *wire.Request, w pare.Window) *pare.
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	if n := plan.Result().Tokens(realCounter); n > w.Tokens || len(plan.Left()) > 0 {
-		t.Fatalf("%s: %d tokens, left %v", name, n, plan.Left())
+	if n := plan.Result().Tokens(realCounter); n > w.Tokens || len(plan.Remaining()) > 0 {
+		t.Fatalf("%s: %d tokens, left %v", name, n, plan.Remaining())
 	}
 	return plan
 }

@@ -244,8 +244,8 @@ func TestOddCounters(t *testing.T) {
 					t.Errorf("%s, %d: %v", name, l, err)
 				default:
 					worked = true
-					if n := plan.Result().Tokens(c); n > l || len(plan.Left()) > 0 {
-						t.Errorf("%s, %d: %d tokens, left %v", name, l, n, plan.Left())
+					if n := plan.Result().Tokens(c); n > l || len(plan.Remaining()) > 0 {
+						t.Errorf("%s, %d: %d tokens, left %v", name, l, n, plan.Remaining())
 					}
 				}
 			}
@@ -272,8 +272,8 @@ func TestFickleCounter(t *testing.T) {
 				case errors.As(err, &small) || errors.As(err, &fault):
 				case err != nil:
 					t.Errorf("seed %d, %+v: %v", seed, w, err)
-				case len(plan.Left()) > 0:
-					t.Errorf("seed %d, %+v: left %v", seed, w, plan.Left())
+				case len(plan.Remaining()) > 0:
+					t.Errorf("seed %d, %+v: left %v", seed, w, plan.Remaining())
 				default:
 					wholePairs(t, fmt.Sprint(seed), d, utterances(t, d, plan.Result().Raw()))
 				}

@@ -52,15 +52,15 @@ func TestWindowMarksLostContent(t *testing.T) {
 				t.Fatalf("seed %d, %s: %v", seed, d, err)
 			}
 			lost := false
-			for _, c := range plan.Rungs() {
-				lost = lost || c.Rung == "drop-exchanges" || c.Rung == "drop-turns"
+			for _, c := range plan.WindowSteps() {
+				lost = lost || c.Name == "drop-exchanges" || c.Name == "drop-turns"
 			}
 			out := plan.Result()
 			n := marksIn(t, out)
 			if out.Tokens(quarters{}) > w.Tokens || n > 1 || n == 1 && !lost {
 				t.Errorf("seed %d, %s, %d tokens: %d marks in %d tokens, lost: %t\n%s", seed, d, limit, n, out.Tokens(quarters{}), lost, out.Raw())
 			}
-			if lost && limit >= small.Minimum+most && len(plan.Left()) == 0 {
+			if lost && limit >= small.Minimum+most && len(plan.Remaining()) == 0 {
 				if tried++; n == 1 {
 					marked++
 				}

@@ -76,8 +76,8 @@ func TestWindowsStayClean(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(plan.Left()) > 0 {
-					t.Fatalf("seed %d, %d messages: %v\n%s\n%s", seed, n, plan.Left(), body, plan.Result().Raw())
+				if len(plan.Remaining()) > 0 {
+					t.Fatalf("seed %d, %d messages: %v\n%s\n%s", seed, n, plan.Remaining(), body, plan.Result().Raw())
 				}
 			}
 		}

@@ -57,12 +57,12 @@ func TestWindowStepsInOrder(t *testing.T) {
 			if small != nil {
 				break
 			}
-			top := plan.Rungs()[len(plan.Rungs())-1].Rung
+			top := plan.WindowSteps()[len(plan.WindowSteps())-1].Name
 			if top == "drop-exchanges" {
 				stride = total / min(2000, max(400, trial.Size(800))) // the turns themselves are short
 			}
-			if len(seen) == 0 && (top != "clear-results" || plan.Rungs()[0].Changes != 1) {
-				t.Errorf("a token too many: %+v, want one result cleared", plan.Rungs())
+			if len(seen) == 0 && (top != "clear-results" || plan.WindowSteps()[0].Changes != 1) {
+				t.Errorf("a token too many: %+v, want one result cleared", plan.WindowSteps())
 			}
 			if n := len(seen); n == 0 || seen[n-1] != top {
 				if n > 0 && gentler(top, seen[n-1]) {
@@ -72,7 +72,7 @@ func TestWindowStepsInOrder(t *testing.T) {
 			}
 			checkReceipts(t, plan, paths)
 			sum := 0
-			for _, c := range plan.Rungs() {
+			for _, c := range plan.WindowSteps() {
 				sum += c.Changes
 			}
 			if sum < changed {
@@ -111,15 +111,15 @@ func checkReceipts(t *testing.T, plan *pare.Plan, paths map[string]bool) {
 		if c.Action != "insert" && !paths[c.Path] && !strings.Contains(c.Path, ".") {
 			t.Fatalf("a receipt for %q, which is nowhere: %+v", c.Path, c)
 		}
-		for _, rung := range plan.Rungs() {
-			if c.Rule == rung.Rung && (!paths[c.Path] || c.Reason == "" || c.Tokens >= 0 || c.Bytes >= 0) {
+		for _, rung := range plan.WindowSteps() {
+			if c.Rule == rung.Name && (!paths[c.Path] || c.Reason == "" || c.Tokens >= 0 || c.Bytes >= 0) {
 				t.Fatalf("receipt %+v", c)
 			}
 		}
 	}
-	for _, c := range plan.Rungs() {
-		if by[c.Rung] != c.Changes {
-			t.Fatalf("rung %s: %d changes, %d receipts\n%s", c.Rung, c.Changes, by[c.Rung], plan)
+	for _, c := range plan.WindowSteps() {
+		if by[c.Name] != c.Changes {
+			t.Fatalf("rung %s: %d changes, %d receipts\n%s", c.Name, c.Changes, by[c.Name], plan)
 		}
 	}
 }
@@ -235,8 +235,8 @@ func TestRulesStep(t *testing.T) {
 		if small != nil || asked == 0 {
 			t.Fatalf("asked %d times, %v", asked, small)
 		}
-		if len(plan.Rungs()) != 1 || plan.Rungs()[0] != (pare.RungCount{Rung: "rules", Changes: 2}) {
-			t.Errorf("rungs %+v, want the rules only, which drop a call and its result", plan.Rungs())
+		if len(plan.WindowSteps()) != 1 || plan.WindowSteps()[0] != (pare.WindowStep{Name: "rules", Changes: 2}) {
+			t.Errorf("rungs %+v, want the rules only, which drop a call and its result", plan.WindowSteps())
 		}
 		if got := keptCalls(t, d, plan, 10); slices.Contains(got, 3) || len(got) != 9 {
 			t.Errorf("kept %v", got)
@@ -245,8 +245,8 @@ func TestRulesStep(t *testing.T) {
 			t.Errorf("no receipt in the rule's words:\n%s", plan)
 		}
 		plan, small = fitted(t, "more", d, body, pare.Window{Tokens: total / 2, Rules: rules})
-		if small != nil || len(plan.Rungs()) < 2 || plan.Rungs()[0].Rung != "rules" {
-			t.Errorf("%v, rungs %+v, want the rules first", small, plan.Rungs())
+		if small != nil || len(plan.WindowSteps()) < 2 || plan.WindowSteps()[0].Name != "rules" {
+			t.Errorf("%v, rungs %+v, want the rules first", small, plan.WindowSteps())
 		}
 	})
 }

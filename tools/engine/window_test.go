@@ -100,7 +100,7 @@ func checkWindow(t *testing.T, name string, r *wire.Request, u string, with func
 		if l < minimum {
 			t.Fatalf("%s: %s %d succeeds, minimum is %d", name, u, l, minimum)
 		}
-		for _, f := range plan.Left() {
+		for _, f := range plan.Remaining() {
 			if !slices.Contains(mayStay, f.Rule) {
 				t.Fatalf("%s: %s %d: left %+v\n%s\n%s", name, u, l, f, plan, plan.Result().Raw())
 			}
@@ -143,7 +143,7 @@ func TestWindowRelations(t *testing.T) {
 	for i := range n {
 		seed := uint64(i)
 		name, r := seeded(t, seed)
-		if fixed, err := planner.Repair(context.Background(), r, pare.Options{}); err != nil || len(fixed.Left()) > 0 {
+		if fixed, err := planner.Repair(context.Background(), r, pare.Options{}); err != nil || len(fixed.Remaining()) > 0 {
 			continue // what no repair repairs, such as an empty list
 		}
 		u := units[i%len(units)]
@@ -177,8 +177,8 @@ func TestTrimToMessages(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", d, err)
 		}
-		if n := len(plan.Result().Transcript().Messages()); n != 3 || len(plan.Left()) > 0 {
-			t.Errorf("%s: %d messages left, %v\n%s", d, n, plan.Left(), plan.Result().Raw())
+		if n := len(plan.Result().Transcript().Messages()); n != 3 || len(plan.Remaining()) > 0 {
+			t.Errorf("%s: %d messages left, %v\n%s", d, n, plan.Remaining(), plan.Result().Raw())
 		}
 		var small *pare.WindowTooSmall
 		if _, err := planner.Trim(context.Background(), r, pare.Window{Messages: 1}, pare.Options{}); !errors.As(err, &small) || small.Minimum != 2 {

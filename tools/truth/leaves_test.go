@@ -187,7 +187,7 @@ func repairLeaves(d leafSample, p *pare.Policy) (res leafResult) {
 		res.out, res.changes = plan.Result().Raw(), plan.Changes()
 	}
 	switch {
-	case len(plan.Left()) > 0:
+	case len(plan.Remaining()) > 0:
 		res.state = left
 	case bytes.Equal(res.out, d.body):
 		res.state = clean

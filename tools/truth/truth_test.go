@@ -216,7 +216,7 @@ func pairs(in *input, plan *pare.Plan) (all []string) {
 		return all
 	}
 	after, err := oracle.Judge(in.Dialect.String(), plan.Result().Raw())
-	if err == nil && len(after) > 0 && len(plan.Left()) == 0 {
+	if err == nil && len(after) > 0 && len(plan.Remaining()) == 0 {
 		all = append(all, fmt.Sprintf("%s: the oracle says %s of the output", in.Dialect, after[0].Kind))
 	}
 	return all

@@ -155,7 +155,7 @@ func oneRequest(root *node, raw []byte, o wire.Options, policy func(r *wire.Requ
 	if err != nil {
 		return result{out: raw, note: err.Error()}
 	}
-	if o.Dialect != wire.Auto && plan.Empty() && len(plan.Left()) == 0 { // the program calls nothing clean that it does not understand
+	if o.Dialect != wire.Auto && plan.Empty() && len(plan.Remaining()) == 0 { // the program calls nothing clean that it does not understand
 		if err := r.Understood(false); err != nil {
 			return result{out: raw, note: err.Error(), err: err}
 		}
@@ -170,7 +170,7 @@ func oneRequest(root *node, raw []byte, o wire.Options, policy func(r *wire.Requ
 		res.archived = append(res.archived, item.Raw)
 	}
 	switch {
-	case len(plan.Left()) > 0:
+	case len(plan.Remaining()) > 0:
 		res.state = left
 	case !bytes.Equal(out, raw):
 		res.state = repaired

@@ -98,7 +98,7 @@ func (v Plan) Render(from string) []byte {
 		}
 		r.writeChange(&b, change)
 	}
-	if remaining := r.Plan.Plan.Left(); len(remaining) > 0 {
+	if remaining := r.Plan.Plan.Remaining(); len(remaining) > 0 {
 		screen.Fprintf(&b, "\n  %s\n", r.Paint.Bold("cannot be repaired"))
 		for _, finding := range remaining {
 			r.WriteFinding(&b, finding, false, false)
@@ -113,10 +113,10 @@ func (r planRenderer) writeOverview(b *bytes.Buffer) {
 	if r.Size != nil {
 		screen.Fprintf(b, "\n  %s\n", r.Size)
 	}
-	if len(r.Plan.Plan.Rungs()) > 0 {
+	if len(r.Plan.Plan.WindowSteps()) > 0 {
 		var steps []screen.Text
-		for _, c := range r.Plan.Plan.Rungs() {
-			steps = append(steps, screen.Printf("%s %d", r.Paint.Bold(c.Rung), c.Changes))
+		for _, c := range r.Plan.Plan.WindowSteps() {
+			steps = append(steps, screen.Printf("%s %d", r.Paint.Bold(c.Name), c.Changes))
 		}
 		screen.Fprintf(b, "  steps, gentle first: %s\n", screen.Join(steps, " → "))
 	}

@@ -40,8 +40,8 @@ func corpus(t testing.TB) []history {
 		if err != nil {
 			t.Fatalf("%s %s: %v", group, b.Name, err)
 		}
-		if len(plan.Left()) > 0 {
-			t.Logf("%s %s: left out, cannot be repaired: %v", group, b.Name, plan.Left()[0])
+		if len(plan.Remaining()) > 0 {
+			t.Logf("%s %s: left out, cannot be repaired: %v", group, b.Name, plan.Remaining()[0])
 			return
 		}
 		all = append(all, history{group, b.Name, plan.Result(), len(plan.Changes())})

@@ -140,7 +140,7 @@ func (c *calls) writeResult(w http.ResponseWriter, from *http.Request, m callRes
 	if less > 0 {
 		h.Set("Pare-Saved-Tokens", strconv.Itoa(less))
 	}
-	if left := plan.Left(); len(left) > 0 {
+	if left := plan.Remaining(); len(left) > 0 {
 		h.Set("Pare-Left", strconv.Itoa(len(left)))
 	}
 	if m.dry {

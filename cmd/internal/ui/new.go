@@ -283,7 +283,7 @@ func (s *Side) flat() []*Block {
 func (p *Page) after(plan *pare.Plan, at places, o Options) {
 	out := plan.Result()
 	s := side(out, o)
-	s.Faults = faults(plan.Left())
+	s.Faults = faults(plan.Remaining())
 	before := p.Before.flat()
 	stays := make([]bool, len(before))
 	var fresh []*Block
