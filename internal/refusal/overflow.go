@@ -7,15 +7,14 @@ import (
 	"sync"
 )
 
-// figure is a number as people write it: with or without separators of thousands, or in
-// thousands (k) or millions (M). Groups behind a space have three digits.
+// numberPattern matches a number with or without separators of thousands, or with a suffix k or
+// m. Groups after a space have three digits.
 const numberPattern = `\d+(?:[,._'’]\d+|[ \x{A0}\x{2009}\x{202F}]\d{3}\b)*(?:[km]\b)?`
 
 func numberGroup(name string) string { return "(?P<" + name + ">" + numberPattern + ")" }
 
-// exact are the sentences of vendors for requests that are too large, with what they say in
-// figures: the groups limit, sent, reply, messages. A figure that includes the reply is none
-// of what was sent.
+// sizeSentences are vendors' sentences for requests that are too large, with the groups limit,
+// sent, reply and messages. A number that includes the reply is not the size of the request.
 var sizeSentences = sync.OnceValue(func() []*regexp.Regexp {
 	return compile(
 		// Anthropic, and Bedrock and Vertex with its models
@@ -66,34 +65,34 @@ var sizeSentences = sync.OnceValue(func() []*regexp.Regexp {
 	)
 })
 
-// inBytes are sentences about the size of a request in bytes, with the group bytes and its
+// byteSentences are sentences about the size of a request in bytes, with the groups bytes and
 // unit.
 var byteSentences = sync.OnceValue(func() []*regexp.Regexp {
 	return compile(`\b(?:request|payload|body|entity)\b[^.]{0,80}?\b(?:at most|max(?:imum)?|limit|allowed|exceeds|exceeded|larger than|up to)\b\W{0,3}(?:(?:at most|maximum|allowed|request|body|payload|size|limit|is|of|the)\b\W{1,3}){0,5}` +
 		numberGroup("bytes") + ` ?(?P<unit>bytes|[kmg]i?b)\b`)
 })
 
-// inPart finds sentences about a part of a request, which a shorter history does not make
+// partSentences match sentences about a part of a request, which a shorter history does not make
 // smaller.
 var partSentences = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:image|picture|document|pdf|file|audio|video|attachment)s?\b`)
 })
 
-// aboutTokens finds words about what a model reads: a 413 without them is about bytes.
+// aboutTokens matches words about tokens: a 413 without them concerns bytes.
 var aboutTokens = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)token|context|prompt`) })
 
-// bytesSaid reads an answer that says how many bytes a request may have.
+// parseByteLimit parses a limit in bytes.
 func parseByteLimit(text string) (Refusal, bool) {
 	r, ok := parseSize(text, byteSentences())
 	return r, ok && !partSentences().MatchString(byteSentences()[0].FindString(text))
 }
 
-// codes are what vendors call it.
+// errorCodes are vendors' codes for requests that are too large.
 var errorCodes = sync.OnceValue(func() []*regexp.Regexp {
 	return compile(`context_length_exceeded`, `model_context_window_exceeded`, `model_max_prompt_tokens_exceeded`, `exceed_context_size_error`, `ContextWindowExceeded`, `request_too_large`)
 })
 
-// vague are sentences without figures. Words like theirs are also said of rates.
+// vagueSentences are sentences without numbers. Similar sentences concern rate limits.
 var vagueSentences = sync.OnceValue(func() []*regexp.Regexp {
 	return compile(
 		`prompt is too long`, `input is too long`, `(?:exceeds?|exceeded) (?:the |this )?(?:model'?s? )?context window`, `exceed(?:s|ed)? (?:the )?context (?:limit|length|window)`,
@@ -105,8 +104,8 @@ var vagueSentences = sync.OnceValue(func() []*regexp.Regexp {
 	)
 })
 
-// otherwise finds limits that a smaller request does not lift: of what may be sent in a time,
-// of what is paid for, of the reply alone.
+// otherLimits match limits that a smaller request does not avoid: rates, quotas, and limits of
+// the reply.
 var otherLimits = sync.OnceValue(func() []*regexp.Regexp {
 	return compile(
 		`rate.?limit`, `\b(?:per|a|each) (?:second|min(?:ute)?|hour|day|week|month)\b`, `\b[TR]P[MDHS]\b`, `throttl`, `too many requests`, `\bquota`, `(?:credit|account) balance`, `usage limit`,
@@ -114,8 +113,8 @@ var otherLimits = sync.OnceValue(func() []*regexp.Regexp {
 	)
 })
 
-// rates reads the figures of Groq, which answers with 413 when a request alone is larger than
-// what may be sent in a minute: to wait does not help.
+// rateSentences match Groq's 413 for a request that alone exceeds the rate per minute, so that
+// waiting does not help.
 var rateSentences = sync.OnceValue(func() []*regexp.Regexp {
 	return compile(`request too large for model .{1,300}: Limit ` + numberGroup("limit") + `, Requested ` + numberGroup("sent"))
 })
@@ -128,7 +127,7 @@ func compile(all ...string) []*regexp.Regexp {
 	return list
 }
 
-// TooLarge reads an answer that says that a request is too large.
+// TooLarge parses a text which says that a request is too large.
 func TooLarge(text string) (Refusal, bool) {
 	if r, ok := parseSize(text, sizeSentences()); ok {
 		return r, true
@@ -145,7 +144,7 @@ func TooLarge(text string) (Refusal, bool) {
 	return parseSize(text, vagueSentences())
 }
 
-// sized reads the figures of the first sentence that fits.
+// parseSize returns the numbers of the first matching sentence.
 func parseSize(text string, sentences []*regexp.Regexp) (Refusal, bool) {
 	for _, s := range sentences {
 		m := s.FindStringSubmatch(text)
@@ -174,10 +173,10 @@ func parseSize(text string, sentences []*regexp.Regexp) (Refusal, bool) {
 	return Refusal{}, false
 }
 
-// units of bytes. What is called MB may be either: the smaller one is safe.
+// units are units of bytes. MB may mean either unit; the smaller one is safe.
 var units = map[string]int{"bytes": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 
-// number reads a [figure]; zero if it is none that fits.
+// parseNumber parses a number as [numberPattern] matches it; zero if it is invalid.
 func parseNumber(text string) int {
 	text, unit := strings.ToLower(text), 1
 	if t, ok := strings.CutSuffix(text, "k"); ok {

@@ -1,5 +1,7 @@
-// Package refusal tells from the answer of a provider what it objects to: the sentences of all
-// providers, and the figures of those that are about the size of a request.
+// Package refusal finds the reason in a provider's error. It knows the sentences of all providers
+// for the rules of requests, and it parses the numbers in sentences about the size of a request.
+// The first matching sentence counts: exact sentences precede partial ones. An error about rates,
+// quotas or the reply is not a refusal of the request.
 package refusal
 
 import (
@@ -20,38 +22,36 @@ import (
 // Overflow is the rule of a refusal for size.
 const Overflow = "overflow"
 
-// unsaid is a limit of bytes that is not told.
+// unknownBytes is a limit of bytes whose value is unknown.
 const unknownBytes = -1
 
-// Unexplained is the rule of a refusal that gives no reason: something in the request is wrong.
+// Unexplained is the rule of a refusal without a reason.
 const Unexplained = "unexplained"
 
-// A Refusal is what a provider objects to, as its answer says. It is a value that many
-// goroutines may use.
+// A Refusal is the reason for which a provider refused a request.
 type Refusal struct {
 	Rule   string `json:"rule"`             // slug of a finding, Overflow or Unexplained
-	Source string `json:"source,omitempty"` // id of the row in the table of rules; "" if it is none of them
-	// What an overflow tells, in tokens; zero: it does not say. Reply is what the limit
-	// must have room for beside the request.
+	Source string `json:"source,omitempty"` // id of the rule in the table of rules, or ""
+	// Limit is the limit in tokens, Sent the size of the request, and Reply the tokens that the
+	// limit must leave for the reply. Zero means that the provider does not state it.
 	Limit int `json:"limit,omitempty"`
 	Sent  int `json:"sent,omitempty"`
 	Reply int `json:"reply,omitempty"`
-	// Messages is how many there may be, if that is what is exceeded.
+	// Messages is the limit of messages, if that was exceeded.
 	Messages int `json:"messages,omitempty"`
-	// Bytes is how many there may be, if that is what is exceeded; less than zero: fewer than
-	// were sent, it does not say how many.
+	// Bytes is the limit of bytes, if that was exceeded. A negative value means an unknown limit
+	// below the size of the request.
 	Bytes int `json:"bytes,omitempty"`
 }
 
-// Vendor is whose rule it is, "" if that is not told apart.
+// Vendor returns the vendor of the rule, or "" if several vendors use the sentence.
 func (r Refusal) Vendor() string {
 	v, _, _ := strings.Cut(r.Source, "/")
 	return v
 }
 
-// Classify tells what the answer of a provider objects to, if it is one that another
-// request may avoid: the rules of all providers, and every known way to say that a request
-// is too large.
+// Classify returns the reason of a refusal that another request may avoid: a rule of any
+// provider, or the size of the request.
 func Classify(status int, body []byte) (Refusal, bool) {
 	text := ""
 	switch {
@@ -63,7 +63,7 @@ func Classify(status int, body []byte) (Refusal, bool) {
 			return r, true
 		}
 	case MayRefuse(status):
-		// Nothing but a whole sentence tells it from what another request does not avoid.
+		// Only a complete sentence is reliable with this status.
 		text = decodedText(body)
 		if _, ok := parseSize(text, otherLimits()); ok {
 			return Refusal{}, false
@@ -89,14 +89,13 @@ func Classify(status int, body []byte) (Refusal, bool) {
 	return Refusal{}, false
 }
 
-// aboutServerState matches the codes of errors about a conversation that the server holds, or does
-// not hold any more. The client can send the whole history again; another form of the same request
-// does not help.
+// aboutServerState matches error codes about a conversation on the server. The client can send
+// the whole history again; another form of the same request does not help.
 var aboutServerState = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b(?:thread_(?:already_continued|continue_in_flight|fingerprint_mismatch|not_found|unsupported_request)|previous_response_not_found|conversation_locked)\b`)
 })
 
-// tooLarge reads what a 413 says.
+// parseTooLarge parses the text of a 413.
 func parseTooLarge(text string) Refusal {
 	r, said := TooLarge(text)
 	if !said {
@@ -108,28 +107,27 @@ func parseTooLarge(text string) Refusal {
 	return r
 }
 
-// invalidArgument is what Google says of everything, if nothing else.
+// invalidArgument is Google's sentence for any error.
 const invalidArgument = "Request contains an invalid argument."
 
-// unexplained is a refusal that gives no reason: that sentence, or the name of the status and
-// nothing else.
+// withoutReason matches refusals without a reason: that sentence, or only the name of the status.
 var withoutReason = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?is)Request contains an invalid argument|^(?:[\W\d]|error|code|status|message)*INVALID_ARGUMENT[\W\d]*$`)
 })
 
-// Refuses reports whether an answer of this status is about the request.
+// Refuses reports whether a reply with this status concerns the request.
 func Refuses(status int) bool {
 	return status == http.StatusBadRequest || status == http.StatusUnprocessableEntity || status == http.StatusRequestEntityTooLarge
 }
 
-// MayRefuse reports whether one of this status may be: OpenAI does not find items that a
-// request names, servers of one's own fail where a chat template refuses, and gateways say so
-// when somebody behind them has refused.
+// MayRefuse reports whether a reply with this status may concern the request: OpenAI does not
+// find items that a request names, self-hosted servers fail when a chat template raises an error,
+// and gateways report refusals of their upstream.
 func MayRefuse(status int) bool {
 	return status == http.StatusNotFound || status == http.StatusInternalServerError || status == http.StatusBadGateway
 }
 
-// refusal is the one for a row of the table of rules.
+// refusalOf returns the refusal for a rule.
 func refusalOf(id string) Refusal {
 	r := Refusal{Rule: id, Source: id}
 	if rows := wirex.Find(id); len(rows) > 0 {
@@ -138,8 +136,8 @@ func refusalOf(id string) Refusal {
 	return r
 }
 
-// words are all texts in a body, decoded, also those of JSON that is quoted in JSON, as
-// gateways do. What is no JSON is taken as it is.
+// decodedText returns all strings of a JSON body, including JSON in strings, as gateways send it.
+// It returns any other body unchanged.
 func decodedText(body []byte) string {
 	var b strings.Builder
 	if !appendText(&b, body, 0) {
@@ -170,10 +168,11 @@ func appendText(b *strings.Builder, raw []byte, depth int) bool {
 	}
 }
 
-// A row is a sentence of a provider, and the rule that it is about.
+// A sentence is a pattern of a provider's error and the rule that it concerns.
 type sentence struct {
-	pattern  *regexp.Regexp
-	literals []string // one of them is in whatever it matches, in small letters; none: nobody knows
+	pattern *regexp.Regexp
+	// one of them occurs in every match, in lower case; empty: unknown
+	literals []string
 	id       string
 }
 
@@ -183,14 +182,14 @@ func newSentence(pattern, id string) sentence {
 	return sentence{regexp.MustCompile(pattern), requiredLiterals(parsed), id}
 }
 
-// matches looks for the words first, which takes a fiftieth of the time.
+// matches searches the literals first, which takes a fiftieth of the time.
 func (r *sentence) matches(text, lower string) bool {
 	found := func(words string) bool { return strings.Contains(lower, words) }
 	return (len(r.literals) == 0 || slices.ContainsFunc(r.literals, found)) && r.pattern.MatchString(text)
 }
 
-// wordsIn are words of which one is in whatever a pattern matches: the longest that it has, or
-// those of each of its alternatives.
+// requiredLiterals returns literals of which one occurs in every match of a pattern: its longest
+// literal, or one of each alternative.
 func requiredLiterals(p *syntax.Regexp) (words []string) {
 	switch p.Op {
 	case syntax.OpLiteral:
@@ -222,7 +221,7 @@ func requiredLiterals(p *syntax.Regexp) (words []string) {
 	return words
 }
 
-// refusals are known sentences; where two fit, the first one counts.
+// knownSentences are exact sentences; the first match counts.
 var knownSentences = sync.OnceValue(func() []sentence {
 	return []sentence{
 		newSentence(`tool_use.{0,3} ids were found without .{0,3}tool_result`, "anthropic/tool-use-without-result"),
@@ -268,8 +267,8 @@ var knownSentences = sync.OnceValue(func() []sentence {
 	}
 })
 
-// loose are sentences of which only a part is known for sure, or that several vendors say in
-// their own words; they come last.
+// partialSentences are sentences that are only partly known, or that several vendors use. They
+// come last.
 var partialSentences = sync.OnceValue(func() []sentence {
 	return []sentence{
 		newSentence("Messages following .?tool_use.? blocks must begin with", "anthropic/tool-use-without-result"),
@@ -317,7 +316,7 @@ var partialSentences = sync.OnceValue(func() []sentence {
 	}
 })
 
-// sentences are those of the table of rules, in which the provider speaks for itself.
+// ruleSentences are the providers' sentences in the table of rules.
 var ruleSentences = sync.OnceValue(func() (all []sentence) {
 	for _, r := range wire.Rules() {
 		if r.Severity == "degrades" || r.Says == invalidArgument {

@@ -1,8 +1,7 @@
-// Package background compacts sessions that have grown heavy, while agents go on with
-// them: on PostgreSQL as jobs of River that all replicas share, on SQLite in this process.
-//
-// A replica may die at any moment. A job that it leaves is done by another one, and a
-// session is compacted by one process at a time, since the store gives it to one only.
+// Package background compacts large sessions while agents continue them. On PostgreSQL it uses
+// jobs of River that all replicas share; on SQLite it works in this process. A replica may end at
+// any time: another one takes over its jobs. The store ensures that one process at a time compacts
+// a session.
 package background
 
 import (
@@ -17,34 +16,35 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// Options says what is compacted, and how.
+// Options select the sessions to compact, and the compactor.
 type Options struct {
-	// Above is how many tokens a session may have beyond its last summary. Zero: any number.
+	// Above is the number of tokens that a session may have after its last summary. Zero means no
+	// limit.
 	Above int64
-	// Resting is how many one may have that rests until its provider's cache is about to expire:
-	// what is said next would be written to that as a whole. Zero: any number. This or Above must be
-	// given.
+	// Resting is the same limit for a session that is idle until its provider's cache is about to
+	// expire, because the next request would write the whole session to the cache. Zero means no
+	// limit. Above or Resting is required.
 	Resting int64
 	// Compactor makes the summaries.
 	Compactor *pare.Compactor
-	// Every is how often the store is looked at. Zero: every 15 seconds.
+	// Every is the interval between scans of the store. Zero means 15 seconds.
 	Every time.Duration
-	// Workers is how many sessions are compacted at the same time. Zero: 2.
+	// Workers is the number of concurrent compactions. Zero means 2.
 	Workers int
-	// Log gets what went wrong. Nil: nobody does.
+	// Log receives errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// most is how many sessions one look finds at most: the rest is found by the next.
+// maxKeys is the number of sessions that one scan finds; the next scan finds the rest.
 const maxKeys = 100
 
-// A Runner does the work until it is stopped. Many goroutines may use it.
+// A Runner compacts sessions until it is stopped.
 type Runner struct{ stop func() }
 
-// Stop ends the work, and waits for what is under way or until the context ends.
+// Stop ends the work and waits for running compactions or until the context ends.
 func (r *Runner) Stop() { r.stop() }
 
-// Start begins the work on a store, whose address is needed for PostgreSQL.
+// Start starts the work on a store. PostgreSQL also needs its address.
 func Start(ctx context.Context, st *store.Store, dsn string, o Options) (*Runner, error) {
 	if o.Above <= 0 && o.Resting <= 0 || o.Compactor == nil {
 		return nil, errors.New("background: Above or Resting, and Compactor must be given")
@@ -68,7 +68,7 @@ func Start(ctx context.Context, st *store.Store, dsn string, o Options) (*Runner
 	return startLocal(ctx, w), nil
 }
 
-// work is what both ways have in common.
+// A compactor contains the code that both schedulers share.
 type compactor struct {
 	store   *store.Store
 	options Options
@@ -77,18 +77,18 @@ type compactor struct {
 	trials map[store.Key]attempt
 }
 
-// A trial is what came of a session that was not compacted.
+// An attempt describes a session that was not compacted.
 type attempt struct {
-	head     int64     // nothing was to be compacted then
-	failures int       // how often it has failed, one time after the other
-	next     time.Time // when it is worth another try
+	head     int64     // the session's head when there was nothing to compact
+	failures int       // consecutive failures
+	next     time.Time // time of the next attempt
 }
 
-// longest is how long a session that fails again and again is left alone.
+// maxRetryWait is the longest pause after repeated failures.
 const maxRetryWait = 30 * time.Minute
 
-// compact compacts a session once. That another process does so, or that it has changed
-// meanwhile, is no error: the next look decides again.
+// compact compacts a session once. A concurrent compaction or change of the session is not an
+// error: the next scan decides again.
 func (w *compactor) compact(ctx context.Context, key store.Key) error {
 	x, err := w.store.Session(ctx, key)
 	if err == nil && w.isPointless(key, x.Head) {
@@ -119,7 +119,7 @@ func (w *compactor) compact(ctx context.Context, key store.Key) error {
 	return err
 }
 
-// knows reports whether to try a session would be for nothing.
+// isPointless reports whether compacting a session now would do nothing.
 func (w *compactor) isPointless(key store.Key, head int64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,7 +130,7 @@ func (w *compactor) isPointless(key store.Key, head int64) bool {
 	return ok && t.head == head
 }
 
-// remember keeps what came of a session; nil forgets it.
+// updateTrial changes the attempt of a session; nil removes it.
 func (w *compactor) updateTrial(key store.Key, change func(*attempt)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +146,7 @@ func (w *compactor) updateTrial(key store.Key, change func(*attempt)) {
 	w.trials[key] = t
 }
 
-// startHere works in this process: the file is not shared with other machines.
+// startLocal compacts in this process, because other machines do not share the file.
 func startLocal(ctx context.Context, w *compactor) *Runner {
 	ctx, cancel := context.WithCancel(ctx)
 	var wait sync.WaitGroup
@@ -165,12 +165,12 @@ func startLocal(ctx context.Context, w *compactor) *Runner {
 	return &Runner{func() { cancel(); wait.Wait() }}
 }
 
-// needed are the sessions that are worth being compacted now.
+// findDue returns the sessions to compact now.
 func (w *compactor) findDue(ctx context.Context) ([]store.Key, error) {
 	return w.store.NeedCompaction(ctx, w.options.Above, w.options.Resting, time.Now(), maxKeys)
 }
 
-// look compacts what is heavy now, some at a time.
+// compactDue compacts the sessions that are due, some at a time.
 func (w *compactor) compactDue(ctx context.Context) {
 	keys, err := w.findDue(ctx)
 	if err != nil {

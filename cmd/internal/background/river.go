@@ -15,23 +15,23 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// queue is that of Pare's jobs, if the database has others.
+// queue separates Pare's jobs from others in the same database.
 const queue = "pare"
 
-// lookArgs asks one replica to look for heavy sessions.
+// scanArgs are the arguments of a job that scans for sessions.
 type scanArgs struct{}
 
 func (scanArgs) Kind() string { return "pare_look" }
 
-// compactArgs asks for one session to be compacted. While such a job waits or runs, there
-// is no second one.
+// compactArgs are the arguments of a job that compacts one session. There is at most one
+// unfinished job per session.
 type compactArgs struct {
 	Key store.Key `json:"key"`
 }
 
 func (compactArgs) Kind() string { return "pare_compact" }
 
-// waiting are the states of a job that is not done.
+// unfinishedStates are the states of jobs that have not ended.
 var unfinishedStates = []rivertype.JobState{
 	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
 }
@@ -44,7 +44,7 @@ func (scanArgs) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{Queue: queue, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: unfinishedStates}}
 }
 
-// lookWorker makes jobs of what is heavy.
+// A scanWorker creates a job for each session that is due.
 type scanWorker struct {
 	river.WorkerDefaults[scanArgs]
 	w *compactor
@@ -63,7 +63,7 @@ func (l *scanWorker) Work(ctx context.Context, _ *river.Job[scanArgs]) error {
 	return err
 }
 
-// compactWorker compacts one session.
+// A compactWorker compacts one session.
 type compactWorker struct {
 	river.WorkerDefaults[compactArgs]
 	w *compactor
@@ -73,11 +73,11 @@ func (c *compactWorker) Work(ctx context.Context, job *river.Job[compactArgs]) e
 	return c.w.compact(ctx, job.Args.Key)
 }
 
-// Timeout is longer than a summarizer may take.
+// Timeout returns a limit above that of any summarizer.
 func (c *compactWorker) Timeout(*river.Job[compactArgs]) time.Duration { return 10 * time.Minute }
 
-// startRiver works on jobs that all replicas share. River's tables lie beside ours; the
-// replica that leads asks for a look now and then.
+// startRiver works on jobs that all replicas share. River's tables are in the same database; the
+// leading replica creates the scans.
 func startRiver(ctx context.Context, dsn string, w *compactor) (*Runner, error) {
 	pool, err := pgxpool.New(ctx, dsn)
 	if err != nil {
@@ -118,9 +118,8 @@ func newRiver(ctx context.Context, pool *pgxpool.Pool, w *compactor) (*river.Cli
 	})
 }
 
-// migrations is the number of the lock under which one replica at a time brings River's
-// tables up to date.
-const migrationLock = 0x72697672 // "rivr"
+// migrationLock is the advisory lock that one replica holds while it migrates River's tables.
+const migrationLock = 0x72697672
 
 func migrate(ctx context.Context, pool *pgxpool.Pool) error {
 	conn, err := pool.Acquire(ctx)

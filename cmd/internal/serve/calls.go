@@ -22,19 +22,21 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// calls are what callers in any language ask for: a body comes in, and one goes out.
+// calls answers requests of callers in any language: a body goes in, a body comes out.
 type calls struct {
-	settings      atomic.Pointer[Settings]
-	maxBody       int64
-	log           *slog.Logger
+	settings atomic.Pointer[Settings]
+	maxBody  int64
+	log      *slog.Logger
+	// waits until a body may be processed
 	acquireTurn   func(ctx context.Context, raw []byte) (in context.Context, done func(), err error)
-	recordReceipt func(from *http.Request, r *proxy.Record) // gets the receipts
+	recordReceipt func(from *http.Request, r *proxy.Record) // receives the receipts
 }
 
-// dryRun is the server's own parameter, beside the options of a call: the plan is the answer.
+// dryRunParameter is a parameter of the server, in addition to the options of a call: the reply
+// is the plan.
 const dryRunParameter = "dry_run"
 
-// made is a call that was done.
+// A callResult is the result of a call.
 type callResult struct {
 	engine.Done
 	dry   bool
@@ -63,7 +65,7 @@ func (c *calls) serve(w http.ResponseWriter, r *http.Request, name string) {
 	}
 }
 
-// do reads a call and does it.
+// run reads a call and executes it.
 func (c *calls) run(w http.ResponseWriter, r *http.Request, name string) (m callResult, err error) {
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -106,7 +108,7 @@ func (c *calls) run(w http.ResponseWriter, r *http.Request, name string) (m call
 
 var errCoding = errors.New("the body is packed: send it as it is, without a Content-Encoding")
 
-// body reads what was sent.
+// body reads the body of a call.
 func (c *calls) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if coding := strings.Join(r.Header["Content-Encoding"], ","); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, errCoding
@@ -114,8 +116,8 @@ func (c *calls) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return io.ReadAll(http.MaxBytesReader(w, r.Body, cmp.Or(c.maxBody, 64<<20)))
 }
 
-// saved is how many tokens less the result has. The receipts do not add up to that: they
-// estimate each change by its bytes.
+// savedTokens returns how many tokens smaller the result is. The receipts do not add up to this
+// number, because they estimate each change by its bytes.
 func savedTokens(p *pare.Policy, r *wire.Request, plan *pare.Plan) int {
 	if plan.Empty() {
 		return 0
@@ -127,7 +129,7 @@ func savedTokens(p *pare.Policy, r *wire.Request, plan *pare.Plan) int {
 	return r.Tokens(c) - plan.Result().Tokens(c)
 }
 
-// carry answers with what came of a call that changes something; or with its plan.
+// writeResult writes the changed body or, for a dry run, its plan.
 func (c *calls) writeResult(w http.ResponseWriter, from *http.Request, m callResult) error {
 	p, r, plan := m.Policy, m.Request, m.Plan
 	h := w.Header()
@@ -163,7 +165,7 @@ func (c *calls) writeResult(w http.ResponseWriter, from *http.Request, m callRes
 	return err
 }
 
-// fail answers with what went wrong.
+// writeCallError writes the error of a call.
 func writeCallError(w http.ResponseWriter, err error) {
 	var (
 		of    *engine.Error

@@ -13,21 +13,21 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A sessionKeeper keeps what passes as sessions; a store is one.
+// A sessionKeeper stores exchanges as sessions; a store is one.
 type sessionKeeper interface {
 	Remember(ctx context.Context, all ...store.RecordedExchange) error
 	Forget(ctx context.Context, before time.Time, most int64) (int, error)
 }
 
-// memory writes conversations to the store, behind the requests: a store that is slow, or down,
-// costs conversations and no request. What is dropped of one is made up for by its next request,
-// which has the history once more, all but the reply in between.
+// A conversationWriter writes recorded exchanges to the store in the background. A slow or failed
+// store loses conversations, but delays no request. The next request of a conversation contains
+// its history again, except for the reply in between.
 type conversationWriter struct {
 	store        sessionKeeper
 	watches      *scopeWatches
 	queue        chan *proxy.RecordedExchange
-	pendingBytes atomic.Int64 // bytes that wait
-	// How long conversations are kept, and how many bytes of them.
+	pendingBytes atomic.Int64 // bytes that wait for the store
+	// lifetime is how long conversations are kept, maxBytes how many bytes of them.
 	lifetime atomic.Int64
 	maxBytes atomic.Int64
 }
@@ -46,7 +46,7 @@ func newConversationWriter(to sessionKeeper, w *scopeWatches) *conversationWrite
 	return &conversationWriter{store: to, watches: w, queue: make(chan *proxy.RecordedExchange, queueLength)}
 }
 
-// set takes over what the configuration says; nil: what is usual.
+// configure applies the configuration; nil means the defaults.
 func (m *conversationWriter) configure(on bool, c *config.Remember) {
 	if c == nil {
 		c = &config.Remember{}
@@ -56,8 +56,8 @@ func (m *conversationWriter) configure(on bool, c *config.Remember) {
 	m.watches.isRemembering.Store(on)
 }
 
-// hasRoom reports whether a request may wait for the store, so that what would be dropped is not
-// collected first.
+// hasRoom reports whether a request may wait for the store. Without room it is counted as
+// dropped, and not recorded.
 func (m *conversationWriter) hasRoom(r *proxy.Record) bool {
 	if len(m.queue) < cap(m.queue) && m.pendingBytes.Load()+r.BytesIn <= maxPendingBytes {
 		return true
@@ -66,7 +66,7 @@ func (m *conversationWriter) hasRoom(r *proxy.Record) bool {
 	return false
 }
 
-// add takes a request that has passed. It does not wait.
+// add queues an exchange. It does not block.
 func (m *conversationWriter) add(p *proxy.RecordedExchange) {
 	size := int64(p.Size())
 	if m.pendingBytes.Add(size) <= maxPendingBytes {
@@ -80,7 +80,7 @@ func (m *conversationWriter) add(p *proxy.RecordedExchange) {
 	m.watches.remembered(p.Record.Scope, false)
 }
 
-// run writes until the server has ended, and then what is left.
+// run writes until the server has ended, and then writes the rest of the queue.
 func (m *conversationWriter) run(ended <-chan struct{}) {
 	sweep := time.NewTicker(cleanupInterval)
 	defer sweep.Stop()
@@ -112,7 +112,7 @@ func (m *conversationWriter) run(ended <-chan struct{}) {
 	}
 }
 
-// write writes a request, and those that wait behind it.
+// write writes an exchange together with queued ones.
 func (m *conversationWriter) write(first *proxy.RecordedExchange, most time.Duration) {
 	together := []*proxy.RecordedExchange{first}
 	for len(together) < maxBatch {
@@ -136,7 +136,7 @@ func (m *conversationWriter) write(first *proxy.RecordedExchange, most time.Dura
 	m.storeAll(all, most)
 }
 
-// keep writes requests together, or one by one if one of them cannot be kept.
+// storeAll stores exchanges together, or one by one if one of them is invalid.
 func (m *conversationWriter) storeAll(all []store.RecordedExchange, most time.Duration) {
 	if len(all) == 0 {
 		return
@@ -165,7 +165,7 @@ func readPassage(p *proxy.RecordedExchange) (store.RecordedExchange, bool) {
 	return store.RecordedExchange{Scope: p.Record.Scope, Request: r, Reply: p.Reply(), Agent: p.Agent, Usage: p.Record.Usage}, true
 }
 
-// forget lets go of old conversations.
+// deleteExpired deletes old conversations.
 func (m *conversationWriter) deleteExpired() {
 	if !m.watches.isRemembering.Load() {
 		return
@@ -175,10 +175,10 @@ func (m *conversationWriter) deleteExpired() {
 	m.store.Forget(ctx, time.Now().Add(-time.Duration(m.lifetime.Load())), m.maxBytes.Load())
 }
 
-// Remembers reports whether conversations are kept in the store.
+// Remembers reports whether conversations are stored.
 func (s *Server) Remembers() bool { return s.watches.isRemembering.Load() }
 
-// Unwritten is how many bytes of conversations wait for the store.
+// Unwritten returns how many bytes of conversations wait for the store.
 func (s *Server) Unwritten() int64 {
 	if s.memory == nil {
 		return 0

@@ -11,21 +11,22 @@ import (
 	"github.com/pare-llm/pare/store/storehttp"
 )
 
-// tokenHeader carries the token of a client. Authorization belongs to the vendors. It is
-// never sent on.
+// tokenHeader carries the token of a client, because Authorization belongs to the vendors. It is
+// never forwarded.
 const tokenHeader = "Pare-Token"
 
-// A gate lets in who has a token. Without any, it is open, as only this machine can reach it,
-// but for what has passed: that needs the token of this run, which other users do not know.
+// A gate checks tokens. Without configured tokens only this machine can reach the server, and
+// only pages that show requests need a token: the token of this run, which other users do not
+// know.
 type gate struct {
 	runToken string // the token of this run
 	keys     atomic.Pointer[tokenSet]
 }
 
 type tokenSet struct {
-	areConfigured bool // by whoever runs the server
+	areConfigured bool // configured by the operator
 	sums          [][sha256.Size]byte
-	revoked       chan struct{} // closed when others take their place
+	revoked       chan struct{} // closed when another set replaces this one
 }
 
 func (g *gate) set(tokens []string) {
@@ -46,11 +47,11 @@ func (g *gate) set(tokens []string) {
 	}
 }
 
-// shut reports whether a token is needed for everything.
+// requiresToken reports whether every request needs a token.
 func (g *gate) requiresToken() bool { return g.keys.Load().areConfigured }
 
-// opens compares a token with all there are, and in constant time, so that nobody learns
-// how close a guess was.
+// isValid compares a token with all valid ones in constant time, so that the duration does not
+// reveal how similar a guess is.
 func (g *gate) isValid(token string) bool {
 	given, ok := sha256.Sum256([]byte(token)), 0
 	for _, sum := range g.keys.Load().sums {
@@ -59,8 +60,8 @@ func (g *gate) isValid(token string) bool {
 	return ok == 1
 }
 
-// proxied reports whether a request to a vendor may pass, and for whom, and takes the token
-// off it.
+// authorizeProxied reports whether a request to a vendor is allowed, and its scope. It removes
+// the token from the request.
 func (g *gate) authorizeProxied(r *http.Request) (scope string, ok bool) {
 	given := r.Header[tokenHeader] // whose name is written as the map has it
 	delete(r.Header, tokenHeader)
@@ -74,7 +75,7 @@ func (g *gate) authorizeProxied(r *http.Request) (scope string, ok bool) {
 	return scopeOf(token), g.isValid(token)
 }
 
-// scopeOf is the name in a token.
+// scopeOf returns the name in a token.
 func scopeOf(token string) string {
 	name, _, named := strings.Cut(token, ":")
 	if !named {
@@ -89,8 +90,8 @@ const (
 	tokenKey = "token"
 )
 
-// needsToken reports whether a path of Pare's own needs a token: without tokens only what shows
-// requests does, that is all but calls, sessions and figures.
+// needsToken reports whether a local path needs a token. Without configured tokens these are the
+// paths that show requests, but not calls, sessions and metrics.
 func (g *gate) needsToken(path string) bool {
 	switch {
 	case path == healthz:
@@ -105,8 +106,8 @@ func (g *gate) needsToken(path string) bool {
 	return true
 }
 
-// lets lets requests to /pare/ pass that have a token: in a header, or in a cookie, which a
-// browser gets by opening /pare/?token=… once.
+// requireToken wraps the handler of local paths: it requires a token in a header or in a cookie.
+// A browser gets the cookie when it opens /pare/?token=… once.
 func (g *gate) requireToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		gone := g.keys.Load().revoked // before the token is looked at
@@ -133,7 +134,7 @@ func (g *gate) requireToken(next http.Handler) http.Handler {
 	})
 }
 
-// tokenOf is the token that a request carries; "": none.
+// tokenOf returns the token of a request, or "".
 func tokenOf(r *http.Request) string {
 	if token := r.Header.Get(tokenHeader); token != "" {
 		return token
@@ -147,7 +148,7 @@ func tokenOf(r *http.Request) string {
 	return ""
 }
 
-// reader is the scope whose requests the sender of a request to /pare/ may see.
+// readScope returns the scope whose requests the sender of a local request may see.
 func (g *gate) readScope(r *http.Request) string {
 	if !g.requiresToken() {
 		return ""
@@ -155,8 +156,8 @@ func (g *gate) readScope(r *http.Request) string {
 	return scopeOf(tokenOf(r))
 }
 
-// scope says which sessions a request may use: those of the name in its token, or, without
-// tokens, those without a scope, from this machine.
+// scope returns the scope whose sessions a request may use. Without configured tokens it is the
+// empty scope, for this machine only.
 func (g *gate) scope(r *http.Request) (string, bool) {
 	if !g.requiresToken() {
 		return "", storehttp.IsLocal(r)

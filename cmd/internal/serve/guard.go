@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// A guard lets through to /pare/ what was meant for it: a page of somebody else, in a
-// browser on this machine, could otherwise read what Pare knows, by its address or by a
-// name that was pointed here (DNS rebinding).
+// A hostGuard rejects local requests for a foreign host or from a foreign page: otherwise a page
+// in a browser on this machine could read them, by address or by a name that was pointed here
+// (DNS rebinding).
 type hostGuard struct {
 	hosts []string
-	addr  string // that Pare listens on, without port
+	addr  string // the listening address, without port
 }
 
-// listen takes the address that Pare listens on for a name of its own.
+// setAddress adds the listening address to the known hosts.
 func (g *hostGuard) setAddress(a net.Addr) {
 	if host, _, err := net.SplitHostPort(a.String()); err == nil {
 		g.addr = host
@@ -40,7 +40,7 @@ func (g *hostGuard) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// sameOrigin reports whether a request that a browser made was made by our own page.
+// isSameOrigin reports whether a request of a browser comes from Pare's own page.
 func (g *hostGuard) isSameOrigin(r *http.Request) bool {
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
@@ -56,8 +56,8 @@ func (g *hostGuard) isSameOrigin(r *http.Request) bool {
 	return false
 }
 
-// known reports whether a Host is ours, with or without a port. None is no browser's: those
-// who only ask how we are, in HTTP/1.0, have none.
+// isKnownHost reports whether a Host header names this server, with or without a port. HTTP/1.0
+// clients, such as health checks, send none.
 func (g *hostGuard) isKnownHost(host string) bool {
 	if host == "" {
 		return true

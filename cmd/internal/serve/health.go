@@ -10,8 +10,8 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// health says whether the server works, and whether its store does. Without the store requests
-// pass all the same, so that is no reason to restart the server, or to send nobody to it.
+// health reports whether the server works, and whether its store does. Requests are forwarded
+// without the store, too, so that a failed store does not make the server unhealthy.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	say := map[string]string{"status": "ok", "version": s.options.Version}
 	if s.options.Store != nil {
@@ -26,8 +26,8 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, say)
 }
 
-// A pulse remembers for a moment whether a store answers: everybody may ask. Many goroutines may
-// use it.
+// A storeProbe checks whether a store answers and caches the result for a moment, because every
+// client can request it.
 type storeProbe struct {
 	mu  sync.Mutex
 	at  time.Time
@@ -39,7 +39,7 @@ const (
 	probeTimeout  = 2 * time.Second // for the store
 )
 
-// take returns an error if the store does not answer.
+// check returns an error if the store does not answer.
 func (p *storeProbe) check(ctx context.Context, st *store.Store) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v)
 }
 
-// problem answers a request that failed, as the store does.
+// writeProblem writes an error in the form of the store's API.
 func writeProblem(w http.ResponseWriter, status int, kind, message string) {
 	writeJSON(w, status, map[string]any{"error": map[string]string{"type": kind, "message": message}})
 }

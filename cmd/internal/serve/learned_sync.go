@@ -10,24 +10,23 @@ import (
 	"github.com/pare-llm/pare/store"
 )
 
-// A notebook keeps short texts that all replicas share; a store is one.
+// A sharedKV stores short texts that all replicas share; a store is one.
 type sharedKV interface {
 	Note(ctx context.Context, key string, join func(old string) string) error
 	Notes(ctx context.Context, since time.Time, limit int) ([]store.Note, error)
 	ForgetNotes(ctx context.Context, before time.Time) (int64, error)
 }
 
-// remembering shares what the proxy learns of conversations with other replicas, and with
-// the process that comes after this one. It stands behind the requests: a store that is
-// slow, or down, costs lessons and no request.
+// A learnedSync shares what the proxy learns with other replicas, and with later processes. It
+// works in the background: a slow or failed store loses values, but delays no request.
 type learnedSync struct {
 	shared        sharedKV
 	conversations *proxy.Conversations
 	queue         chan learnedValue
-	lost          atomic.Int64 // lessons that could not be kept
+	lost          atomic.Int64 // values that were not stored
 
-	newestRead  time.Time // the newest note that was read
-	lastCleanup time.Time // when old ones were removed last
+	newestRead  time.Time // time of the newest value that was read
+	lastCleanup time.Time // when old values were deleted
 }
 
 type learnedValue struct {
@@ -36,11 +35,11 @@ type learnedValue struct {
 }
 
 const (
-	readInterval    = 2 * time.Second    // how often others are listened to
-	visibilityDelay = time.Minute        // how late a note may become visible
-	cleanupInterval = time.Hour          // how often old notes are removed
-	learnedLifetime = 7 * 24 * time.Hour // since a note was written last
-	storeTimeout    = 5 * time.Second    // how long the store may take
+	readInterval    = 2 * time.Second    // how often values of other replicas are read
+	visibilityDelay = time.Minute        // how late a value may become visible
+	cleanupInterval = time.Hour          // how often old values are deleted
+	learnedLifetime = 7 * 24 * time.Hour // since the last write of a value
+	storeTimeout    = 5 * time.Second    // time limit for the store
 	pageSize        = 1000
 )
 
@@ -50,7 +49,7 @@ func newLearnedSync(n sharedKV, now func() time.Time) *learnedSync {
 	return r
 }
 
-// Put keeps a lesson when there is time.
+// Put queues a value. It does not block.
 func (r *learnedSync) Put(key string, l proxy.Learned) {
 	select {
 	case r.queue <- learnedValue{key, l}:
@@ -59,7 +58,7 @@ func (r *learnedSync) Put(key string, l proxy.Learned) {
 	}
 }
 
-// run writes and listens until the server has ended, and then writes what is left.
+// run writes and reads until the server has ended, and then writes the rest of the queue.
 func (r *learnedSync) run(ended <-chan struct{}) {
 	r.readChanges()
 	tick := time.NewTicker(readInterval)
@@ -77,7 +76,7 @@ func (r *learnedSync) run(ended <-chan struct{}) {
 	}
 }
 
-// flush writes what waits.
+// flush writes the queue.
 func (r *learnedSync) flush() {
 	for {
 		select {
@@ -106,7 +105,7 @@ func (r *learnedSync) write(l learnedValue) {
 	}
 }
 
-// listen takes in what others have learned since, and forgets what is old.
+// readChanges reads the values that other replicas have written since, and deletes old ones.
 func (r *learnedSync) readChanges() {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()

@@ -8,9 +8,9 @@ import (
 	"github.com/pare-llm/pare/proxy"
 )
 
-// Load makes settings of a configuration. A window that it does not have is the one of the
-// model, with the low mark of [proxy.Default]. What is removed is in the archive, if it
-// has one that can be written, before a request goes on. Getenv tells the key of an endpoint.
+// Load compiles a configuration into settings. Without a window in the configuration, the model's
+// window applies, with the low mark of [proxy.Default]. If there is an archive, removed content
+// is archived before a request is sent. getenv returns the key of an endpoint.
 func Load(conf *config.Config, getenv func(string) string) (*Settings, error) {
 	serving := conf.Clone()
 	if serving.Window == nil {

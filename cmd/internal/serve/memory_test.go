@@ -41,6 +41,8 @@ type replicas struct {
 	ends []func() error
 }
 
+// A learnedSync shares what the proxy learns with other replicas, and with later processes. It
+// works in the background: a slow or failed store loses values, but delays no request.
 func learnedSync(t *testing.T, dsn string, n int, o serve.Options, upstream http.HandlerFunc) *replicas {
 	t.Helper()
 	up := httptest.NewServer(upstream)

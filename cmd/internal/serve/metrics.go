@@ -23,16 +23,16 @@ type Totals struct {
 	BytesOut int64        `json:"bytes_out"`
 	Reply    int64        `json:"reply_bytes"`
 	Saved    int64        `json:"saved_tokens"`
-	Usage    tokens.Usage `json:"usage"`   // as the providers count
-	Dollars  float64      `json:"dollars"` // at the list prices of models that are known
+	Usage    tokens.Usage `json:"usage"`   // as reported by the providers
+	Dollars  float64      `json:"dollars"` // at list prices, for known models
 	Spared   float64      `json:"spared_dollars"`
-	// Thrift is what came of leaving results out because that is free; nil: no policy does.
+	// Thrift counts removals that are free; nil if no policy makes them.
 	Thrift *ui.Thrift `json:"thrift,omitempty"`
-	Fitted int64      `json:"fitted"` // requests that were answered, and too long to be sent as they came
-	Lost   int64      `json:"lost"`   // requests that a provider says it has shortened itself
-	Known  int64      `json:"known"`  // requests planned with what an earlier one of theirs was healed by
-	// Requests that became part of a session of the store, and those that did not, although they
-	// were to: the store did not keep up, or could not take them.
+	Fitted int64      `json:"fitted"` // answered requests that had exceeded their window
+	Lost   int64      `json:"lost"`   // requests that the provider reports as shortened
+	Known  int64      `json:"known"`  // requests planned with knowledge from earlier ones
+	// Remembered counts requests that were stored, Unremembered those that the store could not
+	// take in time.
 	Remembered   int64            `json:"remembered"`
 	Unremembered int64            `json:"unremembered"`
 	Rules        map[string]int64 `json:"rules"`   // changes by rule
@@ -51,14 +51,15 @@ type totals struct {
 	priced                    map[string]modelPrice
 }
 
-// terms are what a model costs.
+// A modelPrice is the price of a model.
 type modelPrice struct {
 	price   tokens.Price
 	cache   tokens.Cache
 	isKnown bool
 }
 
-// terms looks a model up once. Names come from clients, so not all of them are kept.
+// priceOf returns the price of a model. It caches a bounded number of prices, because clients
+// choose the names.
 func (t *totals) priceOf(model string) modelPrice {
 	p, ok := t.priced[model]
 	if !ok {
@@ -117,7 +118,7 @@ func (t *totals) add(r *proxy.Record) {
 	t.waited.add(r.Waited)
 }
 
-// thrift adds up what was left out because that is free, and how much of it was fetched again.
+// addTrimGroup adds the free removals of a request, and how many of them were fetched again.
 func (t *totals) addTrimGroup(r *proxy.Record) {
 	if r.Thrift == "" {
 		return
@@ -137,7 +138,7 @@ func (t *totals) addTrimGroup(r *proxy.Record) {
 	w.Fetched += r.Fetched
 }
 
-// count adds up tokens and money.
+// addUsage adds tokens and money.
 func (t *totals) addUsage(r *proxy.Record) {
 	t.Usage.Input += r.Usage.Input
 	t.Usage.Read += r.Usage.Read
@@ -155,8 +156,8 @@ func (t *totals) addUsage(r *proxy.Record) {
 	t.Spared += spared
 }
 
-// money is what a request was billed, and what not sending the rest of it has saved, less what that
-// cost: zero where no price is known.
+// costs returns what a request was billed, and the net saving of the changes. Both are zero if
+// the price is unknown.
 func (t *totals) costs(r *proxy.Record) (spent, spared float64) {
 	p := t.priceOf(r.Model)
 	if !p.isKnown {
@@ -194,7 +195,7 @@ type histogram struct {
 	n      int64
 }
 
-// bounds of the buckets; the last has none.
+// bounds are the upper bounds of the buckets; the last bucket has none.
 var bounds = []time.Duration{
 	100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond,
 	10 * time.Millisecond, 50 * time.Millisecond, 250 * time.Millisecond, time.Second, 5 * time.Second, 30 * time.Second,
@@ -220,7 +221,7 @@ func (h *histogram) write(b *bytes.Buffer, name, help string) {
 	fmt.Fprintf(b, "%s_bucket{le=\"+Inf\"} %d\n%s_sum %g\n%s_count %d\n", name, h.n, name, h.sum.Seconds(), name, h.n)
 }
 
-// metrics answers in the text format of Prometheus.
+// metrics writes all metrics in the text format of Prometheus.
 func (s *Server) metrics(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Write(s.watches.everything.metrics())

@@ -12,19 +12,19 @@ import (
 	"github.com/pare-llm/pare/store/storehttp"
 )
 
-// A shelf keeps receipts by id; a store has one.
+// A receiptStore stores receipts by id.
 type receiptStore interface {
 	Store(id, text string) error
 	Load(id string) (text string, ok bool)
 	Forget(ctx context.Context, before time.Time) (int, error)
 }
 
-// keeping writes receipts to the store, behind the requests: a store that is slow, or down,
-// costs receipts and no request.
+// A receiptWriter writes receipts to the store in the background. A slow or failed store loses
+// receipts, but delays no request.
 type receiptWriter struct {
 	store receiptStore
 	queue chan *proxy.Record
-	lost  atomic.Int64 // receipts that could not be kept
+	lost  atomic.Int64 // receipts that were not stored
 }
 
 // waiting is how many receipts may wait for the store.
@@ -34,10 +34,10 @@ func newReceiptWriter(s receiptStore) *receiptWriter {
 	return &receiptWriter{store: s, queue: make(chan *proxy.Record, queueLength)}
 }
 
-// receiptLife is how long receipts are kept; pare session gc may let go of them earlier.
+// receiptLife is how long receipts are kept; pare session gc may delete them earlier.
 const receiptLife = 30 * 24 * time.Hour
 
-// add takes the record of a request that was changed.
+// add queues the record of a request that was changed.
 func (k *receiptWriter) add(r *proxy.Record) {
 	if k == nil || len(r.Changes) == 0 {
 		return
@@ -49,7 +49,7 @@ func (k *receiptWriter) add(r *proxy.Record) {
 	}
 }
 
-// run writes until the server has ended, and then what is left.
+// run writes until the server has ended, and then writes the rest of the queue.
 func (k *receiptWriter) run(ended <-chan struct{}) {
 	sweep := time.NewTicker(cleanupInterval)
 	defer sweep.Stop()
@@ -83,7 +83,7 @@ func (k *receiptWriter) write(r *proxy.Record) {
 	}
 }
 
-// forget lets go of old receipts.
+// deleteExpired deletes old receipts.
 func (k *receiptWriter) deleteExpired() {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
@@ -97,7 +97,7 @@ func (s *Server) mayRead(r *http.Request, text string) bool {
 	return scope == allScopes || json.Unmarshal([]byte(text), &rec) == nil && rec.Scope == scope
 }
 
-// receipt answers with what was done to one request.
+// receipt writes the receipt of one request.
 func (s *Server) receipt(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if rec, ok := s.watchFor(r).Find(id); ok {

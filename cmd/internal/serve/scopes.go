@@ -13,19 +13,18 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// everybody is the scope of an administrator, whose token is written *:SECRET: what all scopes
-// have sent can be read with it.
+// allScopes is the scope of an administrator, whose token is written *:SECRET. It can read the
+// requests of all scopes.
 const allScopes = "*"
 
-// watches are what happens to requests, by whose they are. There are as many as scopes that
-// tokens name. Many goroutines may use it.
+// scopeWatches holds a watch per scope.
 type scopeWatches struct {
 	everything *Watch // of everybody
 	mu         sync.Mutex
 	byScope    map[string]*Watch
-	// remembers says that conversations are kept.
+	// conversations are stored
 	isRemembering atomic.Bool
-	rate          rateLimit // at which requests that went on as they came are kept
+	rate          rateLimit // rate at which unchanged requests are held
 }
 
 func newWatches() *scopeWatches {
@@ -40,7 +39,7 @@ func (w *scopeWatches) watch() *Watch {
 	return one
 }
 
-// remembered counts requests that were kept, or not.
+// remembered counts a request that was stored, or could not be.
 func (w *scopeWatches) remembered(scope string, kept bool) {
 	w.everything.remembered(kept)
 	if scope != allScopes {
@@ -48,8 +47,8 @@ func (w *scopeWatches) remembered(scope string, kept bool) {
 	}
 }
 
-// of is what a scope may read: what it has sent itself, or everything. There is no other way to
-// a record.
+// forScope returns the records that a scope may read: its own or, for an administrator, all.
+// There is no other access to records.
 func (w *scopeWatches) forScope(scope string) *Watch {
 	if scope == allScopes {
 		return w.everything
@@ -85,27 +84,26 @@ func (w *scopeWatches) note(r *proxy.Record) {
 	}
 }
 
-// keep keeps the conversation of a request that has begun.
+// holdPlan holds the conversation of a changed request.
 func (w *scopeWatches) holdPlan(id string, r *wire.Request, p *pare.Plan) {
 	w.hold(conversation{id: id, request: r, plan: p})
 }
 
-// came keeps the body of a request that has begun, and goes on as it came.
+// holdBody holds the body of an unchanged request.
 func (w *scopeWatches) holdBody(id string, body []byte) {
 	if w.rate.allow(time.Now()) {
 		w.hold(conversation{id: id, body: slices.Clone(body)})
 	}
 }
 
-// A rate is a token bucket: of many requests in a second only some are kept to be looked at, as there
-// is no room to keep all of them for as long as somebody takes to look.
+// A rateLimit is a token bucket: there is only room to hold some of many requests per second.
 type rateLimit struct {
 	mu        sync.Mutex
 	available float64
 	at        time.Time
 }
 
-// keptASecond is how many requests in a second are kept, beyond the first thousand.
+// heldPerSecond is how many requests per second are held, after the first thousand.
 const heldPerSecond = 100
 
 func (r *rateLimit) allow(now time.Time) bool {
@@ -131,7 +129,7 @@ func (w *scopeWatches) hold(c conversation) {
 	}
 }
 
-// runs reports whether a request has begun here, and not ended.
+// isRunning reports whether a request has begun and not ended.
 func (w *Watch) isRunning(id string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,5 +137,5 @@ func (w *Watch) isRunning(id string) bool {
 	return ok
 }
 
-// seen is what the sender of a request may read of what has happened.
+// watchFor returns the watch that the sender of a request may read.
 func (s *Server) watchFor(r *http.Request) *Watch { return s.watches.forScope(s.gate.readScope(r)) }

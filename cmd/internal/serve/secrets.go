@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Secrets returns the secrets of AWS that this user has: those of the environment, and of
-// the credentials file of the AWS tools. The file is read each time, so that keys that are
-// replaced count at once; nothing is kept.
+// Secrets returns a function that finds AWS secrets in the environment and in the credentials
+// file of the AWS tools. The file is read each time, so that replaced keys apply immediately.
 func Secrets(getenv func(string) string) func(accessKey string) (string, bool) {
 	return func(accessKey string) (string, bool) {
 		if accessKey == getenv("AWS_ACCESS_KEY_ID") {
@@ -27,7 +26,7 @@ func Secrets(getenv func(string) string) func(accessKey string) (string, bool) {
 	}
 }
 
-// secretIn finds the secret of a key in a credentials file.
+// findSecret finds the secret of a key in a credentials file.
 func findSecret(file, accessKey string) (string, bool) {
 	var key, secret string
 	found := func() bool { return key == accessKey && secret != "" }

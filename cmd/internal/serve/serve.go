@@ -26,63 +26,61 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Options says what is served.
+// Options configure a [Server].
 type Options struct {
 	// Upstreams by name; the vendors' own need not be listed.
 	Upstreams map[string]proxy.Upstream
-	// Settings is the configuration and what it makes of requests; see [Load]. Nil: what an
-	// empty one does.
+	// Settings are the compiled configuration; see [Load]. Nil means an empty configuration.
 	Settings *Settings
-	// CompactAbove is above how many tokens sessions are summarized in the background; zero: they
-	// are not. It is for what is said of them.
+	// CompactAbove is the size, in tokens, above which sessions are summarized in the background.
+	// Zero means never. It is only displayed here.
 	CompactAbove int64
-	// Store keeps sessions and receipts. Nil: there are none.
+	// Store keeps sessions and receipts. Nil means none.
 	Store *store.Store
-	// Log gets what happens. Nil: nobody does.
+	// Log receives events. Nil discards them.
 	Log *slog.Logger
-	// Traces gets a span for every request. Nil: nobody does.
+	// Traces receives a span for every request. Nil discards them.
 	Traces *Traces
 	// Version of the program, for the health check.
 	Version string
 	// MaxBody and PlanTime are those of [proxy.Config].
 	MaxBody  int64
 	PlanTime time.Duration
-	// Prune lets the rules vote on requests that fit.
+	// Prune lets the rules vote on requests that fit, too.
 	Prune bool
-	// Remember keeps what passes as sessions of the store, whatever the configuration says.
+	// Remember stores conversations as sessions, whatever the configuration says.
 	Remember bool
-	// Secret knows the secrets of AWS by access key; see [Secrets]. They are used for requests
-	// that were sent to a name of this machine, by no page of somebody else.
+	// Secret returns the secret of an AWS access key; see [Secrets]. It is used for requests that
+	// were sent to a name of this machine, and not by a foreign page.
 	Secret func(accessKey string) (secret string, ok bool)
 	// OnlyUpstreams and Dialing are those of [proxy.Config].
 	OnlyUpstreams bool
 	Dialing       func(address string)
-	// Base sends requests to the upstreams. Nil: the proxy's own.
+	// Base sends requests to the upstreams. Nil means the proxy's own transport.
 	Base http.RoundTripper
-	// Tokens are what clients must send, one of them: see [Server.SetTokens]. One that is
-	// written NAME:SECRET opens what belongs to the scope NAME, and nothing else; *:SECRET shows
-	// the requests of all.
+	// Tokens are the valid tokens: see [Server.SetTokens]. A token NAME:SECRET gives access to
+	// the scope NAME only; *:SECRET can read the requests of all scopes.
 	Tokens []string
-	// HeaderTime is how long the headers of a request may take, BodyTime how long nothing
-	// may come of its body. Zero: a minute.
+	// HeaderTime limits the headers of a request, BodyTime how long its body may send nothing.
+	// Zero means a minute.
 	HeaderTime, BodyTime time.Duration
-	// OverHTTP refuses WebSockets on which histories would be sent, which nobody can repair there, with
-	// a status (426) at which clients send them as requests.
+	// OverHTTP rejects WebSockets for histories, which cannot be repaired there, with status 426.
+	// Clients then send requests over HTTP.
 	OverHTTP bool
-	// Hosts are names beside those of this machine by which /pare/ may be reached.
+	// Hosts are additional names of this machine for /pare/.
 	Hosts []string
 }
 
-// Settings is a configuration that was read, and the policy that it makes.
+// Settings are a configuration and its policy.
 type Settings struct {
 	Config *config.Config
 	Policy *pare.Policy // of the proxy
 
-	getenv func(string) string // knows the keys of models that write summaries; nil: there are none
+	getenv func(string) string // returns the keys of summarizer endpoints; nil: none
 }
 
-// Compactor makes the summaries of sessions: as the configuration says, or of lines that are
-// copied out, without asking a model, and remembered there.
+// Compactor returns the compactor for sessions: the configured one, or one that extracts lines
+// without a model and stores its summaries in there.
 func (s *Settings) Compactor(there pare.Memory) *pare.Compactor {
 	if s.Policy != nil && s.Policy.Compact != nil {
 		return s.Policy.Compact
@@ -90,14 +88,15 @@ func (s *Settings) Compactor(there pare.Memory) *pare.Compactor {
 	return &pare.Compactor{Inside: true, Summarize: summary.Extract(summary.ExtractOptions{}), Memory: there}
 }
 
-// shareSummaries lets all replicas that share a store send the same summaries, before the settings are used.
+// useSharedMemory modifies the settings, so that all replicas that share a store send the same
+// summaries.
 func (s *Settings) useSharedMemory(st *store.Store) {
 	if st != nil && s.Policy != nil && s.Policy.Compact != nil && s.Policy.Compact.Memory == nil {
 		s.Policy.Compact.Memory = st.Memory()
 	}
 }
 
-// A Server is the proxy and everything beside it. Many goroutines may use it.
+// A Server is the proxy with its local pages and APIs.
 type Server struct {
 	options Options
 	proxy   *proxy.Handler
@@ -105,10 +104,10 @@ type Server struct {
 	guard   hostGuard
 	gate    gate
 
-	receipts *receiptWriter      // nil: receipts are only remembered
-	learned  *learnedSync        // nil: what is learned of conversations ends with the process
-	memory   *conversationWriter // nil: conversations are not remembered, whatever anybody says
-	// sessions serves those of the store, by the policy of the moment.
+	receipts *receiptWriter      // nil: receipts are only kept in memory
+	learned  *learnedSync        // nil: learned values end with the process
+	memory   *conversationWriter // nil: conversations are not stored
+	// sessions serves the sessions of the store with the current policy.
 	sessions atomic.Pointer[http.Handler]
 
 	watches *scopeWatches
@@ -116,11 +115,11 @@ type Server struct {
 	calls   *calls
 	closed  chan struct{}
 	probe   storeProbe
-	// tunnels are requests that may become one: the HTTP server does not wait for these.
+	// tunnels counts requests that may become a tunnel: the HTTP server does not wait for them.
 	tunnels sync.WaitGroup
 }
 
-// New puts a server together.
+// New returns a server.
 func New(o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -174,8 +173,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// quiet takes what net/http has to say about connections. What it quotes has come over one of
-// them, such as what an upstream sends unasked: it may be words of a conversation, or a key.
+// A connectionLog logs messages of net/http about connections. It removes quotations, because
+// they may contain text of a conversation or a key.
 type connectionLog struct{ log *slog.Logger }
 
 func (q connectionLog) Write(line []byte) (int, error) {
@@ -184,7 +183,7 @@ func (q connectionLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Set takes over another configuration, for requests from now on.
+// Set replaces the configuration for new requests.
 func (s *Server) Set(to *Settings) {
 	to.useSharedMemory(s.options.Store)
 	s.calls.settings.Store(to)
@@ -194,7 +193,7 @@ func (s *Server) Set(to *Settings) {
 	s.serveSessions(to)
 }
 
-// serveSessions serves the sessions of the store by a policy.
+// serveSessions replaces the handler of sessions.
 func (s *Server) serveSessions(to *Settings) {
 	if s.options.Store != nil {
 		h := storehttp.Handler(s.options.Store, storehttp.Options{Scope: s.gate.scope, Policy: to.Policy, Compactor: to.Compactor(s.options.Store.Memory()), CompactAbove: s.options.CompactAbove, MaxBody: s.options.MaxBody, Log: s.options.Log})
@@ -202,7 +201,7 @@ func (s *Server) serveSessions(to *Settings) {
 	}
 }
 
-// setStop says how far conversations may go.
+// setStop sets the limits of conversations.
 func (s *Server) setStop(to *Settings) {
 	all := to.Config.Stop.Limits()
 	proxyx.SetStop(s.proxy, func(f *fullness.Outlook) string {

@@ -43,19 +43,19 @@ type sequenced struct {
 const (
 	maxRecords = 1000 // requests
 	maxChanges = 1000 // changes of one request
-	// receiptText is how many bytes of ids, places and reasons they have at most.
+	// maxReceiptText is the largest total size of ids, paths and reasons.
 	maxReceiptText = 256 << 10
-	listenerBuffer = 256 // records that a listener may be late
+	listenerBuffer = 256 // records that a listener may lag behind
 )
 
-// NewWatch returns a watch that has seen nothing.
+// NewWatch returns an empty watch.
 func NewWatch() *Watch {
 	return &Watch{
 		listeners: make(map[chan *proxy.Record]bool), totals: newTotals(), since: time.Now(), running: make(map[string]sequenced),
 	}
 }
 
-// shortened is a record that takes a bounded room.
+// boundedRecord returns a record of bounded size, because a client chooses the length of its ids.
 func boundedRecord(r *proxy.Record) *proxy.Record {
 	n, room := min(len(r.Changes), maxChanges), maxReceiptText
 	for i := range r.Changes[:n] {
@@ -76,7 +76,7 @@ func boundedRecord(r *proxy.Record) *proxy.Record {
 	return &short
 }
 
-// Add takes a record.
+// Add adds a record.
 func (w *Watch) Add(r *proxy.Record) {
 	r = boundedRecord(r)
 	w.mu.Lock()
@@ -97,7 +97,7 @@ func (w *Watch) Add(r *proxy.Record) {
 	}
 }
 
-// remembered counts a request that was kept in the store, or could not be.
+// remembered counts a request that was stored, or could not be.
 func (w *Watch) remembered(kept bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -109,7 +109,7 @@ func (w *Watch) remembered(kept bool) {
 	}
 }
 
-// Last returns the last n records, the newest first.
+// Last returns the last n records, newest first.
 func (w *Watch) Last(n int) []*proxy.Record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,10 +121,10 @@ func (w *Watch) Last(n int) []*proxy.Record {
 	return all
 }
 
-// ago is the record that so many others have come after.
+// nthLast returns the record that n others follow.
 func (w *Watch) nthLast(n int) sequenced { return w.last[(w.next-1-n+2*len(w.last))%len(w.last)] }
 
-// Find returns the record of an id, if it is remembered.
+// Find returns the record with an id, if it is still held.
 func (w *Watch) Find(id string) (*proxy.Record, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,8 +138,7 @@ func (w *Watch) Find(id string) (*proxy.Record, bool) {
 	return nil, false
 }
 
-// Note takes the record of a call that changed what it was given. It is found, and neither
-// listed nor counted.
+// Note adds the record of a call. It can be found, but it is not listed and not counted.
 func (w *Watch) Note(r *proxy.Record) {
 	r = boundedRecord(r)
 	w.mu.Lock()
@@ -152,8 +151,8 @@ func (w *Watch) Note(r *proxy.Record) {
 	w.called = (w.called + 1) % maxRecords
 }
 
-// Listen returns a channel that gets every record from now on, as far as it is read in
-// time, and a function that ends it.
+// Listen returns a channel that receives new records, and a function that ends it. Records are
+// dropped for a listener that lags behind.
 func (w *Watch) Listen() (<-chan *proxy.Record, func()) {
 	c := make(chan *proxy.Record, listenerBuffer)
 	w.mu.Lock()
@@ -166,7 +165,7 @@ func (w *Watch) Listen() (<-chan *proxy.Record, func()) {
 	}
 }
 
-// requests lists the last ones, the newest first, and the totals.
+// requests writes the last records, newest first, and the totals.
 func (s *Server) requests(w http.ResponseWriter, r *http.Request) {
 	n := maxRecords
 	if v := r.URL.Query().Get("limit"); v != "" {
@@ -180,7 +179,7 @@ func (s *Server) requests(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"requests": seen.Last(n), "totals": seen.Totals()})
 }
 
-// events sends every record as it happens.
+// events streams records as server-sent events.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	records, end := s.watchFor(r).Listen()
 	defer end()
