@@ -112,18 +112,19 @@ type (
 	FaultError = planner.FaultError
 )
 
-// Compile checks that rules can run together, and orders them. The error is a *PipelineError if a name is
-// missing or used twice, rules exclude each other, or After and Before form a circle.
+// Compile checks that rules can run together, and orders them. The error is a *PipelineError if a
+// name is missing or used twice, rules exclude each other, or After and Before form a circle.
 func Compile(rules ...Rule) (*Pipeline, error) { return planner.Compile(rules...) }
 
-// Orphans returns the calls that no result answers and the results that answer no call, in order. It
-// checks the pairs like the provider, and nothing else. If a call and its result are not next to each
-// other, both are orphans. With open set, calls at the end may still be running and are no orphans.
+// Orphans returns the calls that no result answers and the results that answer no call, in order.
+// It checks the pairs like the provider, and nothing else. If a call and its result are not next to
+// each other, both are orphans. With open set, calls at the end may still be running and are no
+// orphans.
 func Orphans(r *wire.Request, open bool) []Orphan { return planner.Orphans(r, open) }
 
-// DropOrphans removes the orphans of r, and nothing else. It returns the new body, the removed orphans
-// and an event about them. If there are no orphans, it returns the body of r itself. Most callers should
-// use [Fix], which keeps the content.
+// DropOrphans removes the orphans of r, and nothing else. It returns the new body, the removed
+// orphans and an event about them. If there are no orphans, it returns the body of r itself. Most
+// callers should use [Fix], which keeps the content.
 func DropOrphans(r *wire.Request) (body []byte, removed []Orphan, event Event, err error) {
 	return planner.DropOrphans(r)
 }

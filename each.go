@@ -22,15 +22,15 @@ type Exchange struct {
 	exchange transcript.Exchange
 }
 
-// Argument returns an argument as text: the content of a string, and the JSON of any other value. It
-// returns "" if there is no argument of that name.
+// Argument returns an argument as text: the content of a string, and the JSON of any other value.
+// It returns "" if there is no argument of that name.
 func (x Exchange) Argument(name string) string {
 	text, _ := jsonspan.FindText(x.Arguments, name)
 	return text
 }
 
-// A Vote is the opinion of a rule on an exchange. The zero value is no opinion. Protect wins over Drop,
-// and Drop wins over Replace.
+// A Vote is the opinion of a rule on an exchange. The zero value is no opinion. Protect wins over
+// Drop, and Drop wins over Replace.
 type Vote struct {
 	Protect bool   // keep every byte of the exchange, whatever other rules vote for
 	Drop    bool   // remove the call and its result
@@ -45,9 +45,9 @@ type Vote struct {
 //	})
 //
 // The function sees every complete exchange, oldest first. It does not see calls that may still be
-// running, or calls of tools that the provider runs. A result that quotes the user, such as a refused
-// permission, is neither dropped nor replaced. A result in several parts is not replaced. The function
-// must be safe for concurrent use.
+// running, or calls of tools that the provider runs. A result that quotes the user, such as a
+// refused permission, is neither dropped nor replaced. A result in several parts is not replaced.
+// The function must be safe for concurrent use.
 //
 // A rule that compares exchanges, or looks at other parts of a history, needs a [Rule] with its own
 // Prepare.

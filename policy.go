@@ -10,13 +10,13 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Policy describes how requests are planned: repair, rules, a window, a compaction and an archive.
-// The zero value only repairs. A policy must not be modified while it is in use.
+// A Policy describes how requests are planned: repair, rules, a window, a compaction and an
+// archive. The zero value only repairs. A policy must not be modified while it is in use.
 //
-// With Rules alone, the rules vote on every request. With a Window, they vote only on requests that do
-// not fit, so that the other requests keep their bytes and the provider's cache. With a Compactor, a
-// summary replaces the content that the window drops or, without a window, everything before the cut
-// that the compactor finds.
+// With Rules alone, the rules vote on every request. With a Window, they vote only on requests that
+// do not fit, so that the other requests keep their bytes and the provider's cache. With a
+// Compactor, a summary replaces the content that the window drops or, without a window, everything
+// before the cut that the compactor finds.
 type Policy struct {
 	// Off leaves every request as it is.
 	Off bool
@@ -30,11 +30,11 @@ type Policy struct {
 	SkipFailedRules bool
 	// Window limits the size of a request. Rules replace the rules of the window. Nil: no limit.
 	Window *Window
-	// Compact summarizes dropped content. The policy's Repair, Check, Sink and counter replace those of
-	// the compactor. Nil: no summaries.
+	// Compact summarizes dropped content. The policy's Repair, Check, Sink and counter replace those
+	// of the compactor. Nil: no summaries.
 	Compact *Compactor
-	// SummarizeLater writes missing summaries of a window in the background, for later requests. A line
-	// takes the place of a missing summary. It is for summarizers that call a model.
+	// SummarizeLater writes missing summaries of a window in the background, for later requests. A
+	// line takes the place of a missing summary. It is for summarizers that call a model.
 	SummarizeLater bool
 	// Archive receives everything that a plan removes, before Plan returns, and placeholders name its
 	// items. If it fails, there is no plan. Nil: nothing is archived.
@@ -69,18 +69,19 @@ type ProviderEdits struct {
 	ClearResults bool
 }
 
-// An ArchiveWriter stores content that is removed from histories. It must be safe for concurrent use.
+// An ArchiveWriter stores content that is removed from histories. It must be safe for concurrent
+// use.
 type ArchiveWriter interface {
 	Put(context.Context, ...archive.Item) error
 }
 
-// Plan plans a request: it repairs the request, lets the rules vote, makes it fit the window, summarizes
-// and archives the removed content, and checks the result. A request that continues a conversation on
-// the server has only new messages and is only repaired.
+// Plan plans a request: it repairs the request, lets the rules vote, makes it fit the window,
+// summarizes and archives the removed content, and checks the result. A request that continues a
+// conversation on the server has only new messages and is only repaired.
 //
-// The error is a *WindowTooSmall if the content that must stay does not fit, a *CompactionError if the
-// summary of a policy without a window fails, an *UnknownModelError if the window of the model is not
-// known, a *FaultError if a part of the policy fails, and the error of ctx after its end.
+// The error is a *WindowTooSmall if the content that must stay does not fit, a *CompactionError if
+// the summary of a policy without a window fails, an *UnknownModelError if the window of the model
+// is not known, a *FaultError if a part of the policy fails, and the error of ctx after its end.
 func (p *Policy) Plan(ctx context.Context, r *wire.Request) (plan *Plan, err error) {
 	if p.Off {
 		return planner.Unchanged(r), nil
@@ -181,10 +182,10 @@ func Fix(body []byte) ([]byte, *Plan, error) {
 	return planBody(context.Background(), body, &Policy{})
 }
 
-// Fit repairs a request body and makes it fit a number of tokens. If limit is zero, it is the room that
-// the window of the model leaves besides the reply. Tokens are estimated for the model that the body
-// names. The error is a *[WindowTooSmall] if the content that must stay does not fit, and an
-// *[UnknownModelError] if limit is zero and the model is unknown; otherwise it is that of [Fix].
+// Fit repairs a request body and makes it fit a number of tokens. If limit is zero, it is the room
+// that the window of the model leaves besides the reply. Tokens are estimated for the model that
+// the body names. The error is a *[WindowTooSmall] if the content that must stay does not fit, and
+// an *[UnknownModelError] if limit is zero and the model is unknown; otherwise it is that of [Fix].
 func Fit(ctx context.Context, body []byte, limit int) ([]byte, *Plan, error) {
 	window := &Window{Tokens: limit, ModelTokens: limit == 0}
 	return planBody(ctx, body, &Policy{Window: window})

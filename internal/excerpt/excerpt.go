@@ -32,10 +32,11 @@ const (
 	longLine        = 300 // bytes to keep of a line in between
 )
 
-// Of returns a shortened text. It keeps the beginning and the end, as whole lines if possible, and the
-// most important lines in between: lines about failures, then changed lines of a diff or, for an
-// outline, declarations. A marker replaces each gap. The first one gives the size of everything that is
-// left out, and the handle of the full text. The result depends only on the excerpt and the text.
+// Of returns a shortened text. It keeps the beginning and the end, as whole lines if possible, and
+// the most important lines in between: lines about failures, then changed lines of a diff or, for
+// an outline, declarations. A marker replaces each gap. The first one gives the size of everything
+// that is left out, and the handle of the full text. The result depends only on the excerpt and the
+// text.
 func (e Excerpt) Of(text string) string {
 	head, from := cutPoints(text, e.Head, e.Tail)
 	room := e.Most - MarkerRoom - head - (len(text) - from)
@@ -136,8 +137,8 @@ func (e Excerpt) omittedNames(text string, head, from int, kept []line, room int
 	return names.Digest(names.Frequent(count), len(count), room)
 }
 
-// cutPoints returns the end of the beginning and the start of the end of a text. They are between lines
-// if that makes each part shorter by less than half.
+// cutPoints returns the end of the beginning and the start of the end of a text. They are between
+// lines if that makes each part shorter by less than half.
 func cutPoints(text string, head, tail int) (end, start int) {
 	for head > 0 && !utf8.RuneStart(text[head]) {
 		head--
@@ -172,7 +173,8 @@ const (
 	lineRanks
 )
 
-// importantLines returns the most important lines that have room, each with a marker before it, in order.
+// importantLines returns the most important lines that have room, each with a marker before it, in
+// order.
 func (e Excerpt) importantLines(text string, room int) (kept []line) {
 	if room <= shortMarkerRoom {
 		return nil
@@ -241,8 +243,8 @@ func reportsFailure(l string) bool {
 	return false
 }
 
-// isDeclaration reports whether a line of a file looks like a declaration: it begins with a letter at the
-// left margin, after its line number if it has one, and is no import.
+// isDeclaration reports whether a line of a file looks like a declaration: it begins with a letter
+// at the left margin, after its line number if it has one, and is no import.
 func isDeclaration(l string) bool {
 	if bare := strings.TrimLeft(l, " "); bare != "" && bare[0] >= '0' && bare[0] <= '9' {
 		if digits := strings.TrimLeft(bare, "0123456789"); len(digits) > 0 {

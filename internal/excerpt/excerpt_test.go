@@ -50,8 +50,8 @@ func TestExcerptOfDiffAndFile(t *testing.T) {
 	}
 }
 
-// TestExcerptFits: whatever a text consists of, what is made of it is UTF-8, within its bound, and the
-// same each time.
+// TestExcerptFits: whatever a text consists of, what is made of it is UTF-8, within its bound, and
+// the same each time.
 func TestExcerptFits(t *testing.T) {
 	pieces := []string{"error: x\n", "\n", "日本語", strings.Repeat("x", 700), "+ a\n", "@@ -1 +1 @@\n", "plain words\n", "a_name_", "\xc3\xa9", "FAIL", "👩‍👧", "\r\n", "func F() {\n"}
 	rnd := rand.New(rand.NewPCG(1, 2))

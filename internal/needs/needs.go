@@ -1,6 +1,6 @@
 // Package needs spreads marks over the atoms of a history: protection spreads to everything that a
-// protected atom needs, and a drop spreads to everything that needs a dropped atom. A Graph is safe for
-// use by several goroutines.
+// protected atom needs, and a drop spreads to everything that needs a dropped atom. A Graph is safe
+// for use by several goroutines.
 package needs
 
 import "github.com/pare-llm/pare/transcript"
@@ -11,8 +11,8 @@ type Graph struct {
 	dependents [][]transcript.AtomID // by atom: the atoms that need it
 }
 
-// New returns the graph of a history, with its own needs and the needs that rules demand: the first atom
-// of each pair needs the second.
+// New returns the graph of a history, with its own needs and the needs that rules demand: the first
+// atom of each pair needs the second.
 func New(t *transcript.Transcript, demands [][2]transcript.AtomID) *Graph {
 	atoms := t.Atoms()
 	if !t.HasNeeds() && len(demands) == 0 {
@@ -49,16 +49,16 @@ func (g *Graph) Dependents(a transcript.AtomID) []transcript.AtomID {
 	return g.dependents[a]
 }
 
-// Protect spreads a mark from some atoms to everything that they need. It calls mark with an atom and the
-// atom that needs it; mark reports whether the atom was unmarked.
+// Protect spreads a mark from some atoms to everything that they need. It calls mark with an atom
+// and the atom that needs it; mark reports whether the atom was unmarked.
 func (g *Graph) Protect(from []transcript.AtomID, mark func(a, via transcript.AtomID) bool) {
 	if g != nil {
 		spread(g.needs, from, mark)
 	}
 }
 
-// Drop spreads a mark from some atoms to everything that needs them. It calls mark with an atom and the
-// atom that it needs; mark reports whether the atom was unmarked.
+// Drop spreads a mark from some atoms to everything that needs them. It calls mark with an atom and
+// the atom that it needs; mark reports whether the atom was unmarked.
 func (g *Graph) Drop(from []transcript.AtomID, mark func(a, via transcript.AtomID) bool) {
 	if g != nil {
 		spread(g.dependents, from, mark)

@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/transcript"
 )
 
-// A Ballot collects the votes of one rule. It must only be used by the goroutine that runs the rule's
-// [Process], until that returns.
+// A Ballot collects the votes of one rule. It must only be used by the goroutine that runs the
+// rule's [Process], until that returns.
 type Ballot struct {
 	rule    string
 	t       *transcript.Transcript
@@ -36,9 +36,9 @@ func (b *Ballot) Protect(a transcript.AtomID, format string, args ...any) {
 	}
 }
 
-// Edit votes to replace the content of a block by a text. If several rules edit a block, the shortest
-// text wins. Blocks that cannot be edited stay as they are. A text that is not valid UTF-8 makes the
-// rule fail with a FaultError.
+// Edit votes to replace the content of a block by a text. If several rules edit a block, the
+// shortest text wins. Blocks that cannot be edited stay as they are. A text that is not valid UTF-8
+// makes the rule fail with a FaultError.
 func (b *Ballot) Edit(id transcript.BlockID, text string, format string, args ...any) {
 	if id < 0 || int(id) >= len(b.t.Blocks()) || !b.valid(b.t.AtomOf(id)) {
 		return
@@ -58,7 +58,8 @@ func (b *Ballot) Handle(id transcript.BlockID) string {
 	return archive.ID(b.t.Bytes(b.t.Block(id).Span))
 }
 
-// formatReason formats the reason of a vote. Most reasons are plain texts, which need no formatting.
+// formatReason formats the reason of a vote. Most reasons are plain texts, which need no
+// formatting.
 func formatReason(format string, args []any) string {
 	if len(args) == 1 && format == "%s" {
 		if text, ok := args[0].(string); ok {
@@ -81,7 +82,8 @@ func (b *Ballot) Needs(x, y transcript.AtomID) {
 	}
 }
 
-// Dropped reports whether a rule that runs before this one, by After or Before, voted to drop an atom.
+// Dropped reports whether a rule that runs before this one, by After or Before, voted to drop an
+// atom.
 func (b *Ballot) Dropped(a transcript.AtomID) bool {
 	return b.valid(a) && b.dropped[a]
 }
@@ -90,8 +92,8 @@ func (b *Ballot) Dropped(a transcript.AtomID) bool {
 // [WithReplay] can ask.
 func IsCut(b *Ballot, id transcript.BlockID) bool { return b.isCut != nil && b.isCut(id) }
 
-// valid reports whether the transcript has an atom. It panics after the poll, because the vote would
-// be lost.
+// valid reports whether the transcript has an atom. It panics after the poll, because the vote
+// would be lost.
 func (b *Ballot) valid(a transcript.AtomID) bool {
 	if b.closed {
 		panic("pare: rule " + b.rule + " votes after its Process has returned")

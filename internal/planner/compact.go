@@ -19,14 +19,14 @@ import (
 // CompactOptions controls how a summary replaces the head of a history.
 type CompactOptions struct {
 	Options
-	// FoldTask removes the task with the head. Otherwise the first message in which the user speaks stays,
-	// before the summary.
+	// FoldTask removes the task with the head. Otherwise the first message in which the user speaks
+	// stays, before the summary.
 	FoldTask bool
-	// MinConserved is the share of the bytes of all messages that must be accounted for: retained, in the
-	// summary, or among Items and the result of Plan.Archive. Zero: any share.
+	// MinConserved is the share of the bytes of all messages that must be accounted for: retained, in
+	// the summary, or among Items and the result of Plan.Archive. Zero: any share.
 	MinConserved float64
-	// Archived states that the caller archives the result of Plan.Archive, so that its bytes are accounted
-	// for.
+	// Archived states that the caller archives the result of Plan.Archive, so that its bytes are
+	// accounted for.
 	Archived bool
 	// Items were archived by the summarizer.
 	Items []archive.Item
@@ -83,28 +83,29 @@ func newCompactionError(reason string, format string, args ...any) error {
 type Removed struct {
 	Request *wire.Request
 	Blocks  []transcript.BlockID // in order, with gaps
-	// Level is 2 or more if the content consists of summaries: each text is a summary, the oldest first, and
-	// one summary will replace all of them. Otherwise the content is a part of the conversation.
+	// Level is 2 or more if the content consists of summaries: each text is a summary, the oldest
+	// first, and one summary will replace all of them. Otherwise the content is a part of the
+	// conversation.
 	Level int
-	// Prior has the summaries of earlier content, or "". They stay before the new summary, which need not
-	// repeat them.
+	// Prior has the summaries of earlier content, or "". They stay before the new summary, which need
+	// not repeat them.
 	Prior string
-	// MaxTokens is the limit of the summary; text after it is cut. Zero: the summary must be smaller than
-	// the content.
+	// MaxTokens is the limit of the summary; text after it is cut. Zero: the summary must be smaller
+	// than the content.
 	MaxTokens int
 	// Counter counts the tokens of the request. It may be nil.
 	Counter wire.Counter
 
-	// Compacted is the text of the provider's own compaction before the content, or "" if there is none or
-	// it cannot be read.
+	// Compacted is the text of the provider's own compaction before the content, or "" if there is
+	// none or it cannot be read.
 	Compacted string
 
 	insertBefore int // the message before which the summary belongs
 	summaries    []summaryBlock
 }
 
-// A summaryBlock is a block with the summary of an earlier compaction. Where a provider wants roles to
-// alternate, a repair may have joined other texts to the summary.
+// A summaryBlock is a block with the summary of an earlier compaction. Where a provider wants roles
+// to alternate, a repair may have joined other texts to the summary.
 type summaryBlock struct {
 	block        transcript.BlockID
 	kept         string // text before the summary that stays
@@ -123,10 +124,10 @@ func (h *Removed) Text(b transcript.BlockID) string {
 }
 
 // CompactAt replaces everything before a cut by a summary, except for the system's messages and the
-// task. It keeps the summaries of earlier compactions before the new one, unchanged; the new one also
-// stays unchanged when a [Compactor] condenses others. A summary that is blank, is not text, contains
-// calls, is larger than the content that it replaces or does not conserve enough bytes is a
-// *CompactionError.
+// task. It keeps the summaries of earlier compactions before the new one, unchanged; the new one
+// also stays unchanged when a [Compactor] condenses others. A summary that is blank, is not text,
+// contains calls, is larger than the content that it replaces or does not conserve enough bytes is
+// a *CompactionError.
 func CompactAt(r *wire.Request, cut transcript.Cut, summary string, o CompactOptions) (*Plan, error) {
 	if !r.Transcript().HasCut(cut) {
 		return nil, newCompactionError(reasonNoCut, "message %d is no cut of this history", cut.Before())
@@ -139,17 +140,19 @@ func CompactAt(r *wire.Request, cut transcript.Cut, summary string, o CompactOpt
 	})
 }
 
-// Offload archives everything before a cut and replaces it by a note with the handle of the archive.
+// Offload archives everything before a cut and replaces it by a note with the handle of the
+// archive.
 func Offload(r *wire.Request, cut transcript.Cut, o CompactOptions) (*Plan, error) {
 	h := removedHead(r, cut, o.FoldTask)
 	return new(Compactor).compactHead(context.Background(), unchangedDraft(r), h, o)
 }
 
-// A nameFunc returns the handle of the content that several summaries replace, or "" if it has none.
+// A nameFunc returns the handle of the content that several summaries replace, or "" if it has
+// none.
 type nameFunc func([]record) string
 
-// A summaryFunc returns the text of all summaries of a history after the removal of h, and the summary
-// of h.
+// A summaryFunc returns the text of all summaries of a history after the removal of h, and the
+// summary of h.
 type summaryFunc func(h Removed, lost loss, name nameFunc) (string, Summary, error)
 
 // compact replaces the head of the draft's result by summaries.
@@ -190,8 +193,8 @@ func (d draft) compact(ctx context.Context, h Removed, o CompactOptions, summari
 	return plan, nil
 }
 
-// checkCompaction returns an error if the result of a draft breaks a promise, or is not smaller than the
-// request before the compaction.
+// checkCompaction returns an error if the result of a draft breaks a promise, or is not smaller
+// than the request before the compaction.
 func checkCompaction(d draft, before *wire.Request, o CompactOptions) error {
 	var unpin Pin
 	if o.FoldTask {
@@ -223,8 +226,8 @@ func newHandles(removed []archive.Item, o CompactOptions) *compactionHandles {
 	return c
 }
 
-// nameRecords returns the handle of the content that several summaries replace, or "" if no summary has a
-// handle. It adds the archive item that the handle names.
+// nameRecords returns the handle of the content that several summaries replace, or "" if no summary
+// has a handle. It adds the archive item that the handle names.
 func (c *compactionHandles) nameRecords(records []record) string {
 	if c.name == nil {
 		handle, items := indexRecords(records)
@@ -338,8 +341,8 @@ func (h *headReader) addMessage(i int) {
 	}
 }
 
-// insertBy moves the place of the summary to message i at the latest, or after it if a part of the message
-// stays.
+// insertBy moves the place of the summary to message i at the latest, or after it if a part of the
+// message stays.
 func (h *headReader) insertBy(i int, isKept bool) {
 	if isKept {
 		i++
@@ -358,8 +361,9 @@ func findSummary(r *wire.Request, b transcript.BlockID) (s summaryBlock, found b
 	return summaryBlock{b, strings.TrimSpace(before), strings.TrimSpace(after), strings.TrimSpace(summary)}, true
 }
 
-// cutSummary splits a text at a summary of Pare. The mark of a summary begins the text, or follows an
-// empty line where a repair has joined other text to it. A mark inside a sentence is a quotation.
+// cutSummary splits a text at a summary of Pare. The mark of a summary begins the text, or follows
+// an empty line where a repair has joined other text to it. A mark inside a sentence is a
+// quotation.
 func cutSummary(text string) (before, summary, after string, found bool) {
 	rest, found := strings.CutPrefix(text, wording.SummaryBegin+"\n")
 	if !found {
@@ -390,8 +394,8 @@ func (s *Summary) check() error {
 	return nil
 }
 
-// isVisible reports whether a character is visible, unlike marks without a width. A zero byte counts, so
-// that it is reported as text that is not valid.
+// isVisible reports whether a character is visible, unlike marks without a width. A zero byte
+// counts, so that it is reported as text that is not valid.
 func isVisible(r rune) bool { return unicode.IsGraphic(r) && !unicode.IsSpace(r) || r == 0 }
 
 // callKeys are strings of calls and results in the JSON of the dialects.
@@ -408,8 +412,8 @@ func containsCalls(text string) bool {
 	return isJSON && slices.ContainsFunc(callKeys, func(key string) bool { return strings.Contains(text, key) })
 }
 
-// settleHead returns the settlement that drops the head of a history. It edits the blocks that contain
-// more than an earlier summary.
+// settleHead returns the settlement that drops the head of a history. It edits the blocks that
+// contain more than an earlier summary.
 func settleHead(t *transcript.Transcript, h Removed) settlement {
 	s := settlement{decisions: keepAll(t)}
 	decide := func(b transcript.BlockID, action wire.Action) Reason {
@@ -445,8 +449,8 @@ func checkSmaller(before, after *wire.Request, o Options) error {
 	return nil
 }
 
-// conserve accounts for every message of the input. The error is a *CompactionError if an item of the
-// summarizer has a wrong name, or too few bytes are accounted for.
+// conserve accounts for every message of the input. The error is a *CompactionError if an item of
+// the summarizer has a wrong name, or too few bytes are accounted for.
 func conserve(input *wire.Request, removed []archive.Item, summaryBytes int, items []archive.Item, o CompactOptions) (Conservation, error) {
 	c := Conservation{Summary: summaryBytes}
 	for _, m := range input.Transcript().Messages() {

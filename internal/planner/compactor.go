@@ -17,22 +17,22 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Summarizer writes a summary of content that is removed from a history. It must not modify or retain its
-// input, and must be safe for concurrent use. Package summary has two.
+// A Summarizer writes a summary of content that is removed from a history. It must not modify or
+// retain its input, and must be safe for concurrent use. Package summary has two.
 type Summarizer func(context.Context, Removed) (Summary, error)
 
 // A Summary is the result of a summarizer.
 type Summary struct {
 	Text string
-	// Pinned states that a person wrote the summary. It stays unchanged, whatever its length, and is never
-	// condensed.
+	// Pinned states that a person wrote the summary. It stays unchanged, whatever its length, and is
+	// never condensed.
 	Pinned bool
 	// Items are the items that the summarizer has archived.
 	Items []archive.Item
 }
 
-// A Compactor compacts histories with a summarizer. Concurrent compactions of the same content share one
-// call of the summarizer. The fields must not be modified while it is in use.
+// A Compactor compacts histories with a summarizer. Concurrent compactions of the same content
+// share one call of the summarizer. The fields must not be modified while it is in use.
 type Compactor struct {
 	// Summarize writes the summaries. Nil: removed content is archived, and a note names it.
 	Summarize Summarizer
@@ -42,8 +42,8 @@ type Compactor struct {
 	Inside bool
 	// Above is the number of tokens up to which histories are left alone.
 	Above int
-	// MaxTokens limits the tokens of all summaries of a history together. Above it, the oldest summaries
-	// are condensed into one; see [Removed.Level]. Zero: 2,000.
+	// MaxTokens limits the tokens of all summaries of a history together. Above it, the oldest
+	// summaries are condensed into one; see [Removed.Level]. Zero: 2,000.
 	MaxTokens int
 	// Timeout limits a call of the summarizer. Zero: two minutes.
 	Timeout time.Duration
@@ -163,8 +163,8 @@ func (c *Compactor) compact(ctx context.Context, d draft, o CompactOptions) (pla
 // archivedNote is the note that replaces content without a summarizer.
 const archivedNote = "What stood here is archived. It was not summarized."
 
-// compactHead replaces the head of a history by a summary or, without a summarizer, by a note with the
-// handle of the archived content.
+// compactHead replaces the head of a history by a summary or, without a summarizer, by a note with
+// the handle of the archived content.
 func (c *Compactor) compactHead(ctx context.Context, d draft, h Removed, o CompactOptions) (*Plan, error) {
 	o.Archived = o.Archived || c.Summarize == nil
 	v := c.levels(ctx, h.Request, o.Options)
@@ -207,8 +207,8 @@ func (d draft) skipCompaction(o Options, format string, args ...any) *Plan {
 	return p
 }
 
-// summary calls the summarizer, or waits for a running call with the same content. It returns an error
-// without a call while the summarizer is left out because it keeps failing.
+// summary calls the summarizer, or waits for a running call with the same content. It returns an
+// error without a call while the summarizer is left out because it keeps failing.
 func (c *Compactor) summary(ctx context.Context, h Removed) (Summary, error) {
 	key := h.key()
 	call, err := c.join(ctx, key, h)
@@ -224,8 +224,8 @@ func (c *Compactor) summary(ctx context.Context, h Removed) (Summary, error) {
 	}
 }
 
-// join returns the running call of the summarizer for a key, or starts one. The call outlives the caller
-// that started it as long as another caller waits.
+// join returns the running call of the summarizer for a key, or starts one. The call outlives the
+// caller that started it as long as another caller waits.
 func (c *Compactor) join(ctx context.Context, key runKey, h Removed) (*summarizerCall, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -260,8 +260,8 @@ func (c *Compactor) leave(key runKey, call *summarizerCall) {
 	}
 }
 
-// checkAvailable returns an error if the summarizer must not be called for a batch, because it has failed
-// too often. A batch that it refuses counts as left out, once.
+// checkAvailable returns an error if the summarizer must not be called for a batch, because it has
+// failed too often. A batch that it refuses counts as left out, once.
 func (c *Compactor) checkAvailable(batch runKey) error {
 	if err := c.failures.Start(breaker.Job(batch)); err != nil {
 		return &CompactionError{reasonLeftOut, fmt.Errorf("the summarizer is %w", err)}
@@ -269,8 +269,8 @@ func (c *Compactor) checkAvailable(batch runKey) error {
 	return nil
 }
 
-// run calls the summarizer and sets the result of the call. It does not wait for a summarizer that ignores
-// the end of its context.
+// run calls the summarizer and sets the result of the call. It does not wait for a summarizer that
+// ignores the end of its context.
 func (c *Compactor) run(ctx context.Context, key runKey, call *summarizerCall, h Removed) {
 	defer call.cancel()
 	call.summary, call.err = c.callSummarizer(ctx, h)
@@ -341,8 +341,8 @@ func (h *Removed) key() runKey {
 	return runKey(sum.Sum(nil))
 }
 
-// fitWithSummaries fits a window and replaces dropped exchanges and turns by summaries. Without room for
-// summaries, it fits the window with a mark.
+// fitWithSummaries fits a window and replaces dropped exchanges and turns by summaries. Without
+// room for summaries, it fits the window with a mark.
 func (c *Compactor) fitWithSummaries(ctx context.Context, p *windowPlanner) (fit, error) {
 	f, err := p.fit(c.maxTokens(), 0)
 	if err != nil {
@@ -363,8 +363,8 @@ func (c *Compactor) fitWithSummaries(ctx context.Context, p *windowPlanner) (fit
 	return f, nil
 }
 
-// withSummaries returns a fit with summaries of the lost content. If there is no room for them, or the
-// result would not fit, it returns the fit with a mark.
+// withSummaries returns a fit with summaries of the lost content. If there is no room for them, or
+// the result would not fit, it returns the fit with a mark.
 func (c *Compactor) withSummaries(ctx context.Context, p *windowPlanner, f fit, lost [][]transcript.BlockID) fit {
 	addEvent := func(e Event) { f.events = append(f.events, e) }
 	failed := func(err error) {
@@ -395,8 +395,8 @@ func (c *Compactor) withSummaries(ctx context.Context, p *windowPlanner, f fit, 
 	return fit{search: f.search, attempt: a, indexes: summaries.indexes, events: f.events}
 }
 
-// attemptSummaries carries out the current state of a search with summaries. It returns an error if the
-// result does not fit or is not sound.
+// attemptSummaries carries out the current state of a search with summaries. It returns an error if
+// the result does not fit or is not sound.
 func (p *windowPlanner) attemptSummaries(s *windowSearch, w writtenSummaries) (attempt, error) {
 	a, err := p.attempt(s, summaryInsertion(w.before, w.text))
 	if err != nil {
@@ -417,8 +417,8 @@ func (p *windowPlanner) attemptSummaries(s *windowSearch, w writtenSummaries) (a
 // summarizerPart names the summarizer in a FaultError.
 const summarizerPart = "summarizer"
 
-// withSummarizerFault returns faults with err if the summarizer caused it, unless the faults already
-// name the summarizer.
+// withSummarizerFault returns faults with err if the summarizer caused it, unless the faults
+// already name the summarizer.
 func withSummarizerFault(faults []*FaultError, err error) []*FaultError {
 	var failure *CompactionError
 	if !errors.As(err, &failure) {
@@ -469,8 +469,8 @@ func (c *Compactor) load(key runKey) (string, bool) {
 	return text, found
 }
 
-// maxTexts is how many summaries a Compactor remembers; then it forgets all of them. They can be written
-// again.
+// maxTexts is how many summaries a Compactor remembers; then it forgets all of them. They can be
+// written again.
 const maxTexts = 10_000
 
 func (c *Compactor) keepText(key runKey, text string) {

@@ -129,8 +129,8 @@ func (d draft) rewrite(s settlement, insert *insertion, o Options) (Step, error)
 	return step, nil
 }
 
-// rewriteBlocks returns a step that drops and edits blocks. The step has neither decisions nor their
-// receipts.
+// rewriteBlocks returns a step that drops and edits blocks. The step has neither decisions nor
+// their receipts.
 func (d draft) rewriteBlocks(drops []transcript.BlockID, edits []wire.BlockEdit, insert *insertion, o Options) (Step, error) {
 	step := Step{From: d.result(), To: d.result(), Drops: drops, Edits: edits}
 	if len(drops)+len(edits) == 0 && insert == nil {
@@ -152,9 +152,9 @@ func (d draft) rewriteBlocks(drops []transcript.BlockID, edits []wire.BlockEdit,
 // maxFinishRounds bounds finish, because a repair may change the text that thinking is bound to.
 const maxFinishRounds = 3
 
-// finish adds the step that drops thinking which the steps so far have made invalid, and repairs the
-// new neighbors that removal has created. It does nothing if the result is still repaired, a request
-// without findings that a repair could remove; nil if there is none.
+// finish adds the step that drops thinking which the steps so far have made invalid, and repairs
+// the new neighbors that removal has created. It does nothing if the result is still repaired, a
+// request without findings that a repair could remove; nil if there is none.
 func (d draft) finish(ctx context.Context, repaired *wire.Request, o Options) (draft, error) {
 	step := Step{From: d.result(), To: d.result()}
 	for range maxFinishRounds {

@@ -81,8 +81,9 @@ type CompactionFailed struct {
 	Error string `json:"error"`
 }
 
-// pairsEvent returns the event about the pairs of a request that became another one. Pairs are pruned
-// only if orphans were dropped: a result that moved to its call, and a call that got a stub, remain.
+// pairsEvent returns the event about the pairs of a request that became another one. Pairs are
+// pruned only if orphans were dropped: a result that moved to its call, and a call that got a stub,
+// remain.
 func pairsEvent(before, after *wire.Request, orphans []Orphan) Event {
 	m := PairsChecked{
 		OrphanCount: len(orphans), Orphans: orphans,
@@ -115,9 +116,9 @@ func planMadeEvent(before, after *wire.Request, changes []wire.Change, remaining
 	}}
 }
 
-// withActions returns orphans with the action that changes took on each of them: on its block or on a
-// part of the message around it. Changes of pairs take precedence over others, later ones over earlier
-// ones.
+// withActions returns orphans with the action that changes took on each of them: on its block or on
+// a part of the message around it. Changes of pairs take precedence over others, later ones over
+// earlier ones.
 func withActions(orphans []Orphan, changes []wire.Change) []Orphan {
 	if len(orphans) == 0 {
 		return nil

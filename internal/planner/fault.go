@@ -12,9 +12,10 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A FaultError is the error for a failure of a part that the caller supplied: a rule, counter, stub or
-// sink that panics, a rule that returns an error, a counter that returns impossible counts, an archive
-// that cannot be written. Then there is no plan, except that Policy.SkipFailedRules leaves out rules.
+// A FaultError is the error for a failure of a part that the caller supplied: a rule, counter, stub
+// or sink that panics, a rule that returns an error, a counter that returns impossible counts, an
+// archive that cannot be written. Then there is no plan, except that Policy.SkipFailedRules leaves
+// out rules.
 type FaultError struct {
 	Part  string // "rule no-bash", "counter", "stub", "sink", "archive", …
 	Err   error
@@ -24,8 +25,8 @@ type FaultError struct {
 func (e *FaultError) Error() string { return fmt.Sprintf("%s: %v", e.Part, e.Err) }
 func (e *FaultError) Unwrap() error { return e.Err }
 
-// Blame turns a panic of a part into a panic with a *FaultError that names it. It must be deferred around
-// calls of the caller's code.
+// Blame turns a panic of a part into a panic with a *FaultError that names it. It must be deferred
+// around calls of the caller's code.
 func Blame(part string) {
 	if p := recover(); p != nil {
 		panic(newPanicFault(part, p))
@@ -44,8 +45,8 @@ func newPanicFault(part string, panicked any) *FaultError {
 	}
 }
 
-// CatchFault turns a panic with a *FaultError into an error, and sets plan to nil. It must be deferred.
-// Other panics continue, because they are bugs of this module.
+// CatchFault turns a panic with a *FaultError into an error, and sets plan to nil. It must be
+// deferred. Other panics continue, because they are bugs of this module.
 func CatchFault(plan **Plan, err *error) {
 	switch p := recover().(type) {
 	case nil:

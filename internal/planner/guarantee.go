@@ -20,9 +20,9 @@ func (e *lostText) Error() string {
 // such as the system prompt or the parameters, without a finding in the request that calls for it.
 var errOutside = errors.New("the result would change a part of the request outside of its history; the request is left as it was")
 
-// checkPromises returns a *FaultError if a result breaks a promise that holds for all rules, windows and
-// summaries: it contains the task and the newest words of the user, unless the caller has unpinned
-// them, and nothing outside of the history differs from the repaired request.
+// checkPromises returns a *FaultError if a result breaks a promise that holds for all rules,
+// windows and summaries: it contains the task and the newest words of the user, unless the caller
+// has unpinned them, and nothing outside of the history differs from the repaired request.
 func checkPromises(input, repaired, result *wire.Request, unpin Pin) error {
 	if result == input {
 		return nil
@@ -69,9 +69,10 @@ type personText struct {
 	words string
 }
 
-// personTexts returns the texts of the task and of the person's newest turn. The task is in the first
-// message with a text of the person, before any summary; a history that the provider has compacted has
-// none, because its compaction contains the task. The newest turn is the last such message.
+// personTexts returns the texts of the task and of the person's newest turn. The task is in the
+// first message with a text of the person, before any summary; a history that the provider has
+// compacted has none, because its compaction contains the task. The newest turn is the last such
+// message.
 func personTexts(r *wire.Request) (task, newest []personText) {
 	t := r.Transcript()
 	ms := t.Messages()
@@ -118,8 +119,8 @@ func personTextsOf(r *wire.Request, m *transcript.Message) (before, after []pers
 	return before, after
 }
 
-// containsWords reports whether a text of the user contains words. It begins with the last message or
-// with the first one.
+// containsWords reports whether a text of the user contains words. It begins with the last message
+// or with the first one.
 func containsWords(r *wire.Request, words string, fromEnd bool) bool {
 	t := r.Transcript()
 	ms := t.Messages()
@@ -140,8 +141,9 @@ func containsWords(r *wire.Request, words string, fromEnd bool) bool {
 	return false
 }
 
-// textContainsWords reports whether a text contains words as lines: those of the person in it, or those
-// of a summary. Notes of Pare and quoted results do not count, for short words occur in them by chance.
+// textContainsWords reports whether a text contains words as lines: those of the person in it, or
+// those of a summary. Notes of Pare and quoted results do not count, for short words occur in them
+// by chance.
 func textContainsWords(text, words string) bool {
 	if !strings.Contains(text, words) {
 		return false

@@ -7,8 +7,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestPlanRefusesBrokenPromises: a result without the task or the newest words of the user, or with another system
-// prompt or parameter, is an error, so that no fault of a rule, a window or a summary can remove them unseen.
+// TestPlanRefusesBrokenPromises: a result without the task or the newest words of the user, or with
+// another system prompt or parameter, is an error, so that no fault of a rule, a window or a
+// summary can remove them unseen.
 func TestPlanRefusesBrokenPromises(t *testing.T) {
 	const in = `{"model":"m","system":"law","messages":[{"role":"user","content":"TASK"},{"role":"assistant","content":"a"},{"role":"user","content":"NEWEST"}],"max_tokens":9}`
 	for _, tt := range []struct {

@@ -20,24 +20,26 @@ const minTextTokens = 48
 // unsummarized is the text of a summary that could not be written.
 const unsummarized = "What stood here was not summarized."
 
-// summaryLevels keeps the summaries of a history within a bound, so that the history can be compacted any
-// number of times. A summary of level 1 replaces a part of the conversation. When all summaries would
-// pass the bound, the oldest ones of the lowest level with several summaries are condensed into one of
-// the next level. So the summaries of recent content are detailed, and those of old content are short.
+// summaryLevels keeps the summaries of a history within a bound, so that the history can be
+// compacted any number of times. A summary of level 1 replaces a part of the conversation. When all
+// summaries would pass the bound, the oldest ones of the lowest level with several summaries are
+// condensed into one of the next level. So the summaries of recent content are detailed, and those
+// of old content are short.
 type summaryLevels struct {
 	maxTokens int // of all summaries, with the lines about their losses
 	count     func(text string) int
 	counter   wire.Counter // for summarizers
 	write     func(Removed) (Summary, error)
 	name      nameFunc
-	// mustStay reports whether a summary must not be condensed, in addition to pinned ones. May be nil.
+	// mustStay reports whether a summary must not be condensed, in addition to pinned ones. May be
+	// nil.
 	mustStay func(record) bool
 	// lenient shortens summaries that cannot be condensed. It is for windows, which must fit anyway.
 	lenient bool
 }
 
-// add writes a summary of removed content after the earlier ones, and makes room for it. A summary takes
-// at most half of the remaining room, but may take a quarter of the bound.
+// add writes a summary of removed content after the earlier ones, and makes room for it. A summary
+// takes at most half of the remaining room, but may take a quarter of the bound.
 func (v *summaryLevels) add(h Removed, lost loss) (text string, summary Summary, err error) {
 	records := parseRecords(h.Prior)
 	removedTokens := v.maxSummaryTokens(&h)
@@ -63,8 +65,8 @@ func (v *summaryLevels) add(h Removed, lost loss) (text string, summary Summary,
 	return joinRecords(records), summary, nil
 }
 
-// addUnsummarized adds the record of content that could not be summarized. It returns "" if there is no
-// room.
+// addUnsummarized adds the record of content that could not be summarized. It returns "" if there
+// is no room.
 func (v *summaryLevels) addUnsummarized(prior string, lost loss) string {
 	records := parseRecords(prior)
 	last := len(records) - 1
@@ -95,8 +97,8 @@ func (v *summaryLevels) joinLosses(r record, lost loss) loss {
 	return both
 }
 
-// maxSummaryTokens returns how many tokens a summary of removed blocks may have, so that the history gets
-// smaller: their own tokens, minus those of the marks around a summary.
+// maxSummaryTokens returns how many tokens a summary of removed blocks may have, so that the
+// history gets smaller: their own tokens, minus those of the marks around a summary.
 func (v *summaryLevels) maxSummaryTokens(h *Removed) int {
 	if v.lenient {
 		return v.maxTokens // the window has reserved room
@@ -114,8 +116,8 @@ func (v *summaryLevels) maxSummaryTokens(h *Removed) int {
 	return n - v.count(wording.SummaryBegin) - v.count(wording.SummaryEnd) - frame - 2
 }
 
-// lineTokens returns the tokens of the line about a loss. Four of them are for the size of the text and
-// the line break.
+// lineTokens returns the tokens of the line about a loss. Four of them are for the size of the text
+// and the line break.
 func (v *summaryLevels) lineTokens(l loss) int { return v.count(l.withText("")) + 4 }
 
 // quarter returns the number of tokens that one summary may always have.
@@ -134,8 +136,8 @@ func (v *summaryLevels) freeTokens(records []record) int {
 // stays reports whether a summary must not be condensed.
 func (v *summaryLevels) stays(r record) bool { return r.pinned || v.mustStay != nil && v.mustStay(r) }
 
-// checkRoom returns an error if there cannot be room for a summary, or if it could not be smaller than
-// the content that it replaces. It is called before the summarizer.
+// checkRoom returns an error if there cannot be room for a summary, or if it could not be smaller
+// than the content that it replaces. It is called before the summarizer.
 func (v *summaryLevels) checkRoom(records []record, lost loss, removedTokens int) error {
 	// The longest line about a loss: a summary that fits now must fit later, with any handle.
 	longest := loss{level: 99, turns: 999_999, blocks: 9_999_999, bytes: 99_999_999_999, archive: strings.Repeat("0a", (len(lost.archive)+1)/2)}
@@ -160,8 +162,8 @@ func (v *summaryLevels) checkRoom(records []record, lost loss, removedTokens int
 	return nil
 }
 
-// fit condenses summaries until all of them fit. It does not condense the newest one, but shortens it if
-// nothing else helps.
+// fit condenses summaries until all of them fit. It does not condense the newest one, but shortens
+// it if nothing else helps.
 func (v *summaryLevels) fit(records []record) ([]record, error) {
 	for v.freeTokens(records) < 0 {
 		first, end := v.nextToCondense(records[:len(records)-1])
@@ -193,8 +195,9 @@ func (v *summaryLevels) fit(records []record) ([]record, error) {
 	return records, nil
 }
 
-// nextToCondense returns the range of summaries to condense next: neighbors of the lowest level that has
-// several, or else the first summaries that are worth it. The range is empty if there are none.
+// nextToCondense returns the range of summaries to condense next: neighbors of the lowest level
+// that has several, or else the first summaries that are worth it. The range is empty if there are
+// none.
 func (v *summaryLevels) nextToCondense(records []record) (first, end int) {
 	lowest := 0
 	for i := 0; i < len(records); {
@@ -260,8 +263,8 @@ func (v *summaryLevels) condense(records []record) (record, error) {
 // quoteMarks changes text in a summary that looks like a mark of Pare.
 func quoteMarks(text string) string { return strings.ReplaceAll(text, Mark, "("+Mark[1:]) }
 
-// removedTexts returns summaries as the input of a summarizer: a conversation in which each summary is a
-// message.
+// removedTexts returns summaries as the input of a summarizer: a conversation in which each summary
+// is a message.
 func removedTexts(texts []string, level int) (Removed, error) {
 	messages := make([]string, len(texts))
 	for i, text := range texts {
@@ -279,9 +282,9 @@ func removedTexts(texts []string, level int) (Removed, error) {
 	return h, nil
 }
 
-// crop shortens a text so that it has at most maxTokens tokens with the line about its loss. It keeps the
-// longest possible beginning, cut after a line, a sentence or a word if possible, and adds a line with the
-// length of the rest. It returns an error if not even one character fits.
+// crop shortens a text so that it has at most maxTokens tokens with the line about its loss. It
+// keeps the longest possible beginning, cut after a line, a sentence or a word if possible, and
+// adds a line with the length of the rest. It returns an error if not even one character fits.
 func (v *summaryLevels) crop(text string, lost loss, maxTokens int) (string, error) {
 	fits := func(text string) bool { return v.count(lost.withText(text)) <= maxTokens }
 	if fits(text) {
@@ -308,8 +311,8 @@ func cropAt(text string, n int) string {
 	return strings.TrimSpace(text[:n]) + fmt.Sprintf("\n(Left out for room: %s.)", countNoun(rest, "character"))
 }
 
-// lastBreak returns the end of the last line, sentence or word of a text, whichever keeps at least half
-// of it, or else the length of the text.
+// lastBreak returns the end of the last line, sentence or word of a text, whichever keeps at least
+// half of it, or else the length of the text.
 func lastBreak(text string) int {
 	ends := []int{
 		strings.LastIndexByte(text, '\n'),
@@ -324,8 +327,8 @@ func lastBreak(text string) int {
 	return len(text)
 }
 
-// lastSentenceEnd returns the offset after the last sentence of a text, or -1. In scripts with spaces, a
-// full stop ends a sentence only before a space.
+// lastSentenceEnd returns the offset after the last sentence of a text, or -1. In scripts with
+// spaces, a full stop ends a sentence only before a space.
 func lastSentenceEnd(text string) int {
 	end := strings.LastIndexFunc(text, func(r rune) bool { return strings.ContainsRune("。！？｡؟۔।", r) })
 	if end >= 0 {
@@ -340,8 +343,8 @@ func lastSentenceEnd(text string) int {
 	return end
 }
 
-// indexRecords returns the handle of the content that several summaries replace, and the archive item that
-// it names, which lists their handles and texts. Without any handle, it returns "".
+// indexRecords returns the handle of the content that several summaries replace, and the archive
+// item that it names, which lists their handles and texts. Without any handle, it returns "".
 func indexRecords(records []record) (handle string, items []archive.Item) {
 	var handles, texts []string
 	for _, r := range records {

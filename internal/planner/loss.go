@@ -88,8 +88,8 @@ func parseLoss(line string) (l loss, size int, ok bool) {
 	return l, number(5), true
 }
 
-// A record is a summary with its loss. A summary without a line about its loss was not written by Pare:
-// it has level 0, and stays as it is.
+// A record is a summary with its loss. A summary without a line about its loss was not written by
+// Pare: it has level 0, and stays as it is.
 type record struct {
 	loss
 	text string
@@ -132,8 +132,8 @@ func parseRecords(text string) (records []record) {
 	return records
 }
 
-// isRecordEnd reports whether a record can end at an offset. The user may have edited the text, so that
-// the size in the line before the record is wrong.
+// isRecordEnd reports whether a record can end at an offset. The user may have edited the text, so
+// that the size in the line before the record is wrong.
 func isRecordEnd(text string, at int) bool {
 	if at < 0 || at > len(text) {
 		return false

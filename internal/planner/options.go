@@ -8,7 +8,8 @@ type Options struct {
 	Check  wire.CheckOptions
 	// Sink, if set, is called with every event of the plan.
 	Sink func(Event)
-	// Counter counts tokens, for receipts and for windows of tokens. If it is nil, no tokens are counted.
+	// Counter counts tokens, for receipts and for windows of tokens. If it is nil, no tokens are
+	// counted.
 	Counter wire.Counter
 	// SkipTokenCounts leaves the token counts of receipts at zero. Counting a dropped block takes
 	// longer than dropping it.

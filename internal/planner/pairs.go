@@ -13,24 +13,25 @@ const (
 	orphanResult = "orphan_tool_result"
 )
 
-// An Orphan is a call without its result, or a result without its call, at the place where the provider
-// expects it.
+// An Orphan is a call without its result, or a result without its call, at the place where the
+// provider expects it.
 type Orphan struct {
 	Index  int    `json:"index"` // of its message
 	Kind   string `json:"kind"`
 	Path   string `json:"path"`
 	Tool   string `json:"tool_name,omitempty"`
 	CallID string `json:"tool_call_id,omitempty"`
-	// Done is the action of a plan on the orphan: drop, insert (a stub), move, merge, rename or edit (a
-	// quotation). It is "" without a plan.
+	// Done is the action of a plan on the orphan: drop, insert (a stub), move, merge, rename or edit
+	// (a quotation). It is "" without a plan.
 	Done wire.Action `json:"done,omitempty"`
 
 	block transcript.BlockID
 }
 
-// Orphans returns the calls that no result answers and the results that answer no call, in order. It
-// checks the pairs like the provider, and nothing else. If a call and its result are not next to each
-// other, both are orphans. With open set, calls at the end may still be running and are no orphans.
+// Orphans returns the calls that no result answers and the results that answer no call, in order.
+// It checks the pairs like the provider, and nothing else. If a call and its result are not next to
+// each other, both are orphans. With open set, calls at the end may still be running and are no
+// orphans.
 func Orphans(r *wire.Request, open bool) []Orphan {
 	return orphansIn(r, r.Check(wire.CheckOptions{}), open)
 }
@@ -71,8 +72,8 @@ func newOrphan(r *wire.Request, b transcript.BlockID, x *transcript.Exchange) Or
 	return o
 }
 
-// pairRules are the rules about missing halves of pairs. Rules about the order of complete pairs are not
-// among them.
+// pairRules are the rules about missing halves of pairs. Rules about the order of complete pairs
+// are not among them.
 var pairRules = map[string]bool{
 	"orphan-call": true, "orphan-result": true, "displaced-result": true, "duplicate-result": true, "duplicate-call-id": true,
 	"call-wrong-role": true, "result-wrong-role": true, "server-tool-unpaired": true,
@@ -93,12 +94,12 @@ func orphanBlocks(x *transcript.Exchange, f wire.Finding, open bool) []transcrip
 	return append([]transcript.BlockID{x.Call}, x.Results...)
 }
 
-// IsPaired reports whether every call has its result and every result its call, where the provider expects
-// them.
+// IsPaired reports whether every call has its result and every result its call, where the provider
+// expects them.
 func IsPaired(r *wire.Request) bool { return len(Orphans(r, false)) == 0 }
 
-// DropOrphans removes the orphans of r, and nothing else. It returns the new body, the removed orphans
-// and an event about them. If there are no orphans, it returns the body of r itself.
+// DropOrphans removes the orphans of r, and nothing else. It returns the new body, the removed
+// orphans and an event about them. If there are no orphans, it returns the body of r itself.
 func DropOrphans(r *wire.Request) (body []byte, removed []Orphan, event Event, err error) {
 	next := r
 	for { // removal can separate other pairs; each round removes a block

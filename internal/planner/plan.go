@@ -13,8 +13,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Step is one rewrite of a request: a repair, the decisions of rules, a window or a compaction, or
-// the cleanup that follows decisions.
+// A Step is one rewrite of a request: a repair, the decisions of rules, a window or a compaction,
+// or the cleanup that follows decisions.
 type Step struct {
 	From, To *wire.Request
 	// Decisions has one decision per atom of From. It is nil for steps that decide nothing.
@@ -79,8 +79,8 @@ func (p *Plan) Remaining() []wire.Finding { return slices.Clip(p.remaining) }
 // Events returns the events of the plan, which [Policy.Sink] has also received.
 func (p *Plan) Events() []Event { return slices.Clip(p.events) }
 
-// WindowSteps returns how many blocks each step of a window has changed. It returns nil if the request
-// fit without changes.
+// WindowSteps returns how many blocks each step of a window has changed. It returns nil if the
+// request fit without changes.
 func (p *Plan) WindowSteps() []WindowStep { return slices.Clip(p.fitted.steps) }
 
 // Batches returns the trims of a stable window, at earlier requests and at this one.

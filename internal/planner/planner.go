@@ -32,11 +32,11 @@ func Prune(ctx context.Context, p *Pipeline, r *wire.Request, o Options) (plan *
 	return d.plan(o), nil
 }
 
-// Trim makes r fit a window. It repairs r, and then takes the steps of the window as far as they are
-// needed: it lets the rules vote, clears old results, shortens long ones, drops exchanges, drops turns,
-// and shortens pinned content. A larger limit keeps everything that a smaller one keeps. A request that
-// fits stays as it is, and so does a request that continues a conversation on the server. The error is a
-// *WindowTooSmall if the content that must stay does not fit.
+// Trim makes r fit a window. It repairs r, and then takes the steps of the window as far as they
+// are needed: it lets the rules vote, clears old results, shortens long ones, drops exchanges,
+// drops turns, and shortens pinned content. A larger limit keeps everything that a smaller one
+// keeps. A request that fits stays as it is, and so does a request that continues a conversation on
+// the server. The error is a *WindowTooSmall if the content that must stay does not fit.
 func Trim(ctx context.Context, r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	if wirex.Delta(r) != "" {
 		return Repair(ctx, r, o)
@@ -59,9 +59,9 @@ func Trim(ctx context.Context, r *wire.Request, w Window, o Options) (plan *Plan
 	return p.plan(fitted), nil
 }
 
-// Compact replaces the head of r by a summary, at the cut that [transcript.Transcript.Split] finds. The
-// plan is empty, with the event compaction_skipped, if there is no cut, r is small enough, or, without a
-// summarizer, a note would not be smaller than the head. The error is a *CompactionError.
+// Compact replaces the head of r by a summary, at the cut that [transcript.Transcript.Split] finds.
+// The plan is empty, with the event compaction_skipped, if there is no cut, r is small enough, or,
+// without a summarizer, a note would not be smaller than the head. The error is a *CompactionError.
 func Compact(ctx context.Context, c *Compactor, r *wire.Request) (*Plan, error) {
 	return c.compact(ctx, unchangedDraft(r), c.Options)
 }
@@ -85,9 +85,9 @@ func CompactPruned(ctx context.Context, c *Compactor, p *Pipeline, r *wire.Reque
 	return c.compact(ctx, d, o)
 }
 
-// TrimWithSummaries makes r fit a window, like Trim, and replaces the exchanges and turns that it drops
-// by summaries. It reserves MaxTokens of the window for all summaries. If a summary fails, the event
-// compaction_failed reports it, and a line describes the removed content instead.
+// TrimWithSummaries makes r fit a window, like Trim, and replaces the exchanges and turns that it
+// drops by summaries. It reserves MaxTokens of the window for all summaries. If a summary fails,
+// the event compaction_failed reports it, and a line describes the removed content instead.
 func TrimWithSummaries(ctx context.Context, c *Compactor, r *wire.Request, w Window, o Options) (plan *Plan, err error) {
 	if w, err = w.ForModel(r.Model(), r); err != nil {
 		return nil, err

@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// poll lets every rule vote on r. A rule that fails is an error or, with SkipFailedRules, is left out
-// with all its votes.
+// poll lets every rule vote on r. A rule that fails is an error or, with SkipFailedRules, is left
+// out with all its votes.
 func (p *Pipeline) poll(ctx context.Context, r *wire.Request, o Options) (*votes, error) {
 	v := new(votes)
 	for i := range p.rules {
@@ -92,8 +92,8 @@ func (p *Pipeline) visibleRules(rule string) []string {
 	return visible
 }
 
-// Arriving returns the rules of p that vote on results as they arrive, with the rules that may protect
-// something from them. It returns nil if there are none.
+// Arriving returns the rules of p that vote on results as they arrive, with the rules that may
+// protect something from them. It returns nil if there are none.
 func Arriving(p *Pipeline) *Pipeline {
 	arriving, _ := p.splitArriving()
 	return arriving

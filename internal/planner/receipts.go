@@ -100,9 +100,9 @@ func describeStaleThinking(r, input *wire.Request, stale []transcript.BlockID) (
 	return changes
 }
 
-// estimateRepairTokens sets the token counts of the repairs in changes. It estimates them from their
-// bytes and the tokens per byte at the beginning of the input. The receipts of decisions already have
-// exact counts.
+// estimateRepairTokens sets the token counts of the repairs in changes. It estimates them from
+// their bytes and the tokens per byte at the beginning of the input. The receipts of decisions
+// already have exact counts.
 func estimateRepairTokens(changes []wire.Change, input *wire.Request, c wire.Counter) {
 	const sampleSize = 1 << 16
 	sample := input.Raw()

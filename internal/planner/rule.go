@@ -9,9 +9,9 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A Rule votes on the atoms and blocks of a request. Prepare examines the request and returns the process
-// that votes. The process keeps its findings to itself, so that rules and runs share nothing. Prepare
-// must be safe for concurrent use.
+// A Rule votes on the atoms and blocks of a request. Prepare examines the request and returns the
+// process that votes. The process keeps its findings to itself, so that rules and runs share
+// nothing. Prepare must be safe for concurrent use.
 type Rule struct {
 	Name string
 	Doc  string // one line
@@ -23,10 +23,10 @@ type Rule struct {
 	// Recent states that the rule protects only recent content, so that a store need not read older
 	// content.
 	Recent bool
-	// Arriving states that the rule edits results before they are first sent. It votes on every request,
-	// in a window before all other steps, and only its edits count. Its edit of a result may depend only
-	// on that exchange, so that later requests contain the same bytes. Rules that protect recent content
-	// do not stop it.
+	// Arriving states that the rule edits results before they are first sent. It votes on every
+	// request, in a window before all other steps, and only its edits count. Its edit of a result may
+	// depend only on that exchange, so that later requests contain the same bytes. Rules that protect
+	// recent content do not stop it.
 	Arriving bool
 	// Prepare may run concurrently with other rules. It returns nil if the rule has no votes.
 	Prepare func(*wire.Request) (Process, error)
@@ -64,8 +64,8 @@ type PipelineError struct {
 
 func (e *PipelineError) Error() string { return "compile rules: " + e.Reason }
 
-// Compile checks that rules can run together, and orders them. The error is a *PipelineError if a name is
-// missing or used twice, rules exclude each other, or After and Before form a circle.
+// Compile checks that rules can run together, and orders them. The error is a *PipelineError if a
+// name is missing or used twice, rules exclude each other, or After and Before form a circle.
 func Compile(rules ...Rule) (*Pipeline, error) {
 	index := make(map[string]int)
 	for i, r := range rules {
@@ -116,8 +116,8 @@ func findPredecessors(rules []Rule, index map[string]int) ([][]int, error) {
 	return predecessors, nil
 }
 
-// findRules returns the rules that a rule names in After or Before. It leaves out optional rules that are
-// not in the pipeline.
+// findRules returns the rules that a rule names in After or Before. It leaves out optional rules
+// that are not in the pipeline.
 func findRules(rules []Rule, index map[string]int, r Rule, relation string, names []string) (found []int, err error) {
 	for _, name := range names {
 		bare, isOptional := strings.CutPrefix(name, "?")
@@ -133,8 +133,8 @@ func findRules(rules []Rule, index map[string]int, r Rule, relation string, name
 	return found, nil
 }
 
-// sortRules sorts rules by After and Before and then by name, so that the order of its input does not
-// matter.
+// sortRules sorts rules by After and Before and then by name, so that the order of its input does
+// not matter.
 func sortRules(rules []Rule, predecessors [][]int) ([]Rule, error) {
 	done := make([]bool, len(rules))
 	var sorted []Rule
@@ -156,8 +156,8 @@ func sortRules(rules []Rule, predecessors [][]int) ([]Rule, error) {
 	return sorted, nil
 }
 
-// findCircle returns rules that wait for each other. It follows predecessors that are not done until it
-// meets a rule again.
+// findCircle returns rules that wait for each other. It follows predecessors that are not done
+// until it meets a rule again.
 func findCircle(rules []Rule, predecessors [][]int, done []bool) []string {
 	i := slices.Index(done, false)
 	var path []int
@@ -181,8 +181,8 @@ func ruleNames(rules []Rule) []string {
 	return names
 }
 
-// A Reason gives the rule that caused a decision, its text, and the atom that pulled in this one: another
-// atom, or itself.
+// A Reason gives the rule that caused a decision, its text, and the atom that pulled in this one:
+// another atom, or itself.
 type Reason struct {
 	Rule string            `json:"rule"`
 	Text string            `json:"text"`

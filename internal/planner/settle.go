@@ -85,8 +85,8 @@ func settle(r *wire.Request, v *votes) settlement {
 //  2. Drop votes on protected atoms are void.
 //  3. The remaining drops spread to everything that needs a dropped atom.
 //
-// A drop never spreads to a protected atom: everything that a protected atom needs is protected too.
-// Both spreads are least fixpoints, so the result does not depend on the order of the votes.
+// A drop never spreads to a protected atom: everything that a protected atom needs is protected
+// too. Both spreads are least fixpoints, so the result does not depend on the order of the votes.
 func settleVotes(r *wire.Request, v *votes) settlement {
 	t := r.Transcript()
 	graph := needs.New(t, v.needs)
@@ -117,8 +117,8 @@ func settleVotes(r *wire.Request, v *votes) settlement {
 	return settlement{decisions, edits, reasons}
 }
 
-// protect modifies decisions to protect the atoms that votes protect, and the part of a history that
-// the provider has compacted.
+// protect modifies decisions to protect the atoms that votes protect, and the part of a history
+// that the provider has compacted.
 func protect(decisions []Decision, t *transcript.Transcript, votes []Reason) {
 	for _, why := range votes {
 		d := &decisions[why.Via]
@@ -149,9 +149,9 @@ func atomsWhere(decisions []Decision, graph *needs.Graph, matches func(Decision)
 	return atoms
 }
 
-// settleEdits returns the winning edit of each block, with its reason: the shortest text or, of equally
-// short texts, the first in byte order. It modifies decisions, which have the reasons of all votes.
-// Protected and dropped atoms, and blocks that cannot be edited, have no edits.
+// settleEdits returns the winning edit of each block, with its reason: the shortest text or, of
+// equally short texts, the first in byte order. It modifies decisions, which have the reasons of
+// all votes. Protected and dropped atoms, and blocks that cannot be edited, have no edits.
 func settleEdits(r *wire.Request, votes []edit, decisions []Decision) (edits []wire.BlockEdit, reasons []Reason) {
 	if len(votes) == 0 {
 		return nil, nil
@@ -194,9 +194,9 @@ func compareEdits(a, b edit) int {
 	return cmp.Or(cmp.Compare(len(a.text), len(b.text)), cmp.Compare(a.text, b.text))
 }
 
-// dropIdleThinking modifies decisions to drop thinking of which everything that it led to is dropped:
-// the rest of its message or, if the message contains only thinking, the following messages of its
-// turn up to the next such message.
+// dropIdleThinking modifies decisions to drop thinking of which everything that it led to is
+// dropped: the rest of its message or, if the message contains only thinking, the following
+// messages of its turn up to the next such message.
 func dropIdleThinking(t *transcript.Transcript, decisions []Decision) {
 	messages := t.Messages()
 	for first := 0; first < len(messages); {
@@ -227,8 +227,8 @@ func isThinking(t *transcript.Transcript, m transcript.Message) bool {
 	return m.First < m.End
 }
 
-// dropIdleThinkingIn modifies decisions to drop the thinking in a range of blocks if all other blocks
-// of the range are dropped.
+// dropIdleThinkingIn modifies decisions to drop the thinking in a range of blocks if all other
+// blocks of the range are dropped.
 func dropIdleThinkingIn(t *transcript.Transcript, decisions []Decision, first, end transcript.BlockID) {
 	var cause *Decision
 	for b := first; b < end; b++ {
@@ -251,8 +251,8 @@ func dropIdleThinkingIn(t *transcript.Transcript, decisions []Decision, first, e
 	}
 }
 
-// keepLast modifies decisions to keep the last atom if all atoms are dropped, because a history must
-// not become empty.
+// keepLast modifies decisions to keep the last atom if all atoms are dropped, because a history
+// must not become empty.
 func keepLast(decisions []Decision) {
 	if len(decisions) == 0 || slices.ContainsFunc(decisions, func(d Decision) bool { return !isDrop(d) }) {
 		return

@@ -15,8 +15,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A droppedHistory is the content that a window drops and that summaries replace, in batches: each batch
-// has its own summary.
+// A droppedHistory is the content that a window drops and that summaries replace, in batches: each
+// batch has its own summary.
 type droppedHistory struct {
 	r          *wire.Request
 	o          Options
@@ -33,8 +33,8 @@ type writtenSummaries struct {
 	indexes []archive.Item
 }
 
-// summarize writes the summaries of all batches with a function. Where it fails, a line describes the
-// removed content, and failed is called with the error.
+// summarize writes the summaries of all batches with a function. Where it fails, a line describes
+// the removed content, and failed is called with the error.
 func (c *Compactor) summarize(dropped *droppedHistory, write func(Removed) (string, error), failed func(error)) (w writtenSummaries) {
 	t := dropped.r.Transcript()
 	v := c.levels(context.Background(), dropped.r, dropped.o)
@@ -102,9 +102,10 @@ func itemsOfBlocks(r *wire.Request, blocks []transcript.BlockID) (items []archiv
 	return items
 }
 
-// inEqualBatches returns the dropped history in batches of an eighth of a window. The batches stay the
-// same when more is dropped later, as long as the oldest content is dropped first. The newest blocks,
-// which are too few for a batch or belong to turns that are not dropped completely, are the rest.
+// inEqualBatches returns the dropped history in batches of an eighth of a window. The batches stay
+// the same when more is dropped later, as long as the oldest content is dropped first. The newest
+// blocks, which are too few for a batch or belong to turns that are not dropped completely, are the
+// rest.
 func (d droppedHistory) inEqualBatches(windowTokens int) droppedHistory {
 	t, batchTokens := d.r.Transcript(), windowTokens/8
 	blocks := slices.Concat(d.batches...)
@@ -128,7 +129,8 @@ func (d droppedHistory) inEqualBatches(windowTokens int) droppedHistory {
 	return d
 }
 
-// endOfLastTurn returns the end of the last turn whose first message has dropped blocks, in messages.
+// endOfLastTurn returns the end of the last turn whose first message has dropped blocks, in
+// messages.
 func endOfLastTurn(t *transcript.Transcript, blocks []transcript.BlockID) int {
 	messages := t.Messages()
 	for _, b := range slices.Backward(blocks) {
@@ -154,9 +156,9 @@ const maxWriters = 4
 // maxPrepared is how many histories a Compactor remembers as prepared; then it forgets all of them.
 const maxPrepared = 1000
 
-// existingSummaries returns the summaries that exist. A line replaces a batch for which the summarizer is
-// left out. If another summary is missing, it starts to write all of them in the background, for later
-// requests, and isMissing is true.
+// existingSummaries returns the summaries that exist. A line replaces a batch for which the
+// summarizer is left out. If another summary is missing, it starts to write all of them in the
+// background, for later requests, and isMissing is true.
 func (c *Compactor) existingSummaries(ctx context.Context, dropped *droppedHistory, failed func(error)) (w writtenSummaries, isMissing bool) {
 	var firstMissing runKey
 	w = c.summarize(dropped, func(h Removed) (string, error) {
@@ -188,8 +190,8 @@ func (c *Compactor) existingSummaries(ctx context.Context, dropped *droppedHisto
 	return w, true
 }
 
-// writeAll writes all summaries into memory. It stops at the first failure, but skips batches for which
-// the summarizer is left out.
+// writeAll writes all summaries into memory. It stops at the first failure, but skips batches for
+// which the summarizer is left out.
 func (c *Compactor) writeAll(ctx context.Context, dropped *droppedHistory) {
 	var failure error
 	c.summarize(dropped, func(h Removed) (string, error) {
@@ -204,8 +206,8 @@ func (c *Compactor) writeAll(ctx context.Context, dropped *droppedHistory) {
 	}, func(error) {})
 }
 
-// prepare writes the summaries that a history will need soon, from four fifths of its window on. It does
-// so every eight messages.
+// prepare writes the summaries that a history will need soon, from four fifths of its window on. It
+// does so every eight messages.
 func (c *Compactor) prepare(ctx context.Context, p *windowPlanner) {
 	r, w, o := p.base.result(), p.w, p.o
 	t := r.Transcript()
@@ -239,8 +241,8 @@ func (c *Compactor) prepare(ctx context.Context, p *windowPlanner) {
 	})
 }
 
-// inBackground calls write in the background, unless a call with the same key is running, or has returned
-// true. It passes a copy of the request, because the caller may reuse its bytes.
+// inBackground calls write in the background, unless a call with the same key is running, or has
+// returned true. It passes a copy of the request, because the caller may reuse its bytes.
 func (c *Compactor) inBackground(ctx context.Context, key runKey, r *wire.Request, write func(context.Context, *wire.Request) (isDone bool)) {
 	if !c.beginWriting(key) {
 		return
@@ -273,8 +275,8 @@ func (c *Compactor) beginWriting(key runKey) bool {
 	return true
 }
 
-// endWriting records that summaries are no longer being written. If isDone is set, beginWriting refuses
-// the key from now on.
+// endWriting records that summaries are no longer being written. If isDone is set, beginWriting
+// refuses the key from now on.
 func (c *Compactor) endWriting(key runKey, isDone bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,8 +5,8 @@ import "github.com/pare-llm/pare/transcript"
 // UserSpeaks reports whether the user speaks in a message.
 func UserSpeaks(m transcript.Message) bool { return m.Speaks && m.Role != transcript.System }
 
-// TurnsSince returns, for each message, how often the user has spoken after it. Everything between two
-// messages of the model counts once, including words that share a message with results.
+// TurnsSince returns, for each message, how often the user has spoken after it. Everything between
+// two messages of the model counts once, including words that share a message with results.
 func TurnsSince(t *transcript.Transcript) []int {
 	messages := t.Messages()
 	since := make([]int, len(messages))
@@ -35,8 +35,8 @@ func RequestEnds(t *transcript.Transcript) (ends []int) {
 	return append(ends, len(messages))
 }
 
-// StartsModelTurn reports whether a turn of the model begins with message i, so that a request ended
-// before it.
+// StartsModelTurn reports whether a turn of the model begins with message i, so that a request
+// ended before it.
 func StartsModelTurn(messages []transcript.Message, i int) bool {
 	return i > 0 && messages[i].Role == transcript.Assistant && messages[i-1].Turn != messages[i].Turn
 }

@@ -19,8 +19,8 @@ type Window struct {
 	// reply that the request asks for.
 	ModelTokens bool
 
-	// MinKeep is the number of messages at the end of which every byte stays. Zero: only pinned content
-	// stays.
+	// MinKeep is the number of messages at the end of which every byte stays. Zero: only pinned
+	// content stays.
 	MinKeep int
 	// Unpin removes pins. Zero: the system's messages, the task and the newest turn are pinned.
 	Unpin Pin
@@ -33,34 +33,35 @@ type Window struct {
 	Recent int
 	// Rules vote in the first step of the window. Content that they protect is pinned. Nil: no rules.
 	Rules *Pipeline
-	// Low makes the window of tokens stable. A growing history is trimmed to Low when it passes Tokens,
-	// and then stays unchanged until it passes Tokens again, so that consecutive requests begin with the
-	// same bytes. Earlier trims are derived from the history itself. Zero: each request is trimmed
-	// separately.
+	// Low makes the window of tokens stable. A growing history is trimmed to Low when it passes
+	// Tokens, and then stays unchanged until it passes Tokens again, so that consecutive requests
+	// begin with the same bytes. Earlier trims are derived from the history itself. Zero: each request
+	// is trimmed separately.
 	Low int
 	// LowPercent sets Low, if it is zero, to a percentage of Tokens.
 	LowPercent int
-	// Cache has prices by which a stable window also trims before it must, if that pays within a quarter
-	// of the number of requests so far. Nil: it trims only when it must.
+	// Cache has prices by which a stable window also trims before it must, if that pays within a
+	// quarter of the number of requests so far. Nil: it trims only when it must.
 	Cache CachePricing
 	// ModelCache sets Cache, if it is nil, to the prices of the model.
 	ModelCache bool
-	// Cold lists the requests before which the provider's cache had expired, by their number of messages.
-	// At these requests, a stable window trims to three quarters of Low, and with Cache also when it need
-	// not, because everything is written to the cache again anyway. At other requests it then waits until
-	// it must. Nil: unknown.
+	// Cold lists the requests before which the provider's cache had expired, by their number of
+	// messages. At these requests, a stable window trims to three quarters of Low, and with Cache also
+	// when it need not, because everything is written to the cache again anyway. At other requests it
+	// then waits until it must. Nil: unknown.
 	Cold []int
 	// ColdRules vote at the requests in Cold and, before all other steps, when a stable window must be
-	// trimmed. Their decisions are carried out in any case and stay. With Cache, they also vote at some
-	// other requests, and their decisions are carried out if that pays within a quarter of the number of
-	// requests so far. They do not change content that Rules protect. Nil: no rules.
+	// trimmed. Their decisions are carried out in any case and stay. With Cache, they also vote at
+	// some other requests, and their decisions are carried out if that pays within a quarter of the
+	// number of requests so far. They do not change content that Rules protect. Nil: no rules.
 	ColdRules *Pipeline
 	// AllowTiny allows a window that is smaller than the smallest exchange of the history.
 	AllowTiny bool
-	// Unmarked leaves out the mark that replaces dropped exchanges and turns. The mark counts toward the
-	// limits. A summary replaces the mark.
+	// Unmarked leaves out the mark that replaces dropped exchanges and turns. The mark counts toward
+	// the limits. A summary replaces the mark.
 	Unmarked bool
-	// Archive names, in each placeholder, the item under which Plan.Archive returns the original content.
+	// Archive names, in each placeholder, the item under which Plan.Archive returns the original
+	// content.
 	Archive bool
 }
 
@@ -76,7 +77,7 @@ const (
 	PinNewest
 )
 
-// A unit is what a limit counts.
+// A unit is the unit of a limit.
 type unit string
 
 const (
@@ -92,8 +93,8 @@ type limit struct {
 	most int
 }
 
-// A WindowTooSmall is the error for a window that the content which must stay does not fit. Minimum is
-// exact: with it as the limit the same call succeeds, and with one less it fails.
+// A WindowTooSmall is the error for a window that the content which must stay does not fit. Minimum
+// is exact: with it as the limit the same call succeeds, and with one less it fails.
 type WindowTooSmall struct {
 	Unit    string // "tokens", "messages", "exchanges" or "turns"
 	Limit   int
@@ -108,8 +109,8 @@ func (e *WindowTooSmall) Error() string {
 	return fmt.Sprintf("window too small: what must be kept needs %d %s, the limit is %d", e.Minimum, e.Unit, e.Limit)
 }
 
-// limits returns the limits that are set, in the order in which they are met. Tokens come last, because
-// meeting the other limits may be enough.
+// limits returns the limits that are set, in the order in which they are met. Tokens come last,
+// because meeting the other limits may be enough.
 func (w *Window) limits() (limits []limit) {
 	for _, l := range []limit{
 		{unitTurns, w.Turns}, {unitExchanges, w.Exchanges}, {unitMessages, w.Messages}, {unitTokens, w.Tokens},
@@ -163,8 +164,8 @@ func (w *Window) validate(o Options) error {
 
 // CachePricing says when removing cached content pays; tokens.CacheOf(model) returns one.
 type CachePricing interface {
-	// PaysAfter returns the number of further requests after which it pays to remove some tokens before
-	// other tokens, which have to be written to the cache again.
+	// PaysAfter returns the number of further requests after which it pays to remove some tokens
+	// before other tokens, which have to be written to the cache again.
 	PaysAfter(removed, kept int) int
 }
 

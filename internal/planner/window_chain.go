@@ -60,10 +60,10 @@ type transition struct {
 	first, end int
 }
 
-// A chain is a sequence of states from the repaired history to the least that can remain of it, and the
-// current state. Each state removes more than the one before. The chain does not depend on any limit,
-// so a larger limit keeps everything that a smaller one keeps, and the smallest limit that works is
-// exact.
+// A chain is a sequence of states from the repaired history to the least that can remain of it, and
+// the current state. Each state removes more than the one before. The chain does not depend on any
+// limit, so a larger limit keeps everything that a smaller one keeps, and the smallest limit that
+// works is exact.
 type chain struct {
 	t     *transcript.Transcript
 	facts []blockFact // by block

@@ -9,7 +9,8 @@ import (
 )
 
 // constraints are the content that must stay and the votes of the rules, for a history of the first
-// messages of a request. A stable window looks at many such histories, one for each earlier request.
+// messages of a request. A stable window looks at many such histories, one for each earlier
+// request.
 type constraints struct {
 	t      *transcript.Transcript
 	end    int     // the number of messages
@@ -98,8 +99,8 @@ func firstBlock(x *transcript.Exchange) transcript.BlockID {
 	return x.Results[0]
 }
 
-// constraintsAt returns the constraints of the history that ends after some messages. If cold is set,
-// the rules for cold caches vote instead of the window's rules.
+// constraintsAt returns the constraints of the history that ends after some messages. If cold is
+// set, the rules for cold caches vote instead of the window's rules.
 func (s *windowSearch) constraintsAt(end int, cold bool) (*constraints, error) {
 	c := &constraints{
 		t: s.t, end: end, needs: s.index.needs,
@@ -121,8 +122,8 @@ func (s *windowSearch) constraintsAt(end int, cold bool) (*constraints, error) {
 	return c, nil
 }
 
-// poll lets the rules vote on the history of the first messages. Blocks that rules have edited at an
-// earlier request keep their text.
+// poll lets the rules vote on the history of the first messages. Blocks that rules have edited at
+// an earlier request keep their text.
 func (s *windowSearch) poll(end int) (windowVotes, error) {
 	if s.p.w.Rules == nil {
 		return windowVotes{}, nil
@@ -173,7 +174,7 @@ func (s *windowSearch) pollCold(end int) (windowVotes, error) {
 	return votes, nil
 }
 
-// A beginning is the first messages of a history, and what earlier requests have left of them.
+// A beginning is the first messages of a history, and the cuts of earlier requests in them.
 type beginning struct {
 	messages int
 	request  func() (*wire.Request, error) // see windowSearch.beginning
@@ -194,9 +195,9 @@ func (s *windowSearch) beginning(messages int) (*wire.Request, error) {
 	return r, err
 }
 
-// pin adds the content that must stay to c: the content that the provider has compacted, the system's
-// messages, summaries, the task, the newest turn, the last MinKeep messages, everything that rules
-// protect, and everything that any of these need.
+// pin adds the content that must stay to c: the content that the provider has compacted, the
+// system's messages, summaries, the task, the newest turn, the last MinKeep messages, everything
+// that rules protect, and everything that any of these need.
 func (s *windowSearch) pin(c *constraints) {
 	if c.end == 0 {
 		return
@@ -246,8 +247,8 @@ func (s *windowSearch) pin(c *constraints) {
 	c.spread(&c.locked)
 }
 
-// pinMarkedMessages pins summaries and messages of the system. It returns the first and the last message
-// in which the user speaks, or -1.
+// pinMarkedMessages pins summaries and messages of the system. It returns the first and the last
+// message in which the user speaks, or -1.
 func (s *windowSearch) pinMarkedMessages(c *constraints) (first, last int) {
 	first, last = -1, -1
 	for _, marked := range s.index.markedBefore(c.end) {
@@ -265,8 +266,8 @@ func (s *windowSearch) pinMarkedMessages(c *constraints) (first, last int) {
 	return first, last
 }
 
-// endToKeep returns the number of messages up to the last one that must stay. If the provider rejects
-// the end of the history, trailing messages of the assistant without calls may go.
+// endToKeep returns the number of messages up to the last one that must stay. If the provider
+// rejects the end of the history, trailing messages of the assistant without calls may go.
 func (s *windowSearch) endToKeep(c *constraints, lastOfUser int) int {
 	end := c.end
 	if !s.p.unended || c.end != len(s.t.Messages()) || lastOfUser < 0 {
@@ -324,8 +325,8 @@ func (c *constraints) spread(set *atomSet) {
 	c.needs.Protect(slices.Clone(set.list), func(a, _ transcript.AtomID) bool { return set.add(a) })
 }
 
-// hasUserWords reports whether a message contains words of the user. A message in which the user speaks
-// may contain only attachments, and an unknown block counts as an attachment.
+// hasUserWords reports whether a message contains words of the user. A message in which the user
+// speaks may contain only attachments, and an unknown block counts as an attachment.
 func (s *windowSearch) hasUserWords(marked markedMessage) bool {
 	m := s.t.Messages()[marked.message]
 	if m.Role != transcript.User || !UserSpeaks(m) {

@@ -22,7 +22,7 @@ type historyIndex struct {
 	isGuidance    []bool // by exchange: whether the agent works by its text
 }
 
-// A blockFact is what a window needs to know about a block.
+// A blockFact has the facts about a block that a window uses.
 type blockFact struct {
 	message   int32
 	kind      transcript.Kind
@@ -35,8 +35,8 @@ type roleRun struct {
 	lastCall transcript.BlockID
 }
 
-// A markedMessage is a message that may be pinned wherever it is: of the system, of the user, or with
-// a summary.
+// A markedMessage is a message that may be pinned wherever it is: of the system, of the user, or
+// with a summary.
 type markedMessage struct {
 	message   int
 	isSummary bool

@@ -12,8 +12,9 @@ import (
 // Mark is the beginning of every text that replaces removed content.
 const Mark = wording.Mark
 
-// fitMarked fits the window and, if exchanges or turns are dropped, puts in a mark where the first of
-// them was, so that the model knows that content is missing. Without room for the mark, there is none.
+// fitMarked fits the window and, if exchanges or turns are dropped, puts in a mark where the first
+// of them was, so that the model knows that content is missing. Without room for the mark, there is
+// none.
 func (p *windowPlanner) fitMarked() (fit, error) {
 	if p.w.Unmarked {
 		return p.fit(0, 0)
@@ -41,8 +42,8 @@ func (p *windowPlanner) markTokens() int {
 	return n
 }
 
-// withMark returns a fit with a mark, or the fit itself if nothing is lost, the mark does not fit or the
-// provider rejects it.
+// withMark returns a fit with a mark, or the fit itself if nothing is lost, the mark does not fit
+// or the provider rejects it.
 func (p *windowPlanner) withMark(f fit) (fit, error) {
 	lost := f.search.lostBlocks()
 	if len(lost) == 0 {
@@ -82,8 +83,8 @@ func (p *windowPlanner) withMarkIfPossible(f fit) fit {
 	return marked
 }
 
-// isWithinLimits reports whether a request with a mark is within the limits of messages and tokens. A
-// mark adds neither exchanges nor turns.
+// isWithinLimits reports whether a request with a mark is within the limits of messages and tokens.
+// A mark adds neither exchanges nor turns.
 func (p *windowPlanner) isWithinLimits(r *wire.Request) bool {
 	t := r.Transcript()
 	messages := len(t.Messages()) - t.StartMessage()
@@ -93,9 +94,9 @@ func (p *windowPlanner) isWithinLimits(r *wire.Request) bool {
 	return p.w.Tokens == 0 || r.Tokens(p.o.Counter) <= p.w.Tokens
 }
 
-// markInsertion returns the mark before the first lost content. The mark follows the turn of that content
-// if results remain in the turn, because they belong to the preceding calls. It returns nil if nothing
-// follows, or if the mark of an earlier window is still there.
+// markInsertion returns the mark before the first lost content. The mark follows the turn of that
+// content if results remain in the turn, because they belong to the preceding calls. It returns nil
+// if nothing follows, or if the mark of an earlier window is still there.
 func (p *windowPlanner) markInsertion(s *windowSearch) *insertion {
 	t := p.base.result().Transcript()
 	first := transcript.NoBlock

@@ -7,8 +7,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A tokenMeter counts the tokens of blocks, and remembers them: counting is the most expensive part of
-// a search.
+// A tokenMeter counts the tokens of blocks, and remembers them: counting is the most expensive part
+// of a search.
 type tokenMeter struct {
 	r       *wire.Request
 	counter wire.Counter // nil: nothing is counted
@@ -19,8 +19,8 @@ type tokenMeter struct {
 	head    int                // tokens outside of the list of messages; -1: not counted yet
 }
 
-// A blockCost is the number of tokens of a block: as it is, at the last level that was counted, and as
-// it was written at a level.
+// A blockCost is the number of tokens of a block: as it is, at the last level that was counted, and
+// as it was written at a level.
 type blockCost struct {
 	full      int
 	hasFull   bool
@@ -81,8 +81,8 @@ func (m *tokenMeter) headTokens() int {
 	return m.head
 }
 
-// requestTokens returns the tokens of a request that was made from the meter's. It stops when the number
-// is larger than enough.
+// requestTokens returns the tokens of a request that was made from the meter's. It stops when the
+// number is larger than enough.
 func (m *tokenMeter) requestTokens(r *wire.Request, enough int) int {
 	t := r.Transcript()
 	n := m.headTokens()
@@ -146,7 +146,8 @@ func (s *windowSearch) measureAttempt(a attempt, u unit, enough int) int {
 	return s.withReserve(u, s.measure(r, u, enough))
 }
 
-// writtenTokens returns the tokens of a request with exactly the blocks that the current state keeps.
+// writtenTokens returns the tokens of a request with exactly the blocks that the current state
+// keeps.
 func (s *windowSearch) writtenTokens(r *wire.Request) int {
 	t, m := r.Transcript(), s.meter
 	n := m.headTokens() + (len(t.Messages())-t.StartMessage())*m.frame

@@ -12,8 +12,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A windowPlanner makes a repaired request fit a window. It polls the rules of the window and carries
-// out the states that a windowSearch chooses.
+// A windowPlanner makes a repaired request fit a window. It polls the rules of the window and
+// carries out the states that a windowSearch chooses.
 type windowPlanner struct {
 	ctx     context.Context
 	base    draft // repaired
@@ -25,8 +25,8 @@ type windowPlanner struct {
 	arrival   []*FaultError // the failures of rules for arriving results
 }
 
-// newWindowPlanner repairs a request that will be made to fit a window. If the request ends with the
-// assistant, nothing is added after it yet, because that end may be dropped.
+// newWindowPlanner repairs a request that will be made to fit a window. If the request ends with
+// the assistant, nothing is added after it yet, because that end may be dropped.
 func newWindowPlanner(ctx context.Context, r *wire.Request, w Window, o Options) (*windowPlanner, error) {
 	o = o.guarded()
 	o.ArchiveHandles = o.ArchiveHandles || w.Archive
@@ -52,9 +52,9 @@ func newWindowPlanner(ctx context.Context, r *wire.Request, w Window, o Options)
 	return p, nil
 }
 
-// messageCountsIn translates numbers of first messages of an earlier request to r, which was made from
-// it: repairs add, join and move messages. The result is sorted and has no duplicates. Numbers that the
-// earlier request does not have are left out. A nil list stays nil.
+// messageCountsIn translates numbers of first messages of an earlier request to r, which was made
+// from it: repairs add, join and move messages. The result is sorted and has no duplicates. Numbers
+// that the earlier request does not have are left out. A nil list stays nil.
 func messageCountsIn(r, earlier *wire.Request, counts []int) []int {
 	if counts == nil {
 		return nil
@@ -86,8 +86,8 @@ func messageCountsIn(r, earlier *wire.Request, counts []int) []int {
 	return slices.Compact(translated)
 }
 
-// guidanceExchanges reports, by exchange, whether the agent works by its text: instructions, skills,
-// plans and to-do lists.
+// guidanceExchanges reports, by exchange, whether the agent works by its text: instructions,
+// skills, plans and to-do lists.
 func guidanceExchanges(r *wire.Request) []bool {
 	kinds := guidance.OfExchanges(r)
 	isGuidance := make([]bool, len(kinds))
@@ -136,7 +136,8 @@ func textsByBlock(edits []wire.BlockEdit) map[transcript.BlockID]string {
 	return texts
 }
 
-// remember stores decisions. Atoms on which no rule votes now keep the reasons of the previous vote.
+// remember stores decisions. Atoms on which no rule votes now keep the reasons of the previous
+// vote.
 func (p *windowPlanner) remember(decisions []Decision) {
 	for a := range min(len(p.decisions), len(decisions)) {
 		if len(decisions[a].Reasons) == 0 {
@@ -146,8 +147,8 @@ func (p *windowPlanner) remember(decisions []Decision) {
 	p.decisions = decisions
 }
 
-// coldVoter returns the function that polls the rules for cold caches. If all of them can vote on any
-// beginning of a history, they read the history only once, at the first vote.
+// coldVoter returns the function that polls the rules for cold caches. If all of them can vote on
+// any beginning of a history, they read the history only once, at the first vote.
 func (p *windowPlanner) coldVoter() func(beginning) (windowVotes, error) {
 	if p.w.ColdRules == nil {
 		return nil
@@ -168,8 +169,8 @@ func (p *windowPlanner) coldVoter() func(beginning) (windowVotes, error) {
 	}
 }
 
-// voteCold polls the rules for cold caches on the beginning of a history. Atoms that the window's rules
-// protect stay.
+// voteCold polls the rules for cold caches on the beginning of a history. Atoms that the window's
+// rules protect stay.
 func (p *windowPlanner) voteCold(b beginning) (windowVotes, error) {
 	r, err := b.request()
 	if err != nil {
@@ -268,8 +269,8 @@ type attempt struct {
 	broken      error // a promise that the attempt breaks
 }
 
-// isSound reports whether the provider would accept the attempt, as far as the input could be repaired,
-// and it breaks no promise.
+// isSound reports whether the provider would accept the attempt, as far as the input could be
+// repaired, and it breaks no promise.
 func (a attempt) isSound() bool { return a.broken == nil && (len(a.remaining) == 0 || a.hopeless) }
 
 // attempt carries out the current state of a search, and puts in a message unless insert is nil.
@@ -307,8 +308,8 @@ type fit struct {
 	events  []Event
 }
 
-// fit finds the state that fits the window. It reserves tokens for a summary, or for a mark if markTokens
-// is not 0.
+// fit finds the state that fits the window. It reserves tokens for a summary, or for a mark if
+// markTokens is not 0.
 func (p *windowPlanner) fit(reserve, markTokens int) (fit, error) {
 	s := newWindowSearch(p, reserve, markTokens)
 	a, err := s.run()
@@ -358,8 +359,8 @@ func (s *windowSearch) summary() (f fitted) {
 	return f
 }
 
-// decide returns the current state of a search as decisions. The blocks of a dropped atom are dropped
-// together; of a kept atom, each edited block has its reasons.
+// decide returns the current state of a search as decisions. The blocks of a dropped atom are
+// dropped together; of a kept atom, each edited block has its reasons.
 func (p *windowPlanner) decide(s *windowSearch, t *transcript.Transcript) []Decision {
 	decisions := keepAll(t)
 	for a := range decisions {

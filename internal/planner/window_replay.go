@@ -39,8 +39,8 @@ type replayState struct {
 	firstChange   int // the first message that clearing them would change
 }
 
-// replay goes through the requests that led to the history, and trims whenever the window would have
-// trimmed then. A request ends where a turn of the model begins.
+// replay goes through the requests that led to the history, and trims whenever the window would
+// have trimmed then. A request ends where a turn of the model begins.
 func (s *windowSearch) replay(high int) error {
 	past := &replayState{s: s, high: high, tokens: s.meter.headTokens()}
 	messages := s.t.Messages()
@@ -150,9 +150,10 @@ func (p *replayState) addRequest(end int) error {
 	return nil
 }
 
-// clearingPays reports whether it is a good time to clear the results of exchanges that are no longer
-// recent. If the state of the cache is known, that is when the cache has expired. Otherwise it has to
-// pay within a quarter of the requests so far: a longer horizon did not pay on all recorded sessions.
+// clearingPays reports whether it is a good time to clear the results of exchanges that are no
+// longer recent. If the state of the cache is known, that is when the cache has expired. Otherwise
+// it has to pay within a quarter of the requests so far: a longer horizon did not pay on all
+// recorded sessions.
 func (p *replayState) clearingPays() bool {
 	w := &p.s.p.w
 	if w.Cold != nil {
@@ -197,8 +198,8 @@ func (p *replayState) keptTokens(from int) int {
 	return n
 }
 
-// coldRulesVote reports whether the rules for cold caches vote at the current request. They read the
-// whole history, so at requests with a warm cache they vote less and less often.
+// coldRulesVote reports whether the rules for cold caches vote at the current request. They read
+// the whole history, so at requests with a warm cache they vote less and less often.
 func (p *replayState) coldRulesVote(isFull bool) bool {
 	w := &p.s.p.w
 	switch {
@@ -219,8 +220,8 @@ func (p *replayState) coldRulesVote(isFull bool) bool {
 
 func (p *replayState) postponeColdRules() { p.nextCold = p.requests + max(p.requests/8, 4) }
 
-// trimByColdRules carries out the votes of the rules for cold caches. If the cache is warm and the history
-// fits, they have to pay.
+// trimByColdRules carries out the votes of the rules for cold caches. If the cache is warm and the
+// history fits, they have to pay.
 func (p *replayState) trimByColdRules(isFull bool) error {
 	s := p.s
 	limits, err := s.constraintsAt(p.end, true)
@@ -237,8 +238,8 @@ func (p *replayState) trimByColdRules(isFull bool) error {
 	return nil
 }
 
-// rulesPay reports whether the changes of the chain, which leave some tokens, pay within a quarter of the
-// requests so far.
+// rulesPay reports whether the changes of the chain, which leave some tokens, pay within a quarter
+// of the requests so far.
 func (p *replayState) rulesPay(after int) bool {
 	first, removed := p.end, p.tokens-after
 	for _, change := range p.s.chain.changes {
@@ -272,9 +273,9 @@ func (p *replayState) clearOld() error {
 	return nil
 }
 
-// lowState returns the state that a forced trim goes to. It leaves a quarter of the room besides pinned
-// content, so that the history is not full again soon, and squeezes pinned content only if nothing else
-// fits. With a cold cache it goes deeper, because that costs no more and lasts longer.
+// lowState returns the state that a forced trim goes to. It leaves a quarter of the room besides
+// pinned content, so that the history is not full again soon, and squeezes pinned content only if
+// nothing else fits. With a cold cache it goes deeper, because that costs no more and lasts longer.
 func (p *replayState) lowState(sizes *stateSizes) int {
 	transitions := p.s.chain.transitions
 	squeeze := slices.IndexFunc(transitions, func(x transition) bool { return x.step == stepSqueeze })
@@ -329,8 +330,8 @@ func (p *replayState) recount(first int) {
 	p.tokens = p.s.withReserve(unitTokens, p.tokens)
 }
 
-// stableMinimum returns the smallest limit with which a stable window works. Earlier trims depend on the
-// limit, so limits have to be tried.
+// stableMinimum returns the smallest limit with which a stable window works. Earlier trims depend
+// on the limit, so limits have to be tried.
 func (s *windowSearch) stableMinimum(l limit, guess int) int {
 	works := func(tokens int) bool {
 		p := *s.p

@@ -13,10 +13,10 @@ import (
 // goroutine.
 //
 // The exact size of a state is known only after it is carried out, finished and measured, because
-// finishing may add fillers and drop thinking. So stateSizes, which are cheap, choose the first state to
-// try, and measuring decides. A limit works if it is at least the estimated and the measured size of some
-// state. For messages, only the measured size counts, because no estimate knows which neighbors will be
-// joined.
+// finishing may add fillers and drop thinking. So stateSizes, which are cheap, choose the first
+// state to try, and measuring decides. A limit works if it is at least the estimated and the
+// measured size of some state. For messages, only the measured size counts, because no estimate
+// knows which neighbors will be joined.
 type windowSearch struct {
 	p *windowPlanner
 	r *wire.Request // repaired
@@ -52,8 +52,8 @@ func newWindowSearch(p *windowPlanner, reserve, markTokens int) *windowSearch {
 // run meets one limit after the other. The error is a *WindowTooSmall if nothing fits.
 //
 // If content is lost and a mark replaces it, run meets a limit that is smaller by the tokens of the
-// mark, but not smaller than the smallest that works. So the smallest limit is the same as without a
-// mark, and a larger limit still keeps everything that a smaller one keeps.
+// mark, but not smaller than the smallest that works. So the smallest limit is the same as without
+// a mark, and a larger limit still keeps everything that a smaller one keeps.
 func (s *windowSearch) run() (attempt, error) {
 	limits := s.p.w.limits()
 	if s.p.w.Low == 0 && s.isWithinAll(s.r, limits) {
@@ -77,7 +77,8 @@ func (s *windowSearch) run() (attempt, error) {
 	return s.meetWithMark(limits, tokens)
 }
 
-// meetWithMark meets limits with room for a mark below the limit of tokens, which is limits[tokens].
+// meetWithMark meets limits with room for a mark below the limit of tokens, which is
+// limits[tokens].
 func (s *windowSearch) meetWithMark(limits []limit, tokens int) (attempt, error) {
 	full, marked := limits[tokens], slices.Clone(limits)
 	marked[tokens].most = max(full.most-s.markTokens, s.p.w.Low+1)
@@ -169,9 +170,9 @@ func (s *windowSearch) meetSmallest(sizes *stateSizes, l limit, earlier []limit,
 	return attempt{}, newWindowTooSmall(l, minimum)
 }
 
-// maxTries is how many states are tried one by one. Estimated and measured sizes hardly ever differ, and
-// hardly ever is anything wrong with a state. If they do for a whole history, later tries skip states,
-// so that the time stays linear.
+// maxTries is how many states are tried one by one. Estimated and measured sizes hardly ever
+// differ, and hardly ever is anything wrong with a state. If they do for a whole history, later
+// tries skip states, so that the time stays linear.
 const maxTries = 16
 
 // stride returns the distance to the next state after some tries.
@@ -195,9 +196,9 @@ func (s *windowSearch) tryCurrent(l limit, earlier []limit) (a attempt, fits boo
 	return a, fits, nil
 }
 
-// tryKeeping tries the states that drop nothing, if one of them may be within a limit of tokens. It tries
-// none of them if a later state may be larger: if a pinned block can grow by being shortened, or a
-// summary needs room.
+// tryKeeping tries the states that drop nothing, if one of them may be within a limit of tokens. It
+// tries none of them if a later state may be larger: if a pinned block can grow by being shortened,
+// or a summary needs room.
 func (s *windowSearch) tryKeeping(l limit, earlier []limit) (a attempt, fits bool, err error) {
 	if l.unit != unitTokens || s.reserve > 0 || !s.fitsWithoutDropping(l.most) || !s.squeezingSaves() {
 		return attempt{}, false, nil
@@ -250,8 +251,8 @@ func (s *windowSearch) tryAll(sizes *stateSizes, l limit, earlier []limit) (a at
 	return a, err == nil, err
 }
 
-// isWorthTrying reports whether a state can be smaller than the one before it. If the end of the history
-// may go, no estimate knows the message that finishing would add after it.
+// isWorthTrying reports whether a state can be smaller than the one before it. If the end of the
+// history may go, no estimate knows the message that finishing would add after it.
 func (s *windowSearch) isWorthTrying(sizes *stateSizes, k int) bool {
 	return s.p.unended || sizes.isSmaller(k)
 }
@@ -272,8 +273,8 @@ func (s *windowSearch) fits(a attempt, l limit, earlier []limit) bool {
 	return a.isSound() && s.measureAttempt(a, l.unit, l.most) <= l.most && s.isWithinAll(a.result(), earlier)
 }
 
-// minimum returns the smallest limit that works, and a state that is within it. It tries states from the
-// last one on, as long as an earlier one could be smaller.
+// minimum returns the smallest limit that works, and a state that is within it. It tries states
+// from the last one on, as long as an earlier one could be smaller.
 func (s *windowSearch) minimum(sizes *stateSizes, earlier []limit) (minimum, at int, err error) {
 	minimum = math.MaxInt
 	tries := 0
@@ -310,8 +311,8 @@ func (s *windowSearch) minimum(sizes *stateSizes, earlier []limit) (minimum, at 
 	return minimum, at, nil
 }
 
-// sizeOfFirst returns the measured size of the first state, which can be smaller than a later estimate.
-// It stops measuring above enough.
+// sizeOfFirst returns the measured size of the first state, which can be smaller than a later
+// estimate. It stops measuring above enough.
 func (s *windowSearch) sizeOfFirst(u unit, enough int, earlier []limit) (size int, works bool, err error) {
 	s.chain.moveTo(0)
 	if s.chain.changedBlocks() == 0 && !s.p.unended {
@@ -324,8 +325,8 @@ func (s *windowSearch) sizeOfFirst(u unit, enough int, earlier []limit) (size in
 	return s.measureAttempt(a, u, enough), a.isSound() && s.isWithinAll(a.result(), earlier), nil
 }
 
-// smallestExchange returns the size of the smallest exchange of the history at its shortest. If one is
-// within the limit, it may return any size within the limit.
+// smallestExchange returns the size of the smallest exchange of the history at its shortest. If one
+// is within the limit, it may return any size within the limit.
 func (s *windowSearch) smallestExchange(l limit) int {
 	smallest := 0
 	for _, x := range s.t.Exchanges()[compactedExchanges(s.t):] {
@@ -404,8 +405,8 @@ func (s *windowSearch) isLocked(a transcript.AtomID) bool {
 	return s.limits != nil && s.limits.locked.has(a)
 }
 
-// lostBlocks returns the blocks that the current state drops and that a summary should replace, by the
-// batch that dropped them.
+// lostBlocks returns the blocks that the current state drops and that a summary should replace, by
+// the batch that dropped them.
 func (s *windowSearch) lostBlocks() [][]transcript.BlockID {
 	if s.chain == nil || s.chain.lostBlocks == 0 {
 		return nil

@@ -2,9 +2,9 @@ package planner
 
 import "github.com/pare-llm/pare/transcript"
 
-// stateSizes are the sizes of the states of a chain in one unit, from the last state on. A size is exact
-// if carrying out the state adds and removes nothing else. Sizes fall along the chain. They are added
-// up from its end, so that content which does not fit is never counted.
+// stateSizes are the sizes of the states of a chain in one unit, from the last state on. A size is
+// exact if carrying out the state adds and removes nothing else. Sizes fall along the chain. They
+// are added up from its end, so that content which does not fit is never counted.
 type stateSizes struct {
 	s     *windowSearch
 	unit  unit

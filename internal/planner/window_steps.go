@@ -112,9 +112,9 @@ func (s *windowSearch) isClearable(b transcript.BlockID, pinned bool) bool {
 	return !s.limits.locked.has(a) && s.limits.pinned.has(a) == pinned
 }
 
-// layOutShorten shortens results and arguments that are longer than a level, one transition each. It
-// skips results that the agent works by, which are cleared later. With pinnedOnly, it shortens only
-// pinned blocks, including these results.
+// layOutShorten shortens results and arguments that are longer than a level, one transition each.
+// It skips results that the agent works by, which are cleared later. With pinnedOnly, it shortens
+// only pinned blocks, including these results.
 func (s *windowSearch) layOutShorten(to level, pinnedOnly bool) {
 	step := stepShorten
 	if pinnedOnly {
@@ -173,8 +173,9 @@ func (s *windowSearch) isGuidance(x *transcript.Exchange) bool {
 	return s.index.isGuidance[s.t.ExchangeOf(firstBlock(x))]
 }
 
-// fitsWithoutDropping reports whether the current state, in which nothing was dropped, is within a limit
-// of tokens. It counts from the newest message, which stays longest, and only as far as necessary.
+// fitsWithoutDropping reports whether the current state, in which nothing was dropped, is within a
+// limit of tokens. It counts from the newest message, which stays longest, and only as far as
+// necessary.
 func (s *windowSearch) fitsWithoutDropping(most int) bool {
 	n, messages := s.meter.headTokens(), s.t.Messages()
 	for i := s.limits.end - 1; i >= s.t.StartMessage() && n <= most; i-- {
@@ -186,8 +187,8 @@ func (s *windowSearch) fitsWithoutDropping(most int) bool {
 	return n <= most
 }
 
-// squeezingSaves reports whether every pinned block gets smaller with each step that shortens or clears
-// it. A placeholder can be longer than the block.
+// squeezingSaves reports whether every pinned block gets smaller with each step that shortens or
+// clears it. A placeholder can be longer than the block.
 func (s *windowSearch) squeezingSaves() bool {
 	blocks := transcript.BlockID(s.limits.blocks())
 	for _, a := range s.limits.pinned.list {
@@ -253,8 +254,8 @@ func (s *windowSearch) inOrder(exchanges []transcript.Exchange) []transcript.Exc
 
 func (s *windowSearch) isOldestFirst() bool { return !s.p.w.MiddleOut && s.p.w.Priority == nil }
 
-// rank returns the rank of item i of n, which is an atom or contains one. The lowest rank is removed
-// first.
+// rank returns the rank of item i of n, which is an atom or contains one. The lowest rank is
+// removed first.
 func (s *windowSearch) rank(a transcript.AtomID, i, n int) int {
 	if s.p.w.MiddleOut {
 		return max(2*i-n+1, n-1-2*i) // twice the distance from the middle
@@ -281,8 +282,8 @@ func (s *windowSearch) layOutExchanges() {
 	}
 }
 
-// dropExchange drops an exchange. When the last call of a run of messages goes, the preceding text of the
-// model goes with it, because it announces calls that are gone. It updates goneCalls.
+// dropExchange drops an exchange. When the last call of a run of messages goes, the preceding text
+// of the model goes with it, because it announces calls that are gone. It updates goneCalls.
 func (s *windowSearch) dropExchange(x *transcript.Exchange, goneCalls []int) {
 	c := s.chain
 	first := len(c.changes)
@@ -335,8 +336,8 @@ func (s *windowSearch) dropPrecedingText(lastCall transcript.BlockID) {
 	}
 }
 
-// layOutTurns drops the rest of turns, one transition each: the turns before the newest one, then the
-// content of the newest one that is not pinned.
+// layOutTurns drops the rest of turns, one transition each: the turns before the newest one, then
+// the content of the newest one that is not pinned.
 func (s *windowSearch) layOutTurns() {
 	ends := s.turnEnds()
 	older := len(ends) - 1
@@ -390,8 +391,8 @@ func (s *windowSearch) turnRank(first, end transcript.AtomID, i, n int) int {
 }
 
 // dropUnlessNeeded drops an atom, unless an atom of another turn needs it: a search that declared a
-// tool, for example, is old but still in use. Such an atom is postponed until the last atom that needs
-// it goes.
+// tool, for example, is old but still in use. Such an atom is postponed until the last atom that
+// needs it goes.
 func (s *windowSearch) dropUnlessNeeded(a transcript.AtomID, step windowStep) {
 	c := s.chain
 	if s.isNeeded(a) {
@@ -412,8 +413,8 @@ func (s *windowSearch) dropUnlessNeeded(a transcript.AtomID, step windowStep) {
 	}
 }
 
-// isNeeded reports whether a remaining atom of another turn needs an atom, directly or not. Atoms that
-// need each other are dropped together and do not count.
+// isNeeded reports whether a remaining atom of another turn needs an atom, directly or not. Atoms
+// that need each other are dropped together and do not count.
 func (s *windowSearch) isNeeded(a transcript.AtomID) bool {
 	graph := s.limits.needs
 	if len(graph.Dependents(a)) == 0 {

@@ -102,8 +102,8 @@ func shortenText(text string, maxBytes int, callID string) string {
 	return excerpt.Excerpt{Head: head, Tail: tail, By: "the window", Call: callID}.Of(text)
 }
 
-// shortenArguments shortens the long members of a call's arguments. Short members stay, because they
-// tell the model what it did.
+// shortenArguments shortens the long members of a call's arguments. Short members stay, because
+// they tell the model what it did.
 func shortenArguments(arguments []byte, maxBytes int, callID string) string {
 	if len(arguments) == 0 || arguments[0] != '{' {
 		return shortenText(string(arguments), maxBytes, callID)

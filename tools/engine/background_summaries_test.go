@@ -18,8 +18,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestRequestsDoNotWaitForSummaries checks that no request waits for a summary: a line replaces it until it is
-// written, and a growing history needs few summaries.
+// TestRequestsDoNotWaitForSummaries checks that no request waits for a summary: a line replaces it
+// until it is written, and a growing history needs few summaries.
 func TestRequestsDoNotWaitForSummaries(t *testing.T) {
 	for _, low := range []int{0, 3500} {
 		free := make(chan struct{})
@@ -120,9 +120,9 @@ func TestSummariesArePrepared(t *testing.T) {
 	}
 }
 
-// TestFailingSummarizerIsLeftOut: a summarizer that fails is asked at most twice for the same messages
-// and five times in a row, whether requests wait for summaries or not. Every plan is clean and names
-// the summarizer among its faults.
+// TestFailingSummarizerIsLeftOut: a summarizer that fails is asked at most twice for the same
+// messages and five times in a row, whether requests wait for summaries or not. Every plan is clean
+// and names the summarizer among its faults.
 func TestFailingSummarizerIsLeftOut(t *testing.T) {
 	var list []string
 	for i := range 60 {

@@ -95,8 +95,8 @@ func coldCuts(plan *pare.Plan) (paths []string, cuts int) {
 	return paths, cuts
 }
 
-// repairsAlike reports whether the repaired history of a request begins with that of an earlier one: a
-// result that comes late can change the repair of older messages.
+// repairsAlike reports whether the repaired history of a request begins with that of an earlier
+// one: a result that comes late can change the repair of older messages.
 func repairsAlike(plan, later *pare.Plan) bool {
 	was, is := planner.RepairedRequest(plan), planner.RepairedRequest(later)
 	messages := was.Transcript().Messages()

@@ -842,7 +842,8 @@ func TestFitOverflow(t *testing.T) {
 	}
 }
 
-// TestFitEndToEnd checks 61 messages, request by request, with extracted summaries and a stable window.
+// TestFitEndToEnd checks 61 messages, request by request, with extracted summaries and a stable
+// window.
 func TestFitEndToEnd(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 15)

@@ -267,8 +267,9 @@ func struck(seed uint64) (k parley, did []string) {
 	return k, did
 }
 
-// TestCrossRepair: whatever is broken in a talk, every dialect finds the same pairs in it and repairs
-// them in the same way; no word is lost, the result is accepted, and a second repair leaves it.
+// TestCrossRepair: whatever is broken in a talk, every dialect finds the same pairs in it and
+// repairs them in the same way; no word is lost, the result is accepted, and a second repair leaves
+// it.
 func TestCrossRepair(t *testing.T) {
 	for seed := range uint64(historyCount(t) / 10) {
 		k, did := struck(seed)

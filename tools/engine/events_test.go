@@ -46,8 +46,8 @@ func TestSkippedCompactionReportsFindings(t *testing.T) {
 	}
 }
 
-// TestPairEventsReportActions checks that the event about pairs reports pruning only if something was
-// dropped.
+// TestPairEventsReportActions checks that the event about pairs reports pruning only if something
+// was dropped.
 func TestPairEventsReportActions(t *testing.T) {
 	body := func(messages string) string {
 		return `{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"q"},` + messages + `,{"role":"user","content":"n"}]}`

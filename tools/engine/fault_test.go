@@ -26,7 +26,8 @@ type badTerms struct{}
 
 func (badTerms) PaysAfter(int, int) int { panic("no price") }
 
-// TestPanicsAreNamedErrors checks that a panic in a part that the caller supplied is an error that names the part.
+// TestPanicsAreNamedErrors checks that a panic in a part that the caller supplied is an error that
+// names the part.
 func TestPanicsAreNamedErrors(t *testing.T) {
 	rule := func(prepare func(*wire.Request) (pare.Process, error)) *pare.Pipeline {
 		p, err := pare.Compile(pare.Rule{Name: "no-bash", Prepare: prepare})
@@ -73,8 +74,8 @@ func TestPanicsAreNamedErrors(t *testing.T) {
 	}
 }
 
-// TestFailedRules checks that the failure of a rule is an error that names it or, if failed rules are left out,
-// that none of its votes count and all other votes do.
+// TestFailedRules checks that the failure of a rule is an error that names it or, if failed rules
+// are left out, that none of its votes count and all other votes do.
 func TestFailedRules(t *testing.T) {
 	long := reads(t, 12, 1500)
 	keeps := pare.Rule{Name: "drops-one", After: []string{"?fails"}, Prepare: func(*wire.Request) (pare.Process, error) {

@@ -139,8 +139,8 @@ func TestFixedBodyIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestCleanFixAllocatesNothingPerMessage: a clean body that is four times as long takes no more allocations, but for
-// those by which lists grow.
+// TestCleanFixAllocatesNothingPerMessage: a clean body that is four times as long takes no more
+// allocations, but for those by which lists grow.
 func TestCleanFixAllocatesNothingPerMessage(t *testing.T) {
 	allocations := func(body []byte) float64 {
 		return testing.AllocsPerRun(20, func() {

@@ -58,7 +58,8 @@ func cutters(t *testing.T, rnd *rand.Rand, r *wire.Request) map[string]*pare.Pol
 	}
 }
 
-// personTexts returns the texts of the user, read with encoding/json, without those that Pare and clients write.
+// personTexts returns the texts of the user, read with encoding/json, without those that Pare and
+// clients write.
 func personTexts(t *testing.T, d wire.Dialect, body []byte) (all []string) {
 	t.Helper()
 	for _, u := range utterances(t, d, body) {
@@ -86,7 +87,8 @@ func outside(t *testing.T, body []byte) map[string]json.RawMessage {
 	return all
 }
 
-// withCompanions returns a body with a block that is not text after the results in each message that has some.
+// withCompanions returns a body with a block that is not text after the results in each message
+// that has some.
 func withCompanions(t *testing.T, d wire.Dialect, body []byte) []byte {
 	t.Helper()
 	list, member, result, companion := "messages", "content", "tool_result", `{"type":"mystery_block","n":1}`
@@ -121,9 +123,9 @@ func withCompanions(t *testing.T, d wire.Dialect, body []byte) []byte {
 	return out
 }
 
-// TestPersonsWordsSurviveEveryPolicy: whatever a rule, a window or a summary removes from a history, whole or broken,
-// the task and the newest words of the user are in the result, and the system prompt, the tools and the parameters
-// have the same bytes as after a repair alone.
+// TestPersonsWordsSurviveEveryPolicy: whatever a rule, a window or a summary removes from a
+// history, whole or broken, the task and the newest words of the user are in the result, and the
+// system prompt, the tools and the parameters have the same bytes as after a repair alone.
 func TestPersonsWordsSurviveEveryPolicy(t *testing.T) {
 	n := historyCount(t) / 20
 	done := make(map[string]int)
@@ -172,8 +174,8 @@ func TestPersonsWordsSurviveEveryPolicy(t *testing.T) {
 	}
 }
 
-// TestRulesKeepTaskAndNewestWords: a rule that wants everything dropped is overruled for the task and for the newest
-// words of the user, and the plan says so.
+// TestRulesKeepTaskAndNewestWords: a rule that wants everything dropped is overruled for the task
+// and for the newest words of the user, and the plan says so.
 func TestRulesKeepTaskAndNewestWords(t *testing.T) {
 	all, err := pare.Compile(pare.Rule{Name: "all", Doc: "drops everything", Prepare: func(r *wire.Request) (pare.Process, error) {
 		return func(b *pare.Ballot) {
@@ -200,8 +202,9 @@ func TestRulesKeepTaskAndNewestWords(t *testing.T) {
 	}
 }
 
-// TestWindowKeepsTaskAfterOrphans: in a history that begins with results whose calls are gone, the task is the
-// first text of the user, however short it is, and not the quoted results or a block of an unknown type.
+// TestWindowKeepsTaskAfterOrphans: in a history that begins with results whose calls are gone, the
+// task is the first text of the user, however short it is, and not the quoted results or a block of
+// an unknown type.
 func TestWindowKeepsTaskAfterOrphans(t *testing.T) {
 	body := []byte(`{"model":"claude-opus-4-6","max_tokens":9,"messages":[
 		{"role":"user","content":[{"type":"tool_result","tool_use_id":"gone","content":"it fits"},{"type":"mystery_block","n":1}]},

@@ -95,9 +95,9 @@ func standsFor(window string) (turns int) {
 	return turns
 }
 
-// TestManyCompactionsStayBounded checks a conversation of thousands of turns that is compacted hundreds of times:
-// the summaries stay within their bound and count their turns, and every fact is in the request or one
-// recall away.
+// TestManyCompactionsStayBounded checks a conversation of thousands of turns that is compacted
+// hundreds of times: the summaries stay within their bound and count their turns, and every fact is
+// in the request or one recall away.
 func TestManyCompactionsStayBounded(t *testing.T) {
 	for _, d := range []wire.Dialect{wire.Anthropic, wire.OpenAIChat} {
 		for name, s := range map[string]pare.Summarizer{"extract": summary.Extract(summary.ExtractOptions{}), "model": wordy, "offload": nil} {
@@ -168,8 +168,9 @@ func summaryText(r *wire.Request) string {
 	return ""
 }
 
-// TestManySummariesOfWindowsStayBounded checks a growing history in a window: its summaries stay within their
-// bound, and every turn is in the request or named by a summary, also if the summarizer fails.
+// TestManySummariesOfWindowsStayBounded checks a growing history in a window: its summaries stay
+// within their bound, and every turn is in the request or named by a summary, also if the
+// summarizer fails.
 func TestManySummariesOfWindowsStayBounded(t *testing.T) {
 	turns, every := 300, 20
 	switch {
@@ -226,8 +227,8 @@ func TestManySummariesOfWindowsStayBounded(t *testing.T) {
 	}
 }
 
-// TestNoRoomIsKnownBeforeSummarizing checks that a summary without room is an error before the summarizer is
-// called, and that summaries of the caller stay as they are.
+// TestNoRoomIsKnownBeforeSummarizing checks that a summary without room is an error before the
+// summarizer is called, and that summaries of the caller stay as they are.
 func TestNoRoomIsKnownBeforeSummarizing(t *testing.T) {
 	asked := 0
 	r := talkOf(t, wire.Anthropic, 20)
@@ -257,8 +258,8 @@ func TestNoRoomIsKnownBeforeSummarizing(t *testing.T) {
 	}
 }
 
-// TestSummariesOfEarlierVersions checks that summaries of earlier versions are recognized: without turns and levels,
-// with the handle in a line after them, and without any line about a loss.
+// TestSummariesOfEarlierVersions checks that summaries of earlier versions are recognized: without
+// turns and levels, with the handle in a line after them, and without any line about a loss.
 func TestSummariesOfEarlierVersions(t *testing.T) {
 	old := "Words of a stranger.\n\n[pare: 7 blocks of 90 bytes, here in 10]\nthe first\n[pare: archived as pare-abc]\n\n[pare: 1 block of 5 bytes, here in 14, archived as pare-def]\nsecond\n\n[pare: x]"
 	padding := strings.Repeat("long words ", 400)
@@ -291,8 +292,8 @@ func TestSummariesOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// TestMarkNamesLostContent checks that a mark names everything that a window drops without a summary, and that the
-// window is within its limit.
+// TestMarkNamesLostContent checks that a mark names everything that a window drops without a
+// summary, and that the window is within its limit.
 func TestMarkNamesLostContent(t *testing.T) {
 	for _, d := range []wire.Dialect{wire.Anthropic, wire.OpenAIChat} {
 		messages := ""

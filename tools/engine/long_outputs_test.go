@@ -12,7 +12,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// longOutputs are items and blocks with room for a long text that a server wrote, or that is encrypted.
+// longOutputs are items and blocks with room for a long text that a server wrote, or that is
+// encrypted.
 var longOutputs = []struct {
 	name string
 	d    wire.Dialect
@@ -25,8 +26,8 @@ var longOutputs = []struct {
 	{"thought signature", wire.Gemini, `{"role":"model","parts":[{"text":"ok","thoughtSignature":%q}]}`},
 }
 
-// TestWindowSeesLongOutputsOfServers: a long output of a server, or a long signature, leaves the request when it
-// does not fit, or the error is that the window is too small.
+// TestWindowSeesLongOutputsOfServers: a long output of a server, or a long signature, leaves the
+// request when it does not fit, or the error is that the window is too small.
 func TestWindowSeesLongOutputsOfServers(t *testing.T) {
 	long := strings.Repeat("line 1\n", 3000)
 	for _, c := range longOutputs {

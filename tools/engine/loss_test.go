@@ -12,8 +12,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// TestSummariesDescribeTheirLoss checks that the first line of each summary gives the blocks and bytes that it
-// replaces, its own size, and the handle of the content.
+// TestSummariesDescribeTheirLoss checks that the first line of each summary gives the blocks and
+// bytes that it replaces, its own size, and the handle of the content.
 func TestSummariesDescribeTheirLoss(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 12)

@@ -13,8 +13,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// strays are, for each dialect, a history that begins with a result whose call is gone, with a picture in it
-// where the dialect has such, and with the task behind it.
+// strays are, for each dialect, a history that begins with a result whose call is gone, with a
+// picture in it where the dialect has such, and with the task behind it.
 var strays = []struct {
 	name string
 	o    wire.Options
@@ -57,8 +57,8 @@ func said(d wire.Dialect, user bool, text string) string {
 	return fmt.Sprintf(`{"role":%q,"content":%q}`, role, text)
 }
 
-// TestOwnTextIsNotUserText checks that text written by Pare is not the task, in a compaction, a window and an
-// extract, in every dialect.
+// TestOwnTextIsNotUserText checks that text written by Pare is not the task, in a compaction, a
+// window and an extract, in every dialect.
 func TestOwnTextIsNotUserText(t *testing.T) {
 	for _, s := range strays {
 		t.Run(s.name, func(t *testing.T) {
@@ -116,8 +116,8 @@ func TestOwnTextIsNotUserText(t *testing.T) {
 	}
 }
 
-// TestUserTextIsSplitTheSameWay checks that a text is split into words of the user and of Pare the same way
-// wherever it is.
+// TestUserTextIsSplitTheSameWay checks that a text is split into words of the user and of Pare the
+// same way wherever it is.
 func TestUserTextIsSplitTheSameWay(t *testing.T) {
 	const (
 		quoted  = "[A result of f without its call; quoted, not written by the user]\nthe result\n\nof it"
@@ -161,8 +161,8 @@ func TestUserTextIsSplitTheSameWay(t *testing.T) {
 	}
 }
 
-// TestWindowKeepsCallsOfUnknownRole checks that when a window drops one of two calls of a message, the
-// other one stays.
+// TestWindowKeepsCallsOfUnknownRole checks that when a window drops one of two calls of a message,
+// the other one stays.
 func TestWindowKeepsCallsOfUnknownRole(t *testing.T) {
 	const words = "arguments in words"
 	for tokens := 10; tokens < 120; tokens++ {

@@ -15,7 +15,8 @@ var pairSlugs = []string{
 	"orphan-call", "orphan-result", "displaced-result", "duplicate-result", "call-wrong-role", "result-wrong-role", "server-tool-unpaired",
 }
 
-// TestOrphansAgreeWithCheck checks that Orphans agrees with the check, and that dropping orphans leaves none.
+// TestOrphansAgreeWithCheck checks that Orphans agrees with the check, and that dropping orphans
+// leaves none.
 func TestOrphansAgreeWithCheck(t *testing.T) {
 	for name, body := range map[string]string{
 		"two calls with one id, one result": `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"q"},

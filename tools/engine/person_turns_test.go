@@ -16,8 +16,8 @@ const (
 	loopLength = 12
 )
 
-// A companion is a loop of tool use in a dialect in which each result has a block next to it that no
-// person wrote.
+// A companion is a loop of tool use in a dialect in which each result has a block next to it that
+// no person wrote.
 type companion struct {
 	name     string
 	o        wire.Options
@@ -25,8 +25,8 @@ type companion struct {
 	exchange string // with room for a number, three times
 }
 
-// besideResults has loops with the companions that clients send: cache marks, pictures and files of tools,
-// and blocks of types that are not known yet.
+// besideResults has loops with the companions that clients send: cache marks, pictures and files of
+// tools, and blocks of types that are not known yet.
 func besideResults() (all []companion) {
 	add := func(d wire.Dialect, model, body, exchange string, blocks ...string) {
 		for _, b := range blocks {
@@ -71,8 +71,9 @@ func (c companion) request(t *testing.T) *wire.Request {
 	return r
 }
 
-// TestWindowKeepsNewestWordsBehindLoops: a window of turns counts a run of tool use as one turn, whatever
-// clients put next to the results, and a window of any kind keeps the newest words and the task.
+// TestWindowKeepsNewestWordsBehindLoops: a window of turns counts a run of tool use as one turn,
+// whatever clients put next to the results, and a window of any kind keeps the newest words and the
+// task.
 func TestWindowKeepsNewestWordsBehindLoops(t *testing.T) {
 	for _, c := range besideResults() {
 		t.Run(c.name, func(t *testing.T) {
@@ -95,7 +96,8 @@ func TestWindowKeepsNewestWordsBehindLoops(t *testing.T) {
 	}
 }
 
-// TestLoopsDoNotAge: results of the newest turn are of that turn for rules, however long the run is.
+// TestLoopsDoNotAge: results of the newest turn are of that turn for rules, however long the run
+// is.
 func TestLoopsDoNotAge(t *testing.T) {
 	for _, c := range besideResults() {
 		since := planner.TurnsSince(c.request(t).Transcript())
@@ -105,7 +107,8 @@ func TestLoopsDoNotAge(t *testing.T) {
 	}
 }
 
-// TestSplitDoesNotPartLoops: a compaction cuts before the newest words, and not within the run behind them.
+// TestSplitDoesNotPartLoops: a compaction cuts before the newest words, and not within the run
+// behind them.
 func TestSplitDoesNotPartLoops(t *testing.T) {
 	for _, c := range besideResults() {
 		if cut, ok := c.request(t).Transcript().Split(1, false); !ok || cut.Before() != 2 {

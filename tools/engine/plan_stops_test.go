@@ -25,7 +25,8 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// TestPlanningStopsWithContext checks that planning stops soon after the end of its context, wherever it is.
+// TestPlanningStopsWithContext checks that planning stops soon after the end of its context,
+// wherever it is.
 func TestPlanningStopsWithContext(t *testing.T) {
 	policies := map[string]*pare.Policy{
 		"repair":        {},

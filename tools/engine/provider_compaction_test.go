@@ -113,8 +113,8 @@ func parsed(t *testing.T, body string) *wire.Request {
 	return r
 }
 
-// TestLeadingCompactionMeansInteractions checks that a list of steps that begins with a compaction is
-// read as Interactions, however it is written.
+// TestLeadingCompactionMeansInteractions checks that a list of steps that begins with a compaction
+// is read as Interactions, however it is written.
 func TestLeadingCompactionMeansInteractions(t *testing.T) {
 	for _, c := range compactions() {
 		if c.dialect == wire.GeminiInteractions {

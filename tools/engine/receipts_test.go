@@ -83,7 +83,8 @@ func TestReceiptLine(t *testing.T) {
 	}
 }
 
-// TestReceiptsOfWhatIsNew: what a repair put in, and a window takes out again, has never had a place.
+// TestReceiptsOfWhatIsNew: what a repair put in, and a window takes out again, has never had a
+// place.
 func TestReceiptsOfWhatIsNew(t *testing.T) {
 	for content, gone := range map[string]int{``: 2, `"content":"",`: 3} {
 		r := mustParse(t, []byte(`{"model":"gpt-5","messages":[{"role":"user","content":"task"},{"role":"assistant",`+content+`"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"r"},{"role":"assistant","content":"a"},{"role":"user","content":"n"}]}`))

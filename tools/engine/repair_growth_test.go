@@ -74,7 +74,8 @@ func r4Body(shape string, n int) []byte {
 	return []byte(b.String())
 }
 
-// TestRepairIsLinear checks that the time of a repair grows with the history, whatever is equal in it.
+// TestRepairIsLinear checks that the time of a repair grows with the history, whatever is equal in
+// it.
 func TestRepairIsLinear(t *testing.T) {
 	n := 1600
 	if trial.Soak() {
@@ -92,8 +93,8 @@ func TestRepairIsLinear(t *testing.T) {
 	}
 }
 
-// TestRepairGrowthShapes checks that the histories of TestRepairIsLinear have the findings that they are named
-// after.
+// TestRepairGrowthShapes checks that the histories of TestRepairIsLinear have the findings that
+// they are named after.
 func TestRepairGrowthShapes(t *testing.T) {
 	for name, shape := range r4Shapes {
 		_, plan, err := pare.Fix(r4Body(shape, 40))

@@ -25,8 +25,8 @@ var sideMembers = map[string]func(text string) string{
 	"thinking_blocks":   func(text string) string { return `[{"type":"thinking","thinking":"` + text + `"}]` },
 }
 
-// TestSideMembersAreBlocks checks that members next to the content of a chat message are blocks: they
-// are counted and can be dropped, and the minimum of a window is exact.
+// TestSideMembersAreBlocks checks that members next to the content of a chat message are blocks:
+// they are counted and can be dropped, and the minimum of a window is exact.
 func TestSideMembersAreBlocks(t *testing.T) {
 	long := strings.Repeat("these are the words of it ", 800)
 	for name, value := range sideMembers {

@@ -54,8 +54,8 @@ func everyWay(t *testing.T, r *wire.Request, see func(what string, plan *pare.Pl
 	}
 }
 
-// TestInlineToolDefinitions checks that a tool defined in the history is declared: later references are
-// valid, and the definition stays as long as its calls.
+// TestInlineToolDefinitions checks that a tool defined in the history is declared: later references
+// are valid, and the definition stays as long as its calls.
 func TestInlineToolDefinitions(t *testing.T) {
 	for name, body := range map[string]string{
 		"defined":                   inlineTools(definesGrep, readTool, ""),
@@ -95,7 +95,8 @@ func TestInlineToolDefinitions(t *testing.T) {
 	}
 }
 
-// TestSystemMessagesKeepMembers checks that members of system messages in mid-conversation are kept.
+// TestSystemMessagesKeepMembers checks that members of system messages in mid-conversation are
+// kept.
 func TestSystemMessagesKeepMembers(t *testing.T) {
 	for _, member := range []string{`,"clear_at":"next_user_message"`, `,"cl\u0065ar_at":"never"`, `,"output_config":{"effort":"low"}`} {
 		r := parsed(t, inlineTools(`{"type":"text","text":"be brief"}`, readTool+`,{"name":"Grep","input_schema":{"type":"object"}}`, member))
@@ -111,8 +112,8 @@ func TestSystemMessagesKeepMembers(t *testing.T) {
 	}
 }
 
-// TestToolDefinitionsWithoutSystemMessages checks that a definition is declared in another way where the
-// model takes no system messages, or none there.
+// TestToolDefinitionsWithoutSystemMessages checks that a definition is declared in another way
+// where the model takes no system messages, or none there.
 func TestToolDefinitionsWithoutSystemMessages(t *testing.T) {
 	for name, body := range map[string]string{
 		"no tools given": strings.Replace(strings.Replace(inlineTools(definesGrep, "", ""), "claude-opus-5", "claude-sonnet-4-5", 1), `"tools":[],`, "", 1),
@@ -133,7 +134,8 @@ func TestToolDefinitionsWithoutSystemMessages(t *testing.T) {
 	}
 }
 
-// TestDeferredToolsNeedTheirSearch checks that a call of a deferred tool needs the search that found it.
+// TestDeferredToolsNeedTheirSearch checks that a call of a deferred tool needs the search that
+// found it.
 func TestDeferredToolsNeedTheirSearch(t *testing.T) {
 	later := `{"name":"Grep","description":"finds","input_schema":{"type":"object"},"defer_loading":true}`
 	search := `{"type":"tool_search_tool_regex_20251119","name":"tool_search_tool_regex"}`
@@ -205,8 +207,8 @@ func addsBash(model, changes string) string {
 	return `{"modelId":"` + model + `","toolConfig":{"tools":[` + spec("Read") + `,` + spec("Bash") + `]},"messages":[` + list + `,{"role":"user","content":[{"text":"and now?"}]}]}`
 }
 
-// TestBedrockToolChanges checks system messages of Bedrock that add and remove tools of toolConfig: their
-// references are checked, and they stay as long as calls follow them.
+// TestBedrockToolChanges checks system messages of Bedrock that add and remove tools of toolConfig:
+// their references are checked, and they stay as long as calls follow them.
 func TestBedrockToolChanges(t *testing.T) {
 	const newer, older = "us.anthropic.claude-opus-5-v1:0", "us.anthropic.claude-sonnet-4-5-v1:0"
 	adds := `{"toolAddition":{"tool":{"type":"tool_reference","name":"Bash"}}}`

@@ -84,8 +84,8 @@ func TestWindowMarksLostContent(t *testing.T) {
 	}
 }
 
-// TestMarkIsStable checks that requests between two trims of a stable window begin with the same bytes,
-// including the mark.
+// TestMarkIsStable checks that requests between two trims of a stable window begin with the same
+// bytes, including the mark.
 func TestMarkIsStable(t *testing.T) {
 	for _, d := range wire.Dialects() {
 		r := talkOf(t, d, 30)
@@ -113,8 +113,8 @@ func TestMarkIsStable(t *testing.T) {
 	}
 }
 
-// TestMarkIsNotUserText checks that the mark is neither the task nor a message or turn of the user, alone or
-// before other text.
+// TestMarkIsNotUserText checks that the mark is neither the task nor a message or turn of the user,
+// alone or before other text.
 func TestMarkIsNotUserText(t *testing.T) {
 	for text, speaks := range map[string]bool{wording.LeftOut: false, wording.LeftOut + "\n\ngo on": true, " " + wording.LeftOut: false, "he wrote " + wording.LeftOut: true} {
 		r := parsed(t, fmt.Sprintf(`{"model":"gpt-5.2","messages":[{"role":"user","content":"task"},{"role":"assistant","content":"yes"},{"role":"user","content":%q}]}`, text))

@@ -39,8 +39,8 @@ func searched(calls int) map[string]string {
 	}
 }
 
-// TestWindowKeepsNeededDeclarations checks that the declaration of a tool stays as long as a call of the
-// tool, and that calls are dropped one by one, the oldest first.
+// TestWindowKeepsNeededDeclarations checks that the declaration of a tool stays as long as a call
+// of the tool, and that calls are dropped one by one, the oldest first.
 func TestWindowKeepsNeededDeclarations(t *testing.T) {
 	const calls = 14
 	for name, body := range searched(calls) {

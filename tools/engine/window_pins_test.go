@@ -27,7 +27,8 @@ func trimmed(t *testing.T, body string, w pare.Window) string {
 	return string(out)
 }
 
-// TestWindowDoesNotPinRepairs checks that a window pins the words of the user, and not the text of a repair.
+// TestWindowDoesNotPinRepairs checks that a window pins the words of the user, and not the text of
+// a repair.
 func TestWindowDoesNotPinRepairs(t *testing.T) {
 	tail := `{"model":"claude-opus-4-8","max_tokens":9,"messages":[{"role":"user","content":"Build the parser."},{"role":"assistant","content":"ok"},{"role":"user","content":"Now use tabs, never spaces."},{"role":"assistant","content":"fine"}]}`
 	for _, w := range []pare.Window{{Messages: 2}, {Messages: 3}, {Messages: 4}, {Turns: 2}} {
@@ -46,7 +47,8 @@ func TestWindowDoesNotPinRepairs(t *testing.T) {
 	}
 }
 
-// TestUserTextBesideResultsIsPinned checks that the words of the user in a message with results are pinned.
+// TestUserTextBesideResultsIsPinned checks that the words of the user in a message with results are
+// pinned.
 func TestUserTextBesideResultsIsPinned(t *testing.T) {
 	const head = `{"model":"claude-sonnet-4-5","max_tokens":9,"tools":[{"name":"run","input_schema":{"type":"object"}}],"messages":[`
 	call := func(id string) string {
@@ -69,8 +71,8 @@ func TestUserTextBesideResultsIsPinned(t *testing.T) {
 	}
 }
 
-// TestMinimumCountsJoinedMessages checks that the minimum number of messages is that of the result, in which
-// joined neighbors count as one.
+// TestMinimumCountsJoinedMessages checks that the minimum number of messages is that of the result,
+// in which joined neighbors count as one.
 func TestMinimumCountsJoinedMessages(t *testing.T) {
 	body := `{"modelId":"us.amazon.nova-pro-v1:0","toolConfig":{"tools":[{"toolSpec":{"name":"f","inputSchema":{"json":{}}}}]},"messages":[{"role":"user","content":[{"text":"The task."}]},{"role":"assistant","content":[{"text":"a"}]},{"role":"user","content":[{"text":"The newest words."}]},{"role":"assistant","content":[{"toolUse":{"toolUseId":"t1","name":"f","input":{}}}]},{"role":"user","content":[{"toolResult":{"toolUseId":"t1","content":[{"text":"x"}]}}]}]}`
 	r, err := pare.Parse([]byte(body))
