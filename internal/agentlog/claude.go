@@ -108,10 +108,11 @@ type entryMessage struct {
 
 // A claudeThread is a thread of a Claude Code file, with the tree of the file.
 type claudeThread struct {
-	entries       []claudeEntry   // by unit
-	index         map[string]int  // by uuid: the last unit
-	path          []int           // units from the root to the leaf
-	leafNamer     int             // the unit whose leafUUID selected the leaf; -1 if the links alone lead there
+	entries []claudeEntry  // by unit
+	index   map[string]int // by uuid: the last unit
+	path    []int          // units from the root to the leaf
+	// The unit whose leafUUID selected the leaf; -1 if the links alone lead there.
+	leafNamer     int
 	preserved     *preservedLines // lines that a compaction preserved; nil if none
 	orphanResults map[int]string  // result lines whose parent is lost
 	callers       map[string]int  // by call id: the unit with the call

@@ -26,7 +26,9 @@ func appendBranch(e *edits, t *Thread, pieces []piece) bool {
 		from++
 	}
 	if from == len(pieces) && from > 0 {
-		from-- // only the end is dropped: the agent resumes from the newest line, so another line must become the newest
+		// Only the end is dropped: the agent resumes from the newest line, so another line must
+		// become the newest.
+		from--
 	}
 	if from < len(t.sources) {
 		from = messageStart(t, from)

@@ -41,7 +41,8 @@ func (w *threadWriter) write(pieces []piece) {
 	}
 	leaf := w.lastUUID
 	inPlace := longestIncreasing(pieces)
-	for k, p := range pieces { // a line whose parent was lost together with its call has no valid place yet
+	// A line whose parent was lost together with its call has no valid place yet.
+	for k, p := range pieces {
 		if p.message >= 0 && t.claude.orphanResults[t.sources[p.message].unit] != "" {
 			inPlace[k] = false
 		}
@@ -76,7 +77,8 @@ func (w *threadWriter) write(pieces []piece) {
 			w.moveLine(neighbor, next[k])
 		}
 	}
-	if c := t.claude; c.leafNamer >= 0 && w.lastUUID != leaf { // otherwise the agent would resume before the new lines
+	// Otherwise the agent would resume before the new lines.
+	if c := t.claude; c.leafNamer >= 0 && w.lastUUID != leaf {
 		w.edits.setMembers(c.leafNamer, "leafUuid", w.lastUUID)
 		w.edits.addChange(Change{Line: w.edits.file.units[c.leafNamer].line, Change: wire.Change{Action: wire.ActionEdit, Rule: "relink"}}, "names the line that is the last one now")
 	}

@@ -71,17 +71,20 @@ func (t *claudeTree) sendOrder(path []int, all *pairCounts) []int {
 
 // sideLines are the lines on side branches of a path that may be sent with it.
 type sideLines struct {
-	siblings        map[string][]int // by message id
-	results         map[string][]int // by parent
-	unanswered      map[string][]int // siblings that are left out, by message id
-	lostResults     map[string][]int // results with lost calls, by the id of the message that they follow
-	unlinkedResults map[string]int   // results with a missing or circular parent, by the only call that they answer
+	siblings   map[string][]int // by message id
+	results    map[string][]int // by parent
+	unanswered map[string][]int // siblings that are left out, by message id
+	// Results with lost calls, by the id of the message that they follow.
+	lostResults map[string][]int
+	// Results with a missing or circular parent, by the only call that they answer.
+	unlinkedResults map[string]int
 }
 
 // findSideLines classifies the lines on side branches of a path.
 func (t *claudeTree) findSideLines(path []int, all *pairCounts) sideLines {
 	lines := sideLines{make(map[string][]int), make(map[string][]int), make(map[string][]int), make(map[string][]int), make(map[string]int)}
-	answered := sync.OnceValue(func() map[string]bool { return t.answeredCalls(path) }) // calls that a result on the path answers
+	// Calls that a result on the path answers.
+	answered := sync.OnceValue(func() map[string]bool { return t.answeredCalls(path) })
 	complete := sync.OnceValue(func() map[string]bool { return t.answeredMessages(path) })
 	foreign := t.strays != nil && len(path) > 0 && !t.strays[path[len(path)-1]] // ignore strays
 	onPath := t.marks

@@ -86,7 +86,8 @@ func (t *claudeTree) preservedSegment(head, tail string, on map[int]bool) (lines
 		}
 		at = t.parents[at]
 	}
-	if there && len(lines) > 0 && lines[len(lines)-1] != first { // continue with the lines before the gap
+	// Continue with the lines before the gap.
+	if there && len(lines) > 0 && lines[len(lines)-1] != first {
 		gap := lines[len(lines)-1]
 		for i := gap - 1; i >= first; i-- {
 			if e := &t.entries[i]; e.inTree && !e.isSide && e.subtype != "compact_boundary" && !on[i] {

@@ -7,15 +7,17 @@ import (
 
 // A claudeTree sorts the lines of a file into threads.
 type claudeTree struct {
-	file          *Log
-	entries       []claudeEntry
-	index         map[string]int
-	callers       map[string]int // by call id: the unit with the call
-	used          []bool
-	roots         map[int]int    // by unit: the root of its chain; rootOf adds to it
-	parents       []int          // by unit: the parent unit, or -1
-	orphanResults map[int]string // by unit of a result line whose call and parent are lost: the id of the message that it follows
-	strays        []bool         // by unit: belongs to another session; nil if none does
+	file    *Log
+	entries []claudeEntry
+	index   map[string]int
+	callers map[string]int // by call id: the unit with the call
+	used    []bool
+	roots   map[int]int // by unit: the root of its chain; rootOf adds to it
+	parents []int       // by unit: the parent unit, or -1
+	// By unit of a result line whose call and parent are lost: the id of the message that it
+	// follows.
+	orphanResults map[int]string
+	strays        []bool // by unit: belongs to another session; nil if none does
 	// marks holds scratch marks by unit. Every user resets its own marks.
 	marks []bool
 }

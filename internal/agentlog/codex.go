@@ -69,7 +69,8 @@ type codexReplay struct {
 	seen                   map[string]int  // by key of codexKeys: the unit
 	itemsSeen              map[string]int  // the same for items since the last compaction
 	rolledBack             map[string]bool // calls in rolled-back turns
-	ownSession             *savedSession   // the items before the head of another session; nil if there is none
+	// The items before the head of another session; nil if there is none.
+	ownSession *savedSession
 	userInput
 }
 
@@ -193,7 +194,8 @@ func (r *codexReplay) addRecord(i int) {
 	}
 	r.items++
 	it := r.newItem(i, payload)
-	if codexResults[payload.Text("type")] && r.rolledBack[payload.Text("call_id")] { // a late result in a turn that is not sent
+	// A late result in a turn that is not sent.
+	if codexResults[payload.Text("type")] && r.rolledBack[payload.Text("call_id")] {
 		r.notSent = append(r.notSent, it)
 		return
 	}

@@ -111,7 +111,8 @@ func TestOrdinalsRiseAfterRandomLoss(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Count(raw, []byte{'\n'}) == bytes.Count(fixed.Raw, []byte{'\n'}) { // no line was added or removed
+		// No line was added or removed.
+		if bytes.Count(raw, []byte{'\n'}) == bytes.Count(fixed.Raw, []byte{'\n'}) {
 			continue
 		}
 		tell := func(format string, args ...any) {

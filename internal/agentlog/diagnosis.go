@@ -34,11 +34,12 @@ type Diagnosis struct {
 
 // An Expectation is the expected result of resuming a session.
 type Expectation struct {
-	Outlook         Outlook
-	Running         Outlook // the same if the agent runs and calls at the end are still open
-	Cause           string  // the reason for the outlook, in plain words
-	Version         string  // of the agent; "" if unknown
-	RecordedVersion string  // the recorded version of the agent on which the outlook is based; "" if none
+	Outlook Outlook
+	Running Outlook // the same if the agent runs and calls at the end are still open
+	Cause   string  // the reason for the outlook, in plain words
+	Version string  // of the agent; "" if unknown
+	// The recorded version of the agent on which the outlook is based; "" if none.
+	RecordedVersion string
 }
 
 // A ReadFailure is the reason why a session cannot be read. Its zero value means that it can.

@@ -30,10 +30,12 @@ type edits struct {
 
 // unitEdits holds the changes of units.
 type unitEdits struct {
-	units       map[int]*unitEdit
-	innerEdits  map[int][]jsonspan.Edit // replacements inside units, by unit; spans relative to the unit
-	nestedItems map[int]map[int][]byte  // by unit and offset: the new item of a list in the unit; nil removes it
-	mintedIDs   map[string]bool         // ids of new records
+	units map[int]*unitEdit
+	// Replacements inside units, by unit; spans relative to the unit.
+	innerEdits map[int][]jsonspan.Edit
+	// By unit and offset: the new item of a list in the unit; nil removes it.
+	nestedItems map[int]map[int][]byte
+	mintedIDs   map[string]bool // ids of new records
 }
 
 // fileEdits holds the changes around the units.

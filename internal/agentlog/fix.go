@@ -47,7 +47,8 @@ const maxRounds = 12
 // and discards a repair that would cause a new fault or hide a sent message.
 func (l *Log) Fix(o Options) (*Fixed, error) {
 	o.Format = l.Format
-	if rest := l.Raw(); l.options.HasByteOrderMark && !o.AppendOnly && bytes.HasPrefix(rest, byteOrderMark) { // remove several marks at once
+	// Remove several marks at once.
+	if rest := l.Raw(); l.options.HasByteOrderMark && !o.AppendOnly && bytes.HasPrefix(rest, byteOrderMark) {
 		for bytes.HasPrefix(rest, byteOrderMark) {
 			rest = rest[len(byteOrderMark):]
 		}

@@ -11,23 +11,24 @@ import (
 type Format uint8
 
 const (
-	Auto           Format = iota
-	ClaudeCode            // JSON lines with uuid and parentUuid
-	Codex                 // rollouts: JSON lines in the old and the new layout
-	Pi                    // JSON lines, linear or with id and parentId
-	GeminiCLI             // chats: one object with messages and their toolCalls, or lines
-	Cline                 // api_conversation_history.json of Cline and Roo: a bare Anthropic list
-	Goose                 // JSON lines or recordings with toolRequest and toolResponse
-	OpenHands             // event lists, alone or in the lines of an evaluation
-	OpenCode              // a storage folder; see [ReadFolder]
-	ADK                   // an ADK session: one object with events
-	Cline3                // ID.messages.json: one object with messages and metadata
-	Continue              // one object with a history
-	QwenCode              // JSON lines like those of Claude Code, with Gemini parts
-	Copilot               // events.jsonl of GitHub Copilot CLI
-	OpenCodeExport        // one object with a session of opencode: an export or the rows of its database
-	ATIF                  // a trajectory of a benchmark: one object with steps
-	OpenHandsEvent        // one event of an OpenHands folder; detected but not readable
+	Auto       Format = iota
+	ClaudeCode        // JSON lines with uuid and parentUuid
+	Codex             // rollouts: JSON lines in the old and the new layout
+	Pi                // JSON lines, linear or with id and parentId
+	GeminiCLI         // chats: one object with messages and their toolCalls, or lines
+	Cline             // api_conversation_history.json of Cline and Roo: a bare Anthropic list
+	Goose             // JSON lines or recordings with toolRequest and toolResponse
+	OpenHands         // event lists, alone or in the lines of an evaluation
+	OpenCode          // a storage folder; see [ReadFolder]
+	ADK               // an ADK session: one object with events
+	Cline3            // ID.messages.json: one object with messages and metadata
+	Continue          // one object with a history
+	QwenCode          // JSON lines like those of Claude Code, with Gemini parts
+	Copilot           // events.jsonl of GitHub Copilot CLI
+	// One object with a session of opencode: an export or the rows of its database.
+	OpenCodeExport
+	ATIF           // a trajectory of a benchmark: one object with steps
+	OpenHandsEvent // one event of an OpenHands folder; detected but not readable
 )
 
 // A formatSpec describes a format to the rest of the package. To add a format, write a file with

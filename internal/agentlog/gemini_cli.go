@@ -19,7 +19,8 @@ type geminiCLI struct{}
 var geminiRow = formatSpec{
 	format: GeminiCLI, name: "gemini-cli", maker: "Gemini CLI", dialect: wire.Gemini, form: geminiCLI{},
 	lenientUTF8: true, lineEvidence: geminiLine, isDocument: isChat, targetPercent: 40,
-	unitUsage: usageAt("tokens", []string{"input"}, []string{"output", "thoughts"}), // cached tokens are included in the input
+	// Cached tokens are included in the input.
+	unitUsage: usageAt("tokens", []string{"input"}, []string{"output", "thoughts"}),
 }
 
 // isChat reports whether a value is a chat of the older versions.

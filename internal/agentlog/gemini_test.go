@@ -303,8 +303,9 @@ func TestChatLostSnapshot(t *testing.T) {
 		"lost at the end":  {join(before, gemResume()), true},
 		"lost twice":       {join(before, gemResume(), after, gemResume(), []string{gemSaid("6", "more")}), true},
 		"lost, said later": {join(before, gemResume(), gemResume(whole), after), false},
-		"no resume":        {join(before, []string{gemSet(context)}, after), false}, // the messages were removed intentionally
-		"another session":  {join(before, []string{strings.Replace(strings.TrimSpace(gemHead), `"g"`, `"other"`, 1), gemSet(context)}, after), false},
+		// The messages were removed intentionally.
+		"no resume":       {join(before, []string{gemSet(context)}, after), false},
+		"another session": {join(before, []string{strings.Replace(strings.TrimSpace(gemHead), `"g"`, `"other"`, 1), gemSet(context)}, after), false},
 	} {
 		for _, appendOnly := range []bool{false, true} {
 			l := mustRead(t, "session-1.jsonl", c.raw)

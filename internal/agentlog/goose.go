@@ -119,7 +119,8 @@ func (g goose) addThread(l *Log, name string, first, end int) {
 	if n == 0 {
 		return
 	}
-	if len(l.lists) == 0 || len(pairs.calls)+len(pairs.results) > 0 { // recordings without calls are not counted
+	// Recordings without calls are not counted.
+	if len(l.lists) == 0 || len(pairs.calls)+len(pairs.results) > 0 {
 		l.addToTally(pairs, n)
 	}
 	l.addPairsThread(name, Main, "", b, pairs)

@@ -116,7 +116,8 @@ func (pi) newHead(l *Log) []byte {
 		switch {
 		case t.entries[i].kind == "session" && o.Text("id") != "":
 			return o.Bytes()
-		case t.linked && o.Object("message").Text("role") == "hookMessage": // only version 2 has hook messages
+		// Only version 2 has hook messages.
+		case t.linked && o.Object("message").Text("role") == "hookMessage":
 			version = []byte("2")
 		}
 	}

@@ -317,9 +317,10 @@ func (c *lossCheck) findQuotedIn(words []removedString, puts iter.Seq[[]byte]) {
 
 // quotedTexts are the decoded texts that are inserted at one place.
 type quotedTexts struct {
-	texts  []byte
-	at     int // place of the last match; the next one usually follows it
-	budget int // bytes that may still be searched; without budget, a text counts as missing and is kept
+	texts []byte
+	at    int // place of the last match; the next one usually follows it
+	// Bytes that may still be searched; without budget, a text counts as missing and is kept.
+	budget int
 }
 
 func (q *quotedTexts) contains(text string) bool {

@@ -122,11 +122,12 @@ type layout struct {
 // defects are the faults in the bytes and links of a file.
 type defects struct {
 	damage          []Finding
-	missingNewlines []int        // offsets of missing newlines
-	newParents      map[int]int  // by unit without a valid parent: the parent to use instead
-	duplicates      []int        // units that repeat an earlier one
-	strays          []int        // units that make the agent forget others: lines of other sessions and heads in the middle
-	lostPrompts     []lostPrompt // Codex: user input in torn lines
+	missingNewlines []int       // offsets of missing newlines
+	newParents      map[int]int // by unit without a valid parent: the parent to use instead
+	duplicates      []int       // units that repeat an earlier one
+	// Units that make the agent forget others: lines of other sessions and heads in the middle.
+	strays      []int
+	lostPrompts []lostPrompt // Codex: user input in torn lines
 }
 
 // A formatState holds results of one format's reader for its repairs.

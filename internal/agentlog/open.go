@@ -202,7 +202,8 @@ func IsStorage(folder string) bool {
 			torn = torn || strings.HasPrefix(filepath.Base(name), "msg_") && strings.HasPrefix(filepath.Base(filepath.Dir(name)), "ses_")
 			continue
 		}
-		if o := objectAt(raw, at); o.Has("sessionID") && !o.Has("messages") && !o.Has("input") && !o.Has("contents") { // not a request
+		// Not a request.
+		if o := objectAt(raw, at); o.Has("sessionID") && !o.Has("messages") && !o.Has("input") && !o.Has("contents") {
 			return true
 		}
 	}

@@ -353,7 +353,8 @@ func (c openCode) repair(e *edits, t *Thread, o Options) error {
 			start = []byte("0")
 		}
 		c := Change{Thread: t.Name, File: finding.File, Line: finding.Line}
-		if v, ok := s.Get("output"); ok && e.file.raw[v.Start] == '"' { // the call has ended, but its state was not updated
+		// The call has ended, but its state was not updated.
+		if v, ok := s.Get("output"); ok && e.file.raw[v.Start] == '"' {
 			end := s.Object("time").Value("end")
 			if end == nil {
 				end = start

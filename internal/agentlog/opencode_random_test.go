@@ -213,12 +213,14 @@ func ocRelations(files, whole map[string]string) (faults []string) {
 		wrong("calls without an end: %q", after.open)
 	}
 	for _, text := range slices.Sorted(maps.Keys(before.user)) {
-		if !after.user[text] && (before.fails == "" || meant.user[text]) { // text hidden by a compaction is sent if the compaction is torn
+		// Text hidden by a compaction is sent if the compaction is torn.
+		if !after.user[text] && (before.fails == "" || meant.user[text]) {
 			wrong("%q is no longer sent", text)
 		}
 	}
 	sent := strings.Join(slices.Collect(maps.Keys(after.user)), "\n")
-	for _, name := range slices.Sorted(maps.Keys(whole)) { // text of the user in files that are unchanged or torn only after it
+	// Text of the user in files that are unchanged or torn only after it.
+	for _, name := range slices.Sorted(maps.Keys(whole)) {
 		word := userWord.FindString(whole[name])
 		if word == "" {
 			continue

@@ -46,7 +46,8 @@ type ocContext struct {
 
 func (c openCode) readContext(l *Log) *ocContext {
 	x := newContext()
-	for _, s := range c.sessions(&Log{source: l.source, layout: layout{files: l.files}}) { // they have the same units as l
+	// They have the same units as l.
+	for _, s := range c.sessions(&Log{source: l.source, layout: layout{files: l.files}}) {
 		for _, m := range s.messages {
 			x.add(s.id, m)
 		}

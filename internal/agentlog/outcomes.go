@@ -27,10 +27,11 @@ type agentRecord struct {
 type outcome string
 
 const (
-	keepsAll      outcome = "keeps all"     // the agent sends everything in the file
-	losesSome     outcome = "loses some"    // it continues without a part of that
-	losesEarlier  outcome = "loses earlier" // it continues without everything before the damage
-	fails         outcome = "fails"         // the provider refuses the request, or the agent sends none
+	keepsAll     outcome = "keeps all"     // the agent sends everything in the file
+	losesSome    outcome = "loses some"    // it continues without a part of that
+	losesEarlier outcome = "loses earlier" // it continues without everything before the damage
+	// The provider refuses the request, or the agent sends none.
+	fails         outcome = "fails"
 	contradictory outcome = "contradictory" // the records of this kind differ
 	notRecorded   outcome = ""              // there are none
 )

@@ -422,7 +422,8 @@ func TestOutlookNeedsRecordOfVersion(t *testing.T) {
 		return `{"parentUuid":null,"sessionId":"s","version":"` + version + `","type":"user","message":{"role":"user","content":"Go"},"uuid":"a1"}` + "\n" +
 			`{"parentUuid":"a1","sessionId":"s","version":"` + version + `","type":"assistant","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]},"uuid":"a2"}` + "\n"
 	}
-	for version, want := range map[string]Outlook{"1.0.128": Forgets, "1.0.3": Forgets, "2.1.325": Repairs, "2.1.1": Repairs, "2.2.0": Unknown, "7.0.0": Unknown, "": Unknown} { // a call at the end
+	// A call at the end.
+	for version, want := range map[string]Outlook{"1.0.128": Forgets, "1.0.3": Forgets, "2.1.325": Repairs, "2.1.1": Repairs, "2.2.0": Unknown, "7.0.0": Unknown, "": Unknown} {
 		if got := outlookOf(t, "claude-code", "s.jsonl", session(version)); got != want {
 			t.Errorf("version %q: %v, want %v", version, got, want)
 		}

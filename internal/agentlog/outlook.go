@@ -36,7 +36,8 @@ func (o Outlook) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 func (d *Diagnosis) addOutlook(l *Log, found []Finding) {
 	if d.Title = strings.Clone(l.Title()); len(l.Sent()) > 0 {
 		s := l.Size(l.Sent()[0])
-		d.Size = Size{Tokens: s.Tokens, Window: s.Window, Guess: s.Guess, Reply: s.Reply} // without references to the file
+		// Without references to the file.
+		d.Size = Size{Tokens: s.Tokens, Window: s.Window, Guess: s.Guess, Reply: s.Reply}
 	}
 	d.Version = strings.Clone(cmp.Or(l.agentVersion(), d.Client))
 	kinds := l.damageKinds(found)

@@ -44,18 +44,19 @@ type piEntry struct {
 
 // A piTree is the file as pi reads it.
 type piTree struct {
-	entries            []piEntry      // by unit
-	index              map[string]int // by id: the last unit
-	lines              []int          // units that are neither heads nor copies
-	path               []int          // from the root to the leaf
-	foreignHeads       []int          // heads of other sessions
-	leaf               int            // index in lines of the line to resume from; -1 if no line has an id
-	lastLine           int            // unit of the last line, or of its original if it is a copy
-	endsInOtherSession bool           // a line of another session follows that pi cannot parse yet
-	extraLines         []int          // offsets of lines that pi counts and that are not units
-	unitBySeq          map[int]int    // units by number
-	linked             bool           // lines have ids and parents
-	lostFirstKept      map[int]int    // by compaction whose first kept line is lost: the line after it
+	entries      []piEntry      // by unit
+	index        map[string]int // by id: the last unit
+	lines        []int          // units that are neither heads nor copies
+	path         []int          // from the root to the leaf
+	foreignHeads []int          // heads of other sessions
+	// Index in lines of the line to resume from; -1 if no line has an id.
+	leaf               int
+	lastLine           int         // unit of the last line, or of its original if it is a copy
+	endsInOtherSession bool        // a line of another session follows that pi cannot parse yet
+	extraLines         []int       // offsets of lines that pi counts and that are not units
+	unitBySeq          map[int]int // units by number
+	linked             bool        // lines have ids and parents
+	lostFirstKept      map[int]int // by compaction whose first kept line is lost: the line after it
 }
 
 func (p pi) read(l *Log) {

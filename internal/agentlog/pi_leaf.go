@@ -90,7 +90,8 @@ func (t *piTree) findLastLine(up []int) (copied bool) {
 		if !areDifferentSessions(up, roots[t.lastLine], roots[seen]) {
 			return t.lastLine != i
 		}
-		t.endsInOtherSession = true // a line that pi cannot parse must not lead it into another session after a repair
+		// A line that pi cannot parse must not lead it into another session after a repair.
+		t.endsInOtherSession = true
 	}
 	return false
 }
@@ -133,7 +134,8 @@ func (t *piTree) lastSeen() int {
 // rootsOf returns the root of each line. A line in a cycle is its own root.
 func rootsOf(up []int) []int {
 	const unknown = -1
-	roots, walk := make([]int, len(up)), make([]int, len(up)) // walk: the number of the walk that reached a line
+	// Walk: the number of the walk that reached a line.
+	roots, walk := make([]int, len(up)), make([]int, len(up))
 	for i := range roots {
 		roots[i] = unknown
 	}

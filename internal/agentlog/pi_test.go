@@ -222,7 +222,8 @@ func TestDanglingParentIsRepairedOnce(t *testing.T) {
 			t.Errorf("%s: still %+v\n%s", name, found, fixed.Raw)
 		}
 		more, err := l.Fix(Options{AppendOnly: true})
-		left := slices.DeleteFunc(more.Remaining, func(f Finding) bool { return f.Rule == headRule }) // it cannot be appended
+		// It cannot be appended.
+		left := slices.DeleteFunc(more.Remaining, func(f Finding) bool { return f.Rule == headRule })
 		if err != nil || !bytes.HasPrefix(more.Raw, []byte(raw)) || Broken(left) {
 			t.Errorf("%s, append only: %v %+v\n%s", name, err, left, more.Raw)
 		}

@@ -63,7 +63,8 @@ func ordered(v any) string {
 
 func (s *sessionGenerator) stamp() string {
 	s.n++
-	return fmt.Sprintf("2026-03-01T%02d:%02d:%02d.%03dZ", 10+s.n/3600, s.n/60%60, s.n%60, s.n%7+100*len(s.seed)) // no two sessions share a time
+	// No two sessions share a time.
+	return fmt.Sprintf("2026-03-01T%02d:%02d:%02d.%03dZ", 10+s.n/3600, s.n/60%60, s.n%60, s.n%7+100*len(s.seed))
 }
 
 func (s *sessionGenerator) said() string {

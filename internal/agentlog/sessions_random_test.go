@@ -353,7 +353,9 @@ func TestSessionsWithRandomDamage(t *testing.T) {
 					lost = lost || strings.Contains(m.name, "lost") || strings.Contains(m.name, "torn") || strings.Contains(m.name, "null")
 					done = append(done, m.name)
 				}
-				switch client { // only the order of lines separates the parts before a compaction, on a branch, or in an older version
+				// Only the order of lines separates the parts before a compaction, on a branch, or
+				// in an older version.
+				switch client {
 				case "claude-code", "claude-code-1":
 					vague = swapped && lost
 				case "gemini-cli":
@@ -447,7 +449,8 @@ func sessionRelations(client, name, whole, other, raw string, mixed, vague, lost
 	if p := unpaired(after.pairs); p != "" && !Broken(fixed.Remaining) {
 		wrong("alone: %s", p)
 	}
-	if strings.HasPrefix(client, "claude") && !(mixed && strings.Contains(raw, "last-prompt")) { // which may name the other session
+	// Which may name the other session.
+	if strings.HasPrefix(client, "claude") && !(mixed && strings.Contains(raw, "last-prompt")) {
 		calls, results := resume([]byte(now))
 		for id, n := range calls {
 			if results[id] != n {

@@ -40,7 +40,8 @@ func RescueWith(t *Thread, s Size, p pare.Policy, target int) (*pare.Plan, error
 	p.Window = &w
 	plan, err := p.Plan(context.Background(), t.Request)
 	var small *pare.WindowTooSmall
-	if errors.As(err, &small) && small.Unit == "tokens" && small.Minimum <= limit { // as small as possible
+	// As small as possible.
+	if errors.As(err, &small) && small.Unit == "tokens" && small.Minimum <= limit {
 		w.Tokens = small.Minimum
 		plan, err = p.Plan(context.Background(), t.Request)
 	}
@@ -58,7 +59,8 @@ func targetTokens(t *Thread, limit, target int) int {
 		target = limit * target / 100
 	}
 	target = min(target, limit)
-	if n := t.Request.Tokens(tokens.For(t.Request.Model())); n <= target { // the API counted more than the file holds
+	// The API counted more than the file holds.
+	if n := t.Request.Tokens(tokens.For(t.Request.Model())); n <= target {
 		return n / 2
 	}
 	return target

@@ -266,7 +266,8 @@ func belongsToSession(storage, kept, folder, name string) bool {
 // listFiles returns the names of all files in a folder, relative to it.
 func listFiles(folder string) []string {
 	var all []string
-	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error { // skip unreadable folders
+	// Skip unreadable folders.
+	_ = filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && !atomicfile.IsHidden(path) {
 			if name, err := filepath.Rel(folder, path); err == nil {
 				all = append(all, name)

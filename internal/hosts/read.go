@@ -284,7 +284,8 @@ func (l *List) readContent(i int, writer *requestWriter) {
 			e.lists = append(e.lists, nestedList{c, calls})
 		}
 	}
-	copies := make(map[string][]itemPlace, len(calls)) // by id of a call in the list of calls: its other places
+	// By id of a call in the list of calls: its other places.
+	copies := make(map[string][]itemPlace, len(calls))
 	for _, c := range calls {
 		copies[objectAt(l.raw, c).text(l.shape.callPart.idPath)] = nil
 	}

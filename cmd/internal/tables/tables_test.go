@@ -194,7 +194,8 @@ func TestFixAndUndo(t *testing.T) {
 					t.Errorf("undo does not restore the rows")
 				}
 			}
-			execute(t, s.path, strings.NewReplacer("output", "title").Replace(s.cut[0])) // the session continues
+			// The session continues.
+			execute(t, s.path, strings.NewReplacer("output", "title").Replace(s.cut[0]))
 			if name == "opencode" {
 				if _, err := Undo(s.path, s.id, false); !errors.Is(err, ErrChanged) {
 					t.Errorf("undo of a session that went on: %v", err)
