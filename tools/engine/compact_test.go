@@ -819,8 +819,6 @@ func TestSplitSystem(t *testing.T) {
 	}
 }
 
-// Seed system 5: what the window began with.
-
 // TestCompactBeforeAssistant checks a cut before an assistant message, with a prefix before it.
 func TestCompactBeforeAssistant(t *testing.T) {
 	s := histories.MustParse(`system "be brief" | ` + toolTurn("a", 10))

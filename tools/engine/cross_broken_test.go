@@ -28,7 +28,7 @@ func (k parley) at(r *rand.Rand, is func(i int) bool) int {
 	return all[r.IntN(len(all))]
 }
 
-// A blow breaks a talk at a beat, or says that it cannot.
+// blows break a talk at a beat, or report that they cannot.
 var blows = []struct {
 	name string
 	hit  func(r *rand.Rand, k parley) (parley, bool)
@@ -150,7 +150,7 @@ func answered(us []utterance) string {
 	return strings.Join(all, " ")
 }
 
-// A repaired is what a repair makes of a talk in one hand.
+// repairedTalk is the repaired talk of one renderer.
 type repairedTalk struct {
 	found, left []string
 	out         []byte

@@ -122,7 +122,7 @@ func TestCrossPrune(t *testing.T) {
 	}
 }
 
-// again lets calls and their results say what others said before.
+// again replaces calls and their results by copies of earlier ones.
 func again(k parley, seed uint64) {
 	rnd := rand.New(rand.NewPCG(seed, 54))
 	var seen [2][]beat

@@ -11,8 +11,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A beat is one thing of a parley. Each has a word of its own, which begins with what it is, so
-// that any text tells what of the parley it holds.
+// A beat is one element of a parley. Each has its own word, which begins with its kind, so that any
+// text shows the elements that it contains.
 type beat struct {
 	is     byte // u: a person writes, i: shows a picture, t: the model thinks, s: says, c: calls, r: a tool answers
 	word   string

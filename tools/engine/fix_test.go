@@ -50,8 +50,8 @@ func tellPlan(t *testing.T, p *pare.Plan) told {
 	return s
 }
 
-// TestFixIsTheZeroPolicy: whatever Fix does without, it says and does what a policy says and
-// does, and what it has returned does not change when it is called again.
+// TestFixIsTheZeroPolicy checks that Fix has the results of the zero policy, and that a later call
+// does not change an earlier result.
 func TestFixIsTheZeroPolicy(t *testing.T) {
 	t.Parallel()
 	type fixed struct {
@@ -119,7 +119,7 @@ func TestFixIsTheZeroPolicy(t *testing.T) {
 	}
 }
 
-// TestFixedBodyIsUsedAgain: what the plan of a clean body says does not need the body any more.
+// TestFixedBodyIsUsedAgain checks that the plan of a valid body does not need the body anymore.
 func TestFixedBodyIsUsedAgain(t *testing.T) {
 	body := []byte(`{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[{"role":"user","content":"hello"}]}`)
 	_, plan, err := pare.Fix(body)

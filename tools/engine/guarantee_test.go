@@ -174,8 +174,8 @@ func TestPersonsWordsSurviveEveryPolicy(t *testing.T) {
 	}
 }
 
-// TestRulesKeepTaskAndNewestWords: a rule that wants everything dropped is overruled for the task
-// and for the newest words of the user, and the plan says so.
+// TestRulesKeepTaskAndNewestWords checks that a rule that drops everything is overruled for the
+// task and the newest words of the user, and that the plan reports it.
 func TestRulesKeepTaskAndNewestWords(t *testing.T) {
 	all, err := pare.Compile(pare.Rule{Name: "all", Doc: "drops everything", Prepare: func(r *wire.Request) (pare.Process, error) {
 		return func(b *pare.Ballot) {

@@ -5,7 +5,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// What other packages of this module keep for it.
+// wirex has the functions of package wire that only this module may call.
 var (
 	wirex = wire.Internal(inside.Module)
 )

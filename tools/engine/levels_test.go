@@ -42,8 +42,8 @@ func factTurn(d wire.Dialect, i int) string {
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"package f%d %s"}]},{"role":"assistant","content":%q}`, trial.Fact(i), i, i, i, i, strings.Repeat("code ", 40), talk)
 }
 
-// wordy is a stand-in for a model: it writes more than it was asked for, in lines or in one
-// paragraph, and copies the marks that it sees.
+// wordy stands in for a model: it writes more than its limit, in lines or in one paragraph, and
+// copies marks.
 func wordy(_ context.Context, h pare.Removed) (pare.Summary, error) {
 	var lines []string
 	for _, b := range h.Blocks {
@@ -156,7 +156,7 @@ func TestManyCompactionsStayBounded(t *testing.T) {
 	}
 }
 
-// summaryText is what stands between the lines around summaries.
+// summaryText returns the text between the lines around summaries.
 func summaryText(r *wire.Request) string {
 	for b := range r.Transcript().Blocks() {
 		_, after, ok := strings.Cut(r.Text(r.Transcript().Messages()[r.Transcript().Blocks()[b].Message].First), wording.SummaryBegin+"\n")

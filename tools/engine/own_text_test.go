@@ -13,8 +13,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// strays are, for each dialect, a history that begins with a result whose call is gone, with a
-// picture in it where the dialect has such, and with the task behind it.
+// strays has, for each dialect, a history that begins with a result without its call, with a
+// picture if the dialect allows it, and with the task after it.
 var strays = []struct {
 	name string
 	o    wire.Options

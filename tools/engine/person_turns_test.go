@@ -107,8 +107,8 @@ func TestLoopsDoNotAge(t *testing.T) {
 	}
 }
 
-// TestSplitDoesNotPartLoops: a compaction cuts before the newest words, and not within the run
-// behind them.
+// TestSplitDoesNotPartLoops checks that a compaction cuts before the newest words of the user, and
+// not within the run after them.
 func TestSplitDoesNotPartLoops(t *testing.T) {
 	for _, c := range besideResults() {
 		if cut, ok := c.request(t).Transcript().Split(1, false); !ok || cut.Before() != 2 {

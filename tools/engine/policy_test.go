@@ -53,7 +53,7 @@ func same(t *testing.T, what string, got, want *pare.Plan) {
 	}
 }
 
-// A policy is what the calls do one by one.
+// TestPolicyIsTheCalls checks that a policy has the results of the separate calls.
 func TestPolicyIsTheCalls(t *testing.T) {
 	standard, err := pare.Compile(rules.Standard()...)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *shelf) Put(_ context.Context, items ...archive.Item) error {
 	return nil
 }
 
-// What a policy takes out is archived before it returns, by each of its means, and
+// TestPolicyArchive checks that a policy archives removed content before it returns, and that
 // placeholders name it.
 func TestPolicyArchive(t *testing.T) {
 	r := reads(t, 20, 2000)
@@ -214,8 +214,8 @@ func TestPolicyArchive(t *testing.T) {
 	}
 }
 
-// Rules and a compaction without a window: the rules go first, receipts tell of both,
-// and all paths are those of the input.
+// TestPolicyRulesThenCompact checks a policy with rules and a compaction: the rules come first,
+// receipts describe both, and all paths are those of the input.
 func TestPolicyRulesThenCompact(t *testing.T) {
 	r := reads(t, 20, 2000)
 	standard, err := pare.Compile(rules.Standard()...)

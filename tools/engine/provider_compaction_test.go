@@ -17,7 +17,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// A compacted history is one in which the provider's own compaction stands.
+// A compacted history contains a compaction of the provider.
 type compacted struct {
 	name    string
 	dialect wire.Dialect
@@ -96,7 +96,7 @@ func compactions() []compacted {
 // signed reports whether the compaction must be the first block of all.
 func (c compacted) signed() bool { return strings.Contains(c.block, "signature") }
 
-// front is how many exchanges may stand in front of it.
+// front returns the number of exchanges before the compaction.
 func (c compacted) front(n int) int {
 	if c.signed() {
 		return 0
@@ -148,7 +148,7 @@ func TestProviderCompactionIsSummary(t *testing.T) {
 	}
 }
 
-// windows: whatever the limit, it stays, and only what stands behind it counts.
+// windows checks that the compaction stays at every limit, and that only content after it counts.
 func (c compacted) windows(t *testing.T, r *wire.Request) {
 	bare := parsed(t, c.body(0, 6))
 	counter := tokens.For(r.Model())
@@ -187,7 +187,7 @@ func (c compacted) windows(t *testing.T, r *wire.Request) {
 	}
 }
 
-// stands: the compaction is there, byte for byte, and what stood in front of it as it was.
+// stands checks that the compaction and the content before it are unchanged.
 func (c compacted) stands(t *testing.T, what string, r *wire.Request, plan *pare.Plan) {
 	t.Helper()
 	out := plan.Result()
@@ -233,7 +233,7 @@ func (c compacted) prunes(t *testing.T, r *wire.Request) {
 	c.stands(t, "a greedy rule", r, plan)
 }
 
-// compacts: a summary of what stands behind it goes behind it.
+// compacts checks that a summary of the content after the compaction follows it.
 func (c compacted) compacts(t *testing.T, r *wire.Request) {
 	for _, fold := range []bool{false, true} {
 		var heard pare.Removed
@@ -270,7 +270,7 @@ func (c compacted) compacts(t *testing.T, r *wire.Request) {
 	}
 }
 
-// splits: the part behind a cut begins with it.
+// splits checks that the part after a cut begins with the compaction.
 func (c compacted) splits(t *testing.T, r *wire.Request) {
 	cut, ok := r.Transcript().Split(4, false)
 	if !ok || cut.Before() <= r.Transcript().StartMessage() {

@@ -15,9 +15,8 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// Receipts that are written when somebody asks are those that a sink hears of at once,
-// whoever asks first.
-func TestReceiptsWhenAsked(t *testing.T) {
+// TestReceiptsDoNotDependOnSink checks that receipts do not depend on a sink.
+func TestReceiptsDoNotDependOnSink(t *testing.T) {
 	standard, err := pare.Compile(rules.Standard()...)
 	if err != nil {
 		t.Fatal(err)
@@ -59,8 +58,8 @@ func TestReceiptsWhenAsked(t *testing.T) {
 	}
 }
 
-// TestReceiptLine: a receipt that is written by hand is what encoding/json makes of it.
-func TestReceiptLine(t *testing.T) {
+// TestReceiptLinesAreJSON checks that a receipt line is the JSON of the change.
+func TestReceiptLinesAreJSON(t *testing.T) {
 	odd := []string{"", "plain", "tab\t", "a\"b", `a\b`, "<&>", "caf\u00e9", "\u2028", "\x7f", "\xff", "\u202e", "a longer text", "a longer tex\t", "a\"longer text", "eight by", "eight b\n"}
 	var all []wire.Change
 	var lines []byte
@@ -83,8 +82,8 @@ func TestReceiptLine(t *testing.T) {
 	}
 }
 
-// TestReceiptsOfWhatIsNew: what a repair put in, and a window takes out again, has never had a
-// place.
+// TestReceiptsOfWhatIsNew checks that content that a repair put in, and a window took out again,
+// has no receipt.
 func TestReceiptsOfWhatIsNew(t *testing.T) {
 	for content, gone := range map[string]int{``: 2, `"content":"",`: 3} {
 		r := mustParse(t, []byte(`{"model":"gpt-5","messages":[{"role":"user","content":"task"},{"role":"assistant",`+content+`"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"r"},{"role":"assistant","content":"a"},{"role":"user","content":"n"}]}`))

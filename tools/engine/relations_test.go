@@ -193,8 +193,7 @@ func relations(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 	}
 }
 
-// kept checks what a repair must not lose: what users said, and what tools really
-// returned, unless it stood there twice.
+// kept checks that a repair keeps the words of users and real results, except for duplicates.
 func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 	t.Helper()
 	var all strings.Builder

@@ -9,8 +9,8 @@ import (
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// r4Shapes are histories in which very many blocks are at fault about one thing: an id, a
-// turn, a message, an object. What stands between two X is there n times, with its number for #.
+// r4Shapes are histories with very many faults in one id, turn, message or object. The text between
+// two X is repeated n times, with its number for #.
 var r4Shapes = map[string]string{
 	"anthropic: calls of one id in one turn":          `{A"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[X{"type":"tool_use","id":"t1","name":"R","input":{"k":#}}X]},{"role":"user","content":"go"}]}`,
 	"anthropic: calls and results of one id":          `{A"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[X{"type":"tool_use","id":"t1","name":"R","input":{"k":#}}X]},{"role":"user","content":[X{"type":"tool_result","tool_use_id":"t1","content":"#"}X]}]}`,

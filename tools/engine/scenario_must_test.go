@@ -17,7 +17,7 @@ import (
 	"github.com/pare-llm/pare/wire"
 )
 
-// voices are who can be heard.
+// voices are the roles of utterances.
 var voices = []string{"system", "user", "assistant", "think", "call", "result", "other"}
 
 // must checks one thing that a scenario demands.
@@ -48,7 +48,7 @@ func (o *outcome) must(t *testing.T, demand string) {
 	}
 }
 
-// holds tells whether a demand is met, and whether it is one.
+// holds reports whether a demand is met, and whether it is known.
 func (o *outcome) holds(t *testing.T, demand string) (met, known bool) {
 	t.Helper()
 	switch demand {

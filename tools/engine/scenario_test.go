@@ -258,7 +258,7 @@ func (s scenario) ask(t *testing.T, v variant) *outcome {
 	return o
 }
 
-// text lists what came out.
+// text lists the results.
 func (o *outcome) text() string {
 	var b strings.Builder
 	for _, n := range o.notes {
