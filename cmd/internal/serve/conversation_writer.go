@@ -35,7 +35,7 @@ type conversationWriter struct {
 const (
 	maxPendingBytes = 64 << 20         // bytes that may wait for the store
 	maxBatch        = 64               // requests that are written at once
-	writeTimeout    = time.Minute      // how long the store may take: nobody waits for it,
+	writeTimeout    = time.Minute      // time limit for the store; no request waits for it
 	shutdownTimeout = 10 * time.Second // but for the end
 	// rests is for how many times as long as it has worked the memory leaves the processor to
 	// requests: a server that is busy to the full serves first, and drops what it cannot write.
@@ -156,7 +156,7 @@ func (m *conversationWriter) storeAll(all []store.RecordedExchange, most time.Du
 	}
 }
 
-// readPassage makes what the store keeps of what has passed.
+// readPassage converts a recorded exchange for the store.
 func readPassage(p *proxy.RecordedExchange) (store.RecordedExchange, bool) {
 	r, err := wire.Parse(p.Body, wire.Options{Dialect: p.Dialect, Model: p.Model})
 	if err != nil {

@@ -39,7 +39,7 @@ func (g *gate) set(tokens []string) {
 	}
 	was := g.keys.Load()
 	if was != nil && was.areConfigured == k.areConfigured && slices.Equal(was.sums, k.sums) {
-		return // the streams of those who listen go on
+		return // open streams continue
 	}
 	g.keys.Store(k)
 	if was != nil {
@@ -112,7 +112,7 @@ func (g *gate) requireToken(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		gone := g.keys.Load().revoked // before the token is looked at
 		if !g.needsToken(r.URL.Path) || g.isValid(tokenOf(r)) {
-			if isStream(r) { // whose token is taken away hears no more
+			if isStream(r) { // the stream ends when its token is revoked
 				ctx, end := Until(r.Context(), gone)
 				defer end()
 				r = r.WithContext(ctx)

@@ -93,7 +93,7 @@ func (r *learnedSync) write(l learnedValue) {
 	defer cancel()
 	err := r.shared.Note(ctx, l.key, func(old string) string {
 		var was proxy.Learned
-		json.Unmarshal([]byte(old), &was) // what cannot be read teaches nothing
+		json.Unmarshal([]byte(old), &was) // an invalid value is replaced
 		text, err := json.Marshal(proxyx.Join(was, l.Learned))
 		if err != nil {
 			return old

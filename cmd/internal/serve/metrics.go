@@ -165,9 +165,9 @@ func (t *totals) costs(r *proxy.Record) (spent, spared float64) {
 	}
 	spent = p.price.Cost(p.cache, r.Usage)
 	switch {
-	case r.Status == 0 || r.Status >= 400 || r.Over: // nothing is saved by not sending what is refused
+	case r.Status == 0 || r.Status >= 400 || r.Over: // a refused request saves nothing
 	case r.Cached:
-		// The cache would have held most of what was left out, and all of what is written again.
+		// Most of the removed tokens, and all rewritten ones, would have been read from the cache.
 		spared = p.price.Cost(p.cache, tokens.Usage{Read: r.Saved}) + p.price.Cost(p.cache, tokens.Usage{Read: r.Rewritten}) - p.price.Cost(p.cache, tokens.Usage{Written: r.Rewritten})
 	default:
 		spared = p.price.Cost(p.cache, tokens.Usage{Input: r.Saved})

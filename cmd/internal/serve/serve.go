@@ -169,7 +169,7 @@ func New(o Options) *Server {
 		ErrorLog: log.New(connectionLog{o.Log}, "", 0), Protocols: new(http.Protocols),
 	}
 	s.http.Protocols.SetHTTP1(true)
-	s.http.Protocols.SetUnencryptedHTTP2(true) // which the JavaScript SDK of AWS speaks
+	s.http.Protocols.SetUnencryptedHTTP2(true) // the JavaScript SDK of AWS uses it
 	return s
 }
 
@@ -214,7 +214,7 @@ func (s *Server) setStop(to *Settings) {
 	})
 }
 
-// setRemember says whether what passes is kept.
+// setRemember enables or disables the storage of conversations.
 func (s *Server) setRemember(to *Settings) {
 	if s.memory == nil {
 		return
@@ -236,7 +236,7 @@ func (s *Server) secret(came *http.Request, accessKey string) (string, bool) {
 	return s.options.Secret(accessKey)
 }
 
-// record takes what happened to a request.
+// record handles the record of a finished request.
 func (s *Server) record(r *proxy.Record) {
 	s.watches.add(r)
 	s.receipts.add(r)
@@ -245,14 +245,14 @@ func (s *Server) record(r *proxy.Record) {
 	}
 }
 
-// SetTokens says what clients must send as Pare-Token, one of them; none: nobody has to.
+// SetTokens replaces the valid values of Pare-Token. With no tokens, clients need none.
 func (s *Server) SetTokens(tokens []string) { s.gate.set(tokens) }
 
-// Watch is what happens to requests of everybody.
+// Watch returns the watch of all requests.
 func (s *Server) Watch() *Watch { return s.watches.everything }
 
-// Page is the path of the live page. Without tokens there is one of this run in it: whoever has
-// not seen it, such as another user of the machine, gets nothing.
+// Page returns the path of the live page. Without configured tokens it contains the token of this
+// run.
 func (s *Server) Page() string {
 	if s.gate.requiresToken() {
 		return "/pare/"
@@ -265,10 +265,10 @@ func ownPath(r *http.Request) bool {
 	return r.URL.Path == "/pare" || strings.HasPrefix(r.URL.Path, "/pare/")
 }
 
-// isStream reports whether a request for Pare itself asks for what happens from now on.
+// isStream reports whether a local request asks for a stream of events.
 func isStream(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/events") }
 
-// ServeHTTP answers what begins with /pare/ itself, and sends on the rest.
+// ServeHTTP answers paths below /pare/ and forwards all others.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if ownPath(r) {
 		if isStream(r) {
@@ -280,7 +280,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !s.gate.requiresToken() && !s.guard.isKnownHost(r.Host) {
-		// A page whose name was pointed here: the upstream, which hears its own name, cannot know.
+		// A page whose name was pointed here: the upstream gets its own name and cannot detect it.
 		proxyx.Refuse(w, r, http.StatusForbidden, "a foreign Host: without tokens, this server answers to the names of this machine; pare serve --host NAME adds one")
 		return
 	}
@@ -329,8 +329,8 @@ func Until(ctx context.Context, end <-chan struct{}) (context.Context, context.C
 	return ctx, cancel
 }
 
-// Serve answers on a listener until the context ends, and then waits for what is under
-// way as long as grace says, or until cut is closed.
+// Serve serves a listener until the context ends. Then it waits for running requests, at most for
+// the grace period or until cut is closed.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration, cut <-chan struct{}) error {
 	s.guard.setAddress(l.Addr())
 	if s.receipts != nil {
@@ -382,8 +382,8 @@ func (s *Server) tunnelled(ctx context.Context) error {
 	}
 }
 
-// sharing lets those who call Pare itself share places and memory with those whose requests pass.
-// Health, figures and the page stay open to whoever wants to know what is going on.
+// sharing lets local calls share places and memory with proxied requests. Health, metrics and the
+// page are exempt.
 func (s *Server) sharing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.URL.Path, "/pare/v1/") && !isStream(r) {
@@ -395,7 +395,7 @@ func (s *Server) sharing(next http.Handler) http.Handler {
 		}
 		on, leave, err := proxyx.Enter(s.proxy, w, r)
 		if err != nil {
-			panic(http.ErrAbortHandler) // nobody waits for an answer any more
+			panic(http.ErrAbortHandler) // the client is gone
 		}
 		defer leave()
 		next.ServeHTTP(w, on)

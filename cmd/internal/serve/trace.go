@@ -79,7 +79,7 @@ func (t *Traces) Add(r *proxy.Record) {
 	}
 }
 
-// Close sends what is left.
+// Close sends the remaining spans.
 func (t *Traces) Close() {
 	close(t.queue)
 	<-t.done

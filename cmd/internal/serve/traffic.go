@@ -32,7 +32,7 @@ func (w *Watch) changed(r *proxy.Record) sequenced {
 	return sequenced{r, w.seq}
 }
 
-// hold keeps what came and what was made of it.
+// hold keeps the conversation of a request in memory.
 func (w *Watch) hold(c conversation) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -43,7 +43,7 @@ func (w *Watch) hold(c conversation) {
 	w.kept.put(c)
 }
 
-// Traffic is what the live page shows.
+// Traffic returns the content of the live page.
 func (w *Watch) Traffic(after int) ui.Traffic {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -130,7 +130,7 @@ func counts(m map[string]int64) map[string]int {
 	return out
 }
 
-// Page is the conversation of a request, with what was done to it; nil: it is not kept.
+// Page returns the page of a request's conversation, or nil if it is not held.
 func (w *Watch) Page(id string) (*ui.Page, error) {
 	w.mu.Lock()
 	c, ok := w.kept.find(id)
@@ -156,8 +156,8 @@ func (w *Watch) Page(id string) (*ui.Page, error) {
 	return p, nil
 }
 
-// Titles are the first words of the conversations that are known: whoever may read the requests may
-// read them. They are no part of what lists requests, which holds no words.
+// Titles returns the first words of the held conversations. They are separate from the list of
+// requests, which contains no text.
 func (w *Watch) Titles() map[string]string {
 	w.mu.Lock()
 	known, held := w.titles, make(map[string]conversation)
@@ -196,7 +196,7 @@ var agents = map[string]string{
 	"qwencode": "Qwen Code", "goose": "goose", "pi": "pi", "cline": "Cline", "copilot": "GitHub Copilot",
 }
 
-// agentName is what people call a program; one that is not known keeps its own name.
+// agentName returns the usual name of a program; an unknown program keeps its own name.
 func agentName(name string) string {
 	own, version, _ := strings.Cut(name, "/")
 	if known, ok := agents[strings.ToLower(own)]; ok {
@@ -205,10 +205,10 @@ func agentName(name string) string {
 	return name
 }
 
-// A conversation is a request, and what was made of it. It is kept in memory only.
+// A conversation is a request with its plan. It is only kept in memory.
 type conversation struct {
 	id      string
-	request *wire.Request // nil: it went on as it came, and is read when somebody asks
+	request *wire.Request // nil: it was sent unchanged and is parsed on demand
 	plan    *pare.Plan    // nil: likewise
 	body    []byte
 	dialect wire.Dialect // that raw is read as

@@ -17,7 +17,7 @@ func OpenStore(ctx context.Context, dsn string) (*store.Store, error) {
 	return store.OpenWith(ctx, dsn, storeOptions())
 }
 
-// OpenDamagedStore is OpenStore for a file that may be damaged, to save what can be read of it.
+// OpenDamagedStore opens a store that may be damaged, to read the intact part.
 func OpenDamagedStore(ctx context.Context, dsn string) (*store.Store, error) {
 	o := storeOptions()
 	o.Damaged = true

@@ -13,8 +13,7 @@ import (
 	"github.com/pare-llm/pare/proxy"
 )
 
-// A Watch remembers the last requests, counts all of them, and tells whoever listens. Many
-// goroutines may use it.
+// A Watch holds the last requests, counts all requests, and notifies listeners.
 type Watch struct {
 	mu        sync.Mutex
 	last      []sequenced // a ring
