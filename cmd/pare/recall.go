@@ -17,7 +17,7 @@ type recallCmd struct {
 	Config     string `placeholder:"FILE" help:"Read FILE instead of pare.toml."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *recallCmd) Help() string {
 	return `For example:
 

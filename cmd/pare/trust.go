@@ -21,7 +21,7 @@ type trustCmd struct {
 	Revoke bool   `help:"End the trust in the file."`
 }
 
-// Help is the page's first paragraph.
+// Help returns the detailed help of the command.
 func (c *trustCmd) Help() string {
 	return `For example:
 
