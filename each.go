@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
@@ -115,7 +116,7 @@ func castVote(b *Ballot, atom transcript.AtomID, x Exchange, v Vote, doc string)
 	switch {
 	case v.Protect:
 		b.Protect(atom, "%s", reason)
-	case wirex.PersonSpeaks([]byte(x.Result)):
+	case dialect.PersonSpeaks([]byte(x.Result)):
 	case v.Drop:
 		b.Drop(atom, "%s", reason)
 	case v.Replace != "" && v.Replace != x.Result && len(results) == 1:

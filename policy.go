@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -103,7 +104,7 @@ func (p *Policy) Plan(ctx context.Context, r *wire.Request) (plan *Plan, err err
 // plan plans r with the planner that the policy needs.
 func (p *Policy) plan(ctx context.Context, r *wire.Request, o Options) (*Plan, error) {
 	switch {
-	case wirex.Delta(r) != "":
+	case dialect.Delta(r) != "":
 		return planner.Repair(ctx, r, o)
 	case p.Window == nil && p.Compact == nil:
 		return planner.Prune(ctx, p.Rules, r, o)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsontree"
 	"github.com/pare-llm/pare/wire"
 )
@@ -105,7 +106,7 @@ func (v *visit) read() (*wire.Request, *jsontree.Node, *refusal) {
 	if whole != tree {
 		tree, body = whole, whole.Write(nil, jsontree.Spelling{}, 0)
 	}
-	req, err := wire.Parse(body, wire.Options{Dialect: v.dialect, Model: v.model, Conditions: wirex.ReadConditions(v.r.URL.Path, v.r.Header)})
+	req, err := wire.Parse(body, wire.Options{Dialect: v.dialect, Model: v.model, Conditions: dialect.ReadConditions(v.r.URL.Path, v.r.Header)})
 	if errors.Is(err, wire.ErrNotRequest) {
 		if req = v.continues(tree); req == nil {
 			return nil, nil, &v.api.noHistory

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
@@ -15,14 +16,14 @@ func (x *exchange) planEnclosed() planResult {
 	switch {
 	case x.path.isBatch:
 		return x.planBatch()
-	case x.path.needsBodyCheck && wirex.DetectInvokeModel(x.decompressed) != x.input.parseOptions.Dialect:
+	case x.path.needsBodyCheck && dialect.DetectInvokeModel(x.decompressed) != x.input.parseOptions.Dialect:
 		return planResult{skipReason: skipUnknown, detail: "the body does not say that it is for a model of Anthropic"}
 	}
 	in := wire.Envelope{Body: x.decompressed}
 	if x.input.isCountOnly {
 		// A count request may contain a whole request for a reply, as on Gemini and Bedrock.
 		if in = wire.Unwrap(x.decompressed); len(in.Body) == len(x.decompressed) {
-			if e, ok := wirex.UnwrapInvokeModel(x.decompressed); ok && e.Dialect != wire.Auto {
+			if e, ok := dialect.UnwrapInvokeModel(x.decompressed); ok && e.Dialect != wire.Auto {
 				in = e
 				x.input.parseOptions.Dialect, x.input.parseOptions.Profile = e.Dialect, x.transport.profile(e.Dialect)
 			}
@@ -41,7 +42,7 @@ const batchTime = 10 * time.Second
 // planBatch plans each request of a batch. Their replies arrive later and elsewhere, so that
 // nothing is learned or retried.
 func (x *exchange) planBatch() planResult {
-	all, err := wirex.Batch(x.input.parseOptions.Dialect, x.decompressed)
+	all, err := dialect.Batch(x.input.parseOptions.Dialect, x.decompressed)
 	switch {
 	case err != nil:
 		return planResult{skipReason: skipInvalid, detail: err.Error()}

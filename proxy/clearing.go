@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -25,7 +26,7 @@ type clearOptions struct {
 // or nil if Pare applies the window itself. The provider is asked if it binds thinking (its own
 // edits keep thinking valid), if the policy allows it, and if clearing is sufficient.
 func (a *planInput) planClearing(r *wire.Request, p *pare.Policy) *clearOptions {
-	if !a.policy.ProviderEdits.ClearResults || a.limitInBytes || !a.isAnthropic || a.noProviderEdits || a.clearingInsufficient || a.learned.Own || a.learned.Short || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
+	if !a.policy.ProviderEdits.ClearResults || a.limitInBytes || !a.isAnthropic || a.noProviderEdits || a.clearingInsufficient || a.learned.Own || a.learned.Short || !dialect.ContextEdits(r.Dialect) || !dialect.BindsThinking(&r.Profile) {
 		return nil
 	}
 	for _, name := range []string{"context_management", "compaction"} {
@@ -77,9 +78,9 @@ func clearableTokens(r *wire.Request, c wire.Counter, keep int) (results, thinki
 		case blk.Kind == transcript.Result && left > 0:
 			left--
 		case blk.Kind == transcript.Result:
-			results += max(0, wirex.BlockTokens(r, c, b)-placeholder)
+			results += max(0, dialect.BlockTokens(r, c, b)-placeholder)
 		case blk.Kind == transcript.Thinking && len(ms) > 0 && ms[blk.Message].Turn < ms[len(ms)-1].Turn-1:
-			thinking += wirex.BlockTokens(r, c, b)
+			thinking += dialect.BlockTokens(r, c, b)
 		}
 	}
 	return results, thinking

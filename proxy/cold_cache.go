@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/tokens"
@@ -75,7 +76,7 @@ func digest(parts ...[]byte) uint64 {
 // observeCache records a request of a conversation and modifies a: it sets the previous request
 // and the predicted state of the cache. A pause counts only if the history grew by one reply or
 // not at all, because another replica may have sent requests in between otherwise.
-func (a *planInput) observeCache(key string, g wire.Glance, raw []byte) {
+func (a *planInput) observeCache(key string, g dialect.Overview, raw []byte) {
 	if key == "" || a.isCountOnly {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/wire"
+	"github.com/pare-llm/pare/internal/dialect"
 )
 
 // Learned is the knowledge from replies of a provider about a conversation. Later requests are
@@ -250,7 +250,7 @@ func WithScope(ctx context.Context, scope string) context.Context {
 
 // conversationKey identifies a conversation by scope, upstream and beginning. It is "" for a
 // request without messages of the model.
-func conversationKey(ctx context.Context, upstream string, g wire.Glance) string {
+func conversationKey(ctx context.Context, upstream string, g dialect.Overview) string {
 	if g.Fingerprint == ([16]byte{}) {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/refusal"
@@ -64,7 +65,7 @@ type planResult struct {
 	changes          []wire.Change
 	skipReason       string
 	detail           string
-	glance           wire.Glance        // of the original request; zero if it could not be read
+	glance           dialect.Overview   // of the original request; zero if it could not be read
 	tokens           [2]int             // before and after; zero if they were not counted
 	batchSize        int                // number of requests in a batch; 0: it is not a batch
 	plan             *pare.Plan         // the plan that body results from
@@ -181,16 +182,16 @@ func (o planResult) parseAndPlan(ctx context.Context, raw []byte, a planInput) (
 }
 
 // checkRequest checks a request with a pooled parser.
-func checkRequest(raw []byte, a planInput) (wire.Glance, error) {
+func checkRequest(raw []byte, a planInput) (dialect.Overview, error) {
 	r, err := wire.Parse(raw, a.parseOptions)
 	if err != nil {
-		return wire.Glance{}, err
+		return dialect.Overview{}, err
 	}
-	return wirex.Glance(r, a.policy.Check), nil
+	return dialect.NewOverview(r, a.policy.Check), nil
 }
 
 // isNoop reports whether the policy has nothing to do for a request without findings.
-func (a *planInput) isNoop(g wire.Glance, raw []byte) bool {
+func (a *planInput) isNoop(g dialect.Overview, raw []byte) bool {
 	p := a.policy
 	switch {
 	case a.retryOf != nil:

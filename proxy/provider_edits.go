@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -35,7 +36,7 @@ const (
 // changed content, and whether the client already does so. Requests that disable thinking or give
 // it a budget are left alone.
 func (a *planInput) canDropThinking(r *wire.Request) (can, told bool) {
-	if !a.isAnthropic || a.noProviderEdits || a.learned.Own || !wirex.ContextEdits(r.Dialect) || !wirex.BindsThinking(&r.Profile) {
+	if !a.isAnthropic || a.noProviderEdits || a.learned.Own || !dialect.ContextEdits(r.Dialect) || !dialect.BindsThinking(&r.Profile) {
 		return false, false
 	}
 	if _, ok := jsonedit.Find(r.Raw(), "thinking"); !ok {

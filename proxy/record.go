@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/wire"
@@ -134,7 +135,7 @@ func (r *Record) setResult(o *planResult) {
 	r.Model, r.Profile, r.Messages = o.glance.Profile.Model, o.glance.Profile.Name, o.glance.Messages
 	r.truncate()
 	r.Conversation = o.conversationKey
-	r.Rules, r.Known, r.Over = wirex.RulesOf(o.changes), o.learned.Rules, o.wasTooLarge
+	r.Rules, r.Known, r.Over = dialect.RulesOf(o.changes), o.learned.Rules, o.wasTooLarge
 	r.Thrift = o.trimGroup
 	if o.tokens[1] > 0 {
 		r.Saved = max(o.tokens[0]-o.tokens[1], 0)

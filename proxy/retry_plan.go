@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/refusal"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -49,7 +50,7 @@ func (a *planInput) stripThinking(r *wire.Request) (*wire.Request, []wire.Change
 	if rule == foreignSignature || strings.HasPrefix(rule, "reasoning-") {
 		// It may sit on a call or a text, which stay. Items that name reasoning which is not
 		// sent are refused for it.
-		next, unsigned, err := wirex.Unsigned(r, rule, upto)
+		next, unsigned, err := dialect.Unsigned(r, rule, upto)
 		if err != nil || len(unsigned) > 0 && (rule == foreignSignature || rule == missingReasoning) {
 			return next, unsigned, err
 		}
@@ -70,7 +71,7 @@ func (a *planInput) stripThinking(r *wire.Request) (*wire.Request, []wire.Change
 	if drop == nil {
 		return r, changes, nil
 	}
-	next, also, err := wirex.Rewrite(r, drop, nil)
+	next, also, err := dialect.Rewrite(r, drop, nil)
 	return next, append(changes, also...), err
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -209,7 +210,7 @@ func parseRequestPath(req *http.Request, to *url.URL) (s requestPath) {
 	if s.dialect != wire.Auto {
 		return s
 	}
-	if s.dialect, s.model = wirex.BatchURL(path); s.dialect != wire.Auto {
+	if s.dialect, s.model = dialect.BatchURL(path); s.dialect != wire.Auto {
 		s.isBatch = true
 		return s
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/wire"
 )
@@ -143,7 +144,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // sendInspected plans and sends a request.
 func (t *Transport) sendInspected(req *http.Request, s requestPath) (*http.Response, error) {
 	// The betas of the header may be more by the time the provider reads them: a gateway adds its own.
-	sent := wirex.ReadConditions(req.URL.Path, req.Header)
+	sent := dialect.ReadConditions(req.URL.Path, req.Header)
 	sent.AllBetas = false
 	x := &exchange{
 		transport: t, request: req, start: time.Now(), path: s,

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	excerpts "github.com/pare-llm/pare/internal/excerpt"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
@@ -55,7 +56,7 @@ func trimsFreely(p *pare.Policy) bool {
 // assignTrimGroup modifies a: it assigns the conversation to a group, and removes the rules for
 // free removals from the policy of the control group. The group follows from the beginning of the
 // conversation, so that all replicas agree, unless trimming has been stopped here.
-func (a *planInput) assignTrimGroup(key string, g wire.Glance) {
+func (a *planInput) assignTrimGroup(key string, g dialect.Overview) {
 	if !trimsFreely(a.policy) {
 		return
 	}

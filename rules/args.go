@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -59,7 +60,7 @@ func (s *historyView) readCall(k *numberedTool, x *transcript.Exchange) callUse 
 func (s *historyView) canonicalArguments(call transcript.BlockID) []byte {
 	args := s.arguments(call)
 	if i := skipSpace(args, 0); i < len(args) && args[i] == '{' {
-		return wirex.Canonical(args)
+		return dialect.Canonical(args)
 	}
 	return args
 }
@@ -250,7 +251,7 @@ func argumentsSize(args []byte) int {
 			n, _ := jsonspan.DecodedLen(m.value[1 : len(m.value)-1])
 			size += n
 		} else if m.value[0] == '{' || m.value[0] == '[' {
-			size += len(wirex.Canonical(m.value))
+			size += len(dialect.Canonical(m.value))
 		} else {
 			size += len(m.value)
 		}

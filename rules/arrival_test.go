@@ -8,6 +8,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/wire"
@@ -121,7 +122,7 @@ func TestArrivalBoundThinking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !wirex.BindsThinking(&r.Profile) {
+	if !dialect.BindsThinking(&r.Profile) {
 		t.Fatal("the model does not bind thinking")
 	}
 	plan, err := arriving(t, &pare.Window{Tokens: 1 << 20, Low: 1 << 19}, nil).Plan(t.Context(), r)

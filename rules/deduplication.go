@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -201,10 +202,10 @@ func (d *deduplicator) findSameArguments(group []equalityKey) {
 			if meant == nil {
 				meant = make(map[string]int, 2)
 				for only, by := range written {
-					meant[string(wirex.Canonical([]byte(only)))] = by
+					meant[string(dialect.Canonical([]byte(only)))] = by
 				}
 			}
-			canonical := string(wirex.Canonical(args))
+			canonical := string(dialect.Canonical(args))
 			if by, ok = meant[canonical]; !ok {
 				by, meant[canonical] = i, i
 			}

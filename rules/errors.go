@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -71,7 +72,7 @@ func (s *historyView) findHealed(among []int) (all []laterFinding) {
 			continue
 		}
 		rough[a] = true
-		if a.target = string(wirex.Canonical(exactly)); !exact[a] {
+		if a.target = string(dialect.Canonical(exactly)); !exact[a] {
 			exact[a] = true
 			open[a.tool]++
 		}
@@ -97,7 +98,7 @@ func (s *historyView) findHealed(among []int) (all []laterFinding) {
 		if note || !rough[a] {
 			continue
 		}
-		if a.target = string(wirex.Canonical(exactly)); !exact[a] {
+		if a.target = string(dialect.Canonical(exactly)); !exact[a] {
 			continue
 		}
 		if _, ok := healed[a]; !ok && s.outcome(x) == transcript.OutcomeSucceeded {

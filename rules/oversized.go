@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/excerpt"
 	"github.com/pare-llm/pare/internal/guidance"
 	"github.com/pare-llm/pare/transcript"
@@ -123,10 +124,10 @@ func (s *historyView) shortenAll(b *pare.Ballot, o Oversized) {
 		}
 		gist := o.gistFor(of)
 		gist.Call = x.CallID
-		if text, ok := s.plainText(result); ok && wirex.Editable(s.r, x.Results[0]) && !wirex.PersonSpeaks([]byte(text)) {
+		if text, ok := s.plainText(result); ok && dialect.Editable(s.r, x.Results[0]) && !dialect.PersonSpeaks([]byte(text)) {
 			s.shortenResult(b, x.Results[0], text, gist, o.Arrival, gist.Outline || of.kind == kindSearch)
 		}
-		if o.Arrival || o.ResultsOnly || call.Body.Len() <= most || isClearedArguments(args) || !wirex.Editable(s.r, x.Call) {
+		if o.Arrival || o.ResultsOnly || call.Body.Len() <= most || isClearedArguments(args) || !dialect.Editable(s.r, x.Call) {
 			continue
 		}
 		if args = s.canonicalArguments(x.Call); len(args) <= most {
@@ -222,7 +223,7 @@ func (s *historyView) responseText(b transcript.Block) (string, bool) {
 	if n == 1 && output != "" {
 		return output, true
 	}
-	return string(wirex.Canonical(raw)), n > 0
+	return string(dialect.Canonical(raw)), n > 0
 }
 
 // decodedText decodes the string with the given content.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
@@ -125,11 +126,11 @@ func (v *voter) vote(b *pare.Ballot, w *uselessExchange) {
 		b.Drop(v.t.AtomOf(x.Call), "%s", w.reason)
 		return
 	}
-	if !w.keepResult && !said.isCleared && wirex.Editable(v.r, x.Results[0]) {
+	if !w.keepResult && !said.isCleared && dialect.Editable(v.r, x.Results[0]) {
 		v.clearBlock(b, x.Results[0], x, w, said)
 	}
 	// Short arguments need not be decoded.
-	if !w.keepArguments && v.t.Block(x.Call).Body.Len() >= v.minBytes && wirex.Editable(v.r, x.Call) {
+	if !w.keepArguments && v.t.Block(x.Call).Body.Len() >= v.minBytes && dialect.Editable(v.r, x.Call) {
 		v.clearBlock(b, x.Call, x, w, said)
 	}
 }
@@ -292,14 +293,14 @@ func (s *historyView) measureResult(result transcript.BlockID) resultFacts {
 	}
 	size, odd := jsonspan.DecodedLen(inner)
 	if inner != nil && !odd {
-		return resultFacts{size, wirex.IsCleared(inner), wirex.PersonSpeaks(inner)}
+		return resultFacts{size, dialect.IsCleared(inner), dialect.PersonSpeaks(inner)}
 	}
 	if plain {
 		s.textBuffer = jsonspan.Decode(s.textBuffer[:0], raw)
 	} else {
 		s.textBuffer = append(s.textBuffer[:0], s.r.Text(result)...)
 	}
-	m := resultFacts{len(s.textBuffer), wirex.IsCleared(s.textBuffer), wirex.PersonSpeaks(s.textBuffer)}
+	m := resultFacts{len(s.textBuffer), dialect.IsCleared(s.textBuffer), dialect.PersonSpeaks(s.textBuffer)}
 	// Pictures are not text but take space.
 	if len(raw) > 4*m.size+1024 {
 		m.size = len(raw)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -118,7 +119,7 @@ func startOfLastTurns(r *wire.Request, n int) transcript.BlockID {
 // NoBlock.
 func firstSpokenBlock(r *wire.Request, m transcript.Message) transcript.BlockID {
 	for b := m.First; b < m.End && m.Speaks; b++ {
-		if wirex.FromPerson(r, b) {
+		if dialect.FromPerson(r, b) {
 			return b
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -121,7 +122,7 @@ func (s *historyView) contains(message int, marker string) bool {
 		case isQuoted(s.t, blk.Body) && plainSpelling(marker) && bytes.IndexByte(body, '\\') < 0:
 			found = bytes.Contains(body, []byte(marker))
 		case blk.Kind == transcript.Call && !isQuoted(s.t, blk.Body):
-			found = bytes.Contains(wirex.Canonical(body), []byte(marker))
+			found = bytes.Contains(dialect.Canonical(body), []byte(marker))
 		default:
 			found = strings.Contains(s.r.Text(id), marker)
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/tokens"
@@ -74,7 +75,7 @@ func (s *Session) body(base []byte, messages [][]byte) ([]byte, error) {
 func (s *Session) withModel(d wire.Dialect, base []byte) ([]byte, error) {
 	name := jsonedit.Quote(s.Model)
 	switch base = bytes.TrimSpace(base); {
-	case s.Model == "" || wirex.ModelInURL(d):
+	case s.Model == "" || dialect.ModelInURL(d):
 		if len(base) == 0 {
 			base = []byte(`{}`)
 		}
@@ -103,7 +104,7 @@ func (s *Session) withOutputLimit(body []byte) ([]byte, error) {
 	if err != nil {
 		return body, err
 	}
-	member := wirex.Required(d)
+	member := dialect.Required(d)
 	if member == "" || jsonedit.Get(body, member) != nil {
 		return body, nil
 	}

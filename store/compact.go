@@ -10,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/wording"
@@ -145,7 +146,7 @@ func buildPrefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary stri
 	if t.IsCompacted() && t.StartMessage() < cut.Before() {
 		// The provider's own compaction is never summarized. It includes the task and everything
 		// before it.
-		list, task, from = append(list, wirex.CompactionMessage(r)), true, t.StartMessage()+1
+		list, task, from = append(list, dialect.CompactionMessage(r)), true, t.StartMessage()+1
 		for _, seq := range seqs[:t.StartMessage()] {
 			gone(seq)
 		}
@@ -163,7 +164,7 @@ func buildPrefix(r *wire.Request, cut transcript.Cut, seqs []int64, summary stri
 		}
 	}
 	text := wording.SummaryBegin + "\n" + summary + "\n" + wording.SummaryEnd
-	return append(list, wirex.TextMessage(r.Dialect, transcript.User, text)), messages
+	return append(list, dialect.TextMessage(r.Dialect, transcript.User, text)), messages
 }
 
 // isSummary reports whether a message is the summary of a compaction.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 )
@@ -37,7 +38,7 @@ func (s *Session) markDamaged(e *storedEntry, err error) error {
 	if err != nil {
 		return err
 	}
-	e.Raw = wirex.TextMessage(d, transcript.User, text)
+	e.Raw = dialect.TextMessage(d, transcript.User, text)
 	return nil
 }
 

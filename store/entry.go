@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -195,7 +196,7 @@ func (s *Store) readAndInspect(session *Session, r *row, raw []byte) (*wire.Requ
 			}
 		}
 	}
-	r.weight = int64(wirex.MessageTokens(req, s.counter(session), 0))
+	r.weight = int64(dialect.MessageTokens(req, s.counter(session), 0))
 	r.media = findMedia(req, raw)
 	return req, nil
 }
@@ -212,14 +213,14 @@ func (s *Session) inferDialect(raw []byte) error {
 	if s.Dialect != "" {
 		return nil
 	}
-	d := wirex.DetectElement(raw)
+	d := dialect.DetectElement(raw)
 	if d == wire.Auto {
 		s.hasPlainText = true
 		return nil
 	}
 	if s.hasPlainText || s.weight > 0 {
 		r, err := wire.Parse([]byte(`[{"role":"user","content":"Hi"}]`), wire.Options{Dialect: d})
-		if err != nil || wirex.NoMessage(r, 0) != "" {
+		if err != nil || dialect.NoMessage(r, 0) != "" {
 			return fmt.Errorf("it is a message of the dialect %s, and those in front of it are not: they have their text under %q; send all messages in one dialect", d, "content")
 		}
 	}
@@ -234,7 +235,7 @@ func (s *Session) checkDialect(request *wire.Request, raw []byte) error {
 	if slices.ContainsFunc(request.Transcript().Blocks(), pairs) {
 		return nil
 	}
-	d := wirex.DetectElement(raw)
+	d := dialect.DetectElement(raw)
 	if d == wire.Auto || d == request.Dialect {
 		return nil
 	}

@@ -1,6 +1,9 @@
 package store
 
-import "github.com/pare-llm/pare/wire"
+import (
+	"github.com/pare-llm/pare/internal/dialect"
+	"github.com/pare-llm/pare/wire"
+)
 
 // checkDialect verifies that the dialect of the session fits its messages. Old versions took the
 // dialect of the first plain text, which fits several, and stored later messages of another dialect
@@ -14,7 +17,7 @@ func (c *sessionCheck) checkDialect() error {
 	err := c.eachMessage(func(raw []byte) bool {
 		r, err := c.session.readMessage(raw)
 		if err == nil && c.session.checkDialect(r, raw) != nil {
-			detected = wirex.DetectElement(raw)
+			detected = dialect.DetectElement(raw)
 		}
 		return detected == wire.Auto
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -35,7 +36,7 @@ func checkOneMessage(r *wire.Request, err error) (*wire.Request, error) {
 
 // checkMessage returns an error if an element of a list is not a message of its dialect.
 func checkMessage(r *wire.Request, i int) error {
-	if why := wirex.NoMessage(r, i); why != "" {
+	if why := dialect.NoMessage(r, i); why != "" {
 		return notMessageError(r.Dialect, why)
 	}
 	return nil
@@ -48,7 +49,7 @@ func checkSendable(r *wire.Request) error {
 	if !slices.ContainsFunc(r.Check(wire.CheckOptions{}), func(f wire.Finding) bool { return !slices.Contains(rulesOfLoneMessages, f.Rule) }) {
 		return nil
 	}
-	repaired, err := wirex.Repair(r, wire.Repair{}, wire.CheckOptions{})
+	repaired, err := dialect.RepairRequest(r, wire.Repair{}, wire.CheckOptions{})
 	if err != nil {
 		return err
 	}
@@ -82,5 +83,5 @@ func notMessageError(d wire.Dialect, why string) error {
 		of, d = "any dialect", wire.OpenAIChat
 	}
 	return fmt.Errorf("it is no message of %s: %s; send an object such as %s, or give an entry that is never sent a kind of its own",
-		of, why, wirex.TextMessage(d, transcript.User, "Hi"))
+		of, why, dialect.TextMessage(d, transcript.User, "Hi"))
 }

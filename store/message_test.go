@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/store"
 	"github.com/pare-llm/pare/store/storehttp"
@@ -57,8 +58,8 @@ func TestAppendRefusesNonMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, raw := range [][]byte{
-			wirex.TextMessage(d, transcript.User, "Hi"), wirex.TextMessage(d, transcript.Assistant, "Hi"), wirex.TextMessage(d, transcript.User, ""), []byte(`{"role":"user"}`),
-			[]byte(strings.NewReplacer("assistant", "bot", "model", "bot").Replace(string(wirex.TextMessage(d, transcript.Assistant, "Hi")))),
+			dialect.TextMessage(d, transcript.User, "Hi"), dialect.TextMessage(d, transcript.Assistant, "Hi"), dialect.TextMessage(d, transcript.User, ""), []byte(`{"role":"user"}`),
+			[]byte(strings.NewReplacer("assistant", "bot", "model", "bot").Replace(string(dialect.TextMessage(d, transcript.Assistant, "Hi")))),
 		} {
 			if name == "gemini-interactions" && strings.Contains(string(raw), "bot") {
 				continue // its steps have types in the place of roles
@@ -218,7 +219,7 @@ func TestMessagesAreOneObject(t *testing.T) {
 	pieces := []string{`,`, `]`, `[`, `}`, `{`, `"`, `\`, ` `, "\n", `],[`, `},{`, `null`, `1`, `"x"`, `{}`, `[]`, "\x00", "\xff", `\ud800`, `//`, `/**/`}
 	taken := 0
 	for _, d := range wire.Dialects() {
-		base := wirex.TextMessage(d, transcript.User, "Hi there")
+		base := dialect.TextMessage(d, transcript.User, "Hi there")
 		key := store.ID(d.String())
 		if _, err := st.Create(ctx, key, store.Create{Dialect: d.String()}); err != nil {
 			t.Fatal(err)

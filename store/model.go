@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonedit"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -68,7 +69,7 @@ func checkModelSpeaksDialect(r *wire.Request, model string) error {
 
 // replaceModel replaces the model in an object that names one.
 func replaceModel(d wire.Dialect, object []byte, model string) ([]byte, error) {
-	if len(object) == 0 || wirex.ModelInURL(d) {
+	if len(object) == 0 || dialect.ModelInURL(d) {
 		return object, nil
 	}
 	if _, named := jsonedit.Find(object, "model"); !named {

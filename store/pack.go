@@ -11,6 +11,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -64,7 +65,7 @@ const minMedium = 4 << 10
 
 // findMedia finds the media of a message that was parsed as a list of one.
 func findMedia(r *wire.Request, raw []byte) (all []medium) {
-	for span := range wirex.Media(r) {
+	for span := range dialect.Media(r) {
 		from, to := span.Start-1, span.End-1
 		text := raw[from:to]
 		// In a data URL, the medium follows the comma.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -396,7 +397,7 @@ func findTitle(r *wire.Request) string {
 		if blk.Kind != transcript.Text || t.Messages()[blk.Message].Role != transcript.User {
 			continue
 		}
-		text := wirex.PersonsWords(r.Text(transcript.BlockID(b)))
+		text := dialect.PersonsWords(r.Text(transcript.BlockID(b)))
 		text = strings.Join(strings.Fields(text[:min(len(text), 1000)]), " ")
 		if text == "" || text[0] == '<' || strings.HasPrefix(text, "# AGENTS.md") || strings.HasPrefix(text, "Caveat:") {
 			continue

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -50,7 +51,7 @@ func (o *ExtractOptions) weigh(h pare.Removed) int {
 	n, t := 0, h.Request.Transcript()
 	for _, b := range h.Blocks {
 		if o.Counter != nil {
-			n += wirex.BlockTokens(h.Request, o.Counter, b)
+			n += dialect.BlockTokens(h.Request, o.Counter, b)
 		} else {
 			n += t.Block(b).Span.Len() / 3
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -68,9 +69,9 @@ func read(h pare.Removed) facts {
 		case blk.Kind == transcript.Call:
 			f.call(b)
 		case blk.Kind == transcript.Compaction:
-			f.said(blk.Message, wirex.Compaction(h.Request, b))
+			f.said(blk.Message, dialect.Compaction(h.Request, b))
 		case blk.Kind == transcript.Text && role == transcript.Assistant:
-			if text := h.Text(b); !wirex.OwnReply(text) {
+			if text := h.Text(b); !dialect.OwnReply(text) {
 				f.said(blk.Message, text)
 			}
 		case blk.Kind == transcript.Text && role == transcript.User:
@@ -108,7 +109,7 @@ var reminders = sync.OnceValue(func() *regexp.Regexp {
 
 // request takes in what the user said.
 func (f *reader) request(message int, text string) {
-	text = strings.TrimSpace(reminders().ReplaceAllString(wirex.PersonsWords(text), ""))
+	text = strings.TrimSpace(reminders().ReplaceAllString(dialect.PersonsWords(text), ""))
 	if text == "" {
 		return
 	}

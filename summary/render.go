@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -57,7 +58,7 @@ func rendered(h pare.Removed, b transcript.BlockID) string {
 		}
 		return fmt.Sprintf("RESULT OF %s%s: %s", tool, how, headAndTail(plain(h.Request.Text(b)), maxResult))
 	case transcript.Compaction:
-		return "SUMMARY BY THE PROVIDER: " + headAndTail(plain(wirex.Compaction(h.Request, b)), maxText)
+		return "SUMMARY BY THE PROVIDER: " + headAndTail(plain(dialect.Compaction(h.Request, b)), maxText)
 	case transcript.Media:
 		return strings.ToUpper(role.String()) + ": [a picture or a document]"
 	}
@@ -65,7 +66,7 @@ func rendered(h pare.Removed, b transcript.BlockID) string {
 		return "SUMMARY: " + headAndTail(plain(h.Text(b)), maxText)
 	}
 	who, text := strings.ToUpper(role.String()), h.Text(b)
-	if role == transcript.User && wirex.PersonsWords(text) == "" || role == transcript.Assistant && wirex.OwnReply(text) {
+	if role == transcript.User && dialect.PersonsWords(text) == "" || role == transcript.Assistant && dialect.OwnReply(text) {
 		who = "NOTE, SAID BY NOBODY"
 	}
 	return who + ": " + headAndTail(plain(text), maxText)

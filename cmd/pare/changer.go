@@ -12,6 +12,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/wire"
 )
@@ -253,7 +254,7 @@ func (c *changer) reportPlanError(from origin, raw []byte, err error) outcome {
 // reportSkips returns notes about requests that continue a conversation on the server and about
 // summaries that were not made.
 func (c *changer) reportSkips(from origin, req *wire.Request, plan *pare.Plan) (note []byte) {
-	if member := wirex.Delta(req); member != "" {
+	if member := dialect.Delta(req); member != "" {
 		note = c.formatDelta(from, member)
 	}
 	if why := findSkipReason(plan); why != "" {

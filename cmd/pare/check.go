@@ -10,6 +10,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/engine"
 	"github.com/pare-llm/pare/wire"
 )
@@ -96,7 +97,7 @@ func parseHeaderFlags(lines []string) (wire.Conditions, error) {
 		}
 		header[strings.TrimSpace(name)] = append(header[strings.TrimSpace(name)], strings.TrimSpace(value))
 	}
-	return wirex.ReadConditions("", header), nil
+	return dialect.ReadConditions("", header), nil
 }
 
 // repairHint returns the command that repairs several files with findings.
@@ -154,7 +155,7 @@ func (c *checkCmd) newResult(from origin, req *wire.Request, findings []judgedFi
 	result := checkResult{
 		Source: from.source, Line: from.line,
 		Dialect: req.Dialect.String(), Profile: req.Profile.Name,
-		Counts: picture.Count(req), Delta: wirex.Delta(req),
+		Counts: picture.Count(req), Delta: dialect.Delta(req),
 		Findings: findings, Missing: findMissingMembers(req),
 	}
 	if c.Pairs {
@@ -177,7 +178,7 @@ func formatCleanNote(from origin, req *wire.Request) []byte {
 	for _, member := range findMissingMembers(req) {
 		note = screen.Appendf(note, "it has no %s, which the API asks for: add it when you send this\n", member)
 	}
-	if member := wirex.Delta(req); member != "" {
+	if member := dialect.Delta(req); member != "" {
 		note = screen.Appendf(note, "it continues the conversation that %q names: calls, results and turns were not checked\n", member)
 	}
 	return note
@@ -186,7 +187,7 @@ func formatCleanNote(from origin, req *wire.Request) []byte {
 // findMissingMembers returns the members that the API requires besides the history and that the
 // request lacks. They are not findings, because a stored history does not need them.
 func findMissingMembers(req *wire.Request) []string {
-	member := wirex.Required(req.Dialect)
+	member := dialect.Required(req.Dialect)
 	if member == "" || req.Model() == "" || req.MaxOutputTokens() > 0 {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/refusal"
 	"github.com/pare-llm/pare/internal/suggest"
 	"github.com/pare-llm/pare/wire"
@@ -51,7 +52,7 @@ func (c *explainCmd) run(env *environment) int {
 	case c.JSON:
 		for _, t := range words {
 			if word == "" {
-				rules = wirex.Find(t.Word)
+				rules = dialect.Find(t.Word)
 			}
 			out = append(out, encodeLine(toWordJSON(t, rules))...)
 		}
@@ -68,7 +69,7 @@ func (c *explainCmd) run(env *environment) int {
 // findWords returns the meanings of a word and the rules of providers about it. For "" it returns
 // all words.
 func findWords(word string) ([]picture.Word, []wire.Rule) {
-	rules := wirex.Find(word)
+	rules := dialect.Find(word)
 	switch {
 	case word == "":
 		return listWords(), nil
@@ -110,7 +111,7 @@ func (c *explainCmd) explainError(env *environment, style picture.Style, text st
 	}
 	providerErr, ok := parseProviderError(raw)
 	switch {
-	case !ok && string(raw) != text && wirex.IsRequest(raw):
+	case !ok && string(raw) != text && dialect.IsRequest(raw):
 		return env.fail(name+" is a request, not an error", screen.NewCommand("pare", "check").Files(name).String()+" reports what is wrong with it")
 	case !ok && (string(raw) != text || strings.Contains(text, " ")):
 		return env.fail("no provider's error is recognised in this", "pare explain lists the words of reports; pare check FILE checks the request that was refused")
@@ -119,7 +120,7 @@ func (c *explainCmd) explainError(env *environment, style picture.Style, text st
 	case c.JSON:
 		return env.writeOutput(encodeLine(errorJSON{Rule: providerErr.Rule, ID: providerErr.Source, Path: providerErr.path, Cause: providerErr.cause, Next: providerErr.listSteps()}))
 	}
-	return env.writeOutput(style.RenderRefusal(picture.Refusal{Title: providerErr.formatTitle(), Cause: providerErr.cause, Steps: providerErr.listSteps(), Foreign: providerErr.isForeign, Rules: wirex.Find(providerErr.Source)}))
+	return env.writeOutput(style.RenderRefusal(picture.Refusal{Title: providerErr.formatTitle(), Cause: providerErr.cause, Steps: providerErr.listSteps(), Foreign: providerErr.isForeign, Rules: dialect.Find(providerErr.Source)}))
 }
 
 // An errorJSON is the output of --json for an error of a provider.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/rulelist"
 )
 
@@ -43,7 +44,7 @@ func listWords() []picture.Word {
 	for _, f := range fixedWords {
 		all = append(all, picture.Word{Word: f.word, Kind: f.kind, Meaning: f.meaning, More: f.more})
 	}
-	for word, meaning := range wirex.RuleSlugs() {
+	for word, meaning := range dialect.RuleSlugs() {
 		all = append(all, picture.Word{Word: word, Kind: kindFault, Meaning: meaning, Fault: true})
 	}
 	for word, meaning := range agentlog.Damages() {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -50,14 +51,14 @@ func (c *checkCmd) classifyFindings(req *wire.Request, findings []wire.Finding) 
 	if len(findings) == 0 {
 		return all
 	}
-	m, err := wirex.Repair(req, wire.Repair{}, wire.CheckOptions{Strict: c.Strict})
+	m, err := dialect.RepairRequest(req, wire.Repair{}, wire.CheckOptions{Strict: c.Strict})
 	if err != nil {
 		return all
 	}
 	for _, left := range m.Left {
 		path := left.Path
 		if left.Index >= 0 {
-			path = wirex.MessagePathIn(m.Request, req, left.Index)
+			path = dialect.MessagePathIn(m.Request, req, left.Index)
 		}
 		i := slices.IndexFunc(all, func(f judgedFinding) bool {
 			at := f.Path

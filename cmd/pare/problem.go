@@ -13,6 +13,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
@@ -34,7 +35,7 @@ type problem struct {
 // request.
 func parseRequest(from origin, raw []byte, opts wire.Options) (*wire.Request, wire.Envelope, *problem) {
 	envelope := wire.Unwrap(raw)
-	opts.Conditions = wirex.JoinConditions(opts.Conditions, envelope.Conditions)
+	opts.Conditions = dialect.JoinConditions(opts.Conditions, envelope.Conditions)
 	if envelope.Model != "" {
 		opts.Model = envelope.Model
 	}
@@ -258,7 +259,7 @@ func partHint(raw []byte) string {
 	}
 	switch raw[whole.Start] {
 	case '[':
-		if all := jsonspan.Elements(raw, whole); len(all) > 0 && wirex.IsRequest(raw[all[0].Start:all[0].End]) {
+		if all := jsonspan.Elements(raw, whole); len(all) > 0 && dialect.IsRequest(raw[all[0].Start:all[0].End]) {
 			return "this is a list of requests; give each a line of its own: jq -c '.[]' FILE | pare check"
 		}
 	case '{':

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/refusal"
 )
 
@@ -79,7 +80,7 @@ func describeCause(r refusal.Refusal) string {
 	case refusal.Unexplained:
 		return "the provider does not say what it objects to"
 	}
-	return wirex.RuleSlugs()[r.Rule]
+	return dialect.RuleSlugs()[r.Rule]
 }
 
 // formatTitle returns the rule and the path.

@@ -11,6 +11,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/picture"
 	"github.com/pare-llm/pare/cmd/internal/replay"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -201,7 +202,7 @@ func (r *replayRun) repaired(req *wire.Request) (*wire.Request, *replay.Recordin
 	for i := range out.Transcript().Messages() {
 		var at time.Time
 		var bill replay.Bill
-		if m := wirex.MessageIn(out, req, i); m >= 0 && m < len(recording.Times) {
+		if m := dialect.MessageIn(out, req, i); m >= 0 && m < len(recording.Times) {
 			at, bill = recording.Times[m], recording.Bills[m]
 		}
 		moved.Times, moved.Bills = append(moved.Times, at), append(moved.Bills, bill)

@@ -8,6 +8,7 @@ import (
 	"github.com/pare-llm/pare/cmd/internal/screen"
 	"github.com/pare-llm/pare/cmd/internal/source"
 	"github.com/pare-llm/pare/internal/atomicfile"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -138,7 +139,7 @@ func (c *splitCmd) splitTranscript(style picture.Style, from origin, req *wire.R
 	d := &picture.Division{Tail: len(t.Messages()), Cuts: []int{}, Inside: []int{}, MinKeep: c.MinKeep, Within: c.Inside}
 	cut, found := t.Split(c.MinKeep, c.Inside)
 	cuts := t.Cuts()
-	if member := wirex.Delta(req); member != "" {
+	if member := dialect.Delta(req); member != "" {
 		found, cuts = false, func(func(transcript.Cut) bool) {}
 		out.note = formatDeltaNote(from, member)
 	}

@@ -3,6 +3,7 @@ package agentlog
 import (
 	"slices"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
@@ -25,13 +26,13 @@ func (l *Log) newBodyBuilder(dialect wire.Dialect, model string) *bodyBuilder {
 }
 
 // begin writes the members before the messages.
-func (b *bodyBuilder) begin(dialect wire.Dialect, model string) {
-	b.dialect = dialect
+func (b *bodyBuilder) begin(d wire.Dialect, model string) {
+	b.dialect = d
 	b.body = append(b.body, '{')
-	if model != "" && !wirex.ModelInURL(dialect) {
+	if model != "" && !dialect.ModelInURL(d) {
 		b.body = append(append(append(b.body, `"model":`...), quote(model)...), ',')
 	}
-	b.body = append(append(append(b.body, '"'), dialect.List()...), `":[`...)
+	b.body = append(append(append(b.body, '"'), d.List()...), `":[`...)
 }
 
 // reserve allocates room for n bytes of messages. Growing step by step would take several times the

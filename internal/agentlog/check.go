@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -168,7 +169,7 @@ func (l *Log) checkDormant(t *Thread) []Finding {
 		}
 		id := transcript.BlockID(b)
 		all = append(all, l.locate(t, wire.Finding{
-			Rule: rule, Path: t.Request.Path(id), IDs: []string{blk.CallID}, Message: wirex.RuleSlugs()[rule],
+			Rule: rule, Path: t.Request.Path(id), IDs: []string{blk.CallID}, Message: dialect.RuleSlugs()[rule],
 			Source: "agentlog/" + rule, Index: blk.Message, Block: id,
 		}))
 	}

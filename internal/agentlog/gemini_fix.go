@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -184,7 +185,7 @@ func (r *geminiRepairer) responseAmong(finding *Finding, call object, parts [][]
 
 // holdsSpeaker reports whether a part contains a nested message of a speaker.
 func holdsSpeaker(part []byte) bool {
-	for at := range wirex.QuotedIn(part, transcript.Span{End: len(part)}) {
+	for at := range dialect.QuotedIn(part, transcript.Span{End: len(part)}) {
 		if part[at] != '{' && part[at] != '[' {
 			return true
 		}

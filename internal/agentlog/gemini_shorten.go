@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -21,7 +22,7 @@ func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 	}
 	old, now := before.Transcript(), after.Transcript()
 	same := func(i int) int { // returns the index of the equal old message, or -1
-		o := wirex.MessageIn(after, before, i)
+		o := dialect.MessageIn(after, before, i)
 		if o < 0 || o >= len(t.sources) || !bytes.Equal(old.Bytes(old.Messages()[o].Span), now.Bytes(now.Messages()[i].Span)) {
 			return -1
 		}
@@ -44,7 +45,7 @@ func (g geminiCLI) shorten(e *edits, t *Thread, plan *pare.Plan) error {
 				continue
 			}
 		}
-		if o := wirex.MessageIn(after, before, i); o >= 0 && o < len(record) {
+		if o := dialect.MessageIn(after, before, i); o >= 0 && o < len(record) {
 			if s := objectAt(e.file.raw, e.file.chatRecords[record[o]].at).Text("timestamp"); s != "" {
 				stamp = s
 			}

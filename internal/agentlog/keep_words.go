@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
@@ -364,7 +365,7 @@ func isWord(member, content []byte) bool {
 		return false
 	}
 	token := (len(content) <= 200 || opaqueMembers[string(member)]) && !bytes.ContainsFunc(content, func(r rune) bool { return r <= ' ' || r >= 0x80 || r == '\\' })
-	return (!token || speechMembers[string(member)]) && !wirex.IsSynthetic(string(content))
+	return (!token || speechMembers[string(member)]) && !dialect.IsSynthetic(string(content))
 }
 
 // eachWord calls visit with the strings of a value that may be text, including names of members.

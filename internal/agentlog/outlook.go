@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -89,7 +90,7 @@ func (l *Log) cause(finding Finding) string {
 		means, _, _ := strings.Cut(finding.Message, "; ")
 		return means + at
 	}
-	means := wirex.RuleSlugs()[finding.Rule]
+	means := dialect.RuleSlugs()[finding.Rule]
 	if means == "" {
 		means = finding.Message
 	}
@@ -128,7 +129,7 @@ func (l *Log) Title() string {
 				if blk.Kind != transcript.Text || blk.Message >= t.Messages() || tr.Messages()[blk.Message].Role != transcript.User {
 					continue
 				}
-				text := wirex.PersonsWords(t.Request.Text(transcript.BlockID(b)))
+				text := dialect.PersonsWords(t.Request.Text(transcript.BlockID(b)))
 				if text = strings.TrimSpace(text); text == "" || text[0] == '<' || strings.HasPrefix(text, "# AGENTS.md") || strings.HasPrefix(text, "Caveat:") || strings.HasPrefix(text, "This session is being continued") {
 					continue
 				}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -41,7 +42,7 @@ func buildPieces(t *Thread, before, after *wire.Request, joined bool) []piece {
 		var from []blockSource
 		for b := m.First; b < m.End; b++ {
 			s := blockSource{-1, transcript.NoBlock, b}
-			path := wirex.PathIn(after, before, b)
+			path := dialect.PathIn(after, before, b)
 			o, ok := byPath[path]
 			if !ok { // a string with a new neighbor was rewritten as a block
 				o, ok = byPath[strings.TrimSuffix(path, ".0")]

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -244,7 +245,7 @@ func (r *flatRepairer) allowRead(unit int, b transcript.BlockID) {
 	read := make(map[string]bool)
 	raw := r.transcript.Bytes(r.transcript.Block(b).Span)
 	eachWord(raw, jsonspan.Span{End: len(raw)}, func(s jsonspan.Span) { read[decodeString(raw, s)] = true })
-	quoted := wirex.QuotedIn(r.edits.file.raw, transcript.Span(at))
+	quoted := dialect.QuotedIn(r.edits.file.raw, transcript.Span(at))
 	eachWord(r.edits.file.raw, at, func(s jsonspan.Span) {
 		if read[decodeString(r.edits.file.raw, s)] && !quoted[s.Start] {
 			r.edits.allowLoss(unit, s)
@@ -317,7 +318,7 @@ func (r *flatRepairer) settleStray(f *Finding) {
 		return
 	}
 	text, shown := r.resultTexts(f.Block)
-	if r.options.Repair.OrphanResult == wire.RemedyDrop || wirex.IsSynthetic(text) || strings.TrimSpace(text+shown) == "" {
+	if r.options.Repair.OrphanResult == wire.RemedyDrop || dialect.IsSynthetic(text) || strings.TrimSpace(text+shown) == "" {
 		r.allowRead(f.unit, f.Block)
 		r.edits.addChange(r.change(f).with(wire.Change{Action: wire.ActionDrop, Rule: f.Rule, IDs: f.IDs, Bytes: -r.dropResult(f.unit, f.Block)}), "a result whose call is not in the history")
 		return
@@ -382,7 +383,7 @@ func (r *flatRepairer) settleExtra(finding *Finding, exchange transcript.Exchang
 	r.settled[exchange.Results[0]] = true
 	best := exchange.Results[0]
 	for _, result := range exchange.Results {
-		if !wirex.IsSynthetic(r.thread.Request.Text(result)) {
+		if !dialect.IsSynthetic(r.thread.Request.Text(result)) {
 			best = result
 			break
 		}
@@ -407,7 +408,7 @@ func (r *flatRepairer) settleExtra(finding *Finding, exchange transcript.Exchang
 		}
 		c := Change{Thread: r.thread.Name, Line: r.edits.file.units[u].line}
 		text, shown := r.resultTexts(result)
-		if repeated(result) && said[[2]string{text, shown}] || wirex.IsSynthetic(text) || strings.TrimSpace(text+shown) == "" {
+		if repeated(result) && said[[2]string{text, shown}] || dialect.IsSynthetic(text) || strings.TrimSpace(text+shown) == "" {
 			r.edits.addChange(c.with(wire.Change{Action: wire.ActionDrop, Rule: finding.Rule, IDs: finding.IDs, Bytes: -r.dropResult(u, result)}), "a call has one result; another one was kept")
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -203,7 +204,7 @@ func (e *Expression) vote(b *pare.Ballot, r *wire.Request, x transcript.Exchange
 	}
 	result := x.Results[0] // a whole exchange has one
 	says := r.Text(result)
-	if wirex.PersonSpeaks([]byte(says)) {
+	if dialect.PersonSpeaks([]byte(says)) {
 		return
 	}
 	switch e.Action {

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/hosts"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/suggest"
@@ -175,7 +176,7 @@ func (o *options) check(r *wire.Request, _ *caller) (Result, error) {
 		Results  int            `json:"results"`
 		Delta    string         `json:"delta,omitempty"`
 		Findings []wire.Finding `json:"findings"`
-	}{r.Dialect.String(), r.Profile.Name, len(t.Messages()), n[transcript.Call], n[transcript.Result], wirex.Delta(r), append([]wire.Finding{}, found...)})
+	}{r.Dialect.String(), r.Profile.Name, len(t.Messages()), n[transcript.Call], n[transcript.Result], dialect.Delta(r), append([]wire.Finding{}, found...)})
 }
 
 // count counts tokens.
@@ -197,7 +198,7 @@ func (o *options) count(r *wire.Request, cb *caller) (Result, error) {
 	if err := cb.failed(); err != nil {
 		return Result{}, err
 	}
-	if m, known := tokens.Lookup(model); known && wirex.Delta(r) == "" {
+	if m, known := tokens.Lookup(model); known && dialect.Delta(r) == "" {
 		t.Window, t.Room = m.Window, m.Input(min(r.MaxOutputTokens(), m.Output))
 		share := math.Round(1e6*float64(t.Tally.Tokens)/float64(t.Room)) / 1e6
 		t.Share = &share
@@ -247,7 +248,7 @@ func (o *options) split(r *wire.Request, _ *caller) (Result, error) {
 	t := r.Transcript()
 	cut, found := t.Split(or(o.MinKeep, 12), o.Inside)
 	cuts := t.Cuts()
-	if wirex.Delta(r) != "" { // its beginning is on the server
+	if dialect.Delta(r) != "" { // its beginning is on the server
 		found, cuts = false, func(func(transcript.Cut) bool) {}
 	}
 	d := struct {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/internal/tally"
 	"github.com/pare-llm/pare/tokens"
@@ -127,7 +128,7 @@ func Frame(q Question) Size {
 		// the million tokens that some models have on request.
 		s.Window, s.Source = max(1_000_000, k.Input), "the API has answered a longer request than the published window"
 	}
-	if wirex.Delta(q.Request) != "" {
+	if dialect.Delta(q.Request) != "" {
 		s.Window, s.Guess, s.Source = 0, true, "not known: the server holds the conversation"
 	}
 	return s

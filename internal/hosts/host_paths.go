@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/transcript"
@@ -25,9 +26,9 @@ func (l *List) Findings(r *wire.Request, all []wire.Finding) []wire.Finding {
 	for _, f := range all {
 		path := f.Path
 		if f.Block != transcript.NoBlock {
-			path = wirex.PathIn(r, l.Request, f.Block)
+			path = dialect.PathIn(r, l.Request, f.Block)
 		} else if f.Index >= 0 {
-			path = wirex.MessagePathIn(r, l.Request, f.Index)
+			path = dialect.MessagePathIn(r, l.Request, f.Index)
 		}
 		f.Path = l.HostPath(path)
 		f.Message = withoutPath(f.Message)

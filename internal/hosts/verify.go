@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -44,7 +45,7 @@ func (l *List) blockTexts(r *wire.Request) (all []blockText) {
 		if len(all) == 0 && t.Messages()[b.Message].Role == transcript.System {
 			continue // leading instructions are not a message
 		}
-		if h, ok := l.blockOrigins[wirex.PathIn(r, l.Request, transcript.BlockID(i))]; ok && h.unit < 0 {
+		if h, ok := l.blockOrigins[dialect.PathIn(r, l.Request, transcript.BlockID(i))]; ok && h.unit < 0 {
 			continue
 		}
 		s := blockText{t.Messages()[b.Message].Role, b.Kind, b.CallID, b.Tool, ""}

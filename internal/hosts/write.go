@@ -9,13 +9,11 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
-	"github.com/pare-llm/pare/internal/inside"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
-
-var wirex = wire.Internal(inside.Module)
 
 // ErrWrite is returned if the shape of the list cannot hold the plan's result.
 var ErrWrite = errors.New("this cannot be written in the shape of the list")
@@ -108,7 +106,7 @@ func (l *List) arrange(after *wire.Request, actions []unitAction) (slots []slot,
 	for _, m := range t.Messages() {
 		for b := m.First; b < m.End; b++ {
 			blk := t.Block(b)
-			path := wirex.PathIn(after, l.Request, b)
+			path := dialect.PathIn(after, l.Request, b)
 			h, ok := l.blockOrigins[path]
 			if ok && h.unit < 0 {
 				continue

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -44,12 +45,12 @@ func itemsOfStep(input *wire.Request, s Step) (items []archive.Item) {
 			isGone = isGone && isDropped(b)
 		}
 		if isGone {
-			items = append(items, archive.New(wirex.MessagePathIn(s.From, input, i), t.Bytes(m.Span)))
+			items = append(items, archive.New(dialect.MessagePathIn(s.From, input, i), t.Bytes(m.Span)))
 			continue
 		}
 		for b := m.First; b < m.End; b++ {
 			if isDropped(b) || isEdited(b) {
-				items = append(items, archive.New(wirex.PathIn(s.From, input, b), t.Bytes(t.Block(b).Span)))
+				items = append(items, archive.New(dialect.PathIn(s.From, input, b), t.Bytes(t.Block(b).Span)))
 			}
 		}
 	}

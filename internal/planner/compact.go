@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
@@ -267,7 +268,7 @@ func removedHead(r *wire.Request, cut transcript.Cut, foldTask bool) Removed {
 	if t.IsCompacted() && t.StartMessage() < cut.Before() {
 		// The provider's compaction stays, and contains the task.
 		h.start, h.hasTask = t.Start()+1, true
-		h.Compacted = wirex.Compaction(r, t.Start())
+		h.Compacted = dialect.Compaction(r, t.Start())
 	}
 	task, newest := personTexts(r)
 	if foldTask {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -49,7 +50,7 @@ func unchangedDraft(r *wire.Request) draft {
 
 // repairDraft returns the draft that only repairs r.
 func repairDraft(ctx context.Context, r *wire.Request, o Options) (draft, error) {
-	repaired, err := wirex.RepairSince(r, ctx, r, o.Repair, o.Check)
+	repaired, err := dialect.RepairFrom(ctx, r, r, o.Repair, o.Check)
 	if err != nil {
 		return draft{}, err
 	}
@@ -67,7 +68,7 @@ func (p *Pipeline) planDraft(ctx context.Context, r *wire.Request, o Options) (d
 	if err != nil {
 		return draft{}, err
 	}
-	if p == nil || wirex.Delta(r) != "" {
+	if p == nil || dialect.Delta(r) != "" {
 		return d.finish(ctx, d.result(), o)
 	}
 	arriving, rest := p.splitArriving()
@@ -141,7 +142,7 @@ func (d draft) rewriteBlocks(drops []transcript.BlockID, edits []wire.BlockEdit,
 		messages = []wire.Insertion{insert.Insertion}
 		step.Changes = []wire.Change{insert.change(&o)}
 	}
-	next, changes, err := wirex.RewriteSince(step.From, d.input(), drops, edits, messages...)
+	next, changes, err := dialect.RewriteSince(step.From, d.input(), drops, edits, messages...)
 	if err != nil {
 		return Step{}, err
 	}
@@ -160,10 +161,10 @@ func (d draft) finish(ctx context.Context, repaired *wire.Request, o Options) (d
 	for range maxFinishRounds {
 		var stale []transcript.BlockID
 		if !o.KeepInvalidThinking {
-			stale = wirex.InvalidThinking(step.To, d.sent)
+			stale = dialect.InvalidThinking(step.To, d.sent)
 		}
 		step.Changes = append(step.Changes, describeStaleThinking(step.To, d.input(), stale)...)
-		next, changes, err := wirex.RewriteSince(step.To, d.input(), stale, nil)
+		next, changes, err := dialect.RewriteSince(step.To, d.input(), stale, nil)
 		if err != nil {
 			return draft{}, err
 		}
@@ -171,7 +172,7 @@ func (d draft) finish(ctx context.Context, repaired *wire.Request, o Options) (d
 		if next == repaired {
 			break
 		}
-		m, err := wirex.RepairSince(next, ctx, d.input(), o.Repair, o.Check)
+		m, err := dialect.RepairFrom(ctx, next, d.input(), o.Repair, o.Check)
 		if err != nil {
 			return draft{}, err
 		}
@@ -188,7 +189,7 @@ func (d draft) plan(o Options, events ...Event) *Plan {
 	for i, s := range d.steps {
 		bySteps[i] = s.Changes
 	}
-	changes := wirex.Explain(out, in, slices.Concat(bySteps...))
+	changes := dialect.Explain(out, in, slices.Concat(bySteps...))
 	if o.countsReceipts() {
 		estimateRepairTokens(changes, in, o.Counter)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -28,7 +29,7 @@ func checkPromises(input, repaired, result *wire.Request, unpin Pin) error {
 		return nil
 	}
 	err := findLostText(input, result, unpin)
-	if err == nil && !wirex.SameOutside(result, repaired) {
+	if err == nil && !dialect.SameOutside(result, repaired) {
 		err = errOutside
 	}
 	if err == nil {
@@ -106,7 +107,7 @@ func personTextsOf(r *wire.Request, m *transcript.Message) (before, after []pers
 		head, _, tail, isSummary := cutSummary(r.Text(b))
 		for i, text := range []string{head, tail} {
 			hasSummary = hasSummary || i == 1 && isSummary
-			words := strings.TrimSpace(wirex.PersonsWords(text))
+			words := strings.TrimSpace(dialect.PersonsWords(text))
 			switch {
 			case words == "":
 			case hasSummary:
@@ -149,7 +150,7 @@ func textContainsWords(text, words string) bool {
 		return false
 	}
 	head, summary, tail, _ := cutSummary(text)
-	return containsLines(wirex.PersonsWords(head), words) || containsLines(summary, words) || containsLines(wirex.PersonsWords(tail), words)
+	return containsLines(dialect.PersonsWords(head), words) || containsLines(summary, words) || containsLines(dialect.PersonsWords(tail), words)
 }
 
 // containsLines reports whether words are one or more whole lines of a text, apart from white space

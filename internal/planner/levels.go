@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/grapheme"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
@@ -103,10 +104,10 @@ func (v *summaryLevels) maxSummaryTokens(h *Removed) int {
 	if v.lenient {
 		return v.maxTokens // the window has reserved room
 	}
-	frame := wirex.FrameTokens(v.counter)
+	frame := dialect.FrameTokens(v.counter)
 	n, previous := 0, -1
 	for _, b := range h.Blocks {
-		n += wirex.BlockTokens(h.Request, v.counter, b)
+		n += dialect.BlockTokens(h.Request, v.counter, b)
 		m := h.Request.Transcript().Block(b).Message
 		if m != previous {
 			n += frame
@@ -268,7 +269,7 @@ func quoteMarks(text string) string { return strings.ReplaceAll(text, Mark, "("+
 func removedTexts(texts []string, level int) (Removed, error) {
 	messages := make([]string, len(texts))
 	for i, text := range texts {
-		messages[i] = string(wirex.TextMessage(wire.OpenAIChat, transcript.User, text))
+		messages[i] = string(dialect.TextMessage(wire.OpenAIChat, transcript.User, text))
 	}
 	body := "[" + strings.Join(messages, ",") + "]"
 	r, err := wire.Parse([]byte(body), wire.Options{Dialect: wire.OpenAIChat})

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -113,7 +114,7 @@ func DropOrphans(r *wire.Request) (body []byte, removed []Orphan, event Event, e
 			orphans[i].Done = wire.ActionDrop
 		}
 		removed = append(removed, withOriginalPaths(r, next, orphans)...)
-		if next, _, err = wirex.Rewrite(next, drops, nil); err != nil {
+		if next, _, err = dialect.Rewrite(next, drops, nil); err != nil {
 			return nil, nil, Event{}, err
 		}
 	}
@@ -132,7 +133,7 @@ func withOriginalPaths(original, later *wire.Request, orphans []Orphan) []Orphan
 	orphans = slices.Clone(orphans)
 	for i := range orphans {
 		o := &orphans[i]
-		o.Path = wirex.PathIn(later, original, o.block)
+		o.Path = dialect.PathIn(later, original, o.block)
 		o.Index = messages[o.Path]
 	}
 	return orphans

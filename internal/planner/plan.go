@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/plain"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -100,7 +101,7 @@ func (p *Plan) Conserved() Conservation {
 
 // Edits returns the plan as edits of the input's bytes, sorted and without overlaps. Applying them
 // gives the bytes of [Plan.Result].
-func (p *Plan) Edits() []wire.Edit { return wirex.EditsSince(p.Result(), p.input()) }
+func (p *Plan) Edits() []wire.Edit { return dialect.EditsSince(p.Result(), p.input()) }
 
 // Apply returns the new body, which is the input's own buffer if the plan is empty. The error is a
 // *RefusedError if the provider would still reject the result.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -38,7 +39,7 @@ func Prune(ctx context.Context, p *Pipeline, r *wire.Request, o Options) (plan *
 // keeps. A request that fits stays as it is, and so does a request that continues a conversation on
 // the server. The error is a *WindowTooSmall if the content that must stay does not fit.
 func Trim(ctx context.Context, r *wire.Request, w Window, o Options) (plan *Plan, err error) {
-	if wirex.Delta(r) != "" {
+	if dialect.Delta(r) != "" {
 		return Repair(ctx, r, o)
 	}
 	if w, err = w.ForModel(r.Model(), r); err != nil {

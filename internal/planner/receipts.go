@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -18,11 +19,11 @@ type requestCosts struct {
 }
 
 func (c requestCosts) blockTokens(b transcript.BlockID) int {
-	return wirex.BlockTokens(c.r, c.counter, b)
+	return dialect.BlockTokens(c.r, c.counter, b)
 }
 
 func (c requestCosts) editTokens(e wire.BlockEdit) int {
-	return wirex.SaidTokens(c.r, c.counter, e.Block, e.Text)
+	return dialect.SaidTokens(c.r, c.counter, e.Block, e.Text)
 }
 
 // countsReceipts reports whether receipts contain token counts.
@@ -64,7 +65,7 @@ type receiptWriter struct {
 	input, from *wire.Request
 	changes     []wire.Change
 	ids         []string // of calls; the receipts share its memory
-	paths       wire.Paths
+	paths       dialect.Paths
 }
 
 // add adds the receipts of one block. If a repair has joined several blocks to it, each has a
@@ -76,7 +77,7 @@ func (w *receiptWriter) add(action wire.Action, why Reason, b transcript.BlockID
 		w.ids = append(w.ids, id)
 		ids = w.ids[n : n+1 : n+1]
 	}
-	for _, path := range wirex.PathsIn(w.from, w.input, b, &w.paths) {
+	for _, path := range dialect.PathsIn(w.from, w.input, b, &w.paths) {
 		w.changes = append(w.changes, wire.Change{
 			Action: action, Rule: why.Rule, Path: path, IDs: ids, Reason: why.Text, Bytes: bytes, Tokens: tokens,
 		})
@@ -87,9 +88,9 @@ func (w *receiptWriter) add(action wire.Action, why Reason, b transcript.BlockID
 // describeStaleThinking returns the receipts of thinking blocks of r that are dropped because an
 // earlier change has made them invalid.
 func describeStaleThinking(r, input *wire.Request, stale []transcript.BlockID) (changes []wire.Change) {
-	var paths wire.Paths
+	var paths dialect.Paths
 	for _, b := range stale {
-		for _, path := range wirex.PathsIn(r, input, b, &paths) {
+		for _, path := range dialect.PathsIn(r, input, b, &paths) {
 			changes = append(changes, wire.Change{
 				Action: wire.ActionDrop, Rule: "thinking-altered", Path: path, IDs: []string{},
 				Bytes:  -r.Transcript().Block(b).Span.Len(),

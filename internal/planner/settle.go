@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/needs"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -161,7 +162,7 @@ func settleEdits(r *wire.Request, votes []edit, decisions []Decision) (edits []w
 	personal := slices.Concat(task, newest)
 	votes = slices.DeleteFunc(slices.Clone(votes), func(e edit) bool {
 		d := &decisions[t.AtomOf(e.block)]
-		return d.Protected || isDrop(*d) || !wirex.Editable(r, e.block) || losesWords(e, personal)
+		return d.Protected || isDrop(*d) || !dialect.Editable(r, e.block) || losesWords(e, personal)
 	})
 	slices.SortStableFunc(votes, func(a, b edit) int { return cmp.Compare(a.block, b.block) })
 	for len(votes) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/breaker"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -59,7 +60,7 @@ func (c *Compactor) summarize(dropped *droppedHistory, write func(Removed) (stri
 		if t.IsCompacted() {
 			w.before = max(w.before, t.StartMessage()+1) // the provider does not read earlier messages
 		}
-		h := Removed{Request: dropped.r, Blocks: blocks, Prior: w.text, Compacted: wirex.Compaction(dropped.r, t.Start())}
+		h := Removed{Request: dropped.r, Blocks: blocks, Prior: w.text, Compacted: dialect.Compaction(dropped.r, t.Start())}
 		lost := lossOf(&h)
 		if dropped.isArchived {
 			items := itemsOfBlocks(dropped.r, blocks)
@@ -118,7 +119,7 @@ func (d droppedHistory) inEqualBatches(windowTokens int) droppedHistory {
 		if m >= end {
 			break
 		}
-		tokens += wirex.BlockTokens(d.r, d.o.Counter, b)
+		tokens += dialect.BlockTokens(d.r, d.o.Counter, b)
 		endsMessage := i+1 == len(blocks) || t.Block(blocks[i+1]).Message != m
 		if tokens >= batchTokens && endsMessage {
 			d.batches = append(d.batches, blocks[first:i+1])

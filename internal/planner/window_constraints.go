@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/needs"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -191,7 +192,7 @@ func (s *windowSearch) beginning(messages int) (*wire.Request, error) {
 	for b := blockCount(s.t, messages); b < len(s.t.Blocks()); b++ {
 		later = append(later, transcript.BlockID(b))
 	}
-	r, _, err := wirex.Rewrite(s.r, later, nil)
+	r, _, err := dialect.Rewrite(s.r, later, nil)
 	return r, err
 }
 
@@ -333,7 +334,7 @@ func (s *windowSearch) hasUserWords(marked markedMessage) bool {
 		return false
 	}
 	for b := m.First; b < m.End; b++ {
-		if s.t.Block(b).Kind == transcript.Text && wirex.PersonsWords(s.r.Text(b)) != "" {
+		if s.t.Block(b).Kind == transcript.Text && dialect.PersonsWords(s.r.Text(b)) != "" {
 			return true
 		}
 	}

@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/needs"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -82,7 +83,7 @@ func (x *historyIndex) addMessage(r *wire.Request, i int) {
 		}
 		hasSummary = hasSummary || m.Role == transcript.User && isSummary(r, b)
 		isLongResult := block.Kind == transcript.Result && block.Body != block.Span && block.Body.Len() >= minClearedBytes
-		x.blocks = append(x.blocks, blockFact{int32(i), block.Kind, isLongResult && wirex.Editable(r, b)})
+		x.blocks = append(x.blocks, blockFact{int32(i), block.Kind, isLongResult && dialect.Editable(r, b)})
 	}
 	if hasSummary || m.Role == transcript.System || UserSpeaks(*m) {
 		x.marked = append(x.marked, markedMessage{i, hasSummary})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -34,7 +35,7 @@ func (p *windowPlanner) markTokens() int {
 	if p.w.Tokens == 0 {
 		return 0
 	}
-	n := p.o.countText(wording.LeftOut) + wirex.FrameTokens(p.o.Counter)
+	n := p.o.countText(wording.LeftOut) + dialect.FrameTokens(p.o.Counter)
 	if p.w.Archive {
 		const handleVariance = 4 // not all handles have the same number of tokens
 		n += p.o.countText(handleLine(archive.Name(nil))) + handleVariance

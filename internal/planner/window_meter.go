@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -33,7 +34,7 @@ type blockCost struct {
 func newTokenMeter(r *wire.Request, c wire.Counter, texts *replacementTexts) *tokenMeter {
 	m := &tokenMeter{r: r, counter: c, texts: texts, start: r.Transcript().Start()}
 	if c != nil {
-		m.frame, m.head = wirex.FrameTokens(c), -1
+		m.frame, m.head = dialect.FrameTokens(c), -1
 		m.costs = make([]blockCost, len(r.Transcript().Blocks()))
 	}
 	return m
@@ -47,12 +48,12 @@ func (m *tokenMeter) tokensAt(b transcript.BlockID, v level) int {
 	c := &m.costs[b]
 	if v == levelFull {
 		if !c.hasFull {
-			c.full, c.hasFull = wirex.BlockTokens(m.r, m.counter, b), true
+			c.full, c.hasFull = dialect.BlockTokens(m.r, m.counter, b), true
 		}
 		return c.full
 	}
 	if c.level != v {
-		c.replaced, c.level = wirex.SaidTokens(m.r, m.counter, b, m.texts.text(b, v)), v
+		c.replaced, c.level = dialect.SaidTokens(m.r, m.counter, b, m.texts.text(b, v)), v
 	}
 	return c.replaced
 }
@@ -68,7 +69,7 @@ func (m *tokenMeter) forget(b transcript.BlockID) {
 func (m *tokenMeter) writtenTokens(b transcript.BlockID, v level, r *wire.Request, at transcript.BlockID) int {
 	c := &m.costs[b]
 	if c.writtenAt != v {
-		c.written, c.writtenAt = wirex.BlockTokens(r, m.counter, at), v
+		c.written, c.writtenAt = dialect.BlockTokens(r, m.counter, at), v
 	}
 	return c.written
 }
@@ -76,7 +77,7 @@ func (m *tokenMeter) writtenTokens(b transcript.BlockID, v level, r *wire.Reques
 // headTokens returns the tokens outside of the list of messages.
 func (m *tokenMeter) headTokens() int {
 	if m.head < 0 {
-		m.head = wirex.HeadTokens(m.r, m.counter)
+		m.head = dialect.HeadTokens(m.r, m.counter)
 	}
 	return m.head
 }
@@ -88,7 +89,7 @@ func (m *tokenMeter) requestTokens(r *wire.Request, enough int) int {
 	n := m.headTokens()
 	for i := len(t.Messages()) - 1; i >= t.StartMessage() && n <= enough; i-- {
 		if r != m.r {
-			n += wirex.ReadTokens(r, m.counter, i)
+			n += dialect.ReadTokens(r, m.counter, i)
 			continue
 		}
 		n += m.frame
@@ -172,7 +173,7 @@ type searchCosts struct{ s *windowSearch }
 func (c searchCosts) blockTokens(b transcript.BlockID) int {
 	m := c.s.meter
 	if b < m.start { // the provider does not read it, but its removal is counted
-		return wirex.BlockTokens(m.r, m.counter, b)
+		return dialect.BlockTokens(m.r, m.counter, b)
 	}
 	return m.tokensAt(b, levelFull)
 }
@@ -180,7 +181,7 @@ func (c searchCosts) blockTokens(b transcript.BlockID) int {
 func (c searchCosts) editTokens(e wire.BlockEdit) int {
 	m := c.s.meter
 	if e.Block < m.start {
-		return wirex.SaidTokens(m.r, m.counter, e.Block, e.Text)
+		return dialect.SaidTokens(m.r, m.counter, e.Block, e.Text)
 	}
 	return m.tokensAt(e.Block, c.s.chain.levels[e.Block])
 }

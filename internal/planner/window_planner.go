@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/guidance"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
@@ -63,7 +64,7 @@ func messageCountsIn(r, earlier *wire.Request, counts []int) []int {
 	ends := make([]int, messages+1) // by number of messages of the earlier request
 	last := 0
 	for i, m := range r.Transcript().Messages() {
-		origin := wirex.MessageIn(r, earlier, i)
+		origin := dialect.MessageIn(r, earlier, i)
 		switch {
 		case origin >= 0:
 			last = origin + 1

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -361,7 +362,7 @@ func (s *windowSearch) shortestTokens(x transcript.Exchange) int {
 
 func (s *windowSearch) shortestLevel(b transcript.BlockID) level {
 	block := s.t.Block(b)
-	isFixed := !wirex.Editable(s.r, b) || block.Body == block.Span || s.limits.locked.has(s.t.AtomOf(b))
+	isFixed := !dialect.Editable(s.r, b) || block.Body == block.Span || s.limits.locked.has(s.t.AtomOf(b))
 	switch {
 	case isFixed:
 		return levelFull

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 )
 
@@ -165,7 +166,7 @@ func (s *windowSearch) isShortenable(b transcript.BlockID, to level) bool {
 	if v == levelEdited || v >= levelCleared || s.limits.locked.has(s.t.AtomOf(b)) {
 		return false
 	}
-	return wirex.Editable(s.r, b) && !hasMedia(s.r, b)
+	return dialect.Editable(s.r, b) && !hasMedia(s.r, b)
 }
 
 // isGuidance reports whether the agent works by the text of an exchange.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/pare-llm/pare/archive"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/excerpt"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/wording"
@@ -145,6 +146,6 @@ func (d *mediaDetector) Media(string, []byte, bool) int {
 // hasMedia reports whether a block contains anything other than text.
 func hasMedia(r *wire.Request, b transcript.BlockID) bool {
 	var d mediaDetector
-	wirex.BlockTokens(r, &d, b)
+	dialect.BlockTokens(r, &d, b)
 	return d.found
 }

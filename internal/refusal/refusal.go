@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/wire"
 )
 
@@ -130,7 +131,7 @@ func MayRefuse(status int) bool {
 // refusalOf returns the refusal for a rule.
 func refusalOf(id string) Refusal {
 	r := Refusal{Rule: id, Source: id}
-	if rows := wirex.Find(id); len(rows) > 0 {
+	if rows := dialect.Find(id); len(rows) > 0 {
 		r.Rule = rows[0].Slug
 	}
 	return r

@@ -4,15 +4,13 @@ package tally
 import (
 	"bytes"
 
-	"github.com/pare-llm/pare/internal/inside"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
 
 // What other packages of this module keep for it.
-var (
-	wirex = wire.Internal(inside.Module)
-)
+var ()
 
 // A Tally is how many tokens a request takes, and what they are spent on. Head, kinds and
 // marks add up to tokens, and so do head and roles.
@@ -74,11 +72,11 @@ func Of(r *wire.Request, c wire.Counter, byMessage bool) Tally {
 	for i, m := range t.Messages() {
 		w := Message{Message: i, Path: r.MessagePath(i), Role: m.Role.String()}
 		if i >= t.StartMessage() {
-			w.Tokens = wirex.FrameTokens(c)
+			w.Tokens = dialect.FrameTokens(c)
 		}
 		n.Marks += w.Tokens
 		for b := max(m.First, t.Start()); b < m.End; b++ {
-			cost := wirex.BlockTokens(r, c, b)
+			cost := dialect.BlockTokens(r, c, b)
 			w.Tokens += cost
 			*w.Kinds.of(t.Block(b).Kind) += cost
 			*n.Kinds.of(t.Block(b).Kind) += cost
@@ -127,7 +125,7 @@ func (r *Roles) of(role transcript.Role) *int {
 // head tells what the head's tokens go to.
 func head(r *wire.Request, c wire.Counter) Head {
 	l := &ledger{Counter: c}
-	total := wirex.HeadTokens(r, l)
+	total := dialect.HeadTokens(r, l)
 	return Head{System: l.said, Tools: l.tools, Other: total - l.said - l.tools}
 }
 

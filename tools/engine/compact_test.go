@@ -15,6 +15,7 @@ import (
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/archive"
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/wording"
@@ -46,7 +47,7 @@ func newestOf(r *wire.Request) int {
 	ms := r.Transcript().Messages()
 	for i := len(ms) - 1; i >= 0; i-- {
 		for b := ms[i].First; b < ms[i].End && ms[i].Role == transcript.User && ms[i].Speaks; b++ {
-			if r.Transcript().Block(b).Kind == transcript.Text && wirex.PersonsWords(r.Text(b)) != "" {
+			if r.Transcript().Block(b).Kind == transcript.Text && dialect.PersonsWords(r.Text(b)) != "" {
 				return i
 			}
 		}
@@ -161,7 +162,7 @@ func checkCompacted(t *testing.T, name string, in *wire.Request, cut transcript.
 // first message may be joined to the summary.
 func tailKept(t *testing.T, name string, in *wire.Request, cut transcript.Cut, plan *pare.Plan, o pare.Options) {
 	t.Helper()
-	if len(in.Check(o.Check)) > 0 || wirex.BindsThinking(&in.Profile) {
+	if len(in.Check(o.Check)) > 0 || dialect.BindsThinking(&in.Profile) {
 		return
 	}
 	msgs, from := in.Transcript().Messages(), cut.Before()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/summary"
@@ -141,7 +142,7 @@ func TestUserTextIsSplitTheSameWay(t *testing.T) {
 		pare.Mark + "3 messages are missing here]":     "",
 		"Look: " + quoted: "Look: " + quoted,
 	} {
-		if got := wirex.PersonsWords(text); got != want {
+		if got := dialect.PersonsWords(text); got != want {
 			t.Errorf("%q: a person says %q, want %q", text, got, want)
 		}
 	}

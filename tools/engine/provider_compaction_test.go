@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/summary"
@@ -137,7 +138,7 @@ func TestProviderCompactionIsSummary(t *testing.T) {
 			if found := r.Check(wire.CheckOptions{}); len(found) > 0 {
 				t.Fatalf("found %v", found)
 			}
-			if got := wirex.Compaction(r, r.Transcript().Start()); !strings.Contains(got, c.says) || got != "" && c.says == "" {
+			if got := dialect.Compaction(r, r.Transcript().Start()); !strings.Contains(got, c.says) || got != "" && c.says == "" {
 				t.Errorf("it says %q", got)
 			}
 			c.windows(t, r)
@@ -334,8 +335,8 @@ func TestLastUnsignedCompactionCounts(t *testing.T) {
 		{body(`{"type":"text","text":"x"}`), 0, ""},
 	} {
 		tr := c.r.Transcript()
-		if tr.StartMessage() != c.start || wirex.Compaction(c.r, tr.Start()) != c.says {
-			t.Errorf("%s: begins at %d with %q", c.r.Raw(), tr.StartMessage(), wirex.Compaction(c.r, tr.Start()))
+		if tr.StartMessage() != c.start || dialect.Compaction(c.r, tr.Start()) != c.says {
+			t.Errorf("%s: begins at %d with %q", c.r.Raw(), tr.StartMessage(), dialect.Compaction(c.r, tr.Start()))
 		}
 		plan, err := (&pare.Policy{Window: &pare.Window{Messages: 3}}).Plan(context.Background(), c.r)
 		if err != nil || c.says != "" && !bytes.Contains(plan.Result().Raw(), []byte(one(c.says))) {

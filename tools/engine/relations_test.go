@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/planner"
 
@@ -217,7 +218,7 @@ func kept(t *testing.T, name string, in *wire.Request, plan *pare.Plan) {
 		case text == "" || twins[in.Path(transcript.BlockID(b))]:
 		case blk.Kind == transcript.Text && role == transcript.User && !strings.Contains(said, text):
 			t.Errorf("%s: repair lost what the user said at %s: %q", name, in.Path(transcript.BlockID(b)), text)
-		case blk.Kind == transcript.Result && !wirex.IsSynthetic(text) && !strings.Contains(said, text):
+		case blk.Kind == transcript.Result && !dialect.IsSynthetic(text) && !strings.Contains(said, text):
 			t.Errorf("%s: repair lost the result at %s: %q", name, in.Path(transcript.BlockID(b)), text)
 		}
 	}

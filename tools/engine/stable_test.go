@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
@@ -29,7 +30,7 @@ func requests(t testing.TB, r *wire.Request) []*wire.Request {
 		for b := int(m.First); b < len(r.Transcript().Blocks()); b++ {
 			later = append(later, transcript.BlockID(b))
 		}
-		sub, _, err := wirex.Rewrite(r, later, nil)
+		sub, _, err := dialect.Rewrite(r, later, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

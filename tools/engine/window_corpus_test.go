@@ -10,6 +10,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/tokens"
@@ -40,7 +41,7 @@ func whole(t testing.TB, c corpus.Body) *wire.Request {
 	if err != nil {
 		t.Fatalf("%s: %v", c.Name, err)
 	}
-	if wirex.Delta(r) != "" || len(fixed.Remaining()) > 0 || len(r.Transcript().Messages()) == 0 {
+	if dialect.Delta(r) != "" || len(fixed.Remaining()) > 0 || len(r.Transcript().Messages()) == 0 {
 		return nil
 	}
 	return fixed.Result()
@@ -188,7 +189,7 @@ func sessionRequests(t *testing.T, r *wire.Request, n int) []*wire.Request {
 		for b := int(end); b < len(blocks); b++ {
 			later = append(later, transcript.BlockID(b))
 		}
-		q, _, err := wirex.Rewrite(r, later, nil)
+		q, _, err := dialect.Rewrite(r, later, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

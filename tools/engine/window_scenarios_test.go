@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
@@ -309,9 +310,9 @@ func TestBoundThinking(t *testing.T) {
 				}
 			}
 			switch {
-			case wirex.BindsThinking(&r.Profile) && left > 0:
+			case dialect.BindsThinking(&r.Profile) && left > 0:
 				t.Errorf("%s, %+v: %d stale thinking blocks are left", name, w, left)
-			case wirex.BindsThinking(&r.Profile):
+			case dialect.BindsThinking(&r.Profile):
 				bound += dropped
 			case left == 0 || dropped > 0:
 				t.Errorf("%s, %+v: thinking is lost although it is not bound: %d left, %d named", name, w, left, dropped)

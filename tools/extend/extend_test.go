@@ -31,12 +31,13 @@ type extension struct {
 }
 
 var extensions = []extension{
-	{"a seventh dialect", "dialect", 10, []row{
-		{"wire/dialect.go", "\tGeminiInteractions\n", "\tToy\n"},
-		{"wire/dialect.go", "\tGeminiInteractions: &interactionsGrammar,\n", "\tToy: &toyGrammar,\n"},
-		{"wire/dialect.go", "var vendors = []vendor{\n", "\t{\"toy\", \"a toy\", []Dialect{Toy}, lazily(``)},\n"},
-		{"wire/pen.go", "\tGeminiInteractions: interactionsPen{},\n", "\tToy: toyPen{},\n"},
+	{"a seventh dialect", "dialect", 11, []row{
+		{"internal/dialect/dialect.go", "\tGeminiInteractions\n", "\tToy\n"},
+		{"internal/dialect/dialect.go", "\tGeminiInteractions: &interactionsGrammar,\n", "\tToy: &toyGrammar,\n"},
+		{"internal/dialect/dialect.go", "var vendors = []vendor{\n", "\t{\"toy\", \"a toy\", []Dialect{Toy}, lazily(``)},\n"},
+		{"internal/dialect/pen.go", "\tGeminiInteractions: interactionsPen{},\n", "\tToy: toyPen{},\n"},
 		{"internal/histories/render.go", "var dialectRenderers = map[wire.Dialect]*dialectRenderer{\n", "\twire.Toy: &toyRenderer,\n"},
+		{"wire/wire.go", "\tGeminiInteractions = dialect.GeminiInteractions\n", "\tToy = dialect.Toy\n"},
 		{"proxy/internal/reply/reply.go", "var formats = map[wire.Dialect]format{\n", "\twire.Toy: toy{},\n"},
 	}},
 	{"another agent's session file", "agent", 2, []row{

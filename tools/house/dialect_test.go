@@ -12,7 +12,7 @@ import (
 
 // dialectComparisons counts the comparisons with a dialect that files may have. Only detection
 // needs them.
-var dialectComparisons = map[string]int{"wire/detect_body.go": 1, "wire/detect_element.go": 1}
+var dialectComparisons = map[string]int{"internal/dialect/detect_body.go": 1, "internal/dialect/detect_element.go": 1}
 
 // TestSharedCodeComparesNoDialects checks that shared code asks the grammar of a dialect and
 // does not compare dialects. The files of one dialect are exempt.
@@ -36,7 +36,7 @@ func TestSharedCodeComparesNoDialects(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		found := findComparisons(f, filepath.Dir(name) == "wire", names)
+		found := findComparisons(f, filepath.Dir(name) == "internal/dialect", names)
 		if len(found) <= dialectComparisons[name] {
 			return nil
 		}
@@ -57,7 +57,7 @@ func TestSharedCodeComparesNoDialects(t *testing.T) {
 func isDialectFile(name string) bool {
 	base := filepath.Base(name)
 	for _, part := range []string{"_parse.go", "_check.go", "_write.go", "_rules.go"} {
-		if filepath.Dir(name) == "wire" && strings.HasSuffix(base, part) {
+		if filepath.Dir(name) == "internal/dialect" && strings.HasSuffix(base, part) {
 			return true
 		}
 	}
@@ -66,7 +66,7 @@ func isDialectFile(name string) bool {
 
 // dialectNames returns the constants of wire.Dialect, without Auto.
 func dialectNames(t *testing.T) map[string]bool {
-	f, err := parser.ParseFile(token.NewFileSet(), "../../wire/dialect.go", nil, 0)
+	f, err := parser.ParseFile(token.NewFileSet(), "../../internal/dialect/dialect.go", nil, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ const module = "github.com/pare-llm/pare"
 
 // lastPureLayer is the last layer whose packages import only the standard library, so that
 // any program can embed them.
-const lastPureLayer = 4
+const lastPureLayer = 5
 
 // layers is the one table of packages. A package imports only packages of lower layers. The
 // root package is "".
@@ -53,65 +53,66 @@ var layers = map[string]int{
 	"transcript":         1,
 
 	// 2: formats, tokens, archive
-	"archive":        2,
-	"internal/needs": 2,
-	"tokens":         2,
-	"wire":           2,
+	"archive":          2,
+	"internal/needs":   2,
+	"tokens":           2,
+	"internal/dialect": 2,
+	"wire":             3,
 
-	// 3: the engine and its parts
-	"":                     3,
-	"internal/guidance":    3,
-	"internal/histories":   3,
-	"internal/planner":     3,
-	"internal/refusal":     3,
-	"internal/tally":       3,
-	"proxy/internal/reply": 3,
+	// 4: the engine and its parts
+	"":                     4,
+	"internal/guidance":    4,
+	"internal/histories":   4,
+	"internal/planner":     4,
+	"internal/refusal":     4,
+	"internal/tally":       4,
+	"proxy/internal/reply": 4,
 
-	// 4: rules, summaries
-	"internal/fullness": 4,
-	"internal/rulelist": 4,
-	"paretest":          4,
-	"rules":             4,
-	"summary":           4,
+	// 5: rules, summaries
+	"internal/fullness": 5,
+	"internal/rulelist": 5,
+	"paretest":          5,
+	"rules":             5,
+	"summary":           5,
 
-	// 5: configuration, sessions, store, proxy
-	"cmd/internal/agentconf": 5,
-	"cmd/internal/replay":    5,
-	"cmd/internal/screen":    5,
-	"cmd/internal/ui":        5,
-	"internal/agentlog":      5,
-	"internal/config":        5,
-	"internal/fault":         5,
-	"internal/hosts":         5,
-	"internal/pgtest":        5,
-	"proxy":                  5,
-	"store":                  5,
-	"tools/engine":           5,
-	"tools/truth":            5,
+	// 6: configuration, sessions, store, proxy
+	"cmd/internal/agentconf": 6,
+	"cmd/internal/replay":    6,
+	"cmd/internal/screen":    6,
+	"cmd/internal/ui":        6,
+	"internal/agentlog":      6,
+	"internal/config":        6,
+	"internal/fault":         6,
+	"internal/hosts":         6,
+	"internal/pgtest":        6,
+	"proxy":                  6,
+	"store":                  6,
+	"tools/engine":           6,
+	"tools/truth":            6,
 
-	// 6: faces for users and other languages
-	"agentlog":                6,
-	"cmd/internal/background": 6,
-	"cmd/internal/manual":     6,
-	"cmd/internal/picture":    6,
-	"cmd/internal/tables":     6,
-	"config":                  6,
-	"internal/engine":         6,
-	"store/storehttp":         6,
-	"tools/campaign":          6,
-	"tools/floors":            6,
-	"tools/load":              6,
-	"tools/motion":            6,
+	// 7: faces for users and other languages
+	"agentlog":                7,
+	"cmd/internal/background": 7,
+	"cmd/internal/manual":     7,
+	"cmd/internal/picture":    7,
+	"cmd/internal/tables":     7,
+	"config":                  7,
+	"internal/engine":         7,
+	"store/storehttp":         7,
+	"tools/campaign":          7,
+	"tools/floors":            7,
+	"tools/load":              7,
+	"tools/motion":            7,
 
-	// 7: input and server of the program
-	"cmd/internal/serve":  7,
-	"cmd/internal/source": 7,
+	// 8: input and server of the program
+	"cmd/internal/serve":  8,
+	"cmd/internal/source": 8,
 
-	// 8: programs and libraries
-	"bindings":       8,
-	"bindings/c":     8,
-	"cmd/pare":       8,
-	"cmd/playground": 8,
+	// 9: programs and libraries
+	"bindings":       9,
+	"bindings/c":     9,
+	"cmd/pare":       9,
+	"cmd/playground": 9,
 }
 
 // onlyImports limits packages that may not import every lower package.

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// repairFiles are the files of wire that change requests. The others read and check them.
+// repairFiles are the files of internal/dialect that change requests. The others read and check them.
 var repairFiles = []string{"repair*.go", "pen.go", "*_write.go", "write.go", "draft*.go", "list.go", "edits.go", "editset.go", "rewrite.go", "unsign.go", "trail.go"}
 
 // sharedFiles may use both sides.
-var sharedFiles = []string{"internal.go", "inside.go"}
+var sharedFiles = []string{"operations.go"}
 
-// TestCheckingDoesNotRepair checks that files of wire that read and check requests use no
+// TestCheckingDoesNotRepair checks that files of internal/dialect that read and check requests use no
 // declaration of a file that changes them.
 func TestCheckingDoesNotRepair(t *testing.T) {
-	files, err := filepath.Glob("../../wire/*.go")
+	files, err := filepath.Glob("../../internal/dialect/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

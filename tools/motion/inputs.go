@@ -45,7 +45,7 @@ func collect(o options, slugs []string) ([]*testCase, error) {
 	for _, step := range []func() error{
 		func() error { return c.folder("examples") },
 		func() error { return c.folder("testdata") },
-		func() error { return c.folder("wire/testdata") },
+		func() error { return c.folder("internal/dialect/testdata") },
 		func() error { return c.scripts("cmd/pare/testdata/script", "examples") },
 		func() error { return c.folder(o.zoo) },
 		func() error { c.histories(o.histories); return nil },

@@ -14,7 +14,7 @@ import (
 // TestMixedHistoriesHaveEveryBlockType: the histories that the relations run on have every type of block that
 // the official libraries know.
 func TestMixedHistoriesHaveEveryBlockType(t *testing.T) {
-	data, err := os.ReadFile("../../wire/testdata/unions.json")
+	data, err := os.ReadFile("../../internal/dialect/testdata/unions.json")
 	if err != nil {
 		t.Fatal(err)
 	}

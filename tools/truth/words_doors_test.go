@@ -13,6 +13,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/summary"
@@ -57,7 +58,7 @@ func byWindow(c *change) bool { return !repairing[c.rule] }
 // repairing are the rules that a repair may name.
 var repairing = func() map[string]bool {
 	all := map[string]bool{}
-	for slug := range wirex.RuleSlugs() {
+	for slug := range dialect.RuleSlugs() {
 		all[slug] = true
 	}
 	return all

@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "take the newest libraries and write the list that package wire is tested with")
 
-const stored = "../../wire/testdata/unions.json"
+const stored = "../../internal/dialect/testdata/unions.json"
 
 // TestListMatchesLibraries checks that the list matches the libraries in its versions. A soak reads
 // the newest versions, so that new types are known before they are used.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/wording"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -46,10 +47,10 @@ func newBlockIndex(request, result *wire.Request) blockIndex {
 		block := transcript.BlockID(i)
 		index.original[request.Path(block)] = block
 	}
-	var buffer wire.Paths
+	var buffer dialect.Paths
 	for i := range result.Transcript().Blocks() {
 		block := transcript.BlockID(i)
-		originals := wirex.PathsIn(result, request, block, &buffer)
+		originals := dialect.PathsIn(result, request, block, &buffer)
 		for _, path := range originals {
 			index.changed[path] = append(index.changed[path], block)
 		}

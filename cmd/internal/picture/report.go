@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/pare-llm/pare/cmd/internal/screen"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -62,7 +63,7 @@ func (s Style) WriteFinding(b *bytes.Buffer, finding wire.Finding, meant, said b
 
 // WriteMeaning writes the part of a finding below its title.
 func (s Style) WriteMeaning(b *bytes.Buffer, finding wire.Finding, meant, said bool) {
-	meaning := wirex.RuleSlugs()[finding.Rule]
+	meaning := dialect.RuleSlugs()[finding.Rule]
 	if !meant && meaning != "" {
 		screen.Fprintf(b, "    %s\n", meaning)
 	}

@@ -9,10 +9,9 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/cmd/internal/replay"
-	"github.com/pare-llm/pare/internal/inside"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/tokens"
-	"github.com/pare-llm/pare/wire"
 )
 
 var update = flag.Bool("update", false, "replay the whole corpus and write the figures into docs/replay.md; takes ten minutes and more")
@@ -117,7 +116,7 @@ func check(t testing.TB, all []played) {
 				if own && s.Changed && len(s.Refused) > 0 && !slices.Equal(s.Refused, []string{replay.OverWindow}) {
 					t.Errorf("%s %s, %s, request %d is refused: %v", p.group, p.name, run.Policy, k, s.Refused)
 				}
-				isDelta := wire.Internal(inside.Module).Delta(p.r) != "" // its size is unknown, so no limit applies
+				isDelta := dialect.Delta(p.r) != "" // its size is unknown, so no limit applies
 				if own && run.Policy != "prune" && s.Sent > p.Limit && !s.Unfit && !isDelta {
 					t.Errorf("%s %s, %s, request %d: %d tokens, the limit is %d", p.group, p.name, run.Policy, k, s.Sent, p.Limit)
 				}

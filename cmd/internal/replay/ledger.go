@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -101,7 +102,7 @@ func (l *ledger) weigh(p *player, v *view, same int) {
 		return
 	}
 	if same < 0 {
-		l.head = wirex.HeadTokens(v.r, p.setting.Counter)
+		l.head = dialect.HeadTokens(v.r, p.setting.Counter)
 	}
 	v.sums = make([]int, v.n+1)
 	from := max(same, 0)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/names"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -56,7 +57,7 @@ func (o *oracle) send(r *wire.Request, cold bool) (*wire.Request, error) {
 			if cold {
 				o.since[b] = len(t.Messages())
 			}
-			if !wirex.Editable(r, b) || b == x.Call && o.since[b] == 0 {
+			if !dialect.Editable(r, b) || b == x.Call && o.since[b] == 0 {
 				continue
 			}
 			if text := o.left(r, b); len(text) < t.Block(b).Body.Len()*3/4 {
@@ -67,7 +68,7 @@ func (o *oracle) send(r *wire.Request, cold bool) (*wire.Request, error) {
 	if len(edits) == 0 {
 		return r, nil
 	}
-	out, _, err := wirex.Rewrite(r, nil, edits)
+	out, _, err := dialect.Rewrite(r, nil, edits)
 	return out, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/names"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/transcript"
@@ -55,7 +56,7 @@ func Opencode() Policy {
 			for i := len(all) - 1; i >= hidden; i-- {
 				cost := 0
 				for _, b := range all[i].Results {
-					cost += wirex.BlockTokens(r, s.Counter, b)
+					cost += dialect.BlockTokens(r, s.Counter, b)
 				}
 				if kept += cost; kept > protect {
 					more += cost
@@ -64,7 +65,7 @@ func Opencode() Policy {
 			if more > least {
 				for kept = 0; more > 0; hidden++ {
 					for _, b := range all[hidden].Results {
-						more -= wirex.BlockTokens(r, s.Counter, b)
+						more -= dialect.BlockTokens(r, s.Counter, b)
 					}
 				}
 			}
@@ -164,7 +165,7 @@ func behind(r *wire.Request, from int, summary string) (*wire.Request, error) {
 	}
 	for b := out.Transcript().Messages()[head].First; b < out.Transcript().Messages()[head].End; b++ {
 		if out.Transcript().Block(b).Kind == transcript.Text {
-			out, _, err = wirex.Rewrite(out, nil, []wire.BlockEdit{{Block: b, Text: summary}})
+			out, _, err = dialect.Rewrite(out, nil, []wire.BlockEdit{{Block: b, Text: summary}})
 			break
 		}
 	}
@@ -192,7 +193,7 @@ func hideThose(r *wire.Request, which func(transcript.BlockID) bool) (*wire.Requ
 			continue
 		}
 		for _, b := range x.Results {
-			if which(b) && wirex.Editable(r, b) && t.Block(b).Body.Len() > len(gone) {
+			if which(b) && dialect.Editable(r, b) && t.Block(b).Body.Len() > len(gone) {
 				edits = append(edits, wire.BlockEdit{Block: b, Text: gone})
 			}
 		}
@@ -200,6 +201,6 @@ func hideThose(r *wire.Request, which func(transcript.BlockID) bool) (*wire.Requ
 	if len(edits) == 0 {
 		return r, nil
 	}
-	out, _, err := wirex.Rewrite(r, nil, edits)
+	out, _, err := dialect.Rewrite(r, nil, edits)
 	return out, err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/rules"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
@@ -59,7 +60,7 @@ func (s *Setting) message(r *wire.Request, i int) int {
 	if s.costs != nil {
 		return s.costs[i]
 	}
-	return wirex.MessageTokens(r, s.Counter, i)
+	return dialect.MessageTokens(r, s.Counter, i)
 }
 
 // Standard lists the policies that are compared where none are named.
@@ -109,7 +110,7 @@ func slide(r *wire.Request, s Setting, messages int) (*wire.Request, error) {
 	all := r.Transcript().Messages()
 	head, size := 0, s.head
 	if s.costs == nil {
-		size = wirex.HeadTokens(r, s.Counter)
+		size = dialect.HeadTokens(r, s.Counter)
 	}
 	for head < len(all) && all[head].Role == transcript.System {
 		size += s.message(r, head)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/tokens"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
@@ -217,14 +218,14 @@ func newPlayer(r *wire.Request, o Options) *player {
 	if o.Counter == nil {
 		p.setting.Counter = model.Estimator()
 	}
-	p.head = wirex.HeadTokens(r, p.setting.Counter)
+	p.head = dialect.HeadTokens(r, p.setting.Counter)
 	p.setting.head = p.head
 	p.sums = []int{0}
 	for b := range r.Transcript().Blocks() {
-		p.blocks = append(p.blocks, wirex.BlockTokens(r, p.setting.Counter, transcript.BlockID(b)))
+		p.blocks = append(p.blocks, dialect.BlockTokens(r, p.setting.Counter, transcript.BlockID(b)))
 	}
 	for i, m := range r.Transcript().Messages() {
-		cost := wirex.FrameTokens(p.setting.Counter)
+		cost := dialect.FrameTokens(p.setting.Counter)
 		for _, n := range p.blocks[m.First:m.End] {
 			cost += n
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pare-llm/pare"
 	"github.com/pare-llm/pare/cmd/internal/replay"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/histories"
 	"github.com/pare-llm/pare/internal/planner"
 	"github.com/pare-llm/pare/internal/trial"
@@ -143,7 +144,7 @@ func hiding(text string) replay.Policy {
 			if len(edits) == 0 {
 				return r, nil
 			}
-			r, _, err := wirex.Rewrite(r, nil, edits)
+			r, _, err := dialect.Rewrite(r, nil, edits)
 			return r, err
 		}, nil
 	}}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
 	"github.com/pare-llm/pare/wire"
 )
@@ -37,7 +38,7 @@ func compacts(t *transcript.Transcript, i int) bool {
 // original is a message of the history that message i is, byte for byte: the one that it was
 // made from, or the one as far from the end; -1: neither is.
 func (v *view) original(whole *wire.Request, i int) int {
-	for _, m := range [2]int{wirex.MessageIn(v.r, v.of, i), len(v.of.Transcript().Messages()) - v.n + i} {
+	for _, m := range [2]int{dialect.MessageIn(v.r, v.of, i), len(v.of.Transcript().Messages()) - v.n + i} {
 		if m >= 0 && m < len(v.of.Transcript().Messages()) && bytes.Equal(v.message(i), whole.Transcript().Bytes(whole.Transcript().Messages()[m].Span)) {
 			return m
 		}
@@ -52,14 +53,14 @@ func (v *view) cost(p *player, before *view, i int) int {
 		return p.costs[m]
 	}
 	if before != nil && before.of != nil {
-		if j := before.madeOf(wirex.MessageIn(v.r, v.of, i)); j >= 0 && bytes.Equal(before.message(j), v.message(i)) {
+		if j := before.madeOf(dialect.MessageIn(v.r, v.of, i)); j >= 0 && bytes.Equal(before.message(j), v.message(i)) {
 			return before.from(j, j+1)
 		}
 	}
-	n := wirex.FrameTokens(p.setting.Counter)
+	n := dialect.FrameTokens(p.setting.Counter)
 	t, whole, is := v.r.Transcript(), p.walk.whole.Transcript(), v.r.Transcript().Messages()[i]
 	var was transcript.Message
-	if m := wirex.MessageIn(v.r, v.of, i); m >= 0 {
+	if m := dialect.MessageIn(v.r, v.of, i); m >= 0 {
 		was = whole.Messages()[m]
 	}
 	for b := is.First; b < is.End; b++ {
@@ -73,7 +74,7 @@ func (v *view) cost(p *player, before *view, i int) int {
 			was.First = at + 1
 			continue
 		}
-		n += wirex.BlockTokens(v.r, p.setting.Counter, b)
+		n += dialect.BlockTokens(v.r, p.setting.Counter, b)
 		was.First = min(was.First+1, was.End)
 	}
 	return n
@@ -88,8 +89,8 @@ func sameBlock(t *transcript.Transcript, a transcript.Block, u *transcript.Trans
 
 // madeOf finds a message that was made of message m; -1: there is none in order.
 func (v *view) madeOf(m int) int {
-	j := sort.Search(v.n, func(j int) bool { return wirex.MessageIn(v.r, v.of, j) >= m })
-	if m < 0 || j == v.n || wirex.MessageIn(v.r, v.of, j) != m {
+	j := sort.Search(v.n, func(j int) bool { return dialect.MessageIn(v.r, v.of, j) >= m })
+	if m < 0 || j == v.n || dialect.MessageIn(v.r, v.of, j) != m {
 		return -1
 	}
 	return j

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/engine"
 	"github.com/pare-llm/pare/proxy"
 	"github.com/pare-llm/pare/wire"
@@ -136,7 +137,7 @@ func (c *calls) writeResult(w http.ResponseWriter, from *http.Request, m callRes
 	changes := plan.Changes()
 	h.Set("Pare-Changes", strconv.Itoa(len(changes)))
 	if len(changes) > 0 {
-		h.Set("Pare-Rules", strings.Join(wirex.RulesOf(changes), ","))
+		h.Set("Pare-Rules", strings.Join(dialect.RulesOf(changes), ","))
 	}
 	less := savedTokens(p, r, plan)
 	if less > 0 {
@@ -154,7 +155,7 @@ func (c *calls) writeResult(w http.ResponseWriter, from *http.Request, m callRes
 		rec := &proxy.Record{
 			ID: strings.ToLower(rand.Text()[:20]), Time: m.began, Method: from.Method, Path: from.URL.Path, Dialect: r.Dialect.String(), Profile: r.Profile.Name,
 			Model: cmp.Or(p.Model, r.Model()), Messages: len(r.Transcript().Messages()), Status: http.StatusOK, BytesIn: int64(len(r.Raw())), BytesOut: int64(len(out)),
-			Changes: changes, Rules: wirex.RulesOf(changes), Saved: max(less, 0), Planned: m.took,
+			Changes: changes, Rules: dialect.RulesOf(changes), Saved: max(less, 0), Planned: m.took,
 		}
 		proxyx.Bound(rec)
 		c.recordReceipt(from, rec)

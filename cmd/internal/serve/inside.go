@@ -3,11 +3,9 @@ package serve
 import (
 	"github.com/pare-llm/pare/internal/inside"
 	"github.com/pare-llm/pare/proxy"
-	"github.com/pare-llm/pare/wire"
 )
 
 // What other packages of this module keep for it.
 var (
 	proxyx = proxy.Internal(inside.Module)
-	wirex  = wire.Internal(inside.Module)
 )

@@ -19,6 +19,7 @@ import (
 
 	"github.com/pare-llm/pare/cmd/internal/serve"
 	"github.com/pare-llm/pare/internal/corpus"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/pgtest"
 	"github.com/pare-llm/pare/internal/trial"
 	"github.com/pare-llm/pare/proxy"
@@ -383,7 +384,7 @@ var markers = regexp.MustCompile(`,\s*"cache_control"\s*:\s*\{[^{}]*\}|"cache_co
 func historyOf(t *testing.T, raw []byte, d wire.Dialect, model string) (sentHistory, bool) {
 	t.Helper()
 	r, err := wire.Parse(raw, wire.Options{Dialect: d, Model: model})
-	if err != nil || wirex.Delta(r) != "" || len(r.Transcript().Messages()) == 0 {
+	if err != nil || dialect.Delta(r) != "" || len(r.Transcript().Messages()) == 0 {
 		return sentHistory{}, false
 	}
 	h := sentHistory{dialect: d}

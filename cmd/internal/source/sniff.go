@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/wire"
 )
@@ -53,7 +54,7 @@ func (s *stream) sniff(name string, data bool) (kind, agentlog.Format) {
 			return session, f // by its name
 		}
 	}
-	if data := s.all(); !wirex.IsRequest(data) {
+	if data := s.all(); !dialect.IsRequest(data) {
 		if f, ok := agentlog.Detect("", data); ok {
 			return session, f
 		}
@@ -103,13 +104,13 @@ func (s *stream) isBatch(d *agentlog.Detector) bool {
 		line = bytes.TrimPrefix(line, utf8Mark)
 		switch object := bytes.HasPrefix(line, []byte{'{'}); {
 		case alone:
-			if object && whole(line) && wirex.IsRequest(line) || isList(line) {
+			if object && whole(line) && dialect.IsRequest(line) || isList(line) {
 				return true
 			}
 		case !object:
 			return false
 		case whole(line):
-			return wirex.IsRequest(line) && !whole(s.all())
+			return dialect.IsRequest(line) && !whole(s.all())
 		}
 	}
 	return false
@@ -167,7 +168,7 @@ var detectors = sync.Pool{New: func() any { return new(agentlog.Detector) }}
 func (s *stream) sessionOfLines(d *agentlog.Detector) (agentlog.Format, bool) {
 	some := false
 	for line, at := s.line(0); line != nil && !d.Settled(); line, at = s.line(at) {
-		if !some && (line[0] == '[' && whole(line) || (!d.Object(line) || d.Has(wirex.IsHistoryKey)) && wirex.IsRequest(line)) {
+		if !some && (line[0] == '[' && whole(line) || (!d.Object(line) || d.Has(dialect.IsHistoryKey)) && dialect.IsRequest(line)) {
 			break
 		}
 		some = d.Line(line) || some

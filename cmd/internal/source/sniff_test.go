@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pare-llm/pare/internal/agentlog"
+	"github.com/pare-llm/pare/internal/dialect"
 )
 
 // TestObject: a line that the detector takes for one object is a whole value, and no request if
@@ -40,8 +41,8 @@ func TestObject(t *testing.T) {
 		if !whole(b) {
 			t.Fatalf("taken for an object: %q", b)
 		}
-		switch tells := d.Has(wirex.IsHistoryKey); {
-		case wirex.IsRequest(b):
+		switch tells := d.Has(dialect.IsHistoryKey); {
+		case dialect.IsRequest(b):
 			requests++
 			if !tells {
 				t.Fatalf("taken for no request: %q", b)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pare-llm/pare"
+	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/fullness"
 	"github.com/pare-llm/pare/internal/jsonspan"
 	"github.com/pare-llm/pare/internal/planner"
@@ -69,7 +70,7 @@ func Title(r *wire.Request) string {
 		if blk.Kind != transcript.Text || t.Messages()[blk.Message].Role != transcript.User {
 			continue
 		}
-		text := wirex.PersonsWords(r.Text(transcript.BlockID(b)))
+		text := dialect.PersonsWords(r.Text(transcript.BlockID(b)))
 		words := []rune(strings.Join(strings.Fields(text[:min(len(text), 8*most)]), " "))
 		if len(words) == 0 || words[0] == '<' || strings.HasPrefix(string(words), "Caveat:") {
 			continue
@@ -116,11 +117,11 @@ func block(r *wire.Request, id transcript.BlockID, o Options, pics *album) Block
 	b := t.Block(id)
 	out := Block{Kind: b.Kind.String(), Tool: valid(b.Tool), ID: valid(b.CallID), Path: r.Path(id), Failed: b.Failed}
 	if id >= t.Start() {
-		out.Tokens = wirex.BlockTokens(r, o.counter(), id)
+		out.Tokens = dialect.BlockTokens(r, o.counter(), id)
 	}
 	switch b.Kind {
 	case transcript.Compaction:
-		if out.Text = wirex.Compaction(r, id); out.Text == "" {
+		if out.Text = dialect.Compaction(r, id); out.Text == "" {
 			out.Text = fmt.Sprintf("[encrypted by the provider, %d bytes]", b.Span.Len())
 		}
 	case transcript.Media:
@@ -206,7 +207,7 @@ func faults(found []wire.Finding) []Fault {
 	var all []Fault
 	for _, f := range found {
 		all = append(all, Fault{
-			Rule: f.Rule, Path: f.Path, Says: valid(f.Message), Meaning: wirex.RuleSlugs()[f.Rule], Advice: f.Advice, Message: f.Index, Block: int(f.Block),
+			Rule: f.Rule, Path: f.Path, Says: valid(f.Message), Meaning: dialect.RuleSlugs()[f.Rule], Advice: f.Advice, Message: f.Index, Block: int(f.Block),
 		})
 	}
 	return all
@@ -261,7 +262,7 @@ func (p *Page) kept(plan *pare.Plan, at places) {
 			seen[why] = len(p.Kept)
 		}
 		for _, b := range t.Atoms()[d.Atom].Blocks {
-			if _, old := at.find(wirex.PathIn(planner.RepairedRequest(plan), at.r, b)); old >= 0 {
+			if _, old := at.find(dialect.PathIn(planner.RepairedRequest(plan), at.r, b)); old >= 0 {
 				flat[old].Kept = seen[why]
 			}
 		}
@@ -288,7 +289,7 @@ func (p *Page) after(plan *pare.Plan, at places, o Options) {
 	stays := make([]bool, len(before))
 	var fresh []*Block
 	for i, b := range s.flat() {
-		old, ok := at.blocks[wirex.PathIn(out, at.r, transcript.BlockID(i))]
+		old, ok := at.blocks[dialect.PathIn(out, at.r, transcript.BlockID(i))]
 		if !ok {
 			fresh = append(fresh, b)
 			continue

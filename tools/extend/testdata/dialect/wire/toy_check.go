@@ -1,7 +1,0 @@
-package wire
-
-// check raises the faults that show in the finished transcript.
-func (toy) check(c *checker) {
-	c.pairs()
-	c.judgeNotes()
-}
