@@ -17,7 +17,7 @@ import (
 
 // growthCommands have every command that reads a history, with each flag that changes how it does.
 var growthCommands = []string{
-	"check", "check --strict --advice", "fix", "fix --strict", "fix --lines", "count", "count --tokenizer exact", "prune", "prune --cold",
+	"check", "check --strict --advice", "fix", "fix --strict", "fix --lines", "count", "count --tokenizer exact", "prune", "prune --keep-recent 0",
 	"trim --max-tokens 20000", "trim --max-tokens 20000 --cold", "trim --max-tokens 20000 --low 50%", "trim --max-tokens 20000 --low 50% --cold",
 	"trim --max-tokens 20000 --cache", "trim --max-tokens 20000 --low 50% --cache --cold", "trim --max-tokens 20000 --order middle", "trim --max-tokens 20000 --order priority",
 	"trim --max-tokens 20000 --unmarked", "trim --max-tokens 20000 --recent 0", "trim --max-tokens 20000 --tokenizer exact", "trim --max-tokens 20000 --summarize",

@@ -18,6 +18,8 @@ import (
 	"time"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/pare-llm/pare/internal/agentlog"
 	"github.com/pare-llm/pare/internal/atomicfile"
 	"github.com/pare-llm/pare/internal/trial"
@@ -68,7 +70,8 @@ func brokenSession(lines int) []byte {
 	return b.Bytes()
 }
 
-var strayName = regexp.MustCompile(`^\.x\.jsonl\.pare-\d+-\d+$`)
+// strayName matches the hidden files that a killed run leaves: a new file, or the journal of a replacement.
+var strayName = regexp.MustCompile(`^\.x\.jsonl\.pare-\d+-\d+(\.journal)?$`)
 
 func (p *patient) inspect(t *testing.T, path string) (isNew bool) {
 	t.Helper()
@@ -162,7 +165,7 @@ func killAtEachStep(t *testing.T, pare string) {
 			if len(all) == 0 {
 				t.Skip("no right to trace a process: it cannot be killed at each step")
 			}
-			order := regexp.MustCompile(`^open .*write .*fsync .*link link rename rename fsync fsync$`) // the backup exists before the file changes
+			order := regexp.MustCompile(`^open .*write .*fsync .*link link .*open .*write .*fsync .*exchange exchange .*unlink unlink .*fsync fsync$`) // backup and journal exist before the file changes
 			if s := strings.Join(all, " "); !order.MatchString(s) {
 				t.Errorf("the steps are %s", s)
 			}
@@ -262,7 +265,7 @@ func changingCalls() map[uint64]string {
 		syscall.SYS_OPENAT: "open", syscall.SYS_WRITE: "write", syscall.SYS_PWRITE64: "write", syscall.SYS_FSYNC: "fsync", syscall.SYS_FDATASYNC: "fsync",
 		syscall.SYS_FCHMOD: "chmod", syscall.SYS_FCHMODAT: "chmod", syscall.SYS_FCHOWN: "chown", syscall.SYS_FCHOWNAT: "chown",
 		syscall.SYS_FTRUNCATE: "truncate", syscall.SYS_UTIMENSAT: "utimes", syscall.SYS_LINKAT: "link", syscall.SYS_UNLINKAT: "unlink",
-		syscall.SYS_RENAMEAT: "rename", syscall.SYS_MKDIRAT: "mkdir",
+		syscall.SYS_RENAMEAT: "rename", syscall.SYS_MKDIRAT: "mkdir", unix.SYS_RENAMEAT2: "exchange",
 	}
 	if runtime.GOARCH == "amd64" { // amd64 also has older calls
 		calls[82], calls[86], calls[87], calls[94] = "rename", "link", "unlink", "chown"
@@ -459,6 +462,7 @@ func nobody(t *testing.T, cmd *exec.Cmd, reach ...string) *exec.Cmd {
 		return cmd
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	cmd.Env = append(os.Environ(), "HOME=/nonexistent", "XDG_CONFIG_HOME=/nonexistent") // the settings of root cannot be read
 	for _, path := range append(reach, cmd.Path) {
 		for dir := filepath.Dir(filepath.Dir(path)); strings.HasPrefix(dir, os.TempDir()+"/"); dir = filepath.Dir(dir) {
 			if err := os.Chmod(dir, 0o755); err != nil {
