@@ -1,4 +1,0 @@
-package replay_test
-
-// What other packages of this module keep for it.
-var ()

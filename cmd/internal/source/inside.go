@@ -1,4 +1,0 @@
-package source
-
-// What other packages of this module keep for it.
-var ()

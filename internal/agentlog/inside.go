@@ -1,4 +1,0 @@
-package agentlog
-
-// The parts of pare and wire that only this module may use.
-var ()

@@ -1,3 +1,0 @@
-package refusal
-
-// What other packages of this module keep for it.

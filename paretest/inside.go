@@ -1,4 +1,0 @@
-package paretest
-
-// What other packages of this module keep for it.
-var ()

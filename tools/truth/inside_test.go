@@ -1,4 +1,0 @@
-package truth
-
-// These give access to the parts of packages that only this module uses.
-var ()
