@@ -77,6 +77,9 @@ type chain struct {
 	remaining     []int // by message: blocks that are neither thinking nor gone
 	goneExchanges int   // the number of first exchanges that are known to be gone
 
+	living     []transcript.AtomID // the atoms that were not gone at the first state, in order
+	knownAtoms transcript.AtomID   // living was made of the first atoms
+
 	transitions []transition
 	changes     []levelChange
 	position    int                        // the number of transitions taken
@@ -100,14 +103,28 @@ func newChain(t *transcript.Transcript, facts []blockFact) *chain {
 	return c
 }
 
-// begin starts a new chain at the current state.
-func (c *chain) begin() {
+// begin starts a new chain at the current state of a history with the first atoms.
+func (c *chain) begin(atoms transcript.AtomID) {
+	c.living = slices.DeleteFunc(c.living, c.isGone)
+	for ; c.knownAtoms < atoms; c.knownAtoms++ {
+		if !c.isGone(c.knownAtoms) {
+			c.living = append(c.living, c.knownAtoms)
+		}
+	}
 	exchanges := c.t.Exchanges()
 	for c.goneExchanges < len(exchanges) && c.levels[firstBlock(&exchanges[c.goneExchanges])] == levelGone {
 		c.goneExchanges++
 	}
 	c.transitions, c.changes = c.transitions[:0], c.changes[:0]
 	clear(c.postponed)
+}
+
+// revive brings an atom back that was gone at the first state.
+func (c *chain) revive(a transcript.AtomID) {
+	for _, b := range c.t.Atoms()[a].Blocks {
+		c.set(b, levelFull, stepNone)
+	}
+	c.living, c.knownAtoms = c.living[:0], 0
 }
 
 // raise adds a change to the open transition. It does nothing if the block already has that level.

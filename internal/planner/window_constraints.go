@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/needs"
@@ -71,11 +72,7 @@ func blockCount(t *transcript.Transcript, messages int) int {
 // exchangesIn returns the exchanges that begin in the first messages.
 func exchangesIn(t *transcript.Transcript, messages int) []transcript.Exchange {
 	exchanges, blocks := t.Exchanges(), blockCount(t, messages)
-	n := len(exchanges)
-	for n > 0 && int(firstBlock(&exchanges[n-1])) >= blocks {
-		n--
-	}
-	return exchanges[:n]
+	return exchanges[:sort.Search(len(exchanges), func(i int) bool { return int(firstBlock(&exchanges[i])) >= blocks })]
 }
 
 // compactedExchanges returns how many exchanges begin in the part that the provider has compacted.
@@ -209,26 +206,31 @@ func (s *windowSearch) pin(c *constraints) {
 			c.lock(t.AtomOf(b))
 		}
 	}
-	first, last := s.pinMarkedMessages(c)
-	marked := s.index.markedBefore(c.end)
+	s.pinHeldMessages(c)
+	spoken, first, last := numbersBefore(s.index.spoken, c.end), -1, -1
+	if len(spoken) > 0 {
+		first, last = spoken[0], spoken[len(spoken)-1]
+	}
 	if first >= 0 && w.Unpin&PinTask == 0 {
 		c.pinMessage(first)
-		if i := slices.IndexFunc(marked, s.hasUserWords); i >= 0 {
-			c.pinMessage(marked[i].message)
+		if i := slices.IndexFunc(spoken, s.hasUserWords); i >= 0 {
+			c.pinMessage(spoken[i])
 		}
 	}
 	end := s.endToKeep(c, last)
 	if n := blockCount(t, end); n > 0 {
 		c.pinned.add(t.AtomOf(transcript.BlockID(n - 1))) // a history must not become empty
 	}
-	c.lockUnfinishedAtoms()
+	for _, a := range s.index.unfinishedAtoms(t, c.end) {
+		c.lock(a)
+	}
 	if w.Unpin&PinNewest == 0 {
 		if last >= 0 {
 			c.pinMessage(last)
 		}
-		for _, m := range slices.Backward(marked) {
-			if s.hasUserWords(m) {
-				c.pinMessage(m.message)
+		for _, i := range slices.Backward(spoken) {
+			if s.hasUserWords(i) {
+				c.pinMessage(i)
 				break
 			}
 		}
@@ -248,23 +250,13 @@ func (s *windowSearch) pin(c *constraints) {
 	c.spread(&c.locked)
 }
 
-// pinMarkedMessages pins summaries and messages of the system. It returns the first and the last
-// message in which the user speaks, or -1.
-func (s *windowSearch) pinMarkedMessages(c *constraints) (first, last int) {
-	first, last = -1, -1
-	for _, marked := range s.index.markedBefore(c.end) {
-		isPinnedSystem := s.t.Messages()[marked.message].Role == transcript.System && s.p.w.Unpin&PinSystem == 0
-		if marked.isSummary || isPinnedSystem {
-			c.pinMessage(marked.message)
-		}
-		if s.userSpeaks(marked.message) {
-			if first < 0 {
-				first = marked.message
-			}
-			last = marked.message
+// pinHeldMessages pins summaries and messages of the system.
+func (s *windowSearch) pinHeldMessages(c *constraints) {
+	for _, held := range s.index.heldBefore(c.end) {
+		if held.isSummary || s.p.w.Unpin&PinSystem == 0 {
+			c.pinMessage(held.message)
 		}
 	}
-	return first, last
 }
 
 // endToKeep returns the number of messages up to the last one that must stay. If the provider
@@ -309,18 +301,6 @@ func (c *constraints) pinTurnBefore(end int) {
 	}
 }
 
-// lockUnfinishedAtoms locks atoms of which a part follows the end of the history.
-func (c *constraints) lockUnfinishedAtoms() {
-	if c.end == len(c.t.Messages()) {
-		return
-	}
-	for a, atom := range c.t.Atoms() {
-		if atom.Last >= c.end && atom.First < c.end {
-			c.lock(transcript.AtomID(a))
-		}
-	}
-}
-
 // spread adds the atoms to a set that its members need.
 func (c *constraints) spread(set *atomSet) {
 	c.needs.Protect(slices.Clone(set.list), func(a, _ transcript.AtomID) bool { return set.add(a) })
@@ -328,8 +308,8 @@ func (c *constraints) spread(set *atomSet) {
 
 // hasUserWords reports whether a message contains words of the user. A message in which the user
 // speaks may contain only attachments, and an unknown block counts as an attachment.
-func (s *windowSearch) hasUserWords(marked markedMessage) bool {
-	m := s.t.Messages()[marked.message]
+func (s *windowSearch) hasUserWords(message int) bool {
+	m := s.t.Messages()[message]
 	if m.Role != transcript.User || !UserSpeaks(m) {
 		return false
 	}

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/internal/needs"
@@ -15,10 +16,14 @@ const minClearedBytes = 400
 // A historyIndex lists the places of a history that a window looks for.
 type historyIndex struct {
 	blocks        []blockFact
-	marked        []markedMessage // in order
-	longExchanges []int           // the exchanges with a block that may be shortened, in order
-	runs          []roleRun       // in order
-	runOf         []int           // by message
+	held          []heldMessage // in order
+	spoken        []int         // messages in which the user speaks, in order
+	empty         []int         // messages without blocks, in order
+	turns         []userTurn    // without the first one, in order
+	reach         []int         // by atom: the last message of this atom and all earlier ones
+	longExchanges []int         // the exchanges with a block that may be shortened, in order
+	runs          []roleRun     // in order
+	runOf         []int         // by message
 	needs         *needs.Graph
 	isGuidance    []bool // by exchange: whether the agent works by its text
 }
@@ -36,11 +41,16 @@ type roleRun struct {
 	lastCall transcript.BlockID
 }
 
-// A markedMessage is a message that may be pinned wherever it is: of the system, of the user, or
-// with a summary.
-type markedMessage struct {
+// A heldMessage is a message of the system, or with a summary.
+type heldMessage struct {
 	message   int
 	isSummary bool
+}
+
+// A userTurn begins where the user speaks.
+type userTurn struct {
+	message int
+	atoms   transcript.AtomID // the number of atoms that begin before it
 }
 
 func newHistoryIndex(r *wire.Request) *historyIndex {
@@ -53,6 +63,11 @@ func newHistoryIndex(r *wire.Request) *historyIndex {
 	}
 	for i := range t.Messages() {
 		index.addMessage(r, i)
+	}
+	last := 0
+	for _, a := range t.Atoms() {
+		last = max(last, a.Last)
+		index.reach = append(index.reach, last)
 	}
 	for i, x := range t.Exchanges() {
 		isLong := x.Call != transcript.NoBlock && t.Blocks()[x.Call].Body.Len() > level4K.maxBytes()
@@ -85,20 +100,49 @@ func (x *historyIndex) addMessage(r *wire.Request, i int) {
 		isLongResult := block.Kind == transcript.Result && block.Body != block.Span && block.Body.Len() >= minClearedBytes
 		x.blocks = append(x.blocks, blockFact{int32(i), block.Kind, isLongResult && dialect.Editable(r, b)})
 	}
-	if hasSummary || m.Role == transcript.System || UserSpeaks(*m) {
-		x.marked = append(x.marked, markedMessage{i, hasSummary})
+	if hasSummary || m.Role == transcript.System {
+		x.held = append(x.held, heldMessage{i, hasSummary})
+	}
+	if UserSpeaks(*m) {
+		x.spoken = append(x.spoken, i)
+		if i > 0 && !UserSpeaks(messages[i-1]) {
+			x.turns = append(x.turns, userTurn{i, atomsBefore(t, i)})
+		}
+	}
+	if m.First == m.End {
+		x.empty = append(x.empty, i)
 	}
 }
 
 func isCall(k transcript.Kind) bool { return k == transcript.Call || k == transcript.ServerCall }
 
-// markedBefore returns the marked messages among the first messages.
-func (x *historyIndex) markedBefore(end int) []markedMessage {
-	n := len(x.marked)
-	for n > 0 && x.marked[n-1].message >= end {
-		n--
+// heldBefore returns the held messages among the first messages.
+func (x *historyIndex) heldBefore(end int) []heldMessage {
+	return x.held[:sort.Search(len(x.held), func(i int) bool { return x.held[i].message >= end })]
+}
+
+// turnsBefore returns the turns that begin in the first messages.
+func (x *historyIndex) turnsBefore(end int) []userTurn {
+	return x.turns[:sort.Search(len(x.turns), func(i int) bool { return x.turns[i].message >= end })]
+}
+
+// numbersBefore returns the numbers of a sorted list that are less than end.
+func numbersBefore(sorted []int, end int) []int { return sorted[:sort.SearchInts(sorted, end)] }
+
+// atomsBefore returns how many atoms begin in the first messages.
+func atomsBefore(t *transcript.Transcript, end int) transcript.AtomID {
+	atoms := t.Atoms() // in the order of their first messages
+	return transcript.AtomID(sort.Search(len(atoms), func(i int) bool { return atoms[i].First >= end }))
+}
+
+// unfinishedAtoms returns the atoms that begin before a message and end in it or later.
+func (x *historyIndex) unfinishedAtoms(t *transcript.Transcript, end int) (unfinished []transcript.AtomID) {
+	for a := atomsBefore(t, end) - 1; a >= 0 && x.reach[a] >= end; a-- {
+		if t.Atoms()[a].Last >= end {
+			unfinished = append(unfinished, a)
+		}
 	}
-	return x.marked[:n]
+	return unfinished
 }
 
 // longExchangesIn returns the long ones of exchanges from to end.

@@ -94,9 +94,7 @@ func (p *replayState) revive(a transcript.AtomID) {
 		if !p.s.chain.isGone(needed) {
 			continue
 		}
-		for _, b := range atoms[needed].Blocks {
-			p.s.chain.set(b, levelFull, stepNone)
-		}
+		p.s.chain.revive(needed)
 		for i := atoms[needed].First; i <= min(atoms[needed].Last, len(p.costs)-1); i++ {
 			was := p.costs[i]
 			p.costs[i] = p.cost(i)

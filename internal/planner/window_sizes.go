@@ -24,15 +24,15 @@ func (s *windowSearch) newStateSizes(u unit) *stateSizes {
 	if u == unitTokens {
 		z.bare = s.meter.headTokens()
 	}
-	for i, m := range s.t.Messages()[:s.limits.end] {
-		isEmpty := m.First == m.End
-		if isEmpty {
-			z.bare += z.messageSize(i) + z.turnSize(i)
-		}
+	for _, i := range numbersBefore(s.index.empty, s.limits.end) {
+		z.bare += z.messageSize(i) + z.turnSize(i)
 	}
-	for b, v := range s.chain.levels[:s.limits.blocks()] {
-		if v != levelGone {
-			z.bare += z.sizeOfRaise(transcript.BlockID(b), levelGone, v)
+	end := transcript.BlockID(s.limits.blocks())
+	for _, a := range s.chain.living {
+		for _, b := range s.t.Atoms()[a].Blocks {
+			if v := s.chain.levels[b]; b < end && v != levelGone {
+				z.bare += z.sizeOfRaise(b, levelGone, v)
+			}
 		}
 	}
 	if u == unitExchanges {

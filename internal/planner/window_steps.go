@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sort"
 
 	"github.com/pare-llm/pare/internal/dialect"
 	"github.com/pare-llm/pare/transcript"
@@ -11,7 +12,7 @@ import (
 
 // layOutKeeping starts a new chain with the steps that drop nothing except by the votes of rules.
 func (s *windowSearch) layOutKeeping(u unit) {
-	s.chain.begin()
+	s.chain.begin(atomsBefore(s.t, s.limits.end))
 	s.layOutRules()
 	if u == unitTokens {
 		s.layOutClear(false)
@@ -45,7 +46,7 @@ func (s *windowSearch) layOutAll(u unit) {
 
 // layOutClearing starts a new chain that ends with the step that clears old results.
 func (s *windowSearch) layOutClearing() {
-	s.chain.begin()
+	s.chain.begin(atomsBefore(s.t, s.limits.end))
 	s.layOutRules()
 	s.layOutClear(false)
 	s.chain.position = s.chain.end()
@@ -53,7 +54,7 @@ func (s *windowSearch) layOutClearing() {
 
 // layOutOnlyRules starts a new chain with only the votes of rules.
 func (s *windowSearch) layOutOnlyRules() {
-	s.chain.begin()
+	s.chain.begin(atomsBefore(s.t, s.limits.end))
 	s.layOutRules()
 	s.chain.position = s.chain.end()
 }
@@ -340,44 +341,58 @@ func (s *windowSearch) dropPrecedingText(lastCall transcript.BlockID) {
 // layOutTurns drops the rest of turns, one transition each: the turns before the newest one, then
 // the content of the newest one that is not pinned.
 func (s *windowSearch) layOutTurns() {
-	ends := s.turnEnds()
-	older := len(ends) - 1
-	if older < 0 {
+	if s.limits.end == 0 {
 		return
 	}
+	if s.isOldestFirst() {
+		s.layOutOldestTurns()
+	} else {
+		s.layOutRankedTurns()
+	}
+	s.dropPostponed(stepDropTurns)
+}
+
+func (s *windowSearch) layOutOldestTurns() {
+	turns, end := s.index.turnsBefore(s.limits.end), atomsBefore(s.t, s.limits.end)
+	current := 0
+	for _, a := range s.chain.living {
+		if a >= end {
+			break
+		}
+		turn := sort.Search(len(turns), func(i int) bool { return turns[i].atoms > a })
+		if turn != current {
+			s.chain.endTransition(stepDropTurns)
+			current = turn
+		}
+		s.dropUnlessNeeded(a, stepDropTurns)
+	}
+	s.chain.endTransition(stepDropTurns)
+}
+
+func (s *windowSearch) layOutRankedTurns() {
+	ends := s.turnEnds()
+	older := len(ends) - 1
 	start := func(i int) transcript.AtomID {
 		if i == 0 {
 			return 0
 		}
 		return ends[i-1]
 	}
-	rank := func(i int) int { return i }
-	if !s.isOldestFirst() {
-		rank = func(i int) int { return s.turnRank(start(i), ends[i], i, older) }
-	}
+	rank := func(i int) int { return s.turnRank(start(i), ends[i], i, older) }
 	for _, i := range append(sortedByRank(older, rank), older) {
 		for a := start(i); a < ends[i]; a++ {
 			s.dropUnlessNeeded(a, stepDropTurns)
 		}
 		s.chain.endTransition(stepDropTurns)
 	}
-	s.dropPostponed(stepDropTurns)
 }
 
 // turnEnds returns, for each turn of the user, how many atoms begin before its end.
 func (s *windowSearch) turnEnds() (ends []transcript.AtomID) {
-	atoms, a := s.t.Atoms(), 0
-	for i := 1; i <= s.limits.end; i++ {
-		isEnd := i == s.limits.end || s.userSpeaks(i) && !s.userSpeaks(i-1)
-		if !isEnd {
-			continue
-		}
-		for a < len(atoms) && atoms[a].First < i {
-			a++
-		}
-		ends = append(ends, transcript.AtomID(a))
+	for _, next := range s.index.turnsBefore(s.limits.end) {
+		ends = append(ends, next.atoms)
 	}
-	return ends
+	return append(ends, atomsBefore(s.t, s.limits.end))
 }
 
 // turnRank returns the highest rank of the atoms of a turn.
