@@ -1,210 +1,244 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/pare-llm/pare/internal/trial"
 )
 
-// growthCommands have every command that reads a history, with each flag that changes how it does.
-var growthCommands = []string{
-	"check", "check --strict --advice", "fix", "fix --strict", "fix --lines", "count", "count --tokenizer exact", "prune", "prune --keep-recent 0",
-	"trim --max-tokens 20000", "trim --max-tokens 20000 --cold", "trim --max-tokens 20000 --low 50%", "trim --max-tokens 20000 --low 50% --cold",
-	"trim --max-tokens 20000 --cache", "trim --max-tokens 20000 --low 50% --cache --cold", "trim --max-tokens 20000 --order middle", "trim --max-tokens 20000 --order priority",
-	"trim --max-tokens 20000 --unmarked", "trim --max-tokens 20000 --recent 0", "trim --max-tokens 20000 --tokenizer exact", "trim --max-tokens 20000 --summarize",
-	"trim --max-tokens 20000 --low 50% --summarize", "trim --max-turns 3", "trim --max-messages 20", "trim --max-exchanges 10", "trim --max-messages 20 --low 50%",
-	"compact", "compact --inside", "compact --fold-task", "compact --offload", "split", "split --inside", "shorten",
-	"view -o /dev/null", "view --text", "view --plan trim -o /dev/null", "view --plan prune -o /dev/null",
-	"replay --policy everything", "replay --policy sliding", "replay --policy keep", "replay --policy mask", "replay --policy shorten", "replay --policy opencode",
-	"replay --policy cline", "replay --policy compact", "replay --policy oracle", "replay --policy prune", "replay --policy trim", "replay --policy trim:low",
-	"replay --policy trim:cache", "replay --policy trim:cold", "replay --policy trim:cold,shorten", "replay --policy trim:low,cache,cold,shorten",
+const (
+	// maxGrowth is the largest exponent that counts as linear.
+	maxGrowth = 1.1
+	// growthPoints is the number of sizes, each twice the one before it: four doublings.
+	growthPoints = 5
+	// Differences below these are noise.
+	noiseSeconds = 0.004
+	noiseBytes   = 8 << 20
+	// The smallest size takes at least firstSeconds, unless the largest one would have more
+	// than largestInput bytes.
+	firstSeconds = 0.030
+	largestInput = 12 << 20
+	// A run that takes longer than this decides without further doublings.
+	longSeconds = 20.0
+)
+
+// A growthCommand is a command line whose cost is measured. FILE is the input, OUT a file for the
+// output, BUDGET a limit of half the input in tokens, URL the address of a provider.
+type growthCommand struct {
+	args   string
+	format inputFormat
+	serves bool    // the input is sent through the server that the command starts
+	most   float64 // the largest exponent of time; zero: maxGrowth
 }
 
-// A growthShape writes a history with a number of exchanges, or of parts that are as large.
-type growthShape struct {
-	name  string
-	write func(w io.Writer, n int)
+func (c growthCommand) String() string { return strings.TrimSuffix(c.args, " FILE") }
+
+// A growthCost is the processor time and the peak memory of a process.
+type growthCost struct{ seconds, bytes float64 }
+
+func (c growthCost) min(d growthCost) growthCost {
+	return growthCost{min(c.seconds, d.seconds), min(c.bytes, d.bytes)}
 }
 
-var growthShapes = []growthShape{
-	{"reads, anthropic", writeReads},
-	{"one loop of tools, chat", writeToolLoop},
-	{"short messages, responses", writeShortMessages},
-	{"one result, anthropic", writeOneResult},
-}
-
-const growthLine = `12\tfunc handle%d(request Request) error { return step%d(request.Body, %d) }\n`
-
-func writeReads(w io.Writer, n int) {
-	io.WriteString(w, `{"model":"claude-opus-4-6","max_tokens":1000,"messages":[{"role":"user","content":"Find the fault."}`)
-	for i := range n {
-		var lines strings.Builder
-		for k := range 12 {
-			fmt.Fprintf(&lines, growthLine, i, k, i+k)
-		}
-		fmt.Fprintf(w, `,{"role":"assistant","content":[{"type":"tool_use","id":"toolu_%06d","name":"read_file","input":{"path":"src/file%d.go"}}]}`, i, i%(n/2+1))
-		fmt.Fprintf(w, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%06d","content":"%s"}`, i, lines.String())
-		if i%10 == 9 {
-			fmt.Fprintf(w, `,{"type":"text","text":"Go on with step %d."}`, i)
-		}
-		io.WriteString(w, `]}`)
-	}
-	io.WriteString(w, `]}`)
-}
-
-func writeToolLoop(w io.Writer, n int) {
-	io.WriteString(w, `{"model":"gpt-5","messages":[{"role":"system","content":"You help."},{"role":"user","content":"Run all tests."}`)
-	for i := range n {
-		fmt.Fprintf(w, `,{"role":"assistant","content":null,"tool_calls":[{"id":"call_%06d","type":"function","function":{"name":"shell","arguments":"{\"command\":\"go test ./pkg%d\"}"}}]}`, i, i)
-		fmt.Fprintf(w, `,{"role":"tool","tool_call_id":"call_%06d","content":"%s"}`, i, strings.Repeat(fmt.Sprintf(`ok pkg%d 0.%03ds\n`, i, i%1000), 40))
-	}
-	io.WriteString(w, `]}`)
-}
-
-func writeShortMessages(w io.Writer, n int) {
-	io.WriteString(w, `{"model":"gpt-5","input":[{"role":"user","content":"Let us talk."}`)
-	for i := range 5 * n {
-		fmt.Fprintf(w, `,{"role":"assistant","content":"Answer %d is short."},{"role":"user","content":"Question %d, which is not long either?"}`, i, i)
-	}
-	io.WriteString(w, `]}`)
-}
-
-func writeOneResult(w io.Writer, n int) {
-	io.WriteString(w, `{"model":"claude-opus-4-6","max_tokens":1000,"messages":[{"role":"user","content":"Read it."},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"read_file","input":{"path":"log.txt"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"`)
-	for i := range 12 * n {
-		fmt.Fprintf(w, growthLine, i, i%7, i)
-	}
-	io.WriteString(w, `"}]}]}`)
-}
-
-// A growthPoint is the cost of one run.
+// A growthPoint is the cost of an input above that of a tiny input.
 type growthPoint struct {
-	bytes  int64
-	cpu    time.Duration
-	memory int64 // at its peak
+	size int
+	cost growthCost
 }
 
-// TestCommandsGrowLinearly measures the processor time and the peak memory of each command with each of its
-// flags and policies while a history doubles. The exponents are those of the lines that fit the logarithms best,
-// after the cost of a history of two messages is subtracted. make test takes a sample and two sizes only, so that
-// it reports what is quadratic; the soak takes four doublings.
-func TestCommandsGrowLinearly(t *testing.T) {
-	if trial.Race || testing.Short() {
-		t.Skip("measures processor time; left to make test")
+// A growthFit is the exponents of a command on one shape of input.
+type growthFit struct {
+	command, shape string
+	points         []growthPoint
+	time, memory   float64
+}
+
+func (f growthFit) String() string {
+	last := f.points[len(f.points)-1]
+	return fmt.Sprintf("%-44s %-34s time^%.2f memory^%.2f; %d KB: %.2f s, %.0f MB",
+		f.command, f.shape, f.time, f.memory, last.size>>10, last.cost.seconds, last.cost.bytes/(1<<20))
+}
+
+// TestCostGrowsLinearly fits the processor time and the peak memory of commands over four
+// doublings of their input. A soak tries all commands on all shapes, make test a sample.
+// PARE_GROWTH=TEXT selects combinations whose name contains TEXT.
+func TestCostGrowsLinearly(t *testing.T) {
+	trial.Long(t, "runs commands on inputs of several megabytes")
+	if trial.Race {
+		t.Skip("the race detector changes what memory costs")
 	}
-	sizes, stride, limit := []int{125, 1000}, 7, 1.6
-	if trial.Soak() {
-		sizes, stride, limit = []int{250, 500, 1000, 2000, 4000}, 1, 1.1
-	}
-	folder, worst := t.TempDir(), [2]float64{}
-	cases := 0
-	for s, shape := range growthShapes {
-		files := growthFiles(t, folder, shape, sizes)
-		for i := s; i < len(growthCommands); i += stride {
-			args := strings.Fields(growthCommands[i])
-			if args[0] == "compact" && shape.name == "one result, anthropic" || args[0] == "replay" && shape.name == "one result, anthropic" {
-				continue // there is one request
+	selected, named := os.LookupEnv("PARE_GROWTH")
+	bench := newGrowthBench(t)
+	var fits []growthFit
+	for _, command := range growthCommands {
+		for _, shape := range growthShapes {
+			name := command.String() + " on " + shape.name
+			switch {
+			case command.format != shape.format || command.serves && shape.path == "":
+				continue
+			case named && !strings.Contains(name, selected):
+				continue
+			case !named && !trial.Soak() && !slices.Contains(growthSample, name):
+				continue
 			}
-			cases++
-			cpu, memory := growthExponents(t, args, files)
-			worst[0], worst[1] = max(worst[0], cpu), max(worst[1], memory)
-			if cpu > limit || memory > limit {
-				t.Errorf("%s, %s: processor time grows by n^%.2f, memory by n^%.2f", shape.name, growthCommands[i], cpu, memory)
-			}
+			fits = append(fits, bench.fit(t, command, shape))
 		}
 	}
-	t.Logf("%d combinations; the largest exponents: processor time %.2f, memory %.2f", cases, worst[0], worst[1])
+	slices.SortFunc(fits, func(a, b growthFit) int {
+		return int(math.Copysign(1, max(b.time, b.memory)-max(a.time, a.memory)))
+	})
+	if len(fits) > 0 {
+		t.Log("the steepest:", fits[0])
+	}
 }
 
-// growthFiles writes a history of each size; the first one has a single exchange.
-func growthFiles(t *testing.T, folder string, shape growthShape, sizes []int) (files []string) {
+// A growthBench runs commands in a folder without any configuration.
+type growthBench struct{ program, dir string }
+
+func newGrowthBench(t *testing.T) growthBench {
+	b := growthBench{program: programPath(t), dir: t.TempDir()}
+	if own := os.Getenv("PARE_GROWTH_PROGRAM"); own != "" {
+		b.program = own
+	}
+	return b
+}
+
+// fit measures a command on inputs of one shape. It measures again, and keeps the smaller costs,
+// if the exponents are too large: a busy machine only ever adds to a cost.
+func (b growthBench) fit(t *testing.T, c growthCommand, s growthShape) growthFit {
 	t.Helper()
-	for _, n := range append([]int{1}, sizes...) {
-		name := filepath.Join(folder, fmt.Sprintf("%s-%d.json", strings.ReplaceAll(shape.name, " ", "-"), n))
-		f, err := os.Create(name)
+	start := b.run(t, c, s, 1)
+	for range 4 {
+		start = start.min(b.run(t, c, s, 1))
+	}
+	units := b.firstSize(t, c, s, start)
+	f := growthFit{command: c.String(), shape: s.name}
+	for attempt := 0; attempt < 2; attempt++ {
+		for i := range growthPoints {
+			if attempt > 0 && i >= len(f.points) {
+				break
+			}
+			cost := b.above(t, c, s, units<<i, start)
+			if attempt == 0 {
+				f.points = append(f.points, growthPoint{len(s.build(units << i)), cost})
+			} else {
+				f.points[i].cost = f.points[i].cost.min(cost)
+			}
+			if cost.seconds > longSeconds {
+				break
+			}
+		}
+		f.time = exponent(f.points, noiseSeconds, func(c growthCost) float64 { return c.seconds })
+		f.memory = exponent(f.points, noiseBytes, func(c growthCost) float64 { return c.bytes })
+		if f.time <= cmp.Or(c.most, maxGrowth) && f.memory <= maxGrowth {
+			t.Log(f)
+			return f
+		}
+	}
+	t.Errorf("the cost is not linear: %v\n%v", f, f.points)
+	return f
+}
+
+// firstSize returns the number of units of the smallest input.
+func (b growthBench) firstSize(t *testing.T, c growthCommand, s growthShape, start growthCost) int {
+	t.Helper()
+	units := 32
+	for {
+		larger := len(s.build(2*units)) << (growthPoints - 1)
+		if larger > largestInput || b.above(t, c, s, units, start).seconds >= firstSeconds {
+			return units
+		}
+		units *= 2
+	}
+}
+
+// above returns the smaller cost of two runs, without the cost of a tiny input.
+func (b growthBench) above(t *testing.T, c growthCommand, s growthShape, units int, start growthCost) growthCost {
+	t.Helper()
+	cost := b.run(t, c, s, units)
+	if cost.seconds < 2 {
+		cost = cost.min(b.run(t, c, s, units))
+	}
+	return growthCost{max(cost.seconds-start.seconds, 0), max(cost.bytes-start.bytes, 0)}
+}
+
+// run measures one run on an input of so many units.
+func (b growthBench) run(t *testing.T, c growthCommand, s growthShape, units int) growthCost {
+	t.Helper()
+	body := s.build(units)
+	file := filepath.Join(b.dir, "input"+s.suffix)
+	if err := os.WriteFile(file, body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(filepath.Join(b.dir, "archive.jsonl"))
+	if c.serves {
+		return b.serve(t, c, s, units)
+	}
+	args := strings.Fields(strings.NewReplacer("FILE", file, "OUT", filepath.Join(b.dir, "output"), "ARCHIVE", filepath.Join(b.dir, "archive.jsonl"), "BUDGET", fmt.Sprint(len(body)/8+1000)).Replace(c.args))
+	cmd := b.command(args...)
+	if c.format == callLines || c.format == plainInput {
+		in, err := os.Open(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		shape.write(f, n)
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, name)
+		defer in.Close()
+		cmd.Stdin = in
 	}
-	return files
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	forgetOwnPeak(t)
+	if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() == -1 {
+		t.Fatalf("%s on %s: %v\n%s", c, s.name, err, stderr.String())
+	}
+	// The smallest inputs may be too small for a command; larger ones must be accepted.
+	if cmd.ProcessState.ExitCode() > statusFindings && units >= 256 {
+		t.Fatalf("%s on %s: status %d\n%.2000s", c, s.name, cmd.ProcessState.ExitCode(), stderr.String())
+	}
+	return costOf(cmd)
 }
 
-// growthExponents runs a command on each file and returns the exponents of its processor time and memory.
-func growthExponents(t *testing.T, args, files []string) (cpu, memory float64) {
+func (b growthBench) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(b.program, args...)
+	cmd.Args[0] = "pare"
+	cmd.Dir, cmd.Env = b.dir, append(os.Environ(), "HOME="+b.dir, "PARE_CONFIG=", "PARE_STORE=")
+	return cmd
+}
+
+// forgetOwnPeak makes the peak memory of this process its present memory. A child inherits that
+// peak until it executes its program, and its own peak is never reported as less.
+func forgetOwnPeak(t *testing.T) {
 	t.Helper()
-	start := growthRun(t, args, files[0])
-	var sizes, times, peaks []float64
-	for _, file := range files[1:] {
-		p := growthRun(t, args, file)
-		sizes = append(sizes, math.Log(float64(p.bytes)))
-		times = append(times, math.Log(max(float64(p.cpu-start.cpu), float64(2*time.Millisecond))))
-		peaks = append(peaks, math.Log(max(float64(p.memory-start.memory), 1<<20)))
+	debug.FreeOSMemory()
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
+		t.Skip("peak memory cannot be measured: ", err)
 	}
-	return slope(sizes, times), slope(sizes, peaks)
 }
 
-// growthRun returns the smallest cost of three runs: other work on the machine only adds to it.
-func growthRun(t *testing.T, args []string, file string) (best growthPoint) {
-	t.Helper()
-	info, err := os.Stat(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range 3 {
-		cmd := exec.Command("pare", append(args[:len(args):len(args)], file)...)
-		if args[0] == "shorten" { // a filter
-			cmd.Args = append([]string{"pare"}, args...)
-			input, err := os.Open(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer input.Close()
-			cmd.Stdin = input
-		}
-		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-		out, err := cmd.Output()
-		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() < 0 || cmd.ProcessState.ExitCode() == statusInvalid {
-			t.Fatalf("%v: %v: %.300s", cmd.Args, err, out)
-		}
-		p := growthPoint{
-			bytes:  info.Size(),
-			cpu:    cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
-			memory: cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss << 10,
-		}
-		if best.cpu == 0 || p.cpu < best.cpu {
-			best.cpu = p.cpu
-		}
-		if best.memory == 0 || p.memory < best.memory {
-			best.memory = p.memory
-		}
-		best.bytes = p.bytes
-	}
-	return best
+// costOf returns the cost of a process that has ended.
+func costOf(cmd *exec.Cmd) growthCost {
+	state := cmd.ProcessState
+	usage := state.SysUsage().(*syscall.Rusage)
+	return growthCost{(state.UserTime() + state.SystemTime()).Seconds(), float64(usage.Maxrss << 10)}
 }
 
-// slope returns the slope of the line that fits the points best.
-func slope(x, y []float64) float64 {
-	n := float64(len(x))
-	var sumX, sumY, sumXX, sumXY float64
-	for i := range x {
-		sumX += x[i]
-		sumY += y[i]
-		sumXX += x[i] * x[i]
-		sumXY += x[i] * y[i]
+// exponent fits cost = c·size^e by least squares on logarithms. Adding the noise to each cost keeps
+// small costs from deciding.
+func exponent(points []growthPoint, noise float64, value func(growthCost) float64) float64 {
+	var n, sumX, sumY, sumXX, sumXY float64
+	for _, p := range points {
+		x, y := math.Log(float64(p.size)), math.Log(value(p.cost)+noise)
+		n, sumX, sumY = n+1, sumX+x, sumY+y
+		sumXX, sumXY = sumXX+x*x, sumXY+x*y
 	}
 	return (n*sumXY - sumX*sumY) / (n*sumXX - sumX*sumX)
 }
