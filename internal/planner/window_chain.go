@@ -60,6 +60,12 @@ type transition struct {
 	first, end int
 }
 
+// livingAtoms lists the first atoms that are not gone, in order.
+type livingAtoms struct {
+	list  []transcript.AtomID
+	known transcript.AtomID // list was made of so many atoms
+}
+
 // A chain is a sequence of states from the repaired history to the least that can remain of it, and
 // the current state. Each state removes more than the one before. The chain does not depend on any
 // limit, so a larger limit keeps everything that a smaller one keeps, and the smallest limit that
@@ -77,8 +83,7 @@ type chain struct {
 	remaining     []int // by message: blocks that are neither thinking nor gone
 	goneExchanges int   // the number of first exchanges that are known to be gone
 
-	living     []transcript.AtomID // the atoms that were not gone at the first state, in order
-	knownAtoms transcript.AtomID   // living was made of the first atoms
+	living livingAtoms // at the first state
 
 	transitions []transition
 	changes     []levelChange
@@ -105,10 +110,10 @@ func newChain(t *transcript.Transcript, facts []blockFact) *chain {
 
 // begin starts a new chain at the current state of a history with the first atoms.
 func (c *chain) begin(atoms transcript.AtomID) {
-	c.living = slices.DeleteFunc(c.living, c.isGone)
-	for ; c.knownAtoms < atoms; c.knownAtoms++ {
-		if !c.isGone(c.knownAtoms) {
-			c.living = append(c.living, c.knownAtoms)
+	c.living.list = slices.DeleteFunc(c.living.list, c.isGone)
+	for ; c.living.known < atoms; c.living.known++ {
+		if !c.isGone(c.living.known) {
+			c.living.list = append(c.living.list, c.living.known)
 		}
 	}
 	exchanges := c.t.Exchanges()
@@ -124,7 +129,7 @@ func (c *chain) revive(a transcript.AtomID) {
 	for _, b := range c.t.Atoms()[a].Blocks {
 		c.set(b, levelFull, stepNone)
 	}
-	c.living, c.knownAtoms = c.living[:0], 0
+	c.living = livingAtoms{}
 }
 
 // raise adds a change to the open transition. It does nothing if the block already has that level.

@@ -28,7 +28,7 @@ func (s *windowSearch) newStateSizes(u unit) *stateSizes {
 		z.bare += z.messageSize(i) + z.turnSize(i)
 	}
 	end := transcript.BlockID(s.limits.blocks())
-	for _, a := range s.chain.living {
+	for _, a := range s.chain.living.list {
 		for _, b := range s.t.Atoms()[a].Blocks {
 			if v := s.chain.levels[b]; b < end && v != levelGone {
 				z.bare += z.sizeOfRaise(b, levelGone, v)

@@ -355,7 +355,7 @@ func (s *windowSearch) layOutTurns() {
 func (s *windowSearch) layOutOldestTurns() {
 	turns, end := s.index.turnsBefore(s.limits.end), atomsBefore(s.t, s.limits.end)
 	current := 0
-	for _, a := range s.chain.living {
+	for _, a := range s.chain.living.list {
 		if a >= end {
 			break
 		}
