@@ -37,16 +37,33 @@ func OfExchanges(r *wire.Request) []Kind {
 	return kinds
 }
 
-// signs are parts of every text that KindOfText or sessionOf recognizes.
-var signs = [][]byte{
-	[]byte("[ ] "), []byte("[x] "), []byte("[X] "), []byte("---"), []byte("# "), []byte("his file provides guidance"), []byte("HIS FILE PROVIDES GUIDANCE"),
-	[]byte("title:"), []byte("_id"), []byte("_ID"), []byte(" id"), []byte(" ID"), []byte(`\u00`),
+// signs are parts of every beginning of a text that KindOfText or sessionOf recognizes.
+var signs = []string{"---", "# ", "guidance", "GUIDANCE", "title:", "_id", "_ID", " id ", " ID ", " id:", " ID:", `\u00`}
+
+// mayBeGuidance reports whether the JSON of a result contains a sign in its beginning, or a box to tick,
+// so that its text must be decoded. Most results contain none, and decoding them all would take as much
+// memory as the request.
+func mayBeGuidance(result []byte) bool {
+	beginning := result[:min(len(result), beginningBytes)]
+	hasSign := slices.ContainsFunc(signs, func(sign string) bool { return bytes.Contains(beginning, []byte(sign)) })
+	return hasSign || hasBox(result)
 }
 
-// mayBeGuidance reports whether the JSON of a result contains a sign, so that its text must be
-// decoded. Most results contain none, and decoding them all would take as much memory as the request.
-func mayBeGuidance(result []byte) bool {
-	return slices.ContainsFunc(signs, func(sign []byte) bool { return bytes.Contains(result, sign) })
+// beginningBytes is the part of a result that shows that it is a skill, instructions, an issue or a session.
+const beginningBytes = 1024
+
+// hasBox reports whether JSON contains a box to tick.
+func hasBox(text []byte) bool {
+	for {
+		i := bytes.Index(text, []byte("] "))
+		if i < 0 {
+			return false
+		}
+		if i >= 2 && text[i-2] == '[' && (text[i-1] == ' ' || text[i-1] == 'x' || text[i-1] == 'X') {
+			return true
+		}
+		text = text[i+2:]
+	}
 }
 
 // kindOfSession is the kind of the command whose session the arguments name.

@@ -5,7 +5,6 @@ package guidance
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/pare-llm/pare/internal/jsonedit"
@@ -66,20 +65,51 @@ var contents = map[string]bool{
 	"description": true, "explanation": true,
 }
 
-// kindOfCommands finds the first command in a text that shows a text of some kind.
+// kindOfCommands finds the first command in a text that shows a text of some kind. The text is a line of
+// a shell, also as JSON writes it: with \n for the end of a line.
 func kindOfCommands(text string) Kind {
 	var words []string
-	for command := range strings.SplitSeq(commands.Replace(text), "\n") {
-		words = slices.AppendSeq(words[:0], strings.FieldsFuncSeq(command, isBetweenWords))
+	start := -1 // of a word, or -1
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		isEscapedLine := c == '\\' && strings.HasPrefix(text[i+1:], "n")
+		endsCommand := c == '\n' || c == ';' || c == '|' || c == '&' && strings.HasPrefix(text[i+1:], "&") || isEscapedLine
+		if !endsCommand && !separators[c] {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 {
+			words = append(words, text[start:i])
+			start = -1
+		}
+		if isEscapedLine || c == '&' {
+			i++
+		}
+		if !endsCommand {
+			continue
+		}
 		if k := kindOfCommand(words); k != None {
 			return k
 		}
+		words = words[:0]
 	}
-	return None
+	if start >= 0 {
+		words = append(words, text[start:])
+	}
+	return kindOfCommand(words)
 }
 
-// commands puts every command of a shell line on a line, also where it is written in JSON.
-var commands = strings.NewReplacer(`\n`, "\n", `\"`, `"`, "&&", "\n", "||", "\n", ";", "\n", "|", "\n")
+// separators has the bytes between two words.
+var separators = separatorTable()
+
+func separatorTable() (table [256]bool) {
+	for c := range table {
+		table[c] = c < 0x80 && isBetweenWords(rune(c))
+	}
+	return table
+}
 
 // isBetweenWords reports whether a character ends a path.
 func isBetweenWords(c rune) bool {
