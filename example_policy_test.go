@@ -18,8 +18,9 @@ func ExampleFix() {
 	}
 	fmt.Println(len(body) > len(broken))
 	fmt.Print(plan)
-	// Output: true insert  messages.1.content.0         orphan-call: a stub: The outcome of this call
-	// is unknown: no result was recorded.
+	// Output:
+	// true
+	// insert  messages.1.content.0         orphan-call: a stub: The outcome of this call is unknown: no result was recorded.
 }
 
 // The limit is in tokens of the whole request, counted for the model that it names; zero
@@ -57,6 +58,5 @@ func ExamplePolicy() {
 		return
 	}
 	fmt.Print(plan)
-	// Output: insert  messages.1.content.0         orphan-call: a stub: The outcome of this call is
-	// unknown: no result was recorded.
+	// Output: insert  messages.1.content.0         orphan-call: a stub: The outcome of this call is unknown: no result was recorded.
 }

@@ -127,9 +127,7 @@ func ExampleRule() {
 	plan, _ := policy.Plan(context.Background(), r)
 	body, err := plan.Apply()
 	fmt.Println(string(body), err)
-	// Output: {"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"list the
-	// files"},{"role":"assistant","content":[{"type":"text","text":"I
-	// look."}]},{"role":"user","content":[{"type":"text","text":"thanks"}]}]} <nil>
+	// Output: {"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"list the files"},{"role":"assistant","content":[{"type":"text","text":"I look."}]},{"role":"user","content":[{"type":"text","text":"thanks"}]}]} <nil>
 }
 
 // Compile refuses rules that cannot run together, and names them.

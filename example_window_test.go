@@ -89,9 +89,14 @@ func ExampleCompactor() {
 	for i, m := range plan.Result().Transcript().Messages() {
 		fmt.Println(i, m.Role, strings.ReplaceAll(plan.Result().Text(m.First), "\n", " / "))
 	}
-	// Output: 0 user what is in a.go? 1 user [pare: summary of the conversation up to here] / [pare: 3
-	// blocks of 304 bytes, here in 21] / Read a.go (3 blocks). / [pare: end of the summary] 2 user and
-	// in b.go? 3 assistant {"path":"b.go"} 4 user package b 5 assistant The same. 6 user thanks
+	// Output:
+	// 0 user what is in a.go?
+	// 1 user [pare: summary of the conversation up to here] / [pare: 3 blocks of 304 bytes, here in 21] / Read a.go (3 blocks). / [pare: end of the summary]
+	// 2 user and in b.go?
+	// 3 assistant {"path":"b.go"}
+	// 4 user package b
+	// 5 assistant The same.
+	// 6 user thanks
 }
 
 // With a window, a summary takes the place of what the window drops.
