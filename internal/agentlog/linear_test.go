@@ -173,7 +173,7 @@ func TestLinear(t *testing.T) {
 	all := maps.Clone(hostile)
 	maps.Copy(all, hostileLinks)
 	for name, make := range all {
-		trial.Linear(t, name, 4000, func(n int) func() {
+		trial.Linear(t, name, 8000, func(n int) func() {
 			raw := []byte(make(n))
 			return func() {
 				l, err := Read("x", raw, Options{})
