@@ -112,9 +112,11 @@ const maxFastEntries = 64
 type fastWrite struct {
 	sid     int64
 	settled int64 // before the append
+	head    int64 // before the append
+	weight  int64 // of the entries up to head
 	at      int64
 	rows    []*row
-	marks   tail // the marks of all entries after settled; empty if it is too early to write them
+	marks   tail // the marks of the entries after settled, up to head; empty if it is too early to write them
 
 	wroteMarks bool // set by the engine
 }
@@ -137,7 +139,7 @@ func (s *Store) fastAppend(ctx context.Context, key Key, head Head, entries []En
 	if err != nil || session.Dialect != known.session.Dialect || slices.ContainsFunc(rows, func(r *row) bool { return len(r.media) > 0 }) {
 		return Appended{}, nil
 	}
-	w := &fastWrite{sid: session.sid, settled: session.settled, at: s.now(), rows: rows}
+	w := &fastWrite{sid: session.sid, settled: session.settled, head: session.Head, weight: session.weight, at: s.now(), rows: rows}
 	pairs := newPairing(func(c Call, _ []place, answered map[place]bool) (place, error) {
 		return known.open.searchCondition(c, answered)
 	})
@@ -145,9 +147,12 @@ func (s *Store) fastAppend(ctx context.Context, key Key, head Head, entries []En
 		return Appended{}, nil
 	}
 	session.tailLoaded = true
-	if session.tail.entries() >= s.maxTail {
-		w.marks = session.tail.sorted()
-		session.settled, session.tail = session.Head, nil
+	if known.session.tail.entries() >= s.maxTail {
+		// The marks of the new rows are not among them: another process may write its entries in their
+		// place, and then only the rows fail.
+		w.marks = known.session.tail.sorted()
+		session.settled = w.head
+		session.tail = slices.Clone(session.tail.between(w.head, session.Head))
 	}
 	written, err := s.engine.appendFast(ctx, w)
 	if err != nil || !written {

@@ -118,8 +118,7 @@ func queueAppend(b *pgx.Batch, m *groupMember) {
 	for i, k := range w.marks {
 		marks[i], seqs[i] = k.mark, k.seq
 	}
-	last := w.last()
-	b.Queue(insertMarks, w.sid, last.Seq, last.totalWeight, w.at, marks, seqs, pos(w.sid, last.Seq), w.settled).
+	b.Queue(insertMarks, w.sid, w.head, w.weight, w.at, marks, seqs, pos(w.sid, w.last().Seq), w.settled).
 		Exec(func(tag pgconn.CommandTag) error {
 			w.wroteMarks = tag.RowsAffected() == int64(len(w.marks))
 			return nil
@@ -134,7 +133,7 @@ const (
 		INSERT INTO entries (pos, id, kind, flags, weight, cum, size, sum, codec, pairs, raw, at)
 		SELECT v.*, $2::bigint FROM s, unnest($4::bigint[], $5::text[], $6::text[], $7::smallint[], $8::bigint[], $9::bigint[],
 			$10::bigint[], $11::bytea[], $12::smallint[], $13::bytea[], $14::bytea[]) AS v`
-	// The marks are written only if the last entry of the append was. They are inserted without a
+	// The marks are written only if an entry follows them, of this append or of another process. They are inserted without a
 	// check for each, which took as long as inserting it: only the process that sets settled
 	// writes them.
 	insertMarks = `WITH s AS (

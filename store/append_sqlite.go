@@ -116,7 +116,7 @@ func (a *sqliteAppends) insert(ctx context.Context, t *sql.Tx, w *fastWrite) err
 	}
 	w.wroteMarks = true
 	last := w.last()
-	_, err := t.StmtContext(ctx, a.session).ExecContext(ctx, last.Seq, last.Seq, last.totalWeight, w.at, w.sid)
+	_, err := t.StmtContext(ctx, a.session).ExecContext(ctx, w.head, last.Seq, last.totalWeight, w.at, w.sid)
 	return err
 }
 
