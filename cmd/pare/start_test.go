@@ -27,7 +27,7 @@ func TestStartIsIdle(t *testing.T) {
 		if strings.HasSuffix(l[1], "cmd/pare") {
 			continue
 		}
-		if strings.HasSuffix(l[1], "pare/wire") {
+		if strings.HasSuffix(l[1], "pare/internal/dialect") {
 			limit = 300 << 10 // the table of rules, which every check needs
 		}
 		if trial.Race {

@@ -142,15 +142,11 @@ func containsWords(r *wire.Request, words string, fromEnd bool) bool {
 	return false
 }
 
-// textContainsWords reports whether a text contains words as lines: those of the person in it, or
-// those of a summary. Notes of Pare and quoted results do not count, for short words occur in them
-// by chance.
+// textContainsWords reports whether a text contains words as lines, or anywhere in its summary. Short
+// words occur in other lines by chance, such as in notes of Pare.
 func textContainsWords(text, words string) bool {
-	if !strings.Contains(text, words) {
-		return false
-	}
 	head, summary, tail, _ := cutSummary(text)
-	return containsLines(dialect.PersonsWords(head), words) || containsLines(summary, words) || containsLines(dialect.PersonsWords(tail), words)
+	return containsLines(head, words) || strings.Contains(summary, words) || containsLines(tail, words)
 }
 
 // containsLines reports whether words are one or more whole lines of a text, apart from white space

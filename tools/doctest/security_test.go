@@ -16,7 +16,7 @@ func TestSecurityPageNamesTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	var code strings.Builder
-	for _, folder := range []string{"tools/engine", "proxy", "cmd/internal/serve", "wire", "cmd/pare", "cmd/internal/trust", "internal/config"} {
+	for _, folder := range []string{"tools/engine", "proxy", "cmd/internal/serve", "internal/dialect", "cmd/pare", "cmd/internal/trust", "internal/config"} {
 		files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
 		if err != nil {
 			t.Fatal(err)

@@ -121,7 +121,7 @@ func (b *block) compileInside(t *testing.T) {
 	}
 	o := overlay{dir: t.TempDir()}
 	o.add(t, filepath.Join(top, "doctest_snippet.go"),
-		fmt.Sprintf("package %s\n\nvar _ = []%s{\n//line %s:%d\n%s\n}\n", pkg, typ, b.page.name, b.first+1, strings.Join(b.body(), "\n")))
+		fmt.Sprintf("package %s\n\nvar _ = []%s{\n//line %s:%d\n%s\n}\n", filepath.Base(pkg), typ, b.page.name, b.first+1, strings.Join(b.body(), "\n")))
 	o.build(t, "./"+pkg)
 }
 

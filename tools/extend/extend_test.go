@@ -44,7 +44,7 @@ var extensions = []extension{
 		{"internal/agentlog/format.go", "var formatTable = []formatSpec{\n", "\ttoyRow,\n"},
 	}},
 	{"another database behind the store", "engine", 2, []row{
-		{"store/store.go", "\tvar err error\n\tswitch {\n", "\tcase strings.HasPrefix(dsn, \"toy://\"):\n\t\ts.db, s.wdb, s.eng, err = openToy(dsn)\n"},
+		{"store/store.go", "\tvar err error\n\tswitch {\n", "\tcase strings.HasPrefix(dsn, \"toy://\"):\n\t\ts.reader, s.writer, s.engine, err = openToy(dsn)\n"},
 	}},
 	{"another standard rule", "rule", 2, []row{
 		{"internal/rulelist/rulelist.go", "\treturn []Entry{\n", "\t\tentry(rules.Toy{}),\n"},

@@ -16,10 +16,10 @@ func openToy(dsn string) (read, write *sql.DB, eng engine, err error) {
 	return read, write, &toyEngine{engine: eng}, err
 }
 
-func (e *toyEngine) wrote() {
+func (e *toyEngine) afterWrite() {
 	e.writes++
-	e.engine.wrote()
+	e.engine.afterWrite()
 }
 
 // Writes is how many transactions have written something, for the proof.
-func (s *Store) Writes() int { return s.eng.(*toyEngine).writes }
+func (s *Store) Writes() int { return s.engine.(*toyEngine).writes }
