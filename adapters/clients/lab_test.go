@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -130,26 +129,6 @@ func newLab(t *testing.T, m *paretest.Mock, change ...func(*proxy.Config)) *lab 
 	return l
 }
 
-var handle = regexp.MustCompile(`archived as (pare-[0-9a-f]{32})`)
-
-// fetches is a model that says something, fetches the first thing that was removed, and says
-// what it got.
-func fetches(before string) func(*wire.Request) paretest.Reply {
-	return func(r *wire.Request) paretest.Reply {
-		for _, x := range r.Transcript().Exchanges() {
-			if x.Tool == "pare_recall" && len(x.Results) > 0 {
-				// A response of Gemini is an object of the client's own making.
-				return paretest.Reply{Text: "It says: " + strings.TrimPrefix(r.Text(x.Results[0]), `{"content":"`)[:20]}
-			}
-		}
-		h := handle.FindSubmatch(r.Raw())
-		if h == nil {
-			return paretest.Reply{Text: "Nothing was removed."}
-		}
-		return paretest.Reply{Text: before, Calls: []paretest.ToolCall{{Tool: "pare_recall", Arguments: fmt.Sprintf(`{"handle":%q}`, h[1])}}}
-	}
-}
-
 // volatile are headers that differ from one request to the next without a proxy, too, and
 // Connection, which is about one connection only.
 var volatile = []string{"Connection", "Amz-Sdk-Invocation-Id", "X-Amz-Date", "X-Client-Request-Id", "X-Claude-Code-Session-Id", "Traceparent", "Session_id", "Session-Id", "Thread-Id",
@@ -247,18 +226,6 @@ func try(t *testing.T, c client, poisoned []turn, refused string) {
 			}
 			if l.healed() != 1 {
 				t.Errorf("%d healed", l.healed())
-			}
-
-			// The model fetches what was cut: the client sees one reply.
-			for _, before := range []string{"", "I look it up."} {
-				l = newLab(t, &paretest.Mock{MaxTokens: most, Reply: fetches(before)}, func(c *proxy.Config) { c.Recall = &proxy.Recall{} })
-				said, err := c(t, l.through, long(), stream)
-				if want := before + "It says: line of part"; err != nil || !strings.HasPrefix(want, said) && !strings.HasPrefix(strings.ReplaceAll(said, "\n\n", ""), want) {
-					t.Errorf("with a recall: %q, %v", said, err)
-				}
-				if n := len(l.behind.take(t)); n != 3 { // refused, cut, and with what was fetched
-					t.Errorf("%d requests", n)
-				}
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func TestMessageThreadsOfSDK(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		t.Run(map[bool]string{false: "whole", true: "stream"}[stream], func(t *testing.T) {
 			l := newLab(t, &paretest.Mock{Reply: model}, func(c *proxy.Config) {
-				c.Recall, c.Policy = &proxy.Recall{}, &pare.Policy{Window: &pare.Window{Tokens: 1500}}
+				c.Policy = &pare.Policy{Window: &pare.Window{Tokens: 1500}}
 			})
 			said := run(t, l.direct, stream, false)
 			direct := l.alone.take(t)
