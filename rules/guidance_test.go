@@ -25,7 +25,7 @@ func guided(t *testing.T) (r *wire.Request, guides []string) {
 		{"exec", `{"cmd":"cat skills/a/SKILL.md"}`, ""},
 		{"write_stdin", `{"session_id":7,"chars":""}`, "---\nname: pdf\ndescription: Reads PDF files.\n---\n"},
 		{"Read", `{"file_path":"/app/CLAUDE.md"}`, ""},
-		{"Read", `{"file_path":"/root/.claude/plans/calm.md"}`, ""},
+		{"Read", `{"file_path":"/home/ada/.claude/plans/calm.md"}`, ""},
 		{"Bash", `{"command":"gh issue view 3"}`, ""},
 	} {
 		word := []string{"apple", "banana", "cherry", "damson", "elder"}[i]

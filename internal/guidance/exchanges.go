@@ -37,20 +37,42 @@ func OfExchanges(r *wire.Request) []Kind {
 	return kinds
 }
 
-// signs are parts of every beginning of a text that KindOfText or sessionOf recognizes.
-var signs = []string{"---", "# ", "guidance", "GUIDANCE", "title:", "_id", "_ID", " id ", " ID ", " id:", " ID:", `\u00`}
+// signs are parts of every text that KindOfText recognizes by its first lines.
+var signs = []string{"---", "# ", "guidance", "Guidance", "GUIDANCE", "title:", `\u00`}
 
-// mayBeGuidance reports whether the JSON of a result contains a sign in its beginning, or a box to tick,
-// so that its text must be decoded. Most results contain none, and decoding them all would take as much
-// memory as the request.
+const (
+	// firstLinesBytes limits the JSON that is searched for signs.
+	firstLinesBytes = 4096
+	// sessionBytes limits the JSON that is searched for the id of a session.
+	sessionBytes = 1024
+)
+
+// mayBeGuidance reports whether the text of a result must be decoded: its JSON begins with a sign or the
+// word id, or contains a box to tick. Decoding all results would take as much memory as the request.
 func mayBeGuidance(result []byte) bool {
-	beginning := result[:min(len(result), beginningBytes)]
-	hasSign := slices.ContainsFunc(signs, func(sign string) bool { return bytes.Contains(beginning, []byte(sign)) })
-	return hasSign || hasBox(result)
+	firstLines := result[:min(len(result), firstLinesBytes)]
+	hasSign := slices.ContainsFunc(signs, func(sign string) bool { return bytes.Contains(firstLines, []byte(sign)) })
+	return hasSign || hasIDWord(result[:min(len(result), sessionBytes)]) || hasBox(result)
 }
 
-// beginningBytes is the part of a result that shows that it is a skill, instructions, an issue or a session.
-const beginningBytes = 1024
+// hasIDWord reports whether JSON contains the word id, alone or at the end of a name such as session_id.
+// A member of that name, in quotes, is not the id of a session.
+func hasIDWord(text []byte) bool {
+	for i := 0; i+1 < len(text); i++ {
+		if text[i]|0x20 != 'i' || text[i+1]|0x20 != 'd' {
+			continue
+		}
+		isAfterEscape := i >= 2 && text[i-2] == '\\'
+		startsWord := i == 0 || bytes.IndexByte([]byte(" _(-"), text[i-1]) >= 0 || isAfterEscape && text[i-1] != '"'
+		endsWord := i+2 == len(text) || !isLetter(text[i+2])
+		if startsWord && endsWord {
+			return true
+		}
+	}
+	return false
+}
+
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // hasBox reports whether JSON contains a box to tick.
 func hasBox(text []byte) bool {
